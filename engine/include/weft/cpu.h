@@ -1,0 +1,22 @@
+// Instruction sets, and which of them this CPU and operating system can run.
+#pragma once
+#include <vector>
+
+namespace weft {
+
+enum class Isa { sse2, avx2, avx512, neon };
+
+// "sse2", "avx2", "avx512" or "neon".
+const char* isa_name(Isa isa) noexcept;
+
+// True if this build has kernels for it, and the CPU and the operating system can run them.
+bool cpu_has(Isa isa) noexcept;
+
+// Every instruction set that cpu_has, the best last.
+std::vector<Isa> available_isas();
+
+// The best available instruction set, capped by the environment variable WEFT_ISA.
+// Error if WEFT_ISA names none, or one that this CPU can't run.
+Isa best_isa();
+
+}  // namespace weft

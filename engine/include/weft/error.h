@@ -1,0 +1,15 @@
+// The one exception type of weft.
+#pragma once
+#include <stdexcept>
+#include <string>
+
+namespace weft {
+
+// The message names the operation, what it expected and what it got:
+//   [einsum] "ij,jk->ik": index j is 7 in operand 0 but 5 in operand 1
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace weft

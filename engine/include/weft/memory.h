@@ -1,0 +1,42 @@
+// Memory: aligned blocks from a cache with size classes, and what is in use.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace weft {
+
+struct MemoryUse {
+  std::size_t current = 0;  // bytes in use by tensors and scratch
+  std::size_t peak = 0;     // the highest `current` since the start or reset_peak
+  std::size_t cached = 0;   // bytes kept for reuse
+  std::size_t system_allocations = 0;  // how many blocks came from the system so far
+};
+
+// Blocks are aligned to 64 bytes. Freed blocks are kept for reuse up to a cap. Thread-safe.
+class MemoryCache {
+ public:
+  MemoryCache() = default;
+  ~MemoryCache();
+  MemoryCache(const MemoryCache&) = delete;
+  MemoryCache& operator=(const MemoryCache&) = delete;
+
+  void* allocate(std::size_t bytes);  // Error if memory runs out or `bytes` exceeds the machine's memory
+  void release(void* block, std::size_t bytes) noexcept;
+  void trim() noexcept;  // gives all cached blocks back to the system
+  void set_cap(std::size_t bytes) noexcept;
+  MemoryUse use() const noexcept;
+  void reset_peak() noexcept;
+
+ private:
+  static std::size_t size_class(std::size_t bytes) noexcept;
+
+  mutable std::mutex mutex_;
+  std::map<std::size_t, std::vector<void*>> free_;
+  std::size_t cap_ = std::size_t{2} << 30;
+  MemoryUse use_;
+};
+
+}  // namespace weft

@@ -1,0 +1,45 @@
+// What weft asks of the operating system; POSIX calls are in os.cpp alone.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace weft::os {
+
+int available_threads() noexcept;            // min(affinity, cgroup quota), at least 1
+std::uint64_t physical_memory() noexcept;    // bytes of the machine
+std::uint64_t peak_resident_memory() noexcept;  // bytes of this process so far
+
+// A read-only mapping of a whole file, unmapped with the last handle.
+struct MappedFile {
+  std::shared_ptr<const void> owner;
+  const unsigned char* data = nullptr;
+  std::uint64_t size = 0;
+};
+MappedFile map_file(const std::string& path);  // Error if it can't be opened or is not a regular file
+
+// Writes to a temporary file in path's folder; commit() syncs it and renames it to path. Without commit (an
+// exception, say) the temporary file is removed and path stays as it was. Errors name path and reason.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::string& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  void write(const void* data, std::size_t bytes);
+  void commit();
+
+ private:
+  std::string path_, temporary_;
+  int descriptor_ = -1;
+};
+
+// Reads a whole file; Error if it can't be read.
+std::string read_file(const std::string& path);
+
+// True if standard error is a terminal, and its width in columns (80 if unknown).
+bool is_terminal() noexcept;
+int terminal_width() noexcept;
+
+}  // namespace weft::os

@@ -1,0 +1,39 @@
+// Parameter: a named, trainable tensor of a model. ParameterSet: all of them in flat buffers.
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/tensor.h"
+
+namespace weft {
+
+// A handle: copies share value and state.
+class Parameter {
+ public:
+  Parameter() = default;  // undefined
+  explicit Parameter(Tensor value, bool trainable = true);
+
+  bool defined() const noexcept { return data_ != nullptr; }
+  // The value as operations take it: a leaf of the current tape if it records and the parameter is trainable.
+  operator Tensor() const;  // NOLINT: implicit on purpose
+  // The value, never a leaf.
+  const Tensor& value() const;
+  // Replaces the value's elements. Error unless shape and dtype agree.
+  void assign(const Tensor& value);
+  // Replaces the value itself, as a view of another buffer.
+  void rebind(Tensor value);
+
+  bool trainable() const;
+  void set_trainable(bool trainable);
+  const void* id() const noexcept { return data_.get(); }
+
+ private:
+  struct Data;
+  std::shared_ptr<Data> data_;
+};
+
+using NamedParameters = std::vector<std::pair<std::string, Parameter>>;
+
+}  // namespace weft

@@ -1,0 +1,47 @@
+// ParameterSet: the values, gradients and optimizer state of a model, each in one flat buffer.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/parameter.h"
+#include "weft/tape.h"
+
+namespace weft {
+
+// Moves the trainable parameters' values into one buffer (each becomes a view of it, aligned to 64 bytes) and is
+// the sink that adds up their gradients in another.
+class ParameterSet : public GradientSink {
+ public:
+  // Frozen parameters are left out; one that comes twice counts once.
+  // Error if there is none or their dtypes differ.
+  explicit ParameterSet(const NamedParameters& parameters);
+
+  struct Entry {
+    std::string name;
+    Parameter parameter;
+    std::int64_t offset;  // of the first element in the flat buffers
+    std::int64_t numel;
+  };
+  const std::vector<Entry>& entries() const noexcept { return entries_; }
+  std::int64_t parameter_count() const noexcept;  // elements, padding aside
+
+  Tensor& values() noexcept { return values_; }        // flat, padding zero
+  Tensor& gradients() noexcept { return gradients_; }  // flat, padding zero
+  Tensor gradient(const Entry& entry) const;           // in the parameter's shape
+  // The k-th state buffer (zeros when first asked for), e.g. AdamW's m and v.
+  Tensor& state(std::size_t k);
+  std::size_t states() const noexcept { return states_.size(); }
+
+  void zero_gradients();
+  void complete(const Leaf& leaf, Tensor gradient) override;
+
+ private:
+  std::vector<Entry> entries_;
+  std::unordered_map<const void*, std::size_t> index_;
+  Tensor values_, gradients_;
+  std::vector<Tensor> states_;
+};
+
+}  // namespace weft

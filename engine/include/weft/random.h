@@ -1,0 +1,38 @@
+// Counter-based random numbers: element i of a stream depends on (seed, stream, i) alone, so any thread may compute
+// any part and the numbers are the same at every thread count and instruction set.
+// Philox4x32-10: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011).
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "weft/tensor.h"
+
+namespace weft {
+
+// Four random words for a 128-bit counter and a 64-bit key.
+std::array<std::uint32_t, 4> philox(std::uint64_t counter_low, std::uint64_t counter_high, std::uint64_t key) noexcept;
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed, std::uint64_t stream = 0) noexcept : seed_(seed), stream_(stream) {}
+
+  std::uint64_t seed() const noexcept { return seed_; }
+  std::uint64_t stream() const noexcept { return stream_; }
+
+  std::uint64_t bits(std::uint64_t i) const noexcept;
+  double uniform(std::uint64_t i) const noexcept;  // [0, 1), 53 bits
+  double normal(std::uint64_t i) const noexcept;   // mean 0, variance 1 (Box-Muller)
+  std::uint64_t below(std::uint64_t i, std::uint64_t n) const noexcept;  // 0 … n-1, n >= 1
+
+  // An independent generator: the k-th child.
+  Random split(std::uint64_t k) const noexcept;
+
+  // Tensors of element i = 0, 1, … of this stream.
+  Tensor uniform(const Shape& shape, double low, double high, DType dtype = DType::f32) const;
+  Tensor normal(const Shape& shape, double mean, double deviation, DType dtype = DType::f32) const;
+
+ private:
+  std::uint64_t seed_, stream_;
+};
+
+}  // namespace weft

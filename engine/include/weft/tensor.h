@@ -1,0 +1,135 @@
+// Tensor: a handle to strided numbers in shared storage.
+#pragma once
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/error.h"
+
+namespace weft {
+
+enum class DType { f32, f64, c64, c128, i64 };
+
+const char* dtype_name(DType dtype) noexcept;  // "f32", …
+std::size_t dtype_size(DType dtype) noexcept;  // bytes an element
+inline bool is_complex(DType t) noexcept { return t == DType::c64 || t == DType::c128; }
+inline bool is_real(DType t) noexcept { return t == DType::f32 || t == DType::f64; }
+DType real_of(DType dtype) noexcept;     // c64 -> f32, c128 -> f64, else itself
+DType complex_of(DType dtype) noexcept;  // f32 -> c64, f64 -> c128, else itself
+
+template <class T> struct dtype_of;
+template <> struct dtype_of<float> { static constexpr DType value = DType::f32; };
+template <> struct dtype_of<double> { static constexpr DType value = DType::f64; };
+template <> struct dtype_of<std::complex<float>> { static constexpr DType value = DType::c64; };
+template <> struct dtype_of<std::complex<double>> { static constexpr DType value = DType::c128; };
+template <> struct dtype_of<std::int64_t> { static constexpr DType value = DType::i64; };
+
+using Shape = std::vector<std::int64_t>;
+using Strides = std::vector<std::int64_t>;  // in elements
+
+std::string to_string(const Shape& shape);  // "(2, 3)"
+
+// The number of elements. Error if a size is negative or the product overflows.
+std::int64_t numel(const Shape& shape);
+
+// Row-major strides.
+Strides contiguous_strides(const Shape& shape);
+
+// A record of a tape: the tape's serial number and the index there. Serial 0 is no tape.
+struct Node {
+  std::uint64_t tape = 0;
+  std::int64_t index = -1;
+};
+
+class Storage;
+
+// Copying a Tensor copies the handle; the elements are shared. Handles behave like shared_ptr across threads.
+// Operations never write their inputs.
+class Tensor {
+ public:
+  Tensor() = default;  // undefined
+
+  // Elements are not set. All constructors: Error if the shape is invalid or memory runs out.
+  static Tensor empty(const Shape& shape, DType dtype = DType::f32);
+  static Tensor zeros(const Shape& shape, DType dtype = DType::f32);
+  static Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
+  static Tensor scalar(double value, DType dtype = DType::f32);
+  // Error if values.size() is not the number of elements of shape.
+  template <class T>
+  static Tensor from(const std::vector<T>& values, const Shape& shape) {
+    Tensor t = from_values(shape, dtype_of<T>::value, values.size());
+    T* out = t.mutable_data<T>();
+    for (std::size_t i = 0; i < values.size(); ++i) out[i] = values[i];
+    return t;
+  }
+  // A tensor over elements owned by `owner`, which is kept until the last handle goes. Never written through.
+  static Tensor borrow(std::shared_ptr<const void> owner, const void* data, const Shape& shape, DType dtype);
+
+  bool defined() const noexcept { return storage_ != nullptr; }
+  const Shape& shape() const noexcept { return shape_; }
+  const Strides& strides() const noexcept { return strides_; }
+  std::int64_t rank() const noexcept { return static_cast<std::int64_t>(shape_.size()); }
+  std::int64_t size(std::int64_t dim) const;  // negative dims count from the end
+  std::int64_t numel() const noexcept { return numel_; }
+  DType dtype() const noexcept { return dtype_; }
+  std::int64_t offset() const noexcept { return offset_; }
+  bool is_contiguous() const noexcept;
+
+  // The first element. Error if T is not the tensor's dtype. mutable_data raises the storage's version.
+  template <class T> const T* data() const { return static_cast<const T*>(data_as(dtype_of<T>::value)); }
+  template <class T> T* mutable_data() { return static_cast<T*>(mutable_data_as(dtype_of<T>::value)); }
+  const void* raw() const noexcept;
+  void* mutable_raw();
+
+  // The value of a tensor of one element, of any real or integer dtype.
+  double item() const;
+  // All elements in row-major order. Error if T is not the tensor's dtype.
+  template <class T> std::vector<T> to_vector() const;
+
+  // The same elements without a node.
+  Tensor detach() const;
+  // Another view of the same storage, without a node. Error if it would reach outside the storage.
+  Tensor view(const Shape& shape, const Strides& strides, std::int64_t offset) const;
+
+  // For tapes and caches.
+  const Node& node() const noexcept { return node_; }
+  void set_node(Node node) noexcept { node_ = node; }
+  const std::shared_ptr<Storage>& storage() const noexcept { return storage_; }
+  std::uint64_t version() const noexcept;  // raised by every mutable access to the storage
+  bool unique() const noexcept { return storage_.use_count() == 1; }
+
+ private:
+  static Tensor from_values(const Shape& shape, DType dtype, std::size_t count);
+  const void* data_as(DType dtype) const;
+  void* mutable_data_as(DType dtype);
+
+  std::shared_ptr<Storage> storage_;
+  Shape shape_;
+  Strides strides_;
+  std::int64_t offset_ = 0;
+  std::int64_t numel_ = 0;
+  DType dtype_ = DType::f32;
+  Node node_;
+};
+
+// The four strided loops every tensor needs; none is recorded on a tape.
+void fill(Tensor& y, double value);
+void copy(const Tensor& x, Tensor& y);             // y = x; same shape and dtype
+Tensor convert(const Tensor& x, DType dtype);      // real and integer dtypes to one another, real to complex
+void accumulate(Tensor& y, const Tensor& x);       // y += x; same shape and dtype
+
+// x itself if it is contiguous, else a contiguous copy. Not recorded: for use inside operations.
+Tensor contiguous(const Tensor& x);
+
+template <class T>
+std::vector<T> Tensor::to_vector() const {
+  const Tensor dense = weft::contiguous(*this);
+  const T* p = dense.data<T>();
+  return std::vector<T>(p, p + numel_);
+}
+
+}  // namespace weft

@@ -1,0 +1,102 @@
+#include "weft/memory.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "weft/error.h"
+#include "weft/os.h"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+}  // namespace
+
+// Classes are 2^k · {4, 5, 6, 7} / 4: at most a quarter of a block is unused.
+std::size_t MemoryCache::size_class(std::size_t bytes) noexcept {
+  std::size_t power = 256;
+  if (bytes <= power) return power;
+  while (power <= bytes / 2) power *= 2;
+  const std::size_t step = power / 4;
+  return (bytes + step - 1) / step * step;
+}
+
+MemoryCache::~MemoryCache() { trim(); }
+
+void* MemoryCache::allocate(std::size_t bytes) {
+  static const std::uint64_t limit = os::physical_memory();
+  if (bytes > limit)
+    throw Error("[memory] " + std::to_string(bytes) + " bytes asked for, the machine has " + std::to_string(limit));
+  const std::size_t size = size_class(bytes);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = free_.find(size);
+    if (found != free_.end() && !found->second.empty()) {
+      void* block = found->second.back();
+      found->second.pop_back();
+      use_.cached -= size;
+      use_.current += size;
+      use_.peak = std::max(use_.peak, use_.current);
+      return block;
+    }
+  }
+  void* block = std::aligned_alloc(alignment, size);
+  if (block == nullptr) {
+    trim();
+    block = std::aligned_alloc(alignment, size);
+  }
+  if (block == nullptr) throw Error("[memory] out of memory: " + std::to_string(bytes) + " bytes asked for");
+  std::lock_guard<std::mutex> lock(mutex_);
+  use_.current += size;
+  use_.peak = std::max(use_.peak, use_.current);
+  ++use_.system_allocations;
+  return block;
+}
+
+void MemoryCache::release(void* block, std::size_t bytes) noexcept {
+  const std::size_t size = size_class(bytes);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    use_.current -= size;
+    if (use_.cached + size <= cap_) {
+      try {
+        free_[size].push_back(block);
+        use_.cached += size;
+        return;
+      } catch (const std::bad_alloc&) {  // no room to note it: give it back below
+      }
+    }
+  }
+  std::free(block);
+}
+
+void MemoryCache::trim() noexcept {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& [size, blocks] : free_)
+    for (void* block : blocks) std::free(block);
+  free_.clear();
+  use_.cached = 0;
+}
+
+void MemoryCache::set_cap(std::size_t bytes) noexcept {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    cap_ = bytes;
+    if (use_.cached <= cap_) return;
+  }
+  trim();
+}
+
+MemoryUse MemoryCache::use() const noexcept {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return use_;
+}
+
+void MemoryCache::reset_peak() noexcept {
+  std::lock_guard<std::mutex> lock(mutex_);
+  use_.peak = use_.current;
+}
+
+}  // namespace weft

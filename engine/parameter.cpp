@@ -1,0 +1,49 @@
+#include "weft/parameter.h"
+
+#include "weft/tape.h"
+
+namespace weft {
+
+struct Parameter::Data {
+  Tensor value;
+  bool trainable = true;
+};
+
+Parameter::Parameter(Tensor value, bool trainable) : data_(std::make_shared<Data>()) {
+  if (!value.defined() || !is_real(value.dtype())) throw Error("[parameter] expected an f32 or f64 tensor");
+  data_->value = value.detach();
+  data_->trainable = trainable;
+}
+
+Parameter::operator Tensor() const {
+  const Tensor& v = value();
+  Tape* tape = data_->trainable ? Tape::recording() : nullptr;
+  return tape ? tape->leaf(v, data_) : v;
+}
+
+const Tensor& Parameter::value() const {
+  if (!data_) throw Error("[parameter] undefined parameter");
+  return data_->value;
+}
+
+void Parameter::assign(const Tensor& v) {
+  if (value().shape() != v.shape() || value().dtype() != v.dtype())
+    throw Error(std::string("[parameter] expected ") + dtype_name(value().dtype()) + " " + to_string(value().shape()) +
+                ", got " + dtype_name(v.dtype()) + " " + to_string(v.shape()));
+  copy(v, data_->value);
+}
+
+void Parameter::rebind(Tensor v) {
+  if (value().shape() != v.shape() || value().dtype() != v.dtype())
+    throw Error("[parameter] rebind: shape or dtype differs");
+  data_->value = v.detach();
+}
+
+bool Parameter::trainable() const { return data_ && data_->trainable; }
+
+void Parameter::set_trainable(bool trainable) {
+  (void)value();
+  data_->trainable = trainable;
+}
+
+}  // namespace weft

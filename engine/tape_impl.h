@@ -1,0 +1,54 @@
+// The records of a tape.
+#pragma once
+#include <memory>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/tape.h"
+
+namespace weft {
+
+// What backward keeps of a tensor: the tensor itself, or how it lies in the output of a cheap record.
+struct Kept {
+  Tensor tensor;
+  std::uint64_t version = 0;
+  std::int64_t producer = -1;  // >= 0: `tensor` is undefined, the output is computed again
+  Shape shape;
+  Strides strides;
+  std::int64_t offset = 0;
+};
+
+struct Record {
+  std::unique_ptr<Op> op;            // null: a leaf
+  Leaf leaf;
+  std::shared_ptr<const void> parameter;
+  std::vector<std::int64_t> inputs;  // their records, -1 for constants
+  std::vector<Shape> input_shapes;
+  std::vector<DType> input_dtypes;
+  std::vector<Kept> kept;            // one for each input, then the output
+  Shape shape;
+  DType dtype = DType::f32;
+  int recomputed_depth = 0;          // how many cheap records in a row must run again for its output
+  int uses = 0;                      // records that keep this one instead of its output
+  Tensor recomputed;
+  Tensor gradient;
+};
+
+struct Tape::Impl {
+  std::uint64_t serial = 0;
+  std::thread::id thread;
+  bool consumed = false;
+  std::vector<Record> records;
+  std::unordered_map<const void*, std::int64_t> leaves;
+
+  Kept keep(const Tensor& x);
+  // The tensor that was kept. `consumer` is the record that asks.
+  Tensor restore(const Kept& kept);
+  const Tensor& recompute(std::int64_t index);
+  void release(Record& record);
+  void check_versions(const Record& record) const;
+  void walk(std::int64_t last, GradientSink& sink);
+};
+
+}  // namespace weft

@@ -1,0 +1,42 @@
+#include "threads.h"
+
+#include <omp.h>
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+
+namespace weft {
+
+bool in_parallel_region() noexcept { return omp_in_parallel() != 0; }
+
+void run_tasks(Context& context, std::int64_t tasks, int threads,
+               FunctionRef<void(std::int64_t task, int thread)> body) {
+  if (threads <= 1 || tasks <= 1 || in_parallel_region()) {
+    for (std::int64_t task = 0; task < tasks; ++task) body(task, 0);
+    return;
+  }
+  std::exception_ptr error;
+  std::mutex error_mutex;
+  std::atomic<bool> failed{false};
+  const int team = static_cast<int>(tasks < threads ? tasks : threads);
+#pragma omp parallel num_threads(team)
+  {
+    ContextScope scope(context);
+    const int thread = omp_get_thread_num();
+#pragma omp for schedule(dynamic, 1)
+    for (std::int64_t task = 0; task < tasks; ++task) {
+      if (failed.load(std::memory_order_relaxed)) continue;
+      try {
+        body(task, thread);
+      } catch (...) {
+        std::lock_guard<std::mutex> lock(error_mutex);
+        if (!error) error = std::current_exception();
+        failed.store(true, std::memory_order_relaxed);
+      }
+    }
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace weft

@@ -1,0 +1,93 @@
+// One vector type for every instruction set, over xsimd 8.1 to 14.
+//
+// A kernel unit is compiled once per instruction set with
+//   -DWEFT_ISA=avx512 -DWEFT_ARCH=xsimd::avx512bw
+// and puts all it defines into namespace weft::WEFT_ISA, so that no two units share a symbol.
+#pragma once
+#include <cstdint>
+#include <xsimd/xsimd.hpp>
+
+#if !defined(WEFT_ISA) || !defined(WEFT_ARCH)
+#error "simd.h is for kernel units, which are compiled with -DWEFT_ISA and -DWEFT_ARCH"
+#endif
+
+namespace weft::WEFT_ISA::simd {
+
+template <class T>
+using Vec = xsimd::batch<T, WEFT_ARCH>;
+
+template <class T>
+inline constexpr std::int64_t lanes = static_cast<std::int64_t>(Vec<T>::size);
+
+template <class T>
+inline Vec<T> load(const T* p) noexcept { return Vec<T>::load_unaligned(p); }
+
+template <class T>
+inline void store(T* p, Vec<T> v) noexcept { v.store_unaligned(p); }
+
+// The first n < lanes elements of p; the other lanes are `fill`.
+template <class T>
+inline Vec<T> load_n(const T* p, std::int64_t n, T fill = T(0)) noexcept {
+  T buffer[lanes<T>];
+  for (std::int64_t i = 0; i < lanes<T>; ++i) buffer[i] = i < n ? p[i] : fill;
+  return load(buffer);
+}
+
+template <class T>
+inline void store_n(T* p, Vec<T> v, std::int64_t n) noexcept {
+  T buffer[lanes<T>];
+  store(buffer, v);
+  for (std::int64_t i = 0; i < n; ++i) p[i] = buffer[i];
+}
+
+// fma(a, b, c) = a*b + c, rounded once where the instruction set can. The intrinsic is named because
+// xsimd's AVX-512 fma is x*y+z, which clang compiles to mul and add.
+// fnma(a, b, c) = c - a*b.
+#if defined(__AVX512F__)
+inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return _mm512_fmadd_ps(a, b, c); }
+inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return _mm512_fmadd_pd(a, b, c); }
+inline Vec<float> fnma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return _mm512_fnmadd_ps(a, b, c); }
+inline Vec<double> fnma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return _mm512_fnmadd_pd(a, b, c); }
+#elif defined(__FMA__)
+inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return _mm256_fmadd_ps(a, b, c); }
+inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return _mm256_fmadd_pd(a, b, c); }
+inline Vec<float> fnma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return _mm256_fnmadd_ps(a, b, c); }
+inline Vec<double> fnma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return _mm256_fnmadd_pd(a, b, c); }
+#elif defined(__aarch64__)
+inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return vfmaq_f32(c, a, b); }
+inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return vfmaq_f64(c, a, b); }
+inline Vec<float> fnma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return vfmsq_f32(c, a, b); }
+inline Vec<double> fnma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return vfmsq_f64(c, a, b); }
+#else
+template <class V> inline V fma(V a, V b, V c) noexcept { return a * b + c; }
+template <class V> inline V fnma(V a, V b, V c) noexcept { return c - a * b; }
+#endif
+
+// The sum of the lanes, halves added to halves: the order depends on the instruction set alone.
+template <class T>
+inline T sum(Vec<T> v) noexcept {
+  T a[lanes<T>];
+  store(a, v);
+  for (std::int64_t width = lanes<T> / 2; width > 0; width /= 2)
+    for (std::int64_t i = 0; i < width; ++i) a[i] += a[i + width];
+  return a[0];
+}
+
+template <class T>
+inline T max(Vec<T> v) noexcept {
+  T a[lanes<T>];
+  store(a, v);
+  for (std::int64_t i = 1; i < lanes<T>; ++i) a[0] = a[i] > a[0] || a[i] != a[i] ? a[i] : a[0];
+  return a[0];
+}
+
+// y[i] = f(x0[i], x1[i], …) for i < n, a vector at a time; the tail is computed on a padded copy, so that
+// no element's value depends on its position.
+template <class T, class F, class... X>
+inline void map(F f, T* y, std::int64_t n, const X*... x) noexcept {
+  std::int64_t i = 0;
+  for (; i + lanes<T> <= n; i += lanes<T>) store(y + i, f(load(x + i)...));
+  if (i < n) store_n(y + i, f(load_n(x + i, n - i)...), n - i);
+}
+
+}  // namespace weft::WEFT_ISA::simd
