@@ -1,0 +1,138 @@
+// Activations of a vector: Functor<A>::value(x) and Functor<A>::derivative(x), both at the input x.
+// For the elementwise kernels and for epilogues, which take them as a template argument:
+//   with_activation(activation, [&](auto f) { y = f.value(x); });
+// -inf gives NaN where the formula is a product -inf · 0 (gelu, gelu_tanh, silu), as in PyTorch.
+#pragma once
+#include "math.h"
+#include "simd.h"
+#include "weft/activation.h"
+
+namespace weft::WEFT_ISA {
+
+template <Activation A>
+struct Functor;
+
+template <>
+struct Functor<Activation::none> {
+  template <class V> static V value(V x) noexcept { return x; }
+  template <class V> static V derivative(V) noexcept { return V(1); }
+};
+
+template <>
+struct Functor<Activation::relu> {
+  // NaN stays NaN: both comparisons with it are false.
+  template <class V> static V value(V x) noexcept { return xsimd::select(x <= V(0), V(0), x); }
+  template <class V> static V derivative(V x) noexcept { return xsimd::select(x <= V(0), V(0), V(1)); }
+};
+
+template <>
+struct Functor<Activation::leaky_relu> {
+  template <class V> static V value(V x) noexcept { return xsimd::select(x <= V(0), V(0.01) * x, x); }
+  template <class V> static V derivative(V x) noexcept { return xsimd::select(x <= V(0), V(0.01), V(1)); }
+};
+
+// xΦ(x), Φ(x) = ½(1 + erf(x/√2)); derivative Φ(x) + xφ(x), φ(x) = exp(-x²/2)/√(2π).
+template <>
+struct Functor<Activation::gelu> {
+  template <class V> static V cdf(V x) noexcept {
+    return simd::fma(V(0.5), math::erf(x * V(0.70710678118654752440)), V(0.5));
+  }
+  template <class V> static V value(V x) noexcept { return x * cdf(x); }
+  template <class V> static V derivative(V x) noexcept {
+    const V density = V(0.39894228040143267794) * math::exp(V(-0.5) * x * x);
+    return simd::fma(x, density, cdf(x));
+  }
+};
+
+// ½x(1 + tanh u) = x·sigmoid(2u), u = √(2/π)(x + 0.044715x³); derivative s + 2x·s(1-s)·u', s = sigmoid(2u).
+template <>
+struct Functor<Activation::gelu_tanh> {
+  template <class V> static V value(V x) noexcept { return x * gate(x, x * x); }
+  template <class V> static V derivative(V x) noexcept {
+    const V x2 = x * x;
+    const V s = gate(x, x2);
+    const V slope = simd::fma(V(6 * 0.79788456080286535588 * 0.044715), x2, V(2 * 0.79788456080286535588));
+    return simd::fma(x * slope, s * (V(1) - s), s);
+  }
+
+ private:
+  template <class V> static V gate(V x, V x2) noexcept {
+    const V slope = simd::fma(V(2 * 0.79788456080286535588 * 0.044715), x2, V(2 * 0.79788456080286535588));
+    return math::sigmoid(x * slope);
+  }
+};
+
+template <>
+struct Functor<Activation::sigmoid> {
+  template <class V> static V value(V x) noexcept { return math::sigmoid(x); }
+  template <class V> static V derivative(V x) noexcept {
+    const V s = math::sigmoid(x);
+    return s * (V(1) - s);
+  }
+};
+
+// x·s, s = sigmoid(x); derivative s + x·s(1-s).
+template <>
+struct Functor<Activation::silu> {
+  template <class V> static V value(V x) noexcept { return x * math::sigmoid(x); }
+  template <class V> static V derivative(V x) noexcept {
+    const V s = math::sigmoid(x);
+    return simd::fma(x, s * (V(1) - s), s);
+  }
+};
+
+// Where elu has exp(x) - 1, the sums with 1 and 2 have exp(x) and exp(x) + 1. One derivative for all three.
+template <>
+struct Functor<Activation::elu> {
+  template <class V> static V value(V x) noexcept { return xsimd::select(x > V(0), x, math::expm1(x)); }
+  template <class V> static V derivative(V x) noexcept { return xsimd::select(x > V(0), V(1), math::exp(x)); }
+};
+
+template <>
+struct Functor<Activation::one_plus_elu> : Functor<Activation::elu> {
+  template <class V> static V value(V x) noexcept { return xsimd::select(x > V(0), x + V(1), math::exp(x)); }
+};
+
+template <>
+struct Functor<Activation::two_plus_elu> : Functor<Activation::elu> {
+  template <class V> static V value(V x) noexcept {
+    return xsimd::select(x > V(0), x + V(2), math::exp(x) + V(1));
+  }
+};
+
+template <>
+struct Functor<Activation::tanh> {
+  template <class V> static V value(V x) noexcept { return math::tanh(x); }
+  template <class V> static V derivative(V x) noexcept {
+    const V y = math::tanh(x);
+    return simd::fnma(y, y, V(1));
+  }
+};
+
+template <>
+struct Functor<Activation::exp> {
+  template <class V> static V value(V x) noexcept { return math::exp(x); }
+  template <class V> static V derivative(V x) noexcept { return math::exp(x); }
+};
+
+// f(Functor<activation>{}).
+template <class F>
+inline decltype(auto) with_activation(Activation activation, F&& f) noexcept {
+  switch (activation) {
+    case Activation::relu: return f(Functor<Activation::relu>{});
+    case Activation::gelu: return f(Functor<Activation::gelu>{});
+    case Activation::gelu_tanh: return f(Functor<Activation::gelu_tanh>{});
+    case Activation::silu: return f(Functor<Activation::silu>{});
+    case Activation::elu: return f(Functor<Activation::elu>{});
+    case Activation::one_plus_elu: return f(Functor<Activation::one_plus_elu>{});
+    case Activation::two_plus_elu: return f(Functor<Activation::two_plus_elu>{});
+    case Activation::sigmoid: return f(Functor<Activation::sigmoid>{});
+    case Activation::tanh: return f(Functor<Activation::tanh>{});
+    case Activation::exp: return f(Functor<Activation::exp>{});
+    case Activation::leaky_relu: return f(Functor<Activation::leaky_relu>{});
+    case Activation::none: break;
+  }
+  return f(Functor<Activation::none>{});
+}
+
+}  // namespace weft::WEFT_ISA

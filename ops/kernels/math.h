@@ -1,0 +1,156 @@
+// exp, expm1, log, tanh, sigmoid and erf of a vector, without branches: every lane takes the same path.
+//
+// Bounds are in ULP, the largest seen over the whole domain (f32: every number; f64: a dense sample) on any
+// instruction set, rounded up; tests/kernels_math.cpp checks them. NaN gives NaN; limits at ±inf are exact;
+// subnormal inputs and results are right. The coefficients are minimax fits (Remez exchange at 50 digits).
+// Calls are qualified, math::exp: a bare exp(x) finds xsimd's by its argument.
+#pragma once
+#include "simd.h"
+
+namespace weft::WEFT_ISA::math {
+
+// The bits of a vector as unsigned integers of the same size, and back. A GNU vector: its operators are those of the
+// language, in every version of xsimd, and g++ 12 warns of the AVX-512 shift intrinsics.
+template <class T> struct BitsOf;
+template <> struct BitsOf<float> { using Type = std::uint32_t; };
+template <> struct BitsOf<double> { using Type = std::uint64_t; };
+template <class V>
+struct BitVector {
+  using Element = typename BitsOf<typename V::value_type>::Type;
+  using Type [[gnu::vector_size(sizeof(V))]] = Element;
+};
+template <class V> using Bits = typename BitVector<V>::Type;
+
+template <class V> inline Bits<V> to_bits(V x) noexcept { return __builtin_bit_cast(Bits<V>, x); }
+template <class V> inline V from_bits(Bits<V> x) noexcept { return __builtin_bit_cast(V, x); }
+
+// c[0] + c[1] x + … + c[N-1] x^(N-1).
+template <class V, class T, int N>
+inline V polynomial(V x, const T (&c)[N]) noexcept {
+  V y(c[N - 1]);
+  for (int i = N - 2; i >= 0; --i) y = simd::fma(y, x, V(c[i]));
+  return y;
+}
+
+template <class T> struct Constants;
+
+template <> struct Constants<float> {
+  static constexpr int mantissa = 23;
+  static constexpr float log2e = 0x1.715476p+0f;
+  // ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
+  static constexpr float ln2_hi = 0x1.62e4p-1f, ln2_lo = 0x1.7f7d1cp-20f;
+  // x + round.. rounds x to an integer n, and leaves n + 127 in the low bits of the sum.
+  static constexpr float round = 0x1.8p+23f + 127;
+  // exp(x) is 0 below, inf above.
+  static constexpr float exp_min = -104, exp_max = 89;
+  // (e^r - 1 - r)/r² for |r| <= ½ ln 2; relative error of e^r 3.1e-9.
+  static constexpr float exp[] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558f2p-5f, 0x1.123a2p-7f, 0x1.6a23d6p-10f};
+  // |x| < erf_split: erf(x)/x - 1 in x²; relative error 3.1e-9. Up to erf_max, where erf rounds to 1: ln(1 - erf(x)),
+  // which makes an error of 2.6e-9 in erf.
+  static constexpr float erf_split = 0.8f, erf_max = 4;
+  static constexpr float erf_small[] = {0x1.06eba8p-3f, -0x1.81272ep-2f, 0x1.ce2804p-4f,
+                                        -0x1.b76eap-6f, 0x1.4d425cp-8f,  -0x1.56a26ep-11f};
+  static constexpr float erf_large[] = {-0x1.dce21ep-15f, -0x1.20d664p+0f, -0x1.45b46cp-1f, -0x1.ad92dcp-4f,
+                                        0x1.73dfaep-6f,   -0x1.9ed40ep-9f, 0x1.b5ac88p-13f};
+};
+
+template <> struct Constants<double> {
+  static constexpr int mantissa = 52;
+  static constexpr double log2e = 0x1.71547652b82fep+0;
+  static constexpr double ln2_hi = 0x1.62e42fefa38p-1, ln2_lo = 0x1.ef35793c7673p-45;
+  static constexpr double round = 0x1.8p+52 + 1023;
+  static constexpr double exp_min = -746, exp_max = 710;
+  // Relative error of e^r 3.7e-18.
+  static constexpr double exp[] = {
+      0x1.000000000000ap-1,  0x1.55555555554f8p-3,  0x1.5555555550867p-5,  0x1.111111112819ep-7,
+      0x1.6c16c184328c4p-10, 0x1.a01a0128a295fp-13, 0x1.a01999edf7732p-16, 0x1.71df28955c393p-19,
+      0x1.28ad94101df79p-22, 0x1.ad7b1f8d4e053p-26};
+  // Errors 3.6e-17 and 1.6e-17.
+  static constexpr double erf_split = 1.25, erf_max = 6;
+  static constexpr double erf_small[] = {
+      0x1.06eba8214db67p-3,   -0x1.812746b03794fp-2,  0x1.ce2f21a03d877p-4,   -0x1.b82ce31167867p-6,
+      0x1.565bccedbc629p-8,   -0x1.c02daf96da411p-11, 0x1.f9a2c4bb9ade4p-14,  -0x1.f4cc9bbf80d82p-17,
+      0x1.b9ab6ff56d376p-20,  -0x1.5dcc24e3a18f8p-23, 0x1.ec902e25ac5e1p-27,  -0x1.1d41d24c1abeap-30,
+      0x1.94a4a3615933ap-35};
+  static constexpr double erf_large[] = {
+      -0x1.b8de64224f24dp-19, -0x1.20db8a229930bp+0,  -0x1.4602f38d9b9aep-1,  -0x1.a3ad56690654bp-4,
+      0x1.3047255312575p-6,   0x1.ec1956ef07e95p-11,  -0x1.3d6334a8dcd46p-9,  0x1.2c612f6dfc73ap-10,
+      -0x1.72c058625f83cp-12, 0x1.5033cbd11e1d2p-14,  -0x1.c7ec5955acbfdp-17, 0x1.c4f18adc5a4dap-20,
+      -0x1.3864a5baff1a1p-23, 0x1.0ba17a62c6325p-27,  -0x1.ad0a050a96bb4p-33};
+};
+
+// x = n ln 2 + r, |r| <= ½ ln 2 (Cody-Waite); q = e^r - 1. Requires |x| < 2^10.
+template <class V>
+struct Reduced {
+  V n, q;
+};
+
+template <class V>
+inline Reduced<V> reduce_exp(V x) noexcept {
+  using C = Constants<typename V::value_type>;
+  const V n = simd::fma(x, V(C::log2e), V(C::round)) - V(C::round);
+  const V r = simd::fnma(n, V(C::ln2_lo), simd::fnma(n, V(C::ln2_hi), x));
+  return {n, simd::fma(r * r, polynomial(r, C::exp), r)};
+}
+
+// 2^n of an integer n whose power is a normal number.
+template <class V>
+inline V power_of_2(V n) noexcept {
+  using C = Constants<typename V::value_type>;
+  return from_bits<V>(to_bits(n + V(C::round)) << C::mantissa);
+}
+
+// min and max that keep NaN.
+template <class V> inline V at_most(V x, V high) noexcept { return xsimd::select(x > high, high, x); }
+template <class V> inline V at_least(V x, V low) noexcept { return xsimd::select(x < low, low, x); }
+
+// e^x. The power of 2 is applied in two factors, so that results near both ends of the range are right.
+template <class V>
+inline V exp(V x) noexcept {
+  using C = Constants<typename V::value_type>;
+  const auto [n, q] = reduce_exp(at_least(at_most(x, V(C::exp_max)), V(C::exp_min)));
+  const V half = (n * V(0.5) + V(C::round)) - V(C::round);
+  return (V(1) + q) * power_of_2(half) * power_of_2(n - half);
+}
+
+// e^x - 1 = 2(2^(n-1) q + (2^(n-1) - ½)); below -50 it is -1 already.
+template <class V>
+inline V expm1(V x) noexcept {
+  using C = Constants<typename V::value_type>;
+  const auto [n, q] = reduce_exp(at_least(at_most(x, V(C::exp_max)), V(-50)));
+  const V s = power_of_2(n - V(1));
+  return V(2) * simd::fma(s, q, s - V(0.5));
+}
+
+// The magnitude of x with the sign of s.
+template <class V>
+inline V copy_sign(V x, V s) noexcept {
+  const Bits<V> sign = to_bits(V(-0.0));
+  return from_bits<V>((to_bits(x) & ~sign) | (to_bits(s) & sign));
+}
+
+// E/(E + 2), E = e^2|x| - 1. From |x| = 20 it is 1 already.
+template <class V>
+inline V tanh(V x) noexcept {
+  const V e = math::expm1(at_most(xsimd::abs(x), V(20)) * V(2));
+  return copy_sign(e / (e + V(2)), x);
+}
+
+// Near 0 x + xP(x²), else 1 - e^Q(|x|).
+template <class V>
+inline V erf(V x) noexcept {
+  using C = Constants<typename V::value_type>;
+  const V a = at_most(xsimd::abs(x), V(C::erf_max));
+  const V small = simd::fma(a, polynomial(a * a, C::erf_small), a);
+  const V large = V(1) - math::exp(polynomial(a, C::erf_large));
+  return copy_sign(xsimd::select(a < V(C::erf_split), small, large), x);
+}
+
+// 1/(1 + e^-x), from z = e^-|x| <= 1: 1/(1 + z) for x >= 0, z/(1 + z) below.
+template <class V>
+inline V sigmoid(V x) noexcept {
+  const V z = math::exp(xsimd::select(x > V(0), -x, x));
+  return xsimd::select(x > V(0), V(1), z) / (V(1) + z);
+}
+
+}  // namespace weft::WEFT_ISA::math
