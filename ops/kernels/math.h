@@ -39,12 +39,17 @@ template <> struct Constants<float> {
   static constexpr float log2e = 0x1.715476p+0f;
   // ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
   static constexpr float ln2_hi = 0x1.62e4p-1f, ln2_lo = 0x1.7f7d1cp-20f;
-  // x + round.. rounds x to an integer n, and leaves n + 127 in the low bits of the sum.
+  static constexpr float two_to_mantissa = 0x1p+23f, min_normal = 0x1p-126f, bias = 127;
+  static constexpr float infinity = __builtin_inff(), nan = __builtin_nanf("");
+  // x + round rounds x to an integer n, and leaves n + 127 in the low bits of the sum.
   static constexpr float round = 0x1.8p+23f + 127;
   // exp(x) is 0 below, inf above.
   static constexpr float exp_min = -104, exp_max = 89;
   // (e^r - 1 - r)/r² for |r| <= ½ ln 2; relative error of e^r 3.1e-9.
   static constexpr float exp[] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558f2p-5f, 0x1.123a2p-7f, 0x1.6a23d6p-10f};
+  static constexpr float root_half = 0x1.6a09e6p-1f;
+  // (ln((1+s)/(1-s)) - 2s)/s³ in s² for sqrt(½) <= (1+s)/(1-s) <= sqrt(2); relative error of ln 8.1e-10.
+  static constexpr float log[] = {0x1.55557ap-1f, 0x1.995eb2p-2f, 0x1.31e46ap-2f};
   // |x| < erf_split: erf(x)/x - 1 in x²; relative error 3.1e-9. Up to erf_max, where erf rounds to 1: ln(1 - erf(x)),
   // which makes an error of 2.6e-9 in erf.
   static constexpr float erf_split = 0.8f, erf_max = 4;
@@ -58,6 +63,8 @@ template <> struct Constants<double> {
   static constexpr int mantissa = 52;
   static constexpr double log2e = 0x1.71547652b82fep+0;
   static constexpr double ln2_hi = 0x1.62e42fefa38p-1, ln2_lo = 0x1.ef35793c7673p-45;
+  static constexpr double two_to_mantissa = 0x1p+52, min_normal = 0x1p-1022, bias = 1023;
+  static constexpr double infinity = __builtin_inf(), nan = __builtin_nan("");
   static constexpr double round = 0x1.8p+52 + 1023;
   static constexpr double exp_min = -746, exp_max = 710;
   // Relative error of e^r 3.7e-18.
@@ -65,6 +72,11 @@ template <> struct Constants<double> {
       0x1.000000000000ap-1,  0x1.55555555554f8p-3,  0x1.5555555550867p-5,  0x1.111111112819ep-7,
       0x1.6c16c184328c4p-10, 0x1.a01a0128a295fp-13, 0x1.a01999edf7732p-16, 0x1.71df28955c393p-19,
       0x1.28ad94101df79p-22, 0x1.ad7b1f8d4e053p-26};
+  static constexpr double root_half = 0x1.6a09e667f3bcdp-1;
+  // Relative error of ln 1.3e-18.
+  static constexpr double log[] = {0x1.5555555555592p-1, 0x1.999999997fd59p-2, 0x1.24924941fae28p-2,
+                                   0x1.c71c51fdc2861p-3, 0x1.74664205381edp-3, 0x1.39a15883d16d0p-3,
+                                   0x1.2f09ea569b31dp-3};
   // Errors 3.6e-17 and 1.6e-17.
   static constexpr double erf_split = 1.25, erf_max = 6;
   static constexpr double erf_small[] = {
@@ -122,6 +134,28 @@ inline V expm1(V x) noexcept {
   return V(2) * simd::fma(s, q, s - V(0.5));
 }
 
+// ln x = k ln 2 + ln(1 + f), 1 + f in [√½, √2): with s = f/(2 + f), ln(1 + f) = f - f²/2 + s(f²/2 + s²L(s²)).
+// ±0 gives -inf, negative numbers NaN.
+template <class V>
+inline V log(V x) noexcept {
+  using C = Constants<typename V::value_type>;
+  // Subnormals are scaled by the mantissa's width first.
+  const auto tiny = x < V(C::min_normal);
+  const Bits<V> one = to_bits(V(1)), root_half = to_bits(V(C::root_half));
+  const Bits<V> bits = to_bits(xsimd::select(tiny, x * V(C::two_to_mantissa), x)) + (one - root_half);
+  const Bits<V> mantissa_mask = to_bits(V(C::min_normal)) - 1;
+  // The biased exponent e as a number: the low bits of 2^mantissa + e.
+  const V e = from_bits<V>((bits >> C::mantissa) | to_bits(V(C::two_to_mantissa))) - V(C::two_to_mantissa);
+  const V k = e - xsimd::select(tiny, V(C::bias + C::mantissa), V(C::bias));
+  const V f = from_bits<V>((bits & mantissa_mask) + root_half) - V(1);
+  const V s = f / (f + V(2)), z = s * s, half_square = V(0.5) * f * f;
+  const V rest = simd::fma(s, simd::fma(z, polynomial(z, C::log), half_square), k * V(C::ln2_lo));
+  const V y = simd::fma(k, V(C::ln2_hi), f - (half_square - rest));
+  const V inf(C::infinity);
+  const V finite = xsimd::select(x == V(0), -inf, xsimd::select(x < inf, y, x));
+  return xsimd::select(x < V(0), V(C::nan), finite);
+}
+
 // The magnitude of x with the sign of s.
 template <class V>
 inline V copy_sign(V x, V s) noexcept {
@@ -129,11 +163,14 @@ inline V copy_sign(V x, V s) noexcept {
   return from_bits<V>((to_bits(x) & ~sign) | (to_bits(s) & sign));
 }
 
-// E/(E + 2), E = e^2|x| - 1. From |x| = 20 it is 1 already.
+// t = E/(E + 2), E = e^2|x| - 1. From |x| = 20 it is 1 already. For E < 1 as E/2 - (E/2)t, which spares it the
+// rounding of E + 2.
 template <class V>
 inline V tanh(V x) noexcept {
   const V e = math::expm1(at_most(xsimd::abs(x), V(20)) * V(2));
-  return copy_sign(e / (e + V(2)), x);
+  const V h = V(0.5) * e;
+  const V t = e / (e + V(2));
+  return copy_sign(xsimd::select(e < V(1), simd::fnma(h, t, h), t), x);
 }
 
 // Near 0 x + xP(x²), else 1 - e^Q(|x|).
@@ -146,11 +183,12 @@ inline V erf(V x) noexcept {
   return copy_sign(xsimd::select(a < V(C::erf_split), small, large), x);
 }
 
-// 1/(1 + e^-x), from z = e^-|x| <= 1: 1/(1 + z) for x >= 0, z/(1 + z) below.
+// 1/(1 + e^-x) = 1 - t for x > 0, z - zt below, z = e^-|x|, t = z/(1 + z).
 template <class V>
 inline V sigmoid(V x) noexcept {
   const V z = math::exp(xsimd::select(x > V(0), -x, x));
-  return xsimd::select(x > V(0), V(1), z) / (V(1) + z);
+  const V w = xsimd::select(x > V(0), V(1), z);
+  return simd::fnma(w, z / (V(1) + z), w);
 }
 
 }  // namespace weft::WEFT_ISA::math
