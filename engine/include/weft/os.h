@@ -7,11 +7,12 @@
 
 namespace weft::os {
 
-int available_threads() noexcept;            // min(affinity, cgroup quota), at least 1
-std::uint64_t physical_memory() noexcept;    // bytes of the machine
+int available_threads() noexcept;               // min(affinity, cgroup quota rounded up), at least 1
+std::uint64_t physical_memory() noexcept;       // bytes: min(the machine's, cgroup limit)
 std::uint64_t peak_resident_memory() noexcept;  // bytes of this process so far
 
-// A read-only mapping of a whole file, unmapped with the last handle.
+// A read-only mapping of a whole file, unmapped with the last handle. The file may be replaced or removed meanwhile,
+// but not be cut or written in place.
 struct MappedFile {
   std::shared_ptr<const void> owner;
   const unsigned char* data = nullptr;
@@ -20,7 +21,8 @@ struct MappedFile {
 MappedFile map_file(const std::string& path);  // Error if it can't be opened or is not a regular file
 
 // Writes to a temporary file in path's folder; commit() syncs it and renames it to path. Without commit (an
-// exception, say) the temporary file is removed and path stays as it was. Errors name path and reason.
+// exception, say) the temporary file is removed and path stays as it was. A symbolic link is followed. Errors name
+// path and reason; a full disk and a limit on file sizes are such.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -35,7 +37,7 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-// Reads a whole file; Error if it can't be read.
+// Reads a whole file or pipe; Error if it can't be read or doesn't fit into memory.
 std::string read_file(const std::string& path);
 
 // True if standard error is a terminal, and its width in columns (80 if unknown).

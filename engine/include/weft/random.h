@@ -19,6 +19,8 @@ class Random {
   std::uint64_t seed() const noexcept { return seed_; }
   std::uint64_t stream() const noexcept { return stream_; }
 
+  // Element i of this stream, in four forms of the same random bits: what must be independent needs its own i,
+  // stream or split.
   std::uint64_t bits(std::uint64_t i) const noexcept;
   double uniform(std::uint64_t i) const noexcept;  // [0, 1), 53 bits
   double normal(std::uint64_t i) const noexcept;   // mean 0, variance 1 (Box-Muller)
@@ -27,8 +29,8 @@ class Random {
   // An independent generator: the k-th child.
   Random split(std::uint64_t k) const noexcept;
 
-  // Tensors of element i = 0, 1, … of this stream.
-  Tensor uniform(const Shape& shape, double low, double high, DType dtype = DType::f32) const;
+  // Tensors of element i = 0, 1, … of this stream. Error unless dtype is f32 or f64 and low <= high.
+  Tensor uniform(const Shape& shape, double low, double high, DType dtype = DType::f32) const;  // [low, high)
   Tensor normal(const Shape& shape, double mean, double deviation, DType dtype = DType::f32) const;
 
  private:
