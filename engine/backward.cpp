@@ -13,7 +13,7 @@ bool writable_in_place(const Tensor& x) {
 
 Tensor copy_of(const Tensor& x) {
   Tensor y = Tensor::empty(x.shape(), x.dtype());
-  copy(x, y);
+  raw::copy(x, y);
   return y;
 }
 
@@ -49,13 +49,13 @@ void Backward::add(std::size_t i, Tensor contribution) {
   if (!sum.defined()) {
     sum = std::move(contribution);
   } else if (writable_in_place(sum)) {
-    accumulate(sum, contribution);
+    raw::accumulate(sum, contribution);
   } else if (writable_in_place(contribution)) {
-    accumulate(contribution, sum);
+    raw::accumulate(contribution, sum);
     sum = std::move(contribution);
   } else {
     sum = copy_of(sum);
-    accumulate(sum, contribution);
+    raw::accumulate(sum, contribution);
   }
 }
 
@@ -87,7 +87,7 @@ void Gradients::complete(const Leaf& leaf, Tensor gradient) {
   for (auto& [known, sum] : all_)
     if (leaf.parameter && known.parameter == leaf.parameter) {
       Tensor total = copy_of(sum);
-      accumulate(total, gradient);
+      raw::accumulate(total, gradient);
       sum = total;
       return;
     }

@@ -30,7 +30,7 @@ void Parameter::assign(const Tensor& v) {
   if (value().shape() != v.shape() || value().dtype() != v.dtype())
     throw Error(std::string("[parameter] expected ") + dtype_name(value().dtype()) + " " + to_string(value().shape()) +
                 ", got " + dtype_name(v.dtype()) + " " + to_string(v.shape()));
-  copy(v, data_->value);
+  raw::copy(v, data_->value);
 }
 
 void Parameter::rebind(Tensor v) {

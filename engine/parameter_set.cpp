@@ -31,7 +31,7 @@ ParameterSet::ParameterSet(const NamedParameters& parameters) {
   gradients_ = Tensor::zeros({end}, dtype);
   for (Entry& entry : entries_) {
     Tensor place = slice_of(values_, entry);
-    copy(entry.parameter.value(), place);
+    raw::copy(entry.parameter.value(), place);
     entry.parameter.rebind(place);
   }
 }
@@ -49,13 +49,13 @@ Tensor& ParameterSet::state(std::size_t k) {
   return states_[k];
 }
 
-void ParameterSet::zero_gradients() { fill(gradients_, 0.0); }
+void ParameterSet::zero_gradients() { raw::fill(gradients_, 0.0); }
 
 void ParameterSet::complete(const Leaf& leaf, Tensor gradient) {
   const auto found = index_.find(leaf.parameter);
   if (found == index_.end()) return;  // a watched tensor, or a parameter of somebody else
   Tensor sum = slice_of(gradients_, entries_[found->second]);
-  accumulate(sum, gradient);
+  raw::accumulate(sum, gradient);
 }
 
 }  // namespace weft

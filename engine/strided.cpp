@@ -5,7 +5,7 @@
 #include "weft/context.h"
 #include "weft/tensor.h"
 
-namespace weft {
+namespace weft::raw {
 namespace {
 
 constexpr std::int64_t grain = 1 << 15;  // elements a task
@@ -143,4 +143,4 @@ Tensor contiguous(const Tensor& x) {
   return y;
 }
 
-}  // namespace weft
+}  // namespace weft::raw

@@ -1,5 +1,6 @@
 #include "weft/tape.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "storage.h"
@@ -81,6 +82,7 @@ Tensor Tape::leaf(const Tensor& value, const std::shared_ptr<const void>& parame
 
 Kept Tape::Impl::keep(const Tensor& x) {
   Kept kept;
+  if (!x.defined()) return kept;
   kept.version = x.version();
   const Storage& storage = *x.storage();
   const bool from_cheap_record = x.node().tape == serial && storage.producer.tape == serial &&

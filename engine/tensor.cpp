@@ -79,7 +79,7 @@ Tensor Tensor::zeros(const Shape& shape, DType dtype) { return full(shape, 0.0, 
 
 Tensor Tensor::full(const Shape& shape, double value, DType dtype) {
   Tensor t = empty(shape, dtype);
-  fill(t, value);
+  raw::fill(t, value);
   return t;
 }
 

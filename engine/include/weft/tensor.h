@@ -116,18 +116,22 @@ class Tensor {
   Node node_;
 };
 
-// The four strided loops every tensor needs; none is recorded on a tape.
-void fill(Tensor& y, double value);
-void copy(const Tensor& x, Tensor& y);             // y = x; same shape and dtype
-Tensor convert(const Tensor& x, DType dtype);      // real and integer dtypes to one another, real to complex
-void accumulate(Tensor& y, const Tensor& x);       // y += x; same shape and dtype
+// The four strided loops every tensor needs. None is recorded on a tape: for use inside operations.
+namespace raw {
 
-// x itself if it is contiguous, else a contiguous copy. Not recorded: for use inside operations.
+void fill(Tensor& y, double value);
+void copy(const Tensor& x, Tensor& y);         // y = x; same shape and dtype
+Tensor convert(const Tensor& x, DType dtype);  // real and integer dtypes to one another, real to complex
+void accumulate(Tensor& y, const Tensor& x);   // y += x; same shape and dtype
+
+// x itself if it is contiguous, else a contiguous copy.
 Tensor contiguous(const Tensor& x);
+
+}  // namespace raw
 
 template <class T>
 std::vector<T> Tensor::to_vector() const {
-  const Tensor dense = weft::contiguous(*this);
+  const Tensor dense = raw::contiguous(*this);
   const T* p = dense.data<T>();
   return std::vector<T>(p, p + numel_);
 }

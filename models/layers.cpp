@@ -1,0 +1,54 @@
+#include "weft/layers.h"
+
+#include <cmath>
+#include <set>
+
+namespace weft {
+
+Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias) {
+  if (in < 1 || out < 1)
+    throw Error("[Linear] expected sizes of at least 1, got " + std::to_string(in) + " -> " + std::to_string(out));
+  const double bound = 1 / std::sqrt(static_cast<double>(in));
+  weight = Parameter(init.random.split(0).uniform({out, in}, -bound, bound, init.dtype));
+  if (with_bias) bias = Parameter(init.random.split(1).uniform({out}, -bound, bound, init.dtype));
+}
+
+Tensor Linear::operator()(const Tensor& x, const Epilogue& epilogue) const {
+  return linear(x, weight, optional(bias), epilogue);
+}
+
+void Linear::collect(const std::string& prefix, NamedParameters& out) const {
+  out.emplace_back(prefix + "weight", weight);
+  if (bias.defined()) out.emplace_back(prefix + "bias", bias);
+}
+
+LayerNorm::LayerNorm(std::int64_t d, const Init& init, double epsilon)
+    : weight(Tensor::full({d}, 1, init.dtype)), bias(Tensor::zeros({d}, init.dtype)), eps(epsilon) {}
+
+Tensor LayerNorm::operator()(const Tensor& x) const { return layer_norm(x, 1, weight, bias, eps); }
+
+void LayerNorm::collect(const std::string& prefix, NamedParameters& out) const {
+  out.emplace_back(prefix + "weight", weight);
+  out.emplace_back(prefix + "bias", bias);
+}
+
+Embedding::Embedding(std::int64_t count, std::int64_t d, const Init& init, double deviation)
+    : weight(init.random.normal({count, d}, 0, deviation, init.dtype)) {}
+
+Tensor Embedding::operator()(const Tensor& indices) const { return embedding(indices, weight); }
+
+void Embedding::collect(const std::string& prefix, NamedParameters& out) const { out.emplace_back(prefix + "weight", weight); }
+
+Tensor Dropout::operator()(const Tensor& x, const Random* random) const {
+  return random && p > 0 ? dropout(x, p, *random) : x;
+}
+
+std::int64_t parameter_count(const NamedParameters& parameters) {
+  std::set<const void*> seen;
+  std::int64_t count = 0;
+  for (const auto& [name, parameter] : parameters)
+    if (seen.insert(parameter.id()).second) count += parameter.value().numel();
+  return count;
+}
+
+}  // namespace weft

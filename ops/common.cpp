@@ -1,0 +1,57 @@
+#include "common.h"
+
+#include <algorithm>
+
+namespace weft {
+
+std::string describe(const Tensor& x) {
+  return x.defined() ? std::string(dtype_name(x.dtype())) + " " + to_string(x.shape()) : "an undefined tensor";
+}
+
+void fail(const char* op, const std::string& what) { throw Error("[" + std::string(op) + "] " + what); }
+
+void check_real(const char* op, const Tensor& x) {
+  if (!x.defined() || !is_real(x.dtype())) fail(op, "expected f32 or f64, got " + describe(x));
+}
+
+void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
+  if (!a.defined() || !b.defined() || a.dtype() != b.dtype())
+    fail(op, "expected operands of one dtype, got " + describe(a) + " and " + describe(b));
+}
+
+std::size_t checked_dim(const char* op, std::int64_t dim, std::int64_t rank) {
+  if (dim < -rank || dim >= rank)
+    fail(op, "dimension " + std::to_string(dim) + " of a tensor of rank " + std::to_string(rank));
+  return static_cast<std::size_t>(dim < 0 ? dim + rank : dim);
+}
+
+Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
+  Shape shape(std::max(a.size(), b.size()));
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t m = i < a.size() ? a[a.size() - 1 - i] : 1, n = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (m != n && m != 1 && n != 1) fail(op, "shapes " + to_string(a) + " and " + to_string(b) + " don't broadcast");
+    shape[shape.size() - 1 - i] = m == 1 ? n : m;
+  }
+  (void)numel(shape);
+  return shape;
+}
+
+Strides broadcast_strides(const Tensor& x, const Shape& shape) {
+  Strides strides(shape.size(), 0);
+  const std::size_t lead = shape.size() - x.shape().size();
+  for (std::size_t i = 0; i < x.shape().size(); ++i)
+    if (x.shape()[i] == shape[lead + i] && shape[lead + i] != 1) strides[lead + i] = x.strides()[i];
+  return strides;
+}
+
+Tensor sum_to(const Tensor& g, const Shape& shape) {
+  if (g.shape() == shape) return g;
+  NoGrad suspended;
+  const std::size_t lead = g.shape().size() - shape.size();
+  std::vector<std::int64_t> dims;
+  for (std::size_t i = 0; i < g.shape().size(); ++i)
+    if (i < lead || (shape[i - lead] == 1 && g.shape()[i] != 1)) dims.push_back(static_cast<std::int64_t>(i));
+  return dims.empty() ? reshape(g, shape) : reshape(sum(g, dims), shape);
+}
+
+}  // namespace weft

@@ -1,0 +1,202 @@
+// add, sub, mul, div with broadcasting.
+#include <complex>
+
+#include "common.h"
+#include "kernels/kernels.h"
+#include "weft/context.h"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t grain = 1 << 14;  // elements a task
+
+// The nest of two operands and a contiguous result: axes of size 1 dropped, neighbours merged where both allow it.
+struct Nest {
+  Shape shape;
+  Strides a, b;
+};
+
+Nest merged_nest(const Shape& shape, const Strides& a, const Strides& b) {
+  Nest nest;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1) continue;
+    if (!nest.shape.empty() && nest.a.back() == a[i] * shape[i] && nest.b.back() == b[i] * shape[i]) {
+      nest.shape.back() *= shape[i];
+      nest.a.back() = a[i];
+      nest.b.back() = b[i];
+    } else {
+      nest.shape.push_back(shape[i]);
+      nest.a.push_back(a[i]);
+      nest.b.push_back(b[i]);
+    }
+  }
+  if (nest.shape.empty()) nest = {{1}, {1}, {1}};
+  return nest;
+}
+
+// Calls row(a, b, y, n) for the rows of the nest, pieces of at most `grain` elements.
+template <class T, class Row>
+void for_rows(const Nest& nest, const T* a, const T* b, T* y, Row row) {
+  const std::size_t last = nest.shape.size() - 1;
+  const std::int64_t n = nest.shape[last], rows = numel(nest.shape) / n;
+  const std::int64_t piece = std::min(n, grain), pieces = (n - 1) / piece + 1;
+  Context::current().parallel_for(rows * pieces, std::max<std::int64_t>(1, grain / piece), [&](auto begin, auto end) {
+    for (std::int64_t task = begin; task < end; ++task) {
+      std::int64_t rest = task / pieces, a_offset = 0, b_offset = 0;
+      for (std::size_t i = last; i-- > 0;) {
+        const std::int64_t index = rest % nest.shape[i];
+        rest /= nest.shape[i];
+        a_offset += index * nest.a[i];
+        b_offset += index * nest.b[i];
+      }
+      const std::int64_t first = task % pieces * piece;
+      row(a + a_offset + first * nest.a[last], b + b_offset + first * nest.b[last],
+          y + task / pieces * n + first, std::min(piece, n - first));
+    }
+  });
+}
+
+// Rows along which an operand has a stride other than 0 and 1, or both have 0, are made contiguous before.
+template <class T>
+Tensor real_binary(const BinaryKernel<T>& kernel, Tensor a, Tensor b, const Shape& shape) {
+  Tensor y = Tensor::empty(shape, a.dtype());
+  if (y.numel() == 0) return y;
+  Nest nest = merged_nest(shape, broadcast_strides(a, shape), broadcast_strides(b, shape));
+  const auto row_fits = [&] {
+    const std::int64_t sa = nest.a.back(), sb = nest.b.back();
+    return (sa == 1 && sb == 1) || (sa == 1 && sb == 0) || (sa == 0 && sb == 1);
+  };
+  if (!row_fits()) {
+    a = raw::contiguous(a);
+    b = raw::contiguous(b);
+    nest = merged_nest(shape, broadcast_strides(a, shape), broadcast_strides(b, shape));
+    if (!row_fits()) {  // both broadcast along the innermost axis
+      a = raw::contiguous(a.view(shape, broadcast_strides(a, shape), a.offset()));
+      nest = merged_nest(shape, a.strides(), broadcast_strides(b, shape));
+    }
+  }
+  const std::int64_t sa = nest.a.back(), sb = nest.b.back();
+  const auto function = sa == 0 ? kernel.scalar_left : sb == 0 ? kernel.scalar_right : kernel.both;
+  for_rows(nest, a.data<T>(), b.data<T>(), y.mutable_data<T>(), function);
+  return y;
+}
+
+template <class R, class F>
+Tensor complex_binary(const Tensor& a, const Tensor& b, const Shape& shape, F f) {
+  using C = std::complex<R>;
+  Tensor y = Tensor::empty(shape, a.dtype());
+  if (y.numel() == 0) return y;
+  const Tensor dense_a = raw::contiguous(a.view(shape, broadcast_strides(a, shape), a.offset()));
+  const Tensor dense_b = raw::contiguous(b.view(shape, broadcast_strides(b, shape), b.offset()));
+  const C *pa = dense_a.data<C>(), *pb = dense_b.data<C>();
+  C* py = y.mutable_data<C>();
+  Context::current().parallel_for(y.numel(), grain, [&](auto begin, auto end) {
+    for (std::int64_t i = begin; i < end; ++i) py[i] = f(pa[i], pb[i]);
+  });
+  return y;
+}
+
+// (a+bi)(c+di), each part from two products: std::complex's own multiplication repairs NaNs at some cost.
+template <class C>
+C product(C a, C b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+enum class Kind { add, sub, mul, div };
+
+template <class T>
+const BinaryKernel<T>& kernel_of(Kind kind) {
+  const ElementwiseKernels<T>& table = kernels().elementwise.of<T>();
+  switch (kind) {
+    case Kind::add: return table.add;
+    case Kind::sub: return table.sub;
+    case Kind::mul: return table.mul;
+    default: return table.div;
+  }
+}
+
+template <class R>
+Tensor complex_compute(Kind kind, const Tensor& a, const Tensor& b, const Shape& shape) {
+  using C = std::complex<R>;
+  if (kind == Kind::add) return complex_binary<R>(a, b, shape, [](C x, C y) { return x + y; });
+  if (kind == Kind::sub) return complex_binary<R>(a, b, shape, [](C x, C y) { return x - y; });
+  return complex_binary<R>(a, b, shape, product<C>);
+}
+
+// y = a op b, without a record.
+Tensor compute(const char* name, Kind kind, const Tensor& a, const Tensor& b, const Shape& shape) {
+  if (a.dtype() == DType::c64) return complex_compute<float>(kind, a, b, shape);
+  if (a.dtype() == DType::c128) return complex_compute<double>(kind, a, b, shape);
+  return with_real(name, a.dtype(), [&](auto* type) {
+    using T = element_of<decltype(type)>;
+    return real_binary<T>(kernel_of<T>(kind), a, b, shape);
+  });
+}
+
+Shape checked_shape(const char* name, const Inputs& in, bool complex_too) {
+  check_same_dtype(name, in[0], in[1]);
+  if (!is_real(in[0].dtype()) && !(complex_too && is_complex(in[0].dtype())))
+    fail(name, "expected " + std::string(complex_too ? "real or complex" : "real") + " operands, got " + describe(in[0]));
+  return broadcast_shapes(name, in[0].shape(), in[1].shape());
+}
+
+// y = a + b. da = dy, db = dy
+struct AddOp : Op {
+  const char* name() const noexcept override { return "add"; }
+  Shape shape(const Inputs& in) const override { return checked_shape(name(), in, true); }
+  Tensor forward(const Inputs& in, const Shape& shape) override { return compute(name(), Kind::add, in[0], in[1], shape); }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+  void backward(Backward& b) const override {
+    for (std::size_t i : {0, 1})
+      if (b.needs(i)) b.add(i, sum_to(b.gradient(), b.input_shape(i)));
+  }
+};
+
+// y = a - b. da = dy, db = -dy
+struct SubOp : Op {
+  const char* name() const noexcept override { return "sub"; }
+  Shape shape(const Inputs& in) const override { return checked_shape(name(), in, true); }
+  Tensor forward(const Inputs& in, const Shape& shape) override { return compute(name(), Kind::sub, in[0], in[1], shape); }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+  void backward(Backward& b) const override {
+    if (b.needs(0)) b.add(0, sum_to(b.gradient(), b.input_shape(0)));
+    if (b.needs(1)) b.add(1, scale(sum_to(b.gradient(), b.input_shape(1)), -1));
+  }
+};
+
+// y = a b. da = dy conj(b), db = dy conj(a)
+struct MulOp : Op {
+  const char* name() const noexcept override { return "mul"; }
+  Shape shape(const Inputs& in) const override { return checked_shape(name(), in, true); }
+  Tensor forward(const Inputs& in, const Shape& shape) override { return compute(name(), Kind::mul, in[0], in[1], shape); }
+  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return needs[1 - i]; }
+  void backward(Backward& b) const override {
+    for (std::size_t i : {0, 1}) {
+      if (!b.needs(i)) continue;
+      const Tensor other = b.input(1 - i);
+      b.add(i, sum_to(mul(b.gradient(), is_complex(other.dtype()) ? conj(other) : other), b.input_shape(i)));
+    }
+  }
+};
+
+// y = a / b. da = dy / b, db = -dy a / b²
+struct DivOp : Op {
+  const char* name() const noexcept override { return "div"; }
+  Shape shape(const Inputs& in) const override { return checked_shape(name(), in, false); }
+  Tensor forward(const Inputs& in, const Shape& shape) override { return compute(name(), Kind::div, in[0], in[1], shape); }
+  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return i == 1 || needs[1]; }
+  void backward(Backward& b) const override {
+    const Tensor over = div(b.gradient(), b.input(1));  // dy / b
+    if (b.needs(0)) b.add(0, sum_to(over, b.input_shape(0)));
+    if (b.needs(1)) b.add(1, scale(sum_to(div(mul(over, b.input(0)), b.input(1)), b.input_shape(1)), -1));
+  }
+};
+
+}  // namespace
+
+Tensor add(const Tensor& a, const Tensor& b) { return apply(AddOp(), {a, b}); }
+Tensor sub(const Tensor& a, const Tensor& b) { return apply(SubOp(), {a, b}); }
+Tensor mul(const Tensor& a, const Tensor& b) { return apply(MulOp(), {a, b}); }
+Tensor div(const Tensor& a, const Tensor& b) { return apply(DivOp(), {a, b}); }
+
+}  // namespace weft

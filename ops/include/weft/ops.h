@@ -1,0 +1,116 @@
+// Every differentiable operation. Each gives a new tensor and leaves its inputs as they were; each throws
+// weft::Error, naming itself and the shapes, if its arguments don't fit. "…" stands for any number of axes; negative
+// dims count from the end. An undefined Tensor() stands for an argument that is left out.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/activation.h"
+#include "weft/random.h"
+#include "weft/tape.h"
+#include "weft/tensor.h"
+
+namespace weft {
+
+// ---- elementwise, with numpy's broadcasting; real or complex, both operands of one dtype ----
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor sub(const Tensor& a, const Tensor& b);
+Tensor mul(const Tensor& a, const Tensor& b);
+Tensor div(const Tensor& a, const Tensor& b);  // real only
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+Tensor scale(const Tensor& x, double factor);  // factor · x, real or complex
+Tensor exp(const Tensor& x);
+Tensor log(const Tensor& x);
+Tensor sqrt(const Tensor& x);
+Tensor square(const Tensor& x);
+Tensor activation(const Tensor& x, Activation function);
+
+// ---- complex tensors ----
+Tensor complex(const Tensor& real, const Tensor& imag);
+Tensor real(const Tensor& x);
+Tensor imag(const Tensor& x);
+Tensor conj(const Tensor& x);
+
+// ---- shape ----
+Tensor reshape(const Tensor& x, const Shape& shape);                        // one size may be -1
+Tensor permute(const Tensor& x, const std::vector<std::int64_t>& dims);     // axis i of y is axis dims[i] of x
+Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1);
+Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start, std::int64_t stop, std::int64_t step = 1);
+std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dim);  // equal pieces; views
+Tensor concat(const std::vector<Tensor>& parts, std::int64_t dim);
+Tensor expand(const Tensor& x, const Shape& shape);                         // numpy.broadcast_to, a view
+Tensor flip(const Tensor& x, std::int64_t dim);
+Tensor cast(const Tensor& x, DType dtype);                                  // between f32 and f64
+
+// ---- reductions; dims left empty: all axes ----
+Tensor sum(const Tensor& x, const std::vector<std::int64_t>& dims = {}, bool keepdim = false);   // real or complex
+Tensor mean(const Tensor& x, const std::vector<std::int64_t>& dims = {}, bool keepdim = false);
+Tensor max(const Tensor& x, std::int64_t dim, bool keepdim = false);        // the gradient goes to the first maximum
+
+// ---- dense products ----
+// numpy.matmul: a (…, m, k) or (k), b (…, k, n) or (k).
+Tensor matmul(const Tensor& a, const Tensor& b);
+
+// What `linear` does with x Wᵀ + b while the tile is in registers: y = residual + gate ⊙ act(x Wᵀ + b).
+struct Epilogue {
+  Activation activation = Activation::none;
+  Tensor gate;      // y's shape, or undefined
+  Tensor residual;  // y's shape, or undefined
+};
+// x (…, in), weight (out, in), bias (out) or undefined: y (…, out).
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
+
+// numpy's einsum, its whole syntax; a size of 1 broadcasts against n. Real or complex.
+Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
+
+// ---- norms ----
+// Over the last `axes` axes, whose shape weight and bias have (or undefined): (x - mean) / sqrt(var + eps) · weight + bias.
+Tensor layer_norm(const Tensor& x, std::int64_t axes, const Tensor& weight, const Tensor& bias, double eps = 1e-5);
+// SimpleRMSNorm over the last axis, of d elements: x / (‖x‖₂/√d + eps), times weight (d) if defined.
+Tensor rms_norm(const Tensor& x, const Tensor& weight = {}, double eps = 1e-8);
+
+// ---- softmax, losses ----
+Tensor softmax(const Tensor& x, std::int64_t dim);
+Tensor log_softmax(const Tensor& x, std::int64_t dim);
+// logits (…, c), target (…) i64: the mean of -log softmax(logits)[target] over targets that are not ignore_index.
+// Error if a target is outside 0 … c-1. NaN if every target is ignored.
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, std::int64_t ignore_index = -100);
+
+// ---- embedding, dropout ----
+// indices (…) i64, weight (v, d): y (…, d).
+Tensor embedding(const Tensor& indices, const Tensor& weight);
+// Element i is dropped if random.uniform(i) < p, the others are scaled by 1/(1-p); 0 <= p < 1. Nothing but the
+// generator is kept for backward.
+Tensor dropout(const Tensor& x, double p, const Random& random);
+
+// ---- Fourier transforms along one axis, of any length n >= 1; f32 <-> c64, f64 <-> c128 ----
+enum class FftNorm { backward, ortho, forward };
+Tensor fft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);   // real or complex x
+Tensor ifft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
+Tensor rfft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);  // n -> n/2+1
+// n/2+1 -> n (given, as it may be odd). The imaginary parts of bin 0 and, n even, of bin n/2 are ignored.
+Tensor irfft(const Tensor& x, std::int64_t n, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
+// Two-dimensional: `real` transforms halve the second axis.
+Tensor fft2(const Tensor& x, std::int64_t dim0, std::int64_t dim1, FftNorm norm = FftNorm::backward);
+Tensor ifft2(const Tensor& x, std::int64_t dim0, std::int64_t dim1, FftNorm norm = FftNorm::backward);
+Tensor rfft2(const Tensor& x, std::int64_t dim0, std::int64_t dim1, FftNorm norm = FftNorm::backward);
+Tensor irfft2(const Tensor& x, std::int64_t n, std::int64_t dim0, std::int64_t dim1, FftNorm norm = FftNorm::backward);
+// Re(FFT over sequence_dim (FFT over hidden_dim)), unnormalised, x real. Its backward is itself.
+Tensor fourier_mix(const Tensor& x, std::int64_t sequence_dim, std::int64_t hidden_dim);
+
+// ---- Toeplitz and circulant products ----
+enum class ToeplitzForm { automatic, naive, matrix, fft };
+// x (b, h, n, d). Bidirectional: t (h, 2n-1, d) = t_-(n-1) … t_(n-1), y_i = sum_j t_(i-j) x_j.
+// Causal: t (h, n, d) = t_0 … t_(n-1), the sum over j <= i.
+// The FFT form is causal to about 1e-6 · max|x|, the others exactly. `automatic` chooses by cost.
+Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form = ToeplitzForm::automatic);
+// The form that `automatic` takes for these sizes.
+ToeplitzForm toeplitz_form(std::int64_t b, std::int64_t h, std::int64_t n, std::int64_t d, bool causal);
+// x (b, n, d), c (n, d): y_i = sum_j c_((i-j) mod n) x_j.
+Tensor circulant_product(const Tensor& x, const Tensor& c);
+
+}  // namespace weft

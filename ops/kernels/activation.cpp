@@ -1,0 +1,28 @@
+#include "activation.h"
+
+#include "activation_functors.h"
+#include "family.h"
+#include "simd.h"
+
+namespace weft::WEFT_ISA {
+namespace {
+
+template <class T>
+void forward(Activation f, const T* x, T* y, std::int64_t n) noexcept {
+  with_activation(f, [=](auto g) noexcept { simd::map([g](simd::Vec<T> v) noexcept { return g.value(v); }, y, n, x); });
+}
+
+template <class T>
+void backward(Activation f, const T* x, const T* dy, T* dx, std::int64_t n) noexcept {
+  with_activation(f, [=](auto g) noexcept {
+    simd::map([g](simd::Vec<T> v, simd::Vec<T> d) noexcept { return d * g.derivative(v); }, dx, n, x, dy);
+  });
+}
+
+}  // namespace
+
+extern const KernelFamily<ActivationKernels> activation;
+constexpr KernelFamily<ActivationKernels> activation = {{forward<float>, backward<float>},
+                                                        {forward<double>, backward<double>}};
+
+}  // namespace weft::WEFT_ISA

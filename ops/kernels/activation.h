@@ -1,0 +1,15 @@
+// Activations of whole arrays.
+#pragma once
+#include <cstdint>
+
+#include "weft/activation.h"
+
+namespace weft {
+
+template <class T>
+struct ActivationKernels {
+  void (*forward)(Activation f, const T* x, T* y, std::int64_t n) noexcept;                // y = f(x)
+  void (*backward)(Activation f, const T* x, const T* dy, T* dx, std::int64_t n) noexcept;  // dx = dy f'(x)
+};
+
+}  // namespace weft

@@ -1,0 +1,42 @@
+#include "elementwise.h"
+
+#include "family.h"
+#include "simd.h"
+
+namespace weft::WEFT_ISA {
+namespace {
+
+struct Add { template <class V> V operator()(V a, V b) const noexcept { return a + b; } };
+struct Sub { template <class V> V operator()(V a, V b) const noexcept { return a - b; } };
+struct Mul { template <class V> V operator()(V a, V b) const noexcept { return a * b; } };
+struct Div { template <class V> V operator()(V a, V b) const noexcept { return a / b; } };
+
+template <class T, class F>
+void both(const T* a, const T* b, T* y, std::int64_t n) noexcept {
+  simd::map(F{}, y, n, a, b);
+}
+
+template <class T, class F>
+void scalar_right(const T* a, const T* b, T* y, std::int64_t n) noexcept {
+  const simd::Vec<T> s(*b);
+  simd::map([s](simd::Vec<T> v) { return F{}(v, s); }, y, n, a);
+}
+
+template <class T, class F>
+void scalar_left(const T* a, const T* b, T* y, std::int64_t n) noexcept {
+  const simd::Vec<T> s(*a);
+  simd::map([s](simd::Vec<T> v) { return F{}(s, v); }, y, n, b);
+}
+
+template <class T, class F>
+constexpr BinaryKernel<T> binary() { return {both<T, F>, scalar_right<T, F>, scalar_left<T, F>}; }
+
+template <class T>
+constexpr ElementwiseKernels<T> table() { return {binary<T, Add>(), binary<T, Sub>(), binary<T, Mul>(), binary<T, Div>()}; }
+
+}  // namespace
+
+extern const KernelFamily<ElementwiseKernels> elementwise;
+constexpr KernelFamily<ElementwiseKernels> elementwise = {table<float>(), table<double>()};
+
+}  // namespace weft::WEFT_ISA

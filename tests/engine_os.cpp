@@ -1,0 +1,219 @@
+// Files, control groups and what else weft asks of the operating system.
+#include "weft/os.h"
+
+#include <doctest/doctest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <thread>
+
+#include "../engine/cgroup.h"
+#include "temporary_folder.h"
+#include "weft/error.h"
+
+namespace {
+
+using weft::os::AtomicFile;
+using weft::os::cgroup_limits;
+
+void write_all(const std::string& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
+// Sets the limit on the size of files that this process writes.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const struct rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  struct rlimit before_;
+};
+
+}  // namespace
+
+TEST_CASE("os: threads and memory are those of this process") {
+  cpu_set_t before, one;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  CHECK(weft::os::available_threads() >= 1);
+  CHECK(weft::os::available_threads() <= CPU_COUNT(&before));
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &before)) {
+      CPU_SET(cpu, &one);
+      break;
+    }
+  REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  CHECK(weft::os::available_threads() == 1);
+  REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
+
+  CHECK(weft::os::physical_memory() > (std::uint64_t{1} << 24));
+  const std::uint64_t peak = weft::os::peak_resident_memory();
+  CHECK(peak > (std::uint64_t{1} << 20));
+  const std::string block(std::size_t{64} << 20, 'x');
+  CHECK(weft::os::peak_resident_memory() >= peak);
+  CHECK(weft::os::peak_resident_memory() > block.size());
+  CHECK(weft::os::terminal_width() > 0);
+}
+
+TEST_CASE("os: control groups of version 2 bind with those above them") {
+  const TemporaryFolder root;
+  root.write("app/job/cpu.max", "max 100000\n");
+  root.write("app/cpu.max", "250000 100000\n");
+  root.write("app/job/memory.max", "1000000\n");
+  root.write("app/memory.max", "max\n");
+  const std::string mount = root / "";
+  const auto limits = cgroup_limits("0::/app/job\n", mount.substr(0, mount.size() - 1));
+  CHECK(limits.cpus == 2.5);
+  CHECK(limits.memory == 1000000);
+  // A container that shows the host's path and mounts its own group as the root.
+  root.write("cpu.max", "50000 100000\n");
+  CHECK(cgroup_limits("0::/host/path\n", mount).cpus == 0.5);
+  CHECK(cgroup_limits("0::/\n", mount).cpus == 0.5);
+}
+
+TEST_CASE("os: control groups of version 1") {
+  const TemporaryFolder root;
+  root.write("cpu,cpuacct/docker/a/cpu.cfs_quota_us", "300000\n");
+  root.write("cpu,cpuacct/docker/a/cpu.cfs_period_us", "100000\n");
+  root.write("cpu,cpuacct/docker/cpu.cfs_quota_us", "-1\n");
+  root.write("cpu,cpuacct/docker/cpu.cfs_period_us", "100000\n");
+  root.write("memory/docker/a/memory.limit_in_bytes", "9223372036854771712\n");
+  root.write("memory/memory.limit_in_bytes", "4096\n");
+  const auto limits = cgroup_limits("5:cpu,cpuacct:/docker/a\n4:memory:/docker/a\n1:name=systemd:/\n", root / "");
+  CHECK(limits.cpus == 3);
+  CHECK(limits.memory == 4096);
+}
+
+TEST_CASE("os: control groups that are missing or spoilt set no limit") {
+  const TemporaryFolder root;
+  root.write("cpu.max", "100000 0\n");
+  root.write("memory.max", "lots\n");
+  for (const char* text : {"", "\n", "0", "0:", "0::", "0::/", "::/../..\n", "7:memory", "7:cpu:/a/b"}) {
+    CAPTURE(text);
+    CHECK(std::isinf(cgroup_limits(text, root / "").cpus));
+    CHECK(cgroup_limits(text, root / "").memory == std::numeric_limits<std::uint64_t>::max());
+  }
+}
+
+TEST_CASE("os: an atomic file appears at commit, whole") {
+  const TemporaryFolder folder;
+  write_all(folder / "a", "first");
+  CHECK(folder.read("a") == "first");
+  struct stat status;
+  REQUIRE(::stat((folder / "a").c_str(), &status) == 0);
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  CHECK((status.st_mode & 0777) == (0666 & ~mask));
+  {
+    AtomicFile file(folder / "a");
+    file.write("second", 6);
+    CHECK(folder.read("a") == "first");
+    CHECK(folder.files() == 2);
+  }
+  CHECK(folder.read("a") == "first");
+  CHECK(folder.files() == 1);
+  AtomicFile file(folder / "a");
+  file.write("sec", 3);
+  file.write("ond", 3);
+  file.commit();
+  CHECK(folder.read("a") == "second");
+  CHECK(folder.files() == 1);
+  CHECK_THROWS_AS(file.write("x", 1), weft::Error);
+  CHECK_THROWS_AS(file.commit(), weft::Error);
+  CHECK(folder.read("a") == "second");
+}
+
+TEST_CASE("os: an atomic file keeps the old one's mode and follows a link") {
+  const TemporaryFolder folder;
+  write_all(folder / "target", "old");
+  REQUIRE(::chmod((folder / "target").c_str(), 0640) == 0);
+  std::filesystem::create_symlink("target", folder / "link");
+  write_all(folder / "link", "new");
+  CHECK(std::filesystem::is_symlink(folder / "link"));
+  CHECK(folder.read("target") == "new");
+  struct stat status;
+  REQUIRE(::stat((folder / "target").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0640);
+}
+
+TEST_CASE("os: several writers of one file don't meet") {
+  const TemporaryFolder folder;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 10; ++i) write_all(folder / "a", std::string(1000, static_cast<char>('a' + t)));
+    });
+  for (std::thread& thread : threads) thread.join();
+  const std::string text = folder.read("a");
+  CHECK(text == std::string(1000, text.at(0)));
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("os: a write that fails leaves the old file and says why") {
+  const TemporaryFolder folder;
+  write_all(folder / "a", "old");
+  CHECK_THROWS_WITH_AS(AtomicFile(folder / "missing/a"), doctest::Contains("missing/a\": No such file"), weft::Error);
+  CHECK_THROWS_WITH_AS(AtomicFile(folder / ""), doctest::Contains("not a regular file"), weft::Error);
+  CHECK_THROWS_WITH_AS(AtomicFile("/dev/null"), doctest::Contains("not a regular file"), weft::Error);
+  CHECK_THROWS_AS(AtomicFile(""), weft::Error);
+  {
+    const FileSizeLimit limit(4096);
+    const std::string text(10000, 'x');
+    CHECK_THROWS_WITH_AS(write_all(folder / "a", text), doctest::Contains("/a\": File too large"), weft::Error);
+    sigset_t pending;
+    sigpending(&pending);
+    CHECK(sigismember(&pending, SIGXFSZ) == 0);
+    CHECK(pthread_sigmask(SIG_BLOCK, nullptr, &pending) == 0);
+    CHECK(sigismember(&pending, SIGXFSZ) == 0);
+  }
+  CHECK(folder.read("a") == "old");
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("os: reading and mapping") {
+  const TemporaryFolder folder;
+  std::string text(200000, '\0');
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 7);
+  folder.write("a", text);
+  folder.write("empty", "");
+  CHECK(weft::os::read_file(folder / "a") == text);
+  CHECK(weft::os::read_file(folder / "empty").empty());
+  CHECK(weft::os::read_file("/proc/self/status").find("VmHWM") != std::string::npos);
+
+  weft::os::MappedFile file = weft::os::map_file(folder / "a");
+  REQUIRE(file.size == text.size());
+  std::filesystem::remove(folder / "a");
+  CHECK(std::string(reinterpret_cast<const char*>(file.data), file.size) == text);
+  CHECK(weft::os::map_file(folder / "empty").size == 0);
+
+  for (const std::string path : {folder / "a", folder / "", std::string("/dev/zero"), std::string()}) {
+    CAPTURE(path);
+    CHECK_THROWS_AS(weft::os::read_file(path), weft::Error);
+    CHECK_THROWS_AS(weft::os::map_file(path), weft::Error);
+  }
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH_AS(weft::os::map_file(folder / "pipe"), doctest::Contains("not a regular file"), weft::Error);
+  std::thread writer([&] { std::ofstream(folder / "pipe") << "through"; });
+  CHECK(weft::os::read_file(folder / "pipe") == "through");
+  writer.join();
+}
+
+TEST_CASE("os: a file larger than memory is refused before memory is taken") {
+  const TemporaryFolder folder;
+  folder.write("sparse", "x");
+  std::error_code unsupported;
+  std::filesystem::resize_file(folder / "sparse", std::uintmax_t{1} << 43, unsupported);
+  if (unsupported) return;  // a file system without such sizes
+  CHECK_THROWS_WITH_AS(weft::os::read_file(folder / "sparse"), doctest::Contains("Cannot allocate memory"), weft::Error);
+}

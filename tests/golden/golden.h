@@ -1,0 +1,94 @@
+// One conformance case: a safetensors file with inputs, parameters, output, cotangent and gradients in f64.
+#pragma once
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "weft/ops.h"
+#include "weft/parameter.h"
+#include "weft/safetensors.h"
+
+namespace weft::golden {
+
+// What the file asks for is unknown or refused: exit code 2.
+class Refused : public Error {
+ public:
+  using Error::Error;
+};
+
+// Hands a case's tensors to a runner, as leaves of the tape, and remembers what was asked for.
+class Case {
+ public:
+  Case(const std::string& path, DType dtype, Tape& tape);
+
+  DType dtype() const { return dtype_; }
+  const std::string& kind() const { return kind_; }
+
+  // A config value; Refused if it is missing or of another type.
+  template <class T>
+  T config(const std::string& key) {
+    return get<T>(config_, key);
+  }
+  // A value of a nested object, e.g. that under "tno".
+  template <class T>
+  T config(const std::string& object, const std::string& key) {
+    return get<T>(get<nlohmann::json>(config_, object), key);
+  }
+  const nlohmann::json& config_object() const { return config_; }
+  // Refused unless the (nested, if `object` is given) config has these keys alone.
+  void expect_keys(const std::set<std::string>& keys, const std::string& object = "");
+
+  bool has(const std::string& name) const { return file_.contains(name); }
+  Tensor input(const std::string& name);           // in.NAME, a leaf whose gradient is compared
+  Tensor complex_input(const std::string& name);   // the same, its last axis of 2 made complex
+  Tensor constant(const std::string& name);        // in.NAME, without gradient (masks, gradients to optimizers)
+  Tensor integers(const std::string& name);        // in.NAME, i64
+  Tensor parameter(const std::string& name);       // param.NAME, a leaf whose gradient is compared
+  // Gives each of a module's parameters the value param.PREFIX+name; Refused if one is missing or has another shape.
+  void load(const NamedParameters& parameters, const std::string& prefix = "");
+
+  // Refused if the file has inputs or parameters that nobody asked for.
+  void check_all_used() const;
+
+  struct LeafGradient {
+    std::string name;  // "grad.in.x", …
+    Tensor leaf;       // watched, or
+    Parameter parameter;
+  };
+  const std::vector<LeafGradient>& leaves() const { return leaves_; }
+  Tensor raw_tensor(const std::string& name);  // f64 or i64, as in the file
+
+ private:
+  template <class T>
+  static T get(const nlohmann::json& object, const std::string& key) {
+    if (!object.is_object() || !object.contains(key)) throw Refused("config has no key \"" + key + "\"");
+    try {
+      return object.at(key).get<T>();
+    } catch (const nlohmann::json::exception&) {
+      throw Refused("config key \"" + key + "\" has a value of the wrong type: " + object.at(key).dump());
+    }
+  }
+  Tensor rounded(const std::string& name);
+
+  SafetensorsFile file_;
+  DType dtype_;
+  Tape& tape_;
+  std::string kind_;
+  nlohmann::json config_;
+  std::set<std::string> used_;
+  std::vector<LeafGradient> leaves_;
+};
+
+// Computes a case's output from its inputs and parameters.
+using Runner = std::function<Tensor(Case&)>;
+
+// Defines a kind at static initialisation: static const Kind linear{"linear", [](Case& c) { … }};
+struct Kind {
+  Kind(const std::string& name, Runner runner);
+};
+const std::map<std::string, Runner>& kinds();
+
+}  // namespace weft::golden
