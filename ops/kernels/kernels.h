@@ -1,13 +1,19 @@
 // The kernels of every instruction set that this build has, reached by name.
 #pragma once
+#include "activation.h"
 #include "elementwise.h"
 #include "family.h"
+#include "softmax.h"
+#include "unary.h"
 #include "weft/cpu.h"
 
 namespace weft {
 
 struct Kernels {
   const KernelFamily<ElementwiseKernels>& elementwise;
+  const KernelFamily<UnaryKernels>& unary;
+  const KernelFamily<ActivationKernels>& activation;
+  const KernelFamily<SoftmaxKernels>& softmax;
 };
 
 // Those of one instruction set. Error if this build doesn't have it or this CPU can't run it.

@@ -4,8 +4,11 @@
 namespace weft::WEFT_ISA {
 
 extern const KernelFamily<ElementwiseKernels> elementwise;
+extern const KernelFamily<UnaryKernels> unary;
+extern const KernelFamily<ActivationKernels> activation;
+extern const KernelFamily<SoftmaxKernels> softmax;
 
 extern const Kernels table;
-const Kernels table = {elementwise};
+const Kernels table = {elementwise, unary, activation, softmax};
 
 }  // namespace weft::WEFT_ISA
