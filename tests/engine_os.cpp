@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <limits>
 #include <thread>
+#include <vector>
 
-#include "../engine/cgroup.h"
+#include "cgroup.h"
 #include "temporary_folder.h"
 #include "weft/error.h"
 
@@ -152,7 +154,7 @@ TEST_CASE("os: several writers of one file don't meet") {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 10; ++i) write_all(folder / "a", std::string(1000, static_cast<char>('a' + t)));
+      for (int i = 0; i < 4; ++i) write_all(folder / "a", std::string(1000, static_cast<char>('a' + t)));
     });
   for (std::thread& thread : threads) thread.join();
   const std::string text = folder.read("a");
@@ -197,7 +199,7 @@ TEST_CASE("os: reading and mapping") {
   CHECK(std::string(reinterpret_cast<const char*>(file.data), file.size) == text);
   CHECK(weft::os::map_file(folder / "empty").size == 0);
 
-  for (const std::string path : {folder / "a", folder / "", std::string("/dev/zero"), std::string()}) {
+  for (const std::string& path : {folder / "a", folder / "", std::string("/dev/zero"), std::string()}) {
     CAPTURE(path);
     CHECK_THROWS_AS(weft::os::read_file(path), weft::Error);
     CHECK_THROWS_AS(weft::os::map_file(path), weft::Error);

@@ -1,0 +1,417 @@
+// safetensors files: round trips, every stored type, files that are cut off or forged.
+#include "weft/safetensors.h"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "temporary_folder.h"
+#include "weft/error.h"
+
+namespace {
+
+using weft::DType;
+using weft::Load;
+using weft::SafetensorsFile;
+using weft::Shape;
+using weft::Tensor;
+using weft::save_safetensors;
+
+using Metadata = std::map<std::string, std::string>;
+
+std::string file_of(const std::string& header, const std::string& data) {
+  std::string length(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(header.size() >> 8 * i);
+  return length + header + data;
+}
+
+template <class T>
+std::string bytes_of(const std::vector<T>& values) {
+  return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+
+std::vector<std::uint32_t> bits_of(const Tensor& t) {
+  std::vector<std::uint32_t> bits(static_cast<std::size_t>(t.numel()));
+  std::memcpy(bits.data(), weft::raw::contiguous(t).data<float>(), bits.size() * 4);
+  return bits;
+}
+
+// A tensor "x" of one axis, whose data start at a multiple of 64 bytes plus `shift`.
+std::string one_tensor(const std::string& dtype, std::size_t n, const std::string& data, std::size_t shift = 0) {
+  std::string header = "{\"x\":{\"dtype\":\"" + dtype + "\",\"shape\":[" + std::to_string(n) +
+                       "],\"data_offsets\":[0," + std::to_string(data.size()) + "]}}";
+  header.append((64 - (8 + header.size()) % 64) % 64 + shift, ' ');
+  return file_of(header, data);
+}
+
+}  // namespace
+
+TEST_CASE("safetensors: what is saved is loaded, bit for bit") {
+  const TemporaryFolder folder;
+  const std::vector<std::uint32_t> patterns = {0,          0x80000000, 0x3f800000, 0x7f800000, 0xff800000, 0x7fc00001,
+                                               0xffa5a5a5, 0x7f800001, 1,          0x007fffff, 0x7f7fffff, 0xc0490fdb};
+  Tensor f = Tensor::empty({3, 4});
+  std::memcpy(f.mutable_data<float>(), patterns.data(), 48);
+  const std::vector<double> d = {0.1, -0.0, std::numeric_limits<double>::denorm_min(), INFINITY, NAN};
+  const std::vector<std::int64_t> i = {0, -1, std::numeric_limits<std::int64_t>::min(), INT64_MAX};
+  const Metadata metadata = {{"config", "{\"a\": [1, \"\\n\"]}"}, {"", "empty key"}, {"Schlüssel \t\"", "é 🧵 \x01"}};
+  const std::vector<std::pair<std::string, Tensor>> saved = {
+      {"layers.0.weight", f},
+      {"d", Tensor::from(d, {5})},
+      {"i", Tensor::from(i, {2, 2})},
+      {"scalar", Tensor::scalar(2.5)},
+      {"nothing", Tensor::empty({0})},
+      {"nothing.2", Tensor::empty({3, 0, 2}, DType::f64)},
+      {"", Tensor::scalar(7, DType::i64)},
+      {"quote \" and \\ and ü", Tensor::full({17}, 3)},
+      {"large", Tensor::full({1000, 16}, 1)}};
+  save_safetensors(folder / "a", saved, metadata);
+  for (Load how : {Load::map, Load::copy}) {
+    const SafetensorsFile file(folder / "a");
+    CHECK(file.path() == folder / "a");
+    CHECK(file.metadata() == metadata);
+    CHECK(file.names().size() == saved.size());
+    for (const auto& [name, tensor] : saved) {
+      CAPTURE(name);
+      REQUIRE(file.contains(name));
+      CHECK(file.shape(name) == tensor.shape());
+      const Tensor loaded = file.load(name, how);
+      CHECK(loaded.shape() == tensor.shape());
+      REQUIRE(loaded.dtype() == tensor.dtype());
+      CHECK(std::string(static_cast<const char*>(loaded.raw()), loaded.numel() * weft::dtype_size(loaded.dtype())) ==
+            std::string(static_cast<const char*>(tensor.raw()), tensor.numel() * weft::dtype_size(tensor.dtype())));
+    }
+    CHECK(bits_of(file.load("layers.0.weight", how)) == patterns);
+    CHECK(file.stored_dtype("d") == "F64");
+    CHECK_FALSE(file.contains("absent"));
+    CHECK_THROWS_WITH_AS(file.load("absent"), doctest::Contains("\"absent\""), weft::Error);
+    CHECK_THROWS_AS(file.shape("absent"), weft::Error);
+    CHECK_THROWS_AS(file.stored_dtype("absent"), weft::Error);
+  }
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("safetensors: the written layout is what the format asks for") {
+  const TemporaryFolder folder;
+  save_safetensors(folder / "a", {{"odd", Tensor::zeros({3})},
+                                  {"odd64", Tensor::zeros({3}, DType::f64)},
+                                  {"even", Tensor::zeros({32})},
+                                  {"even64", Tensor::zeros({8}, DType::i64)}});
+  const std::string bytes = folder.read("a");
+  const std::size_t length = static_cast<unsigned char>(bytes[0]) + 256u * static_cast<unsigned char>(bytes[1]);
+  CHECK((8 + length) % 64 == 0);
+  CHECK(bytes[8] == '{');
+  CHECK(bytes.size() == 8 + length + 128 + 64 + 24 + 12);
+  const SafetensorsFile file(folder / "a");
+  CHECK(file.names() == std::vector<std::string>{"even", "even64", "odd64", "odd"});
+  for (const char* name : {"even", "even64", "odd64"})
+    CHECK(reinterpret_cast<std::uintptr_t>(file.load(name).raw()) % 64 == 0);
+  CHECK(file.metadata().empty());
+  CHECK(bytes.find("__metadata__") == std::string::npos);
+
+  save_safetensors(folder / "none", {});
+  CHECK(SafetensorsFile(folder / "none").names().empty());
+}
+
+TEST_CASE("safetensors: views are saved as their elements") {
+  const TemporaryFolder folder;
+  const Tensor x = Tensor::from<float>({0, 1, 2, 3, 4, 5}, {2, 3});
+  save_safetensors(folder / "a", {{"t", x.view({3, 2}, {1, 3}, 0)}, {"s", x.view({2}, {3}, 1)}, {"b", x.view({3}, {0}, 4)}});
+  const SafetensorsFile file(folder / "a");
+  CHECK(file.load("t").to_vector<float>() == std::vector<float>{0, 3, 1, 4, 2, 5});
+  CHECK(file.load("s").to_vector<float>() == std::vector<float>{1, 4});
+  CHECK(file.load("b").to_vector<float>() == std::vector<float>{4, 4, 4});
+}
+
+TEST_CASE("safetensors: mapped tensors are views that outlive the file, copies may be written") {
+  const TemporaryFolder folder;
+  save_safetensors(folder / "a", {{"x", Tensor::full({64}, 5)}});
+  Tensor mapped, again, copied;
+  {
+    const SafetensorsFile file(folder / "a");
+    mapped = file.load("x");
+    again = file.load("x", Load::map);
+    copied = file.load("x", Load::copy);
+  }
+  CHECK(mapped.raw() == again.raw());
+  CHECK(mapped.raw() != copied.raw());
+  save_safetensors(folder / "a", {{"x", Tensor::full({64}, 6)}});
+  CHECK(mapped.to_vector<float>() == std::vector<float>(64, 5));
+  CHECK_THROWS_AS(mapped.mutable_data<float>(), weft::Error);
+  copied.mutable_data<float>()[0] = 1;
+  CHECK(mapped.data<float>()[0] == 5);
+  CHECK(SafetensorsFile(folder / "a").load("x").data<float>()[0] == 6);
+}
+
+TEST_CASE("safetensors: every half is widened exactly") {
+  const TemporaryFolder folder;
+  std::vector<std::uint16_t> halves(65536);
+  for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<std::uint16_t>(i);
+  folder.write("f16", one_tensor("F16", halves.size(), bytes_of(halves)));
+  folder.write("bf16", one_tensor("BF16", halves.size(), bytes_of(halves)));
+  const Tensor f16 = SafetensorsFile(folder / "f16").load("x"), bf16 = SafetensorsFile(folder / "bf16").load("x");
+  REQUIRE(f16.dtype() == DType::f32);
+  REQUIRE(bf16.dtype() == DType::f32);
+  const auto wide = bits_of(f16), brain = bits_of(bf16);
+  std::size_t wrong = 0;
+  for (std::uint32_t h = 0; h < 65536; ++h) {
+    wrong += brain[h] != h << 16;
+    // IEEE 754 binary16: sign, 5 bits of exponent, 10 of fraction.
+    const int exponent = static_cast<int>(h >> 10 & 31), fraction = static_cast<int>(h & 1023);
+    if (exponent == 31) {
+      wrong += wide[h] != ((h & 0x8000) << 16 | 0x7f800000 | static_cast<std::uint32_t>(fraction) << 13);
+      continue;
+    }
+    const double magnitude = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    const float value = f16.data<float>()[h];
+    wrong += value != static_cast<float>(h & 0x8000 ? -magnitude : magnitude);
+    wrong += std::signbit(value) != ((h & 0x8000) != 0);
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("safetensors: integers and booleans are widened to i64") {
+  const TemporaryFolder folder;
+  const std::vector<std::int32_t> i32 = {0, -1, INT32_MIN, INT32_MAX};
+  const std::string u8("\x00\x01\x7f\x80\xff", 5), flags("\x00\x01\x02", 3);
+  folder.write("i32", one_tensor("I32", 4, bytes_of(i32)));
+  folder.write("u8", one_tensor("U8", 5, u8));
+  folder.write("bool", one_tensor("BOOL", 3, flags));
+  using Values = std::vector<std::int64_t>;
+  CHECK(SafetensorsFile(folder / "i32").load("x").to_vector<std::int64_t>() == Values{0, -1, INT32_MIN, INT32_MAX});
+  CHECK(SafetensorsFile(folder / "u8").load("x").to_vector<std::int64_t>() == Values{0, 1, 127, 128, 255});
+  CHECK(SafetensorsFile(folder / "bool").load("x").to_vector<std::int64_t>() == Values{0, 1, 1});
+}
+
+TEST_CASE("safetensors: data that are not aligned are copied, whatever their type") {
+  const TemporaryFolder folder;
+  const std::vector<float> f = {1.5f, -2, 3};
+  const std::vector<double> d = {0.1, 0.2};
+  const std::vector<std::int64_t> i = {-5, INT64_MAX};
+  const std::vector<std::uint16_t> half = {0x3c00, 0xc000};
+  for (std::size_t shift : {0, 1, 2, 3, 4, 7}) {
+    CAPTURE(shift);
+    folder.write("f", one_tensor("F32", 3, bytes_of(f), shift));
+    folder.write("d", one_tensor("F64", 2, bytes_of(d), shift));
+    folder.write("i", one_tensor("I64", 2, bytes_of(i), shift));
+    folder.write("h", one_tensor("F16", 2, bytes_of(half), shift));
+    const Tensor mapped = SafetensorsFile(folder / "f").load("x");
+    CHECK(reinterpret_cast<std::uintptr_t>(mapped.raw()) % 4 == 0);
+    CHECK(mapped.to_vector<float>() == f);
+    CHECK(SafetensorsFile(folder / "d").load("x").to_vector<double>() == d);
+    CHECK(SafetensorsFile(folder / "i").load("x").to_vector<std::int64_t>() == i);
+    CHECK(SafetensorsFile(folder / "h").load("x").to_vector<float>() == std::vector<float>{1, -2});
+  }
+}
+
+TEST_CASE("safetensors: a file cut at any byte, or with one byte more, is an error") {
+  const TemporaryFolder folder;
+  save_safetensors(folder / "a", {{"x", Tensor::full({5}, 1)}, {"y", Tensor::full({2, 2}, 1, DType::f64)}}, {{"k", "v"}});
+  const std::string whole = folder.read("a");
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    folder.write("cut", whole.substr(0, size));
+    CAPTURE(size);
+    CHECK_THROWS_WITH_AS(SafetensorsFile(folder / "cut"), doctest::Contains("/cut\""), weft::Error);
+  }
+  folder.write("cut", whole + '\0');
+  CHECK_THROWS_AS(SafetensorsFile(folder / "cut"), weft::Error);
+}
+
+TEST_CASE("safetensors: a file with any one byte changed loads or is an error") {
+  const TemporaryFolder folder;
+  save_safetensors(folder / "a", {{"x", Tensor::full({5}, 1)}, {"y", Tensor::full({2, 2}, 1, DType::f64)}}, {{"k", "v"}});
+  const std::string whole = folder.read("a");
+  for (std::size_t i = 0; i < whole.size() - 52; ++i)
+    for (int change : {1, 2, 8, 16, 0x80, 0xff}) {
+      std::string spoilt = whole;
+      spoilt[i] = static_cast<char>(spoilt[i] ^ change);
+      folder.write("spoilt", spoilt);
+      try {
+        const SafetensorsFile file(folder / "spoilt");
+        for (const std::string& name : file.names()) CHECK(file.load(name).numel() <= 52);
+      } catch (const weft::Error& error) {
+        CHECK(std::string(error.what()).find("/spoilt\"") != std::string::npos);
+      }
+    }
+}
+
+TEST_CASE("safetensors: a header length that is wrong") {
+  const TemporaryFolder folder;
+  for (const std::string& length :
+       {std::string(8, '\xff'), std::string("\0\0\0\0\0\0\0\x80", 8), std::string("\x7f\0\0\0\0\0\0\0", 8),
+        std::string("\xf8\xff\xff\xff\xff\xff\xff\xff", 8), std::string(8, '\0')}) {
+    folder.write("a", length + "{}");
+    CHECK_THROWS_AS(SafetensorsFile(folder / "a"), weft::Error);
+  }
+  // More than the format allows, though the file is as long (and takes no room on the disk).
+  folder.write("a", std::string("\x01\xe1\xf5\x05\0\0\0\0{", 9));
+  std::filesystem::resize_file(folder / "a", 8 + 100'000'001);
+  CHECK_THROWS_AS(SafetensorsFile(folder / "a"), weft::Error);
+}
+
+TEST_CASE("safetensors: forged headers are errors") {
+  const TemporaryFolder folder;
+  const std::string good = R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  folder.write("a", file_of(good, std::string(8, 'a')));
+  CHECK_NOTHROW(SafetensorsFile(folder / "a"));
+  folder.write("a", file_of(R"( {"x":{"shape":[2],"data_offsets":[0,8],"dtype":"F32"}} )", std::string(8, 'a')));
+  CHECK_THROWS_AS(SafetensorsFile(folder / "a"), weft::Error);  // begins with a space
+
+  const char* forged[] = {
+      // ranges
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,9]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+      R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+      R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[18446744073709551608,0]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,18446744073709551615]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,18446744073709551624]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[-8,0]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8.0]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4,8]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":{"0":0}}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":"08"}})",
+      R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"y":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[0],"data_offsets":[4,4]}})",
+      R"({"x":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"y":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+      R"({})",
+      // shapes
+      R"({"x":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[0],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[-1,-2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[2.0],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[2e0],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":["2"],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[null],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[[2]],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":2,"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[9223372036854775808,2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[4611686018427387904,4,2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[4611686018427387905,4],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]}})",
+      // types and keys
+      R"({"x":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"","shape":[2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":32,"shape":[2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":null,"shape":[2],"data_offsets":[0,8]}})",
+      R"({"x":{"shape":[2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[2]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"more":1}})",
+      R"({"x":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[1],"shape":[2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+      R"({"x":1})",
+      R"({"x":"F32"})",
+      R"({"x":[]})",
+      R"({"x":null})",
+      R"({"x":true})",
+      // metadata
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"a":1}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"a":{"b":"c"}}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"a":["b"]}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"a":null}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"a":"b","a":"b"}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{},"__metadata__":{}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":"a"})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":["a"]})",
+      // not JSON, or more than one
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}} {})",
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8],}})",
+      R"({x:{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[02],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[0x2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[1e999],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","shape":[NaN],"data_offsets":[0,8]}})",
+      R"({"\ud800":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+      "{\"\xff\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
+      "{\"\xc0\xaf\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
+      "{\"a\nb\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
+      R"([])", R"("x")", R"(1)", R"(null)", R"({)", R"(}{)", R"({"x")", R"({"x":)", " "};
+  for (const char* header : forged) {
+    CAPTURE(header);
+    folder.write("a", file_of(header, std::string(8, 'a')));
+    CHECK_THROWS_WITH_AS(SafetensorsFile(folder / "a"), doctest::Contains("[safetensors]"), weft::Error);
+  }
+}
+
+TEST_CASE("safetensors: deep and long headers are refused or read without harm") {
+  const TemporaryFolder folder;
+  const std::size_t depth = 1'000'000;
+  std::string objects;
+  for (std::size_t i = 0; i < depth; ++i) objects += "{\"a\":";
+  for (const std::string& header :
+       {"{\"a\":" + std::string(depth, '['), objects, "{\"x\":{\"shape\":" + std::string(depth, '['),
+        "{\"__metadata__\":" + objects, "{\"x\":{\"dtype\":\"" + std::string(depth, 'F') + "\"}}",
+        "{\"" + std::string(depth, 'x') + "\":{\"dtype\":1}}"}) {
+    folder.write("a", file_of(header, ""));
+    CHECK_THROWS_AS(SafetensorsFile(folder / "a"), weft::Error);
+  }
+  std::string ones = "1";
+  for (std::size_t i = 0; i < depth; ++i) ones += ",1";
+  folder.write("a", file_of("{\"x\":{\"dtype\":\"U8\",\"shape\":[" + ones + "],\"data_offsets\":[0,1]}}", "a"));
+  CHECK_THROWS_AS(SafetensorsFile(folder / "a"), weft::Error);
+}
+
+TEST_CASE("safetensors: types that weft doesn't read don't hide the others") {
+  const TemporaryFolder folder;
+  folder.write("a", file_of(R"({"f8":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]},)"
+                            R"("x":{"dtype":"F32","shape":[],"data_offsets":[4,8]}})",
+                            std::string(4, '\0') + bytes_of(std::vector<float>{2.5f})));
+  const SafetensorsFile file(folder / "a");
+  CHECK(file.load("x").item() == 2.5);
+  CHECK(file.stored_dtype("f8") == "F8_E4M3");
+  CHECK_THROWS_WITH_AS(file.load("f8"), doctest::Contains("F8_E4M3"), weft::Error);
+}
+
+TEST_CASE("safetensors: files that are missing, empty or no files") {
+  const TemporaryFolder folder;
+  folder.write("empty", "");
+  CHECK_THROWS_WITH_AS(SafetensorsFile(folder / "missing"), doctest::Contains("/missing\""), weft::Error);
+  CHECK_THROWS_AS(SafetensorsFile(folder / "empty"), weft::Error);
+  CHECK_THROWS_AS(SafetensorsFile(folder / ""), weft::Error);
+}
+
+TEST_CASE("safetensors: what can't be saved is refused and leaves the old file") {
+  const TemporaryFolder folder;
+  const Tensor x = Tensor::full({100000}, 1);
+  save_safetensors(folder / "a", {{"x", x}});
+  const std::string old = folder.read("a");
+  const auto refuses = [&](const std::string& path, const std::vector<std::pair<std::string, Tensor>>& tensors,
+                           const Metadata& metadata, const char* why) {
+    CHECK_THROWS_WITH_AS(save_safetensors(path, tensors, metadata), doctest::Contains(why), weft::Error);
+    CHECK(folder.read("a") == old);
+    CHECK(folder.files() == 1);
+  };
+  refuses(folder / "a", {{"x", x}, {"x", x}}, {}, "\"x\"");
+  refuses(folder / "a", {{"__metadata__", x}}, {}, "reserves");
+  refuses(folder / "a", {{"c", Tensor::zeros({2}, DType::c64)}}, {}, "c64");
+  refuses(folder / "a", {{"u", Tensor()}}, {}, "undefined");
+  refuses(folder / "a", {{"\xff", x}}, {}, "UTF-8");
+  refuses(folder / "a", {{"x", x}}, {{"k", "\xc3"}}, "UTF-8");
+  refuses(folder / "a", {{"x", x}}, {{"\x80", "v"}}, "UTF-8");
+  refuses(folder / "missing/a", {{"x", x}}, {}, "No such file");
+
+  struct rlimit before;
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  for (rlim_t bytes : {0, 100, 5000}) {
+    const struct rlimit limit{bytes, before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    refuses(folder / "a", {{"x", x}}, {}, "File too large");
+    ::setrlimit(RLIMIT_FSIZE, &before);
+  }
+}
