@@ -1,0 +1,71 @@
+// The elementwise nonlinearities.
+#include "weft/activation.h"
+
+#include "kernels/kernels.h"
+#include "pointwise.h"
+
+namespace weft {
+namespace {
+
+struct NamedActivation {
+  Activation activation;
+  const char* name;
+};
+
+constexpr NamedActivation names[] = {
+    {Activation::none, "none"},     {Activation::relu, "relu"},          {Activation::gelu, "gelu"},
+    {Activation::gelu_tanh, "gelu_tanh"}, {Activation::silu, "silu"},    {Activation::elu, "elu"},
+    {Activation::one_plus_elu, "1+elu"},  {Activation::two_plus_elu, "2+elu"}, {Activation::sigmoid, "sigmoid"},
+    {Activation::tanh, "tanh"},     {Activation::exp, "exp"},            {Activation::leaky_relu, "leak"},
+};
+
+// y = f(x). dx = f'(x) dy
+struct ActivationOp : Op {
+  Activation function;
+  explicit ActivationOp(Activation f) : function(f) {}
+  const char* name() const noexcept override { return "activation"; }
+  Shape shape(const Inputs& in) const override {
+    check_real(name(), in[0]);
+    return in[0].shape();
+  }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return with_real(name(), in[0].dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const auto kernel = kernels().activation.of<T>().forward;
+      return pointwise<T>([&](const T* x, T* y, std::int64_t n) { kernel(function, x, y, n); }, in[0]);
+    });
+  }
+  bool cheap() const override { return true; }
+  void backward(Backward& b) const override {
+    b.add(0, with_real(name(), b.gradient().dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const auto kernel = kernels().activation.of<T>().backward;
+      const auto run = [&](const T* x, const T* dy, T* dx, std::int64_t n) { kernel(function, x, dy, dx, n); };
+      return pointwise_backward<T>(run, b.input(0), b.take_gradient());
+    }));
+  }
+};
+
+}  // namespace
+
+const char* activation_name(Activation activation) {
+  for (const NamedActivation& n : names)
+    if (n.activation == activation) return n.name;
+  throw Error("[activation] no activation has the number " + std::to_string(static_cast<int>(activation)));
+}
+
+Activation activation_from_name(const std::string& name) {
+  std::string known;
+  for (const NamedActivation& n : names) {
+    if (name == n.name) return n.activation;
+    known += std::string(known.empty() ? "" : ", ") + n.name;
+  }
+  throw Error("[activation] expected one of " + known + ", got \"" + name + "\"");
+}
+
+Tensor activation(const Tensor& x, Activation function) {
+  (void)activation_name(function);
+  return apply(ActivationOp(function), {x});
+}
+
+}  // namespace weft
