@@ -80,6 +80,7 @@ class Gmlp : public Model {
 
  private:
   class Stream;
+  Tensor embed(const Tensor& tokens, std::int64_t first) const;
   Tensor head(const Tensor& x) const;
 
   GmlpConfig config_;
@@ -89,6 +90,7 @@ class Gmlp : public Model {
   std::vector<GmlpBlock> blocks_;
   LayerNorm norm_;
   Parameter head_weight_, head_bias_;
+  Tensor positions_, mask_;
 };
 
 }  // namespace weft

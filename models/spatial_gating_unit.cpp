@@ -1,0 +1,66 @@
+// The spatial gating unit and the block around it (arXiv 2105.08050, figure 1 and section 2).
+#include "weft/gmlp.h"
+
+namespace weft {
+
+SpatialGatingUnit::SpatialGatingUnit(std::int64_t d_z, std::int64_t length, const Init& init)
+    : norm(d_z / 2, init), seq_len(length) {
+  if (d_z < 2 || d_z % 2 != 0)
+    throw Error("[SpatialGatingUnit] expected an even d_z of at least 2, got " + std::to_string(d_z));
+  if (seq_len < 1) throw Error("[SpatialGatingUnit] expected seq_len >= 1, got " + std::to_string(seq_len));
+  weight = Parameter(init.random.uniform({seq_len, seq_len}, -0.01, 0.01, init.dtype));
+  bias = Parameter(Tensor::full({seq_len}, 1, init.dtype));
+}
+
+Tensor SpatialGatingUnit::operator()(const Tensor& z, const Tensor& mask) const {
+  if (z.rank() != 3 || z.size(0) > seq_len)
+    throw Error("[SpatialGatingUnit] expected z (n, b, d_z) with n <= " + std::to_string(seq_len) + ", got " + to_string(z.shape()));
+  const std::int64_t n = z.size(0);
+  const std::vector<Tensor> halves = chunk(z, 2, -1);                      // z1, z2 (n, b, d_z/2)
+  const Tensor z2 = norm(halves[1]);
+  Tensor w = slice(slice(weight, 0, 0, n), 1, 0, n);                       // (n, n)
+  if (mask.defined()) {
+    if (mask.shape() != Shape{n, n, 1} && mask.shape() != Shape{1, n, 1})
+      throw Error("[SpatialGatingUnit] expected a mask of shape " + to_string({n, n, 1}) + " or " + to_string({1, n, 1}) +
+                  ", got " + to_string(mask.shape()));
+    w = mul(w, reshape(mask, {mask.size(0), n}));
+  }
+  const Tensor b = reshape(slice(bias, 0, 0, n), {n, 1, 1});
+  return mul(halves[0], add(einsum("ij,jbd->ibd", {w, z2}), b));           // z1 ⊙ (W z2 + b)
+}
+
+void SpatialGatingUnit::collect(const std::string& prefix, NamedParameters& out) const {
+  norm.collect(prefix + "norm.", out);
+  out.emplace_back(prefix + "weight", weight);
+  out.emplace_back(prefix + "bias", bias);
+}
+
+GmlpBlock::GmlpBlock(std::int64_t d_model, std::int64_t d_ffn, std::int64_t seq_len, const Init& init, double p)
+    : norm(d_model, init),
+      proj1(d_model, d_ffn, init.child(1)),
+      sgu(d_ffn, seq_len, init.child(2)),
+      proj2(d_ffn / 2, d_model, init.child(3)),
+      dropout(p) {}
+
+Tensor GmlpBlock::operator()(const Tensor& x, const Tensor& mask, const Random* random) const {
+  const Tensor z = proj1(norm(x), {Activation::gelu, {}, {}});             // (n, b, d_ffn)
+  const Tensor gated = sgu(z, mask);                                       // (n, b, d_ffn/2)
+  if (!random || dropout.p == 0) return proj2(gated, {Activation::none, {}, x});
+  return add(x, dropout(proj2(gated), random));
+}
+
+void GmlpBlock::collect(const std::string& prefix, NamedParameters& out) const {
+  norm.collect(prefix + "norm.", out);
+  proj1.collect(prefix + "proj1.", out);
+  sgu.collect(prefix + "sgu.", out);
+  proj2.collect(prefix + "proj2.", out);
+}
+
+Tensor causal_mask(std::int64_t n, DType dtype) {
+  std::vector<double> ones(static_cast<std::size_t>(n * n), 0);
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j <= i; ++j) ones[static_cast<std::size_t>(i * n + j)] = 1;
+  return raw::convert(Tensor::from(ones, {n, n, 1}), dtype);
+}
+
+}  // namespace weft
