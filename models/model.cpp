@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "weft/fnet.h"
 #include "weft/gmlp.h"
 
 namespace weft {
@@ -20,6 +21,7 @@ std::unique_ptr<Model> make(const ModelSpec& spec, const Init& init) {
 // A new architecture is a line here.
 constexpr Architecture all_architectures[] = {
     {"gmlp", make<Gmlp>},
+    {"fnet", make<Fnet>},
 };
 
 struct Preset {
@@ -33,6 +35,9 @@ struct Preset {
 // The sizes of the original experiments.
 constexpr Preset all_presets[] = {
     {"gmlp-original", "gmlp", Task::causal_lm, 65, 0, R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":256})"},
+    {"fnet-base", "fnet", Task::masked_lm, 32000, 0, R"({"d_model":768,"d_ffn":3072,"layers":12,"seq_len":512})"},
+    {"fnet-classifier", "fnet", Task::classifier, 32000, 4,
+     R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":512,"norm":"pre"})"},
 };
 
 std::string join(const std::vector<std::string>& names) {

@@ -1,0 +1,65 @@
+// FNet masked language model and classifier.
+#include "weft/fnet.h"
+
+#include "config.h"
+
+namespace weft {
+namespace {
+
+FnetConfig checked(FnetConfig config) {
+  check_at_least<std::int64_t>("fnet", "d_model", config.d_model, 1);
+  check_at_least<std::int64_t>("fnet", "layers", config.layers, 0);
+  check_at_least<std::int64_t>("fnet", "seq_len", config.seq_len, 1);
+  check_at_least<std::int64_t>("fnet", "types", config.types, 1);
+  check_at_least<std::int64_t>("fnet", "d_ffn", config.d_ffn, 0);
+  if (config.d_ffn == 0) config.d_ffn = 4 * config.d_model;
+  if (config.norm != "pre" && config.norm != "post")
+    throw Error("[fnet] expected norm \"pre\" or \"post\", got \"" + config.norm + "\"");
+  (void)activation_from_name(config.activation);
+  if (!(config.eps > 0)) throw Error("[fnet] expected eps > 0, got " + std::to_string(config.eps));
+  if (!(config.dropout >= 0 && config.dropout < 1))
+    throw Error("[fnet] expected 0 <= dropout < 1, got " + std::to_string(config.dropout));
+  return config;
+}
+
+}  // namespace
+
+Fnet::Fnet(const ModelSpec& spec, const Init& init)
+    : config_(checked(config_from_json<FnetConfig>("fnet", spec.config))),
+      task_(spec.task),
+      vocabulary_(spec.vocabulary),
+      outputs_(spec.task == Task::classifier ? spec.classes : spec.vocabulary),
+      encoder_(config_, spec.vocabulary, init.child(0)) {
+  if (task_ == Task::causal_lm)
+    throw Error("[fnet] a causal language model is refused: the Fourier mixing sees the future; train a masked-lm or a classifier");
+  const std::int64_t d = config_.d_model;
+  if (task_ == Task::classifier)
+    classifier_ = ClassifierHead{FnetPooler(d, init.child(1)), Linear(d, outputs_, init.child(2))};
+  else
+    language_model_ = LanguageModelHead{Linear(d, d, init.child(3)), LayerNorm(d, init, config_.eps),
+                                        Parameter(Tensor::zeros({outputs_}, init.dtype))};
+}
+
+std::string Fnet::config() const { return config_to_json(config_); }
+
+Tensor Fnet::operator()(const Tensor& tokens, const Random* dropout) const {
+  const Tensor x = encoder_(tokens, {}, dropout);                          // (b, n, d_model)
+  if (classifier_) return classifier_->classifier(classifier_->pooler(x));  // (b, classes)
+  const Activation act = activation_from_name(config_.activation);
+  const Tensor h = language_model_->norm(language_model_->transform(x, {act, {}, {}}));
+  return linear(h, encoder_.embeddings.word.weight, language_model_->bias);  // (b, n, vocabulary)
+}
+
+void Fnet::collect(const std::string& prefix, NamedParameters& out) const {
+  encoder_.collect(prefix + "encoder.", out);
+  if (classifier_) {
+    classifier_->pooler.collect(prefix + "pooler.", out);
+    classifier_->classifier.collect(prefix + "classifier.", out);
+  } else {
+    language_model_->transform.collect(prefix + "head.transform.", out);
+    language_model_->norm.collect(prefix + "head.norm.", out);
+    out.emplace_back(prefix + "head.bias", language_model_->bias);
+  }
+}
+
+}  // namespace weft

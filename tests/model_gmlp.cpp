@@ -1,0 +1,113 @@
+#include "weft/gmlp.h"
+
+#include <doctest/doctest.h>
+
+#include "op_table.h"
+
+namespace weft::test {
+namespace {
+
+const Init init64{Random(5), DType::f64};
+
+std::unique_ptr<Model> small_model(Task task, const std::string& more = "") {
+  return make_model({"gmlp", task, 7, 3, R"({"d_model":6,"d_ffn":8,"layers":2,"seq_len":9)" + more + "}"}, init64);
+}
+
+Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indices({b, n}, 7), 11); }
+
+// At the initial spatial weights, of 0.01, the gates hardly mix: larger ones test them.
+void enlarge_spatial_weights(const Model& model) {
+  for (auto [name, parameter] : model.parameters())
+    if (name.find("sgu.weight") != std::string::npos)
+      parameter.assign(random_tensor({parameter.value().shape()}, 3));
+}
+
+}  // namespace
+
+TEST_CASE("gMLP of the original experiment has 9,933,377 parameters") {
+  const auto model = make_model(preset("gmlp-original"), Init{});
+  CHECK(parameter_count(model->parameters()) == 9933377);
+}
+
+TEST_CASE("gMLP: initial spatial weights and biases") {
+  const SpatialGatingUnit unit(8, 50, init64);
+  CHECK(max_abs(unit.weight.value()) <= 0.01);
+  CHECK(max_abs(unit.weight.value()) > 0.0099);
+  for (double b : unit.bias.value().to_vector<double>()) CHECK(b == 1);
+}
+
+TEST_CASE("spatial gating unit and block: gradients, every mask") {
+  const GmlpBlock block(4, 6, 7, init64);
+  NamedParameters parameters;
+  block.collect("", parameters);
+  block.sgu.weight.value();
+  for (const Tensor& mask : {Tensor(), causal_mask(5, DType::f64), Tensor::from<double>({1, 0, 1, 1, 0}, {1, 5, 1})}) {
+    const Function f = [&](const std::vector<Tensor>& in) { return block(in[0], mask); };
+    CHECK(gradient_error(f, {random_tensor({{5, 2, 4}}, 3)}, parameters) <= 1e-6);
+  }
+}
+
+TEST_CASE("gMLP models: gradients and shapes") {
+  for (Task task : {Task::causal_lm, Task::classifier}) {
+    const auto model = small_model(task);
+    enlarge_spatial_weights(*model);
+    const Function f = [&](const std::vector<Tensor>& in) { return (*model)(in[0]); };
+    const Tensor tokens = random_tokens(2, 5);
+    CHECK(f({tokens}).shape() == (task == Task::causal_lm ? Shape{2, 5, 7} : Shape{2, 3}));
+    CHECK(gradient_error(f, {tokens}, model->parameters()) <= 1e-6);
+  }
+  const auto tied = small_model(Task::causal_lm, R"(,"tied":true)");
+  const Function f = [&](const std::vector<Tensor>& in) { return (*tied)(in[0]); };
+  CHECK(gradient_error(f, {random_tokens(2, 4)}, tied->parameters()) <= 1e-6);
+}
+
+TEST_CASE("gMLP language model: a token doesn't change the logits before it") {
+  const auto model = small_model(Task::causal_lm);
+  enlarge_spatial_weights(*model);
+  const Tensor tokens = random_tokens(1, 9), before = (*model)(tokens);
+  for (std::int64_t j = 0; j < 9; ++j) {
+    auto changed = tokens.to_vector<std::int64_t>();
+    changed[static_cast<std::size_t>(j)] = (changed[static_cast<std::size_t>(j)] + 1) % 7;
+    const Tensor after = (*model)(Tensor::from(changed, {1, 9}));
+    CHECK(max_difference(slice(before, 1, 0, j), slice(after, 1, 0, j)) <= 1e-5);
+    CHECK(max_difference(slice(before, 1, j, 9), slice(after, 1, j, 9)) > 1e-3);
+  }
+}
+
+TEST_CASE("gMLP token stream: the logits of the full forward pass, and a window that slides") {
+  const auto model = small_model(Task::causal_lm);
+  enlarge_spatial_weights(*model);
+  const Tensor tokens = random_tokens(1, 9), full = (*model)(tokens);
+  const auto ids = tokens.to_vector<std::int64_t>();
+  const auto stream = model->stream();
+  Tensor logits;
+  for (std::int64_t i = 0; i < 9; ++i) {
+    logits = stream->next(ids[static_cast<std::size_t>(i)]);
+    CHECK(max_difference(logits, reshape(slice(full, 1, i, i + 1), {7})) <= 1e-5);
+  }
+  // The tenth token: the window is the newer half of the nine, and the new one.
+  logits = stream->next(3);
+  std::vector<std::int64_t> window(ids.begin() + 5, ids.end());
+  window.push_back(3);
+  const Tensor slid = (*model)(Tensor::from(window, {1, 5}));
+  CHECK(max_difference(logits, reshape(slice(slid, 1, 4, 5), {7})) <= 1e-5);
+  CHECK_THROWS_AS(small_model(Task::classifier)->stream(), Error);
+}
+
+TEST_CASE("gMLP: errors") {
+  const auto model = small_model(Task::causal_lm);
+  CHECK_THROWS_WITH_AS((*model)(random_tokens(1, 10)), "[gmlp] a sequence of 10 tokens; the model takes 1 to 9", Error);
+  CHECK_THROWS_AS((*model)(Tensor::zeros({1, 3})), Error);
+  CHECK_THROWS_AS((*model)(Tensor::full({1, 3}, 7, DType::i64)), Error);
+  CHECK_THROWS_AS(SpatialGatingUnit(8, 4, init64)(Tensor::zeros({5, 1, 8}, DType::f64)), Error);
+  CHECK_THROWS_AS(SpatialGatingUnit(8, 4, init64)(Tensor::zeros({3, 1, 8}, DType::f64), Tensor::zeros({4, 4, 1}, DType::f64)), Error);
+  CHECK_THROWS_WITH_AS(make_model({"gmlp", Task::causal_lm, 7, 0, R"({"depth":3})"}, Init{}),
+                       "[gmlp] unknown config key \"depth\", expected one of d_model, d_ffn, layers, seq_len, tied, positions, dropout",
+                       Error);
+  for (const char* config : {R"({"d_model":0})", R"({"d_ffn":3})", R"({"d_ffn":-2})", R"({"seq_len":0})", R"({"dropout":-1})", R"({"d_model":1.5})"})
+    CHECK_THROWS_AS(make_model({"gmlp", Task::causal_lm, 7, 0, config}, Init{}), Error);
+  CHECK_THROWS_AS(make_model({"gmlp", Task::classifier, 7, 0, "{}"}, Init{}), Error);
+  CHECK_THROWS_AS(make_model({"gpt", Task::causal_lm, 7, 0, "{}"}, Init{}), Error);
+}
+
+}  // namespace weft::test
