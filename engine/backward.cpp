@@ -68,11 +68,10 @@ Tensor Backward::partial(std::size_t i) {
   return sum;
 }
 
-// Zeros for leaves that the result doesn't depend on.
 Tensor Gradients::of(const Tensor& watched) const {
+  if (watched.node().tape == 0) throw Error("[gradients] the tensor was not watched: it has no gradient");
   for (const auto& [leaf, gradient] : all_)
-    if (!leaf.parameter && leaf.value.node().tape == watched.node().tape &&
-        leaf.value.node().index == watched.node().index)
+    if (leaf.value.node().tape == watched.node().tape && leaf.value.node().index == watched.node().index)
       return gradient;
   return Tensor::zeros(watched.shape(), watched.dtype());
 }
@@ -83,6 +82,7 @@ Tensor Gradients::of(const Parameter& parameter) const {
   return Tensor::zeros(parameter.value().shape(), parameter.value().dtype());
 }
 
+// Each gradient has its own elements: that of a sum is shared by its terms until here.
 void Gradients::complete(const Leaf& leaf, Tensor gradient) {
   for (auto& [known, sum] : all_)
     if (leaf.parameter && known.parameter == leaf.parameter) {
@@ -91,7 +91,7 @@ void Gradients::complete(const Leaf& leaf, Tensor gradient) {
       sum = total;
       return;
     }
-  all_.emplace_back(leaf, std::move(gradient));
+  all_.emplace_back(leaf, writable_in_place(gradient) ? std::move(gradient) : copy_of(gradient));
 }
 
 }  // namespace weft

@@ -160,6 +160,7 @@ MappedFile map_file(const std::string& path) {
 }
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  if (path.empty()) fail("write", path, ENOENT);
   struct stat old;
   const bool exists = ::stat(path.c_str(), &old) == 0;
   if (exists && !S_ISREG(old.st_mode)) throw Error("[file] can't write \"" + path + "\": not a regular file");

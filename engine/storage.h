@@ -24,8 +24,8 @@ class Storage {
 
   const void* data() const noexcept { return data_; }
   void* mutable_data() {
-    if (owner_) throw Error("[tensor] a borrowed tensor (a mapped file, say) can't be written");
-    version_.fetch_add(1, std::memory_order_relaxed);
+    if (!memory_) throw Error("[tensor] a borrowed tensor (a mapped file, say) can't be written");
+    version_.store(next_version(), std::memory_order_relaxed);
     return data_;
   }
   std::size_t bytes() const noexcept { return bytes_; }
@@ -37,9 +37,15 @@ class Storage {
   std::uint64_t produced_version = 0;
 
  private:
+  // No two storages share a version: a cache that is keyed by it can't take one storage for another.
+  static std::uint64_t next_version() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+
   void* data_;
   std::size_t bytes_;
-  std::atomic<std::uint64_t> version_{0};
+  std::atomic<std::uint64_t> version_{next_version()};
   std::shared_ptr<MemoryCache> memory_;
   std::shared_ptr<const void> owner_;
 };

@@ -126,7 +126,7 @@ Tensor Tape::record(std::unique_ptr<Op> op, const Inputs& in, Tensor out) {
   record.kept.push_back(std::move(kept_output));
   record.shape = out.shape();
   record.dtype = out.dtype();
-  if (cheap && new_storage && record.recomputed_depth <= max_recomputed_depth) {
+  if (cheap && new_storage && !op->keeps_output() && record.recomputed_depth <= max_recomputed_depth) {
     out.storage()->producer = out.node();
     out.storage()->produced_version = out.version();
   }
@@ -158,11 +158,27 @@ void Tape::backward(const Tensor& result, const Tensor& cotangent, GradientSink&
     tape.check_versions(record);
     for (std::int64_t input : record.inputs)
       if (input >= 0) reached[static_cast<std::size_t>(input)] = true;
+    for (const Kept& kept : record.kept)
+      if (kept.producer >= 0) reached[static_cast<std::size_t>(kept.producer)] = true;
   }
   NoGrad suspended;
   tape.consumed = true;
   tape.records[static_cast<std::size_t>(last)].gradient = cotangent.detach();
-  tape.walk(last, sink);
+  try {
+    tape.walk(last, sink);
+  } catch (const std::bad_alloc&) {
+    tape.clear();
+    throw Error("[backward] out of memory");
+  } catch (...) {
+    tape.clear();
+    throw;
+  }
+  tape.clear();
+}
+
+void Tape::Impl::clear() noexcept {
+  records.clear();
+  leaves.clear();
 }
 
 void Tape::Impl::walk(std::int64_t last, GradientSink& sink) {
@@ -181,8 +197,6 @@ void Tape::Impl::walk(std::int64_t last, GradientSink& sink) {
     }
     release(record);
   }
-  records.clear();
-  leaves.clear();
 }
 
 void Tape::Impl::check_versions(const Record& record) const {

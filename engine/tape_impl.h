@@ -49,6 +49,7 @@ struct Tape::Impl {
   void release(Record& record);
   void check_versions(const Record& record) const;
   void walk(std::int64_t last, GradientSink& sink);
+  void clear() noexcept;
 };
 
 }  // namespace weft

@@ -164,8 +164,12 @@ Tensor Tensor::view(const Shape& shape, const Strides& strides, std::int64_t off
   t.offset_ = offset;
   const auto elements = static_cast<std::int64_t>(storage_->bytes() / dtype_size(dtype_));
   std::int64_t low = offset, high = offset;
-  for (std::size_t i = 0; i < shape.size(); ++i) (strides[i] < 0 ? low : high) += strides[i] * (shape[i] - 1);
-  if (t.numel_ > 0 && (low < 0 || high >= elements))
+  bool outside = false;
+  for (std::size_t i = 0; i < shape.size() && t.numel_ > 0; ++i) {
+    std::int64_t reach = 0, &end = strides[i] < 0 ? low : high;
+    outside |= __builtin_mul_overflow(strides[i], shape[i] - 1, &reach) || __builtin_add_overflow(end, reach, &end);
+  }
+  if (t.numel_ > 0 && (outside || low < 0 || high >= elements))
     throw Error("[view] shape " + to_string(shape) + " reaches outside a storage of " + std::to_string(elements) +
                 " elements");
   return t;

@@ -13,6 +13,7 @@ bool in_parallel_region() noexcept { return omp_in_parallel() != 0; }
 void run_tasks(Context& context, std::int64_t tasks, int threads,
                FunctionRef<void(std::int64_t task, int thread)> body) {
   if (threads <= 1 || tasks <= 1 || in_parallel_region()) {
+    ContextScope scope(context);
     for (std::int64_t task = 0; task < tasks; ++task) body(task, 0);
     return;
   }

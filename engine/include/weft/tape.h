@@ -57,7 +57,8 @@ class GradientSink {
 class Gradients : public GradientSink {
  public:
   void complete(const Leaf& leaf, Tensor gradient) override;
-  // The gradient of a watched tensor or parameter, or zeros if the result doesn't depend on it.
+  // The gradient of a watched tensor or parameter, or zeros if the result doesn't depend on it. Error for a tensor
+  // that no tape has seen.
   Tensor of(const Tensor& watched) const;
   Tensor of(const Parameter& parameter) const;
 

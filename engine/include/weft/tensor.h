@@ -99,7 +99,7 @@ class Tensor {
   const Node& node() const noexcept { return node_; }
   void set_node(Node node) noexcept { node_ = node; }
   const std::shared_ptr<Storage>& storage() const noexcept { return storage_; }
-  std::uint64_t version() const noexcept;  // raised by every mutable access to the storage
+  std::uint64_t version() const noexcept;  // raised by every mutable access; no two storages share one
   bool unique() const noexcept { return storage_.use_count() == 1; }
 
  private:

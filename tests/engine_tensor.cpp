@@ -1,0 +1,171 @@
+// Tensor, Parameter, ParameterSet: shapes that overflow, views, versions, flat buffers.
+#include "weft/tensor.h"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+#include "engine_ops.h"
+#include "weft/context.h"
+#include "weft/parameter_set.h"
+
+using namespace weft;
+using namespace weft::test;
+
+TEST_CASE("tensor: shapes that are negative, overflow or exceed memory are errors") {
+  const std::size_t before = Context::current().memory().use().current;
+  const std::int64_t big = std::int64_t{1} << 32;
+  for (const Shape& shape : {Shape{-1}, Shape{2, -3}, Shape{big, big}, Shape{big, big, 0}, Shape{INT64_MAX},
+                             Shape{INT64_MAX, INT64_MAX}, Shape{INT64_MIN}, Shape{big, big, big, big}}) {
+    CAPTURE(to_string(shape));
+    CHECK_THROWS_AS(numel(shape), Error);
+    CHECK_THROWS_AS(Tensor::empty(shape), Error);
+    CHECK_THROWS_AS(Tensor::zeros(shape, DType::c128), Error);
+  }
+  CHECK_THROWS_WITH_AS(Tensor::empty({std::int64_t{1} << 50}), doctest::Contains("bytes"), Error);
+  CHECK_THROWS_AS(Tensor::empty({std::int64_t{1} << 57}, DType::c128), Error);
+  CHECK_THROWS_AS(Tensor::from<float>({1, 2, 3}, {2}), Error);
+  CHECK_THROWS_AS(Tensor::from<float>({}, {big, big}), Error);
+  CHECK(numel({}) == 1);
+  CHECK(numel({3, 0, 5}) == 0);
+  CHECK(Context::current().memory().use().current == before);
+}
+
+TEST_CASE("tensor: views stay inside their storage") {
+  const Tensor x = vector_of({0, 1, 2, 3, 4, 5});
+  CHECK(values_of(x.view({2, 2}, {3, 1}, 1)) == Values{1, 2, 4, 5});
+  CHECK(values_of(x.view({3}, {-2}, 5)) == Values{5, 3, 1});
+  CHECK(values_of(x.view({2, 2}, {0, 1}, 4)) == Values{4, 5, 4, 5});
+  CHECK(x.view({0}, {1}, 6).numel() == 0);
+  CHECK(values_of(x.view({}, {}, 5)) == Values{5});
+  CHECK_THROWS_AS(x.view({7}, {1}, 0), Error);
+  CHECK_THROWS_AS(x.view({6}, {1}, 1), Error);
+  CHECK_THROWS_AS(x.view({2}, {1}, -1), Error);
+  CHECK_THROWS_AS(x.view({}, {}, 6), Error);
+  CHECK_THROWS_AS(x.view({3}, {-2}, 3), Error);
+  CHECK_THROWS_AS(x.view({2, 2}, {1}, 0), Error);
+  CHECK_THROWS_AS(x.view({2}, {INT64_MAX}, 1), Error);
+  CHECK_THROWS_AS(x.view({3}, {INT64_MIN}, 5), Error);
+  CHECK_THROWS_AS(x.view({std::int64_t{1} << 57}, {1024}, 0), Error);
+  CHECK_THROWS_AS(x.view({3, 3}, {INT64_MAX / 2, INT64_MAX / 2}, 0), Error);
+  CHECK_THROWS_AS(Tensor().view({1}, {1}, 0), Error);
+}
+
+TEST_CASE("tensor: elements are read and written as their type alone") {
+  Tensor x = vector_of({1, 2});
+  CHECK_THROWS_AS(x.data<float>(), Error);
+  CHECK_THROWS_AS(x.mutable_data<std::int64_t>(), Error);
+  CHECK_THROWS_AS(Tensor().data<float>(), Error);
+  CHECK_THROWS_AS(Tensor().mutable_raw(), Error);
+  CHECK_THROWS_AS(x.item(), Error);
+  CHECK_THROWS_AS(Tensor().item(), Error);
+  CHECK(Tensor::scalar(-3, DType::i64).item() == -3);
+  CHECK(x.size(-1) == 2);
+  CHECK_THROWS_AS(x.size(1), Error);
+  CHECK_THROWS_AS(x.size(-2), Error);
+}
+
+TEST_CASE("tensor: every mutable access raises the version, which no two storages share") {
+  Tensor x = vector_of({1, 2}), y = vector_of({1, 2});
+  CHECK(x.version() != y.version());
+  const std::uint64_t first = x.version();
+  CHECK(x.data<double>()[0] == 1);
+  CHECK(x.version() == first);
+  const Tensor view = x.view({1}, {1}, 1);
+  x.mutable_data<double>()[1] = 5;
+  CHECK(x.version() > first);
+  CHECK(view.version() == x.version());
+  CHECK(x.version() != y.version());
+}
+
+TEST_CASE("tensor: borrowed elements are never written and their owner is kept") {
+  auto owner = std::make_shared<std::vector<float>>(3, 2.0f);
+  const std::weak_ptr<std::vector<float>> watch = owner;
+  const float* data = owner->data();
+  Tensor x = Tensor::borrow(std::move(owner), data, {3}, DType::f32);
+  CHECK(x.raw() == data);
+  CHECK_THROWS_AS(x.mutable_data<float>(), Error);
+  CHECK_FALSE(watch.expired());
+  x = Tensor();
+  CHECK(watch.expired());
+  static const float constants[2] = {1, 2};
+  Tensor unowned = Tensor::borrow(nullptr, constants, {2}, DType::f32);
+  CHECK_THROWS_AS(unowned.mutable_data<float>(), Error);
+}
+
+TEST_CASE("parameter set: values and gradients lie in flat buffers, aligned to 64 bytes") {
+  const Parameter a(vector_of({1, 2, 3})), b(Tensor::full({3, 5}, 4, DType::f64)), frozen(vector_of({9}), false);
+  const Parameter transposed(vector_of({1, 2, 3, 4, 5, 6}).view({3, 2}, {1, 3}, 0));
+  ParameterSet set({{"a", a}, {"b", b}, {"tied", a}, {"frozen", frozen}, {"t", transposed}});
+  REQUIRE(set.entries().size() == 3);
+  CHECK(set.parameter_count() == 3 + 15 + 6);
+  CHECK(set.entries()[0].name == "a");
+  CHECK(set.values().numel() == set.gradients().numel());
+  for (const ParameterSet::Entry& entry : set.entries()) {
+    CHECK(entry.offset % 8 == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(entry.parameter.value().raw()) % 64 == 0);
+    CHECK(entry.parameter.value().storage() == set.values().storage());
+    CHECK(entry.parameter.value().is_contiguous());
+  }
+  CHECK(frozen.value().storage() != set.values().storage());
+  CHECK(values_of(a.value()) == Values{1, 2, 3});
+  CHECK(values_of(transposed.value()) == Values{1, 4, 2, 5, 3, 6});
+  // Padding is zero, and a write to the flat buffer is a write to the parameters.
+  double total = 0;
+  for (double v : values_of(set.values())) total += v;
+  CHECK(total == 6 + 60 + 21);
+  set.values().mutable_data<double>()[set.entries()[1].offset] = 50;
+  CHECK(b.value().data<double>()[0] == 50);
+  Parameter handle = a;
+  handle.assign(vector_of({7, 8, 9}));
+  CHECK(set.values().data<double>()[1] == 8);
+}
+
+TEST_CASE("parameter set: it is the sink that adds up gradients") {
+  const Parameter a(vector_of({1, 2})), b(vector_of({3, 4})), stranger(vector_of({5, 6}));
+  ParameterSet set({{"a", a}, {"b", b}});
+  for (int micro_batch = 0; micro_batch < 2; ++micro_batch) {
+    Tape tape;
+    const Tensor x = tape.watch(vector_of({1, 1}));
+    tape.backward(sum(mul(mul(mul(a, b), stranger), mul(x, a))), set);
+  }
+  // d/da (a^2 b c) = 2 a b c, d/db = a^2 c, twice
+  CHECK(values_of(set.gradient(set.entries()[0])) == Values{2 * 2 * 1 * 3 * 5, 2 * 2 * 2 * 4 * 6});
+  CHECK(values_of(set.gradient(set.entries()[1])) == Values{2 * 1 * 5, 2 * 4 * 6});
+  double padding = 0;
+  for (double v : values_of(set.gradients())) padding += v;
+  CHECK(padding == 60 + 192 + 10 + 48);
+  set.zero_gradients();
+  for (double v : values_of(set.gradients())) CHECK(v == 0);
+}
+
+TEST_CASE("parameter set: states are flat, zero at first and kept") {
+  ParameterSet set({{"a", Parameter(vector_of({1, 2}))}});
+  CHECK(set.states() == 0);
+  CHECK(set.state(1).shape() == set.values().shape());
+  CHECK(set.states() == 2);
+  set.state(1).mutable_data<double>()[0] = 5;
+  CHECK(set.state(1).data<double>()[0] == 5);
+  CHECK(set.state(0).data<double>()[0] == 0);
+}
+
+TEST_CASE("parameter set: arguments that don't fit") {
+  const Parameter a(vector_of({1, 2})), single(Tensor::zeros({2})), frozen(vector_of({1}), false);
+  CHECK_THROWS_AS(ParameterSet({}), Error);
+  CHECK_THROWS_AS(ParameterSet({{"frozen", frozen}}), Error);
+  CHECK_THROWS_WITH_AS(ParameterSet({{"a", a}, {"single", single}}), doctest::Contains("single"), Error);
+  CHECK(values_of(a.value()) == Values{1, 2});
+}
+
+TEST_CASE("parameter: arguments that don't fit") {
+  Parameter p(vector_of({1, 2}));
+  CHECK_THROWS_AS(Parameter{Tensor()}, Error);
+  CHECK_THROWS_AS(Parameter(Tensor::zeros({2}, DType::i64)), Error);
+  CHECK_THROWS_AS(Parameter(Tensor::zeros({2}, DType::c64)), Error);
+  CHECK_THROWS_AS(p.assign(vector_of({1, 2, 3})), Error);
+  CHECK_THROWS_AS(p.assign(Tensor::zeros({2})), Error);
+  CHECK_THROWS_AS(p.rebind(vector_of({1, 2, 3})), Error);
+  CHECK_THROWS_AS(Parameter().value(), Error);
+  CHECK_THROWS_AS(Parameter().set_trainable(true), Error);
+  CHECK(values_of(p.value()) == Values{1, 2});
+}
