@@ -64,7 +64,7 @@ struct ComplexOp : Op {
     check_same_dtype(name(), in[0], in[1]);
     check_real(name(), in[0]);
     if (in[0].shape() != in[1].shape())
-      fail(name(), "expected two parts of one shape, got " + to_string(in[0].shape()) + " and " + to_string(in[1].shape()));
+      fail(name(), "expected two parts of one shape, got " + describe(in[0]) + " and " + describe(in[1]));
     return in[0].shape();
   }
   Tensor forward(const Inputs& in, const Shape&) override { return joined(name(), in[0], in[1]); }

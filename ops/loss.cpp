@@ -20,9 +20,10 @@ struct CrossEntropyOp : Op {
   Shape shape(const Inputs& in) const override {
     const Tensor &x = in[0], &target = in[1];
     check_real(name(), x);
-    if (!target.defined() || target.dtype() != DType::i64) fail(name(), "expected an i64 target, got " + describe(target));
+    if (!target.defined() || target.dtype() != DType::i64)
+      fail(name(), "expected an i64 target, got " + describe(target));
     if (x.rank() < 1 || Shape(x.shape().begin(), x.shape().end() - 1) != target.shape())
-      fail(name(), "expected logits (…, c) and target (…), got " + to_string(x.shape()) + " and " + to_string(target.shape()));
+      fail(name(), "expected logits (…, c) and target (…), got " + describe(x) + " and " + describe(target));
     for (const std::int64_t t : target.to_vector<std::int64_t>())
       if (t != ignore_index && (t < 0 || t >= x.size(-1)))
         fail(name(), "target " + std::to_string(t) + " is neither a class, 0 … " + std::to_string(x.size(-1) - 1) +

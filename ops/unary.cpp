@@ -73,7 +73,8 @@ struct ScaleOp : Op {
   explicit ScaleOp(double f) : factor(f) {}
   const char* name() const noexcept override { return "scale"; }
   Shape shape(const Inputs& in) const override {
-    if (!in[0].defined() || in[0].dtype() == DType::i64) fail(name(), "expected a real or complex tensor, got " + describe(in[0]));
+    if (!in[0].defined() || in[0].dtype() == DType::i64)
+      fail(name(), "expected a real or complex tensor, got " + describe(in[0]));
     return in[0].shape();
   }
   Tensor forward(const Inputs& in, const Shape& shape) override {

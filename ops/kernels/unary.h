@@ -8,7 +8,7 @@ template <class T>
 struct UnaryKernels {
   using Forward = void (*)(const T* x, T* y, std::int64_t n) noexcept;
   using Backward = void (*)(const T* kept, const T* dy, T* dx, std::int64_t n) noexcept;
-  Forward exp, log, sqrt, square;
+  Forward exp, expm1, log, tanh, sigmoid, erf, sqrt, square;
   Backward sqrt_backward;    // dx = ½ dy / y
   Backward square_backward;  // dx = 2 x dy
 };

@@ -1,0 +1,196 @@
+// The error of the vector functions in ULP, on every instruction set, against the C library in a wider type.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "kernels/kernels.h"
+#include "weft/random.h"
+
+namespace weft::test {
+namespace {
+
+template <class T> struct WiderOf;
+template <> struct WiderOf<float> { using Type = double; using Bits = std::uint32_t; };
+template <> struct WiderOf<double> { using Type = long double; using Bits = std::uint64_t; };
+template <class T> using Wider = typename WiderOf<T>::Type;
+template <class T> using Bits = typename WiderOf<T>::Bits;
+
+template <class T>
+T number(Bits<T> bits) {
+  T x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+// |got - want| in units of the last place that want has in T; 0.5 stands for all that round to got.
+template <class T>
+double ulps(T got, Wider<T> want) {
+  const double wrong = std::numeric_limits<double>::infinity();
+  const T rounded = static_cast<T>(want);
+  if (std::isnan(want)) return std::isnan(got) ? 0 : wrong;
+  if (got == rounded) return 0.5;
+  if (std::isnan(got)) return wrong;
+  const T largest = std::numeric_limits<T>::max();
+  if (std::isinf(got) || std::isinf(rounded))  // one step beyond the largest number
+    return (std::isinf(got) ? std::abs(rounded) : std::abs(got)) == largest && (got > 0) == (rounded > 0) ? 1 : wrong;
+  if (want == 0) return wrong;
+  int exponent = 0;
+  (void)std::frexp(want, &exponent);
+  exponent = std::max(exponent, std::numeric_limits<T>::min_exponent);
+  return static_cast<double>(std::abs(got - want) / std::ldexp(Wider<T>(1), exponent - std::numeric_limits<T>::digits));
+}
+
+template <class T>
+struct MathFunction {
+  const char* name;
+  typename UnaryKernels<T>::Forward UnaryKernels<T>::*kernel;
+  Wider<T> (*reference)(Wider<T>);
+  double bound;
+};
+
+template <class R>
+R sigmoid_reference(R x) { return x > 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+
+// The bounds are those that math.h states.
+template <class T>
+std::vector<MathFunction<T>> functions() {
+  using R = Wider<T>;
+  using K = UnaryKernels<T>;
+  const bool single = sizeof(T) == 4;
+  return {{"exp", &K::exp, [](R x) { return std::exp(x); }, 1.1},
+          {"expm1", &K::expm1, [](R x) { return std::expm1(x); }, single ? 1.7 : 2.4},
+          {"log", &K::log, [](R x) { return std::log(x); }, 0.9},
+          {"tanh", &K::tanh, [](R x) { return std::tanh(x); }, single ? 2.0 : 2.4},
+          {"sigmoid", &K::sigmoid, [](R x) { return sigmoid_reference(x); }, 1.9},
+          {"erf", &K::erf, [](R x) { return std::erf(x); }, single ? 1.5 : 2.7},
+          {"sqrt", &K::sqrt, [](R x) { return std::sqrt(x); }, 0.5}};
+}
+
+struct Worst {
+  double error = 0, at = 0;
+};
+
+template <class T>
+void take_worst(Worst& worst, const MathFunction<T>& f, const UnaryKernels<T>& table, const std::vector<T>& x,
+                const std::vector<Wider<T>>& want) {
+  std::vector<T> y(x.size());
+  (table.*f.kernel)(x.data(), y.data(), static_cast<std::int64_t>(x.size()));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double error = ulps(y[i], want[i]);
+    if (error > worst.error) worst = {error, static_cast<double>(x[i])};
+  }
+}
+
+// next(x) fills x with the next numbers to try; false at the end.
+template <class T, class Next>
+void check_bound(const MathFunction<T>& f, Next next) {
+  const std::vector<Isa> isas = available_isas();
+  std::vector<Worst> worst(isas.size());
+  std::vector<T> x;
+  while (next(x)) {
+    std::vector<Wider<T>> want;
+    for (const T v : x) want.push_back(f.reference(v));
+    for (std::size_t i = 0; i < isas.size(); ++i)
+      take_worst(worst[i], f, kernels(isas[i]).unary.of<T>(), x, want);
+  }
+  for (std::size_t i = 0; i < isas.size(); ++i) {
+    INFO(f.name << " on " << isa_name(isas[i]) << ": " << worst[i].error << " ULP at " << worst[i].at);
+    CHECK(worst[i].error <= f.bound);
+  }
+}
+
+// Numbers of every magnitude (random bits), numbers near 0, 1 and the ends of e^x's range, and the special ones.
+template <class T>
+std::vector<T> sample() {
+  const Random random(11);
+  std::vector<T> x;
+  for (std::uint64_t i = 0; i < 20000; ++i) {
+    const T u = static_cast<T>(2 * random.uniform(8 * i) - 1);
+    x.push_back(number<T>(static_cast<Bits<T>>(random.bits(8 * i + 2))));
+    for (const T width : {T(0.5), T(1.5), T(6), T(40), T(110), T(760)}) x.push_back(u * width);
+    x.push_back(1 + u * T(1e-3));
+  }
+  using L = std::numeric_limits<T>;
+  for (const T v : {T(0), L::denorm_min(), L::min(), L::max(), L::epsilon(), L::infinity(), T(1), T(0.5), T(88.72283),
+                    T(87.33655), T(103.2789), T(103.9721), T(709.782712893384), T(708.3964185322641), T(745.13)})
+    for (const T signed_value : {v, -v}) x.push_back(signed_value);
+  x.push_back(L::quiet_NaN());
+  return x;
+}
+
+template <class T>
+void check_samples() {
+  const std::vector<T> all = sample<T>();
+  for (const MathFunction<T>& f : functions<T>()) {
+    bool given = false;
+    check_bound(f, [&](std::vector<T>& x) {
+      x = all;
+      return !std::exchange(given, true);
+    });
+  }
+}
+
+}  // namespace
+
+TEST_CASE("vector maths: sampled error bounds in f32") { check_samples<float>(); }
+TEST_CASE("vector maths: sampled error bounds in f64") { check_samples<double>(); }
+
+// Takes half an hour: weft-tests -ns -tc="vector maths: every f32"
+TEST_CASE("vector maths: every f32" * doctest::skip()) {
+  for (const MathFunction<float>& f : functions<float>()) {
+    std::uint64_t at = 0;
+    check_bound(f, [&](std::vector<float>& x) {
+      x.clear();
+      for (; at < std::uint64_t{1} << 32 && x.size() < 1 << 16; ++at)
+        x.push_back(number<float>(static_cast<std::uint32_t>(at)));
+      return !x.empty();
+    });
+  }
+}
+
+TEST_CASE("vector maths: special values") {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  for (Isa isa : available_isas()) {
+    CAPTURE(isa_name(isa));
+    const UnaryKernels<float>& k = kernels(isa).unary.of<float>();
+    const auto at = [](UnaryKernels<float>::Forward f, float x) {
+      float y = 0;
+      f(&x, &y, 1);
+      return y;
+    };
+    CHECK(at(k.exp, inf) == inf);
+    CHECK(at(k.exp, -inf) == 0);
+    CHECK(at(k.expm1, -inf) == -1);
+    CHECK(at(k.log, 0) == -inf);
+    CHECK(at(k.log, -0.0f) == -inf);
+    CHECK(at(k.log, inf) == inf);
+    CHECK(std::isnan(at(k.log, -1)));
+    CHECK(at(k.tanh, inf) == 1);
+    CHECK(at(k.tanh, -inf) == -1);
+    CHECK(std::signbit(at(k.tanh, -0.0f)));
+    CHECK(at(k.sigmoid, -inf) == 0);
+    CHECK(at(k.sigmoid, inf) == 1);
+    CHECK(at(k.erf, -inf) == -1);
+    for (auto f : {k.exp, k.expm1, k.log, k.tanh, k.sigmoid, k.erf, k.sqrt}) CHECK(std::isnan(at(f, nan)));
+  }
+}
+
+TEST_CASE("vector maths: a value doesn't depend on its position") {
+  for (Isa isa : available_isas()) {
+    CAPTURE(isa_name(isa));
+    const UnaryKernels<float>& k = kernels(isa).unary.of<float>();
+    for (auto f : {k.exp, k.log, k.tanh, k.sigmoid, k.erf}) {
+      const std::vector<float> x(37, 0.7312f);
+      std::vector<float> y(37);
+      f(x.data(), y.data(), 37);
+      CHECK(std::vector<float>(37, y[0]) == y);
+    }
+  }
+}
+
+}  // namespace weft::test

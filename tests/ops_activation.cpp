@@ -1,0 +1,145 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "op_table.h"
+
+namespace weft::test {
+namespace {
+
+using Ins = const std::vector<Tensor>&;
+
+// y[i] = f(x[i]).
+Function loop(double (*f)(double)) {
+  return [f](Ins in) {
+    std::vector<double> values = in[0].to_vector<double>();
+    for (double& v : values) v = f(v);
+    return Tensor::from(values, in[0].shape());
+  };
+}
+
+Function act(Activation f) {
+  return [f](Ins in) { return activation(in[0], f); };
+}
+
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+double elu(double x) { return x > 0 ? x : std::expm1(x); }
+double gelu_tanh(double x) {
+  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+}
+
+const char* const all_names[] = {"none",  "relu",  "gelu",    "gelu_tanh", "silu", "elu",
+                                 "1+elu", "2+elu", "sigmoid", "tanh",      "exp",  "leak"};
+
+const In wide{{3, 37}, -6, 6};
+const In kinked{{3, 37}, -4, 4, 0.05};
+const In positive{{3, 37}, 0.2, 4};
+
+const OpCases cases{
+    {"none", {wide}, act(Activation::none), loop([](double x) { return x; })},
+    {"relu", {kinked}, act(Activation::relu), loop([](double x) { return x > 0 ? x : 0; })},
+    {"leaky relu", {kinked}, act(Activation::leaky_relu), loop([](double x) { return x > 0 ? x : 0.01 * x; })},
+    {"gelu", {wide}, act(Activation::gelu), loop([](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2)); })},
+    {"gelu_tanh", {wide}, act(Activation::gelu_tanh), loop(gelu_tanh)},
+    {"silu", {wide}, act(Activation::silu), loop([](double x) { return x * logistic(x); })},
+    {"elu", {kinked}, act(Activation::elu), loop(elu)},
+    {"1+elu", {kinked}, act(Activation::one_plus_elu), loop([](double x) { return 1 + elu(x); })},
+    {"2+elu", {kinked}, act(Activation::two_plus_elu), loop([](double x) { return 2 + elu(x); })},
+    {"sigmoid", {wide}, act(Activation::sigmoid), loop(logistic)},
+    {"tanh", {wide}, act(Activation::tanh), loop([](double x) { return std::tanh(x); })},
+    {"exp activation", {kinked}, act(Activation::exp), loop([](double x) { return std::exp(x); })},
+    {"gelu nothing", {{{0, 3}}}, act(Activation::gelu)},
+    {"gelu of gelu", {{{2, 9}}}, [](Ins in) {
+       return activation(mul(activation(in[0], Activation::gelu), in[0]), Activation::gelu);
+     }},
+    {"exp", {kinked}, [](Ins in) { return exp(in[0]); }, loop([](double x) { return std::exp(x); })},
+    {"log", {positive}, [](Ins in) { return log(in[0]); }, loop([](double x) { return std::log(x); })},
+    {"sqrt", {positive}, [](Ins in) { return sqrt(in[0]); }, loop([](double x) { return std::sqrt(x); })},
+    {"square", {wide}, [](Ins in) { return square(in[0]); }, loop([](double x) { return x * x; })},
+    {"square of a sum", {{{4, 5}}, {{5}}}, [](Ins in) { return square(add(in[0], in[1])); }},
+    {"log of nothing", {{{3, 0}}}, [](Ins in) { return log(in[0]); }},
+    {"sqrt of exp, used twice", {{{3, 5}}}, [](Ins in) {
+       const Tensor e = exp(in[0]);
+       return add(sqrt(e), e);
+     }},
+    {"scale", {wide}, [](Ins in) { return scale(in[0], -2.5); }, loop([](double x) { return -2.5 * x; })},
+    {"scale complex", {complex_in({3, 7})}, [](Ins in) { return scale(in[0], 1.5); },
+     [](Ins in) { return add(in[0], mul(in[0], raw::convert(Tensor::scalar(0.5, DType::f64), DType::c128))); }},
+    {"dropout", {{{5, 23}}}, [](Ins in) { return dropout(in[0], 0.4, Random(3, 5)); },
+     [](Ins in) {
+       std::vector<double> x = in[0].to_vector<double>();
+       for (std::size_t i = 0; i < x.size(); ++i) x[i] = Random(3, 5).uniform(i) < 0.4 ? 0 : x[i] / 0.6;
+       return Tensor::from(x, in[0].shape());
+     }},
+    {"dropout nothing", {{{2, 0}}}, [](Ins in) { return dropout(in[0], 0.5, Random(1)); }},
+    {"complex", {{{3, 5}}, {{3, 5}}}, [](Ins in) { return complex(in[0], in[1]); }},
+    {"real", {complex_in({3, 5})}, [](Ins in) { return real(in[0]); }},
+    {"imag", {complex_in({3, 5})}, [](Ins in) { return imag(in[0]); }},
+    {"conj", {complex_in({3, 5})}, [](Ins in) { return conj(in[0]); },
+     [](Ins in) { return complex(real(in[0]), scale(imag(in[0]), -1)); }},
+    {"squared magnitude", {complex_in({7})}, [](Ins in) { return real(mul(in[0], conj(in[0]))); },
+     [](Ins in) { return add(square(real(in[0])), square(imag(in[0]))); }},
+    {"real of nothing", {complex_in({0, 2})}, [](Ins in) { return real(in[0]); }},
+};
+
+}  // namespace
+
+TEST_CASE("activation names go both ways") {
+  for (const char* name : all_names)
+    CHECK(std::string(activation_name(activation_from_name(name))) == name);
+  CHECK_THROWS_AS(activation_from_name("GELU"), Error);
+  CHECK_THROWS_AS(activation_from_name(""), Error);
+  CHECK_THROWS_AS(activation(Tensor::zeros({2}), static_cast<Activation>(99)), Error);
+}
+
+TEST_CASE("activations of NaN and infinity") {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (DType dtype : {DType::f32, DType::f64}) {
+    const auto at = [dtype](Activation f, double x) { return activation(Tensor::scalar(x, dtype), f).item(); };
+    for (const char* name : all_names) {
+      CAPTURE(name);
+      CHECK(std::isnan(at(activation_from_name(name), std::nan(""))));
+    }
+    for (const char* name : {"relu", "gelu", "gelu_tanh", "silu", "elu", "1+elu", "exp", "leak"})
+      CHECK(at(activation_from_name(name), inf) == inf);
+    CHECK(at(Activation::relu, -inf) == 0);
+    CHECK(at(Activation::elu, -inf) == -1);
+    CHECK(at(Activation::two_plus_elu, -inf) == 1);
+    CHECK(at(Activation::sigmoid, -inf) == 0);
+    CHECK(at(Activation::tanh, -inf) == -1);
+    CHECK(at(Activation::gelu, -30) == 0);
+  }
+}
+
+TEST_CASE("elementwise functions: errors") {
+  const Tensor whole = Tensor::zeros({2, 3}, DType::i64), z = Tensor::zeros({2, 3}, DType::c64), x = Tensor::zeros({2, 3});
+  CHECK_THROWS_WITH_AS(exp(whole), "[exp] expected f32 or f64, got i64 (2, 3)", Error);
+  CHECK_THROWS_AS(log(z), Error);
+  CHECK_THROWS_AS(sqrt(Tensor()), Error);
+  CHECK_THROWS_AS(activation(z, Activation::gelu), Error);
+  CHECK_THROWS_AS(scale(whole, 2), Error);
+  CHECK_THROWS_WITH_AS(real(x), "[real] expected c64 or c128, got f32 (2, 3)", Error);
+  CHECK_THROWS_AS(conj(x), Error);
+  CHECK_THROWS_AS(complex(x, Tensor::zeros({3, 2})), Error);
+  CHECK_THROWS_AS(complex(x, Tensor::zeros({2, 3}, DType::f64)), Error);
+  CHECK_THROWS_AS(complex(z, z), Error);
+}
+
+TEST_CASE("dropout drops the share it should, alike at every thread count") {
+  const Tensor x = Tensor::full({300, 100}, 2.0);
+  const Tensor y = dropout(x, 0.25, Random(9));
+  double dropped = 0;
+  for (const float v : y.to_vector<float>()) {
+    CHECK((v == 0 || v == doctest::Approx(2 / 0.75)));
+    dropped += v == 0;
+  }
+  CHECK(dropped / 30000 == doctest::Approx(0.25).epsilon(0.03));
+  CHECK(same_bits(dropout(x, 0, Random(9)), x));
+  CHECK(!same_bits(dropout(x, 0.25, Random(9).split(1)), y));
+  CHECK_THROWS_WITH_AS(dropout(x, 1, Random(1)), "[dropout] expected 0 <= p < 1, got 1.000000", Error);
+  CHECK_THROWS_AS(dropout(x, -0.1, Random(1)), Error);
+  CHECK_THROWS_AS(dropout(x, std::nan(""), Random(1)), Error);
+}
+
+}  // namespace weft::test
