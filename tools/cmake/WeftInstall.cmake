@@ -1,0 +1,16 @@
+# cmake --install: the library, the public headers of every room, and what find_package(weft) reads.
+include(CMakePackageConfigHelpers)
+
+set(WEFT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+
+install(TARGETS weft EXPORT weft-targets)
+foreach(room engine ops models)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endforeach()
+install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${WEFT_CMAKE_DIR})
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/weft-config.cmake.in ${PROJECT_BINARY_DIR}/weft-config.cmake
+                              INSTALL_DESTINATION ${WEFT_CMAKE_DIR})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/weft-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/weft-config.cmake ${PROJECT_BINARY_DIR}/weft-config-version.cmake
+        DESTINATION ${WEFT_CMAKE_DIR})
