@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -99,7 +100,7 @@ void check_bound(const MathFunction<T>& f, Next next) {
       take_worst(worst[i], f, kernels(isas[i]).unary.of<T>(), x, want);
   }
   for (std::size_t i = 0; i < isas.size(); ++i) {
-    INFO(f.name << " on " << isa_name(isas[i]) << ": " << worst[i].error << " ULP at " << worst[i].at);
+    INFO(std::string(f.name) << " on " << std::string(isa_name(isas[i])) << ": " << worst[i].error << " ULP at " << worst[i].at);
     CHECK(worst[i].error <= f.bound);
   }
 }
@@ -156,7 +157,7 @@ TEST_CASE("vector maths: every f32" * doctest::skip()) {
 TEST_CASE("vector maths: special values") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   for (Isa isa : available_isas()) {
-    CAPTURE(isa_name(isa));
+    CAPTURE(std::string(isa_name(isa)));
     const UnaryKernels<float>& k = kernels(isa).unary.of<float>();
     const auto at = [](UnaryKernels<float>::Forward f, float x) {
       float y = 0;
@@ -182,7 +183,7 @@ TEST_CASE("vector maths: special values") {
 
 TEST_CASE("vector maths: a value doesn't depend on its position") {
   for (Isa isa : available_isas()) {
-    CAPTURE(isa_name(isa));
+    CAPTURE(std::string(isa_name(isa)));
     const UnaryKernels<float>& k = kernels(isa).unary.of<float>();
     for (auto f : {k.exp, k.log, k.tanh, k.sigmoid, k.erf}) {
       const std::vector<float> x(37, 0.7312f);

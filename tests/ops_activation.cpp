@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "op_table.h"
 
@@ -98,7 +99,7 @@ TEST_CASE("activations of NaN and infinity") {
   for (DType dtype : {DType::f32, DType::f64}) {
     const auto at = [dtype](Activation f, double x) { return activation(Tensor::scalar(x, dtype), f).item(); };
     for (const char* name : all_names) {
-      CAPTURE(name);
+      CAPTURE(std::string(name));
       CHECK(std::isnan(at(activation_from_name(name), std::nan(""))));
     }
     for (const char* name : {"relu", "gelu", "gelu_tanh", "silu", "elu", "1+elu", "exp", "leak"})
