@@ -37,7 +37,8 @@ Config config_from_json(const std::string& where, const std::string& text) {
     read_field(where, key, object.at(key), field);
   });
   if (found == object.size()) return config;
-  for (const auto& [key, value] : object.items()) {
+  for (const auto& entry : object.items()) {
+    const std::string& key = entry.key();  // clang 14 captures no structured binding
     bool listed = false;
     Config::fields(config, [&](const char* name, auto&) { listed = listed || key == name; });
     if (!listed) throw Error("[" + where + "] unknown config key \"" + key + "\", expected one of " + known);

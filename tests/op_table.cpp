@@ -104,7 +104,7 @@ TEST_CASE("op table: every instruction set") {
     const auto needs = differentiable_inputs(c);
     const Differentiated want = differentiate(c.run, make_inputs(c), needs);
     for (Isa isa : available_isas()) {
-      CAPTURE(isa_name(isa));
+      CAPTURE(std::string(isa_name(isa)));
       Context context;
       context.set_isa(isa);
       ContextScope scope(context);
