@@ -3,6 +3,7 @@
 #include "activation.h"
 #include "elementwise.h"
 #include "family.h"
+#include "reduce.h"
 #include "softmax.h"
 #include "unary.h"
 #include "weft/cpu.h"
@@ -14,6 +15,7 @@ struct Kernels {
   const KernelFamily<UnaryKernels>& unary;
   const KernelFamily<ActivationKernels>& activation;
   const KernelFamily<SoftmaxKernels>& softmax;
+  const KernelFamily<ReduceKernels>& reduce;
 };
 
 // Those of one instruction set. Error if this build doesn't have it or this CPU can't run it.

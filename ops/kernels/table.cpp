@@ -7,8 +7,9 @@ extern const KernelFamily<ElementwiseKernels> elementwise;
 extern const KernelFamily<UnaryKernels> unary;
 extern const KernelFamily<ActivationKernels> activation;
 extern const KernelFamily<SoftmaxKernels> softmax;
+extern const KernelFamily<ReduceKernels> reduce;
 
 extern const Kernels table;
-const Kernels table = {elementwise, unary, activation, softmax};
+const Kernels table = {elementwise, unary, activation, softmax, reduce};
 
 }  // namespace weft::WEFT_ISA

@@ -1,0 +1,276 @@
+// sum, mean and max over axes.
+#include <algorithm>
+
+#include "common.h"
+#include "kernels/kernels.h"
+#include "weft/context.h"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t grain = 1 << 14;  // elements a task
+
+// Which axes are summed: dims, or all if there are none. Error if a dim is out of range or comes twice.
+std::vector<bool> reduced_axes(const char* op, const std::vector<std::int64_t>& dims, std::int64_t rank) {
+  std::vector<bool> reduced(static_cast<std::size_t>(rank), dims.empty());
+  for (std::int64_t dim : dims) {
+    const std::size_t d = checked_dim(op, dim, rank);
+    if (reduced[d]) fail(op, "dimension " + std::to_string(dim) + " comes twice");
+    reduced[d] = true;
+  }
+  return reduced;
+}
+
+Shape reduced_shape(const Shape& shape, const std::vector<bool>& reduced, bool keepdim) {
+  Shape out;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (!reduced[i]) out.push_back(shape[i]);
+    else if (keepdim) out.push_back(1);
+  }
+  return out;
+}
+
+// x's shape as runs of axes that are kept and summed in turn, the first one kept (perhaps of size 1), the last one
+// kept: kept, summed, kept, …, kept. Axes of size 1 belong to any run.
+Shape alternating_runs(const Shape& shape, const std::vector<bool>& reduced) {
+  Shape runs{1};
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1) continue;
+    const bool in_summed_run = runs.size() % 2 == 0;
+    if (in_summed_run == reduced[i]) runs.back() *= shape[i];
+    else runs.push_back(shape[i]);
+  }
+  if (runs.size() % 2 == 0) runs.push_back(1);
+  return runs;
+}
+
+// y (outer, inner) = the sum of x (outer, n, inner) over its middle axis, all contiguous. Long sums are cut into
+// blocks whose size depends on the shape alone, and the blocks' sums are summed in the same way.
+template <class T>
+void sum_middle(const T* x, T* y, std::int64_t outer, std::int64_t n, std::int64_t inner) {
+  const ReduceKernels<T>& kernel = kernels().reduce.of<T>();
+  const std::int64_t block = std::max<std::int64_t>(64, grain / inner);
+  if (n > block) {
+    const std::int64_t blocks = (n - 1) / block + 1;
+    Tensor partial = Tensor::empty({outer, blocks, inner}, dtype_of<T>::value);
+    T* p = partial.mutable_data<T>();
+    const std::int64_t columns = std::max<std::int64_t>(1, grain / block), pieces = (inner - 1) / columns + 1;
+    Context::current().parallel_for(outer * blocks * pieces, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t task = begin; task < end; ++task) {
+        const std::int64_t first = task % pieces * columns, at = task / pieces % blocks, o = task / pieces / blocks;
+        const std::int64_t length = std::min(block, n - at * block), width = std::min(columns, inner - first);
+        const T* from = x + (o * n + at * block) * inner + first;
+        T* to = p + (o * blocks + at) * inner + first;
+        if (inner == 1) kernel.sum_rows(from, to, 1, length);
+        else kernel.sum_columns(from, inner, to, length, width);
+      }
+    });
+    return sum_middle(p, y, outer, blocks, inner);
+  }
+  if (inner == 1) {
+    Context::current().parallel_for(outer, std::max<std::int64_t>(1, grain / std::max<std::int64_t>(1, n)),
+                                    [&](std::int64_t begin, std::int64_t end) {
+                                      kernel.sum_rows(x + begin * n, y + begin, end - begin, n);
+                                    });
+    return;
+  }
+  const std::int64_t columns = std::min(inner, grain), pieces = (inner - 1) / columns + 1;
+  const std::int64_t size = columns * std::max<std::int64_t>(1, n);
+  Context::current().parallel_for(outer * pieces, std::max<std::int64_t>(1, grain / size),
+                                  [&](std::int64_t begin, std::int64_t end) {
+                                    for (std::int64_t task = begin; task < end; ++task) {
+                                      const std::int64_t o = task / pieces, first = task % pieces * columns;
+                                      kernel.sum_columns(x + o * n * inner + first, inner, y + o * inner + first, n,
+                                                         std::min(columns, inner - first));
+                                    }
+                                  });
+}
+
+// Sums the runs one after the other, the innermost first. `width` is 2 for the pairs of a complex tensor.
+template <class T>
+void sum_runs(const T* x, Shape runs, std::int64_t width, T* y) {
+  Tensor kept;
+  while (true) {
+    const std::int64_t inner = runs.back() * width, n = runs[runs.size() - 2];
+    runs.pop_back();
+    runs.pop_back();
+    const std::int64_t outer = numel(runs);
+    if (runs.size() == 1) return sum_middle(x, y, outer, n, inner);
+    Tensor next = Tensor::empty({outer, inner}, dtype_of<T>::value);
+    sum_middle(x, next.mutable_data<T>(), outer, n, inner);
+    kept = next;
+    x = kept.data<T>();
+    runs.back() *= inner / width;
+  }
+}
+
+// The sum of x over the reduced axes, in `shape`.
+Tensor sum_axes(const char* op, const Tensor& x, const std::vector<bool>& reduced, const Shape& shape) {
+  Tensor y = Tensor::empty(shape, x.dtype());
+  if (y.numel() == 0) return y;
+  if (x.numel() == 0) {
+    raw::fill(y, 0);
+    return y;
+  }
+  const Tensor dense = raw::contiguous(x);
+  const Shape runs = alternating_runs(x.shape(), reduced);
+  if (runs.size() == 1) {
+    Tensor flat = y.view(x.shape(), contiguous_strides(x.shape()), y.offset());
+    raw::copy(dense, flat);
+    return y;
+  }
+  with_real(op, real_of(x.dtype()), [&](auto* type) {
+    using T = element_of<decltype(type)>;
+    const auto* from = static_cast<const T*>(dense.raw());
+    sum_runs(from, runs, is_complex(x.dtype()) ? 2 : 1, static_cast<T*>(y.mutable_raw()));
+  });
+  return y;
+}
+
+// Seen with the reduced axes as axes of size 1, and expanded over them.
+Tensor spread(const Tensor& dy, const Shape& shape, const std::vector<bool>& reduced) {
+  return expand(reshape(dy, reduced_shape(shape, reduced, true)), shape);
+}
+
+struct AxesOp : Op {
+  std::vector<std::int64_t> dims;
+  bool keepdim;
+  AxesOp(const std::vector<std::int64_t>& axes, bool keep) : dims(axes), keepdim(keep) {}
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+
+ protected:
+  Shape result_shape(const Tensor& x) const {
+    return reduced_shape(x.shape(), reduced_axes(name(), dims, x.rank()), keepdim);
+  }
+  Tensor total(const Tensor& x, const Shape& shape) const {
+    return sum_axes(name(), x, reduced_axes(name(), dims, x.rank()), shape);
+  }
+  Tensor spread_gradient(const Tensor& dy, const Shape& shape) const {
+    return spread(dy, shape, reduced_axes(name(), dims, static_cast<std::int64_t>(shape.size())));
+  }
+};
+
+// y = sum of x over dims. dx = dy
+struct SumOp : AxesOp {
+  using AxesOp::AxesOp;
+  const char* name() const noexcept override { return "sum"; }
+  Shape shape(const Inputs& in) const override {
+    if (!in[0].defined() || in[0].dtype() == DType::i64)
+      fail(name(), "expected a real or complex tensor, got " + describe(in[0]));
+    return result_shape(in[0]);
+  }
+  Tensor forward(const Inputs& in, const Shape& shape) override { return total(in[0], shape); }
+  void backward(Backward& b) const override { b.add(0, spread_gradient(b.gradient(), b.input_shape(0))); }
+};
+
+// y = sum of x over dims / N, N the number of elements in each sum. dx = dy / N. N = 0: NaN
+struct MeanOp : AxesOp {
+  using AxesOp::AxesOp;
+  const char* name() const noexcept override { return "mean"; }
+  Shape shape(const Inputs& in) const override {
+    check_real(name(), in[0]);
+    return result_shape(in[0]);
+  }
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    return div(total(in[0], shape), count(in[0].shape(), in[0].dtype()));
+  }
+  void backward(Backward& b) const override {
+    const Shape& shape = b.input_shape(0);
+    b.add(0, spread_gradient(div(b.gradient(), count(shape, b.gradient().dtype())), shape));
+  }
+
+ private:
+  Tensor count(const Shape& shape, DType dtype) const {
+    const auto reduced = reduced_axes(name(), dims, static_cast<std::int64_t>(shape.size()));
+    double n = 1;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if (reduced[i]) n *= static_cast<double>(shape[i]);
+    return Tensor::scalar(n, dtype);
+  }
+};
+
+// y = max of x along dim. dx: dy at the first maximum, else 0. A NaN is larger than all.
+struct MaxOp : Op {
+  std::int64_t dim;
+  bool keepdim;
+  Tensor index;  // of the maximum of each row, in row-major order of y
+
+  MaxOp(std::int64_t axis, bool keep) : dim(axis), keepdim(keep) {}
+  const char* name() const noexcept override { return "max"; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+
+  Shape shape(const Inputs& in) const override {
+    check_real(name(), in[0]);
+    const std::size_t d = checked_dim(name(), dim, in[0].rank());
+    Shape out = in[0].shape();
+    if (out[d] == 0) fail(name(), "no maximum along axis " + std::to_string(dim) + " of shape " + to_string(out));
+    out[d] = 1;
+    if (!keepdim) out.erase(out.begin() + static_cast<std::ptrdiff_t>(d));
+    return out;
+  }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    const Tensor rows = raw::contiguous(rows_last(in[0]));
+    const std::int64_t n = rows.size(-1);
+    Tensor y = Tensor::empty(shape, rows.dtype());
+    Tensor place = Tensor::empty({y.numel()}, DType::i64);
+    with_real(name(), rows.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const auto kernel = kernels().reduce.of<T>().max_rows;
+      T* to = y.mutable_data<T>();
+      auto* at = place.mutable_data<std::int64_t>();
+      Context::current().parallel_for(y.numel(), std::max<std::int64_t>(1, grain / n),
+                                      [&](std::int64_t begin, std::int64_t end) {
+                                        kernel(rows.data<T>() + begin * n, to + begin, at + begin, end - begin, n);
+                                      });
+    });
+    if (recording) index = place;
+    return y;
+  }
+
+  void backward(Backward& b) const override {
+    const Tensor dy = raw::contiguous(b.gradient());
+    Tensor dx = Tensor::zeros(b.input_shape(0), dy.dtype());
+    Tensor rows = rows_last(dx);
+    scatter(dy, rows);
+    b.add(0, dx);
+  }
+
+ private:
+  // dim moved to the end, the others in their order.
+  Tensor rows_last(const Tensor& x) const {
+    const std::size_t d = checked_dim(name(), dim, x.rank());
+    std::vector<std::int64_t> order;
+    for (std::size_t i = 0; i < x.shape().size(); ++i)
+      if (i != d) order.push_back(static_cast<std::int64_t>(i));
+    order.push_back(static_cast<std::int64_t>(d));
+    return permute(x, order);
+  }
+
+  // rows[r, index[r]] = dy[r]
+  void scatter(const Tensor& dy, Tensor& rows) const {
+    const auto* at = index.data<std::int64_t>();
+    const Shape& shape = rows.shape();
+    with_real(name(), dy.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      T* to = rows.mutable_data<T>();
+      for (std::int64_t r = 0; r < dy.numel(); ++r) {
+        std::int64_t rest = r, offset = at[r] * rows.strides().back();
+        for (std::size_t i = shape.size() - 1; i-- > 0; rest /= shape[i]) offset += rest % shape[i] * rows.strides()[i];
+        to[offset] = dy.data<T>()[r];
+      }
+    });
+  }
+};
+
+}  // namespace
+
+Tensor sum(const Tensor& x, const std::vector<std::int64_t>& dims, bool keepdim) {
+  return apply(SumOp(dims, keepdim), {x});
+}
+Tensor mean(const Tensor& x, const std::vector<std::int64_t>& dims, bool keepdim) {
+  return apply(MeanOp(dims, keepdim), {x});
+}
+Tensor max(const Tensor& x, std::int64_t dim, bool keepdim) { return apply(MaxOp(dim, keepdim), {x}); }
+
+}  // namespace weft
