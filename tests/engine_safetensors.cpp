@@ -75,7 +75,9 @@ TEST_CASE("safetensors: what is saved is loaded, bit for bit") {
     CHECK(file.path() == folder / "a");
     CHECK(file.metadata() == metadata);
     CHECK(file.names().size() == saved.size());
-    for (const auto& [name, tensor] : saved) {
+    for (const auto& named : saved) {
+      const std::string& name = named.first;
+      const Tensor& tensor = named.second;
       CAPTURE(name);
       REQUIRE(file.contains(name));
       CHECK(file.shape(name) == tensor.shape());
