@@ -264,7 +264,8 @@ struct SafetensorsFile::Impl {
     if (dtype == "U8")
       return widen<std::uint8_t, std::int64_t>(p, shape, DType::i64, [](std::uint8_t x) { return std::int64_t{x}; });
     if (dtype == "BOOL")
-      return widen<std::uint8_t, std::int64_t>(p, shape, DType::i64, [](std::uint8_t x) { return std::int64_t{x != 0}; });
+      return widen<std::uint8_t, std::int64_t>(p, shape, DType::i64,
+                                               [](std::uint8_t x) { return std::int64_t{x != 0}; });
     fail("tensor " + shown(entry.name) + " is " + dtype +
          "; weft reads F64, F32, F16, BF16, I64, I32, U8 and BOOL");
   }
