@@ -7,7 +7,7 @@
 
 #include "weft/tape.h"
 
-namespace weft::test {
+namespace weft::engine_test {
 
 template <class F>
 Tensor each(const Tensor& x, F f) {
@@ -166,4 +166,4 @@ using Values = std::vector<double>;
 inline Tensor vector_of(const Values& v) { return Tensor::from(v, {static_cast<std::int64_t>(v.size())}); }
 inline Values values_of(const Tensor& x) { return x.to_vector<double>(); }
 
-}  // namespace weft::test
+}  // namespace weft::engine_test

@@ -5,7 +5,7 @@
 #include "weft/context.h"
 
 using namespace weft;
-using namespace weft::test;
+using namespace weft::engine_test;
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "weft/parameter_set.h"
 
 using namespace weft;
-using namespace weft::test;
+using namespace weft::engine_test;
 
 TEST_CASE("tensor: shapes that are negative, overflow or exceed memory are errors") {
   const std::size_t before = Context::current().memory().use().current;
