@@ -1,0 +1,115 @@
+// Data: batches for training and validation, from a text or from labelled texts.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/model.h"
+#include "weft/random.h"
+#include "weft/vocabulary.h"
+
+namespace weft {
+
+struct Batch {
+  Tensor tokens;   // (b, n) i64
+  Tensor target;   // language models: (b, n) i64, -100 where nothing is predicted; classifiers: (b) i64
+  std::int64_t predicted = 0;  // targets that count
+};
+
+class Data {
+ public:
+  virtual ~Data() = default;
+  virtual Task task() const noexcept = 0;
+  virtual const Vocabulary& vocabulary() const noexcept = 0;
+  virtual std::int64_t length() const noexcept = 0;  // the longest sequence of a batch
+  virtual std::int64_t batch() const noexcept = 0;   // sequences of a training batch
+  // Batch k of the run that `random` stands for: it depends on those two alone.
+  virtual Batch training(std::int64_t k, const Random& random) const = 0;
+  virtual std::int64_t validation_batches() const noexcept = 0;
+  virtual Batch validation(std::int64_t k) const = 0;
+};
+
+// A file's text. Error if it can't be read, is empty, or is not UTF-8 (naming the byte offset).
+std::string read_text(const std::string& path);
+
+// How much of a text or CSV file is for validation.
+enum class Part {
+  tenth,  // text: the last 10 % of the characters; CSV: every tenth row
+  all,
+};
+
+// Language models. Training: windows from random places. Validation: consecutive windows that don't overlap (the last
+// may be shorter), so that each character is predicted once.
+// Causal: the target is the next character. Masked (Devlin et al. 2018, section 3.1): 15 % of the characters are
+// predicted, at least one a window; of these 80 % are masked, 10 % random, 10 % left as they are.
+class TextData : public Data {
+ public:
+  // Error if the text has a character that the vocabulary doesn't have, or is too short for a window.
+  TextData(const std::string& text, const Vocabulary& vocabulary, Task task, std::int64_t length, std::int64_t batch,
+           Part validation = Part::tenth);
+
+  Task task() const noexcept override { return task_; }
+  const Vocabulary& vocabulary() const noexcept override { return vocabulary_; }
+  std::int64_t length() const noexcept override { return length_; }
+  std::int64_t batch() const noexcept override { return batch_; }
+  Batch training(std::int64_t k, const Random& random) const override;
+  std::int64_t validation_batches() const noexcept override;
+  Batch validation(std::int64_t k) const override;
+
+ private:
+  Batch windows(const std::vector<std::int64_t>& starts, std::int64_t n, const Random& random) const;
+  void mask(std::vector<std::int64_t>& tokens, std::vector<std::int64_t>& target, std::int64_t n, const Random& random) const;
+
+  Vocabulary vocabulary_;
+  Task task_;
+  std::int64_t length_, batch_;
+  std::vector<std::int32_t> tokens_;
+  std::int64_t split_;      // where validation begins
+  std::int64_t predicted_;  // characters of validation that are predicted
+};
+
+struct LabelledTexts {
+  std::vector<std::string> texts;
+  std::vector<std::int64_t> labels;  // 0 … classes-1
+  std::int64_t classes = 0;
+};
+
+// A CSV file of rows "class","title","description": fields may be quoted, with "" for a quotation mark and with line
+// ends inside; classes are 1 … classes (0: up to the highest, each of which must occur). The text is title and
+// description, joined. Errors name the row.
+LabelledTexts read_csv(const std::string& path, std::int64_t classes = 0);
+// The same from the file's content; `where` names it in errors.
+LabelledTexts parse_csv(const std::string& content, const std::string& where, std::int64_t classes = 0);
+
+// Every tenth row is taken out of `all` and given back.
+LabelledTexts hold_out(LabelledTexts& all);
+
+// Classifiers. A sequence is [cls] and the first length - 1 words, padded. Training goes over all rows in a new order
+// each time.
+class ClassifierData : public Data {
+ public:
+  ClassifierData(const LabelledTexts& training, const LabelledTexts& validation, const Vocabulary& vocabulary,
+                 std::int64_t length, std::int64_t batch);
+
+  Task task() const noexcept override { return Task::classifier; }
+  const Vocabulary& vocabulary() const noexcept override { return vocabulary_; }
+  std::int64_t length() const noexcept override { return length_; }
+  std::int64_t batch() const noexcept override { return batch_; }
+  Batch training(std::int64_t k, const Random& random) const override;
+  std::int64_t validation_batches() const noexcept override;
+  Batch validation(std::int64_t k) const override;
+
+ private:
+  struct Rows {
+    std::vector<std::int32_t> tokens;  // (rows, length)
+    std::vector<std::int64_t> labels;
+  };
+  Rows rows(const LabelledTexts& texts) const;
+  Batch gather(const Rows& from, const std::vector<std::int64_t>& which) const;
+
+  Vocabulary vocabulary_;
+  std::int64_t length_, batch_;
+  Rows training_, validation_;
+};
+
+}  // namespace weft

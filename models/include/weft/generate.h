@@ -1,0 +1,28 @@
+// Generation: a causal language model continues a text, a symbol at a time.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "weft/model.h"
+#include "weft/vocabulary.h"
+
+namespace weft {
+
+struct GenerateOptions {
+  std::int64_t tokens = 200;   // how many symbols
+  double temperature = 1;      // 0: always the most likely symbol
+  std::int64_t top_k = 0;      // choose among the k most likely; 0: among all
+  std::uint64_t seed = 1;
+};
+
+// Gives `out` each new symbol as soon as it is there; it returns false to stop. An empty prompt stands for a line end
+// (or the vocabulary's first symbol). Error unless it is a causal language model, or for a character of the prompt
+// that the vocabulary doesn't have.
+void generate(const Model& model, const Vocabulary& vocabulary, const std::string& prompt,
+              const GenerateOptions& options, const std::function<bool(const std::string&)>& out);
+
+// The symbol for logits (v) of any real dtype and u in [0, 1).
+std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u);
+
+}  // namespace weft

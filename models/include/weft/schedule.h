@@ -1,0 +1,28 @@
+// Schedules: the learning rate at each step.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace weft {
+
+enum class ScheduleKind { constant, cosine, noam };
+
+const char* schedule_name(ScheduleKind kind) noexcept;       // "constant", "cosine", "noam"
+ScheduleKind schedule_from_name(const std::string& name);    // Error if it is none of those
+
+struct Schedule {
+  ScheduleKind kind = ScheduleKind::cosine;
+  double peak = 2e-3;
+  std::int64_t warmup = 100;
+  std::int64_t steps = 2000;   // cosine: where it ends
+  double floor = 0;            // cosine: the last rate as a part of the peak
+  std::int64_t d_model = 1;    // noam
+
+  // step counts from 1.
+  // constant, cosine: peak · step / warmup while step < warmup; then peak, or with
+  //   t = (step - warmup) / (steps - warmup), at most 1: peak · (floor + (1 - floor) · (1 + cos πt) / 2).
+  // noam (Vaswani et al. 2017, section 5.3): peak · d_model^-1/2 · min(step^-1/2, step · warmup^-3/2).
+  double operator()(std::int64_t step) const;
+};
+
+}  // namespace weft

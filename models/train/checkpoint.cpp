@@ -1,0 +1,144 @@
+#include "weft/checkpoint.h"
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "weft/optimizer.h"
+#include "weft/os.h"
+#include "weft/safetensors.h"
+
+namespace weft {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr int format_version = 1;
+const char* const metadata_key = "weft";
+
+std::string model_path(const std::string& folder) { return folder + "/model.safetensors"; }
+std::string config_path(const std::string& folder) { return folder + "/config.json"; }
+
+ordered_json describe(const Model& model, const Vocabulary& vocabulary) {
+  ordered_json description;
+  description["arch"] = model.arch();
+  description["task"] = task_name(model.task());
+  description["classes"] = model.task() == Task::classifier ? model.outputs() : 0;
+  description["config"] = ordered_json::parse(model.config());
+  description["vocabulary"] = ordered_json::parse(vocabulary.to_json());
+  return description;
+}
+
+// Step and validation loss change as training goes on; these parts tell one model from another.
+bool same_model(const json& a, const json& b) {
+  for (const char* key : {"arch", "task", "classes", "config", "vocabulary"})
+    if (!a.contains(key) || !b.contains(key) || a.at(key) != b.at(key)) return false;
+  return true;
+}
+
+// config.json; null if there is none, discarded if it is damaged.
+json read_config(const std::string& folder) {
+  if (!std::filesystem::exists(config_path(folder))) return nullptr;
+  return json::parse(os::read_file(config_path(folder)), nullptr, false);
+}
+
+void check_finite(const NamedParameters& parameters) {
+  for (const auto& [name, parameter] : parameters)
+    if (!std::isfinite(l2_norm(reshape(raw::contiguous(parameter.value()), {-1}))))
+      throw Error("[checkpoint] parameter " + name + " is not finite; nothing was written");
+}
+
+// The tensors of `file` as the model's parameters.
+void load_parameters(const SafetensorsFile& file, const Model& model) {
+  NamedParameters parameters = model.parameters();
+  for (auto& [name, parameter] : parameters) {
+    const Tensor value = file.load(name);
+    if (value.shape() != parameter.value().shape())
+      throw Error("\"" + file.path() + "\": " + name + " is " + to_string(value.shape()) + ", its config asks for " +
+                  to_string(parameter.value().shape()));
+    parameter.assign(is_real(value.dtype()) ? raw::convert(value, parameter.value().dtype()) : value);
+  }
+  if (file.names().size() != parameters.size())
+    throw Error("\"" + file.path() + "\": " + std::to_string(file.names().size()) + " tensors, its config asks for " +
+                std::to_string(parameters.size()));
+}
+
+json read_metadata(const SafetensorsFile& file) {
+  const auto found = file.metadata().find(metadata_key);
+  if (found == file.metadata().end()) throw Error("\"" + file.path() + "\" is not a checkpoint of weft");
+  const json metadata = json::parse(found->second);
+  if (metadata.at("version") != format_version)
+    throw Error("\"" + file.path() + "\" has version " + metadata.at("version").dump() + "; this weft reads version " +
+                std::to_string(format_version));
+  return metadata;
+}
+
+Checkpoint load_from(const SafetensorsFile& file, const json& metadata) {
+  Checkpoint checkpoint;
+  checkpoint.vocabulary = Vocabulary::from_json(metadata.at("vocabulary").dump());
+  ModelSpec spec;
+  spec.arch = metadata.at("arch");
+  spec.task = task_from_name(metadata.at("task"));
+  spec.vocabulary = checkpoint.vocabulary.size();
+  spec.classes = metadata.at("classes");
+  spec.config = metadata.at("config").dump();
+  checkpoint.info.step = metadata.at("step");
+  checkpoint.info.length = metadata.at("length");
+  if (!metadata.at("validation_loss").is_null()) checkpoint.info.validation_loss = metadata.at("validation_loss");
+  checkpoint.model = make_model(spec, {});
+  load_parameters(file, *checkpoint.model);
+  return checkpoint;
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  os::AtomicFile file(path);
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
+}  // namespace
+
+std::string model_description(const Model& model, const Vocabulary& vocabulary) {
+  return describe(model, vocabulary).dump();
+}
+
+void save_checkpoint(const std::string& folder, const Model& model, const Vocabulary& vocabulary,
+                     const CheckpointInfo& info) try {
+  const NamedParameters parameters = model.parameters();
+  check_finite(parameters);
+  ordered_json metadata{{"version", format_version}};
+  metadata.update(describe(model, vocabulary));
+  metadata["length"] = info.length;
+  metadata["step"] = info.step;
+  metadata["validation_loss"] = info.validation_loss ? ordered_json(*info.validation_loss) : ordered_json(nullptr);
+
+  std::filesystem::create_directories(folder);
+  // A config.json of another model must not stand beside the new parameters, not even for a moment; without one a
+  // checkpoint loads.
+  const json old = read_config(folder);
+  if (!old.is_null() && !same_model(old, metadata)) std::filesystem::remove(config_path(folder));
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const auto& [name, parameter] : parameters) tensors.emplace_back(name, parameter.value());
+  save_safetensors(model_path(folder), tensors, {{metadata_key, metadata.dump()}});
+  write_text(config_path(folder), metadata.dump(2) + "\n");
+} catch (const std::filesystem::filesystem_error& error) {
+  throw Error("[checkpoint] can't write \"" + folder + "\": " + error.code().message());
+}
+
+Checkpoint load_checkpoint(const std::string& folder) try {
+  const SafetensorsFile file(model_path(folder));
+  try {
+    const json metadata = read_metadata(file), config = read_config(folder);
+    if (!config.is_null() && !config.is_object()) throw Error("\"" + config_path(folder) + "\" is damaged: not a JSON object");
+    if (!config.is_null() && !same_model(config, metadata))
+      throw Error("\"" + config_path(folder) + "\" is of another model than \"" + file.path() + "\"");
+    return load_from(file, metadata);
+  } catch (const json::exception& error) {
+    throw Error("\"" + file.path() + "\": its metadata are damaged: " + error.what());
+  }
+} catch (const std::filesystem::filesystem_error& error) {
+  throw Error("[checkpoint] can't read \"" + folder + "\": " + error.code().message());
+}
+
+}  // namespace weft

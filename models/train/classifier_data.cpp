@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <numeric>
+
+#include "weft/data.h"
+
+namespace weft {
+namespace {
+
+// Element i of a random order of 0 … count-1, without a table: four rounds of a Feistel network permute the numbers
+// below the next power of four; those that land outside go round again.
+std::int64_t shuffled(std::int64_t i, std::int64_t count, const Random& random) {
+  int half = 1;  // bits
+  while (std::int64_t{1} << 2 * half < count) ++half;
+  const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
+  auto x = static_cast<std::uint64_t>(i);
+  do {
+    for (std::uint64_t round = 0; round < 4; ++round) {
+      const std::uint64_t left = x >> half, right = x & mask;
+      x = right << half | (left ^ (random.bits(round << half | right) & mask));
+    }
+  } while (x >= static_cast<std::uint64_t>(count));
+  return static_cast<std::int64_t>(x);
+}
+
+}  // namespace
+
+LabelledTexts hold_out(LabelledTexts& all) {
+  LabelledTexts kept, held;
+  kept.classes = held.classes = all.classes;
+  const std::size_t rows = all.texts.size(), last = std::min<std::size_t>(rows, 10) - 1;
+  for (std::size_t i = 0; i < rows; ++i) {
+    LabelledTexts& part = i % 10 == last ? held : kept;
+    part.texts.push_back(std::move(all.texts[i]));
+    part.labels.push_back(all.labels[i]);
+  }
+  all = std::move(kept);
+  return held;
+}
+
+ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
+                               const Vocabulary& vocabulary, std::int64_t length, std::int64_t batch)
+    : vocabulary_(vocabulary), length_(length), batch_(batch) {
+  if (!vocabulary.by_words()) throw Error("[classifier] expected a vocabulary by words");
+  if (length < 2 || batch < 1)
+    throw Error("[classifier] expected a length of at least 2 and a batch of at least 1, got " + std::to_string(length) +
+                " and " + std::to_string(batch));
+  if (validation.labels.empty()) throw Error("[classifier] no rows for validation");
+  training_ = rows(training);
+  validation_ = rows(validation);
+}
+
+ClassifierData::Rows ClassifierData::rows(const LabelledTexts& texts) const {
+  Rows rows;
+  rows.labels = texts.labels;
+  const auto n = static_cast<std::size_t>(length_);
+  for (const std::string& text : texts.texts) {
+    std::vector<std::int32_t> tokens = vocabulary_.encode(text);
+    tokens.insert(tokens.begin(), Vocabulary::cls);
+    tokens.resize(n, Vocabulary::pad);
+    rows.tokens.insert(rows.tokens.end(), tokens.begin(), tokens.end());
+  }
+  return rows;
+}
+
+// Row r of the run is row r mod N of epoch r / N.
+Batch ClassifierData::training(std::int64_t k, const Random& random) const {
+  const auto count = static_cast<std::int64_t>(training_.labels.size());
+  if (count == 0) throw Error("[classifier] no rows for training");
+  std::vector<std::int64_t> which;
+  for (std::int64_t r = k * batch_; r < (k + 1) * batch_; ++r)
+    which.push_back(shuffled(r % count, count, random.split(static_cast<std::uint64_t>(r / count))));
+  return gather(training_, which);
+}
+
+std::int64_t ClassifierData::validation_batches() const noexcept {
+  return (static_cast<std::int64_t>(validation_.labels.size()) + batch_ - 1) / batch_;
+}
+
+Batch ClassifierData::validation(std::int64_t k) const {
+  const auto count = static_cast<std::int64_t>(validation_.labels.size());
+  std::vector<std::int64_t> which(static_cast<std::size_t>(std::min(batch_, count - k * batch_)));
+  std::iota(which.begin(), which.end(), k * batch_);
+  return gather(validation_, which);
+}
+
+Batch ClassifierData::gather(const Rows& from, const std::vector<std::int64_t>& which) const {
+  std::vector<std::int64_t> tokens, labels;
+  for (std::int64_t row : which) {
+    const auto first = from.tokens.begin() + row * length_;
+    tokens.insert(tokens.end(), first, first + length_);
+    labels.push_back(from.labels[static_cast<std::size_t>(row)]);
+  }
+  const auto rows = static_cast<std::int64_t>(which.size());
+  return {Tensor::from(tokens, {rows, length_}), Tensor::from(labels, {rows}), rows};
+}
+
+}  // namespace weft

@@ -1,0 +1,118 @@
+// Comma-separated values, RFC 4180.
+#include <algorithm>
+#include <charconv>
+
+#include "utf8.h"
+#include "weft/data.h"
+#include "weft/os.h"
+
+namespace weft {
+namespace {
+
+class CsvReader {
+ public:
+  CsvReader(std::string_view content, std::string where) : rest_(content), where_(std::move(where)) {}
+
+  std::int64_t row() const noexcept { return row_; }  // counts from 1; empty lines don't count
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(where_ + ": row " + std::to_string(row_) + ": " + what);
+  }
+
+  // The fields of the next row; false at the end.
+  bool next(std::vector<std::string>& fields) {
+    fields.clear();
+    while (at('\n') || at('\r')) rest_.remove_prefix(1);
+    if (rest_.empty()) return false;
+    ++row_;
+    fields.push_back(field());
+    while (at(',')) {
+      rest_.remove_prefix(1);
+      fields.push_back(field());
+    }
+    return true;
+  }
+
+ private:
+  bool at(char c) const noexcept { return !rest_.empty() && rest_.front() == c; }
+
+  std::string_view take(std::size_t count) {
+    const std::string_view taken = rest_.substr(0, count);
+    rest_.remove_prefix(taken.size());
+    return taken;
+  }
+
+  std::string field() {
+    if (!at('"')) return std::string(take(std::min(rest_.find_first_of(",\r\n"), rest_.size())));
+    std::string text;
+    for (;;) {
+      rest_.remove_prefix(1);  // the mark that opens the field, or the second of a pair
+      const std::size_t end = rest_.find('"');
+      if (end == std::string_view::npos) fail("a quotation mark is not closed");
+      text += take(end);
+      rest_.remove_prefix(1);
+      if (!at('"')) break;
+      text += '"';
+    }
+    if (!rest_.empty() && !at(',') && !at('\n') && !at('\r')) fail("text after a closing quotation mark");
+    return text;
+  }
+
+  std::string_view rest_;
+  std::string where_;
+  std::int64_t row_ = 0;
+};
+
+std::int64_t class_of(const CsvReader& reader, const std::string& field, std::int64_t classes) {
+  std::int64_t value = 0;
+  const char* end = field.data() + field.size();
+  const auto [stop, error] = std::from_chars(field.data(), end, value);
+  if (error != std::errc() || stop != end || value < 1 || (classes > 0 && value > classes))
+    reader.fail("the class is \"" + field.substr(0, 40) + "\", expected " +
+                (classes > 0 ? "1 to " + std::to_string(classes) : "a whole number from 1"));
+  return value;
+}
+
+// Without a given number of classes a stray high one would go unnoticed: all below the highest must occur.
+std::int64_t highest_class(const std::vector<std::int64_t>& labels, const std::string& where) {
+  const auto highest = std::max_element(labels.begin(), labels.end());
+  std::vector<std::int64_t> sorted = labels;
+  std::sort(sorted.begin(), sorted.end());
+  std::int64_t next = 0;
+  for (std::int64_t label : sorted) {
+    if (label > next)
+      throw Error(where + ": row " + std::to_string(highest - labels.begin() + 1) + ": the class is " +
+                  std::to_string(*highest + 1) + ", but no row has class " + std::to_string(next + 1));
+    if (label == next) ++next;
+  }
+  return next;
+}
+
+}  // namespace
+
+LabelledTexts parse_csv(const std::string& content, const std::string& where, std::int64_t classes) {
+  for_each_code_point(content, where, [](char32_t, std::size_t) {});
+  const std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  std::string_view rest = content;
+  if (rest.substr(0, 3) == byte_order_mark) rest.remove_prefix(3);
+  CsvReader reader(rest, where);
+  LabelledTexts all;
+  std::vector<std::string> fields;
+  while (reader.next(fields)) {
+    if (fields.size() != 3)
+      reader.fail("expected 3 columns (class, title, description), got " + std::to_string(fields.size()));
+    all.labels.push_back(class_of(reader, fields[0], classes) - 1);
+    all.texts.push_back(fields[1].empty() ? fields[2] : fields[1] + " " + fields[2]);
+  }
+  if (all.labels.empty()) throw Error(where + " has no rows");
+  all.classes = classes > 0 ? classes : highest_class(all.labels, where);
+  return all;
+}
+
+LabelledTexts read_csv(const std::string& path, std::int64_t classes) {
+  const std::string content = os::read_file(path);
+  if (content.empty()) throw Error("\"" + path + "\" is empty");
+  return parse_csv(content, "\"" + path + "\"", classes);
+}
+
+}  // namespace weft

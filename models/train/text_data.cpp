@@ -1,0 +1,93 @@
+#include <algorithm>
+
+#include "utf8.h"
+#include "weft/data.h"
+#include "weft/os.h"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t ignored = -100;
+
+// The masks of validation are the same for every run, so that losses can be compared.
+constexpr std::uint64_t validation_seed = 0x5eed;
+
+}  // namespace
+
+std::string read_text(const std::string& path) {
+  std::string text = os::read_file(path);
+  if (text.empty()) throw Error("\"" + path + "\" is empty");
+  for_each_code_point(text, "\"" + path + "\"", [](char32_t, std::size_t) {});
+  return text;
+}
+
+TextData::TextData(const std::string& text, const Vocabulary& vocabulary, Task task, std::int64_t length,
+                   std::int64_t batch, Part validation)
+    : vocabulary_(vocabulary), task_(task), length_(length), batch_(batch), tokens_(vocabulary.encode(text)) {
+  if (task == Task::classifier || vocabulary.by_words()) throw Error("[text] expected a language model by characters");
+  if (task == Task::masked_lm) (void)vocabulary.mask();
+  if (length < 1 || batch < 1)
+    throw Error("[text] expected a length and a batch of at least 1, got " + std::to_string(length) + " and " +
+                std::to_string(batch));
+  const auto count = static_cast<std::int64_t>(tokens_.size());
+  const std::int64_t shift = task == Task::causal_lm ? 1 : 0;
+  split_ = validation == Part::all ? 0 : count - count / 10;
+  predicted_ = count - split_ - shift;
+  if (predicted_ < 1 || (validation == Part::tenth && split_ < length + shift))
+    throw Error("[text] " + std::to_string(count) + " characters are too few for sequences of " + std::to_string(length));
+}
+
+Batch TextData::training(std::int64_t k, const Random& random) const {
+  if (split_ == 0) throw Error("[text] all of it is for validation");
+  const std::int64_t shift = task_ == Task::causal_lm ? 1 : 0;
+  const Random own = random.split(static_cast<std::uint64_t>(k));
+  std::vector<std::int64_t> starts;
+  for (std::int64_t row = 0; row < batch_; ++row)
+    starts.push_back(static_cast<std::int64_t>(
+        own.below(static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(split_ - length_ - shift + 1))));
+  return windows(starts, length_, own.split(0));
+}
+
+// Full windows first, `batch` at a time; what is left of the text is a batch of one.
+std::int64_t TextData::validation_batches() const noexcept {
+  const std::int64_t full = predicted_ / length_;
+  return (full + batch_ - 1) / batch_ + (predicted_ % length_ != 0);
+}
+
+Batch TextData::validation(std::int64_t k) const {
+  const std::int64_t full = predicted_ / length_;
+  const Random random = Random(validation_seed).split(static_cast<std::uint64_t>(k));
+  if (k * batch_ >= full) return windows({split_ + full * length_}, predicted_ % length_, random);
+  std::vector<std::int64_t> starts;
+  for (std::int64_t i = k * batch_; i < std::min(full, (k + 1) * batch_); ++i) starts.push_back(split_ + i * length_);
+  return windows(starts, length_, random);
+}
+
+Batch TextData::windows(const std::vector<std::int64_t>& starts, std::int64_t n, const Random& random) const {
+  std::vector<std::int64_t> tokens, target;
+  for (std::int64_t start : starts)
+    for (std::int64_t i = start; i < start + n; ++i) {
+      tokens.push_back(tokens_[static_cast<std::size_t>(i)]);
+      target.push_back(task_ == Task::causal_lm ? tokens_[static_cast<std::size_t>(i + 1)] : ignored);
+    }
+  if (task_ == Task::masked_lm) mask(tokens, target, n, random);
+  const Shape shape{static_cast<std::int64_t>(starts.size()), n};
+  const auto predicted = std::count_if(target.begin(), target.end(), [](std::int64_t t) { return t != ignored; });
+  return {Tensor::from(tokens, shape), Tensor::from(target, shape), predicted};
+}
+
+void TextData::mask(std::vector<std::int64_t>& tokens, std::vector<std::int64_t>& target, std::int64_t n,
+                    const Random& random) const {
+  const Random chosen = random.split(0), kind = random.split(1), replacement = random.split(2), forced = random.split(3);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::size_t row = i / static_cast<std::size_t>(n);
+    const bool one = forced.below(row, static_cast<std::uint64_t>(n)) == i % static_cast<std::size_t>(n);
+    if (!one && chosen.uniform(i) >= 0.15) continue;
+    target[i] = tokens[i];
+    const double u = kind.uniform(i);
+    if (u < 0.8) tokens[i] = vocabulary_.mask();
+    else if (u < 0.9) tokens[i] = static_cast<std::int64_t>(replacement.below(i, static_cast<std::uint64_t>(vocabulary_.size() - 1)));
+  }
+}
+
+}  // namespace weft
