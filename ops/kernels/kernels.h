@@ -1,8 +1,10 @@
 // The kernels of every instruction set that this build has, reached by name.
 #pragma once
 #include "activation.h"
+#include "dropout.h"
 #include "elementwise.h"
 #include "family.h"
+#include "gemm.h"
 #include "reduce.h"
 #include "softmax.h"
 #include "unary.h"
@@ -14,7 +16,9 @@ struct Kernels {
   const KernelFamily<ElementwiseKernels>& elementwise;
   const KernelFamily<UnaryKernels>& unary;
   const KernelFamily<ActivationKernels>& activation;
+  const KernelFamily<GemmKernels>& gemm;
   const KernelFamily<SoftmaxKernels>& softmax;
+  const KernelFamily<DropoutKernels>& dropout;
   const KernelFamily<ReduceKernels>& reduce;
 };
 

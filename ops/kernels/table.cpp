@@ -6,10 +6,12 @@ namespace weft::WEFT_ISA {
 extern const KernelFamily<ElementwiseKernels> elementwise;
 extern const KernelFamily<UnaryKernels> unary;
 extern const KernelFamily<ActivationKernels> activation;
+extern const KernelFamily<GemmKernels> gemm;
 extern const KernelFamily<SoftmaxKernels> softmax;
+extern const KernelFamily<DropoutKernels> dropout;
 extern const KernelFamily<ReduceKernels> reduce;
 
 extern const Kernels table;
-const Kernels table = {elementwise, unary, activation, softmax, reduce};
+const Kernels table = {elementwise, unary, activation, gemm, softmax, dropout, reduce};
 
 }  // namespace weft::WEFT_ISA

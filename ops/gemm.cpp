@@ -1,0 +1,211 @@
+#include "gemm.h"
+
+#include <algorithm>
+
+#include "kernels/kernels.h"
+#include "weft/context.h"
+#include "weft/tensor.h"
+
+namespace weft {
+namespace {
+
+using std::int64_t;
+
+constexpr int64_t task_work = 1 << 18;     // multiply-adds that are worth a task
+constexpr int64_t few_rows = 16;           // up to here B is not packed
+constexpr int64_t super_block = 3072;      // rows and columns that are packed at once
+constexpr int64_t largest_tile = 1024;     // elements
+constexpr int64_t private_panels = 1 << 18;  // packed elements up to which the items of a batch are tasks
+
+int64_t rounded_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+
+template <class T>
+GemmEpilogue<T> shifted(GemmEpilogue<T> e, int64_t i, int64_t j) {
+  if (e.bias) e.bias += i * e.bias_row + j * e.bias_column;
+  if (e.gate) e.gate += i * e.gate_row + j;
+  if (e.residual) e.residual += i * e.residual_row + j;
+  if (e.preactivation) e.preactivation += i * e.preactivation_row + j;
+  return e;
+}
+
+template <class T>
+bool has_epilogue(const GemmEpilogue<T>& e) {
+  return e.bias || e.activation != Activation::none || e.gate || e.residual || e.preactivation;
+}
+
+// Packed copies of a block of A and of one of B.
+template <class T>
+struct Panels {
+  T *a, *b;
+};
+
+// One product of two matrices.
+template <class T>
+struct Product {
+  const GemmKernels<T>& kernel;
+  const GemmProblem<T>& g;
+  const T *a, *b;
+  T* c;
+
+  int64_t super_m() const { return std::min(rounded_up(g.m, kernel.mr), rounded_up(super_block, kernel.mr)); }
+  int64_t super_n() const { return std::min(rounded_up(g.n, kernel.nr), rounded_up(super_block, kernel.nr)); }
+  int64_t a_elements() const { return super_m() * std::min(g.k, kernel.kc); }
+  int64_t b_elements() const { return super_n() * std::min(g.k, kernel.kc); }
+
+  bool dots() const { return g.a.column == 1 && g.b.row == 1; }
+  bool rows() const { return g.b.column == 1 && g.c.column == 1; }
+  bool few() const { return g.m <= few_rows && g.sign == T(1) && (dots() || rows()); }
+
+  void few_rows_product(int64_t j, int64_t columns) const {
+    const T *from = b + j * g.b.column;
+    T* to = c + j * g.c.column;
+    if (rows() && !(dots() && g.k > g.n))
+      kernel.rows(g.m, columns, g.k, a, g.a.row, g.a.column, from, g.b.row, to, g.c.row, g.accumulate);
+    else
+      kernel.dot(g.m, columns, g.k, a, g.a.row, from, g.b.column, to, g.c.row, g.c.column, g.accumulate);
+    if (has_epilogue(g.epilogue)) kernel.epilogue(shifted(g.epilogue, int64_t{0}, j), g.m, columns, to, g.c.row);
+  }
+
+  void run_few() const {
+    const int64_t columns = rounded_up(std::max<int64_t>(1, task_work / std::max<int64_t>(1, g.m * g.k)), kernel.nr);
+    Context::current().parallel_for(g.n, columns, [&](int64_t begin, int64_t end) { few_rows_product(begin, end - begin); });
+  }
+
+  // C's rows i … and columns j … of one tile; `last` block of k or not.
+  void tile(int64_t k, const T* pa, const T* pb, int64_t i, int64_t j, bool first, bool last) const {
+    const int64_t rows = std::min(kernel.mr, g.m - i), columns = std::min(kernel.nr, g.n - j);
+    const bool add = g.accumulate || !first;
+    T* to = c + i * g.c.row + j * g.c.column;
+    if (rows == kernel.mr && columns == kernel.nr && g.c.column == 1) {
+      kernel.tile(k, pa, pb, to, g.c.row, add);
+    } else {
+      alignas(64) T whole[largest_tile];
+      kernel.tile(k, pa, pb, whole, kernel.nr, false);
+      for (int64_t p = 0; p < rows; ++p)
+        for (int64_t q = 0; q < columns; ++q) {
+          T& y = to[p * g.c.row + q * g.c.column];
+          y = add ? y + whole[p * kernel.nr + q] : whole[p * kernel.nr + q];
+        }
+    }
+    if (last && has_epilogue(g.epilogue)) kernel.epilogue(shifted(g.epilogue, i, j), rows, columns, to, g.c.row);
+  }
+
+  // Packs `count` rows of A or columns of B, from `first` on, a few panels a task.
+  static void pack(typename GemmKernels<T>::Pack kernel, int64_t width, int64_t count, int64_t k, const T* x,
+                   int64_t stride_n, int64_t stride_k, T sign, T* out) {
+    const int64_t grain = rounded_up(std::max<int64_t>(1, task_work / 8 / std::max<int64_t>(1, k)), width);
+    Context::current().parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+      kernel(end - begin, k, x + begin * stride_n, stride_n, stride_k, sign, out + begin * k);
+    });
+  }
+
+  // Rows i0 … i0+rows, columns j0 … j0+columns of C, of which A and B are packed for k elements.
+  void multiply_packed(Panels<T> panels, int64_t i0, int64_t rows, int64_t j0, int64_t columns, int64_t k, bool first,
+                       bool last) const {
+    const int64_t mc = kernel.mc, nc = kernel.nc;  // multiples of mr and nr
+    const int64_t across = (columns - 1) / nc + 1, down = (rows - 1) / mc + 1;
+    const int64_t grain = std::max<int64_t>(1, task_work / std::max<int64_t>(1, mc * nc * k));
+    Context::current().parallel_for(down * across, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t i1 = task / across * mc, i2 = std::min(rows, i1 + mc);
+        const int64_t j1 = task % across * nc, j2 = std::min(columns, j1 + nc);
+        for (int64_t j = j1; j < j2; j += kernel.nr)
+          for (int64_t i = i1; i < i2; i += kernel.mr)
+            tile(k, panels.a + i * k, panels.b + j * k, i0 + i, j0 + j, first, last);
+      }
+    });
+  }
+
+  void run_packed(Panels<T> panels) const {
+    for (int64_t j = 0; j < g.n; j += super_n())
+      for (int64_t p = 0; p == 0 || p < g.k; p += kernel.kc)
+        for (int64_t i = 0; i < g.m; i += super_m()) {
+          const int64_t rows = std::min(super_m(), g.m - i), columns = std::min(super_n(), g.n - j);
+          const int64_t k = std::min(kernel.kc, g.k - p);
+          if (i == 0)
+            pack(kernel.pack_b, kernel.nr, columns, k, b + p * g.b.row + j * g.b.column, g.b.column, g.b.row, T(1), panels.b);
+          pack(kernel.pack_a, kernel.mr, rows, k, a + i * g.a.row + p * g.a.column, g.a.row, g.a.column, g.sign, panels.a);
+          multiply_packed(panels, i, rows, j, columns, k, p == 0, p + kernel.kc >= g.k);
+        }
+  }
+};
+
+// The same product seen from the other side: Cᵀ = Bᵀ Aᵀ.
+template <class T>
+GemmProblem<T> transposed(GemmProblem<T> g) {
+  std::swap(g.m, g.n);
+  std::swap(g.a, g.b);
+  std::swap(g.a.row, g.a.column);
+  std::swap(g.b.row, g.b.column);
+  std::swap(g.c.row, g.c.column);
+  std::swap(g.epilogue.bias_row, g.epilogue.bias_column);
+  for (BatchAxis& axis : g.batch) std::swap(axis.a, axis.b);
+  return g;
+}
+
+// Axes of one element get stride 1, whatever they came with: it is the stride that kernels like.
+template <class T>
+GemmProblem<T> normalized(GemmProblem<T> g) {
+  if (g.m == 1) g.a.row = g.c.row = 1;
+  if (g.k == 1) g.a.column = g.b.row = 1;
+  if (g.n == 1) g.b.column = g.c.column = 1;
+  return g;
+}
+
+template <class T>
+GemmProblem<T> oriented(const GemmProblem<T>& problem) {
+  GemmProblem<T> g = normalized(problem);
+  if (has_epilogue(g.epilogue)) return g;
+  const bool by_columns = g.c.column != 1 && g.c.row == 1;
+  const bool few_columns = g.n < g.m && g.n <= few_rows;
+  return by_columns || few_columns ? normalized(transposed(g)) : g;
+}
+
+template <class T>
+void run_batch(const GemmKernels<T>& kernel, const GemmProblem<T>& g, int64_t count) {
+  const auto item = [&](int64_t index) {
+    Product<T> product{kernel, g, g.a.data, g.b.data, g.c.data};
+    for (std::size_t i = g.batch.size(); i-- > 0;) {
+      const BatchAxis& axis = g.batch[i];
+      const int64_t at = index % axis.size;
+      index /= axis.size;
+      product.a += at * axis.a;
+      product.b += at * axis.b;
+      product.c += at * axis.c;
+    }
+    return product;
+  };
+  const Product<T> first = item(0);
+  const bool few = first.few();
+  const int64_t a = few ? 0 : rounded_up(first.a_elements(), 16), b = few ? 0 : first.b_elements();
+  const auto bytes = static_cast<std::size_t>(a + b) * sizeof(T);
+  const auto run = [&](int64_t begin, int64_t end, void* scratch) {
+    T* own = static_cast<T*>(scratch);
+    for (int64_t index = begin; index < end; ++index) {
+      if (few) item(index).run_few();
+      else item(index).run_packed({own, own + a});
+    }
+  };
+  const int64_t work = std::max<int64_t>(1, g.m * g.n * std::max<int64_t>(1, g.k));
+  if (count > 1 && a + b <= private_panels) {
+    Context::current().parallel_for(count, std::max<int64_t>(1, task_work / work), bytes, run);
+  } else {
+    Tensor scratch = Tensor::empty({a + b}, dtype_of<T>::value);
+    run(0, count, scratch.mutable_raw());
+  }
+}
+
+}  // namespace
+
+template <class T>
+void gemm(const GemmProblem<T>& problem) {
+  int64_t count = 1;
+  for (const BatchAxis& axis : problem.batch) count *= axis.size;
+  if (problem.m == 0 || problem.n == 0 || count == 0) return;
+  run_batch(kernels().gemm.of<T>(), oriented(problem), count);
+}
+
+template void gemm(const GemmProblem<float>&);
+template void gemm(const GemmProblem<double>&);
+
+}  // namespace weft

@@ -1,0 +1,38 @@
+// The driver of dense products: C (m, n) = A (m, k) B (k, n), batched, of any strides.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/gemm.h"
+
+namespace weft {
+
+// Element (i, j) is data[i * row + j * column].
+template <class T>
+struct MatrixView {
+  T* data;
+  std::int64_t row, column;
+};
+
+// One axis of a batch, and the steps along it of the three matrices.
+struct BatchAxis {
+  std::int64_t size, a, b, c;
+};
+
+template <class T>
+struct GemmProblem {
+  std::int64_t m, n, k;
+  MatrixView<const T> a, b;
+  MatrixView<T> c;  // no element is reached by two indices
+  bool accumulate = false;           // C += instead of C =
+  T sign = T(1);                     // ±1, a factor of A B
+  std::vector<BatchAxis> batch = {};
+  GemmEpilogue<T> epilogue = {};     // without a batch, and with contiguous rows of C
+};
+
+// Each element of C is a sum over k in a fixed order, which depends on m, n, k, the strides and the instruction set
+// alone. k = 0 gives zeros (or C as it was), with the epilogue.
+template <class T>
+void gemm(const GemmProblem<T>& problem);
+
+}  // namespace weft

@@ -1,0 +1,248 @@
+#include "gemm.h"
+
+#include "activation_functors.h"
+#include "family.h"
+#include "simd.h"
+
+namespace weft::WEFT_ISA {
+namespace {
+
+using simd::Vec;
+
+// The tile is mr rows of nv vectors: mr · nv sums, nv vectors of B and one broadcast of A fill the registers. A panel
+// of B (kc × nr) stays in L1, a block of A (mc × kc) in L2.
+struct Blocks {
+  int mr, nv;
+  std::int64_t kc, mc, nc;
+  int dot_sums;  // sums that `dot` and `rows` keep in registers
+};
+#if defined(__AVX512F__)
+constexpr Blocks blocks = {12, 2, 384, 120, 256, 16};
+#elif defined(__AVX2__)
+constexpr Blocks blocks = {6, 2, 256, 120, 256, 8};
+#elif defined(__aarch64__)
+constexpr Blocks blocks = {8, 2, 256, 120, 256, 16};
+#else
+constexpr Blocks blocks = {4, 2, 256, 120, 256, 8};
+#endif
+
+// The first n elements of p, or a whole vector if there are more.
+template <class T>
+[[gnu::always_inline]] inline Vec<T> read(const T* p, std::int64_t n) noexcept {
+  return n < simd::lanes<T> ? simd::load_n(p, n) : simd::load(p);
+}
+
+template <class T>
+[[gnu::always_inline]] inline void write(T* p, Vec<T> v, std::int64_t n) noexcept {
+  if (n < simd::lanes<T>) simd::store_n(p, v, n);
+  else simd::store(p, v);
+}
+
+template <int I> struct Index { static constexpr int value = I; };
+
+// f(Index<0>{}), …, f(Index<N-1>{}): unrolled, so that arrays of vectors live in registers.
+template <int N, int I = 0, class F>
+[[gnu::always_inline]] inline void repeat(const F& f) noexcept {
+  if constexpr (I < N) {
+    f(Index<I>{});
+    repeat<N, I + 1>(f);
+  }
+}
+
+template <class T>
+void tile(std::int64_t k, const T* a, const T* b, T* c, std::int64_t row, bool accumulate) noexcept {
+  constexpr int mr = blocks.mr, nv = blocks.nv;
+  constexpr std::int64_t lanes = simd::lanes<T>;
+  Vec<T> sums[mr * nv];
+  repeat<mr * nv>([&](auto s) noexcept { sums[s.value] = Vec<T>(T(0)); });
+  for (std::int64_t p = 0; p < k; ++p, a += mr, b += nv * lanes) {
+    Vec<T> columns[nv];
+    repeat<nv>([&](auto v) noexcept { columns[v.value] = simd::load(b + v.value * lanes); });
+    repeat<mr>([&](auto i) noexcept {
+      const Vec<T> x(a[i.value]);
+      repeat<nv>([&](auto v) noexcept {
+        Vec<T>& sum = sums[i.value * nv + v.value];
+        sum = simd::fma(x, columns[v.value], sum);
+      });
+    });
+  }
+  repeat<mr * nv>([&](auto s) noexcept {
+    T* to = c + s.value / nv * row + s.value % nv * lanes;
+    simd::store(to, accumulate ? simd::load(to) + sums[s.value] : sums[s.value]);
+  });
+}
+
+template <class T, int W>
+void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std::int64_t stride_k, T sign,
+          T* out) noexcept {
+  for (std::int64_t first = 0; first < n; first += W, out += W * k) {
+    const T* from = x + first * stride_n;
+    if (n - first < W) {
+      for (std::int64_t p = 0; p < k; ++p)
+        for (std::int64_t i = 0; i < W; ++i)
+          out[p * W + i] = first + i < n ? sign * from[i * stride_n + p * stride_k] : T(0);
+    } else if (stride_n == 1) {
+      for (std::int64_t p = 0; p < k; ++p)
+        for (int i = 0; i < W; ++i) out[p * W + i] = sign * from[p * stride_k + i];
+    } else {
+      for (std::int64_t p = 0; p < k; ++p)
+        for (int i = 0; i < W; ++i) out[p * W + i] = sign * from[i * stride_n + p * stride_k];
+    }
+  }
+}
+
+template <class T>
+void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, T* c, std::int64_t row) noexcept {
+  with_activation(e.activation, [&](auto f) noexcept {
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; j += simd::lanes<T>) {
+        const std::int64_t rest = n - j;
+        Vec<T> y = read(c + i * row + j, rest);
+        if (e.bias) y = y + (e.bias_column == 0 ? Vec<T>(e.bias[i * e.bias_row]) : read(e.bias + j, rest));
+        if (e.preactivation) write(e.preactivation + i * e.preactivation_row + j, y, rest);
+        y = f.value(y);
+        if (e.gate) y = y * read(e.gate + i * e.gate_row + j, rest);
+        if (e.residual) y = y + read(e.residual + i * e.residual_row + j, rest);
+        write(c + i * row + j, y, rest);
+      }
+  });
+}
+
+template <class T>
+void put(T* to, T value, bool accumulate) noexcept { *to = accumulate ? *to + value : value; }
+
+// R × C dot products at once.
+template <int R, int C, class T>
+void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column, T* c,
+               std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
+  Vec<T> sums[R * C];
+  repeat<R * C>([&](auto s) noexcept { sums[s.value] = Vec<T>(T(0)); });
+  const auto step = [&](std::int64_t p, std::int64_t rest) noexcept {
+    Vec<T> x[R];
+    repeat<R>([&](auto i) noexcept { x[i.value] = read(a + i.value * a_row + p, rest); });
+    repeat<C>([&](auto j) noexcept {
+      const Vec<T> y = read(b + j.value * b_column + p, rest);
+      repeat<R>([&](auto i) noexcept {
+        Vec<T>& sum = sums[i.value * C + j.value];
+        sum = simd::fma(x[i.value], y, sum);
+      });
+    });
+  };
+  std::int64_t p = 0;
+  for (; p + simd::lanes<T> <= k; p += simd::lanes<T>) step(p, simd::lanes<T>);
+  if (p < k) step(p, k - p);
+  repeat<R * C>([&](auto s) noexcept {
+    put(c + s.value / C * c_row + s.value % C * c_column, simd::sum(sums[s.value]), accumulate);
+  });
+}
+
+template <int R, class T>
+void dot_rows(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column, T* c,
+              std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
+  constexpr int columns = blocks.dot_sums / R < 8 ? blocks.dot_sums / R : 8;
+  std::int64_t j = 0;
+  for (; j + columns <= n; j += columns)
+    dot_block<R, columns>(k, a, a_row, b + j * b_column, b_column, c + j * c_column, c_row, c_column, accumulate);
+  for (; j < n; ++j)
+    dot_block<R, 1>(k, a, a_row, b + j * b_column, b_column, c + j * c_column, c_row, c_column, accumulate);
+}
+
+template <class T>
+void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
+         std::int64_t b_column, T* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
+  const auto run = [&](auto rows) noexcept {
+    dot_rows<rows.value>(n, k, a, a_row, b, b_column, c, c_row, c_column, accumulate);
+    a += rows.value * a_row;
+    c += rows.value * c_row;
+    m -= rows.value;
+  };
+  while (m >= 4) run(Index<4>{});
+  if (m >= 2) run(Index<2>{});
+  if (m == 1) run(Index<1>{});
+}
+
+// R rows of V vectors of C; `width` < lanes: of one vector that is cut off.
+template <int R, int V, class T>
+void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b, std::int64_t b_row,
+                T* c, std::int64_t c_row, bool accumulate, std::int64_t width) noexcept {
+  constexpr std::int64_t lanes = simd::lanes<T>;
+  Vec<T> sums[R * V];
+  repeat<R * V>([&](auto s) noexcept { sums[s.value] = Vec<T>(T(0)); });
+  for (std::int64_t p = 0; p < k; ++p, a += a_column, b += b_row) {
+    Vec<T> y[V];
+    repeat<V>([&](auto v) noexcept { y[v.value] = read(b + v.value * lanes, width); });
+    repeat<R>([&](auto i) noexcept {
+      const Vec<T> x(a[i.value * a_row]);
+      repeat<V>([&](auto v) noexcept {
+        Vec<T>& sum = sums[i.value * V + v.value];
+        sum = simd::fma(x, y[v.value], sum);
+      });
+    });
+  }
+  repeat<R * V>([&](auto s) noexcept {
+    T* to = c + s.value / V * c_row + s.value % V * lanes;
+    write(to, accumulate ? read(to, width) + sums[s.value] : sums[s.value], width);
+  });
+}
+
+template <class T>
+void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
+          const T* b, std::int64_t b_row, T* c, std::int64_t c_row, bool accumulate) noexcept {
+  constexpr std::int64_t lanes = simd::lanes<T>;
+  const auto run = [&](auto r) noexcept {
+    constexpr int R = r.value, V = blocks.dot_sums / 4;
+    std::int64_t j = 0;
+    for (; j + V * lanes <= n; j += V * lanes)
+      rows_block<R, V>(k, a, a_row, a_column, b + j, b_row, c + j, c_row, accumulate, lanes);
+    for (; j < n; j += lanes)
+      rows_block<R, 1>(k, a, a_row, a_column, b + j, b_row, c + j, c_row, accumulate, n - j < lanes ? n - j : lanes);
+    a += R * a_row;
+    c += R * c_row;
+    m -= R;
+  };
+  while (m >= 4) run(Index<4>{});
+  if (m >= 2) run(Index<2>{});
+  if (m == 1) run(Index<1>{});
+}
+
+// V vectors of y; `width` < lanes: of one vector that is cut off.
+template <int V, class T>
+void lanes_block(std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* y,
+                 bool accumulate, std::int64_t width) noexcept {
+  constexpr std::int64_t lanes = simd::lanes<T>;
+  Vec<T> sums[V];
+  repeat<V>([&](auto v) noexcept { sums[v.value] = Vec<T>(T(0)); });
+  for (std::int64_t p = 0; p < k; ++p, a += a_stride, b += b_stride)
+    repeat<V>([&](auto v) noexcept {
+      sums[v.value] = simd::fma(read(a + v.value * lanes, width), read(b + v.value * lanes, width), sums[v.value]);
+    });
+  repeat<V>([&](auto v) noexcept {
+    T* to = y + v.value * lanes;
+    write(to, accumulate ? read(to, width) + sums[v.value] : sums[v.value], width);
+  });
+}
+
+template <class T>
+void lanes(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* y,
+           bool accumulate) noexcept {
+  constexpr std::int64_t width = simd::lanes<T>;
+  std::int64_t i = 0;
+  for (; i + 4 * width <= n; i += 4 * width)
+    lanes_block<4>(k, a + i, a_stride, b + i, b_stride, y + i, accumulate, width);
+  for (; i < n; i += width)
+    lanes_block<1>(k, a + i, a_stride, b + i, b_stride, y + i, accumulate, n - i < width ? n - i : width);
+}
+
+template <class T>
+constexpr GemmKernels<T> table() {
+  constexpr int nr = blocks.nv * static_cast<int>(simd::lanes<T>);
+  return {blocks.mr, nr, blocks.kc, blocks.mc, blocks.nc, pack<T, blocks.mr>, pack<T, nr>, tile<T>, epilogue<T>,
+          dot<T>,    rows<T>, lanes<T>};
+}
+
+}  // namespace
+
+extern const KernelFamily<GemmKernels> gemm;
+constexpr KernelFamily<GemmKernels> gemm = {table<float>(), table<double>()};
+
+}  // namespace weft::WEFT_ISA
