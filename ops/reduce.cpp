@@ -44,46 +44,38 @@ Shape alternating_runs(const Shape& shape, const std::vector<bool>& reduced) {
   return runs;
 }
 
+// How many terms are summed at once: a column's terms form one chain of additions, which is kept short.
+std::int64_t block_length(std::int64_t inner) {
+  return inner == 1 ? grain : std::clamp<std::int64_t>(grain / inner, 64, 512);
+}
+
 // y (outer, inner) = the sum of x (outer, n, inner) over its middle axis, all contiguous. Long sums are cut into
-// blocks whose size depends on the shape alone, and the blocks' sums are summed in the same way.
+// blocks whose length depends on the shape alone, and the blocks' sums are summed in the same way.
 template <class T>
 void sum_middle(const T* x, T* y, std::int64_t outer, std::int64_t n, std::int64_t inner) {
   const ReduceKernels<T>& kernel = kernels().reduce.of<T>();
-  const std::int64_t block = std::max<std::int64_t>(64, grain / inner);
-  if (n > block) {
-    const std::int64_t blocks = (n - 1) / block + 1;
-    Tensor partial = Tensor::empty({outer, blocks, inner}, dtype_of<T>::value);
-    T* p = partial.mutable_data<T>();
-    const std::int64_t columns = std::max<std::int64_t>(1, grain / block), pieces = (inner - 1) / columns + 1;
-    Context::current().parallel_for(outer * blocks * pieces, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t task = begin; task < end; ++task) {
-        const std::int64_t first = task % pieces * columns, at = task / pieces % blocks, o = task / pieces / blocks;
-        const std::int64_t length = std::min(block, n - at * block), width = std::min(columns, inner - first);
-        const T* from = x + (o * n + at * block) * inner + first;
-        T* to = p + (o * blocks + at) * inner + first;
-        if (inner == 1) kernel.sum_rows(from, to, 1, length);
-        else kernel.sum_columns(from, inner, to, length, width);
-      }
-    });
-    return sum_middle(p, y, outer, blocks, inner);
+  const std::int64_t block = std::min(n, block_length(inner)), blocks = (n - 1) / block + 1;
+  const std::int64_t columns = std::min(inner, std::max<std::int64_t>(1, grain / block));
+  const std::int64_t pieces = (inner - 1) / columns + 1;
+  const std::int64_t tasks_at_once = std::max<std::int64_t>(1, grain / block / columns);
+  Tensor partial;
+  T* to = y;
+  if (blocks > 1) {
+    partial = Tensor::empty({outer, blocks, inner}, dtype_of<T>::value);
+    to = partial.mutable_data<T>();
   }
-  if (inner == 1) {
-    Context::current().parallel_for(outer, std::max<std::int64_t>(1, grain / std::max<std::int64_t>(1, n)),
-                                    [&](std::int64_t begin, std::int64_t end) {
-                                      kernel.sum_rows(x + begin * n, y + begin, end - begin, n);
-                                    });
-    return;
-  }
-  const std::int64_t columns = std::min(inner, grain), pieces = (inner - 1) / columns + 1;
-  const std::int64_t size = columns * std::max<std::int64_t>(1, n);
-  Context::current().parallel_for(outer * pieces, std::max<std::int64_t>(1, grain / size),
-                                  [&](std::int64_t begin, std::int64_t end) {
-                                    for (std::int64_t task = begin; task < end; ++task) {
-                                      const std::int64_t o = task / pieces, first = task % pieces * columns;
-                                      kernel.sum_columns(x + o * n * inner + first, inner, y + o * inner + first, n,
-                                                         std::min(columns, inner - first));
-                                    }
-                                  });
+  Context::current().parallel_for(outer * blocks * pieces, tasks_at_once, [&](std::int64_t begin, std::int64_t end) {
+    if (inner == 1 && blocks == 1) return kernel.sum_rows(x + begin * n, to + begin, end - begin, n);
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t first = task % pieces * columns, at = task / pieces % blocks, o = task / pieces / blocks;
+      const std::int64_t length = std::min(block, n - at * block), width = std::min(columns, inner - first);
+      const T* from = x + (o * n + at * block) * inner + first;
+      T* sums = to + (o * blocks + at) * inner + first;
+      if (inner == 1) kernel.sum_rows(from, sums, 1, length);
+      else kernel.sum_columns(from, inner, sums, length, width);
+    }
+  });
+  if (blocks > 1) sum_middle(to, y, outer, blocks, inner);
 }
 
 // Sums the runs one after the other, the innermost first. `width` is 2 for the pairs of a complex tensor.
