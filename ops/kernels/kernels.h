@@ -5,6 +5,8 @@
 #include "elementwise.h"
 #include "family.h"
 #include "gemm.h"
+#include "norm.h"
+#include "optimizer.h"
 #include "reduce.h"
 #include "softmax.h"
 #include "unary.h"
@@ -20,6 +22,8 @@ struct Kernels {
   const KernelFamily<SoftmaxKernels>& softmax;
   const KernelFamily<DropoutKernels>& dropout;
   const KernelFamily<ReduceKernels>& reduce;
+  const KernelFamily<NormKernels>& norm;
+  const KernelFamily<OptimizerKernels>& optimizer;
 };
 
 // Those of one instruction set. Error if this build doesn't have it or this CPU can't run it.

@@ -10,8 +10,10 @@ extern const KernelFamily<GemmKernels> gemm;
 extern const KernelFamily<SoftmaxKernels> softmax;
 extern const KernelFamily<DropoutKernels> dropout;
 extern const KernelFamily<ReduceKernels> reduce;
+extern const KernelFamily<NormKernels> norm;
+extern const KernelFamily<OptimizerKernels> optimizer;
 
 extern const Kernels table;
-const Kernels table = {elementwise, unary, activation, gemm, softmax, dropout, reduce};
+const Kernels table = {elementwise, unary, activation, gemm, softmax, dropout, reduce, norm, optimizer};
 
 }  // namespace weft::WEFT_ISA
