@@ -1,22 +1,13 @@
 // dropout, with a counter instead of a mask.
 #include <cmath>
 
+#include "kernels/kernels.h"
 #include "pointwise.h"
 
 namespace weft {
 namespace {
 
-// y_i = uniform(i) < p ? 0 : x_i / (1 - p), i the row-major index.
-template <class T>
-void drop(const T* x, T* y, std::int64_t begin, std::int64_t end, double p, const Random& random) {
-  // uniform(i) is the upper 53 bits of bits(i), as a fraction.
-  const auto limit = static_cast<std::uint64_t>(std::ceil(p * 0x1p53));
-  const T factor = static_cast<T>(1 / (1 - p));
-  for (std::int64_t i = begin; i < end; ++i)
-    y[i] = random.bits(static_cast<std::uint64_t>(i)) >> 11 < limit ? T(0) : x[i] * factor;
-}
-
-// dx: the same function of dy.
+// y_i = x_i times 0 if uniform(i) < p, else times 1 / (1 - p); i the row-major index. dx: the same function of dy
 struct DropoutOp : Op {
   double p;
   Random random;
@@ -30,11 +21,17 @@ struct DropoutOp : Op {
   Tensor masked(const Tensor& x) const {
     const Tensor dense = raw::contiguous(x);
     Tensor y = Tensor::empty(x.shape(), x.dtype());
+    // uniform(i) is the upper 53 bits of bits(i), as a fraction.
+    const auto limit = static_cast<std::uint64_t>(std::ceil(p * 0x1p53));
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
+      const auto kernel = kernels().dropout.of<T>().dropout;
+      const T factor = static_cast<T>(1 / (1 - p));
       T* to = y.mutable_data<T>();
+      static_assert(pointwise_grain % 2 == 0);
       Context::current().parallel_for(y.numel(), pointwise_grain, [&](std::int64_t begin, std::int64_t end) {
-        drop(dense.data<T>(), to, begin, end, p, random);
+        kernel(dense.data<T>() + begin, to + begin, end - begin, static_cast<std::uint64_t>(begin), random.seed(),
+               random.stream(), limit, factor);
       });
     });
     return y;

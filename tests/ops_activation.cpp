@@ -5,6 +5,7 @@
 #include <string>
 
 #include "op_table.h"
+#include "weft/context.h"
 
 namespace weft::test {
 namespace {
@@ -125,6 +126,20 @@ TEST_CASE("elementwise functions: errors") {
   CHECK_THROWS_AS(complex(x, Tensor::zeros({3, 2})), Error);
   CHECK_THROWS_AS(complex(x, Tensor::zeros({2, 3}, DType::f64)), Error);
   CHECK_THROWS_AS(complex(z, z), Error);
+}
+
+TEST_CASE("dropout drops by the numbers of the generator on every instruction set") {
+  const Tensor x = Tensor::full({40001}, 1.0);
+  for (const Random& random : {Random(1), Random(0xfedcba9876543210, 0x123456789abcdef1)})
+    for (Isa isa : available_isas()) {
+      Context context;
+      context.set_isa(isa);
+      ContextScope scope(context);
+      const std::vector<float> y = dropout(x, 0.3, random).to_vector<float>();
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < y.size(); ++i) wrong += (y[i] == 0) != (random.uniform(i) < 0.3);
+      CHECK(wrong == 0);
+    }
 }
 
 TEST_CASE("dropout drops the share it should, alike at every thread count") {
