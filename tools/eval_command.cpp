@@ -1,0 +1,56 @@
+#include <weft/checkpoint.h>
+#include <weft/error.h>
+#include <weft/trainer.h>
+
+#include <iostream>
+
+#include "command.h"
+#include "report.h"
+
+namespace {
+
+struct EvalCommand {
+  std::string checkpoint, text, csv;
+  std::int64_t seq_len = 0, batch = 32;
+  bool all = false;
+};
+
+std::unique_ptr<weft::Data> load_data(const EvalCommand& o, const weft::Checkpoint& checkpoint) {
+  const weft::Model& model = *checkpoint.model;
+  const std::int64_t length = o.seq_len > 0 ? o.seq_len : checkpoint.info.length;
+  if (model.task() == weft::Task::classifier) {
+    if (o.csv.empty()) throw weft::Error("the checkpoint is a classifier: give --csv");
+    const weft::LabelledTexts texts = weft::read_csv(o.csv, model.outputs());
+    return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.vocabulary, length, o.batch);
+  }
+  if (o.text.empty()) throw weft::Error("the checkpoint is a language model: give --text");
+  return std::make_unique<weft::TextData>(weft::read_text(o.text), checkpoint.vocabulary, model.task(), length, o.batch,
+                                          o.all ? weft::Part::all : weft::Part::tenth);
+}
+
+int eval(const EvalCommand& o) {
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint);
+  const auto data = load_data(o, checkpoint);
+  const weft::Evaluation evaluation = weft::evaluate(*checkpoint.model, *data);
+  std::cout << "predicted " << evaluation.predicted << "\n";
+  print_evaluation(evaluation, checkpoint.model->task(), "test");
+  print_memory();
+  return 0;
+}
+
+}  // namespace
+
+Command eval_command(CLI::App& weft) {
+  CLI::App* command = weft.add_subcommand("eval", "Measure a checkpoint's loss, and a classifier's accuracy");
+  const auto o = std::make_shared<EvalCommand>();
+  const auto positive = CLI::Range(std::int64_t{1}, std::int64_t{1} << 40);
+  command->add_option("--checkpoint", o->checkpoint, "Folder that weft train wrote")->required();
+  auto* text = command->add_option("--text", o->text, "UTF-8 text, of which the last tenth is measured");
+  command->add_option("--csv", o->csv, "Rows \"class\",\"title\",\"description\", all measured")->excludes(text);
+  command->add_flag("--all", o->all, "Measure the whole text")->needs(text);
+  command->add_option("--seq-len", o->seq_len, "Length of the sequences (default: that of training)")->check(positive);
+  command->add_option("--batch", o->batch, "Sequences at a time")->capture_default_str()->check(positive);
+  add_threads_option(*command);
+  command->footer("Example:\n  weft eval --checkpoint book --text book.txt");
+  return {command, [o] { return eval(*o); }};
+}

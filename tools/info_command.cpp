@@ -1,0 +1,93 @@
+#include <weft/checkpoint.h>
+#include <weft/context.h>
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+
+#include "command.h"
+#include "model_options.h"
+
+namespace {
+
+struct InfoCommand {
+  std::string checkpoint;
+  ModelOptions model;
+  std::optional<std::int64_t> vocabulary, classes;
+};
+
+void print_parameters(const weft::Model& model) {
+  const weft::NamedParameters parameters = model.parameters();
+  std::size_t width = 0;
+  for (const auto& [name, parameter] : parameters) width = std::max(width, name.size());
+  double bytes = 0;
+  for (const auto& [name, parameter] : parameters) {
+    const weft::Tensor& value = parameter.value();
+    bytes += static_cast<double>(value.numel()) * static_cast<double>(weft::dtype_size(value.dtype()));
+    std::cout << std::left << std::setw(static_cast<int>(width)) << name << "  " << weft::dtype_name(value.dtype())
+              << std::right << std::setw(12) << value.numel() << "  " << weft::to_string(value.shape()) << "\n";
+  }
+  std::cout << "parameters " << weft::parameter_count(parameters) << "\nsize " << std::fixed << std::setprecision(1)
+            << bytes / 1e6 << " MB\n";
+}
+
+void print_model(const weft::Model& model) {
+  std::cout << "architecture " << model.arch() << "\ntask " << weft::task_name(model.task()) << "\nvocabulary "
+            << model.vocabulary() << "\noutputs " << model.outputs() << "\nlongest sequence "
+            << (model.max_length() > 0 ? std::to_string(model.max_length()) : "any") << "\nconfig " << model.config() << "\n";
+}
+
+void print_checkpoint(const std::string& folder) {
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(folder);
+  print_model(*checkpoint.model);
+  std::cout << "trained on sequences of " << checkpoint.info.length << "\nstep " << checkpoint.info.step << "\n";
+  if (checkpoint.info.validation_loss) std::cout << "validation loss " << *checkpoint.info.validation_loss << "\n";
+  print_parameters(*checkpoint.model);
+}
+
+void print_names(const char* title, const std::vector<std::string>& names) {
+  std::cout << title;
+  for (const std::string& name : names) std::cout << " " << name;
+  std::cout << "\n";
+}
+
+void print_machine() {
+  const weft::Context& context = weft::Context::current();
+  std::vector<std::string> isas;
+  for (weft::Isa isa : weft::available_isas()) isas.emplace_back(weft::isa_name(isa));
+  std::cout << "weft " << WEFT_VERSION << "\ninstruction set " << weft::isa_name(context.isa()) << "\n";
+  print_names("available", isas);
+  std::cout << "threads " << context.threads() << "\n";
+  print_names("architectures", weft::architectures());
+  print_names("presets", weft::presets());
+}
+
+int info(const InfoCommand& o) {
+  if (!o.checkpoint.empty()) {
+    print_checkpoint(o.checkpoint);
+  } else if (!o.model.arch.empty() || !o.model.preset.empty()) {
+    weft::ModelSpec spec = o.model.spec(o.model.preset.empty() ? std::optional(weft::Task::causal_lm) : std::nullopt);
+    spec.vocabulary = o.vocabulary.value_or(spec.vocabulary > 0 ? spec.vocabulary : 65);
+    spec.classes = o.classes.value_or(spec.classes > 0 ? spec.classes : 2);
+    const auto model = weft::make_model(spec, {});
+    print_model(*model);
+    print_parameters(*model);
+  } else {
+    print_machine();
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command info_command(CLI::App& weft) {
+  CLI::App* command = weft.add_subcommand("info", "Show a checkpoint, an architecture's parameters, or this machine");
+  const auto o = std::make_shared<InfoCommand>();
+  command->add_option("--checkpoint", o->checkpoint, "Folder that weft train wrote");
+  o->model.add_to(*command);
+  command->add_option("--vocabulary", o->vocabulary, "Symbols of the input (default: the preset's, or 65)");
+  command->add_option("--classes", o->classes, "Classes of a classifier (default: the preset's, or 2)");
+  add_threads_option(*command);
+  command->footer("Examples:\n  weft info --checkpoint book\n  weft info --arch gmlp --layers 6 --d-model 256\n  weft info");
+  return {command, [o] { return info(*o); }};
+}

@@ -1,0 +1,79 @@
+#include "model_options.h"
+
+#include <weft/error.h>
+#include <weft/os.h>
+
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using nlohmann::json;
+using weft::Error;
+
+std::string names(const std::vector<std::string>& all) {
+  std::string text;
+  for (const std::string& name : all) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+json read_config(const std::string& path) {
+  json config = json::parse(weft::os::read_file(path), nullptr, false);
+  if (!config.is_object()) throw Error("\"" + path + "\" is not a JSON object of the architecture's fields");
+  return config;
+}
+
+// KEY=VALUE: the value is JSON, or else a string.
+void set_field(json& config, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) throw Error("--set " + text + ": expected KEY=VALUE");
+  const std::string value = text.substr(equals + 1);
+  const json parsed = json::parse(value, nullptr, false);
+  config[text.substr(0, equals)] = parsed.is_discarded() ? json(value) : parsed;
+}
+
+}  // namespace
+
+void ModelOptions::add_to(CLI::App& command) {
+  const std::string group = "Model";
+  command.add_option("--arch", arch, "Architecture: " + names(weft::architectures()))->group(group);
+  command.add_option("--preset", preset, "Sizes of an original experiment: " + names(weft::presets()))->group(group);
+  command.add_option("--config", config, "JSON file with an object of the architecture's fields")->group(group);
+  command.add_option("--task", task, "causal-lm, masked-lm or classifier")->group(group);
+  command.add_option("--layers", layers, "Layers")->group(group);
+  command.add_option("--d-model", d_model, "Width of the model")->group(group);
+  command.add_option("--d-ffn", d_ffn, "Width of the feed-forward part")->group(group);
+  command.add_option("--seq-len", seq_len, "Length of the sequences")->group(group);
+  command.add_option("--dropout", dropout, "Probability of dropout")->group(group);
+  command.add_option("--set", set, "Any field of the architecture's config, KEY=VALUE")
+      ->group(group)->expected(1)->take_all()->allow_extra_args(false);
+}
+
+weft::ModelSpec ModelOptions::spec(std::optional<weft::Task> usual) const {
+  weft::ModelSpec spec;
+  if (!preset.empty()) spec = weft::preset(preset);
+  if (!preset.empty() && !arch.empty() && arch != spec.arch)
+    throw Error("preset " + preset + " is of " + spec.arch + ", not of " + arch);
+  if (!arch.empty()) spec.arch = arch;
+  if (spec.arch.empty()) throw Error("give --arch (" + names(weft::architectures()) + ") or --preset");
+
+  json fields = json::parse(spec.config);
+  if (!config.empty()) fields.update(read_config(config));
+  const auto put = [&](const char* key, const auto& value) { if (value) fields[key] = *value; };
+  put("layers", layers);
+  put("d_model", d_model);
+  put("d_ffn", d_ffn);
+  put("seq_len", seq_len);
+  put("dropout", dropout);
+  for (const std::string& field : set) set_field(fields, field);
+  spec.config = fields.dump();
+
+  if (usual) spec.task = *usual;
+  if (usual == weft::Task::causal_lm && spec.arch == "fnet") spec.task = weft::Task::masked_lm;
+  if (!task.empty()) spec.task = weft::task_from_name(task);
+  return spec;
+}
+
+std::int64_t config_value(const std::string& config, const std::string& key, std::int64_t otherwise) {
+  const json fields = json::parse(config);
+  return fields.contains(key) ? fields.at(key).get<std::int64_t>() : otherwise;
+}

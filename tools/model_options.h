@@ -1,0 +1,25 @@
+// The options that choose an architecture and its sizes.
+#pragma once
+#include <weft/model.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct ModelOptions {
+  std::string arch, preset, config, task;
+  std::optional<std::int64_t> layers, d_model, d_ffn, seq_len;
+  std::optional<double> dropout;
+  std::vector<std::string> set;  // KEY=VALUE
+
+  void add_to(CLI::App& command);
+  // Sizes: the preset's, replaced by those of the config file, replaced by those of the flags. The task: --task; else
+  // `usual`, but masked-lm instead of causal-lm for an architecture that sees the future. Vocabulary and classes are
+  // the preset's, if there is one.
+  weft::ModelSpec spec(std::optional<weft::Task> usual) const;
+};
+
+// A whole number from a config in JSON, or `otherwise` if it has no such field.
+std::int64_t config_value(const std::string& config, const std::string& key, std::int64_t otherwise);

@@ -1,0 +1,91 @@
+#include "progress.h"
+
+#include <weft/error.h>
+#include <weft/os.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+
+namespace {
+
+std::string format(const char* pattern, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, pattern, value);
+  return text;
+}
+
+std::string figures(const weft::Progress& p, double loss) {
+  return "step " + std::to_string(p.step) + "/" + std::to_string(p.steps) + "  loss " + format("%.4f", loss) + "  " +
+         format("%.0f", p.tokens_per_second) + " tokens/s  ETA " + as_time(p.seconds_left);
+}
+
+}  // namespace
+
+std::string as_time(double seconds) {
+  const auto s = static_cast<long long>(std::min(std::ceil(std::max(seconds, 0.0)), 1e9));
+  char text[64];
+  if (s >= 3600) std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+  else std::snprintf(text, sizeof text, "%lld:%02lld", s / 60, s % 60);
+  return text;
+}
+
+ProgressDisplay::ProgressDisplay(const std::string& log) : terminal_(weft::os::is_terminal()) {
+  if (log.empty()) return;
+  log_.open(log);
+  log_ << "step\tloss\tvalidation loss\n";
+  if (!log_.flush()) throw weft::Error("can't write \"" + log + "\"");
+}
+
+ProgressDisplay::~ProgressDisplay() { clear(); }
+
+void ProgressDisplay::clear() {
+  if (drawn_) std::cerr << "\r\033[K" << std::flush;
+  drawn_ = false;
+}
+
+void ProgressDisplay::line(const std::string& text) {
+  clear();
+  std::cerr << text << std::endl;
+}
+
+void ProgressDisplay::bar(const weft::Progress& progress, double loss) {
+  const auto now = std::chrono::steady_clock::now();
+  if (drawn_ && now - last_drawn_ < std::chrono::milliseconds(100)) return;
+  last_drawn_ = now;
+  const std::string text = figures(progress, loss);
+  const int room = std::min(weft::os::terminal_width() - static_cast<int>(text.size()) - 5, 40);
+  std::string drawn;
+  if (room >= 5) {
+    const auto full = static_cast<int>(room * progress.step / progress.steps);
+    drawn = "[" + std::string(static_cast<std::size_t>(full), '=') + std::string(static_cast<std::size_t>(room - full), ' ') + "] ";
+  }
+  std::cerr << "\r\033[K" << drawn << text << std::flush;
+  drawn_ = true;
+}
+
+void ProgressDisplay::log(std::int64_t step, const std::string& loss, const std::string& validation) {
+  if (log_.is_open()) log_ << step << '\t' << loss << '\t' << validation << std::endl;
+}
+
+void ProgressDisplay::show(const weft::Progress& progress) {
+  smoothed_ = shown_++ == 0 ? progress.loss : 0.95 * smoothed_ + 0.05 * progress.loss;
+  sum_ += progress.loss;
+  ++count_;
+  if (count_ >= std::max<std::int64_t>(1, progress.steps / 200)) {
+    log(progress.step, format("%.6f", sum_ / static_cast<double>(count_)), "-");
+    sum_ = 0;
+    count_ = 0;
+  }
+  if (terminal_) bar(progress, smoothed_);
+  else if (progress.step % std::max<std::int64_t>(1, progress.steps / 20) == 0) line(figures(progress, smoothed_));
+  if (!progress.evaluation) return;
+  line("step " + std::to_string(progress.step) + ": validation loss " + format("%.4f", progress.evaluation->loss));
+  log(progress.step, "-", format("%.6f", progress.evaluation->loss));
+}
+
+void ProgressDisplay::finish(std::int64_t step, const weft::Evaluation& evaluation) {
+  clear();
+  log(step, "-", format("%.6f", evaluation.loss));
+}

@@ -1,0 +1,199 @@
+#include <weft/checkpoint.h>
+#include <weft/context.h>
+#include <weft/os.h>
+#include <weft/trainer.h>
+
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+
+#include "command.h"
+#include "model_options.h"
+#include "progress.h"
+#include "report.h"
+
+namespace {
+
+using weft::Error;
+
+struct TrainCommand {
+  ModelOptions model;
+  std::string text, csv, csv_test, out, log;
+  std::int64_t classes = 0, vocabulary_size = 20000, min_count = 2;
+  std::optional<std::int64_t> batch, steps, warmup;
+  std::int64_t micro_batches = 1, eval_every = 500;
+  std::optional<double> lr, beta2, weight_decay;
+  double beta1 = 0.9, eps = 1e-8, momentum = 0.9, clip = 1, lr_floor = 0;
+  std::string optimizer = "adamw", schedule = "cosine";
+  std::uint64_t seed = 1;
+  bool resume = false;
+};
+
+// The signal that asked to stop, or 0. A second one ends the program at once.
+volatile std::sig_atomic_t stop_signal = 0;
+
+extern "C" void ask_to_stop(int signal) {
+  stop_signal = signal;
+  std::signal(signal, SIG_DFL);
+}
+
+void add_data_options(CLI::App& command, TrainCommand& o) {
+  const std::string group = "Data";
+  auto* text = command.add_option("--text", o.text, "UTF-8 text: a language model by characters")->group(group);
+  auto* csv = command.add_option("--csv", o.csv, "Rows \"class\",\"title\",\"description\": a classifier")->group(group);
+  command.add_option("--csv-test", o.csv_test, "Rows to test on (default: every tenth row of --csv is held out)")
+      ->group(group)->needs(csv);
+  text->excludes(csv);
+  command.add_option("--classes", o.classes, "Number of classes (default: the highest in --csv)")
+      ->group(group)->needs(csv)->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}));
+  command.add_option("--vocabulary-size", o.vocabulary_size, "Most words that a classifier knows")
+      ->group(group)->capture_default_str()->check(CLI::Range(std::int64_t{4}, std::int64_t{100000000}));
+  command.add_option("--min-count", o.min_count, "Fewest times that a word must occur")->group(group)->capture_default_str();
+  command.add_option("--out", o.out, "Folder for the checkpoint")->group(group)->required();
+  command.add_option("--log", o.log, "File for the losses: step, loss, validation loss")->group(group);
+}
+
+void add_training_options(CLI::App& command, TrainCommand& o) {
+  const std::string group = "Training";
+  const auto positive = CLI::Range(std::int64_t{1}, std::int64_t{1} << 40);
+  const auto not_negative = CLI::Range(std::int64_t{0}, std::int64_t{1} << 40);
+  command.add_option("--steps", o.steps, "Steps (default 2000)")->group(group)->check(positive);
+  command.add_option("--batch", o.batch, "Sequences in a batch (default: 12 of text, 32 of rows)")->group(group)->check(positive);
+  command.add_option("--micro-batches", o.micro_batches, "Batches whose mean gradient makes a step")
+      ->group(group)->capture_default_str()->check(positive);
+  command.add_option("--optimizer", o.optimizer, "adamw, adam or sgd")->group(group)->capture_default_str();
+  command.add_option("--schedule", o.schedule, "Of the learning rate: cosine, constant or noam")->group(group)->capture_default_str();
+  command.add_option("--lr", o.lr, "Peak learning rate (default: 2e-3 for text, 1e-3 for rows; factor 1 for noam)")->group(group);
+  command.add_option("--lr-floor", o.lr_floor, "Cosine: the last rate as a part of the peak")->group(group)->capture_default_str();
+  command.add_option("--warmup", o.warmup, "Steps until the peak (default 100; noam 2000)")->group(group)->check(not_negative);
+  command.add_option("--weight-decay", o.weight_decay, "Of matrices (default 0.1 for adamw, else 0)")->group(group);
+  command.add_option("--beta1", o.beta1, "Adam's first decay")->group(group)->capture_default_str();
+  command.add_option("--beta2", o.beta2, "Adam's second decay (default 0.99 for adamw, 0.999 for adam)")->group(group);
+  command.add_option("--eps", o.eps, "Adam's epsilon")->group(group)->capture_default_str();
+  command.add_option("--momentum", o.momentum, "SGD's momentum")->group(group)->capture_default_str();
+  command.add_option("--clip", o.clip, "Highest norm of the gradient, 0 for any")->group(group)->capture_default_str();
+  command.add_option("--seed", o.seed, "Seed of parameters, batches and dropout")->group(group)->capture_default_str();
+  command.add_option("--eval-every,--save-every", o.eval_every, "Steps from one validation and checkpoint to the next")
+      ->group(group)->capture_default_str()->check(positive);
+  command.add_flag("--resume", o.resume, "Go on from the state in --out, to the same bits as a run that never stopped")->group(group);
+}
+
+struct Setup {
+  std::unique_ptr<weft::Model> model;
+  std::unique_ptr<weft::Data> data;
+};
+
+std::unique_ptr<weft::Model> new_model(const TrainCommand& o, weft::ModelSpec spec, const weft::Vocabulary& vocabulary,
+                                       std::int64_t classes) {
+  spec.vocabulary = vocabulary.size();
+  spec.classes = classes;
+  return weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
+}
+
+std::int64_t training_length(const weft::Model& model) { return config_value(model.config(), "seq_len", 64); }
+
+Setup load_text(const TrainCommand& o, const weft::ModelSpec& spec) {
+  const std::string text = weft::read_text(o.text);
+  const auto vocabulary = weft::Vocabulary::of_characters(text, spec.task == weft::Task::masked_lm);
+  Setup setup{new_model(o, spec, vocabulary, 0), nullptr};
+  setup.data = std::make_unique<weft::TextData>(text, vocabulary, spec.task, training_length(*setup.model), o.batch.value_or(12));
+  return setup;
+}
+
+Setup load_csv(const TrainCommand& o, const weft::ModelSpec& spec) {
+  weft::LabelledTexts training = weft::read_csv(o.csv, o.classes);
+  const weft::LabelledTexts test = o.csv_test.empty() ? weft::hold_out(training) : weft::read_csv(o.csv_test, training.classes);
+  const auto vocabulary = weft::Vocabulary::of_words(training.texts, o.vocabulary_size, o.min_count);
+  Setup setup{new_model(o, spec, vocabulary, training.classes), nullptr};
+  setup.data = std::make_unique<weft::ClassifierData>(training, test, vocabulary, training_length(*setup.model), o.batch.value_or(32));
+  return setup;
+}
+
+weft::TrainOptions train_options(const TrainCommand& o, const weft::Model& model) {
+  weft::TrainOptions options;
+  options.seed = o.seed;
+  options.micro_batches = o.micro_batches;
+  weft::Schedule& schedule = options.schedule;
+  schedule.kind = weft::schedule_from_name(o.schedule);
+  const bool noam = schedule.kind == weft::ScheduleKind::noam;
+  schedule.peak = o.lr.value_or(noam ? 1 : model.task() == weft::Task::classifier ? 1e-3 : 2e-3);
+  schedule.steps = o.steps.value_or(2000);
+  schedule.warmup = o.warmup.value_or(noam ? 2000 : 100);
+  schedule.floor = o.lr_floor;
+  schedule.d_model = config_value(model.config(), "d_model", 1);
+  weft::OptimizerOptions& optimizer = options.optimizer;
+  optimizer.kind = weft::optimizer_from_name(o.optimizer);
+  const bool adamw = optimizer.kind == weft::OptimizerKind::adamw;
+  optimizer.beta1 = o.beta1;
+  optimizer.beta2 = o.beta2.value_or(adamw ? 0.99 : 0.999);
+  optimizer.eps = o.eps;
+  optimizer.momentum = o.momentum;
+  optimizer.weight_decay = o.weight_decay.value_or(adamw ? 0.1 : 0);
+  optimizer.clip = o.clip;
+  return options;
+}
+
+// Better now than after the first thousand steps.
+void check_writable(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw Error("can't make the folder \"" + folder + "\": " + error.message());
+  const weft::os::AtomicFile never_committed(folder + "/model.safetensors");
+}
+
+void print_start(const weft::Model& model, const weft::Data& data) {
+  const weft::Context& context = weft::Context::current();
+  std::cerr << model.arch() << " " << weft::task_name(model.task()) << ", " << weft::parameter_count(model.parameters())
+            << " parameters, " << data.vocabulary().size() << " symbols, sequences of " << data.length() << " in batches of "
+            << data.batch() << "; " << context.threads() << " threads, " << weft::isa_name(context.isa()) << std::endl;
+}
+
+int train(const TrainCommand& o) {
+  if (o.text.empty() == o.csv.empty()) throw Error("give --text FILE for a language model or --csv FILE for a classifier");
+  const weft::ModelSpec spec = o.model.spec(o.csv.empty() ? weft::Task::causal_lm : weft::Task::classifier);
+  if ((spec.task == weft::Task::classifier) == o.csv.empty())
+    throw Error(std::string("a ") + weft::task_name(spec.task) + " needs " + (o.csv.empty() ? "--csv" : "--text"));
+  const auto [model, data] = o.csv.empty() ? load_text(o, spec) : load_csv(o, spec);
+  weft::Trainer trainer(*model, *data, train_options(o, *model));
+  if (o.resume) trainer.load_state(weft::state_path(o.out));
+  check_writable(o.out);
+  print_start(*model, *data);
+
+  std::signal(SIGINT, ask_to_stop);
+  std::signal(SIGTERM, ask_to_stop);
+  ProgressDisplay display(o.log);
+  weft::RunOptions run;
+  run.folder = o.out;
+  run.eval_every = o.eval_every;
+  run.progress = [&](const weft::Progress& progress) { return display.show(progress), stop_signal == 0; };
+  const weft::RunResult result = trainer.run(run);
+  if (result.stopped) {
+    display.clear();
+    std::cerr << "weft: stopped after step " << trainer.steps_done() << "; checkpoint saved in \"" << o.out
+              << "\" (--resume goes on from there)" << std::endl;
+    return 128 + stop_signal;
+  }
+  display.finish(trainer.steps_done(), *result.evaluation);
+  std::cout << "checkpoint " << o.out << "\nparameters " << weft::parameter_count(model->parameters()) << "\ntime "
+            << as_time(result.seconds) << "\n";
+  print_evaluation(*result.evaluation, model->task(), o.csv_test.empty() ? "validation" : "test");
+  std::cout << "tokens/s " << static_cast<std::int64_t>(result.tokens_per_second) << "\n";
+  print_memory();
+  return 0;
+}
+
+}  // namespace
+
+Command train_command(CLI::App& weft) {
+  CLI::App* command = weft.add_subcommand("train", "Train a language model or a classifier");
+  const auto options = std::make_shared<TrainCommand>();
+  add_data_options(*command, *options);
+  options->model.add_to(*command);
+  add_training_options(*command, *options);
+  add_threads_option(*command);
+  command->footer("Examples:\n"
+                  "  weft train --arch gmlp --text book.txt --layers 4 --d-model 128 --seq-len 64 --steps 2000 --out book\n"
+                  "  weft train --arch fnet --csv train.csv --csv-test test.csv --layers 2 --d-model 128 --out news\n"
+                  "Ctrl-C saves the checkpoint and stops.");
+  return {command, [options] { return train(*options); }};
+}
