@@ -117,7 +117,7 @@ inline V power_of_2(V n) noexcept {
 template <class V> inline V at_most(V x, V high) noexcept { return xsimd::min(high, x); }
 template <class V> inline V at_least(V x, V low) noexcept { return xsimd::max(low, x); }
 
-// p 2^n for an integer n, rounded once where the result is subnormal; 1 <= |p| < 2, |n| below twice the largest
+// p 2^n for an integer n, rounded once where the result is subnormal; ½ < p < 2, |n| below twice the largest
 // exponent.
 #if defined(__AVX512F__)
 inline simd::Vec<float> scale(simd::Vec<float> p, simd::Vec<float> n) noexcept { return _mm512_scalef_ps(p, n); }
