@@ -1,0 +1,154 @@
+// layer_norm and rms_norm.
+#include <algorithm>
+#include <cmath>
+
+#include "common.h"
+#include "kernels/kernels.h"
+#include "weft/context.h"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t grain = 1 << 14;      // elements a task
+constexpr std::int64_t parameter_rows = 64;  // rows whose contributions to dgamma and dbeta are summed at once
+
+enum class Kind { layer, rms };
+
+// Over the last axes, of n elements:
+//   layer_norm: x̂ = (x - avg(x)) / √(avg((x - avg(x))²) + eps),  rms_norm: x̂ = x / (‖x‖₂/√n + eps)
+//   y = x̂ ⊙ gamma + beta; an undefined gamma is 1, an undefined beta 0.
+// With g = dy ⊙ gamma and r = dx̂/dx's common factor, x̂ = (x - mean) r:
+//   layer_norm: dx = r (g - avg(g) - x̂ avg(g x̂)),  rms_norm: dx = r (g - x̂ avg(g x̂) (‖x‖₂/√n + eps) / (‖x‖₂/√n))
+//   dgamma = sum of dy x̂, dbeta = sum of dy, over the other axes.
+struct NormOp : Op {
+  Kind kind;
+  std::int64_t axes;
+  double eps;
+  bool has_gamma, has_beta;  // inputs 1 and, after it, the next
+  Tensor stats;              // (rows, 2), as the kernels keep them
+
+  NormOp(Kind k, std::int64_t last_axes, double epsilon, bool gamma, bool beta)
+      : kind(k), axes(last_axes), eps(epsilon), has_gamma(gamma), has_beta(beta) {}
+  const char* name() const noexcept override { return kind == Kind::layer ? "layer_norm" : "rms_norm"; }
+  bool cheap() const override { return true; }
+
+  Shape shape(const Inputs& in) const override {
+    const Tensor& x = in[0];
+    check_real(name(), x);
+    if (axes < 1 || axes > x.rank())
+      fail(name(), "the last " + std::to_string(axes) + " axes of a tensor of rank " + std::to_string(x.rank()));
+    if (!(eps >= 0) || std::isinf(eps)) fail(name(), "expected a finite eps >= 0, got " + std::to_string(eps));
+    const Shape normalized(x.shape().end() - axes, x.shape().end());
+    for (std::size_t i = 1; i < in.size(); ++i)
+      if (in[i].dtype() != x.dtype() || in[i].shape() != normalized)
+        fail(name(), std::string("expected a ") + (has_gamma && i == 1 ? "weight" : "bias") + " of " +
+                         dtype_name(x.dtype()) + " " + to_string(normalized) + ", got " + describe(in[i]));
+    return x.shape();
+  }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    Tensor y = Tensor::empty(shape, in[0].dtype());
+    if (y.numel() == 0) return y;
+    const Tensor x = raw::contiguous(in[0]);
+    const std::int64_t n = row_length(shape), rows = y.numel() / n;
+    const Tensor scale = gamma(n, x.dtype(), has_gamma ? in[1] : Tensor());
+    const Tensor shift = has_beta ? raw::contiguous(in.back()) : Tensor::zeros({n}, x.dtype());
+    Tensor kept = Tensor::empty({rows, 2}, x.dtype());
+    with_real(name(), x.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const NormKernels<T>& kernel = kernels().norm.of<T>();
+      T *to = y.mutable_data<T>(), *stat = kept.mutable_data<T>();
+      for_rows(rows, n, [&](std::int64_t begin, std::int64_t end) {
+        const T* from = x.data<T>() + begin * n;
+        if (kind == Kind::layer)
+          kernel.layer(from, scale.data<T>(), shift.data<T>(), eps, to + begin * n, stat + 2 * begin, end - begin, n);
+        else
+          kernel.rms(from, scale.data<T>(), eps, to + begin * n, stat + 2 * begin, end - begin, n);
+      });
+    });
+    if (recording) stats = kept;
+    return y;
+  }
+
+  void backward(Backward& b) const override {
+    const Shape& shape = b.input_shape(0);
+    const bool wants_gamma = has_gamma && b.needs(1), wants_beta = has_beta && b.needs(beta_input());
+    if (numel(shape) == 0) return add_zeros(b);
+    const Tensor x = raw::contiguous(b.input(0));
+    const std::int64_t n = row_length(shape);
+    if (wants_gamma || wants_beta) add_parameters(b, x, n);
+    if (!b.needs(0)) return;
+    const Tensor scale = gamma(n, x.dtype(), has_gamma ? b.input(1) : Tensor());
+    const Tensor dy = b.take_gradient();
+    const bool in_place = dy.unique() && dy.is_contiguous();
+    Tensor dx = in_place ? dy : Tensor::empty(shape, x.dtype());
+    const Tensor dense = raw::contiguous(dy);
+    with_real(name(), x.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const NormKernels<T>& kernels_of = kernels().norm.of<T>();
+      const auto kernel = kind == Kind::layer ? kernels_of.layer_backward : kernels_of.rms_backward;
+      T* to = dx.mutable_data<T>();
+      for_rows(x.numel() / n, n, [&](std::int64_t begin, std::int64_t end) {
+        kernel(x.data<T>() + begin * n, scale.data<T>(), stats.data<T>() + 2 * begin, dense.data<T>() + begin * n,
+               to + begin * n, end - begin, n);
+      });
+    });
+    b.add(0, dx);
+  }
+
+ private:
+  std::size_t beta_input() const { return has_gamma ? 2 : 1; }
+  std::int64_t row_length(const Shape& shape) const { return numel(Shape(shape.end() - axes, shape.end())); }
+
+  static Tensor gamma(std::int64_t n, DType dtype, const Tensor& given) {
+    return given.defined() ? raw::contiguous(given) : Tensor::full({n}, 1, dtype);
+  }
+
+  template <class F>
+  static void for_rows(std::int64_t rows, std::int64_t n, F f) {
+    Context::current().parallel_for(rows, std::max<std::int64_t>(1, grain / n), f);
+  }
+
+  void add_zeros(Backward& b) const {
+    for (std::size_t i = 0; i < 1u + has_gamma + has_beta; ++i)
+      if (b.needs(i)) b.add(i, Tensor::zeros(b.input_shape(i), b.gradient().dtype()));
+  }
+
+  // Sums over blocks of rows, which are then summed in their order.
+  void add_parameters(Backward& b, const Tensor& x, std::int64_t n) const {
+    const Tensor dy = raw::contiguous(b.gradient());
+    const std::int64_t rows = x.numel() / n, blocks = (rows - 1) / parameter_rows + 1;
+    Tensor dgamma = Tensor::empty({blocks, n}, x.dtype()), dbeta;
+    if (kind == Kind::layer) dbeta = Tensor::empty({blocks, n}, x.dtype());
+    with_real(name(), x.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const NormKernels<T>& kernels_of = kernels().norm.of<T>();
+      const auto kernel = kind == Kind::layer ? kernels_of.layer_parameters : kernels_of.rms_parameters;
+      T *scales = dgamma.mutable_data<T>(), *shifts = dbeta.defined() ? dbeta.mutable_data<T>() : nullptr;
+      Context::current().parallel_for(rows, parameter_rows, [&](std::int64_t begin, std::int64_t end) {
+        const std::int64_t at = begin / parameter_rows * n;
+        kernel(x.data<T>() + begin * n, stats.data<T>() + 2 * begin, dy.data<T>() + begin * n, scales + at,
+               shifts ? shifts + at : nullptr, end - begin, n);
+      });
+    });
+    if (has_gamma && b.needs(1)) b.add(1, reshape(sum(dgamma, {0}), b.input_shape(1)));
+    if (has_beta && b.needs(beta_input())) b.add(beta_input(), reshape(sum(dbeta, {0}), b.input_shape(beta_input())));
+  }
+};
+
+}  // namespace
+
+Tensor layer_norm(const Tensor& x, std::int64_t axes, const Tensor& weight, const Tensor& bias, double eps) {
+  Inputs in{x};
+  if (weight.defined()) in.push_back(weight);
+  if (bias.defined()) in.push_back(bias);
+  return weft::apply(NormOp(Kind::layer, axes, eps, weight.defined(), bias.defined()), in);
+}
+
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
+  Inputs in{x};
+  if (weight.defined()) in.push_back(weight);
+  return weft::apply(NormOp(Kind::rms, 1, eps, weight.defined(), false), in);
+}
+
+}  // namespace weft
