@@ -1,0 +1,207 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/kernels.h"
+#include "op_table.h"
+#include "weft/context.h"
+
+namespace weft::test {
+namespace {
+
+using Ins = const std::vector<Tensor>&;
+
+// weight and bias of ones and zeros where they are undefined.
+Tensor affine(const Tensor& normalized, const Tensor& weight, const Tensor& bias) {
+  const Tensor scaled = weight.defined() ? mul(normalized, weight) : normalized;
+  return bias.defined() ? add(scaled, bias) : scaled;
+}
+
+// layer_norm from other operations.
+Tensor layer_norm_plain(const Tensor& x, std::int64_t axes, const Tensor& weight, const Tensor& bias, double eps) {
+  std::vector<std::int64_t> dims;
+  for (std::int64_t d = -axes; d < 0; ++d) dims.push_back(d);
+  const Tensor centred = sub(x, mean(x, dims, true));
+  const Tensor variance = mean(mul(centred, centred), dims, true);
+  return affine(div(centred, sqrt(add(variance, Tensor::scalar(eps, x.dtype())))), weight, bias);
+}
+
+// rms_norm from other operations.
+Tensor rms_norm_plain(const Tensor& x, const Tensor& weight, double eps) {
+  const Tensor rms = sqrt(mean(mul(x, x), {-1}, true));
+  return affine(div(x, add(rms, Tensor::scalar(eps, x.dtype()))), weight, Tensor());
+}
+
+Tensor at(Ins in, std::size_t i) { return i < in.size() ? in[i] : Tensor(); }
+
+OpCase layer_case(const std::string& name, const Shape& shape, std::int64_t axes, double eps = 1e-5) {
+  const Shape inner(shape.end() - axes, shape.end());
+  return {"layer_norm " + name, {{shape, -2, 2}, {inner}, {inner}},
+          [=](Ins in) { return layer_norm(in[0], axes, in[1], in[2], eps); },
+          [=](Ins in) { return layer_norm_plain(in[0], axes, in[1], in[2], eps); }};
+}
+OpCase rms_case(const std::string& name, const std::vector<In>& inputs, double eps = 1e-8) {
+  return {"rms_norm " + name, inputs, [=](Ins in) { return rms_norm(in[0], at(in, 1), eps); },
+          [=](Ins in) { return rms_norm_plain(in[0], at(in, 1), eps); }};
+}
+
+const OpCases cases{
+    layer_case("", {5, 37}, 1),
+    layer_case("of a wide row", {3, 150}, 1),
+    layer_case("of many rows", {150, 3}, 1),
+    layer_case("of a vector", {19}, 1),
+    layer_case("over two axes", {3, 4, 5}, 2),
+    layer_case("over all axes", {3, 4, 5}, 3),
+    layer_case("with a large eps", {4, 9}, 1, 0.5),
+    layer_case("with a tiny eps", {4, 9}, 1, 1e-12),
+    {"layer_norm of no rows", {{{0, 3}}, {{3}}, {{3}}}, [](Ins in) { return layer_norm(in[0], 1, in[1], in[2]); }},
+    {"layer_norm of empty rows", {{{3, 0}}, {{0}}, {{0}}}, [](Ins in) { return layer_norm(in[0], 1, in[1], in[2]); }},
+    {"layer_norm without weight and bias", {{{4, 9}}}, [](Ins in) { return layer_norm(in[0], 1, {}, {}); },
+     [](Ins in) { return layer_norm_plain(in[0], 1, {}, {}, 1e-5); }},
+    {"layer_norm without bias", {{{4, 9}}, {{9}}}, [](Ins in) { return layer_norm(in[0], 1, in[1], {}); },
+     [](Ins in) { return layer_norm_plain(in[0], 1, in[1], {}, 1e-5); }},
+    {"layer_norm without weight", {{{4, 9}}, {{9}}}, [](Ins in) { return layer_norm(in[0], 1, {}, in[1]); },
+     [](Ins in) { return layer_norm_plain(in[0], 1, {}, in[1], 1e-5); }},
+    {"layer_norm, then its square", {{{4, 9}}, {{9}}, {{9}}},
+     [](Ins in) { const Tensor y = layer_norm(in[0], 1, in[1], in[2]); return mul(y, y); }},
+    rms_case("", {{{5, 37}}}),
+    rms_case("with weight", {{{2, 3, 18}}, {{18}}}),
+    rms_case("of many rows", {{{150, 3}}, {{3}}}),
+    rms_case("with a large eps", {{{4, 9}}, {{9}}}, 0.5),
+    rms_case("of one", {{{5, 1}, -1, 1, 0.3}, {{1}}}),
+    {"rms_norm of no rows", {{{0, 3}}, {{3}}}, [](Ins in) { return rms_norm(in[0], in[1]); }},
+    {"rms_norm of empty rows", {{{3, 0}}}, [](Ins in) { return rms_norm(in[0]); }},
+};
+
+std::vector<double> as_f64(const Tensor& x) { return raw::convert(x, DType::f64).to_vector<double>(); }
+
+// The row of x normalized in long double.
+std::vector<long double> reference(const std::vector<double>& x, bool centred, double eps) {
+  const auto n = static_cast<long double>(x.size());
+  long double mean = 0, squares = 0;
+  for (double v : x) mean += v;
+  mean = centred ? mean / n : 0;
+  for (double v : x) squares += (v - mean) * (v - mean);
+  const long double spread = centred ? std::sqrt(squares / n + eps) : std::sqrt(squares / n) + eps;
+  std::vector<long double> y;
+  for (double v : x) y.push_back((v - mean) / spread);
+  return y;
+}
+
+template <class T>
+double kernel_error(Isa isa, std::int64_t n, bool centred) {
+  const auto& kernel = kernels(isa).norm.of<T>();
+  std::vector<T> x(static_cast<std::size_t>(n)), y(x.size()), ones(x.size(), T(1)), zeros(x.size(), T(0));
+  const Tensor random = random_tensor({{n}, -1, 3}, static_cast<std::uint64_t>(n));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(random.data<double>()[i]);
+  if (centred) kernel.layer(x.data(), ones.data(), zeros.data(), 1e-5, y.data(), nullptr, 1, n);
+  else kernel.rms(x.data(), ones.data(), 1e-8, y.data(), nullptr, 1, n);
+  const auto want = reference(std::vector<double>(x.begin(), x.end()), centred, centred ? 1e-5 : 1e-8);
+  double worst = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) worst = std::max(worst, static_cast<double>(std::abs(y[i] - want[i])));
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("norm kernels of every instruction set against long double") {
+  for (Isa isa : available_isas())
+    for (std::int64_t n = 1; n < 300; n += n < 70 ? 1 : 37) {
+      CAPTURE(n);
+      for (bool centred : {false, true}) {
+        CHECK(kernel_error<float>(isa, n, centred) <= 2e-6);
+        CHECK(kernel_error<double>(isa, n, centred) <= 4e-15);
+      }
+    }
+}
+
+TEST_CASE("layer_norm over an axis of length 1 gives exactly the bias") {
+  for (DType dtype : {DType::f32, DType::f64})
+    for (double eps : {1e-5, 1e-12, 1e-60, 0.0}) {
+      const Tensor x = raw::convert(random_tensor({{50, 1}, -100, 100}, 1), dtype);
+      const Tensor y = layer_norm(x, 1, Tensor::full({1}, 3.5, dtype), Tensor::full({1}, 0.7, dtype), eps);
+      CHECK(same_bits(y, Tensor::full({50, 1}, 0.7, dtype)));
+      Tape tape;
+      const Tensor leaf = tape.watch(x);
+      Gradients gradients;
+      tape.backward(layer_norm(leaf, 1, {}, {}, eps), Tensor::full({50, 1}, 2, dtype), gradients);
+      CHECK(max_abs(gradients.of(leaf)) == 0);
+    }
+}
+
+TEST_CASE("layer_norm subtracts the mean first") {
+  const Tensor x = random_tensor({{20, 65}}, 1);
+  const Tensor far = to_single(add(x, Tensor::scalar(4096, DType::f64)));
+  CHECK(max_difference(layer_norm(far, 1, {}, {}), layer_norm(raw::convert(far, DType::f64), 1, {}, {})) <= 2e-3);
+  const Tensor tiny = scale(x, 1e-12);
+  CHECK(max_difference(layer_norm(tiny, 1, {}, {}, 0), layer_norm(x, 1, {}, {}, 0)) <= 1e-10);
+}
+
+TEST_CASE("a row's norm doesn't depend on the other rows") {
+  const Tensor x = to_single(random_tensor({{130, 45}}, 1));
+  const Tensor all = layer_norm(x, 1, {}, {}), rms = rms_norm(x);
+  for (std::int64_t r : {0, 63, 64, 129}) {
+    const Tensor row = slice(x, 0, r, r + 1);
+    CHECK(same_bits(slice(all, 0, r, r + 1), layer_norm(row, 1, {}, {})));
+    CHECK(same_bits(slice(rms, 0, r, r + 1), rms_norm(row)));
+  }
+}
+
+TEST_CASE("gradients of gamma and beta over many rows are the same at any thread count") {
+  const auto run = [](int threads) {
+    Context context;
+    context.set_threads(threads);
+    ContextScope scope(context);
+    return differentiate([](Ins in) { return layer_norm(in[0], 1, in[1], in[2]); },
+                         {to_single(random_tensor({{1000, 70}}, 1)), to_single(random_tensor({{70}}, 2)),
+                          to_single(random_tensor({{70}}, 3))},
+                         {true, true, true});
+  };
+  const Differentiated one = run(1);
+  for (int threads : {2, 3, 8}) {
+    const Differentiated more = run(threads);
+    for (std::size_t i = 0; i < 3; ++i) CHECK(same_bits(more.gradients[i], one.gradients[i]));
+  }
+}
+
+TEST_CASE("norms of zeros, NaN and infinity") {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (DType dtype : {DType::f32, DType::f64}) {
+    const Tensor zeros = Tensor::zeros({2, 21}, dtype);
+    CHECK(max_abs(rms_norm(zeros)) == 0);
+    CHECK(max_abs(layer_norm(zeros, 1, {}, {})) == 0);
+    Tape tape;
+    const Tensor leaf = tape.watch(zeros);
+    Gradients gradients;
+    tape.backward(rms_norm(leaf, {}, 0.5), Tensor::full({2, 21}, 3, dtype), gradients);
+    CHECK(same_bits(gradients.of(leaf), Tensor::full({2, 21}, 6, dtype)));
+    for (double bad : {std::nan(""), inf, -inf}) {
+      std::vector<double> row(21, 1);
+      row[20] = bad;
+      const Tensor x = raw::convert(Tensor::from(row, {21}), dtype);
+      for (double v : as_f64(layer_norm(x, 1, {}, {}))) CHECK(std::isnan(v));
+      CHECK(std::isnan(as_f64(rms_norm(x)).back()));
+    }
+  }
+}
+
+TEST_CASE("norms: errors") {
+  const Tensor x = Tensor::zeros({2, 3}), w = Tensor::zeros({3});
+  CHECK_THROWS_WITH_AS(layer_norm(x, 3, {}, {}), "[layer_norm] the last 3 axes of a tensor of rank 2", Error);
+  CHECK_THROWS_WITH_AS(layer_norm(x, 1, Tensor::zeros({2}), w),
+                       "[layer_norm] expected a weight of f32 (3,), got f32 (2,)", Error);
+  CHECK_THROWS_WITH_AS(layer_norm(x, 1, {}, Tensor::zeros({3}, DType::f64)),
+                       "[layer_norm] expected a bias of f32 (3,), got f64 (3,)", Error);
+  CHECK_THROWS_WITH_AS(rms_norm(x, Tensor::zeros({2, 3})), "[rms_norm] expected a weight of f32 (3,), got f32 (2, 3)",
+                       Error);
+  CHECK_THROWS_AS(layer_norm(x, 0, {}, {}), Error);
+  CHECK_THROWS_AS(layer_norm(x, 1, w, w, -1e-5), Error);
+  CHECK_THROWS_AS(layer_norm(x, 1, w, w, std::nan("")), Error);
+  CHECK_THROWS_AS(layer_norm(Tensor(), 1, w, w), Error);
+  CHECK_THROWS_AS(layer_norm(Tensor::zeros({2, 3}, DType::i64), 1, {}, {}), Error);
+  CHECK_THROWS_AS(rms_norm(Tensor::zeros({2, 3}, DType::c64)), Error);
+  CHECK_THROWS_AS(rms_norm(Tensor::zeros({})), Error);
+}
+
+}  // namespace weft::test
