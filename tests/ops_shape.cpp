@@ -111,7 +111,8 @@ TEST_CASE("reshape is a view where strides allow") {
 
 TEST_CASE("every reshape of a strided tensor has its elements in order") {
   const Tensor x = random_tensor({{2, 3, 4, 1, 5}}, 1);
-  const std::vector<Index> orders = {{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {1, 0, 2, 3, 4}, {0, 1, 4, 3, 2}, {2, 3, 4, 0, 1}};
+  const std::vector<Index> orders = {
+      {0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {1, 0, 2, 3, 4}, {0, 1, 4, 3, 2}, {2, 3, 4, 0, 1}};
   const std::vector<Shape> shapes = {{120},        {6, 20},  {20, 6},     {2, 3, 20}, {4, 5, 1, 6},
                                      {5, 4, 3, 2}, {12, 10}, {1, 120, 1}, {8, 15}};
   for (const Index& dims : orders) {
