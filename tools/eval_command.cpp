@@ -43,13 +43,12 @@ int eval(const EvalCommand& o) {
 Command eval_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("eval", "Measure a checkpoint's loss, and a classifier's accuracy");
   const auto o = std::make_shared<EvalCommand>();
-  const auto positive = CLI::Range(std::int64_t{1}, std::int64_t{1} << 40);
   command->add_option("--checkpoint", o->checkpoint, "Folder that weft train wrote")->required();
   auto* text = command->add_option("--text", o->text, "UTF-8 text, of which the last tenth is measured");
   command->add_option("--csv", o->csv, "Rows \"class\",\"title\",\"description\", all measured")->excludes(text);
   command->add_flag("--all", o->all, "Measure the whole text")->needs(text);
-  command->add_option("--seq-len", o->seq_len, "Length of the sequences (default: that of training)")->check(positive);
-  command->add_option("--batch", o->batch, "Sequences at a time")->capture_default_str()->check(positive);
+  command->add_option("--seq-len", o->seq_len, "Length of the sequences (default: that of training)")->check(CLI::PositiveNumber);
+  command->add_option("--batch", o->batch, "Sequences at a time")->capture_default_str()->check(CLI::PositiveNumber);
   add_threads_option(*command);
   command->footer("Example:\n  weft eval --checkpoint book --text book.txt");
   return {command, [o] { return eval(*o); }};

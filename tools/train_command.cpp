@@ -45,9 +45,9 @@ void add_data_options(CLI::App& command, TrainCommand& o) {
       ->group(group)->needs(csv);
   text->excludes(csv);
   command.add_option("--classes", o.classes, "Number of classes (default: the highest in --csv)")
-      ->group(group)->needs(csv)->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}));
+      ->group(group)->needs(csv)->check(CLI::PositiveNumber);
   command.add_option("--vocabulary-size", o.vocabulary_size, "Most words that a classifier knows")
-      ->group(group)->capture_default_str()->check(CLI::Range(std::int64_t{4}, std::int64_t{100000000}));
+      ->group(group)->capture_default_str()->check(CLI::PositiveNumber);
   command.add_option("--min-count", o.min_count, "Fewest times that a word must occur")->group(group)->capture_default_str();
   command.add_option("--out", o.out, "Folder for the checkpoint")->group(group)->required();
   command.add_option("--log", o.log, "File for the losses: step, loss, validation loss")->group(group);
@@ -55,17 +55,15 @@ void add_data_options(CLI::App& command, TrainCommand& o) {
 
 void add_training_options(CLI::App& command, TrainCommand& o) {
   const std::string group = "Training";
-  const auto positive = CLI::Range(std::int64_t{1}, std::int64_t{1} << 40);
-  const auto not_negative = CLI::Range(std::int64_t{0}, std::int64_t{1} << 40);
-  command.add_option("--steps", o.steps, "Steps (default 2000)")->group(group)->check(positive);
-  command.add_option("--batch", o.batch, "Sequences in a batch (default: 12 of text, 32 of rows)")->group(group)->check(positive);
+  command.add_option("--steps", o.steps, "Steps (default 2000)")->group(group)->check(CLI::PositiveNumber);
+  command.add_option("--batch", o.batch, "Sequences in a batch (default: 12 of text, 32 of rows)")->group(group)->check(CLI::PositiveNumber);
   command.add_option("--micro-batches", o.micro_batches, "Batches whose mean gradient makes a step")
-      ->group(group)->capture_default_str()->check(positive);
+      ->group(group)->capture_default_str()->check(CLI::PositiveNumber);
   command.add_option("--optimizer", o.optimizer, "adamw, adam or sgd")->group(group)->capture_default_str();
   command.add_option("--schedule", o.schedule, "Of the learning rate: cosine, constant or noam")->group(group)->capture_default_str();
   command.add_option("--lr", o.lr, "Peak learning rate (default: 2e-3 for text, 1e-3 for rows; factor 1 for noam)")->group(group);
   command.add_option("--lr-floor", o.lr_floor, "Cosine: the last rate as a part of the peak")->group(group)->capture_default_str();
-  command.add_option("--warmup", o.warmup, "Steps until the peak (default 100; noam 2000)")->group(group)->check(not_negative);
+  command.add_option("--warmup", o.warmup, "Steps until the peak (default 100; noam 2000)")->group(group)->check(CLI::NonNegativeNumber);
   command.add_option("--weight-decay", o.weight_decay, "Of matrices (default 0.1 for adamw, else 0)")->group(group);
   command.add_option("--beta1", o.beta1, "Adam's first decay")->group(group)->capture_default_str();
   command.add_option("--beta2", o.beta2, "Adam's second decay (default 0.99 for adamw, 0.999 for adam)")->group(group);
@@ -74,7 +72,7 @@ void add_training_options(CLI::App& command, TrainCommand& o) {
   command.add_option("--clip", o.clip, "Highest norm of the gradient, 0 for any")->group(group)->capture_default_str();
   command.add_option("--seed", o.seed, "Seed of parameters, batches and dropout")->group(group)->capture_default_str();
   command.add_option("--eval-every,--save-every", o.eval_every, "Steps from one validation and checkpoint to the next")
-      ->group(group)->capture_default_str()->check(positive);
+      ->group(group)->capture_default_str()->check(CLI::PositiveNumber);
   command.add_flag("--resume", o.resume, "Go on from the state in --out, to the same bits as a run that never stopped")->group(group);
 }
 

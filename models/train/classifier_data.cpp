@@ -41,9 +41,7 @@ ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledText
                                const Vocabulary& vocabulary, std::int64_t length, std::int64_t batch)
     : vocabulary_(vocabulary), length_(length), batch_(batch) {
   if (!vocabulary.by_words()) throw Error("[classifier] expected a vocabulary by words");
-  if (length < 2 || batch < 1)
-    throw Error("[classifier] expected a length of at least 2 and a batch of at least 1, got " + std::to_string(length) +
-                " and " + std::to_string(batch));
+  check_batch("classifier", length, 2, batch);
   if (validation.labels.empty()) throw Error("[classifier] no rows for validation");
   training_ = rows(training);
   validation_ = rows(validation);

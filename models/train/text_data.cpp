@@ -14,6 +14,14 @@ constexpr std::uint64_t validation_seed = 0x5eed;
 
 }  // namespace
 
+void check_batch(const std::string& where, std::int64_t length, std::int64_t lowest, std::int64_t batch) {
+  constexpr double bytes = 2 * sizeof(std::int64_t);  // token and target
+  const double needed = bytes * static_cast<double>(length) * static_cast<double>(batch);
+  if (length < lowest || batch < 1 || needed > static_cast<double>(os::physical_memory()) / 4)
+    throw Error("[" + where + "] a batch of " + std::to_string(batch) + " sequences of " + std::to_string(length) +
+                ": expected at least 1 of " + std::to_string(lowest) + ", and no more than fit into memory");
+}
+
 std::string read_text(const std::string& path) {
   std::string text = os::read_file(path);
   if (text.empty()) throw Error("\"" + path + "\" is empty");
@@ -26,9 +34,7 @@ TextData::TextData(const std::string& text, const Vocabulary& vocabulary, Task t
     : vocabulary_(vocabulary), task_(task), length_(length), batch_(batch), tokens_(vocabulary.encode(text)) {
   if (task == Task::classifier || vocabulary.by_words()) throw Error("[text] expected a language model by characters");
   if (task == Task::masked_lm) (void)vocabulary.mask();
-  if (length < 1 || batch < 1)
-    throw Error("[text] expected a length and a batch of at least 1, got " + std::to_string(length) + " and " +
-                std::to_string(batch));
+  check_batch("text", length, 1, batch);
   const auto count = static_cast<std::int64_t>(tokens_.size());
   const std::int64_t shift = task == Task::causal_lm ? 1 : 0;
   split_ = validation == Part::all ? 0 : count - count / 10;

@@ -29,6 +29,9 @@ class Data {
   virtual Batch validation(std::int64_t k) const = 0;
 };
 
+// Error unless lowest <= length, 1 <= batch, and a batch fits into memory.
+void check_batch(const std::string& where, std::int64_t length, std::int64_t lowest, std::int64_t batch);
+
 // A file's text. Error if it can't be read, is empty, or is not UTF-8 (naming the byte offset).
 std::string read_text(const std::string& path);
 

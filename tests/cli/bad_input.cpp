@@ -1,0 +1,139 @@
+// Bad input: one clear line, a non-zero exit, and an existing checkpoint stays as it was.
+#include <doctest/doctest.h>
+
+#include "../temporary_folder.h"
+#include "../train_support.h"
+#include "command.h"
+
+namespace weft::test {
+namespace {
+
+// A folder with a text, a table, and the checkpoint of a small gMLP.
+class Fixture {
+ public:
+  Fixture() {
+    folder.write("text", small_text());
+    folder.write("empty", "");
+    folder.write("latin1", "caf\xE9");
+    folder.write("rows", "1,a,b\n2,a,b\n1,c,d\n");
+    folder.write("columns", "1,a,b\n2,a\n");
+    folder.write("class", "1,a,b\n2,a,b\nx,a,b\n");
+    folder.write("unknown.json", R"({"colour": 1})");
+    folder.write("type.json", R"({"d_model": "wide"})");
+    folder.write("list.json", "[1]");
+    folder.write("short", "abcdef");
+    const Outcome made = weft("train --arch gmlp --text " + text() + " --layers 1 --d-model 8 --seq-len 8 --steps 2 --out " + run());
+    REQUIRE(made.code == 0);
+    model_ = folder.read("run/model.safetensors");
+    config_ = folder.read("run/config.json");
+  }
+
+  std::string text() const { return folder / "text"; }
+  std::string run() const { return folder / "run"; }
+
+  // Runs it and checks that it fails as promised.
+  void refuses(const std::string& arguments, const std::string& part, int code = 1) const {
+    CAPTURE(arguments);
+    const Outcome outcome = weft(arguments);
+    CAPTURE(outcome.err);
+    CHECK(fails_with(outcome, code, part));
+    CHECK(folder.read("run/model.safetensors") == model_);
+    CHECK(folder.read("run/config.json") == config_);
+  }
+
+  TemporaryFolder folder;
+
+ private:
+  std::string model_, config_;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
+  const std::string gmlp = "train --arch gmlp --steps 2 --out " + run() + " ";
+  refuses(gmlp + "--text " + (folder / "missing"), "missing");
+  refuses(gmlp + "--text " + run(), "run");
+  refuses(gmlp + "--text " + (folder / "empty"), "is empty");
+  refuses(gmlp + "--text " + (folder / "latin1"), "invalid UTF-8 at byte 3");
+  refuses(gmlp + "--text " + (folder / "short"), "too few");
+  refuses(gmlp + "--csv " + (folder / "missing"), "missing");
+  refuses(gmlp + "--csv " + (folder / "empty"), "is empty");
+  refuses(gmlp + "--csv " + (folder / "columns"), "row 2: expected 3 columns");
+  refuses(gmlp + "--csv " + (folder / "class"), "row 3: the class is \"x\"");
+  refuses(gmlp + "--classes 1 --csv " + (folder / "rows"), "row 2: the class is \"2\", expected 1 to 1");
+  refuses(gmlp + "--csv " + (folder / "rows") + " --csv-test " + (folder / "class"), "row 3");
+}
+
+TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
+  const std::string train = "train --steps 2 --out " + run() + " --text " + text() + " ", gmlp = train + "--arch gmlp ";
+  refuses(train, "--arch");
+  refuses(train + "--arch rnn", "unknown architecture \"rnn\"");
+  refuses(train + "--preset big", "unknown preset \"big\"");
+  refuses(train + "--arch fnet --task causal-lm", "masked-lm");
+  refuses(gmlp + "--task translation", "unknown task");
+  refuses(gmlp + "--task classifier", "--csv");
+  refuses(gmlp + "--config " + (folder / "missing.json"), "missing.json");
+  refuses(gmlp + "--config " + (folder / "unknown.json"), "unknown config key \"colour\"");
+  refuses(gmlp + "--config " + (folder / "type.json"), "\"d_model\" has the wrong type");
+  refuses(gmlp + "--config " + (folder / "list.json"), "not a JSON object");
+  refuses(gmlp + "--set colour", "KEY=VALUE");
+  refuses(gmlp + "--set colour=3", "unknown config key \"colour\"");
+  refuses(gmlp + "--d-ffn 7", "d_ffn");
+  refuses(gmlp + "--d-model 0", "d_model");
+  refuses(gmlp + "--dropout 1", "dropout");
+  refuses(gmlp + "--d-model 10000000", "[");  // more than any memory
+  refuses(gmlp + "--batch 1000000000000", "batch");
+}
+
+TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
+  const std::string train = "train --arch gmlp --out " + run() + " --text " + text() + " ";
+  refuses(train + "--optimizer lion", "unknown optimizer \"lion\"");
+  refuses(train + "--schedule linear", "unknown schedule \"linear\"");
+  refuses(train + "--lr 0", "learning rate");
+  refuses(train + "--lr nan", "learning rate");
+  refuses(train + "--steps 0", "--steps", 2);
+  refuses(train + "--steps many", "--steps", 2);
+  refuses(train + "--threads 0", "--threads", 2);
+  refuses(train + "--colour red", "--colour", 2);
+  refuses("train --arch gmlp --out " + run(), "--text");
+  refuses("train --arch gmlp --text " + text(), "--out", 2);
+  refuses("train --arch gmlp --out x --text a --csv b", "--csv", 2);
+  refuses("", "subcommand", 2);
+  refuses(train + "--resume --seq-len 8 --d-model 16 --layers 1", "another model");
+  refuses("train --arch gmlp --text " + text() + " --resume --out " + (folder / "missing"), "missing");
+  refuses("train --arch gmlp --text " + text() + " --out " + (folder / "text"), "text");
+  refuses("train --arch gmlp --text " + text() + " --out /proc/weft", "/proc/weft");
+  refuses("train --arch gmlp --text " + text() + " --out " + (folder / "new") + " --log /proc/weft", "/proc/weft");
+}
+
+TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
+  const std::string model = folder.read("run/model.safetensors"), config = folder.read("run/config.json");
+  for (const std::string command : {"generate --checkpoint ", "info --checkpoint ", "eval --text x --checkpoint "}) {
+    refuses(command + (folder / "missing"), "missing/model.safetensors");
+    folder.write("cut/model.safetensors", model.substr(0, model.size() / 2));
+    refuses(command + (folder / "cut"), "cut/model.safetensors");
+    folder.write("other/model.safetensors", model);
+    folder.write("other/config.json", R"({"arch": "fnet"})");
+    refuses(command + (folder / "other"), "of another model");
+  }
+  refuses("eval --checkpoint " + run() + " --text " + (folder / "missing"), "missing");
+  refuses("eval --checkpoint " + run() + " --text " + (folder / "rows"), "U+");
+  refuses("eval --checkpoint " + run() + " --csv " + (folder / "rows"), "--text");
+  refuses("eval --checkpoint " + run() + " --text " + text() + " --seq-len 9", "a sequence of 9 tokens");
+  refuses("generate --checkpoint " + run() + " --prompt €", "U+20AC");
+  refuses("generate --checkpoint " + run() + " --temperature -1", "--temperature", 2);
+  refuses("generate --checkpoint " + run() + " --tokens 20 >/dev/full", "standard output");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a loss that is not finite: says at which step, keeps the last good checkpoint") {
+  const std::string before = folder.read("run/model.safetensors");
+  const Outcome outcome = weft("train --arch gmlp --text " + text() + " --layers 1 --d-model 8 --seq-len 8 --out " + run() +
+                               " --optimizer sgd --schedule constant --warmup 0 --clip 0 --lr 1e30 --steps 300 --eval-every 200");
+  CAPTURE(outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(contains(outcome.err, "\nweft: [train] step "));
+  CHECK(folder.read("run/model.safetensors") == before);
+  CHECK(weft("info --checkpoint " + run()).code == 0);
+}
+
+}  // namespace weft::test

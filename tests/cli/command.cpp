@@ -1,0 +1,69 @@
+#include "command.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+#include "../temporary_folder.h"
+
+namespace weft::test {
+namespace {
+
+int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
+// sh becomes weft by exec, so that signals reach it.
+pid_t start(const std::string& arguments, const TemporaryFolder& folder) {
+  const char* program = std::getenv("WEFT");
+  if (program == nullptr) throw std::runtime_error("WEFT is not set");
+  const std::string line = "exec </dev/null >'" + (folder / "out") + "' 2>'" + (folder / "err") + "' '" + program + "' " +
+                           arguments;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execl("/bin/sh", "sh", "-c", line.c_str(), static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  if (child < 0) throw std::runtime_error("fork failed");
+  return child;
+}
+
+Outcome finish(pid_t child, const TemporaryFolder& folder) {
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return {code_of(status), folder.read("out"), folder.read("err")};
+}
+
+}  // namespace
+
+Outcome weft(const std::string& arguments) {
+  const TemporaryFolder folder;
+  return finish(start(arguments, folder), folder);
+}
+
+Outcome weft_with_signal(const std::string& arguments, const std::string& text, int signal) {
+  const TemporaryFolder folder;
+  const pid_t child = start(arguments, folder);
+  while (!contains(folder.read("err"), text) && ::waitpid(child, nullptr, WNOHANG | WNOWAIT) == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ::kill(child, signal);
+  return finish(child, folder);
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+bool fails_with(const Outcome& outcome, int code, const std::string& part) {
+  const std::string& err = outcome.err;
+  return outcome.code == code && err.rfind("weft: ", 0) == 0 && err.find('\n') == err.size() - 1 && contains(err, part);
+}
+
+double number_after(const std::string& text, const std::string& label) {
+  const std::size_t at = text.rfind(label);
+  return at == std::string::npos ? std::nan("") : std::strtod(text.c_str() + at + label.size(), nullptr);
+}
+
+}  // namespace weft::test

@@ -1,0 +1,24 @@
+// Runs the built weft command, whose path is in the environment variable WEFT.
+#pragma once
+#include <string>
+
+namespace weft::test {
+
+struct Outcome {
+  int code;  // exit code, or 128 + signal
+  std::string out, err;
+};
+
+// `arguments` are words for a shell.
+Outcome weft(const std::string& arguments);
+
+// Starts it, waits until standard error has `text`, sends the signal, and waits for the end.
+Outcome weft_with_signal(const std::string& arguments, const std::string& text, int signal);
+
+bool contains(const std::string& text, const std::string& part);
+// Exit code `code` and nothing but one line on standard error, which begins with "weft: " and has `part`.
+bool fails_with(const Outcome& outcome, int code, const std::string& part);
+// The number after the last `label` in the text, NaN if there is none.
+double number_after(const std::string& text, const std::string& label);
+
+}  // namespace weft::test

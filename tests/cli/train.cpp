@@ -1,0 +1,132 @@
+// weft train, eval, generate and info, from the first step to the last line.
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <cmath>
+
+#include "../temporary_folder.h"
+#include "../train_support.h"
+#include "command.h"
+
+namespace weft::test {
+namespace {
+
+const std::string sizes = " --layers 1 --d-model 16 --seq-len 8 --batch 4 ";
+
+std::string small_csv() {
+  std::string csv;
+  const LabelledTexts rows = small_rows();
+  for (std::size_t i = 0; i < rows.texts.size(); ++i)
+    csv += "\"" + std::to_string(rows.labels[i] + 1) + "\",\"\",\"" + rows.texts[i] + "\"\n";
+  return csv;
+}
+
+// The last three lines of what train prints, as the documentation promises them.
+bool ends_as_promised(const std::string& out) {
+  const std::size_t memory = out.rfind("\npeak memory "), speed = out.rfind("\ntokens/s "), loss = out.rfind("\nvalidation loss ");
+  return memory != std::string::npos && loss < speed && speed < memory && out.find('\n', memory + 1) == out.size() - 1;
+}
+
+}  // namespace
+
+TEST_CASE("weft train, eval, generate and info on a text") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  const std::string text = "--text " + (folder / "text"), run = folder / "run";
+  for (const std::string& arch : architectures()) {
+    CAPTURE(arch);
+    const Outcome trained = weft("train --arch " + arch + " " + text + sizes + "--steps 40 --out " + run + " --log " + (folder / "log"));
+    CAPTURE(trained.err);
+    CHECK(trained.code == 0);
+    CHECK(ends_as_promised(trained.out));
+    CHECK(contains(trained.err, "step 40/40"));
+    CHECK_FALSE(contains(trained.err, "\r"));
+    const std::string log = folder.read("log");
+    CHECK(log.rfind("step\tloss\tvalidation loss\n1\t", 0) == 0);
+    CHECK(contains(log, "\n40\t-\t"));
+
+    const Outcome evaluated = weft("eval --checkpoint " + run + " " + text);
+    CHECK(evaluated.code == 0);
+    CHECK(number_after(evaluated.out, "validation loss ") == number_after(trained.out, "validation loss "));
+    const Outcome info = weft("info --checkpoint " + run);
+    CHECK(info.code == 0);
+    CHECK(number_after(info.out, "\nparameters ") == number_after(trained.out, "\nparameters "));
+    CHECK(number_after(info.out, "\nstep ") == 40);
+
+    const Outcome generated = weft("generate --checkpoint " + run + " --prompt 'the fox – ' --tokens 50 --seed 2");
+    if (arch == "fnet") {
+      CHECK(fails_with(generated, 1, "fnet"));
+      continue;
+    }
+    CHECK(generated.code == 0);
+    CHECK(generated.out.rfind("the fox – ", 0) == 0);
+    CHECK(generated.out.size() >= 12 + 50);
+    CHECK(weft("generate --checkpoint " + run + " --prompt 'the fox – ' --tokens 50 --seed 2").out == generated.out);
+    CHECK(weft("generate --checkpoint " + run + " --prompt 'the fox – ' --tokens 50 --seed 3").out != generated.out);
+    CHECK(fails_with(weft("generate --checkpoint " + run + " --prompt Q"), 1, "U+0051"));
+  }
+}
+
+TEST_CASE("weft train and eval on rows") {
+  const TemporaryFolder folder;
+  folder.write("csv", small_csv());
+  const std::string csv = folder / "csv", run = folder / "run";
+  for (const std::string& arch : architectures()) {
+    CAPTURE(arch);
+    const Outcome trained = weft("train --arch " + arch + " --csv " + csv + " --csv-test " + csv + sizes +
+                                 "--steps 30 --min-count 1 --threads 1 --out " + run);
+    CAPTURE(trained.err);
+    CHECK(trained.code == 0);
+    CHECK(ends_as_promised(trained.out));
+    const Outcome evaluated = weft("eval --checkpoint " + run + " --csv " + csv);
+    CHECK(number_after(evaluated.out, "test accuracy ") == number_after(trained.out, "test accuracy "));
+    CHECK(number_after(evaluated.out, "predicted ") == 60);
+    CHECK(fails_with(weft("generate --checkpoint " + run), 1, "classifier"));
+    CHECK(fails_with(weft("eval --checkpoint " + run + " --text " + csv), 1, "--csv"));
+  }
+  const Outcome held_out = weft("train --arch gmlp --csv " + csv + sizes + "--steps 2 --out " + run);
+  CHECK(std::isfinite(number_after(held_out.out, "validation accuracy ")));
+}
+
+TEST_CASE("sizes: a preset's, replaced by a config file's, replaced by flags") {
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"d_model": 24, "layers": 2})");
+  const std::string config = " --config " + (folder / "config.json");
+  const Outcome info = weft("info --preset gmlp-original" + config + " --layers 1 --set d_ffn=10 --set tied=true");
+  CHECK(contains(info.out, R"("d_model":24,"d_ffn":10,"layers":1,"seq_len":256,"tied":true)"));
+  CHECK(contains(weft("info --arch fnet" + config).out, R"("layers":2)"));
+  CHECK(number_after(weft("info --preset gmlp-original").out, "\nparameters ") == 9933377);
+  CHECK(fails_with(weft("info --preset gmlp-original --arch fnet"), 1, "gmlp-original"));
+}
+
+TEST_CASE("weft info and help") {
+  const Outcome info = weft("info");
+  CHECK(info.code == 0);
+  for (const char* part : {"weft ", "instruction set ", "threads ", "architectures ", "presets "}) CHECK(contains(info.out, part));
+  CHECK(weft("--version").out.rfind("weft ", 0) == 0);
+  CHECK(weft("--help").code == 0);
+  for (const char* command : {"train", "generate", "eval", "info"})
+    CHECK(contains(weft(command + std::string(" --help")).out, std::string("\n  weft ") + command));
+}
+
+TEST_CASE("a signal: saves, says so, exits 130; resumed training gives the same bytes") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  const std::string steps = " --steps 4000 --eval-every 1500";
+  const std::string train = "train --arch gmlp --text " + (folder / "text") + sizes + steps + " --out ";
+  const Outcome stopped = weft_with_signal(train + (folder / "a"), "step 200/", SIGINT);
+  CAPTURE(stopped.err);
+  CHECK(stopped.code == 130);
+  CHECK(contains(stopped.err, "weft: stopped after step "));
+  CHECK_FALSE(contains(stopped.out, "validation loss"));
+  const Outcome info = weft("info --checkpoint " + (folder / "a"));
+  CHECK(number_after(info.out, "\nstep ") == number_after(stopped.err, "stopped after step "));
+  CHECK(number_after(info.out, "\nstep ") < 4000);
+
+  CHECK(weft(train + (folder / "a") + " --resume").code == 0);
+  CHECK(weft(train + (folder / "b")).code == 0);
+  CHECK(folder.read("a/model.safetensors") == folder.read("b/model.safetensors"));
+  CHECK(weft_with_signal(train + (folder / "c"), "step 200/", SIGTERM).code == 143);
+}
+
+}  // namespace weft::test

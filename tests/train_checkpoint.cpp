@@ -1,0 +1,178 @@
+#include "weft/checkpoint.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "op_table.h"
+#include "temporary_folder.h"
+#include "train_support.h"
+#include "weft/generate.h"
+#include "weft/safetensors.h"
+
+namespace weft::test {
+namespace {
+
+std::string load_error(const std::string& folder) {
+  try {
+    (void)load_checkpoint(folder);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+// A checkpoint's file written again with other metadata or tensors.
+void rewrite(const TemporaryFolder& folder, const std::function<void(nlohmann::json&, std::vector<std::pair<std::string, Tensor>>&)>& change) {
+  const SafetensorsFile file(folder / "run/model.safetensors");
+  nlohmann::json metadata = nlohmann::json::parse(file.metadata().at("weft"));
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const std::string& name : file.names()) tensors.emplace_back(name, file.load(name, Load::copy));
+  change(metadata, tensors);
+  save_safetensors(folder / "forged/model.safetensors", tensors, {{"weft", metadata.dump()}});
+}
+
+}  // namespace
+
+TEST_CASE("checkpoint: saved and loaded, the model gives the same bits") {
+  for (const std::string& arch : architectures())
+    for (Task task : {usual_task(arch), Task::classifier}) {
+      CAPTURE(arch);
+      const TemporaryFolder folder;
+      const SmallTask small = small_task(arch, task);
+      CheckpointInfo info;
+      info.step = 12;
+      info.length = 16;
+      info.validation_loss = 1.5;
+      save_checkpoint(folder / "new/folder", *small.model, small.data->vocabulary(), info);
+      const Checkpoint loaded = load_checkpoint(folder / "new/folder");
+      CHECK(loaded.vocabulary == small.data->vocabulary());
+      CHECK(loaded.model->config() == small.model->config());
+      CHECK(loaded.model->task() == task);
+      CHECK(loaded.info.step == 12);
+      CHECK(loaded.info.length == 16);
+      CHECK(*loaded.info.validation_loss == 1.5);
+      const Tensor tokens = small.data->validation(0).tokens;
+      CHECK(same_bits((*loaded.model)(tokens), (*small.model)(tokens)));
+      CHECK(model_description(*loaded.model, loaded.vocabulary) == model_description(*small.model, small.data->vocabulary()));
+    }
+}
+
+TEST_CASE("checkpoint: damaged files and files of others") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+  const std::string model = folder.read("run/model.safetensors"), config = folder.read("run/config.json");
+  CHECK(load_error(folder / "run").empty());
+  CHECK(contains(load_error(folder / "missing"), "missing/model.safetensors"));
+  for (std::size_t cut = 0; cut < model.size(); cut += 997) {
+    folder.write("cut/model.safetensors", model.substr(0, cut));
+    CHECK(contains(load_error(folder / "cut"), "cut/model.safetensors"));
+  }
+  folder.write("run/config.json", config.substr(0, config.size() / 2));
+  CHECK(contains(load_error(folder / "run"), "run/config.json\" is damaged"));
+  folder.write("run/config.json", replaced(config, "\"gmlp\"", "\"tnn\""));
+  CHECK(contains(load_error(folder / "run"), "is of another model"));
+  folder.write("run/config.json", replaced(config, "\"step\": 0", "\"step\": 7"));
+  CHECK(load_error(folder / "run").empty());  // as after a stop between the two files
+  std::filesystem::remove(folder / "run/config.json");
+  CHECK(load_error(folder / "run").empty());
+}
+
+TEST_CASE("checkpoint: forged metadata and tensors") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+  std::filesystem::create_directory(folder / "forged");
+  using Json = nlohmann::json;
+  using Tensors = std::vector<std::pair<std::string, Tensor>>;
+  const auto error = [&](const std::function<void(Json&, Tensors&)>& change) {
+    rewrite(folder, change);
+    return load_error(folder / "forged");
+  };
+  CHECK(error([](Json&, Tensors&) {}).empty());
+  CHECK(contains(error([](Json& j, Tensors&) { j["version"] = 2; }), "has version 2"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["arch"] = "rnn"; }), "unknown architecture \"rnn\""));
+  CHECK(contains(error([](Json& j, Tensors&) { j["arch"] = "fnet"; j["task"] = "masked-lm"; }), "no tensor is named"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["config"]["colour"] = 1; }), "unknown config key \"colour\""));
+  CHECK(contains(error([](Json& j, Tensors&) { j["config"]["d_ffn"] = 32; }), "its config asks for"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["config"]["layers"] = 1; }), "its config asks for"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["config"]["d_model"] = -1; }), "d_model"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["vocabulary"]["characters"] = "ab"; }), "its config asks for"));
+  CHECK(contains(error([](Json& j, Tensors&) { j.erase("step"); }), "metadata are damaged"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["task"] = 7; }), "metadata are damaged"));
+  CHECK(contains(error([](Json&, Tensors& t) { t.pop_back(); }), "no tensor is named"));
+  CHECK(contains(error([](Json&, Tensors& t) { t.emplace_back("more", t[0].second); }), "tensors, its config asks for"));
+  CHECK(contains(error([](Json&, Tensors& t) { t[0].second = Tensor::zeros(t[0].second.shape(), DType::i64); }), "expected f32"));
+  save_safetensors(folder / "forged/model.safetensors", {{"x", Tensor::zeros({2})}});
+  CHECK(contains(load_error(folder / "forged"), "is not a checkpoint of weft"));
+}
+
+TEST_CASE("checkpoint: another model's config.json is not left beside new parameters; a folder that can't be written") {
+  const TemporaryFolder folder;
+  const SmallTask lm = small_task("gmlp", Task::causal_lm), masked = small_task("fnet", Task::masked_lm);
+  save_checkpoint(folder / "run", *lm.model, lm.data->vocabulary());
+  save_checkpoint(folder / "run", *masked.model, masked.data->vocabulary());
+  CHECK(load_checkpoint(folder / "run").model->arch() == std::string("fnet"));
+  folder.write("file", "x");
+  CHECK_THROWS_AS(save_checkpoint(folder / "file", *lm.model, lm.data->vocabulary()), Error);
+  CHECK_THROWS_AS(save_checkpoint(folder / "file/below", *lm.model, lm.data->vocabulary()), Error);
+  CHECK(folder.read("file") == "x");
+}
+
+TEST_CASE("sample: greedy, top-k, proportions") {
+  const Tensor logits = Tensor::from<float>({0, std::log(2.0f), -INFINITY, std::log(5.0f)}, {4});
+  CHECK_THROWS_AS((void)sample(logits, 1, 0, 0.5), Error);
+  const Tensor x = Tensor::from<float>({0, std::log(2.0f), -100, std::log(5.0f)}, {4});
+  CHECK(sample(x, 0, 0, 0.99) == 3);
+  CHECK(sample(x, 1, 1, 0.99) == 3);
+  // 5/8, 2/8 and 1/8 of [0, 1), the most likely first.
+  CHECK(sample(x, 1, 0, 0.62) == 3);
+  CHECK(sample(x, 1, 0, 0.63) == 1);
+  CHECK(sample(x, 1, 0, 0.87) == 1);
+  CHECK(sample(x, 1, 0, 0.88) == 0);
+  CHECK(sample(x, 1, 2, 0.99) == 1);
+  CHECK(sample(x, 1, 100, 0.9999999) == 0);
+  // Temperature 1/2 squares the odds: 25/30, 4/30, 1/30.
+  CHECK(sample(x, 0.5, 0, 0.83) == 3);
+  CHECK(sample(x, 0.5, 0, 0.84) == 1);
+  CHECK(sample(x, 0.5, 0, 0.97) == 0);
+}
+
+TEST_CASE("generate: as many symbols as asked for, the same with the same seed, beyond the model's length") {
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  const auto text = [&](const std::string& prompt, std::uint64_t seed, std::int64_t tokens) {
+    GenerateOptions options;
+    options.tokens = tokens;
+    options.seed = seed;
+    std::string all;
+    std::int64_t count = 0;
+    generate(*small.model, small.data->vocabulary(), prompt, options, [&](const std::string& s) { return ++count, all += s, true; });
+    CHECK(count == tokens);
+    return all;
+  };
+  CHECK(text("line", 1, 40) == text("line", 1, 40));
+  CHECK(text("line", 1, 40) != text("line", 2, 40));
+  CHECK(text("", 1, 5) == text("\n", 1, 5));
+  CHECK(text("line", 1, 0).empty());
+  CHECK_THROWS_AS(text("LINE", 1, 5), Error);
+  int calls = 0;
+  generate(*small.model, small.data->vocabulary(), "l", {}, [&](const std::string&) { return ++calls < 3; });
+  CHECK(calls == 3);
+}
+
+TEST_CASE("generate: classifiers and masked language models are refused") {
+  for (const SmallTask& small : {small_task("gmlp", Task::classifier), small_task("fnet", Task::masked_lm)})
+    CHECK_THROWS_AS(generate(*small.model, small.data->vocabulary(), "a", {}, [](const std::string&) { return true; }), Error);
+}
+
+}  // namespace weft::test

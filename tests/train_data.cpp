@@ -1,0 +1,170 @@
+#include "weft/data.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+
+#include "temporary_folder.h"
+#include "train_support.h"
+
+namespace weft::test {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+std::string csv_error(const std::string& content, std::int64_t classes = 0) {
+  try {
+    (void)parse_csv(content, "file", classes);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Tokens that are predicted in validation, in order.
+Ids predicted(const Data& data) {
+  Ids all;
+  for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
+    const Batch batch = data.validation(k);
+    std::int64_t count = 0;
+    for (std::int64_t t : batch.target.to_vector<std::int64_t>())
+      if (t != -100) all.push_back(t), ++count;
+    CHECK(count == batch.predicted);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("validation is the last tenth, each character predicted once") {
+  const std::string text = small_text();
+  const Vocabulary v = Vocabulary::of_characters(text);
+  const auto ids = v.encode(text);
+  const auto split = static_cast<std::ptrdiff_t>(ids.size() - ids.size() / 10);
+  for (std::int64_t length : {1, 7, 16, 50})
+    for (std::int64_t batch : {1, 3, 100}) {
+      CHECK(predicted(TextData(text, v, Task::causal_lm, length, batch)) == Ids(ids.begin() + split + 1, ids.end()));
+      CHECK(predicted(TextData(text, v, Task::causal_lm, length, batch, Part::all)) == Ids(ids.begin() + 1, ids.end()));
+    }
+}
+
+TEST_CASE("training windows: the next character is the target, nothing of the last tenth") {
+  // Each character occurs once, so that a window says where it is from.
+  std::string text;
+  for (int c = 0; c < 100; ++c) text += {static_cast<char>(0xC4 + c / 64), static_cast<char>(0x80 + c % 64)};
+  const Vocabulary v = Vocabulary::of_characters(text);
+  const TextData data(text, v, Task::causal_lm, 8, 5);
+  std::set<std::int64_t> starts;
+  for (std::int64_t k = 0; k < 200; ++k) {
+    const Batch batch = data.training(k, Random(1));
+    CHECK(batch.tokens.shape() == Shape{5, 8});
+    const Ids x = batch.tokens.to_vector<std::int64_t>(), y = batch.target.to_vector<std::int64_t>();
+    for (std::size_t i = 0; i < x.size(); ++i) CHECK((y[i] == x[i] + 1 && y[i] < 90));
+    for (std::size_t row = 0; row < 5; ++row) starts.insert(x[row * 8]);
+  }
+  CHECK(starts.size() == 82);  // 0 … 81: the last predicts character 89
+  CHECK(data.training(3, Random(1)).tokens.to_vector<std::int64_t>() == data.training(3, Random(1)).tokens.to_vector<std::int64_t>());
+  CHECK(data.training(3, Random(1)).tokens.to_vector<std::int64_t>() != data.training(3, Random(2)).tokens.to_vector<std::int64_t>());
+}
+
+TEST_CASE("masked language model: 15 %, of these 80/10/10") {
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += static_cast<char>('a' + i * 7 % 26);
+  const Vocabulary v = Vocabulary::of_characters(text, true);
+  const TextData data(text, v, Task::masked_lm, 50, 40);
+  double chosen = 0, masked = 0, same = 0, all = 0;
+  for (std::int64_t k = 0; k < 20; ++k) {
+    const Batch batch = data.training(k, Random(5));
+    const Ids x = batch.tokens.to_vector<std::int64_t>(), y = batch.target.to_vector<std::int64_t>();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      ++all;
+      chosen += y[i] != -100;
+      masked += x[i] == v.mask();
+      same += y[i] == x[i];
+      CHECK((y[i] != -100 || x[i] != v.mask()));
+    }
+  }
+  CHECK(chosen / all == doctest::Approx(0.15 + 0.85 / 50).epsilon(0.05));
+  CHECK(masked / chosen == doctest::Approx(0.8).epsilon(0.03));
+  CHECK(same / chosen == doctest::Approx(0.1 + 0.1 / 26).epsilon(0.15));
+  CHECK(data.validation(0).tokens.to_vector<std::int64_t>() == data.validation(0).tokens.to_vector<std::int64_t>());
+}
+
+TEST_CASE("masked language model: one character a window at least") {
+  const Vocabulary v = Vocabulary::of_characters("ab", true);
+  const TextData data("abababababababababab", v, Task::masked_lm, 1, 3);
+  for (std::int64_t k = 0; k < 20; ++k) CHECK(data.training(k, Random(5)).predicted == 3);
+}
+
+TEST_CASE("text that doesn't fit") {
+  const Vocabulary v = Vocabulary::of_characters("abc");
+  CHECK_THROWS_AS(TextData("abcabcabc", v, Task::causal_lm, 9, 1), Error);
+  CHECK_THROWS_AS(TextData("abd", v, Task::causal_lm, 1, 1), Error);
+  CHECK_THROWS_AS(TextData("abcabcabc", v, Task::masked_lm, 2, 1), Error);
+  CHECK_THROWS_AS(TextData("abcabcabc", v, Task::classifier, 2, 1), Error);
+  CHECK_THROWS_AS(TextData(small_text(), Vocabulary::of_characters(small_text()), Task::causal_lm, 16, std::int64_t{1} << 40), Error);
+  const TemporaryFolder folder;
+  folder.write("empty", "");
+  folder.write("bad", "ab\xFE");
+  CHECK_THROWS_WITH((void)read_text(folder / "empty"), ("\"" + (folder / "empty") + "\" is empty").c_str());
+  CHECK_THROWS_WITH((void)read_text(folder / "bad"), ("\"" + (folder / "bad") + "\": invalid UTF-8 at byte 2").c_str());
+  CHECK_THROWS_AS((void)read_text(folder / "missing"), Error);
+}
+
+TEST_CASE("CSV: quotes, doubled quotes, commas and line ends inside, CRLF, byte order mark") {
+  const LabelledTexts rows = parse_csv("\xEF\xBB\xBF\"2\",\"a \"\"b\"\", c\",\"line 1\nline 2\"\r\n1,,plain text\n\n\"2\",\"\",\"\"\"\"", "file");
+  CHECK(rows.classes == 2);
+  CHECK(rows.labels == Ids{1, 0, 1});
+  CHECK(rows.texts == std::vector<std::string>{"a \"b\", c line 1\nline 2", "plain text", "\""});
+}
+
+TEST_CASE("CSV: errors name the row") {
+  const std::string good = "\"1\",\"t\",\"d\"\n";
+  CHECK(csv_error(good).empty());
+  CHECK(csv_error(good + "\"1\",\"t\"\n") == "file: row 2: expected 3 columns (class, title, description), got 2");
+  CHECK(csv_error(good + "1,a,b,c\n") == "file: row 2: expected 3 columns (class, title, description), got 4");
+  CHECK(csv_error(good + good + "0,a,b\n") == "file: row 3: the class is \"0\", expected a whole number from 1");
+  CHECK(csv_error("Class,Title,Text\n") == "file: row 1: the class is \"Class\", expected a whole number from 1");
+  CHECK(csv_error(good + "5,a,b\n", 4) == "file: row 2: the class is \"5\", expected 1 to 4");
+  CHECK(csv_error(good + "3,a,b\n") == "file: row 2: the class is 3, but no row has class 2");
+  CHECK(csv_error(good + "\"1\",\"t\",\"d\n") == "file: row 2: a quotation mark is not closed");
+  CHECK(csv_error(good + "\"1\"x,\"t\",\"d\"\n") == "file: row 2: text after a closing quotation mark");
+  CHECK(csv_error("") == "file has no rows");
+  CHECK(csv_error("1,a,\xFF\n") == "file: invalid UTF-8 at byte 4");
+}
+
+TEST_CASE("classifier data: [cls], words, padding; every row once an epoch") {
+  LabelledTexts rows = small_rows();
+  const LabelledTexts held = hold_out(rows);
+  CHECK(rows.labels.size() == 54);
+  CHECK(held.labels.size() == 6);
+  const Vocabulary v = Vocabulary::of_words(rows.texts);
+  const ClassifierData data(rows, held, v, 4, 9);
+  const Ids first = data.validation(0).tokens.to_vector<std::int64_t>();
+  CHECK(data.validation(0).tokens.shape() == Shape{6, 4});
+  CHECK(first[0] == Vocabulary::cls);
+  CHECK(v.decode(first[1]) == "red");
+  const ClassifierData longer(rows, held, v, 10, 9);
+  CHECK(longer.validation(0).tokens.to_vector<std::int64_t>()[9] == Vocabulary::pad);
+
+  std::vector<Ids> order(2);
+  for (std::int64_t k = 0; k < 12; ++k) {
+    const Batch batch = longer.training(k, Random(4));
+    const Ids tokens = batch.tokens.to_vector<std::int64_t>();
+    for (std::size_t row = 0; row < 9; ++row) order[static_cast<std::size_t>(k / 6)].push_back(tokens[row * 10 + 5]);
+  }
+  CHECK(order[0] != order[1]);
+  for (Ids& epoch : order) CHECK(std::set<std::int64_t>(epoch.begin(), epoch.end()).size() == 54);  // the numbers differ
+}
+
+TEST_CASE("classifier data that doesn't fit") {
+  const LabelledTexts rows = small_rows();
+  const Vocabulary v = Vocabulary::of_words(rows.texts);
+  CHECK_THROWS_AS(ClassifierData(rows, rows, v, 1, 1), Error);
+  CHECK_THROWS_AS(ClassifierData(rows, {}, v, 4, 1), Error);
+  CHECK_THROWS_AS(ClassifierData(rows, rows, Vocabulary::of_characters("a"), 4, 1), Error);
+  CHECK_THROWS_AS((void)ClassifierData({}, rows, v, 4, 1).training(0, Random(1)), Error);
+}
+
+}  // namespace weft::test

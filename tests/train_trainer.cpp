@@ -1,0 +1,215 @@
+#include "weft/trainer.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "temporary_folder.h"
+#include "train_support.h"
+#include "weft/checkpoint.h"
+#include "weft/context.h"
+
+namespace weft::test {
+namespace {
+
+TrainOptions small_options(std::int64_t steps) {
+  TrainOptions options;
+  options.schedule.steps = steps;
+  options.schedule.warmup = 3;
+  return options;
+}
+
+struct Files {
+  std::string model, state, config;
+  bool operator==(const Files& o) const { return model == o.model && state == o.state && config == o.config; }
+};
+
+Files files_of(const TemporaryFolder& folder) {
+  return {folder.read("model.safetensors"), folder.read("training.safetensors"), folder.read("config.json")};
+}
+
+// Trains anew and gives the files of the checkpoint. stop_at: stops there and goes on with another trainer.
+Files train(const std::string& arch, Task task, std::int64_t steps, std::int64_t stop_at = 0) {
+  const TemporaryFolder folder;
+  RunOptions run;
+  run.folder = folder / "run";
+  if (stop_at > 0) {
+    const SmallTask small = small_task(arch, task);
+    Trainer trainer(*small.model, *small.data, small_options(steps));
+    run.progress = [&](const Progress& p) { return p.step < stop_at; };
+    CHECK(trainer.run(run).stopped);
+    CHECK(trainer.steps_done() == stop_at);
+    CHECK(load_checkpoint(run.folder).info.step == stop_at);
+  }
+  const SmallTask small = small_task(arch, task);
+  Trainer trainer(*small.model, *small.data, small_options(steps));
+  if (stop_at > 0) trainer.load_state(state_path(run.folder));
+  run.progress = nullptr;
+  const RunResult result = trainer.run(run);
+  CHECK(trainer.steps_done() == steps);
+  CHECK_FALSE(result.stopped);
+  CHECK(std::isfinite(result.evaluation->loss));
+  return {folder.read("run/model.safetensors"), folder.read("run/training.safetensors"), folder.read("run/config.json")};
+}
+
+std::string error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("20 steps of training: the same bytes with 1, 2, 3 and 8 threads") {
+  for (const std::string& arch : architectures())
+    for (Task task : {usual_task(arch), Task::classifier}) {
+      CAPTURE(arch);
+      CAPTURE(task_name(task));
+      Files first;
+      for (int threads : {1, 2, 3, 8}) {
+        Context context;
+        context.set_threads(threads);
+        const ContextScope scope(context);
+        const Files files = train(arch, task, 20);
+        if (threads == 1) first = files;
+        CHECK(files == first);
+      }
+    }
+}
+
+TEST_CASE("training that was stopped and resumed gives the same bytes") {
+  for (const std::string& arch : architectures()) {
+    CAPTURE(arch);
+    CHECK(train(arch, usual_task(arch), 9) == train(arch, usual_task(arch), 9, 4));
+  }
+}
+
+TEST_CASE("training lowers the loss, and a checkpoint has the loss that evaluation gives") {
+  for (const std::string& arch : architectures()) {
+    CAPTURE(arch);
+    const TemporaryFolder folder;
+    const SmallTask small = small_task(arch, usual_task(arch));
+    TrainOptions options = small_options(60);
+    options.schedule.peak = 5e-3;
+    Trainer trainer(*small.model, *small.data, options);
+    const double before = evaluate(*small.model, *small.data).loss;
+    RunOptions run;
+    run.folder = folder / "run";
+    const RunResult result = trainer.run(run);
+    CHECK(result.evaluation->loss < before - 0.5);
+    const Checkpoint saved = load_checkpoint(run.folder);
+    CHECK(evaluate(*saved.model, *small.data).loss == result.evaluation->loss);
+    CHECK(*saved.info.validation_loss == result.evaluation->loss);
+    CHECK(saved.info.step == 60);
+    CHECK(saved.info.length == 16);
+  }
+}
+
+TEST_CASE("a classifier's accuracy") {
+  const SmallTask small = small_task("gmlp", Task::classifier);
+  TrainOptions options = small_options(60);
+  options.schedule.peak = 5e-3;
+  Trainer trainer(*small.model, *small.data, options);
+  const RunResult result = trainer.run({});
+  CHECK(result.evaluation->accuracy == 1);
+  CHECK(result.evaluation->predicted == 6);
+}
+
+TEST_CASE("micro-batches: two of a batch are a step on their mean gradient") {
+  // Without dropout and with batches of one row the two ways see the same rows.
+  LabelledTexts rows = small_rows();
+  const Vocabulary v = Vocabulary::of_words(rows.texts);
+  const ClassifierData one(rows, rows, v, 8, 1), two(rows, rows, v, 8, 2);
+  std::vector<double> values[2];
+  for (std::size_t i : {0, 1}) {
+    const auto model = make_model({"gmlp", Task::classifier, v.size(), 3, R"({"d_model":8,"layers":1,"seq_len":8})"},
+                                  {Random(3), DType::f64});
+    TrainOptions options = small_options(10);
+    options.micro_batches = i == 0 ? 2 : 1;
+    Trainer trainer(*model, i == 0 ? one : two, options);
+    for (int step = 0; step < 3; ++step) trainer.step();
+    for (const auto& [name, parameter] : model->parameters())
+      for (double x : parameter.value().to_vector<double>()) values[i].push_back(x);
+  }
+  for (std::size_t i = 0; i < values[0].size(); ++i) CHECK(values[0][i] == doctest::Approx(values[1][i]).epsilon(1e-8));
+}
+
+TEST_CASE("a loss that is not finite stops training at its step and keeps the last checkpoint") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  TrainOptions options = small_options(50);
+  options.optimizer.kind = OptimizerKind::sgd;
+  options.optimizer.clip = 0;
+  options.schedule = {ScheduleKind::constant, 1e-3, 0, 4, 0, 1};
+  RunOptions run;
+  run.folder = folder / "";
+  run.eval_every = 2;
+  Trainer(*small.model, *small.data, options).run(run);
+  const Files before = files_of(folder);
+  options.schedule.peak = 1e25;
+  options.schedule.steps = 50;
+  std::int64_t last = 0;
+  run.progress = [&](const Progress& p) { return last = p.step, true; };
+  run.eval_every = 40;
+  Trainer trainer(*small.model, *small.data, options);
+  const std::string message = error_of([&] { trainer.run(run); });
+  CHECK(message.find("[train] step " + std::to_string(last + 1) + ": ") == 0);
+  CHECK(last < 40);
+  CHECK(files_of(folder) == before);
+}
+
+TEST_CASE("parameters that are not finite are never saved") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+  const std::string before = folder.read("run/model.safetensors");
+  Parameter p = small.model->parameters()[0].second;
+  p.assign(Tensor::full(p.value().shape(), std::nan("")));
+  CHECK_THROWS_AS(save_checkpoint(folder / "run", *small.model, small.data->vocabulary()), Error);
+  Trainer trainer(*small.model, *small.data, small_options(1));
+  CHECK_THROWS_AS(trainer.run({}), Error);
+  CHECK(folder.read("run/model.safetensors") == before);
+}
+
+TEST_CASE("model, data and options that don't agree") {
+  const SmallTask lm = small_task("gmlp", Task::causal_lm), masked = small_task("gmlp", Task::masked_lm);
+  CHECK_THROWS_AS(Trainer(*lm.model, *masked.data, small_options(1)), Error);
+  const std::string text = small_text();
+  const TextData longer(text, Vocabulary::of_characters(text), Task::causal_lm, 17, 2);
+  CHECK_THROWS_WITH(Trainer(*lm.model, longer, small_options(1)), "[train] sequences of 17 tokens; the model takes at most 16");
+  const TextData other("abcabcabcabcabcabcabc", Vocabulary::of_characters("abc"), Task::causal_lm, 4, 2);
+  CHECK_THROWS_AS(Trainer(*lm.model, other, small_options(1)), Error);
+  CHECK_THROWS_AS(Trainer(*lm.model, *lm.data, small_options(0)), Error);
+  TrainOptions options = small_options(1);
+  options.schedule.peak = std::nan("");
+  CHECK_THROWS_AS(Trainer(*lm.model, *lm.data, options), Error);
+}
+
+TEST_CASE("a state of another run is refused") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  const std::string path = folder / "state";
+  Trainer(*small.model, *small.data, small_options(5)).save_state(path);
+  const auto load = [&](const SmallTask& task, const TrainOptions& options) {
+    return error_of([&] { Trainer(*task.model, *task.data, options).load_state(path); });
+  };
+  CHECK(load(small, small_options(5)).empty());
+  CHECK(load(small, small_options(9)).empty());  // a longer run
+  TrainOptions options = small_options(5);
+  options.seed = 2;
+  CHECK(load(small, options) == "\"" + path + "\": it is of a run with seed 1, now it is 2");
+  CHECK(load(small_task("fnet", Task::masked_lm), small_options(5)) == "\"" + path + "\": it is of a run with another model or vocabulary");
+  const std::string bytes = folder.read("state");
+  for (std::size_t cut : {std::size_t{0}, std::size_t{7}, bytes.size() / 2, bytes.size() - 1}) {
+    folder.write("state", bytes.substr(0, cut));
+    CHECK(load(small, small_options(5)).find(path) != std::string::npos);
+  }
+  save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+  folder.write("state", folder.read("run/model.safetensors"));
+  CHECK(load(small, small_options(5)) == "\"" + path + "\": it is not the state of a training run");
+}
+
+}  // namespace weft::test
