@@ -88,7 +88,8 @@ TEST_CASE("masked language model: 15 %, of these 80/10/10") {
   CHECK(chosen / all == doctest::Approx(0.15 + 0.85 / 50).epsilon(0.05));
   CHECK(masked / chosen == doctest::Approx(0.8).epsilon(0.03));
   CHECK(same / chosen == doctest::Approx(0.1 + 0.1 / 26).epsilon(0.15));
-  CHECK(data.validation(0).tokens.to_vector<std::int64_t>() == data.validation(0).tokens.to_vector<std::int64_t>());
+  // Validation's masks don't depend on how windows are put together.
+  CHECK(predicted(data) == predicted(TextData(text, v, Task::masked_lm, 50, 3)));
 }
 
 TEST_CASE("masked language model: one character a window at least") {

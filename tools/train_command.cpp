@@ -155,11 +155,11 @@ int train(const TrainCommand& o) {
   weft::Trainer trainer(*model, *data, train_options(o, *model));
   if (o.resume) trainer.load_state(weft::state_path(o.out));
   check_writable(o.out);
+  ProgressDisplay display(o.log);
   print_start(*model, *data);
 
   std::signal(SIGINT, ask_to_stop);
   std::signal(SIGTERM, ask_to_stop);
-  ProgressDisplay display(o.log);
   weft::RunOptions run;
   run.folder = o.out;
   run.eval_every = o.eval_every;

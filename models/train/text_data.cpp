@@ -51,7 +51,7 @@ Batch TextData::training(std::int64_t k, const Random& random) const {
   for (std::int64_t row = 0; row < batch_; ++row)
     starts.push_back(static_cast<std::int64_t>(
         own.below(static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(split_ - length_ - shift + 1))));
-  return windows(starts, length_, own.split(0));
+  return windows(starts, length_, own.split(0), 0);
 }
 
 // Full windows first, `batch` at a time; what is left of the text is a batch of one.
@@ -62,37 +62,39 @@ std::int64_t TextData::validation_batches() const noexcept {
 
 Batch TextData::validation(std::int64_t k) const {
   const std::int64_t full = predicted_ / length_;
-  const Random random = Random(validation_seed).split(static_cast<std::uint64_t>(k));
-  if (k * batch_ >= full) return windows({split_ + full * length_}, predicted_ % length_, random);
+  const Random random(validation_seed);
+  if (k * batch_ >= full) return windows({split_ + full * length_}, predicted_ % length_, random, full);
   std::vector<std::int64_t> starts;
   for (std::int64_t i = k * batch_; i < std::min(full, (k + 1) * batch_); ++i) starts.push_back(split_ + i * length_);
-  return windows(starts, length_, random);
+  return windows(starts, length_, random, k * batch_);
 }
 
-Batch TextData::windows(const std::vector<std::int64_t>& starts, std::int64_t n, const Random& random) const {
+// Row i is masked by child first + i of the generator.
+Batch TextData::windows(const std::vector<std::int64_t>& starts, std::int64_t n, const Random& random,
+                        std::int64_t first) const {
   std::vector<std::int64_t> tokens, target;
   for (std::int64_t start : starts)
     for (std::int64_t i = start; i < start + n; ++i) {
       tokens.push_back(tokens_[static_cast<std::size_t>(i)]);
       target.push_back(task_ == Task::causal_lm ? tokens_[static_cast<std::size_t>(i + 1)] : ignored);
     }
-  if (task_ == Task::masked_lm) mask(tokens, target, n, random);
-  const Shape shape{static_cast<std::int64_t>(starts.size()), n};
+  const auto rows = static_cast<std::int64_t>(starts.size());
+  if (task_ == Task::masked_lm)
+    for (std::int64_t row = 0; row < rows; ++row)
+      mask(tokens.data() + row * n, target.data() + row * n, n, random.split(static_cast<std::uint64_t>(first + row)));
   const auto predicted = std::count_if(target.begin(), target.end(), [](std::int64_t t) { return t != ignored; });
-  return {Tensor::from(tokens, shape), Tensor::from(target, shape), predicted};
+  return {Tensor::from(tokens, {rows, n}), Tensor::from(target, {rows, n}), predicted};
 }
 
-void TextData::mask(std::vector<std::int64_t>& tokens, std::vector<std::int64_t>& target, std::int64_t n,
-                    const Random& random) const {
-  const Random chosen = random.split(0), kind = random.split(1), replacement = random.split(2), forced = random.split(3);
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const std::size_t row = i / static_cast<std::size_t>(n);
-    const bool one = forced.below(row, static_cast<std::uint64_t>(n)) == i % static_cast<std::size_t>(n);
-    if (!one && chosen.uniform(i) >= 0.15) continue;
+void TextData::mask(std::int64_t* tokens, std::int64_t* target, std::int64_t n, const Random& random) const {
+  const Random chosen = random.split(0), kind = random.split(1), replacement = random.split(2);
+  const std::uint64_t always = random.split(3).below(0, static_cast<std::uint64_t>(n));
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(n); ++i) {
+    if (i != always && chosen.uniform(i) >= 0.15) continue;
     target[i] = tokens[i];
     const double u = kind.uniform(i);
     if (u < 0.8) tokens[i] = vocabulary_.mask();
-    else if (u < 0.9) tokens[i] = static_cast<std::int64_t>(replacement.below(i, static_cast<std::uint64_t>(vocabulary_.size() - 1)));
+    else if (u < 0.9) tokens[i] = static_cast<std::int64_t>(replacement.below(i, static_cast<std::uint64_t>(vocabulary_.mask())));
   }
 }
 

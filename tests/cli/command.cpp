@@ -32,6 +32,11 @@ pid_t start(const std::string& arguments, const TemporaryFolder& folder) {
   return child;
 }
 
+bool ended(pid_t child) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child;
+}
+
 Outcome finish(pid_t child, const TemporaryFolder& folder) {
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -48,7 +53,7 @@ Outcome weft(const std::string& arguments) {
 Outcome weft_with_signal(const std::string& arguments, const std::string& text, int signal) {
   const TemporaryFolder folder;
   const pid_t child = start(arguments, folder);
-  while (!contains(folder.read("err"), text) && ::waitpid(child, nullptr, WNOHANG | WNOWAIT) == 0)
+  while (!contains(folder.read("err"), text) && !ended(child))
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   ::kill(child, signal);
   return finish(child, folder);

@@ -45,7 +45,7 @@ TEST_CASE("weft train, eval, generate and info on a text") {
     CHECK(log.rfind("step\tloss\tvalidation loss\n1\t", 0) == 0);
     CHECK(contains(log, "\n40\t-\t"));
 
-    const Outcome evaluated = weft("eval --checkpoint " + run + " " + text);
+    const Outcome evaluated = weft("eval --batch 4 --checkpoint " + run + " " + text);
     CHECK(evaluated.code == 0);
     CHECK(number_after(evaluated.out, "validation loss ") == number_after(trained.out, "validation loss "));
     const Outcome info = weft("info --checkpoint " + run);
