@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
     const weft::Checkpoint saved = weft::load_checkpoint(argv[1]);
 
     // The logits of a whole text, (1, n, vocabulary).
-    const std::vector<std::int64_t> ids = saved.vocabulary.encode(argv[2]);
+    const std::vector<std::int32_t> encoded = saved.vocabulary.encode(argv[2]);
+    const std::vector<std::int64_t> ids(encoded.begin(), encoded.end());
     const auto n = static_cast<std::int64_t>(ids.size());
     const weft::Tensor logits = (*saved.model)(weft::Tensor::from(ids, {1, n}));
     std::printf("logits: %s\n", weft::to_string(logits.shape()).c_str());
