@@ -3,6 +3,7 @@
 #include "activation_functors.h"
 #include "family.h"
 #include "simd.h"
+#include "unroll.h"
 
 namespace weft::WEFT_ISA {
 namespace {
@@ -36,17 +37,6 @@ template <class T>
 [[gnu::always_inline]] inline void write(T* p, Vec<T> v, std::int64_t n) noexcept {
   if (n < simd::lanes<T>) simd::store_n(p, v, n);
   else simd::store(p, v);
-}
-
-template <int I> struct Index { static constexpr int value = I; };
-
-// f(Index<0>{}), …, f(Index<N-1>{}): unrolled, so that arrays of vectors live in registers.
-template <int N, int I = 0, class F>
-[[gnu::always_inline]] inline void repeat(const F& f) noexcept {
-  if constexpr (I < N) {
-    f(Index<I>{});
-    repeat<N, I + 1>(f);
-  }
 }
 
 template <class T>

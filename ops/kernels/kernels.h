@@ -4,11 +4,13 @@
 #include "dropout.h"
 #include "elementwise.h"
 #include "family.h"
+#include "fft.h"
 #include "gemm.h"
 #include "norm.h"
 #include "optimizer.h"
 #include "reduce.h"
 #include "softmax.h"
+#include "toeplitz.h"
 #include "unary.h"
 #include "weft/cpu.h"
 
@@ -24,6 +26,8 @@ struct Kernels {
   const KernelFamily<ReduceKernels>& reduce;
   const KernelFamily<NormKernels>& norm;
   const KernelFamily<OptimizerKernels>& optimizer;
+  const KernelFamily<FftKernels>& fft;
+  const KernelFamily<ToeplitzKernels>& toeplitz;
 };
 
 // Those of one instruction set. Error if this build doesn't have it or this CPU can't run it.

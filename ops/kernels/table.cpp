@@ -12,8 +12,10 @@ extern const KernelFamily<DropoutKernels> dropout;
 extern const KernelFamily<ReduceKernels> reduce;
 extern const KernelFamily<NormKernels> norm;
 extern const KernelFamily<OptimizerKernels> optimizer;
+extern const KernelFamily<FftKernels> fft;
+extern const KernelFamily<ToeplitzKernels> toeplitz;
 
 extern const Kernels table;
-const Kernels table = {elementwise, unary, activation, gemm, softmax, dropout, reduce, norm, optimizer};
+const Kernels table = {elementwise, unary, activation, gemm, softmax, dropout, reduce, norm, optimizer, fft, toeplitz};
 
 }  // namespace weft::WEFT_ISA
