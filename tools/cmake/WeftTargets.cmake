@@ -42,7 +42,7 @@ function(weft_kernels isa arch flags units)
   endif()
   # g++ 12 warns of its own AVX-512 header (GCC bug 105593).
   target_compile_options(${target} PRIVATE ${flags} ${level} -ffp-contract=off -fno-math-errno -fno-trapping-math
-                                           $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+                                           "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
   set_property(GLOBAL APPEND PROPERTY WEFT_KERNEL_TARGETS ${target})
 endfunction()
 
