@@ -141,7 +141,7 @@ void check_samples() {
 TEST_CASE("vector maths: sampled error bounds in f32") { check_samples<float>(); }
 TEST_CASE("vector maths: sampled error bounds in f64") { check_samples<double>(); }
 
-// Takes half an hour: weft-tests -ns -tc="vector maths: every f32"
+// Takes a quarter of an hour: weft-tests -ns -tc="vector maths: every f32"
 TEST_CASE("vector maths: every f32" * doctest::skip()) {
   for (const MathFunction<float>& f : functions<float>()) {
     std::uint64_t at = 0;
