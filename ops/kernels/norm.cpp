@@ -6,7 +6,6 @@
 namespace weft::WEFT_ISA {
 namespace {
 
-using simd::lanes;
 using simd::Vec;
 
 template <class T>
