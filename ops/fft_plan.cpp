@@ -213,7 +213,8 @@ class PlanCache {
 
 template <class T>
 std::shared_ptr<const FftPlan<T>> fft_plan(const char* op, std::int64_t n) {
-  if (n > longest) fail(op, "a transform of " + std::to_string(n) + " elements, the longest is " + std::to_string(longest));
+  if (n > longest)
+    fail(op, "a transform of " + std::to_string(n) + " elements, the longest is " + std::to_string(longest));
   auto& cache = Context::current().slot<PlanCache<T>>();
   auto plan = cache.find(n);
   if (plan) return plan;

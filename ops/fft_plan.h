@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// Modelled time of a transform of n elements in one vector of columns. The unit is about a nanosecond; only ratios count.
+// Modelled time of a transform of n elements in one vector of columns, in about nanoseconds: only ratios count.
 double fft_cost(std::int64_t n);
 // The radices of n's passes; none if n has a prime factor above 13, which Bluestein's algorithm takes.
 std::vector<std::int64_t> fft_radices(std::int64_t n);

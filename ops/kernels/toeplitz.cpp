@@ -23,7 +23,9 @@ void direct_rows(int64_t n, const T* t, const T* x, bool causal, bool accumulate
   for (int64_t j = 0; j < common; ++j) {
     const Vec<T> v = simd::load(x + j * row<T>);
     const T* from = t + (i - j) * row<T>;
-    repeat<R>([&](auto r) noexcept { sums[r.value] = simd::fma(simd::load(from + r.value * row<T>), v, sums[r.value]); });
+    repeat<R>([&](auto r) noexcept {
+      sums[r.value] = simd::fma(simd::load(from + r.value * row<T>), v, sums[r.value]);
+    });
   }
   if (causal)
     repeat<R - 1>([&](auto e) noexcept {

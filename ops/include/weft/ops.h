@@ -110,6 +110,19 @@ enum class ToeplitzForm { automatic, naive, matrix, fft };
 Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form = ToeplitzForm::automatic);
 // The form that `automatic` takes for these sizes.
 ToeplitzForm toeplitz_form(std::int64_t b, std::int64_t h, std::int64_t n, std::int64_t d, bool causal);
+// Coefficients for many products, with their spectra if the FFT form is taken; `b` is the batch to choose it for.
+class ToeplitzCoefficients {
+ public:
+  ToeplitzCoefficients(const Tensor& t, bool causal, std::int64_t b = 1, ToeplitzForm form = ToeplitzForm::automatic);
+  friend Tensor toeplitz_product(const Tensor& x, const ToeplitzCoefficients& c);  // Error if t was written since
+
+ private:
+  Tensor t_, spectra_;
+  bool causal_;
+  ToeplitzForm form_;
+  std::uint64_t version_ = 0;
+};
+Tensor toeplitz_product(const Tensor& x, const ToeplitzCoefficients& c);
 // x (b, n, d), c (n, d): y_i = sum_j c_((i-j) mod n) x_j.
 Tensor circulant_product(const Tensor& x, const Tensor& c);
 

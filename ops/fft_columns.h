@@ -1,0 +1,45 @@
+// A tensor seen as columns along one axis, and transforms of all of them.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/fft.h"
+#include "weft/tensor.h"
+
+namespace weft {
+
+inline constexpr std::int64_t most_lanes = 16;  // of any instruction set
+
+// Columns are numbered over the other axes in row-major order. Steps and offsets are in real numbers: a complex element
+// has two. `first` is that of the first element of the columns.
+class Columns {
+ public:
+  Columns(const Tensor& x, std::size_t axis);
+
+  std::int64_t count() const noexcept { return count_; }
+  std::int64_t step() const noexcept { return step_; }
+  // Those of columns first … first + count - 1.
+  void offsets(std::int64_t first, std::int64_t count, std::int64_t* out) const noexcept;
+
+ private:
+  Shape shape_;
+  Strides strides_;
+  std::int64_t count_, step_;
+};
+
+// A transform along one axis, with `factor`. Half spectra are bins 0 … n/2; as kernels' half_spectrum they have 0 as
+// imaginary parts of bin 0 and, n even, of bin n/2, and the bins between times a weight.
+struct Transform {
+  std::int64_t n;
+  std::size_t axis;
+  bool inverse;
+  double factor;
+  double half_in = 0;   // weight of the bins of x; 0: x has n elements
+  double half_out = 0;  // the same of the result
+  bool real_out = false;
+};
+
+// x real or complex, of any strides. Not recorded.
+Tensor transform(const char* op, const Tensor& x, const Transform& t);
+
+}  // namespace weft

@@ -1,0 +1,173 @@
+// toeplitz_product, circulant_product.
+#include "toeplitz.h"
+
+#include "common.h"
+#include "fft_plan.h"
+
+namespace weft {
+namespace {
+
+using std::int64_t;
+
+// Modelled times of a channel's products, in the units of fft_cost.
+constexpr double term_cost = 0.2;      // of the definition
+constexpr double spectrum_cost = 1.0;  // of an element of a product of spectra, with the moves
+
+// x (b, n, d) as (b, 1, n, d), c (n, d) as (1, n, d).
+Tensor with_head(const Tensor& x) {
+  const auto at = static_cast<std::ptrdiff_t>(x.rank() - 2);
+  Shape shape = x.shape();
+  Strides strides = x.strides();
+  shape.insert(shape.begin() + at, 1);
+  strides.insert(strides.begin() + at, 0);
+  return x.view(shape, strides, x.offset());
+}
+
+// Of a contiguous result.
+Tensor without_head(const Tensor& y, const Shape& shape) {
+  return y.view(shape, contiguous_strides(shape), y.offset());
+}
+
+// y_i = Σ_j t_(i-j) x_j over j < n, causal: over j <= i.
+// dx_j = Σ_i t_(i-j) dy_i,  dt_l = Σ_batch Σ_j dy_(j+l) x_j. The matrix form's dt is the definition's.
+struct ToeplitzOp : Op {
+  bool causal;
+  ToeplitzForm form;
+  Tensor spectra;  // given, or kept for backward
+
+  ToeplitzOp(bool c, ToeplitzForm f, const Tensor& given) : causal(c), form(f), spectra(given) {}
+  const char* name() const noexcept override { return "toeplitz_product"; }
+
+  Shape shape(const Inputs& in) const override {
+    const Tensor &x = in[0], &t = in[1];
+    check_same_dtype(name(), x, t);
+    check_real(name(), x);
+    const bool fits = x.rank() == 4 && x.shape()[2] >= 1 &&
+                      t.shape() == Shape{x.shape()[1], causal ? x.shape()[2] : 2 * x.shape()[2] - 1, x.shape()[3]};
+    if (!fits)
+      fail(name(), std::string("expected x (b, h, n, d) with n >= 1 and t (h, ") + (causal ? "n" : "2n-1") +
+                       ", d), got " + describe(x) + " and " + describe(t));
+    return x.shape();
+  }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    const ToeplitzSizes s = sizes(shape);
+    if (numel(shape) == 0) return Tensor::empty(shape, in[0].dtype());
+    if (form == ToeplitzForm::automatic) form = toeplitz_form(s.b, shape[1], s.n, shape[3], causal);
+    if (form == ToeplitzForm::naive) return toeplitz_naive(in[0], in[1], s);
+    if (form == ToeplitzForm::matrix) return toeplitz_matrix(in[0], in[1], s, false);
+    const Tensor made = spectra_of(in[1], s);
+    spectra = recording ? made : Tensor();
+    return toeplitz_fft(in[0], made, s);
+  }
+
+  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return needs[1 - i]; }
+
+  void backward(Backward& b) const override {
+    const ToeplitzSizes s = sizes(b.input_shape(0));
+    const Tensor& dy = b.gradient();
+    const Tensor x = b.needs(1) ? b.input(0) : Tensor(), t = b.needs(0) ? b.input(1) : Tensor();
+    ToeplitzGradients g;
+    if (dy.numel() == 0) {
+      if (b.needs(0)) g.x = Tensor::empty(b.input_shape(0), dy.dtype());
+      if (b.needs(1)) g.t = Tensor::zeros(b.input_shape(1), dy.dtype());
+    } else if (form == ToeplitzForm::fft) {
+      const Tensor made = b.needs(0) ? spectra_of(t, s) : Tensor();
+      g = toeplitz_fft_backward(x, dy, made, b.input_shape(1), s, b.needs(0), b.needs(1));
+    } else {
+      const bool naive = form == ToeplitzForm::naive;
+      g = toeplitz_naive_backward(x, dy, t, b.input_shape(1), s, naive && b.needs(0), b.needs(1));
+      if (!naive && b.needs(0)) g.x = toeplitz_matrix(dy, t, s, true);
+    }
+    if (b.needs(0)) b.add(0, g.x);
+    if (b.needs(1)) b.add(1, g.t);
+  }
+
+ private:
+  ToeplitzSizes sizes(const Shape& x) const {
+    const int64_t n = x[2];
+    return {x[0], n, causal ? 0 : n - 1, causal, fft_fast_length(2 * n - 1)};
+  }
+  Tensor spectra_of(const Tensor& t, const ToeplitzSizes& s) const {
+    return spectra.defined() && toeplitz_spectra_fit(spectra, t, s) ? spectra : toeplitz_spectra(t, s);
+  }
+};
+
+// y_i = Σ_j c_((i-j) mod n) x_j: the causal product's coefficients in a cycle of n.
+struct CirculantOp : Op {
+  const char* name() const noexcept override { return "circulant_product"; }
+
+  Shape shape(const Inputs& in) const override {
+    const Tensor &x = in[0], &c = in[1];
+    check_same_dtype(name(), x, c);
+    check_real(name(), x);
+    if (x.rank() != 3 || x.shape()[1] < 1 || c.shape() != Shape{x.shape()[1], x.shape()[2]})
+      fail(name(), "expected x (b, n, d) with n >= 1 and c (n, d), got " + describe(x) + " and " + describe(c));
+    return x.shape();
+  }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    if (numel(shape) == 0) return Tensor::empty(shape, in[0].dtype());
+    const ToeplitzSizes s = sizes(shape);
+    return without_head(toeplitz_fft(with_head(in[0]), toeplitz_spectra(with_head(in[1]), s), s), shape);
+  }
+
+  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return needs[1 - i]; }
+
+  void backward(Backward& b) const override {
+    const Tensor& dy = b.gradient();
+    const Shape &x_shape = b.input_shape(0), &c_shape = b.input_shape(1);
+    if (dy.numel() == 0) {
+      if (b.needs(0)) b.add(0, Tensor::empty(x_shape, dy.dtype()));
+      if (b.needs(1)) b.add(1, Tensor::zeros(c_shape, dy.dtype()));
+      return;
+    }
+    const ToeplitzSizes s = sizes(x_shape);
+    const Tensor made = b.needs(0) ? toeplitz_spectra(with_head(b.input(1)), s) : Tensor();
+    const Tensor x = b.needs(1) ? with_head(b.input(0)) : Tensor();
+    const ToeplitzGradients g =
+        toeplitz_fft_backward(x, with_head(dy), made, {1, c_shape[0], c_shape[1]}, s, b.needs(0), b.needs(1));
+    if (b.needs(0)) b.add(0, without_head(g.x, x_shape));
+    if (b.needs(1)) b.add(1, without_head(g.t, c_shape));
+  }
+
+ private:
+  static ToeplitzSizes sizes(const Shape& x) { return {x[0], x[1], 0, false, x[1]}; }
+};
+
+}  // namespace
+
+ToeplitzForm toeplitz_form(int64_t b, int64_t h, int64_t n, int64_t d, bool causal) {
+  if (b < 0 || h < 0 || n < 1 || d < 0)
+    fail("toeplitz_form", "expected b, h, d >= 0 and n >= 1, got " + to_string({b, h, n, d}));
+  const auto rows = static_cast<double>(b), terms = static_cast<double>(n) * static_cast<double>(n) / (causal ? 2 : 1);
+  if (n > (int64_t{1} << 30)) return ToeplitzForm::fft;
+  const int64_t cycle = fft_fast_length(2 * n - 1);
+  const double transforms = (2 * rows + 1) * fft_cost(cycle) + rows * spectrum_cost * static_cast<double>(cycle);
+  return rows * terms * term_cost <= transforms ? ToeplitzForm::naive : ToeplitzForm::fft;
+}
+
+Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form) {
+  return apply(ToeplitzOp(causal, form, {}), {x, t});
+}
+
+ToeplitzCoefficients::ToeplitzCoefficients(const Tensor& t, bool causal, int64_t b, ToeplitzForm form)
+    : t_(t), causal_(causal), form_(form) {
+  constexpr const char* op = "toeplitz_coefficients";
+  check_real(op, t);
+  if (t.rank() != 3 || t.shape()[1] < 1 || (!causal && t.shape()[1] % 2 == 0))
+    fail(op, std::string("expected t (h, ") + (causal ? "n" : "2n-1") + ", d) with n >= 1, got " + describe(t));
+  const int64_t h = t.shape()[0], n = causal ? t.shape()[1] : t.shape()[1] / 2 + 1, d = t.shape()[2];
+  if (form_ == ToeplitzForm::automatic) form_ = toeplitz_form(b, h, n, d, causal);
+  if (form_ == ToeplitzForm::fft && t.numel() > 0)
+    spectra_ = toeplitz_spectra(t, {b, n, causal ? 0 : n - 1, causal, fft_fast_length(2 * n - 1)});
+  version_ = t.version();
+}
+
+Tensor toeplitz_product(const Tensor& x, const ToeplitzCoefficients& c) {
+  if (c.t_.version() != c.version_)
+    fail("toeplitz_product", "the coefficients were written after their spectra were made");
+  return apply(ToeplitzOp(c.causal_, c.form_, c.spectra_), {x, c.t_});
+}
+
+}  // namespace weft
