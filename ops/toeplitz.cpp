@@ -170,4 +170,6 @@ Tensor toeplitz_product(const Tensor& x, const ToeplitzCoefficients& c) {
   return apply(ToeplitzOp(c.causal_, c.form_, c.spectra_), {x, c.t_});
 }
 
+Tensor circulant_product(const Tensor& x, const Tensor& c) { return apply(CirculantOp(), {x, c}); }
+
 }  // namespace weft
