@@ -1,0 +1,112 @@
+// linear: the fully connected layer, with what follows it while the tile is in registers.
+#include "common.h"
+#include "gemm.h"
+#include "weft/context.h"
+
+namespace weft {
+namespace {
+
+// x (…, k) as a matrix (m, k) without a copy, where its strides allow.
+Tensor as_matrix(const Tensor& x) {
+  const std::int64_t k = x.size(-1);
+  Shape lead(x.shape().begin(), x.shape().end() - 1);
+  return reshape(x, {numel(lead), k});
+}
+
+template <class T>
+MatrixView<const T> view_of(const Tensor& x) { return {x.data<T>(), x.strides()[0], x.strides()[1]}; }
+
+template <class T>
+MatrixView<const T> transposed_view_of(const Tensor& x) { return {x.data<T>(), x.strides()[1], x.strides()[0]}; }
+
+// y (m, n) = a (m, k) b (k, n)
+template <class T>
+Tensor product(MatrixView<const T> a, MatrixView<const T> b, std::int64_t m, std::int64_t n, std::int64_t k) {
+  Tensor y = Tensor::empty({m, n}, dtype_of<T>::value);
+  gemm(GemmProblem<T>{m, n, k, a, b, {y.mutable_data<T>(), n, 1}});
+  return y;
+}
+
+// x (…, k), weight (n, k), bias (n), gate and residual (…, n); all but the first two may be undefined.
+// p = x Wᵀ + b, y = residual + gate ⊙ act(p).
+// Recorded only without activation and gate, y = residual + p:
+// dx = dy W, dW = dyᵀ x, db = the sum of dy over rows, dresidual = dy.
+struct LinearOp : Op {
+  Activation function;
+  explicit LinearOp(Activation f) : function(f) {}
+  const char* name() const noexcept override { return "linear"; }
+
+  Shape shape(const Inputs& in) const override {
+    check_real(name(), in[0]);
+    check_same_dtype(name(), in[0], in[1]);
+    if (in[0].rank() < 1 || in[1].rank() != 2 || in[1].shape()[1] != in[0].size(-1))
+      fail(name(), "expected x (…, in) and weight (out, in), got " + to_string(in[0].shape()) + " and " + to_string(in[1].shape()));
+    Shape out = in[0].shape();
+    out.back() = in[1].shape()[0];
+    check_optional(in[0], in[2], "bias", {out.back()});
+    check_optional(in[0], in[3], "gate", out);
+    check_optional(in[0], in[4], "residual", out);
+    return out;
+  }
+
+  void check_optional(const Tensor& x, const Tensor& t, const char* what, const Shape& shape) const {
+    if (!t.defined()) return;
+    if (t.dtype() != x.dtype() || t.shape() != shape)
+      fail(name(), std::string("expected ") + what + " " + dtype_name(x.dtype()) + " " + to_string(shape) + ", got " + describe(t));
+  }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    return with_real(name(), in[0].dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      Tensor y = Tensor::empty(shape, in[0].dtype());
+      const Tensor x = as_matrix(in[0]), &weight = in[1];
+      const Tensor bias = dense(in[2]), gate = dense(in[3]), residual = dense(in[4]);
+      const std::int64_t m = x.shape()[0], k = x.shape()[1], n = weight.shape()[0];
+      GemmProblem<T> problem{m, n, k, view_of<T>(x), transposed_view_of<T>(weight), {y.mutable_data<T>(), n, 1}};
+      problem.epilogue.activation = function;
+      if (bias.defined()) problem.epilogue.bias = bias.data<T>(), problem.epilogue.bias_column = 1;
+      if (gate.defined()) problem.epilogue.gate = gate.data<T>(), problem.epilogue.gate_row = n;
+      if (residual.defined()) problem.epilogue.residual = residual.data<T>(), problem.epilogue.residual_row = n;
+      gemm(problem);
+      return y;
+    });
+  }
+
+  static Tensor dense(const Tensor& x) { return x.defined() ? raw::contiguous(x) : x; }
+
+  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return i < 2 && needs[1 - i]; }
+
+  void backward(Backward& b) const override {
+    const Tensor dy = as_matrix(b.gradient());
+    with_real(name(), dy.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const std::int64_t m = dy.shape()[0], n = dy.shape()[1], k = b.input_shape(1)[1];
+      if (b.needs(0)) {
+        const Tensor weight = b.input(1);
+        b.add(0, reshape(product<T>(view_of<T>(dy), view_of<T>(weight), m, k, n), b.input_shape(0)));
+      }
+      if (b.needs(1)) {
+        const Tensor x = as_matrix(b.input(0));
+        b.add(1, product<T>(transposed_view_of<T>(dy), view_of<T>(x), n, k, m));
+      }
+    });
+    if (b.needs(2)) b.add(2, sum(dy, {0}));
+    if (b.needs(4)) b.add(4, b.gradient());
+  }
+};
+
+}  // namespace
+
+// Where it is recorded the activation is a record of its own, a cheap one: its output is computed again in backward
+// instead of kept.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& epilogue) {
+  const Inputs in = {x, weight, bias, epilogue.gate, epilogue.residual};
+  const bool plain = epilogue.activation == Activation::none && !epilogue.gate.defined();
+  if (plain || !would_record(in)) return apply(LinearOp(epilogue.activation), in);
+  (void)LinearOp(epilogue.activation).shape(in);
+  Tensor y = activation(linear(x, weight, bias), epilogue.activation);
+  if (epilogue.gate.defined()) y = mul(epilogue.gate, y);
+  return epilogue.residual.defined() ? add(epilogue.residual, y) : y;
+}
+
+}  // namespace weft
