@@ -15,7 +15,9 @@ using std::int64_t;
 constexpr int64_t task_work = 1 << 16;  // multiply-adds a task of `lanes`
 constexpr int64_t lanes_piece = 128;    // elements of y that `lanes` computes at once
 
-bool contains(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
+bool contains(const Labels& labels, int label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
 
 std::size_t position(const Labels& labels, int label) {
   return static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
@@ -128,9 +130,9 @@ BatchAxis offsets(const std::vector<BatchAxis>& axes, int64_t index) {
   return at;
 }
 
-// True if the innermost batch axis is contiguous in all three tensors and the matrices that lie across it are too small
-// to be worth gathering: packing touches a cache line for each element of A and B, `lanes` reads them once for each
-// column or row of C.
+// True if the innermost batch axis is contiguous in all three tensors and the matrices that lie across it are too
+// small to be worth gathering: packing touches a cache line for each element of A and B, `lanes` reads them once for
+// each column or row of C.
 bool prefers_lanes(const Nest& nest) {
   if (nest.batch.empty()) return false;
   const BatchAxis& last = nest.batch.back();
@@ -150,7 +152,8 @@ void run_lanes(Nest nest, const T* a, const T* b, T* c) {
   outer.insert(outer.end(), nest.n.begin(), nest.n.end());
   const auto kernel = kernels().gemm.of<T>().lanes;
   const int64_t work = std::min(width.size, lanes_piece) * inner.size * terms;
-  Context::current().parallel_for(total(outer), std::max<int64_t>(1, task_work / work), [&](int64_t begin, int64_t end) {
+  const int64_t grain = std::max<int64_t>(1, task_work / work);
+  Context::current().parallel_for(total(outer), grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const BatchAxis at = offsets(outer, task);
       const int64_t first = task / columns % pieces * lanes_piece;
@@ -258,7 +261,8 @@ Tensor contract(const Labelled& a, const Labelled& b, const Labels& out) {
   const Labelled whole_a = squeezed(a), whole_b = squeezed(b);
   const Labelled left = without_own_labels(whole_a, whole_b.labels, dense);
   const Labelled right = without_own_labels(whole_b, whole_a.labels, dense);
-  const bool sums = std::any_of(left.labels.begin(), left.labels.end(), [&](int label) { return !contains(dense, label); });
+  const bool sums =
+      std::any_of(left.labels.begin(), left.labels.end(), [&](int label) { return !contains(dense, label); });
   Labelled y{{}, dense};
   if (!sums) {
     y.x = mul(arranged(left, dense), arranged(right, dense));

@@ -47,9 +47,9 @@ Tensor diagonal(const Tensor& x, const Labels& axes, const Labels& once) {
   return x.view(shape, strides, x.offset());
 }
 
-// y[output] = Σ over the other indices of Π_i x_i[indices of i]. dx_i: the same with dy in place of x_i and conj(x_j) for
-// the others, constant along indices that only x_i has, zero off the diagonal of repeated ones. Backward runs through
-// the tree of two-operand products, whose intermediate results are kept.
+// y[output] = Σ over the other indices of Π_i x_i[indices of i]. dx_i: the same with dy in place of x_i and conj(x_j)
+// for the others, constant along indices that only x_i has, zero off the diagonal of repeated ones. Backward runs
+// through the tree of two-operand products, whose intermediate results are kept.
 struct EinsumOp : Op {
   std::string equation;
   mutable std::shared_ptr<const EinsumPlan> plan;  // set by shape
@@ -62,7 +62,8 @@ struct EinsumOp : Op {
     std::vector<Shape> shapes;
     for (const Tensor& x : in) {
       check_same_dtype(name(), in[0], x);
-      if (!is_real(x.dtype()) && !is_complex(x.dtype())) fail(name(), "expected real or complex operands, got " + describe(x));
+      if (!is_real(x.dtype()) && !is_complex(x.dtype()))
+        fail(name(), "expected real or complex operands, got " + describe(x));
       shapes.push_back(x.shape());
     }
     plan = Context::current().slot<EinsumPlans>().find(equation, shapes);
@@ -103,8 +104,9 @@ struct EinsumOp : Op {
   // The shape of operand i's diagonal.
   Shape diagonal_shape(const Backward& b, std::size_t i) const {
     Shape shape;
+    const Labels& axes = plan->operands[i];
     for (int label : plan->labels[i]) {
-      const auto axis = std::find(plan->operands[i].begin(), plan->operands[i].end(), label) - plan->operands[i].begin();
+      const auto axis = std::find(axes.begin(), axes.end(), label) - axes.begin();
       shape.push_back(b.input_shape(i)[static_cast<std::size_t>(axis)]);
     }
     return shape;
@@ -126,7 +128,8 @@ struct EinsumOp : Op {
       const Labelled dy{std::move(gradients[count + s]), step.labels};
       for (const auto& [node, other] : {std::pair{step.left, step.right}, std::pair{step.right, step.left}}) {
         if (!needs[node]) continue;
-        const Labelled factor = other < count ? operand(other, b.input(other)) : Labelled{results[other - count], plan->labels[other]};
+        const Labelled factor = other < count ? operand(other, b.input(other))
+                                              : Labelled{results[other - count], plan->labels[other]};
         const Shape shape = node < count ? diagonal_shape(b, node) : results[node - count].shape();
         const Tensor g = contract_gradient(dy, factor, plan->labels[node], shape);
         if (node < count) add_to_operand(b, node, g);

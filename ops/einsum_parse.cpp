@@ -72,7 +72,8 @@ Labels explicit_output(const std::string& equation, const std::string& text, con
   for (int label : output) {
     if (label == dots) continue;
     const std::string name(1, static_cast<char>(label));
-    if (std::count(output.begin(), output.end(), label) > 1) fail_einsum(equation, "index " + name + " comes twice in the output");
+    if (std::count(output.begin(), output.end(), label) > 1)
+      fail_einsum(equation, "index " + name + " comes twice in the output");
     const bool known = std::any_of(terms.begin(), terms.end(), [&](const Term& term) {
       return std::count(term.begin(), term.end(), label) > 0;
     });
@@ -81,25 +82,30 @@ Labels explicit_output(const std::string& equation, const std::string& text, con
   return spelled_out(output, axes);
 }
 
-std::string counted(std::size_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+std::string counted(std::size_t n, const char* one, const char* many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
 
 }  // namespace
 
-void fail_einsum(const std::string& equation, const std::string& what) { fail("einsum", "\"" + equation + "\": " + what); }
+void fail_einsum(const std::string& equation, const std::string& what) {
+  fail("einsum", "\"" + equation + "\": " + what);
+}
 
 EinsumTerms parse_einsum(const std::string& equation, const std::vector<std::size_t>& ranks) {
   const std::size_t arrow = equation.find("->");
   const std::vector<Term> terms = parse_operands(equation, equation.substr(0, arrow));
   if (terms.size() != ranks.size())
-    fail_einsum(equation, "expected " + counted(terms.size(), "operand") + ", got " + std::to_string(ranks.size()));
+    fail_einsum(equation, "expected " + counted(terms.size(), "operand", "operands") + ", got " +
+                              std::to_string(ranks.size()));
   EinsumTerms result;
   std::size_t axes = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const bool open = std::count(terms[i].begin(), terms[i].end(), dots) > 0;
     const std::size_t letters = terms[i].size() - (open ? 1 : 0);
     if (open ? ranks[i] < letters : ranks[i] != letters)
-      fail_einsum(equation, "operand " + std::to_string(i) + " has " + (ranks[i] == 1 ? "1 axis" : std::to_string(ranks[i]) + " axes") +
-                                " but " + std::to_string(letters) + (letters == 1 ? " index" : " indices"));
+      fail_einsum(equation, "operand " + std::to_string(i) + " has " + counted(ranks[i], "axis", "axes") + " but " +
+                                counted(letters, "index", "indices"));
     axes = std::max(axes, ranks[i] - letters);
     result.operands.push_back(spelled_out(terms[i], ranks[i] - letters));
   }

@@ -2,6 +2,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "einsum.h"
 
@@ -19,7 +20,8 @@ std::string label_name(int label) {
 }
 
 // The size of every label: all axes that carry it have that size or 1.
-std::map<int, std::int64_t> label_sizes(const std::string& equation, const EinsumTerms& terms, const std::vector<Shape>& shapes) {
+std::map<int, std::int64_t> label_sizes(const std::string& equation, const EinsumTerms& terms,
+                                        const std::vector<Shape>& shapes) {
   std::map<int, std::int64_t> sizes;
   std::map<int, std::size_t> owner;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -29,13 +31,15 @@ std::map<int, std::int64_t> label_sizes(const std::string& equation, const Einsu
       const std::int64_t n = shapes[i][axis];
       const auto [it, is_new] = own.emplace(label, n);
       if (!is_new && it->second != n)
-        fail_einsum(equation, label_name(label) + " is " + std::to_string(it->second) + " and " + std::to_string(n) + " in operand " + std::to_string(i));
+        fail_einsum(equation, label_name(label) + " is " + std::to_string(it->second) + " and " + std::to_string(n) +
+                                  " in operand " + std::to_string(i));
     }
     for (const auto& [label, n] : own) {
       const auto [it, is_new] = sizes.emplace(label, n);
       if (!is_new && it->second != n && it->second != 1 && n != 1)
         fail_einsum(equation, label_name(label) + " is " + std::to_string(it->second) + " in operand " +
-                                  std::to_string(owner[label]) + " but " + std::to_string(n) + " in operand " + std::to_string(i));
+                                  std::to_string(owner[label]) + " but " + std::to_string(n) + " in operand " +
+                                  std::to_string(i));
       if (is_new || it->second == 1) {
         it->second = n;
         owner[label] = i;
@@ -162,7 +166,8 @@ class Order {
           });
           const double size = product(result);
           const std::tuple<bool, double, double> rank{
-              nodes.size() > 2 && size > limit_, size - product(nodes[p].second) - product(nodes[q].second), product(both)};
+              nodes.size() > 2 && size > limit_,
+              size - product(nodes[p].second) - product(nodes[q].second), product(both)};
           if ((p == 0 && q == 1) || rank < best) {
             best = rank;
             best_p = p;
@@ -184,15 +189,18 @@ class Order {
   std::vector<Best> best_;
 };
 
-// The labels of left, then those of right, that the output or a node after them needs.
-Labels result_labels(const EinsumPlan& plan, const std::vector<bool>& used, std::size_t left, std::size_t right) {
+// The labels of left, then those of right, that the output or another node that is not used yet needs. `own` are the
+// nodes' labels of a size other than 1.
+Labels result_labels(const EinsumPlan& plan, const std::vector<LabelSet>& own, const std::vector<bool>& used,
+                     std::size_t left, std::size_t right) {
   Labels labels;
   for (std::size_t node : {left, right})
     for (int label : plan.labels[node]) {
+      if (!own[node].count(label) || std::count(labels.begin(), labels.end(), label)) continue;
       bool needed = std::count(plan.output.begin(), plan.output.end(), label) > 0;
-      for (std::size_t i = 0; i < plan.labels.size() && !needed; ++i)
-        needed = !used[i] && i != left && i != right && std::count(plan.labels[i].begin(), plan.labels[i].end(), label) > 0;
-      if (needed && std::count(labels.begin(), labels.end(), label) == 0) labels.push_back(label);
+      for (std::size_t i = 0; i < own.size() && !needed; ++i)
+        needed = !used[i] && i != left && i != right && own[i].count(label) > 0;
+      if (needed) labels.push_back(label);
     }
   return labels;
 }
@@ -219,14 +227,16 @@ EinsumPlan plan_einsum(const std::string& equation, const std::vector<Shape>& sh
     fail_einsum(equation, "a result of shape " + to_string(plan.shape) + " has too many elements");
   }
   if (shapes.size() == 1) return plan;
-  const auto pairs = Order(sizes, own, plan.output).pairs();
+  const std::vector<LabelSet> operands = own;
+  const auto pairs = Order(sizes, operands, plan.output).pairs();
   std::vector<bool> used(shapes.size() + pairs.size(), false);
   for (const auto& [left, right] : pairs) {
     const bool last = plan.steps.size() + 1 == pairs.size();
-    const Labels labels = last ? plan.output : result_labels(plan, used, left, right);
+    const Labels labels = last ? plan.output : result_labels(plan, own, used, left, right);
     used[left] = used[right] = true;
     plan.steps.push_back({left, right, labels});
     plan.labels.push_back(labels);
+    own.emplace_back(labels.begin(), labels.end());
   }
   return plan;
 }

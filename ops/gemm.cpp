@@ -68,7 +68,8 @@ struct Product {
 
   void run_few() const {
     const int64_t columns = rounded_up(std::max<int64_t>(1, task_work / std::max<int64_t>(1, g.m * g.k)), kernel.nr);
-    Context::current().parallel_for(g.n, columns, [&](int64_t begin, int64_t end) { few_rows_product(begin, end - begin); });
+    Context::current().parallel_for(g.n, columns,
+                                    [&](int64_t begin, int64_t end) { few_rows_product(begin, end - begin); });
   }
 
   // C's rows i … and columns j … of one tile; `last` block of k or not.
@@ -122,9 +123,9 @@ struct Product {
         for (int64_t i = 0; i < g.m; i += super_m()) {
           const int64_t rows = std::min(super_m(), g.m - i), columns = std::min(super_n(), g.n - j);
           const int64_t k = std::min(kernel.kc, g.k - p);
-          if (i == 0)
-            pack(kernel.pack_b, kernel.nr, columns, k, b + p * g.b.row + j * g.b.column, g.b.column, g.b.row, T(1), panels.b);
-          pack(kernel.pack_a, kernel.mr, rows, k, a + i * g.a.row + p * g.a.column, g.a.row, g.a.column, g.sign, panels.a);
+          const T *from_a = a + i * g.a.row + p * g.a.column, *from_b = b + p * g.b.row + j * g.b.column;
+          if (i == 0) pack(kernel.pack_b, kernel.nr, columns, k, from_b, g.b.column, g.b.row, T(1), panels.b);
+          pack(kernel.pack_a, kernel.mr, rows, k, from_a, g.a.row, g.a.column, g.sign, panels.a);
           multiply_packed(panels, i, rows, j, columns, k, p == 0, p + kernel.kc >= g.k);
         }
   }

@@ -40,7 +40,8 @@ struct LinearOp : Op {
     check_real(name(), in[0]);
     check_same_dtype(name(), in[0], in[1]);
     if (in[0].rank() < 1 || in[1].rank() != 2 || in[1].shape()[1] != in[0].size(-1))
-      fail(name(), "expected x (…, in) and weight (out, in), got " + to_string(in[0].shape()) + " and " + to_string(in[1].shape()));
+      fail(name(), "expected x (…, in) and weight (out, in), got " + to_string(in[0].shape()) + " and " +
+                       to_string(in[1].shape()));
     Shape out = in[0].shape();
     out.back() = in[1].shape()[0];
     check_optional(in[0], in[2], "bias", {out.back()});
@@ -52,7 +53,8 @@ struct LinearOp : Op {
   void check_optional(const Tensor& x, const Tensor& t, const char* what, const Shape& shape) const {
     if (!t.defined()) return;
     if (t.dtype() != x.dtype() || t.shape() != shape)
-      fail(name(), std::string("expected ") + what + " " + dtype_name(x.dtype()) + " " + to_string(shape) + ", got " + describe(t));
+      fail(name(), std::string("expected ") + what + " " + dtype_name(x.dtype()) + " " + to_string(shape) + ", got " +
+                       describe(t));
   }
 
   Tensor forward(const Inputs& in, const Shape& shape) override {

@@ -1,4 +1,6 @@
 // matmul: numpy's matrix product, with vectors and broadcast batches.
+#include <algorithm>
+
 #include "contract.h"
 
 namespace weft {
@@ -14,8 +16,12 @@ Labels operand_labels(std::int64_t rank, Labels matrix) {
   return labels;
 }
 
-Labels left_labels(const Shape& a) { return a.size() == 1 ? Labels{inner} : operand_labels(static_cast<std::int64_t>(a.size()), {row, inner}); }
-Labels right_labels(const Shape& b) { return b.size() == 1 ? Labels{inner} : operand_labels(static_cast<std::int64_t>(b.size()), {inner, column}); }
+Labels left_labels(const Shape& a) {
+  return a.size() == 1 ? Labels{inner} : operand_labels(static_cast<std::int64_t>(a.size()), {row, inner});
+}
+Labels right_labels(const Shape& b) {
+  return b.size() == 1 ? Labels{inner} : operand_labels(static_cast<std::int64_t>(b.size()), {inner, column});
+}
 
 Labels result_labels(const Shape& a, const Shape& b) {
   Labels labels = operand_labels(static_cast<std::int64_t>(std::max(a.size(), b.size())), {});
@@ -31,7 +37,8 @@ struct MatmulOp : Op {
   Shape shape(const Inputs& in) const override {
     check_same_dtype(name(), in[0], in[1]);
     const Shape &a = in[0].shape(), &b = in[1].shape();
-    if (!is_real(in[0].dtype()) && !is_complex(in[0].dtype())) fail(name(), "expected real or complex operands, got " + describe(in[0]));
+    if (!is_real(in[0].dtype()) && !is_complex(in[0].dtype()))
+      fail(name(), "expected real or complex operands, got " + describe(in[0]));
     const std::size_t k_axis = b.size() > 1 ? b.size() - 2 : 0;
     if (a.empty() || b.empty() || a.back() != b[k_axis])
       fail(name(), "shapes " + to_string(a) + " and " + to_string(b) + " don't fit: expected (…, m, k) and (…, k, n)");
