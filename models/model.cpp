@@ -4,6 +4,7 @@
 
 #include "weft/fnet.h"
 #include "weft/gmlp.h"
+#include "weft/tnn.h"
 
 namespace weft {
 namespace {
@@ -21,6 +22,7 @@ std::unique_ptr<Model> make(const ModelSpec& spec, const Init& init) {
 // A new architecture is a line here.
 constexpr Architecture all_architectures[] = {
     {"gmlp", make<Gmlp>},
+    {"tnn", make<Tnn>},
     {"fnet", make<Fnet>},
 };
 
@@ -35,6 +37,8 @@ struct Preset {
 // The sizes of the original experiments.
 constexpr Preset all_presets[] = {
     {"gmlp-original", "gmlp", Task::causal_lm, 65, 0, R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":256})"},
+    {"tnn-original", "tnn", Task::causal_lm, 65, 0,
+     R"({"d_model":512,"layers":7,"expand_ratio":3,"rpe_dim":64,"rpe_layers":6,"glu_dim":512,"gamma":0.99,"seq_len":512})"},
     {"fnet-base", "fnet", Task::masked_lm, 32000, 0, R"({"d_model":768,"d_ffn":3072,"layers":12,"seq_len":512})"},
     {"fnet-classifier", "fnet", Task::classifier, 32000, 4,
      R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":512,"norm":"pre"})"},

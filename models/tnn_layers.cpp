@@ -1,0 +1,109 @@
+// Gated Toeplitz unit, gated linear unit and the layer of both (arXiv 2305.04749, section 3.1 and figure 2).
+#include <cmath>
+
+#include "weft/tnn.h"
+
+namespace weft {
+namespace {
+
+std::int64_t expanded(std::int64_t embed_dim, const GtuOptions& options) {
+  if (embed_dim < 1 || options.num_heads < 1)
+    throw Error("[Gtu] expected embed_dim and num_heads of at least 1, got " + std::to_string(embed_dim) + " and " +
+                std::to_string(options.num_heads));
+  const double product = std::floor(options.expand_ratio * static_cast<double>(embed_dim));
+  if (!(product >= static_cast<double>(options.num_heads) && product < 0x1p31))
+    throw Error("[Gtu] expand_ratio " + std::to_string(options.expand_ratio) + " times embed_dim " + std::to_string(embed_dim) +
+                " doesn't give each of " + std::to_string(options.num_heads) + " heads a channel");
+  return static_cast<std::int64_t>(product) / options.num_heads * options.num_heads;
+}
+
+}  // namespace
+
+Gtu::Gtu(std::int64_t embed_dim, const GtuOptions& options, const Init& init)
+    : d1_(expanded(embed_dim, options)),
+      num_heads_(options.num_heads),
+      act_(options.act_fun),
+      v_proj_(embed_dim, d1_, init.child(0), options.tno.rpe.bias),
+      u_proj_(embed_dim, d1_, init.child(1), options.tno.rpe.bias),
+      o_(d1_, embed_dim, init.child(2), options.tno.rpe.bias),
+      toep_(num_heads_, d1_ / num_heads_, options.tno, init.child(3)) {
+  if (options.use_norm) norm_.emplace(options.tno.rpe.norm_type, d1_, init);
+}
+
+// merge(tno(split(v)))
+Tensor Gtu::mix(const Tensor& v) const {
+  const std::int64_t b = v.size(0), n = v.size(1);
+  const Tensor heads = permute(reshape(v, {b, n, num_heads_, -1}), {0, 2, 1, 3});  // (b, h, n, d1/h)
+  return reshape(permute(toep_(heads), {0, 2, 1, 3}), {b, n, d1_});
+}
+
+Tensor Gtu::operator()(const Tensor& x, const Tensor& residual) const {
+  return (*this)(x, residual, [this](const Tensor& v) { return mix(v); });
+}
+
+Tensor Gtu::operator()(const Tensor& x, const Tensor& residual, const TokenMix& mix) const {
+  if (x.rank() != 3) throw Error("[Gtu] expected x (b, n, embed_dim), got " + to_string(x.shape()));
+  const Tensor mixed = mix(v_proj_(x, {act_, {}, {}}));                     // (b, n, d1)
+  const Tensor gated = u_proj_(x, {act_, mixed, {}});                      // mixed ⊙ act(u_proj x)
+  return o_(norm_ ? (*norm_)(gated) : gated, {Activation::none, {}, residual});
+}
+
+void Gtu::collect(const std::string& prefix, NamedParameters& out) const {
+  v_proj_.collect(prefix + "v_proj.", out);
+  u_proj_.collect(prefix + "u_proj.", out);
+  o_.collect(prefix + "o.", out);
+  toep_.collect(prefix + "toep.", out);
+  if (norm_) norm_->collect(prefix + "norm.", out);
+}
+
+Glu::Glu(std::int64_t d1, std::int64_t d2, Activation act_fun, const Init& init, bool bias, Activation fina_act)
+    : l1_(d1, d2, init.child(0), bias),
+      l2_(d1, d2, init.child(1), bias),
+      l3_(d2, d1, init.child(2), bias),
+      act_fun_(act_fun),
+      fina_act_(fina_act) {}
+
+Tensor Glu::operator()(const Tensor& x, const Tensor& residual) const {
+  const Tensor gated = l1_(x, {act_fun_, l2_(x), {}});                     // act_fun(l1 x) ⊙ l2 x
+  return l3_(gated, {fina_act_, {}, residual});
+}
+
+void Glu::collect(const std::string& prefix, NamedParameters& out) const {
+  l1_.collect(prefix + "l1.", out);
+  l2_.collect(prefix + "l2.", out);
+  l3_.collect(prefix + "l3.", out);
+}
+
+TnnLayer::TnnLayer(std::int64_t dim, const TnnLayerOptions& options, const Init& init)
+    : token_mixer_(dim, options.gtu, init.child(0)),
+      token_norm_(options.gtu.tno.rpe.norm_type, dim, init),
+      feature_mixer_(dim, options.glu_dim == 0 ? dim : options.glu_dim, options.glu_act, init.child(1), options.gtu.tno.rpe.bias),
+      feature_norm_(options.gtu.tno.rpe.norm_type, dim, init),
+      prenorm_(options.prenorm),
+      dropout_(options.dropout) {}
+
+// x + f(norm(x)) or x + norm(f(x)); f(in, residual) adds the residual itself where nothing comes between.
+template <class F>
+Tensor TnnLayer::block(const Tensor& x, const Norm& norm, const Random* random, const F& f) const {
+  const bool drops = random && dropout_.p > 0;
+  if (prenorm_ && !drops) return f(norm(x), x);
+  const Tensor y = prenorm_ ? f(norm(x), Tensor()) : norm(f(x, Tensor()));
+  return add(x, dropout_(y, random));
+}
+
+Tensor TnnLayer::operator()(const Tensor& x, const Random* random, const TokenMix& mix) const {
+  const Random first = random ? random->split(0) : Random(0), second = random ? random->split(1) : Random(0);
+  const Tensor mixed = block(x, token_norm_, random ? &first : nullptr, [&](const Tensor& in, const Tensor& residual) {
+    return mix ? token_mixer_(in, residual, mix) : token_mixer_(in, residual);
+  });
+  return block(mixed, feature_norm_, random ? &second : nullptr, feature_mixer_);
+}
+
+void TnnLayer::collect(const std::string& prefix, NamedParameters& out) const {
+  token_mixer_.collect(prefix + "token_mixer.", out);
+  token_norm_.collect(prefix + "token_norm.", out);
+  feature_norm_.collect(prefix + "feature_norm.", out);
+  feature_mixer_.collect(prefix + "feature_mixer.", out);
+}
+
+}  // namespace weft
