@@ -19,17 +19,18 @@ Tensor copy_of(const Tensor& x) {
 
 }  // namespace
 
-bool Backward::needs(std::size_t i) const { return tape_.records[static_cast<std::size_t>(index_)].inputs.at(i) >= 0; }
+Tensor owned(Tensor x) { return writable_in_place(x) ? std::move(x) : copy_of(x); }
 
-const Shape& Backward::input_shape(std::size_t i) const {
-  return tape_.records[static_cast<std::size_t>(index_)].input_shapes.at(i);
-}
-
-Tensor Backward::input(std::size_t i) const {
+// The record, if it has an input i.
+const Record& Backward::record_with(std::size_t i) const {
   const Record& record = tape_.records[static_cast<std::size_t>(index_)];
   if (i >= record.inputs.size()) throw Error("[tape] backward asks for an input that the operation doesn't have");
-  return tape_.restore(record.kept[i]).detach();
+  return record;
 }
+
+bool Backward::needs(std::size_t i) const { return record_with(i).inputs[i] >= 0; }
+const Shape& Backward::input_shape(std::size_t i) const { return record_with(i).input_shapes[i]; }
+Tensor Backward::input(std::size_t i) const { return tape_.restore(record_with(i).kept[i]).detach(); }
 
 Tensor Backward::output() const {
   return tape_.restore(tape_.records[static_cast<std::size_t>(index_)].kept.back()).detach();
@@ -68,30 +69,36 @@ Tensor Backward::partial(std::size_t i) {
   return sum;
 }
 
+void Gradients::begin(const std::vector<Leaf>& leaves) {
+  for (const Leaf& leaf : leaves) entries_.push_back({leaf.value.node(), leaf.parameter, Tensor()});
+}
+
 Tensor Gradients::of(const Tensor& watched) const {
-  if (watched.node().tape == 0) throw Error("[gradients] the tensor was not watched: it has no gradient");
-  for (const auto& [leaf, gradient] : all_)
-    if (leaf.value.node().tape == watched.node().tape && leaf.value.node().index == watched.node().index)
-      return gradient;
-  return Tensor::zeros(watched.shape(), watched.dtype());
+  for (const Entry& entry : entries_)
+    if (entry.leaf.tape == watched.node().tape && entry.leaf.index == watched.node().index)
+      return entry.gradient.defined() ? entry.gradient : Tensor::zeros(watched.shape(), watched.dtype());
+  throw Error("[gradients] the tensor was not watched: it has no gradient here");
 }
 
+// The sum over all tapes on which the parameter was used.
 Tensor Gradients::of(const Parameter& parameter) const {
-  for (const auto& [leaf, gradient] : all_)
-    if (leaf.parameter == parameter.id()) return gradient;
-  return Tensor::zeros(parameter.value().shape(), parameter.value().dtype());
+  Tensor sum;
+  for (const Entry& entry : entries_) {
+    if (entry.parameter != parameter.id() || !entry.gradient.defined()) continue;
+    if (sum.defined()) {
+      sum = copy_of(sum);
+      raw::accumulate(sum, entry.gradient);
+    } else {
+      sum = entry.gradient;
+    }
+  }
+  return sum.defined() ? sum : Tensor::zeros(parameter.value().shape(), parameter.value().dtype());
 }
 
-// Each gradient has its own elements: that of a sum is shared by its terms until here.
 void Gradients::complete(const Leaf& leaf, Tensor gradient) {
-  for (auto& [known, sum] : all_)
-    if (leaf.parameter && known.parameter == leaf.parameter) {
-      Tensor total = copy_of(sum);
-      raw::accumulate(total, gradient);
-      sum = total;
-      return;
-    }
-  all_.emplace_back(leaf, writable_in_place(gradient) ? std::move(gradient) : copy_of(gradient));
+  for (Entry& entry : entries_)
+    if (entry.leaf.tape == leaf.value.node().tape && entry.leaf.index == leaf.value.node().index)
+      entry.gradient = std::move(gradient);
 }
 
 }  // namespace weft

@@ -6,6 +6,18 @@
 #include "weft/error.h"
 
 namespace weft {
+namespace {
+
+// The instruction sets of this build, the best last.
+std::vector<Isa> known_isas() {
+#if defined(__x86_64__)
+  return {Isa::sse2, Isa::avx2, Isa::avx512};
+#else
+  return {Isa::neon};
+#endif
+}
+
+}  // namespace
 
 const char* isa_name(Isa isa) noexcept {
   switch (isa) {
@@ -37,19 +49,22 @@ bool cpu_has(Isa isa) noexcept {
 
 std::vector<Isa> available_isas() {
   std::vector<Isa> all;
-  for (Isa isa : {Isa::sse2, Isa::avx2, Isa::avx512, Isa::neon})
+  for (Isa isa : known_isas())
     if (cpu_has(isa)) all.push_back(isa);
   return all;
 }
 
 Isa best_isa() {
   const char* cap = std::getenv("WEFT_ISA");
-  const std::vector<Isa> all = available_isas();
-  if (cap == nullptr || *cap == '\0') return all.back();
-  for (Isa isa : all)
-    if (std::string(cap) == isa_name(isa)) return isa;
+  const bool capped = cap != nullptr && *cap != '\0';
+  Isa best = available_isas().front();
   std::string names;
-  for (Isa isa : all) names += std::string(names.empty() ? "" : ", ") + isa_name(isa);
+  for (Isa isa : known_isas()) {
+    names += std::string(names.empty() ? "" : ", ") + isa_name(isa);
+    if (cpu_has(isa)) best = isa;
+    if (capped && std::string(cap) == isa_name(isa)) return best;
+  }
+  if (!capped) return best;
   throw Error("[cpu] the environment variable WEFT_ISA is \"" + std::string(cap) + "\", expected one of " + names);
 }
 

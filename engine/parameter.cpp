@@ -30,7 +30,10 @@ void Parameter::assign(const Tensor& v) {
   if (value().shape() != v.shape() || value().dtype() != v.dtype())
     throw Error(std::string("[parameter] expected ") + dtype_name(value().dtype()) + " " + to_string(value().shape()) +
                 ", got " + dtype_name(v.dtype()) + " " + to_string(v.shape()));
-  raw::copy(v, data_->value);
+  if (v.storage() != data_->value.storage()) return raw::copy(v, data_->value);
+  Tensor apart = Tensor::empty(v.shape(), v.dtype());  // v may be a view of the value itself
+  raw::copy(v, apart);
+  raw::copy(apart, data_->value);
 }
 
 void Parameter::rebind(Tensor v) {

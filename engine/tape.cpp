@@ -62,13 +62,11 @@ Tensor Tape::leaf(const Tensor& value, const std::shared_ptr<const void>& parame
   if (impl_->thread != std::this_thread::get_id()) throw Error("[tape] used on another thread than its own");
   if (impl_->consumed) throw Error("[tape] backward was called already: make a new tape");
   const auto index = static_cast<std::int64_t>(impl_->records.size());
-  if (parameter) {
-    auto [found, is_new] = impl_->leaves.try_emplace(parameter.get(), index);
-    if (!is_new) {
-      Tensor again = value;
-      again.set_node({impl_->serial, found->second});
-      return again;
-    }
+  const auto known = parameter ? impl_->leaves.find(parameter.get()) : impl_->leaves.end();
+  if (known != impl_->leaves.end()) {
+    Tensor again = value;
+    again.set_node({impl_->serial, known->second});
+    return again;
   }
   Record record;
   record.leaf = {value, parameter.get()};
@@ -76,13 +74,16 @@ Tensor Tape::leaf(const Tensor& value, const std::shared_ptr<const void>& parame
   record.parameter = parameter;
   record.shape = value.shape();
   record.dtype = value.dtype();
+  Tensor leaf = record.leaf.value;
   impl_->records.push_back(std::move(record));
-  return impl_->records.back().leaf.value;
+  if (parameter) impl_->leaves.emplace(parameter.get(), index);  // if it throws the record is a leaf that nobody uses
+  return leaf;
 }
 
 Kept Tape::Impl::keep(const Tensor& x) {
   Kept kept;
-  if (!x.defined()) return kept;
+  kept.absent = !x.defined();
+  if (kept.absent) return kept;
   kept.version = x.version();
   const Storage& storage = *x.storage();
   const bool from_cheap_record = x.node().tape == serial && storage.producer.tape == serial &&
@@ -122,7 +123,10 @@ Tensor Tape::record(std::unique_ptr<Op> op, const Inputs& in, Tensor out) {
   const auto index = static_cast<std::int64_t>(impl_->records.size());
   out.set_node({impl_->serial, index});
   Kept kept_output;
-  if (op->keeps_output()) kept_output = {out, out.version(), -1, {}, {}, 0};
+  if (op->keeps_output()) {
+    kept_output.tensor = out;
+    kept_output.version = out.version();
+  }
   record.kept.push_back(std::move(kept_output));
   record.shape = out.shape();
   record.dtype = out.dtype();
@@ -161,10 +165,14 @@ void Tape::backward(const Tensor& result, const Tensor& cotangent, GradientSink&
     for (const Kept& kept : record.kept)
       if (kept.producer >= 0) reached[static_cast<std::size_t>(kept.producer)] = true;
   }
+  std::vector<Leaf> leaves;
+  for (const Record& record : tape.records)
+    if (!record.op) leaves.push_back(record.leaf);
   NoGrad suspended;
   tape.consumed = true;
   tape.records[static_cast<std::size_t>(last)].gradient = cotangent.detach();
   try {
+    sink.begin(leaves);
     tape.walk(last, sink);
   } catch (const std::bad_alloc&) {
     tape.clear();
@@ -187,13 +195,12 @@ void Tape::Impl::walk(std::int64_t last, GradientSink& sink) {
   Tape::Impl& tape = *this;
   for (std::int64_t i = last; i >= 0; --i) {
     Record& record = records[static_cast<std::size_t>(i)];
-    if (record.gradient.defined()) {
-      if (record.op) {
-        Backward view(tape, i);
-        record.op->backward(view);
-      } else {
-        sink.complete(record.leaf, std::move(record.gradient));
-      }
+    if (record.gradient.defined() && record.op) {
+      check_versions(record);  // a sink may have written since
+      Backward view(tape, i);
+      record.op->backward(view);
+    } else if (record.gradient.defined()) {
+      sink.complete(record.leaf, owned(std::move(record.gradient)));
     }
     release(record);
   }
@@ -207,6 +214,7 @@ void Tape::Impl::check_versions(const Record& record) const {
 }
 
 Tensor Tape::Impl::restore(const Kept& kept) {
+  if (kept.absent) return Tensor();
   if (kept.producer < 0) {
     if (!kept.tensor.defined()) throw Error("[tape] backward asks for a tensor that the operation doesn't keep");
     return kept.tensor;
@@ -217,6 +225,7 @@ Tensor Tape::Impl::restore(const Kept& kept) {
 const Tensor& Tape::Impl::recompute(std::int64_t index) {
   Record& record = records[static_cast<std::size_t>(index)];
   if (record.recomputed.defined()) return record.recomputed;
+  check_versions(record);
   Inputs in;
   for (std::size_t i = 0; i < record.inputs.size(); ++i) in.push_back(restore(record.kept[i]).detach());
   record.recomputed = record.op->forward(in, record.shape);

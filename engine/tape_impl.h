@@ -13,6 +13,7 @@ namespace weft {
 struct Kept {
   Tensor tensor;
   std::uint64_t version = 0;
+  bool absent = false;         // an input that was left out
   std::int64_t producer = -1;  // >= 0: `tensor` is undefined, the output is computed again
   Shape shape;
   Strides strides;
@@ -34,6 +35,9 @@ struct Record {
   Tensor recomputed;
   Tensor gradient;
 };
+
+// A gradient whose elements nobody else holds and that may be written in place: x itself or a copy.
+Tensor owned(Tensor x);
 
 struct Tape::Impl {
   std::uint64_t serial = 0;

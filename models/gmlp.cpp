@@ -13,7 +13,7 @@ GmlpConfig checked(GmlpConfig config) {
   check_at_least<std::int64_t>("gmlp", "d_model", config.d_model, 1);
   check_at_least<std::int64_t>("gmlp", "layers", config.layers, 0);
   check_at_least<std::int64_t>("gmlp", "seq_len", config.seq_len, 1);
-  if (config.d_ffn == 0) config.d_ffn = 6 * config.d_model;
+  if (config.d_ffn == 0) config.d_ffn = 8 * config.d_model;
   if (config.d_ffn < 2 || config.d_ffn % 2 != 0)
     throw Error("[gmlp] expected an even d_ffn of at least 2, got " + std::to_string(config.d_ffn));
   if (!(config.dropout >= 0 && config.dropout < 1))

@@ -53,15 +53,17 @@ struct ReshapeOp : LayoutOp {
   Shape shape(const Inputs& in) const override {
     check_defined(name(), in[0]);
     Shape out = to;
-    std::int64_t known = 1, unknown = -1;
+    std::int64_t unknown = -1;
     for (std::size_t i = 0; i < out.size(); ++i) {
-      if (out[i] != -1) known *= out[i];
-      else if (unknown >= 0) fail(name(), "more than one -1 in " + to_string(to));
-      else unknown = static_cast<std::int64_t>(i);
+      if (out[i] != -1) continue;
+      if (unknown >= 0) fail(name(), "more than one -1 in " + to_string(to));
+      unknown = static_cast<std::int64_t>(i);
+      out[i] = 1;
     }
+    const bool sizes = std::all_of(out.begin(), out.end(), [](auto n) { return n >= 0; });
+    const std::int64_t known = sizes ? numel(out) : 0;
     if (unknown >= 0 && known > 0) out[static_cast<std::size_t>(unknown)] = in[0].numel() / known;
-    const bool fits = std::all_of(out.begin(), out.end(), [](auto n) { return n >= 0; });
-    if (!fits || numel(out) != in[0].numel())
+    if (!sizes || numel(out) != in[0].numel())
       fail(name(), "a tensor of shape " + to_string(in[0].shape()) + " can't be seen as " + to_string(to));
     return out;
   }
@@ -113,14 +115,14 @@ struct SliceOp : LayoutOp {
     if (start < 0 || stop < start || stop > n || step < 1)
       fail(name(), std::to_string(start) + ":" + std::to_string(stop) + ":" + std::to_string(step) + " of axis " +
                        std::to_string(dim) + " of shape " + to_string(in[0].shape()));
-    n = (stop - start + step - 1) / step;
+    n = stop == start ? 0 : (stop - start - 1) / step + 1;
     return out;
   }
   Tensor view_of(const Tensor& x, const Shape& shape) const {
     const std::size_t d = checked_dim(name(), dim, x.rank());
     Strides strides = x.strides();
     const std::int64_t offset = x.offset() + start * strides[d];
-    strides[d] *= step;
+    if (shape[d] > 1) strides[d] *= step;
     return x.view(shape, strides, offset);
   }
   Tensor forward(const Inputs& in, const Shape& shape) override { return view_of(in[0], shape); }

@@ -40,19 +40,28 @@ inline void store_n(T* p, Vec<T> v, std::int64_t n) noexcept {
   for (std::int64_t i = 0; i < n; ++i) p[i] = buffer[i];
 }
 
-// fma(a, b, c) = a*b + c, rounded once where the instruction set can. The intrinsic is named because
-// xsimd's AVX-512 fma is x*y+z, which clang compiles to mul and add.
-// fnma(a, b, c) = c - a*b.
+// fma(a, b, c) = a*b + c and fnma(a, b, c) = c - a*b, rounded once where the instruction set can. The intrinsic is named
+// because xsimd's AVX-512 fma is x*y+z, which clang compiles to mul and add. The register's width chooses, not what else
+// the compiler may use (-march in a user's flags).
+#if defined(__x86_64__) && defined(__FMA__)
+namespace intrinsic {
+inline __m128 fma(__m128 a, __m128 b, __m128 c) noexcept { return _mm_fmadd_ps(a, b, c); }
+inline __m128d fma(__m128d a, __m128d b, __m128d c) noexcept { return _mm_fmadd_pd(a, b, c); }
+inline __m128 fnma(__m128 a, __m128 b, __m128 c) noexcept { return _mm_fnmadd_ps(a, b, c); }
+inline __m128d fnma(__m128d a, __m128d b, __m128d c) noexcept { return _mm_fnmadd_pd(a, b, c); }
+inline __m256 fma(__m256 a, __m256 b, __m256 c) noexcept { return _mm256_fmadd_ps(a, b, c); }
+inline __m256d fma(__m256d a, __m256d b, __m256d c) noexcept { return _mm256_fmadd_pd(a, b, c); }
+inline __m256 fnma(__m256 a, __m256 b, __m256 c) noexcept { return _mm256_fnmadd_ps(a, b, c); }
+inline __m256d fnma(__m256d a, __m256d b, __m256d c) noexcept { return _mm256_fnmadd_pd(a, b, c); }
 #if defined(__AVX512F__)
-inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return _mm512_fmadd_ps(a, b, c); }
-inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return _mm512_fmadd_pd(a, b, c); }
-inline Vec<float> fnma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return _mm512_fnmadd_ps(a, b, c); }
-inline Vec<double> fnma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return _mm512_fnmadd_pd(a, b, c); }
-#elif defined(__FMA__)
-inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return _mm256_fmadd_ps(a, b, c); }
-inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return _mm256_fmadd_pd(a, b, c); }
-inline Vec<float> fnma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return _mm256_fnmadd_ps(a, b, c); }
-inline Vec<double> fnma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return _mm256_fnmadd_pd(a, b, c); }
+inline __m512 fma(__m512 a, __m512 b, __m512 c) noexcept { return _mm512_fmadd_ps(a, b, c); }
+inline __m512d fma(__m512d a, __m512d b, __m512d c) noexcept { return _mm512_fmadd_pd(a, b, c); }
+inline __m512 fnma(__m512 a, __m512 b, __m512 c) noexcept { return _mm512_fnmadd_ps(a, b, c); }
+inline __m512d fnma(__m512d a, __m512d b, __m512d c) noexcept { return _mm512_fnmadd_pd(a, b, c); }
+#endif
+}  // namespace intrinsic
+template <class V> inline V fma(V a, V b, V c) noexcept { return intrinsic::fma(a, b, c); }
+template <class V> inline V fnma(V a, V b, V c) noexcept { return intrinsic::fnma(a, b, c); }
 #elif defined(__aarch64__)
 inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return vfmaq_f32(c, a, b); }
 inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return vfmaq_f64(c, a, b); }

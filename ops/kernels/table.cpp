@@ -16,6 +16,6 @@ extern const KernelFamily<FftKernels> fft;
 extern const KernelFamily<ToeplitzKernels> toeplitz;
 
 extern const Kernels table;
-const Kernels table = {elementwise, unary, activation, gemm, softmax, dropout, reduce, norm, optimizer, fft, toeplitz};
+constinit const Kernels table = {elementwise, unary, activation, gemm, softmax, dropout, reduce, norm, optimizer, fft, toeplitz};
 
 }  // namespace weft::WEFT_ISA

@@ -15,8 +15,8 @@ bool cpu_has(Isa isa) noexcept;
 // Every instruction set that cpu_has, the best last.
 std::vector<Isa> available_isas();
 
-// The best available instruction set, capped by the environment variable WEFT_ISA.
-// Error if WEFT_ISA names none, or one that this CPU can't run.
+// The best available instruction set, no better than the environment variable WEFT_ISA says.
+// Error if WEFT_ISA names none of this build's.
 Isa best_isa();
 
 }  // namespace weft

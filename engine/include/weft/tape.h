@@ -14,6 +14,7 @@ namespace weft {
 
 class Backward;
 class Tape;
+struct Record;
 using Inputs = std::vector<Tensor>;
 
 // A differentiable operation: its shape rule, forward and backward, and what backward needs of forward.
@@ -49,21 +50,30 @@ struct Leaf {
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
-  // Called once for each leaf that the result depends on, as soon as its gradient is complete.
+  // Called first, with all leaves of the tape in the order in which they were first used.
+  virtual void begin(const std::vector<Leaf>& leaves) { (void)leaves; }
+  // Called once for each leaf that the result depends on, as soon as its gradient is complete. The gradient's elements
+  // are its own. Writing a tensor that backward still needs makes backward throw.
   virtual void complete(const Leaf& leaf, Tensor gradient) = 0;
 };
 
 // A sink that keeps every gradient.
 class Gradients : public GradientSink {
  public:
+  void begin(const std::vector<Leaf>& leaves) override;
   void complete(const Leaf& leaf, Tensor gradient) override;
   // The gradient of a watched tensor or parameter, or zeros if the result doesn't depend on it. Error for a tensor
-  // that no tape has seen.
+  // that is no leaf of a tape whose backward ran into this sink.
   Tensor of(const Tensor& watched) const;
   Tensor of(const Parameter& parameter) const;
 
  private:
-  std::vector<std::pair<Leaf, Tensor>> all_;
+  struct Entry {
+    Node leaf;
+    const void* parameter;
+    Tensor gradient;
+  };
+  std::vector<Entry> entries_;
 };
 
 // What records on a thread: a stack of tapes and of suspensions (tape is null). Leaves the stack when destroyed.
@@ -81,7 +91,7 @@ struct TapeFrame {
 class Tape {
  public:
   Tape();
-  ~Tape();
+  ~Tape();  // on the tape's own thread
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
@@ -140,6 +150,8 @@ class Backward {
   Tensor partial(std::size_t i);
 
  private:
+  const Record& record_with(std::size_t i) const;
+
   Tape::Impl& tape_;
   std::int64_t index_;
 };

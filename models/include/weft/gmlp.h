@@ -42,7 +42,7 @@ Tensor causal_mask(std::int64_t n, DType dtype = DType::f32);
 
 struct GmlpConfig {
   std::int64_t d_model = 128;
-  std::int64_t d_ffn = 0;  // 0: 6 d_model, the ratio of the paper
+  std::int64_t d_ffn = 0;  // 0: 8 d_model
   std::int64_t layers = 4;
   std::int64_t seq_len = 64;
   bool tied = false;           // the head shares the embedding's weight, and has no bias
