@@ -37,6 +37,7 @@ struct LinearOp : Op {
   const char* name() const noexcept override { return "linear"; }
 
   Shape shape(const Inputs& in) const override {
+    (void)activation_name(function);
     check_real(name(), in[0]);
     check_same_dtype(name(), in[0], in[1]);
     if (in[0].rank() < 1 || in[1].rank() != 2 || in[1].shape()[1] != in[0].size(-1))

@@ -1,0 +1,370 @@
+#include "einsum.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "op_table.h"
+#include "weft/context.h"
+
+namespace weft::test {
+namespace {
+
+using Ins = const std::vector<Tensor>&;
+using C = std::complex<double>;
+
+// The elements of x as complex numbers in f64, row-major.
+std::vector<C> elements(const Tensor& x) { return raw::convert(raw::contiguous(x), DType::c128).to_vector<C>(); }
+
+// One nest of loops over all labels: y, and dL/dx_i of L = Σ Re(conj(cotangent) y). Each character is a label.
+struct LoopNest {
+  std::vector<std::string> operands;
+  std::string output;
+
+  std::map<char, std::int64_t> sizes(Ins in) const {
+    std::map<char, std::int64_t> all;
+    for (std::size_t i = 0; i < in.size(); ++i)
+      for (std::size_t axis = 0; axis < operands[i].size(); ++axis) {
+        const auto it = all.emplace(operands[i][axis], in[i].shape()[axis]).first;
+        if (it->second == 1) it->second = in[i].shape()[axis];
+      }
+    return all;
+  }
+
+  // The place of an element in a row-major array with the axes of `term`; axes of size 1 are broadcast.
+  static std::size_t place(const std::string& term, const Shape& shape, const std::map<char, std::int64_t>& at) {
+    std::int64_t flat = 0;
+    for (std::size_t axis = 0; axis < term.size(); ++axis)
+      flat = flat * shape[axis] + (shape[axis] == 1 ? 0 : at.at(term[axis]));
+    return static_cast<std::size_t>(flat);
+  }
+
+  // Calls f(indices) for every combination of the labels' values.
+  template <class F>
+  static void each(const std::map<char, std::int64_t>& all, F f) {
+    std::int64_t count = 1;
+    for (const auto& [label, n] : all) count *= n;
+    for (std::int64_t flat = 0; flat < count; ++flat) {
+      std::map<char, std::int64_t> at;
+      std::int64_t rest = flat;
+      for (const auto& [label, n] : all) {
+        at[label] = rest % n;
+        rest /= n;
+      }
+      f(at);
+    }
+  }
+
+  Shape shape(Ins in) const {
+    Shape out;
+    const auto all = sizes(in);
+    for (char label : output) out.push_back(all.at(label));
+    return out;
+  }
+
+  std::vector<C> forward(Ins in) const {
+    const Shape out = shape(in);
+    std::vector<C> y(static_cast<std::size_t>(numel(out)), 0);
+    std::vector<std::vector<C>> x;
+    for (const Tensor& operand : in) x.push_back(elements(operand));
+    each(sizes(in), [&](const auto& at) {
+      C product = 1;
+      for (std::size_t i = 0; i < in.size(); ++i) product *= x[i][place(operands[i], in[i].shape(), at)];
+      y[place(output, out, at)] += product;
+    });
+    return y;
+  }
+
+  std::vector<std::vector<C>> gradients(Ins in, const std::vector<C>& cotangent) const {
+    const Shape out = shape(in);
+    std::vector<std::vector<C>> x, g;
+    for (const Tensor& operand : in) {
+      x.push_back(elements(operand));
+      g.emplace_back(x.back().size(), 0);
+    }
+    each(sizes(in), [&](const auto& at) {
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        C product = cotangent[place(output, out, at)];
+        for (std::size_t j = 0; j < in.size(); ++j)
+          if (j != i) product *= std::conj(x[j][place(operands[j], in[j].shape(), at)]);
+        g[i][place(operands[i], in[i].shape(), at)] += product;
+      }
+    });
+    return g;
+  }
+};
+
+// An equation, its meaning and the operands' shapes.
+struct Trial {
+  std::string equation;
+  LoopNest nest;
+  std::vector<Shape> shapes;
+};
+
+// Whole numbers below a bound, one after the other.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : random_(seed) {}
+  std::size_t operator()(std::size_t bound) { return static_cast<std::size_t>(random_.uniform(next_++) * static_cast<double>(bound)); }
+
+ private:
+  Random random_;
+  std::uint64_t next_ = 0;
+};
+
+// Up to five operands over five letters and the axes Q (last) and P of "...". Some axes have size 1.
+Trial random_trial(std::uint64_t seed) {
+  Dice dice(seed);
+  const std::string letters = "abcdE", ellipsis = "PQ";
+  std::map<char, std::int64_t> sizes;
+  for (char label : letters + ellipsis) sizes[label] = static_cast<std::int64_t>(1 + dice(4));
+  Trial t;
+  std::size_t dots = 0;
+  std::string used;
+  const bool with_dots = dice(2) == 0;
+  for (std::size_t count = 1 + dice(5), i = 0; i < count; ++i) {
+    std::string term;
+    std::map<char, std::int64_t> own;
+    for (std::size_t rank = dice(4); rank > 0; --rank) term += letters[dice(letters.size())];
+    std::string written = term;
+    if (with_dots && dice(3) != 0) {
+      const std::size_t axes = dice(3), at = dice(term.size() + 1);
+      term.insert(at, ellipsis.substr(2 - axes));
+      written.insert(at, "...");
+      dots = std::max(dots, axes);
+    }
+    Shape shape;
+    for (char label : term) {
+      if (!own.count(label)) own[label] = dice(6) == 0 ? 1 : sizes[label];
+      shape.push_back(own[label]);
+    }
+    if (dice(5) == 0) written.insert(dice(2) * written.size(), " ");
+    t.equation += (i ? "," : "") + written;
+    t.nest.operands.push_back(term);
+    t.shapes.push_back(shape);
+    used += term;
+  }
+  const std::string axes = ellipsis.substr(2 - dots);
+  std::string output;
+  for (char label : std::string("Eabcd"))
+    if (std::count(used.begin(), used.end(), label) == 1) output += label;
+  if (dice(3) == 0) {
+    t.nest.output = axes + output;
+    return t;
+  }
+  output.clear();
+  for (char label : letters)
+    if (used.find(label) != std::string::npos && dice(2) == 0) output.insert(dice(output.size() + 1), 1, label);
+  std::string written = output;
+  if (with_dots && dice(4) != 0) {
+    const std::size_t at = dice(output.size() + 1);
+    output.insert(at, axes);
+    written.insert(at, "...");
+  }
+  t.equation += "->" + written;
+  t.nest.output = output;
+  return t;
+}
+
+double distance(const Tensor& got, const std::vector<C>& want, const Shape& shape) {
+  return max_difference(got, Tensor::from(want, shape));
+}
+
+void check_against_loops(const Trial& t, DType dtype, double tolerance) {
+  CAPTURE(t.equation);
+  CAPTURE(dtype_name(dtype));
+  std::vector<Tensor> in;
+  for (std::size_t i = 0; i < t.shapes.size(); ++i) {
+    const Tensor x = random_tensor({t.shapes[i], -1, 1, 0, is_complex(dtype) ? DType::c128 : DType::f64}, 10 + i);
+    in.push_back(x.dtype() == dtype ? x : to_single(x));
+  }
+  const Function run = [&](Ins x) { return einsum(t.equation, x); };
+  const Differentiated got = differentiate(run, in, std::vector<bool>(in.size(), true));
+  const Shape shape = t.nest.shape(in);
+  CHECK(distance(got.y, t.nest.forward(in), shape) <= tolerance);
+  Tensor cotangent = random_tensor({shape, -1, 1, 0, is_complex(dtype) ? DType::c128 : DType::f64}, 7);
+  if (cotangent.dtype() != dtype) cotangent = to_single(cotangent);
+  const auto want = t.nest.gradients(in, elements(cotangent));
+  for (std::size_t i = 0; i < in.size(); ++i) CHECK(distance(got.gradients[i], want[i], in[i].shape()) <= tolerance);
+}
+
+// The letters of an equation without "..." and spaces, as a nest of loops.
+LoopNest nest_of(const std::string& equation) {
+  LoopNest nest;
+  const std::size_t arrow = equation.find("->");
+  nest.output = equation.substr(arrow + 2);
+  std::string term;
+  for (char c : equation.substr(0, arrow) + ",") {
+    if (c != ',') term += c;
+    else {
+      nest.operands.push_back(term);
+      term.clear();
+    }
+  }
+  return nest;
+}
+
+OpCase einsum_case(const std::string& equation, const std::vector<Shape>& shapes, bool is_complex_case = false) {
+  std::vector<In> inputs;
+  for (const Shape& shape : shapes) inputs.push_back(is_complex_case ? complex_in(shape) : In{shape});
+  const auto oracle = [=](Ins in) {
+    const LoopNest nest = nest_of(equation);
+    const Tensor y = Tensor::from(nest.forward(in), nest.shape(in));
+    return is_complex_case ? y : real(y);
+  };
+  return {"einsum " + equation + (is_complex_case ? " complex" : ""), inputs,
+          [=](Ins in) { return einsum(equation, in); }, oracle};
+}
+
+const OpCases cases{
+    einsum_case("ij,jk->ik", {{4, 5}, {5, 3}}),
+    einsum_case("ij,jbd->ibd", {{5, 5}, {5, 2, 3}}),
+    einsum_case("nmd,bmd->bnd", {{3, 3, 9}, {2, 3, 9}}),
+    einsum_case("bnd,nd->d", {{2, 3, 9}, {3, 9}}),
+    einsum_case("abkl,lkc->abc", {{2, 3, 4, 5}, {5, 4, 2}}),
+    einsum_case("akbl,ckl->bca", {{2, 3, 4, 5}, {2, 3, 5}}),
+    einsum_case("bhnd,bhmd->bhnm", {{2, 2, 3, 4}, {2, 2, 5, 4}}),
+    einsum_case("i,i->", {{19}, {19}}),
+    einsum_case("i,j->ij", {{3}, {4}}),
+    einsum_case("ii->i", {{4, 4}}),
+    einsum_case("iij,i->j", {{3, 3, 4}, {3}}),
+    einsum_case("ijk->ki", {{2, 3, 4}}),
+    einsum_case("ij,jk,kl->il", {{3, 4}, {4, 5}, {5, 2}}),
+    einsum_case("ij,j,k->k", {{3, 4}, {1}, {2}}),
+    einsum_case("ij,jk->ik", {{3, 0}, {0, 2}}),
+    einsum_case("ij,jk->ik", {{0, 3}, {3, 2}}),
+    einsum_case("ij,jk->ik", {{4, 5}, {5, 3}}, true),
+    einsum_case("bij,bjk,k->ib", {{2, 3, 4}, {2, 4, 3}, {3}}, true),
+    einsum_case("bnd,nd->bnd", {{2, 3, 4}, {3, 4}}, true),
+    einsum_case("bnd,nd->bd", {{2, 3, 9}, {3, 9}}, true),
+};
+
+template <class F>
+void for_every_isa(F f) {
+  for (Isa isa : available_isas()) {
+    CAPTURE(isa_name(isa));
+    Context context;
+    context.set_isa(isa);
+    ContextScope scope(context);
+    f();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("einsum: random equations against loops, values and gradients") {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    const Trial t = random_trial(seed);
+    check_against_loops(t, DType::f64, 1e-11);
+    check_against_loops(t, DType::f32, 2e-3);
+    check_against_loops(t, DType::c128, 1e-11);
+    if (seed % 4 == 0) check_against_loops(t, DType::c64, 2e-3);
+  }
+}
+
+TEST_CASE("einsum: products across contiguous and scattered axes, every instruction set") {
+  const std::pair<const char*, std::vector<Shape>> equations[] = {
+      {"nmd,bmd->bnd", {{5, 6, 150}, {3, 6, 150}}}, {"kld,lkd->d", {{3, 4, 33}, {4, 3, 33}}},
+      {"ad,bd->abd", {{3, 40}, {4, 40}}},           {"dkm,kdn->dmn", {{3, 40, 20}, {40, 3, 35}}},
+      {"mk,kn->nm", {{30, 20}, {20, 45}}},          {"amk,kbn->mban", {{2, 20, 9}, {9, 2, 35}}}};
+  for_every_isa([&] {
+    for (const auto& [equation, shapes] : equations)
+      for (DType dtype : {DType::f32, DType::f64, DType::c128})
+        check_against_loops({equation, nest_of(equation), shapes}, dtype, dtype == DType::f32 ? 3e-5 : 1e-12);
+  });
+}
+
+TEST_CASE("einsum: many operands") {
+  Trial chain{"", {}, {}};
+  for (int i = 0; i < 11; ++i) {
+    const std::string term{static_cast<char>('a' + i), static_cast<char>('a' + i + 1)};
+    chain.equation += (i ? "," : "") + term;
+    chain.nest.operands.push_back(term);
+    chain.shapes.push_back({1 + (i + 1) % 2, 1 + i % 2});
+  }
+  chain.nest.output = "al";
+  chain.equation += "->al";
+  check_against_loops(chain, DType::f64, 1e-11);
+  CHECK(plan_einsum(chain.equation, chain.shapes).steps.size() == 10);
+}
+
+TEST_CASE("einsum: the order of the products") {
+  // (A B) c needs 100·100·100 + 100·100 products, A (B c) 2·100·100.
+  const EinsumPlan chain = plan_einsum("ij,jk,k->i", {{100, 100}, {100, 100}, {100}});
+  CHECK(chain.steps[0].left + chain.steps[0].right == 1 + 2);
+  CHECK(chain.steps[0].labels == Labels{'j'});
+  // The cheapest order starts with the outer product of the vectors, an intermediate larger than all else.
+  const EinsumPlan capped = plan_einsum("i,j,ij->", {{50}, {60}, {50, 60}});
+  for (const EinsumStep& step : capped.steps) CHECK(step.labels.size() < 2);
+  // No order avoids a large intermediate: a result is found all the same.
+  CHECK(plan_einsum("ab,bc,cd,da->", {{2, 9}, {9, 2}, {2, 9}, {9, 2}}).steps.size() == 3);
+}
+
+TEST_CASE("einsum: an equation's meaning as in numpy") {
+  const Tensor x = Tensor::zeros({2, 3, 4});
+  const auto shape = [](const std::string& equation, const std::vector<Tensor>& in) { return einsum(equation, in).shape(); };
+  CHECK(shape("bca", {x}) == Shape{4, 2, 3});
+  CHECK(shape("bAc", {x}) == Shape{3, 2, 4});
+  CHECK(shape("b...a", {x}) == Shape{3, 4, 2});
+  CHECK(shape("...a->a...", {x}) == Shape{4, 2, 3});
+  CHECK(shape("...a->a", {x}) == Shape{4});
+  CHECK(shape(" ... a , a -> ... ", {x, Tensor::zeros({4})}) == Shape{2, 3});
+  CHECK(shape("...,...", {x, Tensor::zeros({4})}) == Shape{2, 3, 4});
+  CHECK(shape("", {Tensor::scalar(1)}) == Shape{});
+  CHECK(shape(",->", {Tensor::scalar(1), Tensor::scalar(1)}) == Shape{});
+  CHECK(shape("i->...i", {Tensor::zeros({3})}) == Shape{3});
+  CHECK(shape("i...i", {Tensor::zeros({3, 2, 3})}) == Shape{2});
+}
+
+TEST_CASE("einsum: a result without a product is a view") {
+  const Tensor x = random_tensor({{3, 4}}, 1);
+  CHECK(einsum("ij->ji", {x}).storage() == x.storage());
+  CHECK(einsum("ij->j", {x}).storage() != x.storage());
+}
+
+TEST_CASE("einsum: errors name the operation and the equation") {
+  const auto fails = [](const std::string& equation, const std::vector<Shape>& shapes, const std::string& message) {
+    std::vector<Tensor> in;
+    for (const Shape& shape : shapes) in.push_back(Tensor::zeros(shape));
+    CAPTURE(equation);
+    const std::string whole = "[einsum] \"" + equation + "\": " + message;
+    CHECK_THROWS_WITH_AS(einsum(equation, in), whole.c_str(), Error);
+  };
+  fails("ij,jk->ik", {{2, 7}, {5, 3}}, "index j is 7 in operand 0 but 5 in operand 1");
+  fails("i,i,i", {{1}, {4}, {3}}, "index i is 4 in operand 1 but 3 in operand 2");
+  fails("...i,...j", {{2, 3}, {4, 3}}, "axis -1 of \"...\" is 2 in operand 0 but 4 in operand 1");
+  fails("ii", {{2, 3}}, "index i is 2 and 3 in operand 0");
+  fails("ii->i", {{1, 3}}, "index i is 1 and 3 in operand 0");
+  fails("ij->ijk", {{2, 3}}, "index k of the output is in no operand");
+  fails("ij->ii", {{2, 3}}, "index i comes twice in the output");
+  fails("ij,jk", {{2, 3}}, "expected 2 operands, got 1");
+  fails("ij", {{2, 3}, {3}}, "expected 1 operand, got 2");
+  fails("ij", {}, "expected 1 operand, got 0");
+  fails("ij", {{2}}, "operand 0 has 1 axis but 2 indices");
+  fails("i", {{2, 3}}, "operand 0 has 2 axes but 1 index");
+  fails("", {{2}}, "operand 0 has 1 axis but 0 indices");
+  fails("ij...", {{2}}, "operand 0 has 1 axis but 2 indices");
+  fails("i1", {{2, 3}}, "unexpected character '1' in operand 0");
+  fails("i,j\n", {{2}, {3}}, "unexpected character '\n' in operand 1");
+  fails("i->i->i", {{2}}, "unexpected character '-' in the output");
+  fails("i - > i", {{2}}, "unexpected character '-' in operand 0");
+  fails("i>", {{2}}, "unexpected character '>' in operand 0");
+  fails("i..", {{2}}, "a '.' that is not part of \"...\" in operand 0");
+  fails("i....", {{2}}, "a '.' that is not part of \"...\" in operand 0");
+  fails("...i...", {{2}}, "more than one \"...\" in operand 0");
+  fails("i->......", {{2}}, "more than one \"...\" in the output");
+  fails("i->i,j", {{2}}, "unexpected character ',' in the output");
+
+  const Tensor long_view = Tensor::zeros({1}).view({std::int64_t{1} << 40}, {0}, 0);
+  CHECK_THROWS_WITH_AS(einsum("i,j->ij", {long_view, long_view}),
+                       "[einsum] \"i,j->ij\": a result of shape (1099511627776, 1099511627776) has too many elements", Error);
+  CHECK_THROWS_WITH_AS(einsum("i,i", {Tensor::zeros({2}), Tensor::zeros({2}, DType::f64)}),
+                       "[einsum] expected operands of one dtype, got f32 (2,) and f64 (2,)", Error);
+  CHECK_THROWS_WITH_AS(einsum("i", {Tensor::zeros({2}, DType::i64)}),
+                       "[einsum] expected real or complex operands, got i64 (2,)", Error);
+  CHECK_THROWS_AS(einsum("i", {Tensor()}), Error);
+}
+
+}  // namespace weft::test
