@@ -107,7 +107,9 @@ struct Trial {
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
-  std::size_t operator()(std::size_t bound) { return static_cast<std::size_t>(random_.uniform(next_++) * static_cast<double>(bound)); }
+  std::size_t operator()(std::size_t bound) {
+    return static_cast<std::size_t>(random_.uniform(next_++) * static_cast<double>(bound));
+  }
 
  private:
   Random random_;
@@ -304,7 +306,9 @@ TEST_CASE("einsum: the order of the products") {
 
 TEST_CASE("einsum: an equation's meaning as in numpy") {
   const Tensor x = Tensor::zeros({2, 3, 4});
-  const auto shape = [](const std::string& equation, const std::vector<Tensor>& in) { return einsum(equation, in).shape(); };
+  const auto shape = [](const std::string& equation, const std::vector<Tensor>& in) {
+    return einsum(equation, in).shape();
+  };
   CHECK(shape("bca", {x}) == Shape{4, 2, 3});
   CHECK(shape("bAc", {x}) == Shape{3, 2, 4});
   CHECK(shape("b...a", {x}) == Shape{3, 4, 2});
@@ -359,7 +363,8 @@ TEST_CASE("einsum: errors name the operation and the equation") {
 
   const Tensor long_view = Tensor::zeros({1}).view({std::int64_t{1} << 40}, {0}, 0);
   CHECK_THROWS_WITH_AS(einsum("i,j->ij", {long_view, long_view}),
-                       "[einsum] \"i,j->ij\": a result of shape (1099511627776, 1099511627776) has too many elements", Error);
+                       "[einsum] \"i,j->ij\": a result of shape (1099511627776, 1099511627776) has too many elements",
+                       Error);
   CHECK_THROWS_WITH_AS(einsum("i,i", {Tensor::zeros({2}), Tensor::zeros({2}, DType::f64)}),
                        "[einsum] expected operands of one dtype, got f32 (2,) and f64 (2,)", Error);
   CHECK_THROWS_WITH_AS(einsum("i", {Tensor::zeros({2}, DType::i64)}),

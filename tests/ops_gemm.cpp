@@ -61,8 +61,9 @@ double gemm_error(const GemmTrial& t) {
       for (std::int64_t j = 0; j < n; ++j) {
         double sum = 0, scale = 1;
         for (std::int64_t p = 0; p < k; ++p) {
-          const double term = static_cast<double>(a[static_cast<std::size_t>(item * m * k + i * g.a.row + p * g.a.column)]) *
-                              b[static_cast<std::size_t>(item * k * n + p * g.b.row + j * g.b.column)];
+          const auto from_a = static_cast<std::size_t>(item * m * k + i * g.a.row + p * g.a.column);
+          const auto from_b = static_cast<std::size_t>(item * k * n + p * g.b.row + j * g.b.column);
+          const double term = static_cast<double>(a[from_a]) * b[from_b];
           sum += t.sign * term;
           scale += std::abs(term);
         }
@@ -130,9 +131,11 @@ OpCase linear_case(const std::string& parts, Activation f, const Shape& lead, st
           with(plain_linear)};
 }
 
-// C by loops; vectors and batches of in[0] and in[1] as their shapes say.
-Function matmul_loops(std::int64_t m, std::int64_t n, std::int64_t k, const Shape& a, const Shape& b, const Shape& out) {
+// C by loops over the batch and m, n, k: in[0] and in[1] seen as `a` (batch or 1, m, k) and `b` (batch or 1, k, n);
+// `out` is the batch, then the shape of the result.
+Function by_loops(const Shape& a, const Shape& b, const Shape& out) {
   return [=](Ins in) {
+    const std::int64_t m = a[1], n = b[2], k = a[2];
     const Tensor x = raw::contiguous(expand(reshape(in[0], a), {out[0], m, k}));
     const Tensor y = raw::contiguous(expand(reshape(in[1], b), {out[0], k, n}));
     std::vector<double> c;
@@ -151,17 +154,18 @@ Function matmul_loops(std::int64_t m, std::int64_t n, std::int64_t k, const Shap
 const Function matmul_two = [](Ins in) { return matmul(in[0], in[1]); };
 
 const OpCases cases{
-    {"matmul", {{{5, 7}}, {{7, 3}}}, matmul_two, matmul_loops(5, 3, 7, {1, 5, 7}, {1, 7, 3}, {1, 5, 3})},
-    {"matmul of many rows", {{{35, 4}}, {{4, 33}}}, matmul_two, matmul_loops(35, 33, 4, {1, 35, 4}, {1, 4, 33}, {1, 35, 33})},
-    {"matmul of vectors", {{{19}}, {{19}}}, matmul_two, matmul_loops(1, 1, 19, {1, 1, 19}, {1, 19, 1}, {1})},
-    {"matmul vector left", {{{7}}, {{7, 5}}}, matmul_two, matmul_loops(1, 5, 7, {1, 1, 7}, {1, 7, 5}, {1, 5})},
-    {"matmul vector right", {{{5, 7}}, {{7}}}, matmul_two, matmul_loops(5, 1, 7, {1, 5, 7}, {1, 7, 1}, {1, 5})},
-    {"matmul batch", {{{3, 4, 5}}, {{3, 5, 2}}}, matmul_two, matmul_loops(4, 2, 5, {3, 4, 5}, {3, 5, 2}, {3, 3, 4, 2})},
-    {"matmul batch times matrix", {{{3, 4, 5}}, {{5, 2}}}, matmul_two, matmul_loops(4, 2, 5, {3, 4, 5}, {1, 5, 2}, {3, 3, 4, 2})},
-    {"matmul batch times vector", {{{3, 4, 5}}, {{5}}}, matmul_two, matmul_loops(4, 1, 5, {3, 4, 5}, {1, 5, 1}, {3, 3, 4})},
+    {"matmul", {{{5, 7}}, {{7, 3}}}, matmul_two, by_loops({1, 5, 7}, {1, 7, 3}, {1, 5, 3})},
+    {"matmul of many rows", {{{35, 4}}, {{4, 33}}}, matmul_two, by_loops({1, 35, 4}, {1, 4, 33}, {1, 35, 33})},
+    {"matmul of vectors", {{{19}}, {{19}}}, matmul_two, by_loops({1, 1, 19}, {1, 19, 1}, {1})},
+    {"matmul vector left", {{{7}}, {{7, 5}}}, matmul_two, by_loops({1, 1, 7}, {1, 7, 5}, {1, 5})},
+    {"matmul vector right", {{{5, 7}}, {{7}}}, matmul_two, by_loops({1, 5, 7}, {1, 7, 1}, {1, 5})},
+    {"matmul batch", {{{3, 4, 5}}, {{3, 5, 2}}}, matmul_two, by_loops({3, 4, 5}, {3, 5, 2}, {3, 3, 4, 2})},
+    {"matmul batch times matrix", {{{3, 4, 5}}, {{5, 2}}}, matmul_two,
+     by_loops({3, 4, 5}, {1, 5, 2}, {3, 3, 4, 2})},
+    {"matmul batch times vector", {{{3, 4, 5}}, {{5}}}, matmul_two, by_loops({3, 4, 5}, {1, 5, 1}, {3, 3, 4})},
     {"matmul broadcast batch", {{{2, 1, 3, 4}}, {{5, 4, 2}}}, matmul_two},
-    {"matmul of one column and row", {{{6, 1}}, {{1, 5}}}, matmul_two, matmul_loops(6, 5, 1, {1, 6, 1}, {1, 1, 5}, {1, 6, 5})},
-    {"matmul with empty sum", {{{3, 0}}, {{0, 4}}}, matmul_two, matmul_loops(3, 4, 0, {1, 3, 0}, {1, 0, 4}, {1, 3, 4})},
+    {"matmul of one column and row", {{{6, 1}}, {{1, 5}}}, matmul_two, by_loops({1, 6, 1}, {1, 1, 5}, {1, 6, 5})},
+    {"matmul with empty sum", {{{3, 0}}, {{0, 4}}}, matmul_two, by_loops({1, 3, 0}, {1, 0, 4}, {1, 3, 4})},
     {"matmul of no rows", {{{0, 3}}, {{3, 4}}}, matmul_two},
     {"matmul of no batch", {{{0, 2, 3}}, {{3, 4}}}, matmul_two},
     {"matmul complex", {complex_in({2, 3, 4}), complex_in({4, 5})}, matmul_two},
@@ -265,18 +269,22 @@ TEST_CASE("linear: the epilogue has the values of the plain operations, for ever
 
 TEST_CASE("matmul, linear: errors name the operation and the shapes") {
   const Tensor a = Tensor::zeros({2, 3}), b = Tensor::zeros({4, 5}), wide = Tensor::zeros({2, 3}, DType::f64);
-  CHECK_THROWS_WITH_AS(matmul(a, b), "[matmul] shapes (2, 3) and (4, 5) don't fit: expected (…, m, k) and (…, k, n)", Error);
+  CHECK_THROWS_WITH_AS(matmul(a, b),
+                       "[matmul] shapes (2, 3) and (4, 5) don't fit: expected (…, m, k) and (…, k, n)", Error);
   CHECK_THROWS_WITH_AS(matmul(Tensor::zeros({2, 2, 3}), Tensor::zeros({3, 3, 2})),
                        "[matmul] shapes (2,) and (3,) don't broadcast", Error);
-  CHECK_THROWS_WITH_AS(matmul(a, wide), "[matmul] expected operands of one dtype, got f32 (2, 3) and f64 (2, 3)", Error);
+  CHECK_THROWS_WITH_AS(matmul(a, wide),
+                       "[matmul] expected operands of one dtype, got f32 (2, 3) and f64 (2, 3)", Error);
   CHECK_THROWS_AS(matmul(Tensor::scalar(1), a), Error);
   CHECK_THROWS_AS(matmul(a, Tensor()), Error);
   CHECK_THROWS_AS(matmul(Tensor::zeros({2, 2}, DType::i64), Tensor::zeros({2, 2}, DType::i64)), Error);
   CHECK_THROWS_WITH_AS(linear(a, b), "[linear] expected x (…, in) and weight (out, in), got (2, 3) and (4, 5)", Error);
   const Tensor w = Tensor::zeros({5, 3}), four = Tensor::zeros({4});
   CHECK_THROWS_WITH_AS(linear(a, w, four), "[linear] expected bias f32 (5,), got f32 (4,)", Error);
-  CHECK_THROWS_WITH_AS(linear(a, w, {}, {Activation::none, four, {}}), "[linear] expected gate f32 (2, 5), got f32 (4,)", Error);
-  CHECK_THROWS_WITH_AS(linear(a, w, {}, {Activation::none, {}, four}), "[linear] expected residual f32 (2, 5), got f32 (4,)", Error);
+  CHECK_THROWS_WITH_AS(linear(a, w, {}, {Activation::none, four, {}}),
+                       "[linear] expected gate f32 (2, 5), got f32 (4,)", Error);
+  CHECK_THROWS_WITH_AS(linear(a, w, {}, {Activation::none, {}, four}),
+                       "[linear] expected residual f32 (2, 5), got f32 (4,)", Error);
   CHECK_THROWS_AS(linear(a, w, {}, {static_cast<Activation>(99), {}, {}}), Error);
   CHECK_THROWS_AS(linear(Tensor::scalar(1), w), Error);
 }
