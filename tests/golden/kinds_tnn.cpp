@@ -1,5 +1,6 @@
-// Golden kinds: rpe, tno, glu, gtu, tnn_layer. Beyond the keys that a case must have, the cases in own/ have keys of
-// tnn-pytorch, under its names.
+// Golden kinds: rpe, tno, glu, gtu, tnn_layer. The cases in own/ were computed with tnn-pytorch
+// (github.com/Doraemonzzz/tnn-pytorch, in f64); beyond the keys that a case must have they have that package's options
+// under its names.
 #include "golden.h"
 #include "weft/tnn.h"
 
