@@ -17,8 +17,8 @@ TnnConfig checked(TnnConfig config) {
   for (const auto& size : sizes) check_at_least("tnn", size.key, size.value, size.lowest);
   const double d1 = std::floor(config.expand_ratio * static_cast<double>(config.d_model));
   if (!(d1 >= 1) || std::fmod(d1, static_cast<double>(config.heads)) != 0)
-    throw Error("[tnn] expected heads that divide floor(expand_ratio · d_model) = " + std::to_string(static_cast<std::int64_t>(d1)) +
-                ", got " + std::to_string(config.heads));
+    throw Error("[tnn] expected heads that divide floor(expand_ratio · d_model) = " +
+                std::to_string(static_cast<std::int64_t>(d1)) + ", got " + std::to_string(config.heads));
   if (!(config.dropout >= 0 && config.dropout < 1))
     throw Error("[tnn] expected 0 <= dropout < 1, got " + std::to_string(config.dropout));
   if (config.glu_dim == 0) config.glu_dim = config.d_model;
@@ -43,7 +43,8 @@ TnnLayerOptions layer_options(const TnnConfig& c, bool causal) {
   tno.par_type = c.par_type;
   tno.act_type = activation_from_name(c.act_type);
   tno.normalize = c.normalize;
-  tno.rpe = {c.rpe_dim, c.rpe_layers, c.rpe_residual, activation_from_name(c.rpe_act), norm_type_from_name(c.norm_type), c.bias};
+  tno.rpe = {c.rpe_dim, c.rpe_layers, c.rpe_residual, activation_from_name(c.rpe_act),
+             norm_type_from_name(c.norm_type), c.bias};
   return layer;
 }
 
@@ -85,7 +86,8 @@ Tensor Tnn::operator()(const Tensor& tokens, const Random* dropout) const {
 
 void Tnn::collect(const std::string& prefix, NamedParameters& out) const {
   embedding_.collect(prefix + "embedding.", out);
-  for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i].collect(prefix + "layers." + std::to_string(i) + ".", out);
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    layers_[i].collect(prefix + "layers." + std::to_string(i) + ".", out);
   norm_.collect(prefix + "norm.", out);
   if (head_) head_->collect(prefix + "head.", out);
 }

@@ -12,8 +12,9 @@ std::int64_t expanded(std::int64_t embed_dim, const GtuOptions& options) {
                 std::to_string(options.num_heads));
   const double product = std::floor(options.expand_ratio * static_cast<double>(embed_dim));
   if (!(product >= static_cast<double>(options.num_heads) && product < 0x1p31))
-    throw Error("[Gtu] expand_ratio " + std::to_string(options.expand_ratio) + " times embed_dim " + std::to_string(embed_dim) +
-                " doesn't give each of " + std::to_string(options.num_heads) + " heads a channel");
+    throw Error("[Gtu] expand_ratio " + std::to_string(options.expand_ratio) + " times embed_dim " +
+                std::to_string(embed_dim) + " doesn't give each of " +
+                std::to_string(options.num_heads) + " heads a channel");
   return static_cast<std::int64_t>(product) / options.num_heads * options.num_heads;
 }
 
@@ -77,7 +78,8 @@ void Glu::collect(const std::string& prefix, NamedParameters& out) const {
 TnnLayer::TnnLayer(std::int64_t dim, const TnnLayerOptions& options, const Init& init)
     : token_mixer_(dim, options.gtu, init.child(0)),
       token_norm_(options.gtu.tno.rpe.norm_type, dim, init),
-      feature_mixer_(dim, options.glu_dim == 0 ? dim : options.glu_dim, options.glu_act, init.child(1), options.gtu.tno.rpe.bias),
+      feature_mixer_(dim, options.glu_dim == 0 ? dim : options.glu_dim, options.glu_act, init.child(1),
+                     options.gtu.tno.rpe.bias),
       feature_norm_(options.gtu.tno.rpe.norm_type, dim, init),
       prenorm_(options.prenorm),
       dropout_(options.dropout) {}

@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// One layer's past: y_i = sum_(j <= i) t_(i-j) v_j. Rows of both tensors beyond the tokens seen are not set or not used.
+// One layer's past: y_i = sum_(j <= i) t_(i-j) v_j. Rows beyond the tokens seen are not used.
 class History {
  public:
   explicit History(const Gtu& gtu) : gtu_(gtu) {}

@@ -28,7 +28,11 @@ Tensor column(const std::vector<double>& values, DType dtype) {
 }  // namespace
 
 Tno::Tno(std::int64_t h, std::int64_t dim, const TnoOptions& options, const Init& init)
-    : h_(h), dim_(dim), options_(checked(h, dim, options)), dtype_(init.dtype), rpe_(h * dim, options.rpe, init.child(0)) {
+    : h_(h),
+      dim_(dim),
+      options_(checked(h, dim, options)),
+      dtype_(init.dtype),
+      rpe_(h * dim, options.rpe, init.child(0)) {
   if (options.use_multi_decay) gamma_ = Parameter(init.child(1).random.normal({h, 1, dim}, 0, 1, init.dtype));
 }
 
@@ -38,11 +42,12 @@ std::vector<double> Tno::lags(std::int64_t n) const {
   return k;
 }
 
-// k, k/(n-1) or exp(k/(n-1)); the last lag is n-1. A sequence of one token has lag 0 alone, whose position is 0 or exp(0).
+// k, k/(n-1) or exp(k/(n-1)); the last lag is n-1. One token has lag 0 alone, whose position is 0 or exp(0).
 Tensor Tno::positions(const std::vector<double>& lags) const {
   const double last = std::max(lags.back(), 1.0);
   std::vector<double> p;
-  for (double k : lags) p.push_back(options_.par_type == 1 ? k : options_.par_type == 2 ? k / last : std::exp(k / last));
+  for (double k : lags)
+    p.push_back(options_.par_type == 1 ? k : options_.par_type == 2 ? k / last : std::exp(k / last));
   return column(p, dtype_);
 }
 
@@ -68,7 +73,8 @@ Tensor Tno::coefficients(std::int64_t n) const {
 
 Tensor Tno::operator()(const Tensor& x) const {
   if (x.rank() != 4 || x.size(1) != h_ || x.size(2) < 1 || x.size(3) != dim_)
-    throw Error("[Tno] expected x (b, " + std::to_string(h_) + ", n >= 1, " + std::to_string(dim_) + "), got " + to_string(x.shape()));
+    throw Error("[Tno] expected x (b, " + std::to_string(h_) + ", n >= 1, " + std::to_string(dim_) + "), got " +
+                to_string(x.shape()));
   const std::int64_t n = x.size(2);
   const Tensor t = permute(reshape(coefficients(n), {-1, h_, dim_}), {1, 0, 2});  // (h, m, dim)
   const Tensor y = toeplitz_product(x, t, options_.causal);                       // (b, h, n, dim)

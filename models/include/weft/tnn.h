@@ -1,5 +1,5 @@
-// TNN: Toeplitz Neural Network for Sequence Modeling, Qin et al. 2023, arXiv 2305.04749; with the options of the authors'
-// tnn-pytorch, under their names there. Sequences lie as (b, n, d).
+// TNN: Toeplitz Neural Network for Sequence Modeling, Qin et al. 2023, arXiv 2305.04749; with the options of the
+// authors' tnn-pytorch, under their names there. Sequences lie as (b, n, d).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -61,7 +61,7 @@ struct TnoOptions {
   RpeOptions rpe;
   bool causal = true;
   bool use_decay = true;         // coefficient of lag ±k times gamma^k
-  bool use_multi_decay = false;  // the same, gamma of each channel learned: gamma + (1 - gamma) · sigmoid(g), g ~ N(0, 1)
+  bool use_multi_decay = false;  // the same, learned for each channel: gamma + (1 - gamma) · sigmoid(g), g ~ N(0, 1)
   double gamma = 0.99;           // 0 … 1
   std::int64_t par_type = 1;     // what rpe sees of lag k: k (1), k/(n-1) (2), exp(k/(n-1)) (3, causal alone)
   Activation act_type = Activation::none;  // of the decayed coefficients
