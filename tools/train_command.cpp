@@ -55,7 +55,7 @@ void add_data_options(CLI::App& command, TrainCommand& o) {
 
 void add_training_options(CLI::App& command, TrainCommand& o) {
   const std::string group = "Training";
-  command.add_option("--steps", o.steps, "Steps (default 2000)")->group(group)->check(CLI::PositiveNumber);
+  command.add_option("--steps", o.steps, "Steps (default: 2000 of text, 1000 of rows)")->group(group)->check(CLI::PositiveNumber);
   command.add_option("--batch", o.batch, "Sequences in a batch (default: 12 of text, 32 of rows)")->group(group)->check(CLI::PositiveNumber);
   command.add_option("--micro-batches", o.micro_batches, "Batches whose mean gradient makes a step")
       ->group(group)->capture_default_str()->check(CLI::PositiveNumber);
@@ -113,9 +113,9 @@ weft::TrainOptions train_options(const TrainCommand& o, const weft::Model& model
   options.micro_batches = o.micro_batches;
   weft::Schedule& schedule = options.schedule;
   schedule.kind = weft::schedule_from_name(o.schedule);
-  const bool noam = schedule.kind == weft::ScheduleKind::noam;
-  schedule.peak = o.lr.value_or(noam ? 1 : model.task() == weft::Task::classifier ? 1e-3 : 2e-3);
-  schedule.steps = o.steps.value_or(2000);
+  const bool noam = schedule.kind == weft::ScheduleKind::noam, classifier = model.task() == weft::Task::classifier;
+  schedule.peak = o.lr.value_or(noam ? 1 : classifier ? 1e-3 : 2e-3);
+  schedule.steps = o.steps.value_or(classifier ? 1000 : 2000);
   schedule.warmup = o.warmup.value_or(noam ? 2000 : 100);
   schedule.floor = o.lr_floor;
   schedule.d_model = config_value(model.config(), "d_model", 1);
