@@ -40,7 +40,8 @@ void set_gradient(ParameterSet& set, const Numbers& g) {
 }
 
 // The rules of optimizer.h, one number at a time.
-void plain_step(Numbers& p, Numbers& m, Numbers& v, const Numbers& gradient, int t, double lr, const OptimizerOptions& o) {
+void plain_step(Numbers& p, Numbers& m, Numbers& v, const Numbers& gradient, int t, double lr,
+                const OptimizerOptions& o) {
   double norm = 0;
   for (double g : gradient) norm += g * g;
   const double scale = o.clip > 0 ? std::min(1.0, o.clip / (std::sqrt(norm) + 1e-6)) : 1;
@@ -147,8 +148,10 @@ TEST_CASE("schedules") {
 }
 
 TEST_CASE("names of schedules and optimizers") {
-  for (const char* name : {"constant", "cosine", "noam"}) CHECK(std::string(schedule_name(schedule_from_name(name))) == name);
-  for (const char* name : {"adamw", "adam", "sgd"}) CHECK(std::string(optimizer_name(optimizer_from_name(name))) == name);
+  for (const char* name : {"constant", "cosine", "noam"})
+    CHECK(std::string(schedule_name(schedule_from_name(name))) == name);
+  for (const char* name : {"adamw", "adam", "sgd"})
+    CHECK(std::string(optimizer_name(optimizer_from_name(name))) == name);
   CHECK_THROWS_AS((void)schedule_from_name("linear"), Error);
   CHECK_THROWS_AS((void)optimizer_from_name("lion"), Error);
 }

@@ -25,7 +25,8 @@ struct Files {
 };
 
 Files files_of(const TemporaryFolder& folder) {
-  return {folder.read("model.safetensors"), folder.read("training.safetensors"), folder.read("config.json")};
+  const auto file = [&](const char* name) { return folder.read(std::string("run/") + name); };
+  return {file("model.safetensors"), file("training.safetensors"), file("config.json")};
 }
 
 // Trains anew and gives the files of the checkpoint. stop_at: stops there and goes on with another trainer.
@@ -49,7 +50,7 @@ Files train(const std::string& arch, Task task, std::int64_t steps, std::int64_t
   CHECK(trainer.steps_done() == steps);
   CHECK_FALSE(result.stopped);
   CHECK(std::isfinite(result.evaluation->loss));
-  return {folder.read("run/model.safetensors"), folder.read("run/training.safetensors"), folder.read("run/config.json")};
+  return files_of(folder);
 }
 
 std::string error_of(const std::function<void()>& body) {
@@ -145,7 +146,7 @@ TEST_CASE("a loss that is not finite stops training at its step and keeps the la
   options.optimizer.clip = 0;
   options.schedule = {ScheduleKind::constant, 1e-3, 0, 4, 0, 1};
   RunOptions run;
-  run.folder = folder / "";
+  run.folder = folder / "run";
   run.eval_every = 2;
   Trainer(*small.model, *small.data, options).run(run);
   const Files before = files_of(folder);
@@ -179,7 +180,8 @@ TEST_CASE("model, data and options that don't agree") {
   CHECK_THROWS_AS(Trainer(*lm.model, *masked.data, small_options(1)), Error);
   const std::string text = small_text();
   const TextData longer(text, Vocabulary::of_characters(text), Task::causal_lm, 17, 2);
-  CHECK_THROWS_WITH(Trainer(*lm.model, longer, small_options(1)), "[train] sequences of 17 tokens; the model takes at most 16");
+  CHECK_THROWS_WITH(Trainer(*lm.model, longer, small_options(1)),
+                    "[train] sequences of 17 tokens; the model takes at most 16");
   const TextData other("abcabcabcabcabcabcabc", Vocabulary::of_characters("abc"), Task::causal_lm, 4, 2);
   CHECK_THROWS_AS(Trainer(*lm.model, other, small_options(1)), Error);
   CHECK_THROWS_AS(Trainer(*lm.model, *lm.data, small_options(0)), Error);
@@ -201,7 +203,8 @@ TEST_CASE("a state of another run is refused") {
   TrainOptions options = small_options(5);
   options.seed = 2;
   CHECK(load(small, options) == "\"" + path + "\": it is of a run with seed 1, now it is 2");
-  CHECK(load(small_task("fnet", Task::masked_lm), small_options(5)) == "\"" + path + "\": it is of a run with another model or vocabulary");
+  CHECK(load(small_task("fnet", Task::masked_lm), small_options(5)) ==
+        "\"" + path + "\": it is of a run with another model or vocabulary");
   const std::string bytes = folder.read("state");
   for (std::size_t cut : {std::size_t{0}, std::size_t{7}, bytes.size() / 2, bytes.size() - 1}) {
     folder.write("state", bytes.substr(0, cut));

@@ -30,7 +30,8 @@ TEST_CASE("vocabulary by characters: code points in order, text and ids") {
   CHECK(back == text);
   CHECK_THROWS_AS((void)v.decode(7), Error);
   CHECK_THROWS_AS((void)v.mask(), Error);
-  CHECK_THROWS_WITH((void)v.encode("a é c"), "[vocabulary] the character U+0063 at byte 5 is not one of the 7 that the model knows");
+  CHECK_THROWS_WITH((void)v.encode("a é c"),
+                    "[vocabulary] the character U+0063 at byte 5 is not one of the 7 that the model knows");
 }
 
 TEST_CASE("vocabulary with a mask symbol") {
@@ -45,7 +46,8 @@ TEST_CASE("invalid UTF-8 names the byte") {
   CHECK(message("abc").empty());
   CHECK(message("ab\xFF") == "[vocabulary]: invalid UTF-8 at byte 2");
   // Overlong, surrogate, beyond U+10FFFF, cut off, a continuation without a lead.
-  for (const char* bad : {"é\xC0\x80", "é\xED\xA0\x80", "é\xF4\x90\x80\x80", "é\xE2\x82", "é\x80", "é\xF0\x80\x80\x80"})
+  for (const char* bad :
+       {"é\xC0\x80", "é\xED\xA0\x80", "é\xF4\x90\x80\x80", "é\xE2\x82", "é\x80", "é\xF0\x80\x80\x80"})
     CHECK(message(bad) == "[vocabulary]: invalid UTF-8 at byte 2");
 }
 
@@ -64,8 +66,8 @@ TEST_CASE("vocabulary by words: frequency, then alphabet; limits; case") {
 }
 
 TEST_CASE("vocabulary: JSON and back") {
-  for (const Vocabulary& v : {Vocabulary::of_characters(std::string("a\0\"\\é\n", 7)), Vocabulary::of_characters("xy", true),
-                              Vocabulary::of_words({"one two two"})})
+  for (const Vocabulary& v : {Vocabulary::of_characters(std::string("a\0\"\\é\n", 7)),
+                              Vocabulary::of_characters("xy", true), Vocabulary::of_words({"one two two"})})
     CHECK(Vocabulary::from_json(v.to_json()) == v);
   for (const char* bad : {"", "{}", "[]", R"({"unit":"bytes"})", R"({"unit":"words","words":["a","a"]})",
                           R"({"unit":"words","words":[1]})", R"({"unit":"characters","characters":"ab"})"})

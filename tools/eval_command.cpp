@@ -47,7 +47,8 @@ Command eval_command(CLI::App& weft) {
   auto* text = command->add_option("--text", o->text, "UTF-8 text, of which the last tenth is measured");
   command->add_option("--csv", o->csv, "Rows \"class\",\"title\",\"description\", all measured")->excludes(text);
   command->add_flag("--all", o->all, "Measure the whole text")->needs(text);
-  command->add_option("--seq-len", o->seq_len, "Length of the sequences (default: that of training)")->check(CLI::PositiveNumber);
+  command->add_option("--seq-len", o->seq_len, "Length of the sequences (default: that of training)")
+      ->check(CLI::PositiveNumber);
   command->add_option("--batch", o->batch, "Sequences at a time")->capture_default_str()->check(CLI::PositiveNumber);
   add_threads_option(*command);
   command->footer("Example:\n  weft eval --checkpoint book --text book.txt");

@@ -34,7 +34,8 @@ void print_parameters(const weft::Model& model) {
 void print_model(const weft::Model& model) {
   std::cout << "architecture " << model.arch() << "\ntask " << weft::task_name(model.task()) << "\nvocabulary "
             << model.vocabulary() << "\noutputs " << model.outputs() << "\nlongest sequence "
-            << (model.max_length() > 0 ? std::to_string(model.max_length()) : "any") << "\nconfig " << model.config() << "\n";
+            << (model.max_length() > 0 ? std::to_string(model.max_length()) : "any") << "\nconfig "
+            << model.config() << "\n";
 }
 
 void print_checkpoint(const std::string& folder) {
@@ -88,6 +89,7 @@ Command info_command(CLI::App& weft) {
   command->add_option("--vocabulary", o->vocabulary, "Symbols of the input (default: the preset's, or 65)");
   command->add_option("--classes", o->classes, "Classes of a classifier (default: the preset's, or 2)");
   add_threads_option(*command);
-  command->footer("Examples:\n  weft info --checkpoint book\n  weft info --arch gmlp --layers 6 --d-model 256\n  weft info");
+  command->footer("Examples:\n  weft info --checkpoint book\n"
+                  "  weft info --arch gmlp --layers 6 --d-model 256\n  weft info");
   return {command, [o] { return info(*o); }};
 }

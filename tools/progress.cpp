@@ -58,8 +58,9 @@ void ProgressDisplay::bar(const weft::Progress& progress, double loss) {
   const int room = std::min(weft::os::terminal_width() - static_cast<int>(text.size()) - 5, 40);
   std::string drawn;
   if (room >= 5) {
-    const auto full = static_cast<int>(room * progress.step / progress.steps);
-    drawn = "[" + std::string(static_cast<std::size_t>(full), '=') + std::string(static_cast<std::size_t>(room - full), ' ') + "] ";
+    std::string cells(static_cast<std::size_t>(room), ' ');
+    std::fill_n(cells.begin(), room * progress.step / progress.steps, '=');
+    drawn = "[" + cells + "] ";
   }
   std::cerr << "\r\033[K" << drawn << text << std::flush;
   drawn_ = true;

@@ -40,7 +40,8 @@ extern "C" void ask_to_stop(int signal) {
 void add_data_options(CLI::App& command, TrainCommand& o) {
   const std::string group = "Data";
   auto* text = command.add_option("--text", o.text, "UTF-8 text: a language model by characters")->group(group);
-  auto* csv = command.add_option("--csv", o.csv, "Rows \"class\",\"title\",\"description\": a classifier")->group(group);
+  auto* csv = command.add_option("--csv", o.csv, "Rows \"class\",\"title\",\"description\": a classifier")
+      ->group(group);
   command.add_option("--csv-test", o.csv_test, "Rows to test on (default: every tenth row of --csv is held out)")
       ->group(group)->needs(csv);
   text->excludes(csv);
@@ -48,22 +49,29 @@ void add_data_options(CLI::App& command, TrainCommand& o) {
       ->group(group)->needs(csv)->check(CLI::PositiveNumber);
   command.add_option("--vocabulary-size", o.vocabulary_size, "Most words that a classifier knows")
       ->group(group)->capture_default_str()->check(CLI::PositiveNumber);
-  command.add_option("--min-count", o.min_count, "Fewest times that a word must occur")->group(group)->capture_default_str();
+  command.add_option("--min-count", o.min_count, "Fewest times that a word must occur")
+      ->group(group)->capture_default_str();
   command.add_option("--out", o.out, "Folder for the checkpoint")->group(group)->required();
   command.add_option("--log", o.log, "File for the losses: step, loss, validation loss")->group(group);
 }
 
 void add_training_options(CLI::App& command, TrainCommand& o) {
   const std::string group = "Training";
-  command.add_option("--steps", o.steps, "Steps (default: 2000 of text, 1000 of rows)")->group(group)->check(CLI::PositiveNumber);
-  command.add_option("--batch", o.batch, "Sequences in a batch (default: 12 of text, 32 of rows)")->group(group)->check(CLI::PositiveNumber);
+  command.add_option("--steps", o.steps, "Steps (default: 2000 of text, 1000 of rows)")
+      ->group(group)->check(CLI::PositiveNumber);
+  command.add_option("--batch", o.batch, "Sequences in a batch (default: 12 of text, 32 of rows)")
+      ->group(group)->check(CLI::PositiveNumber);
   command.add_option("--micro-batches", o.micro_batches, "Batches whose mean gradient makes a step")
       ->group(group)->capture_default_str()->check(CLI::PositiveNumber);
   command.add_option("--optimizer", o.optimizer, "adamw, adam or sgd")->group(group)->capture_default_str();
-  command.add_option("--schedule", o.schedule, "Of the learning rate: cosine, constant or noam")->group(group)->capture_default_str();
-  command.add_option("--lr", o.lr, "Peak learning rate (default: 2e-3 for text, 1e-3 for rows; factor 1 for noam)")->group(group);
-  command.add_option("--lr-floor", o.lr_floor, "Cosine: the last rate as a part of the peak")->group(group)->capture_default_str();
-  command.add_option("--warmup", o.warmup, "Steps until the peak (default 100; noam 2000)")->group(group)->check(CLI::NonNegativeNumber);
+  command.add_option("--schedule", o.schedule, "Of the learning rate: cosine, constant or noam")
+      ->group(group)->capture_default_str();
+  command.add_option("--lr", o.lr, "Peak learning rate (default: 2e-3 for text, 1e-3 for rows; factor 1 for noam)")
+      ->group(group);
+  command.add_option("--lr-floor", o.lr_floor, "Cosine: the last rate as a part of the peak")
+      ->group(group)->capture_default_str();
+  command.add_option("--warmup", o.warmup, "Steps until the peak (default 100; noam 2000)")
+      ->group(group)->check(CLI::NonNegativeNumber);
   command.add_option("--weight-decay", o.weight_decay, "Of matrices (default 0.1 for adamw, else 0)")->group(group);
   command.add_option("--beta1", o.beta1, "Adam's first decay")->group(group)->capture_default_str();
   command.add_option("--beta2", o.beta2, "Adam's second decay (default 0.99 for adamw, 0.999 for adam)")->group(group);
@@ -73,7 +81,8 @@ void add_training_options(CLI::App& command, TrainCommand& o) {
   command.add_option("--seed", o.seed, "Seed of parameters, batches and dropout")->group(group)->capture_default_str();
   command.add_option("--eval-every,--save-every", o.eval_every, "Steps from one validation and checkpoint to the next")
       ->group(group)->capture_default_str()->check(CLI::PositiveNumber);
-  command.add_flag("--resume", o.resume, "Go on from the state in --out, to the same bits as a run that never stopped")->group(group);
+  command.add_flag("--resume", o.resume, "Go on from the state in --out, to the same bits as a run that never stopped")
+      ->group(group);
 }
 
 struct Setup {
@@ -94,16 +103,19 @@ Setup load_text(const TrainCommand& o, const weft::ModelSpec& spec) {
   const std::string text = weft::read_text(o.text);
   const auto vocabulary = weft::Vocabulary::of_characters(text, spec.task == weft::Task::masked_lm);
   Setup setup{new_model(o, spec, vocabulary, 0), nullptr};
-  setup.data = std::make_unique<weft::TextData>(text, vocabulary, spec.task, training_length(*setup.model), o.batch.value_or(12));
+  setup.data = std::make_unique<weft::TextData>(text, vocabulary, spec.task, training_length(*setup.model),
+                                                o.batch.value_or(12));
   return setup;
 }
 
 Setup load_csv(const TrainCommand& o, const weft::ModelSpec& spec) {
   weft::LabelledTexts training = weft::read_csv(o.csv, o.classes);
-  const weft::LabelledTexts test = o.csv_test.empty() ? weft::hold_out(training) : weft::read_csv(o.csv_test, training.classes);
+  const weft::LabelledTexts test =
+      o.csv_test.empty() ? weft::hold_out(training) : weft::read_csv(o.csv_test, training.classes);
   const auto vocabulary = weft::Vocabulary::of_words(training.texts, o.vocabulary_size, o.min_count);
   Setup setup{new_model(o, spec, vocabulary, training.classes), nullptr};
-  setup.data = std::make_unique<weft::ClassifierData>(training, test, vocabulary, training_length(*setup.model), o.batch.value_or(32));
+  setup.data = std::make_unique<weft::ClassifierData>(training, test, vocabulary, training_length(*setup.model),
+                                                      o.batch.value_or(32));
   return setup;
 }
 
@@ -142,12 +154,14 @@ void check_writable(const std::string& folder) {
 void print_start(const weft::Model& model, const weft::Data& data) {
   const weft::Context& context = weft::Context::current();
   std::cerr << model.arch() << " " << weft::task_name(model.task()) << ", " << weft::parameter_count(model.parameters())
-            << " parameters, " << data.vocabulary().size() << " symbols, sequences of " << data.length() << " in batches of "
-            << data.batch() << "; " << context.threads() << " threads, " << weft::isa_name(context.isa()) << std::endl;
+            << " parameters, " << data.vocabulary().size() << " symbols, sequences of " << data.length()
+            << " in batches of " << data.batch() << "; " << context.threads() << " threads, "
+            << weft::isa_name(context.isa()) << std::endl;
 }
 
 int train(const TrainCommand& o) {
-  if (o.text.empty() == o.csv.empty()) throw Error("give --text FILE for a language model or --csv FILE for a classifier");
+  if (o.text.empty() == o.csv.empty())
+    throw Error("give --text FILE for a language model or --csv FILE for a classifier");
   const weft::ModelSpec spec = o.model.spec(o.csv.empty() ? weft::Task::causal_lm : weft::Task::classifier);
   if ((spec.task == weft::Task::classifier) == o.csv.empty())
     throw Error(std::string("a ") + weft::task_name(spec.task) + " needs " + (o.csv.empty() ? "--csv" : "--text"));
@@ -190,7 +204,7 @@ Command train_command(CLI::App& weft) {
   add_training_options(*command, *options);
   add_threads_option(*command);
   command->footer("Examples:\n"
-                  "  weft train --arch gmlp --text book.txt --layers 4 --d-model 128 --seq-len 64 --steps 2000 --out book\n"
+                  "  weft train --arch gmlp --text book.txt --layers 4 --d-model 128 --seq-len 64 --out book\n"
                   "  weft train --arch fnet --csv train.csv --csv-test test.csv --layers 2 --d-model 128 --out news\n"
                   "Ctrl-C saves the checkpoint and stops.");
   return {command, [options] { return train(*options); }};

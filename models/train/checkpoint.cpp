@@ -130,7 +130,8 @@ Checkpoint load_checkpoint(const std::string& folder) try {
   const SafetensorsFile file(model_path(folder));
   try {
     const json metadata = read_metadata(file), config = read_config(folder);
-    if (!config.is_null() && !config.is_object()) throw Error("\"" + config_path(folder) + "\" is damaged: not a JSON object");
+    if (!config.is_null() && !config.is_object())
+      throw Error("\"" + config_path(folder) + "\" is damaged: not a JSON object");
     if (!config.is_null() && !same_model(config, metadata))
       throw Error("\"" + config_path(folder) + "\" is of another model than \"" + file.path() + "\"");
     return load_from(file, metadata);

@@ -39,7 +39,8 @@ void generate(const Model& model, const Vocabulary& vocabulary, const std::strin
   for (std::int32_t id : ids) logits = stream->next(id);
   const Random random(options.seed);
   for (std::int64_t i = 0; i < options.tokens; ++i) {
-    const std::int64_t id = sample(logits, options.temperature, options.top_k, random.uniform(static_cast<std::uint64_t>(i)));
+    const double u = random.uniform(static_cast<std::uint64_t>(i));
+    const std::int64_t id = sample(logits, options.temperature, options.top_k, u);
     if (!out(vocabulary.decode(id)) || i + 1 == options.tokens) return;
     logits = stream->next(id);
   }

@@ -40,7 +40,8 @@ TextData::TextData(const std::string& text, const Vocabulary& vocabulary, Task t
   split_ = validation == Part::all ? 0 : count - count / 10;
   predicted_ = count - split_ - shift;
   if (predicted_ < 1 || (validation == Part::tenth && split_ < length + shift))
-    throw Error("[text] " + std::to_string(count) + " characters are too few for sequences of " + std::to_string(length));
+    throw Error("[text] " + std::to_string(count) + " characters are too few for sequences of " +
+                std::to_string(length));
 }
 
 Batch TextData::training(std::int64_t k, const Random& random) const {
@@ -88,13 +89,14 @@ Batch TextData::windows(const std::vector<std::int64_t>& starts, std::int64_t n,
 
 void TextData::mask(std::int64_t* tokens, std::int64_t* target, std::int64_t n, const Random& random) const {
   const Random chosen = random.split(0), kind = random.split(1), replacement = random.split(2);
+  const auto characters = static_cast<std::uint64_t>(vocabulary_.mask());
   const std::uint64_t always = random.split(3).below(0, static_cast<std::uint64_t>(n));
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(n); ++i) {
     if (i != always && chosen.uniform(i) >= 0.15) continue;
     target[i] = tokens[i];
     const double u = kind.uniform(i);
     if (u < 0.8) tokens[i] = vocabulary_.mask();
-    else if (u < 0.9) tokens[i] = static_cast<std::int64_t>(replacement.below(i, static_cast<std::uint64_t>(vocabulary_.mask())));
+    else if (u < 0.9) tokens[i] = static_cast<std::int64_t>(replacement.below(i, characters));
   }
 }
 

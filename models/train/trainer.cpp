@@ -18,7 +18,15 @@ void check_options(const TrainOptions& options) {
   const Schedule& s = options.schedule;
   if (s.steps < 1 || s.warmup < 0 || options.micro_batches < 1)
     throw Error("[train] expected steps and micro-batches of at least 1 and a warm-up of at least 0");
-  if (!(s.peak > 0) || !std::isfinite(s.peak)) throw Error("[train] expected a learning rate above 0, got " + std::to_string(s.peak));
+  if (!(s.peak > 0) || !std::isfinite(s.peak))
+    throw Error("[train] expected a learning rate above 0, got " + std::to_string(s.peak));
+  const OptimizerOptions& o = options.optimizer;
+  for (double part : {o.beta1, o.beta2, o.momentum})
+    if (!(part >= 0 && part < 1))
+      throw Error("[train] expected beta1, beta2 and momentum from 0 up to 1, got " + std::to_string(part));
+  for (double value : {o.eps, o.weight_decay, o.clip, s.floor})
+    if (!(value >= 0))
+      throw Error("[train] expected eps, weight decay, clip and floor of at least 0, got " + std::to_string(value));
 }
 
 }  // namespace
@@ -67,7 +75,8 @@ double Trainer::step() {
 Evaluation Trainer::checked_evaluation() const {
   const Evaluation evaluation = evaluate(model_, data_);
   if (!std::isfinite(evaluation.loss))
-    throw Error("[train] after step " + std::to_string(step_) + ": the validation loss is " + std::to_string(evaluation.loss));
+    throw Error("[train] after step " + std::to_string(step_) + ": the validation loss is " +
+                std::to_string(evaluation.loss));
   return evaluation;
 }
 

@@ -107,7 +107,7 @@ std::string Vocabulary::decode(std::int64_t id) const {
 std::string Vocabulary::to_json() const {
   nlohmann::ordered_json json{{"unit", by_words_ ? "words" : "characters"}};
   if (by_words_) {
-    json["words"] = std::vector<std::string>(symbols_.begin() + std::min<std::ptrdiff_t>(3, std::ssize(symbols_)), symbols_.end());
+    json["words"] = std::vector<std::string>(symbols_.begin() + std::ssize(special_words), symbols_.end());
   } else {
     std::string text;
     for (const std::string& symbol : symbols_) text += symbol;

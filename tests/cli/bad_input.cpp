@@ -8,6 +8,8 @@
 namespace weft::test {
 namespace {
 
+const std::string sizes = " --layers 1 --d-model 8 --seq-len 8 ";
+
 // A folder with a text, a table, and the checkpoint of a small gMLP.
 class Fixture {
  public:
@@ -22,7 +24,7 @@ class Fixture {
     folder.write("type.json", R"({"d_model": "wide"})");
     folder.write("list.json", "[1]");
     folder.write("short", "abcdef");
-    const Outcome made = weft("train --arch gmlp --text " + text() + " --layers 1 --d-model 8 --seq-len 8 --steps 2 --out " + run());
+    const Outcome made = weft("train --arch gmlp --text " + text() + sizes + "--steps 2 --out " + run());
     REQUIRE(made.code == 0);
     model_ = folder.read("run/model.safetensors");
     config_ = folder.read("run/config.json");
@@ -91,6 +93,8 @@ TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
   refuses(train + "--schedule linear", "unknown schedule \"linear\"");
   refuses(train + "--lr 0", "learning rate");
   refuses(train + "--lr nan", "learning rate");
+  refuses(train + "--beta1 1", "beta1");
+  refuses(train + "--weight-decay -1", "weight decay");
   refuses(train + "--steps 0", "--steps", 2);
   refuses(train + "--steps many", "--steps", 2);
   refuses(train + "--threads 0", "--threads", 2);
@@ -127,8 +131,8 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
 
 TEST_CASE_FIXTURE(Fixture, "a loss that is not finite: says at which step, keeps the last good checkpoint") {
   const std::string before = folder.read("run/model.safetensors");
-  const Outcome outcome = weft("train --arch gmlp --text " + text() + " --layers 1 --d-model 8 --seq-len 8 --out " + run() +
-                               " --optimizer sgd --schedule constant --warmup 0 --clip 0 --lr 1e30 --steps 300 --eval-every 200");
+  const Outcome outcome = weft("train --arch gmlp --text " + text() + sizes + "--steps 300 --eval-every 200 --out " +
+                               run() + " --optimizer sgd --schedule constant --warmup 0 --clip 0 --lr 1e30");
   CAPTURE(outcome.err);
   CHECK(outcome.code == 1);
   CHECK(contains(outcome.err, "\nweft: [train] step "));

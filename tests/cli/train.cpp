@@ -23,7 +23,8 @@ std::string small_csv() {
 
 // The last three lines of what train prints, as the documentation promises them.
 bool ends_as_promised(const std::string& out) {
-  const std::size_t memory = out.rfind("\npeak memory "), speed = out.rfind("\ntokens/s "), loss = out.rfind("\nvalidation loss ");
+  const std::size_t memory = out.rfind("\npeak memory "), speed = out.rfind("\ntokens/s "),
+                    loss = out.rfind("\nvalidation loss ");
   return memory != std::string::npos && loss < speed && speed < memory && out.find('\n', memory + 1) == out.size() - 1;
 }
 
@@ -35,7 +36,8 @@ TEST_CASE("weft train, eval, generate and info on a text") {
   const std::string text = "--text " + (folder / "text"), run = folder / "run";
   for (const std::string& arch : architectures()) {
     CAPTURE(arch);
-    const Outcome trained = weft("train --arch " + arch + " " + text + sizes + "--steps 40 --out " + run + " --log " + (folder / "log"));
+    const Outcome trained = weft("train --arch " + arch + " " + text + sizes + "--steps 40 --out " + run +
+                                 " --log " + (folder / "log"));
     CAPTURE(trained.err);
     CHECK(trained.code == 0);
     CHECK(ends_as_promised(trained.out));
@@ -102,7 +104,8 @@ TEST_CASE("sizes: a preset's, replaced by a config file's, replaced by flags") {
 TEST_CASE("weft info and help") {
   const Outcome info = weft("info");
   CHECK(info.code == 0);
-  for (const char* part : {"weft ", "instruction set ", "threads ", "architectures ", "presets "}) CHECK(contains(info.out, part));
+  for (const char* part : {"weft ", "instruction set ", "threads ", "architectures ", "presets "})
+    CHECK(contains(info.out, part));
   CHECK(weft("--version").out.rfind("weft ", 0) == 0);
   CHECK(weft("--help").code == 0);
   for (const char* command : {"train", "generate", "eval", "info"})

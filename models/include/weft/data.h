@@ -60,7 +60,8 @@ class TextData : public Data {
   Batch validation(std::int64_t k) const override;
 
  private:
-  Batch windows(const std::vector<std::int64_t>& starts, std::int64_t n, const Random& random, std::int64_t first) const;
+  Batch windows(const std::vector<std::int64_t>& starts, std::int64_t n, const Random& random,
+                std::int64_t first) const;
   void mask(std::int64_t* tokens, std::int64_t* target, std::int64_t n, const Random& random) const;
 
   Vocabulary vocabulary_;
