@@ -131,7 +131,7 @@ struct Product {
   }
 };
 
-// The same product seen from the other side: Cᵀ = Bᵀ Aᵀ.
+// The same product seen from the other side: Cᵀ = Bᵀ Aᵀ. Without an epilogue.
 template <class T>
 GemmProblem<T> transposed(GemmProblem<T> g) {
   std::swap(g.m, g.n);
@@ -139,7 +139,6 @@ GemmProblem<T> transposed(GemmProblem<T> g) {
   std::swap(g.a.row, g.a.column);
   std::swap(g.b.row, g.b.column);
   std::swap(g.c.row, g.c.column);
-  std::swap(g.epilogue.bias_row, g.epilogue.bias_column);
   for (BatchAxis& axis : g.batch) std::swap(axis.a, axis.b);
   return g;
 }

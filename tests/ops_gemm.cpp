@@ -21,6 +21,7 @@ struct GemmTrial {
   std::int64_t batch = 1;
   double sign = 1;
   bool epilogue = false;
+  int row_bias = 0;  // 1: the epilogue's bias has an element for each row
 };
 
 template <class T>
@@ -38,7 +39,7 @@ template <class T>
 double gemm_error(const GemmTrial& t) {
   const std::int64_t m = t.m, n = t.n, k = t.k;
   const auto a = random_values<T>(t.batch * m * k + 1, 1), b = random_values<T>(t.batch * k * n + 1, 2);
-  const auto bias = random_values<T>(n, 3), gate = random_values<T>(m * n, 4), residual = random_values<T>(m * n, 5);
+  const auto bias = random_values<T>(m + n, 3), gate = random_values<T>(m * n, 4), residual = random_values<T>(m * n, 5);
   const auto before = random_values<T>(t.batch * m * n, 6);
   auto c = before, hidden = before;
   GemmProblem<T> g{m, n, k,
@@ -49,7 +50,7 @@ double gemm_error(const GemmTrial& t) {
   g.sign = static_cast<T>(t.sign);
   if (t.batch > 1) g.batch = {{t.batch, m * k, k * n, m * n}};
   if (t.epilogue)
-    g.epilogue = {bias.data(), 0, 1, Activation::silu, gate.data(), n, residual.data(), n, hidden.data(), n};
+    g.epilogue = {bias.data(), t.row_bias, 1 - t.row_bias, Activation::silu, gate.data(), n, residual.data(), n, hidden.data(), n};
   gemm(g);
   double worst = 0;
   const auto check = [&](double got, double want, double scale) {
@@ -70,7 +71,7 @@ double gemm_error(const GemmTrial& t) {
         const auto at = static_cast<std::size_t>(item * m * n + i * g.c.row + j * g.c.column);
         if (t.accumulate) sum += before[at];
         if (t.epilogue) {
-          sum += bias[static_cast<std::size_t>(j)];
+          sum += bias[static_cast<std::size_t>(t.row_bias ? i : j)];
           check(hidden[at], sum, scale);
           sum = silu(sum) * gate[at] + residual[at];
         }
@@ -202,7 +203,7 @@ TEST_CASE("gemm: every orientation of small matrices, every instruction set") {
         for (std::int64_t k : {0, 1, 2, 3, 5, 8, 15, 16, 17, 40})
           for (int layout = 0; layout < 8; ++layout, ++count)
             check_gemm({m, n, k, (layout & 1) != 0, (layout & 2) != 0, (layout & 4) != 0, count % 3 == 0,
-                        1 + count % 5 / 4, count % 7 == 0 ? -1.0 : 1.0, layout < 4 && count % 5 == 0});
+                        1 + count % 5 / 4, count % 7 == 0 ? -1.0 : 1.0, layout < 4 && count % 5 == 0, layout % 2});
   });
 }
 
@@ -214,6 +215,7 @@ TEST_CASE("gemm: sizes beyond a block") {
     check_gemm({16, 600, 900, false, true, false, false, 1, 1, true});
     check_gemm({9, 300, 500, false, false, false, true, 3});
     check_gemm({3100, 40, 5, false, true, false, false});
+    check_gemm({20, 3100, 5, false, true, false, false});
     check_gemm({20, 3100, 5, true, true, true, false});
     check_gemm({70, 50, 400, true, true, false, false, 4, -1});
   });
