@@ -16,6 +16,15 @@ int fail(std::string what, int code) {
   return code;
 }
 
+// A mistyped flag is the likelier reason than what CLI11 misses because of it.
+std::string describe(const CLI::App& weft, const CLI::ParseError& error) {
+  for (const CLI::App* command : weft.get_subcommands())
+    for (const std::string& argument : command->remaining())
+      if (argument.rfind('-', 0) == 0) return "unknown argument " + argument;
+  const std::vector<std::string> rest = weft.remaining();
+  return rest.empty() ? error.what() : "unknown command " + rest.front();
+}
+
 int run(int argc, char** argv) {
   CLI::App weft("weft trains and runs gMLP, TNN and FNet on CPUs.", "weft");
   weft.set_version_flag("--version", "weft " WEFT_VERSION);
@@ -27,7 +36,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return weft.exit(help);
   } catch (const CLI::ParseError& error) {
-    return fail(std::string(error.what()) + " (see --help)", 2);
+    return fail(describe(weft, error) + " (see --help)", 2);
   }
   for (const Command& command : commands)
     if (command.app->parsed()) {
