@@ -42,12 +42,23 @@ Context& Context::current() {
 void Context::set_threads(int count) {
   if (count < 1 || count > 1024)
     throw Error("[context] expected 1 to 1024 threads, got " + std::to_string(count));
-  threads_ = count;
+  threads_.store(count, std::memory_order_relaxed);
 }
 
 void Context::set_isa(Isa isa) {
   if (!cpu_has(isa)) throw Error(std::string("[context] this CPU can't run ") + isa_name(isa));
-  isa_ = isa;
+  isa_.store(isa, std::memory_order_relaxed);
+}
+
+void* Context::find_slot(std::type_index type) {
+  std::lock_guard<std::mutex> lock(slots_mutex_);
+  const auto found = slots_.find(type);
+  return found == slots_.end() ? nullptr : found->second.get();
+}
+
+void* Context::add_slot(std::type_index type, std::shared_ptr<void> made) {
+  std::lock_guard<std::mutex> lock(slots_mutex_);
+  return slots_.emplace(type, std::move(made)).first->second.get();
 }
 
 void Context::parallel_for(std::int64_t n, std::int64_t grain, Body body) {
@@ -58,7 +69,7 @@ void Context::parallel_for(std::int64_t n, std::int64_t grain, std::size_t scrat
   if (n <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t pieces = (n - 1) / grain + 1;
-  const int threads = in_parallel_region() ? 1 : static_cast<int>(std::min<std::int64_t>(threads_, pieces));
+  const int threads = in_parallel_region() || pieces == 1 ? 1 : this->threads();
   const std::size_t stride = (scratch_bytes + 63) / 64 * 64;
   ScratchBlock scratch(*memory_, stride * static_cast<std::size_t>(threads));
   run_tasks(*this, pieces, threads, [&](std::int64_t piece, int thread) {

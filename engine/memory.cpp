@@ -23,6 +23,7 @@ std::size_t MemoryCache::size_class(std::size_t bytes) noexcept {
   return (bytes + step - 1) / step * step;
 }
 
+MemoryCache::MemoryCache() : cap_(std::min<std::size_t>(std::size_t{2} << 30, os::physical_memory() / 4)) {}
 MemoryCache::~MemoryCache() { trim(); }
 
 void* MemoryCache::allocate(std::size_t bytes) {
@@ -33,9 +34,10 @@ void* MemoryCache::allocate(std::size_t bytes) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     auto found = free_.find(size);
-    if (found != free_.end() && !found->second.empty()) {
-      void* block = found->second.back();
-      found->second.pop_back();
+    if (found != free_.end() && !found->second.blocks.empty()) {
+      void* block = found->second.blocks.back();
+      found->second.blocks.pop_back();
+      found->second.last_use = ++uses_;
       use_.cached -= size;
       use_.current += size;
       use_.peak = std::max(use_.peak, use_.current);
@@ -60,9 +62,12 @@ void MemoryCache::release(void* block, std::size_t bytes) noexcept {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     use_.current -= size;
-    if (use_.cached + size <= cap_) {
+    if (size <= cap_) {
+      evict(size);
       try {
-        free_[size].push_back(block);
+        FreeBlocks& same = free_[size];
+        same.blocks.push_back(block);
+        same.last_use = ++uses_;
         use_.cached += size;
         return;
       } catch (const std::bad_alloc&) {  // no room to note it: give it back below
@@ -72,21 +77,30 @@ void MemoryCache::release(void* block, std::size_t bytes) noexcept {
   std::free(block);
 }
 
+void MemoryCache::evict(std::size_t room) noexcept {
+  while (use_.cached > 0 && use_.cached + room > cap_) {
+    const auto oldest = std::min_element(free_.begin(), free_.end(), [](const auto& a, const auto& b) {
+      return a.second.blocks.empty() < b.second.blocks.empty() ||
+             (a.second.blocks.empty() == b.second.blocks.empty() && a.second.last_use < b.second.last_use);
+    });
+    std::free(oldest->second.blocks.back());
+    oldest->second.blocks.pop_back();
+    use_.cached -= oldest->first;
+  }
+}
+
 void MemoryCache::trim() noexcept {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (auto& [size, blocks] : free_)
-    for (void* block : blocks) std::free(block);
+  for (auto& [size, same] : free_)
+    for (void* block : same.blocks) std::free(block);
   free_.clear();
   use_.cached = 0;
 }
 
 void MemoryCache::set_cap(std::size_t bytes) noexcept {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    cap_ = bytes;
-    if (use_.cached <= cap_) return;
-  }
-  trim();
+  std::lock_guard<std::mutex> lock(mutex_);
+  cap_ = bytes;
+  evict(0);
 }
 
 MemoryUse MemoryCache::use() const noexcept {

@@ -54,7 +54,10 @@ void ParameterSet::zero_gradients() { raw::fill(gradients_, 0.0); }
 void ParameterSet::complete(const Leaf& leaf, Tensor gradient) {
   const auto found = index_.find(leaf.parameter);
   if (found == index_.end()) return;  // a watched tensor, or a parameter of somebody else
-  Tensor sum = slice_of(gradients_, entries_[found->second]);
+  const Entry& entry = entries_[found->second];
+  if (entry.parameter.value().storage() != values_.storage())
+    throw Error("[parameter set] " + entry.name + " has been moved to another set, whose values are trained now");
+  Tensor sum = slice_of(gradients_, entry);
   raw::accumulate(sum, gradient);
 }
 

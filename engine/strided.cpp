@@ -1,9 +1,8 @@
 // The four strided loops every tensor needs: fill, copy, convert, add.
-#include <algorithm>
 #include <complex>
+#include <optional>
 
-#include "weft/context.h"
-#include "weft/tensor.h"
+#include "weft/nest.h"
 
 namespace weft::raw {
 namespace {
@@ -22,66 +21,65 @@ void with_type(DType dtype, F f) {
   }
 }
 
-// Two operands' common loop nest: axes of size 1 dropped, neighbours merged where both allow it.
-struct Loops {
-  Shape shape;
-  Strides x, y;
-};
-
-Loops merge(const Shape& shape, const Strides& x, const Strides& y) {
-  Loops loops;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == 1) continue;
-    if (!loops.shape.empty() && loops.x.back() == x[i] * shape[i] && loops.y.back() == y[i] * shape[i]) {
-      loops.shape.back() *= shape[i];
-      loops.x.back() = x[i];
-      loops.y.back() = y[i];
-    } else {
-      loops.shape.push_back(shape[i]);
-      loops.x.push_back(x[i]);
-      loops.y.push_back(y[i]);
-    }
-  }
-  if (loops.shape.empty()) loops = {{1}, {1}, {1}};
-  return loops;
-}
-
-// Calls row(x + …, y + …, n, stride of x, stride of y) for each innermost row, or piece of one.
-template <class X, class Y, class Row>
-void for_rows(const Loops& loops, const X* x, Y* y, Row row) {
-  const std::size_t last = loops.shape.size() - 1;
-  const std::int64_t n = loops.shape[last];
-  std::int64_t rows = 1;
-  for (std::size_t i = 0; i < last; ++i) rows *= loops.shape[i];
-  const std::int64_t piece = std::min(n, grain), pieces = (n - 1) / piece + 1;
-  Context::current().parallel_for(rows * pieces, std::max<std::int64_t>(1, grain / piece), [&](auto begin, auto end) {
-    for (std::int64_t task = begin; task < end; ++task) {
-      std::int64_t rest = task / pieces, x_offset = 0, y_offset = 0;
-      for (std::size_t i = last; i-- > 0;) {
-        const std::int64_t index = rest % loops.shape[i];
-        rest /= loops.shape[i];
-        x_offset += index * loops.x[i];
-        y_offset += index * loops.y[i];
-      }
-      const std::int64_t first = task % pieces * piece;
-      row(x + x_offset + first * loops.x[last], y + y_offset + first * loops.y[last], std::min(piece, n - first),
-          loops.x[last], loops.y[last]);
-    }
-  });
-}
-
 template <class X, class Y, class Combine>
 void strided(const Tensor& x, Tensor& y, Combine combine) {
   if (y.numel() == 0) return;
   const X* from = static_cast<const X*>(x.raw());
   Y* to = static_cast<Y*>(y.mutable_raw());
-  for_rows(merge(y.shape(), x.strides(), y.strides()), from, to,
-           [&](const X* a, Y* b, std::int64_t n, std::int64_t sa, std::int64_t sb) {
-             if (sa == 1 && sb == 1)
-               for (std::int64_t i = 0; i < n; ++i) combine(a[i], b[i]);
-             else
-               for (std::int64_t i = 0; i < n; ++i) combine(a[i * sa], b[i * sb]);
-           });
+  const Nest<2> nest(y.shape(), {&x.strides(), &y.strides()});
+  const auto [sx, sy] = nest.strides.back();
+  nest.for_rows(grain, [&, sx = sx, sy = sy](const auto& at, std::int64_t n) {
+    const X* a = from + at[0];
+    Y* b = to + at[1];
+    if (sx == 1 && sy == 1)
+      for (std::int64_t i = 0; i < n; ++i) combine(a[i], b[i]);
+    else
+      for (std::int64_t i = 0; i < n; ++i) combine(a[i * sx], b[i * sy]);
+  });
+}
+
+// The axes of a copy whose elements are neighbours in x along one and in y along the other.
+struct Transposed {
+  std::size_t x_axis, y_axis;
+};
+
+std::optional<Transposed> transposed(const Nest<2>& nest) {
+  std::optional<std::size_t> x_axis, y_axis;
+  for (std::size_t i = 0; i < nest.shape.size(); ++i) {
+    if (nest.strides[i][0] == 1) x_axis = i;
+    if (nest.strides[i][1] == 1) y_axis = i;
+  }
+  if (!x_axis || !y_axis || *x_axis == *y_axis) return {};
+  return Transposed{*x_axis, *y_axis};
+}
+
+// Copies in square tiles that stay in cache: along rows, a transposed read would fetch a line for each element.
+template <class T>
+void copy_tiles(const Nest<2>& nest, Transposed axes, const T* x, T* y) {
+  constexpr std::int64_t tile = 16;
+  const std::int64_t rows = nest.shape[axes.x_axis], columns = nest.shape[axes.y_axis];
+  const std::int64_t x_step = nest.strides[axes.y_axis][0], y_step = nest.strides[axes.x_axis][1];
+  Shape tiles = nest.shape;
+  tiles[axes.x_axis] = (rows - 1) / tile + 1;
+  tiles[axes.y_axis] = (columns - 1) / tile + 1;
+  Context::current().parallel_for(numel(tiles), grain / (tile * tile), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t task = begin; task < end; ++task) {
+      const T* from = x;
+      T* to = y;
+      std::int64_t rest = task, row = 0, column = 0;
+      for (std::size_t i = tiles.size(); i-- > 0;) {
+        std::int64_t index = rest % tiles[i];
+        rest /= tiles[i];
+        if (i == axes.x_axis) row = index *= tile;
+        if (i == axes.y_axis) column = index *= tile;
+        from += index * nest.strides[i][0];
+        to += index * nest.strides[i][1];
+      }
+      const std::int64_t height = std::min(tile, rows - row), width = std::min(tile, columns - column);
+      for (std::int64_t i = 0; i < height; ++i)
+        for (std::int64_t j = 0; j < width; ++j) to[i * y_step + j] = from[i + j * x_step];
+    }
+  });
 }
 
 void check_same(const char* op, const Tensor& x, const Tensor& y) {
@@ -104,7 +102,12 @@ void copy(const Tensor& x, Tensor& y) {
   check_same("copy", x, y);
   with_type(y.dtype(), [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    strided<T, T>(x, y, [](const T& a, T& b) { b = a; });
+    const Nest<2> nest(y.shape(), {&x.strides(), &y.strides()});
+    const auto axes = transposed(nest);
+    if (axes && y.numel() > 0)
+      copy_tiles(nest, *axes, static_cast<const T*>(x.raw()), static_cast<T*>(y.mutable_raw()));
+    else
+      strided<T, T>(x, y, [](const T& a, T& b) { b = a; });
   });
 }
 

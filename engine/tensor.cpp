@@ -6,6 +6,18 @@
 #include "weft/context.h"
 
 namespace weft {
+namespace {
+
+template <class... Source>
+std::shared_ptr<Storage> make_storage(std::int64_t numel, DType dtype, Source... source) {
+  try {
+    return std::make_shared<Storage>(std::move(source)..., static_cast<std::size_t>(numel) * dtype_size(dtype));
+  } catch (const std::bad_alloc&) {
+    throw Error("[tensor] out of memory");
+  }
+}
+
+}  // namespace
 
 const char* dtype_name(DType dtype) noexcept {
   switch (dtype) {
@@ -70,8 +82,7 @@ Tensor Tensor::empty(const Shape& shape, DType dtype) {
   t.shape_ = shape;
   t.strides_ = contiguous_strides(shape);
   t.dtype_ = dtype;
-  const std::size_t bytes = static_cast<std::size_t>(t.numel_) * dtype_size(dtype);
-  t.storage_ = std::make_shared<Storage>(Context::current().memory_handle(), bytes);
+  t.storage_ = make_storage(t.numel_, dtype, Context::current().memory_handle());
   return t;
 }
 
@@ -98,7 +109,7 @@ Tensor Tensor::borrow(std::shared_ptr<const void> owner, const void* data, const
   t.shape_ = shape;
   t.strides_ = contiguous_strides(shape);
   t.dtype_ = dtype;
-  t.storage_ = std::make_shared<Storage>(std::move(owner), data, static_cast<std::size_t>(t.numel_) * dtype_size(dtype));
+  t.storage_ = make_storage(t.numel_, dtype, std::move(owner), data);
   return t;
 }
 

@@ -20,8 +20,8 @@ void run_tasks(Context& context, std::int64_t tasks, int threads,
   std::exception_ptr error;
   std::mutex error_mutex;
   std::atomic<bool> failed{false};
-  const int team = static_cast<int>(tasks < threads ? tasks : threads);
-#pragma omp parallel num_threads(team)
+// A team of constant size, however few the tasks: OpenMP's runtimes end and start threads when it changes.
+#pragma omp parallel num_threads(threads)
   {
     ContextScope scope(context);
     const int thread = omp_get_thread_num();

@@ -51,7 +51,7 @@ Tensor sum_to(const Tensor& g, const Shape& shape) {
   std::vector<std::int64_t> dims;
   for (std::size_t i = 0; i < g.shape().size(); ++i)
     if (i < lead || (shape[i - lead] == 1 && g.shape()[i] != 1)) dims.push_back(static_cast<std::int64_t>(i));
-  return dims.empty() ? reshape(g, shape) : reshape(sum(g, dims), shape);
+  return reshape(sum(g, dims), shape);
 }
 
 }  // namespace weft

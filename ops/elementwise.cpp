@@ -3,81 +3,48 @@
 
 #include "common.h"
 #include "kernels/kernels.h"
-#include "weft/context.h"
+#include "weft/nest.h"
 
 namespace weft {
 namespace {
 
 constexpr std::int64_t grain = 1 << 14;  // elements a task
 
-// The nest of two operands and a contiguous result: axes of size 1 dropped, neighbours merged where both allow it.
-struct Nest {
-  Shape shape;
-  Strides a, b;
-};
-
-Nest merged_nest(const Shape& shape, const Strides& a, const Strides& b) {
-  Nest nest;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == 1) continue;
-    if (!nest.shape.empty() && nest.a.back() == a[i] * shape[i] && nest.b.back() == b[i] * shape[i]) {
-      nest.shape.back() *= shape[i];
-      nest.a.back() = a[i];
-      nest.b.back() = b[i];
-    } else {
-      nest.shape.push_back(shape[i]);
-      nest.a.push_back(a[i]);
-      nest.b.push_back(b[i]);
-    }
-  }
-  if (nest.shape.empty()) nest = {{1}, {1}, {1}};
-  return nest;
+// The nest of two operands, broadcast to the shape of the contiguous result.
+Nest<3> nest_of(const Shape& shape, const Tensor& a, const Tensor& b) {
+  const Strides sa = broadcast_strides(a, shape), sb = broadcast_strides(b, shape), sy = contiguous_strides(shape);
+  return Nest<3>(shape, {&sa, &sb, &sy});
 }
 
-// Calls row(a, b, y, n) for the rows of the nest, pieces of at most `grain` elements.
-template <class T, class Row>
-void for_rows(const Nest& nest, const T* a, const T* b, T* y, Row row) {
-  const std::size_t last = nest.shape.size() - 1;
-  const std::int64_t n = nest.shape[last], rows = numel(nest.shape) / n;
-  const std::int64_t piece = std::min(n, grain), pieces = (n - 1) / piece + 1;
-  Context::current().parallel_for(rows * pieces, std::max<std::int64_t>(1, grain / piece), [&](auto begin, auto end) {
-    for (std::int64_t task = begin; task < end; ++task) {
-      std::int64_t rest = task / pieces, a_offset = 0, b_offset = 0;
-      for (std::size_t i = last; i-- > 0;) {
-        const std::int64_t index = rest % nest.shape[i];
-        rest /= nest.shape[i];
-        a_offset += index * nest.a[i];
-        b_offset += index * nest.b[i];
-      }
-      const std::int64_t first = task % pieces * piece;
-      row(a + a_offset + first * nest.a[last], b + b_offset + first * nest.b[last],
-          y + task / pieces * n + first, std::min(piece, n - first));
-    }
-  });
+// Whether the kernels take such rows: each operand dense or a scalar, and one of them dense.
+bool row_fits(const Nest<3>& nest) {
+  const std::int64_t sa = nest.strides.back()[0], sb = nest.strides.back()[1];
+  return (sa == 1 && sb == 1) || (sa == 1 && sb == 0) || (sa == 0 && sb == 1);
 }
 
-// Rows along which an operand has a stride other than 0 and 1, or both have 0, are made contiguous before.
+Tensor broadcast_copy(const Tensor& x, const Shape& shape) {
+  return raw::contiguous(x.view(shape, broadcast_strides(x, shape), x.offset()));
+}
+
 template <class T>
 Tensor real_binary(const BinaryKernel<T>& kernel, Tensor a, Tensor b, const Shape& shape) {
   Tensor y = Tensor::empty(shape, a.dtype());
   if (y.numel() == 0) return y;
-  Nest nest = merged_nest(shape, broadcast_strides(a, shape), broadcast_strides(b, shape));
-  const auto row_fits = [&] {
-    const std::int64_t sa = nest.a.back(), sb = nest.b.back();
-    return (sa == 1 && sb == 1) || (sa == 1 && sb == 0) || (sa == 0 && sb == 1);
-  };
-  if (!row_fits()) {
+  Nest<3> nest = nest_of(shape, a, b);
+  if (!row_fits(nest)) {
     a = raw::contiguous(a);
     b = raw::contiguous(b);
-    nest = merged_nest(shape, broadcast_strides(a, shape), broadcast_strides(b, shape));
-    if (!row_fits()) {  // both broadcast along the innermost axis
-      a = raw::contiguous(a.view(shape, broadcast_strides(a, shape), a.offset()));
-      nest = merged_nest(shape, a.strides(), broadcast_strides(b, shape));
-    }
+    nest = nest_of(shape, a, b);
   }
-  const std::int64_t sa = nest.a.back(), sb = nest.b.back();
+  if (!row_fits(nest)) {  // both broadcast along the innermost axis
+    a = broadcast_copy(a, shape);
+    nest = nest_of(shape, a, b);
+  }
+  const std::int64_t sa = nest.strides.back()[0], sb = nest.strides.back()[1];
   const auto function = sa == 0 ? kernel.scalar_left : sb == 0 ? kernel.scalar_right : kernel.both;
-  for_rows(nest, a.data<T>(), b.data<T>(), y.mutable_data<T>(), function);
+  const T *pa = a.data<T>(), *pb = b.data<T>();
+  T* py = y.mutable_data<T>();
+  nest.for_rows(grain, [=](const auto& at, std::int64_t n) { function(pa + at[0], pb + at[1], py + at[2], n); });
   return y;
 }
 
@@ -86,8 +53,7 @@ Tensor complex_binary(const Tensor& a, const Tensor& b, const Shape& shape, F f)
   using C = std::complex<R>;
   Tensor y = Tensor::empty(shape, a.dtype());
   if (y.numel() == 0) return y;
-  const Tensor dense_a = raw::contiguous(a.view(shape, broadcast_strides(a, shape), a.offset()));
-  const Tensor dense_b = raw::contiguous(b.view(shape, broadcast_strides(b, shape), b.offset()));
+  const Tensor dense_a = broadcast_copy(a, shape), dense_b = broadcast_copy(b, shape);
   const C *pa = dense_a.data<C>(), *pb = dense_b.data<C>();
   C* py = y.mutable_data<C>();
   Context::current().parallel_for(y.numel(), grain, [&](auto begin, auto end) {

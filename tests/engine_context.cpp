@@ -284,6 +284,25 @@ TEST_CASE("memory: blocks are aligned, reused, capped and counted") {
   CHECK(memory.use().current == 0);
 }
 
+TEST_CASE("memory: at the cap the sizes that were not used for longest go") {
+  MemoryCache memory;
+  memory.set_cap(3000);
+  const auto use = [&](std::size_t bytes) { memory.release(memory.allocate(bytes), bytes); };
+  const auto is_cached = [&](std::size_t bytes) {
+    const std::size_t before = memory.use().system_allocations;
+    use(bytes);
+    return memory.use().system_allocations == before;
+  };
+  use(1024);
+  use(1792);
+  CHECK(is_cached(1024));
+  use(512);
+  CHECK(memory.use().cached == 1024 + 512);
+  CHECK(is_cached(1024));
+  CHECK(is_cached(512));
+  CHECK_FALSE(is_cached(1792));
+}
+
 TEST_CASE("memory: a cache serves several threads") {
   MemoryCache memory;
   std::atomic<int> wrong{0};

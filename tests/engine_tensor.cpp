@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "engine_ops.h"
@@ -137,6 +138,47 @@ TEST_CASE("parameter set: it is the sink that adds up gradients") {
   CHECK(padding == 60 + 192 + 10 + 48);
   set.zero_gradients();
   for (double v : values_of(set.gradients())) CHECK(v == 0);
+}
+
+TEST_CASE("parameter set: a parameter that another set took over is an error") {
+  const Parameter p(vector_of({1, 2}));
+  ParameterSet first({{"p", p}}), second({{"p", p}});
+  const auto step = [&](ParameterSet& set) {
+    Tape tape;
+    tape.backward(sum(square(p)), set);
+  };
+  step(second);
+  CHECK(values_of(second.gradient(second.entries()[0])) == Values{2, 4});
+  CHECK_THROWS_WITH_AS(step(first), doctest::Contains("p has been moved to another set"), Error);
+}
+
+TEST_CASE("raw: copies of any order of axes") {
+  for (const Shape& sizes : {Shape{5, 17, 33}, {40, 3, 16}, {1, 64, 50}, {7, 1, 19}}) {
+    std::vector<double> values(static_cast<std::size_t>(numel(sizes)));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
+    const Tensor x = Tensor::from(values, sizes);
+    std::vector<std::size_t> order{0, 1, 2};
+    do {
+      Shape shape;
+      Strides strides;
+      for (std::size_t axis : order) {
+        shape.push_back(sizes[axis]);
+        strides.push_back(x.strides()[axis]);
+      }
+      const Tensor y = raw::contiguous(x.view(shape, strides, 0));
+      Tensor back = Tensor::empty(sizes, DType::f64);
+      Strides inverse(3);
+      for (std::size_t i = 0; i < 3; ++i) inverse[order[i]] = y.strides()[i];
+      raw::copy(y.view(sizes, inverse, 0), back);
+      CHECK(back.to_vector<double>() == values);
+      double wrong = 0;
+      for (std::int64_t i = 0, n = 0; i < shape[0]; ++i)
+        for (std::int64_t j = 0; j < shape[1]; ++j)
+          for (std::int64_t k = 0; k < shape[2]; ++k, ++n)
+            wrong += y.data<double>()[n] != values[static_cast<std::size_t>(i * strides[0] + j * strides[1] + k * strides[2])];
+      CHECK(wrong == 0);
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
 }
 
 TEST_CASE("parameter set: states are flat, zero at first and kept") {

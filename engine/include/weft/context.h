@@ -1,5 +1,6 @@
 // Context: memory, plan caches, threads, instruction set and log of the operations that run under it.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -40,9 +41,9 @@ class Context {
   // The calling thread's; made on first use.
   static Context& current();
 
-  int threads() const noexcept { return threads_; }
+  int threads() const noexcept { return threads_.load(std::memory_order_relaxed); }
   void set_threads(int count);  // Error unless 1 <= count <= 1024
-  Isa isa() const noexcept { return isa_; }
+  Isa isa() const noexcept { return isa_.load(std::memory_order_relaxed); }
   void set_isa(Isa isa);  // Error if this CPU can't run it
 
   MemoryCache& memory() noexcept { return *memory_; }
@@ -63,15 +64,16 @@ class Context {
   // The context's one T, made on first use: plan caches of the rooms above. T does its own locking.
   template <class T>
   T& slot() {
-    std::lock_guard<std::mutex> lock(slots_mutex_);
-    std::shared_ptr<void>& p = slots_[std::type_index(typeid(T))];
-    if (!p) p = std::make_shared<T>();
-    return *static_cast<T*>(p.get());
+    if (void* made = find_slot(typeid(T))) return *static_cast<T*>(made);
+    return *static_cast<T*>(add_slot(typeid(T), std::make_shared<T>()));
   }
 
  private:
-  int threads_;
-  Isa isa_;
+  void* find_slot(std::type_index type);                             // null if there is none
+  void* add_slot(std::type_index type, std::shared_ptr<void> made);  // the one that was first
+
+  std::atomic<int> threads_;
+  std::atomic<Isa> isa_;
   std::shared_ptr<MemoryCache> memory_;
   Log log_;
   std::mutex slots_mutex_;

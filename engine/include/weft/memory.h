@@ -15,10 +15,11 @@ struct MemoryUse {
   std::size_t system_allocations = 0;  // how many blocks came from the system so far
 };
 
-// Blocks are aligned to 64 bytes. Freed blocks are kept for reuse up to a cap. Thread-safe.
+// Blocks are aligned to 64 bytes. Freed blocks are kept for reuse up to a cap (at first 2 GiB or a quarter of the
+// machine's memory, whichever is less), beyond which the sizes that were not used for longest go. Thread-safe.
 class MemoryCache {
  public:
-  MemoryCache() = default;
+  MemoryCache();
   ~MemoryCache();
   MemoryCache(const MemoryCache&) = delete;
   MemoryCache& operator=(const MemoryCache&) = delete;
@@ -31,11 +32,17 @@ class MemoryCache {
   void reset_peak() noexcept;
 
  private:
+  struct FreeBlocks {
+    std::vector<void*> blocks;
+    std::uint64_t last_use = 0;
+  };
   static std::size_t size_class(std::size_t bytes) noexcept;
+  void evict(std::size_t room) noexcept;  // until `room` more bytes fit under the cap
 
   mutable std::mutex mutex_;
-  std::map<std::size_t, std::vector<void*>> free_;
-  std::size_t cap_ = std::size_t{2} << 30;
+  std::map<std::size_t, FreeBlocks> free_;  // by size
+  std::uint64_t uses_ = 0;
+  std::size_t cap_;
   MemoryUse use_;
 };
 

@@ -35,6 +35,7 @@ class ParameterSet : public GradientSink {
   std::size_t states() const noexcept { return states_.size(); }
 
   void zero_gradients();
+  // Error if another set has taken over the parameter since.
   void complete(const Leaf& leaf, Tensor gradient) override;
 
  private:
