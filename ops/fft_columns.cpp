@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common.h"
-#include "fft_plan.h"
+#include "fft_derived_plans.h"
 #include "kernels/kernels.h"
 #include "weft/context.h"
 
@@ -14,71 +14,117 @@ using std::int64_t;
 
 constexpr int64_t task_elements = 1 << 14;
 
-// Real and imaginary parts; without the second, real numbers.
+// The columns of x or y, a tile of lanes at a time.
 template <class T>
-struct Planes {
-  T *re, *im;
+struct Side {
+  T* data;
+  Columns columns;
+  bool is_complex;
+
+  FftColumns<T> tile(int64_t first, int64_t count, int64_t* offset) const {
+    columns.offsets(first, count, offset);
+    return {data, columns.step(), offset, count};
+  }
 };
 
+// Element 2j of a real column as the real part of element j, 2j + 1 as its imaginary one.
 template <class T>
-Planes<const T> planes(const Tensor& x) {
-  const T* p = static_cast<const T*>(x.raw());
-  return {p, is_complex(x.dtype()) ? p + 1 : nullptr};
-}
-
+FftColumns<T> every_second(const FftColumns<T>& x) { return {x.data, 2 * x.step, x.offset, x.count}; }
 template <class T>
-void clear(int64_t lanes, int64_t first, int64_t end, T* plane) {
-  for (int64_t k = first; k < end; ++k) std::fill_n(plane + k * 2 * lanes, lanes, T(0));
-}
+FftColumns<T> moved(const FftColumns<T>& x, int64_t by) { return {x.data + by, x.step, x.offset, x.count}; }
 
 template <class T>
 struct Driver {
   const Transform& t;
-  const FftKernels<T>& kernel;
-  const FftPlan<T>& plan;
-  Columns in, out;
-  Planes<const T> x;
-  Planes<T> y;
+  Side<const T> x;
+  Side<T> y;
+  const FftKernels<T>& kernel = kernels().fft.of<T>();
+  const RealFftKernels<T>& real_kernel = kernels().real_fft.of<T>();
 
-  int64_t half() const { return t.n / 2 + 1; }
+  T factor() const { return static_cast<T>(t.factor); }
 
-  void load(int64_t first, int64_t count, T* work) const {
-    int64_t offset[most_lanes];
-    in.offsets(first, count, offset);
-    T *re = work + (t.inverse ? kernel.lanes : 0), *im = work + (t.inverse ? 0 : kernel.lanes);
-    const int64_t given = t.half_in != 0 ? half() : t.n;
-    kernel.gather(given, {x.re, in.step(), offset, count}, re);
-    if (x.im) kernel.gather(given, {x.im, in.step(), offset, count}, im);
-    else clear(kernel.lanes, 0, given, im);
-    if (t.half_in == 0) return;
-    kernel.half_spectrum(t.n, static_cast<T>(t.half_in), re, im);
-    clear(kernel.lanes, given, t.n, re);
-    clear(kernel.lanes, given, t.n, im);
-  }
-
-  void store(int64_t first, int64_t count, T* work) const {
-    int64_t offset[most_lanes];
-    out.offsets(first, count, offset);
-    T *re = work + (t.inverse ? kernel.lanes : 0), *im = work + (t.inverse ? 0 : kernel.lanes);
-    if (t.half_out != 0) kernel.half_spectrum(t.n, static_cast<T>(t.half_out), re, im);
-    const int64_t wanted = t.half_out != 0 ? half() : t.n;
-    const T factor = static_cast<T>(t.factor);
-    kernel.scatter(wanted, re, factor, {y.re, out.step(), offset, count});
-    if (y.im) kernel.scatter(wanted, im, factor, {y.im, out.step(), offset, count});
-  }
-
-  void run() const {
-    const int64_t lanes = kernel.lanes, tiles = (in.count() - 1) / lanes + 1, buffer = plan.rows() * 2 * lanes;
+  // Calls f(columns of x, columns of y, work buffer) for all tiles.
+  template <class F>
+  void for_tiles(int64_t rows, F f) const {
+    const int64_t lanes = kernel.lanes, total = x.columns.count(), tiles = (total - 1) / lanes + 1;
     const int64_t grain = std::max<int64_t>(1, task_elements / (t.n * lanes));
-    const auto bytes = static_cast<std::size_t>(2 * buffer) * sizeof(T);
-    Context::current().parallel_for(tiles, grain, bytes, [&](int64_t begin, int64_t end, void* scratch) {
-      T* work = static_cast<T*>(scratch);
+    const auto bytes = static_cast<std::size_t>(rows * 2 * lanes) * sizeof(T);
+    Context::current().parallel_for(tiles, grain, bytes, [&](int64_t begin, int64_t end, void* work) {
       for (int64_t tile = begin; tile < end; ++tile) {
-        const int64_t first = tile * lanes, count = std::min(lanes, in.count() - first);
-        load(first, count, work);
-        store(first, count, kernel.transform(plan.view(), work, work + buffer));
+        int64_t from[most_lanes], to[most_lanes];
+        const int64_t first = tile * lanes, count = std::min(lanes, total - first);
+        f(x.tile(first, count, from), y.tile(first, count, to), static_cast<T*>(work));
       }
     });
+  }
+
+  // n complex elements to n.
+  void whole(const FftPlan<T>& plan) const {
+    for_tiles(plan.rows(), [&](const auto& from, const auto& to, T* work) {
+      kernel.complex(plan.view(), from, t.inverse, factor(), to, work);
+    });
+  }
+
+  // n real elements, n even, to bins 0 … n/2.
+  void real_to_half(const RealFftPlan<T>& plan) const {
+    const FftView<T>& half = *plan.view().half;
+    for_tiles(plan.rows(), [&](const auto& from, const auto& to, T* work) {
+      const auto even = every_second(from);
+      if (from.step == 1) {
+        kernel.gather_complex(half.n, even, work);
+      } else {
+        kernel.gather(half.n, even, work);
+        kernel.gather(half.n, moved(even, from.step), work + kernel.lanes);
+      }
+      kernel.forward(half, work);
+      real_kernel.unpack(plan.view(), static_cast<T>(t.half_out), work);
+      kernel.scatter_complex(half.n + 1, plan.view().row_of_bin, work, false, factor(), to);
+    });
+  }
+
+  // Bins 0 … n/2, n even, to n real elements by the inverse transform.
+  void half_to_real(const RealFftPlan<T>& plan) const {
+    const FftView<T>& half = *plan.view().half;
+    for_tiles(plan.rows(), [&](const auto& from, const auto& to, T* work) {
+      kernel.gather_complex(half.n + 1, from, work);
+      real_kernel.pack(plan.view(), static_cast<T>(t.half_in), work);
+      kernel.forward(half, work);
+      const auto even = every_second(to);
+      if (to.step == 1) {
+        kernel.scatter_complex(half.n, half.row_of_bin, work, true, factor(), even);
+      } else {
+        kernel.scatter(half.n, half.row_of_bin, work, true, factor(), even);
+        kernel.scatter(half.n, half.row_of_bin, work + kernel.lanes, true, factor(), moved(even, to.step));
+      }
+    });
+  }
+
+  // Everything else, as complex elements with zeros for what isn't given.
+  void general(const FftPlan<T>& plan) const {
+    const int64_t lanes = kernel.lanes, half = t.n / 2 + 1;
+    const int64_t given = t.half_in != 0 ? half : t.n, wanted = t.half_out != 0 ? half : t.n;
+    const std::int32_t* row = plan.view().row_of_bin;
+    for_tiles(plan.rows(), [&](const auto& from, const auto& to, T* work) {
+      if (x.is_complex) {
+        kernel.gather_complex(given, from, work);
+      } else {
+        kernel.gather(given, from, work);
+        for (int64_t k = 0; k < given; ++k) std::fill_n(work + (2 * k + 1) * lanes, lanes, T(0));
+      }
+      std::fill(work + given * 2 * lanes, work + t.n * 2 * lanes, T(0));
+      if (t.half_in != 0) real_kernel.weigh(t.n, nullptr, static_cast<T>(t.half_in), work);
+      kernel.forward(plan.view(), work);
+      if (t.half_out != 0) real_kernel.weigh(t.n, row, static_cast<T>(t.half_out), work);
+      if (y.is_complex) kernel.scatter_complex(wanted, row, work, t.inverse, factor(), to);
+      else kernel.scatter(wanted, row, work, t.inverse, factor(), to);
+    });
+  }
+
+  void run(const char* op) const {
+    if (x.is_complex && y.is_complex && t.half_in == 0 && t.half_out == 0) whole(*fft_plan<T>(op, t.n));
+    else if (t.n % 2 == 0 && t.half_out != 0 && !x.is_complex) real_to_half(*real_fft_plan<T>(op, t.n));
+    else if (t.n % 2 == 0 && t.half_in != 0 && !y.is_complex) half_to_real(*real_fft_plan<T>(op, t.n));
+    else general(*fft_plan<T>(op, t.n));
   }
 };
 
@@ -113,10 +159,8 @@ Tensor transform(const char* op, const Tensor& x, const Transform& t) {
   if (y.numel() == 0) return y;
   with_real(op, real_of(x.dtype()), [&](auto* type) {
     using T = element_of<decltype(type)>;
-    const auto plan = fft_plan<T>(op, t.n);
-    T* to = static_cast<T*>(y.mutable_raw());
-    Driver<T>{t, kernels().fft.of<T>(), *plan, Columns(x, t.axis), Columns(y, t.axis), planes<T>(x),
-              {to, t.real_out ? nullptr : to + 1}}.run();
+    Driver<T>{t, {static_cast<const T*>(x.raw()), Columns(x, t.axis), is_complex(x.dtype())},
+              {static_cast<T*>(y.mutable_raw()), Columns(y, t.axis), !t.real_out}}.run(op);
   });
   return y;
 }

@@ -27,8 +27,9 @@ class Columns {
   std::int64_t count_, step_;
 };
 
-// A transform along one axis, with `factor`. Half spectra are bins 0 … n/2; as kernels' half_spectrum they have 0 as
-// imaginary parts of bin 0 and, n even, of bin n/2, and the bins between times a weight.
+// A transform along one axis, with `factor`. Half spectra are bins 0 … n/2, given to inverse transforms with real results
+// or wanted of others; they have 0 as imaginary parts of bin 0 and, n even, of bin n/2, and the bins between times a
+// weight.
 struct Transform {
   std::int64_t n;
   std::size_t axis;

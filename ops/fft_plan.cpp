@@ -1,37 +1,10 @@
 #include "fft_plan.h"
 
-#include <algorithm>
-#include <cmath>
-#include <complex>
-#include <limits>
-#include <list>
-#include <mutex>
-
-#include "common.h"
-#include "weft/context.h"
+#include "fft_roots.h"
+#include "plan_cache.h"
 
 namespace weft {
 namespace {
-
-using Complex = std::complex<long double>;
-
-constexpr std::int64_t longest = std::int64_t{1} << 30;
-constexpr std::size_t cache_bytes = std::size_t{32} << 20;
-
-// exp(-2πi k/n), 0 <= k < n. The angle π/2 · p/n is reduced to the first octant in whole numbers.
-Complex unit_root(std::int64_t k, std::int64_t n) {
-  const long double quarter = 1.57079632679489661923132169163975144L;
-  const bool below = 2 * k <= n;
-  std::int64_t p = 4 * (below ? k : n - k);
-  const bool left = p > n;
-  if (left) p = 2 * n - p;
-  const bool steep = 2 * p > n;
-  if (steep) p = n - p;
-  const long double angle = quarter * static_cast<long double>(p) / static_cast<long double>(n);
-  long double c = std::cos(angle), s = std::sin(angle);
-  if (steep) std::swap(c, s);
-  return {left ? -c : c, below ? -s : s};
-}
 
 // Modelled time of a pass for each element.
 double radix_cost(std::int64_t radix) {
@@ -43,6 +16,7 @@ double radix_cost(std::int64_t radix) {
     case 7: return 2.4;
     case 8: return 1.7;
     case 11: return 4.0;
+    case 16: return 2.3;
     default: return 5.0;
   }
 }
@@ -70,29 +44,18 @@ void transform(const Complex* x, std::int64_t stride, std::int64_t n, const std:
   }
 }
 
-template <class T>
-std::vector<T> interleaved(const std::vector<Complex>& z) {
-  std::vector<T> v;
-  v.reserve(2 * z.size());
-  for (const Complex& c : z) {
-    v.push_back(static_cast<T>(c.real()));
-    v.push_back(static_cast<T>(c.imag()));
-  }
-  return v;
-}
-
 }  // namespace
 
 std::vector<std::int64_t> fft_radices(std::int64_t n) {
   std::vector<std::int64_t> radices;
+  if (n == 1) return {1};
   for (std::int64_t p : {13, 11, 7, 5, 3})
     for (; n % p == 0; n /= p) radices.push_back(p);
   int twos = 0;
   for (; n % 2 == 0; n /= 2) ++twos;
   if (n != 1) return {};
-  if (twos % 3 == 1 && twos > 1) radices.insert(radices.end(), {4, 4}), twos -= 4;
-  for (; twos >= 3; twos -= 3) radices.push_back(8);
-  if (twos > 0) radices.push_back(twos == 2 ? 4 : 2);
+  for (; twos >= 3 && twos != 4; twos -= 3) radices.push_back(8);
+  if (twos > 0) radices.push_back(std::int64_t{1} << twos);
   return radices;
 }
 
@@ -128,15 +91,37 @@ std::int64_t fft_fast_length(std::int64_t n) {
 template <class T>
 FftPlan<T>::FftPlan(std::int64_t n) {
   view_.n = n;
-  if (n > 1 && fft_radices(n).empty()) make_chirp();
-  else make_passes();
+  const std::vector<std::int64_t> radices = fft_radices(n);
+  make_order(radices);
+  if (radices.empty()) make_chirp();
+  else make_passes(radices);
+}
+
+// Pass l leaves digit l of a bin, counted in its radix from the lowest, as digit l of a row, counted from the highest.
+template <class T>
+void FftPlan<T>::make_order(const std::vector<std::int64_t>& radices) {
+  row_of_bin_.resize(static_cast<std::size_t>(view_.n));
+  bin_of_row_.resize(static_cast<std::size_t>(view_.n));
+  for (std::int64_t row = 0; row < view_.n; ++row) {
+    std::int64_t rest = row, stride = view_.n, bin = radices.empty() ? row : 0, weight = 1;
+    for (std::int64_t radix : radices) {
+      stride /= radix;
+      bin += rest / stride * weight;
+      rest %= stride;
+      weight *= radix;
+    }
+    bin_of_row_[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(bin);
+    row_of_bin_[static_cast<std::size_t>(bin)] = static_cast<std::int32_t>(row);
+  }
+  view_.row_of_bin = row_of_bin_.data();
+  view_.bin_of_row = bin_of_row_.data();
 }
 
 template <class T>
-void FftPlan<T>::make_passes() {
-  std::int64_t groups = 1;
-  for (std::int64_t radix : fft_radices(view_.n)) {
-    const std::int64_t length = view_.n / groups, stride = length / radix;
+void FftPlan<T>::make_passes(const std::vector<std::int64_t>& radices) {
+  std::int64_t length = view_.n;
+  for (std::int64_t radix : radices) {
+    const std::int64_t stride = length / radix;
     std::vector<Complex> twiddles, roots;
     for (std::int64_t i = 0; i < stride; ++i)
       for (std::int64_t j = 1; j < radix; ++j) twiddles.push_back(unit_root(i * j, length));
@@ -144,8 +129,8 @@ void FftPlan<T>::make_passes() {
     tables_.push_back(interleaved<T>(twiddles));
     const T* w = tables_.back().data();
     tables_.push_back(interleaved<T>(roots));
-    passes_.push_back({radix, groups, stride, w, tables_.back().data()});
-    groups *= radix;
+    passes_.push_back({radix, length, w, tables_.back().data()});
+    length = stride;
   }
   view_.passes = static_cast<std::int64_t>(passes_.size());
   view_.pass = passes_.data();
@@ -162,65 +147,27 @@ void FftPlan<T>::make_chirp() {
   for (std::int64_t k = 0; k < m; ++k) roots.push_back(unit_root(k, m));
   transform(folded.data(), 1, m, roots, spectrum.data());
   for (Complex& s : spectrum) s /= static_cast<long double>(m);
-  tables_.push_back(interleaved<T>(b));
-  view_.chirp = tables_.back().data();
-  tables_.push_back(interleaved<T>(spectrum));
-  view_.chirp_spectrum = tables_.back().data();
   convolution_ = std::make_unique<const FftPlan>(m);
   view_.convolution = &convolution_->view();
+  std::vector<Complex> rows;
+  for (std::int64_t k = 0; k < m; ++k)
+    rows.push_back(spectrum[static_cast<std::size_t>(view_.convolution->bin_of_row[k])]);
+  tables_.push_back(interleaved<T>(b));
+  view_.chirp = tables_.back().data();
+  tables_.push_back(interleaved<T>(rows));
+  view_.chirp_spectrum = tables_.back().data();
 }
 
 template <class T>
 std::size_t FftPlan<T>::bytes() const noexcept {
   std::size_t sum = sizeof *this + (convolution_ ? convolution_->bytes() : 0);
   for (const std::vector<T>& table : tables_) sum += table.size() * sizeof(T);
-  return sum;
+  return sum + (row_of_bin_.size() + bin_of_row_.size()) * sizeof(std::int32_t);
 }
-
-namespace {
-
-// The latest plans, the last used first.
-template <class T>
-class PlanCache {
- public:
-  using Plan = std::shared_ptr<const FftPlan<T>>;
-
-  Plan find(std::int64_t n) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = std::find_if(plans_.begin(), plans_.end(), [n](const Plan& p) { return p->length() == n; });
-    if (found == plans_.end()) return nullptr;
-    plans_.splice(plans_.begin(), plans_, found);
-    return plans_.front();
-  }
-
-  void insert(const Plan& plan) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    plans_.push_front(plan);
-    bytes_ += plan->bytes();
-    while (bytes_ > cache_bytes) {
-      bytes_ -= plans_.back()->bytes();
-      plans_.pop_back();
-    }
-  }
-
- private:
-  std::mutex mutex_;
-  std::list<Plan> plans_;
-  std::size_t bytes_ = 0;
-};
-
-}  // namespace
 
 template <class T>
 std::shared_ptr<const FftPlan<T>> fft_plan(const char* op, std::int64_t n) {
-  if (n > longest)
-    fail(op, "a transform of " + std::to_string(n) + " elements, the longest is " + std::to_string(longest));
-  auto& cache = Context::current().slot<PlanCache<T>>();
-  auto plan = cache.find(n);
-  if (plan) return plan;
-  plan = std::make_shared<const FftPlan<T>>(n);
-  cache.insert(plan);
-  return plan;
+  return cached_plan<FftPlan<T>>(op, n);
 }
 
 template class FftPlan<float>;

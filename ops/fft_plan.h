@@ -31,12 +31,14 @@ class FftPlan {
   std::size_t bytes() const noexcept;
 
  private:
-  void make_passes();
+  void make_order(const std::vector<std::int64_t>& radices);
+  void make_passes(const std::vector<std::int64_t>& radices);
   void make_chirp();
 
   FftView<T> view_{};
   std::vector<FftPass<T>> passes_;
   std::vector<std::vector<T>> tables_;
+  std::vector<std::int32_t> row_of_bin_, bin_of_row_;
   std::unique_ptr<const FftPlan> convolution_;
 };
 

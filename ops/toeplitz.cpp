@@ -86,14 +86,14 @@ struct ToeplitzOp : Op {
  private:
   ToeplitzSizes sizes(const Shape& x) const {
     const int64_t n = x[2];
-    return {x[0], n, causal ? 0 : n - 1, causal, fft_fast_length(2 * n - 1)};
+    return {x[0], n, causal ? 0 : n - 1, causal};
   }
   Tensor spectra_of(const Tensor& t, const ToeplitzSizes& s) const {
     return spectra.defined() && toeplitz_spectra_fit(spectra, t, s) ? spectra : toeplitz_spectra(t, s);
   }
 };
 
-// y_i = Σ_j c_((i-j) mod n) x_j: the causal product's coefficients in a cycle of n.
+// y_i = Σ_j c_((i-j) mod n) x_j: the Toeplitz product with t_l = c_(l mod n), l = -(n-1) … n-1. dc_k = dt_k + dt_(k-n)
 struct CirculantOp : Op {
   const char* name() const noexcept override { return "circulant_product"; }
 
@@ -109,7 +109,7 @@ struct CirculantOp : Op {
   Tensor forward(const Inputs& in, const Shape& shape) override {
     if (numel(shape) == 0) return Tensor::empty(shape, in[0].dtype());
     const ToeplitzSizes s = sizes(shape);
-    return without_head(toeplitz_fft(with_head(in[0]), toeplitz_spectra(with_head(in[1]), s), s), shape);
+    return without_head(toeplitz_fft(with_head(in[0]), toeplitz_spectra(all_lags(in[1]), s), s), shape);
   }
 
   bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return needs[1 - i]; }
@@ -123,16 +123,35 @@ struct CirculantOp : Op {
       return;
     }
     const ToeplitzSizes s = sizes(x_shape);
-    const Tensor made = b.needs(0) ? toeplitz_spectra(with_head(b.input(1)), s) : Tensor();
+    const Tensor made = b.needs(0) ? toeplitz_spectra(all_lags(b.input(1)), s) : Tensor();
     const Tensor x = b.needs(1) ? with_head(b.input(0)) : Tensor();
     const ToeplitzGradients g =
-        toeplitz_fft_backward(x, with_head(dy), made, {1, c_shape[0], c_shape[1]}, s, b.needs(0), b.needs(1));
+        toeplitz_fft_backward(x, with_head(dy), made, {1, 2 * s.n - 1, c_shape[1]}, s, b.needs(0), b.needs(1));
     if (b.needs(0)) b.add(0, without_head(g.x, x_shape));
-    if (b.needs(1)) b.add(1, without_head(g.t, c_shape));
+    if (b.needs(1)) b.add(1, folded(g.t, c_shape));
   }
 
  private:
-  static ToeplitzSizes sizes(const Shape& x) { return {x[0], x[1], 0, false, x[1]}; }
+  static ToeplitzSizes sizes(const Shape& x) { return {x[0], x[1], x[1] - 1, false}; }
+
+  // c_1 … c_(n-1) c_0 … c_(n-1), as (1, 2n-1, d)
+  static Tensor all_lags(const Tensor& c) {
+    const int64_t n = c.shape()[0], d = c.shape()[1];
+    Tensor t = Tensor::empty({1, 2 * n - 1, d}, c.dtype());
+    Tensor lower = t.view({n - 1, d}, {d, 1}, 0), upper = t.view({n, d}, {d, 1}, (n - 1) * d);
+    raw::copy(c.view({n - 1, d}, c.strides(), c.offset() + c.strides()[0]), lower);
+    raw::copy(c, upper);
+    return t;
+  }
+
+  static Tensor folded(const Tensor& dt, const Shape& shape) {
+    const int64_t n = shape[0], d = shape[1];
+    Tensor dc = Tensor::empty(shape, dt.dtype());
+    raw::copy(dt.view(shape, {d, 1}, (n - 1) * d), dc);
+    Tensor upper = dc.view({n - 1, d}, {d, 1}, n > 1 ? d : 0);
+    raw::accumulate(upper, dt.view({n - 1, d}, {d, 1}, 0));
+    return dc;
+  }
 };
 
 }  // namespace
@@ -142,8 +161,8 @@ ToeplitzForm toeplitz_form(int64_t b, int64_t h, int64_t n, int64_t d, bool caus
     fail("toeplitz_form", "expected b, h, d >= 0 and n >= 1, got " + to_string({b, h, n, d}));
   const auto rows = static_cast<double>(b), terms = static_cast<double>(n) * static_cast<double>(n) / (causal ? 2 : 1);
   if (n > (int64_t{1} << 30)) return ToeplitzForm::fft;
-  const int64_t cycle = fft_fast_length(2 * n - 1);
-  const double transforms = (2 * rows + 1) * fft_cost(cycle) + rows * spectrum_cost * static_cast<double>(cycle);
+  const int64_t m = fft_fast_length(n);
+  const double transforms = (2 * rows + 1) * fft_cost(m) + rows * spectrum_cost * static_cast<double>(m);
   return rows * terms * term_cost <= transforms ? ToeplitzForm::naive : ToeplitzForm::fft;
 }
 
@@ -160,7 +179,7 @@ ToeplitzCoefficients::ToeplitzCoefficients(const Tensor& t, bool causal, int64_t
   const int64_t h = t.shape()[0], n = causal ? t.shape()[1] : t.shape()[1] / 2 + 1, d = t.shape()[2];
   if (form_ == ToeplitzForm::automatic) form_ = toeplitz_form(b, h, n, d, causal);
   if (form_ == ToeplitzForm::fft && t.numel() > 0)
-    spectra_ = toeplitz_spectra(t, {b, n, causal ? 0 : n - 1, causal, fft_fast_length(2 * n - 1)});
+    spectra_ = toeplitz_spectra(t, {b, n, causal ? 0 : n - 1, causal});
   version_ = t.version();
 }
 

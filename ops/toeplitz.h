@@ -13,14 +13,13 @@ struct ToeplitzSizes {
   std::int64_t b, n;
   std::int64_t before;  // element k of t is lag k - before
   bool causal;          // no lags below 0
-  std::int64_t cycle;   // length of the transforms; there lags count modulo it
 };
 
 struct ToeplitzGradients {
   Tensor x, t;  // undefined if not asked for
 };
 
-// Spectra of t's channels, laid out for the kernels of this instruction set: (tiles, cycle, 2, lanes).
+// Spectra of t's channels, laid out for the kernels of this instruction set: (tiles, m, 2, lanes), m >= n.
 Tensor toeplitz_spectra(const Tensor& t, const ToeplitzSizes& s);
 bool toeplitz_spectra_fit(const Tensor& spectra, const Tensor& t, const ToeplitzSizes& s);
 Tensor toeplitz_fft(const Tensor& x, const Tensor& spectra, const ToeplitzSizes& s);

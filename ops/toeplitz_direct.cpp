@@ -54,7 +54,7 @@ struct NaiveForm {
       move.gather(lags(), tile(coefficients, 0, index).up_from(0), work);
       move.gather(s.n, transposed ? source.down_from(s.n - 1) : source.up_from(0), from);
       direct.direct(s.n, work + s.before * row(), from, s.causal, false, to);
-      move.scatter(s.n, to, T(1), transposed ? target.down_from(s.n - 1) : target.up_from(0));
+      move.scatter(s.n, nullptr, to, false, T(1), transposed ? target.down_from(s.n - 1) : target.up_from(0));
     });
   }
 
@@ -78,8 +78,8 @@ struct NaiveForm {
         direct.direct(s.n, a_back, d, true, batch > 0, left);
       }
       const auto to = tile(out, 0, index);
-      move.scatter(s.n, right, T(1), to.down_from(s.before + s.n - 1));
-      if (!s.causal) move.scatter(s.before, left, T(1), to.up_from(0));
+      move.scatter(s.n, nullptr, right, false, T(1), to.down_from(s.before + s.n - 1));
+      if (!s.causal) move.scatter(s.before, nullptr, left, false, T(1), to.up_from(0));
     });
   }
 };

@@ -1,11 +1,10 @@
-// Toeplitz products by Fourier transforms, with sums over lags modulo a cycle that is long enough for what wraps around
-// to fall on elements that nobody reads. T̂, X̂, D̂ are the transforms of t, x and dy, padded with zeros:
+// Toeplitz products by transforms in the ring of kernels/convolution.h. T̂, X̂, D̂ are the transforms of t, x and dy:
 //   ŷ = T̂ X̂,  dx̂ = conj(T̂) D̂,  dt̂ = Σ_batch D̂ conj(X̂)
 #include <algorithm>
 #include <cstring>
 
 #include "common.h"
-#include "fft_plan.h"
+#include "fft_derived_plans.h"
 #include "kernels/kernels.h"
 #include "toeplitz.h"
 #include "weft/context.h"
@@ -21,15 +20,16 @@ template <class T>
 struct FftForm {
   const ToeplitzSizes& s;
   int64_t channels;
-  const FftKernels<T>& kernel = kernels().fft.of<T>();
-  std::shared_ptr<const FftPlan<T>> plan = fft_plan<T>("toeplitz_product", s.cycle);
+  const FftKernels<T>& move = kernels().fft.of<T>();
+  const ConvolutionKernels<T>& kernel = kernels().convolution.of<T>();
+  std::shared_ptr<const RingPlan<T>> plan = ring_plan<T>("toeplitz_product", fft_fast_length(s.n));
 
-  int64_t lanes() const { return kernel.lanes; }
+  const RingView<T>& ring() const { return plan->view(); }
+  int64_t m() const { return plan->length(); }
+  int64_t lanes() const { return move.lanes; }
   int64_t tiles() const { return (channels + lanes() - 1) / lanes(); }
-  int64_t spectrum() const { return s.cycle * 2 * lanes(); }        // elements
-  int64_t buffer() const { return plan->rows() * 2 * lanes(); }
-  Shape layout() const { return {tiles(), s.cycle, 2, lanes()}; }
-  T scale() const { return T(1) / static_cast<T>(s.cycle); }
+  int64_t spectrum() const { return m() * 2 * lanes(); }  // elements, of a work buffer, too
+  Shape layout() const { return {tiles(), m(), 2, lanes()}; }
 
   // Tile `index` of a batch row.
   template <class U>
@@ -40,81 +40,75 @@ struct FftForm {
   // Calls f(index, scratch) for index < n, with room for so many buffers.
   template <class F>
   void for_tasks(int64_t n, int64_t buffers, F f) const {
-    const int64_t grain = std::max<int64_t>(1, task_elements / (s.cycle * lanes()));
-    const auto bytes = static_cast<std::size_t>(buffers * buffer()) * sizeof(T);
+    const int64_t grain = std::max<int64_t>(1, task_elements / (m() * lanes()));
+    const auto bytes = static_cast<std::size_t>(buffers * spectrum()) * sizeof(T);
     Context::current().parallel_for(n, grain, bytes, [&](int64_t begin, int64_t end, void* scratch) {
       for (int64_t index = begin; index < end; ++index) f(index, static_cast<T*>(scratch));
     });
   }
 
-  // The transform of n rows and zeros; it overwrites both buffers and gives the one that holds it.
-  T* transformed(const FftColumns<const T>& x, T* work, T* other) const {
-    kernel.gather(s.n, x, work);
-    for (int64_t k = 0; k < s.n; ++k) std::fill_n(work + (2 * k + 1) * lanes(), lanes(), T(0));
-    std::fill(work + s.n * 2 * lanes(), work + spectrum(), T(0));
-    return kernel.transform(plan->view(), work, other);
+  // The imaginary plane's row of lag -1 follows that of lag -2: lag -l is the negative of row m - l.
+  T* negative_lags(T* work) const { return work + (m() - s.before) * 2 * lanes() + lanes(); }
+  void negate(T* plane, int64_t rows) const {
+    for (int64_t k = 0; k < rows; ++k)
+      for (int64_t i = 0; i < lanes(); ++i) plane[k * 2 * lanes() + i] = -plane[k * 2 * lanes() + i];
   }
-
-  // The inverse of a spectrum with its planes exchanged: real parts, times the cycle's length.
-  const T* real_inverse(T* work, T* other) const { return kernel.transform(plan->view(), work, other) + lanes(); }
 
   Tensor spectra(const Tensor& t) const {
     Tensor out = Tensor::empty(layout(), t.dtype());
     T* to = out.mutable_data<T>();
     const auto coefficients = toeplitz_input<T>(t);
-    const int64_t lags = t.shape()[1];
-    for_tasks(tiles(), 2, [&](int64_t index, T* work) {
+    const int64_t after = t.shape()[1] - s.before;
+    for_tasks(tiles(), 0, [&](int64_t index, T*) {
       const auto from = tile(coefficients, 0, index);
+      T* work = to + index * spectrum();
       std::fill_n(work, spectrum(), T(0));
-      kernel.gather(lags - s.before, from.up_from(s.before), work);
-      kernel.gather(s.before, from.up_from(0), work + (s.cycle - s.before) * 2 * lanes());
-      const T* result = kernel.transform(plan->view(), work, work + buffer());
-      std::memcpy(to + index * spectrum(), result, static_cast<std::size_t>(spectrum()) * sizeof(T));
+      move.gather(after, from.up_from(s.before), work);
+      move.gather(s.before, from.up_from(0), negative_lags(work));
+      negate(negative_lags(work), s.before);
+      kernel.coefficients(ring(), work);
     });
     return out;
   }
 
-  // y = T x, or its transpose's product.
+  // y = T x, or its transpose's product. The batch is the inner loop: its rows share the spectrum.
   void multiply(const Tensor& x, const Tensor& coefficients, bool transposed, Tensor& y) const {
-    const auto product = transposed ? kernel.multiply_conj : kernel.multiply;
     const auto in = toeplitz_input<T>(x);
     const auto out = toeplitz_output<T>(y);
-    for_tasks(tiles() * s.b, 2, [&](int64_t task, T* work) {
+    for_tasks(tiles() * s.b, 1, [&](int64_t task, T* work) {
       const int64_t index = task / s.b, batch = task % s.b;
-      T* z = transformed(tile(in, batch, index).up_from(0), work, work + buffer());
-      T* other = z == work ? work + buffer() : work;
-      product(s.cycle, z, coefficients.data<T>() + index * spectrum(), z);
-      kernel.scatter(s.n, real_inverse(z, other), scale(), tile(out, batch, index).up_from(0));
+      const auto from = tile(in, batch, index);
+      const auto to = tile(out, batch, index);
+      kernel.multiply(ring(), s.n, from.up_from(0), coefficients.data<T>() + index * spectrum(), transposed,
+                      to.up_from(0), work);
     });
   }
 
-  // dt. A tile sums over the batch in its order. `each(index, batch, d̂, work, work)` may use dy's transforms, too.
-  template <class F>
-  void correlate(const Tensor& x, const Tensor& dy, Tensor& dt, F each) const {
+  // dt, and dx unless it is undefined. A tile sums over the batch in its order.
+  void correlate(const Tensor& x, const Tensor& dy, const Tensor& coefficients, Tensor& dx, Tensor& dt) const {
     const auto in = toeplitz_input<T>(x), cotangent = toeplitz_input<T>(dy);
-    const auto out = toeplitz_output<T>(dt);
-    const int64_t after = dt.shape()[1] - s.before;
-    for_tasks(tiles(), 4, [&](int64_t index, T* work) {
-      T *sum = work, *a = work + buffer(), *b = a + buffer(), *c = b + buffer();
+    const auto lags = toeplitz_output<T>(dt);
+    const auto out = dx.defined() ? toeplitz_output<T>(dx) : ToeplitzOperand<T>(nullptr, dy);
+    const T* spectra = dx.defined() ? coefficients.data<T>() : nullptr;
+    for_tasks(tiles(), 3, [&](int64_t index, T* work) {
+      T *sum = work, *x_spectrum = work + spectrum(), *buffer = x_spectrum + spectrum();
       std::fill_n(sum, spectrum(), T(0));
       for (int64_t batch = 0; batch < s.b; ++batch) {
-        const T* d = transformed(tile(cotangent, batch, index).up_from(0), a, b);
-        T* other = d == a ? b : a;
-        each(index, batch, d, other, c);
-        kernel.accumulate_conj(s.cycle, d, transformed(tile(in, batch, index).up_from(0), other, c), sum);
+        const auto from = tile(in, batch, index), gradient = tile(cotangent, batch, index);
+        kernel.spectrum(ring(), s.n, from.up_from(0), x_spectrum);
+        if (dx.defined()) {
+          const auto to = tile(out, batch, index);
+          kernel.correlate(ring(), s.n, x_spectrum, gradient.up_from(0), spectra + index * spectrum(), to.up_from(0),
+                           sum, buffer);
+        } else {
+          kernel.correlate(ring(), s.n, x_spectrum, gradient.up_from(0), nullptr, {}, sum, buffer);
+        }
       }
-      const T* lags = real_inverse(sum, a);
-      const auto to = tile(out, 0, index);
-      kernel.scatter(after, lags, scale(), to.up_from(s.before));
-      kernel.scatter(s.before, lags + (s.cycle - s.before) * 2 * lanes(), scale(), to.up_from(0));
-    });
-  }
-
-  void correlate_both(const Tensor& x, const Tensor& dy, const Tensor& coefficients, Tensor& dx, Tensor& dt) const {
-    const auto out = toeplitz_output<T>(dx);
-    correlate(x, dy, dt, [&](int64_t index, int64_t batch, const T* d, T* work, T* other) {
-      kernel.multiply_conj(s.cycle, d, coefficients.data<T>() + index * spectrum(), work);
-      kernel.scatter(s.n, real_inverse(work, other), scale(), tile(out, batch, index).up_from(0));
+      kernel.remainder(ring(), sum);
+      negate(negative_lags(sum), s.before);
+      const auto to = tile(lags, 0, index);
+      move.scatter(dt.shape()[1] - s.before, nullptr, sum, false, T(1), to.up_from(s.before));
+      move.scatter(s.before, nullptr, negative_lags(sum), false, T(1), to.up_from(0));
     });
   }
 };
@@ -155,8 +149,7 @@ ToeplitzGradients toeplitz_fft_backward(const Tensor& x, const Tensor& dy, const
   with_real("toeplitz_product", dy.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     const FftForm<T> form{s, channels_of(dy)};
-    if (needs_x && needs_t) form.correlate_both(x, dy, spectra, g.x, g.t);
-    else if (needs_t) form.correlate(x, dy, g.t, [](auto...) {});
+    if (needs_t) form.correlate(x, dy, spectra, g.x, g.t);
     else if (needs_x) form.multiply(dy, spectra, true, g.x);
   });
   return g;

@@ -57,6 +57,11 @@ struct Butterfly {
 };
 
 template <class T>
+struct Butterfly<T, 1> {
+  [[gnu::always_inline]] static void run(ComplexVec<T>*, const T*) noexcept {}
+};
+
+template <class T>
 struct Butterfly<T, 2> {
   [[gnu::always_inline]] static void run(ComplexVec<T>* a, const T*) noexcept {
     const ComplexVec<T> b = a[1];
@@ -92,6 +97,33 @@ struct Butterfly<T, 8> {
       a[k.value] = e[k.value] + o[k.value];
       a[k.value + 4] = e[k.value] - o[k.value];
     });
+  }
+};
+
+// Four transforms of elements q + 4p over p, factors w^(qk), w = exp(-πi/8), and four over q.
+template <class T>
+struct Butterfly<T, 16> {
+  [[gnu::always_inline]] static void run(ComplexVec<T>* a, const T*) noexcept {
+    using V = simd::Vec<T>;
+    constexpr T c = T(0.92387953251128675613), s = T(0.38268343236508977173), h = T(0.70710678118654752440);
+    constexpr T cosines[10] = {1, c, h, s, 0, 0, -h, 0, 0, -c}, sines[10] = {0, s, h, c, 1, 0, h, 0, 0, -s};
+    repeat<4>([&](auto q) noexcept {
+      ComplexVec<T> b[4] = {a[q.value], a[q.value + 4], a[q.value + 8], a[q.value + 12]};
+      Butterfly<T, 4>::run(b, nullptr);
+      repeat<4>([&](auto k) noexcept {
+        constexpr int power = decltype(q)::value * decltype(k)::value;
+        if constexpr (power == 0) a[q.value + 4 * k.value] = b[k.value];
+        else if constexpr (power == 4) a[q.value + 4 * k.value] = times_minus_i(b[k.value]);
+        else a[q.value + 4 * k.value] = product(b[k.value], V(cosines[power]), V(-sines[power]));
+      });
+    });
+    ComplexVec<T> y[16];
+    repeat<4>([&](auto k) noexcept {
+      ComplexVec<T> b[4] = {a[4 * k.value], a[4 * k.value + 1], a[4 * k.value + 2], a[4 * k.value + 3]};
+      Butterfly<T, 4>::run(b, nullptr);
+      repeat<4>([&](auto m) noexcept { y[k.value + 4 * m.value] = b[m.value]; });
+    });
+    repeat<16>([&](auto k) noexcept { a[k.value] = y[k.value]; });
   }
 };
 

@@ -1,10 +1,12 @@
 // The kernels of every instruction set that this build has, reached by name.
 #pragma once
 #include "activation.h"
+#include "convolution.h"
 #include "dropout.h"
 #include "elementwise.h"
 #include "family.h"
 #include "fft.h"
+#include "fft_real.h"
 #include "gemm.h"
 #include "norm.h"
 #include "optimizer.h"
@@ -27,6 +29,8 @@ struct Kernels {
   const KernelFamily<NormKernels>& norm;
   const KernelFamily<OptimizerKernels>& optimizer;
   const KernelFamily<FftKernels>& fft;
+  const KernelFamily<RealFftKernels>& real_fft;
+  const KernelFamily<ConvolutionKernels>& convolution;
   const KernelFamily<ToeplitzKernels>& toeplitz;
 };
 

@@ -5,7 +5,10 @@
 // and puts all it defines into namespace weft::WEFT_ISA, so that no two units share a symbol.
 #pragma once
 #include <cstdint>
+#include <utility>
 #include <xsimd/xsimd.hpp>
+
+#include "unroll.h"
 
 #if !defined(WEFT_ISA) || !defined(WEFT_ARCH)
 #error "simd.h is for kernel units, which are compiled with -DWEFT_ISA and -DWEFT_ARCH"
@@ -71,6 +74,46 @@ inline Vec<double> fnma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { 
 template <class V> inline V fma(V a, V b, V c) noexcept { return a * b + c; }
 template <class V> inline V fnma(V a, V b, V c) noexcept { return c - a * b; }
 #endif
+
+// The lanes of a and b, numbered from 0 to 2 · lanes - 1, in another order: lane i is number Order::at(i).
+template <class T, class Order, int... I>
+inline Vec<T> shuffled(Vec<T> a, Vec<T> b, std::integer_sequence<int, I...>) noexcept {
+  using Register = typename Vec<T>::register_type;
+  return Vec<T>(static_cast<Register>(
+      __builtin_shufflevector(static_cast<Register>(a), static_cast<Register>(b), Order::at(I)...)));
+}
+template <class Order, class T>
+inline Vec<T> shuffled(Vec<T> a, Vec<T> b) noexcept {
+  return shuffled<T, Order>(a, b, std::make_integer_sequence<int, static_cast<int>(lanes<T>)>());
+}
+
+template <int L> struct EvenLanes { static constexpr int at(int i) { return 2 * i; } };
+template <int L> struct OddLanes { static constexpr int at(int i) { return 2 * i + 1; } };
+template <int L> struct LowZip { static constexpr int at(int i) { return i / 2 + i % 2 * L; } };
+template <int L> struct HighZip { static constexpr int at(int i) { return L / 2 + i / 2 + i % 2 * L; } };
+template <int L> struct Reversed { static constexpr int at(int i) { return L - 1 - i; } };
+
+// a0 a2 … b0 b2 …,  a1 a3 … b1 b3 …
+template <class T> inline Vec<T> even(Vec<T> a, Vec<T> b) noexcept { return shuffled<EvenLanes<lanes<T>>>(a, b); }
+template <class T> inline Vec<T> odd(Vec<T> a, Vec<T> b) noexcept { return shuffled<OddLanes<lanes<T>>>(a, b); }
+// a0 b0 a1 b1 …, of the lower and of the upper halves
+template <class T> inline Vec<T> zip_lo(Vec<T> a, Vec<T> b) noexcept { return shuffled<LowZip<lanes<T>>>(a, b); }
+template <class T> inline Vec<T> zip_hi(Vec<T> a, Vec<T> b) noexcept { return shuffled<HighZip<lanes<T>>>(a, b); }
+template <class T> inline Vec<T> reversed(Vec<T> a) noexcept { return shuffled<Reversed<lanes<T>>>(a, a); }
+
+// v[i] lane j becomes v[j] lane i, for a square of lanes × lanes.
+template <class T>
+[[gnu::always_inline]] inline void transpose(Vec<T>* v) noexcept {
+  constexpr int L = static_cast<int>(lanes<T>);
+  Vec<T> w[L];
+  repeat<__builtin_ctz(L)>([&](auto) noexcept {
+    repeat<L / 2>([&](auto i) noexcept {
+      w[2 * i.value] = zip_lo(v[i.value], v[i.value + L / 2]);
+      w[2 * i.value + 1] = zip_hi(v[i.value], v[i.value + L / 2]);
+    });
+    repeat<L>([&](auto i) noexcept { v[i.value] = w[i.value]; });
+  });
+}
 
 // The sum of the lanes, halves added to halves: the order depends on the instruction set alone.
 template <class T>

@@ -13,9 +13,12 @@ extern const KernelFamily<ReduceKernels> reduce;
 extern const KernelFamily<NormKernels> norm;
 extern const KernelFamily<OptimizerKernels> optimizer;
 extern const KernelFamily<FftKernels> fft;
+extern const KernelFamily<RealFftKernels> real_fft;
+extern const KernelFamily<ConvolutionKernels> convolution;
 extern const KernelFamily<ToeplitzKernels> toeplitz;
 
 extern const Kernels table;
-constinit const Kernels table = {elementwise, unary, activation, gemm, softmax, dropout, reduce, norm, optimizer, fft, toeplitz};
+constinit const Kernels table = {elementwise, unary, activation, gemm,     softmax,     dropout, reduce,
+                                 norm,        optimizer, fft,    real_fft, convolution, toeplitz};
 
 }  // namespace weft::WEFT_ISA

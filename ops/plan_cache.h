@@ -1,0 +1,62 @@
+// The plans that a Context keeps.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "common.h"
+#include "weft/context.h"
+
+namespace weft {
+
+// The latest plans, the last used first. Thread-safe; a plan that goes lives on with those who use it.
+template <class Plan>
+class PlanCache {
+ public:
+  using Handle = std::shared_ptr<const Plan>;
+
+  Handle find(std::int64_t n) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = std::find_if(plans_.begin(), plans_.end(), [n](const Handle& p) { return p->length() == n; });
+    if (found == plans_.end()) return nullptr;
+    plans_.splice(plans_.begin(), plans_, found);
+    return plans_.front();
+  }
+
+  void insert(const Handle& plan) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    plans_.push_front(plan);
+    bytes_ += plan->bytes();
+    while (bytes_ > cache_bytes) {
+      bytes_ -= plans_.back()->bytes();
+      plans_.pop_back();
+    }
+  }
+
+ private:
+  static constexpr std::size_t cache_bytes = std::size_t{32} << 20;
+
+  std::mutex mutex_;
+  std::list<Handle> plans_;
+  std::size_t bytes_ = 0;
+};
+
+// The plan of length n from the current Context's cache. Error if n is too long for any machine.
+template <class Plan>
+std::shared_ptr<const Plan> cached_plan(const char* op, std::int64_t n) {
+  constexpr std::int64_t longest = std::int64_t{1} << 30;
+  if (n > longest)
+    fail(op, "a transform of " + std::to_string(n) + " elements, the longest is " + std::to_string(longest));
+  auto& cache = Context::current().slot<PlanCache<Plan>>();
+  auto plan = cache.find(n);
+  if (plan) return plan;
+  plan = std::make_shared<const Plan>(n);
+  cache.insert(plan);
+  return plan;
+}
+
+}  // namespace weft
