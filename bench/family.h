@@ -1,0 +1,29 @@
+// A family of benchmarks: the sizes to run and what to call them.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "work.h"
+
+namespace weft::bench {
+
+// A benchmark as registered, under the name KIND/WHO/LABEL/threads:T.
+struct Entry {
+  std::string kind, who, label;
+  int threads;
+  std::string name() const { return kind + "/" + who + "/" + label + "/threads:" + std::to_string(threads); }
+};
+
+// All so far, in order; one for FFTW follows weft's.
+const std::vector<Entry>& entries();
+
+// Registers one for weft and, where it has the kind, FFTW, at 1 and at `threads` threads. The work is made when first
+// run and kept: repetitions are interleaved.
+void add_benchmarks(const std::string& kind, const Sizes& sizes, const std::string& label, int threads);
+
+void add_machine(int threads);
+void add_fft(int threads);
+void add_toeplitz(int threads);
+void add_fourier_mix(int threads);
+
+}  // namespace weft::bench

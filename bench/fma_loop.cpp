@@ -1,0 +1,37 @@
+// Compiled once per instruction set, with WEFT_ISA and WEFT_VECTOR_BYTES. The compiler contracts the multiply and add
+// to one FMA where the instruction set has it.
+#include "fma_loop.h"
+
+#include <cstddef>
+#include <utility>
+
+namespace weft::bench::WEFT_ISA {
+namespace {
+
+using Vector [[gnu::vector_size(WEFT_VECTOR_BYTES)]] = float;
+constexpr std::size_t lanes = WEFT_VECTOR_BYTES / sizeof(float);
+// Two units × 4 cycles of latency need 8 chains; 12 and the two operands fit into 16 registers.
+constexpr std::size_t chains = 12;
+
+// acc_i ← acc_i · factor + term, in `chains` independent chains.
+template <std::size_t... I>
+float loop(long iterations, float factor, float term, std::index_sequence<I...>) {
+  const Vector f = Vector{} + factor, t = Vector{} + term;
+  Vector acc[] = {(Vector{} + static_cast<float>(I))...};
+  for (long k = 0; k < iterations; ++k) ((acc[I] = acc[I] * f + t), ...);
+  Vector sum{};
+  ((sum += acc[I]), ...);
+  float total = 0;
+  for (std::size_t i = 0; i < lanes; ++i) total += sum[i];
+  return total;
+}
+
+float run(long iterations, float factor, float term) {
+  return loop(iterations, factor, term, std::make_index_sequence<chains>());
+}
+
+}  // namespace
+
+const FmaLoop fma_loop = {run, 2.0 * chains * lanes};
+
+}  // namespace weft::bench::WEFT_ISA

@@ -1,0 +1,74 @@
+#include "machine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include "fma_loop.h"
+#include "timing.h"
+#include "weft/context.h"
+
+namespace weft::bench {
+namespace {
+
+FmaLoop loop_of(Isa isa) {
+#if defined(__x86_64__)
+  return isa == Isa::avx512 ? avx512::fma_loop : isa == Isa::avx2 ? avx2::fma_loop : sse2::fma_loop;
+#else
+  return static_cast<void>(isa), neon::fma_loop;
+#endif
+}
+
+std::atomic<float> sink;
+
+}  // namespace
+
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+Work fma_work(int threads) {
+  constexpr long iterations = 200000;
+  const FmaLoop loop = loop_of(Context::current().isa());
+  Work w;
+  w.flops = static_cast<double>(iterations) * loop.flops * threads;
+  w.run = [=] {
+    Context::current().set_threads(threads);
+    Context::current().parallel_for(threads, 1, [&](std::int64_t, std::int64_t) {
+      sink.store(loop.run(iterations, 0.999f, 0.001f), std::memory_order_relaxed);
+    });
+  };
+  return w;
+}
+
+Work copy_work(std::int64_t bytes, int threads) {
+  const auto size = static_cast<std::size_t>(bytes);
+  const auto from = std::make_shared<std::vector<char>>(size, char{1}), to = std::make_shared<std::vector<char>>(size);
+  Work w;
+  w.bytes = 2.0 * static_cast<double>(bytes);
+  w.run = [=] {
+    Context::current().set_threads(threads);
+    Context::current().parallel_for(bytes, (bytes - 1) / threads + 1, [&](std::int64_t begin, std::int64_t end) {
+      std::memcpy(to->data() + begin, from->data() + begin, static_cast<std::size_t>(end - begin));
+    });
+  };
+  return w;
+}
+
+Limits measure_limits(int threads) {
+  const auto best = [](const Work& w) {
+    double seconds = 1e30;
+    for (int i = 0; i < 5; ++i) seconds = std::min(seconds, seconds_per_call(w.run, 0.02));
+    return seconds;
+  };
+  const Work fma = fma_work(threads), copy = copy_work(copy_bytes, threads);
+  return {fma.flops / best(fma) * 1e-9, copy.bytes / best(copy) * 1e-9};
+}
+
+}  // namespace weft::bench

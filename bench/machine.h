@@ -1,0 +1,22 @@
+// The machine: its name, and its limits as Work.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "work.h"
+
+namespace weft::bench {
+
+std::string cpu_name();  // "unknown" if the system doesn't say
+
+Work fma_work(int threads);                       // in the current context's instruction set
+Work copy_work(std::int64_t bytes, int threads);  // memcpy by pieces; `bytes` counts reads and writes
+
+struct Limits {
+  double fma_gflops;  // the best of several
+  double copy_gbs;    // read and written, of `copy_bytes`
+};
+constexpr std::int64_t copy_bytes = std::int64_t{512} << 20;
+Limits measure_limits(int threads);
+
+}  // namespace weft::bench

@@ -1,0 +1,96 @@
+// weft-bench: microbenchmarks of weft's kernels, and of FFTW's beside them.
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <exception>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "family.h"
+#include "machine.h"
+#include "table_reporter.h"
+#include "weft/context.h"
+#include "weft/error.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr const char* usage = R"(usage: weft-bench [--threads T] [--json FILE] [Google Benchmark's own flags]
+  Medians and spread (cv: deviation over mean) of interleaved repetitions, of weft and FFTW, at 1 and T threads.
+  FLOP/s are nominal: 5 n log2 n a complex transform, 2.5 n log2 n a real one, of the plain form of each operation.
+  --threads T               default: all that this process may use
+  --json FILE               writes everything, each repetition too
+  --benchmark_filter=REGEX  of names KIND/weft|fftw/SIZE/threads:T; kinds: fma copy c2c r2c lanes toeplitz-cached
+                            toeplitz toeplitz-train mix mix-train
+  --benchmark_repetitions=N, --benchmark_min_time=SECONDS of each, --benchmark_list_tests
+example: weft-bench --benchmark_filter='c2c/.*/64x1024/' --json fft.json
+)";
+
+// Google Benchmark's flags: ours in front, so that the user's override them; --json FILE stands for two of its own.
+std::vector<std::string> benchmark_flags(int argc, char** argv, int& threads) {
+  std::vector<std::string> flags = {argv[0], "--benchmark_enable_random_interleaving=true", "--benchmark_repetitions=9",
+                                    "--benchmark_min_time=0.02"};
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if ((flag == "--threads" || flag == "--json") && i + 1 == argc) throw Error("[bench] " + flag + " needs a value");
+    if (flag == "--threads") {
+      threads = std::stoi(argv[++i]);
+    } else if (flag == "--json") {
+      flags.push_back(std::string("--benchmark_out=") + argv[++i]);
+      flags.push_back("--benchmark_out_format=json");
+    } else {
+      flags.push_back(flag);
+    }
+  }
+  return flags;
+}
+
+// Measured, printed in one line and put into the JSON.
+std::map<int, Limits> describe_machine(int threads) {
+  std::string line = cpu_name() + ", " + isa_name(Context::current().isa());
+  benchmark::AddCustomContext("cpu", cpu_name());
+  benchmark::AddCustomContext("isa", isa_name(Context::current().isa()));
+  std::map<int, Limits> limits;
+  for (const int t : std::set<int>{1, threads}) {
+    limits[t] = measure_limits(t);
+    char text[80];
+    std::snprintf(text, sizeof text, "FMA peak %.0f GFLOP/s, copy %.1f GB/s", limits[t].fma_gflops, limits[t].copy_gbs);
+    benchmark::AddCustomContext("threads_" + std::to_string(t), text);
+    line += "; " + std::to_string(t) + (t == 1 ? " thread: " : " threads: ") + text;
+  }
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+  return limits;
+}
+
+int run(int argc, char** argv) {
+  int threads = Context::current().threads();
+  std::vector<std::string> flags = benchmark_flags(argc, argv, threads);
+  std::vector<char*> arguments;
+  for (std::string& flag : flags) arguments.push_back(flag.data());
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, arguments.data(), [] { std::fputs(usage, stdout); });
+  if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
+  Context::current().set_threads(threads);
+  add_machine(threads);
+  add_fft(threads);
+  add_toeplitz(threads);
+  add_fourier_mix(threads);
+  TableReporter reporter(describe_machine(threads));
+  benchmark::RunSpecifiedBenchmarks(&reporter);
+  benchmark::Shutdown();
+  return 0;
+}
+
+}  // namespace
+}  // namespace weft::bench
+
+int main(int argc, char** argv) {
+  try {
+    return weft::bench::run(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 2;
+  }
+}

@@ -1,0 +1,45 @@
+#include "table_reporter.h"
+
+#include <cstdio>
+
+#include "family.h"
+
+namespace weft::bench {
+
+void TableReporter::ReportRuns(const std::vector<Run>& runs) {
+  for (const Run& run : runs) {
+    const std::string& name = run.run_name.function_name;
+    if (run.error_occurred) std::printf("%s: %s\n", name.c_str(), run.error_message.c_str());
+    if (run.error_occurred || run.run_type != Run::RT_Aggregate) continue;
+    Result& result = results_[name];
+    if (run.aggregate_name == "cv") result.spread = run.real_accumulated_time;
+    if (run.aggregate_name != "median") continue;
+    result.seconds = run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
+    const auto counter = [&](const char* key) {
+      const auto found = run.counters.find(key);
+      return found == run.counters.end() ? 0.0 : found->second.value;
+    };
+    result.flops_rate = counter("FLOP/s");
+    result.bytes_rate = counter("B/s");
+  }
+}
+
+void TableReporter::Finalize() {
+  std::printf("%-16s %-26s %7s | %10s %6s %8s %6s %7s | %10s %6s %8s | %s\n", "kind", "size", "threads", "weft us", "cv %",
+              "GFLOP/s", "peak %", "GB/s", "FFTW us", "cv %", "GFLOP/s", "ratio");
+  for (const Entry& entry : entries()) {
+    const auto found = results_.find(entry.name());
+    if (entry.who != "weft" || found == results_.end()) continue;
+    const Result& ours = found->second;
+    std::printf("%-16s %-26s %7d | %10.1f %6.1f %8.1f %6.1f %7.1f |", entry.kind.c_str(), entry.label.c_str(),
+                entry.threads, ours.seconds * 1e6, ours.spread * 100, ours.flops_rate * 1e-9,
+                ours.flops_rate * 1e-7 / limits_.at(entry.threads).fma_gflops, ours.bytes_rate * 1e-9);
+    const auto peer = results_.find(Entry{entry.kind, "fftw", entry.label, entry.threads}.name());
+    if (peer != results_.end())
+      std::printf(" %10.1f %6.1f %8.1f | %.2f", peer->second.seconds * 1e6, peer->second.spread * 100,
+                  peer->second.flops_rate * 1e-9, peer->second.seconds / ours.seconds);
+    std::printf("\n");
+  }
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,10 @@
+// Seconds.
+#pragma once
+#include <functional>
+
+namespace weft::bench {
+
+// The mean of as many calls as take min_seconds, at least one, after untimed ones that take a tenth of that.
+double seconds_per_call(const std::function<void()>& run, double min_seconds);
+
+}  // namespace weft::bench

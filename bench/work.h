@@ -1,0 +1,46 @@
+// Work: what a benchmark times, ours and the peers' in one form.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace weft::bench {
+
+// One call of `run` on data of its own, all made beforehand.
+struct Work {
+  std::function<void()> run;
+  double flops = 0;  // nominal: 5 n log2 n a complex transform of n, 2.5 n log2 n a real one, of the plain form
+  double bytes = 0;  // of the inputs and outputs, each once
+};
+
+struct Sizes {
+  std::int64_t b = 1, n = 1, d = 1;
+  bool causal = true;
+};
+
+// Kinds, all in f32:
+//   c2c, r2c          transforms of b contiguous rows of n
+//   lanes             c2c of (b, n, d) along n
+//   toeplitz          product of x (b, n, d), spectra of the coefficients included
+//   toeplitz-cached   the same with the spectra kept from an earlier call
+//   toeplitz-train    forward and backward, for x and the coefficients
+//   mix, mix-train    Re FFT FFT of (b, n, d) over n and d; with backward
+//   fma               the register-only loop
+//   copy              of n bytes
+// Error for any other.
+Work weft_work(const std::string& kind, const Sizes& s, int threads);
+
+// FFTW's, planned with FFTW_MEASURE: c2c, r2c, lanes, toeplitz-cached (rows of 2n, `threads` of them at a time).
+// `run` is empty for any other kind and if this build has no FFTW.
+Work fftw_work(const std::string& kind, const Sizes& s, int threads);
+bool has_fftw();
+
+double c2c_flops(std::int64_t n);
+double nominal_flops(const std::string& kind, const Sizes& s);
+double nominal_bytes(const std::string& kind, const Sizes& s);
+
+// One transform of `batch` rows of n by FFTW, for its error: c2c, r2c or c2r, `in` and `out` interleaved where complex.
+bool fftw_transform(const std::string& kind, std::int64_t batch, std::int64_t n, const float* in, float* out);
+
+}  // namespace weft::bench
