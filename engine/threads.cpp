@@ -5,8 +5,19 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <vector>
 
 namespace weft {
+
+namespace {
+
+// The tasks that a thread does first, from memory it touched the last time; done with them, it helps the others.
+struct alignas(64) Share {
+  std::atomic<std::int64_t> next{0};
+  std::int64_t end = 0;
+};
+
+}  // namespace
 
 bool in_parallel_region() noexcept { return omp_in_parallel() != 0; }
 
@@ -20,20 +31,28 @@ void run_tasks(Context& context, std::int64_t tasks, int threads,
   std::exception_ptr error;
   std::mutex error_mutex;
   std::atomic<bool> failed{false};
+  std::vector<Share> shares(static_cast<std::size_t>(threads));
+  for (int t = 0; t < threads; ++t) {
+    shares[static_cast<std::size_t>(t)].next = tasks * t / threads;
+    shares[static_cast<std::size_t>(t)].end = tasks * (t + 1) / threads;
+  }
 // A team of constant size, however few the tasks: OpenMP's runtimes end and start threads when it changes.
 #pragma omp parallel num_threads(threads)
   {
     ContextScope scope(context);
     const int thread = omp_get_thread_num();
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t task = 0; task < tasks; ++task) {
-      if (failed.load(std::memory_order_relaxed)) continue;
-      try {
-        body(task, thread);
-      } catch (...) {
-        std::lock_guard<std::mutex> lock(error_mutex);
-        if (!error) error = std::current_exception();
-        failed.store(true, std::memory_order_relaxed);
+    for (int i = 0; i < threads; ++i) {
+      Share& share = shares[static_cast<std::size_t>((thread + i) % threads)];
+      for (;;) {
+        const std::int64_t task = share.next.fetch_add(1, std::memory_order_relaxed);
+        if (task >= share.end || failed.load(std::memory_order_relaxed)) break;
+        try {
+          body(task, thread);
+        } catch (...) {
+          std::lock_guard<std::mutex> lock(error_mutex);
+          if (!error) error = std::current_exception();
+          failed.store(true, std::memory_order_relaxed);
+        }
       }
     }
   }

@@ -6,7 +6,8 @@
 namespace weft {
 
 template <class T>
-RingPlan<T>::RingPlan(std::int64_t m) : plan_(m) {
+RingPlan<T>::RingPlan(std::int64_t n) : n_(n), plan_(fft_fast_length(n)) {
+  const std::int64_t m = rows();
   std::vector<Complex> twist, untwist;
   for (std::int64_t j = 0; j < m; ++j) {
     untwist.push_back(unit_root(j, 4 * m) / static_cast<long double>(m));
@@ -39,8 +40,8 @@ std::size_t RealFftPlan<T>::bytes() const noexcept {
 }
 
 template <class T>
-std::shared_ptr<const RingPlan<T>> ring_plan(const char* op, std::int64_t m) {
-  return cached_plan<RingPlan<T>>(op, m);
+std::shared_ptr<const RingPlan<T>> ring_plan(const char* op, std::int64_t n) {
+  return cached_plan<RingPlan<T>>(op, n);
 }
 template <class T>
 std::shared_ptr<const RealFftPlan<T>> real_fft_plan(const char* op, std::int64_t n) {

@@ -8,19 +8,22 @@
 
 namespace weft {
 
-// The ring of polynomials modulo X^m - i (kernels/convolution.h). Immutable. fft_radices(m) must exist.
+// The ring of polynomials modulo X^m - i (kernels/convolution.h) for products of n elements, m = fft_fast_length(n).
+// Immutable.
 template <class T>
 class RingPlan {
  public:
-  explicit RingPlan(std::int64_t m);
+  explicit RingPlan(std::int64_t n);
   RingPlan(const RingPlan&) = delete;
   RingPlan& operator=(const RingPlan&) = delete;
 
-  std::int64_t length() const noexcept { return plan_.length(); }
+  std::int64_t length() const noexcept { return n_; }
+  std::int64_t rows() const noexcept { return plan_.length(); }  // m
   const RingView<T>& view() const noexcept { return view_; }
   std::size_t bytes() const noexcept;
 
  private:
+  std::int64_t n_;
   FftPlan<T> plan_;
   std::vector<T> twist_, untwist_;
   RingView<T> view_;
@@ -48,7 +51,7 @@ class RealFftPlan {
 
 // From the current Context's cache, which keeps the latest ones. Error if they are too long for any machine.
 template <class T>
-std::shared_ptr<const RingPlan<T>> ring_plan(const char* op, std::int64_t m);
+std::shared_ptr<const RingPlan<T>> ring_plan(const char* op, std::int64_t n);
 template <class T>
 std::shared_ptr<const RealFftPlan<T>> real_fft_plan(const char* op, std::int64_t n);
 

@@ -22,10 +22,10 @@ struct FftForm {
   int64_t channels;
   const FftKernels<T>& move = kernels().fft.of<T>();
   const ConvolutionKernels<T>& kernel = kernels().convolution.of<T>();
-  std::shared_ptr<const RingPlan<T>> plan = ring_plan<T>("toeplitz_product", fft_fast_length(s.n));
+  std::shared_ptr<const RingPlan<T>> plan = ring_plan<T>("toeplitz_product", s.n);
 
   const RingView<T>& ring() const { return plan->view(); }
-  int64_t m() const { return plan->length(); }
+  int64_t m() const { return plan->rows(); }
   int64_t lanes() const { return move.lanes; }
   int64_t tiles() const { return (channels + lanes() - 1) / lanes(); }
   int64_t spectrum() const { return m() * 2 * lanes(); }  // elements, of a work buffer, too

@@ -44,13 +44,13 @@ void forward(const FftView<T>& plan, T* work) noexcept {
 
 // The first pass from x, the last one to y.
 template <class T>
-void fused(const FftView<T>& plan, ComplexRows<T> x, ComplexBins<T> y, T* work) noexcept {
+void fused(const FftView<T>& plan, const FftColumns<const T>& x, ComplexBins<T> y, T* work) noexcept {
   const WorkRows<T> rows{work};
   const int64_t last = plan.passes - 1;
   if (last == 0)
-    for (int64_t k = 0; k < plan.n; ++k) rows.store(k, x.load(k));
+    gather_complex(plan.n, x, work);
   else
-    run_frequency_pass(plan.pass[0], 0, 1, x, rows);
+    run_frequency_pass(plan.pass[0], 0, 1, ComplexRows<T>{x.data + x.offset[0], x.step}, rows);
   const auto store = [&](int64_t base, int64_t length) noexcept {
     run_last_pass(plan, base, length / plan.pass[last].radix, rows, y);
   };
@@ -62,8 +62,7 @@ void complex_columns(const FftView<T>& plan, const FftColumns<const T>& x, bool 
                      const FftColumns<T>& y, T* work) noexcept {
   const bool whole = x.count == simd::lanes<T> && are_neighbours(x, 2) && are_neighbours(y, 2);
   if (whole && !plan.convolution)
-    return fused(plan, ComplexRows<T>{x.data + x.offset[0], x.step},
-                 ComplexBins<T>{y.data + y.offset[0], y.step, plan.n, inverse, factor}, work);
+    return fused(plan, x, ComplexBins<T>{y.data + y.offset[0], y.step, plan.n, inverse, factor}, work);
   gather_complex(plan.n, x, work);
   forward(plan, work);
   scatter_complex(plan.n, plan.row_of_bin, work, inverse, factor, y);

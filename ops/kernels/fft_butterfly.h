@@ -35,16 +35,16 @@ struct Butterfly {
     using V = simd::Vec<T>;
     constexpr int half = (R - 1) / 2;
     ComplexVec<T> s[half], d[half];
-    repeat<half>([&](auto j) noexcept {
+    repeat<half>([&](auto j) WEFT_INLINE {
       s[j.value] = a[j.value + 1] + a[R - 1 - j.value];
       d[j.value] = a[j.value + 1] - a[R - 1 - j.value];
     });
     const ComplexVec<T> first = a[0];
-    repeat<half>([&](auto j) noexcept { a[0] = a[0] + s[j.value]; });
-    repeat<half>([&](auto row) noexcept {
+    repeat<half>([&](auto j) WEFT_INLINE { a[0] = a[0] + s[j.value]; });
+    repeat<half>([&](auto row) WEFT_INLINE {
       constexpr int k = decltype(row)::value + 1;
       ComplexVec<T> even = first, odd = {V(T(0)), V(T(0))};
-      repeat<half>([&](auto j) noexcept {
+      repeat<half>([&](auto j) WEFT_INLINE {
         constexpr int angle = (decltype(j)::value + 1) * k % R;
         const V c(roots[2 * angle]), sine(roots[2 * angle + 1]);
         even = {simd::fma(s[j.value].re, c, even.re), simd::fma(s[j.value].im, c, even.im)};
@@ -93,7 +93,7 @@ struct Butterfly<T, 8> {
     o[1] = {(o[1].re + o[1].im) * h, (o[1].im - o[1].re) * h};
     o[2] = times_minus_i(o[2]);
     o[3] = {(o[3].im - o[3].re) * h, (o[3].re + o[3].im) * -h};
-    repeat<4>([&](auto k) noexcept {
+    repeat<4>([&](auto k) WEFT_INLINE {
       a[k.value] = e[k.value] + o[k.value];
       a[k.value + 4] = e[k.value] - o[k.value];
     });
@@ -107,10 +107,10 @@ struct Butterfly<T, 16> {
     using V = simd::Vec<T>;
     constexpr T c = T(0.92387953251128675613), s = T(0.38268343236508977173), h = T(0.70710678118654752440);
     constexpr T cosines[10] = {1, c, h, s, 0, 0, -h, 0, 0, -c}, sines[10] = {0, s, h, c, 1, 0, h, 0, 0, -s};
-    repeat<4>([&](auto q) noexcept {
+    repeat<4>([&](auto q) WEFT_INLINE {
       ComplexVec<T> b[4] = {a[q.value], a[q.value + 4], a[q.value + 8], a[q.value + 12]};
       Butterfly<T, 4>::run(b, nullptr);
-      repeat<4>([&](auto k) noexcept {
+      repeat<4>([&](auto k) WEFT_INLINE {
         constexpr int power = decltype(q)::value * decltype(k)::value;
         if constexpr (power == 0) a[q.value + 4 * k.value] = b[k.value];
         else if constexpr (power == 4) a[q.value + 4 * k.value] = times_minus_i(b[k.value]);
@@ -118,12 +118,12 @@ struct Butterfly<T, 16> {
       });
     });
     ComplexVec<T> y[16];
-    repeat<4>([&](auto k) noexcept {
+    repeat<4>([&](auto k) WEFT_INLINE {
       ComplexVec<T> b[4] = {a[4 * k.value], a[4 * k.value + 1], a[4 * k.value + 2], a[4 * k.value + 3]};
       Butterfly<T, 4>::run(b, nullptr);
-      repeat<4>([&](auto m) noexcept { y[k.value + 4 * m.value] = b[m.value]; });
+      repeat<4>([&](auto m) WEFT_INLINE { y[k.value + 4 * m.value] = b[m.value]; });
     });
-    repeat<16>([&](auto k) noexcept { a[k.value] = y[k.value]; });
+    repeat<16>([&](auto k) WEFT_INLINE { a[k.value] = y[k.value]; });
   }
 };
 

@@ -117,7 +117,7 @@ void gather_complex(std::int64_t n, const FftColumns<const T>& x, T* work) noexc
     T padded[row_size<T>] = {};
     for (std::int64_t k = 0; k < n; ++k, from += x.step) {
       for (std::int64_t i = 0; i < 2 * x.count && x.count < lanes<T>; ++i) padded[i] = from[i];
-      rows.store(k, ComplexRows<T>{x.count < lanes<T> ? padded : from, 0}.load(0));
+      rows.store(k, load_complex(x.count < lanes<T> ? padded : from));
     }
     return;
   }
@@ -137,7 +137,7 @@ void scatter_complex(std::int64_t n, const std::int32_t* row, const T* work, boo
     T padded[row_size<T>];
     for (std::int64_t k = 0; k < n; ++k, to += y.step) {
       const bool whole = y.count == lanes<T>;
-      ComplexBins<T>{whole ? to : padded, 0, 1, false, factor}.store(0, load_row(work, order(k)));
+      store_complex(whole ? to : padded, scaled(load_row(work, order(k)), f));
       for (std::int64_t i = 0; i < 2 * y.count && !whole; ++i) to[i] = padded[i];
     }
     return;

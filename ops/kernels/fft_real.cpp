@@ -13,8 +13,6 @@ template <class T>
 ComplexVec<T> conjugate(ComplexVec<T> v) noexcept { return {v.re, -v.im}; }
 template <class T>
 ComplexVec<T> times_i(ComplexVec<T> v) noexcept { return {-v.im, v.re}; }
-template <class T>
-ComplexVec<T> scaled(ComplexVec<T> v, Vec<T> factor) noexcept { return {v.re * factor, v.im * factor}; }
 
 template <class T>
 void unpack(const RealFftView<T>& plan, T weight, T* work) noexcept {

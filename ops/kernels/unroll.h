@@ -1,6 +1,9 @@
 // Loops of constant length, unrolled, so that arrays of vectors live in registers.
 #pragma once
 
+// For the bodies of unrolled loops: [&](auto i) WEFT_INLINE { … }. The compilers' own limits would keep arrays in memory.
+#define WEFT_INLINE __attribute__((always_inline))
+
 namespace weft::WEFT_ISA {
 
 template <int I> struct Index { static constexpr int value = I; };
