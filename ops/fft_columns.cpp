@@ -130,7 +130,7 @@ struct Driver {
 
 }  // namespace
 
-Columns::Columns(const Tensor& x, std::size_t axis) : count_(1) {
+Columns::Columns(const Tensor& x, std::size_t axis) : axis_(axis), count_(1) {
   const int64_t parts = is_complex(x.dtype()) ? 2 : 1;
   for (std::size_t i = 0; i < x.shape().size(); ++i) {
     if (i == axis) continue;
@@ -139,6 +139,12 @@ Columns::Columns(const Tensor& x, std::size_t axis) : count_(1) {
     count_ *= x.shape()[i];
   }
   step_ = x.strides()[axis] * parts;
+}
+
+int64_t Columns::index_along(int64_t column, std::size_t axis) const noexcept {
+  const std::size_t at = axis < axis_ ? axis : axis - 1;
+  for (std::size_t i = shape_.size() - 1; i > at; --i) column /= shape_[i];
+  return column % shape_[at];
 }
 
 void Columns::offsets(int64_t first, int64_t count, int64_t* out) const noexcept {

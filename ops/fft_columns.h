@@ -18,11 +18,14 @@ class Columns {
 
   std::int64_t count() const noexcept { return count_; }
   std::int64_t step() const noexcept { return step_; }
+  // A column's index along another axis of the tensor.
+  std::int64_t index_along(std::int64_t column, std::size_t axis) const noexcept;
   // Those of columns first … first + count - 1.
   void offsets(std::int64_t first, std::int64_t count, std::int64_t* out) const noexcept;
 
  private:
-  Shape shape_;
+  std::size_t axis_;
+  Shape shape_;  // without the axis
   Strides strides_;
   std::int64_t count_, step_;
 };

@@ -3,41 +3,53 @@
 
 #include "common.h"
 #include "fft_columns.h"
+#include "fft_plan.h"
+#include "kernels/kernels.h"
 #include "weft/context.h"
 
 namespace weft {
 namespace {
 
-constexpr std::int64_t grain = 1 << 14;  // elements a task
+using std::int64_t;
 
-// y[…, k, …, d-l, …] = y[…, (n-k) mod n, …, l, …] for the hidden elements d-l that `half` (0 … d/2) doesn't hold.
+constexpr int64_t task_elements = 1 << 14;
+
+// From z (…, n/2 + 1, …, d), the spectra along the sequence:
+//   y[…, k, …, l] = Re Σ_h z[…, k, …, h] exp(-2πi hl/d),  y[…, n-k, …, d-l] = y[…, k, …, l]  (indices modulo n and d)
 template <class T>
-void mirror(const Tensor& half, std::size_t sequence, std::size_t hidden, Tensor& y) {
-  const std::int64_t n = y.shape()[sequence], d = y.shape()[hidden], bins = d / 2 + 1;
-  const Strides &from = half.strides(), &to = y.strides();
-  const T* x = half.data<T>();
+void hidden_transform(const char* op, const Tensor& z, std::size_t sequence, std::size_t hidden, Tensor& y) {
+  const FftKernels<T>& kernel = kernels().fft.of<T>();
+  const int64_t n = y.shape()[sequence], d = y.shape()[hidden], lanes = kernel.lanes;
+  const auto plan = fft_plan<T>(op, d);
+  const Columns from(z, hidden);
+  const Columns to(y.view(z.shape(), y.strides(), y.offset()), hidden);
+  const int64_t row_step = y.strides()[sequence];
+  const T* x = static_cast<const T*>(z.raw());
   T* out = y.mutable_data<T>();
-  const std::int64_t rows_a_task = std::max<std::int64_t>(1, grain / d);
-  Context::current().parallel_for(y.numel() / d, rows_a_task, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      std::int64_t rest = row, a = 0, b = 0, c = 0;  // offsets in half, in half at (n-k) mod n, in y
-      for (std::size_t i = y.shape().size(); i-- > 0;) {
-        if (i == hidden) continue;
-        const std::int64_t at = rest % y.shape()[i];
-        rest /= y.shape()[i];
-        a += at * from[i];
-        b += (i == sequence ? (n - at) % n : at) * from[i];
-        c += at * to[i];
+  const int64_t tiles = (from.count() - 1) / lanes + 1;
+  const auto bytes = static_cast<std::size_t>(plan->rows() * 2 * lanes) * sizeof(T);
+  Context::current().parallel_for(tiles, std::max<int64_t>(1, task_elements / (d * lanes)), bytes,
+                                  [&](int64_t begin, int64_t end, void* scratch) {
+    T* work = static_cast<T*>(scratch);
+    for (int64_t tile = begin; tile < end; ++tile) {
+      const int64_t first = tile * lanes, count = std::min(lanes, from.count() - first);
+      int64_t offset[most_lanes];
+      from.offsets(first, count, offset);
+      kernel.gather_complex(d, {x, from.step(), offset, count}, work);
+      kernel.forward(plan->view(), work);
+      to.offsets(first, count, offset);
+      kernel.scatter(d, plan->view().row_of_bin, work, false, T(1), {out, to.step(), offset, count});
+      for (int64_t c = 0; c < count; ++c) {
+        const int64_t k = from.index_along(first + c, sequence);
+        offset[c] += ((n - k) % n - k) * row_step;
       }
-      for (std::int64_t l = 0; l < bins; ++l) out[c + l * to[hidden]] = x[a + l * from[hidden]];
-      for (std::int64_t l = bins; l < d; ++l) out[c + l * to[hidden]] = x[b + (d - l) * from[hidden]];
+      kernel.scatter(d, plan->view().row_of_bin, work, true, T(1), {out, to.step(), offset, count});
     }
   });
 }
 
-// y_kl = Re Σ_s Σ_h x_sh exp(-2πi (sk/n + hl/d)). With z_sl = Σ_h x_sh exp(-2πi hl/d), l <= d/2, the real transform
-// along hidden: y_kl = Re Σ_s z_sl exp(-2πi sk/n), and the other half is y_k(d-l) = y_(-k)l, as x is real.
-// The operation is symmetric in (s,h) and (k,l): its backward is itself.
+// y_kl = Re Σ_s Σ_h x_sh exp(-2πi (sk/n + hl/d)): half of it from the real transform along the sequence, k <= n/2, and
+// the other half by symmetry, as x is real. The operation is symmetric in (s,h) and (k,l): its backward is itself.
 struct FourierMixOp : Op {
   std::int64_t sequence_dim, hidden_dim;
 
@@ -65,13 +77,12 @@ struct FourierMixOp : Op {
     const std::size_t hidden = checked_dim(name(), hidden_dim, x.rank());
     Tensor y = Tensor::empty(x.shape(), x.dtype());
     if (y.numel() == 0) return y;
-    Transform t{x.shape()[hidden], hidden, false, 1};
+    Transform t{x.shape()[sequence], sequence, false, 1};
     t.half_out = 1;
     const Tensor z = transform(name(), x, t);
-    t = {x.shape()[sequence], sequence, false, 1};
-    t.real_out = true;
-    const Tensor half = transform(name(), z, t);
-    with_real(name(), x.dtype(), [&](auto* type) { mirror<element_of<decltype(type)>>(half, sequence, hidden, y); });
+    with_real(name(), x.dtype(), [&](auto* type) {
+      hidden_transform<element_of<decltype(type)>>(name(), z, sequence, hidden, y);
+    });
     return y;
   }
 };

@@ -75,12 +75,15 @@ struct FftForm {
   void multiply(const Tensor& x, const Tensor& coefficients, bool transposed, Tensor& y) const {
     const auto in = toeplitz_input<T>(x);
     const auto out = toeplitz_output<T>(y);
-    for_tasks(tiles() * s.b, 1, [&](int64_t task, T* work) {
-      const int64_t index = task / s.b, batch = task % s.b;
-      const auto from = tile(in, batch, index);
-      const auto to = tile(out, batch, index);
-      kernel.multiply(ring(), s.n, from.up_from(0), coefficients.data<T>() + index * spectrum(), transposed,
-                      to.up_from(0), work);
+    for_tasks((tiles() + 1) / 2 * s.b, 1, [&](int64_t task, T* work) {
+      const int64_t first = task / s.b * 2, batch = task % s.b, end = std::min(first + 2, tiles());
+      for (int64_t index = first; index < end; ++index) {
+        const auto from = tile(in, batch, index);
+        const auto to = tile(out, batch, index);
+        const auto next = index + 1 < end ? tile(in, batch, index + 1) : tile(in, std::min(batch + 1, s.b - 1), first);
+        kernel.multiply(ring(), s.n, from.up_from(0), coefficients.data<T>() + index * spectrum(), transposed,
+                        to.up_from(0), next.data + next.offset[0], work);
+      }
     });
   }
 

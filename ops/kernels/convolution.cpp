@@ -150,11 +150,27 @@ ComplexVec<T> exchanged_product(ComplexVec<T> v, const T* c, int64_t k) noexcept
 
 template <class T>
 void multiply(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, const T* c, bool transposed,
-              const FftColumns<T>& y, T* work) noexcept {
+              const FftColumns<T>& y, const T* next, T* work) noexcept {
   const FftView<T>& plan = *ring.plan;
+  const T* to = y.data + y.offset[0];
+  const int64_t x_step = x.step, y_step = y.step;
+  // The lines that memory is asked for next, while there is something to compute.
+  const auto fetch = [=](int64_t k) noexcept {
+    if (k >= n) return;
+    __builtin_prefetch(next + k * x_step, 0);
+    __builtin_prefetch(to + k * y_step, 1);
+  };
   begin(ring, n, x, work);
-  if (transposed) turn(plan, work, [=](int64_t k, ComplexVec<T> v) noexcept { return exchanged_product<true>(v, c, k); });
-  else turn(plan, work, [=](int64_t k, ComplexVec<T> v) noexcept { return exchanged_product<false>(v, c, k); });
+  if (transposed)
+    turn(plan, work, [=](int64_t k, ComplexVec<T> v) noexcept {
+      fetch(k);
+      return exchanged_product<true>(v, c, k);
+    });
+  else
+    turn(plan, work, [=](int64_t k, ComplexVec<T> v) noexcept {
+      fetch(k);
+      return exchanged_product<false>(v, c, k);
+    });
   finish(ring, n, y, work);
 }
 

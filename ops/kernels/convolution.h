@@ -25,9 +25,10 @@ struct ConvolutionKernels {
   void (*spectrum)(const RingView<T>& ring, std::int64_t n, const FftColumns<const T>& x, T* work) noexcept;
   // The spectrum of work, whose rows are the real and imaginary parts of the remainder modulo X^m - i, in place.
   void (*coefficients)(const RingView<T>& ring, T* work) noexcept;
-  // y = the product of x and the spectrum c, or, `transposed`, its conjugate; n rows.
+  // y = the product of x and the spectrum c, or, `transposed`, its conjugate; n rows. `next` is the
+  // first element of the columns that will come after x, with the same step.
   void (*multiply)(const RingView<T>& ring, std::int64_t n, const FftColumns<const T>& x, const T* c, bool transposed,
-                   const FftColumns<T>& y, T* work) noexcept;
+                   const FftColumns<T>& y, const T* next, T* work) noexcept;
   // sum += d̂ conj(x̂), the transforms of dy and x, whose spectrum is given; dx is dy's product with conj(c),
   // unless c is null.
   void (*correlate)(const RingView<T>& ring, std::int64_t n, const T* x_spectrum, const FftColumns<const T>& dy,

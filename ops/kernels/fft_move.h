@@ -28,35 +28,81 @@ constexpr std::int64_t move_block = 16;  // elements of a column that are moved 
 
 // Numbers `from` … from + size - 1 of each column as the vectors v[0] … v[size - 1], size <= lanes.
 template <class T>
-inline void load_square(const FftColumns<const T>& x, std::int64_t from, std::int64_t size, simd::Vec<T>* v) noexcept {
+[[gnu::always_inline]] inline void load_square(const FftColumns<const T>& x, std::int64_t from, std::int64_t size,
+                                               simd::Vec<T>* v) noexcept {
   using namespace simd;
-  for (std::int64_t c = 0; c < lanes<T>; ++c) {
-    if (c >= x.count) v[c] = Vec<T>(T(0));
-    else if (size == lanes<T>) v[c] = load(x.data + x.offset[c] + from);
-    else v[c] = load_n(x.data + x.offset[c] + from, size);
+  constexpr int L = static_cast<int>(lanes<T>);
+  if (size == L && x.count == L) {
+    repeat<L>([&](auto c) WEFT_INLINE { v[c.value] = load(x.data + x.offset[c.value] + from); });
+  } else {
+    T square[L * L] = {};
+    for (std::int64_t c = 0; c < x.count; ++c)
+      for (std::int64_t i = 0; i < size; ++i) square[c * L + i] = x.data[x.offset[c] + from + i];
+    repeat<L>([&](auto c) WEFT_INLINE { v[c.value] = load(square + c.value * L); });
   }
   transpose<T>(v);
 }
 
 template <class T>
-inline void store_square(const FftColumns<T>& y, std::int64_t from, std::int64_t size, simd::Vec<T>* v) noexcept {
+[[gnu::always_inline]] inline void store_square(const FftColumns<T>& y, std::int64_t from, std::int64_t size,
+                                                simd::Vec<T>* v) noexcept {
   using namespace simd;
+  constexpr int L = static_cast<int>(lanes<T>);
   transpose<T>(v);
-  for (std::int64_t c = 0; c < y.count; ++c) {
-    if (size == lanes<T>) store(y.data + y.offset[c] + from, v[c]);
-    else store_n(y.data + y.offset[c] + from, v[c], size);
+  if (size == L && y.count == L) {
+    repeat<L>([&](auto c) WEFT_INLINE { store(y.data + y.offset[c.value] + from, v[c.value]); });
+  } else {
+    T square[L * L];
+    repeat<L>([&](auto c) WEFT_INLINE { store(square + c.value * L, v[c.value]); });
+    for (std::int64_t c = 0; c < y.count; ++c)
+      for (std::int64_t i = 0; i < size; ++i) y.data[y.offset[c] + from + i] = square[c * L + i];
   }
 }
 
 // n numbers of each column into rows that are `step` apart: a plane's, or the parts of complex elements.
 template <class T>
-void gather_contiguous(std::int64_t n, const FftColumns<const T>& x, std::int64_t step, T* to) noexcept {
-  constexpr std::int64_t L = simd::lanes<T>;
-  simd::Vec<T> v[L];
-  for (std::int64_t k = 0; k < n; k += L) {
+[[gnu::flatten]] void gather_contiguous(std::int64_t n, const FftColumns<const T>& x, std::int64_t step, T* to) noexcept {
+  constexpr int L = static_cast<int>(simd::lanes<T>);
+  for (std::int64_t k = 0; k < n; k += L, to += L * step) {
+    simd::Vec<T> v[L];
     const std::int64_t size = n - k < L ? n - k : L;
     load_square(x, k, size, v);
-    for (std::int64_t i = 0; i < size; ++i) simd::store(to + (k + i) * step, v[i]);
+    if (size == L)
+      repeat<L>([&](auto i) WEFT_INLINE { simd::store(to + i.value * step, v[i.value]); });
+    else
+      repeat<L>([&](auto i) WEFT_INLINE { if (i.value < size) simd::store(to + i.value * step, v[i.value]); });
+  }
+}
+
+// Numbers of each column from rows of a plane, times f.
+template <class T>
+[[gnu::flatten]] void scatter_contiguous(std::int64_t n, RowOrder order, const T* plane, simd::Vec<T> f,
+                                         const FftColumns<T>& y) noexcept {
+  constexpr int L = static_cast<int>(simd::lanes<T>);
+  for (std::int64_t k = 0; k < n; k += L) {
+    simd::Vec<T> v[L];
+    const std::int64_t size = n - k < L ? n - k : L;
+    repeat<L>([&](auto i) WEFT_INLINE {
+      v[i.value] = simd::load(plane + order(i.value < size ? k + i.value : k) * row_size<T>) * f;
+    });
+    store_square(y, k, size, v);
+  }
+}
+
+// The same of complex elements.
+template <class T>
+[[gnu::flatten]] void scatter_complex_contiguous(std::int64_t n, RowOrder order, const T* work, simd::Vec<T> f,
+                                                 const FftColumns<T>& y) noexcept {
+  constexpr int L = static_cast<int>(simd::lanes<T>), elements = L / 2;  // of a square
+  for (std::int64_t k = 0; k < n; k += elements) {
+    simd::Vec<T> v[L];
+    const std::int64_t size = n - k < elements ? n - k : elements;
+    repeat<elements>([&](auto i) WEFT_INLINE {
+      const ComplexVec<T> z = scaled(load_row(work, order(i.value < size ? k + i.value : k)), f);
+      v[2 * i.value] = z.re;
+      v[2 * i.value + 1] = z.im;
+    });
+    store_square(y, 2 * k, 2 * size, v);
   }
 }
 
@@ -92,16 +138,7 @@ void scatter(std::int64_t n, const std::int32_t* row, const T* plane, bool inver
     }
     return;
   }
-  if (y.step == 1) {
-    Vec<T> v[lanes<T>];
-    for (std::int64_t k = 0; k < n; k += lanes<T>) {
-      const std::int64_t size = n - k < lanes<T> ? n - k : lanes<T>;
-      for (std::int64_t i = 0; i < lanes<T>; ++i)
-        v[i] = i < size ? load(plane + order(k + i) * row_size<T>) * f : Vec<T>(T(0));
-      store_square(y, k, size, v);
-    }
-    return;
-  }
+  if (y.step == 1) return scatter_contiguous(n, order, plane, f, y);
   for (std::int64_t first = 0; first < n; first += move_block)
     for (std::int64_t c = 0; c < y.count; ++c)
       for (std::int64_t k = first; k < first + move_block && k < n; ++k)
@@ -142,20 +179,7 @@ void scatter_complex(std::int64_t n, const std::int32_t* row, const T* work, boo
     }
     return;
   }
-  if (y.step == 2) {
-    constexpr std::int64_t elements = lanes<T> / 2;  // of a square
-    Vec<T> v[lanes<T>];
-    for (std::int64_t k = 0; k < n; k += elements) {
-      const std::int64_t size = n - k < elements ? n - k : elements;
-      for (std::int64_t i = 0; i < elements; ++i) {
-        const T* from = work + order(i < size ? k + i : k) * row_size<T>;
-        v[2 * i] = load(from) * f;
-        v[2 * i + 1] = load(from + lanes<T>) * f;
-      }
-      store_square(y, 2 * k, 2 * size, v);
-    }
-    return;
-  }
+  if (y.step == 2) return scatter_complex_contiguous(n, order, work, f, y);
   for (std::int64_t first = 0; first < n; first += move_block)
     for (std::int64_t c = 0; c < y.count; ++c)
       for (std::int64_t k = first; k < first + move_block && k < n; ++k) {

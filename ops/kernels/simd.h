@@ -106,12 +106,12 @@ template <class T>
 [[gnu::always_inline]] inline void transpose(Vec<T>* v) noexcept {
   constexpr int L = static_cast<int>(lanes<T>);
   Vec<T> w[L];
-  repeat<__builtin_ctz(L)>([&](auto) noexcept {
-    repeat<L / 2>([&](auto i) noexcept {
+  repeat<__builtin_ctz(L)>([&](auto) WEFT_INLINE {
+    repeat<L / 2>([&](auto i) WEFT_INLINE {
       w[2 * i.value] = zip_lo(v[i.value], v[i.value + L / 2]);
       w[2 * i.value + 1] = zip_hi(v[i.value], v[i.value + L / 2]);
     });
-    repeat<L>([&](auto i) noexcept { v[i.value] = w[i.value]; });
+    repeat<L>([&](auto i) WEFT_INLINE { v[i.value] = w[i.value]; });
   });
 }
 
