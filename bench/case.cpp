@@ -1,6 +1,6 @@
-// weft-case: runs single cases on request, for bench/compare. Each line of standard input is a request, each gets one line.
+// weft-case: runs single cases on request, for bench/compare. A line of standard input is a request, answered by one.
 //   machine                       CPU | instruction set | FFTW 0 or 1
-//   case weft|fftw KIND B N D C   makes the work (C: 1 causal, 0 not): "ok FLOPS BYTES", or "none" if there is no such work
+//   case weft|fftw KIND B N D C   makes the work (C: 1 causal, 0 not): "ok FLOPS BYTES", or "none" if there is none
 //   run                           seconds a call of it
 //   error KIND N                  relative L2 errors of a transform: weft's and FFTW's
 //   memory B N D C                extra bytes of a Toeplitz product: forward, forward + backward

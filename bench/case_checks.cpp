@@ -34,7 +34,7 @@ std::vector<Wide> hermitian(const float* half, int64_t n) {
 }
 
 Rows make_rows(const std::string& kind, int64_t n) {
-  Rows r{std::clamp<int64_t>(4096 / n, 1, 64), n, {}, {}};
+  Rows r{std::clamp<int64_t>(8192 / n, 1, 512), n, {}, {}};
   const bool real = kind == "r2c", inverse = kind == "c2r";
   const int64_t floats = real ? n : inverse ? 2 * (n / 2 + 1) : 2 * n;
   r.in = Random(static_cast<std::uint64_t>(n)).normal({r.batch * floats}, 0, 1).to_vector<float>();

@@ -25,8 +25,8 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
 }
 
 void TableReporter::Finalize() {
-  std::printf("%-16s %-26s %7s | %10s %6s %8s %6s %7s | %10s %6s %8s | %s\n", "kind", "size", "threads", "weft us", "cv %",
-              "GFLOP/s", "peak %", "GB/s", "FFTW us", "cv %", "GFLOP/s", "ratio");
+  std::printf("%-16s %-26s %7s | %10s %6s %8s %6s %7s | %10s %6s %8s | %s\n", "kind", "size", "threads", "weft us",
+              "cv %", "GFLOP/s", "peak %", "GB/s", "FFTW us", "cv %", "GFLOP/s", "ratio");
   for (const Entry& entry : entries()) {
     const auto found = results_.find(entry.name());
     if (entry.who != "weft" || found == results_.end()) continue;

@@ -1,0 +1,95 @@
+"""The processes that run the work: weft-case and peer.py, each in its own setting, stopped while another is timed."""
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+class Process:
+    """A program that answers a line with a line. It is stopped between requests: one that waits actively would
+    take the others' time."""
+
+    def __init__(self, command, environment, core=None):
+        bind = ["taskset", "-c", str(core)] if core is not None else []
+        self.process = subprocess.Popen(bind + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env={**os.environ, **environment}, cwd=HERE)
+
+    def ask(self, request):
+        self.process.send_signal(signal.SIGCONT)
+        try:
+            self.process.stdin.write(request + "\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline().strip()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            raise RuntimeError(f"{self.process.args} ended with {self.process.wait()} at: {request}")
+        if answer.startswith("error"):
+            raise RuntimeError(answer)
+        self.process.send_signal(signal.SIGSTOP)
+        return answer
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Contestant:
+    """A setting of weft or of a peer: a process, and how to name it."""
+
+    def __init__(self, who, process, setting):
+        self.who, self.process, self.setting = who, process, setting
+
+    def make(self, spec, formulation="-"):
+        """(flops, bytes) a call, or None if there is no such work."""
+        prefix = f"case {self.who} " if self.who in ("weft", "fftw") else "case "
+        suffix = "" if self.who in ("weft", "fftw") else f" {formulation}"
+        answer = self.process.ask(prefix + spec.request() + suffix).split()
+        return None if answer[0] == "none" else (float(answer[1]), float(answer[2]))
+
+    def run(self):
+        return float(self.process.ask("run"))
+
+
+class Field:
+    """All contestants at a number of threads. weft runs bound to its cores; a peer unbound at each of its settings, of
+    which the best counts. At 1 thread all are bound to the same core and there is but one setting."""
+
+    def __init__(self, threads, weft_case, min_time):
+        self.threads, self.weft_case, self.min_time = threads, weft_case, min_time
+        self.core = min(os.sched_getaffinity(0)) if threads == 1 else None
+        self.made = {}
+
+    def settings(self):
+        """(threads, OMP_WAIT_POLICY). With one thread there is nobody to wait for."""
+        if self.threads == 1:
+            return [(1, None)]
+        return [(1, None), (self.threads, "active"), (self.threads, "passive")]
+
+    def start(self, who, threads, policy, role):
+        environment = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+        if policy:
+            environment["OMP_WAIT_POLICY"] = policy
+        if who in ("weft", "fftw"):
+            command = [str(self.weft_case), "--threads", str(threads), "--min-time", str(self.min_time)]
+            if who == "weft":
+                environment.update(OMP_PROC_BIND="true", OMP_PLACES="cores")
+        else:
+            command = [sys.executable, str(HERE / "peer.py"), who, str(threads), str(self.min_time)]
+        setting = f"{threads} thread{'s' if threads > 1 else ''}" + (f", {policy}" if policy else "")
+        return Contestant(who, Process(command, environment, self.core), setting)
+
+    def contestants(self, who, role="peer"):
+        """weft alone has one; a second role of it is a process of its own."""
+        if (who, role) not in self.made:
+            settings = [(self.threads, None)] if who == "weft" else self.settings()
+            self.made[who, role] = [self.start(who, threads, policy, role) for threads, policy in settings]
+        return self.made[who, role]
+
+    def close(self):
+        for group in self.made.values():
+            for contestant in group:
+                contestant.process.close()
