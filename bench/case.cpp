@@ -1,5 +1,5 @@
 // weft-case: runs single cases on request, for bench/compare. A line of standard input is a request, answered by one.
-//   machine                       CPU | instruction set | FFTW 0 or 1
+//   machine                       CPU | instruction set | FFTW's version or "none"
 //   case weft|fftw KIND B N D C   makes the work (C: 1 causal, 0 not): "ok FLOPS BYTES", or "none" if there is none
 //   run                           seconds a call of it
 //   error KIND N                  relative L2 errors of a transform: weft's and FFTW's
@@ -55,7 +55,8 @@ std::string answer(const std::string& line, const Options& options, Work& work) 
   std::string request;
   in >> request;
   if (request == "machine")
-    return cpu_name() + " | " + isa_name(Context::current().isa()) + " | " + (has_fftw() ? "1" : "0");
+    return cpu_name() + " | " + isa_name(Context::current().isa()) + " | " +
+           (fftw_version().empty() ? "none" : fftw_version());
   if (request == "case") return make_case(in, options, work);
   if (request == "run") {
     if (!work.run) throw Error("[bench] run before case");

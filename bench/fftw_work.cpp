@@ -106,7 +106,7 @@ std::function<void()> toeplitz_run(const Sizes& s, int threads) {
 
 }  // namespace
 
-bool has_fftw() { return true; }
+std::string fftw_version() { return fftwf_version; }
 
 Work fftw_work(const std::string& kind, const Sizes& s, int threads) {
   use_threads(threads);
@@ -143,7 +143,7 @@ bool fftw_transform(const std::string& kind, std::int64_t batch, std::int64_t n,
 
 namespace weft::bench {
 
-bool has_fftw() { return false; }
+std::string fftw_version() { return {}; }
 Work fftw_work(const std::string&, const Sizes&, int) { return {}; }
 bool fftw_transform(const std::string&, std::int64_t, std::int64_t, const float*, float*) { return false; }
 

@@ -34,7 +34,7 @@ Work weft_work(const std::string& kind, const Sizes& s, int threads);
 // FFTW's, planned with FFTW_MEASURE: c2c, r2c, lanes, toeplitz-cached (rows of 2n, `threads` of them at a time).
 // `run` is empty for any other kind and if this build has no FFTW.
 Work fftw_work(const std::string& kind, const Sizes& s, int threads);
-bool has_fftw();
+std::string fftw_version();  // "" if this build has none
 
 double c2c_flops(std::int64_t n);
 double nominal_flops(const std::string& kind, const Sizes& s);
