@@ -33,17 +33,47 @@ void hidden_transform(const char* op, const Tensor& z, std::size_t sequence, std
     T* work = static_cast<T*>(scratch);
     for (int64_t tile = begin; tile < end; ++tile) {
       const int64_t first = tile * lanes, count = std::min(lanes, from.count() - first);
-      int64_t offset[most_lanes];
+      int64_t offset[most_lanes], mirror[most_lanes];
       from.offsets(first, count, offset);
       kernel.gather_complex(d, {x, from.step(), offset, count}, work);
       kernel.forward(plan->view(), work);
       to.offsets(first, count, offset);
-      kernel.scatter(d, plan->view().row_of_bin, work, false, T(1), {out, to.step(), offset, count});
       for (int64_t c = 0; c < count; ++c) {
         const int64_t k = from.index_along(first + c, sequence);
-        offset[c] += ((n - k) % n - k) * row_step;
+        mirror[c] = offset[c] + ((n - k) % n - k) * row_step;
       }
-      kernel.scatter(d, plan->view().row_of_bin, work, true, T(1), {out, to.step(), offset, count});
+      kernel.scatter_mirrored(d, plan->view().row_of_bin, work, {out, to.step(), offset, count}, mirror);
+    }
+  });
+}
+
+void mix(const char* op, const Tensor& x, std::size_t sequence, std::size_t hidden, Tensor& y) {
+  Transform t{x.shape()[sequence], sequence, false, 1};
+  t.half_out = 1;
+  const Tensor z = transform(op, x, t);
+  with_real(op, x.dtype(), [&](auto* type) {
+    hidden_transform<element_of<decltype(type)>>(op, z, sequence, hidden, y);
+  });
+}
+
+// Element i along the axis.
+Tensor sample(const Tensor& x, std::size_t axis, int64_t i) {
+  Shape shape = x.shape();
+  shape[axis] = 1;
+  return x.view(shape, x.strides(), x.offset() + i * x.strides()[axis]);
+}
+
+// Many samples are mixed one by one, each by one thread, so that z stays in its cache.
+void mix_samples(const char* op, const Tensor& x, std::size_t sequence, std::size_t hidden, Tensor& y) {
+  constexpr int64_t many = 4;
+  std::size_t batch = x.shape().size();
+  for (std::size_t i = 0; i < x.shape().size(); ++i)
+    if (i != sequence && i != hidden && x.shape()[i] >= many) batch = i;
+  if (batch == x.shape().size()) return mix(op, x, sequence, hidden, y);
+  Context::current().parallel_for(x.shape()[batch], 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      Tensor part = sample(y, batch, i);
+      mix_samples(op, sample(x, batch, i), sequence, hidden, part);
     }
   });
 }
@@ -73,16 +103,9 @@ struct FourierMixOp : Op {
 
  private:
   Tensor mixed(const Tensor& x) const {
-    const std::size_t sequence = checked_dim(name(), sequence_dim, x.rank());
-    const std::size_t hidden = checked_dim(name(), hidden_dim, x.rank());
     Tensor y = Tensor::empty(x.shape(), x.dtype());
     if (y.numel() == 0) return y;
-    Transform t{x.shape()[sequence], sequence, false, 1};
-    t.half_out = 1;
-    const Tensor z = transform(name(), x, t);
-    with_real(name(), x.dtype(), [&](auto* type) {
-      hidden_transform<element_of<decltype(type)>>(name(), z, sequence, hidden, y);
-    });
+    mix_samples(name(), x, checked_dim(name(), sequence_dim, x.rank()), checked_dim(name(), hidden_dim, x.rank()), y);
     return y;
   }
 };

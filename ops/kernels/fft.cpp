@@ -70,7 +70,8 @@ void complex_columns(const FftView<T>& plan, const FftColumns<const T>& x, bool 
 
 template <class T>
 constexpr FftKernels<T> table() {
-  return {simd::lanes<T>, gather<T>, scatter<T>, gather_complex<T>, scatter_complex<T>, forward<T>, complex_columns<T>};
+  return {simd::lanes<T>, gather<T>, scatter<T>, scatter_mirrored<T>, gather_complex<T>, scatter_complex<T>, forward<T>,
+          complex_columns<T>};
 }
 
 }  // namespace

@@ -52,7 +52,11 @@ struct FftKernels {
   // Inverse: elements 1 … n - 1 come backwards.
   void (*scatter)(std::int64_t n, const std::int32_t* row, const T* plane, bool inverse, T factor,
                   const FftColumns<T>& y) noexcept;
-  // The same of complex elements, whose parts are neighbours.
+  // Row `row[k]` of the plane into element k of the columns y and, backwards, into element (n - k) mod n of those whose
+  // offsets are `mirror`.
+  void (*scatter_mirrored)(std::int64_t n, const std::int32_t* row, const T* plane, const FftColumns<T>& y,
+                           const std::int64_t* mirror) noexcept;
+  // gather and scatter of complex elements, whose parts are neighbours.
   void (*gather_complex)(std::int64_t n, const FftColumns<const T>& x, T* work) noexcept;
   void (*scatter_complex)(std::int64_t n, const std::int32_t* row, const T* work, bool inverse, T factor,
                           const FftColumns<T>& y) noexcept;

@@ -89,6 +89,28 @@ template <class T>
   }
 }
 
+// Elements k … k + lanes - 1 of a whole tile, which are n - k - lanes + 1 … n - k of the mirrored columns, 0 for n.
+template <class T>
+[[gnu::flatten]] void scatter_mirrored_contiguous(std::int64_t n, const std::int32_t* row, const T* plane,
+                                                  const FftColumns<T>& y, const std::int64_t* mirror) noexcept {
+  constexpr int L = static_cast<int>(simd::lanes<T>);
+  for (std::int64_t k = 0; k < n; k += L) {
+    simd::Vec<T> v[L];
+    const std::int64_t size = n - k < L ? n - k : L;
+    repeat<L>([&](auto i) WEFT_INLINE {
+      v[i.value] = simd::load(plane + row[i.value < size ? k + i.value : k] * row_size<T>);
+    });
+    store_square(y, k, size, v);
+    for (int c = 0; c < L; ++c) {
+      const T* from = y.data + y.offset[c] + k;
+      T* to = y.data + mirror[c];
+      if (k > 0 && size == L) simd::store(to + n - k - L + 1, simd::reversed(simd::load(from)));
+      else
+        for (std::int64_t i = 0; i < size; ++i) to[(n - k - i) % n] = from[i];
+    }
+  }
+}
+
 // The same of complex elements.
 template <class T>
 [[gnu::flatten]] void scatter_complex_contiguous(std::int64_t n, RowOrder order, const T* work, simd::Vec<T> f,
@@ -143,6 +165,14 @@ void scatter(std::int64_t n, const std::int32_t* row, const T* plane, bool inver
     for (std::int64_t c = 0; c < y.count; ++c)
       for (std::int64_t k = first; k < first + move_block && k < n; ++k)
         y.data[y.offset[c] + k * y.step] = plane[order(k) * row_size<T> + c] * factor;
+}
+
+template <class T>
+void scatter_mirrored(std::int64_t n, const std::int32_t* row, const T* plane, const FftColumns<T>& y,
+                      const std::int64_t* mirror) noexcept {
+  if (y.step == 1 && y.count == simd::lanes<T>) return scatter_mirrored_contiguous(n, row, plane, y, mirror);
+  scatter(n, row, plane, false, T(1), y);
+  scatter<T>(n, row, plane, true, T(1), {y.data, y.step, mirror, y.count});
 }
 
 template <class T>
