@@ -10,7 +10,7 @@ namespace {
 using std::int64_t;
 
 // Modelled times of a channel's products, in the units of fft_cost.
-constexpr double term_cost = 0.13;     // of the definition
+constexpr double term_cost = 0.15;     // of the definition
 constexpr double spectrum_cost = 1.0;  // of an element of a product of spectra, with the moves
 
 // x (b, n, d) as (b, 1, n, d), c (n, d) as (1, n, d).
