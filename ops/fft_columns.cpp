@@ -40,6 +40,7 @@ struct Driver {
   Side<T> y;
   const FftKernels<T>& kernel = kernels().fft.of<T>();
   const RealFftKernels<T>& real_kernel = kernels().real_fft.of<T>();
+  const FourStepKernels<T>& four_step = kernels().four_step.of<T>();
 
   T factor() const { return static_cast<T>(t.factor); }
 
@@ -120,9 +121,45 @@ struct Driver {
     });
   }
 
+  // Contiguous columns, one by one: f(a column of x, the same of y, n complex numbers, work buffer).
+  template <class F>
+  void one_by_one(const FourStepPlan<T>& plan, F f) const {
+    const int64_t middle = 2 * plan.length(), work = plan.rows() * 2 * kernel.lanes;
+    const auto bytes = static_cast<std::size_t>(middle + work) * sizeof(T);
+    Context::current().parallel_for(x.columns.count(), 1, bytes, [&](int64_t begin, int64_t end, void* scratch) {
+      T* buffer = static_cast<T*>(scratch);
+      for (int64_t column = begin; column < end; ++column) {
+        int64_t from = 0, to = 0;
+        x.columns.offsets(column, 1, &from);
+        y.columns.offsets(column, 1, &to);
+        f(x.data + from, y.data + to, buffer, buffer + middle);
+      }
+    });
+  }
+
+  void whole_in_four_steps(const FourStepPlan<T>& plan) const {
+    one_by_one(plan, [&](const T* from, T* to, T* middle, T* work) {
+      four_step.transform(plan.view(), from, t.inverse, factor(), to, middle, work);
+    });
+  }
+
+  void real_to_half_in_four_steps(const FourStepPlan<T>& plan) const {
+    one_by_one(plan, [&](const T* from, T* to, T* middle, T* work) {
+      four_step.transform(plan.view(), from, false, factor(), to, middle, work);
+      four_step.unpack(plan.length(), plan.half_twiddles(), static_cast<T>(t.half_out), to);
+    });
+  }
+
   void run(const char* op) const {
-    if (x.is_complex && y.is_complex && t.half_in == 0 && t.half_out == 0) whole(*fft_plan<T>(op, t.n));
-    else if (t.n % 2 == 0 && t.half_out != 0 && !x.is_complex) real_to_half(*real_fft_plan<T>(op, t.n));
+    const bool complex_rows = x.columns.step() == 2 && y.columns.step() == 2;
+    const bool real_rows = x.columns.step() == 1 && y.columns.step() == 2;
+    if (x.is_complex && y.is_complex && t.half_in == 0 && t.half_out == 0) {
+      if (complex_rows && four_step_fits(t.n)) whole_in_four_steps(*four_step_plan<T>(op, t.n));
+      else whole(*fft_plan<T>(op, t.n));
+    } else if (t.n % 2 == 0 && t.half_out != 0 && !x.is_complex) {
+      if (real_rows && four_step_fits(t.n / 2)) real_to_half_in_four_steps(*four_step_plan<T>(op, t.n / 2));
+      else real_to_half(*real_fft_plan<T>(op, t.n));
+    }
     else if (t.n % 2 == 0 && t.half_in != 0 && !y.is_complex) half_to_real(*real_fft_plan<T>(op, t.n));
     else general(*fft_plan<T>(op, t.n));
   }

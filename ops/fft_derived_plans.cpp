@@ -39,6 +39,50 @@ std::size_t RealFftPlan<T>::bytes() const noexcept {
   return sizeof *this + half_.bytes() + twiddles_.size() * sizeof(T) + row_of_bin_.size() * sizeof(std::int32_t);
 }
 
+namespace {
+
+constexpr std::int64_t shortest_in_four_steps = 8192, most_lanes_of_any = 16;
+
+// The factor n1 <= sqrt(n) of n = n1 n2 that is nearest to it, both multiples of the lanes and smooth; 0 if there is none.
+std::int64_t first_factor(std::int64_t n) {
+  std::int64_t best = 0;
+  for (std::int64_t a = most_lanes_of_any; a * a <= n; a += most_lanes_of_any)
+    if (n % (a * most_lanes_of_any) == 0) best = a;
+  return best;
+}
+
+}  // namespace
+
+bool four_step_fits(std::int64_t n) {
+  return n >= shortest_in_four_steps && n % (most_lanes_of_any * most_lanes_of_any) == 0 && !fft_radices(n).empty();
+}
+
+template <class T>
+FourStepPlan<T>::FourStepPlan(std::int64_t n) : first_(first_factor(n)), second_(n / first_factor(n)) {
+  const std::int64_t n1 = first_.length(), n2 = second_.length();
+  twiddles_.resize(static_cast<std::size_t>(2 * n));
+  for (std::int64_t k = 0; k < n1; ++k)
+    for (std::int64_t j = 0; j < n2; ++j) {
+      const Complex root = unit_root(j * k % n, n);
+      twiddles_[static_cast<std::size_t>(k * 2 * n2 + j)] = static_cast<T>(root.real());
+      twiddles_[static_cast<std::size_t>((k * 2 + 1) * n2 + j)] = static_cast<T>(root.imag());
+    }
+  std::vector<Complex> roots;
+  for (std::int64_t k = 0; 2 * k <= n; ++k) roots.push_back(unit_root(k, 2 * n));
+  half_twiddles_ = interleaved<T>(roots);
+  view_ = {&first_.view(), &second_.view(), twiddles_.data()};
+}
+
+template <class T>
+std::size_t FourStepPlan<T>::bytes() const noexcept {
+  return sizeof *this + first_.bytes() + second_.bytes() + (twiddles_.size() + half_twiddles_.size()) * sizeof(T);
+}
+
+template <class T>
+std::shared_ptr<const FourStepPlan<T>> four_step_plan(const char* op, std::int64_t n) {
+  return cached_plan<FourStepPlan<T>>(op, n);
+}
+
 template <class T>
 std::shared_ptr<const RingPlan<T>> ring_plan(const char* op, std::int64_t n) {
   return cached_plan<RingPlan<T>>(op, n);
@@ -50,10 +94,14 @@ std::shared_ptr<const RealFftPlan<T>> real_fft_plan(const char* op, std::int64_t
 
 template class RingPlan<float>;
 template class RingPlan<double>;
+template class FourStepPlan<float>;
+template class FourStepPlan<double>;
 template class RealFftPlan<float>;
 template class RealFftPlan<double>;
 template std::shared_ptr<const RingPlan<float>> ring_plan<float>(const char*, std::int64_t);
 template std::shared_ptr<const RingPlan<double>> ring_plan<double>(const char*, std::int64_t);
+template std::shared_ptr<const FourStepPlan<float>> four_step_plan<float>(const char*, std::int64_t);
+template std::shared_ptr<const FourStepPlan<double>> four_step_plan<double>(const char*, std::int64_t);
 template std::shared_ptr<const RealFftPlan<float>> real_fft_plan<float>(const char*, std::int64_t);
 template std::shared_ptr<const RealFftPlan<double>> real_fft_plan<double>(const char*, std::int64_t);
 

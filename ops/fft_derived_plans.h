@@ -4,6 +4,7 @@
 
 #include "fft_plan.h"
 #include "kernels/convolution.h"
+#include "kernels/fft_four_step.h"
 #include "kernels/fft_real.h"
 
 namespace weft {
@@ -49,9 +50,34 @@ class RealFftPlan {
   RealFftView<T> view_;
 };
 
+// A transform of one contiguous sequence in four steps (kernels/fft_four_step.h). Immutable. four_step_fits(n) must hold.
+template <class T>
+class FourStepPlan {
+ public:
+  explicit FourStepPlan(std::int64_t n);
+  FourStepPlan(const FourStepPlan&) = delete;
+  FourStepPlan& operator=(const FourStepPlan&) = delete;
+
+  std::int64_t length() const noexcept { return first_.length() * second_.length(); }
+  std::int64_t rows() const noexcept { return std::max(first_.length(), second_.length()); }  // of a work buffer
+  const FourStepView<T>& view() const noexcept { return view_; }
+  const T* half_twiddles() const noexcept { return half_twiddles_.data(); }  // exp(-πi k/n), k <= n/2, for 2n real elements
+  std::size_t bytes() const noexcept;
+
+ private:
+  FftPlan<T> first_, second_;
+  std::vector<T> twiddles_, half_twiddles_;
+  FourStepView<T> view_;
+};
+
+// Whether n is long enough to gain from four steps, and a product of two factors that the kernels take.
+bool four_step_fits(std::int64_t n);
+
 // From the current Context's cache, which keeps the latest ones. Error if they are too long for any machine.
 template <class T>
 std::shared_ptr<const RingPlan<T>> ring_plan(const char* op, std::int64_t n);
+template <class T>
+std::shared_ptr<const FourStepPlan<T>> four_step_plan(const char* op, std::int64_t n);
 template <class T>
 std::shared_ptr<const RealFftPlan<T>> real_fft_plan(const char* op, std::int64_t n);
 

@@ -6,6 +6,7 @@
 #include "elementwise.h"
 #include "family.h"
 #include "fft.h"
+#include "fft_four_step.h"
 #include "fft_real.h"
 #include "gemm.h"
 #include "norm.h"
@@ -30,6 +31,7 @@ struct Kernels {
   const KernelFamily<OptimizerKernels>& optimizer;
   const KernelFamily<FftKernels>& fft;
   const KernelFamily<RealFftKernels>& real_fft;
+  const KernelFamily<FourStepKernels>& four_step;
   const KernelFamily<ConvolutionKernels>& convolution;
   const KernelFamily<ToeplitzKernels>& toeplitz;
 };

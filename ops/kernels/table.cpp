@@ -14,11 +14,12 @@ extern const KernelFamily<NormKernels> norm;
 extern const KernelFamily<OptimizerKernels> optimizer;
 extern const KernelFamily<FftKernels> fft;
 extern const KernelFamily<RealFftKernels> real_fft;
+extern const KernelFamily<FourStepKernels> four_step;
 extern const KernelFamily<ConvolutionKernels> convolution;
 extern const KernelFamily<ToeplitzKernels> toeplitz;
 
 extern const Kernels table;
-constinit const Kernels table = {elementwise, unary, activation, gemm,     softmax,     dropout, reduce,
-                                 norm,        optimizer, fft,    real_fft, convolution, toeplitz};
+constinit const Kernels table = {elementwise, unary,     activation, gemm,     softmax,   dropout,     reduce,
+                                 norm,        optimizer, fft,        real_fft, four_step, convolution, toeplitz};
 
 }  // namespace weft::WEFT_ISA
