@@ -47,12 +47,8 @@ struct FftForm {
     });
   }
 
-  // The imaginary plane's row of lag -1 follows that of lag -2: lag -l is the negative of row m - l.
+  // The lags below 0 are the last rows of the imaginary plane.
   T* negative_lags(T* work) const { return work + (m() - s.before) * 2 * lanes() + lanes(); }
-  void negate(T* plane, int64_t rows) const {
-    for (int64_t k = 0; k < rows; ++k)
-      for (int64_t i = 0; i < lanes(); ++i) plane[k * 2 * lanes() + i] = -plane[k * 2 * lanes() + i];
-  }
 
   Tensor spectra(const Tensor& t) const {
     Tensor out = Tensor::empty(layout(), t.dtype());
@@ -65,7 +61,6 @@ struct FftForm {
       std::fill_n(work, spectrum(), T(0));
       move.gather(after, from.up_from(s.before), work);
       move.gather(s.before, from.up_from(0), negative_lags(work));
-      negate(negative_lags(work), s.before);
       kernel.coefficients(ring(), work);
     });
     return out;
@@ -108,7 +103,6 @@ struct FftForm {
         }
       }
       kernel.remainder(ring(), sum);
-      negate(negative_lags(sum), s.before);
       const auto to = tile(lags, 0, index);
       move.scatter(dt.shape()[1] - s.before, nullptr, sum, false, T(1), to.up_from(s.before));
       move.scatter(s.before, nullptr, negative_lags(sum), false, T(1), to.up_from(0));

@@ -65,11 +65,53 @@ struct UntwistedRows {
   }
 };
 
-// Rows times a table.
+// (a - ib) ω^k of rows a + ib.
 template <class T>
-void twist_rows(int64_t m, const T* table, const WorkRows<T>& rows) noexcept {
-  for (int64_t k = 0; k < m; ++k) rows.store(k, product(rows.load(k), Vec<T>(table[2 * k]), Vec<T>(table[2 * k + 1])));
-}
+struct TwistedConjugates {
+  WorkRows<T> rows;
+  const T* twist;
+
+  struct Cursor {
+    typename WorkRows<T>::Cursor at;
+    const T* w;
+    int64_t stride;
+
+    ComplexVec<T> load(int q) const noexcept {
+      const ComplexVec<T> v = at.load(q);
+      const T* root = w + 2 * q * stride;
+      return product(ComplexVec<T>{v.re, -v.im}, Vec<T>(root[0]), Vec<T>(root[1]));
+    }
+    void next() noexcept {
+      at.next();
+      w += 2;
+    }
+  };
+  Cursor at(int64_t row, int64_t stride) const noexcept { return {rows.at(row, stride), twist + 2 * row, stride}; }
+};
+
+// The conjugates of z ω^-k / m of exchanged rows.
+template <class T>
+struct UntwistedConjugates {
+  WorkRows<T> rows;
+  const T* untwist;
+
+  struct Cursor {
+    typename WorkRows<T>::Cursor at;
+    const T* w;
+    int64_t stride;
+
+    void store(int q, ComplexVec<T> v) const noexcept {
+      const T* root = w + 2 * q * stride;
+      const ComplexVec<T> z = product(exchanged(v), Vec<T>(root[0]), Vec<T>(root[1]));
+      at.store(q, {z.re, -z.im});
+    }
+    void next() noexcept {
+      at.next();
+      w += 2;
+    }
+  };
+  Cursor at(int64_t row, int64_t stride) const noexcept { return {rows.at(row, stride), untwist + 2 * row, stride}; }
+};
 
 template <class T>
 bool are_whole_neighbours(const FftColumns<T>& x) noexcept {
@@ -127,18 +169,17 @@ void spectrum(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, 
 template <class T>
 void coefficients(const RingView<T>& ring, T* work) noexcept {
   const FftView<T>& plan = *ring.plan;
-  twist_rows(plan.n, ring.twist, WorkRows<T>{work});
-  descend<true, false>(plan, 0, plan.passes, work, 0, plan.n, no_leaf);
+  const WorkRows<T> rows{work};
+  run_frequency_pass(plan.pass[0], 0, 1, TwistedConjugates<T>{rows, ring.twist}, rows);
+  descend<true, false>(plan, 1, plan.passes, work, 0, plan.n, no_leaf);
 }
 
 template <class T>
 void remainder(const RingView<T>& ring, T* work) noexcept {
   const FftView<T>& plan = *ring.plan;
   const WorkRows<T> rows{work};
-  for (int64_t k = 0; k < plan.n; ++k) rows.store(k, exchanged(rows.load(k)));
-  descend<false, true>(plan, 0, plan.passes, work, 0, plan.n, no_leaf);
-  for (int64_t k = 0; k < plan.n; ++k) rows.store(k, exchanged(rows.load(k)));
-  twist_rows(plan.n, ring.untwist, rows);
+  descend<false, true>(plan, 1, plan.passes, work, 0, plan.n, no_leaf);
+  run_time_pass(plan.pass[0], 0, 1, rows, UntwistedConjugates<T>{rows, ring.untwist});
 }
 
 // v times row k of c, or of its conjugate, exchanged for the inverse.
@@ -181,8 +222,8 @@ void correlate(const RingView<T>& ring, int64_t n, const T* x_spectrum, const Ff
   const auto add = [=](int64_t k, ComplexVec<T> d) noexcept {
     const WorkRows<T> sums{sum};
     const ComplexVec<T> x = load_row(x_spectrum, k), s = sums.load(k);
-    sums.store(k, {simd::fma(d.re, x.re, simd::fma(d.im, x.im, s.re)),
-                   simd::fnma(d.re, x.im, simd::fma(d.im, x.re, s.im))});
+    sums.store(k, {simd::fnma(d.re, x.im, simd::fma(d.im, x.re, s.re)),
+                   simd::fma(d.re, x.re, simd::fma(d.im, x.im, s.im))});
   };
   begin(ring, n, dy, work);
   if (c) {
