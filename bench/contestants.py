@@ -54,7 +54,7 @@ class Contestant:
         return float(self.process.ask("run"))
 
 
-class Field:
+class Team:
     """All contestants at a number of threads. weft runs bound to its cores; a peer unbound at each of its settings, of
     which the best counts. At 1 thread all are bound to the same core and there is but one setting."""
 
