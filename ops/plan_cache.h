@@ -9,11 +9,14 @@
 #include <string>
 
 #include "common.h"
+#include "fft_plan.h"
 #include "weft/context.h"
+#include "weft/os.h"
 
 namespace weft {
 
-// The latest plans, the last used first. Thread-safe; a plan that goes lives on with those who use it.
+// The latest plans, the last used first: the newest one, and others up to a number of bytes. Thread-safe; a plan that
+// goes lives on with those who use it.
 template <class Plan>
 class PlanCache {
  public:
@@ -31,7 +34,7 @@ class PlanCache {
     const std::lock_guard<std::mutex> lock(mutex_);
     plans_.push_front(plan);
     bytes_ += plan->bytes();
-    while (bytes_ > cache_bytes) {
+    while (bytes_ > cache_bytes && plans_.size() > 1) {
       bytes_ -= plans_.back()->bytes();
       plans_.pop_back();
     }
@@ -51,6 +54,9 @@ std::shared_ptr<const Plan> cached_plan(const char* op, std::int64_t n) {
   constexpr std::int64_t longest = std::int64_t{1} << 30;
   if (n > longest)
     fail(op, "a transform of " + std::to_string(n) + " elements, the longest is " + std::to_string(longest));
+  const std::uint64_t element = fft_radices(n).empty() ? 512 : 96;  // bytes while a plan is made, at most
+  if (static_cast<std::uint64_t>(n) * element > os::physical_memory())
+    fail(op, "the tables of a transform of " + std::to_string(n) + " elements don't fit in this machine's memory");
   auto& cache = Context::current().slot<PlanCache<Plan>>();
   auto plan = cache.find(n);
   if (plan) return plan;
