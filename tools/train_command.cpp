@@ -26,7 +26,7 @@ struct TrainCommand {
   double beta1 = 0.9, eps = 1e-8, momentum = 0.9, clip = 1, lr_floor = 0;
   std::string optimizer = "adamw", schedule = "cosine";
   std::uint64_t seed = 1;
-  bool resume = false;
+  bool resume = false, overwrite = false;
 };
 
 // The signal that asked to stop, or 0. A second one ends the program at once.
@@ -81,9 +81,14 @@ void add_training_options(CLI::App& command, TrainCommand& o) {
   command.add_option("--seed", o.seed, "Seed of parameters, batches and dropout")->group(group)->capture_default_str();
   command.add_option("--eval-every,--save-every", o.eval_every, "Steps from one validation and checkpoint to the next")
       ->group(group)->capture_default_str()->check(CLI::PositiveNumber);
-  command.add_flag("--resume", o.resume, "Go on from the state in --out, to the same bits as a run that never stopped")
+  auto* resume = command.add_flag("--resume", o.resume,
+                                  "Go on from the state in --out, to the same bits as a run that never stopped")
       ->group(group);
+  command.add_flag("--overwrite", o.overwrite, "Replace the checkpoint in --out by that of a new run")
+      ->group(group)->excludes(resume);
 }
+
+std::string model_path(const std::string& folder) { return folder + "/model.safetensors"; }
 
 struct Setup {
   std::unique_ptr<weft::Model> model;
@@ -143,12 +148,22 @@ weft::TrainOptions train_options(const TrainCommand& o, const weft::Model& model
   return options;
 }
 
+// A new run would replace them at its first evaluation.
+void check_nothing_lost(const TrainCommand& o) {
+  if (o.resume || o.overwrite) return;
+  for (const std::string& path : {model_path(o.out), weft::state_path(o.out)}) {
+    std::error_code ignored;  // check_writable says what is wrong
+    if (std::filesystem::exists(path, ignored))
+      throw Error("\"" + path + "\" is there already: --resume goes on from it, --overwrite replaces it");
+  }
+}
+
 // Better now than after the first thousand steps.
 void check_writable(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw Error("can't make the folder \"" + folder + "\": " + error.message());
-  const weft::os::AtomicFile never_committed(folder + "/model.safetensors");
+  const weft::os::AtomicFile never_committed(model_path(folder));
 }
 
 void print_start(const weft::Model& model, const weft::Data& data) {
@@ -165,6 +180,7 @@ int train(const TrainCommand& o) {
   const weft::ModelSpec spec = o.model.spec(o.csv.empty() ? weft::Task::causal_lm : weft::Task::classifier);
   if ((spec.task == weft::Task::classifier) == o.csv.empty())
     throw Error(std::string("a ") + weft::task_name(spec.task) + " needs " + (o.csv.empty() ? "--csv" : "--text"));
+  check_nothing_lost(o);
   const auto [model, data] = o.csv.empty() ? load_text(o, spec) : load_csv(o, spec);
   weft::Trainer trainer(*model, *data, train_options(o, *model));
   if (o.resume) trainer.load_state(weft::state_path(o.out));

@@ -1,5 +1,6 @@
 // Bad input: one clear line, a non-zero exit, and an existing checkpoint stays as it was.
 #include <doctest/doctest.h>
+#include <signal.h>
 
 #include "../temporary_folder.h"
 #include "../train_support.h"
@@ -52,7 +53,7 @@ class Fixture {
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
-  const std::string gmlp = "train --arch gmlp --steps 2 --out " + run() + " ";
+  const std::string gmlp = "train --arch gmlp --steps 2 --overwrite --out " + run() + " ";
   refuses(gmlp + "--text " + (folder / "missing"), "missing");
   refuses(gmlp + "--text " + run(), "run");
   refuses(gmlp + "--text " + (folder / "empty"), "is empty");
@@ -67,7 +68,8 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
-  const std::string train = "train --steps 2 --out " + run() + " --text " + text() + " ", gmlp = train + "--arch gmlp ";
+  const std::string train = "train --steps 2 --overwrite --out " + run() + " --text " + text() + " ";
+  const std::string gmlp = train + "--arch gmlp ";
   refuses(train, "--arch");
   refuses(train + "--arch rnn", "unknown architecture \"rnn\"");
   refuses(train + "--preset big", "unknown preset \"big\"");
@@ -88,7 +90,8 @@ TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
-  const std::string train = "train --arch gmlp --out " + run() + " --text " + text() + " ";
+  const std::string plain = "train --arch gmlp --out " + run() + " --text " + text() + " ";
+  const std::string train = plain + "--overwrite ";
   refuses(train + "--optimizer lion", "unknown optimizer \"lion\"");
   refuses(train + "--schedule linear", "unknown schedule \"linear\"");
   refuses(train + "--lr 0", "learning rate");
@@ -103,11 +106,25 @@ TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
   refuses("train --arch gmlp --text " + text(), "--out", 2);
   refuses("train --arch gmlp --out x --text a --csv b", "--csv", 2);
   refuses("", "subcommand", 2);
-  refuses(train + "--resume --seq-len 8 --d-model 16 --layers 1", "another model");
+  refuses(train + "--resume", "--resume", 2);
+  refuses(plain + "--resume --seq-len 8 --d-model 16 --layers 1", "another model");
   refuses("train --arch gmlp --text " + text() + " --resume --out " + (folder / "missing"), "missing");
   refuses("train --arch gmlp --text " + text() + " --out " + (folder / "text"), "text");
   refuses("train --arch gmlp --text " + text() + " --out /proc/weft", "/proc/weft");
   refuses("train --arch gmlp --text " + text() + " --out " + (folder / "new") + " --log /proc/weft", "/proc/weft");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a checkpoint is replaced only if asked: without it not even by a run that is stopped at once") {
+  const std::string train = "train --arch gmlp --text " + text() + sizes + "--seed 2 --steps 3 --out " + run();
+  const std::string state = folder.read("run/training.safetensors");
+  refuses(train, "--overwrite");
+  refuses(train, "--resume");
+  CHECK(weft_with_signal(train, "weft", SIGINT).code == 1);
+  CHECK(folder.read("run/training.safetensors") == state);
+  std::filesystem::remove(folder / "run/model.safetensors");  // a run killed in its first checkpoint leaves a state alone
+  CHECK(fails_with(weft(train), 1, "training.safetensors"));
+  CHECK(weft(train + " --overwrite").code == 0);
+  CHECK(folder.read("run/training.safetensors") != state);
 }
 
 TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
@@ -131,8 +148,8 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
 
 TEST_CASE_FIXTURE(Fixture, "a loss that is not finite: says at which step, keeps the last good checkpoint") {
   const std::string before = folder.read("run/model.safetensors");
-  const Outcome outcome = weft("train --arch gmlp --text " + text() + sizes + "--steps 300 --eval-every 200 --out " +
-                               run() + " --optimizer sgd --schedule constant --warmup 0 --clip 0 --lr 1e30");
+  const Outcome outcome = weft("train --arch gmlp --text " + text() + sizes + "--steps 300 --eval-every 200 --overwrite " +
+                               "--out " + run() + " --optimizer sgd --schedule constant --warmup 0 --clip 0 --lr 1e30");
   CAPTURE(outcome.err);
   CHECK(outcome.code == 1);
   CHECK(contains(outcome.err, "\nweft: [train] step "));

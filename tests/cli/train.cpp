@@ -36,7 +36,7 @@ TEST_CASE("weft train, eval, generate and info on a text") {
   const std::string text = "--text " + (folder / "text"), run = folder / "run";
   for (const std::string& arch : architectures()) {
     CAPTURE(arch);
-    const Outcome trained = weft("train --arch " + arch + " " + text + sizes + "--steps 40 --out " + run +
+    const Outcome trained = weft("train --arch " + arch + " " + text + sizes + "--steps 40 --overwrite --out " + run +
                                  " --log " + (folder / "log"));
     CAPTURE(trained.err);
     CHECK(trained.code == 0);
@@ -76,7 +76,7 @@ TEST_CASE("weft train and eval on rows") {
   for (const std::string& arch : architectures()) {
     CAPTURE(arch);
     const Outcome trained = weft("train --arch " + arch + " --csv " + csv + " --csv-test " + csv + sizes +
-                                 "--steps 30 --min-count 1 --threads 1 --out " + run);
+                                 "--steps 30 --min-count 1 --threads 1 --overwrite --out " + run);
     CAPTURE(trained.err);
     CHECK(trained.code == 0);
     CHECK(ends_as_promised(trained.out));
@@ -86,7 +86,7 @@ TEST_CASE("weft train and eval on rows") {
     CHECK(fails_with(weft("generate --checkpoint " + run), 1, "classifier"));
     CHECK(fails_with(weft("eval --checkpoint " + run + " --text " + csv), 1, "--csv"));
   }
-  const Outcome held_out = weft("train --arch gmlp --csv " + csv + sizes + "--steps 2 --out " + run);
+  const Outcome held_out = weft("train --arch gmlp --csv " + csv + sizes + "--steps 2 --overwrite --out " + run);
   CHECK(std::isfinite(number_after(held_out.out, "validation accuracy ")));
 }
 
