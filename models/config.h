@@ -53,11 +53,11 @@ std::string config_to_json(const Config& config) {
   return object.dump();
 }
 
-// Error unless lowest <= value.
-template <class T>
-void check_at_least(const std::string& where, const char* key, T value, T lowest) {
-  if (!(value >= lowest))
-    throw Error("[" + where + "] expected " + key + " >= " + std::to_string(lowest) + ", got " + std::to_string(value));
+// Error unless lowest <= size < 2^31: small multiples of a size fit into 64 bits.
+inline void check_size(const std::string& where, const char* key, std::int64_t size, std::int64_t lowest) {
+  if (size < lowest || size >= std::int64_t{1} << 31)
+    throw Error("[" + where + "] expected " + key + " of " + std::to_string(lowest) + " to 2147483647, got " +
+                std::to_string(size));
 }
 
 }  // namespace weft

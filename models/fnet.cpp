@@ -7,11 +7,11 @@ namespace weft {
 namespace {
 
 FnetConfig checked(FnetConfig config) {
-  check_at_least<std::int64_t>("fnet", "d_model", config.d_model, 1);
-  check_at_least<std::int64_t>("fnet", "layers", config.layers, 0);
-  check_at_least<std::int64_t>("fnet", "seq_len", config.seq_len, 1);
-  check_at_least<std::int64_t>("fnet", "types", config.types, 1);
-  check_at_least<std::int64_t>("fnet", "d_ffn", config.d_ffn, 0);
+  check_size("fnet", "d_model", config.d_model, 1);
+  check_size("fnet", "layers", config.layers, 0);
+  check_size("fnet", "seq_len", config.seq_len, 1);
+  check_size("fnet", "types", config.types, 1);
+  check_size("fnet", "d_ffn", config.d_ffn, 0);
   if (config.d_ffn == 0) config.d_ffn = 4 * config.d_model;
   if (config.norm != "pre" && config.norm != "post")
     throw Error("[fnet] expected norm \"pre\" or \"post\", got \"" + config.norm + "\"");
@@ -37,7 +37,7 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
     classifier_ = ClassifierHead{FnetPooler(d, init.child(1)), Linear(d, outputs_, init.child(2))};
   else
     language_model_ = LanguageModelHead{Linear(d, d, init.child(3)), LayerNorm(d, init, config_.eps),
-                                        Parameter(Tensor::zeros({outputs_}, init.dtype))};
+                                        init.full({outputs_}, 0)};
 }
 
 std::string Fnet::config() const { return config_to_json(config_); }

@@ -1,6 +1,7 @@
 // gMLP language model and classifier.
 #include "weft/gmlp.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "config.h"
@@ -10,9 +11,10 @@ namespace weft {
 namespace {
 
 GmlpConfig checked(GmlpConfig config) {
-  check_at_least<std::int64_t>("gmlp", "d_model", config.d_model, 1);
-  check_at_least<std::int64_t>("gmlp", "layers", config.layers, 0);
-  check_at_least<std::int64_t>("gmlp", "seq_len", config.seq_len, 1);
+  check_size("gmlp", "d_model", config.d_model, 1);
+  check_size("gmlp", "layers", config.layers, 0);
+  check_size("gmlp", "seq_len", config.seq_len, 1);
+  check_size("gmlp", "d_ffn", config.d_ffn, 0);
   if (config.d_ffn == 0) config.d_ffn = 8 * config.d_model;
   if (config.d_ffn < 2 || config.d_ffn % 2 != 0)
     throw Error("[gmlp] expected an even d_ffn of at least 2, got " + std::to_string(config.d_ffn));
@@ -35,22 +37,31 @@ Gmlp::Gmlp(const ModelSpec& spec, const Init& init)
   if (config_.tied && task_ == Task::classifier) throw Error("[gmlp] a classifier's head can't be tied to the embedding");
   for (std::int64_t i = 0; i < config_.layers; ++i)
     blocks_.emplace_back(config_.d_model, config_.d_ffn, config_.seq_len, init.child(static_cast<std::uint64_t>(2 + i)), config_.dropout);
-  if (config_.positions) positions_ = reshape(sinusoidal_positions(config_.seq_len, config_.d_model, init.dtype), {config_.seq_len, 1, config_.d_model});
-  if (task_ == Task::causal_lm) mask_ = causal_mask(config_.seq_len, init.dtype);
-  const Linear head(config_.d_model, outputs_, init.child(1));
-  head_weight_ = config_.tied ? embedding_.weight : head.weight;
-  if (!config_.tied) head_bias_ = head.bias;
+  if (task_ == Task::causal_lm && config_.layers > 0) mask_ = causal_mask(config_.seq_len, init.dtype);
+  if (!config_.tied) head_.emplace(config_.d_model, outputs_, init.child(1));
 }
 
 std::string Gmlp::config() const { return config_to_json(config_); }
 
+// P[first … first+n-1] (n, 1, d_model). Rows are made when they are first asked for: a config's seq_len alone takes no
+// memory.
+Tensor Gmlp::positions(std::int64_t first, std::int64_t n) const {
+  const std::lock_guard<std::mutex> lock(positions_mutex_);
+  const std::int64_t rows = positions_.defined() ? positions_.size(0) : 0, d = config_.d_model;
+  if (first + n > rows) {
+    const std::int64_t more = std::min(config_.seq_len, std::max(first + n, 2 * rows));
+    positions_ = reshape(sinusoidal_positions(more, d, embedding_.weight.value().dtype()), {more, 1, d});
+  }
+  return slice(positions_, 0, first, first + n);
+}
+
 // tokens (n, b) from position `first` on: x (n, b, d_model) = √d_model · E[token] + P[position].
 Tensor Gmlp::embed(const Tensor& tokens, std::int64_t first) const {
   const Tensor x = scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model)));
-  return config_.positions ? add(x, slice(positions_, 0, first, first + tokens.size(0))) : x;
+  return config_.positions ? add(x, positions(first, tokens.size(0))) : x;
 }
 
-Tensor Gmlp::head(const Tensor& x) const { return linear(norm_(x), head_weight_, optional(head_bias_)); }
+Tensor Gmlp::head(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : linear(norm_(x), embedding_.weight); }
 
 Tensor Gmlp::operator()(const Tensor& tokens, const Random* dropout) const {
   check_tokens("gmlp", tokens, config_.seq_len);
@@ -69,8 +80,7 @@ void Gmlp::collect(const std::string& prefix, NamedParameters& out) const {
   embedding_.collect(prefix + "embedding.", out);
   for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].collect(prefix + "blocks." + std::to_string(i) + ".", out);
   norm_.collect(prefix + "norm.", out);
-  if (!config_.tied) out.emplace_back(prefix + "head.weight", head_weight_);
-  if (head_bias_.defined()) out.emplace_back(prefix + "head.bias", head_bias_);
+  if (head_) head_->collect(prefix + "head.", out);
 }
 
 // Keeps norm(z2) of every position of the window, layer by layer. A full window slides by half: its newer half is

@@ -5,12 +5,37 @@
 
 namespace weft {
 
+void Init::draw(const Shape& shape) const {
+  const std::int64_t count = numel(shape);
+  if (!budget) return;
+  if (budget->parameters < 1 || budget->elements < count)
+    throw Error("[model] its config asks for a parameter of shape " + to_string(shape) + ", but there are only " +
+                std::to_string(budget->parameters) + " more, with " + std::to_string(budget->elements) + " elements");
+  --budget->parameters;
+  budget->elements -= count;
+}
+
+Parameter Init::uniform(const Shape& shape, double low, double high) const {
+  draw(shape);
+  return Parameter(random.uniform(shape, low, high, dtype));
+}
+
+Parameter Init::normal(const Shape& shape, double deviation) const {
+  draw(shape);
+  return Parameter(random.normal(shape, 0, deviation, dtype));
+}
+
+Parameter Init::full(const Shape& shape, double value) const {
+  draw(shape);
+  return Parameter(Tensor::full(shape, value, dtype));
+}
+
 Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias) {
   if (in < 1 || out < 1)
     throw Error("[Linear] expected sizes of at least 1, got " + std::to_string(in) + " -> " + std::to_string(out));
   const double bound = 1 / std::sqrt(static_cast<double>(in));
-  weight = Parameter(init.random.split(0).uniform({out, in}, -bound, bound, init.dtype));
-  if (with_bias) bias = Parameter(init.random.split(1).uniform({out}, -bound, bound, init.dtype));
+  weight = init.child(0).uniform({out, in}, -bound, bound);
+  if (with_bias) bias = init.child(1).uniform({out}, -bound, bound);
 }
 
 Tensor Linear::operator()(const Tensor& x, const Epilogue& epilogue) const {
@@ -23,7 +48,7 @@ void Linear::collect(const std::string& prefix, NamedParameters& out) const {
 }
 
 LayerNorm::LayerNorm(std::int64_t d, const Init& init, double epsilon)
-    : weight(Tensor::full({d}, 1, init.dtype)), bias(Tensor::zeros({d}, init.dtype)), eps(epsilon) {}
+    : weight(init.full({d}, 1)), bias(init.full({d}, 0)), eps(epsilon) {}
 
 Tensor LayerNorm::operator()(const Tensor& x) const { return layer_norm(x, 1, weight, bias, eps); }
 
@@ -33,7 +58,7 @@ void LayerNorm::collect(const std::string& prefix, NamedParameters& out) const {
 }
 
 Embedding::Embedding(std::int64_t count, std::int64_t d, const Init& init, double deviation)
-    : weight(init.random.normal({count, d}, 0, deviation, init.dtype)) {}
+    : weight(init.normal({count, d}, deviation)) {}
 
 Tensor Embedding::operator()(const Tensor& indices) const { return embedding(indices, weight); }
 

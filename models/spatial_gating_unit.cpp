@@ -8,8 +8,8 @@ SpatialGatingUnit::SpatialGatingUnit(std::int64_t d_z, std::int64_t length, cons
   if (d_z < 2 || d_z % 2 != 0)
     throw Error("[SpatialGatingUnit] expected an even d_z of at least 2, got " + std::to_string(d_z));
   if (seq_len < 1) throw Error("[SpatialGatingUnit] expected seq_len >= 1, got " + std::to_string(seq_len));
-  weight = Parameter(init.random.uniform({seq_len, seq_len}, -0.01, 0.01, init.dtype));
-  bias = Parameter(Tensor::full({seq_len}, 1, init.dtype));
+  weight = init.uniform({seq_len, seq_len}, -0.01, 0.01);
+  bias = init.full({seq_len}, 1);
 }
 
 Tensor SpatialGatingUnit::operator()(const Tensor& z, const Tensor& mask) const {
@@ -57,10 +57,12 @@ void GmlpBlock::collect(const std::string& prefix, NamedParameters& out) const {
 }
 
 Tensor causal_mask(std::int64_t n, DType dtype) {
-  std::vector<double> ones(static_cast<std::size_t>(n * n), 0);
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = 0; j <= i; ++j) ones[static_cast<std::size_t>(i * n + j)] = 1;
-  return raw::convert(Tensor::from(ones, {n, n, 1}), dtype);
+  const Tensor mask = Tensor::zeros({n, n, 1}, dtype);
+  for (std::int64_t i = 0; i < n; ++i) {
+    Tensor row = slice(slice(mask, 0, i, i + 1), 1, 0, i + 1);
+    raw::fill(row, 1);
+  }
+  return mask;
 }
 
 }  // namespace weft

@@ -14,9 +14,12 @@ TnnConfig checked(TnnConfig config) {
       {"d_model", config.d_model, 1}, {"layers", config.layers, 0},         {"heads", config.heads, 1},
       {"rpe_dim", config.rpe_dim, 1}, {"rpe_layers", config.rpe_layers, 0}, {"glu_dim", config.glu_dim, 0},
       {"seq_len", config.seq_len, 1}};
-  for (const auto& size : sizes) check_at_least("tnn", size.key, size.value, size.lowest);
+  for (const auto& size : sizes) check_size("tnn", size.key, size.value, size.lowest);
   const double d1 = std::floor(config.expand_ratio * static_cast<double>(config.d_model));
-  if (!(d1 >= 1) || std::fmod(d1, static_cast<double>(config.heads)) != 0)
+  if (!(d1 >= 1 && d1 < 0x1p31))
+    throw Error("[tnn] expected floor(expand_ratio · d_model) of 1 to 2147483647, got " +
+                nlohmann::json(d1).dump());
+  if (std::fmod(d1, static_cast<double>(config.heads)) != 0)
     throw Error("[tnn] expected heads that divide floor(expand_ratio · d_model) = " +
                 std::to_string(static_cast<std::int64_t>(d1)) + ", got " + std::to_string(config.heads));
   if (!(config.dropout >= 0 && config.dropout < 1))

@@ -33,7 +33,7 @@ Tno::Tno(std::int64_t h, std::int64_t dim, const TnoOptions& options, const Init
       options_(checked(h, dim, options)),
       dtype_(init.dtype),
       rpe_(h * dim, options.rpe, init.child(0)) {
-  if (options.use_multi_decay) gamma_ = Parameter(init.child(1).random.normal({h, 1, dim}, 0, 1, init.dtype));
+  if (options.use_multi_decay) gamma_ = init.child(1).normal({h, 1, dim}, 1);
 }
 
 std::vector<double> Tno::lags(std::int64_t n) const {

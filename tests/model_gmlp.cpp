@@ -104,7 +104,8 @@ TEST_CASE("gMLP: errors") {
   CHECK_THROWS_WITH_AS(make_model({"gmlp", Task::causal_lm, 7, 0, R"({"depth":3})"}, Init{}),
                        "[gmlp] unknown config key \"depth\", expected one of d_model, d_ffn, layers, seq_len, tied, positions, dropout",
                        Error);
-  for (const char* config : {R"({"d_model":0})", R"({"d_ffn":3})", R"({"d_ffn":-2})", R"({"seq_len":0})", R"({"dropout":-1})", R"({"d_model":1.5})"})
+  for (const char* config : {R"({"d_model":0})", R"({"d_ffn":3})", R"({"d_ffn":-2})", R"({"seq_len":0})", R"({"dropout":-1})",
+                             R"({"d_model":1.5})", R"({"d_model":2305843009213693952})", R"({"seq_len":2147483648})"})
     CHECK_THROWS_AS(make_model({"gmlp", Task::causal_lm, 7, 0, config}, Init{}), Error);
   CHECK_THROWS_AS(make_model({"gmlp", Task::classifier, 7, 0, "{}"}, Init{}), Error);
   CHECK_THROWS_AS(make_model({"gpt", Task::causal_lm, 7, 0, "{}"}, Init{}), Error);

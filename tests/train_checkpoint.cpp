@@ -9,6 +9,7 @@
 #include "op_table.h"
 #include "temporary_folder.h"
 #include "train_support.h"
+#include "weft/context.h"
 #include "weft/generate.h"
 #include "weft/safetensors.h"
 
@@ -41,6 +42,7 @@ void rewrite(const TemporaryFolder& folder, const std::function<void(Json&, Tens
   Tensors tensors;
   for (const std::string& name : file.names()) tensors.emplace_back(name, file.load(name, Load::copy));
   change(metadata, tensors);
+  std::filesystem::create_directories(folder / "forged");
   save_safetensors(folder / "forged/model.safetensors", tensors, {{"weft", metadata.dump()}});
 }
 
@@ -96,10 +98,11 @@ TEST_CASE("checkpoint: forged metadata and tensors") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
-  std::filesystem::create_directory(folder / "forged");
   const auto error = [&](const std::function<void(Json&, Tensors&)>& change) {
     rewrite(folder, change);
-    return load_error(folder / "forged");
+    const std::string message = load_error(folder / "forged");
+    if (!message.empty()) CHECK(contains(message, "forged/model.safetensors\""));
+    return message;
   };
   CHECK(error([](Json&, Tensors&) {}).empty());
   CHECK(contains(error([](Json& j, Tensors&) { j["version"] = 2; }), "has version 2"));
@@ -113,12 +116,43 @@ TEST_CASE("checkpoint: forged metadata and tensors") {
   CHECK(contains(error([](Json& j, Tensors&) { j["vocabulary"]["characters"] = "ab"; }), "its config asks for"));
   CHECK(contains(error([](Json& j, Tensors&) { j.erase("step"); }), "metadata are damaged"));
   CHECK(contains(error([](Json& j, Tensors&) { j["task"] = 7; }), "metadata are damaged"));
-  CHECK(contains(error([](Json&, Tensors& t) { t.pop_back(); }), "no tensor is named"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["step"] = 1e300; }), "\"step\" has the wrong type"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["vocabulary"]["unit"] = 1; }), "[vocabulary] it is damaged"));
+  CHECK(contains(error([](Json&, Tensors& t) { t.back().first = "other"; }), "no tensor is named"));
+  CHECK(contains(error([](Json&, Tensors& t) { t.pop_back(); }), "there are only 0 more"));
   CHECK(contains(error([](Json&, Tensors& t) { t.emplace_back("more", t[0].second); }), "tensors, its config"));
   const auto to_integers = [](Json&, Tensors& t) { t[0].second = Tensor::zeros(t[0].second.shape(), DType::i64); };
   CHECK(contains(error(to_integers), "expected f32"));
   save_safetensors(folder / "forged/model.safetensors", {{"x", Tensor::zeros({2})}});
   CHECK(contains(load_error(folder / "forged"), "is not a checkpoint of weft"));
+}
+
+TEST_CASE("checkpoint: forged sizes take no memory") {
+  const TemporaryFolder folder;
+  const auto error = [&](const Json& config) {
+    rewrite(folder, [&](Json& j, Tensors&) { j["config"].update(config); });
+    Context context;  // its memory counts from nothing
+    const ContextScope scope(context);
+    const std::string message = load_error(folder / "forged");
+    CHECK(context.memory().use().peak < 1e6);
+    return message;
+  };
+  for (const std::string& arch : architectures()) {
+    const SmallTask small = small_task(arch, usual_task(arch));
+    save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+    for (const char* config : {R"({"layers":1000000000})", R"({"d_model":20000})"})
+      CHECK(contains(error(Json::parse(config)), "its config asks for"));
+    if (arch != "tnn") CHECK(contains(error({{"seq_len", 20000}}), "its config asks for"));  // the length of no parameter
+    CHECK(contains(error({{"seq_len", std::int64_t{1} << 32}}), "seq_len"));
+  }
+  // Without layers gMLP has no parameter of its length.
+  const auto model = make_model({"gmlp", Task::causal_lm, 2, 0, R"({"d_model":4,"layers":0})"}, {});
+  save_checkpoint(folder / "run", *model, Vocabulary::of_characters("ab"));
+  for (bool positions : {false, true})
+    CHECK(error({{"seq_len", (std::int64_t{1} << 31) - 1}, {"positions", positions}}).empty());
+  const Checkpoint loaded = load_checkpoint(folder / "forged");
+  const Tensor tokens = Tensor::from<std::int64_t>({0, 1, 1}, {1, 3});
+  CHECK(same_bits((*loaded.model)(tokens), (*model)(tokens)));
 }
 
 TEST_CASE("checkpoint: another model's config.json is not left beside new parameters; a folder that can't be written") {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "../config.h"
 #include "weft/optimizer.h"
 #include "weft/os.h"
 #include "weft/safetensors.h"
@@ -49,6 +50,16 @@ void check_finite(const NamedParameters& parameters) {
       throw Error("[checkpoint] parameter " + name + " is not finite; nothing was written");
 }
 
+// The file's tensors: a model that asks for more is not made.
+ParameterBudget contents(const SafetensorsFile& file) {
+  ParameterBudget all;
+  for (const std::string& name : file.names()) {
+    ++all.parameters;
+    all.elements += numel(file.shape(name));
+  }
+  return all;
+}
+
 // The tensors of `file` as the model's parameters.
 void load_parameters(const SafetensorsFile& file, const Model& model) {
   NamedParameters parameters = model.parameters();
@@ -81,12 +92,15 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata) {
   spec.arch = metadata.at("arch");
   spec.task = task_from_name(metadata.at("task"));
   spec.vocabulary = checkpoint.vocabulary.size();
-  spec.classes = metadata.at("classes");
+  read_field("checkpoint", "classes", metadata.at("classes"), spec.classes);
   spec.config = metadata.at("config").dump();
-  checkpoint.info.step = metadata.at("step");
-  checkpoint.info.length = metadata.at("length");
+  read_field("checkpoint", "step", metadata.at("step"), checkpoint.info.step);
+  read_field("checkpoint", "length", metadata.at("length"), checkpoint.info.length);
   if (!metadata.at("validation_loss").is_null()) checkpoint.info.validation_loss = metadata.at("validation_loss");
-  checkpoint.model = make_model(spec, {});
+  ParameterBudget budget = contents(file);
+  Init init;
+  init.budget = &budget;
+  checkpoint.model = make_model(spec, init);
   load_parameters(file, *checkpoint.model);
   return checkpoint;
 }
@@ -128,15 +142,20 @@ void save_checkpoint(const std::string& folder, const Model& model, const Vocabu
 
 Checkpoint load_checkpoint(const std::string& folder) try {
   const SafetensorsFile file(model_path(folder));
+  const json config = read_config(folder);
+  if (!config.is_null() && !config.is_object())
+    throw Error("\"" + config_path(folder) + "\" is damaged: not a JSON object");
+  const std::string name = "\"" + file.path() + "\"";
   try {
-    const json metadata = read_metadata(file), config = read_config(folder);
-    if (!config.is_null() && !config.is_object())
-      throw Error("\"" + config_path(folder) + "\" is damaged: not a JSON object");
+    const json metadata = read_metadata(file);
     if (!config.is_null() && !same_model(config, metadata))
       throw Error("\"" + config_path(folder) + "\" is of another model than \"" + file.path() + "\"");
     return load_from(file, metadata);
   } catch (const json::exception& error) {
-    throw Error("\"" + file.path() + "\": its metadata are damaged: " + error.what());
+    throw Error(name + ": its metadata are damaged: " + error.what());
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    throw Error(message.find(name) == std::string::npos ? name + ": " + message : message);
   }
 } catch (const std::filesystem::filesystem_error& error) {
   throw Error("[checkpoint] can't read \"" + folder + "\": " + error.code().message());

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "weft/model.h"
@@ -80,6 +82,7 @@ class Gmlp : public Model {
 
  private:
   class Stream;
+  Tensor positions(std::int64_t first, std::int64_t n) const;
   Tensor embed(const Tensor& tokens, std::int64_t first) const;
   Tensor head(const Tensor& x) const;
 
@@ -89,8 +92,10 @@ class Gmlp : public Model {
   Embedding embedding_;
   std::vector<GmlpBlock> blocks_;
   LayerNorm norm_;
-  Parameter head_weight_, head_bias_;
-  Tensor positions_, mask_;
+  std::optional<Linear> head_;  // unless it is tied
+  Tensor mask_;
+  mutable std::mutex positions_mutex_;
+  mutable Tensor positions_;  // (rows, 1, d_model), the first rows of the sinusoidal positions
 };
 
 }  // namespace weft

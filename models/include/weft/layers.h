@@ -10,11 +10,25 @@
 
 namespace weft {
 
-// How parameters are made: dtype, and random numbers that depend on the seed and the place in the model.
+// What a model may still make.
+struct ParameterBudget {
+  std::int64_t parameters = 0, elements = 0;
+};
+
+// How parameters are made: dtype, and random numbers that depend on the seed and the place in the model. Every
+// parameter comes from here, and Error if it is beyond the budget: a config can ask for more than there is memory.
 struct Init {
   Random random{0};
   DType dtype = DType::f32;
-  Init child(std::uint64_t k) const { return {random.split(k), dtype}; }
+  ParameterBudget* budget = nullptr;  // none: any number
+
+  Init child(std::uint64_t k) const { return {random.split(k), dtype, budget}; }
+  Parameter uniform(const Shape& shape, double low, double high) const;
+  Parameter normal(const Shape& shape, double deviation) const;  // mean 0
+  Parameter full(const Shape& shape, double value) const;
+
+ private:
+  void draw(const Shape& shape) const;
 };
 
 // y = x Wᵀ + b. weight (out, in) and bias (out) ~ U(-1/√in, 1/√in), as PyTorch's Linear.
