@@ -49,6 +49,7 @@ TEST_CASE("invalid UTF-8 names the byte") {
   for (const char* bad :
        {"é\xC0\x80", "é\xED\xA0\x80", "é\xF4\x90\x80\x80", "é\xE2\x82", "é\x80", "é\xF0\x80\x80\x80"})
     CHECK(message(bad) == "[vocabulary]: invalid UTF-8 at byte 2");
+  CHECK_THROWS_WITH((void)Vocabulary::of_words({"fine", "ab\xFF"}), "[vocabulary]: invalid UTF-8 at byte 2");
 }
 
 TEST_CASE("vocabulary by words: frequency, then alphabet; limits; case") {

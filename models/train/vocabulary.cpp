@@ -54,7 +54,10 @@ Vocabulary Vocabulary::of_characters(const std::string& text, bool with_mask) {
 
 Vocabulary Vocabulary::of_words(const std::vector<std::string>& texts, std::int64_t limit, std::int64_t min_count) {
   std::unordered_map<std::string, std::int64_t> counts;
-  for (const std::string& text : texts) for_each_word(text, [&](const std::string& word) { ++counts[word]; });
+  for (const std::string& text : texts) {
+    for_each_code_point(text, "[vocabulary]", [](char32_t, std::size_t) {});
+    for_each_word(text, [&](const std::string& word) { ++counts[word]; });
+  }
   std::vector<std::pair<std::string, std::int64_t>> order;
   for (const auto& entry : counts)
     if (entry.second >= min_count) order.push_back(entry);

@@ -19,11 +19,11 @@ class Vocabulary {
   static Vocabulary of_characters(const std::string& text, bool with_mask = false);
   // The most frequent words, at most limit symbols in all (0: any number), of those that occur min_count times or
   // more. Words are runs of letters and digits, ASCII letters in lower case; symbols beyond ASCII count as letters.
+  // Both: Error for invalid UTF-8, naming the byte offset.
   static Vocabulary of_words(const std::vector<std::string>& texts, std::int64_t limit = 0, std::int64_t min_count = 1);
 
   bool by_words() const noexcept { return by_words_; }
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(symbols_.size()) + with_mask_; }
-  bool has_mask() const noexcept { return with_mask_; }
   std::int64_t mask() const;  // Error if it has none
 
   // By characters: Error for invalid UTF-8 and for a character that it doesn't have, naming the byte offset.
