@@ -17,15 +17,16 @@ NamedParameters parameters_of(const auto& module) {
 
 }  // namespace
 
-TEST_CASE("FNet base with pooler has 82,861,056 parameters") {
-  FnetConfig config;
-  config.d_model = 768;
-  config.d_ffn = 3072;
-  config.layers = 12;
-  config.seq_len = 512;
-  const FnetEncoder encoder(config, 32000, Init{});
-  const FnetPooler pooler(768, Init{});
-  CHECK(parameter_count(parameters_of(encoder)) + parameter_count(parameters_of(pooler)) == 82861056);
+TEST_CASE("FNet presets: the base encoder with pooler has 82,861,056 parameters") {
+  const auto count = [](const ModelSpec& spec) { return parameter_count(make_model(spec, Init{})->parameters()); };
+  const ModelSpec masked = preset("fnet-base");
+  ModelSpec base = masked;
+  base.task = Task::classifier;
+  base.classes = 3;
+  CHECK(count(base) == 82861056 + 3 * (768 + 1));
+  // Without pooler, with transform, its norm and the decoder's bias.
+  CHECK(count(masked) == 82861056 + 2 * 768 + 32000);
+  CHECK(count(preset("fnet-classifier")) == 29788164);
 }
 
 TEST_CASE("FNet layer: pre-norm and post-norm as compositions of operations") {
