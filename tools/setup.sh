@@ -1,5 +1,5 @@
 # Sourced by tools/quickstart and tools/check: finds or installs the distribution's packages, and builds.
-# Functions: say, die, parse_setup_flag, need_packages, configure_and_build. Bash.
+# Functions: say, die, need_packages, configure_and_build. Bash.
 
 assume_yes=${CI:+1}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -10,21 +10,49 @@ die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 # What builds the library, the weft command and the tests.
 build_packages=(g++ make cmake libxsimd-dev nlohmann-json3-dev libcli11-dev)
 
+have_command() {
+  local name
+  for name in "$@"; do ! command -v "$name" >/dev/null || return 0; done
+  return 1
+}
+
+have_header() {
+  local folder folders
+  IFS=: read -r -a folders <<<"${CMAKE_PREFIX_PATH:-}:/usr/local:/usr"
+  for folder in "${folders[@]}"; do [ ! -f "${folder:-/usr}/include/$1" ] || return 0; done
+  return 1
+}
+
+# have PACKAGE: what weft needs of the Debian package is there, however it came.
+have() {
+  case $1 in
+    g++) have_command ${CXX:+"$CXX"} c++ g++ clang++ ;;
+    make) have_command make ninja ;;
+    cmake) have_command cmake ;;
+    binutils) have_command nm ;;
+    gnuplot-nox) have_command gnuplot ;;
+    bible-kjv) have_command bible ;;
+    wordnet-base) [ -r /usr/share/wordnet/data.noun ] ;;
+    libxsimd-dev) have_header xsimd/xsimd.hpp ;;
+    nlohmann-json3-dev) have_header nlohmann/json.hpp ;;
+    libcli11-dev) have_header CLI/CLI.hpp ;;
+    doctest-dev) have_header doctest/doctest.h ;;
+    *) die "need_packages: unknown package $1" ;;
+  esac
+}
+
 missing_packages() {
   local package
-  for package in "$@"; do
-    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || printf '%s\n' "$package"
-  done
+  for package in "$@"; do have "$package" || printf '%s\n' "$package"; done
 }
 
 # need_packages NAME...: installs those that are missing with apt-get, after asking.
 need_packages() {
-  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-    die "this is no Debian or Ubuntu. Install the equivalents of these packages and build by hand as the README says: $*"
-  fi
   local missing
   mapfile -t missing < <(missing_packages "$@")
   [ ${#missing[@]} -eq 0 ] && return
+  command -v apt-get >/dev/null ||
+    die "missing here, by the names of Debian's packages: ${missing[*]}. Install their equivalents and run this again"
   say "To install from the distribution's packages: ${missing[*]}"
   if [ -z "$assume_yes" ]; then
     [ -t 0 ] || die "not installed: ${missing[*]}. Run with --yes to install them"
@@ -39,8 +67,10 @@ need_packages() {
   fi
   local log
   log=$(mktemp)
-  if ! { "${as_root[@]}" apt-get update -q &&
-         "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+  local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends)
+  # The lists of packages may be missing or old.
+  if ! { "${install[@]}" "${missing[@]}" ||
+         { "${as_root[@]}" apt-get update -q && "${install[@]}" "${missing[@]}"; }; } >"$log" 2>&1; then
     tail -n 5 "$log" >&2
     rm -f "$log"
     mapfile -t missing < <(missing_packages "$@")
@@ -54,6 +84,7 @@ configure_and_build() {
   local preset=$1
   shift
   say "Building ($preset) ..."
+  have_command make || export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}
   (cd "$root" && cmake --preset "$preset" "$@" && cmake --build --preset "$preset" --parallel "$(nproc)") >"$root/build-$preset.log" 2>&1 ||
     { tail -n 40 "$root/build-$preset.log" >&2; die "the build failed; the whole output is in build-$preset.log"; }
   rm -f "$root/build-$preset.log"
