@@ -66,7 +66,7 @@ void print_machine() {
 int info(const InfoCommand& o) {
   if (!o.checkpoint.empty()) {
     print_checkpoint(o.checkpoint);
-  } else if (!o.model.arch.empty() || !o.model.preset.empty()) {
+  } else if (!o.model.arch.empty() || !o.model.preset.empty() || !o.model.config.empty()) {
     weft::ModelSpec spec = o.model.spec(o.model.preset.empty() ? std::optional(weft::Task::causal_lm) : std::nullopt);
     spec.vocabulary = o.vocabulary.value_or(spec.vocabulary > 0 ? spec.vocabulary : 65);
     spec.classes = o.classes.value_or(spec.classes > 0 ? spec.classes : 2);

@@ -16,10 +16,35 @@ std::string names(const std::vector<std::string>& all) {
   return text;
 }
 
-json read_config(const std::string& path) {
-  json config = json::parse(weft::os::read_file(path), nullptr, false);
-  if (!config.is_object()) throw Error("\"" + path + "\" is not a JSON object of the architecture's fields");
-  return config;
+struct ConfigFile {
+  std::string arch, task;  // empty if it doesn't say
+  json fields = json::object();
+};
+
+// Takes the text out of the object; empty if there is no such key.
+std::string take_text(json& object, const char* key, const std::string& path) {
+  const auto found = object.find(key);
+  if (found == object.end()) return "";
+  if (!found->is_string()) throw Error("\"" + path + "\": expected \"" + key + "\" to be a string");
+  const std::string text = *found;
+  object.erase(found);
+  return text;
+}
+
+// Either the fields with "arch" and "task" among them, or the config.json of a checkpoint, with the fields in "config".
+ConfigFile read_config(const std::string& path) {
+  ConfigFile file;
+  file.fields = json::parse(weft::os::read_file(path), nullptr, false);
+  if (!file.fields.is_object()) throw Error("\"" + path + "\" is not a JSON object of the architecture's fields");
+  file.arch = take_text(file.fields, "arch", path);
+  file.task = take_text(file.fields, "task", path);
+  const auto found = file.fields.find("config");
+  if (found == file.fields.end() || !found->is_object()) return file;
+  const json config = *found;
+  for (const char* key : {"config", "version", "classes", "vocabulary", "length", "step", "validation_loss"})
+    file.fields.erase(key);
+  file.fields.update(config);
+  return file;
 }
 
 // KEY=VALUE: the value is JSON, or else a string.
@@ -37,7 +62,8 @@ void ModelOptions::add_to(CLI::App& command) {
   const std::string group = "Model";
   command.add_option("--arch", arch, "Architecture: " + names(weft::architectures()))->group(group);
   command.add_option("--preset", preset, "Sizes of an original experiment: " + names(weft::presets()))->group(group);
-  command.add_option("--config", config, "JSON file with an object of the architecture's fields")->group(group);
+  command.add_option("--config", config, "JSON file: arch, task and the architecture's fields, or a config.json of weft")
+      ->group(group);
   command.add_option("--task", task, "causal-lm, masked-lm or classifier")->group(group);
   command.add_option("--layers", layers, "Layers")->group(group);
   command.add_option("--d-model", d_model, "Width of the model")->group(group);
@@ -51,13 +77,16 @@ void ModelOptions::add_to(CLI::App& command) {
 weft::ModelSpec ModelOptions::spec(std::optional<weft::Task> usual) const {
   weft::ModelSpec spec;
   if (!preset.empty()) spec = weft::preset(preset);
-  if (!preset.empty() && !arch.empty() && arch != spec.arch)
-    throw Error("preset " + preset + " is of " + spec.arch + ", not of " + arch);
-  if (!arch.empty()) spec.arch = arch;
-  if (spec.arch.empty()) throw Error("give --arch (" + names(weft::architectures()) + ") or --preset");
+  const ConfigFile file = config.empty() ? ConfigFile{} : read_config(config);
+  const std::string& wanted = arch.empty() ? file.arch : arch;
+  if (!preset.empty() && !wanted.empty() && wanted != spec.arch)
+    throw Error("preset " + preset + " is of " + spec.arch + ", not of " + wanted);
+  if (!wanted.empty()) spec.arch = wanted;
+  if (spec.arch.empty())
+    throw Error("give --arch (" + names(weft::architectures()) + "), --preset, or \"arch\" in the --config file");
 
   json fields = json::parse(spec.config);
-  if (!config.empty()) fields.update(read_config(config));
+  fields.update(file.fields);
   const auto put = [&](const char* key, const auto& value) { if (value) fields[key] = *value; };
   put("layers", layers);
   put("d_model", d_model);
@@ -69,7 +98,8 @@ weft::ModelSpec ModelOptions::spec(std::optional<weft::Task> usual) const {
 
   if (usual) spec.task = *usual;
   if (usual == weft::Task::causal_lm && spec.arch == "fnet") spec.task = weft::Task::masked_lm;
-  if (!task.empty()) spec.task = weft::task_from_name(task);
+  const std::string& chosen = task.empty() ? file.task : task;
+  if (!chosen.empty()) spec.task = weft::task_from_name(chosen);
   return spec;
 }
 

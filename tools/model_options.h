@@ -15,9 +15,9 @@ struct ModelOptions {
   std::vector<std::string> set;  // KEY=VALUE
 
   void add_to(CLI::App& command);
-  // Sizes: the preset's, replaced by those of the config file, replaced by those of the flags. The task: --task; else
-  // `usual`, but masked-lm instead of causal-lm for an architecture that sees the future. Vocabulary and classes are
-  // the preset's, if there is one.
+  // Architecture and sizes: the preset's, replaced by those of the config file, replaced by those of the flags. The
+  // task: --task; else the config file's; else `usual`, but masked-lm instead of causal-lm for an architecture that
+  // sees the future. Vocabulary and classes are the preset's, if there is one.
   weft::ModelSpec spec(std::optional<weft::Task> usual) const;
 };
 

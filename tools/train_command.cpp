@@ -37,6 +37,14 @@ extern "C" void ask_to_stop(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
+// Nobody reading what is printed (a closed terminal or pipe) is no reason to lose a run.
+void stop_on_signals() {
+  std::signal(SIGINT, ask_to_stop);
+  std::signal(SIGTERM, ask_to_stop);
+  if (std::signal(SIGHUP, ask_to_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // started by nohup
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
 void add_data_options(CLI::App& command, TrainCommand& o) {
   const std::string group = "Data";
   auto* text = command.add_option("--text", o.text, "UTF-8 text: a language model by characters")->group(group);
@@ -186,10 +194,9 @@ int train(const TrainCommand& o) {
   if (o.resume) trainer.load_state(weft::state_path(o.out));
   check_writable(o.out);
   ProgressDisplay display(o.log);
+  stop_on_signals();
   print_start(*model, *data);
 
-  std::signal(SIGINT, ask_to_stop);
-  std::signal(SIGTERM, ask_to_stop);
   weft::RunOptions run;
   run.folder = o.out;
   run.eval_every = o.eval_every;

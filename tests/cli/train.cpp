@@ -1,8 +1,10 @@
 // weft train, eval, generate and info, from the first step to the last line.
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <cmath>
+#include <thread>
 
 #include "../temporary_folder.h"
 #include "../train_support.h"
@@ -101,6 +103,31 @@ TEST_CASE("sizes: a preset's, replaced by a config file's, replaced by flags") {
   CHECK(fails_with(weft("info --preset gmlp-original --arch fnet"), 1, "gmlp-original"));
 }
 
+TEST_CASE("architecture and task from a config file, also from a checkpoint's") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  folder.write("gmlp.json", R"({"arch": "gmlp", "task": "masked-lm", "d_model": 24, "layers": 1, "seq_len": 8})");
+  folder.write("number.json", R"({"arch": 3})");
+  const std::string gmlp = " --config " + (folder / "gmlp.json"), text = " --text " + (folder / "text");
+  const Outcome info = weft("info" + gmlp);
+  CHECK(contains(info.out, "architecture gmlp\ntask masked-lm\n"));
+  CHECK(contains(info.out, R"("d_model":24)"));
+  folder.write("wide.json", R"({"arch": "gmlp", "d_model": 24})");
+  CHECK(contains(weft("info --arch tnn --config " + (folder / "wide.json")).out, "architecture tnn\n"));
+  CHECK(contains(weft("info --task causal-lm" + gmlp).out, "architecture gmlp\ntask causal-lm\n"));
+  CHECK(fails_with(weft("info --preset fnet-base" + gmlp), 1, "fnet-base is of fnet, not of gmlp"));
+  CHECK(fails_with(weft("info --config " + (folder / "number.json")), 1, "\"arch\" to be a string"));
+
+  REQUIRE(weft("train --steps 2" + text + gmlp + " --out " + (folder / "a")).code == 0);
+  const std::string saved = " --config " + (folder / "a/config.json");
+  CHECK(weft("train --steps 2" + text + saved + " --out " + (folder / "b")).code == 0);
+  CHECK(folder.read("b/model.safetensors") == folder.read("a/model.safetensors"));
+  std::string colour = folder.read("a/config.json");
+  colour.insert(1, "\"colour\": 1,");
+  folder.write("colour.json", colour);
+  CHECK(fails_with(weft("info --config " + (folder / "colour.json")), 1, "unknown config key \"colour\""));
+}
+
 TEST_CASE("weft info and help") {
   const Outcome info = weft("info");
   CHECK(info.code == 0);
@@ -129,7 +156,31 @@ TEST_CASE("a signal: saves, says so, exits 130; resumed training gives the same 
   CHECK(weft(train + (folder / "a") + " --resume").code == 0);
   CHECK(weft(train + (folder / "b")).code == 0);
   CHECK(folder.read("a/model.safetensors") == folder.read("b/model.safetensors"));
-  CHECK(weft_with_signal(train + (folder / "c"), "step 200/", SIGTERM).code == 143);
+  for (int signal : {SIGTERM, SIGHUP}) {
+    CAPTURE(signal);
+    CHECK(weft_with_signal(train + (folder / "c") + " --overwrite", "step 200/", signal).code == 128 + signal);
+    CHECK(number_after(weft("info --checkpoint " + (folder / "c")).out, "\nstep ") >= 200);
+    std::filesystem::remove_all(folder / "c");
+  }
+}
+
+TEST_CASE("nobody reads what training prints: it goes on; also after a hang-up if that was ignored") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  const std::string train = "train --arch gmlp --text " + (folder / "text") + sizes + "--steps 2000 --out ";
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::thread reader([&] { std::ifstream unread(pipe); });
+  const Outcome outcome = weft(train + (folder / "a") + " 2>" + pipe);
+  reader.join();
+  CHECK(outcome.code == 0);
+  CHECK(ends_as_promised(outcome.out));
+
+  const auto before = ::signal(SIGHUP, SIG_IGN);
+  const Outcome ignored = weft_with_signal(train + (folder / "b"), "step 200/", SIGHUP);
+  ::signal(SIGHUP, before);
+  CHECK(ignored.code == 0);
+  CHECK(ends_as_promised(ignored.out));
 }
 
 }  // namespace weft::test
