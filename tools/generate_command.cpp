@@ -14,10 +14,16 @@ struct GenerateCommand {
 
 int generate(const GenerateCommand& o) {
   const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint);
-  std::cout << o.prompt;
-  weft::generate(*checkpoint.model, checkpoint.vocabulary, o.prompt, o.options, [](const std::string& symbol) {
+  bool accepted = false;
+  const auto print_prompt = [&] {
+    if (!accepted) std::cout << o.prompt;
+    accepted = true;
+  };
+  weft::generate(*checkpoint.model, checkpoint.vocabulary, o.prompt, o.options, [&](const std::string& symbol) {
+    print_prompt();
     return static_cast<bool>(std::cout << symbol << std::flush);
   });
+  print_prompt();
   std::cout << "\n";
   return 0;
 }

@@ -114,14 +114,14 @@ TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
   refuses("train --arch gmlp --text " + text() + " --out " + (folder / "new") + " --log /proc/weft", "/proc/weft");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a checkpoint is replaced only if asked: without it not even by a run that is stopped at once") {
+TEST_CASE_FIXTURE(Fixture, "a checkpoint is replaced only if asked, also by a run that is stopped at once") {
   const std::string train = "train --arch gmlp --text " + text() + sizes + "--seed 2 --steps 3 --out " + run();
   const std::string state = folder.read("run/training.safetensors");
   refuses(train, "--overwrite");
   refuses(train, "--resume");
   CHECK(weft_with_signal(train, "weft", SIGINT).code == 1);
   CHECK(folder.read("run/training.safetensors") == state);
-  std::filesystem::remove(folder / "run/model.safetensors");  // a run killed in its first checkpoint leaves a state alone
+  std::filesystem::remove(folder / "run/model.safetensors");  // what a run killed in its first checkpoint leaves
   CHECK(fails_with(weft(train), 1, "training.safetensors"));
   CHECK(weft(train + " --overwrite").code == 0);
   CHECK(folder.read("run/training.safetensors") != state);
@@ -148,8 +148,9 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
 
 TEST_CASE_FIXTURE(Fixture, "a loss that is not finite: says at which step, keeps the last good checkpoint") {
   const std::string before = folder.read("run/model.safetensors");
-  const Outcome outcome = weft("train --arch gmlp --text " + text() + sizes + "--steps 300 --eval-every 200 --overwrite " +
-                               "--out " + run() + " --optimizer sgd --schedule constant --warmup 0 --clip 0 --lr 1e30");
+  const Outcome outcome = weft("train --arch gmlp --text " + text() + sizes + "--steps 300 --eval-every 200 " +
+                               "--overwrite --out " + run() +
+                               " --optimizer sgd --schedule constant --warmup 0 --clip 0 --lr 1e30");
   CAPTURE(outcome.err);
   CHECK(outcome.code == 1);
   CHECK(contains(outcome.err, "\nweft: [train] step "));

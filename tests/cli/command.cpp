@@ -63,7 +63,8 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 bool fails_with(const Outcome& outcome, int code, const std::string& part) {
   const std::string& err = outcome.err;
-  return outcome.code == code && err.rfind("weft: ", 0) == 0 && err.find('\n') == err.size() - 1 && contains(err, part);
+  const bool one_line = err.rfind("weft: ", 0) == 0 && err.find('\n') == err.size() - 1;
+  return outcome.code == code && outcome.out.empty() && one_line && contains(err, part);
 }
 
 double number_after(const std::string& text, const std::string& label) {

@@ -16,7 +16,8 @@ Outcome weft(const std::string& arguments);
 Outcome weft_with_signal(const std::string& arguments, const std::string& text, int signal);
 
 bool contains(const std::string& text, const std::string& part);
-// Exit code `code` and nothing but one line on standard error, which begins with "weft: " and has `part`.
+// Exit code `code`, nothing on standard output and nothing but one line on standard error, which begins with "weft: "
+// and has `part`.
 bool fails_with(const Outcome& outcome, int code, const std::string& part);
 // The number after the last `label` in the text, NaN if there is none.
 double number_after(const std::string& text, const std::string& label);
