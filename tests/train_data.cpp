@@ -164,6 +164,25 @@ TEST_CASE("classifier data: [cls], words, padding; every row once an epoch") {
   for (Ids& epoch : order) CHECK(std::set<std::int64_t>(epoch.begin(), epoch.end()).size() == 54);
 }
 
+TEST_CASE("a fingerprint tells texts, rows and their order apart") {
+  const LabelledTexts rows = small_rows();
+  const Vocabulary v = Vocabulary::of_words(rows.texts);
+  const auto of = [&](const LabelledTexts& training, const LabelledTexts& test) {
+    return ClassifierData(training, test, v, 8, 2).fingerprint();
+  };
+  LabelledTexts labels = rows, texts = rows, order = rows;
+  std::swap(labels.labels[0], labels.labels[1]);
+  texts.texts[59] = texts.texts[56];
+  std::swap(order.labels[3], order.labels[4]);
+  std::swap(order.texts[3], order.texts[4]);
+  std::set<std::string> all{of(rows, rows)};
+  CHECK(all.count(of(small_rows(), small_rows())) == 1);
+  for (const LabelledTexts& other : {labels, texts, order}) {
+    CHECK(all.insert(of(other, rows)).second);
+    CHECK(all.insert(of(rows, other)).second);
+  }
+}
+
 TEST_CASE("classifier data that doesn't fit") {
   const LabelledTexts rows = small_rows();
   const Vocabulary v = Vocabulary::of_words(rows.texts);

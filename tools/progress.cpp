@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 
 namespace {
@@ -31,11 +32,14 @@ std::string as_time(double seconds) {
   return text;
 }
 
-ProgressDisplay::ProgressDisplay(const std::string& log) : terminal_(weft::os::is_terminal()) {
+ProgressDisplay::ProgressDisplay(const std::string& log, bool append)
+    : terminal_(weft::os::is_terminal()), log_path_(log) {
   if (log.empty()) return;
-  log_.open(log);
-  log_ << "step\tloss\tvalidation loss\n";
-  if (!log_.flush()) throw weft::Error("can't write \"" + log + "\"");
+  log_.open(log, append ? std::ios::app : std::ios::trunc);
+  std::error_code none;  // a pipe has no size
+  const auto size = std::filesystem::file_size(log, none);
+  if (none || size == 0) log_ << "step\tloss\tvalidation loss\n" << std::flush;
+  check_log();
 }
 
 ProgressDisplay::~ProgressDisplay() { clear(); }
@@ -68,6 +72,10 @@ void ProgressDisplay::bar(const weft::Progress& progress, double loss) {
 
 void ProgressDisplay::log(std::int64_t step, const std::string& loss, const std::string& validation) {
   if (log_.is_open()) log_ << step << '\t' << loss << '\t' << validation << std::endl;
+}
+
+void ProgressDisplay::check_log() const {
+  if (!log_path_.empty() && !log_) throw weft::Error("can't write \"" + log_path_ + "\"");
 }
 
 void ProgressDisplay::show(const weft::Progress& progress) {

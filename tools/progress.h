@@ -10,11 +10,12 @@
 class ProgressDisplay {
  public:
   // log: a file of lines "step TAB loss TAB validation loss", "-" where there is none; empty: no file.
-  explicit ProgressDisplay(const std::string& log);
+  ProgressDisplay(const std::string& log, bool append);
   ~ProgressDisplay();
   void show(const weft::Progress& progress);
   void finish(std::int64_t step, const weft::Evaluation& evaluation);
-  void clear();  // takes the bar off the screen
+  void clear();            // takes the bar off the screen
+  void check_log() const;  // Error if a line of the log couldn't be written
 
  private:
   void bar(const weft::Progress& progress, double loss);
@@ -25,6 +26,7 @@ class ProgressDisplay {
   std::chrono::steady_clock::time_point last_drawn_;
   double smoothed_ = 0, sum_ = 0;  // smoothed loss; sum of the losses since the last logged line
   std::int64_t count_ = 0, shown_ = 0;
+  std::string log_path_;
   std::ofstream log_;
 };
 

@@ -60,7 +60,8 @@ void add_data_options(CLI::App& command, TrainCommand& o) {
   command.add_option("--min-count", o.min_count, "Fewest times that a word must occur")
       ->group(group)->capture_default_str();
   command.add_option("--out", o.out, "Folder for the checkpoint")->group(group)->required();
-  command.add_option("--log", o.log, "File for the losses: step, loss, validation loss")->group(group);
+  command.add_option("--log", o.log, "File for the losses: step, loss, validation loss; --resume appends")
+      ->group(group);
 }
 
 void add_training_options(CLI::App& command, TrainCommand& o) {
@@ -166,6 +167,14 @@ void check_nothing_lost(const TrainCommand& o) {
   }
 }
 
+// A run that was killed after its last step may have saved its state and not yet the checkpoint: that is to do.
+void check_something_to_do(const std::string& folder, std::int64_t done, std::int64_t steps) {
+  const bool saved = std::filesystem::exists(model_path(folder)) && weft::load_checkpoint(folder).info.step == done;
+  if (done > steps || (done == steps && saved))
+    throw Error("nothing to do: \"" + folder + "\" is at step " + std::to_string(done) + " of " +
+                std::to_string(steps) + " (--steps makes the run longer)");
+}
+
 // Better now than after the first thousand steps.
 void check_writable(const std::string& folder) {
   std::error_code error;
@@ -190,10 +199,14 @@ int train(const TrainCommand& o) {
     throw Error(std::string("a ") + weft::task_name(spec.task) + " needs " + (o.csv.empty() ? "--csv" : "--text"));
   check_nothing_lost(o);
   const auto [model, data] = o.csv.empty() ? load_text(o, spec) : load_csv(o, spec);
-  weft::Trainer trainer(*model, *data, train_options(o, *model));
-  if (o.resume) trainer.load_state(weft::state_path(o.out));
+  const weft::TrainOptions training = train_options(o, *model);
+  weft::Trainer trainer(*model, *data, training);
+  if (o.resume) {
+    trainer.load_state(weft::state_path(o.out));
+    check_something_to_do(o.out, trainer.steps_done(), training.schedule.steps);
+  }
   check_writable(o.out);
-  ProgressDisplay display(o.log);
+  ProgressDisplay display(o.log, o.resume);
   stop_on_signals();
   print_start(*model, *data);
 
@@ -206,6 +219,7 @@ int train(const TrainCommand& o) {
     display.clear();
     std::cerr << "weft: stopped after step " << trainer.steps_done() << "; checkpoint saved in \"" << o.out
               << "\" (--resume goes on from there)" << std::endl;
+    display.check_log();
     return 128 + stop_signal;
   }
   display.finish(trainer.steps_done(), *result.evaluation);
@@ -214,6 +228,7 @@ int train(const TrainCommand& o) {
   print_evaluation(*result.evaluation, model->task(), o.csv_test.empty() ? "validation" : "test");
   std::cout << "tokens/s " << static_cast<std::int64_t>(result.tokens_per_second) << "\n";
   print_memory();
+  display.check_log();
   return 0;
 }
 

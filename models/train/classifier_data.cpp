@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "hash.h"
 #include "weft/data.h"
 
 namespace weft {
@@ -79,6 +80,13 @@ Batch ClassifierData::validation(std::int64_t k) const {
   std::vector<std::int64_t> which(static_cast<std::size_t>(std::min(batch_, count - k * batch_)));
   std::iota(which.begin(), which.end(), k * batch_);
   return gather(validation_, which);
+}
+
+std::string ClassifierData::fingerprint() const {
+  std::uint64_t h = hash_start;
+  for (const Rows* rows : {&training_, &validation_}) h = hash(hash(h, rows->labels), rows->tokens);
+  return std::to_string(training_.labels.size()) + " + " + std::to_string(validation_.labels.size()) +
+         " rows, hash " + std::to_string(h);
 }
 
 Batch ClassifierData::gather(const Rows& from, const std::vector<std::int64_t>& which) const {

@@ -17,6 +17,7 @@ json describe(const Model& model, const Data& data, const TrainOptions& options)
   const Schedule& s = options.schedule;
   const OptimizerOptions& o = options.optimizer;
   return {{"model", json::parse(model_description(model, data.vocabulary()))},
+          {"data", data.fingerprint()},
           {"seed", options.seed},
           {"seq-len", data.length()},
           {"batch", data.batch()},

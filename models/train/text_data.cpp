@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "hash.h"
 #include "utf8.h"
 #include "weft/data.h"
 #include "weft/os.h"
@@ -68,6 +69,10 @@ Batch TextData::validation(std::int64_t k) const {
   std::vector<std::int64_t> starts;
   for (std::int64_t i = k * batch_; i < std::min(full, (k + 1) * batch_); ++i) starts.push_back(split_ + i * length_);
   return windows(starts, length_, random, k * batch_);
+}
+
+std::string TextData::fingerprint() const {
+  return std::to_string(tokens_.size()) + " characters, hash " + std::to_string(hash(hash_start, tokens_));
 }
 
 // Row i is masked by child first + i of the generator.

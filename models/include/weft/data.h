@@ -27,6 +27,8 @@ class Data {
   virtual Batch training(std::int64_t k, const Random& random) const = 0;
   virtual std::int64_t validation_batches() const noexcept = 0;
   virtual Batch validation(std::int64_t k) const = 0;
+  // Tells other data from the same: how much there is, and a hash of it.
+  virtual std::string fingerprint() const = 0;
 };
 
 // Error unless lowest <= length, 1 <= batch, and a batch fits into memory.
@@ -58,6 +60,7 @@ class TextData : public Data {
   Batch training(std::int64_t k, const Random& random) const override;
   std::int64_t validation_batches() const noexcept override;
   Batch validation(std::int64_t k) const override;
+  std::string fingerprint() const override;
 
  private:
   Batch windows(const std::vector<std::int64_t>& starts, std::int64_t n, const Random& random,
@@ -102,6 +105,7 @@ class ClassifierData : public Data {
   Batch training(std::int64_t k, const Random& random) const override;
   std::int64_t validation_batches() const noexcept override;
   Batch validation(std::int64_t k) const override;
+  std::string fingerprint() const override;
 
  private:
   struct Rows {

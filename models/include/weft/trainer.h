@@ -95,7 +95,7 @@ class Trainer {
 
   // Writes parameters, optimizer state, step and options to a file, from which another trainer can go on.
   void save_state(const std::string& path);
-  // Error if the file is damaged, or of another model, vocabulary, seed, optimizer or schedule.
+  // Error if the file is damaged, or of another model, vocabulary, data, seed, optimizer or schedule.
   void load_state(const std::string& path);
 
  private:
