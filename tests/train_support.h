@@ -25,10 +25,15 @@ inline LabelledTexts small_rows() {
   return rows;
 }
 
+struct Sizes {
+  std::int64_t d_model = 16, length = 16, batch = 4;
+};
+
 inline std::unique_ptr<Model> small_model(const std::string& arch, Task task, std::int64_t vocabulary,
-                                          std::int64_t classes = 0, std::uint64_t seed = 3) {
-  const std::string config = R"({"d_model":16,"layers":2,"seq_len":16,"dropout":0.1})";
-  return make_model({arch, task, vocabulary, classes, config}, {Random(seed), DType::f32});
+                                          std::int64_t classes, const Sizes& sizes) {
+  const std::string config = R"({"layers":2,"dropout":0.1,"d_model":)" + std::to_string(sizes.d_model) +
+                             R"(,"seq_len":)" + std::to_string(sizes.length) + "}";
+  return make_model({arch, task, vocabulary, classes, config}, {Random(3), DType::f32});
 }
 
 // Data and model for one task of an architecture.
@@ -37,17 +42,18 @@ struct SmallTask {
   std::unique_ptr<Model> model;
 };
 
-inline SmallTask small_task(const std::string& arch, Task task) {
+inline SmallTask small_task(const std::string& arch, Task task, const Sizes& sizes = {}) {
   SmallTask small;
   if (task == Task::classifier) {
     LabelledTexts rows = small_rows();
     const LabelledTexts test = hold_out(rows);
-    small.data = std::make_unique<ClassifierData>(rows, test, Vocabulary::of_words(rows.texts), 16, 4);
+    small.data = std::make_unique<ClassifierData>(rows, test, Vocabulary::of_words(rows.texts), sizes.length,
+                                                  sizes.batch);
   } else {
     const auto vocabulary = Vocabulary::of_characters(small_text(), task == Task::masked_lm);
-    small.data = std::make_unique<TextData>(small_text(), vocabulary, task, 16, 4);
+    small.data = std::make_unique<TextData>(small_text(), vocabulary, task, sizes.length, sizes.batch);
   }
-  small.model = small_model(arch, task, small.data->vocabulary().size(), task == Task::classifier ? 3 : 0);
+  small.model = small_model(arch, task, small.data->vocabulary().size(), task == Task::classifier ? 3 : 0, sizes);
   return small;
 }
 

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <time.h>
+
 #include <cmath>
 
 #include "temporary_folder.h"
@@ -30,19 +32,19 @@ Files files_of(const TemporaryFolder& folder) {
 }
 
 // Trains anew and gives the files of the checkpoint. stop_at: stops there and goes on with another trainer.
-Files train(const std::string& arch, Task task, std::int64_t steps, std::int64_t stop_at = 0) {
+Files train(const std::string& arch, Task task, std::int64_t steps, std::int64_t stop_at = 0, const Sizes& sizes = {}) {
   const TemporaryFolder folder;
   RunOptions run;
   run.folder = folder / "run";
   if (stop_at > 0) {
-    const SmallTask small = small_task(arch, task);
+    const SmallTask small = small_task(arch, task, sizes);
     Trainer trainer(*small.model, *small.data, small_options(steps));
     run.progress = [&](const Progress& p) { return p.step < stop_at; };
     CHECK(trainer.run(run).stopped);
     CHECK(trainer.steps_done() == stop_at);
     CHECK(load_checkpoint(run.folder).info.step == stop_at);
   }
-  const SmallTask small = small_task(arch, task);
+  const SmallTask small = small_task(arch, task, sizes);
   Trainer trainer(*small.model, *small.data, small_options(steps));
   if (stop_at > 0) trainer.load_state(state_path(run.folder));
   run.progress = nullptr;
@@ -62,6 +64,18 @@ std::string error_of(const std::function<void()>& body) {
   return "";
 }
 
+// The part of the process's CPU time that other threads took while `body` ran.
+double share_of_other_threads(const std::function<void()>& body) {
+  const auto seconds = [](clockid_t clock) {
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  };
+  const double process = seconds(CLOCK_PROCESS_CPUTIME_ID), thread = seconds(CLOCK_THREAD_CPUTIME_ID);
+  body();
+  return 1 - (seconds(CLOCK_THREAD_CPUTIME_ID) - thread) / (seconds(CLOCK_PROCESS_CPUTIME_ID) - process);
+}
+
 }  // namespace
 
 TEST_CASE("20 steps of training: the same bytes with 1, 2, 3 and 8 threads") {
@@ -79,6 +93,23 @@ TEST_CASE("20 steps of training: the same bytes with 1, 2, 3 and 8 threads") {
         CHECK(files == first);
       }
     }
+}
+
+TEST_CASE("training of a size that threads share: the same bytes with 1, 2, 3 and 8 threads") {
+  for (const std::string& arch : architectures()) {
+    CAPTURE(arch);
+    Files first;
+    for (int threads : {1, 2, 3, 8}) {
+      Context context;
+      context.set_threads(threads);
+      const ContextScope scope(context);
+      Files files;
+      const double others = share_of_other_threads([&] { files = train(arch, usual_task(arch), 4, 0, {64, 64, 8}); });
+      if (threads == 1) first = files;
+      else CHECK(others > 0.05);
+      CHECK(files == first);
+    }
+  }
 }
 
 TEST_CASE("training that was stopped and resumed gives the same bytes") {
@@ -206,6 +237,11 @@ TEST_CASE("a state of another run is refused") {
   CHECK(load(small_task("fnet", Task::masked_lm), small_options(5)) ==
         "\"" + path + "\": it is of a run with another model or vocabulary");
   const std::string bytes = folder.read("state");
+  SmallTask changed = small_task("gmlp", Task::causal_lm);  // two characters change places
+  std::string text = small_text();
+  std::swap(text[0], text[1]);
+  changed.data = std::make_unique<TextData>(text, changed.data->vocabulary(), Task::causal_lm, 16, 4);
+  CHECK(load(changed, small_options(5)).find("it is of a run with data ") != std::string::npos);
   for (std::size_t cut : {std::size_t{0}, std::size_t{7}, bytes.size() / 2, bytes.size() - 1}) {
     folder.write("state", bytes.substr(0, cut));
     CHECK(load(small, small_options(5)).find(path) != std::string::npos);
