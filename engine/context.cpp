@@ -70,8 +70,9 @@ void Context::parallel_for(std::int64_t n, std::int64_t grain, std::size_t scrat
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t pieces = (n - 1) / grain + 1;
   const int threads = in_parallel_region() || pieces == 1 ? 1 : this->threads();
+  const auto working = static_cast<std::size_t>(std::min<std::int64_t>(threads, pieces));
   const std::size_t stride = (scratch_bytes + 63) / 64 * 64;
-  ScratchBlock scratch(*memory_, stride * static_cast<std::size_t>(threads));
+  ScratchBlock scratch(*memory_, stride * working);
   run_tasks(*this, pieces, threads, [&](std::int64_t piece, int thread) {
     void* own = stride ? scratch.data() + stride * static_cast<std::size_t>(thread) : nullptr;
     body(piece * grain, std::min(n, (piece + 1) * grain), own);

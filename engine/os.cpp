@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <new>
 #include <sstream>
@@ -89,6 +90,19 @@ std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Temporary files are .weft-PROCESS-NUMBER.tmp: the number makes the name unique in this process, the process's in this
+// machine, O_EXCL everywhere.
+std::atomic<unsigned> next_temporary{0};
+
+// An earlier process may have had this one's number.
+bool is_of_ended_process(const std::string& name) {
+  int process = 0, end = 0;
+  unsigned number = 0;
+  if (std::sscanf(name.c_str(), ".weft-%d-%u.tmp%n", &process, &number, &end) != 2 || process < 1) return false;
+  if (end == 0 || static_cast<std::size_t>(end) != name.size()) return false;
+  return process == ::getpid() ? number >= next_temporary : ::getpgid(process) < 0 && errno == ESRCH;
 }
 
 CgroupLimits limits_of_this_process() noexcept {
@@ -169,11 +183,9 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
     if (!target) fail("write", path);
     path_ = target.get();
   }
-  // The number makes the name unique in this process, the process's in this machine, O_EXCL everywhere.
-  static std::atomic<unsigned> number{0};
   const std::string prefix = folder_of(path_) + "/.weft-" + std::to_string(::getpid()) + "-";
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
-    temporary_ = prefix + std::to_string(number++) + ".tmp";
+    temporary_ = prefix + std::to_string(next_temporary++) + ".tmp";
     descriptor_ = uninterrupted(
         [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? 0600 : 0666); });
     if (descriptor_ < 0 && (errno != EEXIST || attempt == 1000)) fail("write", path);
@@ -211,6 +223,13 @@ void AtomicFile::commit() {
   const std::string folder = folder_of(path_);
   const Descriptor descriptor(open_to_read(folder, O_DIRECTORY));
   if (uninterrupted([&] { return ::fsync(descriptor); }) != 0 && errno != EINVAL) fail("sync the folder of", path_);
+}
+
+void remove_abandoned_files(const std::string& folder) {
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored))
+    if (entry->is_regular_file(ignored) && is_of_ended_process(entry->path().filename().string()))
+      ::unlink(entry->path().c_str());
 }
 
 std::string read_file(const std::string& path) {

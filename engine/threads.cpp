@@ -31,18 +31,19 @@ void run_tasks(Context& context, std::int64_t tasks, int threads,
   std::exception_ptr error;
   std::mutex error_mutex;
   std::atomic<bool> failed{false};
-  std::vector<Share> shares(static_cast<std::size_t>(threads));
-  for (int t = 0; t < threads; ++t) {
-    shares[static_cast<std::size_t>(t)].next = tasks * t / threads;
-    shares[static_cast<std::size_t>(t)].end = tasks * (t + 1) / threads;
+  const int working = static_cast<int>(tasks < threads ? tasks : threads);
+  std::vector<Share> shares(static_cast<std::size_t>(working));
+  for (int t = 0; t < working; ++t) {
+    shares[static_cast<std::size_t>(t)].next = tasks * t / working;
+    shares[static_cast<std::size_t>(t)].end = tasks * (t + 1) / working;
   }
 // A team of constant size, however few the tasks: OpenMP's runtimes end and start threads when it changes.
 #pragma omp parallel num_threads(threads)
   {
     ContextScope scope(context);
     const int thread = omp_get_thread_num();
-    for (int i = 0; i < threads; ++i) {
-      Share& share = shares[static_cast<std::size_t>((thread + i) % threads)];
+    for (int i = 0; i < working && thread < working; ++i) {
+      Share& share = shares[static_cast<std::size_t>((thread + i) % working)];
       for (;;) {
         const std::int64_t task = share.next.fetch_add(1, std::memory_order_relaxed);
         if (task >= share.end || failed.load(std::memory_order_relaxed)) break;

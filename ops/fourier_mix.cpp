@@ -63,12 +63,13 @@ Tensor sample(const Tensor& x, std::size_t axis, int64_t i) {
   return x.view(shape, x.strides(), x.offset() + i * x.strides()[axis]);
 }
 
-// Many samples are mixed one by one, each by one thread, so that z stays in its cache.
+// Samples that are enough for all threads are mixed one by one, each by one thread, so that z stays in its cache. The
+// results are the same.
 void mix_samples(const char* op, const Tensor& x, std::size_t sequence, std::size_t hidden, Tensor& y) {
-  constexpr int64_t many = 4;
+  int64_t samples = 2 * Context::current().threads();
   std::size_t batch = x.shape().size();
   for (std::size_t i = 0; i < x.shape().size(); ++i)
-    if (i != sequence && i != hidden && x.shape()[i] >= many) batch = i;
+    if (i != sequence && i != hidden && x.shape()[i] >= samples) samples = x.shape()[batch = i];
   if (batch == x.shape().size()) return mix(op, x, sequence, hidden, y);
   Context::current().parallel_for(x.shape()[batch], 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

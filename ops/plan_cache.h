@@ -30,14 +30,18 @@ class PlanCache {
     return plans_.front();
   }
 
-  void insert(const Handle& plan) {
+  // The plan, or the one of its length that another thread was first to insert.
+  Handle insert(const Handle& plan) {
     const std::lock_guard<std::mutex> lock(mutex_);
+    for (const Handle& other : plans_)
+      if (other->length() == plan->length()) return other;
     plans_.push_front(plan);
     bytes_ += plan->bytes();
     while (bytes_ > cache_bytes && plans_.size() > 1) {
       bytes_ -= plans_.back()->bytes();
       plans_.pop_back();
     }
+    return plan;
   }
 
  private:
@@ -54,15 +58,12 @@ std::shared_ptr<const Plan> cached_plan(const char* op, std::int64_t n) {
   constexpr std::int64_t longest = std::int64_t{1} << 30;
   if (n > longest)
     fail(op, "a transform of " + std::to_string(n) + " elements, the longest is " + std::to_string(longest));
+  auto& cache = Context::current().slot<PlanCache<Plan>>();
+  if (auto plan = cache.find(n)) return plan;
   const std::uint64_t element = fft_radices(n).empty() ? 512 : 96;  // bytes while a plan is made, at most
   if (static_cast<std::uint64_t>(n) * element > os::physical_memory())
     fail(op, "the tables of a transform of " + std::to_string(n) + " elements don't fit in this machine's memory");
-  auto& cache = Context::current().slot<PlanCache<Plan>>();
-  auto plan = cache.find(n);
-  if (plan) return plan;
-  plan = std::make_shared<const Plan>(n);
-  cache.insert(plan);
-  return plan;
+  return cache.insert(std::make_shared<const Plan>(n));
 }
 
 }  // namespace weft

@@ -1,8 +1,8 @@
 #include "convolution.h"
 
 #include "family.h"
+#include "fft_descend.h"
 #include "fft_move.h"
-#include "fft_passes.h"
 
 namespace weft::WEFT_ISA {
 namespace {
@@ -126,8 +126,8 @@ void begin(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, T* 
   const T* data = direct ? x.data + x.offset[0] : work;
   const int64_t step = direct ? x.step : row_size<T>;
   const FftPass<T>& pass = ring.plan->pass[0];
-  if (n == ring.plan->n) run_frequency_pass(pass, 0, 1, TwistedRows<false, T>{data, step, n, ring.twist}, WorkRows<T>{work});
-  else run_frequency_pass(pass, 0, 1, TwistedRows<true, T>{data, step, n, ring.twist}, WorkRows<T>{work});
+  if (n == ring.plan->n) run_first_pass(pass, TwistedRows<false, T>{data, step, n, ring.twist}, WorkRows<T>{work});
+  else run_first_pass(pass, TwistedRows<true, T>{data, step, n, ring.twist}, WorkRows<T>{work});
 }
 
 // The last pass of an inverse of exchanged rows, to y.
@@ -137,8 +137,8 @@ void finish(const RingView<T>& ring, int64_t n, const FftColumns<T>& y, T* work)
   T* data = direct ? y.data + y.offset[0] : work;
   const int64_t step = direct ? y.step : row_size<T>;
   const FftPass<T>& pass = ring.plan->pass[0];
-  if (n == ring.plan->n) run_time_pass(pass, 0, 1, WorkRows<T>{work}, UntwistedRows<false, T>{data, step, n, ring.untwist});
-  else run_time_pass(pass, 0, 1, WorkRows<T>{work}, UntwistedRows<true, T>{data, step, n, ring.untwist});
+  if (n == ring.plan->n) run_final_pass(pass, WorkRows<T>{work}, UntwistedRows<false, T>{data, step, n, ring.untwist});
+  else run_final_pass(pass, WorkRows<T>{work}, UntwistedRows<true, T>{data, step, n, ring.untwist});
   if (!direct) scatter<T>(n, nullptr, work, false, T(1), y);
 }
 
@@ -152,7 +152,7 @@ void turn(const FftView<T>& plan, T* work, const Value& value) noexcept {
     return;
   }
   const auto pass = [&](int64_t base, int64_t length) noexcept {
-    run_turn_pass(plan.pass[last], base, length / plan.pass[last].radix, rows, value);
+    run_turn_pass(plan, base, length, rows, value);
   };
   descend<true, true>(plan, 1, last, work, 0, plan.n, pass);
 }
@@ -170,7 +170,7 @@ template <class T>
 void coefficients(const RingView<T>& ring, T* work) noexcept {
   const FftView<T>& plan = *ring.plan;
   const WorkRows<T> rows{work};
-  run_frequency_pass(plan.pass[0], 0, 1, TwistedConjugates<T>{rows, ring.twist}, rows);
+  run_first_pass(plan.pass[0], TwistedConjugates<T>{rows, ring.twist}, rows);
   descend<true, false>(plan, 1, plan.passes, work, 0, plan.n, no_leaf);
 }
 
@@ -179,7 +179,7 @@ void remainder(const RingView<T>& ring, T* work) noexcept {
   const FftView<T>& plan = *ring.plan;
   const WorkRows<T> rows{work};
   descend<false, true>(plan, 1, plan.passes, work, 0, plan.n, no_leaf);
-  run_time_pass(plan.pass[0], 0, 1, rows, UntwistedConjugates<T>{rows, ring.untwist});
+  run_final_pass(plan.pass[0], rows, UntwistedConjugates<T>{rows, ring.untwist});
 }
 
 // v times row k of c, or of its conjugate, exchanged for the inverse.

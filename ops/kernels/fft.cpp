@@ -1,8 +1,8 @@
 #include "fft.h"
 
 #include "family.h"
+#include "fft_descend.h"
 #include "fft_move.h"
-#include "fft_passes.h"
 
 namespace weft::WEFT_ISA {
 namespace {
@@ -50,9 +50,9 @@ void fused(const FftView<T>& plan, const FftColumns<const T>& x, ComplexBins<T> 
   if (last == 0)
     gather_complex(plan.n, x, work);
   else
-    run_frequency_pass(plan.pass[0], 0, 1, ComplexRows<T>{x.data + x.offset[0], x.step}, rows);
+    run_first_pass(plan.pass[0], ComplexRows<T>{x.data + x.offset[0], x.step}, rows);
   const auto store = [&](int64_t base, int64_t length) noexcept {
-    run_last_pass(plan, base, length / plan.pass[last].radix, rows, y);
+    run_last_pass(plan, base, length, rows, y);
   };
   descend<true, false>(plan, last == 0 ? 0 : 1, last, work, 0, plan.n, store);
 }

@@ -53,7 +53,7 @@ struct FftKernels {
   void (*scatter)(std::int64_t n, const std::int32_t* row, const T* plane, bool inverse, T factor,
                   const FftColumns<T>& y) noexcept;
   // Row `row[k]` of the plane into element k of the columns y and, backwards, into element (n - k) mod n of those whose
-  // offsets are `mirror`.
+  // offsets are `mirror`, unless they are y's own.
   void (*scatter_mirrored)(std::int64_t n, const std::int32_t* row, const T* plane, const FftColumns<T>& y,
                            const std::int64_t* mirror) noexcept;
   // gather and scatter of complex elements, whose parts are neighbours.

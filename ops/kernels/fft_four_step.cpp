@@ -1,8 +1,8 @@
 #include "fft_four_step.h"
 
 #include "family.h"
+#include "fft_descend.h"
 #include "fft_move.h"
-#include "fft_passes.h"
 
 namespace weft::WEFT_ISA {
 namespace {
@@ -15,9 +15,9 @@ template <class T, class Source, class Target>
 void columns(const FftView<T>& plan, Source source, Target target, T* work) noexcept {
   const WorkRows<T> rows{work};
   const int64_t last = plan.passes - 1;
-  run_frequency_pass(plan.pass[0], 0, 1, source, rows);
+  run_first_pass(plan.pass[0], source, rows);
   descend<true, false>(plan, 1, last, work, 0, plan.n, [&](int64_t base, int64_t length) noexcept {
-    run_last_pass(plan, base, length / plan.pass[last].radix, rows, target);
+    run_last_pass(plan, base, length, rows, target);
   });
 }
 

@@ -102,6 +102,7 @@ template <class T>
     });
     store_square(y, k, size, v);
     for (int c = 0; c < L; ++c) {
+      if (mirror[c] == y.offset[c]) continue;
       const T* from = y.data + y.offset[c] + k;
       T* to = y.data + mirror[c];
       if (k > 0 && size == L) simd::store(to + n - k - L + 1, simd::reversed(simd::load(from)));
@@ -172,7 +173,9 @@ void scatter_mirrored(std::int64_t n, const std::int32_t* row, const T* plane, c
                       const std::int64_t* mirror) noexcept {
   if (y.step == 1 && y.count == simd::lanes<T>) return scatter_mirrored_contiguous(n, row, plane, y, mirror);
   scatter(n, row, plane, false, T(1), y);
-  scatter<T>(n, row, plane, true, T(1), {y.data, y.step, mirror, y.count});
+  for (std::int64_t c = 0; c < y.count; ++c)
+    for (std::int64_t k = 0; k < n && mirror[c] != y.offset[c]; ++k)
+      y.data[mirror[c] + (n - k) % n * y.step] = y.data[y.offset[c] + k * y.step];
 }
 
 template <class T>

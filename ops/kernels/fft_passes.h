@@ -1,4 +1,4 @@
-// The passes of a transform, in an order that keeps blocks in the first cache.
+// The passes of a transform.
 #pragma once
 #include <type_traits>
 
@@ -6,20 +6,29 @@
 
 namespace weft::WEFT_ISA {
 
+// Calls f(Index<radix>{}) for the radices that the passes from and to other memory are compiled for; false for others.
+template <class F>
+inline bool with_fused_radix(std::int64_t radix, const F& f) noexcept {
+  switch (radix) {
+    case 2: f(Index<2>{}); return true;
+    case 3: f(Index<3>{}); return true;
+    case 4: f(Index<4>{}); return true;
+    case 5: f(Index<5>{}); return true;
+    case 8: f(Index<8>{}); return true;
+    case 16: f(Index<16>{}); return true;
+    default: return false;
+  }
+}
+
 // Calls f(Index<radix>{}).
 template <class F>
 inline void with_radix(std::int64_t radix, const F& f) noexcept {
+  if (with_fused_radix(radix, f)) return;
   switch (radix) {
     case 1: f(Index<1>{}); break;
-    case 2: f(Index<2>{}); break;
-    case 3: f(Index<3>{}); break;
-    case 4: f(Index<4>{}); break;
-    case 5: f(Index<5>{}); break;
     case 7: f(Index<7>{}); break;
-    case 8: f(Index<8>{}); break;
     case 11: f(Index<11>{}); break;
-    case 13: f(Index<13>{}); break;
-    default: f(Index<16>{}); break;
+    default: f(Index<13>{}); break;
   }
 }
 
@@ -127,57 +136,59 @@ template <int R, class T, class Target>
     frequency_rows<false, T, R>(p, nullptr, rows.at(base, 1), target.at(plan.bin_of_row[base], apart));
 }
 
-template <class T, class Source, class Target>
-void run_frequency_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, Source source,
-                        Target target) noexcept {
+// In place over `blocks` blocks.
+template <class T>
+void run_frequency_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, WorkRows<T> rows) noexcept {
   with_radix(p.radix, [&](auto r) noexcept {
-    if constexpr (std::is_same_v<Source, Target>)
-      if (p.length == r.value) return dense_pass<r.value>(p, base, blocks, source);
-    frequency_pass<r.value>(p, base, blocks, source, target);
+    if (p.length == r.value) dense_pass<r.value>(p, base, blocks, rows);
+    else frequency_pass<r.value>(p, base, blocks, rows, rows);
   });
 }
-template <class T, class Source, class Target>
-void run_time_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, Source source, Target target) noexcept {
+template <class T>
+void run_time_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, WorkRows<T> rows) noexcept {
   with_radix(p.radix, [&](auto r) noexcept {
-    if constexpr (std::is_same_v<Source, Target>)
-      if (p.length == r.value) return dense_pass<r.value>(p, base, blocks, source);
-    time_pass<r.value>(p, base, blocks, source, target);
+    if (p.length == r.value) dense_pass<r.value>(p, base, blocks, rows);
+    else time_pass<r.value>(p, base, blocks, rows, rows);
   });
 }
+
+// The first pass of decimation in frequency from `source`.
+template <class T, class Source>
+void run_first_pass(const FftPass<T>& p, Source source, WorkRows<T> rows) noexcept {
+  if (with_fused_radix(p.radix, [&](auto r) noexcept { frequency_pass<r.value>(p, 0, 1, source, rows); })) return;
+  for (std::int64_t k = 0; k < p.length; ++k) rows.store(k, source.at(k, 0).load(0));
+  run_frequency_pass(p, 0, 1, rows);
+}
+
+// The last pass of decimation in time to `target`.
 template <class T, class Target>
-void run_last_pass(const FftView<T>& plan, std::int64_t base, std::int64_t blocks, WorkRows<T> rows,
+void run_final_pass(const FftPass<T>& p, WorkRows<T> rows, Target target) noexcept {
+  if (with_fused_radix(p.radix, [&](auto r) noexcept { time_pass<r.value>(p, 0, 1, rows, target); })) return;
+  run_time_pass(p, 0, 1, rows);
+  for (std::int64_t k = 0; k < p.length; ++k) target.at(k, 0).store(0, rows.load(k));
+}
+
+// The last pass of decimation in frequency over rows base … base + length - 1, with the bins to their places in `target`.
+template <class T, class Target>
+void run_last_pass(const FftView<T>& plan, std::int64_t base, std::int64_t length, WorkRows<T> rows,
                    Target target) noexcept {
-  with_radix(plan.pass[plan.passes - 1].radix,
-             [&](auto r) noexcept { last_pass<r.value>(plan, base, blocks, rows, target); });
+  const FftPass<T>& p = plan.pass[plan.passes - 1];
+  const std::int64_t blocks = length / p.radix;
+  if (with_fused_radix(p.radix, [&](auto r) noexcept { last_pass<r.value>(plan, base, blocks, rows, target); })) return;
+  run_frequency_pass(p, base, blocks, rows);
+  for (std::int64_t k = base; k < base + length; ++k) target.at(plan.bin_of_row[k], 0).store(0, rows.load(k));
 }
 
+// That pass in place, value(row, v) of what it leaves, and the first one of decimation in time.
 template <class T, class Value>
-void run_turn_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, WorkRows<T> rows,
+void run_turn_pass(const FftView<T>& plan, std::int64_t base, std::int64_t length, WorkRows<T> rows,
                    const Value& value) noexcept {
-  with_radix(p.radix, [&](auto r) noexcept { turn_pass<r.value>(p, base, blocks, rows, value); });
-}
-
-// Passes `level` … end - 1 over `length` rows from `base` on, depth first: once rows fit into the first cache, all their
-// passes are done there, then leaf(base, length), then (Up) decimation in time in the reverse order.
-template <bool Down, bool Up, class T, class Leaf>
-void descend(const FftView<T>& plan, std::int64_t level, std::int64_t end, T* work, std::int64_t base,
-             std::int64_t length, const Leaf& leaf) noexcept {
-  constexpr std::int64_t leaf_rows = 32768 / (row_size<T> * static_cast<std::int64_t>(sizeof(T)));
-  const WorkRows<T> rows{work};
-  if (length <= leaf_rows || level >= end) {
-    for (std::int64_t i = level; Down && i < end; ++i)
-      run_frequency_pass(plan.pass[i], base, length / plan.pass[i].length, rows, rows);
-    leaf(base, length);
-    for (std::int64_t i = end; Up && i-- > level;)
-      run_time_pass(plan.pass[i], base, length / plan.pass[i].length, rows, rows);
-    return;
-  }
-  const std::int64_t block = plan.pass[level].length;
-  for (std::int64_t at = base; at < base + length; at += block) {
-    if (Down) run_frequency_pass(plan.pass[level], at, 1, rows, rows);
-    descend<Down, Up>(plan, level + 1, end, work, at, block, leaf);
-    if (Up) run_time_pass(plan.pass[level], at, 1, rows, rows);
-  }
+  const FftPass<T>& p = plan.pass[plan.passes - 1];
+  const std::int64_t blocks = length / p.radix;
+  if (with_fused_radix(p.radix, [&](auto r) noexcept { turn_pass<r.value>(p, base, blocks, rows, value); })) return;
+  run_frequency_pass(p, base, blocks, rows);
+  for (std::int64_t k = base; k < base + length; ++k) rows.store(k, value(k, rows.load(k)));
+  run_time_pass(p, base, blocks, rows);
 }
 
 }  // namespace weft::WEFT_ISA

@@ -42,7 +42,8 @@ class Context {
   static Context& current();
 
   int threads() const noexcept { return threads_.load(std::memory_order_relaxed); }
-  void set_threads(int count);  // Error unless 1 <= count <= 1024
+  // Error unless 1 <= count <= 1024. OpenMP's runtime ends the process if the system refuses it a thread.
+  void set_threads(int count);
   Isa isa() const noexcept { return isa_.load(std::memory_order_relaxed); }
   void set_isa(Isa isa);  // Error if this CPU can't run it
 
@@ -50,6 +51,7 @@ class Context {
   const std::shared_ptr<MemoryCache>& memory_handle() const noexcept { return memory_; }
 
   using Log = std::function<void(const std::string&)>;
+  // To be set before other threads use the context.
   void set_log(Log log) { log_ = std::move(log); }
   void log(const std::string& line) const { if (log_) log_(line); }
 

@@ -37,6 +37,9 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
+// Removes from the folder what AtomicFiles of processes that were killed left there.
+void remove_abandoned_files(const std::string& folder);
+
 // Reads a whole file or pipe; Error if it can't be read or doesn't fit into memory.
 std::string read_file(const std::string& path);
 
