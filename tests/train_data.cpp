@@ -135,6 +135,11 @@ TEST_CASE("CSV: errors name the row") {
   CHECK(csv_error(good + "3,a,b\n") == "file: row 2: the class is 3, but no row has class 2");
   CHECK(csv_error(good + "\"1\",\"t\",\"d\n") == "file: row 2: a quotation mark is not closed");
   CHECK(csv_error(good + "\"1\"x,\"t\",\"d\"\n") == "file: row 2: text after a closing quotation mark");
+  // Line ends inside of a field and empty lines: an editor's line is not the row.
+  const std::string two = "1,t,\"d\r\nd\"\r\n\r\n";
+  CHECK(csv_error(two + "1,a\n") == "file: row 2 (line 4): expected 3 columns (class, title, description), got 2");
+  CHECK(csv_error(two + "x,\"a\n\",b\n") == "file: row 2 (line 4): the class is \"x\", expected a whole number from 1");
+  CHECK(csv_error(two + "3,a,b\n") == "file: row 2 (line 4): the class is 3, but no row has class 2");
   CHECK(csv_error("") == "file has no rows");
   CHECK(csv_error("1,a,\xFF\n") == "file: invalid UTF-8 at byte 4");
 }

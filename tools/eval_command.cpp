@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "command.h"
+#include "model_options.h"
 #include "report.h"
 
 namespace {
@@ -15,9 +16,16 @@ struct EvalCommand {
   bool all = false;
 };
 
+// A checkpoint that a program saved needn't say what it was trained on.
+std::int64_t length_of(const EvalCommand& o, const weft::Checkpoint& checkpoint) {
+  if (o.seq_len > 0) return o.seq_len;
+  if (checkpoint.info.length > 0) return checkpoint.info.length;
+  return config_value(checkpoint.model->config(), "seq_len", 0);
+}
+
 std::unique_ptr<weft::Data> load_data(const EvalCommand& o, const weft::Checkpoint& checkpoint) {
   const weft::Model& model = *checkpoint.model;
-  const std::int64_t length = o.seq_len > 0 ? o.seq_len : checkpoint.info.length;
+  const std::int64_t length = length_of(o, checkpoint);
   if (model.task() == weft::Task::classifier) {
     if (o.csv.empty()) throw weft::Error("the checkpoint is a classifier: give --csv");
     const weft::LabelledTexts texts = weft::read_csv(o.csv, model.outputs());
@@ -47,7 +55,7 @@ Command eval_command(CLI::App& weft) {
   auto* text = command->add_option("--text", o->text, "UTF-8 text, of which the last tenth is measured");
   command->add_option("--csv", o->csv, "Rows \"class\",\"title\",\"description\", all measured")->excludes(text);
   command->add_flag("--all", o->all, "Measure the whole text")->needs(text);
-  command->add_option("--seq-len", o->seq_len, "Length of the sequences (default: that of training)")
+  command->add_option("--seq-len", o->seq_len, "Length of the sequences (default: that of training, or the config's)")
       ->check(CLI::PositiveNumber);
   command->add_option("--batch", o->batch, "Sequences at a time")->capture_default_str()->check(CLI::PositiveNumber);
   add_threads_option(*command);

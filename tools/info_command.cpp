@@ -84,10 +84,12 @@ int info(const InfoCommand& o) {
 Command info_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("info", "Show a checkpoint, an architecture's parameters, or this machine");
   const auto o = std::make_shared<InfoCommand>();
-  command->add_option("--checkpoint", o->checkpoint, "Folder that weft train wrote");
+  CLI::Option* checkpoint = command->add_option("--checkpoint", o->checkpoint, "Folder that weft train wrote");
   o->model.add_to(*command);
   command->add_option("--vocabulary", o->vocabulary, "Symbols of the input (default: the preset's, or 65)");
   command->add_option("--classes", o->classes, "Classes of a classifier (default: the preset's, or 2)");
+  for (CLI::Option* option : command->get_options([](const CLI::Option* each) { return each->nonpositional(); }))
+    if (option != checkpoint && option != command->get_help_ptr()) checkpoint->excludes(option);
   add_threads_option(*command);
   command->footer("Examples:\n  weft info --checkpoint book\n"
                   "  weft info --arch gmlp --layers 6 --d-model 256\n  weft info");

@@ -62,7 +62,7 @@ void ModelOptions::add_to(CLI::App& command) {
   const std::string group = "Model";
   command.add_option("--arch", arch, "Architecture: " + names(weft::architectures()))->group(group);
   command.add_option("--preset", preset, "Sizes of an original experiment: " + names(weft::presets()))->group(group);
-  command.add_option("--config", config, "JSON: arch, task and the architecture's fields, or a checkpoint's config.json")
+  command.add_option("--config", config, "JSON: arch, task, the architecture's fields; or a checkpoint's config.json")
       ->group(group);
   command.add_option("--task", task, "causal-lm, masked-lm or classifier")->group(group);
   command.add_option("--layers", layers, "Layers")->group(group);

@@ -126,6 +126,7 @@ Setup load_csv(const TrainCommand& o, const weft::ModelSpec& spec) {
   weft::LabelledTexts training = weft::read_csv(o.csv, o.classes);
   const weft::LabelledTexts test =
       o.csv_test.empty() ? weft::hold_out(training) : weft::read_csv(o.csv_test, training.classes);
+  if (training.texts.empty()) throw Error("\"" + o.csv + "\" has one row, which is held out: give more, or --csv-test");
   const auto vocabulary = weft::Vocabulary::of_words(training.texts, o.vocabulary_size, o.min_count);
   Setup setup{new_model(o, spec, vocabulary, training.classes), nullptr};
   setup.data = std::make_unique<weft::ClassifierData>(training, test, vocabulary, training_length(*setup.model),
@@ -180,6 +181,7 @@ void check_writable(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw Error("can't make the folder \"" + folder + "\": " + error.message());
+  weft::os::remove_abandoned_files(folder);
   const weft::os::AtomicFile never_committed(model_path(folder));
 }
 

@@ -13,18 +13,21 @@ class CsvReader {
  public:
   CsvReader(std::string_view content, std::string where) : rest_(content), where_(std::move(where)) {}
 
-  std::int64_t row() const noexcept { return row_; }  // counts from 1; empty lines don't count
-
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(where_ + ": row " + std::to_string(row_) + ": " + what);
+  // The row, counted from 1 without empty lines, and the line where it begins if that is another number.
+  std::string place() const {
+    const std::string row = where_ + ": row " + std::to_string(row_);
+    return row_ == line_ ? row : row + " (line " + std::to_string(line_) + ")";
   }
+
+  [[noreturn]] void fail(const std::string& what) const { throw Error(place() + ": " + what); }
 
   // The fields of the next row; false at the end.
   bool next(std::vector<std::string>& fields) {
     fields.clear();
-    while (at('\n') || at('\r')) rest_.remove_prefix(1);
+    while (at('\n') || at('\r')) (void)take(1);
     if (rest_.empty()) return false;
     ++row_;
+    line_ = next_line_;
     fields.push_back(field());
     while (at(',')) {
       rest_.remove_prefix(1);
@@ -39,6 +42,7 @@ class CsvReader {
   std::string_view take(std::size_t count) {
     const std::string_view taken = rest_.substr(0, count);
     rest_.remove_prefix(taken.size());
+    next_line_ += std::count(taken.begin(), taken.end(), '\n');
     return taken;
   }
 
@@ -60,7 +64,7 @@ class CsvReader {
 
   std::string_view rest_;
   std::string where_;
-  std::int64_t row_ = 0;
+  std::int64_t row_ = 0, line_ = 0, next_line_ = 1;
 };
 
 std::int64_t class_of(const CsvReader& reader, const std::string& field, std::int64_t classes) {
@@ -74,15 +78,14 @@ std::int64_t class_of(const CsvReader& reader, const std::string& field, std::in
 }
 
 // Without a given number of classes a stray high one would go unnoticed: all below the highest must occur.
-std::int64_t highest_class(const std::vector<std::int64_t>& labels, const std::string& where) {
-  const auto highest = std::max_element(labels.begin(), labels.end());
-  std::vector<std::int64_t> sorted = labels;
+// `place` is the highest's.
+std::int64_t highest_class(std::vector<std::int64_t> sorted, const std::string& place) {
   std::sort(sorted.begin(), sorted.end());
   std::int64_t next = 0;
   for (std::int64_t label : sorted) {
     if (label > next)
-      throw Error(where + ": row " + std::to_string(highest - labels.begin() + 1) + ": the class is " +
-                  std::to_string(*highest + 1) + ", but no row has class " + std::to_string(next + 1));
+      throw Error(place + ": the class is " + std::to_string(sorted.back() + 1) + ", but no row has class " +
+                  std::to_string(next + 1));
     if (label == next) ++next;
   }
   return next;
@@ -98,14 +101,20 @@ LabelledTexts parse_csv(const std::string& content, const std::string& where, st
   CsvReader reader(rest, where);
   LabelledTexts all;
   std::vector<std::string> fields;
+  std::int64_t highest = -1;
+  std::string place;  // of the first row with the highest class
   while (reader.next(fields)) {
     if (fields.size() != 3)
       reader.fail("expected 3 columns (class, title, description), got " + std::to_string(fields.size()));
     all.labels.push_back(class_of(reader, fields[0], classes) - 1);
+    if (all.labels.back() > highest) {
+      highest = all.labels.back();
+      place = reader.place();
+    }
     all.texts.push_back(fields[1].empty() ? fields[2] : fields[1] + " " + fields[2]);
   }
   if (all.labels.empty()) throw Error(where + " has no rows");
-  all.classes = classes > 0 ? classes : highest_class(all.labels, where);
+  all.classes = classes > 0 ? classes : highest_class(all.labels, place);
   return all;
 }
 

@@ -19,6 +19,7 @@ class Fixture {
     folder.write("empty", "");
     folder.write("latin1", "caf\xE9");
     folder.write("rows", "1,a,b\n2,a,b\n1,c,d\n");
+    folder.write("row", "1,a,b\n");
     folder.write("columns", "1,a,b\n2,a\n");
     folder.write("class", "1,a,b\n2,a,b\nx,a,b\n");
     folder.write("unknown.json", R"({"colour": 1})");
@@ -61,6 +62,7 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
   refuses(gmlp + "--text " + (folder / "short"), "too few");
   refuses(gmlp + "--csv " + (folder / "missing"), "missing");
   refuses(gmlp + "--csv " + (folder / "empty"), "is empty");
+  refuses(gmlp + "--csv " + (folder / "row"), "has one row, which is held out");
   refuses(gmlp + "--csv " + (folder / "columns"), "row 2: expected 3 columns");
   refuses(gmlp + "--csv " + (folder / "class"), "row 3: the class is \"x\"");
   refuses(gmlp + "--classes 1 --csv " + (folder / "rows"), "row 2: the class is \"2\", expected 1 to 1");
@@ -119,11 +121,15 @@ TEST_CASE_FIXTURE(Fixture, "a checkpoint is replaced only if asked, also by a ru
   const std::string state = folder.read("run/training.safetensors");
   refuses(train, "--overwrite");
   refuses(train, "--resume");
+  const std::string abandoned = ".weft-4194305-0.tmp";  // more than Linux's highest process number
+  folder.write("run/" + abandoned, "x");
   CHECK(weft_with_signal(train, "weft", SIGINT).code == 1);
   CHECK(folder.read("run/training.safetensors") == state);
   std::filesystem::remove(folder / "run/model.safetensors");  // what a run killed in its first checkpoint leaves
   CHECK(fails_with(weft(train), 1, "training.safetensors"));
+  CHECK(std::filesystem::exists(folder / ("run/" + abandoned)));
   CHECK(weft(train + " --overwrite").code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder / ("run/" + abandoned)));
   CHECK(folder.read("run/training.safetensors") != state);
 }
 
@@ -137,6 +143,8 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
     folder.write("other/config.json", R"({"arch": "fnet"})");
     refuses(command + (folder / "other"), "of another model");
   }
+  for (const std::string option : {"--arch fnet", "--preset fnet-base", "--config x", "--layers 2", "--classes 2"})
+    refuses("info --checkpoint " + run() + " " + option, option.substr(0, option.find(' ')), 2);
   refuses("eval --checkpoint " + run() + " --text " + (folder / "missing"), "missing");
   refuses("eval --checkpoint " + run() + " --text " + (folder / "rows"), "U+");
   refuses("eval --checkpoint " + run() + " --csv " + (folder / "rows"), "--text");

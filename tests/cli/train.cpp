@@ -9,6 +9,7 @@
 #include "../temporary_folder.h"
 #include "../train_support.h"
 #include "command.h"
+#include "weft/checkpoint.h"
 
 namespace weft::test {
 namespace {
@@ -90,6 +91,20 @@ TEST_CASE("weft train and eval on rows") {
   }
   const Outcome held_out = weft("train --arch gmlp --csv " + csv + sizes + "--steps 2 --overwrite --out " + run);
   CHECK(std::isfinite(number_after(held_out.out, "validation accuracy ")));
+}
+
+TEST_CASE("eval of a checkpoint that doesn't say the length of its sequences: the config's") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  for (const std::string& arch : architectures()) {
+    CAPTURE(arch);
+    const SmallTask small = small_task(arch, usual_task(arch));
+    save_checkpoint(folder / arch, *small.model, small.data->vocabulary());
+    const std::string eval = "eval --checkpoint " + (folder / arch) + " --text " + (folder / "text");
+    const Outcome outcome = weft(eval), given = weft(eval + " --seq-len 16");
+    CHECK(outcome.code == 0);
+    CHECK(outcome.out.substr(0, outcome.out.find("peak")) == given.out.substr(0, given.out.find("peak")));
+  }
 }
 
 TEST_CASE("sizes: a preset's, replaced by a config file's, replaced by flags") {

@@ -83,7 +83,7 @@ struct LabelledTexts {
 
 // A CSV file of rows "class","title","description": fields may be quoted, with "" for a quotation mark and with line
 // ends inside; classes are 1 … classes (0: up to the highest, each of which must occur). The text is title and
-// description, joined. Errors name the row.
+// description, joined. Errors name the row, and the line where it begins if that is another number.
 LabelledTexts read_csv(const std::string& path, std::int64_t classes = 0);
 // The same from the file's content; `where` names it in errors.
 LabelledTexts parse_csv(const std::string& content, const std::string& where, std::int64_t classes = 0);
