@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <map>
+
 #include "op_table.h"
 
 namespace weft::test {
@@ -59,6 +62,46 @@ TEST_CASE("gMLP models: gradients and shapes") {
   const auto tied = small_model(Task::causal_lm, R"(,"tied":true)");
   const Function f = [&](const std::vector<Tensor>& in) { return (*tied)(in[0]); };
   CHECK(gradient_error(f, {random_tokens(2, 4)}, tied->parameters()) <= 1e-6);
+}
+
+TEST_CASE("gMLP models as compositions of operations; padding is not in a classifier's mean") {
+  for (Task task : {Task::causal_lm, Task::classifier}) {
+    const auto model = small_model(task);
+    enlarge_spatial_weights(*model);
+    std::map<std::string, Tensor> p;
+    for (const auto& [name, parameter] : model->parameters()) p[name] = parameter.value();
+    const auto norm = [&](const Tensor& x, const std::string& name) {
+      return layer_norm(x, 1, p.at(name + ".weight"), p.at(name + ".bias"), 1e-5);
+    };
+    const auto project = [&](const Tensor& x, const std::string& name) {
+      return linear(x, p.at(name + ".weight"), p.at(name + ".bias"));
+    };
+    const std::int64_t n = 4, d = 6;
+    const Tensor tokens = Tensor::from<std::int64_t>({2, 5, 0, 0, 1, 6, 3, 0}, {2, n});  // 2 and 3 are not padding
+    Tensor positions = Tensor::empty({n, d}, DType::f64);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t k = 0; k < d; ++k) {
+        const double angle = static_cast<double>(i) * std::pow(10000.0, -static_cast<double>(k - k % 2) / d);
+        positions.mutable_data<double>()[i * d + k] = k % 2 == 0 ? std::sin(angle) : std::cos(angle);
+      }
+    Tensor x = add(scale(embedding(tokens, p.at("embedding.weight")), std::sqrt(6.0)), positions);  // (b, n, d)
+    const Tensor mask = reshape(causal_mask(n, DType::f64), {n, n});
+    for (const std::string block : {"blocks.0.", "blocks.1."}) {
+      const Tensor z = activation(project(norm(x, block + "norm"), block + "proj1"), Activation::gelu);
+      const Tensor z1 = slice(z, 2, 0, 4), z2 = norm(slice(z, 2, 4, 8), block + "sgu.norm");
+      Tensor w = slice(slice(p.at(block + "sgu.weight"), 0, 0, n), 1, 0, n);
+      if (task == Task::causal_lm) w = mul(w, mask);
+      const Tensor bias = reshape(slice(p.at(block + "sgu.bias"), 0, 0, n), {n, 1});
+      x = add(x, project(mul(z1, add(einsum("ij,bjd->bid", {w, z2}), bias)), block + "proj2"));
+    }
+    if (task == Task::classifier) {
+      const auto mean = [&](std::int64_t row, std::int64_t count) {
+        return scale(sum(slice(slice(x, 0, row, row + 1), 1, 0, count), {1}), 1 / static_cast<double>(count));  // (1, d)
+      };
+      x = concat({mean(0, 2), mean(1, 3)}, 0);
+    }
+    CHECK(max_difference((*model)(tokens), project(norm(x, "norm"), "head")) < 1e-12);
+  }
 }
 
 TEST_CASE("gMLP language model: a token doesn't change the logits before it") {

@@ -254,15 +254,6 @@ TEST_CASE("TNN classifier: padding is not in the mean") {
   CHECK(max_abs((*model)(Tensor::zeros({1, 3}, DType::i64))) < 10);  // all padding: finite
 }
 
-TEST_CASE("TNN: dropout only where it is asked for") {
-  const auto with = small_model(Task::causal_lm, R"("dropout":0.5)"), without = small_model(Task::causal_lm);
-  const Tensor tokens = random_tokens(2, 5);
-  const Random random(3);
-  CHECK(max_difference((*with)(tokens), (*without)(tokens)) == 0);
-  CHECK(max_difference((*with)(tokens, &random), (*with)(tokens)) > 1e-3);
-  CHECK(max_difference((*with)(tokens, &random), (*with)(tokens, &random)) == 0);
-}
-
 TEST_CASE("TNN: errors") {
   const auto model = small_model(Task::causal_lm);
   CHECK_THROWS_WITH_AS((*model)(Tensor::zeros({1, 0}, DType::i64)),

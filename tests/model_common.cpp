@@ -1,0 +1,64 @@
+// What holds for every architecture.
+#include <doctest/doctest.h>
+
+#include "op_table.h"
+#include "weft/model.h"
+
+namespace weft::test {
+namespace {
+
+Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indices({b, n}, 7), 11); }
+
+}  // namespace
+
+TEST_CASE("models: dropout only where it is asked for") {
+  const Tensor tokens = random_tokens(2, 5);
+  const Random random(3), other(4);
+  for (const std::string& arch : architectures())
+    for (Task task : {Task::causal_lm, Task::masked_lm, Task::classifier}) {
+      if (arch == "fnet" && task == Task::causal_lm) continue;  // refused
+      CAPTURE(arch);
+      CAPTURE(task_name(task));
+      const auto make = [&](const std::string& p) {
+        return make_model({arch, task, 7, 3, R"({"d_model":6,"layers":2,"seq_len":8,"dropout":)" + p + "}"},
+                          {Random(5), DType::f64});
+      };
+      const auto with = make("0.5"), without = make("0");
+      CHECK(max_difference((*with)(tokens), (*without)(tokens)) == 0);
+      CHECK(max_difference((*without)(tokens, &random), (*without)(tokens)) == 0);
+      CHECK(max_difference((*with)(tokens, &random), (*with)(tokens)) > 1e-3);
+      CHECK(max_difference((*with)(tokens, &random), (*with)(tokens, &random)) == 0);
+      CHECK(max_difference((*with)(tokens, &random), (*with)(tokens, &other)) > 1e-3);
+    }
+}
+
+// f32, at the sizes that people train: TNN's products go through the FFT there.
+TEST_CASE("causal language models of default sizes, n = 512: no look-ahead, and the token stream's logits") {
+  const std::int64_t n = 512;
+  CHECK(toeplitz_form(1, 1, n, 3 * 128, true) == ToeplitzForm::fft);
+  for (const std::string arch : {"gmlp", "tnn"}) {
+    CAPTURE(arch);
+    const auto model = make_model({arch, Task::causal_lm, 7, 0, R"({"seq_len":512})"}, {Random(5), DType::f32});
+    for (auto [name, parameter] : model->parameters())  // initial spatial weights, of 0.01, hardly mix
+      if (name.find("sgu.weight") != std::string::npos)
+        parameter.assign(Random(6).uniform({n, n}, -0.1, 0.1));
+    const Tensor tokens = random_tokens(1, n), full = (*model)(tokens);
+    const auto ids = tokens.to_vector<std::int64_t>();
+    for (std::int64_t j : {1, 200, 511}) {
+      auto changed = ids;
+      changed[static_cast<std::size_t>(j)] = (changed[static_cast<std::size_t>(j)] + 1) % 7;
+      const Tensor after = (*model)(Tensor::from(changed, {1, n}));
+      CHECK(max_difference(slice(full, 1, 0, j), slice(after, 1, 0, j)) <= 1e-5);
+      CHECK(max_difference(slice(full, 1, j, n), slice(after, 1, j, n)) > 1e-3);
+    }
+    const auto stream = model->stream();
+    double worst = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Tensor logits = stream->next(ids[static_cast<std::size_t>(i)]);
+      worst = std::max(worst, max_difference(logits, reshape(slice(full, 1, i, i + 1), {7})));
+    }
+    CHECK(worst <= 1e-5);
+  }
+}
+
+}  // namespace weft::test
