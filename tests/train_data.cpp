@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -186,6 +187,26 @@ TEST_CASE("a fingerprint tells texts, rows and their order apart") {
     CHECK(all.insert(of(other, rows)).second);
     CHECK(all.insert(of(rows, other)).second);
   }
+}
+
+TEST_CASE("classifier data: rows of any length, in any order") {
+  LabelledTexts rows;
+  rows.texts = {"b c", "", "a b c a b", "c"};
+  rows.labels = {0, 1, 0, 1};
+  rows.classes = 2;
+  const Vocabulary v = Vocabulary::of_words({"a a a b b c"});  // a 3, b 4, c 5
+  const ClassifierData data(rows, rows, v, 4, 3);
+  const Ids want[] = {{2, 4, 5, 0}, {2, 0, 0, 0}, {2, 3, 4, 5}, {2, 5, 0, 0}};
+  std::size_t row = 0;
+  for (std::int64_t k = 0; k < 2; ++k) {
+    const Ids tokens = data.validation(k).tokens.to_vector<std::int64_t>();
+    for (auto first = tokens.begin(); first != tokens.end(); first += 4) CHECK(Ids(first, first + 4) == want[row++]);
+  }
+  CHECK(row == 4);
+  const Batch batch = data.training(0, Random(1));
+  const Ids tokens = batch.tokens.to_vector<std::int64_t>();
+  for (auto first = tokens.begin(); first != tokens.end(); first += 4)
+    CHECK(std::count(std::begin(want), std::end(want), Ids(first, first + 4)) == 1);
 }
 
 TEST_CASE("classifier data that doesn't fit") {

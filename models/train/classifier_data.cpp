@@ -51,12 +51,13 @@ ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledText
 ClassifierData::Rows ClassifierData::rows(const LabelledTexts& texts) const {
   Rows rows;
   rows.labels = texts.labels;
-  const auto n = static_cast<std::size_t>(length_);
+  rows.ends.push_back(0);
   for (const std::string& text : texts.texts) {
-    std::vector<std::int32_t> tokens = vocabulary_.encode(text);
-    tokens.insert(tokens.begin(), Vocabulary::cls);
-    tokens.resize(n, Vocabulary::pad);
-    rows.tokens.insert(rows.tokens.end(), tokens.begin(), tokens.end());
+    const std::vector<std::int32_t> words = vocabulary_.encode(text);
+    const std::int64_t kept = std::min(length_ - 1, static_cast<std::int64_t>(words.size()));
+    rows.tokens.push_back(Vocabulary::cls);
+    rows.tokens.insert(rows.tokens.end(), words.begin(), words.begin() + kept);
+    rows.ends.push_back(static_cast<std::int64_t>(rows.tokens.size()));
   }
   return rows;
 }
@@ -92,9 +93,10 @@ std::string ClassifierData::fingerprint() const {
 Batch ClassifierData::gather(const Rows& from, const std::vector<std::int64_t>& which) const {
   std::vector<std::int64_t> tokens, labels;
   for (std::int64_t row : which) {
-    const auto first = from.tokens.begin() + row * length_;
-    tokens.insert(tokens.end(), first, first + length_);
-    labels.push_back(from.labels[static_cast<std::size_t>(row)]);
+    const auto r = static_cast<std::size_t>(row);
+    tokens.insert(tokens.end(), from.tokens.begin() + from.ends[r], from.tokens.begin() + from.ends[r + 1]);
+    tokens.resize((labels.size() + 1) * static_cast<std::size_t>(length_), Vocabulary::pad);
+    labels.push_back(from.labels[r]);
   }
   const auto rows = static_cast<std::int64_t>(which.size());
   return {Tensor::from(tokens, {rows, length_}), Tensor::from(labels, {rows}), rows};

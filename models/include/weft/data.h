@@ -109,7 +109,8 @@ class ClassifierData : public Data {
 
  private:
   struct Rows {
-    std::vector<std::int32_t> tokens;  // (rows, length)
+    std::vector<std::int32_t> tokens;  // of all rows, without padding
+    std::vector<std::int64_t> ends;    // 0, then where each row ends
     std::vector<std::int64_t> labels;
   };
   Rows rows(const LabelledTexts& texts) const;
