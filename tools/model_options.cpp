@@ -53,7 +53,14 @@ void set_field(json& config, const std::string& text) {
   if (equals == std::string::npos || equals == 0) throw Error("--set " + text + ": expected KEY=VALUE");
   const std::string value = text.substr(equals + 1);
   const json parsed = json::parse(value, nullptr, false);
-  config[text.substr(0, equals)] = parsed.is_discarded() ? json(value) : parsed;
+  json field;
+  field[text.substr(0, equals)] = parsed.is_discarded() ? json(value) : parsed;
+  try {
+    (void)field.dump();
+  } catch (const json::exception&) {
+    throw Error("--set: expected KEY=VALUE in UTF-8");
+  }
+  config.update(field);
 }
 
 }  // namespace

@@ -83,6 +83,7 @@ TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
   refuses(gmlp + "--config " + (folder / "type.json"), "\"d_model\" has the wrong type");
   refuses(gmlp + "--config " + (folder / "list.json"), "not a JSON object");
   refuses(gmlp + "--set colour", "KEY=VALUE");
+  refuses(gmlp + "--set colour=\xFF", "in UTF-8");
   refuses(gmlp + "--set colour=3", "unknown config key \"colour\"");
   refuses(gmlp + "--d-ffn 7", "d_ffn");
   refuses(gmlp + "--d-model 0", "d_model");
