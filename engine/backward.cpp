@@ -82,6 +82,7 @@ Tensor Gradients::of(const Tensor& watched) const {
 
 // The sum over all tapes on which the parameter was used.
 Tensor Gradients::of(const Parameter& parameter) const {
+  (void)parameter.value();  // Error if it is undefined
   Tensor sum;
   for (const Entry& entry : entries_) {
     if (entry.parameter != parameter.id() || !entry.gradient.defined()) continue;

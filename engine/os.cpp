@@ -217,11 +217,11 @@ void AtomicFile::commit() {
   const int closed = ::close(descriptor_);
   descriptor_ = -1;  // even after an error: Linux has let go of it
   if (closed != 0 && errno != EINTR) fail("write", path_);
+  const std::string folder = folder_of(path_);
+  const Descriptor descriptor(open_to_read(folder, O_DIRECTORY));
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("write", path_);
   temporary_.clear();
   // The folder's entry too: some file systems can't sync folders (EINVAL).
-  const std::string folder = folder_of(path_);
-  const Descriptor descriptor(open_to_read(folder, O_DIRECTORY));
   if (uninterrupted([&] { return ::fsync(descriptor); }) != 0 && errno != EINVAL) fail("sync the folder of", path_);
 }
 

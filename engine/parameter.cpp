@@ -11,7 +11,7 @@ struct Parameter::Data {
 
 Parameter::Parameter(Tensor value, bool trainable) : data_(std::make_shared<Data>()) {
   if (!value.defined() || !is_real(value.dtype())) throw Error("[parameter] expected an f32 or f64 tensor");
-  data_->value = value.detach();
+  data_->value = raw::contiguous(value.detach());
   data_->trainable = trainable;
 }
 
@@ -27,6 +27,7 @@ const Tensor& Parameter::value() const {
 }
 
 void Parameter::assign(const Tensor& v) {
+  if (!v.defined()) throw Error("[parameter] assigned an undefined tensor");
   if (value().shape() != v.shape() || value().dtype() != v.dtype())
     throw Error(std::string("[parameter] expected ") + dtype_name(value().dtype()) + " " + to_string(value().shape()) +
                 ", got " + dtype_name(v.dtype()) + " " + to_string(v.shape()));

@@ -1,6 +1,7 @@
 #include "weft/random.h"
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "weft/context.h"
@@ -144,7 +145,8 @@ Random Random::split(std::uint64_t k) const noexcept {
 }
 
 Tensor Random::uniform(const Shape& shape, double low, double high, DType dtype) const {
-  if (!(low <= high) || !std::isfinite(high - low))
+  const double most = dtype == DType::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+  if (!(low <= high) || !std::isfinite(high - low) || low < -most || high > most)
     throw Error("[uniform] expected finite low <= high, got " + std::to_string(low) + " and " + std::to_string(high));
   return make("uniform", shape, dtype, [&](std::uint64_t j, auto type) {
     using T = decltype(type);
@@ -154,6 +156,9 @@ Tensor Random::uniform(const Shape& shape, double low, double high, DType dtype)
 }
 
 Tensor Random::normal(const Shape& shape, double mean, double deviation, DType dtype) const {
+  if (!std::isfinite(mean) || !std::isfinite(deviation))
+    throw Error("[normal] expected a finite mean and deviation, got " + std::to_string(mean) + " and " +
+                std::to_string(deviation));
   return make("normal", shape, dtype, [&](std::uint64_t j, auto type) {
     using T = decltype(type);
     const Circle two = normals(block(j, stream_, seed_));

@@ -1,4 +1,5 @@
 // The four strided loops every tensor needs: fill, copy, convert, add.
+#include <cmath>
 #include <complex>
 #include <optional>
 
@@ -83,6 +84,7 @@ void copy_tiles(const Nest<2>& nest, Transposed axes, const T* x, T* y) {
 }
 
 void check_same(const char* op, const Tensor& x, const Tensor& y) {
+  if (!x.defined() || !y.defined()) throw Error(std::string("[") + op + "] undefined tensor");
   if (x.shape() != y.shape() || x.dtype() != y.dtype())
     throw Error(std::string("[") + op + "] expected " + dtype_name(y.dtype()) + " " + to_string(y.shape()) + ", got " +
                 dtype_name(x.dtype()) + " " + to_string(x.shape()));
@@ -91,6 +93,8 @@ void check_same(const char* op, const Tensor& x, const Tensor& y) {
 }  // namespace
 
 void fill(Tensor& y, double value) {
+  if (y.dtype() == DType::i64 && !(std::abs(value) < 0x1p63))
+    throw Error("[fill] " + std::to_string(value) + " is no i64 value");
   with_type(y.dtype(), [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     const T v = static_cast<T>(value);
@@ -120,7 +124,7 @@ void accumulate(Tensor& y, const Tensor& x) {
 }
 
 Tensor convert(const Tensor& x, DType dtype) {
-  if (is_complex(x.dtype()) && !is_complex(dtype))
+  if ((is_complex(x.dtype()) && !is_complex(dtype)) || (x.dtype() != DType::i64 && dtype == DType::i64))
     throw Error(std::string("[convert] ") + dtype_name(x.dtype()) + " has no " + dtype_name(dtype) + " value");
   Tensor y = Tensor::empty(x.shape(), dtype);
   with_type(x.dtype(), [&](auto* from) {

@@ -150,6 +150,7 @@ void Tape::backward(const Tensor& result, const Tensor& cotangent, GradientSink&
   if (tape.thread != std::this_thread::get_id()) throw Error("[backward] called on another thread than the tape's own");
   if (tape.consumed) throw Error("[backward] this tape was consumed by an earlier backward");
   if (!owns(result)) throw Error("[backward] the result is not recorded on this tape: it depends on no leaf of it");
+  if (!cotangent.defined()) throw Error("[backward] the cotangent is an undefined tensor");
   if (cotangent.shape() != result.shape() || cotangent.dtype() != result.dtype())
     throw Error("[backward] expected a cotangent of " + describe(result.dtype(), result.shape()) + ", got " +
                 describe(cotangent.dtype(), cotangent.shape()));

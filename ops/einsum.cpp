@@ -14,8 +14,9 @@ namespace {
 class EinsumPlans {
  public:
   std::shared_ptr<const EinsumPlan> find(const std::string& equation, const std::vector<Shape>& shapes) {
-    std::string key = equation;
+    std::string key;
     for (const Shape& shape : shapes) key += to_string(shape);
+    key += '|' + equation;
     {
       std::lock_guard<std::mutex> lock(mutex_);
       const auto found = plans_.find(key);

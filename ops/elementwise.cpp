@@ -36,10 +36,6 @@ Tensor real_binary(const BinaryKernel<T>& kernel, Tensor a, Tensor b, const Shap
     b = raw::contiguous(b);
     nest = nest_of(shape, a, b);
   }
-  if (!row_fits(nest)) {  // both broadcast along the innermost axis
-    a = broadcast_copy(a, shape);
-    nest = nest_of(shape, a, b);
-  }
   const std::int64_t sa = nest.strides.back()[0], sb = nest.strides.back()[1];
   const auto function = sa == 0 ? kernel.scalar_left : sb == 0 ? kernel.scalar_right : kernel.both;
   const T *pa = a.data<T>(), *pb = b.data<T>();

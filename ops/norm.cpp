@@ -53,20 +53,20 @@ struct NormOp : Op {
     const std::int64_t n = row_length(shape), rows = y.numel() / n;
     const Tensor scale = gamma(n, x.dtype(), has_gamma ? in[1] : Tensor());
     const Tensor shift = has_beta ? raw::contiguous(in.back()) : Tensor::zeros({n}, x.dtype());
-    Tensor kept = Tensor::empty({rows, 2}, x.dtype());
+    if (recording) stats = Tensor::empty({rows, 2}, x.dtype());
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const NormKernels<T>& kernel = kernels().norm.of<T>();
-      T *to = y.mutable_data<T>(), *stat = kept.mutable_data<T>();
+      T *to = y.mutable_data<T>(), *stat = recording ? stats.mutable_data<T>() : nullptr;
       for_rows(rows, n, [&](std::int64_t begin, std::int64_t end) {
         const T* from = x.data<T>() + begin * n;
+        T* own = stat ? stat + 2 * begin : nullptr;
         if (kind == Kind::layer)
-          kernel.layer(from, scale.data<T>(), shift.data<T>(), eps, to + begin * n, stat + 2 * begin, end - begin, n);
+          kernel.layer(from, scale.data<T>(), shift.data<T>(), eps, to + begin * n, own, end - begin, n);
         else
-          kernel.rms(from, scale.data<T>(), eps, to + begin * n, stat + 2 * begin, end - begin, n);
+          kernel.rms(from, scale.data<T>(), eps, to + begin * n, own, end - begin, n);
       });
     });
-    if (recording) stats = kept;
     return y;
   }
 

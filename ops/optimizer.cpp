@@ -29,6 +29,9 @@ void check_update(const char* op, std::int64_t step, const Tensor& p, std::initi
 void adam_update(const char* op, Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, std::int64_t step,
                  const AdamOptions& o, double grad_scale, double l2, double decay) {
   check_update(op, step, p, {&grad, &m, &v});
+  if (!(o.beta1 >= 0 && o.beta1 < 1 && o.beta2 >= 0 && o.beta2 < 1 && o.eps >= 0) || !std::isfinite(o.lr))
+    fail(op, "expected 0 <= beta < 1, eps >= 0 and a finite lr, got " + std::to_string(o.beta1) + ", " +
+                 std::to_string(o.beta2) + ", " + std::to_string(o.eps) + " and " + std::to_string(o.lr));
   const double t = static_cast<double>(step);
   const double mean_correction = 1 - std::pow(o.beta1, t), square_correction = 1 - std::pow(o.beta2, t);
   with_real(op, p.dtype(), [&](auto* type) {

@@ -169,7 +169,7 @@ struct ConcatOp : LayoutOp {
     const std::size_t d = checked_dim(name(), dim, b.gradient().rank());
     const Tensor dy = b.gradient();
     std::int64_t at = 0;
-    for (std::size_t i = 0; at < dy.shape()[d] || i < parts; ++i) {
+    for (std::size_t i = 0; i < parts; ++i) {
       const std::int64_t end = at + b.input_shape(i)[d];
       if (b.needs(i)) b.add(i, slice(dy, dim, at, end));
       at = end;

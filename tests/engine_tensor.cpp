@@ -152,6 +152,21 @@ TEST_CASE("parameter set: a parameter that another set took over is an error") {
   CHECK_THROWS_WITH_AS(step(first), doctest::Contains("p has been moved to another set"), Error);
 }
 
+TEST_CASE("undefined tensors are refused where a scalar would do") {
+  Tensor scalar = Tensor::scalar(1);
+  CHECK_THROWS_AS(Parameter(scalar).assign(Tensor()), Error);
+  CHECK_THROWS_AS(raw::accumulate(scalar, Tensor()), Error);
+  CHECK_THROWS_AS(raw::copy(Tensor(), scalar), Error);
+  CHECK_THROWS_AS(Gradients().of(Parameter()), Error);
+  Tape tape;
+  Gradients gradients;
+  const Tensor x = tape.watch(Tensor::scalar(2, DType::f64));
+  const Tensor y = square(x);
+  CHECK_THROWS_AS(tape.backward(y, Tensor(), gradients), Error);
+  tape.backward(y, gradients);
+  CHECK(gradients.of(x).item() == 4);
+}
+
 TEST_CASE("raw: copies of any order of axes") {
   for (const Shape& sizes : {Shape{5, 17, 33}, {40, 3, 16}, {1, 64, 50}, {7, 1, 19}}) {
     std::vector<double> values(static_cast<std::size_t>(numel(sizes)));

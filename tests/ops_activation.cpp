@@ -144,7 +144,14 @@ TEST_CASE("dropout drops by the numbers of the generator on every instruction se
 
 TEST_CASE("dropout drops the share it should, alike at every thread count") {
   const Tensor x = Tensor::full({300, 100}, 2.0);
-  const Tensor y = dropout(x, 0.25, Random(9));
+  const auto with_threads = [&](int threads) {
+    Context context;
+    context.set_threads(threads);
+    ContextScope scope(context);
+    return dropout(x, 0.25, Random(9));
+  };
+  const Tensor y = with_threads(1);
+  for (int threads : {2, 3, 8}) CHECK(same_bits(with_threads(threads), y));
   double dropped = 0;
   for (const float v : y.to_vector<float>()) {
     CHECK((v == 0 || v == doctest::Approx(2 / 0.75)));

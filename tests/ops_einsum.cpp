@@ -342,6 +342,11 @@ TEST_CASE("einsum: errors name the operation and the equation") {
     CHECK_THROWS_WITH_AS(einsum(equation, in), whole.c_str(), Error);
   };
   fails("ij,jk->ik", {{2, 7}, {5, 3}}, "index j is 7 in operand 0 but 5 in operand 1");
+  // What comes before must not matter: no equation and shapes look like another's in the cache.
+  einsum("ij->ij", {Tensor::zeros({2, 3})});
+  CHECK_THROWS_AS(einsum("ij->ij(2, 3)", {}), Error);
+  einsum("i,j->ij", {Tensor::zeros({2}), Tensor::zeros({3})});
+  CHECK_THROWS_AS(einsum("i,j->ij(2,)", {Tensor::zeros({3})}), Error);
   fails("i,i,i", {{1}, {4}, {3}}, "index i is 4 in operand 1 but 3 in operand 2");
   fails("...i,...j", {{2, 3}, {4, 3}}, "axis -1 of \"...\" is 2 in operand 0 but 4 in operand 1");
   fails("ii", {{2, 3}}, "index i is 2 and 3 in operand 0");

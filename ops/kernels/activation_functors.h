@@ -49,10 +49,11 @@ template <>
 struct Functor<Activation::gelu_tanh> {
   template <class V> static V value(V x) noexcept { return x * gate(x, x * x); }
   template <class V> static V derivative(V x) noexcept {
-    const V x2 = x * x;
+    const V x2 = xsimd::min(x * x, V(1e30));  // finite: s(1-s) is 0 long before
     const V s = gate(x, x2);
     const V slope = simd::fma(V(6 * 0.79788456080286535588 * 0.044715), x2, V(2 * 0.79788456080286535588));
-    return simd::fma(x * slope, s * (V(1) - s), s);
+    // The small factor first: x · slope may overflow where s(1-s) is 0.
+    return simd::fma(x * (s * (V(1) - s)), slope, s);
   }
 
  private:

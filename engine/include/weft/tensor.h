@@ -121,7 +121,7 @@ namespace raw {
 
 void fill(Tensor& y, double value);
 void copy(const Tensor& x, Tensor& y);         // y = x; same shape and dtype
-Tensor convert(const Tensor& x, DType dtype);  // real and integer dtypes to one another, real to complex
+Tensor convert(const Tensor& x, DType dtype);  // i64 to real, real to one another and to complex
 void accumulate(Tensor& y, const Tensor& x);   // y += x; same shape and dtype
 
 // x itself if it is contiguous, else a contiguous copy.

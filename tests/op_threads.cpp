@@ -1,0 +1,86 @@
+// Inputs of several pieces for every family: the same bits at any thread count, forward and backward.
+#include <doctest/doctest.h>
+
+#include "op_table.h"
+#include "weft/context.h"
+
+namespace weft::test {
+namespace {
+
+struct Large {
+  const char* name;
+  std::vector<In> inputs;
+  Function run;
+};
+
+using Tensors = std::vector<Tensor>;
+
+In real_in(const Shape& shape) { return {shape, -1, 1, 0, DType::f64, true}; }
+
+std::vector<Large> large_cases() {
+  const In rows = real_in({300, 257}), cube = real_in({4, 130, 200});
+  return {
+      {"add", {rows, real_in({257})}, [](const Tensors& x) { return add(x[0], x[1]); }},
+      {"mul transposed", {rows, real_in({257, 300})}, [](const Tensors& x) { return mul(x[0], transpose(x[1], 0, 1)); }},
+      {"div", {rows, {{300, 1}, 1, 2}}, [](const Tensors& x) { return div(x[0], x[1]); }},
+      {"gelu", {rows}, [](const Tensors& x) { return activation(x[0], Activation::gelu); }},
+      {"exp", {rows}, [](const Tensors& x) { return exp(x[0]); }},
+      {"complex", {rows, rows}, [](const Tensors& x) { return real(mul(complex(x[0], x[1]), complex(x[1], x[0]))); }},
+      {"sum of rows", {rows}, [](const Tensors& x) { return sum(x[0], {1}); }},
+      {"sum of columns", {rows}, [](const Tensors& x) { return sum(x[0], {0}); }},
+      {"mean of all", {rows}, [](const Tensors& x) { return mean(x[0]); }},
+      {"max", {rows}, [](const Tensors& x) { return max(x[0], 1); }},
+      {"softmax", {rows}, [](const Tensors& x) { return softmax(x[0], 1); }},
+      {"log_softmax", {rows}, [](const Tensors& x) { return log_softmax(x[0], 0); }},
+      {"cross_entropy", {rows, indices({300}, 257)}, [](const Tensors& x) { return cross_entropy(x[0], x[1]); }},
+      {"embedding", {indices({500}, 40), real_in({40, 100})}, [](const Tensors& x) { return embedding(x[0], x[1]); }},
+      {"layer_norm", {rows, real_in({257}), real_in({257})},
+       [](const Tensors& x) { return layer_norm(x[0], 1, x[1], x[2]); }},
+      {"rms_norm", {rows}, [](const Tensors& x) { return rms_norm(x[0]); }},
+      {"linear", {rows, real_in({190, 257}), real_in({190})}, [](const Tensors& x) { return linear(x[0], x[1], x[2]); }},
+      {"matmul", {real_in({3, 90, 110}), real_in({3, 110, 100})}, [](const Tensors& x) { return matmul(x[0], x[1]); }},
+      {"einsum", {real_in({130, 130}), real_in({130, 4, 100})},
+       [](const Tensors& x) { return einsum("ij,jbd->ibd", {x[0], x[1]}); }},
+      {"concat", {rows, rows}, [](const Tensors& x) { return concat({x[0], x[1]}, 0); }},
+      {"fft", {cube}, [](const Tensors& x) { return real(fft(x[0], 1)); }},
+      {"rfft, irfft", {cube}, [](const Tensors& x) { return irfft(rfft(x[0], 2), 200, 2); }},
+      {"fourier_mix", {cube}, [](const Tensors& x) { return fourier_mix(x[0], 1, 2); }},
+      {"toeplitz_product, fft", {real_in({3, 2, 90, 50}), real_in({2, 179, 50})},
+       [](const Tensors& x) { return toeplitz_product(x[0], x[1], false, ToeplitzForm::fft); }},
+      {"toeplitz_product, naive", {real_in({3, 2, 90, 50}), real_in({2, 90, 50})},
+       [](const Tensors& x) { return toeplitz_product(x[0], x[1], true, ToeplitzForm::naive); }},
+      {"toeplitz_product, matrix", {real_in({3, 2, 90, 50}), real_in({2, 90, 50})},
+       [](const Tensors& x) { return toeplitz_product(x[0], x[1], true, ToeplitzForm::matrix); }},
+      {"circulant_product", {real_in({4, 90, 100}), real_in({90, 100})},
+       [](const Tensors& x) { return circulant_product(x[0], x[1]); }},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("large operations: the same bits at any thread count") {
+  for (const Large& c : large_cases()) {
+    CAPTURE(c.name);
+    Tensors inputs;
+    std::vector<bool> needs;
+    for (const In& in : c.inputs) {
+      inputs.push_back(to_single(random_tensor(in, inputs.size() + 1)));
+      needs.push_back(in.differentiable);
+    }
+    const auto run = [&](int threads) {
+      Context context;
+      context.set_threads(threads);
+      ContextScope scope(context);
+      return differentiate(c.run, inputs, needs);
+    };
+    const Differentiated one = run(1);
+    for (int threads : {2, 3, 8}) {
+      const Differentiated many = run(threads);
+      CHECK(same_bits(many.y, one.y));
+      for (std::size_t i = 0; i < needs.size(); ++i)
+        if (needs[i]) CHECK(same_bits(many.gradients[i], one.gradients[i]));
+    }
+  }
+}
+
+}  // namespace weft::test
