@@ -43,8 +43,8 @@ Gmlp::Gmlp(const ModelSpec& spec, const Init& init)
 
 std::string Gmlp::config() const { return config_to_json(config_); }
 
-// P[first … first+n-1] (n, 1, d_model). Rows are made when they are first asked for: a config's seq_len alone takes no
-// memory.
+// P[first … first+n-1] (n, 1, d_model). Rows are made when they are first asked for: a config's seq_len alone takes
+// no memory.
 Tensor Gmlp::positions(std::int64_t first, std::int64_t n) const {
   const std::lock_guard<std::mutex> lock(positions_mutex_);
   const std::int64_t rows = positions_.defined() ? positions_.size(0) : 0, d = config_.d_model;

@@ -96,7 +96,8 @@ TEST_CASE("gMLP models as compositions of operations; padding is not in a classi
     }
     if (task == Task::classifier) {
       const auto mean = [&](std::int64_t row, std::int64_t count) {
-        return scale(sum(slice(slice(x, 0, row, row + 1), 1, 0, count), {1}), 1 / static_cast<double>(count));  // (1, d)
+        const Tensor words = slice(slice(x, 0, row, row + 1), 1, 0, count);  // (1, count, d)
+        return scale(sum(words, {1}), 1 / static_cast<double>(count));
       };
       x = concat({mean(0, 2), mean(1, 3)}, 0);
     }
