@@ -17,17 +17,16 @@ constexpr int64_t task_elements = 1 << 14;
 // From z (…, n/2 + 1, …, d), the spectra along the sequence:
 //   y[…, k, …, l] = Re Σ_h z[…, k, …, h] exp(-2πi hl/d),  y[…, n-k, …, d-l] = y[…, k, …, l]  (indices modulo n and d)
 template <class T>
-void hidden_transform(const char* op, const Tensor& z, std::size_t sequence, std::size_t hidden, Tensor& y) {
+void hidden_transform(const FftPlan<T>& plan, const Tensor& z, std::size_t sequence, std::size_t hidden, Tensor& y) {
   const FftKernels<T>& kernel = kernels().fft.of<T>();
   const int64_t n = y.shape()[sequence], d = y.shape()[hidden], lanes = kernel.lanes;
-  const auto plan = fft_plan<T>(op, d);
   const Columns from(z, hidden);
   const Columns to(y.view(z.shape(), y.strides(), y.offset()), hidden);
   const int64_t row_step = y.strides()[sequence];
   const T* x = static_cast<const T*>(z.raw());
   T* out = y.mutable_data<T>();
   const int64_t tiles = (from.count() - 1) / lanes + 1;
-  const auto bytes = static_cast<std::size_t>(plan->rows() * 2 * lanes) * sizeof(T);
+  const auto bytes = static_cast<std::size_t>(plan.rows() * 2 * lanes) * sizeof(T);
   Context::current().parallel_for(tiles, std::max<int64_t>(1, task_elements / (d * lanes)), bytes,
                                   [&](int64_t begin, int64_t end, void* scratch) {
     T* work = static_cast<T*>(scratch);
@@ -36,13 +35,13 @@ void hidden_transform(const char* op, const Tensor& z, std::size_t sequence, std
       int64_t offset[most_lanes], mirror[most_lanes];
       from.offsets(first, count, offset);
       kernel.gather_complex(d, {x, from.step(), offset, count}, work);
-      kernel.forward(plan->view(), work);
+      kernel.forward(plan.view(), work);
       to.offsets(first, count, offset);
       for (int64_t c = 0; c < count; ++c) {
         const int64_t k = from.index_along(first + c, sequence);
         mirror[c] = offset[c] + ((n - k) % n - k) * row_step;
       }
-      kernel.scatter_mirrored(d, plan->view().row_of_bin, work, {out, to.step(), offset, count}, mirror);
+      kernel.scatter_mirrored(d, plan.view().row_of_bin, work, {out, to.step(), offset, count}, mirror);
     }
   });
 }
@@ -50,9 +49,9 @@ void hidden_transform(const char* op, const Tensor& z, std::size_t sequence, std
 void mix(const char* op, const Tensor& x, std::size_t sequence, std::size_t hidden, Tensor& y) {
   Transform t{x.shape()[sequence], sequence, false, 1};
   t.half_out = 1;
-  const Tensor z = transform(op, x, t);
   with_real(op, x.dtype(), [&](auto* type) {
-    hidden_transform<element_of<decltype(type)>>(op, z, sequence, hidden, y);
+    const auto plan = fft_plan<element_of<decltype(type)>>(op, x.shape()[hidden]);  // its errors come before z is made
+    hidden_transform(*plan, transform(op, x, t), sequence, hidden, y);
   });
 }
 
