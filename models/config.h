@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 
+#include "json.h"
 #include "weft/error.h"
 
 namespace weft {
@@ -25,7 +26,7 @@ void read_field(const std::string& where, const std::string& key, const nlohmann
 // Error if `text` is not a JSON object, or has a key that Config doesn't list or a value of another type.
 template <class Config>
 Config config_from_json(const std::string& where, const std::string& text) {
-  const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json object = parse_json(text);
   if (!object.is_object()) throw Error("[" + where + "] the config is not a JSON object");
   Config config;
   std::string known;

@@ -3,7 +3,7 @@
 
 #include "common.h"
 #include "fft_columns.h"
-#include "fft_plan.h"
+#include "fft_derived_plans.h"
 #include "kernels/kernels.h"
 #include "weft/context.h"
 
@@ -103,10 +103,22 @@ struct FourierMixOp : Op {
 
  private:
   Tensor mixed(const Tensor& x) const {
+    const std::size_t sequence = checked_dim(name(), sequence_dim, x.rank());
+    const std::size_t hidden = checked_dim(name(), hidden_dim, x.rank());
+    make_plans(x.dtype(), x.shape()[sequence], x.shape()[hidden]);
     Tensor y = Tensor::empty(x.shape(), x.dtype());
-    if (y.numel() == 0) return y;
-    mix_samples(name(), x, checked_dim(name(), sequence_dim, x.rank()), checked_dim(name(), hidden_dim, x.rank()), y);
+    if (y.numel() > 0) mix_samples(name(), x, sequence, hidden, y);
     return y;
+  }
+
+  // Once for all threads; lengths that are too long are errors before anything is done.
+  void make_plans(DType dtype, int64_t n, int64_t d) const {
+    with_real(name(), dtype, [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      (void)fft_plan<T>(name(), d);
+      if (n % 2 == 0) (void)real_fft_plan<T>(name(), n);
+      else (void)fft_plan<T>(name(), n);
+    });
   }
 };
 

@@ -123,6 +123,10 @@ TEST_CASE("checkpoint: forged metadata and tensors") {
   CHECK(contains(error([](Json&, Tensors& t) { t.emplace_back("more", t[0].second); }), "tensors, its config"));
   const auto to_integers = [](Json&, Tensors& t) { t[0].second = Tensor::zeros(t[0].second.shape(), DType::i64); };
   CHECK(contains(error(to_integers), "expected f32"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["length"] = -3; }), "expected a step and a length"));
+  const std::string deep(3000000, '[');
+  save_safetensors(folder / "forged/model.safetensors", {{"x", Tensor::zeros({2})}}, {{"weft", deep}});
+  CHECK(contains(load_error(folder / "forged"), "nested more than 16 deep"));
   save_safetensors(folder / "forged/model.safetensors", {{"x", Tensor::zeros({2})}});
   CHECK(contains(load_error(folder / "forged"), "is not a checkpoint of weft"));
 }
@@ -142,7 +146,8 @@ TEST_CASE("checkpoint: forged sizes take no memory") {
     save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
     for (const char* config : {R"({"layers":1000000000})", R"({"d_model":20000})"})
       CHECK(contains(error(Json::parse(config)), "its config asks for"));
-    if (arch != "tnn") CHECK(contains(error({{"seq_len", 20000}}), "its config asks for"));  // the length of no parameter
+    if (arch != "tnn")  // it has no parameter of the length
+      CHECK(contains(error({{"seq_len", 20000}}), "its config asks for"));
     CHECK(contains(error({{"seq_len", std::int64_t{1} << 32}}), "seq_len"));
   }
   // Without layers gMLP has no parameter of its length.

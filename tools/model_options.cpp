@@ -31,10 +31,13 @@ std::string take_text(json& object, const char* key, const std::string& path) {
   return text;
 }
 
+constexpr int deepest = 16;  // nesting of JSON: its dump() recurses
+
 // Either the fields with "arch" and "task" among them, or the config.json of a checkpoint, with the fields in "config".
 ConfigFile read_config(const std::string& path) {
   ConfigFile file;
-  file.fields = json::parse(weft::os::read_file(path), nullptr, false);
+  const auto shallow = [](int depth, json::parse_event_t, json&) { return depth <= deepest; };  // deeper values are left out
+  file.fields = json::parse(weft::os::read_file(path), shallow, false);
   if (!file.fields.is_object()) throw Error("\"" + path + "\" is not a JSON object of the architecture's fields");
   file.arch = take_text(file.fields, "arch", path);
   file.task = take_text(file.fields, "task", path);
@@ -53,6 +56,7 @@ void set_field(json& config, const std::string& text) {
   if (equals == std::string::npos || equals == 0) throw Error("--set " + text + ": expected KEY=VALUE");
   const std::string value = text.substr(equals + 1);
   const json parsed = json::parse(value, nullptr, false);
+  if (parsed.is_structured()) throw Error("--set " + text + ": expected a number, true, false or a word");
   json field;
   field[text.substr(0, equals)] = parsed.is_discarded() ? json(value) : parsed;
   try {

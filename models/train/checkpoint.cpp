@@ -41,7 +41,7 @@ bool same_model(const json& a, const json& b) {
 // config.json; null if there is none, discarded if it is damaged.
 json read_config(const std::string& folder) {
   if (!std::filesystem::exists(config_path(folder))) return nullptr;
-  return json::parse(os::read_file(config_path(folder)), nullptr, false);
+  return parse_json(os::read_file(config_path(folder)));
 }
 
 void check_finite(const NamedParameters& parameters) {
@@ -78,7 +78,7 @@ void load_parameters(const SafetensorsFile& file, const Model& model) {
 json read_metadata(const SafetensorsFile& file) {
   const auto found = file.metadata().find(metadata_key);
   if (found == file.metadata().end()) throw Error("\"" + file.path() + "\" is not a checkpoint of weft");
-  const json metadata = json::parse(found->second);
+  const json metadata = parse_json(found->second);
   if (metadata.at("version") != format_version)
     throw Error("\"" + file.path() + "\" has version " + metadata.at("version").dump() + "; this weft reads version " +
                 std::to_string(format_version));
@@ -96,6 +96,9 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata) {
   spec.config = metadata.at("config").dump();
   read_field("checkpoint", "step", metadata.at("step"), checkpoint.info.step);
   read_field("checkpoint", "length", metadata.at("length"), checkpoint.info.length);
+  if (checkpoint.info.step < 0 || checkpoint.info.length < 0)
+    throw Error("[checkpoint] expected a step and a length of at least 0, got " + std::to_string(checkpoint.info.step) +
+                " and " + std::to_string(checkpoint.info.length));
   if (!metadata.at("validation_loss").is_null()) checkpoint.info.validation_loss = metadata.at("validation_loss");
   ParameterBudget budget = contents(file);
   Init init;

@@ -1,6 +1,7 @@
 // What a stopped run goes on from: parameters, the optimizer's state and the step, with the options that must stay.
 #include <nlohmann/json.hpp>
 
+#include "../json.h"
 #include "weft/checkpoint.h"
 #include "weft/safetensors.h"
 #include "weft/trainer.h"
@@ -80,7 +81,7 @@ void Trainer::load_state(const std::string& path) {
   try {
     const auto found = file.metadata().find(metadata_key);
     if (found == file.metadata().end()) throw Error("it is not the state of a training run");
-    const json run = json::parse(found->second);
+    const json run = parse_json(found->second);
     check_same(run, describe(model_, data_, options_));
     Buffers own = buffers(optimizer_);
     const Buffers loaded = load_buffers(file, own);

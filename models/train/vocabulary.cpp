@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "../json.h"
 #include "utf8.h"
 #include "weft/error.h"
 
@@ -122,7 +123,7 @@ std::string Vocabulary::to_json() const {
 
 Vocabulary Vocabulary::from_json(const std::string& text) {
   try {
-    const auto json = nlohmann::json::parse(text);
+    const auto json = parse_json(text);
     const std::string unit = json.at("unit");
     if (unit == "characters") return of_characters(json.at("characters"), json.at("mask"));
     if (unit != "words") throw Error("[vocabulary] unknown unit \"" + unit + "\"");
