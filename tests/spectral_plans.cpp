@@ -210,7 +210,7 @@ TEST_CASE("spectral plans: empty and mismatched lengths give errors that name th
 }
 
 TEST_CASE("spectral plans: what doesn't fit in memory gives an error before any of it is touched") {
-  const std::uint64_t before = os::peak_resident_memory();
+  [[maybe_unused]] const std::uint64_t before = os::peak_resident_memory();
   int64_t tables = 1 << 10;  // elements whose tables can't be made, even those of half as many
   while (static_cast<std::uint64_t>(tables) * 48 <= os::physical_memory()) tables *= 2;
   const Tensor one = Tensor::zeros({1}), two = Tensor::zeros({1}, DType::c64);
@@ -229,7 +229,9 @@ TEST_CASE("spectral plans: what doesn't fit in memory gives an error before any 
   CHECK_THROWS_AS(fft(wide, 0), Error);
   CHECK_THROWS_AS(rfft(wide, 0), Error);
   CHECK_THROWS_AS(fourier_mix(expand(one, {int64_t{1} << 36, 8, 8}), 1, 2), Error);
-  CHECK(os::peak_resident_memory() - before < std::uint64_t{256} << 20);
+#ifndef __SANITIZE_ADDRESS__  // it marks an eighth of what is reserved
+  CHECK(os::peak_resident_memory() < before + (std::uint64_t{256} << 20));
+#endif
 }
 
 }  // namespace weft::test

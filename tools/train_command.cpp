@@ -185,6 +185,13 @@ void check_writable(const std::string& folder) {
   const weft::os::AtomicFile never_committed(model_path(folder));
 }
 
+void check_log_is_no_input(const TrainCommand& o) {
+  std::error_code no_such_file;
+  for (const std::string& input : {o.text, o.csv, o.csv_test})
+    if (std::filesystem::equivalent(o.log, input, no_such_file))
+      throw Error("--log names the input \"" + input + "\", which it would overwrite");
+}
+
 void print_start(const weft::Model& model, const weft::Data& data) {
   const weft::Context& context = weft::Context::current();
   std::cerr << model.arch() << " " << weft::task_name(model.task()) << ", " << weft::parameter_count(model.parameters())
@@ -200,6 +207,7 @@ int train(const TrainCommand& o) {
   if ((spec.task == weft::Task::classifier) == o.csv.empty())
     throw Error(std::string("a ") + weft::task_name(spec.task) + " needs " + (o.csv.empty() ? "--csv" : "--text"));
   check_nothing_lost(o);
+  check_log_is_no_input(o);
   const auto [model, data] = o.csv.empty() ? load_text(o, spec) : load_csv(o, spec);
   const weft::TrainOptions training = train_options(o, *model);
   weft::Trainer trainer(*model, *data, training);

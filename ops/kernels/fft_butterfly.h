@@ -31,7 +31,7 @@ inline ComplexVec<T> product_conj(ComplexVec<T> a, simd::Vec<T> re, simd::Vec<T>
 //   X_k, X_(R-k) = a_0 + Σ_j s_j cos(2πjk/R) ∓ i Σ_j d_j sin(2πjk/R)
 template <class T, int R>
 struct Butterfly {
-  [[gnu::always_inline]] static void run(ComplexVec<T>* a, const T* roots) noexcept {
+  WEFT_INLINE static void run(ComplexVec<T>* a, const T* roots) noexcept {
     using V = simd::Vec<T>;
     constexpr int half = (R - 1) / 2;
     ComplexVec<T> s[half], d[half];
@@ -58,12 +58,12 @@ struct Butterfly {
 
 template <class T>
 struct Butterfly<T, 1> {
-  [[gnu::always_inline]] static void run(ComplexVec<T>*, const T*) noexcept {}
+  WEFT_INLINE static void run(ComplexVec<T>*, const T*) noexcept {}
 };
 
 template <class T>
 struct Butterfly<T, 2> {
-  [[gnu::always_inline]] static void run(ComplexVec<T>* a, const T*) noexcept {
+  WEFT_INLINE static void run(ComplexVec<T>* a, const T*) noexcept {
     const ComplexVec<T> b = a[1];
     a[1] = a[0] - b;
     a[0] = a[0] + b;
@@ -73,7 +73,7 @@ struct Butterfly<T, 2> {
 //   X_0, X_2 = (a_0 + a_2) ± (a_1 + a_3),  X_1, X_3 = (a_0 - a_2) ∓ i (a_1 - a_3)
 template <class T>
 struct Butterfly<T, 4> {
-  [[gnu::always_inline]] static void run(ComplexVec<T>* a, const T*) noexcept {
+  WEFT_INLINE static void run(ComplexVec<T>* a, const T*) noexcept {
     const ComplexVec<T> p = a[0] + a[2], q = a[0] - a[2], r = a[1] + a[3], s = times_minus_i(a[1] - a[3]);
     a[0] = p + r;
     a[1] = q + s;
@@ -85,7 +85,7 @@ struct Butterfly<T, 4> {
 // With E and O the transforms of the even and odd elements, w = exp(-πi/4): X_k, X_(k+4) = E_k ± w^k O_k.
 template <class T>
 struct Butterfly<T, 8> {
-  [[gnu::always_inline]] static void run(ComplexVec<T>* a, const T*) noexcept {
+  WEFT_INLINE static void run(ComplexVec<T>* a, const T*) noexcept {
     const simd::Vec<T> h(T(0.70710678118654752440));
     ComplexVec<T> e[4] = {a[0], a[2], a[4], a[6]}, o[4] = {a[1], a[3], a[5], a[7]};
     Butterfly<T, 4>::run(e, nullptr);
@@ -103,7 +103,7 @@ struct Butterfly<T, 8> {
 // Four transforms of elements q + 4p over p, factors w^(qk), w = exp(-πi/8), and four over q.
 template <class T>
 struct Butterfly<T, 16> {
-  [[gnu::always_inline]] static void run(ComplexVec<T>* a, const T*) noexcept {
+  WEFT_INLINE static void run(ComplexVec<T>* a, const T*) noexcept {
     using V = simd::Vec<T>;
     constexpr T c = T(0.92387953251128675613), s = T(0.38268343236508977173), h = T(0.70710678118654752440);
     constexpr T cosines[10] = {1, c, h, s, 0, 0, -h, 0, 0, -c}, sines[10] = {0, s, h, c, 1, 0, h, 0, 0, -s};

@@ -28,7 +28,7 @@ constexpr std::int64_t move_block = 16;  // elements of a column that are moved 
 
 // Numbers `from` … from + size - 1 of each column as the vectors v[0] … v[size - 1], size <= lanes.
 template <class T>
-[[gnu::always_inline]] inline void load_square(const FftColumns<const T>& x, std::int64_t from, std::int64_t size,
+WEFT_INLINE inline void load_square(const FftColumns<const T>& x, std::int64_t from, std::int64_t size,
                                                simd::Vec<T>* v) noexcept {
   using namespace simd;
   constexpr int L = static_cast<int>(lanes<T>);
@@ -44,7 +44,7 @@ template <class T>
 }
 
 template <class T>
-[[gnu::always_inline]] inline void store_square(const FftColumns<T>& y, std::int64_t from, std::int64_t size,
+WEFT_INLINE inline void store_square(const FftColumns<T>& y, std::int64_t from, std::int64_t size,
                                                 simd::Vec<T>* v) noexcept {
   using namespace simd;
   constexpr int L = static_cast<int>(lanes<T>);
@@ -61,7 +61,7 @@ template <class T>
 
 // n numbers of each column into rows that are `step` apart: a plane's, or the parts of complex elements.
 template <class T>
-[[gnu::flatten]] void gather_contiguous(std::int64_t n, const FftColumns<const T>& x, std::int64_t step, T* to) noexcept {
+WEFT_FLATTEN void gather_contiguous(std::int64_t n, const FftColumns<const T>& x, std::int64_t step, T* to) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>);
   for (std::int64_t k = 0; k < n; k += L, to += L * step) {
     simd::Vec<T> v[L];
@@ -76,7 +76,7 @@ template <class T>
 
 // Numbers of each column from rows of a plane, times f.
 template <class T>
-[[gnu::flatten]] void scatter_contiguous(std::int64_t n, RowOrder order, const T* plane, simd::Vec<T> f,
+WEFT_FLATTEN void scatter_contiguous(std::int64_t n, RowOrder order, const T* plane, simd::Vec<T> f,
                                          const FftColumns<T>& y) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>);
   for (std::int64_t k = 0; k < n; k += L) {
@@ -91,7 +91,7 @@ template <class T>
 
 // Elements k … k + lanes - 1 of a whole tile, which are n - k - lanes + 1 … n - k of the mirrored columns, 0 for n.
 template <class T>
-[[gnu::flatten]] void scatter_mirrored_contiguous(std::int64_t n, const std::int32_t* row, const T* plane,
+WEFT_FLATTEN void scatter_mirrored_contiguous(std::int64_t n, const std::int32_t* row, const T* plane,
                                                   const FftColumns<T>& y, const std::int64_t* mirror) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>);
   for (std::int64_t k = 0; k < n; k += L) {
@@ -114,7 +114,7 @@ template <class T>
 
 // The same of complex elements.
 template <class T>
-[[gnu::flatten]] void scatter_complex_contiguous(std::int64_t n, RowOrder order, const T* work, simd::Vec<T> f,
+WEFT_FLATTEN void scatter_complex_contiguous(std::int64_t n, RowOrder order, const T* work, simd::Vec<T> f,
                                                  const FftColumns<T>& y) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>), elements = L / 2;  // of a square
   for (std::int64_t k = 0; k < n; k += elements) {

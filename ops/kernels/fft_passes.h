@@ -35,7 +35,7 @@ inline void with_radix(std::int64_t radix, const F& f) noexcept {
 // One transform of R rows: frequency decimation has the factors w behind, time decimation before the sum. `Twiddle`:
 // whether w isn't 1.
 template <bool Twiddle, class T, int R, class From, class To>
-[[gnu::always_inline]] inline void frequency_rows(const FftPass<T>& p, const T* w, const From& from, const To& to) noexcept {
+WEFT_INLINE inline void frequency_rows(const FftPass<T>& p, const T* w, const From& from, const To& to) noexcept {
   ComplexVec<T> a[R];
   repeat<R>([&](auto q) WEFT_INLINE { a[q.value] = from.load(q.value); });
   Butterfly<T, R>::run(a, p.roots);
@@ -47,7 +47,7 @@ template <bool Twiddle, class T, int R, class From, class To>
 }
 
 template <bool Twiddle, class T, int R, class From, class To>
-[[gnu::always_inline]] inline void time_rows(const FftPass<T>& p, const T* w, const From& from, const To& to) noexcept {
+WEFT_INLINE inline void time_rows(const FftPass<T>& p, const T* w, const From& from, const To& to) noexcept {
   ComplexVec<T> a[R];
   a[0] = from.load(0);
   repeat<R - 1>([&](auto q) WEFT_INLINE {
@@ -60,7 +60,7 @@ template <bool Twiddle, class T, int R, class From, class To>
 
 // Calls rows(whether w isn't 1, w, from, to) for the rows of the first stride of each block, w their factors.
 template <int R, class T, class Source, class Target, class Rows>
-[[gnu::always_inline]] inline void for_rows(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, Source source,
+WEFT_INLINE inline void for_rows(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, Source source,
                                             Target target, const Rows& rows) noexcept {
   const std::int64_t stride = p.length / R;
   for (std::int64_t end = base + blocks * p.length; base < end; base += p.length) {
@@ -86,7 +86,7 @@ template <int R, class T, class Source, class Target, class Rows>
 
 // A pass over `blocks` blocks from row `base` on; source and target may be the same rows.
 template <int R, class T, class Source, class Target>
-[[gnu::noinline, gnu::flatten]] void frequency_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
+[[gnu::noinline]] WEFT_FLATTEN void frequency_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
                                                     Source source, Target target) noexcept {
   for_rows<R>(p, base, blocks, source, target, [&](auto twiddle, const T* w, const auto& from, const auto& to) noexcept {
     frequency_rows<twiddle.value, T, R>(p, w, from, to);
@@ -94,7 +94,7 @@ template <int R, class T, class Source, class Target>
 }
 
 template <int R, class T, class Source, class Target>
-[[gnu::noinline, gnu::flatten]] void time_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
+[[gnu::noinline]] WEFT_FLATTEN void time_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
                                                Source source, Target target) noexcept {
   for_rows<R>(p, base, blocks, source, target, [&](auto twiddle, const T* w, const auto& from, const auto& to) noexcept {
     time_rows<twiddle.value, T, R>(p, w, from, to);
@@ -103,7 +103,7 @@ template <int R, class T, class Source, class Target>
 
 // The pass over blocks of R rows, in place: without factors the decimations are one.
 template <int R, class T>
-[[gnu::noinline, gnu::flatten]] void dense_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
+[[gnu::noinline]] WEFT_FLATTEN void dense_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
                                                 WorkRows<T> rows) noexcept {
   for (std::int64_t end = base + blocks * R; base < end; base += R) {
     const auto at = rows.at(base, 1);
@@ -113,7 +113,7 @@ template <int R, class T>
 
 // The last pass of decimation in frequency, value(row, v) of what it leaves, and the first one of decimation in time.
 template <int R, class T, class Value>
-[[gnu::noinline, gnu::flatten]] void turn_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
+[[gnu::noinline]] WEFT_FLATTEN void turn_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
                                                WorkRows<T> rows, const Value& value) noexcept {
   for (std::int64_t end = base + blocks * R; base < end; base += R) {
     const auto at = rows.at(base, 1);
@@ -128,7 +128,7 @@ template <int R, class T, class Value>
 
 // The same with the bins to their places.
 template <int R, class T, class Target>
-[[gnu::noinline, gnu::flatten]] void last_pass(const FftView<T>& plan, std::int64_t base, std::int64_t blocks,
+[[gnu::noinline]] WEFT_FLATTEN void last_pass(const FftView<T>& plan, std::int64_t base, std::int64_t blocks,
                                                WorkRows<T> rows, Target target) noexcept {
   const FftPass<T>& p = plan.pass[plan.passes - 1];
   const std::int64_t apart = plan.n / R;

@@ -7,7 +7,7 @@
 namespace weft::WEFT_ISA {
 
 template <int R, class T, class Cursor>
-[[gnu::noinline, gnu::flatten]] void frequency_chunk(const FftPass<T>& p, std::int64_t first, std::int64_t count,
+[[gnu::noinline]] WEFT_FLATTEN void frequency_chunk(const FftPass<T>& p, std::int64_t first, std::int64_t count,
                                                      Cursor from, Cursor to) noexcept {
   const T* w = p.twiddles + first * 2 * (R - 1);
   for (std::int64_t i = 0; i < count; ++i, w += 2 * (R - 1)) {
@@ -18,7 +18,7 @@ template <int R, class T, class Cursor>
 }
 
 template <int R, class T, class Cursor>
-[[gnu::noinline, gnu::flatten]] void time_chunk(const FftPass<T>& p, std::int64_t first, std::int64_t count, Cursor from,
+[[gnu::noinline]] WEFT_FLATTEN void time_chunk(const FftPass<T>& p, std::int64_t first, std::int64_t count, Cursor from,
                                                 Cursor to) noexcept {
   const T* w = p.twiddles + first * 2 * (R - 1);
   for (std::int64_t i = 0; i < count; ++i, w += 2 * (R - 1)) {

@@ -29,12 +29,12 @@ constexpr Blocks blocks = {4, 2, 256, 120, 256, 8};
 
 // The first n elements of p, or a whole vector if there are more.
 template <class T>
-[[gnu::always_inline]] inline Vec<T> read(const T* p, std::int64_t n) noexcept {
+WEFT_INLINE inline Vec<T> read(const T* p, std::int64_t n) noexcept {
   return n < simd::lanes<T> ? simd::load_n(p, n) : simd::load(p);
 }
 
 template <class T>
-[[gnu::always_inline]] inline void write(T* p, Vec<T> v, std::int64_t n) noexcept {
+WEFT_INLINE inline void write(T* p, Vec<T> v, std::int64_t n) noexcept {
   if (n < simd::lanes<T>) simd::store_n(p, v, n);
   else simd::store(p, v);
 }

@@ -103,7 +103,7 @@ template <class T> inline Vec<T> reversed(Vec<T> a) noexcept { return shuffled<R
 
 // v[i] lane j becomes v[j] lane i, for a square of lanes × lanes.
 template <class T>
-[[gnu::always_inline]] inline void transpose(Vec<T>* v) noexcept {
+WEFT_INLINE inline void transpose(Vec<T>* v) noexcept {
   constexpr int L = static_cast<int>(lanes<T>);
   Vec<T> w[L];
   repeat<__builtin_ctz(L)>([&](auto) WEFT_INLINE {

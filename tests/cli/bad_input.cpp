@@ -60,6 +60,7 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
   refuses(gmlp + "--text " + (folder / "empty"), "is empty");
   refuses(gmlp + "--text " + (folder / "latin1"), "invalid UTF-8 at byte 3");
   refuses(gmlp + "--text " + (folder / "short"), "too few");
+  refuses(gmlp + "--text " + (folder / "latin1") + " --log " + (folder / "latin1"), "--log names the input");
   refuses(gmlp + "--csv " + (folder / "missing"), "missing");
   refuses(gmlp + "--csv " + (folder / "empty"), "is empty");
   refuses(gmlp + "--csv " + (folder / "row"), "has one row, which is held out");
