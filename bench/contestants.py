@@ -69,7 +69,7 @@ class Team:
             return [(1, None)]
         return [(1, None), (self.threads, "active"), (self.threads, "passive")]
 
-    def start(self, who, threads, policy, role):
+    def start(self, who, threads, policy):
         environment = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
         if policy:
             environment["OMP_WAIT_POLICY"] = policy
@@ -86,7 +86,7 @@ class Team:
         """weft alone has one; a second role of it is a process of its own."""
         if (who, role) not in self.made:
             settings = [(self.threads, None)] if who == "weft" else self.settings()
-            self.made[who, role] = [self.start(who, threads, policy, role) for threads, policy in settings]
+            self.made[who, role] = [self.start(who, threads, policy) for threads, policy in settings]
         return self.made[who, role]
 
     def close(self):

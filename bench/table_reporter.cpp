@@ -5,12 +5,26 @@
 #include "family.h"
 
 namespace weft::bench {
+namespace {
+
+// Why a run failed, or null: Google Benchmark 1.8 renamed the members.
+template <class Run>
+auto failure(const Run& run, int) -> decltype(run.skip_message.c_str()) {
+  return static_cast<bool>(run.skipped) ? run.skip_message.c_str() : nullptr;
+}
+template <class Run>
+auto failure(const Run& run, long) -> decltype(run.error_message.c_str()) {
+  return run.error_occurred ? run.error_message.c_str() : nullptr;
+}
+
+}  // namespace
 
 void TableReporter::ReportRuns(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     const std::string& name = run.run_name.function_name;
-    if (run.error_occurred) std::printf("%s: %s\n", name.c_str(), run.error_message.c_str());
-    if (run.error_occurred || run.run_type != Run::RT_Aggregate) continue;
+    const char* why = failure(run, 0);
+    if (why) std::printf("%s: %s\n", name.c_str(), why);
+    if (why || run.run_type != Run::RT_Aggregate) continue;
     Result& result = results_[name];
     if (run.aggregate_name == "cv") result.spread = run.real_accumulated_time;
     if (run.aggregate_name != "median") continue;

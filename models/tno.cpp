@@ -1,6 +1,7 @@
 // The Toeplitz neural operator (arXiv 2305.04749, sections 3.2 and 3.4).
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "weft/tnn.h"
 
@@ -27,12 +28,26 @@ Tensor column(const std::vector<double>& values, DType dtype) {
 
 }  // namespace
 
+// What products with x (b, h, n, dim) need.
+struct Tno::Prepared {
+  std::int64_t b, n;
+  std::vector<std::uint64_t> versions;  // of the parameters
+  ToeplitzCoefficients t;
+  Tensor sums;  // T·1 (1, h, n, dim), to normalize by
+};
+
+struct Tno::Latest {
+  std::mutex mutex;
+  std::shared_ptr<const Prepared> prepared;
+};
+
 Tno::Tno(std::int64_t h, std::int64_t dim, const TnoOptions& options, const Init& init)
     : h_(h),
       dim_(dim),
       options_(checked(h, dim, options)),
       dtype_(init.dtype),
-      rpe_(h * dim, options.rpe, init.child(0)) {
+      rpe_(h * dim, options.rpe, init.child(0)),
+      latest_(std::make_shared<Latest>()) {
   if (options.use_multi_decay) gamma_ = init.child(1).normal({h, 1, dim}, 1);
 }
 
@@ -71,15 +86,41 @@ Tensor Tno::coefficients(std::int64_t n) const {
   return options_.act_type == Activation::none ? t : activation(t, options_.act_type);
 }
 
+Tensor Tno::channels(std::int64_t n) const { return permute(reshape(coefficients(n), {-1, h_, dim_}), {1, 0, 2}); }
+
+Tensor Tno::ones(std::int64_t n) const { return Tensor::full({1, h_, n, dim_}, 1, dtype_); }
+
+std::shared_ptr<const Tno::Prepared> Tno::prepared(std::int64_t b, std::int64_t n) const {
+  NamedParameters parameters;
+  collect("", parameters);
+  std::vector<std::uint64_t> versions;
+  for (const auto& [name, parameter] : parameters) versions.push_back(parameter.value().version());
+  {
+    const std::lock_guard<std::mutex> lock(latest_->mutex);
+    const std::shared_ptr<const Prepared>& latest = latest_->prepared;
+    if (latest && latest->b == b && latest->n == n && latest->versions == versions) return latest;
+  }
+  const Tensor t = channels(n);
+  const ToeplitzCoefficients coefficients(t, options_.causal, b);
+  const Tensor sums = options_.normalize ? toeplitz_product(ones(n), t, options_.causal) : Tensor();
+  const auto made = std::make_shared<const Prepared>(Prepared{b, n, versions, coefficients, sums});
+  const std::lock_guard<std::mutex> lock(latest_->mutex);
+  latest_->prepared = made;
+  return made;
+}
+
 Tensor Tno::operator()(const Tensor& x) const {
   if (x.rank() != 4 || x.size(1) != h_ || x.size(2) < 1 || x.size(3) != dim_)
     throw Error("[Tno] expected x (b, " + std::to_string(h_) + ", n >= 1, " + std::to_string(dim_) + "), got " +
                 to_string(x.shape()));
   const std::int64_t n = x.size(2);
-  const Tensor t = permute(reshape(coefficients(n), {-1, h_, dim_}), {1, 0, 2});  // (h, m, dim)
-  const Tensor y = toeplitz_product(x, t, options_.causal);                       // (b, h, n, dim)
-  if (!options_.normalize) return y;
-  return div(y, toeplitz_product(Tensor::full({1, h_, n, dim_}, 1, x.dtype()), t, options_.causal));
+  if (!Tape::recording()) {
+    const std::shared_ptr<const Prepared> p = prepared(x.size(0), n);
+    const Tensor y = toeplitz_product(x, p->t);  // (b, h, n, dim)
+    return p->sums.defined() ? div(y, p->sums) : y;
+  }
+  const Tensor t = channels(n), y = toeplitz_product(x, t, options_.causal);
+  return options_.normalize ? div(y, toeplitz_product(ones(n), t, options_.causal)) : y;
 }
 
 void Tno::collect(const std::string& prefix, NamedParameters& out) const {

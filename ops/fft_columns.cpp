@@ -152,15 +152,14 @@ struct Driver {
 
   void run(const char* op) const {
     const bool complex_rows = x.columns.step() == 2 && y.columns.step() == 2;
-    const bool real_rows = x.columns.step() == 1 && y.columns.step() == 2;
     if (x.is_complex && y.is_complex && t.half_in == 0 && t.half_out == 0) {
       if (complex_rows && four_step_fits(t.n)) whole_in_four_steps(*four_step_plan<T>(op, t.n));
       else whole(*fft_plan<T>(op, t.n));
     } else if (t.n % 2 == 0 && t.half_out != 0 && !x.is_complex) {
-      if (real_rows && four_step_fits(t.n / 2)) real_to_half_in_four_steps(*four_step_plan<T>(op, t.n / 2));
+      if (real_rows_in_four_steps(t.n, x.columns.step(), y.columns.step()))
+        real_to_half_in_four_steps(*four_step_plan<T>(op, t.n / 2));
       else real_to_half(*real_fft_plan<T>(op, t.n));
-    }
-    else if (t.n % 2 == 0 && t.half_in != 0 && !y.is_complex) half_to_real(*real_fft_plan<T>(op, t.n));
+    } else if (t.n % 2 == 0 && t.half_in != 0 && !y.is_complex) half_to_real(*real_fft_plan<T>(op, t.n));
     else general(*fft_plan<T>(op, t.n));
   }
 };
@@ -185,14 +184,20 @@ int64_t Columns::index_along(int64_t column, std::size_t axis) const noexcept {
 }
 
 void Columns::offsets(int64_t first, int64_t count, int64_t* out) const noexcept {
-  for (int64_t c = 0; c < count; ++c) {
+  for (int64_t c = 0; c < count;) {
     int64_t rest = first + c, offset = 0;
     for (std::size_t i = shape_.size(); i-- > 0;) {
       offset += rest % shape_[i] * strides_[i];
       rest /= shape_[i];
     }
-    out[c] = offset;
+    const int64_t along = shape_.empty() ? 1 : shape_.back() - (first + c) % shape_.back();  // up to the row's end
+    const int64_t step = shape_.empty() ? 0 : strides_.back(), end = std::min(count, c + along);
+    for (; c < end; ++c, offset += step) out[c] = offset;
   }
+}
+
+bool real_rows_in_four_steps(int64_t n, int64_t x_step, int64_t y_step) {
+  return n % 2 == 0 && x_step == 1 && y_step == 2 && four_step_fits(n / 2);
 }
 
 Tensor transform(const char* op, const Tensor& x, const Transform& t) {

@@ -43,6 +43,9 @@ struct Transform {
   bool real_out = false;
 };
 
+// Whether n real elements of a column become half a spectrum by a FourStepPlan of n/2, for these steps of the columns.
+bool real_rows_in_four_steps(std::int64_t n, std::int64_t x_step, std::int64_t y_step);
+
 // x real or complex, of any strides. Not recorded.
 Tensor transform(const char* op, const Tensor& x, const Transform& t);
 

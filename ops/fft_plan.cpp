@@ -56,7 +56,7 @@ std::vector<std::int64_t> fft_radices(std::int64_t n) {
   for (; n % 2 == 0; n /= 2) ++twos;
   if (n != 1) return {};
   for (; twos > 8; twos -= 3) radices.push_back(8);
-  const std::vector<std::int64_t> last[9] = {{}, {2}, {4}, {8}, {16}, {4, 8}, {8, 8}, {8, 16}, {16, 16}};
+  static const std::vector<std::int64_t> last[9] = {{}, {2}, {4}, {8}, {16}, {4, 8}, {8, 8}, {8, 16}, {16, 16}};
   radices.insert(radices.end(), last[twos].begin(), last[twos].end());
   return radices;
 }

@@ -13,7 +13,7 @@ namespace weft {
 double fft_cost(std::int64_t n);
 // The radices of n's passes; none if n has a prime factor above 13, which Bluestein's algorithm takes.
 std::vector<std::int64_t> fft_radices(std::int64_t n);
-// The cheapest length >= n among those with prime factors up to 13.
+// The cheapest length >= n among 2^a 3^b 5^c 7^d, times 11 or 13 or neither.
 std::int64_t fft_fast_length(std::int64_t n);
 
 // Immutable. n >= 1.

@@ -67,6 +67,7 @@ Tensor sample(const Tensor& x, std::size_t axis, int64_t i) {
 void mix_samples(const char* op, const Tensor& x, std::size_t sequence, std::size_t hidden, Tensor& y) {
   int64_t samples = 2 * Context::current().threads();
   std::size_t batch = x.shape().size();
+  if (x.shape()[sequence] * x.shape()[hidden] < task_elements) return mix(op, x, sequence, hidden, y);
   for (std::size_t i = 0; i < x.shape().size(); ++i)
     if (i != sequence && i != hidden && x.shape()[i] >= samples) samples = x.shape()[batch = i];
   if (batch == x.shape().size()) return mix(op, x, sequence, hidden, y);
@@ -105,18 +106,21 @@ struct FourierMixOp : Op {
   Tensor mixed(const Tensor& x) const {
     const std::size_t sequence = checked_dim(name(), sequence_dim, x.rank());
     const std::size_t hidden = checked_dim(name(), hidden_dim, x.rank());
-    make_plans(x.dtype(), x.shape()[sequence], x.shape()[hidden]);
+    make_plans(x, sequence, hidden);
     Tensor y = Tensor::empty(x.shape(), x.dtype());
     if (y.numel() > 0) mix_samples(name(), x, sequence, hidden, y);
     return y;
   }
 
   // Once for all threads; lengths that are too long are errors before anything is done.
-  void make_plans(DType dtype, int64_t n, int64_t d) const {
-    with_real(name(), dtype, [&](auto* type) {
+  void make_plans(const Tensor& x, std::size_t sequence, std::size_t hidden) const {
+    const int64_t n = x.shape()[sequence];
+    with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      (void)fft_plan<T>(name(), d);
-      if (n % 2 == 0) (void)real_fft_plan<T>(name(), n);
+      (void)fft_plan<T>(name(), x.shape()[hidden]);
+      if (real_rows_in_four_steps(n, x.strides()[sequence], sequence + 1 == x.shape().size() ? 2 : 0))
+        (void)four_step_plan<T>(name(), n / 2);
+      else if (n % 2 == 0) (void)real_fft_plan<T>(name(), n);
       else (void)fft_plan<T>(name(), n);
     });
   }

@@ -60,7 +60,7 @@ std::shared_ptr<const Plan> cached_plan(const char* op, std::int64_t n) {
     fail(op, "a transform of " + std::to_string(n) + " elements, the longest is " + std::to_string(longest));
   auto& cache = Context::current().slot<PlanCache<Plan>>();
   if (auto plan = cache.find(n)) return plan;
-  const std::uint64_t element = fft_radices(n).empty() ? 512 : 96;  // bytes while a plan is made, at most
+  const std::uint64_t element = fft_radices(n).empty() ? 512 : 128;  // bytes while a plan is made, at most
   if (static_cast<std::uint64_t>(n) * element > os::physical_memory())
     fail(op, "the tables of a transform of " + std::to_string(n) + " elements don't fit in this machine's memory");
   return cache.insert(std::make_shared<const Plan>(n));

@@ -1,6 +1,8 @@
 // toeplitz_product, circulant_product.
 #include "toeplitz.h"
 
+#include <new>
+
 #include "common.h"
 #include "fft_plan.h"
 
@@ -87,7 +89,7 @@ struct ToeplitzOp : Op {
  private:
   ToeplitzSizes sizes(const Shape& x) const {
     const int64_t n = x[2];
-    return {x[0], n, causal ? 0 : n - 1, causal};
+    return {name(), x[0], n, causal ? 0 : n - 1, causal};
   }
   Tensor spectra_of(const Tensor& t, const ToeplitzSizes& s) const {
     return spectra.defined() && toeplitz_spectra_fit(spectra, t, s) ? spectra : toeplitz_spectra(t, s);
@@ -133,7 +135,7 @@ struct CirculantOp : Op {
   }
 
  private:
-  static ToeplitzSizes sizes(const Shape& x) { return {x[0], x[1], x[1] - 1, false}; }
+  ToeplitzSizes sizes(const Shape& x) const { return {name(), x[0], x[1], x[1] - 1, false}; }
 
   // c_1 … c_(n-1) c_0 … c_(n-1), as (1, 2n-1, d)
   static Tensor all_lags(const Tensor& c) {
@@ -179,8 +181,12 @@ ToeplitzCoefficients::ToeplitzCoefficients(const Tensor& t, bool causal, int64_t
     fail(op, std::string("expected t (h, ") + (causal ? "n" : "2n-1") + ", d) with n >= 1, got " + describe(t));
   const int64_t h = t.shape()[0], n = causal ? t.shape()[1] : t.shape()[1] / 2 + 1, d = t.shape()[2];
   if (form_ == ToeplitzForm::automatic) form_ = toeplitz_form(b, h, n, d, causal);
-  if (form_ == ToeplitzForm::fft && t.numel() > 0)
-    spectra_ = toeplitz_spectra(t, {b, n, causal ? 0 : n - 1, causal});
+  try {
+    if (form_ == ToeplitzForm::fft && t.numel() > 0)
+      spectra_ = toeplitz_spectra(t, {op, b, n, causal ? 0 : n - 1, causal});
+  } catch (const std::bad_alloc&) {
+    fail(op, "out of memory");
+  }
   version_ = t.version();
 }
 

@@ -10,6 +10,7 @@
 namespace weft {
 
 struct ToeplitzSizes {
+  const char* op;  // for errors
   std::int64_t b, n;
   std::int64_t before;  // element k of t is lag k - before
   bool causal;          // no lags below 0

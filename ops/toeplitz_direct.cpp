@@ -100,7 +100,7 @@ int64_t channels_of(const Tensor& x) { return x.shape()[1] * x.shape()[3]; }
 
 Tensor toeplitz_naive(const Tensor& x, const Tensor& t, const ToeplitzSizes& s) {
   Tensor y = Tensor::empty(x.shape(), x.dtype());
-  with_real("toeplitz_product", x.dtype(), [&](auto* type) {
+  with_real(s.op, x.dtype(), [&](auto* type) {
     NaiveForm<element_of<decltype(type)>>{s, channels_of(x)}.multiply(x, t, false, y);
   });
   return y;
@@ -111,7 +111,7 @@ ToeplitzGradients toeplitz_naive_backward(const Tensor& x, const Tensor& dy, con
   ToeplitzGradients g;
   if (needs_x) g.x = Tensor::empty(dy.shape(), dy.dtype());
   if (needs_t) g.t = Tensor::empty(t_shape, dy.dtype());
-  with_real("toeplitz_product", dy.dtype(), [&](auto* type) {
+  with_real(s.op, dy.dtype(), [&](auto* type) {
     const NaiveForm<element_of<decltype(type)>> form{s, channels_of(dy)};
     if (needs_x) form.multiply(dy, t, true, g.x);
     if (needs_t) form.correlate(x, dy, g.t);
@@ -124,7 +124,7 @@ Tensor toeplitz_matrix(const Tensor& x, const Tensor& t, const ToeplitzSizes& s,
   Tensor y = Tensor::empty(x.shape(), x.dtype());
   const Tensor lags = with_all_lags(t, s);
   const Strides &a = lags.strides(), &b = x.strides(), &c = y.strides();
-  with_real("toeplitz_product", x.dtype(), [&](auto* type) {
+  with_real(s.op, x.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     const int64_t lag = transposed ? -a[1] : a[1];
     GemmProblem<T> g{s.n, s.b, s.n, {lags.data<T>() + (s.n - 1) * a[1], lag, -lag}, {x.data<T>(), b[2], b[0]},

@@ -1,7 +1,6 @@
 // Toeplitz products by transforms in the ring of kernels/convolution.h. T̂, X̂, D̂ are the transforms of t, x and dy:
 //   ŷ = T̂ X̂,  dx̂ = conj(T̂) D̂,  dt̂ = Σ_batch D̂ conj(X̂)
 #include <algorithm>
-#include <cstring>
 
 #include "common.h"
 #include "fft_derived_plans.h"
@@ -22,7 +21,7 @@ struct FftForm {
   int64_t channels;
   const FftKernels<T>& move = kernels().fft.of<T>();
   const ConvolutionKernels<T>& kernel = kernels().convolution.of<T>();
-  std::shared_ptr<const RingPlan<T>> plan = ring_plan<T>("toeplitz_product", s.n);
+  std::shared_ptr<const RingPlan<T>> plan = ring_plan<T>(s.op, s.n);
 
   const RingView<T>& ring() const { return plan->view(); }
   int64_t m() const { return plan->rows(); }
@@ -115,7 +114,7 @@ int64_t channels_of(const Tensor& x) { return x.shape()[1] * x.shape()[3]; }
 }  // namespace
 
 bool toeplitz_spectra_fit(const Tensor& spectra, const Tensor& t, const ToeplitzSizes& s) {
-  return with_real("toeplitz_product", t.dtype(), [&](auto* type) {
+  return with_real(s.op, t.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     const FftForm<T> form{s, t.shape()[0] * t.shape()[2]};
     return spectra.dtype() == t.dtype() && spectra.shape() == form.layout();
@@ -123,7 +122,7 @@ bool toeplitz_spectra_fit(const Tensor& spectra, const Tensor& t, const Toeplitz
 }
 
 Tensor toeplitz_spectra(const Tensor& t, const ToeplitzSizes& s) {
-  return with_real("toeplitz_product", t.dtype(), [&](auto* type) {
+  return with_real(s.op, t.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     return FftForm<T>{s, t.shape()[0] * t.shape()[2]}.spectra(t);
   });
@@ -131,7 +130,7 @@ Tensor toeplitz_spectra(const Tensor& t, const ToeplitzSizes& s) {
 
 Tensor toeplitz_fft(const Tensor& x, const Tensor& spectra, const ToeplitzSizes& s) {
   Tensor y = Tensor::empty(x.shape(), x.dtype());
-  with_real("toeplitz_product", x.dtype(), [&](auto* type) {
+  with_real(s.op, x.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     FftForm<T>{s, channels_of(x)}.multiply(x, spectra, false, y);
   });
@@ -143,7 +142,7 @@ ToeplitzGradients toeplitz_fft_backward(const Tensor& x, const Tensor& dy, const
   ToeplitzGradients g;
   if (needs_x) g.x = Tensor::empty(dy.shape(), dy.dtype());
   if (needs_t) g.t = Tensor::empty(t_shape, dy.dtype());
-  with_real("toeplitz_product", dy.dtype(), [&](auto* type) {
+  with_real(s.op, dy.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     const FftForm<T> form{s, channels_of(dy)};
     if (needs_t) form.correlate(x, dy, spectra, g.x, g.t);

@@ -193,6 +193,37 @@ TEST_CASE("Tno: coefficients and their product by the definition") {
     }
 }
 
+TEST_CASE("Tno: what is kept between products is that of the parameters, the length and the batch") {
+  for (bool normalize : {false, true}) {
+    TnoOptions options;
+    options.rpe = small_rpe();
+    options.use_decay = false;
+    options.use_multi_decay = true;
+    options.normalize = normalize;
+    const Tno tno(2, 3, options, init64);
+    NamedParameters parameters;
+    tno.collect("", parameters);
+    const auto kept_equals_recorded = [&](std::int64_t b, std::int64_t n) {
+      const Tensor x = random_tensor({{b, 2, n, 3}}, 3);
+      const Tensor kept = tno(x), again = tno(x);
+      Tape tape;
+      const Tensor recorded = tno(tape.watch(x));
+      CHECK(same_bits(kept, recorded.detach()));
+      CHECK(same_bits(kept, again));
+    };
+    kept_equals_recorded(2, 200);
+    kept_equals_recorded(2, 9);
+    kept_equals_recorded(1, 9);
+    const Tensor before = tno(random_tensor({{1, 2, 9, 3}}, 3));
+    for (auto& [name, parameter] : parameters) {
+      CAPTURE(name);
+      parameter.assign(random_tensor({parameter.value().shape()}, 17));
+      kept_equals_recorded(1, 9);
+    }
+    CHECK(max_difference(before, tno(random_tensor({{1, 2, 9, 3}}, 3))) > 1e-3);
+  }
+}
+
 TEST_CASE("TNN language model: a token doesn't change the logits before it, also beyond the training length") {
   for (const char* more : {R"("gamma":0.95)", R"("par_type":3)",
                            R"("act_type":"exp","normalize":true,"use_decay":false,"use_multi_decay":true)"}) {

@@ -69,7 +69,8 @@ struct TnoOptions {
 };
 
 // Toeplitz neural operator, x (b, h, n, dim): y_i = sum_j t_(i-j) x_j, causal over j <= i, with
-// t_k = act_type(gamma^|k| · rpe(p_k)). n may be any.
+// t_k = act_type(gamma^|k| · rpe(p_k)). n may be any. While no tape records, the latest coefficients and their spectra are
+// kept, until a parameter is written.
 class Tno {
  public:
   Tno(std::int64_t h, std::int64_t dim, const TnoOptions& options, const Init& init);
@@ -86,11 +87,18 @@ class Tno {
   Tensor positions(const std::vector<double>& lags) const;
   Tensor decay(const std::vector<double>& lags) const;
 
+  struct Prepared;
+  struct Latest;
+  Tensor channels(std::int64_t n) const;  // coefficients as (h, m, dim)
+  Tensor ones(std::int64_t n) const;      // (1, h, n, dim)
+  std::shared_ptr<const Prepared> prepared(std::int64_t b, std::int64_t n) const;
+
   std::int64_t h_, dim_;
   TnoOptions options_;
   DType dtype_;
   Rpe rpe_;
   Parameter gamma_;  // g (h, 1, dim), with use_multi_decay
+  std::shared_ptr<Latest> latest_;
 };
 
 // What mixes the tokens of v (b, n, d1): the Tno over the whole sequence, or over what a token stream has seen.
