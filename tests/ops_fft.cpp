@@ -135,44 +135,7 @@ const OpCases cases{
     mix_case("of no rows", {0, 4, 4}, 1, 2),
 };
 
-// ‖got - want‖ / ‖want‖
-double relative_error(const Tensor& got, const Tensor& want) {
-  const auto a = raw::convert(got, DType::c128).to_vector<Complex>();
-  const auto b = raw::convert(want, DType::c128).to_vector<Complex>();
-  double error = 0, size = 0;
-  for (std::size_t i = 0; i < b.size(); ++i) error += std::norm(a[i] - b[i]), size += std::norm(b[i]);
-  return std::sqrt(error / size);
-}
-
-void check_length(std::int64_t n, std::int64_t columns) {
-  CAPTURE(n);
-  const Tensor x = random_tensor(complex_in({n, columns}), static_cast<std::uint64_t>(n));
-  const Tensor want = plain_transform(x, 0, false);
-  const Tensor want_half = slice(plain_transform(real(x), 0, false), 0, 0, n / 2 + 1);
-  for (Isa isa : available_isas()) {
-    CAPTURE(std::string(isa_name(isa)));
-    Context context;
-    context.set_isa(isa);
-    ContextScope scope(context);
-    for (const Tensor& laid_out : {x, transpose(raw::contiguous(transpose(x, 0, 1)), 0, 1)}) {
-      CHECK(relative_error(fft(laid_out, 0), want) <= 6e-16);
-      CHECK(relative_error(fft(to_single(laid_out), 0), want) <= 3e-7);
-      CHECK(relative_error(ifft(fft(laid_out, 0), 0), x) <= 8e-16);
-      CHECK(relative_error(rfft(real(laid_out), 0), want_half) <= 6e-16);
-      CHECK(relative_error(irfft(rfft(real(laid_out), 0), n, 0), real(x)) <= 8e-16);
-    }
-  }
-}
-
 }  // namespace
-
-TEST_CASE("fft of every length from 1 to 300, along both axes, on every instruction set") {
-  for (std::int64_t n = 1; n <= 300; ++n) check_length(n, n % 16 == 0 ? 19 : 3);
-}
-
-TEST_CASE("fft of longer lengths: radices, powers of two, a prime") {
-  for (std::int64_t n : {512, 768, 1000, 1021, 1024, 1331, 2197, 2310}) check_length(n, 2);
-}
 
 TEST_CASE("a column's transform doesn't depend on its place or its neighbours") {
   for (std::int64_t n : {24, 37}) {
@@ -224,12 +187,12 @@ TEST_CASE("plans: radices and cost") {
 TEST_CASE("plans: one for each length, the latest are kept") {
   Context context;
   ContextScope scope(context);
-  const auto first = fft_plan<float>("test", 360);
-  CHECK(fft_plan<float>("test", 360) == first);
-  CHECK(fft_plan<float>("test", 1).get() != first.get());
-  for (std::int64_t n = 1 << 18; n < (1 << 18) + (1 << 16); n += 1 << 13) (void)fft_plan<float>("test", n);
-  CHECK(fft_plan<float>("test", 360) != first);
-  CHECK_THROWS_AS(fft_plan<float>("test", std::int64_t{1} << 40), Error);
+  const auto first = fft_plan<double>("test", 360);
+  CHECK(fft_plan<double>("test", 360) == first);
+  CHECK(fft_plan<double>("test", 1).get() != first.get());
+  (void)fft_plan<double>("test", 1 << 21);  // as many bytes as all plans may have
+  CHECK(fft_plan<double>("test", 360) != first);
+  CHECK_THROWS_AS(fft_plan<double>("test", std::int64_t{1} << 40), Error);
 }
 
 TEST_CASE("fft: errors name the operation and the shapes") {

@@ -158,6 +158,25 @@ TEST_CASE("toeplitz: what is exactly causal, and what stays in its row and chann
   }
 }
 
+// Of ones with ones, y_i = i + 1; with the first half of x zero, so is that of y.
+TEST_CASE("toeplitz: transforms of a long sequence leak little into the past") {
+  const std::int64_t n = 16384, d = 3, half = n / 2;
+  std::vector<double> sums;
+  for (std::int64_t k = 0; k < n * d; ++k) sums.push_back(static_cast<double>(k / d + 1));
+  const Tensor want = Tensor::from(sums, {1, 1, n, d}), zeros = Tensor::zeros({1, 1, half, d});
+  const Tensor ones = Tensor::full({1, 1, n, d}, 1), t = Tensor::full({1, n, d}, 1);
+  const Tensor late = concat({zeros, Tensor::full({1, 1, half, d}, 1)}, 2);
+  const double size = static_cast<double>(n);  // ‖t‖₂ ‖x‖₂ of ones
+  for (DType dtype : {DType::f32, DType::f64}) {
+    const double bound = dtype == DType::f32 ? 4e-7 : 8e-16;
+    const auto product = [&](const Tensor& x) {
+      return toeplitz_product(raw::convert(x, dtype), raw::convert(t, dtype), true, ToeplitzForm::fft);
+    };
+    CHECK(max_difference(product(ones), want) <= bound * size);
+    CHECK(max_difference(slice(product(late), 2, 0, half), zeros) <= bound * size / std::sqrt(2.0));
+  }
+}
+
 TEST_CASE("toeplitz: prepared coefficients give the same bits and gradients") {
   const Shape shape{2, 2, 20, 9};
   for (ToeplitzForm form : {ToeplitzForm::naive, ToeplitzForm::matrix, ToeplitzForm::fft, ToeplitzForm::automatic})

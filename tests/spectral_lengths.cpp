@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "fft_plan.h"
 #include "kernels/kernels.h"
@@ -18,50 +20,89 @@ using std::int64_t;
 // The largest error, in units of error_growth.
 constexpr double direct_bound = 1.5, bluestein_bound = 2;
 
-constexpr int64_t signals = 3;
-
-// Column c of a batch is signal c modulo 3 times a power of two: a tile of columns that were exchanged would be seen.
-int64_t signal_of(int64_t column) { return column % signals; }
+// Column c of a batch is signal c modulo their number times a power of two: columns exchanged within a tile would be
+// seen.
 double scale_of(int64_t column) { return std::ldexp(1.0, static_cast<int>(column % 13) - 6); }
 
 using Signal = std::vector<Wide>;
 
-// Random elements, exact in T; real if asked for.
-template <class T>
-Signal random_signal(int64_t n, std::uint64_t seed, bool is_real) {
-  const auto v = raw::convert(random_tensor(complex_in({n}), seed), DType::c128).to_vector<std::complex<double>>();
-  Signal x;
-  for (const auto& z : v)
-    x.emplace_back(static_cast<T>(z.real()), is_real ? T(0) : static_cast<T>(z.imag()));
-  return x;
+enum class Kind { fft, ifft, rfft, irfft };
+
+// What is wanted of n elements: all of few, the first and last and some between of many.
+std::vector<int64_t> wanted_of(int64_t n) {
+  std::vector<int64_t> all(static_cast<std::size_t>(n));
+  std::iota(all.begin(), all.end(), 0);
+  if (n <= 300) return all;
+  std::vector<int64_t> some{0, 1, n / 2, n - 1};
+  const int64_t last = n <= 1 << 16 ? 40 : 12;
+  for (int64_t k = 2; k < last; ++k) some.push_back(k * k * k * 7919 % n);
+  return some;
 }
 
-// The whole spectrum of a real sequence, from its first n/2 + 1 bins.
-Signal hermitian(const Signal& half, int64_t n) {
-  Signal x;
-  for (int64_t k = 0; k < n; ++k) {
-    const Wide z = half[static_cast<std::size_t>(2 * k <= n ? k : n - k)];
-    x.push_back(2 * k % n == 0 ? z.real() : 2 * k <= n ? z : std::conj(z));
+// Random signals, exact in f32, and the wanted elements of their transforms: of the signal by fft and ifft, of its real
+// part by rfft and of its first n/2 + 1 elements by irfft.
+struct Reference {
+  int64_t n;
+  std::vector<int64_t> wanted, wanted_bins;  // of n, and of the n/2 + 1 that rfft has
+  std::vector<Signal> in, fft, ifft, rfft, irfft;
+
+  const std::vector<Signal>& of(Kind kind) const {
+    const std::vector<Signal>* all[] = {&fft, &ifft, &rfft, &irfft};
+    return *all[static_cast<int>(kind)];
   }
-  return x;
+};
+
+// n/2 + 1 bins whose inverse sums have the real part of the real sequence they are of: those that stand for a
+// conjugate as well count twice.
+Signal doubled_bins(const Signal& x, int64_t n) {
+  Signal bins(x.begin(), x.begin() + n / 2 + 1);
+  for (int64_t k = 0; k <= n / 2; ++k) {
+    Wide& z = bins[static_cast<std::size_t>(k)];
+    z = 2 * k % n == 0 ? z.real() : z * 2.0L;
+  }
+  return bins;
+}
+
+Reference reference_of(int64_t n, int64_t signals) {
+  Reference r{n, wanted_of(n), {}, {}, {}, {}, {}, {}};
+  std::copy_if(r.wanted.begin(), r.wanted.end(), std::back_inserter(r.wanted_bins),
+               [n](int64_t k) { return 2 * k <= n; });
+  const std::vector<Wide> roots = unit_roots(n);
+  const auto count = static_cast<long double>(n);
+  for (int64_t s = 0; s < signals; ++s) {
+    const Tensor x = to_single(random_tensor(complex_in({n}), static_cast<std::uint64_t>(10 * n + s)));
+    Signal in, fft, ifft, rfft, irfft;
+    in.reserve(static_cast<std::size_t>(n));
+    for (const auto& z : x.to_vector<std::complex<float>>()) in.emplace_back(z);
+    const std::vector<DirectSums> sums = direct_sums(in, roots, r.wanted);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      fft.push_back(sums[i].forward());
+      ifft.push_back(sums[i].inverse() / count);
+      if (2 * r.wanted[i] <= n) rfft.push_back(sums[i].of_real);
+    }
+    for (const DirectSums& sum : direct_sums(doubled_bins(in, n), roots, r.wanted))
+      irfft.emplace_back(sum.inverse().real() / count);
+    r.in.push_back(std::move(in));
+    r.fft.push_back(std::move(fft));
+    r.ifft.push_back(std::move(ifft));
+    r.rfft.push_back(std::move(rfft));
+    r.irfft.push_back(std::move(irfft));
+  }
+  return r;
 }
 
 // (batch, n, columns), the columns' signals along the second axis.
-template <class T>
-Tensor columns_of(const std::vector<Signal>& x, int64_t batch, int64_t columns, bool is_real) {
+Tensor columns_of(const std::vector<Signal>& x, int64_t batch, int64_t columns, DType dtype) {
   const auto n = static_cast<int64_t>(x[0].size());
-  std::vector<std::complex<double>> values;
-  for (int64_t b = 0; b < batch; ++b)
+  std::vector<std::complex<double>> values(static_cast<std::size_t>(batch * n * columns));
+  for (int64_t column = 0; column < batch * columns; ++column) {
+    const Signal& signal = x[static_cast<std::size_t>(column) % x.size()];
+    const double scale = scale_of(column);
+    auto* to = values.data() + column / columns * n * columns + column % columns;
     for (int64_t k = 0; k < n; ++k)
-      for (int64_t c = 0; c < columns; ++c) {
-        const int64_t column = b * columns + c;
-        const Wide z = x[static_cast<std::size_t>(signal_of(column))][static_cast<std::size_t>(k)];
-        values.emplace_back(static_cast<std::complex<double>>(z) * scale_of(column));
-      }
-  const Tensor wide = Tensor::from(values, {batch, n, columns});
-  const bool single = sizeof(T) == sizeof(float);
-  return is_real ? raw::convert(real(wide), single ? DType::f32 : DType::f64)
-                 : raw::convert(wide, single ? DType::c64 : DType::c128);
+      to[k * columns] = static_cast<std::complex<double>>(signal[static_cast<std::size_t>(k)]) * scale;
+  }
+  return raw::convert(Tensor::from(values, {batch, n, columns}), dtype);
 }
 
 // The largest relative L2 error of a column of y (batch, m, columns) over the wanted elements.
@@ -69,78 +110,83 @@ template <class E>
 double worst_column(const Tensor& y, const std::vector<int64_t>& wanted, const std::vector<Signal>& want) {
   const int64_t batch = y.size(0), columns = y.size(2);
   const E* p = static_cast<const E*>(y.raw());
+  std::vector<double> sizes;
+  for (const Signal& w : want) {
+    sizes.push_back(0);
+    for (const Wide& z : w) sizes.back() += static_cast<double>(std::norm(z));
+  }
   double worst = 0;
   for (int64_t column = 0; column < batch * columns; ++column) {
-    const Signal& w = want[static_cast<std::size_t>(signal_of(column))];
+    const std::size_t signal = static_cast<std::size_t>(column) % want.size();
+    const Signal& w = want[signal];
     const E* from = p + column / columns * y.strides()[0] + column % columns * y.strides()[2];
-    const auto scale = static_cast<long double>(scale_of(column));
-    long double error = 0, size = 0;
+    const long double unscale = 1 / scale_of(column);
+    double error = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      error += std::norm(Wide(from[wanted[i] * y.strides()[1]]) - w[i] * scale);
-      size += std::norm(w[i] * scale);
+      const E value = from[wanted[i] * y.strides()[1]];
+      const auto re = static_cast<double>(std::real(value) * unscale - w[i].real());
+      const auto im = static_cast<double>(std::imag(value) * unscale - w[i].imag());
+      error += re * re + im * im;
     }
-    const double relative = error == 0 ? 0 : static_cast<double>(std::sqrt(error / size));
+    const double relative = error == 0 ? 0 : std::sqrt(error / sizes[signal]);
     worst = std::isnan(relative) ? std::numeric_limits<double>::infinity() : std::max(worst, relative);
   }
   return worst;
 }
 
-struct Case {
-  const char* name;
-  bool real_in, real_out;
-  std::vector<Signal> in, want;
-  std::vector<int64_t> wanted;
-  std::function<Tensor(const Tensor&, int64_t dim)> run;
+// The axis before a contiguous one and the axis last; each from a contiguous tensor and from a transposed view.
+enum class Layout { columns, columns_view, rows, rows_view };
+
+using Transform = std::function<Tensor(const Tensor& x, int64_t dim)>;
+
+// x and rows are (b, n, c) and (b, c, n), both contiguous; gives (b, m, c).
+Tensor run_in(Layout layout, const Transform& run, const Tensor& x, const Tensor& rows) {
+  switch (layout) {
+    case Layout::columns: return run(x, 1);
+    case Layout::columns_view: return run(transpose(rows, 1, 2), 1);
+    case Layout::rows: return transpose(run(rows, 2), 1, 2);
+    case Layout::rows_view: break;
+  }
+  return transpose(run(transpose(x, 1, 2), 2), 1, 2);
+}
+
+const std::vector<Layout> all_layouts{Layout::columns, Layout::columns_view, Layout::rows, Layout::rows_view};
+
+struct Runs {
+  int64_t batch, columns;
+  std::vector<Isa> isas;
+  std::vector<Layout> layouts;
 };
 
-// What is wanted of m elements: all of few, the first and last and some between of many.
-std::vector<int64_t> wanted_of(int64_t m) {
-  std::vector<int64_t> all(static_cast<std::size_t>(m));
-  std::iota(all.begin(), all.end(), 0);
-  if (m <= 300) return all;
-  std::vector<int64_t> some{0, 1, m / 2, m - 1};
-  for (int64_t k = 2; k < 40; ++k) some.push_back(k * k * k * 7919 % m);
-  return some;
-}
-
 template <class T>
-std::vector<Case> cases_of(int64_t n) {
-  std::vector<Case> cases{
-      {"fft", false, false, {}, {}, wanted_of(n), [](const Tensor& x, int64_t dim) { return fft(x, dim); }},
-      {"ifft", false, false, {}, {}, wanted_of(n), [](const Tensor& x, int64_t dim) { return ifft(x, dim); }},
-      {"rfft", true, false, {}, {}, wanted_of(n / 2 + 1), [](const Tensor& x, int64_t dim) { return rfft(x, dim); }},
-      {"irfft", false, true, {}, {}, wanted_of(n), [n](const Tensor& x, int64_t dim) { return irfft(x, n, dim); }}};
-  const std::vector<Wide> roots = unit_roots(n);
-  for (Case& c : cases)
-    for (std::uint64_t s = 0; s < signals; ++s) {
-      const bool inverse = std::string(c.name) == "ifft" || c.real_out;
-      c.in.push_back(random_signal<T>(c.real_out ? n / 2 + 1 : n, 10 * static_cast<std::uint64_t>(n) + s, c.real_in));
-      c.want.push_back(direct_sums(c.real_out ? hermitian(c.in[s], n) : c.in[s], roots, inverse, c.wanted));
-      for (Wide& z : c.want[s]) z = (c.real_out ? z.real() : z) / (inverse ? static_cast<long double>(n) : 1);
-    }
-  return cases;
-}
-
-// The axis before a contiguous one and the axis last; each from a contiguous tensor and from a transposed view.
-template <class T>
-void check_length(int64_t n, int64_t batch, int64_t columns) {
+void check_length(const Reference& reference, const Runs& runs) {
+  const int64_t n = reference.n;
   CAPTURE(n);
   CAPTURE(sizeof(T));
   Context context;
   ContextScope scope(context);
+  const bool single = sizeof(T) == sizeof(float);
   const double bound = (fft_radices(n).empty() ? bluestein_bound : direct_bound) * error_growth<T>(n);
-  for (const Case& c : cases_of<T>(n)) {
+  const Tensor x = columns_of(reference.in, runs.batch, runs.columns, single ? DType::c64 : DType::c128);
+  const struct { Kind kind; const char* name; Tensor in; Transform run; } cases[] = {
+      {Kind::fft, "fft", x, [](const Tensor& v, int64_t dim) { return fft(v, dim); }},
+      {Kind::ifft, "ifft", x, [](const Tensor& v, int64_t dim) { return ifft(v, dim); }},
+      {Kind::rfft, "rfft", real(x), [](const Tensor& v, int64_t dim) { return rfft(v, dim); }},
+      {Kind::irfft, "irfft", raw::contiguous(slice(x, 1, 0, n / 2 + 1)),
+       [n](const Tensor& v, int64_t dim) { return irfft(v, n, dim); }}};
+  for (const auto& c : cases) {
     CAPTURE(c.name);
-    const Tensor x = columns_of<T>(c.in, batch, columns, c.real_in), rows = raw::contiguous(transpose(x, 1, 2));
-    for (Isa isa : available_isas()) {
+    const std::vector<int64_t>& wanted = c.kind == Kind::rfft ? reference.wanted_bins : reference.wanted;
+    const Tensor rows = raw::contiguous(transpose(c.in, 1, 2));
+    for (Isa isa : runs.isas) {
       CAPTURE(std::string(isa_name(isa)));
       context.set_isa(isa);
-      const Tensor results[] = {c.run(x, 1), c.run(transpose(rows, 1, 2), 1), transpose(c.run(rows, 2), 1, 2),
-                                transpose(c.run(transpose(x, 1, 2), 2), 1, 2)};
-      for (const Tensor& y : results) {
-        CAPTURE(&y - results);
-        const double error = c.real_out ? worst_column<T>(y, c.wanted, c.want)
-                                        : worst_column<std::complex<T>>(y, c.wanted, c.want);
+      for (Layout layout : runs.layouts) {
+        CAPTURE(static_cast<int>(layout));
+        const Tensor y = run_in(layout, c.run, c.in, rows);
+        const double error = c.kind == Kind::irfft
+                                 ? worst_column<T>(y, wanted, reference.of(c.kind))
+                                 : worst_column<std::complex<T>>(y, wanted, reference.of(c.kind));
         CHECK(error <= bound);
       }
     }
@@ -151,18 +197,59 @@ void check_length(int64_t n, int64_t batch, int64_t columns) {
 
 TEST_CASE("spectral: every length from 1 to 300 equals the direct sums") {
   for (int64_t n = 1; n <= 300; ++n) {
-    check_length<float>(n, 2, 19);
-    check_length<double>(n, 2, 19);
+    const Reference reference = reference_of(n, 3);
+    const Runs runs{n <= 64 || n % 8 == 0 ? 2 : 1, 19, available_isas(), all_layouts};
+    check_length<float>(reference, runs);
+    check_length<double>(reference, runs);
   }
 }
 
 TEST_CASE("spectral: long transforms equal the direct sums") {
-  std::vector<int64_t> lengths{1000, 1536, 509, 1009, 8191, 1331, 1573, 1859, 2197, 20449, 8448, 8960, 36608};
+  std::vector<int64_t> lengths{768,  1000, 1536, 2310,  509,  1009, 1021,  8191,
+                               1331, 1573, 1859, 2197, 20449, 8448, 8960, 36608};
   for (int64_t n = 512; n <= 1 << 16; n *= 2) lengths.push_back(n);
   for (int64_t n : lengths) {
-    check_length<float>(n, 1, n <= 4096 ? 19 : 17);
-    check_length<double>(n, 1, n <= 4096 ? 19 : 9);
+    const Reference reference = reference_of(n, n <= 4096 ? 3 : 2);
+    Runs runs{1, n <= 16384 ? 17 : 5, available_isas(), {Layout::columns, Layout::rows}};  // full tiles and another
+    if (n <= 4096) runs.layouts = all_layouts;
+    check_length<float>(reference, runs);
+    if (n > 4096) runs.columns = std::min(runs.columns, int64_t{9});
+    check_length<double>(reference, runs);
   }
+}
+
+TEST_CASE("spectral: transforms of 2^18 elements equal the direct sums") {
+  const Reference reference = reference_of(1 << 18, 1);
+  const Runs columns{1, 3, {best_isa()}, {Layout::columns}}, row{1, 1, {best_isa()}, {Layout::rows}};
+  check_length<float>(reference, columns);
+  check_length<float>(reference, row);
+  check_length<double>(reference, row);
+}
+
+TEST_CASE("spectral: transforms of impulses among 2^20 elements equal the short sums") {
+  const int64_t n = 1 << 20, impulses = 16;
+  const auto height = to_single(random_tensor(complex_in({impulses}), 1)).to_vector<std::complex<float>>();
+  const auto place = [](int64_t i) { return (i * i * i * 7919 + i * 65521) % n; };
+  Tensor x = Tensor::zeros({1, n}, DType::c64), columns = Tensor::zeros({n, 3}, DType::c64);
+  auto *in_row = x.mutable_data<std::complex<float>>(), *in_columns = columns.mutable_data<std::complex<float>>();
+  for (int64_t i = 0; i < impulses; ++i)
+    in_row[place(i)] = in_columns[3 * place(i) + 1] = height[static_cast<std::size_t>(i)];
+  const Tensor row = fft(x, 1), column = slice(fft(columns, 0), 1, 1, 2);
+  std::vector<std::complex<double>> of_row, of_column, want;
+  for (int64_t s = 0; s < 1000; ++s) {
+    const int64_t k = s * s * s * 7919 % n;
+    of_row.emplace_back(static_cast<const std::complex<float>*>(row.raw())[k]);
+    of_column.emplace_back(static_cast<const std::complex<float>*>(column.raw())[k * column.strides()[0]]);
+    Wide sum = 0;
+    for (int64_t i = 0; i < impulses; ++i) {
+      const long double angle = -turn * static_cast<long double>(k * place(i) % n) / static_cast<long double>(n);
+      sum += Wide(height[static_cast<std::size_t>(i)]) * Wide(std::cos(angle), std::sin(angle));
+    }
+    want.emplace_back(sum);
+  }
+  const double bound = direct_bound * error_growth<float>(n);
+  CHECK(relative_l2(Tensor::from(of_row, {1000}), Tensor::from(want, {1000})) <= bound);
+  CHECK(relative_l2(Tensor::from(of_column, {1000}), Tensor::from(want, {1000})) <= bound);
 }
 
 }  // namespace weft::test

@@ -12,7 +12,6 @@ namespace weft::test {
 namespace {
 
 using std::int64_t;
-using Ins = const std::vector<Tensor>&;
 
 constexpr DType real_types[] = {DType::f32, DType::f64};
 
@@ -79,11 +78,27 @@ Shape lags(const Shape& x, bool causal) { return {x[1], causal ? x[2] : 2 * x[2]
 Tensor with_loud_row(const Tensor& x, double factor) {
   return concat({scale(slice(x, 0, 0, 1), factor), slice(x, 0, 1, x.size(0))}, 0);
 }
-// x (contiguous) with one element replaced.
+// x (contiguous) with one element (of a complex one, its real part) replaced.
 Tensor with_element(const Tensor& x, int64_t at, double value) {
-  Tensor y = raw::convert(scale(x, 1), DType::f64);
-  y.mutable_data<double>()[at] = value;
+  const bool is_complex = x.dtype() == DType::c64 || x.dtype() == DType::c128;
+  Tensor y = raw::convert(scale(x, 1), is_complex ? DType::c128 : DType::f64);
+  if (is_complex) y.mutable_data<std::complex<double>>()[at].real(value);
+  else y.mutable_data<double>()[at] = value;
   return raw::convert(y, x.dtype());
+}
+
+// y and want (a, b, c) have the same bits but in one line along dim, that which holds element `at` of x; there they
+// differ.
+bool differ_in_line_of(int64_t at, const Tensor& x, int64_t dim, const Tensor& y, const Tensor& want) {
+  const int64_t other = 3 - dim;
+  const int64_t place[] = {at / x.strides()[0], at / x.size(2) % x.size(1), at % x.size(2)};
+  const auto line = [=](const Tensor& v, int64_t b, int64_t k) {
+    return raw::contiguous(slice(slice(v, 0, b, b + 1), other, k, k + 1));
+  };
+  for (int64_t b = 0; b < y.size(0); ++b)
+    for (int64_t k = 0; k < y.size(other); ++k)
+      if (same_bits(line(y, b, k), line(want, b, k)) == (b == place[0] && k == place[other])) return false;
+  return true;
 }
 
 }  // namespace
@@ -189,13 +204,39 @@ TEST_CASE("spectral: NaN and Inf stay in their row and channel, forward and in t
         for (const Tensor& dt : {bad_x.dt, bad_dy.dt})
           for (int64_t c = 0; c < d; ++c) CHECK(same_bits(channel(dt, c), channel(want.dt, c)) == (c != 7));
       }
-  const Tensor rows = real_tensor({5, 30, 21}, 4), loud = with_element(rows, 400, std::nan(""));
-  const Tensor mixed = fourier_mix(loud, 1, 2), sequences = rfft(loud, 1), hidden = rfft(loud, 2);
-  for (int64_t b = 1; b < 5; ++b) {
-    CHECK(same_bits(row(mixed, b), row(fourier_mix(rows, 1, 2), b)));
-    CHECK(same_bits(row(sequences, b), row(rfft(rows, 1), b)));
-    CHECK(same_bits(row(hidden, b), row(rfft(rows, 2), b)));
-  }
+}
+
+TEST_CASE("spectral: NaN and Inf stay in the line that is transformed, and in the sample that is mixed") {
+  for (const Shape& shape : {Shape{3, 30, 37}, {3, 37, 18}})  // radices, and Bluestein's
+    for (DType dtype : real_types)
+      for (double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+        const int64_t at = (shape[1] + 9) * shape[2] + 7;  // of sample 1, row 9, column 7
+        const Tensor x = real_tensor(shape, 1, dtype), z = complex_tensor(shape, 2, dtype);
+        const Tensor bad_x = with_element(x, at, bad), bad_z = with_element(z, at, bad);
+        for (Isa isa : available_isas()) {
+          CAPTURE(to_string(shape));
+          CAPTURE(bad);
+          CAPTURE(std::string(isa_name(isa)));
+          Context context;
+          context.set_isa(isa);
+          ContextScope scope(context);
+          for (int64_t dim : {1, 2}) {
+            CAPTURE(dim);
+            CHECK(differ_in_line_of(at, z, dim, fft(bad_z, dim), fft(z, dim)));
+            CHECK(differ_in_line_of(at, z, dim, ifft(bad_z, dim), ifft(z, dim)));
+            CHECK(differ_in_line_of(at, x, dim, rfft(bad_x, dim), rfft(x, dim)));
+            for (int64_t n : {2 * z.size(dim) - 2, 2 * z.size(dim) - 1})
+              CHECK(differ_in_line_of(at, z, dim, irfft(bad_z, n, dim), irfft(z, n, dim)));
+          }
+          const auto mix_turned = [](const Tensor& v) {  // by the layout (n, b, d)
+            return transpose(fourier_mix(raw::contiguous(transpose(v, 0, 1)), 0, 2), 0, 1);
+          };
+          const Tensor mixed[][2] = {{fourier_mix(bad_x, 1, 2), fourier_mix(x, 1, 2)},
+                                     {mix_turned(bad_x), mix_turned(x)}};
+          for (const auto& [got, want] : mixed)
+            for (int64_t b = 0; b < shape[0]; ++b) CHECK(same_bits(row(got, b), row(want, b)) == (b != 1));
+        }
+      }
 }
 
 TEST_CASE("spectral: fourier_mix equals the direct double sum, in both layouts") {

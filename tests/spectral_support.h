@@ -12,32 +12,53 @@ namespace weft::test {
 
 using Wide = std::complex<long double>;
 
-// exp(2πi k/n), k < n
+constexpr long double turn = 6.28318530717958647692528676655900577L;  // 2π
+
+// exp(2πi k/n), k < n, as the products of those of k mod 256 and of its multiples of 256
 inline std::vector<Wide> unit_roots(std::int64_t n) {
-  constexpr long double turn = 6.28318530717958647692528676655900577L;
-  std::vector<Wide> roots;
-  for (std::int64_t k = 0; k < n; ++k) {
+  constexpr std::int64_t fine = 256;
+  const auto root = [n](std::int64_t k) {
     const long double angle = turn * static_cast<long double>(k) / static_cast<long double>(n);
-    roots.emplace_back(std::cos(angle), std::sin(angle));
+    return Wide(std::cos(angle), std::sin(angle));
+  };
+  std::vector<Wide> roots;
+  roots.reserve(static_cast<std::size_t>(n));
+  for (std::int64_t k = 0; k < n; ++k) {
+    if (k < fine || k % fine == 0) {
+      roots.push_back(root(k));
+      continue;
+    }
+    const Wide a = roots[static_cast<std::size_t>(k - k % fine)], b = roots[static_cast<std::size_t>(k % fine)];
+    roots.emplace_back(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
   }
   return roots;
 }
 
-// Σ_j x_j exp(∓2πi jk/n) for the wanted k; roots of the same n.
-inline std::vector<Wide> direct_sums(const std::vector<Wide>& x, const std::vector<Wide>& roots, bool inverse,
-                                     const std::vector<std::int64_t>& wanted) {
-  const auto n = static_cast<std::int64_t>(x.size());
-  std::vector<Wide> y;
+// Σ_j Re(x_j) w^(jk) and Σ_j Im(x_j) w^(jk), w = exp(-2πi/n): together the transforms of x in both directions and that
+// of its real part.
+struct DirectSums {
+  Wide of_real, of_imag;
+  Wide forward() const { return of_real + Wide(-of_imag.imag(), of_imag.real()); }
+  Wide inverse() const { return std::conj(of_real) + Wide(of_imag.imag(), of_imag.real()); }
+};
+
+// For the wanted k; roots as unit_roots(n), x of n elements at most.
+inline std::vector<DirectSums> direct_sums(const std::vector<Wide>& x, const std::vector<Wide>& roots,
+                                           const std::vector<std::int64_t>& wanted) {
+  const auto n = static_cast<std::int64_t>(roots.size());
+  std::vector<DirectSums> y;
   for (std::int64_t k : wanted) {
-    long double re = 0, im = 0;
-    const std::int64_t step = inverse ? k : (n - k) % n;
-    for (std::int64_t j = 0, at = 0; j < n; ++j) {
-      const Wide &v = x[static_cast<std::size_t>(j)], &w = roots[static_cast<std::size_t>(at)];
-      re += v.real() * w.real() - v.imag() * w.imag();
-      im += v.real() * w.imag() + v.imag() * w.real();
-      at = at + step < n ? at + step : at + step - n;
+    long double real_cos = 0, real_sin = 0, imag_cos = 0, imag_sin = 0;
+    const Wide* w = roots.data();
+    std::int64_t at = 0;
+    for (const Wide& v : x) {
+      real_cos += v.real() * w[at].real();
+      real_sin += v.real() * w[at].imag();
+      imag_cos += v.imag() * w[at].real();
+      imag_sin += v.imag() * w[at].imag();
+      at = at + k < n ? at + k : at + k - n;
     }
-    y.emplace_back(re, im);
+    y.push_back({{real_cos, -real_sin}, {imag_cos, -imag_sin}});
   }
   return y;
 }

@@ -62,6 +62,39 @@ void tile(std::int64_t k, const T* a, const T* b, T* c, std::int64_t row, bool a
   });
 }
 
+// A whole panel whose columns are contiguous.
+template <class T, int W>
+void pack_columns(std::int64_t k, const T* x, std::int64_t stride_k, T sign, T* out) noexcept {
+  constexpr int lanes = static_cast<int>(simd::lanes<T>), vectors = (W + lanes - 1) / lanes;
+  const Vec<T> factor(sign);
+  for (std::int64_t p = 0; p < k; ++p, x += stride_k, out += W)
+    repeat<vectors>([&](auto v) noexcept WEFT_INLINE {
+      constexpr int first = v.value * lanes, rest = W - first;
+      write(out + first, factor * read(x + first, rest), rest);
+    });
+}
+
+// A whole panel whose rows are contiguous, by squares of lanes × lanes.
+template <class T, int W>
+void pack_rows(std::int64_t k, const T* x, std::int64_t stride_n, T sign, T* out) noexcept {
+  constexpr int lanes = static_cast<int>(simd::lanes<T>), squares = (W + lanes - 1) / lanes;
+  const Vec<T> factor(sign);
+  std::int64_t p = 0;
+  for (; p + lanes <= k; p += lanes)
+    repeat<squares>([&](auto square) noexcept WEFT_INLINE {
+      constexpr int first = square.value * lanes, rows = W - first < lanes ? W - first : lanes;
+      Vec<T> v[lanes];
+      repeat<lanes>([&](auto i) noexcept WEFT_INLINE {
+        if constexpr (i.value < rows) v[i.value] = factor * simd::load(x + (first + i.value) * stride_n + p);
+        else v[i.value] = Vec<T>(T(0));
+      });
+      simd::transpose(v);
+      repeat<lanes>([&](auto i) noexcept WEFT_INLINE { write(out + (p + i.value) * W + first, v[i.value], rows); });
+    });
+  for (; p < k; ++p)
+    for (int i = 0; i < W; ++i) out[p * W + i] = sign * x[i * stride_n + p];
+}
+
 template <class T, int W>
 void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std::int64_t stride_k, T sign,
           T* out) noexcept {
@@ -72,8 +105,9 @@ void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std
         for (std::int64_t i = 0; i < W; ++i)
           out[p * W + i] = first + i < n ? sign * from[i * stride_n + p * stride_k] : T(0);
     } else if (stride_n == 1) {
-      for (std::int64_t p = 0; p < k; ++p)
-        for (int i = 0; i < W; ++i) out[p * W + i] = sign * from[p * stride_k + i];
+      pack_columns<T, W>(k, from, stride_k, sign, out);
+    } else if (stride_k == 1) {
+      pack_rows<T, W>(k, from, stride_n, sign, out);
     } else {
       for (std::int64_t p = 0; p < k; ++p)
         for (int i = 0; i < W; ++i) out[p * W + i] = sign * from[i * stride_n + p * stride_k];
