@@ -8,7 +8,7 @@ say() { printf '%s\n' "$*"; }
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
 # What builds the library, the weft command and the tests.
-build_packages=(g++ make cmake libxsimd-dev nlohmann-json3-dev libcli11-dev)
+build_packages=(g++ ninja-build cmake libxsimd-dev nlohmann-json3-dev libcli11-dev)
 
 have_command() {
   local name
@@ -27,7 +27,7 @@ have_header() {
 have() {
   case $1 in
     g++) have_command ${CXX:+"$CXX"} c++ g++ clang++ ;;
-    make) have_command make ninja ;;
+    ninja-build) have_command ninja make ;;
     cmake) have_command cmake ;;
     binutils) have_command nm ;;
     gnuplot-nox) have_command gnuplot ;;
@@ -84,7 +84,7 @@ configure_and_build() {
   local preset=$1
   shift
   say "Building ($preset) ..."
-  have_command make || export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}
+  ! have_command ninja || export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}  # it keeps all cores busy; make doesn't
   (cd "$root" && cmake --preset "$preset" "$@" && cmake --build --preset "$preset" --parallel "$(nproc)") >"$root/build-$preset.log" 2>&1 ||
     { tail -n 40 "$root/build-$preset.log" >&2; die "the build failed; the whole output is in build-$preset.log"; }
   rm -f "$root/build-$preset.log"

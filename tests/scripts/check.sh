@@ -21,12 +21,12 @@ elsewhere() {
   PATH=$work/bin CMAKE_PREFIX_PATH=$work/prefix:$work/other CXX= CI=$yes "$bash" -c '
     set -euo pipefail; . "$1/tools/setup.sh"; shift; need_packages "$@"; say ready' script "$source" "$@" 2>&1 || true
 }
-touch "$work/bin/ninja" && chmod +x "$work/bin/ninja"
-expect "ninja does as well as make, no package is missing" "$(elsewhere make)" ready
-expect "only what is missing is named" "$(elsewhere g++ make cmake gnuplot-nox)" \
+touch "$work/bin/make" && chmod +x "$work/bin/make"
+expect "make does as well as ninja, no package is missing" "$(elsewhere ninja-build)" ready
+expect "only what is missing is named" "$(elsewhere g++ ninja-build cmake gnuplot-nox)" \
   "script: missing here, by the names of Debian's packages: g++ cmake gnuplot-nox. Install their equivalents and run this again"
-for name in clang++ cmake gnuplot; do cp "$work/bin/ninja" "$work/bin/$name"; done
-expect "all is there" "$(elsewhere g++ make cmake gnuplot-nox)" ready
+for name in clang++ cmake gnuplot; do cp "$work/bin/make" "$work/bin/$name"; done
+expect "all is there" "$(elsewhere g++ ninja-build cmake gnuplot-nox)" ready
 if [ ! -f /usr/include/CLI/CLI.hpp ] && [ ! -f /usr/local/include/CLI/CLI.hpp ]; then
   expect "a header is missing" "$(elsewhere libcli11-dev | grep -c libcli11-dev)" 1
 fi
