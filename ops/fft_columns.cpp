@@ -12,8 +12,6 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t task_elements = 1 << 14;
-
 // The columns of x or y, a tile of lanes at a time.
 template <class T>
 struct Side {

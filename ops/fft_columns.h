@@ -8,7 +8,7 @@
 
 namespace weft {
 
-inline constexpr std::int64_t most_lanes = 16;  // of any instruction set
+inline constexpr std::int64_t task_elements = 1 << 14;  // of columns, that are worth a task
 
 // Columns are numbered over the other axes in row-major order. Steps and offsets are in real numbers: a complex element
 // has two. `first` is that of the first element of the columns.

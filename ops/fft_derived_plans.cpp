@@ -41,20 +41,20 @@ std::size_t RealFftPlan<T>::bytes() const noexcept {
 
 namespace {
 
-constexpr std::int64_t shortest_in_four_steps = 8192, most_lanes_of_any = 16;
+constexpr std::int64_t shortest_in_four_steps = 8192;
 
 // The factor n1 <= sqrt(n) of n = n1 n2 that is nearest to it, both multiples of the lanes and smooth; 0 if there is none.
 std::int64_t first_factor(std::int64_t n) {
   std::int64_t best = 0;
-  for (std::int64_t a = most_lanes_of_any; a * a <= n; a += most_lanes_of_any)
-    if (n % (a * most_lanes_of_any) == 0) best = a;
+  for (std::int64_t a = most_lanes; a * a <= n; a += most_lanes)
+    if (n % (a * most_lanes) == 0) best = a;
   return best;
 }
 
 }  // namespace
 
 bool four_step_fits(std::int64_t n) {
-  return n >= shortest_in_four_steps && n % (most_lanes_of_any * most_lanes_of_any) == 0 && !fft_radices(n).empty();
+  return n >= shortest_in_four_steps && n % (most_lanes * most_lanes) == 0 && !fft_radices(n).empty();
 }
 
 template <class T>

@@ -12,8 +12,6 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t task_elements = 1 << 14;
-
 // From z (…, n/2 + 1, …, d), the spectra along the sequence:
 //   y[…, k, …, l] = Re Σ_h z[…, k, …, h] exp(-2πi hl/d),  y[…, n-k, …, d-l] = y[…, k, …, l]  (indices modulo n and d)
 template <class T>

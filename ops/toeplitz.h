@@ -16,6 +16,9 @@ struct ToeplitzSizes {
   bool causal;          // no lags below 0
 };
 
+// Of x (b, h, n, d).
+inline std::int64_t channels_of(const Tensor& x) { return x.shape()[1] * x.shape()[3]; }
+
 struct ToeplitzGradients {
   Tensor x, t;  // undefined if not asked for
 };

@@ -94,8 +94,6 @@ Tensor with_all_lags(const Tensor& t, const ToeplitzSizes& s) {
   return all;
 }
 
-int64_t channels_of(const Tensor& x) { return x.shape()[1] * x.shape()[3]; }
-
 }  // namespace
 
 Tensor toeplitz_naive(const Tensor& x, const Tensor& t, const ToeplitzSizes& s) {

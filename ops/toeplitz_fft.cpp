@@ -13,8 +13,6 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t task_elements = 1 << 14;
-
 template <class T>
 struct FftForm {
   const ToeplitzSizes& s;
@@ -108,8 +106,6 @@ struct FftForm {
     });
   }
 };
-
-int64_t channels_of(const Tensor& x) { return x.shape()[1] * x.shape()[3]; }
 
 }  // namespace
 

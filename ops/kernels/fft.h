@@ -7,6 +7,8 @@
 
 namespace weft {
 
+inline constexpr std::int64_t most_lanes = 16;  // of any instruction set
+
 // One pass over a block of `length` = radix · stride rows. Decimation in frequency, in place:
 //   x[i + stride j] = exp(-2πi ij / length) Σ_q x[i + stride q] exp(-2πi qj / radix)   for i < stride, j < radix,
 // after which each stride rows are a block of the next pass. Decimation in time is its transpose: first the factor, then
