@@ -36,10 +36,14 @@ void transform(const Complex* x, std::int64_t stride, std::int64_t n, const std:
   for (std::int64_t k = 0; k < m; ++k) {
     for (std::int64_t q = 0; q < p; ++q) part[static_cast<std::size_t>(q)] = y[q * m + k];
     for (std::int64_t r = 0; r < p; ++r) {
-      Complex sum = part[0];
-      for (std::int64_t q = 1; q < p; ++q)
-        sum += part[static_cast<std::size_t>(q)] * roots[static_cast<std::size_t>(q * (k + r * m) % n * apart)];
-      y[r * m + k] = sum;
+      long double re = part[0].real(), im = part[0].imag();  // operator* would look after infinities
+      for (std::int64_t q = 1; q < p; ++q) {
+        const Complex z = part[static_cast<std::size_t>(q)];
+        const Complex root = roots[static_cast<std::size_t>(q * (k + r * m) % n * apart)];
+        re += z.real() * root.real() - z.imag() * root.imag();
+        im += z.real() * root.imag() + z.imag() * root.real();
+      }
+      y[r * m + k] = {re, im};
     }
   }
 }
