@@ -3,6 +3,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "weft/context.h"
 #include "weft/tnn.h"
 
 namespace weft {
@@ -31,6 +32,7 @@ Tensor column(const std::vector<double>& values, DType dtype) {
 // What products with x (b, h, n, dim) need.
 struct Tno::Prepared {
   std::int64_t b, n;
+  Isa isa;
   std::vector<std::uint64_t> versions;  // of the parameters
   ToeplitzCoefficients t;
   Tensor sums;  // T·1 (1, h, n, dim), to normalize by
@@ -95,15 +97,17 @@ std::shared_ptr<const Tno::Prepared> Tno::prepared(std::int64_t b, std::int64_t 
   collect("", parameters);
   std::vector<std::uint64_t> versions;
   for (const auto& [name, parameter] : parameters) versions.push_back(parameter.value().version());
+  const Isa isa = Context::current().isa();
   {
     const std::lock_guard<std::mutex> lock(latest_->mutex);
     const std::shared_ptr<const Prepared>& latest = latest_->prepared;
-    if (latest && latest->b == b && latest->n == n && latest->versions == versions) return latest;
+    if (latest && latest->b == b && latest->n == n && latest->isa == isa && latest->versions == versions)
+      return latest;
   }
   const Tensor t = channels(n);
   const ToeplitzCoefficients coefficients(t, options_.causal, b);
   const Tensor sums = options_.normalize ? toeplitz_product(ones(n), t, options_.causal) : Tensor();
-  const auto made = std::make_shared<const Prepared>(Prepared{b, n, versions, coefficients, sums});
+  const auto made = std::make_shared<const Prepared>(Prepared{b, n, isa, versions, coefficients, sums});
   const std::lock_guard<std::mutex> lock(latest_->mutex);
   latest_->prepared = made;
   return made;

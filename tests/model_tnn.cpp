@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "op_table.h"
+#include "weft/context.h"
 
 namespace weft::test {
 namespace {
@@ -214,6 +215,12 @@ TEST_CASE("Tno: what is kept between products is that of the parameters, the len
     kept_equals_recorded(2, 200);
     kept_equals_recorded(2, 9);
     kept_equals_recorded(1, 9);
+    for (Isa isa : available_isas()) {
+      Context context;
+      context.set_isa(isa);
+      ContextScope scope(context);
+      kept_equals_recorded(1, 9);
+    }
     const Tensor before = tno(random_tensor({{1, 2, 9, 3}}, 3));
     for (auto& [name, parameter] : parameters) {
       CAPTURE(name);

@@ -125,8 +125,8 @@ TEST_CASE_FIXTURE(Fixture, "a checkpoint is replaced only if asked, also by a ru
   refuses(train, "--resume");
   const std::string abandoned = ".weft-4194305-0.tmp";  // more than Linux's highest process number
   folder.write("run/" + abandoned, "x");
-  const Outcome stopped = weft_with_signal(train, "weft", SIGINT);  // the signal may come before the exit with 1
-  CHECK(stopped.code != 0);
+  const Outcome stopped = weft_with_signal(train, "weft", SIGINT);
+  CHECK((stopped.code == 1 || stopped.code == 128 + SIGINT));  // ended by itself, or by the signal before it could
   CHECK(contains(stopped.err, "--overwrite"));
   CHECK(folder.read("run/training.safetensors") == state);
   std::filesystem::remove(folder / "run/model.safetensors");  // what a run killed in its first checkpoint leaves
