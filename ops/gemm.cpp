@@ -12,8 +12,8 @@ namespace {
 using std::int64_t;
 
 constexpr int64_t task_work = 1 << 18;     // multiply-adds that are worth a task
-constexpr int64_t few_rows = 16;           // up to here B is not packed
-constexpr int64_t super_block = 3072;      // rows and columns that are packed at once
+constexpr int64_t few_rows = 8;            // up to here B is not packed
+constexpr int64_t super_rows = 480, super_columns = 3072;  // that are packed at once: A's copy stays in L2
 constexpr int64_t largest_tile = 1024;     // elements
 constexpr int64_t private_panels = 1 << 18;  // packed elements up to which the items of a batch are tasks
 
@@ -47,10 +47,15 @@ struct Product {
   const T *a, *b;
   T* c;
 
-  int64_t super_m() const { return std::min(rounded_up(g.m, kernel.mr), rounded_up(super_block, kernel.mr)); }
-  int64_t super_n() const { return std::min(rounded_up(g.n, kernel.nr), rounded_up(super_block, kernel.nr)); }
-  int64_t a_elements() const { return super_m() * std::min(g.k, kernel.kc); }
-  int64_t b_elements() const { return super_n() * std::min(g.k, kernel.kc); }
+  int64_t super_m() const { return std::min(rounded_up(g.m, kernel.mr), rounded_up(super_rows, kernel.mr)); }
+  int64_t super_n() const { return std::min(rounded_up(g.n, kernel.nr), rounded_up(super_columns, kernel.nr)); }
+  // k in equal blocks of at most kernel.kc.
+  int64_t block_k() const {
+    const int64_t blocks = (std::max<int64_t>(1, g.k) - 1) / kernel.kc + 1;
+    return std::max<int64_t>(1, (g.k - 1) / blocks + 1);
+  }
+  int64_t a_elements() const { return super_m() * block_k(); }
+  int64_t b_elements() const { return shares_b() ? super_n() * block_k() : 0; }
 
   bool dots() const { return g.a.column == 1 && g.b.row == 1; }
   bool rows() const { return g.b.column == 1 && g.c.column == 1; }
@@ -100,33 +105,63 @@ struct Product {
     });
   }
 
-  // Rows i0 … i0+rows, columns j0 … j0+columns of C, of which A and B are packed for k elements.
-  void multiply_packed(Panels<T> panels, int64_t i0, int64_t rows, int64_t j0, int64_t columns, int64_t k, bool first,
-                       bool last) const {
+  // A block of C: rows i0 … i0+rows, columns j0 … j0+columns. A and B are packed for k elements.
+  struct Block {
+    int64_t i0, rows, j0, columns, k;
+    bool first, last;  // of k's blocks
+  };
+
+  // Rows i1 … i2 and columns j1 … j2 of the block.
+  void tiles(const Block& block, Panels<T> panels, int64_t i1, int64_t i2, int64_t j1, int64_t j2) const {
+    for (int64_t i = i1; i < i2; i += kernel.mr)
+      for (int64_t j = j1; j < j2; j += kernel.nr)
+        tile(block.k, panels.a + i * block.k, panels.b + j * block.k, block.i0 + i, block.j0 + j, block.first,
+             block.last);
+  }
+
+  void multiply_packed(const Block& block, Panels<T> panels) const {
     const int64_t mc = kernel.mc, nc = kernel.nc;  // multiples of mr and nr
-    const int64_t across = (columns - 1) / nc + 1, down = (rows - 1) / mc + 1;
-    const int64_t grain = std::max<int64_t>(1, task_work / std::max<int64_t>(1, mc * nc * k));
+    const int64_t across = (block.columns - 1) / nc + 1, down = (block.rows - 1) / mc + 1;
+    const int64_t grain = std::max<int64_t>(1, task_work / std::max<int64_t>(1, mc * nc * block.k));
     Context::current().parallel_for(down * across, grain, [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
-        const int64_t i1 = task / across * mc, i2 = std::min(rows, i1 + mc);
-        const int64_t j1 = task % across * nc, j2 = std::min(columns, j1 + nc);
-        for (int64_t j = j1; j < j2; j += kernel.nr)
-          for (int64_t i = i1; i < i2; i += kernel.mr)
-            tile(k, panels.a + i * k, panels.b + j * k, i0 + i, j0 + j, first, last);
+        const int64_t i = task / across * mc, j = task % across * nc;
+        tiles(block, panels, i, std::min(block.rows, i + mc), j, std::min(block.columns, j + nc));
       }
     });
   }
 
+  // All rows, of which A is packed: nobody else needs a task's columns of B, so it packs them for itself, in cache.
+  // `from` is B's first element of the block.
+  void multiply_packing(const Block& block, const T* from, T* packed_a) const {
+    const int64_t work = std::max<int64_t>(1, block.rows * block.k);
+    const int64_t nc = std::min(kernel.nc, rounded_up(std::max<int64_t>(1, 8 * task_work / work), kernel.nr));
+    const auto bytes = static_cast<std::size_t>(nc * block.k) * sizeof(T);
+    Context::current().parallel_for(block.columns, nc, bytes, [&](int64_t begin, int64_t end, void* scratch) {
+      T* own = static_cast<T*>(scratch);
+      kernel.pack_b(end - begin, block.k, from + begin * g.b.column, g.b.column, g.b.row, T(1), own);
+      tiles(block, {packed_a, own - begin * block.k}, 0, block.rows, begin, end);
+    });
+  }
+
+  bool shares_b() const { return g.m > super_m(); }
+
   void run_packed(Panels<T> panels) const {
+    const int64_t kc = block_k();
     for (int64_t j = 0; j < g.n; j += super_n())
-      for (int64_t p = 0; p == 0 || p < g.k; p += kernel.kc)
+      for (int64_t p = 0; p == 0 || p < g.k; p += kc)
         for (int64_t i = 0; i < g.m; i += super_m()) {
-          const int64_t rows = std::min(super_m(), g.m - i), columns = std::min(super_n(), g.n - j);
-          const int64_t k = std::min(kernel.kc, g.k - p);
+          const Block block{i, std::min(super_m(), g.m - i), j, std::min(super_n(), g.n - j), std::min(kc, g.k - p),
+                            p == 0, p + kc >= g.k};
           const T *from_a = a + i * g.a.row + p * g.a.column, *from_b = b + p * g.b.row + j * g.b.column;
-          if (i == 0) pack(kernel.pack_b, kernel.nr, columns, k, from_b, g.b.column, g.b.row, T(1), panels.b);
-          pack(kernel.pack_a, kernel.mr, rows, k, from_a, g.a.row, g.a.column, g.sign, panels.a);
-          multiply_packed(panels, i, rows, j, columns, k, p == 0, p + kernel.kc >= g.k);
+          pack(kernel.pack_a, kernel.mr, block.rows, block.k, from_a, g.a.row, g.a.column, g.sign, panels.a);
+          if (!shares_b()) {
+            multiply_packing(block, from_b, panels.a);
+            continue;
+          }
+          if (i == 0)
+            pack(kernel.pack_b, kernel.nr, block.columns, block.k, from_b, g.b.column, g.b.row, T(1), panels.b);
+          multiply_packed(block, panels);
         }
   }
 };

@@ -11,20 +11,21 @@ namespace {
 using simd::Vec;
 
 // The tile is mr rows of nv vectors: mr · nv sums, nv vectors of B and one broadcast of A fill the registers. A panel
-// of B (kc × nr) stays in L1, a block of A (mc × kc) in L2.
+// of A (mr × kc) stays in L1, a block of B (kc × nc) in L2.
 struct Blocks {
   int mr, nv;
   std::int64_t kc, mc, nc;
-  int dot_sums;  // sums that `dot` and `rows` keep in registers
+  int dot_rows;               // `dot` keeps dot_rows × 4 sums in registers
+  int few_rows, few_vectors;  // `rows` keeps few_rows × few_vectors
 };
 #if defined(__AVX512F__)
-constexpr Blocks blocks = {12, 2, 384, 120, 256, 16};
+constexpr Blocks blocks = {12, 2, 384, 120, 256, 4, 8, 3};
 #elif defined(__AVX2__)
-constexpr Blocks blocks = {6, 2, 256, 120, 256, 8};
+constexpr Blocks blocks = {6, 2, 256, 120, 256, 2, 4, 3};
 #elif defined(__aarch64__)
-constexpr Blocks blocks = {8, 2, 256, 120, 256, 16};
+constexpr Blocks blocks = {8, 2, 256, 120, 256, 4, 8, 3};
 #else
-constexpr Blocks blocks = {4, 2, 256, 120, 256, 8};
+constexpr Blocks blocks = {4, 2, 256, 120, 256, 2, 4, 2};
 #endif
 
 // The first n elements of p, or a whole vector if there are more.
@@ -39,15 +40,27 @@ WEFT_INLINE inline void write(T* p, Vec<T> v, std::int64_t n) noexcept {
   else simd::store(p, v);
 }
 
+constexpr std::int64_t line = 64;            // bytes of a cache line
+constexpr std::int64_t prefetch_steps = 24;  // of k, by which tile asks for B before it needs it: L2's latency
+
+// Asks for `bytes` of p.
+template <std::int64_t bytes, class T>
+WEFT_INLINE inline void prefetch(const T* p) noexcept {
+  constexpr int lines = static_cast<int>((bytes + line - 1) / line);
+  repeat<lines>([&](auto i) noexcept WEFT_INLINE { __builtin_prefetch(p + i.value * line / std::int64_t{sizeof(T)}); });
+}
+
 template <class T>
 void tile(std::int64_t k, const T* a, const T* b, T* c, std::int64_t row, bool accumulate) noexcept {
   constexpr int mr = blocks.mr, nv = blocks.nv;
-  constexpr std::int64_t lanes = simd::lanes<T>;
+  constexpr std::int64_t lanes = simd::lanes<T>, nr = nv * lanes, row_bytes = nr * std::int64_t{sizeof(T)};
+  repeat<mr>([&](auto i) noexcept { prefetch<row_bytes>(c + i.value * row); });
   Vec<T> sums[mr * nv];
   repeat<mr * nv>([&](auto s) noexcept { sums[s.value] = Vec<T>(T(0)); });
-  for (std::int64_t p = 0; p < k; ++p, a += mr, b += nv * lanes) {
+  for (std::int64_t p = 0; p < k; ++p, a += mr, b += nr) {
     Vec<T> columns[nv];
     repeat<nv>([&](auto v) noexcept { columns[v.value] = simd::load(b + v.value * lanes); });
+    prefetch<row_bytes>(b + prefetch_steps * nr);
     repeat<mr>([&](auto i) noexcept {
       const Vec<T> x(a[i.value]);
       repeat<nv>([&](auto v) noexcept {
@@ -140,13 +153,15 @@ template <int R, int C, class T>
 void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column, T* c,
                std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
   Vec<T> sums[R * C];
-  repeat<R * C>([&](auto s) noexcept { sums[s.value] = Vec<T>(T(0)); });
-  const auto step = [&](std::int64_t p, std::int64_t rest) noexcept {
+  repeat<R * C>([&](auto s) noexcept WEFT_INLINE { sums[s.value] = Vec<T>(T(0)); });
+  const auto step = [&](std::int64_t p, std::int64_t rest) noexcept WEFT_INLINE {
     Vec<T> x[R];
-    repeat<R>([&](auto i) noexcept { x[i.value] = read(a + i.value * a_row + p, rest); });
-    repeat<C>([&](auto j) noexcept {
-      const Vec<T> y = read(b + j.value * b_column + p, rest);
-      repeat<R>([&](auto i) noexcept {
+    repeat<R>([&](auto i) noexcept WEFT_INLINE { x[i.value] = read(a + i.value * a_row + p, rest); });
+    repeat<C>([&](auto j) noexcept WEFT_INLINE {
+      const T* column = b + j.value * b_column + p;
+      const Vec<T> y = read(column, rest);
+      __builtin_prefetch(column + C * b_column);  // the next columns: too short for the hardware to see a stream
+      repeat<R>([&](auto i) noexcept WEFT_INLINE {
         Vec<T>& sum = sums[i.value * C + j.value];
         sum = simd::fma(x[i.value], y, sum);
       });
@@ -155,92 +170,104 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
   std::int64_t p = 0;
   for (; p + simd::lanes<T> <= k; p += simd::lanes<T>) step(p, simd::lanes<T>);
   if (p < k) step(p, k - p);
-  repeat<R * C>([&](auto s) noexcept {
+  repeat<R * C>([&](auto s) noexcept WEFT_INLINE {
     put(c + s.value / C * c_row + s.value % C * c_column, simd::sum(sums[s.value]), accumulate);
   });
 }
 
-template <int R, class T>
-void dot_rows(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column, T* c,
-              std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
-  constexpr int columns = blocks.dot_sums / R < 8 ? blocks.dot_sums / R : 8;
-  std::int64_t j = 0;
-  for (; j + columns <= n; j += columns)
-    dot_block<R, columns>(k, a, a_row, b + j * b_column, b_column, c + j * c_column, c_row, c_column, accumulate);
-  for (; j < n; ++j)
-    dot_block<R, 1>(k, a, a_row, b + j * b_column, b_column, c + j * c_column, c_row, c_column, accumulate);
+// C columns, of all rows: they stay in cache.
+template <int C, class T>
+void dot_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column,
+                 T* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
+  const auto run = [&](auto rows) noexcept {
+    dot_block<rows.value, C>(k, a, a_row, b, b_column, c, c_row, c_column, accumulate);
+    a += rows.value * a_row;
+    c += rows.value * c_row;
+    m -= rows.value;
+  };
+  while (m >= blocks.dot_rows) run(Index<blocks.dot_rows>{});
+  while (m >= 2) run(Index<2>{});
+  if (m == 1) run(Index<1>{});
 }
 
 template <class T>
 void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
          std::int64_t b_column, T* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
-  const auto run = [&](auto rows) noexcept {
-    dot_rows<rows.value>(n, k, a, a_row, b, b_column, c, c_row, c_column, accumulate);
-    a += rows.value * a_row;
-    c += rows.value * c_row;
-    m -= rows.value;
-  };
-  while (m >= 4) run(Index<4>{});
-  if (m >= 2) run(Index<2>{});
-  if (m == 1) run(Index<1>{});
+  std::int64_t j = 0;
+  for (; j + 4 <= n; j += 4)
+    dot_columns<4>(m, k, a, a_row, b + j * b_column, b_column, c + j * c_column, c_row, c_column, accumulate);
+  for (; j < n; ++j)
+    dot_columns<1>(m, k, a, a_row, b + j * b_column, b_column, c + j * c_column, c_row, c_column, accumulate);
 }
 
-// R rows of V vectors of C; `width` < lanes: of one vector that is cut off.
+// R rows of V vectors of C; of one vector (V = 1) the first `cut` elements.
 template <int R, int V, class T>
 void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b, std::int64_t b_row,
-                T* c, std::int64_t c_row, bool accumulate, std::int64_t width) noexcept {
+                T* c, std::int64_t c_row, bool accumulate, std::int64_t cut) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>;
+  const std::int64_t width = V > 1 ? lanes : cut;
   Vec<T> sums[R * V];
-  repeat<R * V>([&](auto s) noexcept { sums[s.value] = Vec<T>(T(0)); });
+  repeat<R * V>([&](auto s) noexcept WEFT_INLINE { sums[s.value] = Vec<T>(T(0)); });
   for (std::int64_t p = 0; p < k; ++p, a += a_column, b += b_row) {
     Vec<T> y[V];
-    repeat<V>([&](auto v) noexcept { y[v.value] = read(b + v.value * lanes, width); });
-    repeat<R>([&](auto i) noexcept {
+    repeat<V>([&](auto v) noexcept WEFT_INLINE { y[v.value] = read(b + v.value * lanes, width); });
+    repeat<R>([&](auto i) noexcept WEFT_INLINE {
       const Vec<T> x(a[i.value * a_row]);
-      repeat<V>([&](auto v) noexcept {
+      repeat<V>([&](auto v) noexcept WEFT_INLINE {
         Vec<T>& sum = sums[i.value * V + v.value];
         sum = simd::fma(x, y[v.value], sum);
       });
     });
   }
-  repeat<R * V>([&](auto s) noexcept {
+  repeat<R * V>([&](auto s) noexcept WEFT_INLINE {
     T* to = c + s.value / V * c_row + s.value % V * lanes;
     write(to, accumulate ? read(to, width) + sums[s.value] : sums[s.value], width);
   });
+}
+
+// V vectors of columns, of all rows.
+template <int V, class T>
+void rows_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b,
+                  std::int64_t b_row, T* c, std::int64_t c_row, bool accumulate, std::int64_t width) noexcept {
+  const auto run = [&](auto r) noexcept {
+    rows_block<r.value, V>(k, a, a_row, a_column, b, b_row, c, c_row, accumulate, width);
+    a += r.value * a_row;
+    c += r.value * c_row;
+    m -= r.value;
+  };
+  while (m >= blocks.few_rows) run(Index<blocks.few_rows>{});
+  if constexpr (blocks.few_rows > 4) {
+    if (m >= 4) run(Index<4>{});
+  }
+  while (m >= 2) run(Index<2>{});
+  if (m == 1) run(Index<1>{});
 }
 
 template <class T>
 void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
           const T* b, std::int64_t b_row, T* c, std::int64_t c_row, bool accumulate) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>;
-  const auto run = [&](auto r) noexcept {
-    constexpr int R = r.value, V = blocks.dot_sums / 4;
-    std::int64_t j = 0;
-    for (; j + V * lanes <= n; j += V * lanes)
-      rows_block<R, V>(k, a, a_row, a_column, b + j, b_row, c + j, c_row, accumulate, lanes);
-    for (; j < n; j += lanes)
-      rows_block<R, 1>(k, a, a_row, a_column, b + j, b_row, c + j, c_row, accumulate, n - j < lanes ? n - j : lanes);
-    a += R * a_row;
-    c += R * c_row;
-    m -= R;
-  };
-  while (m >= 4) run(Index<4>{});
-  if (m >= 2) run(Index<2>{});
-  if (m == 1) run(Index<1>{});
+  constexpr int V = blocks.few_vectors;
+  std::int64_t j = 0;
+  for (; j + V * lanes <= n; j += V * lanes)
+    rows_columns<V>(m, k, a, a_row, a_column, b + j, b_row, c + j, c_row, accumulate, lanes);
+  for (; j < n; j += lanes)
+    rows_columns<1>(m, k, a, a_row, a_column, b + j, b_row, c + j, c_row, accumulate, n - j < lanes ? n - j : lanes);
 }
 
-// V vectors of y; `width` < lanes: of one vector that is cut off.
+// V vectors of y; of one vector (V = 1) the first `cut` elements.
 template <int V, class T>
 void lanes_block(std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* y,
-                 bool accumulate, std::int64_t width) noexcept {
+                 bool accumulate, std::int64_t cut) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>;
+  const std::int64_t width = V > 1 ? lanes : cut;
   Vec<T> sums[V];
-  repeat<V>([&](auto v) noexcept { sums[v.value] = Vec<T>(T(0)); });
+  repeat<V>([&](auto v) noexcept WEFT_INLINE { sums[v.value] = Vec<T>(T(0)); });
   for (std::int64_t p = 0; p < k; ++p, a += a_stride, b += b_stride)
-    repeat<V>([&](auto v) noexcept {
+    repeat<V>([&](auto v) noexcept WEFT_INLINE {
       sums[v.value] = simd::fma(read(a + v.value * lanes, width), read(b + v.value * lanes, width), sums[v.value]);
     });
-  repeat<V>([&](auto v) noexcept {
+  repeat<V>([&](auto v) noexcept WEFT_INLINE {
     T* to = y + v.value * lanes;
     write(to, accumulate ? read(to, width) + sums[v.value] : sums[v.value], width);
   });
