@@ -199,8 +199,10 @@ void Tape::Impl::walk(std::int64_t last, GradientSink& sink) {
     if (record.gradient.defined() && record.op) {
       check_versions(record);  // a sink may have written since
       Backward view(tape, i);
+      const OpTimer timer(record.op->name(), &OpTime::backward);
       record.op->backward(view);
     } else if (record.gradient.defined()) {
+      const OpTimer timer("gradients", &OpTime::backward);
       sink.complete(record.leaf, owned(std::move(record.gradient)));
     }
     release(record);
@@ -229,6 +231,7 @@ const Tensor& Tape::Impl::recompute(std::int64_t index) {
   check_versions(record);
   Inputs in;
   for (std::size_t i = 0; i < record.inputs.size(); ++i) in.push_back(restore(record.kept[i]).detach());
+  const OpTimer timer(record.op->name(), &OpTime::recomputed);
   record.recomputed = record.op->forward(in, record.shape);
   return record.recomputed;
 }

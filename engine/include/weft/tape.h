@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/parameter.h"
+#include "weft/profile.h"
 #include "weft/tensor.h"
 
 namespace weft {
@@ -163,6 +164,7 @@ bool would_record(const Inputs& in) noexcept;
 template <class O>
 Tensor apply(O op, const Inputs& in) {
   try {
+    const OpTimer timer(op.name(), &OpTime::forward);
     op.recording = would_record(in);
     const Shape shape = op.shape(in);
     Tensor out;
