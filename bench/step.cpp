@@ -1,0 +1,150 @@
+#include "step.h"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "machine.h"
+#include "timing.h"
+#include "weft/context.h"
+#include "weft/ops.h"
+#include "weft/os.h"
+#include "weft/safetensors.h"
+
+namespace weft::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+constexpr std::int64_t untimed = 2;
+constexpr double learning_rate = 1e-4;
+
+// Of all parameters, without clipping (the norm is computed all the same).
+OptimizerOptions adamw() {
+  OptimizerOptions options;
+  options.clip = 0;
+  return options;
+}
+
+MemoryCache& memory() { return Context::current().memory(); }
+
+// Norms' weights of one and biases of zero would hide mistakes: they make the mean square of a normed result constant.
+void disturb_vectors(const NamedParameters& parameters) {
+  std::uint64_t stream = 0;
+  for (const auto& [name, parameter] : parameters) {
+    const Tensor& value = parameter.value();
+    if (value.rank() == 1)
+      Parameter(parameter).assign(add(value, Random(4, stream++).normal(value.shape(), 0, 0.1)));
+  }
+}
+
+}  // namespace
+
+Step::Step(const StepSizes& sizes, bool train, int threads)
+    : sizes_(sizes), train_(train), threads_(threads), model_(make_step_model(sizes)) {
+  Context::current().set_threads(threads);
+  memory().trim();
+  memory().reset_peak();
+  resident_before_ = os::peak_resident_memory();
+  used_before_ = memory().use().current;
+}
+
+void Step::step() {
+  if (!train_) {
+    const Tensor y = model_.forward();
+    if (steps_++ == 0) loss_ = mean(square(y)).item();
+    return;
+  }
+  if (!optimizer_) optimizer_ = std::make_unique<Optimizer>(model_.parameters, adamw());
+  Tensor loss;
+  {
+    Tape tape;
+    loss = step_loss(model_);
+    {
+      const OpTimer timer("zero_gradients", &OpTime::backward);
+      optimizer_->parameters().zero_gradients();
+    }
+    tape.backward(loss, optimizer_->parameters());
+  }
+  const OpTimer timer("adamw", &OpTime::backward);
+  const double norm = optimizer_->step(++steps_, learning_rate);
+  if (steps_ == 1) loss_ = loss.item(), gradient_norm_ = norm;
+}
+
+void Step::warm() {
+  while (steps_ < untimed) step();
+}
+
+double Step::run() {
+  warm();
+  const Work fma = fma_work(threads_);
+  fma_gflops_ = std::max(fma_gflops_, fma.flops / seconds_per_call(fma.run, 0.01) * 1e-9);
+  if (!profile_) profile_ = std::make_unique<Profile>();
+  const auto start = Clock::now();
+  step();
+  seconds_.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  return seconds_.back();
+}
+
+// Milliseconds a step and share of the step's time, the longest first; "other" is what no operation accounts for.
+json Step::operations() const {
+  const auto runs = static_cast<double>(seconds_.size());
+  double all = 0, rest = 0;
+  for (double s : seconds_) all += s;
+  rest = all;
+  json operations = json::array();
+  for (const auto& [name, time] : profile_->ops()) {
+    const double own = time.forward + time.recomputed + time.backward;
+    rest -= own;
+    operations.push_back({{"op", name}, {"calls", static_cast<double>(time.calls) / runs},
+                          {"forward_ms", time.forward / runs * 1e3}, {"recomputed_ms", time.recomputed / runs * 1e3},
+                          {"backward_ms", time.backward / runs * 1e3}, {"share", own / all}});
+  }
+  std::sort(operations.begin(), operations.end(), [](const json& a, const json& b) { return a["share"] > b["share"]; });
+  operations.push_back({{"op", "other"}, {"share", rest / all}});
+  return operations;
+}
+
+json Step::report() const {
+  if (seconds_.empty()) throw Error("[bench] nothing has run yet");
+  std::vector<double> sorted = seconds_;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t middle = sorted.size() / 2;
+  const double median = sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  const double passes = train_ ? 3 : 1, gemm = passes * model_.gemm_flops, all = gemm + passes * model_.other_flops;
+  const auto rate = [&](double flops) { return flops / median * 1e-9; };
+  const MemoryUse use = memory().use();
+  return {{"model", sizes_.model}, {"mode", train_ ? "train" : "forward"}, {"threads", threads_},
+          {"batch", sizes_.batch}, {"seq_len", sizes_.seq_len}, {"d_model", sizes_.d_model},
+          {"layers", sizes_.layers}, {"vocabulary", sizes_.vocabulary}, {"cpu", cpu_name()},
+          {"isa", isa_name(Context::current().isa())}, {"repeat", seconds_.size()},
+          {"ms", {{"min", sorted.front() * 1e3}, {"median", median * 1e3}}},
+          {"tokens_per_second", static_cast<double>(sizes_.batch * sizes_.seq_len) / median},
+          {"peak_bytes", os::peak_resident_memory() - resident_before_},
+          {"peak_bytes_counted", use.peak - used_before_},
+          {"parameters", parameter_count(model_.parameters)},
+          {"gflop", all * 1e-9}, {"gflops", rate(all)}, {"gemm_gflop", gemm * 1e-9}, {"gemm_gflops", rate(gemm)},
+          {"fma_peak_gflops", fma_gflops_}, {"fraction_of_peak", rate(all) / fma_gflops_},
+          {"gemm_fraction_of_peak", rate(gemm) / fma_gflops_},
+          {"loss", loss_}, {"gradient_norm", gradient_norm_}, {"operations", operations()}};
+}
+
+void Step::save(const std::string& path) {
+  disturb_vectors(model_.parameters);
+  std::vector<std::pair<std::string, Tensor>> tensors = {{"x", model_.x}};
+  if (model_.target.defined()) tensors.emplace_back("target", model_.target);
+  for (const auto& [name, parameter] : model_.parameters) tensors.emplace_back("parameters." + name, parameter.value());
+  tensors.emplace_back("y", raw::contiguous(model_.forward()));
+  if (train_) {
+    ParameterSet set(model_.parameters);
+    Tape tape;
+    tape.backward(step_loss(model_), set);
+    for (const ParameterSet::Entry& entry : set.entries())
+      tensors.emplace_back("gradients." + entry.name, set.gradient(entry));
+  }
+  save_safetensors(path, tensors);
+}
+
+}  // namespace weft::bench

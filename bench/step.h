@@ -1,0 +1,45 @@
+// The step that is measured: its runs, and what to say about them.
+#pragma once
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "step_model.h"
+#include "weft/profile.h"
+#include "weft/trainer.h"
+
+namespace weft::bench {
+
+// Forward without a tape; or forward, backward and AdamW over all parameters. The first two runs are not timed: they
+// make caches and optimizer state.
+class Step {
+ public:
+  Step(const StepSizes& sizes, bool train, int threads);
+
+  void warm();   // the untimed runs
+  double run();  // seconds
+  // Of all runs: times, speed, memory beyond that of the model, operations. One run at least.
+  nlohmann::json report() const;
+  // Input, parameters (vectors with some noise), result and, if it trains, gradients: as safetensors.
+  void save(const std::string& path);
+
+ private:
+  void step();
+  nlohmann::json operations() const;
+
+  StepSizes sizes_;
+  bool train_;
+  int threads_;
+  StepModel model_;
+  std::uint64_t resident_before_;  // VmHWM with the model made
+  std::size_t used_before_;        // the same by weft's own count
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Profile> profile_;
+  std::int64_t steps_ = 0;
+  double loss_ = 0, gradient_norm_ = 0;  // of the first step
+  double fma_gflops_ = 0;                // the best measured between runs
+  std::vector<double> seconds_;
+};
+
+}  // namespace weft::bench

@@ -1,0 +1,135 @@
+// weft-step-bench: the training step or the forward pass of a model, its time, memory and operations.
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "step.h"
+#include "weft/context.h"
+#include "weft/error.h"
+
+namespace {
+
+using namespace weft;
+using namespace weft::bench;
+
+struct Options {
+  std::string model, mode = "train", save;
+  int threads = Context::current().threads(), repeat = 15;
+  bool serve = false;
+};
+
+// --seq-len and so on: over the model's default size, if it has one of that name.
+class SizeFlags {
+ public:
+  explicit SizeFlags(CLI::App& app) {
+    const std::string every = "gmlp tnn fnet";
+    add(app, "--batch", &StepSizes::batch, every, "Sequences");
+    add(app, "--seq-len", &StepSizes::seq_len, every, "Tokens of a sequence");
+    add(app, "--d-model", &StepSizes::d_model, every, "Channels of a token");
+    add(app, "--layers", &StepSizes::layers, every, "Blocks");
+    add(app, "--d-ffn", &StepSizes::d_ffn, "gmlp fnet", "Channels of proj1");
+    add(app, "--glu-dim", &StepSizes::glu_dim, "tnn", "Channels of the gated linear unit");
+    add(app, "--expand-ratio", &StepSizes::expand_ratio, "tnn", "Channels of the Toeplitz product over d_model");
+    add(app, "--rpe-dim", &StepSizes::rpe_dim, "tnn", "Channels of the relative position encoder");
+    add(app, "--rpe-layers", &StepSizes::rpe_layers, "tnn", "Its hidden layers");
+    add(app, "--lm", &StepSizes::vocabulary, every, "A language model of this many symbols, not the blocks alone");
+  }
+
+  StepSizes sizes(const std::string& model) const {
+    StepSizes s = default_sizes(model);
+    for (const Flag& flag : flags_) {
+      if (flag.option->count() == 0) continue;
+      if (flag.models.find(model) == std::string::npos) throw Error(flag.option->get_name() + " is no size of " + model);
+      s.*flag.size = flag.option->as<std::int64_t>();
+    }
+    return s;
+  }
+
+ private:
+  struct Flag {
+    CLI::Option* option;
+    std::int64_t StepSizes::*size;
+    std::string models;
+  };
+
+  void add(CLI::App& app, const std::string& name, std::int64_t StepSizes::*size, const std::string& models,
+           std::string what) {
+    std::string defaults;
+    for (const char* model : {"gmlp", "tnn", "fnet"})
+      if (models.find(model) != std::string::npos && default_sizes(model).*size > 0)
+        defaults += std::string(defaults.empty() ? " (" : ", ") + model + " " + std::to_string(default_sizes(model).*size);
+    if (!defaults.empty()) what += defaults + ")";
+    CLI::Option* option = app.add_option(name)->description(what)->group("Sizes")->type_name("N");
+    flags_.push_back({option->check(CLI::Range(1, 1 << 24)), size, models});
+  }
+
+  std::vector<Flag> flags_;
+};
+
+void add_options(CLI::App& app, Options& o) {
+  app.add_option("--model", o.model, "gmlp, tnn or fnet")->required()->check(CLI::IsMember({"gmlp", "tnn", "fnet"}));
+  app.add_option("--mode", o.mode, "forward (no tape), or train: forward, backward, AdamW")
+      ->capture_default_str()->check(CLI::IsMember({"forward", "train"}));
+  app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
+  app.add_option("--repeat", o.repeat, "Timed steps, after two untimed ones")
+      ->capture_default_str()->check(CLI::Range(1, 1000000));
+  app.add_option("--save", o.save, "Run nothing; write input, parameters, result and gradients to this safetensors file");
+  app.add_flag("--serve", o.serve, "Answer lines of standard input: \"warm\" after the untimed steps, \"run\" with the seconds of one, "
+                                  "\"report\" with the JSON line");
+  app.footer("Prints one JSON line. Flops are 2 M N K of each product and 5 n log2 n of each transform, three times\n"
+             "that for training; peak_bytes is VmHWM less what it was with the model made.\n"
+             "Example:\n"
+             "  weft-step-bench --model gmlp --mode train --threads 2 --repeat 7 --layers 2");
+}
+
+nlohmann::json answer(const std::string& request, Step& step) {
+  if (request == "warm") return step.warm(), "warm";
+  if (request == "run") return step.run();
+  if (request == "report") return step.report();
+  throw Error("expected warm, run or report, got " + request);
+}
+
+// Whatever can't be done: "error MESSAGE".
+void serve(Step& step) {
+  for (std::string line; std::getline(std::cin, line);) {
+    try {
+      std::cout << answer(line, step) << std::endl;
+    } catch (const std::exception& error) {
+      std::cout << "error " << error.what() << std::endl;
+    }
+  }
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Times the training step or the forward pass of a stack of blocks.", "weft-step-bench");
+  Options o;
+  add_options(app, o);
+  const SizeFlags flags(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    throw Error(std::string(error.what()) + " (see --help)");
+  }
+  Step step(flags.sizes(o.model), o.mode == "train", o.threads);
+  if (!o.save.empty()) return step.save(o.save), 0;
+  if (o.serve) return serve(step), 0;
+  for (int i = 0; i < o.repeat; ++i) step.run();
+  std::cout << step.report() << std::endl;
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "weft-step-bench: " << error.what() << std::endl;
+    return 2;
+  }
+}

@@ -1,0 +1,143 @@
+#include "step_model.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "weft/fnet.h"
+#include "weft/gmlp.h"
+#include "weft/tnn.h"
+#include "work.h"
+
+namespace weft::bench {
+namespace {
+
+const Init init{Random(1), DType::f32, nullptr};
+
+template <class Block>
+using Blocks = std::shared_ptr<std::vector<Block>>;
+
+template <class Block, class Make>
+Blocks<Block> stack(const StepSizes& s, StepModel& model, Make make) {
+  const auto blocks = std::make_shared<std::vector<Block>>();
+  for (std::int64_t i = 0; i < s.layers; ++i) {
+    blocks->push_back(make(init.child(static_cast<std::uint64_t>(i))));
+    blocks->back().collect(std::to_string(i) + ".", model.parameters);
+  }
+  return blocks;
+}
+
+// x (n, b, d)
+void make_gmlp(const StepSizes& s, StepModel& model) {
+  const auto blocks = stack<GmlpBlock>(s, model, [&](const Init& own) {
+    return GmlpBlock(s.d_model, s.d_ffn, s.seq_len, own);
+  });
+  model.x = Random(2).normal({s.seq_len, s.batch, s.d_model}, 0, 1);
+  model.forward = [blocks, x = model.x, mask = causal_mask(s.seq_len)] {
+    Tensor y = x;
+    for (const GmlpBlock& block : *blocks) y = block(y, mask);
+    return y;
+  };
+}
+
+// x (b, n, d)
+template <class Block>
+void run_along_batch(const StepSizes& s, StepModel& model, const Blocks<Block>& blocks) {
+  model.x = Random(2).normal({s.batch, s.seq_len, s.d_model}, 0, 1);
+  model.forward = [blocks, x = model.x] {
+    Tensor y = x;
+    for (const Block& block : *blocks) y = block(y);
+    return y;
+  };
+}
+
+void make_tnn(const StepSizes& s, StepModel& model) {
+  TnnLayerOptions options;
+  options.glu_dim = s.glu_dim;
+  options.gtu.expand_ratio = static_cast<double>(s.expand_ratio);
+  options.gtu.tno.rpe.dim = s.rpe_dim;
+  options.gtu.tno.rpe.layers = s.rpe_layers;
+  run_along_batch(s, model, stack<TnnLayer>(s, model, [&](const Init& own) {
+    return TnnLayer(s.d_model, options, own);
+  }));
+}
+
+void make_fnet(const StepSizes& s, StepModel& model) {
+  run_along_batch(s, model, stack<FnetLayer>(s, model, [&](const Init& own) {
+    return FnetLayer(s.d_model, s.d_ffn, NormPlace::post, own);
+  }));
+}
+
+Tensor random_tokens(std::uint64_t seed, const StepSizes& s) {
+  const Random random(seed);
+  std::vector<std::int64_t> tokens;
+  for (std::int64_t i = 0; i < s.batch * s.seq_len; ++i)
+    tokens.push_back(static_cast<std::int64_t>(random.uniform(static_cast<std::uint64_t>(i)) *
+                                               static_cast<double>(s.vocabulary)));
+  return Tensor::from(tokens, {s.batch, s.seq_len});
+}
+
+void make_language_model(const StepSizes& s, StepModel& model) {
+  nlohmann::json config = {{"d_model", s.d_model}, {"layers", s.layers}, {"seq_len", s.seq_len}};
+  if (s.model == "tnn")
+    config.update({{"glu_dim", s.glu_dim}, {"expand_ratio", s.expand_ratio}, {"rpe_dim", s.rpe_dim},
+                   {"rpe_layers", s.rpe_layers}});
+  else
+    config["d_ffn"] = s.d_ffn;
+  const Task task = s.model == "fnet" ? Task::masked_lm : Task::causal_lm;
+  const std::shared_ptr<const Model> made = make_model({s.model, task, s.vocabulary, 0, config.dump()}, init);
+  model.parameters = made->parameters();
+  model.x = random_tokens(2, s);
+  model.target = random_tokens(3, s);
+  model.forward = [made, tokens = model.x] { return (*made)(tokens); };
+}
+
+void count_flops(const StepSizes& s, StepModel& model) {
+  const auto b = static_cast<double>(s.batch), n = static_cast<double>(s.seq_len), d = static_cast<double>(s.d_model),
+             layers = static_cast<double>(s.layers), ffn = static_cast<double>(s.d_ffn), tokens = b * n;
+  if (s.model == "gmlp") model.gemm_flops = layers * (2 * tokens * (d * ffn + ffn / 2 * d) + 2 * n * n * b * ffn / 2);
+  if (s.model == "tnn") {
+    const auto d1 = static_cast<double>(s.expand_ratio) * d, r = static_cast<double>(s.rpe_dim),
+               glu = static_cast<double>(s.glu_dim);
+    const double rpe = 2 * n * (r + static_cast<double>(s.rpe_layers) * r * r + r * d1);
+    model.gemm_flops = layers * (2 * tokens * (3 * d * d1 + 3 * d * glu) + rpe);
+    model.other_flops = layers * nominal_flops("toeplitz", {s.batch, s.seq_len, s.expand_ratio * s.d_model});
+  }
+  if (s.model == "fnet") {
+    model.gemm_flops = layers * 2 * tokens * 2 * d * ffn;
+    model.other_flops = layers * nominal_flops("mix", {s.batch, s.seq_len, s.d_model});
+    if (s.vocabulary > 0) model.gemm_flops += 2 * tokens * 2 * d * d;  // after the embeddings, before the decoder
+  }
+  model.gemm_flops += 2 * tokens * d * static_cast<double>(s.vocabulary);
+}
+
+}  // namespace
+
+StepSizes default_sizes(const std::string& model) {
+  StepSizes s;
+  s.model = model;
+  if (model == "tnn") s.layers = 7;
+  if (model == "fnet") s.d_model = 768, s.d_ffn = 3072, s.layers = 12;
+  return s;
+}
+
+StepModel make_step_model(const StepSizes& s) {
+  StepModel model;
+  if (s.vocabulary > 0)
+    make_language_model(s, model);
+  else if (s.model == "gmlp")
+    make_gmlp(s, model);
+  else if (s.model == "tnn")
+    make_tnn(s, model);
+  else
+    make_fnet(s, model);
+  count_flops(s, model);
+  return model;
+}
+
+Tensor step_loss(const StepModel& model) {
+  const Tensor y = model.forward();
+  return model.target.defined() ? cross_entropy(y, model.target) : mean(square(y));
+}
+
+}  // namespace weft::bench
