@@ -4,6 +4,7 @@ import json
 import statistics
 import sys
 import time
+import warnings
 
 import torch
 import torch.nn.functional as F
@@ -263,6 +264,7 @@ def relative(a, b):
 
 
 def serve(spec):
+    warnings.filterwarnings("ignore", message="Torchinductor does not support code generation for complex")
     torch.set_num_threads(spec["threads"])
     torch.set_num_interop_threads(1)
     tiny = {**spec, "batch": 1, "seq_len": 16, "d_model": 16, "d_ffn": 32, "layers": 1}
