@@ -51,8 +51,8 @@ struct FftOp : Op {
     real_input = is_real(in[0].dtype());
     if (kind != Kind::irfft) n = in[0].shape()[axis];
     Transform t = plain(kind == Kind::ifft || kind == Kind::irfft);
-    if (kind == Kind::rfft) t.half_out = 1;
-    if (kind == Kind::irfft) t.half_in = 2, t.real_out = true;
+    if (kind == Kind::rfft) t.wanted_weight = 1;
+    if (kind == Kind::irfft) t.given_weight = 2, t.real_out = true;
     return transform(name(), in[0], t);
   }
 
@@ -61,8 +61,8 @@ struct FftOp : Op {
   void backward(Backward& b) const override {
     Transform t = plain(kind == Kind::fft || kind == Kind::rfft);
     t.real_out = real_input;
-    if (kind == Kind::rfft) t.half_in = 1;
-    if (kind == Kind::irfft) t.half_out = 2;
+    if (kind == Kind::rfft) t.given_weight = 1;
+    if (kind == Kind::irfft) t.wanted_weight = 2;
     b.add(0, transform(name(), b.gradient(), t));
   }
 

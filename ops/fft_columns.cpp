@@ -12,6 +12,8 @@ namespace {
 
 using std::int64_t;
 
+constexpr int64_t sequence_elements = 1 << 12;  // of contiguous columns, that are worth a task
+
 // The columns of x or y, a tile of lanes at a time.
 template <class T>
 struct Side {
@@ -76,7 +78,7 @@ struct Driver {
         kernel.gather(half.n, moved(even, from.step), work + kernel.lanes);
       }
       kernel.forward(half, work);
-      real_kernel.unpack(plan.view(), static_cast<T>(t.half_out), work);
+      real_kernel.unpack(plan.view(), static_cast<T>(t.wanted_weight), work);
       kernel.scatter_complex(half.n + 1, plan.view().row_of_bin, work, false, factor(), to);
     });
   }
@@ -86,7 +88,7 @@ struct Driver {
     const FftView<T>& half = *plan.view().half;
     for_tiles(plan.rows(), [&](const auto& from, const auto& to, T* work) {
       kernel.gather_complex(half.n + 1, from, work);
-      real_kernel.pack(plan.view(), static_cast<T>(t.half_in), work);
+      real_kernel.pack(plan.view(), static_cast<T>(t.given_weight), work);
       kernel.forward(half, work);
       const auto even = every_second(to);
       if (to.step == 1) {
@@ -101,7 +103,7 @@ struct Driver {
   // Everything else, as complex elements with zeros for what isn't given.
   void general(const FftPlan<T>& plan) const {
     const int64_t lanes = kernel.lanes, half = t.n / 2 + 1;
-    const int64_t given = t.half_in != 0 ? half : t.n, wanted = t.half_out != 0 ? half : t.n;
+    const int64_t given = t.given_weight != 0 ? half : t.n, wanted = t.wanted_weight != 0 ? half : t.n;
     const std::int32_t* row = plan.view().row_of_bin;
     for_tiles(plan.rows(), [&](const auto& from, const auto& to, T* work) {
       if (x.is_complex) {
@@ -111,53 +113,54 @@ struct Driver {
         for (int64_t k = 0; k < given; ++k) std::fill_n(work + (2 * k + 1) * lanes, lanes, T(0));
       }
       std::fill(work + given * 2 * lanes, work + t.n * 2 * lanes, T(0));
-      if (t.half_in != 0) real_kernel.weigh(t.n, nullptr, static_cast<T>(t.half_in), work);
+      if (t.given_weight != 0) real_kernel.weigh(t.n, nullptr, static_cast<T>(t.given_weight), work);
       kernel.forward(plan.view(), work);
-      if (t.half_out != 0) real_kernel.weigh(t.n, row, static_cast<T>(t.half_out), work);
+      if (t.wanted_weight != 0) real_kernel.weigh(t.n, row, static_cast<T>(t.wanted_weight), work);
       if (y.is_complex) kernel.scatter_complex(wanted, row, work, t.inverse, factor(), to);
       else kernel.scatter(wanted, row, work, t.inverse, factor(), to);
     });
   }
 
-  // Contiguous columns, one by one: f(a column of x, the same of y, n complex numbers, work buffer).
+  // Contiguous columns: f(those of x, of y, middle and work buffer), some at a time.
   template <class F>
-  void one_by_one(const FourStepPlan<T>& plan, F f) const {
-    const int64_t middle = 2 * plan.length(), work = plan.rows() * 2 * kernel.lanes;
+  void for_sequences(const FourStepPlan<T>& plan, F f) const {
+    const int64_t middle = plan.middle(), work = plan.rows() * 2 * kernel.lanes;
+    const int64_t grain = std::max<int64_t>(1, sequence_elements / plan.length());
     const auto bytes = static_cast<std::size_t>(middle + work) * sizeof(T);
-    Context::current().parallel_for(x.columns.count(), 1, bytes, [&](int64_t begin, int64_t end, void* scratch) {
+    Context::current().parallel_for(x.columns.count(), grain, bytes, [&](int64_t begin, int64_t end, void* scratch) {
       T* buffer = static_cast<T*>(scratch);
-      for (int64_t column = begin; column < end; ++column) {
-        int64_t from = 0, to = 0;
-        x.columns.offsets(column, 1, &from);
-        y.columns.offsets(column, 1, &to);
-        f(x.data + from, y.data + to, buffer, buffer + middle);
+      for (int64_t first = begin; first < end; first += most_lanes) {
+        int64_t from[most_lanes], to[most_lanes];
+        const int64_t count = std::min(most_lanes, end - first);
+        f(x.tile(first, count, from), y.tile(first, count, to), buffer, buffer + middle);
       }
     });
   }
 
   void whole_in_four_steps(const FourStepPlan<T>& plan) const {
-    one_by_one(plan, [&](const T* from, T* to, T* middle, T* work) {
+    for_sequences(plan, [&](const auto& from, const auto& to, T* middle, T* work) {
       four_step.transform(plan.view(), from, t.inverse, factor(), to, middle, work);
     });
   }
 
-  void real_to_half_in_four_steps(const FourStepPlan<T>& plan) const {
-    one_by_one(plan, [&](const T* from, T* to, T* middle, T* work) {
-      four_step.transform(plan.view(), from, false, factor(), to, middle, work);
-      four_step.unpack(plan.length(), plan.half_twiddles(), static_cast<T>(t.half_out), to);
+  void real_to_half_in_four_steps(const RealFourStepPlan<T>& plan) const {
+    for_sequences(plan.half(), [&](const auto& from, const auto& to, T* middle, T* work) {
+      four_step.transform(plan.half().view(), every_second(from), false, factor(), to, middle, work);
+      for (int64_t c = 0; c < to.count; ++c)
+        four_step.unpack(t.n / 2, plan.twiddles(), static_cast<T>(t.wanted_weight), to.data + to.offset[c]);
     });
   }
 
   void run(const char* op) const {
     const bool complex_rows = x.columns.step() == 2 && y.columns.step() == 2;
-    if (x.is_complex && y.is_complex && t.half_in == 0 && t.half_out == 0) {
+    if (x.is_complex && y.is_complex && t.given_weight == 0 && t.wanted_weight == 0) {
       if (complex_rows && four_step_fits(t.n)) whole_in_four_steps(*four_step_plan<T>(op, t.n));
       else whole(*fft_plan<T>(op, t.n));
-    } else if (t.n % 2 == 0 && t.half_out != 0 && !x.is_complex) {
+    } else if (t.n % 2 == 0 && t.wanted_weight != 0 && !x.is_complex) {
       if (real_rows_in_four_steps(t.n, x.columns.step(), y.columns.step()))
-        real_to_half_in_four_steps(*four_step_plan<T>(op, t.n / 2));
+        real_to_half_in_four_steps(*real_four_step_plan<T>(op, t.n));
       else real_to_half(*real_fft_plan<T>(op, t.n));
-    } else if (t.n % 2 == 0 && t.half_in != 0 && !y.is_complex) half_to_real(*real_fft_plan<T>(op, t.n));
+    } else if (t.n % 2 == 0 && t.given_weight != 0 && !y.is_complex) half_to_real(*real_fft_plan<T>(op, t.n));
     else general(*fft_plan<T>(op, t.n));
   }
 };
@@ -200,7 +203,7 @@ bool real_rows_in_four_steps(int64_t n, int64_t x_step, int64_t y_step) {
 
 Tensor transform(const char* op, const Tensor& x, const Transform& t) {
   Shape shape = x.shape();
-  shape[t.axis] = t.half_out != 0 ? t.n / 2 + 1 : t.n;
+  shape[t.axis] = t.wanted_weight != 0 ? t.n / 2 + 1 : t.n;
   Tensor y = Tensor::empty(shape, t.real_out ? real_of(x.dtype()) : complex_of(x.dtype()));
   if (y.numel() == 0) return y;
   with_real(op, real_of(x.dtype()), [&](auto* type) {

@@ -38,12 +38,12 @@ struct Transform {
   std::size_t axis;
   bool inverse;
   double factor;
-  double half_in = 0;   // weight of the bins of x; 0: x has n elements
-  double half_out = 0;  // the same of the result
+  double given_weight = 0;   // of x's bins, if x is half a spectrum; else 0
+  double wanted_weight = 0;  // of the result's bins, if half a spectrum is wanted; else 0
   bool real_out = false;
 };
 
-// Whether n real elements of a column become half a spectrum by a FourStepPlan of n/2, for these steps of the columns.
+// Whether n real elements of a column become half a spectrum by a RealFourStepPlan, for these steps of the columns.
 bool real_rows_in_four_steps(std::int64_t n, std::int64_t x_step, std::int64_t y_step);
 
 // x real or complex, of any strides. Not recorded.

@@ -41,10 +41,13 @@ std::size_t RealFftPlan<T>::bytes() const noexcept {
 
 namespace {
 
-constexpr std::int64_t shortest_in_four_steps = 8192;
+constexpr std::int64_t shortest_balanced = 8192;
+constexpr std::int64_t elements_together = 1024;  // of short sequences
 
-// The factor n1 <= sqrt(n) of n = n1 n2 that is nearest to it, both multiples of the lanes and smooth; 0 if there is none.
+// n1 of n = n1 n2. Long sequences: the factor <= sqrt(n) that is nearest to it, both multiples of the lanes. Others: n2 is
+// the most lanes, so that the second step is one pass.
 std::int64_t first_factor(std::int64_t n) {
+  if (n < shortest_balanced) return n / most_lanes;
   std::int64_t best = 0;
   for (std::int64_t a = most_lanes; a * a <= n; a += most_lanes)
     if (n % (a * most_lanes) == 0) best = a;
@@ -54,7 +57,12 @@ std::int64_t first_factor(std::int64_t n) {
 }  // namespace
 
 bool four_step_fits(std::int64_t n) {
-  return n >= shortest_in_four_steps && n % (most_lanes * most_lanes) == 0 && !fft_radices(n).empty();
+  return n == 64 || n == 128 || (n % (most_lanes * most_lanes) == 0 && n > 0 && is_smooth(n));
+}
+
+template <class T>
+std::int64_t FourStepPlan<T>::middle() const noexcept {
+  return 2 * (length() * view_.together + most_lanes * second_.length());
 }
 
 template <class T>
@@ -67,20 +75,29 @@ FourStepPlan<T>::FourStepPlan(std::int64_t n) : first_(first_factor(n)), second_
       twiddles_[static_cast<std::size_t>(k * 2 * n2 + j)] = static_cast<T>(root.real());
       twiddles_[static_cast<std::size_t>((k * 2 + 1) * n2 + j)] = static_cast<T>(root.imag());
     }
-  std::vector<Complex> roots;
-  for (std::int64_t k = 0; 2 * k <= n; ++k) roots.push_back(unit_root(k, 2 * n));
-  half_twiddles_ = interleaved<T>(roots);
-  view_ = {&first_.view(), &second_.view(), twiddles_.data()};
+  const std::int64_t together = first_.view().passes == 1 ? std::max<std::int64_t>(1, elements_together / n) : 1;
+  view_ = {&first_.view(), &second_.view(), twiddles_.data(), together};
 }
 
 template <class T>
 std::size_t FourStepPlan<T>::bytes() const noexcept {
-  return sizeof *this + first_.bytes() + second_.bytes() + (twiddles_.size() + half_twiddles_.size()) * sizeof(T);
+  return sizeof *this + first_.bytes() + second_.bytes() + twiddles_.size() * sizeof(T);
+}
+
+template <class T>
+RealFourStepPlan<T>::RealFourStepPlan(std::int64_t n) : half_(n / 2) {
+  std::vector<Complex> twiddles;
+  for (std::int64_t k = 0; 4 * k <= n; ++k) twiddles.push_back(unit_root(k, n));
+  twiddles_ = interleaved<T>(twiddles);
 }
 
 template <class T>
 std::shared_ptr<const FourStepPlan<T>> four_step_plan(const char* op, std::int64_t n) {
   return cached_plan<FourStepPlan<T>>(op, n);
+}
+template <class T>
+std::shared_ptr<const RealFourStepPlan<T>> real_four_step_plan(const char* op, std::int64_t n) {
+  return cached_plan<RealFourStepPlan<T>>(op, n);
 }
 
 template <class T>
@@ -96,12 +113,16 @@ template class RingPlan<float>;
 template class RingPlan<double>;
 template class FourStepPlan<float>;
 template class FourStepPlan<double>;
+template class RealFourStepPlan<float>;
+template class RealFourStepPlan<double>;
 template class RealFftPlan<float>;
 template class RealFftPlan<double>;
 template std::shared_ptr<const RingPlan<float>> ring_plan<float>(const char*, std::int64_t);
 template std::shared_ptr<const RingPlan<double>> ring_plan<double>(const char*, std::int64_t);
 template std::shared_ptr<const FourStepPlan<float>> four_step_plan<float>(const char*, std::int64_t);
 template std::shared_ptr<const FourStepPlan<double>> four_step_plan<double>(const char*, std::int64_t);
+template std::shared_ptr<const RealFourStepPlan<float>> real_four_step_plan<float>(const char*, std::int64_t);
+template std::shared_ptr<const RealFourStepPlan<double>> real_four_step_plan<double>(const char*, std::int64_t);
 template std::shared_ptr<const RealFftPlan<float>> real_fft_plan<float>(const char*, std::int64_t);
 template std::shared_ptr<const RealFftPlan<double>> real_fft_plan<double>(const char*, std::int64_t);
 

@@ -50,7 +50,7 @@ class RealFftPlan {
   RealFftView<T> view_;
 };
 
-// A transform of one contiguous sequence in four steps (kernels/fft_four_step.h). Immutable. four_step_fits(n) must hold.
+// Transforms of contiguous sequences in four steps (kernels/fft_four_step.h). Immutable. four_step_fits(n) must hold.
 template <class T>
 class FourStepPlan {
  public:
@@ -60,17 +60,35 @@ class FourStepPlan {
 
   std::int64_t length() const noexcept { return first_.length() * second_.length(); }
   std::int64_t rows() const noexcept { return std::max(first_.length(), second_.length()); }  // of a work buffer
+  std::int64_t middle() const noexcept;                                                       // its elements
   const FourStepView<T>& view() const noexcept { return view_; }
-  const T* half_twiddles() const noexcept { return half_twiddles_.data(); }  // exp(-πi k/n), k <= n/2, for 2n real elements
   std::size_t bytes() const noexcept;
 
  private:
   FftPlan<T> first_, second_;
-  std::vector<T> twiddles_, half_twiddles_;
+  std::vector<T> twiddles_;
   FourStepView<T> view_;
 };
 
-// Whether n is long enough to gain from four steps, and a product of two factors that the kernels take.
+// The same of n real elements by n/2 complex ones. four_step_fits(n/2) must hold, n be even.
+template <class T>
+class RealFourStepPlan {
+ public:
+  explicit RealFourStepPlan(std::int64_t n);
+  RealFourStepPlan(const RealFourStepPlan&) = delete;
+  RealFourStepPlan& operator=(const RealFourStepPlan&) = delete;
+
+  std::int64_t length() const noexcept { return 2 * half_.length(); }
+  const FourStepPlan<T>& half() const noexcept { return half_; }
+  const T* twiddles() const noexcept { return twiddles_.data(); }  // exp(-2πi k/n), k <= n/4
+  std::size_t bytes() const noexcept { return half_.bytes() + twiddles_.size() * sizeof(T); }
+
+ private:
+  FourStepPlan<T> half_;
+  std::vector<T> twiddles_;
+};
+
+// Whether n gains from four steps, and is a product of two factors that the kernels take.
 bool four_step_fits(std::int64_t n);
 
 // From the current Context's cache, which keeps the latest ones. Error if they are too long for any machine.
@@ -78,6 +96,8 @@ template <class T>
 std::shared_ptr<const RingPlan<T>> ring_plan(const char* op, std::int64_t n);
 template <class T>
 std::shared_ptr<const FourStepPlan<T>> four_step_plan(const char* op, std::int64_t n);
+template <class T>
+std::shared_ptr<const RealFourStepPlan<T>> real_four_step_plan(const char* op, std::int64_t n);
 template <class T>
 std::shared_ptr<const RealFftPlan<T>> real_fft_plan(const char* op, std::int64_t n);
 

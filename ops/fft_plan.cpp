@@ -50,6 +50,13 @@ void transform(const Complex* x, std::int64_t stride, std::int64_t n, const std:
 
 }  // namespace
 
+bool is_smooth(std::int64_t n) {
+  n >>= __builtin_ctzll(static_cast<unsigned long long>(n));
+  for (std::int64_t p : {3, 5, 7, 11, 13})
+    while (n % p == 0) n /= p;
+  return n == 1;
+}
+
 // The largest last: the passes that stay in the first cache are limited by arithmetic, of which radix 16 needs least.
 std::vector<std::int64_t> fft_radices(std::int64_t n) {
   std::vector<std::int64_t> radices;

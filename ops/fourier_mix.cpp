@@ -46,7 +46,7 @@ void hidden_transform(const FftPlan<T>& plan, const Tensor& z, std::size_t seque
 
 void mix(const char* op, const Tensor& x, std::size_t sequence, std::size_t hidden, Tensor& y) {
   Transform t{x.shape()[sequence], sequence, false, 1};
-  t.half_out = 1;
+  t.wanted_weight = 1;
   with_real(op, x.dtype(), [&](auto* type) {
     const auto plan = fft_plan<element_of<decltype(type)>>(op, x.shape()[hidden]);  // its errors come before z is made
     hidden_transform(*plan, transform(op, x, t), sequence, hidden, y);
@@ -117,7 +117,7 @@ struct FourierMixOp : Op {
       using T = element_of<decltype(type)>;
       (void)fft_plan<T>(name(), x.shape()[hidden]);
       if (real_rows_in_four_steps(n, x.strides()[sequence], sequence + 1 == x.shape().size() ? 2 : 0))
-        (void)four_step_plan<T>(name(), n / 2);
+        (void)real_four_step_plan<T>(name(), n);
       else if (n % 2 == 0) (void)real_fft_plan<T>(name(), n);
       else (void)fft_plan<T>(name(), n);
     });

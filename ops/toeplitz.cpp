@@ -1,10 +1,13 @@
 // toeplitz_product, circulant_product.
 #include "toeplitz.h"
 
+#include <array>
+#include <mutex>
 #include <new>
 
 #include "common.h"
 #include "fft_plan.h"
+#include "weft/context.h"
 
 namespace weft {
 namespace {
@@ -14,6 +17,22 @@ using std::int64_t;
 // Modelled times of a channel's products, in the units of fft_cost.
 constexpr double term_cost = 0.15;     // of the definition
 constexpr double spectrum_cost = 1.0;  // of an element of a product of spectra, with the moves
+
+// fft_fast_length of the latest lengths: its search takes as long as a small product. Thread-safe.
+class FastLengths {
+ public:
+  int64_t of(int64_t n) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Entry& entry = entries_[static_cast<std::size_t>(n) % entries_.size()];
+    if (entry.n != n) entry = {n, fft_fast_length(n)};
+    return entry.fast;
+  }
+
+ private:
+  struct Entry { int64_t n = 0, fast = 0; };
+  std::mutex mutex_;
+  std::array<Entry, 64> entries_;
+};
 
 // x (b, n, d) as (b, 1, n, d), c (n, d) as (1, n, d).
 Tensor with_head(const Tensor& x) {
@@ -164,7 +183,7 @@ ToeplitzForm toeplitz_form(int64_t b, int64_t h, int64_t n, int64_t d, bool caus
     fail("toeplitz_form", "expected b, h, d >= 0 and n >= 1, got " + to_string({b, h, n, d}));
   const auto rows = static_cast<double>(b), terms = static_cast<double>(n) * static_cast<double>(n) / (causal ? 2 : 1);
   if (n > (int64_t{1} << 30)) return ToeplitzForm::fft;
-  const int64_t m = fft_fast_length(n);
+  const int64_t m = Context::current().slot<FastLengths>().of(n);
   const double transforms = (2 * rows + 1) * fft_cost(m) + rows * spectrum_cost * static_cast<double>(m);
   return rows * terms * term_cost <= transforms ? ToeplitzForm::naive : ToeplitzForm::fft;
 }

@@ -8,20 +8,22 @@
 
 namespace weft {
 
-// n1 and n2 are multiples of the lanes of every instruction set.
+// n2 is a multiple of the lanes of every instruction set; n1 is one, too, or 4 or 8.
 template <class T>
 struct FourStepView {
   const FftView<T>*first, *second;  // of lengths n1 and n2
   const T* twiddles;                // exp(-2πi j2 k1/n), [n1][2][n2]
+  std::int64_t together;            // sequences at a time: 1 if n1 has several passes
 };
 
 template <class T>
 struct FourStepKernels {
-  // y = factor times the transform of x, or its inverse without 1/n; y may be x. `middle` has room for n complex elements,
-  // `work` for max(n1, n2) rows.
-  void (*transform)(const FourStepView<T>& plan, const T* x, bool inverse, T factor, T* y, T* middle, T* work) noexcept;
+  // Columns y = factor times the transforms of x, or their inverses without 1/n; y may be x. All steps are 2. `middle` has
+  // room for n · together complex elements and a vector of rows n2, `work` for max(n1, n2) rows.
+  void (*transform)(const FourStepView<T>& plan, const FftColumns<const T>& x, bool inverse, T factor,
+                    const FftColumns<T>& y, T* middle, T* work) noexcept;
   // m + 1 bins of 2m real elements from the m of z_j = x_2j + i x_(2j+1) (fft_real.h), in place. w: exp(-πi k/m) for
-  // k <= m/2, [m/2 + 1][2]. m is even.
+  // k <= m/2, [m/2 + 1][2]. m is even and more than twice the lanes.
   void (*unpack)(std::int64_t m, const T* w, T weight, T* y) noexcept;
 };
 

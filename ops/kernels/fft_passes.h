@@ -101,14 +101,20 @@ template <int R, class T, class Source, class Target>
   });
 }
 
-// The pass over blocks of R rows, in place: without factors the decimations are one.
-template <int R, class T>
+// The pass over blocks of R rows: without factors the decimations are one.
+template <int R, class T, class Source, class Target>
 [[gnu::noinline]] WEFT_FLATTEN void dense_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
-                                                WorkRows<T> rows) noexcept {
-  for (std::int64_t end = base + blocks * R; base < end; base += R) {
-    const auto at = rows.at(base, 1);
-    frequency_rows<false, T, R>(p, nullptr, at, at);
-  }
+                                                Source source, Target target) noexcept {
+  for (std::int64_t end = base + blocks * R; base < end; base += R)
+    frequency_rows<false, T, R>(p, nullptr, source.at(base, 1), target.at(base, 1));
+}
+
+// The one pass of a plan of R, of so many sequences, each with a source and a target of its own.
+template <int R, class T, class Sources, class Targets>
+[[gnu::noinline]] WEFT_FLATTEN void only_pass(const FftPass<T>& p, std::int64_t sequences, Sources sources,
+                                               Targets targets) noexcept {
+  for (std::int64_t s = 0; s < sequences; ++s)
+    frequency_rows<false, T, R>(p, nullptr, sources.of(s).at(0, 1), targets.of(s).at(0, 1));
 }
 
 // The last pass of decimation in frequency, value(row, v) of what it leaves, and the first one of decimation in time.
@@ -140,14 +146,14 @@ template <int R, class T, class Target>
 template <class T>
 void run_frequency_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, WorkRows<T> rows) noexcept {
   with_radix(p.radix, [&](auto r) noexcept {
-    if (p.length == r.value) dense_pass<r.value>(p, base, blocks, rows);
+    if (p.length == r.value) dense_pass<r.value>(p, base, blocks, rows, rows);
     else frequency_pass<r.value>(p, base, blocks, rows, rows);
   });
 }
 template <class T>
 void run_time_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, WorkRows<T> rows) noexcept {
   with_radix(p.radix, [&](auto r) noexcept {
-    if (p.length == r.value) dense_pass<r.value>(p, base, blocks, rows);
+    if (p.length == r.value) dense_pass<r.value>(p, base, blocks, rows, rows);
     else time_pass<r.value>(p, base, blocks, rows, rows);
   });
 }

@@ -101,18 +101,46 @@ template <class T> inline Vec<T> zip_lo(Vec<T> a, Vec<T> b) noexcept { return sh
 template <class T> inline Vec<T> zip_hi(Vec<T> a, Vec<T> b) noexcept { return shuffled<HighZip<lanes<T>>>(a, b); }
 template <class T> inline Vec<T> reversed(Vec<T> a) noexcept { return shuffled<Reversed<lanes<T>>>(a, a); }
 
-// v[i] lane j becomes v[j] lane i, for a square of lanes × lanes.
+// Of blocks of 16 bytes, E elements each: groups of G elements, in turn from the lower or the upper halves of two blocks;
+// the even or the odd blocks. Instructions of one cycle, without registers for orders.
+template <int L, int E, int G, int High>
+struct BlockZip {
+  static constexpr int at(int i) {
+    const int unit = i % E / G;
+    return i / E * E + High * E / 2 + unit / 2 * G + i % G + unit % 2 * L;
+  }
+};
+template <int L, int E, int Odd>
+struct EveryOtherBlock {
+  static constexpr int at(int i) { return (2 * (i / E) + Odd) * E + i % E; }
+};
+
+// v[i] lane j becomes v[j] lane i, for a square of lanes × lanes: first the squares within blocks, then blocks.
 template <class T>
 WEFT_INLINE inline void transpose(Vec<T>* v) noexcept {
-  constexpr int L = static_cast<int>(lanes<T>);
-  Vec<T> w[L];
-  repeat<__builtin_ctz(L)>([&](auto) WEFT_INLINE {
-    repeat<L / 2>([&](auto i) WEFT_INLINE {
-      w[2 * i.value] = zip_lo(v[i.value], v[i.value + L / 2]);
-      w[2 * i.value + 1] = zip_hi(v[i.value], v[i.value + L / 2]);
+  constexpr int L = static_cast<int>(lanes<T>), E = 16 / static_cast<int>(sizeof(T));
+  repeat<__builtin_ctz(L)>([&](auto stage) WEFT_INLINE {
+    constexpr int apart = 1 << decltype(stage)::value;
+    repeat<L>([&](auto i) WEFT_INLINE {
+      constexpr int a = decltype(i)::value, b = a + apart;
+      if constexpr ((a & apart) == 0) {
+        const Vec<T> x = v[a], y = v[b];
+        if constexpr (apart < E) {
+          v[a] = shuffled<BlockZip<L, E, apart, 0>>(x, y);
+          v[b] = shuffled<BlockZip<L, E, apart, 1>>(x, y);
+        } else {
+          v[a] = shuffled<EveryOtherBlock<L, E, 0>>(x, y);
+          v[b] = shuffled<EveryOtherBlock<L, E, 1>>(x, y);
+        }
+      }
     });
-    repeat<L>([&](auto i) WEFT_INLINE { v[i.value] = w[i.value]; });
   });
+  if constexpr (E == 4)  // the squares' columns are in the order of reversed bits
+    repeat<L / 4>([&](auto i) WEFT_INLINE {
+      const Vec<T> second = v[4 * i.value + 1];
+      v[4 * i.value + 1] = v[4 * i.value + 2];
+      v[4 * i.value + 2] = second;
+    });
 }
 
 // The sum of the lanes, halves added to halves: the order depends on the instruction set alone.
