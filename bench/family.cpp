@@ -35,7 +35,7 @@ void add_one(const Entry& entry, const Sizes& sizes) {
 const std::vector<Entry>& entries() { return registered(); }
 
 void add_benchmarks(const std::string& kind, const Sizes& sizes, const std::string& label, int threads) {
-  static const std::set<std::string> fftw_kinds = {"c2c", "r2c", "lanes", "toeplitz-cached"};
+  static const std::set<std::string> fftw_kinds = {"c2c", "r2c", "c2r", "lanes", "toeplitz-cached"};
   for (const int t : std::set<int>{1, threads}) {
     add_one({kind, "weft", label, t}, sizes);
     if (!fftw_version().empty() && fftw_kinds.count(kind) != 0) add_one({kind, "fftw", label, t}, sizes);

@@ -15,7 +15,7 @@ constexpr std::int64_t lane_bytes[] = {4 << 20, 64 << 20};  // of input and outp
 }  // namespace
 
 void add_fft(int threads) {
-  for (const char* kind : {"c2c", "r2c"})
+  for (const char* kind : {"c2c", "r2c", "c2r", "c2c-f64"})
     for (const std::int64_t n : lengths)
       add_benchmarks(kind, {rows, n, 1}, std::to_string(rows) + "x" + std::to_string(n), threads);
   for (const std::int64_t bytes : lane_bytes)

@@ -50,9 +50,9 @@ Plan r2c_plan(std::int64_t batch, std::int64_t length, float* in, fftwf_complex*
   return owned(fftwf_plan_many_dft_r2c(1, &n, b, in, nullptr, 1, n, out, nullptr, 1, half, FFTW_MEASURE));
 }
 
-Plan c2r_plan(std::int64_t batch, std::int64_t length, fftwf_complex* in, float* out) {
+Plan c2r_plan(std::int64_t batch, std::int64_t length, fftwf_complex* in, float* out, unsigned flags = FFTW_MEASURE) {
   const auto b = static_cast<int>(batch), n = static_cast<int>(length), half = n / 2 + 1;
-  return owned(fftwf_plan_many_dft_c2r(1, &n, b, in, nullptr, 1, half, out, nullptr, 1, n, FFTW_MEASURE));
+  return owned(fftwf_plan_many_dft_c2r(1, &n, b, in, nullptr, 1, half, out, nullptr, 1, n, flags));
 }
 
 std::function<void()> c2c_run(const Sizes& s) {
@@ -67,6 +67,15 @@ std::function<void()> r2c_run(const Sizes& s) {
   const Plan plan = r2c_plan(s.b, s.n, in.get(), as_complex(out));
   fill(in, s.b * s.n);
   return [=] { fftwf_execute_dft_r2c(plan.get(), in.get(), as_complex(out)); };
+}
+
+// Its input stays as it is, as ours does.
+std::function<void()> c2r_run(const Sizes& s) {
+  const std::int64_t size = 2 * s.b * (s.n / 2 + 1);
+  const Buffer in = buffer(size), out = buffer(s.b * s.n);
+  const Plan plan = c2r_plan(s.b, s.n, as_complex(in), out.get(), FFTW_MEASURE | FFTW_PRESERVE_INPUT);
+  fill(in, size);
+  return [=] { fftwf_execute_dft_c2r(plan.get(), as_complex(in), out.get()); };
 }
 
 // z ← z · w, `count` complex numbers.
@@ -113,6 +122,7 @@ Work fftw_work(const std::string& kind, const Sizes& s, int threads) {
   Work w{{}, nominal_flops(kind, s), nominal_bytes(kind, s)};
   if (kind == "c2c") w.run = c2c_run({s.b, s.n, 1});
   if (kind == "r2c") w.run = r2c_run(s);
+  if (kind == "c2r") w.run = c2r_run(s);
   if (kind == "lanes") w.run = c2c_run(s);
   if (kind == "toeplitz-cached") w.run = toeplitz_run(s, threads);
   return w;

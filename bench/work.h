@@ -19,19 +19,23 @@ struct Sizes {
   bool causal = true;
 };
 
-// Kinds, all in f32:
-//   c2c, r2c          transforms of b contiguous rows of n
+// Kinds, all in f32 but one:
+//   c2c, r2c, c2r     transforms of b contiguous rows of n
+//   c2c-f64           c2c in f64
 //   lanes             c2c of (b, n, d) along n
 //   toeplitz          product of x (b, n, d), spectra of the coefficients included
 //   toeplitz-cached   the same with the spectra kept from an earlier call
 //   toeplitz-train    forward and backward, for x and the coefficients
+//   toeplitz-naive    the product by its definition
+//   toeplitz-matrix   by matrices
+//   circulant         cyclic product of x (b, n, d), spectra included
 //   mix, mix-train    Re FFT FFT of (b, n, d) over n and d; with backward
 //   fma               the register-only loop
 //   copy              of n bytes
 // Error for any other.
 Work weft_work(const std::string& kind, const Sizes& s, int threads);
 
-// FFTW's, planned with FFTW_MEASURE: c2c, r2c, lanes, toeplitz-cached (rows of 2n, `threads` of them at a time).
+// FFTW's, planned with FFTW_MEASURE: c2c, r2c, c2r, lanes, toeplitz-cached (rows of 2n, `threads` of them at a time).
 // `run` is empty for any other kind and if this build has no FFTW.
 Work fftw_work(const std::string& kind, const Sizes& s, int threads);
 std::string fftw_version();  // "" if this build has none
