@@ -12,7 +12,7 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t sequence_elements = 1 << 12;  // of contiguous columns, that are worth a task
+constexpr int64_t sequence_elements = 1 << 13;  // of contiguous columns, that are worth a task
 
 // The columns of x or y, a tile of lanes at a time.
 template <class T>
