@@ -22,7 +22,8 @@ constexpr const char* usage = R"(usage: weft-bench [--threads T] [--json FILE] [
   --threads T               default: all that this process may use
   --json FILE               writes everything, each repetition too
   --benchmark_filter=REGEX  of names KIND/weft|fftw/SIZE/threads:T; kinds: fma copy c2c c2c-f64 r2c c2r lanes
-                            toeplitz-cached toeplitz toeplitz-train toeplitz-naive toeplitz-matrix circulant mix mix-train
+                            toeplitz-cached toeplitz toeplitz-train toeplitz-naive toeplitz-matrix
+                            circulant mix mix-train
   --benchmark_repetitions=N, --benchmark_min_time=SECONDS of each, --benchmark_list_tests
 example: weft-bench --benchmark_filter='c2c/.*/64x1024/' --json fft.json
 )";
