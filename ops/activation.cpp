@@ -1,6 +1,7 @@
 // The elementwise nonlinearities.
 #include "weft/activation.h"
 
+#include "activation_op.h"
 #include "kernels/kernels.h"
 #include "pointwise.h"
 
@@ -62,6 +63,8 @@ Activation activation_from_name(const std::string& name) {
   }
   throw Error("[activation] expected one of " + known + ", got \"" + name + "\"");
 }
+
+std::unique_ptr<Op> activation_op(Activation f) { return std::make_unique<ActivationOp>(f); }
 
 Tensor activation(const Tensor& x, Activation function) {
   (void)activation_name(function);

@@ -1,4 +1,5 @@
 // linear: the fully connected layer, with what follows it while the tile is in registers.
+#include "activation_op.h"
 #include "common.h"
 #include "gemm.h"
 #include "weft/context.h"
@@ -29,7 +30,7 @@ Tensor product(MatrixView<const T> a, MatrixView<const T> b, std::int64_t m, std
 
 // x (…, k), weight (n, k), bias (n), gate and residual (…, n); all but the first two may be undefined.
 // p = x Wᵀ + b, y = residual + gate ⊙ act(p).
-// Recorded only without activation and gate, y = residual + p:
+// As a record it is p, or residual + p:
 // dx = dy W, dW = dyᵀ x, db = the sum of dy over rows, dresidual = dy.
 struct LinearOp : Op {
   Activation function;
@@ -58,7 +59,10 @@ struct LinearOp : Op {
                        describe(t));
   }
 
-  Tensor forward(const Inputs& in, const Shape& shape) override {
+  Tensor forward(const Inputs& in, const Shape& shape) override { return product_of(in, shape, Tensor()); }
+
+  // `preactivation`, unless it is undefined, receives p.
+  Tensor product_of(const Inputs& in, const Shape& shape, Tensor preactivation) const {
     return with_real(name(), in[0].dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       Tensor y = Tensor::empty(shape, in[0].dtype());
@@ -70,6 +74,10 @@ struct LinearOp : Op {
       if (bias.defined()) problem.epilogue.bias = bias.data<T>(), problem.epilogue.bias_column = 1;
       if (gate.defined()) problem.epilogue.gate = gate.data<T>(), problem.epilogue.gate_row = n;
       if (residual.defined()) problem.epilogue.residual = residual.data<T>(), problem.epilogue.residual_row = n;
+      if (preactivation.defined()) {
+        problem.epilogue.preactivation = preactivation.mutable_data<T>();
+        problem.epilogue.preactivation_row = n;
+      }
       gemm(problem);
       return y;
     });
@@ -100,14 +108,38 @@ struct LinearOp : Op {
 
 }  // namespace
 
-// Where it is recorded the activation is a record of its own, a cheap one: its output is computed again in backward
-// instead of kept.
+namespace {
+
+// y = act(p), p = x Wᵀ + b, in one pass that gives both, as two records: the activation's is a cheap one, whose output
+// is computed again in backward instead of kept. in: x, weight, bias.
+Tensor recorded_activation(const Inputs& in, Activation function) {
+  auto op = std::make_unique<LinearOp>(function);
+  try {
+    const OpTimer timer(op->name(), &OpTime::forward);
+    const Shape shape = op->shape(in);
+    Tensor p, y;
+    {
+      NoGrad suspended;
+      p = Tensor::empty(shape, in[0].dtype());
+      y = op->product_of(in, shape, p);
+    }
+    Tape& tape = *Tape::recording();
+    p = tape.record(std::move(op), in, std::move(p));
+    return tape.record(activation_op(function), {p}, std::move(y));
+  } catch (const std::bad_alloc&) {
+    throw Error("[linear] out of memory");
+  }
+}
+
+}  // namespace
+
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& epilogue) {
-  const Inputs in = {x, weight, bias, epilogue.gate, epilogue.residual};
+  const Inputs all = {x, weight, bias, epilogue.gate, epilogue.residual}, in = {x, weight, bias, Tensor(), Tensor()};
   const bool plain = epilogue.activation == Activation::none && !epilogue.gate.defined();
-  if (plain || !would_record(in)) return apply(LinearOp(epilogue.activation), in);
-  (void)LinearOp(epilogue.activation).shape(in);
-  Tensor y = activation(linear(x, weight, bias), epilogue.activation);
+  if (plain || !would_record(all)) return apply(LinearOp(epilogue.activation), all);
+  (void)LinearOp(epilogue.activation).shape(all);
+  const bool in_one_pass = epilogue.activation != Activation::none && would_record(in);
+  Tensor y = in_one_pass ? recorded_activation(in, epilogue.activation) : apply(LinearOp(epilogue.activation), in);
   if (epilogue.gate.defined()) y = mul(epilogue.gate, y);
   return epilogue.residual.defined() ? add(epilogue.residual, y) : y;
 }
