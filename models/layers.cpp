@@ -1,7 +1,10 @@
 #include "weft/layers.h"
 
 #include <cmath>
+#include <mutex>
 #include <set>
+
+#include "weft/context.h"
 
 namespace weft {
 
@@ -30,7 +33,13 @@ Parameter Init::full(const Shape& shape, double value) const {
   return Parameter(Tensor::full(shape, value, dtype));
 }
 
-Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias) {
+struct Linear::Packed {
+  std::mutex mutex;
+  std::shared_ptr<const PackedWeight> latest;
+  std::uint64_t version = 0;  // of the weight in `latest`
+};
+
+Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias) : packed_(std::make_shared<Packed>()) {
   if (in < 1 || out < 1)
     throw Error("[Linear] expected sizes of at least 1, got " + std::to_string(in) + " -> " + std::to_string(out));
   const double bound = 1 / std::sqrt(static_cast<double>(in));
@@ -38,7 +47,26 @@ Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bi
   if (with_bias) bias = init.child(1).uniform({out}, -bound, bound);
 }
 
+std::shared_ptr<const PackedWeight> Linear::packed() const {
+  const Tensor& value = weight.value();
+  const std::lock_guard<std::mutex> lock(packed_->mutex);
+  const auto& latest = packed_->latest;
+  const bool valid = latest && latest->weight().storage() == value.storage() && packed_->version == value.version() &&
+                     latest->isa() == Context::current().isa();
+  if (!valid) {
+    packed_->latest = std::make_shared<const PackedWeight>(value);
+    packed_->version = value.version();
+  }
+  return packed_->latest;
+}
+
 Tensor Linear::operator()(const Tensor& x, const Epilogue& epilogue) const {
+  const bool records = Tape::recording() != nullptr, many_rows = x.rank() > 0 && x.numel() > 16 * x.size(-1);
+  if (!records && many_rows) return packed_linear(x, *packed(), optional(bias), epilogue);
+  if (records) {
+    const std::lock_guard<std::mutex> lock(packed_->mutex);
+    packed_->latest.reset();
+  }
   return linear(x, weight, optional(bias), epilogue);
 }
 

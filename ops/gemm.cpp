@@ -33,10 +33,27 @@ bool has_epilogue(const GemmEpilogue<T>& e) {
   return e.bias || e.activation != Activation::none || e.gate || e.residual || e.preactivation;
 }
 
+// k is cut into equal blocks of at most kernel.kc.
+template <class T>
+int64_t k_block(const GemmKernels<T>& kernel, int64_t k) {
+  const int64_t blocks = (std::max<int64_t>(1, k) - 1) / kernel.kc + 1;
+  return std::max<int64_t>(1, (k - 1) / blocks + 1);
+}
+
+// Packs `count` rows of A or columns of B, a few panels a task.
+template <class T>
+void pack_panels(typename GemmKernels<T>::Pack kernel, int64_t width, int64_t count, int64_t k, const T* x,
+                 int64_t stride_n, int64_t stride_k, T sign, T* out) {
+  const int64_t grain = rounded_up(std::max<int64_t>(1, task_work / 8 / std::max<int64_t>(1, k)), width);
+  Context::current().parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+    kernel(end - begin, k, x + begin * stride_n, stride_n, stride_k, sign, out + begin * k);
+  });
+}
+
 // Packed copies of a block of A and of one of B.
 template <class T>
 struct Panels {
-  T *a, *b;
+  const T *a, *b;
 };
 
 // One product of two matrices.
@@ -49,11 +66,7 @@ struct Product {
 
   int64_t super_m() const { return std::min(rounded_up(g.m, kernel.mr), rounded_up(super_rows, kernel.mr)); }
   int64_t super_n() const { return std::min(rounded_up(g.n, kernel.nr), rounded_up(super_columns, kernel.nr)); }
-  // k in equal blocks of at most kernel.kc.
-  int64_t block_k() const {
-    const int64_t blocks = (std::max<int64_t>(1, g.k) - 1) / kernel.kc + 1;
-    return std::max<int64_t>(1, (g.k - 1) / blocks + 1);
-  }
+  int64_t block_k() const { return k_block(kernel, g.k); }
   int64_t a_elements() const { return super_m() * block_k(); }
   int64_t b_elements() const { return shares_b() ? super_n() * block_k() : 0; }
 
@@ -96,15 +109,6 @@ struct Product {
     if (last && has_epilogue(g.epilogue)) kernel.epilogue(shifted(g.epilogue, i, j), rows, columns, to, g.c.row);
   }
 
-  // Packs `count` rows of A or columns of B, from `first` on, a few panels a task.
-  static void pack(typename GemmKernels<T>::Pack kernel, int64_t width, int64_t count, int64_t k, const T* x,
-                   int64_t stride_n, int64_t stride_k, T sign, T* out) {
-    const int64_t grain = rounded_up(std::max<int64_t>(1, task_work / 8 / std::max<int64_t>(1, k)), width);
-    Context::current().parallel_for(count, grain, [&](int64_t begin, int64_t end) {
-      kernel(end - begin, k, x + begin * stride_n, stride_n, stride_k, sign, out + begin * k);
-    });
-  }
-
   // A block of C: rows i0 … i0+rows, columns j0 … j0+columns. A and B are packed for k elements.
   struct Block {
     int64_t i0, rows, j0, columns, k;
@@ -133,7 +137,7 @@ struct Product {
 
   // All rows, of which A is packed: nobody else needs a task's columns of B, so it packs them for itself, in cache.
   // `from` is B's first element of the block.
-  void multiply_packing(const Block& block, const T* from, T* packed_a) const {
+  void multiply_packing(const Block& block, const T* from, const T* packed_a) const {
     const int64_t work = std::max<int64_t>(1, block.rows * block.k);
     const int64_t nc = std::min(kernel.nc, rounded_up(std::max<int64_t>(1, 8 * task_work / work), kernel.nr));
     const auto bytes = static_cast<std::size_t>(nc * block.k) * sizeof(T);
@@ -144,9 +148,10 @@ struct Product {
     });
   }
 
-  bool shares_b() const { return g.m > super_m(); }
+  bool shares_b() const { return g.m > super_m() && !g.packed_b; }
 
-  void run_packed(Panels<T> panels) const {
+  // With room for a_elements() and b_elements().
+  void run_packed(T* packed_a, T* packed_b) const {
     const int64_t kc = block_k();
     for (int64_t j = 0; j < g.n; j += super_n())
       for (int64_t p = 0; p == 0 || p < g.k; p += kc)
@@ -154,14 +159,15 @@ struct Product {
           const Block block{i, std::min(super_m(), g.m - i), j, std::min(super_n(), g.n - j), std::min(kc, g.k - p),
                             p == 0, p + kc >= g.k};
           const T *from_a = a + i * g.a.row + p * g.a.column, *from_b = b + p * g.b.row + j * g.b.column;
-          pack(kernel.pack_a, kernel.mr, block.rows, block.k, from_a, g.a.row, g.a.column, g.sign, panels.a);
-          if (!shares_b()) {
-            multiply_packing(block, from_b, panels.a);
+          pack_panels(kernel.pack_a, kernel.mr, block.rows, block.k, from_a, g.a.row, g.a.column, g.sign, packed_a);
+          if (!g.packed_b && !shares_b()) {
+            multiply_packing(block, from_b, packed_a);
             continue;
           }
-          if (i == 0)
-            pack(kernel.pack_b, kernel.nr, block.columns, block.k, from_b, g.b.column, g.b.row, T(1), panels.b);
-          multiply_packed(block, panels);
+          const T* panels = g.packed_b ? g.packed_b + p * rounded_up(g.n, kernel.nr) + j * block.k : packed_b;
+          if (!g.packed_b && i == 0)
+            pack_panels(kernel.pack_b, kernel.nr, block.columns, block.k, from_b, g.b.column, g.b.row, T(1), packed_b);
+          multiply_packed(block, {packed_a, panels});
         }
   }
 };
@@ -190,7 +196,7 @@ GemmProblem<T> normalized(GemmProblem<T> g) {
 template <class T>
 GemmProblem<T> oriented(const GemmProblem<T>& problem) {
   GemmProblem<T> g = normalized(problem);
-  if (has_epilogue(g.epilogue)) return g;
+  if (has_epilogue(g.epilogue) || g.packed_b) return g;
   const bool by_columns = g.c.column != 1 && g.c.row == 1;
   const bool few_columns = g.n < g.m && g.n <= few_rows;
   return by_columns || few_columns ? normalized(transposed(g)) : g;
@@ -218,7 +224,7 @@ void run_batch(const GemmKernels<T>& kernel, const GemmProblem<T>& g, int64_t co
     T* own = static_cast<T*>(scratch);
     for (int64_t index = begin; index < end; ++index) {
       if (few) item(index).run_few();
-      else item(index).run_packed({own, own + a});
+      else item(index).run_packed(own, own + a);
     }
   };
   const int64_t work = std::max<int64_t>(1, g.m * g.n * std::max<int64_t>(1, g.k));
@@ -240,7 +246,23 @@ void gemm(const GemmProblem<T>& problem) {
   run_batch(kernels().gemm.of<T>(), oriented(problem), count);
 }
 
+template <class T>
+int64_t packed_b_elements(int64_t k, int64_t n) { return k * rounded_up(n, kernels().gemm.of<T>().nr); }
+
+template <class T>
+void pack_b(int64_t k, int64_t n, MatrixView<const T> b, T* out) {
+  const GemmKernels<T>& kernel = kernels().gemm.of<T>();
+  const int64_t kc = k_block(kernel, k);
+  for (int64_t p = 0; p < k; p += kc)
+    pack_panels(kernel.pack_b, kernel.nr, n, std::min(kc, k - p), b.data + p * b.row, b.column, b.row, T(1),
+                out + p * rounded_up(n, kernel.nr));
+}
+
 template void gemm(const GemmProblem<float>&);
 template void gemm(const GemmProblem<double>&);
+template int64_t packed_b_elements<float>(int64_t, int64_t);
+template int64_t packed_b_elements<double>(int64_t, int64_t);
+template void pack_b(int64_t, int64_t, MatrixView<const float>, float*);
+template void pack_b(int64_t, int64_t, MatrixView<const double>, double*);
 
 }  // namespace weft

@@ -28,11 +28,18 @@ struct GemmProblem {
   T sign = T(1);                     // ±1, a factor of A B
   std::vector<BatchAxis> batch = {};
   GemmEpilogue<T> epilogue = {};     // without a batch, and with contiguous rows of C
+  const T* packed_b = nullptr;       // B once more, as pack_b gives it on the same instruction set; without a batch
 };
 
 // Each element of C is a sum over k in a fixed order, which depends on m, n, k, the strides and the instruction set
 // alone. k = 0 gives zeros (or C as it was), with the epilogue.
 template <class T>
 void gemm(const GemmProblem<T>& problem);
+
+// B (k, n) in the order in which gemm reads it on the current instruction set.
+template <class T>
+std::int64_t packed_b_elements(std::int64_t k, std::int64_t n);
+template <class T>
+void pack_b(std::int64_t k, std::int64_t n, MatrixView<const T> b, T* out);
 
 }  // namespace weft

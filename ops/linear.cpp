@@ -34,6 +34,7 @@ Tensor product(MatrixView<const T> a, MatrixView<const T> b, std::int64_t m, std
 // dx = dy W, dW = dyᵀ x, db = the sum of dy over rows, dresidual = dy.
 struct LinearOp : Op {
   Activation function;
+  Tensor panels;  // of the weight, if they are there
   explicit LinearOp(Activation f) : function(f) {}
   const char* name() const noexcept override { return "linear"; }
 
@@ -70,6 +71,7 @@ struct LinearOp : Op {
       const Tensor bias = dense(in[2]), gate = dense(in[3]), residual = dense(in[4]);
       const std::int64_t m = x.shape()[0], k = x.shape()[1], n = weight.shape()[0];
       GemmProblem<T> problem{m, n, k, view_of<T>(x), transposed_view_of<T>(weight), {y.mutable_data<T>(), n, 1}};
+      if (panels.defined()) problem.packed_b = panels.data<T>();
       problem.epilogue.activation = function;
       if (bias.defined()) problem.epilogue.bias = bias.data<T>(), problem.epilogue.bias_column = 1;
       if (gate.defined()) problem.epilogue.gate = gate.data<T>(), problem.epilogue.gate_row = n;
@@ -142,6 +144,25 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const E
   Tensor y = in_one_pass ? recorded_activation(in, epilogue.activation) : apply(LinearOp(epilogue.activation), in);
   if (epilogue.gate.defined()) y = mul(epilogue.gate, y);
   return epilogue.residual.defined() ? add(epilogue.residual, y) : y;
+}
+
+PackedWeight::PackedWeight(const Tensor& weight) : weight_(weight.detach()), isa_(Context::current().isa()) {
+  check_real("PackedWeight", weight);
+  if (weight.rank() != 2) fail("PackedWeight", "expected a weight (out, in), got " + describe(weight));
+  with_real("PackedWeight", weight.dtype(), [&](auto* type) {
+    using T = element_of<decltype(type)>;
+    const std::int64_t n = weight.shape()[0], k = weight.shape()[1];
+    panels_ = Tensor::empty({packed_b_elements<T>(k, n)}, weight.dtype());
+    pack_b(k, n, transposed_view_of<T>(weight), panels_.mutable_data<T>());
+  });
+}
+
+Tensor packed_linear(const Tensor& x, const PackedWeight& packed, const Tensor& bias, const Epilogue& epilogue) {
+  const Inputs in = {x, packed.weight(), bias, epilogue.gate, epilogue.residual};
+  if (would_record(in)) return linear(x, packed.weight(), bias, epilogue);
+  LinearOp op(epilogue.activation);
+  if (packed.isa() == Context::current().isa()) op.panels = packed.panels();
+  return apply(std::move(op), in);
 }
 
 }  // namespace weft

@@ -1,7 +1,11 @@
 // What holds for every architecture.
 #include <doctest/doctest.h>
 
+#include <thread>
+
 #include "op_table.h"
+#include "weft/context.h"
+#include "weft/layers.h"
 #include "weft/model.h"
 
 namespace weft::test {
@@ -59,6 +63,32 @@ TEST_CASE("causal language models of default sizes, n = 512: no look-ahead, and 
     }
     CHECK(worst <= 1e-5);
   }
+}
+
+TEST_CASE("Linear: what it keeps of its weight follows the weight") {
+  const Linear layer(5, 7, {Random(1), DType::f32});
+  const Tensor x = Random(2).normal({40, 5}, 0, 1);
+  const auto check = [&] { CHECK(same_bits(layer(x), linear(x, layer.weight, layer.bias))); };
+  check();
+  Tensor(layer.weight).mutable_data<float>()[3] += 1;  // as an optimizer's step
+  check();
+  Parameter(layer.weight).assign(Random(3).normal({7, 5}, 0, 1));
+  check();
+  std::thread other(check);
+  check();
+  other.join();
+  Context baseline;
+  baseline.set_isa(available_isas().front());
+  const ContextScope scope(baseline);
+  check();
+  const std::size_t before = baseline.memory().use().current;
+  check();
+  CHECK(baseline.memory().use().current == before);
+  {
+    Tape tape;
+    (void)layer(tape.watch(x));
+  }
+  CHECK(baseline.memory().use().current < before);  // the packed copy is gone
 }
 
 }  // namespace weft::test

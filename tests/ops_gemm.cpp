@@ -269,6 +269,32 @@ TEST_CASE("linear: the epilogue has the values of the plain operations, for ever
   });
 }
 
+TEST_CASE("packed_linear: linear's bits, for many rows and few, under its own instruction set and another") {
+  const Tensor bias = random_tensor({{70}}, 3);
+  for (const std::int64_t k : {0, 5, 401})
+    for (const std::int64_t rows : {0, 1, 9, 40, 600}) {
+      CAPTURE(k);
+      CAPTURE(rows);
+      const Tensor x = random_tensor({{rows, k}}, 1), weight = random_tensor({{70, k}}, 2);
+      for_every_isa([&] {
+        for (const auto convert : {+[](const Tensor& t) { return t; }, +[](const Tensor& t) { return to_single(t); }}) {
+          const PackedWeight packed(convert(weight));
+          const Epilogue e{Activation::gelu, {}, {}};
+          const auto check = [&] {
+            CHECK(same_bits(packed_linear(convert(x), packed, convert(bias), e),
+                            linear(convert(x), convert(weight), convert(bias), e)));
+          };
+          check();
+          Context other;
+          other.set_isa(available_isas().front());
+          ContextScope scope(other);
+          check();
+        }
+      });
+    }
+  CHECK_THROWS_WITH_AS((void)PackedWeight{bias}, "[PackedWeight] expected a weight (out, in), got f64 (70,)", Error);
+}
+
 TEST_CASE("matmul, linear: errors name the operation and the shapes") {
   const Tensor a = Tensor::zeros({2, 3}), b = Tensor::zeros({4, 5}), wide = Tensor::zeros({2, 3}, DType::f64);
   CHECK_THROWS_WITH_AS(matmul(a, b),

@@ -3,6 +3,7 @@
 //   void collect(prefix, out) const         appends its parameters, named as in PyTorch's state_dict
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "weft/ops.h"
@@ -31,7 +32,8 @@ struct Init {
   void draw(const Shape& shape) const;
 };
 
-// y = x Wᵀ + b. weight (out, in) and bias (out) ~ U(-1/√in, 1/√in), as PyTorch's Linear.
+// y = x Wᵀ + b. weight (out, in) and bias (out) ~ U(-1/√in, 1/√in), as PyTorch's Linear. Where no tape records, the weight
+// stays packed between calls with more than a few rows, which takes its memory again; a recorded call gives that back.
 class Linear {
  public:
   Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias = true);
@@ -39,6 +41,12 @@ class Linear {
   void collect(const std::string& prefix, NamedParameters& out) const;
 
   Parameter weight, bias;  // bias is undefined without one
+
+ private:
+  struct Packed;
+  std::shared_ptr<const PackedWeight> packed() const;
+
+  std::shared_ptr<Packed> packed_;
 };
 
 // Over the last axis (d): weight ones, bias zeros.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/activation.h"
+#include "weft/cpu.h"
 #include "weft/random.h"
 #include "weft/tape.h"
 #include "weft/tensor.h"
@@ -63,6 +64,24 @@ struct Epilogue {
 };
 // x (…, in), weight (out, in), bias (out) or undefined: y (…, out).
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
+
+// linear's weight (out, in), f32 or f64, with a copy in the order in which products of many rows read it: inference that
+// keeps it doesn't rearrange the weight at each call. The copy serves the instruction set of the context in which it was
+// made; under another, and where linear is recorded, the weight itself is used.
+class PackedWeight {
+ public:
+  explicit PackedWeight(const Tensor& weight);
+  const Tensor& weight() const noexcept { return weight_; }
+  Isa isa() const noexcept { return isa_; }
+  const Tensor& panels() const noexcept { return panels_; }  // for packed_linear: one flat tensor
+
+ private:
+  Tensor weight_, panels_;
+  Isa isa_;
+};
+
+// linear's values.
+Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
 
 // numpy's einsum, its whole syntax; a size of 1 broadcasts against n. Real or complex.
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
