@@ -5,28 +5,60 @@
 #include <memory>
 #include <set>
 
+#include "machine.h"
+#include "timing.h"
+
 namespace weft::bench {
 namespace {
+
+using benchmark::Counter;
 
 std::vector<Entry>& registered() {
   static std::vector<Entry> all;
   return all;
 }
 
-void add_one(const Entry& entry, const Sizes& sizes) {
+void run_once(const Work& work) {
+  if (work.before) work.before();
+  work.run();
+}
+
+void time_work(benchmark::State& state, const Work& work) {
+  for (auto _ : state) {
+    if (work.before) {
+      state.PauseTiming();
+      work.before();
+      state.ResumeTiming();
+    }
+    work.run();
+  }
+}
+
+void count(benchmark::State& state, const Work& work, int threads, double copy_seconds) {
+  const auto rate = [&](const char* name, double amount) {
+    if (amount > 0) state.counters[name] = Counter(amount, Counter::kIsIterationInvariantRate);
+  };
+  rate("FLOP/s", work.flops);
+  rate("B/s", work.bytes);
+  rate("copy", copy_seconds);
+  if (work.elements > 0)
+    state.counters["cycles"] = Counter(work.elements * threads / cycles_per_second(threads),
+                                       Counter::kIsIterationInvariantRate | Counter::kInvert);
+}
+
+// The work is made when first run and kept.
+void add_one(const Entry& entry, const std::function<Work()>& make) {
   registered().push_back(entry);
   const auto work = std::make_shared<Work>();
   benchmark::RegisterBenchmark(entry.name().c_str(), [=](benchmark::State& state) {
     if (!work->run) {
-      *work = entry.who == "weft" ? weft_work(entry.kind, sizes, entry.threads)
-                                  : fftw_work(entry.kind, sizes, entry.threads);
+      *work = make();
       if (!work->run) return state.SkipWithError("FFTW has no such plan");
-      work->run();  // grows caches
     }
-    for (auto _ : state) work->run();
-    using benchmark::Counter;
-    if (work->flops > 0) state.counters["FLOP/s"] = Counter(work->flops, Counter::kIsIterationInvariantRate);
-    if (work->bytes > 0) state.counters["B/s"] = Counter(work->bytes, Counter::kIsIterationInvariantRate);
+    const double copy = work->memory_bound ? plain_copy_seconds(work->bytes, entry.threads) : 0;
+    run_once(*work);  // grows caches, which others may have emptied
+    time_work(state, *work);
+    count(state, *work, entry.threads, copy);
   })->UseRealTime();
 }
 
@@ -34,11 +66,16 @@ void add_one(const Entry& entry, const Sizes& sizes) {
 
 const std::vector<Entry>& entries() { return registered(); }
 
+void add_work(const std::string& kind, const std::string& label, int threads, const std::function<Work()>& make) {
+  add_one({kind, "weft", label, threads}, make);
+}
+
 void add_benchmarks(const std::string& kind, const Sizes& sizes, const std::string& label, int threads) {
   static const std::set<std::string> fftw_kinds = {"c2c", "r2c", "c2r", "lanes", "toeplitz-cached"};
   for (const int t : std::set<int>{1, threads}) {
-    add_one({kind, "weft", label, t}, sizes);
-    if (!fftw_version().empty() && fftw_kinds.count(kind) != 0) add_one({kind, "fftw", label, t}, sizes);
+    add_work(kind, label, t, [=] { return weft_work(kind, sizes, t); });
+    if (!fftw_version().empty() && fftw_kinds.count(kind) != 0)
+      add_one({kind, "fftw", label, t}, [=] { return fftw_work(kind, sizes, t); });
   }
 }
 

@@ -1,5 +1,6 @@
 // A family of benchmarks: the sizes to run and what to call them.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,16 @@ const std::vector<Entry>& entries();
 // Registers one for weft and, where it has the kind, FFTW, at 1 and at `threads` threads. The work is made when first
 // run and kept: repetitions are interleaved.
 void add_benchmarks(const std::string& kind, const Sizes& sizes, const std::string& label, int threads);
+// Registers one for weft alone, at exactly `threads` threads. Counters besides the rates of Work: "cycles" an element (a
+// cycle is what two FMA units need for a vector each, at the measured peak) and "copy", the time of a plain-store copy of
+// the same bytes, measured before each repetition, over the work's.
+void add_work(const std::string& kind, const std::string& label, int threads, const std::function<Work()>& make);
 
 void add_machine(int threads);
 void add_fft(int threads);
 void add_toeplitz(int threads);
 void add_fourier_mix(int threads);
+void add_activation(int threads);
+void add_norm(int threads);
 
 }  // namespace weft::bench

@@ -1,4 +1,4 @@
-// The register-only loop that measures the FMA peak, for each instruction set.
+// The loops that measure the machine, for each instruction set: multiply-adds in registers, and a copy.
 #pragma once
 
 namespace weft::bench {
@@ -6,6 +6,8 @@ namespace weft::bench {
 struct FmaLoop {
   float (*run)(long iterations, float factor, float term);
   double flops;  // an iteration: a multiply and an add for each lane of each accumulator
+  int lanes;
+  void (*copy)(const float* from, float* to, long n);  // ordinary loads and stores
 };
 
 namespace sse2 { extern const FmaLoop fma_loop; }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -61,14 +62,37 @@ Work copy_work(std::int64_t bytes, int threads) {
   return w;
 }
 
-Limits measure_limits(int threads) {
+const Limits& limits(int threads) {
+  static std::map<int, Limits> known;
+  const auto found = known.find(threads);
+  if (found != known.end()) return found->second;
   const auto best = [](const Work& w) {
     double seconds = 1e30;
     for (int i = 0; i < 5; ++i) seconds = std::min(seconds, seconds_per_call(w.run, 0.02));
     return seconds;
   };
   const Work fma = fma_work(threads), copy = copy_work(copy_bytes, threads);
-  return {fma.flops / best(fma) * 1e-9, copy.bytes / best(copy) * 1e-9};
+  return known[threads] = {fma.flops / best(fma) * 1e-9, copy.bytes / best(copy) * 1e-9};
+}
+
+double cycles_per_second(int threads) {
+  return limits(threads).fma_gflops * 1e9 / (4 * loop_of(Context::current().isa()).lanes);
+}
+
+double plain_copy_seconds(double bytes, int threads) {
+  static std::vector<float> from, to;
+  const auto n = static_cast<std::int64_t>(bytes / 8);
+  if (static_cast<std::int64_t>(from.size()) < n) {
+    from.assign(static_cast<std::size_t>(n), 1.0f);
+    to.assign(static_cast<std::size_t>(n), 0.0f);
+  }
+  const auto copy = loop_of(Context::current().isa()).copy;
+  Context::current().set_threads(threads);
+  return seconds_per_call([&] {
+    Context::current().parallel_for(n, (n - 1) / threads + 1, [&](std::int64_t begin, std::int64_t end) {
+      copy(from.data() + begin, to.data() + begin, end - begin);
+    });
+  }, 0.02);
 }
 
 }  // namespace weft::bench

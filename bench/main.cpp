@@ -48,21 +48,18 @@ std::vector<std::string> benchmark_flags(int argc, char** argv, int& threads) {
 }
 
 // Measured, printed in one line and put into the JSON.
-std::map<int, Limits> describe_machine(int threads) {
+void describe_machine(int threads) {
   std::string line = cpu_name() + ", " + isa_name(Context::current().isa());
   benchmark::AddCustomContext("cpu", cpu_name());
   benchmark::AddCustomContext("isa", isa_name(Context::current().isa()));
-  std::map<int, Limits> limits;
   for (const int t : std::set<int>{1, threads}) {
-    limits[t] = measure_limits(t);
     char text[80];
-    std::snprintf(text, sizeof text, "FMA peak %.0f GFLOP/s, copy %.1f GB/s", limits[t].fma_gflops, limits[t].copy_gbs);
+    std::snprintf(text, sizeof text, "FMA peak %.0f GFLOP/s, copy %.1f GB/s", limits(t).fma_gflops, limits(t).copy_gbs);
     benchmark::AddCustomContext("threads_" + std::to_string(t), text);
     line += "; " + std::to_string(t) + (t == 1 ? " thread: " : " threads: ") + text;
   }
   std::printf("%s\n", line.c_str());
   std::fflush(stdout);
-  return limits;
 }
 
 int run(int argc, char** argv) {
@@ -78,7 +75,10 @@ int run(int argc, char** argv) {
   add_fft(threads);
   add_toeplitz(threads);
   add_fourier_mix(threads);
-  TableReporter reporter(describe_machine(threads));
+  add_activation(threads);
+  add_norm(threads);
+  describe_machine(threads);
+  TableReporter reporter;
   benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::Shutdown();
   return 0;

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "family.h"
+#include "machine.h"
 
 namespace weft::bench {
 namespace {
@@ -35,19 +36,22 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
     };
     result.flops_rate = counter("FLOP/s");
     result.bytes_rate = counter("B/s");
+    result.cycles = counter("cycles");
+    result.copy = counter("copy");
   }
 }
 
 void TableReporter::Finalize() {
-  std::printf("%-16s %-26s %7s | %10s %6s %8s %6s %7s | %10s %6s %8s | %s\n", "kind", "size", "threads", "weft us",
-              "cv %", "GFLOP/s", "peak %", "GB/s", "FFTW us", "cv %", "GFLOP/s", "ratio");
+  std::printf("%-22s %-26s %7s | %10s %6s %8s %6s %7s %6s %6s | %10s %6s %8s | %s\n", "kind", "size", "threads",
+              "weft us", "cv %", "GFLOP/s", "peak %", "GB/s", "copy %", "cycles", "FFTW us", "cv %", "GFLOP/s", "ratio");
   for (const Entry& entry : entries()) {
     const auto found = results_.find(entry.name());
     if (entry.who != "weft" || found == results_.end()) continue;
     const Result& ours = found->second;
-    std::printf("%-16s %-26s %7d | %10.1f %6.1f %8.1f %6.1f %7.1f |", entry.kind.c_str(), entry.label.c_str(),
-                entry.threads, ours.seconds * 1e6, ours.spread * 100, ours.flops_rate * 1e-9,
-                ours.flops_rate * 1e-7 / limits_.at(entry.threads).fma_gflops, ours.bytes_rate * 1e-9);
+    std::printf("%-22s %-26s %7d | %10.1f %6.1f %8.1f %6.1f %7.1f %6.1f %6.2f |", entry.kind.c_str(),
+                entry.label.c_str(), entry.threads, ours.seconds * 1e6, ours.spread * 100, ours.flops_rate * 1e-9,
+                ours.flops_rate * 1e-7 / limits(entry.threads).fma_gflops, ours.bytes_rate * 1e-9, ours.copy * 100,
+                ours.cycles);
     const auto peer = results_.find(Entry{entry.kind, "fftw", entry.label, entry.threads}.name());
     if (peer != results_.end())
       std::printf(" %10.1f %6.1f %8.1f | %.2f", peer->second.seconds * 1e6, peer->second.spread * 100,

@@ -6,23 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "machine.h"
-
 namespace weft::bench {
 
 class TableReporter : public benchmark::BenchmarkReporter {
  public:
-  explicit TableReporter(std::map<int, Limits> limits) : limits_(std::move(limits)) {}  // by number of threads
   bool ReportContext(const Context&) override { return true; }
   void ReportRuns(const std::vector<Run>& runs) override;
   void Finalize() override;
 
  private:
   struct Result {
-    double seconds = 0, flops_rate = 0, bytes_rate = 0;  // medians
+    double seconds = 0, flops_rate = 0, bytes_rate = 0, cycles = 0, copy = 0;  // medians
     double spread = 0;                                   // deviation over mean
   };
-  std::map<int, Limits> limits_;
   std::map<std::string, Result> results_;
 };
 
