@@ -10,7 +10,9 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t grain = 1 << 14;      // elements a task
-constexpr std::int64_t parameter_rows = 64;  // rows whose contributions to dgamma and dbeta are summed at once
+
+// Rows of n whose contributions to dgamma and dbeta are summed at once, in their order; a task of backward.
+std::int64_t block_rows(std::int64_t n) { return std::clamp<std::int64_t>(4 * grain / n, 4, 64); }
 
 enum class Kind { layer, rms };
 
@@ -72,28 +74,34 @@ struct NormOp : Op {
 
   void backward(Backward& b) const override {
     const Shape& shape = b.input_shape(0);
-    const bool wants_gamma = has_gamma && b.needs(1), wants_beta = has_beta && b.needs(beta_input());
     if (numel(shape) == 0) return add_zeros(b);
+    const bool wants_parameters = (has_gamma && b.needs(1)) || (has_beta && b.needs(beta_input()));
     const Tensor x = raw::contiguous(b.input(0));
-    const std::int64_t n = row_length(shape);
-    if (wants_gamma || wants_beta) add_parameters(b, x, n);
-    if (!b.needs(0)) return;
+    const std::int64_t n = row_length(shape), rows = x.numel() / n, block = block_rows(n);
     const Tensor scale = gamma(n, x.dtype(), has_gamma ? b.input(1) : Tensor());
-    const Tensor dy = b.take_gradient();
-    const bool in_place = dy.unique() && dy.is_contiguous();
-    Tensor dx = in_place ? dy : Tensor::empty(shape, x.dtype());
-    const Tensor dense = raw::contiguous(dy);
+    const Tensor given = b.take_gradient();
+    const bool in_place = given.unique() && given.is_contiguous();
+    const Tensor dy = raw::contiguous(given);
+    Tensor dx, partial;  // sums over blocks of rows: dgamma's and dbeta's
+    if (b.needs(0)) dx = in_place ? given : Tensor::empty(shape, x.dtype());
+    if (wants_parameters) partial = Tensor::empty({(rows - 1) / block + 1, 2, n}, x.dtype());
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const NormKernels<T>& kernels_of = kernels().norm.of<T>();
       const auto kernel = kind == Kind::layer ? kernels_of.layer_backward : kernels_of.rms_backward;
-      T* to = dx.mutable_data<T>();
-      for_rows(x.numel() / n, n, [&](std::int64_t begin, std::int64_t end) {
-        kernel(x.data<T>() + begin * n, scale.data<T>(), stats.data<T>() + 2 * begin, dense.data<T>() + begin * n,
-               to + begin * n, end - begin, n);
+      T* to = dx.defined() ? dx.mutable_data<T>() : nullptr;
+      T* sums = partial.defined() ? partial.mutable_data<T>() : nullptr;
+      Context::current().parallel_for(rows, block, [&](std::int64_t begin, std::int64_t end) {
+        T *own = sums ? sums + begin / block * 2 * n : nullptr, *shifts = own ? own + n : nullptr;
+        kernel(x.data<T>() + begin * n, scale.data<T>(), stats.data<T>() + 2 * begin, dy.data<T>() + begin * n,
+               to ? to + begin * n : nullptr, own, shifts, end - begin, n);
       });
     });
-    b.add(0, dx);
+    if (dx.defined()) b.add(0, dx);
+    if (!wants_parameters) return;
+    const Tensor both = sum(partial, {0});
+    if (has_gamma && b.needs(1)) b.add(1, parameter_gradient(both, 0, b.input_shape(1)));
+    if (has_beta && b.needs(beta_input())) b.add(beta_input(), parameter_gradient(both, 1, b.input_shape(beta_input())));
   }
 
  private:
@@ -114,25 +122,8 @@ struct NormOp : Op {
       if (b.needs(i)) b.add(i, Tensor::zeros(b.input_shape(i), b.gradient().dtype()));
   }
 
-  // Sums over blocks of rows, which are then summed in their order.
-  void add_parameters(Backward& b, const Tensor& x, std::int64_t n) const {
-    const Tensor dy = raw::contiguous(b.gradient());
-    const std::int64_t rows = x.numel() / n, blocks = (rows - 1) / parameter_rows + 1;
-    Tensor dgamma = Tensor::empty({blocks, n}, x.dtype()), dbeta;
-    if (kind == Kind::layer) dbeta = Tensor::empty({blocks, n}, x.dtype());
-    with_real(name(), x.dtype(), [&](auto* type) {
-      using T = element_of<decltype(type)>;
-      const NormKernels<T>& kernels_of = kernels().norm.of<T>();
-      const auto kernel = kind == Kind::layer ? kernels_of.layer_parameters : kernels_of.rms_parameters;
-      T *scales = dgamma.mutable_data<T>(), *shifts = dbeta.defined() ? dbeta.mutable_data<T>() : nullptr;
-      Context::current().parallel_for(rows, parameter_rows, [&](std::int64_t begin, std::int64_t end) {
-        const std::int64_t at = begin / parameter_rows * n;
-        kernel(x.data<T>() + begin * n, stats.data<T>() + 2 * begin, dy.data<T>() + begin * n, scales + at,
-               shifts ? shifts + at : nullptr, end - begin, n);
-      });
-    });
-    if (has_gamma && b.needs(1)) b.add(1, reshape(sum(dgamma, {0}), b.input_shape(1)));
-    if (has_beta && b.needs(beta_input())) b.add(beta_input(), reshape(sum(dbeta, {0}), b.input_shape(beta_input())));
+  static Tensor parameter_gradient(const Tensor& both, std::int64_t which, const Shape& shape) {
+    return reshape(slice(both, 0, which, which + 1), shape);
   }
 };
 

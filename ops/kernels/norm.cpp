@@ -50,6 +50,7 @@ void layer(const T* x, const T* gamma, const T* beta, double eps, T* y, T* stats
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
     const Row<T> row = layer_row(x, n, eps);
     simd::for_vectors<T>(n, [=](auto at) noexcept {
+      at.prefetch(x + n);
       at.store(y, simd::fma(row.normalized(at.load(x)), at.load(gamma), at.load(beta)));
     });
     if (stats == nullptr) continue;
@@ -62,14 +63,24 @@ template <class T>
 void rms(const T* x, const T* gamma, double eps, T* y, T* stats, std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
     const T scale = rms_of(x, n), rstd = finite<T>(1 / (static_cast<double>(scale) + eps));
-    simd::for_vectors<T>(n, [=](auto at) noexcept { at.store(y, at.load(x) * Vec<T>(rstd) * at.load(gamma)); });
+    simd::for_vectors<T>(n, [=](auto at) noexcept {
+      at.prefetch(x + n);
+      at.store(y, at.load(x) * Vec<T>(rstd) * at.load(gamma));
+    });
     if (stats == nullptr) continue;
     *stats++ = scale;
     *stats++ = rstd;
   }
 }
 
-// sum of g and of g x̂, g = dy ⊙ gamma
+// What the gradients of a row are made of: dx = rstd (g - offset - x̂ slope), g = dy ⊙ gamma.
+template <class T>
+struct RowGradient {
+  Row<T> row;
+  T offset, slope;
+};
+
+// The sums of g and of g x̂.
 template <class T>
 simd::Sums<T, 2> gradient_sums(const T* x, const T* gamma, const T* dy, Row<T> row, std::int64_t n) noexcept {
   return simd::sums<T, 2>(n, [=](auto at, Vec<T>* a) noexcept {
@@ -79,46 +90,73 @@ simd::Sums<T, 2> gradient_sums(const T* x, const T* gamma, const T* dy, Row<T> r
   });
 }
 
-// dx = rstd (g - offset - x̂ slope)
+// Layer norm keeps mean and rstd.
+struct Layer {
+  template <class T>
+  static Row<T> row(const T* stats) noexcept { return {stats[0], stats[1]}; }
+  template <class T>
+  static RowGradient<T> gradient(const T* x, const T* gamma, const T* stats, const T* dy, std::int64_t n) noexcept {
+    const auto sum = gradient_sums(x, gamma, dy, row(stats), n);
+    return {row(stats), sum.of[0] / static_cast<T>(n), sum.of[1] / static_cast<T>(n)};
+  }
+};
+
+// RMS norm keeps ‖x‖₂/√n and rstd.
+struct Rms {
+  template <class T>
+  static Row<T> row(const T* stats) noexcept { return {T(0), stats[1]}; }
+  template <class T>
+  static RowGradient<T> gradient(const T* x, const T* gamma, const T* stats, const T* dy, std::int64_t n) noexcept {
+    if (stats[0] == T(0)) return {row(stats), T(0), T(0)};
+    const T sum = gradient_sums(x, gamma, dy, row(stats), n).of[1];
+    return {row(stats), T(0), sum / static_cast<T>(n) / (stats[0] * stats[1])};
+  }
+};
+
 template <class T>
-void input_gradient(const T* x, const T* gamma, const T* dy, T* dx, Row<T> row, T offset, T slope,
-                    std::int64_t n) noexcept {
+Vec<T> input_gradient(Vec<T> normalized, Vec<T> g, const RowGradient<T>& r) noexcept {
+  return simd::fnma(normalized, Vec<T>(r.slope), g - Vec<T>(r.offset)) * Vec<T>(r.row.rstd);
+}
+
+// The gradients of `count` rows in one pass: the parameters' stay in registers over the rows. The next ones are fetched.
+template <class T, int count>
+void all_gradients(const T* x, const T* gamma, const T* dy, T* dx, T* dgamma, T* dbeta, const RowGradient<T>* rows,
+                   std::int64_t n) noexcept {
+  RowGradient<T> row[count];
+  for (int k = 0; k < count; ++k) row[k] = rows[k];
   simd::for_vectors<T>(n, [=](auto at) noexcept {
-    const Vec<T> g = at.load(dy) * at.load(gamma);
-    const Vec<T> centred = simd::fnma(row.normalized(at.load(x)), Vec<T>(slope), g - Vec<T>(offset));
-    at.store(dx, centred * Vec<T>(row.rstd));
+    const Vec<T> scale = at.load(gamma);
+    Vec<T> a = at.load(dgamma), b = at.load(dbeta);
+    repeat<count>([&](auto k) WEFT_INLINE {
+      const std::int64_t first = k.value * n;
+      at.prefetch(x + first + count * n);
+      at.prefetch(dy + first + count * n);
+      const Vec<T> d = at.load(dy + first), normalized = row[k.value].row.normalized(at.load(x + first));
+      a = simd::fma(d, normalized, a);
+      b += d;
+      at.store(dx + first, input_gradient(normalized, d * scale, row[k.value]));
+    });
+    at.store(dgamma, a);
+    at.store(dbeta, b);
   });
 }
 
-template <class T>
-void layer_backward(const T* x, const T* gamma, const T* stats, const T* dy, T* dx, std::int64_t rows,
+template <class T, class Kind>
+void gradients_of_x(const T* x, const T* gamma, const T* stats, const T* dy, T* dx, std::int64_t rows,
                     std::int64_t n) noexcept {
-  const T count = static_cast<T>(n);
   for (std::int64_t r = 0; r < rows; ++r, x += n, dy += n, dx += n, stats += 2) {
-    const Row<T> row{stats[0], stats[1]};
-    const auto sum = gradient_sums(x, gamma, dy, row, n);
-    input_gradient(x, gamma, dy, dx, row, sum.of[0] / count, sum.of[1] / count, n);
+    const RowGradient<T> row = Kind::gradient(x, gamma, stats, dy, n);
+    simd::for_vectors<T>(n, [=](auto at) noexcept {
+      at.store(dx, input_gradient(row.row.normalized(at.load(x)), at.load(dy) * at.load(gamma), row));
+    });
   }
 }
 
-template <class T>
-void rms_backward(const T* x, const T* gamma, const T* stats, const T* dy, T* dx, std::int64_t rows,
-                  std::int64_t n) noexcept {
-  const T count = static_cast<T>(n);
-  for (std::int64_t r = 0; r < rows; ++r, x += n, dy += n, dx += n, stats += 2) {
-    const Row<T> row{T(0), stats[1]};
-    const T q = stats[0] * stats[1];
-    const T slope = stats[0] == T(0) ? T(0) : gradient_sums(x, gamma, dy, row, n).of[1] / count / q;
-    input_gradient(x, gamma, dy, dx, row, T(0), slope, n);
-  }
-}
-
-template <class T>
-void layer_parameters(const T* x, const T* stats, const T* dy, T* dgamma, T* dbeta, std::int64_t rows,
-                      std::int64_t n) noexcept {
-  for (std::int64_t i = 0; i < n; ++i) dgamma[i] = dbeta[i] = 0;
+template <class T, class Kind>
+void gradients_of_parameters(const T* x, const T* stats, const T* dy, T* dgamma, T* dbeta, std::int64_t rows,
+                             std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, x += n, dy += n, stats += 2) {
-    const Row<T> row{stats[0], stats[1]};
+    const Row<T> row = Kind::row(stats);
     simd::for_vectors<T>(n, [=](auto at) noexcept {
       const Vec<T> d = at.load(dy);
       at.store(dgamma, simd::fma(d, row.normalized(at.load(x)), at.load(dgamma)));
@@ -127,22 +165,25 @@ void layer_parameters(const T* x, const T* stats, const T* dy, T* dgamma, T* dbe
   }
 }
 
-template <class T>
-void rms_parameters(const T* x, const T* stats, const T* dy, T* dgamma, T*, std::int64_t rows,
-                    std::int64_t n) noexcept {
-  for (std::int64_t i = 0; i < n; ++i) dgamma[i] = 0;
-  for (std::int64_t r = 0; r < rows; ++r, x += n, dy += n, stats += 2) {
-    const Vec<T> rstd(stats[1]);
-    simd::for_vectors<T>(n, [=](auto at) noexcept {
-      at.store(dgamma, simd::fma(at.load(dy), at.load(x) * rstd, at.load(dgamma)));
-    });
+template <class T, class Kind>
+void backward(const T* x, const T* gamma, const T* stats, const T* dy, T* dx, T* dgamma, T* dbeta, std::int64_t rows,
+              std::int64_t n) noexcept {
+  if (dgamma == nullptr) return gradients_of_x<T, Kind>(x, gamma, stats, dy, dx, rows, n);
+  for (std::int64_t i = 0; i < n; ++i) dgamma[i] = dbeta[i] = 0;
+  if (dx == nullptr) return gradients_of_parameters<T, Kind>(x, stats, dy, dgamma, dbeta, rows, n);
+  constexpr int group = 4;
+  RowGradient<T> row[group];
+  while (rows > 0) {
+    const std::int64_t count = rows >= group ? group : 1;
+    for (std::int64_t k = 0; k < count; ++k) row[k] = Kind::gradient(x + k * n, gamma, stats + 2 * k, dy + k * n, n);
+    if (count == group) all_gradients<T, group>(x, gamma, dy, dx, dgamma, dbeta, row, n);
+    else all_gradients<T, 1>(x, gamma, dy, dx, dgamma, dbeta, row, n);
+    x += count * n, dy += count * n, dx += count * n, stats += 2 * count, rows -= count;
   }
 }
 
 template <class T>
-constexpr NormKernels<T> table() {
-  return {layer<T>, rms<T>, layer_backward<T>, rms_backward<T>, layer_parameters<T>, rms_parameters<T>};
-}
+constexpr NormKernels<T> table() { return {layer<T>, rms<T>, backward<T, Layer>, backward<T, Rms>}; }
 
 }  // namespace
 

@@ -15,17 +15,14 @@ struct NormKernels {
   // stats (rows, 2) = ‖x‖₂/√n, rstd of each row; may be null.
   void (*rms)(const T* x, const T* gamma, double eps, T* y, T* stats, std::int64_t rows, std::int64_t n) noexcept;
 
-  // Gradient of x; dx may be dy itself. With x̂ = (x - mean) rstd and g = dy ⊙ gamma:
+  // With x̂ = (x - mean) rstd and g = dy ⊙ gamma:
   //   layer: dx = rstd (g - avg(g) - x̂ avg(g x̂))
-  //   rms:   dx = rstd (g - x̂ avg(g x̂) / q), q = rstd ‖x‖₂/√n; the second term is 0 where x = 0.
-  using Backward = void (*)(const T* x, const T* gamma, const T* stats, const T* dy, T* dx, std::int64_t rows,
-                            std::int64_t n) noexcept;
+  //   rms:   dx = rstd (g - x̂ avg(g x̂) / q), q = rstd ‖x‖₂/√n; the second term is 0 where x = 0
+  //   dgamma = sum over rows of dy ⊙ x̂, dbeta = sum over rows of dy
+  // dx may be dy itself, or null; dgamma and dbeta may both be null.
+  using Backward = void (*)(const T* x, const T* gamma, const T* stats, const T* dy, T* dx, T* dgamma, T* dbeta,
+                            std::int64_t rows, std::int64_t n) noexcept;
   Backward layer_backward, rms_backward;
-
-  // dgamma = sum over rows of dy ⊙ x̂, dbeta (not for rms) = sum over rows of dy.
-  using Parameters = void (*)(const T* x, const T* stats, const T* dy, T* dgamma, T* dbeta, std::int64_t rows,
-                              std::int64_t n) noexcept;
-  Parameters layer_parameters, rms_parameters;
 };
 
 }  // namespace weft

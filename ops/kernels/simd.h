@@ -144,13 +144,16 @@ WEFT_INLINE inline void transpose(Vec<T>* v) noexcept {
 }
 
 // The sum of the lanes, halves added to halves: the order depends on the instruction set alone.
-template <class T>
+template <int L, int Step> struct Rotated { static constexpr int at(int i) { return (i + Step) % L; } };
+template <class T, int Width = static_cast<int>(lanes<T>) / 2>
 inline T sum(Vec<T> v) noexcept {
-  T a[lanes<T>];
-  store(a, v);
-  for (std::int64_t width = lanes<T> / 2; width > 0; width /= 2)
-    for (std::int64_t i = 0; i < width; ++i) a[i] += a[i + width];
-  return a[0];
+  if constexpr (Width > 0) {
+    return sum<T, Width / 2>(v + shuffled<Rotated<static_cast<int>(lanes<T>), Width>>(v, v));
+  } else {
+    T a[lanes<T>];
+    store(a, v);
+    return a[0];
+  }
 }
 
 template <class T>
