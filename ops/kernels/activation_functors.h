@@ -34,14 +34,8 @@ struct Functor<Activation::leaky_relu> {
 // xΦ(x), Φ(x) = ½(1 + erf(x/√2)); derivative Φ(x) + xφ(x), φ(x) = exp(-x²/2)/√(2π).
 template <>
 struct Functor<Activation::gelu> {
-  template <class V> static V cdf(V x) noexcept {
-    return simd::fma(V(0.5), math::erf(x * V(0.70710678118654752440)), V(0.5));
-  }
-  template <class V> static V value(V x) noexcept { return x * cdf(x); }
-  template <class V> static V derivative(V x) noexcept {
-    const V density = V(0.39894228040143267794) * math::exp(V(-0.5) * x * x);
-    return simd::fma(x, density, cdf(x));
-  }
+  template <class V> static V value(V x) noexcept { return x * math::normal_cdf(x); }
+  template <class V> static V derivative(V x) noexcept { return math::gelu_derivative(x); }
 };
 
 // ½x(1 + tanh u) = x·sigmoid(2u), u = √(2/π)(x + 0.044715x³); derivative s + 2x·s(1-s)·u', s = sigmoid(2u).

@@ -51,13 +51,19 @@ template <> struct Constants<float> {
   static constexpr float root_half = 0x1.6a09e6p-1f;
   // (ln((1+s)/(1-s)) - 2s)/s³ in s² for sqrt(½) <= (1+s)/(1-s) <= sqrt(2); relative error of ln 8.1e-10.
   static constexpr float log[] = {0x1.55557ap-1f, 0x1.995eb2p-2f, 0x1.31e46ap-2f};
-  // |x| < erf_split: erf(x)/x - 1 in x²; relative error 3.1e-9. Up to erf_max, where erf rounds to 1: ln(1 - erf(x)),
-  // which makes an error of 2.6e-9 in erf.
-  static constexpr float erf_split = 0.8f, erf_max = 4;
-  static constexpr float erf_small[] = {0x1.06eba8p-3f, -0x1.81272ep-2f, 0x1.ce2804p-4f,
-                                        -0x1.b76eap-6f, 0x1.4d425cp-8f,  -0x1.56a26ep-11f};
-  static constexpr float erf_large[] = {-0x1.dce21ep-15f, -0x1.20d664p+0f, -0x1.45b46cp-1f, -0x1.ad92dcp-4f,
-                                        0x1.73dfaep-6f,   -0x1.9ed40ep-9f, 0x1.b5ac88p-13f};
+  // -(ln(1 - erf(x)) + x)/x up to erf_max, where erf rounds to 1; relative error of erf 4.0e-9.
+  static constexpr float erf_max = 4;
+  static constexpr float erf[] = {0x1.06eba8p-3f,  0x1.45f2fap-1f,   0x1.a4fa5ep-4f,  -0x1.39cdc6p-6f, -0x1.505f5ap-13f,
+                                  0x1.b5003cp-10f, -0x1.4bc9d6p-11f, 0x1.ed6c24p-14f, -0x1.369686p-17f};
+  // ln Φ(-x), x >= 0; error of Φ 5.6e-9. Falls to -inf.
+  static constexpr float normal_tail[] = {-0x1.62e43p-1f,   -0x1.98846ap-1f,  -0x1.45f132p-2f, -0x1.29e056p-5f,
+                                          0x1.3c8468p-8f,   -0x1.10b298p-17f, -0x1.9280c8p-13f, 0x1.bd0494p-15f,
+                                          -0x1.02e6eep-17f, 0x1.4a4134p-21f,  -0x1.6a323p-26f};
+  // (Φ(-x) - xφ(x)) e^(x²/2) up to gelu_max; error of the product with e^(-x²/2) 1.7e-8.
+  static constexpr float gelu_max = 6;
+  static constexpr float gelu_slope[] = {0x1.fffffep-2f,  -0x1.98841ap-1f, 0x1.fff19ep-3f,  -0x1.0ffc7ap-3f,
+                                         0x1.fb47e2p-5f,  -0x1.a15482p-6f, 0x1.2709bp-7f,   -0x1.537ce2p-9f,
+                                         0x1.278406p-11f, -0x1.638de2p-14f, 0x1.02a9a6p-17f, -0x1.52cf68p-22f};
 };
 
 template <> struct Constants<double> {
@@ -78,7 +84,8 @@ template <> struct Constants<double> {
   static constexpr double log[] = {0x1.5555555555592p-1, 0x1.999999997fd59p-2, 0x1.24924941fae28p-2,
                                    0x1.c71c51fdc2861p-3, 0x1.74664205381edp-3, 0x1.39a15883d16d0p-3,
                                    0x1.2f09ea569b31dp-3};
-  // Errors 3.6e-17 and 1.6e-17.
+  // |x| < erf_split: erf(x)/x - 1 in x²; relative error 3.6e-17. Up to erf_max, where erf rounds to 1: ln(1 - erf(x)),
+  // which makes an error of 1.6e-17 in erf.
   static constexpr double erf_split = 1.25, erf_max = 6;
   static constexpr double erf_small[] = {
       0x1.06eba8214db67p-3,   -0x1.812746b03794fp-2,  0x1.ce2f21a03d877p-4,   -0x1.b82ce31167867p-6,
@@ -92,25 +99,25 @@ template <> struct Constants<double> {
       -0x1.3864a5baff1a1p-23, 0x1.0ba17a62c6325p-27,  -0x1.ad0a050a96bb4p-33};
 };
 
-// x = n ln 2 + r, |r| <= ½ ln 2 (Cody-Waite); q = e^r - 1. Requires |x| < 2^10.
+// x = n ln 2 + r, |r| <= ½ ln 2 (Cody-Waite); q = e^r - 1. The low bits of `biased` are n plus the exponent's bias.
+// Requires |x| < 2^10.
 template <class V>
 struct Reduced {
-  V n, q;
+  V n, q, biased;
 };
 
 template <class V>
 inline Reduced<V> reduce_exp(V x) noexcept {
   using C = Constants<typename V::value_type>;
-  const V n = simd::fma(x, V(C::log2e), V(C::round)) - V(C::round);
+  const V biased = simd::fma(x, V(C::log2e), V(C::round)), n = biased - V(C::round);
   const V r = simd::fnma(n, V(C::ln2_lo), simd::fnma(n, V(C::ln2_hi), x));
-  return {n, simd::fma(r * r, polynomial(r, C::exp), r)};
+  return {n, simd::fma(r * r, polynomial(r, C::exp), r), biased};
 }
 
-// 2^n of an integer n whose power is a normal number.
+// 2^n of an integer n whose power is a normal number, given n + round.
 template <class V>
-inline V power_of_2(V n) noexcept {
-  using C = Constants<typename V::value_type>;
-  return from_bits<V>(to_bits(n + V(C::round)) << C::mantissa);
+inline V power_of_2(V biased) noexcept {
+  return from_bits<V>(to_bits(biased) << Constants<typename V::value_type>::mantissa);
 }
 
 // min and max that keep NaN: of a NaN and a number, the instruction gives its second operand (NEON's the NaN).
@@ -126,32 +133,28 @@ inline simd::Vec<double> scale(simd::Vec<double> p, simd::Vec<double> n) noexcep
 template <class V>
 inline V scale(V p, V n) noexcept {
   using C = Constants<typename V::value_type>;
-  const V half = (n * V(0.5) + V(C::round)) - V(C::round);
-  return p * power_of_2(half) * power_of_2(n - half);
+  const V half = n * V(0.5) + V(C::round);
+  return p * power_of_2(half) * power_of_2((n - (half - V(C::round))) + V(C::round));
 }
 #endif
 
-// e^x, 1.1 ULP.
+// e^x up to exp_max, 1.1 ULP.
 template <class V>
-inline V exp(V x) noexcept {
-  using C = Constants<typename V::value_type>;
-  const auto [n, q] = reduce_exp(at_least(at_most(x, V(C::exp_max)), V(C::exp_min)));
+inline V exp_bounded(V x) noexcept {
+  const auto [n, q, biased] = reduce_exp(at_least(x, V(Constants<typename V::value_type>::exp_min)));
   return math::scale(V(1) + q, n);
 }
 
-// e^x where that is a normal number, or x is NaN.
+// e^x, 1.1 ULP.
 template <class V>
-inline V exp_normal(V x) noexcept {
-  const auto [n, q] = reduce_exp(x);
-  return (V(1) + q) * power_of_2(n);
-}
+inline V exp(V x) noexcept { return exp_bounded(at_most(x, V(Constants<typename V::value_type>::exp_max))); }
 
 // e^x - 1 = 2(2^(n-1) q + (2^(n-1) - ½)), 1.7 ULP in f32, 2.4 in f64. Below -50 it is -1 already. -0 gives 0.
 template <class V>
 inline V expm1(V x) noexcept {
   using C = Constants<typename V::value_type>;
-  const auto [n, q] = reduce_exp(at_least(at_most(x, V(C::exp_max)), V(-50)));
-  const V s = power_of_2(n - V(1));
+  const auto [n, q, biased] = reduce_exp(at_least(at_most(x, V(C::exp_max)), V(-50)));
+  const V s = power_of_2(biased - V(1));
   return V(2) * simd::fma(s, q, s - V(0.5));
 }
 
@@ -184,32 +187,69 @@ inline V copy_sign(V x, V s) noexcept {
   return from_bits<V>((to_bits(x) & ~sign) | (to_bits(s) & sign));
 }
 
-// tanh x, 2 ULP in f32, 2.4 in f64: t = E/(E + 2), E = e^2|x| - 1. From |x| = 20 it is 1 already. For E < 1 as
-// E/2 - (E/2)t, which spares it the rounding of E + 2.
+// tanh x, 2 ULP in f32, 2.4 in f64: t = E/(E + 2), E = e^2|x| - 1 = 2^n q + (2^n - 1). From |x| = 20 it is 1 already.
+// For E < 1 as E/2 - (E/2)t, which spares it the rounding of E + 2.
 template <class V>
 inline V tanh(V x) noexcept {
-  const V e = math::expm1(at_most(xsimd::abs(x), V(20)) * V(2));
-  const V h = V(0.5) * e;
-  const V t = e / (e + V(2));
+  const V a = at_most(xsimd::abs(x), V(20));
+  const auto [n, q, biased] = reduce_exp(a + a);
+  const V s = power_of_2(biased), e = simd::fma(s, q, s - V(1));
+  const V h = V(0.5) * e, t = e / (e + V(2));
   return copy_sign(xsimd::select(e < V(1), simd::fnma(h, t, h), t), x);
 }
 
-// erf x, 1.5 ULP in f32, 2.7 in f64: near 0 x + xP(x²), else 1 - e^Q(|x|).
-template <class V>
-inline V erf(V x) noexcept {
-  using C = Constants<typename V::value_type>;
+// erf x = -(e^y - 1), y = ln(1 - erf |x|), 2 ULP.
+inline simd::Vec<float> erf(simd::Vec<float> x) noexcept {
+  using C = Constants<float>;
+  using V = simd::Vec<float>;
+  const V a = at_most(xsimd::abs(x), V(C::erf_max));
+  const auto [n, q, biased] = reduce_exp(simd::fnma(a, polynomial(a, C::erf), -a));
+  const V s = power_of_2(biased);
+  return copy_sign(simd::fnma(s, q, V(1) - s), x);
+}
+
+// erf x, 2.7 ULP: near 0 x + xP(x²), else 1 - e^Q(|x|).
+inline simd::Vec<double> erf(simd::Vec<double> x) noexcept {
+  using C = Constants<double>;
+  using V = simd::Vec<double>;
   const V a = at_most(xsimd::abs(x), V(C::erf_max));
   const V small = simd::fma(a, polynomial(a * a, C::erf_small), a);
-  const V large = V(1) - exp_normal(polynomial(a, C::erf_large));
+  const auto [n, q, biased] = reduce_exp(polynomial(a, C::erf_large));
+  const V large = simd::fnma(power_of_2(biased), V(1) + q, V(1));
   return copy_sign(xsimd::select(a < V(C::erf_split), small, large), x);
 }
 
 // 1/(1 + e^-x), 1.9 ULP: 1 - t for x > 0, z - zt below, z = e^-|x|, t = z/(1 + z).
 template <class V>
 inline V sigmoid(V x) noexcept {
-  const V z = math::exp(xsimd::select(x > V(0), -x, x));
+  const V z = exp_bounded(-xsimd::abs(x));
   const V w = xsimd::select(x > V(0), V(1), z);
   return simd::fnma(w, z / (V(1) + z), w);
+}
+
+// Φ(x) = ½(1 + erf(x/√2)), and the derivative of xΦ(x), Φ(x) + xφ(x) with φ(x) = e^(-x²/2)/√(2π). Of -|x| first, else
+// 1 minus that.
+inline simd::Vec<float> normal_cdf(simd::Vec<float> x) noexcept {
+  using V = simd::Vec<float>;
+  const V tail = exp_bounded(polynomial(xsimd::abs(x), Constants<float>::normal_tail));
+  return xsimd::select(x > V(0), V(1) - tail, tail);
+}
+inline simd::Vec<double> normal_cdf(simd::Vec<double> x) noexcept {
+  using V = simd::Vec<double>;
+  return simd::fma(V(0.5), math::erf(x * V(0.70710678118654752440)), V(0.5));
+}
+inline simd::Vec<float> gelu_derivative(simd::Vec<float> x) noexcept {
+  using C = Constants<float>;
+  using V = simd::Vec<float>;
+  const V slope = polynomial(at_most(xsimd::abs(x), V(C::gelu_max)), C::gelu_slope);
+  const V tail = exp_bounded(V(-0.5) * x * x) * slope;
+  return xsimd::select(x > V(0), V(1) - tail, tail);
+}
+inline simd::Vec<double> gelu_derivative(simd::Vec<double> x) noexcept {
+  using V = simd::Vec<double>;
+  const V a = at_most(at_least(x, V(-40)), V(40));  // where it is 0 or 1 already
+  const V density = V(0.39894228040143267794) * exp_bounded(V(-0.5) * a * a);
+  return simd::fma(a, density, normal_cdf(a));
 }
 
 }  // namespace weft::WEFT_ISA::math

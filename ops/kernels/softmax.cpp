@@ -49,7 +49,7 @@ template <class T>
 RowStats<T> row_stats(const T* x, std::int64_t n) noexcept {
   const T max = row_max(x, n);
   const Vec<T> m(max);
-  const T sum = row_sum<T>([m](Vec<T> v) noexcept { return math::exp(v - m); }, n, padding<T>, x);
+  const T sum = row_sum<T>([m](Vec<T> v) noexcept { return math::exp_bounded(v - m); }, n, padding<T>, x);
   return {max, log_scalar(sum)};
 }
 
@@ -57,7 +57,7 @@ template <class T>
 void softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
     const Vec<T> m(row_max(x, n));
-    simd::map([m](Vec<T> v) noexcept { return math::exp(v - m); }, y, n, x);
+    simd::map([m](Vec<T> v) noexcept { return math::exp_bounded(v - m); }, y, n, x);
     const Vec<T> sum(row_sum<T>([](Vec<T> v) noexcept { return v; }, n, T(0), y));
     simd::map([sum](Vec<T> v) noexcept { return v / sum; }, y, n, y);
   }
