@@ -51,6 +51,7 @@ void layer(const T* x, const T* gamma, const T* beta, double eps, T* y, T* stats
     const Row<T> row = layer_row(x, n, eps);
     simd::for_vectors<T>(n, [=](auto at) noexcept {
       at.prefetch(x + n);
+      at.prefetch_to_write(y + n);
       at.store(y, simd::fma(row.normalized(at.load(x)), at.load(gamma), at.load(beta)));
     });
     if (stats == nullptr) continue;
@@ -65,6 +66,7 @@ void rms(const T* x, const T* gamma, double eps, T* y, T* stats, std::int64_t ro
     const T scale = rms_of(x, n), rstd = finite<T>(1 / (static_cast<double>(scale) + eps));
     simd::for_vectors<T>(n, [=](auto at) noexcept {
       at.prefetch(x + n);
+      at.prefetch_to_write(y + n);
       at.store(y, at.load(x) * Vec<T>(rstd) * at.load(gamma));
     });
     if (stats == nullptr) continue;
@@ -131,6 +133,7 @@ void all_gradients(const T* x, const T* gamma, const T* dy, T* dx, T* dgamma, T*
       const std::int64_t first = k.value * n;
       at.prefetch(x + first + count * n);
       at.prefetch(dy + first + count * n);
+      at.prefetch_to_write(dx + first + count * n);
       const Vec<T> d = at.load(dy + first), normalized = row[k.value].row.normalized(at.load(x + first));
       a = simd::fma(d, normalized, a);
       b += d;
@@ -147,6 +150,9 @@ void gradients_of_x(const T* x, const T* gamma, const T* stats, const T* dy, T* 
   for (std::int64_t r = 0; r < rows; ++r, x += n, dy += n, dx += n, stats += 2) {
     const RowGradient<T> row = Kind::gradient(x, gamma, stats, dy, n);
     simd::for_vectors<T>(n, [=](auto at) noexcept {
+      at.prefetch(x + n);
+      at.prefetch(dy + n);
+      at.prefetch_to_write(dx + n);
       at.store(dx, input_gradient(row.row.normalized(at.load(x)), at.load(dy) * at.load(gamma), row));
     });
   }
@@ -171,7 +177,7 @@ void backward(const T* x, const T* gamma, const T* stats, const T* dy, T* dx, T*
   if (dgamma == nullptr) return gradients_of_x<T, Kind>(x, gamma, stats, dy, dx, rows, n);
   for (std::int64_t i = 0; i < n; ++i) dgamma[i] = dbeta[i] = 0;
   if (dx == nullptr) return gradients_of_parameters<T, Kind>(x, stats, dy, dgamma, dbeta, rows, n);
-  constexpr int group = 4;
+  constexpr int group = 2;
   RowGradient<T> row[group];
   while (rows > 0) {
     const std::int64_t count = rows >= group ? group : 1;

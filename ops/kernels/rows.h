@@ -12,6 +12,7 @@ struct Whole {
   Vec<T> load(const T* p, T = T(0)) const noexcept { return simd::load(p + i); }
   void store(T* p, Vec<T> v) const noexcept { simd::store(p + i, v); }
   void prefetch(const T* p) const noexcept { __builtin_prefetch(p + i); }
+  void prefetch_to_write(T* p) const noexcept { __builtin_prefetch(p + i, 1); }
 };
 
 // The last n < lanes elements of each array, from index i; the other lanes are `fill`.
@@ -21,6 +22,7 @@ struct Rest {
   Vec<T> load(const T* p, T fill = T(0)) const noexcept { return simd::load_n(p + i, n, fill); }
   void store(T* p, Vec<T> v) const noexcept { simd::store_n(p + i, v, n); }
   void prefetch(const T* p) const noexcept { __builtin_prefetch(p + i); }
+  void prefetch_to_write(T* p) const noexcept { __builtin_prefetch(p + i, 1); }
 };
 
 // Calls f(at) for each vector of a row of n; f reads and writes by at.load(array), at.store(array, value).
