@@ -26,10 +26,11 @@ Tensor broadcast_copy(const Tensor& x, const Shape& shape) {
   return raw::contiguous(x.view(shape, broadcast_strides(x, shape), x.offset()));
 }
 
+// y = a op b; y, contiguous and of the broadcast shape, may be a itself.
 template <class T>
-Tensor real_binary(const BinaryKernel<T>& kernel, Tensor a, Tensor b, const Shape& shape) {
-  Tensor y = Tensor::empty(shape, a.dtype());
-  if (y.numel() == 0) return y;
+void real_binary(const BinaryKernel<T>& kernel, Tensor a, Tensor b, Tensor& y) {
+  if (y.numel() == 0) return;
+  const Shape& shape = y.shape();
   Nest<3> nest = nest_of(shape, a, b);
   if (!row_fits(nest)) {
     a = raw::contiguous(a);
@@ -41,7 +42,6 @@ Tensor real_binary(const BinaryKernel<T>& kernel, Tensor a, Tensor b, const Shap
   const T *pa = a.data<T>(), *pb = b.data<T>();
   T* py = y.mutable_data<T>();
   nest.for_rows(grain, [=](const auto& at, std::int64_t n) { function(pa + at[0], pb + at[1], py + at[2], n); });
-  return y;
 }
 
 template <class R, class F>
@@ -91,8 +91,21 @@ Tensor compute(const char* name, Kind kind, const Tensor& a, const Tensor& b, co
   if (a.dtype() == DType::c128) return complex_compute<double>(kind, a, b, shape);
   return with_real(name, a.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
-    return real_binary<T>(kernel_of<T>(kind), a, b, shape);
+    Tensor y = Tensor::empty(shape, a.dtype());
+    real_binary<T>(kernel_of<T>(kind), a, b, y);
+    return y;
   });
+}
+
+// dy conj(b), over dy itself where nobody else holds it.
+Tensor mul_gradient(Tensor dy, const Tensor& b) {
+  if (is_complex(b.dtype())) return mul(dy, conj(b));
+  if (!dy.unique() || !dy.is_contiguous()) return mul(dy, b);
+  with_real("mul", dy.dtype(), [&](auto* type) {
+    using T = element_of<decltype(type)>;
+    real_binary<T>(kernels().elementwise.of<T>().mul, dy, b, dy);
+  });
+  return dy;
 }
 
 Shape checked_shape(const char* name, const Inputs& in, bool complex_too) {
@@ -135,8 +148,8 @@ struct MulOp : Op {
   void backward(Backward& b) const override {
     for (std::size_t i : {0, 1}) {
       if (!b.needs(i)) continue;
-      const Tensor other = b.input(1 - i);
-      b.add(i, sum_to(mul(b.gradient(), is_complex(other.dtype()) ? conj(other) : other), b.input_shape(i)));
+      const bool last = i == 1 || !b.needs(1);
+      b.add(i, sum_to(mul_gradient(last ? b.take_gradient() : b.gradient(), b.input(1 - i)), b.input_shape(i)));
     }
   }
 };

@@ -33,6 +33,7 @@ const OpCases cases{
     {"sub scalar left", {{{}}, {{4, 3}}}, sub_two, loops([](double a, double b) { return a - b; })},
     {"mul", {{{3, 1, 5}}, {{4, 1}}}, mul_two, loops([](double a, double b) { return a * b; })},
     {"mul both broadcast inside", {{{3, 1, 1}}, {{4, 1}}}, mul_two, loops([](double a, double b) { return a * b; })},
+    {"mul whose gradient nobody else holds", {{{3, 5}}, {{3, 1}}}, [](Ins in) { return scale(mul(in[0], in[1]), 3); }},
     {"mul with itself", {{{6}}}, [](Ins in) { return mul(in[0], in[0]); }},
     {"div", {{{3, 5}}, {{5}, 0.5, 2}}, div_two, loops([](double a, double b) { return a / b; })},
     {"add nothing", {{{0, 3}}, {{3}}}, add_two},

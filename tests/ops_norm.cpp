@@ -116,6 +116,32 @@ TEST_CASE("norm kernels of every instruction set against long double") {
     }
 }
 
+TEST_CASE("norm kernels: gradients don't depend on which are asked for, nor on writing over dy") {
+  const std::int64_t rows = 5;
+  for (Isa isa : available_isas())
+    for (const std::int64_t n : {1, 15, 16, 37, 100})
+      for (bool centred : {false, true}) {
+        CAPTURE(n);
+        const auto& k = kernels(isa).norm.of<float>();
+        const auto kernel = centred ? k.layer_backward : k.rms_backward;
+        const auto numbers = [](std::int64_t count, std::uint64_t seed) {
+          return to_single(random_tensor({{count}, 0.5, 2}, seed)).to_vector<float>();
+        };
+        const auto x = numbers(rows * n, 1), dy = numbers(rows * n, 2), gamma = numbers(n, 3), stats = numbers(2 * rows, 4);
+        auto dx = dy, alone = dy, own = dy;
+        auto dgamma = gamma, dbeta = gamma, dgamma_alone = gamma, dbeta_alone = gamma;
+        kernel(x.data(), gamma.data(), stats.data(), dy.data(), dx.data(), dgamma.data(), dbeta.data(), rows, n);
+        kernel(x.data(), gamma.data(), stats.data(), dy.data(), alone.data(), nullptr, nullptr, rows, n);
+        kernel(x.data(), gamma.data(), stats.data(), dy.data(), nullptr, dgamma_alone.data(), dbeta_alone.data(), rows, n);
+        CHECK(alone == dx);
+        CHECK(dgamma_alone == dgamma);
+        CHECK(dbeta_alone == dbeta);
+        kernel(x.data(), gamma.data(), stats.data(), own.data(), own.data(), dgamma_alone.data(), dbeta_alone.data(), rows, n);
+        CHECK(own == dx);
+        CHECK(dgamma_alone == dgamma);
+      }
+}
+
 TEST_CASE("layer_norm over an axis of length 1 gives exactly the bias") {
   for (DType dtype : {DType::f32, DType::f64})
     for (double eps : {1e-5, 1e-12, 1e-60, 0.0}) {

@@ -2,7 +2,7 @@
 
 #include "family.h"
 #include "math.h"
-#include "simd.h"
+#include "rows.h"
 
 namespace weft::WEFT_ISA {
 namespace {
@@ -16,11 +16,15 @@ template <class T> inline constexpr T padding = -math::Constants<T>::infinity;
 // A NaN in the row may be missed here; it comes back by the sum.
 template <class T>
 T row_max(const T* x, std::int64_t n) noexcept {
-  Vec<T> m(padding<T>);
+  constexpr std::int64_t step = lanes<T>;
+  Vec<T> m[4];  // that the comparisons don't wait for one another
+  for (Vec<T>& v : m) v = Vec<T>(padding<T>);
   std::int64_t i = 0;
-  for (; i + lanes<T> <= n; i += lanes<T>) m = xsimd::max(m, simd::load(x + i));
-  if (i < n) m = xsimd::max(m, simd::load_n(x + i, n - i, padding<T>));
-  return simd::max<T>(m);
+  for (; i + 4 * step <= n; i += 4 * step)
+    for (int k = 0; k < 4; ++k) m[k] = xsimd::max(m[k], simd::load(x + i + k * step));
+  for (; i + step <= n; i += step) m[0] = xsimd::max(m[0], simd::load(x + i));
+  if (i < n) m[1] = xsimd::max(m[1], simd::load_n(x + i, n - i, padding<T>));
+  return simd::max<T>(xsimd::max(xsimd::max(m[0], m[1]), xsimd::max(m[2], m[3])));
 }
 
 // The sum of f(x[i], …) over a row; f of the padding must be 0.
@@ -49,17 +53,25 @@ template <class T>
 RowStats<T> row_stats(const T* x, std::int64_t n) noexcept {
   const T max = row_max(x, n);
   const Vec<T> m(max);
-  const T sum = row_sum<T>([m](Vec<T> v) noexcept { return math::exp_bounded(v - m); }, n, padding<T>, x);
-  return {max, log_scalar(sum)};
+  const auto sum = simd::sums<T, 1>(n, [=](auto at, Vec<T>* a) noexcept {
+    at.prefetch(x + n);
+    a[0] += math::exp_bounded(at.load(x, padding<T>) - m);
+  });
+  return {max, log_scalar(sum.of[0])};
 }
 
 template <class T>
 void softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
     const Vec<T> m(row_max(x, n));
-    simd::map([m](Vec<T> v) noexcept { return math::exp_bounded(v - m); }, y, n, x);
-    const Vec<T> sum(row_sum<T>([](Vec<T> v) noexcept { return v; }, n, T(0), y));
-    simd::map([sum](Vec<T> v) noexcept { return v / sum; }, y, n, y);
+    const auto sum = simd::sums<T, 1>(n, [=](auto at, Vec<T>* a) noexcept {
+      const Vec<T> e = math::exp_bounded(at.load(x, padding<T>) - m);
+      at.prefetch(x + n);
+      at.store(y, e);
+      a[0] += e;
+    });
+    const Vec<T> inverse(T(1) / sum.of[0]);
+    simd::map([inverse](Vec<T> v) noexcept { return v * inverse; }, y, n, y);
   }
 }
 
