@@ -34,15 +34,20 @@ void time_work(benchmark::State& state, const Work& work) {
   }
 }
 
-void count(benchmark::State& state, const Work& work, int threads, double copy_seconds) {
+// What is known of the machine just before a repetition; 0 where it doesn't matter.
+struct Now {
+  double copy_seconds, cycles_per_second;
+};
+
+void count(benchmark::State& state, const Work& work, const Now& now) {
   const auto rate = [&](const char* name, double amount) {
     if (amount > 0) state.counters[name] = Counter(amount, Counter::kIsIterationInvariantRate);
   };
   rate("FLOP/s", work.flops);
   rate("B/s", work.bytes);
-  rate("copy", copy_seconds);
+  rate("copy", now.copy_seconds);
   if (work.elements > 0)
-    state.counters["cycles"] = Counter(work.elements * threads / cycles_per_second(threads),
+    state.counters["cycles"] = Counter(work.elements / now.cycles_per_second,
                                        Counter::kIsIterationInvariantRate | Counter::kInvert);
 }
 
@@ -55,10 +60,11 @@ void add_one(const Entry& entry, const std::function<Work()>& make) {
       *work = make();
       if (!work->run) return state.SkipWithError("FFTW has no such plan");
     }
-    const double copy = work->memory_bound ? plain_copy_seconds(work->bytes, entry.threads) : 0;
+    const Now now = {work->memory_bound ? plain_copy_seconds(work->bytes, entry.threads) : 0,
+                     work->elements > 0 ? cycles_per_second() : 0};
     run_once(*work);  // grows caches, which others may have emptied
     time_work(state, *work);
-    count(state, *work, entry.threads, copy);
+    count(state, *work, now);
   })->UseRealTime();
 }
 

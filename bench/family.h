@@ -22,7 +22,7 @@ const std::vector<Entry>& entries();
 // run and kept: repetitions are interleaved.
 void add_benchmarks(const std::string& kind, const Sizes& sizes, const std::string& label, int threads);
 // Registers one for weft alone, at exactly `threads` threads. Counters besides the rates of Work: "cycles" an element (a
-// cycle is what two FMA units need for a vector each, at the measured peak) and "copy", the time of a plain-store copy of
+// cycle is what two FMA units need for a vector each, at the peak measured before each repetition) and "copy", the time of a plain-store copy of
 // the same bytes, measured before each repetition, over the work's.
 void add_work(const std::string& kind, const std::string& label, int threads, const std::function<Work()>& make);
 

@@ -25,6 +25,12 @@ FmaLoop loop_of(Isa isa) {
 
 std::atomic<float> sink;
 
+double best_seconds(const Work& w, double min_seconds) {
+  double seconds = 1e30;
+  for (int i = 0; i < 5; ++i) seconds = std::min(seconds, seconds_per_call(w.run, min_seconds));
+  return seconds;
+}
+
 }  // namespace
 
 std::string cpu_name() {
@@ -66,17 +72,13 @@ const Limits& limits(int threads) {
   static std::map<int, Limits> known;
   const auto found = known.find(threads);
   if (found != known.end()) return found->second;
-  const auto best = [](const Work& w) {
-    double seconds = 1e30;
-    for (int i = 0; i < 5; ++i) seconds = std::min(seconds, seconds_per_call(w.run, 0.02));
-    return seconds;
-  };
   const Work fma = fma_work(threads), copy = copy_work(copy_bytes, threads);
-  return known[threads] = {fma.flops / best(fma) * 1e-9, copy.bytes / best(copy) * 1e-9};
+  return known[threads] = {fma.flops / best_seconds(fma, 0.02) * 1e-9, copy.bytes / best_seconds(copy, 0.02) * 1e-9};
 }
 
-double cycles_per_second(int threads) {
-  return limits(threads).fma_gflops * 1e9 / (4 * loop_of(Context::current().isa()).lanes);
+double cycles_per_second() {
+  const Work fma = fma_work(1);
+  return fma.flops / best_seconds(fma, 0.001) / (4 * loop_of(Context::current().isa()).lanes);
 }
 
 double plain_copy_seconds(double bytes, int threads) {

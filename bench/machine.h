@@ -18,7 +18,7 @@ struct Limits {
 };
 constexpr std::int64_t copy_bytes = std::int64_t{512} << 20;
 const Limits& limits(int threads);         // measured when first asked for
-double cycles_per_second(int threads);     // of all threads together: two FMA units, a vector each
+double cycles_per_second();                // of one thread, measured now: two FMA units, a vector each
 double plain_copy_seconds(double bytes, int threads);  // with ordinary stores, of bytes/2 read and bytes/2 written
 
 }  // namespace weft::bench

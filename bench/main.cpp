@@ -21,9 +21,11 @@ constexpr const char* usage = R"(usage: weft-bench [--threads T] [--json FILE] [
   FLOP/s are nominal: 5 n log2 n a complex transform, 2.5 n log2 n a real one, of the plain form of each operation.
   --threads T               default: all that this process may use
   --json FILE               writes everything, each repetition too
+  copy % compares with a plain-store copy of the same bytes; cycles are those of an element, by the FMA peak.
   --benchmark_filter=REGEX  of names KIND/weft|fftw/SIZE/threads:T; kinds: fma copy c2c c2c-f64 r2c c2r lanes
-                            toeplitz-cached toeplitz toeplitz-train toeplitz-naive toeplitz-matrix
-                            circulant mix mix-train
+                            toeplitz-cached toeplitz toeplitz-train toeplitz-naive toeplitz-matrix circulant mix
+                            mix-train; exp tanh erf … gelu silu … (in cache), layer-norm rms-norm softmax
+                            cross-entropy array-gelu array-silu add mul gate glu adamw …, each also with -backward
   --benchmark_repetitions=N, --benchmark_min_time=SECONDS of each, --benchmark_list_tests
 example: weft-bench --benchmark_filter='c2c/.*/64x1024/' --json fft.json
 )";
