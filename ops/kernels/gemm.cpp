@@ -47,7 +47,7 @@ constexpr std::int64_t prefetch_steps = 24;  // of k, by which tile asks for B b
 template <std::int64_t bytes, class T>
 WEFT_INLINE inline void prefetch(const T* p) noexcept {
   constexpr int lines = static_cast<int>((bytes + line - 1) / line);
-  repeat<lines>([&](auto i) noexcept WEFT_INLINE { __builtin_prefetch(p + i.value * line / std::int64_t{sizeof(T)}); });
+  repeat<lines>([&](auto i) WEFT_INLINE { __builtin_prefetch(p + i.value * line / std::int64_t{sizeof(T)}); });
 }
 
 template <class T>
@@ -81,7 +81,7 @@ void pack_columns(std::int64_t k, const T* x, std::int64_t stride_k, T sign, T* 
   constexpr int lanes = static_cast<int>(simd::lanes<T>), vectors = (W + lanes - 1) / lanes;
   const Vec<T> factor(sign);
   for (std::int64_t p = 0; p < k; ++p, x += stride_k, out += W)
-    repeat<vectors>([&](auto v) noexcept WEFT_INLINE {
+    repeat<vectors>([&](auto v) WEFT_INLINE {
       constexpr int first = v.value * lanes, rest = W - first;
       write(out + first, factor * read(x + first, rest), rest);
     });
@@ -94,15 +94,15 @@ void pack_rows(std::int64_t k, const T* x, std::int64_t stride_n, T sign, T* out
   const Vec<T> factor(sign);
   std::int64_t p = 0;
   for (; p + lanes <= k; p += lanes)
-    repeat<squares>([&](auto square) noexcept WEFT_INLINE {
+    repeat<squares>([&](auto square) WEFT_INLINE {
       constexpr int first = square.value * lanes, rows = W - first < lanes ? W - first : lanes;
       Vec<T> v[lanes];
-      repeat<lanes>([&](auto i) noexcept WEFT_INLINE {
+      repeat<lanes>([&](auto i) WEFT_INLINE {
         if constexpr (i.value < rows) v[i.value] = factor * simd::load(x + (first + i.value) * stride_n + p);
         else v[i.value] = Vec<T>(T(0));
       });
       simd::transpose(v);
-      repeat<lanes>([&](auto i) noexcept WEFT_INLINE { write(out + (p + i.value) * W + first, v[i.value], rows); });
+      repeat<lanes>([&](auto i) WEFT_INLINE { write(out + (p + i.value) * W + first, v[i.value], rows); });
     });
   for (; p < k; ++p)
     for (int i = 0; i < W; ++i) out[p * W + i] = sign * x[i * stride_n + p];
@@ -153,15 +153,15 @@ template <int R, int C, class T>
 void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column, T* c,
                std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
   Vec<T> sums[R * C];
-  repeat<R * C>([&](auto s) noexcept WEFT_INLINE { sums[s.value] = Vec<T>(T(0)); });
-  const auto step = [&](std::int64_t p, std::int64_t rest) noexcept WEFT_INLINE {
+  repeat<R * C>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<T>(T(0)); });
+  const auto step = [&](std::int64_t p, std::int64_t rest) WEFT_INLINE {
     Vec<T> x[R];
-    repeat<R>([&](auto i) noexcept WEFT_INLINE { x[i.value] = read(a + i.value * a_row + p, rest); });
-    repeat<C>([&](auto j) noexcept WEFT_INLINE {
+    repeat<R>([&](auto i) WEFT_INLINE { x[i.value] = read(a + i.value * a_row + p, rest); });
+    repeat<C>([&](auto j) WEFT_INLINE {
       const T* column = b + j.value * b_column + p;
       const Vec<T> y = read(column, rest);
       __builtin_prefetch(column + C * b_column);  // the next columns: too short for the hardware to see a stream
-      repeat<R>([&](auto i) noexcept WEFT_INLINE {
+      repeat<R>([&](auto i) WEFT_INLINE {
         Vec<T>& sum = sums[i.value * C + j.value];
         sum = simd::fma(x[i.value], y, sum);
       });
@@ -170,7 +170,7 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
   std::int64_t p = 0;
   for (; p + simd::lanes<T> <= k; p += simd::lanes<T>) step(p, simd::lanes<T>);
   if (p < k) step(p, k - p);
-  repeat<R * C>([&](auto s) noexcept WEFT_INLINE {
+  repeat<R * C>([&](auto s) WEFT_INLINE {
     put(c + s.value / C * c_row + s.value % C * c_column, simd::sum(sums[s.value]), accumulate);
   });
 }
@@ -207,19 +207,19 @@ void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_c
   constexpr std::int64_t lanes = simd::lanes<T>;
   const std::int64_t width = V > 1 ? lanes : cut;
   Vec<T> sums[R * V];
-  repeat<R * V>([&](auto s) noexcept WEFT_INLINE { sums[s.value] = Vec<T>(T(0)); });
+  repeat<R * V>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<T>(T(0)); });
   for (std::int64_t p = 0; p < k; ++p, a += a_column, b += b_row) {
     Vec<T> y[V];
-    repeat<V>([&](auto v) noexcept WEFT_INLINE { y[v.value] = read(b + v.value * lanes, width); });
-    repeat<R>([&](auto i) noexcept WEFT_INLINE {
+    repeat<V>([&](auto v) WEFT_INLINE { y[v.value] = read(b + v.value * lanes, width); });
+    repeat<R>([&](auto i) WEFT_INLINE {
       const Vec<T> x(a[i.value * a_row]);
-      repeat<V>([&](auto v) noexcept WEFT_INLINE {
+      repeat<V>([&](auto v) WEFT_INLINE {
         Vec<T>& sum = sums[i.value * V + v.value];
         sum = simd::fma(x, y[v.value], sum);
       });
     });
   }
-  repeat<R * V>([&](auto s) noexcept WEFT_INLINE {
+  repeat<R * V>([&](auto s) WEFT_INLINE {
     T* to = c + s.value / V * c_row + s.value % V * lanes;
     write(to, accumulate ? read(to, width) + sums[s.value] : sums[s.value], width);
   });
@@ -262,12 +262,12 @@ void lanes_block(std::int64_t k, const T* a, std::int64_t a_stride, const T* b, 
   constexpr std::int64_t lanes = simd::lanes<T>;
   const std::int64_t width = V > 1 ? lanes : cut;
   Vec<T> sums[V];
-  repeat<V>([&](auto v) noexcept WEFT_INLINE { sums[v.value] = Vec<T>(T(0)); });
+  repeat<V>([&](auto v) WEFT_INLINE { sums[v.value] = Vec<T>(T(0)); });
   for (std::int64_t p = 0; p < k; ++p, a += a_stride, b += b_stride)
-    repeat<V>([&](auto v) noexcept WEFT_INLINE {
+    repeat<V>([&](auto v) WEFT_INLINE {
       sums[v.value] = simd::fma(read(a + v.value * lanes, width), read(b + v.value * lanes, width), sums[v.value]);
     });
-  repeat<V>([&](auto v) noexcept WEFT_INLINE {
+  repeat<V>([&](auto v) WEFT_INLINE {
     T* to = y + v.value * lanes;
     write(to, accumulate ? read(to, width) + sums[v.value] : sums[v.value], width);
   });
