@@ -58,7 +58,7 @@ void add_one(const Entry& entry, const std::function<Work()>& make) {
   benchmark::RegisterBenchmark(entry.name().c_str(), [=](benchmark::State& state) {
     if (!work->run) {
       *work = make();
-      if (!work->run) return state.SkipWithError("FFTW has no such plan");
+      if (!work->run) return state.SkipWithError((entry.who + " has no such work").c_str());
     }
     const Now now = {work->memory_bound ? plain_copy_seconds(work->bytes, entry.threads) : 0,
                      work->elements > 0 ? cycles_per_second() : 0};
@@ -66,6 +66,14 @@ void add_one(const Entry& entry, const std::function<Work()>& make) {
     time_work(state, *work);
     count(state, *work, now);
   })->UseRealTime();
+}
+
+// "" if this build has none for the kind.
+std::string peer_of(const std::string& kind) {
+  static const std::set<std::string> fftw_kinds = {"c2c", "r2c", "c2r", "lanes", "toeplitz-cached"};
+  if (fftw_kinds.count(kind) != 0) return fftw_version().empty() ? "" : "fftw";
+  const bool dense = kind.rfind("gemm-", 0) == 0 || kind.rfind("linear", 0) == 0;
+  return dense && !onednn_version().empty() ? "onednn" : "";
 }
 
 }  // namespace
@@ -77,11 +85,12 @@ void add_work(const std::string& kind, const std::string& label, int threads, co
 }
 
 void add_benchmarks(const std::string& kind, const Sizes& sizes, const std::string& label, int threads) {
-  static const std::set<std::string> fftw_kinds = {"c2c", "r2c", "c2r", "lanes", "toeplitz-cached"};
+  const std::string peer = peer_of(kind), family = kind.substr(0, kind.find(':'));
   for (const int t : std::set<int>{1, threads}) {
-    add_work(kind, label, t, [=] { return weft_work(kind, sizes, t); });
-    if (!fftw_version().empty() && fftw_kinds.count(kind) != 0)
-      add_one({kind, "fftw", label, t}, [=] { return fftw_work(kind, sizes, t); });
+    add_work(family, label, t, [=] { return weft_work(kind, sizes, t); });
+    if (!peer.empty())
+      add_one({family, peer, label, t},
+              [=] { return peer == "fftw" ? fftw_work(kind, sizes, t) : onednn_work(kind, sizes, t); });
   }
 }
 

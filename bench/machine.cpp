@@ -40,6 +40,13 @@ std::string cpu_name() {
   return "unknown";
 }
 
+std::int64_t last_level_cache() {
+  std::int64_t kib = 0;
+  for (int i = 0; i < 8; ++i)
+    std::ifstream("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/size") >> kib;
+  return kib << 10;
+}
+
 Work fma_work(int threads) {
   constexpr long iterations = 200000;
   const FmaLoop loop = loop_of(Context::current().isa());

@@ -9,6 +9,8 @@ namespace weft::bench {
 
 std::string cpu_name();  // "unknown" if the system doesn't say
 
+std::int64_t last_level_cache();  // bytes; 0 if the system doesn't say
+
 Work fma_work(int threads);                       // in the current context's instruction set
 Work copy_work(std::int64_t bytes, int threads);  // memcpy by pieces; `bytes` counts reads and writes
 

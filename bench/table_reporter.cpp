@@ -43,7 +43,7 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
 
 void TableReporter::Finalize() {
   std::printf("%-22s %-26s %7s | %10s %6s %8s %6s %7s %6s %6s | %10s %6s %8s | %s\n", "kind", "size", "threads",
-              "weft us", "cv %", "GFLOP/s", "peak %", "GB/s", "copy %", "cycles", "FFTW us", "cv %", "GFLOP/s", "ratio");
+              "weft us", "cv %", "GFLOP/s", "peak %", "GB/s", "copy %", "cycles", "peer us", "cv %", "GFLOP/s", "ratio");
   for (const Entry& entry : entries()) {
     const auto found = results_.find(entry.name());
     if (entry.who != "weft" || found == results_.end()) continue;
@@ -52,10 +52,12 @@ void TableReporter::Finalize() {
                 entry.label.c_str(), entry.threads, ours.seconds * 1e6, ours.spread * 100, ours.flops_rate * 1e-9,
                 ours.flops_rate * 1e-7 / limits(entry.threads).fma_gflops, ours.bytes_rate * 1e-9, ours.copy * 100,
                 ours.cycles);
-    const auto peer = results_.find(Entry{entry.kind, "fftw", entry.label, entry.threads}.name());
-    if (peer != results_.end())
-      std::printf(" %10.1f %6.1f %8.1f | %.2f", peer->second.seconds * 1e6, peer->second.spread * 100,
-                  peer->second.flops_rate * 1e-9, peer->second.seconds / ours.seconds);
+    for (const char* who : {"fftw", "onednn"}) {
+      const auto peer = results_.find(Entry{entry.kind, who, entry.label, entry.threads}.name());
+      if (peer != results_.end())
+        std::printf(" %10.1f %6.1f %8.1f | %.2f %s", peer->second.seconds * 1e6, peer->second.spread * 100,
+                    peer->second.flops_rate * 1e-9, peer->second.seconds / ours.seconds, who);
+    }
     std::printf("\n");
   }
 }

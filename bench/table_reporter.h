@@ -1,4 +1,4 @@
-// Prints medians and spread, a line for each case, FFTW beside weft.
+// Prints medians and spread, a line for each case, the peer beside weft.
 #pragma once
 #include <benchmark/benchmark.h>
 

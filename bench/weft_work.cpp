@@ -1,10 +1,10 @@
 #include <cmath>
 #include <memory>
 
+#include "dense_work.h"
 #include "machine.h"
 #include "weft/context.h"
 #include "weft/ops.h"
-#include "work.h"
 
 namespace weft::bench {
 namespace {
@@ -100,6 +100,8 @@ double nominal_bytes(const std::string& kind, const Sizes& s) {
 Work weft_work(const std::string& kind, const Sizes& s, int threads) {
   if (kind == "fma") return fma_work(threads);
   if (kind == "copy") return copy_work(s.n, threads);
+  for (const char* dense : {"gemm-", "linear", "einsum:"})
+    if (kind.rfind(dense, 0) == 0) return dense_work(kind, s, threads);
   Context::current().set_threads(threads);
   return {[threads, run = run_of(kind, s)] { Context::current().set_threads(threads); run(); },
           nominal_flops(kind, s), nominal_bytes(kind, s)};

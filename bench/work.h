@@ -33,6 +33,11 @@ struct Sizes {
 //   toeplitz-matrix   by matrices
 //   circulant         cyclic product of x (b, n, d), spectra included
 //   mix, mix-train    Re FFT FFT of (b, n, d) over n and d; with backward
+//   gemm-nn, -nt, -tn C (b, n) of a sum over d; T: the matrix is stored transposed
+//   gemm-nt-cold      the same with another B at each call, out of more than the last level's cache holds
+//   linear            x (b, d), weight (n, d), bias
+//   linear-gelu       with gelu; linear-gelu-train: under a tape, which keeps what gelu was applied to
+//   einsum:E:SIZES    equation E; sizes of its letters in the order of their first appearance, by commas
 //   fma               the register-only loop
 //   copy              of n bytes
 // Error for any other.
@@ -42,6 +47,11 @@ Work weft_work(const std::string& kind, const Sizes& s, int threads);
 // `run` is empty for any other kind and if this build has no FFTW.
 Work fftw_work(const std::string& kind, const Sizes& s, int threads);
 std::string fftw_version();  // "" if this build has none
+
+// oneDNN's dnnl_sgemm: gemm-*, and for linear* the product alone. `run` is empty for any other kind and if this build
+// has no oneDNN.
+Work onednn_work(const std::string& kind, const Sizes& s, int threads);
+std::string onednn_version();  // "" if this build has none
 
 double c2c_flops(std::int64_t n);
 double nominal_flops(const std::string& kind, const Sizes& s);

@@ -1,0 +1,107 @@
+// Dense products: matmul, linear, einsum.
+#include <map>
+#include <memory>
+#include <sstream>
+
+#include "dense_work.h"
+#include "machine.h"
+#include "weft/context.h"
+#include "weft/ops.h"
+
+namespace weft::bench {
+namespace {
+
+using std::int64_t;
+
+Tensor normal(const Shape& shape, std::uint64_t stream) { return Random(1, stream).normal(shape, 0, 1); }
+
+// y (m, n) = x (m, k) Wᵀ + b
+std::function<void()> linear_run(const std::string& kind, const Sizes& s) {
+  const Tensor x = normal({s.b, s.d}, 0), weight = normal({s.n, s.d}, 1), bias = normal({s.n}, 2);
+  const Epilogue epilogue{kind == "linear" ? Activation::none : Activation::gelu, {}, {}};
+  if (kind != "linear-gelu-train") return [=] { linear(x, weight, bias, epilogue); };
+  return [=] {
+    Tape tape;
+    linear(tape.watch(x), tape.watch(weight), tape.watch(bias), epilogue);
+  };
+}
+
+// "einsum:EQUATION:SIZES", the sizes of the letters in the order of their first appearance.
+struct EinsumCase {
+  std::string equation;
+  std::vector<Shape> shapes;
+  double flops = 0;  // of one nest of loops: an operation for each operand and combination of the indices
+
+  explicit EinsumCase(const std::string& kind) {
+    std::istringstream in(kind.substr(kind.find(':') + 1));
+    std::getline(in, equation, ':');
+    std::map<char, int64_t> sizes;
+    double indices = 1;
+    shapes.emplace_back();
+    for (char c : equation.substr(0, equation.find('-'))) {
+      if (c == ',') {
+        shapes.emplace_back();
+        continue;
+      }
+      if (!sizes.count(c)) {
+        std::string size;
+        if (!std::getline(in, size, ',')) throw Error("[bench] " + kind + ": a size is missing");
+        sizes[c] = std::stoll(size);
+        indices *= static_cast<double>(sizes[c]);
+      }
+      shapes.back().push_back(sizes[c]);
+    }
+    flops = indices * static_cast<double>(shapes.size());
+  }
+};
+
+std::function<void()> einsum_run(const EinsumCase& e) {
+  std::vector<Tensor> operands;
+  for (std::size_t i = 0; i < e.shapes.size(); ++i) operands.push_back(normal(e.shapes[i], i));
+  return [=, equation = e.equation] { einsum(equation, operands); };
+}
+
+Work with_threads(int threads, std::function<void()> run, double flops, double bytes) {
+  Context::current().set_threads(threads);
+  return {[threads, run = std::move(run)] { Context::current().set_threads(threads); run(); }, flops, bytes};
+}
+
+}  // namespace
+
+std::shared_ptr<const std::vector<Tensor>> weights_of(const std::string& kind, const Sizes& s) {
+  static std::map<Shape, std::shared_ptr<const std::vector<Tensor>>> cold;
+  const Shape shape = {s.n, s.d};
+  const bool is_cold = kind == "gemm-nt-cold";
+  if (is_cold && cold.count(shape) != 0) return cold[shape];
+  const int64_t cache = last_level_cache(), bytes = cache > 0 ? 2 * cache : int64_t{512} << 20;
+  const auto made = std::make_shared<std::vector<Tensor>>(1, normal(shape, 1));
+  for (int64_t count = is_cold ? bytes / (4 * s.n * s.d) : 0; count > 0; --count) {
+    made->push_back(Tensor::empty(shape, DType::f32));
+    raw::copy(made->front(), made->back());
+  }
+  if (is_cold) cold[shape] = made;
+  return made;
+}
+
+double dense_flops(const Sizes& s) { return 2.0 * static_cast<double>(s.b) * static_cast<double>(s.n * s.d); }
+double dense_bytes(const Sizes& s) { return 4.0 * static_cast<double>(s.b * s.n + s.b * s.d + s.n * s.d); }
+
+Work dense_work(const std::string& kind, const Sizes& s, int threads) {
+  const auto made = [&](std::function<void()> run) {
+    return with_threads(threads, std::move(run), dense_flops(s), dense_bytes(s));
+  };
+  if (kind.rfind("einsum:", 0) == 0) {
+    const EinsumCase e(kind);
+    return with_threads(threads, einsum_run(e), e.flops, 0);
+  }
+  if (kind.rfind("linear", 0) == 0) return made(linear_run(kind, s));
+  const bool is_tn = kind == "gemm-tn";
+  const Tensor a = is_tn ? transpose(normal({s.d, s.b}, 0), 0, 1) : normal({s.b, s.d}, 0);
+  if (is_tn || kind == "gemm-nn") return made([=, b = normal({s.d, s.n}, 1)] { matmul(a, b); });
+  const auto weights = weights_of(kind, s);
+  return made([=, next = std::size_t{0}]() mutable {
+    matmul(a, transpose((*weights)[next++ % weights->size()], 0, 1));
+  });
+}
+
+}  // namespace weft::bench
