@@ -107,11 +107,13 @@ int64_t total(const std::vector<BatchAxis>& axes) {
   return count;
 }
 
-// Removes the largest axis from `axes` and gives it; one of size 1 if there is none.
+// Removes the largest axis from `axes` and gives it; one of size 1 if there is none. An axis along which C is contiguous
+// counts four times: a product that isn't stores C an element at a time.
 BatchAxis take_largest(std::vector<BatchAxis>& axes) {
   if (axes.empty()) return {1, 0, 0, 0};
-  const auto largest = std::max_element(axes.begin(), axes.end(),
-                                        [](const BatchAxis& p, const BatchAxis& q) { return p.size < q.size; });
+  const auto weight = [](const BatchAxis& axis) { return axis.c == 1 ? 4 * axis.size : axis.size; };
+  const auto largest = std::max_element(
+      axes.begin(), axes.end(), [&](const BatchAxis& p, const BatchAxis& q) { return weight(p) < weight(q); });
   const BatchAxis axis = *largest;
   axes.erase(largest);
   return axis;
@@ -130,15 +132,18 @@ BatchAxis offsets(const std::vector<BatchAxis>& axes, int64_t index) {
   return at;
 }
 
-// True if the innermost batch axis is contiguous in all three tensors and the matrices that lie across it are too
-// small to be worth gathering: packing touches a cache line for each element of A and B, `lanes` reads them once for
-// each column or row of C.
-bool prefers_lanes(const Nest& nest) {
-  if (nest.batch.empty()) return false;
-  const BatchAxis& last = nest.batch.back();
-  if (last.size < 4 || last.a != 1 || last.b != 1 || last.c != 1) return false;
+// Whether the matrices that lie across the batch are too small to be worth gathering: packing touches a cache line for
+// each element of A and B, `lanes` reads them once for each column or row of C.
+bool has_small_matrices(const Nest& nest) {
   const int64_t m = total(nest.m), n = total(nest.n), k = total(nest.k);
   return m * n * k < 128 * (m * k + k * n + m * n);
+}
+
+// Whether the innermost batch axis is contiguous in all three tensors, as `lanes` needs it.
+bool has_lanes(const Nest& nest) {
+  if (nest.batch.empty()) return false;
+  const BatchAxis& last = nest.batch.back();
+  return last.size >= 4 && last.a == 1 && last.b == 1 && last.c == 1;
 }
 
 template <class T>
@@ -223,12 +228,44 @@ Nest with_one_k(Labelled& a, Labelled& b, const Labelled& c) {
   return nest_of(a, b, c);
 }
 
+// Copies the smaller operand, if that makes c's innermost axis contiguous in it as it is in the larger one.
+Nest with_lanes(Labelled& a, Labelled& b, const Labelled& c) {
+  Labelled& smaller = a.x.numel() < b.x.numel() ? a : b;
+  const Labelled& larger = &smaller == &a ? b : a;
+  const int inner = c.labels.empty() ? -1 : c.labels.back();
+  const bool is_batch = contains(smaller.labels, inner) && size_of(smaller, inner) >= 4;
+  if (is_batch && stride_of(larger, inner) == 1 && stride_of(smaller, inner) != 1) smaller = gathered(smaller, {inner});
+  return nest_of(a, b, c);
+}
+
+// A tensor for c's values in which the labels of m, and those of n, are neighbours as they are in a and b.
+Labelled in_own_order(const Labelled& a, const Labelled& b, const Labelled& c) {
+  Labels order;
+  for (int label : c.labels)
+    if (contains(a.labels, label) && contains(b.labels, label)) order.push_back(label);
+  for (const Labelled* x : {&a, &b})
+    for (int label : x->labels)
+      if (contains(c.labels, label) && !contains(order, label)) order.push_back(label);
+  return {Tensor::empty(arranged(c, order).shape(), c.x.dtype()), order};
+}
+
 // Operands of no size but what the product needs; c contiguous.
 void multiply(Labelled a, Labelled b, Labelled& c) {
   Nest nest = nest_of(a, b, c);
   const DType dtype = c.x.dtype();
-  const bool lanes = is_real(dtype) && prefers_lanes(nest);
+  const bool is_small = is_real(dtype) && has_small_matrices(nest);
+  if (is_small && !has_lanes(nest)) nest = with_lanes(a, b, c);
+  const bool lanes = is_small && has_lanes(nest);
   if (!lanes && nest.k.size() > 1) nest = with_one_k(a, b, c);
+  if (!lanes && (nest.m.size() > 1 || nest.n.size() > 1)) {  // one product and a copy instead of many small products
+    Labelled other = in_own_order(a, b, c);
+    const Nest fused = nest_of(a, b, other);
+    if (fused.m.size() <= 1 && fused.n.size() <= 1) {
+      multiply(a, b, other);
+      raw::copy(arranged(other, c.labels), c.x);
+      return;
+    }
+  }
   with_real("contract", real_of(dtype), [&](auto* type) {
     using T = element_of<decltype(type)>;
     const T *pa = static_cast<const T*>(a.x.raw()), *pb = static_cast<const T*>(b.x.raw());
