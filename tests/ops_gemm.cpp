@@ -317,4 +317,21 @@ TEST_CASE("matmul, linear: errors name the operation and the shapes") {
   CHECK_THROWS_AS(linear(Tensor::scalar(1), w), Error);
 }
 
+TEST_CASE("matmul, linear, einsum: results that are too large are errors, and take no memory") {
+  Context context;
+  const ContextScope scope(context);
+  const auto seen_as = [](const Shape& shape) { return Tensor::zeros({1}).view(shape, Strides(shape.size(), 0), 0); };
+  const std::int64_t half = std::int64_t{1} << 32, large = std::int64_t{1} << 26;
+  const std::size_t before = context.memory().use().current;
+  for (std::int64_t n : {half, large}) {  // elements beyond 64 bits; bytes beyond any machine
+    CHECK_THROWS_AS(matmul(seen_as({n, 1}), seen_as({1, n})), Error);
+    CHECK_THROWS_AS(matmul(seen_as({n, 2, 1}), seen_as({n, 1, n})), Error);
+    CHECK_THROWS_AS(linear(seen_as({n, 3}), seen_as({n, 3})), Error);
+    CHECK_THROWS_AS(linear(seen_as({n, 0}), seen_as({n, 0})), Error);
+    CHECK_THROWS_AS(einsum("i,j->ij", {seen_as({n}), seen_as({n})}), Error);
+    CHECK_THROWS_AS(einsum("ai,aj->ij", {seen_as({2, n}), seen_as({2, n})}), Error);
+  }
+  CHECK(context.memory().use().current == before);
+}
+
 }  // namespace weft::test
