@@ -41,6 +41,7 @@ Optimizer::Optimizer(const NamedParameters& parameters, const OptimizerOptions& 
       matrices_end_ = entry.offset;
       break;
     }
+  set_.state(states() - 1);  // now: made in the first step, they would take blocks that the second one misses
 }
 
 double Optimizer::step(std::int64_t step, double learning_rate) {
