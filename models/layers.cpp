@@ -36,7 +36,6 @@ Parameter Init::full(const Shape& shape, double value) const {
 struct Linear::Packed {
   std::mutex mutex;
   std::shared_ptr<const PackedWeight> latest;
-  std::uint64_t version = 0;  // of the weight in `latest`
 };
 
 Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias) : packed_(std::make_shared<Packed>()) {
@@ -50,19 +49,23 @@ Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bi
 std::shared_ptr<const PackedWeight> Linear::packed() const {
   const Tensor& value = weight.value();
   const std::lock_guard<std::mutex> lock(packed_->mutex);
-  const auto& latest = packed_->latest;
-  const bool valid = latest && latest->weight().storage() == value.storage() && packed_->version == value.version() &&
-                     latest->isa() == Context::current().isa();
-  if (!valid) {
-    packed_->latest = std::make_shared<const PackedWeight>(value);
-    packed_->version = value.version();
+  std::shared_ptr<const PackedWeight>& latest = packed_->latest;
+  const auto of_this_weight = [&](const PackedWeight& p) {
+    return p.weight().raw() == value.raw() && p.weight().strides() == value.strides() &&
+           p.weight().storage() == value.storage() && p.is_current() && p.isa() == Context::current().isa();
+  };
+  if (!latest || !of_this_weight(*latest)) {
+    latest.reset();  // its memory first
+    latest = std::make_shared<const PackedWeight>(value);
   }
-  return packed_->latest;
+  return latest;
 }
 
 Tensor Linear::operator()(const Tensor& x, const Epilogue& epilogue) const {
-  const bool records = Tape::recording() != nullptr, many_rows = x.rank() > 0 && x.numel() > 16 * x.size(-1);
-  if (!records && many_rows) return packed_linear(x, *packed(), optional(bias), epilogue);
+  const bool records = Tape::recording() != nullptr;
+  const bool fits = x.rank() > 0 && x.dtype() == weight.value().dtype() && x.size(-1) == weight.value().size(1);
+  if (!records && fits && x.numel() > 16 * x.size(-1))
+    return packed_linear(x, *packed(), optional(bias), epilogue);
   if (records) {
     const std::lock_guard<std::mutex> lock(packed_->mutex);
     packed_->latest.reset();

@@ -13,7 +13,8 @@ using std::int64_t;
 
 constexpr int64_t task_work = 1 << 18;     // multiply-adds that are worth a task
 constexpr int64_t few_rows = 8;            // up to here B is not packed
-constexpr int64_t super_rows = 480, super_columns = 3072;  // that are packed at once: A's copy stays in L2
+constexpr int64_t super_columns = 3072;    // that are packed at once
+constexpr int64_t super_tasks = 16;        // that share what is packed at once, at least: A's copy stays in L2
 constexpr int64_t largest_tile = 1024;     // elements
 constexpr int64_t private_panels = 1 << 18;  // packed elements up to which the items of a batch are tasks
 
@@ -64,7 +65,10 @@ struct Product {
   const T *a, *b;
   T* c;
 
-  int64_t super_m() const { return std::min(rounded_up(g.m, kernel.mr), rounded_up(super_rows, kernel.mr)); }
+  int64_t super_m() const {
+    const int64_t across = (super_n() - 1) / kernel.nc + 1, down = std::max<int64_t>(4, super_tasks / across);
+    return std::min(rounded_up(g.m, kernel.mr), down * kernel.mc);
+  }
   int64_t super_n() const { return std::min(rounded_up(g.n, kernel.nr), rounded_up(super_columns, kernel.nr)); }
   int64_t block_k() const { return k_block(kernel, g.k); }
   int64_t a_elements() const { return super_m() * block_k(); }
@@ -148,7 +152,8 @@ struct Product {
     });
   }
 
-  bool shares_b() const { return g.m > super_m() && !g.packed_b; }
+  // Or each task packs what it needs of B for itself, if there are enough of them.
+  bool shares_b() const { return !g.packed_b && (g.m > super_m() || g.n < 8 * kernel.nr || !g.batch.empty()); }
 
   // With room for a_elements() and b_elements().
   void run_packed(T* packed_a, T* packed_b) const {
@@ -181,6 +186,7 @@ GemmProblem<T> transposed(GemmProblem<T> g) {
   std::swap(g.b.row, g.b.column);
   std::swap(g.c.row, g.c.column);
   for (BatchAxis& axis : g.batch) std::swap(axis.a, axis.b);
+  g.packed_b = nullptr;
   return g;
 }
 
@@ -196,7 +202,7 @@ GemmProblem<T> normalized(GemmProblem<T> g) {
 template <class T>
 GemmProblem<T> oriented(const GemmProblem<T>& problem) {
   GemmProblem<T> g = normalized(problem);
-  if (has_epilogue(g.epilogue) || g.packed_b) return g;
+  if (has_epilogue(g.epilogue)) return g;
   const bool by_columns = g.c.column != 1 && g.c.row == 1;
   const bool few_columns = g.n < g.m && g.n <= few_rows;
   return by_columns || few_columns ? normalized(transposed(g)) : g;

@@ -31,8 +31,8 @@ struct GemmProblem {
   const T* packed_b = nullptr;       // B once more, as pack_b gives it on the same instruction set; without a batch
 };
 
-// Each element of C is a sum over k in a fixed order, which depends on m, n, k, the strides and the instruction set
-// alone. k = 0 gives zeros (or C as it was), with the epilogue.
+// Each element of C is a sum over k in a fixed order, which depends on m, n, k, the strides, whether
+// there is an epilogue, and the instruction set alone. k = 0 gives zeros (or C as it was), with the epilogue.
 template <class T>
 void gemm(const GemmProblem<T>& problem);
 

@@ -108,16 +108,13 @@ struct LinearOp : Op {
   }
 };
 
-}  // namespace
-
-namespace {
-
 // y = act(p), p = x Wᵀ + b, in one pass that gives both, as two records: the activation's is a cheap one, whose output
 // is computed again in backward instead of kept. in: x, weight, bias.
 Tensor recorded_activation(const Inputs& in, Activation function) {
   auto op = std::make_unique<LinearOp>(function);
   try {
     const OpTimer timer(op->name(), &OpTime::forward);
+    op->recording = true;
     const Shape shape = op->shape(in);
     Tensor p, y;
     {
@@ -146,7 +143,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const E
   return epilogue.residual.defined() ? add(epilogue.residual, y) : y;
 }
 
-PackedWeight::PackedWeight(const Tensor& weight) : weight_(weight.detach()), isa_(Context::current().isa()) {
+PackedWeight::PackedWeight(const Tensor& weight) : weight_(weight.detach()), version_(weight.version()), isa_(Context::current().isa()) {
   check_real("PackedWeight", weight);
   if (weight.rank() != 2) fail("PackedWeight", "expected a weight (out, in), got " + describe(weight));
   with_real("PackedWeight", weight.dtype(), [&](auto* type) {
@@ -159,6 +156,7 @@ PackedWeight::PackedWeight(const Tensor& weight) : weight_(weight.detach()), isa
 
 Tensor packed_linear(const Tensor& x, const PackedWeight& packed, const Tensor& bias, const Epilogue& epilogue) {
   const Inputs in = {x, packed.weight(), bias, epilogue.gate, epilogue.residual};
+  if (!packed.is_current()) fail("packed_linear", "the weight was written after it was packed");
   if (would_record(in)) return linear(x, packed.weight(), bias, epilogue);
   LinearOp op(epilogue.activation);
   if (packed.isa() == Context::current().isa()) op.panels = packed.panels();

@@ -74,6 +74,11 @@ TEST_CASE("Linear: what it keeps of its weight follows the weight") {
   check();
   Parameter(layer.weight).assign(Random(3).normal({7, 5}, 0, 1));
   check();
+  const Tensor flat = Random(4).normal({70}, 0, 1);
+  for (const std::int64_t offset : {0, 35}) {  // one storage, one version
+    Parameter(layer.weight).rebind(flat.view({7, 5}, {5, 1}, offset));
+    check();
+  }
   std::thread other(check);
   check();
   other.join();

@@ -270,29 +270,41 @@ TEST_CASE("linear: the epilogue has the values of the plain operations, for ever
 }
 
 TEST_CASE("packed_linear: linear's bits, for many rows and few, under its own instruction set and another") {
-  const Tensor bias = random_tensor({{70}}, 3);
+  const auto single = [](const Tensor& t) { return to_single(t); };
+  const auto same = [](const Tensor& t) { return t; };
+  const auto check = [](std::int64_t rows, std::int64_t k, std::int64_t n, auto convert) {
+    const Tensor x = convert(random_tensor({{rows, k}}, 1)), weight = convert(random_tensor({{n, k}}, 2));
+    const Tensor bias = convert(random_tensor({{n}}, 3));
+    const PackedWeight packed(weight);
+    const auto compare = [&] {
+      const Epilogue e{Activation::gelu, {}, {}};
+      CHECK(same_bits(packed_linear(x, packed, bias, e), linear(x, weight, bias, e)));
+      CHECK(same_bits(packed_linear(x, packed), linear(x, weight)));
+    };
+    compare();
+    Context other;
+    other.set_isa(available_isas().front());
+    ContextScope scope(other);
+    compare();
+  };
   for (const std::int64_t k : {0, 5, 401})
-    for (const std::int64_t rows : {0, 1, 9, 40, 600}) {
-      CAPTURE(k);
-      CAPTURE(rows);
-      const Tensor x = random_tensor({{rows, k}}, 1), weight = random_tensor({{70, k}}, 2);
-      for_every_isa([&] {
-        for (const auto convert : {+[](const Tensor& t) { return t; }, +[](const Tensor& t) { return to_single(t); }}) {
-          const PackedWeight packed(convert(weight));
-          const Epilogue e{Activation::gelu, {}, {}};
-          const auto check = [&] {
-            CHECK(same_bits(packed_linear(convert(x), packed, convert(bias), e),
-                            linear(convert(x), convert(weight), convert(bias), e)));
-          };
-          check();
-          Context other;
-          other.set_isa(available_isas().front());
-          ContextScope scope(other);
-          check();
-        }
-      });
-    }
-  CHECK_THROWS_WITH_AS((void)PackedWeight{bias}, "[PackedWeight] expected a weight (out, in), got f64 (70,)", Error);
+    for (const std::int64_t n : {1, 8, 70})
+      for (const std::int64_t rows : {0, 1, 9, 40, 600}) {
+        CAPTURE(k);
+        CAPTURE(n);
+        CAPTURE(rows);
+        for_every_isa([&] { check(rows, k, n, same), check(rows, k, n, single); });
+      }
+}
+
+TEST_CASE("packed_linear: errors") {
+  CHECK_THROWS_WITH_AS((void)PackedWeight{random_tensor({{70}}, 3)},
+                       "[PackedWeight] expected a weight (out, in), got f64 (70,)", Error);
+  Tensor weight = random_tensor({{7, 5}}, 3);
+  const PackedWeight packed(weight);
+  weight.mutable_data<double>()[3] += 1;
+  CHECK_THROWS_WITH_AS(packed_linear(random_tensor({{40, 5}}, 1), packed),
+                       "[packed_linear] the weight was written after it was packed", Error);
 }
 
 TEST_CASE("matmul, linear: errors name the operation and the shapes") {

@@ -1,9 +1,10 @@
-// exp, expm1, log, tanh, sigmoid and erf of a vector, without branches: every lane takes the same path.
+// exp, expm1, log, tanh, sigmoid, erf and the normal distribution of a vector, without branches: every lane takes the
+// same path.
 //
 // Each states its error bound in ULP, over its whole domain and with or without FMA: the largest error seen (f32: of
 // every number; f64: of a dense sample), rounded up; tests/kernels_math.cpp checks it. NaN gives NaN, limits at ±inf
 // are exact, subnormal inputs and results count as all others. The coefficients are minimax fits (Remez exchange at
-// 50 digits).
+// 50 digits). normal_cdf and gelu_derivative have absolute bounds, stated beside their coefficients.
 // Calls are qualified, math::exp: a bare exp(x) finds xsimd's by its argument.
 #pragma once
 #include "simd.h"

@@ -66,21 +66,23 @@ struct Epilogue {
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
 
 // linear's weight (out, in), f32 or f64, with a copy in the order in which products of many rows read it: inference that
-// keeps it doesn't rearrange the weight at each call. The copy serves the instruction set of the context in which it was
-// made; under another, and where linear is recorded, the weight itself is used.
+// keeps it doesn't rearrange the weight at each call. The weight is a constant here: it gets no gradient. The copy serves
+// the instruction set of the context in which it was made; under another the weight itself is used.
 class PackedWeight {
  public:
   explicit PackedWeight(const Tensor& weight);
   const Tensor& weight() const noexcept { return weight_; }
   Isa isa() const noexcept { return isa_; }
   const Tensor& panels() const noexcept { return panels_; }  // for packed_linear: one flat tensor
+  bool is_current() const { return weight_.version() == version_; }  // false if the weight was written since
 
  private:
   Tensor weight_, panels_;
+  std::uint64_t version_;
   Isa isa_;
 };
 
-// linear's values.
+// linear's values. Error if the weight was written after it was packed.
 Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
 
 // numpy's einsum, its whole syntax; a size of 1 broadcasts against n. Real or complex.
