@@ -1,5 +1,7 @@
 #include "weft/parameter_set.h"
 
+#include "weft/context.h"
+
 namespace weft {
 namespace {
 
@@ -28,12 +30,13 @@ ParameterSet::ParameterSet(const NamedParameters& parameters) {
   }
   if (entries_.empty()) throw Error("[parameter set] no trainable parameter");
   values_ = Tensor::zeros({end}, dtype);
-  gradients_ = Tensor::zeros({end}, dtype);
   for (Entry& entry : entries_) {
     Tensor place = slice_of(values_, entry);
     raw::copy(entry.parameter.value(), place);
     entry.parameter.rebind(place);
   }
+  Context::current().memory().trim();  // the parameters' former blocks, of sizes that nobody else may ask for
+  gradients_ = Tensor::zeros({end}, dtype);
 }
 
 std::int64_t ParameterSet::parameter_count() const noexcept {

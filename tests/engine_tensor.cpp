@@ -122,6 +122,14 @@ TEST_CASE("parameter set: values and gradients lie in flat buffers, aligned to 6
   CHECK(set.values().data<double>()[1] == 8);
 }
 
+TEST_CASE("parameter set: the memory that parameters had goes back to the system") {
+  Context context;
+  const ContextScope scope(context);
+  const Parameter a(Tensor::full({100000}, 1)), b(Tensor::full({50000}, 2));
+  const ParameterSet set({{"a", a}, {"b", b}});
+  CHECK(context.memory().use().cached == 0);
+}
+
 TEST_CASE("parameter set: it is the sink that adds up gradients") {
   const Parameter a(vector_of({1, 2})), b(vector_of({3, 4})), stranger(vector_of({5, 6}));
   ParameterSet set({{"a", a}, {"b", b}});
