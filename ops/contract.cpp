@@ -238,7 +238,7 @@ Nest with_lanes(Labelled& a, Labelled& b, const Labelled& c) {
   return nest_of(a, b, c);
 }
 
-// A tensor for c's values in which the labels of m, and those of n, are neighbours as they are in a and b.
+// c's memory seen in an order in which the labels of m, and those of n, are neighbours as they are in a and b.
 Labelled in_own_order(const Labelled& a, const Labelled& b, const Labelled& c) {
   Labels order;
   for (int label : c.labels)
@@ -246,7 +246,8 @@ Labelled in_own_order(const Labelled& a, const Labelled& b, const Labelled& c) {
   for (const Labelled* x : {&a, &b})
     for (int label : x->labels)
       if (contains(c.labels, label) && !contains(order, label)) order.push_back(label);
-  return {Tensor::empty(arranged(c, order).shape(), c.x.dtype()), order};
+  const Shape shape = arranged(c, order).shape();
+  return {c.x.view(shape, contiguous_strides(shape), c.x.offset()), order};
 }
 
 // Operands of no size but what the product needs; c contiguous.
@@ -261,6 +262,7 @@ void multiply(Labelled a, Labelled b, Labelled& c) {
     Labelled other = in_own_order(a, b, c);
     const Nest fused = nest_of(a, b, other);
     if (fused.m.size() <= 1 && fused.n.size() <= 1) {
+      other.x = Tensor::empty(other.x.shape(), dtype);
       multiply(a, b, other);
       raw::copy(arranged(other, c.labels), c.x);
       return;
