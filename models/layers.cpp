@@ -7,6 +7,11 @@
 #include "weft/context.h"
 
 namespace weft {
+namespace {
+
+constexpr std::int64_t few_rows = 16;  // up to here a packed copy of the weight isn't worth its memory
+
+}  // namespace
 
 void Init::draw(const Shape& shape) const {
   const std::int64_t count = numel(shape);
@@ -64,7 +69,7 @@ std::shared_ptr<const PackedWeight> Linear::packed() const {
 Tensor Linear::operator()(const Tensor& x, const Epilogue& epilogue) const {
   const bool records = Tape::recording() != nullptr;
   const bool fits = x.rank() > 0 && x.dtype() == weight.value().dtype() && x.size(-1) == weight.value().size(1);
-  if (!records && fits && x.numel() > 16 * x.size(-1))
+  if (!records && fits && x.numel() > few_rows * x.size(-1))
     return packed_linear(x, *packed(), optional(bias), epilogue);
   if (records) {
     const std::lock_guard<std::mutex> lock(packed_->mutex);

@@ -152,7 +152,7 @@ struct Product {
     });
   }
 
-  // Or each task packs what it needs of B for itself, if there are enough of them.
+  // Whether all tasks read one packed copy of B; else each packs the columns it needs, for all rows at once.
   bool shares_b() const { return !g.packed_b && (g.m > super_m() || g.n < 8 * kernel.nr || !g.batch.empty()); }
 
   // With room for a_elements() and b_elements().
@@ -165,14 +165,15 @@ struct Product {
                             p == 0, p + kc >= g.k};
           const T *from_a = a + i * g.a.row + p * g.a.column, *from_b = b + p * g.b.row + j * g.b.column;
           pack_panels(kernel.pack_a, kernel.mr, block.rows, block.k, from_a, g.a.row, g.a.column, g.sign, packed_a);
-          if (!g.packed_b && !shares_b()) {
+          if (g.packed_b) {
+            multiply_packed(block, {packed_a, g.packed_b + p * rounded_up(g.n, kernel.nr) + j * block.k});
+          } else if (!shares_b()) {
             multiply_packing(block, from_b, packed_a);
-            continue;
+          } else {
+            if (i == 0)
+              pack_panels(kernel.pack_b, kernel.nr, block.columns, block.k, from_b, g.b.column, g.b.row, T(1), packed_b);
+            multiply_packed(block, {packed_a, packed_b});
           }
-          const T* panels = g.packed_b ? g.packed_b + p * rounded_up(g.n, kernel.nr) + j * block.k : packed_b;
-          if (!g.packed_b && i == 0)
-            pack_panels(kernel.pack_b, kernel.nr, block.columns, block.k, from_b, g.b.column, g.b.row, T(1), packed_b);
-          multiply_packed(block, {packed_a, panels});
         }
   }
 };

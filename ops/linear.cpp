@@ -143,9 +143,11 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const E
   return epilogue.residual.defined() ? add(epilogue.residual, y) : y;
 }
 
-PackedWeight::PackedWeight(const Tensor& weight) : weight_(weight.detach()), version_(weight.version()), isa_(Context::current().isa()) {
+PackedWeight::PackedWeight(const Tensor& weight) : isa_(Context::current().isa()) {
   check_real("PackedWeight", weight);
   if (weight.rank() != 2) fail("PackedWeight", "expected a weight (out, in), got " + describe(weight));
+  weight_ = weight.detach();
+  version_ = weight.version();
   with_real("PackedWeight", weight.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     const std::int64_t n = weight.shape()[0], k = weight.shape()[1];

@@ -300,6 +300,7 @@ TEST_CASE("packed_linear: linear's bits, for many rows and few, under its own in
 TEST_CASE("packed_linear: errors") {
   CHECK_THROWS_WITH_AS((void)PackedWeight{random_tensor({{70}}, 3)},
                        "[PackedWeight] expected a weight (out, in), got f64 (70,)", Error);
+  CHECK_THROWS_AS((void)PackedWeight{Tensor()}, Error);
   Tensor weight = random_tensor({{7, 5}}, 3);
   const PackedWeight packed(weight);
   weight.mutable_data<double>()[3] += 1;
