@@ -1,4 +1,5 @@
 // Dense products: matmul, linear, einsum.
+#include <cmath>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -13,11 +14,13 @@ namespace {
 
 using std::int64_t;
 
-Tensor normal(const Shape& shape, std::uint64_t stream) { return Random(1, stream).normal(shape, 0, 1); }
+Tensor normal(const Shape& shape, std::uint64_t stream, double deviation = 1) {
+  return Random(1, stream).normal(shape, 0, deviation);
+}
 
-// y (m, n) = x (m, k) Wᵀ + b
+// y (m, n) = x (m, k) Wᵀ + b, with weights that keep the scale of x.
 std::function<void()> linear_run(const std::string& kind, const Sizes& s) {
-  const Tensor x = normal({s.b, s.d}, 0), weight = normal({s.n, s.d}, 1), bias = normal({s.n}, 2);
+  const Tensor x = normal({s.b, s.d}, 0), weight = normal({s.n, s.d}, 1, 1 / std::sqrt(static_cast<double>(s.d))), bias = normal({s.n}, 2);
   const Epilogue epilogue{kind == "linear" ? Activation::none : Activation::gelu, {}, {}};
   if (kind != "linear-gelu-train") return [=] { linear(x, weight, bias, epilogue); };
   return [=] {

@@ -33,9 +33,9 @@ void make_gmlp(const StepSizes& s, StepModel& model) {
     return GmlpBlock(s.d_model, s.d_ffn, s.seq_len, own);
   });
   model.x = Random(2).normal({s.seq_len, s.batch, s.d_model}, 0, 1);
-  model.forward = [blocks, x = model.x, mask = causal_mask(s.seq_len)] {
+  model.forward = [blocks, x = model.x] {
     Tensor y = x;
-    for (const GmlpBlock& block : *blocks) y = block(y, mask);
+    for (const GmlpBlock& block : *blocks) y = block(y, SpatialMask::causal());
     return y;
   };
 }

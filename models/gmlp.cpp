@@ -37,7 +37,6 @@ Gmlp::Gmlp(const ModelSpec& spec, const Init& init)
   if (config_.tied && task_ == Task::classifier) throw Error("[gmlp] a classifier's head can't be tied to the embedding");
   for (std::int64_t i = 0; i < config_.layers; ++i)
     blocks_.emplace_back(config_.d_model, config_.d_ffn, config_.seq_len, init.child(static_cast<std::uint64_t>(2 + i)), config_.dropout);
-  if (task_ == Task::causal_lm && config_.layers > 0) mask_ = causal_mask(config_.seq_len, init.dtype);
   if (!config_.tied) head_.emplace(config_.d_model, outputs_, init.child(1));
 }
 
@@ -65,8 +64,7 @@ Tensor Gmlp::head(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : l
 
 Tensor Gmlp::operator()(const Tensor& tokens, const Random* dropout) const {
   check_tokens("gmlp", tokens, config_.seq_len);
-  const std::int64_t n = tokens.size(1);
-  const Tensor mask = mask_.defined() ? slice(slice(mask_, 0, 0, n), 1, 0, n) : Tensor();
+  const SpatialMask mask = task_ == Task::causal_lm ? SpatialMask::causal() : SpatialMask();
   Tensor x = embed(transpose(tokens, 0, 1), 0);                            // (n, b, d_model)
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Random random = dropout ? dropout->split(i) : Random(0);

@@ -12,21 +12,19 @@ SpatialGatingUnit::SpatialGatingUnit(std::int64_t d_z, std::int64_t length, cons
   bias = init.full({seq_len}, 1);
 }
 
-Tensor SpatialGatingUnit::operator()(const Tensor& z, const Tensor& mask) const {
+Tensor SpatialGatingUnit::operator()(const Tensor& z, const SpatialMask& mask) const {
   if (z.rank() != 3 || z.size(0) > seq_len)
     throw Error("[SpatialGatingUnit] expected z (n, b, d_z) with n <= " + std::to_string(seq_len) + ", got " + to_string(z.shape()));
   const std::int64_t n = z.size(0);
   const std::vector<Tensor> halves = chunk(z, 2, -1);                      // z1, z2 (n, b, d_z/2)
-  const Tensor z2 = norm(halves[1]);
   Tensor w = slice(slice(weight, 0, 0, n), 1, 0, n);                       // (n, n)
-  if (mask.defined()) {
-    if (mask.shape() != Shape{n, n, 1} && mask.shape() != Shape{1, n, 1})
+  if (mask.tensor.defined()) {
+    if (mask.tensor.shape() != Shape{n, n, 1} && mask.tensor.shape() != Shape{1, n, 1})
       throw Error("[SpatialGatingUnit] expected a mask of shape " + to_string({n, n, 1}) + " or " + to_string({1, n, 1}) +
-                  ", got " + to_string(mask.shape()));
-    w = mul(w, reshape(mask, {mask.size(0), n}));
+                  ", got " + to_string(mask.tensor.shape()));
+    w = mul(w, reshape(mask.tensor, {mask.tensor.size(0), n}));
   }
-  const Tensor b = reshape(slice(bias, 0, 0, n), {n, 1, 1});
-  return mul(halves[0], add(einsum("ij,jbd->ibd", {w, z2}), b));           // z1 ⊙ (W z2 + b)
+  return spatial_gate(halves[0], norm(halves[1]), w, slice(bias, 0, 0, n), mask.is_causal);
 }
 
 void SpatialGatingUnit::collect(const std::string& prefix, NamedParameters& out) const {
@@ -42,7 +40,7 @@ GmlpBlock::GmlpBlock(std::int64_t d_model, std::int64_t d_ffn, std::int64_t seq_
       proj2(d_ffn / 2, d_model, init.child(3)),
       dropout(p) {}
 
-Tensor GmlpBlock::operator()(const Tensor& x, const Tensor& mask, const Random* random) const {
+Tensor GmlpBlock::operator()(const Tensor& x, const SpatialMask& mask, const Random* random) const {
   const Tensor z = proj1(norm(x), {Activation::gelu, {}, {}});             // (n, b, d_ffn)
   const Tensor gated = sgu(z, mask);                                       // (n, b, d_ffn/2)
   if (!random || dropout.p == 0) return proj2(gated, {Activation::none, {}, x});

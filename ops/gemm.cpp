@@ -51,10 +51,13 @@ void pack_panels(typename GemmKernels<T>::Pack kernel, int64_t width, int64_t co
   });
 }
 
-// Packed copies of a block of A and of one of B.
+// A block of A and the panels of one of B. Of A's rows the first `direct` are read where they are, the others from
+// panels: a packed copy of all rows, whose first `direct` are not there.
 template <class T>
-struct Panels {
-  const T *a, *b;
+struct Operands {
+  MatrixView<const T> a;
+  int64_t direct;
+  const T *a_panels, *b_panels;
 };
 
 // One product of two matrices.
@@ -73,6 +76,11 @@ struct Product {
   int64_t block_k() const { return k_block(kernel, g.k); }
   int64_t a_elements() const { return super_m() * block_k(); }
   int64_t b_elements() const { return shares_b() ? super_n() * block_k() : 0; }
+
+  // Rows whose elements are contiguous need no packing, but for a last tile that is cut.
+  int64_t direct_rows(int64_t rows) const {
+    return g.a.column == 1 && g.sign == T(1) ? rows / kernel.mr * kernel.mr : 0;
+  }
 
   bool dots() const { return g.a.column == 1 && g.b.row == 1; }
   bool rows() const { return g.b.column == 1 && g.c.column == 1; }
@@ -94,61 +102,88 @@ struct Product {
                                     [&](int64_t begin, int64_t end) { few_rows_product(begin, end - begin); });
   }
 
-  // C's rows i … and columns j … of one tile; `last` block of k or not.
-  void tile(int64_t k, const T* pa, const T* pb, int64_t i, int64_t j, bool first, bool last) const {
-    const int64_t rows = std::min(kernel.mr, g.m - i), columns = std::min(kernel.nr, g.n - j);
-    const bool add = g.accumulate || !first;
-    T* to = c + i * g.c.row + j * g.c.column;
-    if (rows == kernel.mr && columns == kernel.nr && g.c.column == 1) {
-      kernel.tile(k, pa, pb, to, g.c.row, add);
+  // A block of C: rows i0 … i0+rows, columns j0 … j0+columns; and the elements k0 … k0+k.
+  struct Block {
+    int64_t i0, rows, j0, columns, k0, k;
+    bool first, last;  // of k's blocks
+  };
+
+  // The block's elements of k, as begin … end, that tile row i multiplies: without a triangle's zeros.
+  struct Span {
+    int64_t begin, end;
+  };
+  Span span(const Block& block, int64_t i) const {
+    const int64_t diagonal = block.i0 + i - block.k0;
+    if (g.a_triangle == Triangle::lower) return {0, std::clamp<int64_t>(diagonal + kernel.mr, 0, block.k)};
+    if (g.a_triangle == Triangle::upper) return {std::clamp<int64_t>(diagonal, 0, block.k), block.k};
+    return {0, block.k};
+  }
+
+  // Rows i … and columns j … of the block, as far as a tile goes. `next`: see GemmTile.
+  void tile(const Block& block, const Operands<T>& from, int64_t i, int64_t j, const T* next, int64_t next_step) const {
+    const bool direct = i < from.direct;
+    const int64_t rows = std::min(kernel.mr, block.rows - i), columns = std::min(kernel.nr, block.columns - j);
+    const bool add = g.accumulate || !block.first;
+    T* to = c + (block.i0 + i) * g.c.row + (block.j0 + j) * g.c.column;
+    GemmTile<T> t{};
+    const Span k = span(block, i);
+    t.k = k.end - k.begin;
+    t.a_row = direct ? from.a.row : 1;
+    t.a_column = direct ? from.a.column : kernel.mr;
+    t.a = (direct ? from.a.data + i * from.a.row : from.a_panels + i * block.k) + k.begin * t.a_column;
+    t.b = from.b_panels + j * block.k + k.begin * kernel.nr;
+    t.c = to, t.c_row = g.c.row, t.rows = rows, t.columns = columns, t.accumulate = add;
+    t.next = next, t.next_step = next_step;
+    if (g.c.column == 1) {
+      kernel.tile(t);
     } else {
       alignas(64) T whole[largest_tile];
-      kernel.tile(k, pa, pb, whole, kernel.nr, false);
+      t.c = whole, t.c_row = kernel.nr, t.accumulate = false;
+      kernel.tile(t);
       for (int64_t p = 0; p < rows; ++p)
         for (int64_t q = 0; q < columns; ++q) {
           T& y = to[p * g.c.row + q * g.c.column];
           y = add ? y + whole[p * kernel.nr + q] : whole[p * kernel.nr + q];
         }
     }
-    if (last && has_epilogue(g.epilogue)) kernel.epilogue(shifted(g.epilogue, i, j), rows, columns, to, g.c.row);
+    if (block.last && has_epilogue(g.epilogue))
+      kernel.epilogue(shifted(g.epilogue, block.i0 + i, block.j0 + j), rows, columns, to, g.c.row);
   }
 
-  // A block of C: rows i0 … i0+rows, columns j0 … j0+columns. A and B are packed for k elements.
-  struct Block {
-    int64_t i0, rows, j0, columns, k;
-    bool first, last;  // of k's blocks
-  };
-
-  // Rows i1 … i2 and columns j1 … j2 of the block.
-  void tiles(const Block& block, Panels<T> panels, int64_t i1, int64_t i2, int64_t j1, int64_t j2) const {
+  // Rows i1 … i2 and columns j1 … j2 of the block. Asks for the panels that come next: those of as many columns beyond
+  // j2, or the first ones for the rows beyond i2.
+  void tiles(const Block& block, const Operands<T>& from, int64_t i1, int64_t i2, int64_t j1, int64_t j2) const {
+    const int64_t tiles_down = (i2 - i1 - 1) / kernel.mr + 1, step = (kernel.nr - 1) / tiles_down + 1;
+    const T* ahead = from.b_panels + (j2 == block.columns && i2 < block.rows ? 0 : j2) * block.k;
     for (int64_t i = i1; i < i2; i += kernel.mr)
-      for (int64_t j = j1; j < j2; j += kernel.nr)
-        tile(block.k, panels.a + i * block.k, panels.b + j * block.k, block.i0 + i, block.j0 + j, block.first,
-             block.last);
+      for (int64_t j = j1; j < j2 && !(g.c_lower && block.j0 + j >= block.i0 + i + kernel.mr); j += kernel.nr)
+        tile(block, from, i, j, ahead + (j - j1 + (i - i1) / kernel.mr * step) * block.k, step);
   }
 
-  void multiply_packed(const Block& block, Panels<T> panels) const {
-    const int64_t mc = kernel.mc, nc = kernel.nc;  // multiples of mr and nr
-    const int64_t across = (block.columns - 1) / nc + 1, down = (block.rows - 1) / mc + 1;
+  void multiply_packed(const Block& block, const Operands<T>& from) const {
+    const int64_t nc = kernel.nc, across = (block.columns - 1) / nc + 1;
+    const int64_t down = std::max<int64_t>(1, (block.rows + kernel.mc / 2) / kernel.mc);
+    const int64_t mc = rounded_up((block.rows - 1) / down + 1, kernel.mr);
     const int64_t grain = std::max<int64_t>(1, task_work / std::max<int64_t>(1, mc * nc * block.k));
     Context::current().parallel_for(down * across, grain, [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
         const int64_t i = task / across * mc, j = task % across * nc;
-        tiles(block, panels, i, std::min(block.rows, i + mc), j, std::min(block.columns, j + nc));
+        if (i < block.rows)
+          tiles(block, from, i, std::min(block.rows, i + mc), j, std::min(block.columns, j + nc));
       }
     });
   }
 
-  // All rows, of which A is packed: nobody else needs a task's columns of B, so it packs them for itself, in cache.
-  // `from` is B's first element of the block.
-  void multiply_packing(const Block& block, const T* from, const T* packed_a) const {
+  // All rows: nobody else needs a task's columns of B, so it packs them for itself, in cache. `from_b` is B's first
+  // element of the block.
+  void multiply_packing(const Block& block, const Operands<T>& from, const T* from_b) const {
     const int64_t work = std::max<int64_t>(1, block.rows * block.k);
     const int64_t nc = std::min(kernel.nc, rounded_up(std::max<int64_t>(1, 8 * task_work / work), kernel.nr));
     const auto bytes = static_cast<std::size_t>(nc * block.k) * sizeof(T);
     Context::current().parallel_for(block.columns, nc, bytes, [&](int64_t begin, int64_t end, void* scratch) {
       T* own = static_cast<T*>(scratch);
-      kernel.pack_b(end - begin, block.k, from + begin * g.b.column, g.b.column, g.b.row, T(1), own);
-      tiles(block, {packed_a, own - begin * block.k}, 0, block.rows, begin, end);
+      kernel.pack_b(end - begin, block.k, from_b + begin * g.b.column, g.b.column, g.b.row, T(1), own);
+      tiles(block, {from.a, from.direct, from.a_panels, own - begin * block.k}, 0, block.rows, begin, end);
     });
   }
 
@@ -161,18 +196,21 @@ struct Product {
     for (int64_t j = 0; j < g.n; j += super_n())
       for (int64_t p = 0; p == 0 || p < g.k; p += kc)
         for (int64_t i = 0; i < g.m; i += super_m()) {
-          const Block block{i, std::min(super_m(), g.m - i), j, std::min(super_n(), g.n - j), std::min(kc, g.k - p),
-                            p == 0, p + kc >= g.k};
+          const Block block{i, std::min(super_m(), g.m - i), j, std::min(super_n(), g.n - j), p,
+                            std::min(kc, g.k - p), p == 0, p + kc >= g.k};
           const T *from_a = a + i * g.a.row + p * g.a.column, *from_b = b + p * g.b.row + j * g.b.column;
-          pack_panels(kernel.pack_a, kernel.mr, block.rows, block.k, from_a, g.a.row, g.a.column, g.sign, packed_a);
+          Operands<T> from{{from_a, g.a.row, g.a.column}, direct_rows(block.rows), packed_a, packed_b};
+          pack_panels(kernel.pack_a, kernel.mr, block.rows - from.direct, block.k, from_a + from.direct * g.a.row,
+                      g.a.row, g.a.column, g.sign, packed_a + from.direct * block.k);
           if (g.packed_b) {
-            multiply_packed(block, {packed_a, g.packed_b + p * rounded_up(g.n, kernel.nr) + j * block.k});
+            from.b_panels = g.packed_b + p * rounded_up(g.n, kernel.nr) + j * block.k;
+            multiply_packed(block, from);
           } else if (!shares_b()) {
-            multiply_packing(block, from_b, packed_a);
+            multiply_packing(block, from, from_b);
           } else {
             if (i == 0)
               pack_panels(kernel.pack_b, kernel.nr, block.columns, block.k, from_b, g.b.column, g.b.row, T(1), packed_b);
-            multiply_packed(block, {packed_a, packed_b});
+            multiply_packed(block, from);
           }
         }
   }
@@ -203,7 +241,7 @@ GemmProblem<T> normalized(GemmProblem<T> g) {
 template <class T>
 GemmProblem<T> oriented(const GemmProblem<T>& problem) {
   GemmProblem<T> g = normalized(problem);
-  if (has_epilogue(g.epilogue)) return g;
+  if (has_epilogue(g.epilogue) || g.a_triangle != Triangle::none || g.c_lower) return g;
   const bool by_columns = g.c.column != 1 && g.c.row == 1;
   const bool few_columns = g.n < g.m && g.n <= few_rows;
   return by_columns || few_columns ? normalized(transposed(g)) : g;

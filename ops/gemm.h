@@ -19,6 +19,8 @@ struct BatchAxis {
   std::int64_t size, a, b, c;
 };
 
+enum class Triangle { none, lower, upper };
+
 template <class T>
 struct GemmProblem {
   std::int64_t m, n, k;
@@ -29,6 +31,10 @@ struct GemmProblem {
   std::vector<BatchAxis> batch = {};
   GemmEpilogue<T> epilogue = {};     // without a batch, and with contiguous rows of C
   const T* packed_b = nullptr;       // B once more, as pack_b gives it on the same instruction set; without a batch
+  // A(i, p) is 0 for p > i (lower) or p < i (upper): most products with these zeros are left out, so that a NaN of B need
+  // not meet them.
+  Triangle a_triangle = Triangle::none;
+  bool c_lower = false;              // C(i, j) is of interest for j <= i alone; others may be left as they were
 };
 
 // Each element of C is a sum over k in a fixed order, which depends on m, n, k, the strides, whether

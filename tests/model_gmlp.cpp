@@ -44,7 +44,8 @@ TEST_CASE("spatial gating unit and block: gradients, every mask") {
   NamedParameters parameters;
   block.collect("", parameters);
   block.sgu.weight.value();
-  for (const Tensor& mask : {Tensor(), causal_mask(5, DType::f64), Tensor::from<double>({1, 0, 1, 1, 0}, {1, 5, 1})}) {
+  const SpatialMask row(Tensor::from<double>({1, 0, 1, 1, 0}, {1, 5, 1}));
+  for (const SpatialMask& mask : {SpatialMask(), SpatialMask::causal(), SpatialMask(causal_mask(5, DType::f64)), row}) {
     const Function f = [&](const std::vector<Tensor>& in) { return block(in[0], mask); };
     CHECK(gradient_error(f, {random_tensor({{5, 2, 4}}, 3)}, parameters) <= 1e-6);
   }

@@ -19,7 +19,7 @@ struct Blocks {
   int few_rows, few_vectors;  // `rows` keeps few_rows × few_vectors
 };
 #if defined(__AVX512F__)
-constexpr Blocks blocks = {12, 2, 384, 120, 256, 4, 8, 3};
+constexpr Blocks blocks = {12, 2, 768, 120, 256, 4, 8, 3};
 #elif defined(__AVX2__)
 constexpr Blocks blocks = {6, 2, 256, 120, 256, 2, 4, 3};
 #elif defined(__aarch64__)
@@ -50,81 +50,124 @@ WEFT_INLINE inline void prefetch(const T* p) noexcept {
   repeat<lines>([&](auto i) WEFT_INLINE { __builtin_prefetch(p + i.value * line / std::int64_t{sizeof(T)}); });
 }
 
-template <class T>
-void tile(std::int64_t k, const T* a, const T* b, T* c, std::int64_t row, bool accumulate) noexcept {
-  constexpr int mr = blocks.mr, nv = blocks.nv;
-  constexpr std::int64_t lanes = simd::lanes<T>, nr = nv * lanes, row_bytes = nr * std::int64_t{sizeof(T)};
-  repeat<mr>([&](auto i) noexcept { prefetch<row_bytes>(c + i.value * row); });
-  Vec<T> sums[mr * nv];
-  repeat<mr * nv>([&](auto s) noexcept { sums[s.value] = Vec<T>(T(0)); });
-  for (std::int64_t p = 0; p < k; ++p, a += mr, b += nr) {
-    Vec<T> columns[nv];
-    repeat<nv>([&](auto v) noexcept { columns[v.value] = simd::load(b + v.value * lanes); });
-    prefetch<row_bytes>(b + prefetch_steps * nr);
-    repeat<mr>([&](auto i) noexcept {
-      const Vec<T> x(a[i.value]);
-      repeat<nv>([&](auto v) noexcept {
-        Vec<T>& sum = sums[i.value * nv + v.value];
+template <class T, int R, int V>
+void store_tile(const GemmTile<T>& t, const Vec<T>* sums) noexcept {
+  constexpr std::int64_t lanes = simd::lanes<T>;
+  if (t.rows == R && t.columns == V * lanes) {
+    repeat<R * V>([&](auto s) noexcept {
+      T* to = t.c + s.value / V * t.c_row + s.value % V * lanes;
+      simd::store(to, t.accumulate ? simd::load(to) + sums[s.value] : sums[s.value]);
+    });
+  } else {
+    T whole[R * V * lanes];
+    repeat<R * V>([&](auto s) noexcept { simd::store(whole + s.value * lanes, sums[s.value]); });
+    for (std::int64_t i = 0; i < t.rows; ++i)
+      for (std::int64_t j = 0; j < t.columns; j += lanes) {
+        T* to = t.c + i * t.c_row + j;
+        const Vec<T> sum = simd::load(whole + i * V * lanes + j);
+        write(to, t.accumulate ? read(to, t.columns - j) + sum : sum, t.columns - j);
+      }
+  }
+}
+
+// R rows and V vectors of a tile.
+template <class T, int R, int V>
+void part_of_tile(const GemmTile<T>& t) noexcept {
+  constexpr std::int64_t lanes = simd::lanes<T>, nr = blocks.nv * lanes, width = V * lanes * std::int64_t{sizeof(T)};
+  repeat<R>([&](auto i) noexcept { prefetch<width>(t.c + i.value * t.c_row); });
+  Vec<T> sums[R * V];
+  repeat<R * V>([&](auto s) noexcept { sums[s.value] = Vec<T>(T(0)); });
+  // One pointer for four rows: an address is a pointer and -1, 0, 1 or 2 times the stride.
+  const T* a[(R + 3) / 4];
+  repeat<(R + 3) / 4>([&](auto q) noexcept { a[q.value] = t.a + (4 * q.value + 1) * t.a_row; });
+  const T *b = t.b, *next = t.next;
+  for (std::int64_t p = 0; p < t.k; ++p, b += nr, next += t.next_step) {
+    Vec<T> columns[V];
+    repeat<V>([&](auto v) noexcept { columns[v.value] = simd::load(b + v.value * lanes); });
+    prefetch<width>(b + prefetch_steps * nr);
+    __builtin_prefetch(next, 0, 2);
+    repeat<R>([&](auto i) noexcept {
+      const Vec<T> x(a[i.value / 4][(i.value % 4 - 1) * t.a_row]);
+      repeat<V>([&](auto v) noexcept {
+        Vec<T>& sum = sums[i.value * V + v.value];
         sum = simd::fma(x, columns[v.value], sum);
       });
     });
+    repeat<(R + 3) / 4>([&](auto q) noexcept { a[q.value] += t.a_column; });
   }
-  repeat<mr * nv>([&](auto s) noexcept {
-    T* to = c + s.value / nv * row + s.value % nv * lanes;
-    simd::store(to, accumulate ? simd::load(to) + sums[s.value] : sums[s.value]);
-  });
+  store_tile<T, R, V>(t, sums);
 }
 
-// A whole panel whose columns are contiguous.
+template <class T, int R>
+void rows_of_tile(const GemmTile<T>& t) noexcept {
+  if (t.columns <= simd::lanes<T>) part_of_tile<T, R, 1>(t);
+  else part_of_tile<T, R, blocks.nv>(t);
+}
+
+template <class T>
+void tile(const GemmTile<T>& t) noexcept {
+  constexpr int third = blocks.mr / 3;
+  if (t.rows <= third) rows_of_tile<T, third>(t);
+  else if (t.rows <= 2 * third) rows_of_tile<T, 2 * third>(t);
+  else rows_of_tile<T, blocks.mr>(t);
+}
+
+// The first n <= W rows of a panel whose columns are contiguous; the others are 0.
 template <class T, int W>
-void pack_columns(std::int64_t k, const T* x, std::int64_t stride_k, T sign, T* out) noexcept {
-  constexpr int lanes = static_cast<int>(simd::lanes<T>), vectors = (W + lanes - 1) / lanes;
+void pack_columns(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_k, T sign, T* out) noexcept {
+  constexpr std::int64_t lanes = simd::lanes<T>;
   const Vec<T> factor(sign);
   for (std::int64_t p = 0; p < k; ++p, x += stride_k, out += W)
-    repeat<vectors>([&](auto v) WEFT_INLINE {
-      constexpr int first = v.value * lanes, rest = W - first;
-      write(out + first, factor * read(x + first, rest), rest);
+    repeat<(W + lanes - 1) / lanes>([&](auto v) WEFT_INLINE {
+      constexpr std::int64_t first = v.value * lanes, width = W - first < lanes ? W - first : lanes;
+      const std::int64_t there = n == W ? width : n - first;
+      write(out + first, there > 0 ? factor * read(x + first, there) : Vec<T>(T(0)), width);
     });
 }
 
-// A whole panel whose rows are contiguous, by squares of lanes × lanes.
+// The same of a panel whose rows are contiguous, by squares of lanes × lanes.
 template <class T, int W>
-void pack_rows(std::int64_t k, const T* x, std::int64_t stride_n, T sign, T* out) noexcept {
-  constexpr int lanes = static_cast<int>(simd::lanes<T>), squares = (W + lanes - 1) / lanes;
+void pack_rows(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, T sign, T* out) noexcept {
+  constexpr std::int64_t lanes = simd::lanes<T>;
   const Vec<T> factor(sign);
   std::int64_t p = 0;
   for (; p + lanes <= k; p += lanes)
-    repeat<squares>([&](auto square) WEFT_INLINE {
-      constexpr int first = square.value * lanes, rows = W - first < lanes ? W - first : lanes;
+    repeat<(W + lanes - 1) / lanes>([&](auto square) WEFT_INLINE {
+      constexpr std::int64_t first = square.value * lanes, width = W - first < lanes ? W - first : lanes;
       Vec<T> v[lanes];
       repeat<lanes>([&](auto i) WEFT_INLINE {
-        if constexpr (i.value < rows) v[i.value] = factor * simd::load(x + (first + i.value) * stride_n + p);
-        else v[i.value] = Vec<T>(T(0));
+        const bool there = i.value < width && (n == W || first + i.value < n);
+        v[i.value] = there ? factor * simd::load(x + (first + i.value) * stride_n + p) : Vec<T>(T(0));
       });
       simd::transpose(v);
-      repeat<lanes>([&](auto i) WEFT_INLINE { write(out + (p + i.value) * W + first, v[i.value], rows); });
+      repeat<lanes>([&](auto i) WEFT_INLINE { write(out + (p + i.value) * W + first, v[i.value], width); });
     });
   for (; p < k; ++p)
-    for (int i = 0; i < W; ++i) out[p * W + i] = sign * x[i * stride_n + p];
+    for (std::int64_t i = 0; i < W; ++i) out[p * W + i] = i < n ? sign * x[i * stride_n + p] : T(0);
 }
 
+// Panels whose columns are contiguous are packed side by side, a few rows at a time: a row is one stream of memory.
 template <class T, int W>
 void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std::int64_t stride_k, T sign,
           T* out) noexcept {
-  for (std::int64_t first = 0; first < n; first += W, out += W * k) {
-    const T* from = x + first * stride_n;
-    if (n - first < W) {
+  const auto panels = [&](auto&& pack_panel) WEFT_INLINE {
+    for (std::int64_t i = 0; i < n; i += W) pack_panel(n - i < W ? n - i : W, x + i * stride_n, out + i * k);
+  };
+  if (stride_n == 1) {
+    constexpr std::int64_t chunk = 16;
+    for (std::int64_t p = 0; p < k; p += chunk)
+      panels([&](std::int64_t rows, const T* from, T* to) WEFT_INLINE {
+        pack_columns<T, W>(rows, k - p < chunk ? k - p : chunk, from + p * stride_k, stride_k, sign, to + p * W);
+      });
+  } else if (stride_k == 1) {
+    panels([&](std::int64_t rows, const T* from, T* to) WEFT_INLINE {
+      pack_rows<T, W>(rows, k, from, stride_n, sign, to);
+    });
+  } else {
+    panels([&](std::int64_t rows, const T* from, T* to) WEFT_INLINE {
       for (std::int64_t p = 0; p < k; ++p)
-        for (std::int64_t i = 0; i < W; ++i)
-          out[p * W + i] = first + i < n ? sign * from[i * stride_n + p * stride_k] : T(0);
-    } else if (stride_n == 1) {
-      pack_columns<T, W>(k, from, stride_k, sign, out);
-    } else if (stride_k == 1) {
-      pack_rows<T, W>(k, from, stride_n, sign, out);
-    } else {
-      for (std::int64_t p = 0; p < k; ++p)
-        for (int i = 0; i < W; ++i) out[p * W + i] = sign * from[i * stride_n + p * stride_k];
-    }
+        for (std::int64_t i = 0; i < W; ++i) to[p * W + i] = i < rows ? sign * from[i * stride_n + p * stride_k] : T(0);
+    });
   }
 }
 

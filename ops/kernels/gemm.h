@@ -21,6 +21,22 @@ struct GemmEpilogue {
   std::int64_t preactivation_row = 0;
 };
 
+// The first `rows` × `columns` elements of a tile of C, whose rows are contiguous: C(i, j) = Σ_p A(i, p) B(p, j), p < k.
+// A has mr rows, A(i, p) = a[i · a_row + p · a_column]; b is a packed panel. Meanwhile asks for next + p · next_step, the
+// memory that is needed soon.
+template <class T>
+struct GemmTile {
+  std::int64_t k;
+  const T* a;
+  std::int64_t a_row, a_column;
+  const T* b;
+  T* c;
+  std::int64_t c_row, rows, columns;
+  bool accumulate;
+  const T* next;
+  std::int64_t next_step;
+};
+
 // Strides are in elements. `accumulate` adds to C instead of writing it.
 template <class T>
 struct GemmKernels {
@@ -32,8 +48,7 @@ struct GemmKernels {
   using Pack = void (*)(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std::int64_t stride_k,
                         T sign, T* out) noexcept;
   Pack pack_a, pack_b;
-  // A whole tile from one panel of each. Rows of C are contiguous.
-  void (*tile)(std::int64_t k, const T* a, const T* b, T* c, std::int64_t row, bool accumulate) noexcept;
+  void (*tile)(const GemmTile<T>& tile) noexcept;
   void (*epilogue)(const GemmEpilogue<T>& epilogue, std::int64_t m, std::int64_t n, T* c, std::int64_t row) noexcept;
 
   // Without packing, for few rows. Rows of A and columns of B are contiguous (elements of k side by side):

@@ -45,8 +45,8 @@ template <> struct Constants<float> {
   static constexpr float infinity = __builtin_inff(), nan = __builtin_nanf("");
   // x + round rounds x to an integer n, and leaves n + 127 in the low bits of the sum.
   static constexpr float round = 0x1.8p+23f + 127;
-  // exp(x) is 0 below, inf above.
-  static constexpr float exp_min = -104, exp_max = 89;
+  // exp(x) is inf above exp_max, a normal number from exp_normal on.
+  static constexpr float exp_max = 89, exp_normal = -87;
   // (e^r - 1 - r)/r² for |r| <= ½ ln 2; relative error of e^r 3.1e-9.
   static constexpr float exp[] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558f2p-5f, 0x1.123a2p-7f, 0x1.6a23d6p-10f};
   static constexpr float root_half = 0x1.6a09e6p-1f;
@@ -74,7 +74,7 @@ template <> struct Constants<double> {
   static constexpr double two_to_mantissa = 0x1p+52, min_normal = 0x1p-1022, bias = 1023;
   static constexpr double infinity = __builtin_inf(), nan = __builtin_nan("");
   static constexpr double round = 0x1.8p+52 + 1023;
-  static constexpr double exp_min = -746, exp_max = 710;
+  static constexpr double exp_max = 710, exp_normal = -708;
   // Relative error of e^r 3.7e-18.
   static constexpr double exp[] = {
       0x1.000000000000ap-1,  0x1.55555555554f8p-3,  0x1.5555555550867p-5,  0x1.111111112819ep-7,
@@ -101,7 +101,7 @@ template <> struct Constants<double> {
 };
 
 // x = n ln 2 + r, |r| <= ½ ln 2 (Cody-Waite); q = e^r - 1. The low bits of `biased` are n plus the exponent's bias.
-// Requires |x| < 2^10.
+// `biased` requires |x| < 2^10.
 template <class V>
 struct Reduced {
   V n, q, biased;
@@ -127,10 +127,15 @@ template <class V> inline V at_least(V x, V low) noexcept { return xsimd::max(lo
 
 // p 2^n for an integer n, rounded once where the result is subnormal; ½ < p < 2, |n| below twice the largest
 // exponent.
+//
+// exp_min: for smaller x, e^x counts as e^exp_min, which is 0. So small that the processor sees the 0 at once: a result
+// that it has to round to 0 takes it a hundred cycles, as a subnormal one does.
 #if defined(__AVX512F__)
+template <class T> constexpr T exp_min = sizeof(T) == 4 ? -1000 : -6000;
 inline simd::Vec<float> scale(simd::Vec<float> p, simd::Vec<float> n) noexcept { return _mm512_scalef_ps(p, n); }
 inline simd::Vec<double> scale(simd::Vec<double> p, simd::Vec<double> n) noexcept { return _mm512_scalef_pd(p, n); }
 #else
+template <class T> constexpr T exp_min = sizeof(T) == 4 ? -150 : -1000;
 template <class V>
 inline V scale(V p, V n) noexcept {
   using C = Constants<typename V::value_type>;
@@ -142,7 +147,15 @@ inline V scale(V p, V n) noexcept {
 // e^x up to exp_max, 1.1 ULP.
 template <class V>
 inline V exp_bounded(V x) noexcept {
-  const auto [n, q, biased] = reduce_exp(at_least(x, V(Constants<typename V::value_type>::exp_min)));
+  const auto [n, q, biased] = reduce_exp(at_least(x, V(exp_min<typename V::value_type>)));
+  return math::scale(V(1) + q, n);
+}
+
+// The same, but 0 below e^exp_normal: for results whose error counts absolutely.
+template <class V>
+inline V exp_flushed(V x) noexcept {
+  using T = typename V::value_type;
+  const auto [n, q, biased] = reduce_exp(xsimd::select(x < V(Constants<T>::exp_normal), V(exp_min<T>), x));
   return math::scale(V(1) + q, n);
 }
 
@@ -232,7 +245,7 @@ inline V sigmoid(V x) noexcept {
 // 1 minus that.
 inline simd::Vec<float> normal_cdf(simd::Vec<float> x) noexcept {
   using V = simd::Vec<float>;
-  const V tail = exp_bounded(polynomial(xsimd::abs(x), Constants<float>::normal_tail));
+  const V tail = exp_flushed(polynomial(xsimd::abs(x), Constants<float>::normal_tail));
   return xsimd::select(x > V(0), V(1) - tail, tail);
 }
 inline simd::Vec<double> normal_cdf(simd::Vec<double> x) noexcept {
@@ -243,13 +256,13 @@ inline simd::Vec<float> gelu_derivative(simd::Vec<float> x) noexcept {
   using C = Constants<float>;
   using V = simd::Vec<float>;
   const V slope = polynomial(at_most(xsimd::abs(x), V(C::gelu_max)), C::gelu_slope);
-  const V tail = exp_bounded(V(-0.5) * x * x) * slope;
+  const V tail = exp_flushed(V(-0.5) * x * x) * slope;
   return xsimd::select(x > V(0), V(1) - tail, tail);
 }
 inline simd::Vec<double> gelu_derivative(simd::Vec<double> x) noexcept {
   using V = simd::Vec<double>;
   const V a = at_most(at_least(x, V(-40)), V(40));  // where it is 0 or 1 already
-  const V density = V(0.39894228040143267794) * exp_bounded(V(-0.5) * a * a);
+  const V density = V(0.39894228040143267794) * exp_flushed(V(-0.5) * a * a);
   return simd::fma(a, density, normal_cdf(a));
 }
 

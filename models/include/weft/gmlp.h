@@ -4,11 +4,22 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "weft/model.h"
 
 namespace weft {
+
+// Which tokens j a token i sees: all, those j <= i, or those that a tensor (n, n, 1) or (1, n, 1) of 0 and 1 gives.
+struct SpatialMask {
+  SpatialMask() = default;
+  SpatialMask(Tensor mask) : tensor(std::move(mask)) {}
+  static SpatialMask causal() { SpatialMask mask; mask.is_causal = true; return mask; }
+
+  Tensor tensor;
+  bool is_causal = false;  // takes half of the work of a tensor
+};
 
 // z (n, b, d_z) with halves z1, z2: y_i = z1_i ⊙ (sum_j W[i,j] mask[i,j] norm(z2)_j + b_i), W = weight[:n,:n].
 class SpatialGatingUnit {
@@ -16,8 +27,8 @@ class SpatialGatingUnit {
   // weight (seq_len, seq_len) ~ U(-0.01, 0.01), bias (seq_len) ones: at first each token passes by itself.
   // Error if d_z is odd.
   SpatialGatingUnit(std::int64_t d_z, std::int64_t seq_len, const Init& init);
-  // mask: undefined, (n, n, 1) or (1, n, 1), of 0 and 1. Error if n > seq_len.
-  Tensor operator()(const Tensor& z, const Tensor& mask = {}) const;
+  // Error if n > seq_len.
+  Tensor operator()(const Tensor& z, const SpatialMask& mask = {}) const;
   void collect(const std::string& prefix, NamedParameters& out) const;
 
   LayerNorm norm;
@@ -29,7 +40,7 @@ class SpatialGatingUnit {
 class GmlpBlock {
  public:
   GmlpBlock(std::int64_t d_model, std::int64_t d_ffn, std::int64_t seq_len, const Init& init, double dropout = 0);
-  Tensor operator()(const Tensor& x, const Tensor& mask = {}, const Random* random = nullptr) const;
+  Tensor operator()(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr) const;
   void collect(const std::string& prefix, NamedParameters& out) const;
 
   LayerNorm norm;
@@ -93,7 +104,6 @@ class Gmlp : public Model {
   std::vector<GmlpBlock> blocks_;
   LayerNorm norm_;
   std::optional<Linear> head_;  // unless it is tied
-  Tensor mask_;
   mutable std::mutex positions_mutex_;
   mutable Tensor positions_;  // (rows, 1, d_model), the first rows of the sinusoidal positions
 };

@@ -85,6 +85,12 @@ class PackedWeight {
 // linear's values. Error if the weight was written after it was packed.
 Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
 
+// gMLP's spatial gating (arXiv 2105.08050). gate, x (n, b, d), weight (n, n), bias (n):
+// y_i = gate_i ⊙ (Σ_j weight_ij x_j + bias_i), (n, b, d); causal: the sum over j <= i, without reading the rest of the
+// weight. Then half of the products are left out, but for some beside the diagonal: their weight counts as 0, so that
+// x_j, if it is not finite, may reach y_i of some i < j.
+Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal = false);
+
 // numpy's einsum, its whole syntax; a size of 1 broadcasts against n. Real or complex.
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 

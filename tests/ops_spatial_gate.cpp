@@ -1,0 +1,79 @@
+// spatial_gate against its formula.
+#include <doctest/doctest.h>
+
+#include "op_table.h"
+#include "weft/gmlp.h"
+
+namespace weft::test {
+namespace {
+
+Tensor formula(const std::vector<Tensor>& in, bool causal) {
+  const std::int64_t n = in[1].size(0);
+  const Tensor w = causal ? mul(in[2], reshape(causal_mask(n, in[2].dtype()), {n, n})) : in[2];
+  return mul(in[0], add(einsum("ij,jbd->ibd", {w, in[1]}), reshape(in[3], {n, 1, 1})));
+}
+
+OpCase gate_case(std::int64_t n, std::int64_t b, std::int64_t d, bool causal) {
+  const std::string name = std::string("spatial_gate ") + (causal ? "causal " : "") + to_string({n, b, d});
+  return {name, {{{n, b, d}}, {{n, b, d}}, {{n, n}}, {{n}}},
+          [=](const std::vector<Tensor>& in) { return spatial_gate(in[0], in[1], in[2], in[3], causal); },
+          [=](const std::vector<Tensor>& in) { return formula(in, causal); }};
+}
+
+const OpCases cases{
+    gate_case(0, 2, 3, true), gate_case(3, 0, 2, true),  gate_case(1, 1, 1, true),  gate_case(1, 1, 1, false),
+    gate_case(5, 2, 3, true), gate_case(5, 2, 3, false), gate_case(13, 1, 7, true), gate_case(29, 2, 5, true),
+};
+
+// Sizes beyond a tile, a task and a block of k, where gradients by differences would take too long.
+TEST_CASE("spatial_gate: long sequences, values and gradients") {
+  for (const std::int64_t n : {97, 300, 1100})
+    for (const bool causal : {false, true}) {
+      CAPTURE(n);
+      const std::vector<Tensor> in = {random_tensor({{n, 2, 9}}, 1), random_tensor({{n, 2, 9}}, 2),
+                                      random_tensor({{n, n}}, 3), random_tensor({{n}}, 4)};
+      const Tensor dy = random_tensor({{n, 2, 9}}, 5);
+      std::vector<std::vector<Tensor>> results;
+      for (const bool fused : {true, false}) {
+        Tape tape;
+        std::vector<Tensor> watched;
+        for (const Tensor& x : in) watched.push_back(tape.watch(x));
+        const Tensor y = fused ? spatial_gate(watched[0], watched[1], watched[2], watched[3], causal)
+                               : formula(watched, causal);
+        Gradients gradients;
+        tape.backward(y, dy, gradients);
+        results.push_back({y.detach()});
+        for (const Tensor& x : watched) results.back().push_back(gradients.of(x));
+      }
+      for (std::size_t i = 0; i < results[0].size(); ++i)
+        CHECK(max_difference(results[0][i], results[1][i]) <= 1e-12 * max_abs(results[1][i]));
+    }
+}
+
+TEST_CASE("spatial_gate, causal: what comes later changes no bit, and the weight's upper half is not read") {
+  const std::int64_t n = 200;
+  const Tensor gate = random_tensor({{n, 1, 8}}, 1), x = random_tensor({{n, 1, 8}}, 2), bias = random_tensor({{n}}, 3);
+  const Tensor w = random_tensor({{n, n}}, 4);
+  const Tensor y = spatial_gate(gate, x, w, bias, true);
+  Tensor other = raw::contiguous(add(x, Tensor::zeros({1}, DType::f64)));
+  Tensor later = slice(other, 0, 100, n);
+  raw::fill(later, 1e9);
+  Tensor nan = Tensor::full({n, n}, std::nan(""), DType::f64);
+  for (std::int64_t i = 0; i < n; ++i) {
+    Tensor row = slice(slice(nan, 0, i, i + 1), 1, 0, i + 1);
+    raw::copy(slice(slice(w, 0, i, i + 1), 1, 0, i + 1), row);
+  }
+  CHECK(same_bits(slice(spatial_gate(gate, other, nan, bias, true), 0, 0, 100), slice(y, 0, 0, 100)));
+}
+
+TEST_CASE("spatial_gate: errors") {
+  const auto zeros = [](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(shape, dtype); };
+  CHECK_THROWS_WITH_AS(spatial_gate(zeros({3, 2, 4}), zeros({3, 2, 5}), zeros({3, 3}), zeros({3})),
+                       "[spatial_gate] expected gate and x (n, b, d), got (3, 2, 4) and (3, 2, 5)", Error);
+  CHECK_THROWS_WITH_AS(spatial_gate(zeros({3, 2, 4}), zeros({3, 2, 4}), zeros({4, 3}), zeros({3})),
+                       "[spatial_gate] expected weight (3, 3) and bias (3,), got (4, 3) and (3,)", Error);
+  CHECK_THROWS_AS(spatial_gate(zeros({3, 2, 4}), zeros({3, 2, 4}, DType::f64), zeros({3, 3}), zeros({3})), Error);
+}
+
+}  // namespace
+}  // namespace weft::test
