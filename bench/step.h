@@ -38,7 +38,7 @@ class Step {
   std::unique_ptr<Profile> profile_;
   std::int64_t steps_ = 0;
   double loss_ = 0, gradient_norm_ = 0;  // of the first step
-  double fma_gflops_ = 0;                // the best measured between runs
+  std::vector<double> fma_gflops_;       // the peak, measured before each run
   std::vector<double> seconds_;
 };
 

@@ -134,6 +134,8 @@ struct Product {
     t.b = from.b_panels + j * block.k + k.begin * kernel.nr;
     t.c = to, t.c_row = g.c.row, t.rows = rows, t.columns = columns, t.accumulate = add;
     t.next = next, t.next_step = next_step;
+    const GemmEpilogue<T> epilogue = shifted(g.epilogue, block.i0 + i, block.j0 + j);
+    if (block.last && has_epilogue(g.epilogue)) t.epilogue = &epilogue;
     if (g.c.column == 1) {
       kernel.tile(t);
     } else {
@@ -146,8 +148,6 @@ struct Product {
           y = add ? y + whole[p * kernel.nr + q] : whole[p * kernel.nr + q];
         }
     }
-    if (block.last && has_epilogue(g.epilogue))
-      kernel.epilogue(shifted(g.epilogue, block.i0 + i, block.j0 + j), rows, columns, to, g.c.row);
   }
 
   // Rows i1 … i2 and columns j1 … j2 of the block. Asks for the panels that come next: those of as many columns beyond

@@ -50,6 +50,37 @@ WEFT_INLINE inline void prefetch(const T* p) noexcept {
   repeat<lines>([&](auto i) WEFT_INLINE { __builtin_prefetch(p + i.value * line / std::int64_t{sizeof(T)}); });
 }
 
+template <class T>
+void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, T* c, std::int64_t row) noexcept {
+  with_activation(e.activation, [&](auto f) noexcept {
+    for (std::int64_t j = 0; j < n; j += simd::lanes<T>) {
+      const std::int64_t rest = n - j;
+      const Vec<T> bias = e.bias && e.bias_column != 0 ? read(e.bias + j, rest) : Vec<T>(T(0));
+      for (std::int64_t i = 0; i < m; ++i) {
+        Vec<T> y = read(c + i * row + j, rest);
+        if (e.bias) y = y + (e.bias_column != 0 ? bias : Vec<T>(e.bias[i * e.bias_row]));
+        if (e.preactivation) write(e.preactivation + i * e.preactivation_row + j, y, rest);
+        y = f.value(y);
+        if (e.gate) y = y * read(e.gate + i * e.gate_row + j, rest);
+        if (e.residual) y = y + read(e.residual + i * e.residual_row + j, rest);
+        write(c + i * row + j, y, rest);
+      }
+    }
+  });
+}
+
+// Asks for what the epilogue of `rows` rows of a tile reads and writes besides C. Inline: to g++ a function that does
+// nothing but prefetch has no effect, and it leaves out the call.
+template <class T>
+WEFT_INLINE inline void prefetch_epilogue(const GemmEpilogue<T>& e, std::int64_t rows) noexcept {
+  constexpr std::int64_t row_bytes = blocks.nv * simd::lanes<T> * std::int64_t{sizeof(T)};
+  for (std::int64_t i = 0; i < rows; ++i) {
+    if (e.preactivation) prefetch<row_bytes>(e.preactivation + i * e.preactivation_row);
+    if (e.gate) prefetch<row_bytes>(e.gate + i * e.gate_row);
+    if (e.residual) prefetch<row_bytes>(e.residual + i * e.residual_row);
+  }
+}
+
 template <class T, int R, int V>
 void store_tile(const GemmTile<T>& t, const Vec<T>* sums) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>;
@@ -107,9 +138,11 @@ void rows_of_tile(const GemmTile<T>& t) noexcept {
 template <class T>
 void tile(const GemmTile<T>& t) noexcept {
   constexpr int third = blocks.mr / 3;
+  if (t.epilogue) prefetch_epilogue(*t.epilogue, t.rows);
   if (t.rows <= third) rows_of_tile<T, third>(t);
   else if (t.rows <= 2 * third) rows_of_tile<T, 2 * third>(t);
   else rows_of_tile<T, blocks.mr>(t);
+  if (t.epilogue) epilogue(*t.epilogue, t.rows, t.columns, t.c, t.c_row);
 }
 
 // The first n <= W rows of a panel whose columns are contiguous; the others are 0.
@@ -169,23 +202,6 @@ void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std
         for (std::int64_t i = 0; i < W; ++i) to[p * W + i] = i < rows ? sign * from[i * stride_n + p * stride_k] : T(0);
     });
   }
-}
-
-template <class T>
-void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, T* c, std::int64_t row) noexcept {
-  with_activation(e.activation, [&](auto f) noexcept {
-    for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < n; j += simd::lanes<T>) {
-        const std::int64_t rest = n - j;
-        Vec<T> y = read(c + i * row + j, rest);
-        if (e.bias) y = y + (e.bias_column == 0 ? Vec<T>(e.bias[i * e.bias_row]) : read(e.bias + j, rest));
-        if (e.preactivation) write(e.preactivation + i * e.preactivation_row + j, y, rest);
-        y = f.value(y);
-        if (e.gate) y = y * read(e.gate + i * e.gate_row + j, rest);
-        if (e.residual) y = y + read(e.residual + i * e.residual_row + j, rest);
-        write(c + i * row + j, y, rest);
-      }
-  });
 }
 
 template <class T>

@@ -35,6 +35,7 @@ struct GemmTile {
   bool accumulate;
   const T* next;
   std::int64_t next_step;
+  const GemmEpilogue<T>* epilogue;  // of this tile, or null
 };
 
 // Strides are in elements. `accumulate` adds to C instead of writing it.
