@@ -51,8 +51,9 @@ struct NormOp : Op {
   Tensor forward(const Inputs& in, const Shape& shape) override {
     Tensor y = Tensor::empty(shape, in[0].dtype());
     if (y.numel() == 0) return y;
-    const Tensor x = raw::contiguous(in[0]);
     const std::int64_t n = row_length(shape), rows = y.numel() / n;
+    const Tensor x = as_rows(in[0], rows, n);
+    const std::int64_t x_row = x.strides()[0];
     const Tensor scale = gamma(n, x.dtype(), has_gamma ? in[1] : Tensor());
     const Tensor shift = has_beta ? raw::contiguous(in.back()) : Tensor::zeros({n}, x.dtype());
     if (recording) stats = Tensor::empty({rows, 2}, x.dtype());
@@ -61,12 +62,12 @@ struct NormOp : Op {
       const NormKernels<T>& kernel = kernels().norm.of<T>();
       T *to = y.mutable_data<T>(), *stat = recording ? stats.mutable_data<T>() : nullptr;
       for_rows(rows, n, [&](std::int64_t begin, std::int64_t end) {
-        const T* from = x.data<T>() + begin * n;
+        const T* from = x.data<T>() + begin * x_row;
         T* own = stat ? stat + 2 * begin : nullptr;
         if (kind == Kind::layer)
-          kernel.layer(from, scale.data<T>(), shift.data<T>(), eps, to + begin * n, own, end - begin, n);
+          kernel.layer(from, x_row, scale.data<T>(), shift.data<T>(), eps, to + begin * n, own, end - begin, n);
         else
-          kernel.rms(from, scale.data<T>(), eps, to + begin * n, own, end - begin, n);
+          kernel.rms(from, x_row, scale.data<T>(), eps, to + begin * n, own, end - begin, n);
       });
     });
     return y;
@@ -76,8 +77,9 @@ struct NormOp : Op {
     const Shape& shape = b.input_shape(0);
     if (numel(shape) == 0) return add_zeros(b);
     const bool wants_parameters = (has_gamma && b.needs(1)) || (has_beta && b.needs(beta_input()));
-    const Tensor x = raw::contiguous(b.input(0));
-    const std::int64_t n = row_length(shape), rows = x.numel() / n, block = block_rows(n);
+    const std::int64_t n = row_length(shape), rows = numel(shape) / n, block = block_rows(n);
+    const Tensor x = as_rows(b.input(0), rows, n);
+    const std::int64_t x_row = x.strides()[0];
     const Tensor scale = gamma(n, x.dtype(), has_gamma ? b.input(1) : Tensor());
     const Tensor given = b.take_gradient();
     const bool in_place = given.unique() && given.is_contiguous();
@@ -93,7 +95,7 @@ struct NormOp : Op {
       T* sums = partial.defined() ? partial.mutable_data<T>() : nullptr;
       Context::current().parallel_for(rows, block, [&](std::int64_t begin, std::int64_t end) {
         T *own = sums ? sums + begin / block * 2 * n : nullptr, *shifts = own ? own + n : nullptr;
-        kernel(x.data<T>() + begin * n, scale.data<T>(), stats.data<T>() + 2 * begin, dy.data<T>() + begin * n,
+        kernel(x.data<T>() + begin * x_row, x_row, scale.data<T>(), stats.data<T>() + 2 * begin, dy.data<T>() + begin * n,
                to ? to + begin * n : nullptr, own, shifts, end - begin, n);
       });
     });
@@ -107,6 +109,12 @@ struct NormOp : Op {
  private:
   std::size_t beta_input() const { return has_gamma ? 2 : 1; }
   std::int64_t row_length(const Shape& shape) const { return numel(Shape(shape.end() - axes, shape.end())); }
+
+  // x as a matrix (rows, n) of contiguous rows: without a copy where its strides allow.
+  static Tensor as_rows(const Tensor& x, std::int64_t rows, std::int64_t n) {
+    const Tensor matrix = reshape(x, {rows, n});
+    return matrix.strides()[1] == 1 ? matrix : raw::contiguous(matrix);
+  }
 
   static Tensor gamma(std::int64_t n, DType dtype, const Tensor& given) {
     return given.defined() ? raw::contiguous(given) : Tensor::full({n}, 1, dtype);

@@ -95,8 +95,8 @@ double kernel_error(Isa isa, std::int64_t n, bool centred) {
   std::vector<T> x(static_cast<std::size_t>(n)), y(x.size()), ones(x.size(), T(1)), zeros(x.size(), T(0));
   const Tensor random = random_tensor({{n}, -1, 3}, static_cast<std::uint64_t>(n));
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(random.data<double>()[i]);
-  if (centred) kernel.layer(x.data(), ones.data(), zeros.data(), 1e-5, y.data(), nullptr, 1, n);
-  else kernel.rms(x.data(), ones.data(), 1e-8, y.data(), nullptr, 1, n);
+  if (centred) kernel.layer(x.data(), n, ones.data(), zeros.data(), 1e-5, y.data(), nullptr, 1, n);
+  else kernel.rms(x.data(), n, ones.data(), 1e-8, y.data(), nullptr, 1, n);
   const auto want = reference(std::vector<double>(x.begin(), x.end()), centred, centred ? 1e-5 : 1e-8);
   double worst = 0;
   for (std::size_t i = 0; i < y.size(); ++i) worst = std::max(worst, static_cast<double>(std::abs(y[i] - want[i])));
@@ -130,13 +130,13 @@ TEST_CASE("norm kernels: gradients don't depend on which are asked for, nor on w
         const auto x = numbers(rows * n, 1), dy = numbers(rows * n, 2), gamma = numbers(n, 3), stats = numbers(2 * rows, 4);
         auto dx = dy, alone = dy, own = dy;
         auto dgamma = gamma, dbeta = gamma, dgamma_alone = gamma, dbeta_alone = gamma;
-        kernel(x.data(), gamma.data(), stats.data(), dy.data(), dx.data(), dgamma.data(), dbeta.data(), rows, n);
-        kernel(x.data(), gamma.data(), stats.data(), dy.data(), alone.data(), nullptr, nullptr, rows, n);
-        kernel(x.data(), gamma.data(), stats.data(), dy.data(), nullptr, dgamma_alone.data(), dbeta_alone.data(), rows, n);
+        kernel(x.data(), n, gamma.data(), stats.data(), dy.data(), dx.data(), dgamma.data(), dbeta.data(), rows, n);
+        kernel(x.data(), n, gamma.data(), stats.data(), dy.data(), alone.data(), nullptr, nullptr, rows, n);
+        kernel(x.data(), n, gamma.data(), stats.data(), dy.data(), nullptr, dgamma_alone.data(), dbeta_alone.data(), rows, n);
         CHECK(alone == dx);
         CHECK(dgamma_alone == dgamma);
         CHECK(dbeta_alone == dbeta);
-        kernel(x.data(), gamma.data(), stats.data(), own.data(), own.data(), dgamma_alone.data(), dbeta_alone.data(), rows, n);
+        kernel(x.data(), n, gamma.data(), stats.data(), own.data(), own.data(), dgamma_alone.data(), dbeta_alone.data(), rows, n);
         CHECK(own == dx);
         CHECK(dgamma_alone == dgamma);
       }

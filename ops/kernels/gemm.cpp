@@ -101,9 +101,9 @@ void store_tile(const GemmTile<T>& t, const Vec<T>* sums) noexcept {
   }
 }
 
-// R rows and V vectors of a tile.
+// R rows and V vectors of a tile: the micro-kernel. A function of its own, so that all registers are the sums'.
 template <class T, int R, int V>
-void part_of_tile(const GemmTile<T>& t) noexcept {
+[[gnu::noinline]] void part_of_tile(const GemmTile<T>& t) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>, nr = blocks.nv * lanes, width = V * lanes * std::int64_t{sizeof(T)};
   repeat<R>([&](auto i) noexcept { prefetch<width>(t.c + i.value * t.c_row); });
   Vec<T> sums[R * V];

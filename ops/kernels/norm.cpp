@@ -45,12 +45,12 @@ T rms_of(const T* x, std::int64_t n) noexcept {
 }
 
 template <class T>
-void layer(const T* x, const T* gamma, const T* beta, double eps, T* y, T* stats, std::int64_t rows,
-           std::int64_t n) noexcept {
-  for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
+void layer(const T* x, std::int64_t x_row, const T* gamma, const T* beta, double eps, T* y, T* stats,
+           std::int64_t rows, std::int64_t n) noexcept {
+  for (std::int64_t r = 0; r < rows; ++r, x += x_row, y += n) {
     const Row<T> row = layer_row(x, n, eps);
     simd::for_vectors<T>(n, [=](auto at) noexcept {
-      at.prefetch(x + n);
+      at.prefetch(x + x_row);
       at.prefetch_to_write(y + n);
       at.store(y, simd::fma(row.normalized(at.load(x)), at.load(gamma), at.load(beta)));
     });
@@ -61,11 +61,12 @@ void layer(const T* x, const T* gamma, const T* beta, double eps, T* y, T* stats
 }
 
 template <class T>
-void rms(const T* x, const T* gamma, double eps, T* y, T* stats, std::int64_t rows, std::int64_t n) noexcept {
-  for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
+void rms(const T* x, std::int64_t x_row, const T* gamma, double eps, T* y, T* stats, std::int64_t rows,
+         std::int64_t n) noexcept {
+  for (std::int64_t r = 0; r < rows; ++r, x += x_row, y += n) {
     const T scale = rms_of(x, n), rstd = finite<T>(1 / (static_cast<double>(scale) + eps));
     simd::for_vectors<T>(n, [=](auto at) noexcept {
-      at.prefetch(x + n);
+      at.prefetch(x + x_row);
       at.prefetch_to_write(y + n);
       at.store(y, at.load(x) * Vec<T>(rstd) * at.load(gamma));
     });
@@ -122,8 +123,8 @@ Vec<T> input_gradient(Vec<T> normalized, Vec<T> g, const RowGradient<T>& r) noex
 
 // The gradients of `count` rows in one pass: the parameters' stay in registers over the rows. The next ones are fetched.
 template <class T, int count>
-void all_gradients(const T* x, const T* gamma, const T* dy, T* dx, T* dgamma, T* dbeta, const RowGradient<T>* rows,
-                   std::int64_t n) noexcept {
+void all_gradients(const T* x, std::int64_t x_row, const T* gamma, const T* dy, T* dx, T* dgamma, T* dbeta,
+                   const RowGradient<T>* rows, std::int64_t n) noexcept {
   RowGradient<T> row[count];
   for (int k = 0; k < count; ++k) row[k] = rows[k];
   simd::for_vectors<T>(n, [=](auto at) noexcept {
@@ -131,10 +132,10 @@ void all_gradients(const T* x, const T* gamma, const T* dy, T* dx, T* dgamma, T*
     Vec<T> a = at.load(dgamma), b = at.load(dbeta);
     repeat<count>([&](auto k) WEFT_INLINE {
       const std::int64_t first = k.value * n;
-      at.prefetch(x + first + count * n);
+      at.prefetch(x + (k.value + count) * x_row);
       at.prefetch(dy + first + count * n);
       at.prefetch_to_write(dx + first + count * n);
-      const Vec<T> d = at.load(dy + first), normalized = row[k.value].row.normalized(at.load(x + first));
+      const Vec<T> d = at.load(dy + first), normalized = row[k.value].row.normalized(at.load(x + k.value * x_row));
       a = simd::fma(d, normalized, a);
       b += d;
       at.store(dx + first, input_gradient(normalized, d * scale, row[k.value]));
@@ -145,12 +146,12 @@ void all_gradients(const T* x, const T* gamma, const T* dy, T* dx, T* dgamma, T*
 }
 
 template <class T, class Kind>
-void gradients_of_x(const T* x, const T* gamma, const T* stats, const T* dy, T* dx, std::int64_t rows,
-                    std::int64_t n) noexcept {
-  for (std::int64_t r = 0; r < rows; ++r, x += n, dy += n, dx += n, stats += 2) {
+void gradients_of_x(const T* x, std::int64_t x_row, const T* gamma, const T* stats, const T* dy, T* dx,
+                    std::int64_t rows, std::int64_t n) noexcept {
+  for (std::int64_t r = 0; r < rows; ++r, x += x_row, dy += n, dx += n, stats += 2) {
     const RowGradient<T> row = Kind::gradient(x, gamma, stats, dy, n);
     simd::for_vectors<T>(n, [=](auto at) noexcept {
-      at.prefetch(x + n);
+      at.prefetch(x + x_row);
       at.prefetch(dy + n);
       at.prefetch_to_write(dx + n);
       at.store(dx, input_gradient(row.row.normalized(at.load(x)), at.load(dy) * at.load(gamma), row));
@@ -159,9 +160,9 @@ void gradients_of_x(const T* x, const T* gamma, const T* stats, const T* dy, T* 
 }
 
 template <class T, class Kind>
-void gradients_of_parameters(const T* x, const T* stats, const T* dy, T* dgamma, T* dbeta, std::int64_t rows,
-                             std::int64_t n) noexcept {
-  for (std::int64_t r = 0; r < rows; ++r, x += n, dy += n, stats += 2) {
+void gradients_of_parameters(const T* x, std::int64_t x_row, const T* stats, const T* dy, T* dgamma, T* dbeta,
+                             std::int64_t rows, std::int64_t n) noexcept {
+  for (std::int64_t r = 0; r < rows; ++r, x += x_row, dy += n, stats += 2) {
     const Row<T> row = Kind::row(stats);
     simd::for_vectors<T>(n, [=](auto at) noexcept {
       const Vec<T> d = at.load(dy);
@@ -172,19 +173,19 @@ void gradients_of_parameters(const T* x, const T* stats, const T* dy, T* dgamma,
 }
 
 template <class T, class Kind>
-void backward(const T* x, const T* gamma, const T* stats, const T* dy, T* dx, T* dgamma, T* dbeta, std::int64_t rows,
-              std::int64_t n) noexcept {
-  if (dgamma == nullptr) return gradients_of_x<T, Kind>(x, gamma, stats, dy, dx, rows, n);
+void backward(const T* x, std::int64_t x_row, const T* gamma, const T* stats, const T* dy, T* dx, T* dgamma,
+              T* dbeta, std::int64_t rows, std::int64_t n) noexcept {
+  if (dgamma == nullptr) return gradients_of_x<T, Kind>(x, x_row, gamma, stats, dy, dx, rows, n);
   for (std::int64_t i = 0; i < n; ++i) dgamma[i] = dbeta[i] = 0;
-  if (dx == nullptr) return gradients_of_parameters<T, Kind>(x, stats, dy, dgamma, dbeta, rows, n);
+  if (dx == nullptr) return gradients_of_parameters<T, Kind>(x, x_row, stats, dy, dgamma, dbeta, rows, n);
   constexpr int group = 2;
   RowGradient<T> row[group];
   while (rows > 0) {
     const std::int64_t count = rows >= group ? group : 1;
-    for (std::int64_t k = 0; k < count; ++k) row[k] = Kind::gradient(x + k * n, gamma, stats + 2 * k, dy + k * n, n);
-    if (count == group) all_gradients<T, group>(x, gamma, dy, dx, dgamma, dbeta, row, n);
-    else all_gradients<T, 1>(x, gamma, dy, dx, dgamma, dbeta, row, n);
-    x += count * n, dy += count * n, dx += count * n, stats += 2 * count, rows -= count;
+    for (std::int64_t k = 0; k < count; ++k) row[k] = Kind::gradient(x + k * x_row, gamma, stats + 2 * k, dy + k * n, n);
+    if (count == group) all_gradients<T, group>(x, x_row, gamma, dy, dx, dgamma, dbeta, row, n);
+    else all_gradients<T, 1>(x, x_row, gamma, dy, dx, dgamma, dbeta, row, n);
+    x += count * x_row, dy += count * n, dx += count * n, stats += 2 * count, rows -= count;
   }
 }
 
