@@ -46,7 +46,7 @@ void Context::set_threads(int count) {
 }
 
 void Context::set_isa(Isa isa) {
-  if (!cpu_has(isa)) throw Error(std::string("[context] this CPU can't run ") + isa_name(isa));
+  if (!cpu_has(isa)) throw Error(std::string("[context] this CPU, or this build, has no ") + isa_name(isa));
   isa_.store(isa, std::memory_order_relaxed);
 }
 

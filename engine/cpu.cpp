@@ -1,6 +1,8 @@
 #include "weft/cpu.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 
 #include "weft/error.h"
@@ -9,12 +11,37 @@ namespace weft {
 namespace {
 
 // The instruction sets of this build, the best last.
-std::vector<Isa> known_isas() {
-#if defined(__x86_64__)
-  return {Isa::sse2, Isa::avx2, Isa::avx512};
-#else
-  return {Isa::neon};
+constexpr Isa known_isas[] = {
+#if defined(WEFT_HAS_SSE2)
+    Isa::sse2,
 #endif
+#if defined(WEFT_HAS_AVX2)
+    Isa::avx2,
+#endif
+#if defined(WEFT_HAS_AVX512)
+    Isa::avx512,
+#endif
+#if defined(WEFT_HAS_NEON)
+    Isa::neon,
+#endif
+};
+
+// __builtin_cpu_supports also asks XGETBV whether the operating system keeps the wide registers.
+bool cpu_runs(Isa isa) noexcept {
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::sse2: return true;
+    case Isa::avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case Isa::avx512:
+      return cpu_runs(Isa::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+    case Isa::neon: return false;
+#elif defined(__aarch64__)
+    case Isa::neon: return true;
+    default: return false;
+#endif
+  }
+  return false;
 }
 
 }  // namespace
@@ -29,27 +56,13 @@ const char* isa_name(Isa isa) noexcept {
   return "unknown";
 }
 
-// __builtin_cpu_supports also asks XGETBV whether the operating system keeps the wide registers.
 bool cpu_has(Isa isa) noexcept {
-  switch (isa) {
-#if defined(__x86_64__)
-    case Isa::sse2: return true;
-    case Isa::avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    case Isa::avx512:
-      return cpu_has(Isa::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
-             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-    case Isa::neon: return false;
-#elif defined(__aarch64__)
-    case Isa::neon: return true;
-    default: return false;
-#endif
-  }
-  return false;
+  return std::find(std::begin(known_isas), std::end(known_isas), isa) != std::end(known_isas) && cpu_runs(isa);
 }
 
 std::vector<Isa> available_isas() {
   std::vector<Isa> all;
-  for (Isa isa : known_isas())
+  for (Isa isa : known_isas)
     if (cpu_has(isa)) all.push_back(isa);
   return all;
 }
@@ -59,7 +72,7 @@ Isa best_isa() {
   const bool capped = cap != nullptr && *cap != '\0';
   Isa best = available_isas().front();
   std::string names;
-  for (Isa isa : known_isas()) {
+  for (Isa isa : known_isas) {
     names += std::string(names.empty() ? "" : ", ") + isa_name(isa);
     if (cpu_has(isa)) best = isa;
     if (capped && std::string(cap) == isa_name(isa)) return best;

@@ -4,28 +4,35 @@
 
 namespace weft {
 
-#if defined(__x86_64__)
+#if defined(WEFT_HAS_SSE2)
 namespace sse2 { extern const Kernels table; }
+#endif
+#if defined(WEFT_HAS_AVX2)
 namespace avx2 { extern const Kernels table; }
+#endif
+#if defined(WEFT_HAS_AVX512)
 namespace avx512 { extern const Kernels table; }
-#elif defined(__aarch64__)
+#endif
+#if defined(WEFT_HAS_NEON)
 namespace neon { extern const Kernels table; }
 #endif
 
 const Kernels& kernels(Isa isa) {
-  if (!cpu_has(isa)) throw Error("[kernels] this CPU can't run " + std::string(isa_name(isa)));
-  switch (isa) {
-#if defined(__x86_64__)
-    case Isa::sse2: return sse2::table;
-    case Isa::avx2: return avx2::table;
-    case Isa::avx512: return avx512::table;
-    case Isa::neon: break;
-#elif defined(__aarch64__)
-    case Isa::neon: return neon::table;
-    default: break;
+  if (cpu_has(isa)) {
+#if defined(WEFT_HAS_SSE2)
+    if (isa == Isa::sse2) return sse2::table;
+#endif
+#if defined(WEFT_HAS_AVX2)
+    if (isa == Isa::avx2) return avx2::table;
+#endif
+#if defined(WEFT_HAS_AVX512)
+    if (isa == Isa::avx512) return avx512::table;
+#endif
+#if defined(WEFT_HAS_NEON)
+    if (isa == Isa::neon) return neon::table;
 #endif
   }
-  throw Error("[kernels] this build has no kernels for " + std::string(isa_name(isa)));
+  throw Error("[kernels] this CPU, or this build, has no " + std::string(isa_name(isa)));
 }
 
 const Kernels& kernels() { return kernels(Context::current().isa()); }
