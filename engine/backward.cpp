@@ -69,6 +69,11 @@ Tensor Backward::partial(std::size_t i) {
   return sum;
 }
 
+bool Backward::has_partial(std::size_t i) const {
+  const Record& record = tape_.records[static_cast<std::size_t>(index_)];
+  return needs(i) && tape_.records[static_cast<std::size_t>(record.inputs[i])].gradient.defined();
+}
+
 void Gradients::begin(const std::vector<Leaf>& leaves) {
   for (const Leaf& leaf : leaves) entries_.push_back({leaf.value.node(), leaf.parameter, Tensor()});
 }

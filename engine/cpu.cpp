@@ -10,8 +10,13 @@
 namespace weft {
 namespace {
 
-// The instruction sets of this build, the best last.
-constexpr Isa known_isas[] = {
+// The instruction sets of this kind of processor, the best last; and those of this build.
+#if defined(__x86_64__)
+constexpr Isa kind_of_processor[] = {Isa::sse2, Isa::avx2, Isa::avx512};
+#else
+constexpr Isa kind_of_processor[] = {Isa::neon};
+#endif
+constexpr Isa built_isas[] = {
 #if defined(WEFT_HAS_SSE2)
     Isa::sse2,
 #endif
@@ -57,28 +62,28 @@ const char* isa_name(Isa isa) noexcept {
 }
 
 bool cpu_has(Isa isa) noexcept {
-  return std::find(std::begin(known_isas), std::end(known_isas), isa) != std::end(known_isas) && cpu_runs(isa);
+  return std::find(std::begin(built_isas), std::end(built_isas), isa) != std::end(built_isas) && cpu_runs(isa);
 }
 
 std::vector<Isa> available_isas() {
   std::vector<Isa> all;
-  for (Isa isa : known_isas)
+  for (Isa isa : built_isas)
     if (cpu_has(isa)) all.push_back(isa);
   return all;
 }
 
 Isa best_isa() {
-  const char* cap = std::getenv("WEFT_ISA");
-  const bool capped = cap != nullptr && *cap != '\0';
+  const char* variable = std::getenv("WEFT_ISA");
+  const std::string cap = variable == nullptr ? "" : variable;
   Isa best = available_isas().front();
   std::string names;
-  for (Isa isa : known_isas) {
+  for (Isa isa : kind_of_processor) {
     names += std::string(names.empty() ? "" : ", ") + isa_name(isa);
     if (cpu_has(isa)) best = isa;
-    if (capped && std::string(cap) == isa_name(isa)) return best;
+    if (cap == isa_name(isa)) return best;
   }
-  if (!capped) return best;
-  throw Error("[cpu] the environment variable WEFT_ISA is \"" + std::string(cap) + "\", expected one of " + names);
+  if (cap.empty()) return best;
+  throw Error("[cpu] the environment variable WEFT_ISA is \"" + cap + "\", expected one of " + names);
 }
 
 }  // namespace weft

@@ -51,8 +51,8 @@ void pack_panels(typename GemmKernels<T>::Pack kernel, int64_t width, int64_t co
   });
 }
 
-// A block of A and the panels of one of B. Of A's rows the first `direct` are read where they are, the others from
-// panels: a packed copy of all rows, whose first `direct` are not there.
+// A block of A and the panels of one of B. Of A's rows the first `direct` are read where they are, the others from the
+// panels.
 template <class T>
 struct Operands {
   MatrixView<const T> a;
@@ -68,19 +68,20 @@ struct Product {
   const T *a, *b;
   T* c;
 
-  int64_t super_m() const {
+  // Rows and columns that share a packed block of A and of B.
+  int64_t super_rows() const {
     const int64_t across = (super_n() - 1) / kernel.nc + 1, down = std::max<int64_t>(4, super_tasks / across);
     return std::min(rounded_up(g.m, kernel.mr), down * kernel.mc);
   }
+  int64_t super_m() const { return reads_a() ? rounded_up(g.m, kernel.mr) : super_rows(); }
   int64_t super_n() const { return std::min(rounded_up(g.n, kernel.nr), rounded_up(super_columns, kernel.nr)); }
   int64_t block_k() const { return k_block(kernel, g.k); }
-  int64_t a_elements() const { return super_m() * block_k(); }
+  int64_t a_elements() const { return (reads_a() ? kernel.mr : super_m()) * block_k(); }
   int64_t b_elements() const { return shares_b() ? super_n() * block_k() : 0; }
 
-  // Rows whose elements are contiguous need no packing, but for a last tile that is cut.
-  int64_t direct_rows(int64_t rows) const {
-    return g.a.column == 1 && g.sign == T(1) ? rows / kernel.mr * kernel.mr : 0;
-  }
+  // Whether A's rows, whose elements are contiguous, are read where they are; but for those of a last tile that is cut.
+  bool reads_a() const { return g.a.column == 1 && g.sign == T(1); }
+  int64_t direct_rows(int64_t rows) const { return reads_a() ? rows / kernel.mr * kernel.mr : 0; }
 
   bool dots() const { return g.a.column == 1 && g.b.row == 1; }
   bool rows() const { return g.b.column == 1 && g.c.column == 1; }
@@ -130,7 +131,7 @@ struct Product {
     t.k = k.end - k.begin;
     t.a_row = direct ? from.a.row : 1;
     t.a_column = direct ? from.a.column : kernel.mr;
-    t.a = (direct ? from.a.data + i * from.a.row : from.a_panels + i * block.k) + k.begin * t.a_column;
+    t.a = (direct ? from.a.data + i * from.a.row : from.a_panels + (i - from.direct) * block.k) + k.begin * t.a_column;
     t.b = from.b_panels + j * block.k + k.begin * kernel.nr;
     t.c = to, t.c_row = g.c.row, t.rows = rows, t.columns = columns, t.accumulate = add;
     t.next = next, t.next_step = next_step;
@@ -150,11 +151,10 @@ struct Product {
     }
   }
 
-  // Rows i1 … i2 and columns j1 … j2 of the block. Asks for the panels that come next: those of as many columns beyond
-  // j2, or the first ones for the rows beyond i2.
-  void tiles(const Block& block, const Operands<T>& from, int64_t i1, int64_t i2, int64_t j1, int64_t j2) const {
+  // Rows i1 … i2 and columns j1 … j2 of the block. Asks for as many panels from `ahead` on.
+  void tiles(const Block& block, const Operands<T>& from, int64_t i1, int64_t i2, int64_t j1, int64_t j2,
+             const T* ahead) const {
     const int64_t tiles_down = (i2 - i1 - 1) / kernel.mr + 1, step = (kernel.nr - 1) / tiles_down + 1;
-    const T* ahead = from.b_panels + (j2 == block.columns && i2 < block.rows ? 0 : j2) * block.k;
     for (int64_t i = i1; i < i2; i += kernel.mr)
       for (int64_t j = j1; j < j2 && !(g.c_lower && block.j0 + j >= block.i0 + i + kernel.mr); j += kernel.nr)
         tile(block, from, i, j, ahead + (j - j1 + (i - i1) / kernel.mr * step) * block.k, step);
@@ -168,8 +168,11 @@ struct Product {
     Context::current().parallel_for(down * across, grain, [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
         const int64_t i = task / across * mc, j = task % across * nc;
-        if (i < block.rows)
-          tiles(block, from, i, std::min(block.rows, i + mc), j, std::min(block.columns, j + nc));
+        if (i >= block.rows) continue;
+        const int64_t i2 = std::min(block.rows, i + mc), j2 = std::min(block.columns, j + nc);
+        // The next columns, or the first ones again for the next rows.
+        const T* ahead = from.b_panels + (j2 == block.columns && i2 < block.rows ? 0 : j2) * block.k;
+        tiles(block, from, i, i2, j, j2, ahead);
       }
     });
   }
@@ -183,12 +186,12 @@ struct Product {
     Context::current().parallel_for(block.columns, nc, bytes, [&](int64_t begin, int64_t end, void* scratch) {
       T* own = static_cast<T*>(scratch);
       kernel.pack_b(end - begin, block.k, from_b + begin * g.b.column, g.b.column, g.b.row, T(1), own);
-      tiles(block, {from.a, from.direct, from.a_panels, own - begin * block.k}, 0, block.rows, begin, end);
+      tiles(block, {from.a, from.direct, from.a_panels, own - begin * block.k}, 0, block.rows, begin, end, own);
     });
   }
 
   // Whether all tasks read one packed copy of B; else each packs the columns it needs, for all rows at once.
-  bool shares_b() const { return !g.packed_b && (g.m > super_m() || g.n < 8 * kernel.nr || !g.batch.empty()); }
+  bool shares_b() const { return !g.packed_b && (g.m > super_rows() || g.n < 8 * kernel.nr || !g.batch.empty()); }
 
   // With room for a_elements() and b_elements().
   void run_packed(T* packed_a, T* packed_b) const {
@@ -201,7 +204,7 @@ struct Product {
           const T *from_a = a + i * g.a.row + p * g.a.column, *from_b = b + p * g.b.row + j * g.b.column;
           Operands<T> from{{from_a, g.a.row, g.a.column}, direct_rows(block.rows), packed_a, packed_b};
           pack_panels(kernel.pack_a, kernel.mr, block.rows - from.direct, block.k, from_a + from.direct * g.a.row,
-                      g.a.row, g.a.column, g.sign, packed_a + from.direct * block.k);
+                      g.a.row, g.a.column, g.sign, packed_a);
           if (g.packed_b) {
             from.b_panels = g.packed_b + p * rounded_up(g.n, kernel.nr) + j * block.k;
             multiply_packed(block, from);

@@ -37,8 +37,8 @@ struct GemmProblem {
   bool c_lower = false;              // C(i, j) is of interest for j <= i alone; others may be left as they were
 };
 
-// Each element of C is a sum over k in a fixed order, which depends on m, n, k, the strides, whether
-// there is an epilogue, and the instruction set alone. k = 0 gives zeros (or C as it was), with the epilogue.
+// Each element of C is a sum over k in a fixed order, which depends on m, n, k, the strides, the sign, the triangles,
+// whether there is an epilogue, and the instruction set alone. k = 0 gives zeros (or C as it was), with the epilogue.
 template <class T>
 void gemm(const GemmProblem<T>& problem);
 

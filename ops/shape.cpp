@@ -126,10 +126,27 @@ struct SliceOp : LayoutOp {
     return x.view(shape, strides, offset);
   }
   Tensor forward(const Inputs& in, const Shape& shape) override { return view_of(in[0], shape); }
+  // The first slice's gradient makes the whole's: 0 beside it. The others are added.
   void backward(Backward& b) const override {
-    Tensor whole = b.partial(0);
-    Tensor part = view_of(whole, b.gradient().shape());
-    raw::accumulate(part, b.gradient());
+    const Tensor& dy = b.gradient();
+    if (step > 1 || b.has_partial(0)) {
+      Tensor whole = b.partial(0), part = view_of(whole, dy.shape());
+      raw::accumulate(part, dy);
+      return;
+    }
+    const Shape& shape = b.input_shape(0);
+    const std::size_t d = checked_dim(name(), dim, static_cast<std::int64_t>(shape.size()));
+    Tensor whole = Tensor::empty(shape, dy.dtype()), part = view_of(whole, dy.shape());
+    raw::copy(dy, part);
+    for (const auto& [first, end] : {std::pair{std::int64_t{0}, start}, std::pair{stop, shape[d]}}) {
+      if (first == end) continue;
+      const SliceOp beside(dim, first, end, 1);
+      Shape rest = shape;
+      rest[d] = end - first;
+      Tensor zeros = beside.view_of(whole, rest);
+      raw::fill(zeros, 0);
+    }
+    b.add(0, whole);
   }
 };
 

@@ -1,4 +1,6 @@
 // spatial_gate: what gMLP does across the sequence (arXiv 2105.08050, section 2.2), in one product.
+#include <algorithm>
+
 #include "common.h"
 #include "gemm.h"
 #include "kernels/kernels.h"
@@ -21,7 +23,7 @@ void clear_above_diagonal(Tensor& w) {
 // dgate = dy ⊙ v; with dv = dy ⊙ gate: dx_j = Σ_i W_ij dv_i, dW_ij = Σ dv_i x_j and dbias_i = Σ dv_i over b and d.
 struct SpatialGateOp : Op {
   bool causal;
-  Tensor v;  // kept for dgate
+  Tensor v;  // kept for dgate, which takes its place
   explicit SpatialGateOp(bool c) : causal(c) {}
   const char* name() const noexcept override { return "spatial_gate"; }
 
@@ -69,36 +71,62 @@ struct SpatialGateOp : Op {
   }
 
   void backward(Backward& b) const override {
-    if (b.needs(0)) b.add(0, mul(b.gradient(), v));
-    if (!b.needs(1) && !b.needs(2) && !b.needs(3)) return;
     with_real(name(), v.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const auto multiply = [](const T* a, const T* c, T* y, int64_t n) { kernels().elementwise.of<T>().mul.both(a, c, y, n); };
-      const Tensor dv = pointwise_backward<T>(multiply, b.input(0), b.take_gradient());
+      const bool wants_dv = b.needs(1) || b.needs(2) || b.needs(3);
+      const Tensor dv = gradients<T>(b, wants_dv);
+      if (!wants_dv) return;
       const int64_t n = dv.size(0), columns = dv.size(1) * dv.size(2);
-      if (b.needs(1)) {
-        const Tensor weight = lower(b.input(2));
-        Tensor dx = Tensor::empty(dv.shape(), dv.dtype());
-        GemmProblem<T> g{n, columns, n, {weight.data<T>(), weight.strides()[1], weight.strides()[0]}, {dv.data<T>(), columns, 1},
-                         {dx.mutable_data<T>(), columns, 1}};
-        g.a_triangle = causal ? Triangle::upper : Triangle::none;
-        gemm(g);
-        b.add(1, dx);
-      }
+      const MatrixView<const T> dv_matrix{dv.data<T>(), columns, 1};
       if (b.needs(2)) {
         const Tensor x = raw::contiguous(b.input(1));
         Tensor dw = Tensor::empty({n, n}, dv.dtype());
-        GemmProblem<T> g{n, n, columns, {dv.data<T>(), columns, 1}, {x.data<T>(), 1, columns}, {dw.mutable_data<T>(), n, 1}};
+        GemmProblem<T> g{n, n, columns, dv_matrix, {x.data<T>(), 1, columns}, {dw.mutable_data<T>(), n, 1}};
         g.c_lower = causal;
         gemm(g);
         if (causal) clear_above_diagonal<T>(dw);
         b.add(2, dw);
+      }
+      if (b.needs(1)) {
+        const Tensor weight = lower(b.input(2));
+        Tensor dx = Tensor::empty(dv.shape(), dv.dtype());
+        GemmProblem<T> g{n, columns, n, {weight.data<T>(), weight.strides()[1], weight.strides()[0]}, dv_matrix,
+                         {dx.mutable_data<T>(), columns, 1}};
+        g.a_triangle = causal ? Triangle::upper : Triangle::none;
+        gemm(g);
+        b.add(1, dx);
       }
       if (b.needs(3)) b.add(3, sum(reshape(dv, {n, columns}), {1}));
     });
   }
 
  private:
+  // Gives dgate to the tape and returns dv, each where it is wanted: over v, which nobody needs any more, and over dy
+  // where nobody else holds it.
+  template <class T>
+  Tensor gradients(Backward& b, bool wants_dv) const {
+    const Tensor given = b.take_gradient();
+    const bool in_place = given.unique() && given.is_contiguous();
+    const Tensor dy = raw::contiguous(given), gate = wants_dv ? unit_rows(b.input(0)) : Tensor();
+    Tensor dgate = b.needs(0) ? v : Tensor(), dv;
+    if (wants_dv) dv = in_place ? given : Tensor::empty(dy.shape(), dy.dtype());
+    const int64_t columns = dy.size(1), d = dy.size(2);
+    T *to_gate = dgate.defined() ? dgate.mutable_data<T>() : nullptr, *to_v = wants_dv ? dv.mutable_data<T>() : nullptr;
+    const auto multiply = kernels().elementwise.of<T>().mul.both;
+    const int64_t rows = std::max<int64_t>(1, pointwise_grain / std::max<int64_t>(1, d));
+    Context::current().parallel_for(d == 0 ? 0 : dy.size(0) * columns, rows, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const T* from = dy.data<T>() + row * d;
+        if (to_gate) multiply(from, to_gate + row * d, to_gate + row * d, d);
+        if (!to_v) continue;
+        const T* by = gate.data<T>() + row / columns * gate.strides()[0] + row % columns * gate.strides()[1];
+        multiply(from, by, to_v + row * d, d);
+      }
+    });
+    if (dgate.defined()) b.add(0, dgate);
+    return dv;
+  }
+
   // x as it is if its last axis is contiguous.
   static Tensor unit_rows(const Tensor& x) { return x.strides()[2] == 1 ? x : raw::contiguous(x); }
 

@@ -90,7 +90,8 @@ Tensor to_single(const Tensor& x) {
 
 double max_abs(const Tensor& a) {
   double largest = 0;
-  for (const auto& v : as_c128(a).to_vector<std::complex<double>>()) largest = std::max(largest, std::abs(v));
+  for (const auto& v : as_c128(a).to_vector<std::complex<double>>())
+    largest = std::isnan(std::abs(v)) ? std::numeric_limits<double>::infinity() : std::max(largest, std::abs(v));
   return largest;
 }
 

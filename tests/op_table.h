@@ -55,7 +55,7 @@ Tensor random_tensor(const In& in, std::uint64_t seed);
 
 // max |a - b|, both converted to c128; infinite if shapes differ or a NaN stands on one side alone.
 double max_difference(const Tensor& a, const Tensor& b);
-double max_abs(const Tensor& a);
+double max_abs(const Tensor& a);  // infinite if there is a NaN
 bool same_bits(const Tensor& a, const Tensor& b);
 
 // y, and the gradients of sum(cotangent · y) for the differentiable inputs (undefined for the others).

@@ -295,6 +295,7 @@ TEST_CASE("packed_linear: linear's bits, for many rows and few, under its own in
         CAPTURE(rows);
         for_every_isa([&] { check(rows, k, n, same), check(rows, k, n, single); });
       }
+  for_every_isa([&] { check(20, 900, 3200, single); });  // several blocks of k and of columns
 }
 
 TEST_CASE("packed_linear: errors") {

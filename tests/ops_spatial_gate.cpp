@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "op_table.h"
+#include "weft/context.h"
 #include "weft/gmlp.h"
 
 namespace weft::test {
@@ -25,29 +26,63 @@ const OpCases cases{
     gate_case(5, 2, 3, true), gate_case(5, 2, 3, false), gate_case(13, 1, 7, true), gate_case(29, 2, 5, true),
 };
 
+using Gate = std::function<Tensor(const std::vector<Tensor>&, bool causal)>;
+
+Tensor fused(const std::vector<Tensor>& in, bool causal) { return spatial_gate(in[0], in[1], in[2], in[3], causal); }
+
+// gate, x, weight, bias
+std::vector<Tensor> long_inputs(std::int64_t n) {
+  return {random_tensor({{n, 2, 9}}, 1), random_tensor({{n, 2, 9}}, 2), random_tensor({{n, n}}, 3), random_tensor({{n}}, 4)};
+}
+
+// y, and the gradients for a random cotangent.
+std::vector<Tensor> values_and_gradients(const Gate& gate, const std::vector<Tensor>& in, bool causal) {
+  Tape tape;
+  std::vector<Tensor> watched;
+  for (const Tensor& x : in) watched.push_back(tape.watch(x));
+  const Tensor y = gate(watched, causal), dy = raw::convert(random_tensor({y.shape()}, 5), y.dtype());
+  Gradients gradients;
+  tape.backward(y, dy, gradients);
+  std::vector<Tensor> results = {y.detach()};
+  for (const Tensor& x : watched) results.push_back(gradients.of(x));
+  return results;
+}
+
 // Sizes beyond a tile, a task and a block of k, where gradients by differences would take too long.
-TEST_CASE("spatial_gate: long sequences, values and gradients") {
+TEST_CASE("spatial_gate: long sequences, values and gradients, every instruction set") {
   for (const std::int64_t n : {97, 300, 1100})
     for (const bool causal : {false, true}) {
-      CAPTURE(n);
-      const std::vector<Tensor> in = {random_tensor({{n, 2, 9}}, 1), random_tensor({{n, 2, 9}}, 2),
-                                      random_tensor({{n, n}}, 3), random_tensor({{n}}, 4)};
-      const Tensor dy = random_tensor({{n, 2, 9}}, 5);
-      std::vector<std::vector<Tensor>> results;
-      for (const bool fused : {true, false}) {
-        Tape tape;
-        std::vector<Tensor> watched;
-        for (const Tensor& x : in) watched.push_back(tape.watch(x));
-        const Tensor y = fused ? spatial_gate(watched[0], watched[1], watched[2], watched[3], causal)
-                               : formula(watched, causal);
-        Gradients gradients;
-        tape.backward(y, dy, gradients);
-        results.push_back({y.detach()});
-        for (const Tensor& x : watched) results.back().push_back(gradients.of(x));
+      const std::vector<Tensor> in = long_inputs(n);
+      std::vector<Tensor> single;
+      for (const Tensor& x : in) single.push_back(to_single(x));
+      const auto want = values_and_gradients(formula, in, causal);
+      for (Isa isa : available_isas()) {
+        CAPTURE(n);
+        CAPTURE(isa_name(isa));
+        Context context;
+        ContextScope scope(context);
+        context.set_isa(isa);
+        const auto f64 = values_and_gradients(fused, in, causal), f32 = values_and_gradients(fused, single, causal);
+        for (std::size_t i = 0; i < want.size(); ++i) {
+          CHECK(max_difference(f64[i], want[i]) <= 1e-12 * max_abs(want[i]));
+          CHECK(max_difference(f32[i], want[i]) <= 2e-5 * max_abs(want[i]));
+        }
       }
-      for (std::size_t i = 0; i < results[0].size(); ++i)
-        CHECK(max_difference(results[0][i], results[1][i]) <= 1e-12 * max_abs(results[1][i]));
     }
+}
+
+TEST_CASE("spatial_gate: the same bits at any thread count") {
+  const std::vector<Tensor> in = long_inputs(300);
+  for (const bool causal : {false, true}) {
+    std::vector<std::vector<Tensor>> results;
+    for (int threads : {1, 2, 5}) {
+      Context context;
+      ContextScope scope(context);
+      context.set_threads(threads);
+      results.push_back(values_and_gradients(fused, in, causal));
+      for (std::size_t i = 0; i < results[0].size(); ++i) CHECK(same_bits(results.back()[i], results[0][i]));
+    }
+  }
 }
 
 TEST_CASE("spatial_gate, causal: what comes later changes no bit, and the weight's upper half is not read") {

@@ -14,18 +14,18 @@ using simd::Vec;
 // of A (mr × kc) stays in L1, a block of B (kc × nc) in L2.
 struct Blocks {
   int mr, nv;
-  std::int64_t kc, mc, nc;
+  std::int64_t kc_f32, kc_f64, mc, nc;
   int dot_rows;               // `dot` keeps dot_rows × 4 sums in registers
   int few_rows, few_vectors;  // `rows` keeps few_rows × few_vectors
 };
 #if defined(__AVX512F__)
-constexpr Blocks blocks = {12, 2, 768, 120, 256, 4, 8, 3};
+constexpr Blocks blocks = {12, 2, 768, 384, 120, 256, 4, 8, 3};
 #elif defined(__AVX2__)
-constexpr Blocks blocks = {6, 2, 256, 120, 256, 2, 4, 3};
+constexpr Blocks blocks = {6, 2, 256, 256, 120, 256, 2, 4, 3};
 #elif defined(__aarch64__)
-constexpr Blocks blocks = {8, 2, 256, 120, 256, 4, 8, 3};
+constexpr Blocks blocks = {8, 2, 256, 256, 120, 256, 4, 8, 3};
 #else
-constexpr Blocks blocks = {4, 2, 256, 120, 256, 2, 4, 2};
+constexpr Blocks blocks = {4, 2, 256, 256, 120, 256, 2, 4, 2};
 #endif
 
 // The first n elements of p, or a whole vector if there are more.
@@ -346,8 +346,8 @@ void lanes(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride, co
 template <class T>
 constexpr GemmKernels<T> table() {
   constexpr int nr = blocks.nv * static_cast<int>(simd::lanes<T>);
-  return {blocks.mr, nr, blocks.kc, blocks.mc, blocks.nc, pack<T, blocks.mr>, pack<T, nr>, tile<T>, epilogue<T>,
-          dot<T>,    rows<T>, lanes<T>};
+  return {blocks.mr, nr, sizeof(T) == 4 ? blocks.kc_f32 : blocks.kc_f64, blocks.mc, blocks.nc,
+          pack<T, blocks.mr>, pack<T, nr>, tile<T>, epilogue<T>, dot<T>, rows<T>, lanes<T>};
 }
 
 }  // namespace

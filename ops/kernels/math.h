@@ -45,8 +45,8 @@ template <> struct Constants<float> {
   static constexpr float infinity = __builtin_inff(), nan = __builtin_nanf("");
   // x + round rounds x to an integer n, and leaves n + 127 in the low bits of the sum.
   static constexpr float round = 0x1.8p+23f + 127;
-  // exp(x) is inf above exp_max, a normal number from exp_normal on.
-  static constexpr float exp_max = 89, exp_normal = -87;
+  // exp(x) is inf above exp_max, a normal number from exp_normal on, 0 below exp_zero.
+  static constexpr float exp_max = 89, exp_normal = -87, exp_zero = -104;
   // (e^r - 1 - r)/r² for |r| <= ½ ln 2; relative error of e^r 3.1e-9.
   static constexpr float exp[] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558f2p-5f, 0x1.123a2p-7f, 0x1.6a23d6p-10f};
   static constexpr float root_half = 0x1.6a09e6p-1f;
@@ -74,7 +74,7 @@ template <> struct Constants<double> {
   static constexpr double two_to_mantissa = 0x1p+52, min_normal = 0x1p-1022, bias = 1023;
   static constexpr double infinity = __builtin_inf(), nan = __builtin_nan("");
   static constexpr double round = 0x1.8p+52 + 1023;
-  static constexpr double exp_max = 710, exp_normal = -708;
+  static constexpr double exp_max = 710, exp_normal = -708, exp_zero = -746;
   // Relative error of e^r 3.7e-18.
   static constexpr double exp[] = {
       0x1.000000000000ap-1,  0x1.55555555554f8p-3,  0x1.5555555550867p-5,  0x1.111111112819ep-7,
@@ -126,38 +126,36 @@ template <class V> inline V at_most(V x, V high) noexcept { return xsimd::min(hi
 template <class V> inline V at_least(V x, V low) noexcept { return xsimd::max(low, x); }
 
 // p 2^n for an integer n, rounded once where the result is subnormal; ½ < p < 2, |n| below twice the largest
-// exponent.
-//
-// exp_min: for smaller x, e^x counts as e^exp_min, which is 0. So small that the processor sees the 0 at once: a result
-// that it has to round to 0 takes it a hundred cycles, as a subnormal one does.
-#if defined(__AVX512F__)
-template <class T> constexpr T exp_min = sizeof(T) == 4 ? -1000 : -6000;
-inline simd::Vec<float> scale(simd::Vec<float> p, simd::Vec<float> n) noexcept { return _mm512_scalef_ps(p, n); }
-inline simd::Vec<double> scale(simd::Vec<double> p, simd::Vec<double> n) noexcept { return _mm512_scalef_pd(p, n); }
-#else
-template <class T> constexpr T exp_min = sizeof(T) == 4 ? -150 : -1000;
+// exponent, or so small that the result is 0.
 template <class V>
 inline V scale(V p, V n) noexcept {
-  using C = Constants<typename V::value_type>;
-  const V half = n * V(0.5) + V(C::round);
-  return p * power_of_2(half) * power_of_2((n - (half - V(C::round))) + V(C::round));
-}
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) {
+    if constexpr (sizeof(typename V::value_type) == 4) return _mm512_scalef_ps(p, n);
+    else return _mm512_scalef_pd(p, n);
+  } else
 #endif
-
-// e^x up to exp_max, 1.1 ULP.
-template <class V>
-inline V exp_bounded(V x) noexcept {
-  const auto [n, q, biased] = reduce_exp(at_least(x, V(exp_min<typename V::value_type>)));
-  return math::scale(V(1) + q, n);
+  {
+    using C = Constants<typename V::value_type>;
+    const V half = n * V(0.5) + V(C::round);
+    return p * power_of_2(half) * power_of_2((n - (half - V(C::round))) + V(C::round));
+  }
 }
 
-// The same, but 0 below e^exp_normal: for results whose error counts absolutely.
+// e^x up to exp_max, 1.1 ULP; 0 for x < lowest, which takes the way of an x whose result the processor sees to be 0 at
+// once. A result that it has to round to 0 takes it a hundred cycles, as a subnormal one does.
 template <class V>
-inline V exp_flushed(V x) noexcept {
-  using T = typename V::value_type;
-  const auto [n, q, biased] = reduce_exp(xsimd::select(x < V(Constants<T>::exp_normal), V(exp_min<T>), x));
+inline V exp_from(typename V::value_type lowest, V x) noexcept {
+  constexpr bool is_single = sizeof(typename V::value_type) == 4;
+  constexpr int zero = sizeof(V) == 64 ? (is_single ? -1000 : -6000) : (is_single ? -150 : -1000);
+  const auto [n, q, biased] = reduce_exp(xsimd::select(x < V(lowest), V(zero), x));
   return math::scale(V(1) + q, n);
 }
+template <class V>
+inline V exp_bounded(V x) noexcept { return exp_from(Constants<typename V::value_type>::exp_zero, x); }
+// For results whose error counts absolutely: 0 where it would be subnormal.
+template <class V>
+inline V exp_flushed(V x) noexcept { return exp_from(Constants<typename V::value_type>::exp_normal, x); }
 
 // e^x, 1.1 ULP.
 template <class V>

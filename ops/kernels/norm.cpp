@@ -89,7 +89,7 @@ simd::Sums<T, 2> gradient_sums(const T* x, const T* gamma, const T* dy, Row<T> r
   return simd::sums<T, 2>(n, [=](auto at, Vec<T>* a) noexcept {
     const Vec<T> g = at.load(dy) * at.load(gamma);
     a[0] += g;
-    a[1] = simd::fma(g, row.normalized(at.load(x)), a[1]);
+    a[1] = simd::fma(g, row.normalized(at.load(x, row.mean)), a[1]);  // beyond the row 0, even if rstd is huge
   });
 }
 

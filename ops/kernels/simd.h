@@ -37,25 +37,33 @@ inline Mask first_lanes(std::int64_t n) noexcept { return static_cast<Mask>((1u 
 template <class T>
 inline Vec<T> load_n(const T* p, std::int64_t n, T fill = T(0)) noexcept {
 #if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4) return _mm512_mask_loadu_ps(_mm512_set1_ps(fill), first_lanes<__mmask16>(n), p);
-  else return _mm512_mask_loadu_pd(_mm512_set1_pd(fill), first_lanes<__mmask8>(n), p);
-#else
-  T buffer[lanes<T>];
-  for (std::int64_t i = 0; i < lanes<T>; ++i) buffer[i] = i < n ? p[i] : fill;
-  return load(buffer);
+  if constexpr (lanes<T> == 16) {
+    return _mm512_mask_loadu_ps(_mm512_set1_ps(fill), first_lanes<__mmask16>(n), p);
+  } else if constexpr (lanes<T> == 8 && sizeof(T) == 8) {
+    return _mm512_mask_loadu_pd(_mm512_set1_pd(fill), first_lanes<__mmask8>(n), p);
+  } else
 #endif
+  {
+    T buffer[lanes<T>];
+    for (std::int64_t i = 0; i < lanes<T>; ++i) buffer[i] = i < n ? p[i] : fill;
+    return load(buffer);
+  }
 }
 
 template <class T>
 inline void store_n(T* p, Vec<T> v, std::int64_t n) noexcept {
 #if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4) _mm512_mask_storeu_ps(p, first_lanes<__mmask16>(n), v);
-  else _mm512_mask_storeu_pd(p, first_lanes<__mmask8>(n), v);
-#else
-  T buffer[lanes<T>];
-  store(buffer, v);
-  for (std::int64_t i = 0; i < n; ++i) p[i] = buffer[i];
+  if constexpr (lanes<T> == 16) {
+    _mm512_mask_storeu_ps(p, first_lanes<__mmask16>(n), v);
+  } else if constexpr (lanes<T> == 8 && sizeof(T) == 8) {
+    _mm512_mask_storeu_pd(p, first_lanes<__mmask8>(n), v);
+  } else
 #endif
+  {
+    T buffer[lanes<T>];
+    store(buffer, v);
+    for (std::int64_t i = 0; i < n; ++i) p[i] = buffer[i];
+  }
 }
 
 // fma(a, b, c) = a*b + c and fnma(a, b, c) = c - a*b, rounded once where the instruction set can. The intrinsic is named

@@ -16,7 +16,7 @@ bool cpu_has(Isa isa) noexcept;
 std::vector<Isa> available_isas();
 
 // The best available instruction set, no better than the environment variable WEFT_ISA says.
-// Error if WEFT_ISA names none of this build's.
+// Error if WEFT_ISA names none of this kind of processor.
 Isa best_isa();
 
 }  // namespace weft

@@ -14,7 +14,8 @@ namespace weft {
 // the sink that adds up their gradients in another.
 class ParameterSet : public GradientSink {
  public:
-  // Frozen parameters are left out; one that comes twice counts once.
+  // Frozen parameters are left out; one that comes twice counts once. Empties the current Context's memory cache, so that
+  // the former values' memory goes back to the system.
   // Error if there is none or their dtypes differ.
   explicit ParameterSet(const NamedParameters& parameters);
 

@@ -10,7 +10,8 @@ namespace weft {
 class OpTimer;
 
 // The time of all operations of one name. Each moment counts once: an operation that another one calls belongs to its
-// caller; what backward runs again belongs to the operation that is run again, not to the one that asked for it.
+// caller; what backward runs again belongs to the operation that is run again, not to the one that asked for it. A recorded
+// linear's activation is part of its forward; recomputed and backward it is an "activation".
 struct OpTime {
   std::int64_t calls = 0;  // of forward
   double forward = 0, recomputed = 0, backward = 0;  // seconds

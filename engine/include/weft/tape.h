@@ -149,6 +149,7 @@ class Backward {
   void add(std::size_t i, Tensor contribution);
   // Input i's gradient so far (zeros at first), to be added to in place: for backward of slices.
   Tensor partial(std::size_t i);
+  bool has_partial(std::size_t i) const;  // whether there is one already
 
  private:
   const Record& record_with(std::size_t i) const;

@@ -86,8 +86,8 @@ class PackedWeight {
 Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
 
 // gMLP's spatial gating (arXiv 2105.08050). gate, x (n, b, d), weight (n, n), bias (n):
-// y_i = gate_i ⊙ (Σ_j weight_ij x_j + bias_i), (n, b, d); causal: the sum over j <= i, without reading the rest of the
-// weight. Then half of the products are left out, but for some beside the diagonal: their weight counts as 0, so that
+// y_i = gate_i ⊙ (Σ_j weight_ij x_j + bias_i), (n, b, d); causal: the sum over j <= i, whatever the rest of the weight
+// holds. Then half of the products are left out, but for some beside the diagonal: their weight counts as 0, so that
 // x_j, if it is not finite, may reach y_i of some i < j.
 Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal = false);
 
