@@ -19,133 +19,170 @@ void clear_above_diagonal(Tensor& w) {
   for (int64_t i = 0; i < n; ++i) std::fill(data + i * n + i + 1, data + (i + 1) * n, T(0));
 }
 
-// gate, x (n, b, d), weight (n, n), bias (n): v_i = Σ_j W_ij x_j + bias_i, y = gate ⊙ v.
-// dgate = dy ⊙ v; with dv = dy ⊙ gate: dx_j = Σ_i W_ij dv_i, dW_ij = Σ dv_i x_j and dbias_i = Σ dv_i over b and d.
-struct SpatialGateOp : Op {
+// x as it is if its last axis is contiguous.
+Tensor unit_rows(const Tensor& x) { return x.strides()[2] == 1 ? x : raw::contiguous(x); }
+
+// W; if causal its lower triangle, the rest 0.
+template <class T>
+Tensor used_weight(const Tensor& weight, bool causal) {
+  if (!causal) return weight;
+  Tensor w = Tensor::empty(weight.shape(), weight.dtype());
+  raw::copy(weight, w);
+  clear_above_diagonal<T>(w);
+  return w;
+}
+
+void check(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  constexpr const char* name = "spatial_gate";
+  check_real(name, x);
+  for (const Tensor* t : {&gate, &weight, &bias}) check_same_dtype(name, x, *t);
+  if (x.rank() != 3 || gate.shape() != x.shape())
+    fail(name, "expected gate and x (n, b, d), got " + to_string(gate.shape()) + " and " + to_string(x.shape()));
+  const int64_t n = x.size(0);
+  if (weight.shape() != Shape{n, n} || bias.shape() != Shape{n})
+    fail(name, "expected weight " + to_string({n, n}) + " and bias " + to_string({n}) + ", got " +
+                   to_string(weight.shape()) + " and " + to_string(bias.shape()));
+}
+
+// y = gate ⊙ v, v_i = Σ_j W_ij x_j + bias_i, in one pass. v, unless it is undefined, receives v.
+template <class T>
+Tensor gated(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal, Tensor v) {
+  const int64_t n = x.size(0), b = x.size(1), d = x.size(2);
+  const Tensor gate_rows = unit_rows(gate), rows = unit_rows(x), w = used_weight<T>(weight, causal);
+  const Tensor dense_bias = raw::contiguous(bias);
+  Tensor y = Tensor::empty(x.shape(), x.dtype());
+  GemmProblem<T> g{n, d, n, {w.data<T>(), w.strides()[0], w.strides()[1]}, {}, {}};
+  g.a_triangle = causal ? Triangle::lower : Triangle::none;
+  g.epilogue.bias = dense_bias.data<T>(), g.epilogue.bias_row = 1;
+  g.epilogue.gate_row = gate_rows.strides()[0];
+  g.epilogue.preactivation_row = b * d;
+  for (int64_t i = 0; i < b; ++i) {
+    g.b = {rows.data<T>() + i * rows.strides()[1], rows.strides()[0], 1};
+    g.c = {y.mutable_data<T>() + i * d, b * d, 1};
+    g.epilogue.gate = gate_rows.data<T>() + i * gate_rows.strides()[1];
+    if (v.defined()) g.epilogue.preactivation = v.mutable_data<T>() + i * d;
+    gemm(g);
+  }
+  return y;
+}
+
+// A record alone: x (n, b, d), weight, bias: v_i = Σ_j W_ij x_j + bias_i.
+// dx_j = Σ_i W_ij dv_i; dW_ij = Σ dv_i x_j and dbias_i = Σ dv_i over b and d.
+struct SpatialMixOp : Op {
   bool causal;
-  Tensor v;  // kept for dgate, which takes its place
-  explicit SpatialGateOp(bool c) : causal(c) {}
+  explicit SpatialMixOp(bool c) : causal(c) {}
   const char* name() const noexcept override { return "spatial_gate"; }
-
-  Shape shape(const Inputs& in) const override {
-    const Tensor &gate = in[0], &x = in[1], &weight = in[2], &bias = in[3];
-    check_real(name(), x);
-    for (const Tensor* t : {&gate, &weight, &bias}) check_same_dtype(name(), x, *t);
-    if (x.rank() != 3 || gate.shape() != x.shape())
-      fail(name(), "expected gate and x (n, b, d), got " + to_string(gate.shape()) + " and " + to_string(x.shape()));
-    const int64_t n = x.size(0);
-    if (weight.shape() != Shape{n, n} || bias.shape() != Shape{n})
-      fail(name(), "expected weight " + to_string({n, n}) + " and bias " + to_string({n}) + ", got " +
-                       to_string(weight.shape()) + " and " + to_string(bias.shape()));
-    return x.shape();
-  }
-
-  Tensor forward(const Inputs& in, const Shape& shape) override {
-    return with_real(name(), in[0].dtype(), [&](auto* type) {
-      using T = element_of<decltype(type)>;
-      const int64_t n = shape[0], b = shape[1], d = shape[2];
-      const Tensor gate = unit_rows(in[0]), x = unit_rows(in[1]), weight = lower(in[2]), bias = raw::contiguous(in[3]);
-      Tensor y = Tensor::empty(shape, x.dtype());
-      if (recording) v = Tensor::empty(shape, x.dtype());
-      GemmProblem<T> g{n, d, n, {weight.data<T>(), weight.strides()[0], weight.strides()[1]}, {}, {}};
-      g.a_triangle = causal ? Triangle::lower : Triangle::none;
-      g.epilogue.bias = bias.data<T>(), g.epilogue.bias_row = 1;
-      g.epilogue.gate_row = gate.strides()[0];
-      g.epilogue.preactivation_row = b * d;
-      T* to = y.mutable_data<T>();
-      for (int64_t i = 0; i < b; ++i) {
-        g.b = {x.data<T>() + i * x.strides()[1], x.strides()[0], 1};
-        g.c = {to + i * d, b * d, 1};
-        g.epilogue.gate = gate.data<T>() + i * gate.strides()[1];
-        g.epilogue.preactivation = recording ? v.mutable_data<T>() + i * d : nullptr;
-        gemm(g);
-      }
-      return y;
-    });
-  }
-
-  // What is needed to differentiate by `needs`: gate for dv, x for dW, the weight for dx.
-  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override {
-    if (i == 0) return needs[1] || needs[2] || needs[3];
-    return (i == 1 && needs[2]) || (i == 2 && needs[1]);
-  }
+  Shape shape(const Inputs& in) const override { return in[0].shape(); }
+  Tensor forward(const Inputs&, const Shape&) override { throw Error("[spatial_gate] is computed with its gate"); }
+  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return i < 2 && needs[1 - i]; }
 
   void backward(Backward& b) const override {
-    with_real(name(), v.dtype(), [&](auto* type) {
+    const Tensor dv = raw::contiguous(b.take_gradient());
+    const int64_t n = dv.size(0), columns = dv.size(1) * dv.size(2);
+    with_real(name(), dv.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const bool wants_dv = b.needs(1) || b.needs(2) || b.needs(3);
-      const Tensor dv = gradients<T>(b, wants_dv);
-      if (!wants_dv) return;
-      const int64_t n = dv.size(0), columns = dv.size(1) * dv.size(2);
       const MatrixView<const T> dv_matrix{dv.data<T>(), columns, 1};
-      if (b.needs(2)) {
-        const Tensor x = raw::contiguous(b.input(1));
+      if (b.needs(1)) {
+        const Tensor x = raw::contiguous(b.input(0));
         Tensor dw = Tensor::empty({n, n}, dv.dtype());
         GemmProblem<T> g{n, n, columns, dv_matrix, {x.data<T>(), 1, columns}, {dw.mutable_data<T>(), n, 1}};
         g.c_lower = causal;
         gemm(g);
         if (causal) clear_above_diagonal<T>(dw);
-        b.add(2, dw);
+        b.add(1, dw);
       }
-      if (b.needs(1)) {
-        const Tensor weight = lower(b.input(2));
+      if (b.needs(0)) {
+        const Tensor w = used_weight<T>(b.input(1), causal);
         Tensor dx = Tensor::empty(dv.shape(), dv.dtype());
-        GemmProblem<T> g{n, columns, n, {weight.data<T>(), weight.strides()[1], weight.strides()[0]}, dv_matrix,
+        GemmProblem<T> g{n, columns, n, {w.data<T>(), w.strides()[1], w.strides()[0]}, dv_matrix,
                          {dx.mutable_data<T>(), columns, 1}};
         g.a_triangle = causal ? Triangle::upper : Triangle::none;
         gemm(g);
-        b.add(1, dx);
+        b.add(0, dx);
       }
-      if (b.needs(3)) b.add(3, sum(reshape(dv, {n, columns}), {1}));
+    });
+    if (b.needs(2)) b.add(2, sum(reshape(dv, {n, columns}), {1}));
+  }
+};
+
+// Calls f(offset in dense, offset in gate, d) for each row of two tensors (n, b, d); dense is contiguous, and the gate's
+// rows are.
+template <class F>
+void for_rows(const Tensor& dense, const Tensor& gate, F f) {
+  const int64_t b = dense.size(1), d = dense.size(2);
+  const int64_t rows = std::max<int64_t>(1, pointwise_grain / std::max<int64_t>(1, d));
+  Context::current().parallel_for(d == 0 ? 0 : dense.size(0) * b, rows, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row)
+      f(row * d, row / b * gate.strides()[0] + row % b * gate.strides()[1], d);
+  });
+}
+
+// y = gate ⊙ v (n, b, d), cheap; v is contiguous. dgate = dy ⊙ v, dv = dy ⊙ gate, in one pass.
+struct GateOp : Op {
+  const char* name() const noexcept override { return "spatial_gate"; }
+  Shape shape(const Inputs& in) const override { return in[1].shape(); }
+  bool cheap() const override { return true; }
+  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return needs[1 - i]; }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    return with_real(name(), in[0].dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const Tensor gate = unit_rows(in[0]), v = raw::contiguous(in[1]);
+      Tensor y = Tensor::empty(shape, v.dtype());
+      const auto multiply = kernels().elementwise.of<T>().mul.both;
+      T* to = y.mutable_data<T>();
+      for_rows(v, gate, [&](int64_t at, int64_t gate_at, int64_t n) {
+        multiply(v.data<T>() + at, gate.data<T>() + gate_at, to + at, n);
+      });
+      return y;
     });
   }
 
- private:
-  // Gives dgate to the tape and returns dv, each where it is wanted: over v, which nobody needs any more, and over dy
-  // where nobody else holds it.
-  template <class T>
-  Tensor gradients(Backward& b, bool wants_dv) const {
+  void backward(Backward& b) const override {
     const Tensor given = b.take_gradient();
     const bool in_place = given.unique() && given.is_contiguous();
-    const Tensor dy = raw::contiguous(given), gate = wants_dv ? unit_rows(b.input(0)) : Tensor();
-    Tensor dgate = b.needs(0) ? v : Tensor(), dv;
-    if (wants_dv) dv = in_place ? given : Tensor::empty(dy.shape(), dy.dtype());
-    const int64_t columns = dy.size(1), d = dy.size(2);
-    T *to_gate = dgate.defined() ? dgate.mutable_data<T>() : nullptr, *to_v = wants_dv ? dv.mutable_data<T>() : nullptr;
-    const auto multiply = kernels().elementwise.of<T>().mul.both;
-    const int64_t rows = std::max<int64_t>(1, pointwise_grain / std::max<int64_t>(1, d));
-    Context::current().parallel_for(d == 0 ? 0 : dy.size(0) * columns, rows, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const T* from = dy.data<T>() + row * d;
-        if (to_gate) multiply(from, to_gate + row * d, to_gate + row * d, d);
-        if (!to_v) continue;
-        const T* by = gate.data<T>() + row / columns * gate.strides()[0] + row % columns * gate.strides()[1];
-        multiply(from, by, to_v + row * d, d);
-      }
-    });
-    if (dgate.defined()) b.add(0, dgate);
-    return dv;
-  }
-
-  // x as it is if its last axis is contiguous.
-  static Tensor unit_rows(const Tensor& x) { return x.strides()[2] == 1 ? x : raw::contiguous(x); }
-
-  // W; if causal its lower triangle, the rest 0.
-  Tensor lower(const Tensor& weight) const {
-    if (!causal) return weight;
-    return with_real(name(), weight.dtype(), [&](auto* type) {
-      Tensor w = Tensor::empty(weight.shape(), weight.dtype());
-      raw::copy(weight, w);
-      clear_above_diagonal<element_of<decltype(type)>>(w);
-      return w;
+    const Tensor dy = raw::contiguous(given);
+    with_real(name(), dy.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      Tensor gate = dy, v = dy, dgate, dv;
+      if (b.needs(0)) v = raw::contiguous(b.input(1)), dgate = Tensor::empty(dy.shape(), dy.dtype());
+      if (b.needs(1)) gate = unit_rows(b.input(0)), dv = in_place ? given : Tensor::empty(dy.shape(), dy.dtype());
+      T* to_gate = dgate.defined() ? dgate.mutable_data<T>() : nullptr;
+      T* to_v = dv.defined() ? dv.mutable_data<T>() : nullptr;
+      const auto multiply = kernels().elementwise.of<T>().mul.both;
+      for_rows(dy, gate, [&](int64_t at, int64_t gate_at, int64_t n) {
+        if (to_gate) multiply(dy.data<T>() + at, v.data<T>() + at, to_gate + at, n);
+        if (to_v) multiply(dy.data<T>() + at, gate.data<T>() + gate_at, to_v + at, n);
+      });
+      if (dgate.defined()) b.add(0, dgate);
+      if (dv.defined()) b.add(1, dv);
     });
   }
 };
 
 }  // namespace
 
+// Recorded as two operations, of which the cheap one's result is computed again in backward instead of kept.
 Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal) {
-  return apply(SpatialGateOp(causal), {gate, x, weight, bias});
+  const OpTimer timer("spatial_gate", &OpTime::forward);
+  check(gate, x, weight, bias);
+  try {
+    const Inputs mixed = {x, weight, bias};
+    const bool records = would_record({gate, x, weight, bias});
+    Tensor v = records ? Tensor::empty(x.shape(), x.dtype()) : Tensor(), y;
+    {
+      NoGrad suspended;
+      y = with_real("spatial_gate", x.dtype(), [&](auto* type) {
+        return gated<element_of<decltype(type)>>(gate, x, weight, bias, causal, v);
+      });
+    }
+    if (!records) return y;
+    Tape& tape = *Tape::recording();
+    if (would_record(mixed)) v = tape.record(std::make_unique<SpatialMixOp>(causal), mixed, std::move(v));
+    return tape.record(std::make_unique<GateOp>(), {gate, v}, std::move(y));
+  } catch (const std::bad_alloc&) {
+    throw Error("[spatial_gate] out of memory");
+  }
 }
 
 }  // namespace weft
