@@ -181,7 +181,7 @@ struct Product {
   // element of the block.
   void multiply_packing(const Block& block, const Operands<T>& from, const T* from_b) const {
     const int64_t work = std::max<int64_t>(1, block.rows * block.k);
-    const int64_t nc = std::min(kernel.nc, rounded_up(std::max<int64_t>(1, 8 * task_work / work), kernel.nr));
+    const int64_t nc = std::min(kernel.nc, rounded_up(std::max<int64_t>(1, 16 * task_work / work), kernel.nr));
     const auto bytes = static_cast<std::size_t>(nc * block.k) * sizeof(T);
     Context::current().parallel_for(block.columns, nc, bytes, [&](int64_t begin, int64_t end, void* scratch) {
       T* own = static_cast<T*>(scratch);

@@ -69,29 +69,30 @@ void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, T* c, st
   });
 }
 
-// Asks for what the epilogue of `rows` rows of a tile reads and writes besides C. Inline: to g++ a function that does
-// nothing but prefetch has no effect, and it leaves out the call.
+// Asks for the row of C that a tile will write, and for what the epilogue reads and writes beside it. Inline: to g++ a
+// function that does nothing but prefetch has no effect, and it leaves out the call.
 template <class T>
-WEFT_INLINE inline void prefetch_epilogue(const GemmEpilogue<T>& e, std::int64_t rows) noexcept {
+WEFT_INLINE inline void prefetch_row(const GemmTile<T>& t, std::int64_t i) noexcept {
   constexpr std::int64_t row_bytes = blocks.nv * simd::lanes<T> * std::int64_t{sizeof(T)};
-  for (std::int64_t i = 0; i < rows; ++i) {
-    if (e.preactivation) prefetch<row_bytes>(e.preactivation + i * e.preactivation_row);
-    if (e.gate) prefetch<row_bytes>(e.gate + i * e.gate_row);
-    if (e.residual) prefetch<row_bytes>(e.residual + i * e.residual_row);
-  }
+  prefetch<row_bytes>(t.c + i * t.c_row);
+  if (t.epilogue == nullptr) return;
+  const GemmEpilogue<T>& e = *t.epilogue;
+  if (e.preactivation) prefetch<row_bytes>(e.preactivation + i * e.preactivation_row);
+  if (e.gate) prefetch<row_bytes>(e.gate + i * e.gate_row);
+  if (e.residual) prefetch<row_bytes>(e.residual + i * e.residual_row);
 }
 
 template <class T, int R, int V>
-void store_tile(const GemmTile<T>& t, const Vec<T>* sums) noexcept {
+WEFT_INLINE inline void store_tile(const GemmTile<T>& t, const Vec<T>* sums) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>;
   if (t.rows == R && t.columns == V * lanes) {
-    repeat<R * V>([&](auto s) noexcept {
+    repeat<R * V>([&](auto s) WEFT_INLINE {
       T* to = t.c + s.value / V * t.c_row + s.value % V * lanes;
       simd::store(to, t.accumulate ? simd::load(to) + sums[s.value] : sums[s.value]);
     });
   } else {
     T whole[R * V * lanes];
-    repeat<R * V>([&](auto s) noexcept { simd::store(whole + s.value * lanes, sums[s.value]); });
+    repeat<R * V>([&](auto s) WEFT_INLINE { simd::store(whole + s.value * lanes, sums[s.value]); });
     for (std::int64_t i = 0; i < t.rows; ++i)
       for (std::int64_t j = 0; j < t.columns; j += lanes) {
         T* to = t.c + i * t.c_row + j;
@@ -105,26 +106,29 @@ void store_tile(const GemmTile<T>& t, const Vec<T>* sums) noexcept {
 template <class T, int R, int V>
 [[gnu::noinline]] void part_of_tile(const GemmTile<T>& t) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>, nr = blocks.nv * lanes, width = V * lanes * std::int64_t{sizeof(T)};
-  repeat<R>([&](auto i) noexcept { prefetch<width>(t.c + i.value * t.c_row); });
   Vec<T> sums[R * V];
-  repeat<R * V>([&](auto s) noexcept { sums[s.value] = Vec<T>(T(0)); });
+  repeat<R * V>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<T>(T(0)); });
   // One pointer for four rows: an address is a pointer and -1, 0, 1 or 2 times the stride.
   const T* a[(R + 3) / 4];
-  repeat<(R + 3) / 4>([&](auto q) noexcept { a[q.value] = t.a + (4 * q.value + 1) * t.a_row; });
+  repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (4 * q.value + 1) * t.a_row; });
   const T *b = t.b, *next = t.next;
-  for (std::int64_t p = 0; p < t.k; ++p, b += nr, next += t.next_step) {
-    Vec<T> columns[V];
-    repeat<V>([&](auto v) noexcept { columns[v.value] = simd::load(b + v.value * lanes); });
-    prefetch<width>(b + prefetch_steps * nr);
-    __builtin_prefetch(next, 0, 2);
-    repeat<R>([&](auto i) noexcept {
-      const Vec<T> x(a[i.value / 4][(i.value % 4 - 1) * t.a_row]);
-      repeat<V>([&](auto v) noexcept {
-        Vec<T>& sum = sums[i.value * V + v.value];
-        sum = simd::fma(x, columns[v.value], sum);
+  std::int64_t p = 0;
+  for (std::int64_t row = 0; row < R; ++row) {  // what is asked for all at once holds up B
+    prefetch_row(t, row);
+    for (const std::int64_t end = t.k * (row + 1) / R; p < end; ++p, b += nr, next += t.next_step) {
+      Vec<T> columns[V];
+      repeat<V>([&](auto v) WEFT_INLINE { columns[v.value] = simd::load(b + v.value * lanes); });
+      prefetch<width>(b + prefetch_steps * nr);
+      __builtin_prefetch(next, 0, 2);
+      repeat<R>([&](auto i) WEFT_INLINE {
+        const Vec<T> x(a[i.value / 4][(i.value % 4 - 1) * t.a_row]);
+        repeat<V>([&](auto v) WEFT_INLINE {
+          Vec<T>& sum = sums[i.value * V + v.value];
+          sum = simd::fma(x, columns[v.value], sum);
+        });
       });
-    });
-    repeat<(R + 3) / 4>([&](auto q) noexcept { a[q.value] += t.a_column; });
+      repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] += t.a_column; });
+    }
   }
   store_tile<T, R, V>(t, sums);
 }
@@ -138,7 +142,6 @@ void rows_of_tile(const GemmTile<T>& t) noexcept {
 template <class T>
 void tile(const GemmTile<T>& t) noexcept {
   constexpr int third = blocks.mr / 3;
-  if (t.epilogue) prefetch_epilogue(*t.epilogue, t.rows);
   if (t.rows <= third) rows_of_tile<T, third>(t);
   else if (t.rows <= 2 * third) rows_of_tile<T, 2 * third>(t);
   else rows_of_tile<T, blocks.mr>(t);

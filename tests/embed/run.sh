@@ -18,7 +18,7 @@ if [ "$way" = installed ]; then
   [ -n "$(find "$work/prefix" -name LICENSE)" ] || fail "LICENSE isn't installed"
   "$work/prefix/bin/weft" --version >/dev/null || fail "the installed command doesn't start"
 else
-  cmake -S "$source/tests/embed" -B "$work/build" "-DWEFT_SOURCE_DIR=$source" "$@" >"$work/configure.log" 2>&1 ||
+  cmake -S "$source/tests/embed" -B "$work/build" "-DWEFT_SOURCE_DIR=$source" -DWEFT_ISAS=native "$@" >"$work/configure.log" 2>&1 ||
     fail "$(cat "$work/configure.log")"
   ! grep -iE 'weft|warning' "$work/configure.log" >&2 || fail "weft as a subproject is not quiet"
   # The files that CMake makes of install() and enable_testing().
