@@ -36,7 +36,7 @@ void time_work(benchmark::State& state, const Work& work) {
 
 // What is known of the machine just before a repetition; 0 where it doesn't matter.
 struct Now {
-  double copy_seconds, cycles_per_second;
+  double copy_seconds, cycles_per_second, fma_per_second;
 };
 
 void count(benchmark::State& state, const Work& work, const Now& now) {
@@ -46,9 +46,15 @@ void count(benchmark::State& state, const Work& work, const Now& now) {
   rate("FLOP/s", work.flops);
   rate("B/s", work.bytes);
   rate("copy", now.copy_seconds);
+  if (now.fma_per_second > 0) rate("peak", work.flops / now.fma_per_second);
   if (work.elements > 0)
     state.counters["cycles"] = Counter(work.elements / now.cycles_per_second,
                                        Counter::kIsIterationInvariantRate | Counter::kInvert);
+}
+
+double fma_peak(int threads) {
+  const Work fma = fma_work(threads);
+  return fma.flops / seconds_per_call(fma.run, 0.01);
 }
 
 // The work is made when first run and kept.
@@ -61,7 +67,7 @@ void add_one(const Entry& entry, const std::function<Work()>& make) {
       if (!work->run) return state.SkipWithError((entry.who + " has no such work").c_str());
     }
     const Now now = {work->memory_bound ? plain_copy_seconds(work->bytes, entry.threads) : 0,
-                     work->elements > 0 ? cycles_per_second() : 0};
+                     work->elements > 0 ? cycles_per_second() : 0, work->flops > 0 ? fma_peak(entry.threads) : 0};
     run_once(*work);  // grows caches, which others may have emptied
     time_work(state, *work);
     count(state, *work, now);

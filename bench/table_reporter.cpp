@@ -38,6 +38,7 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
     result.bytes_rate = counter("B/s");
     result.cycles = counter("cycles");
     result.copy = counter("copy");
+    result.peak = counter("peak");
   }
 }
 
@@ -50,7 +51,7 @@ void TableReporter::Finalize() {
     const Result& ours = found->second;
     std::printf("%-22s %-26s %7d | %10.1f %6.1f %8.1f %6.1f %7.1f %6.1f %6.2f |", entry.kind.c_str(),
                 entry.label.c_str(), entry.threads, ours.seconds * 1e6, ours.spread * 100, ours.flops_rate * 1e-9,
-                ours.flops_rate * 1e-7 / limits(entry.threads).fma_gflops, ours.bytes_rate * 1e-9, ours.copy * 100,
+                ours.peak * 100, ours.bytes_rate * 1e-9, ours.copy * 100,
                 ours.cycles);
     for (const char* who : {"fftw", "onednn"}) {
       const auto peer = results_.find(Entry{entry.kind, who, entry.label, entry.threads}.name());
