@@ -1,4 +1,4 @@
-// The activation as an operation, for whoever computes its values in another pass.
+// Activation and gate as operations, for whoever computes their values in another pass.
 #pragma once
 #include <memory>
 
@@ -9,5 +9,8 @@ namespace weft {
 
 // y = f(x), cheap.
 std::unique_ptr<Op> activation_op(Activation f);
+
+// in: gate, x of one shape. y = gate ⊙ f(x), cheap.
+std::unique_ptr<Op> gate_op(Activation f);
 
 }  // namespace weft

@@ -108,22 +108,25 @@ struct LinearOp : Op {
   }
 };
 
-// y = act(p), p = x Wᵀ + b, in one pass that gives both, as two records: the activation's is a cheap one, whose output
-// is computed again in backward instead of kept. in: x, weight, bias.
-Tensor recorded_activation(const Inputs& in, Activation function) {
+// y = gate ⊙ act(p), p = x Wᵀ + b, in one pass that gives both, as two records: the second is a cheap one, whose output is
+// computed again in backward instead of kept. in: x, weight, bias, gate (may be undefined), nothing.
+Tensor recorded_activation(const Inputs& all, Activation function) {
   auto op = std::make_unique<LinearOp>(function);
   try {
     const OpTimer timer(op->name(), &OpTime::forward);
     op->recording = true;
-    const Shape shape = op->shape(in);
+    const Shape shape = op->shape(all);
+    const Tensor& gate = all[3];
+    const Inputs in = {all[0], all[1], all[2], Tensor(), Tensor()};
     Tensor p, y;
     {
       NoGrad suspended;
       p = Tensor::empty(shape, in[0].dtype());
-      y = op->product_of(in, shape, p);
+      y = op->product_of(all, shape, p);
     }
     Tape& tape = *Tape::recording();
-    p = tape.record(std::move(op), in, std::move(p));
+    if (would_record(in)) p = tape.record(std::move(op), in, std::move(p));
+    if (gate.defined()) return tape.record(gate_op(function), {gate, p}, std::move(y));
     return tape.record(activation_op(function), {p}, std::move(y));
   } catch (const std::bad_alloc&) {
     throw Error("[linear] out of memory");
@@ -133,13 +136,13 @@ Tensor recorded_activation(const Inputs& in, Activation function) {
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& epilogue) {
-  const Inputs all = {x, weight, bias, epilogue.gate, epilogue.residual}, in = {x, weight, bias, Tensor(), Tensor()};
+  const Inputs all = {x, weight, bias, epilogue.gate, epilogue.residual};
   const bool plain = epilogue.activation == Activation::none && !epilogue.gate.defined();
   if (plain || !would_record(all)) return apply(LinearOp(epilogue.activation), all);
   (void)LinearOp(epilogue.activation).shape(all);
-  const bool in_one_pass = epilogue.activation != Activation::none && would_record(in);
-  Tensor y = in_one_pass ? recorded_activation(in, epilogue.activation) : apply(LinearOp(epilogue.activation), in);
-  if (epilogue.gate.defined()) y = mul(epilogue.gate, y);
+  const Inputs gated = {x, weight, bias, epilogue.gate, Tensor()};
+  const Tensor y = would_record(gated) ? recorded_activation(gated, epilogue.activation)
+                                       : apply(LinearOp(epilogue.activation), gated);
   return epilogue.residual.defined() ? add(epilogue.residual, y) : y;
 }
 

@@ -1,10 +1,9 @@
 // spatial_gate: what gMLP does across the sequence (arXiv 2105.08050, section 2.2), in one product.
 #include <algorithm>
 
+#include "activation_op.h"
 #include "common.h"
 #include "gemm.h"
-#include "kernels/kernels.h"
-#include "pointwise.h"
 
 namespace weft {
 namespace {
@@ -105,61 +104,6 @@ struct SpatialMixOp : Op {
   }
 };
 
-// Calls f(offset in dense, offset in gate, d) for each row of two tensors (n, b, d); dense is contiguous, and the gate's
-// rows are.
-template <class F>
-void for_rows(const Tensor& dense, const Tensor& gate, F f) {
-  const int64_t b = dense.size(1), d = dense.size(2);
-  const int64_t rows = std::max<int64_t>(1, pointwise_grain / std::max<int64_t>(1, d));
-  Context::current().parallel_for(d == 0 ? 0 : dense.size(0) * b, rows, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row)
-      f(row * d, row / b * gate.strides()[0] + row % b * gate.strides()[1], d);
-  });
-}
-
-// y = gate ⊙ v (n, b, d), cheap; v is contiguous. dgate = dy ⊙ v, dv = dy ⊙ gate, in one pass.
-struct GateOp : Op {
-  const char* name() const noexcept override { return "spatial_gate"; }
-  Shape shape(const Inputs& in) const override { return in[1].shape(); }
-  bool cheap() const override { return true; }
-  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return needs[1 - i]; }
-
-  Tensor forward(const Inputs& in, const Shape& shape) override {
-    return with_real(name(), in[0].dtype(), [&](auto* type) {
-      using T = element_of<decltype(type)>;
-      const Tensor gate = unit_rows(in[0]), v = raw::contiguous(in[1]);
-      Tensor y = Tensor::empty(shape, v.dtype());
-      const auto multiply = kernels().elementwise.of<T>().mul.both;
-      T* to = y.mutable_data<T>();
-      for_rows(v, gate, [&](int64_t at, int64_t gate_at, int64_t n) {
-        multiply(v.data<T>() + at, gate.data<T>() + gate_at, to + at, n);
-      });
-      return y;
-    });
-  }
-
-  void backward(Backward& b) const override {
-    const Tensor given = b.take_gradient();
-    const bool in_place = given.unique() && given.is_contiguous();
-    const Tensor dy = raw::contiguous(given);
-    with_real(name(), dy.dtype(), [&](auto* type) {
-      using T = element_of<decltype(type)>;
-      Tensor gate = dy, v = dy, dgate, dv;
-      if (b.needs(0)) v = raw::contiguous(b.input(1)), dgate = Tensor::empty(dy.shape(), dy.dtype());
-      if (b.needs(1)) gate = unit_rows(b.input(0)), dv = in_place ? given : Tensor::empty(dy.shape(), dy.dtype());
-      T* to_gate = dgate.defined() ? dgate.mutable_data<T>() : nullptr;
-      T* to_v = dv.defined() ? dv.mutable_data<T>() : nullptr;
-      const auto multiply = kernels().elementwise.of<T>().mul.both;
-      for_rows(dy, gate, [&](int64_t at, int64_t gate_at, int64_t n) {
-        if (to_gate) multiply(dy.data<T>() + at, v.data<T>() + at, to_gate + at, n);
-        if (to_v) multiply(dy.data<T>() + at, gate.data<T>() + gate_at, to_v + at, n);
-      });
-      if (dgate.defined()) b.add(0, dgate);
-      if (dv.defined()) b.add(1, dv);
-    });
-  }
-};
-
 }  // namespace
 
 // Recorded as two operations, of which the cheap one's result is computed again in backward instead of kept.
@@ -179,7 +123,7 @@ Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, c
     if (!records) return y;
     Tape& tape = *Tape::recording();
     if (would_record(mixed)) v = tape.record(std::make_unique<SpatialMixOp>(causal), mixed, std::move(v));
-    return tape.record(std::make_unique<GateOp>(), {gate, v}, std::move(y));
+    return tape.record(gate_op(Activation::none), {gate, v}, std::move(y));
   } catch (const std::bad_alloc&) {
     throw Error("[spatial_gate] out of memory");
   }
