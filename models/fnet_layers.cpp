@@ -25,8 +25,8 @@ Tensor FnetLayer::operator()(const Tensor& x, const Random* random) const {
     return dropout(proj2(proj1(v, {activation, {}, {}})), random);         // (b, n, d_ffn) -> (b, n, d_model)
   };
   if (place == NormPlace::post) {
-    const Tensor mixed = mixing_norm(add(x, mix(x)));
-    return output_norm(add(mixed, ffn(mixed)));
+    const Tensor mixed = mixing_norm(mix(x), x);
+    return output_norm(ffn(mixed), mixed);
   }
   const Tensor mixed = add(x, mix(mixing_norm(x)));
   return add(mixed, ffn(output_norm(mixed)));

@@ -86,7 +86,9 @@ void Linear::collect(const std::string& prefix, NamedParameters& out) const {
 LayerNorm::LayerNorm(std::int64_t d, const Init& init, double epsilon)
     : weight(init.full({d}, 1)), bias(init.full({d}, 0)), eps(epsilon) {}
 
-Tensor LayerNorm::operator()(const Tensor& x) const { return layer_norm(x, 1, weight, bias, eps); }
+Tensor LayerNorm::operator()(const Tensor& x, const Tensor& residual) const {
+  return layer_norm(x, 1, weight, bias, eps, residual);
+}
 
 void LayerNorm::collect(const std::string& prefix, NamedParameters& out) const {
   out.emplace_back(prefix + "weight", weight);

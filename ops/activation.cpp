@@ -1,7 +1,7 @@
 // The elementwise nonlinearities.
 #include "weft/activation.h"
 
-#include "activation_op.h"
+#include "fused_ops.h"
 #include "kernels/kernels.h"
 #include "pointwise.h"
 

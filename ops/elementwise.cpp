@@ -2,6 +2,7 @@
 #include <complex>
 
 #include "common.h"
+#include "fused_ops.h"
 #include "kernels/kernels.h"
 #include "weft/nest.h"
 
@@ -168,6 +169,8 @@ struct DivOp : Op {
 };
 
 }  // namespace
+
+std::unique_ptr<Op> add_op() { return std::make_unique<AddOp>(); }
 
 Tensor add(const Tensor& a, const Tensor& b) { return apply(AddOp(), {a, b}); }
 Tensor sub(const Tensor& a, const Tensor& b) { return apply(SubOp(), {a, b}); }

@@ -1,7 +1,7 @@
 // gate ⊙ f(x): what the gated linear unit and gMLP's spatial gating end with.
 #include <algorithm>
 
-#include "activation_op.h"
+#include "fused_ops.h"
 #include "common.h"
 #include "kernels/kernels.h"
 #include "weft/context.h"

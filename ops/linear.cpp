@@ -1,5 +1,5 @@
 // linear: the fully connected layer, with what follows it while the tile is in registers.
-#include "activation_op.h"
+#include "fused_ops.h"
 #include "common.h"
 #include "gemm.h"
 #include "weft/context.h"

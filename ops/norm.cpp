@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "common.h"
+#include "fused_ops.h"
 #include "kernels/kernels.h"
 #include "weft/context.h"
 
@@ -48,12 +49,14 @@ struct NormOp : Op {
     return x.shape();
   }
 
-  Tensor forward(const Inputs& in, const Shape& shape) override {
+  Tensor forward(const Inputs& in, const Shape& shape) override { return normalized(in, shape, Tensor(), Tensor()); }
+
+  // Of in[0] + residual if that is defined; `sum`, unless it is undefined, receives it.
+  Tensor normalized(const Inputs& in, const Shape& shape, const Tensor& residual, Tensor sum) {
     Tensor y = Tensor::empty(shape, in[0].dtype());
     if (y.numel() == 0) return y;
     const std::int64_t n = row_length(shape), rows = y.numel() / n;
-    const Tensor x = as_rows(in[0], rows, n);
-    const std::int64_t x_row = x.strides()[0];
+    const Tensor x = as_rows(in[0], rows, n), added = residual.defined() ? as_rows(residual, rows, n) : Tensor();
     const Tensor scale = gamma(n, x.dtype(), has_gamma ? in[1] : Tensor());
     const Tensor shift = has_beta ? raw::contiguous(in.back()) : Tensor::zeros({n}, x.dtype());
     if (recording) stats = Tensor::empty({rows, 2}, x.dtype());
@@ -61,13 +64,23 @@ struct NormOp : Op {
       using T = element_of<decltype(type)>;
       const NormKernels<T>& kernel = kernels().norm.of<T>();
       T *to = y.mutable_data<T>(), *stat = recording ? stats.mutable_data<T>() : nullptr;
-      for_rows(rows, n, [&](std::int64_t begin, std::int64_t end) {
-        const T* from = x.data<T>() + begin * x_row;
+      T* sums = sum.defined() ? sum.mutable_data<T>() : nullptr;
+      const auto run = [&](const T* from, std::int64_t row, std::int64_t begin, std::int64_t end) {
         T* own = stat ? stat + 2 * begin : nullptr;
         if (kind == Kind::layer)
-          kernel.layer(from, x_row, scale.data<T>(), shift.data<T>(), eps, to + begin * n, own, end - begin, n);
+          kernel.layer(from, row, scale.data<T>(), shift.data<T>(), eps, to + begin * n, own, end - begin, n);
         else
-          kernel.rms(from, x_row, scale.data<T>(), eps, to + begin * n, own, end - begin, n);
+          kernel.rms(from, row, scale.data<T>(), eps, to + begin * n, own, end - begin, n);
+      };
+      for_rows(rows, n, [&](std::int64_t begin, std::int64_t end) {
+        const T* from = x.data<T>();
+        const std::int64_t row = x.strides()[0];
+        if (!added.defined()) return run(from + begin * row, row, begin, end);
+        for (std::int64_t r = begin; r < end; ++r) {  // a row's sum is normalized while it is in cache
+          T* own = sums ? sums + r * n : to + r * n;
+          kernels().elementwise.of<T>().add.both(from + r * row, added.data<T>() + r * added.strides()[0], own, n);
+          run(own, n, r, r + 1);
+        }
       });
     });
     return y;
@@ -135,19 +148,44 @@ struct NormOp : Op {
   }
 };
 
+// The norm of in[0] + residual, in one pass. Recorded as the sum, which backward needs, and its norm.
+Tensor norm_of_sum(NormOp op, Inputs in, const Tensor& residual) {
+  if (!residual.defined()) return weft::apply(std::move(op), in);
+  const OpTimer timer(op.name(), &OpTime::forward);
+  const Shape shape = op.shape(in);
+  if (residual.dtype() != in[0].dtype() || residual.shape() != shape)
+    fail(op.name(), "expected a residual " + describe(in[0]) + ", got " + describe(residual));
+  try {
+    const Inputs terms = {in[0], residual};
+    op.recording = would_record(in) || would_record(terms);
+    Tensor sum = op.recording ? Tensor::empty(shape, in[0].dtype()) : Tensor(), y;
+    {
+      NoGrad suspended;
+      y = op.normalized(in, shape, residual, sum);
+    }
+    if (!op.recording) return y;
+    Tape& tape = *Tape::recording();
+    in[0] = would_record(terms) ? tape.record(add_op(), terms, std::move(sum)) : sum;
+    return tape.record(std::make_unique<NormOp>(std::move(op)), in, std::move(y));
+  } catch (const std::bad_alloc&) {
+    throw Error(std::string("[") + op.name() + "] out of memory");
+  }
+}
+
 }  // namespace
 
-Tensor layer_norm(const Tensor& x, std::int64_t axes, const Tensor& weight, const Tensor& bias, double eps) {
+Tensor layer_norm(const Tensor& x, std::int64_t axes, const Tensor& weight, const Tensor& bias, double eps,
+                  const Tensor& residual) {
   Inputs in{x};
   if (weight.defined()) in.push_back(weight);
   if (bias.defined()) in.push_back(bias);
-  return weft::apply(NormOp(Kind::layer, axes, eps, weight.defined(), bias.defined()), in);
+  return norm_of_sum(NormOp(Kind::layer, axes, eps, weight.defined(), bias.defined()), in, residual);
 }
 
-Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps, const Tensor& residual) {
   Inputs in{x};
   if (weight.defined()) in.push_back(weight);
-  return weft::apply(NormOp(Kind::rms, 1, eps, weight.defined(), false), in);
+  return norm_of_sum(NormOp(Kind::rms, 1, eps, weight.defined(), false), in, residual);
 }
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 // spatial_gate: what gMLP does across the sequence (arXiv 2105.08050, section 2.2), in one product.
 #include <algorithm>
 
-#include "activation_op.h"
+#include "fused_ops.h"
 #include "common.h"
 #include "gemm.h"
 

@@ -65,6 +65,14 @@ const OpCases cases{
      [](Ins in) { return layer_norm_plain(in[0], 1, {}, in[1], 1e-5); }},
     {"layer_norm, then its square", {{{4, 9}}, {{9}}, {{9}}},
      [](Ins in) { const Tensor y = layer_norm(in[0], 1, in[1], in[2]); return mul(y, y); }},
+    {"layer_norm of a sum", {{{4, 3, 21}}, {{4, 3, 21}}, {{21}}, {{21}}},
+     [](Ins in) { return layer_norm(in[0], 1, in[2], in[3], 1e-5, in[1]); },
+     [](Ins in) { return layer_norm_plain(add(in[0], in[1]), 1, in[2], in[3], 1e-5); }},
+    {"layer_norm of a sum of one with itself", {{{4, 9}}}, [](Ins in) { return layer_norm(in[0], 1, {}, {}, 1e-5, in[0]); },
+     [](Ins in) { return layer_norm_plain(add(in[0], in[0]), 1, {}, {}, 1e-5); }},
+    {"layer_norm of an empty sum", {{{0, 3}}, {{0, 3}}}, [](Ins in) { return layer_norm(in[0], 1, {}, {}, 1e-5, in[1]); }},
+    {"rms_norm of a sum", {{{5, 18}}, {{5, 18}}, {{18}}}, [](Ins in) { return rms_norm(in[0], in[2], 1e-8, in[1]); },
+     [](Ins in) { return rms_norm(add(in[0], in[1]), in[2], 1e-8); }},
     rms_case("", {{{5, 37}}}),
     rms_case("with weight", {{{2, 3, 18}}, {{18}}}),
     rms_case("of many rows", {{{150, 3}}, {{3}}}),
@@ -154,6 +162,26 @@ TEST_CASE("layer_norm over an axis of length 1 gives exactly the bias") {
       tape.backward(layer_norm(leaf, 1, {}, {}, eps), Tensor::full({50, 1}, 2, dtype), gradients);
       CHECK(max_abs(gradients.of(leaf)) == 0);
     }
+}
+
+TEST_CASE("layer_norm of a sum: the sum's bits, recorded or not, whichever term is a leaf; errors") {
+  const Tensor x = random_tensor({{70, 33}}, 1), residual = random_tensor({{70, 33}}, 2);
+  const Tensor want = layer_norm(add(x, residual), 1, {}, {});
+  CHECK(same_bits(layer_norm(x, 1, {}, {}, 1e-5, residual), want));
+  for (const bool first : {true, false}) {
+    Tape tape;
+    const Tensor leaf = tape.watch(first ? x : residual);
+    const Tensor y = first ? layer_norm(leaf, 1, {}, {}, 1e-5, residual) : layer_norm(x, 1, {}, {}, 1e-5, leaf);
+    CHECK(same_bits(y.detach(), want));
+    Gradients fused, plain;
+    tape.backward(sum(square(y)), fused);
+    Tape other;
+    const Tensor again = other.watch(first ? x : residual);
+    other.backward(sum(square(layer_norm(first ? add(again, residual) : add(x, again), 1, {}, {}))), plain);
+    CHECK(same_bits(fused.of(leaf), plain.of(again)));
+  }
+  CHECK_THROWS_WITH_AS(layer_norm(x, 1, {}, {}, 1e-5, slice(residual, 0, 0, 3)),
+                       "[layer_norm] expected a residual f64 (70, 33), got f64 (3, 33)", Error);
 }
 
 TEST_CASE("layer_norm subtracts the mean first") {

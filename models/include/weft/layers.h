@@ -53,7 +53,7 @@ class Linear {
 class LayerNorm {
  public:
   LayerNorm(std::int64_t d, const Init& init, double eps = 1e-5);
-  Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;  // of x + residual, if that is defined
   void collect(const std::string& prefix, NamedParameters& out) const;
 
   Parameter weight, bias;

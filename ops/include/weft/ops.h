@@ -96,9 +96,12 @@ Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 
 // ---- norms ----
 // Over the last `axes` axes, whose shape weight and bias have (or undefined): (x - mean) / sqrt(var + eps) · weight + bias.
-Tensor layer_norm(const Tensor& x, std::int64_t axes, const Tensor& weight, const Tensor& bias, double eps = 1e-5);
+// Of x + residual, of x's shape, if that is defined: in one pass.
+Tensor layer_norm(const Tensor& x, std::int64_t axes, const Tensor& weight, const Tensor& bias, double eps = 1e-5,
+                  const Tensor& residual = {});
 // SimpleRMSNorm over the last axis, of d elements: x / (‖x‖₂/√d + eps), times weight (d) if defined.
-Tensor rms_norm(const Tensor& x, const Tensor& weight = {}, double eps = 1e-8);
+// Of x + residual as above.
+Tensor rms_norm(const Tensor& x, const Tensor& weight = {}, double eps = 1e-8, const Tensor& residual = {});
 
 // ---- softmax, losses ----
 Tensor softmax(const Tensor& x, std::int64_t dim);

@@ -1,4 +1,4 @@
-// Activation and gate as operations, for whoever computes their values in another pass.
+// Operations as records, for whoever computes their values in another pass.
 #pragma once
 #include <memory>
 
@@ -12,5 +12,8 @@ std::unique_ptr<Op> activation_op(Activation f);
 
 // in: gate, x of one shape. y = gate ⊙ f(x), cheap.
 std::unique_ptr<Op> gate_op(Activation f);
+
+// a + b
+std::unique_ptr<Op> add_op();
 
 }  // namespace weft
