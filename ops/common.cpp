@@ -54,4 +54,10 @@ Tensor sum_to(const Tensor& g, const Shape& shape) {
   return reshape(sum(g, dims), shape);
 }
 
+Tensor as_rows(const Tensor& x, std::int64_t rows, std::int64_t n) {
+  NoGrad suspended;
+  const Tensor matrix = reshape(x, {rows, n});
+  return matrix.strides()[1] == 1 ? matrix : raw::contiguous(matrix);
+}
+
 }  // namespace weft

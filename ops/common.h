@@ -36,4 +36,7 @@ Strides broadcast_strides(const Tensor& x, const Shape& shape);
 // The sum of g over the axes along which `shape` was broadcast to g's shape. Not recorded.
 Tensor sum_to(const Tensor& g, const Shape& shape);
 
+// x as a matrix (rows, n) of contiguous rows: without a copy where its strides allow. Not recorded.
+Tensor as_rows(const Tensor& x, std::int64_t rows, std::int64_t n);
+
 }  // namespace weft

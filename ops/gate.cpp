@@ -1,8 +1,8 @@
 // gate ⊙ f(x): what the gated linear unit and gMLP's spatial gating end with.
 #include <algorithm>
 
-#include "fused_ops.h"
 #include "common.h"
+#include "fused_ops.h"
 #include "kernels/kernels.h"
 #include "weft/context.h"
 
@@ -13,11 +13,10 @@ using std::int64_t;
 
 constexpr int64_t piece = 2048;  // elements that stay in the first-level cache between two kernels
 
-// x (…, n) as a matrix (rows, n) of contiguous rows: without a copy where its strides allow.
-Tensor as_rows(const Tensor& x) {
+// x (…, n) as a matrix (rows, n).
+Tensor matrix_of(const Tensor& x) {
   const int64_t n = x.size(-1);
-  const Tensor rows = reshape(x, {n == 0 ? 0 : x.numel() / n, n});
-  return rows.strides()[1] == 1 ? rows : raw::contiguous(rows);
+  return as_rows(x, n == 0 ? 0 : x.numel() / n, n);
 }
 
 // Calls f(offset in gate, offset in contiguous tensors of its shape, length) for pieces of the gate's rows.
@@ -49,7 +48,7 @@ struct GateOp : Op {
   Tensor forward(const Inputs& in, const Shape& shape) override {
     return with_real(name(), in[0].dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const Tensor gate = as_rows(in[0]), x = raw::contiguous(in[1]);
+      const Tensor gate = matrix_of(in[0]), x = raw::contiguous(in[1]);
       Tensor y = Tensor::empty(shape, x.dtype());
       T* to = y.mutable_data<T>();
       for_pieces(gate, [&](int64_t gate_at, int64_t at, int64_t n) {
@@ -67,7 +66,7 @@ struct GateOp : Op {
     with_real(name(), dy.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const bool needs_x = b.needs(0) || function != Activation::none;
-      const Tensor x = needs_x ? raw::contiguous(b.input(1)) : dy, gate = as_rows(b.needs(1) ? b.input(0) : dy);
+      const Tensor x = needs_x ? raw::contiguous(b.input(1)) : dy, gate = matrix_of(b.needs(1) ? b.input(0) : dy);
       Tensor dgate, dx;
       if (b.needs(0)) dgate = Tensor::empty(dy.shape(), dy.dtype());
       if (b.needs(1)) dx = in_place ? given : Tensor::empty(dy.shape(), dy.dtype());

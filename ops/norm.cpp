@@ -123,12 +123,6 @@ struct NormOp : Op {
   std::size_t beta_input() const { return has_gamma ? 2 : 1; }
   std::int64_t row_length(const Shape& shape) const { return numel(Shape(shape.end() - axes, shape.end())); }
 
-  // x as a matrix (rows, n) of contiguous rows: without a copy where its strides allow.
-  static Tensor as_rows(const Tensor& x, std::int64_t rows, std::int64_t n) {
-    const Tensor matrix = reshape(x, {rows, n});
-    return matrix.strides()[1] == 1 ? matrix : raw::contiguous(matrix);
-  }
-
   static Tensor gamma(std::int64_t n, DType dtype, const Tensor& given) {
     return given.defined() ? raw::contiguous(given) : Tensor::full({n}, 1, dtype);
   }

@@ -1,8 +1,8 @@
 // spatial_gate: what gMLP does across the sequence (arXiv 2105.08050, section 2.2), in one product.
 #include <algorithm>
 
-#include "fused_ops.h"
 #include "common.h"
+#include "fused_ops.h"
 #include "gemm.h"
 
 namespace weft {
