@@ -10,13 +10,20 @@ struct Product {
 
 constexpr Product products[] = {
     {256, 256, 256},    {257, 129, 511},    {512, 512, 512},   {1024, 1024, 1024},
-    {2048, 2048, 2048}, {4096, 512, 2048},  {4096, 2048, 512}, {512, 8192, 512},  // as the einsum below
+    {2048, 2048, 2048}, {4096, 512, 2048},  {4096, 2048, 512},
 };
 constexpr Product layers[] = {{4096, 2048, 512}, {4096, 512, 2048}};
 
-void add(const std::string& kind, const Product& p, int threads) {
-  add_benchmarks(kind, {p.m, p.n, p.k}, std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k),
-                 threads);
+Sizes sizes_of(const Product& p) { return {p.m, p.n, p.k}; }
+
+void add(const std::string& kind, const Product& p, int threads, std::optional<Rival> rival = {}) {
+  const std::string label = std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k);
+  add_benchmarks(kind, sizes_of(p), label, threads, rival);
+}
+
+// Another of weft's works on the same sizes.
+Rival plainer(const std::string& kind, const Product& p) {
+  return {kind, [=](int threads) { return weft_work(kind, sizes_of(p), threads); }};
 }
 
 }  // namespace
@@ -26,9 +33,12 @@ void add_dense(int threads) {
     for (const Product& p : products) add(kind, p, threads);
   for (const char* kind : {"gemm-nt", "gemm-nt-cold"})
     for (const std::int64_t m : {1, 4, 8, 16}) add(kind, {m, 2048, 512}, threads);
-  for (const char* kind : {"linear", "linear-gelu", "linear-gelu-train"})
-    for (const Product& p : layers) add(kind, p, threads);
-  add_benchmarks("einsum:ij,jbd->ibd:512,512,8,1024", {}, "ij,jbd->ibd/512,512,8,1024", threads);
+  for (const Product& p : layers) {
+    add("linear", p, threads);
+    for (const char* kind : {"linear-gelu", "linear-gelu-train"}) add(kind, p, threads, plainer("linear", p));
+  }
+  add_benchmarks("einsum:ij,jbd->ibd:512,512,8,1024", {}, "ij,jbd->ibd/512,512,8,1024", threads,
+                 plainer("gemm-nn", {512, 8192, 512}));
 }
 
 }  // namespace weft::bench

@@ -2,6 +2,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -12,6 +13,7 @@ namespace weft::bench {
 namespace {
 
 using benchmark::Counter;
+using benchmark::State;
 
 std::vector<Entry>& registered() {
   static std::vector<Entry> all;
@@ -23,7 +25,7 @@ void run_once(const Work& work) {
   work.run();
 }
 
-void time_work(benchmark::State& state, const Work& work) {
+void time_work(State& state, const Work& work) {
   for (auto _ : state) {
     if (work.before) {
       state.PauseTiming();
@@ -34,52 +36,87 @@ void time_work(benchmark::State& state, const Work& work) {
   }
 }
 
-// What is known of the machine just before a repetition; 0 where it doesn't matter.
-struct Now {
-  double copy_seconds, cycles_per_second, fma_per_second;
+double median_of(std::vector<double> x) {
+  std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
+  return x[x.size() / 2];
+}
+
+// As many calls as take half a millisecond.
+long calls_of(const Work& work) { return static_cast<long>(5e-4 / seconds_per_call(work.run, 5e-4)) + 1; }
+
+// Rounds of work, rival and multiply-adds one after the other: whatever changes the machine's speed for longer than a
+// round changes all three. Calls are repeated for half a millisecond, after one that brings their data back into cache.
+void time_in_turn(State& state, const Work& work, const Work& rival, const Work& fma) {
+  const long calls = calls_of(work), rival_calls = calls_of(rival), fma_calls = calls_of(fma);
+  std::vector<double> rival_seconds, ratios, peaks;
+  for (auto _ : state) {
+    const double fma_rate = fma.flops / seconds_of(fma.run, fma_calls);
+    work.run();
+    const double seconds = seconds_of(work.run, calls);
+    rival.run();
+    rival_seconds.push_back(seconds_of(rival.run, rival_calls));
+    ratios.push_back(rival_seconds.back() / seconds);
+    peaks.push_back(work.flops / seconds / fma_rate);
+    state.SetIterationTime(seconds);
+  }
+  state.counters["rival"] = median_of(rival_seconds);
+  state.counters["ratio"] = median_of(ratios);
+  state.counters["peak"] = median_of(peaks);
+}
+
+void count_rate(State& state, const char* name, double amount) {
+  if (amount > 0) state.counters[name] = Counter(amount, Counter::kIsIterationInvariantRate);
+}
+
+// Alone, with what is known of the machine just before: "copy", the time of a plain-store copy of the same bytes over
+// the work's; "cycles" an element, where a cycle is what two FMA units need for a vector each; "peak", the fraction of
+// that of all multiply-adds.
+void time_alone(State& state, const Work& work, int threads) {
+  const double copy = work.memory_bound ? plain_copy_seconds(work.bytes, threads) : 0;
+  const double cycles = work.elements > 0 ? cycles_per_second() : 0;
+  const Work fma = fma_work(threads);
+  const double fma_seconds = work.flops > 0 ? work.flops / fma.flops * seconds_per_call(fma.run, 0.01) : 0;
+  run_once(work);  // grows caches, which others may have emptied
+  time_work(state, work);
+  count_rate(state, "copy", copy);
+  count_rate(state, "peak", fma_seconds);
+  if (work.elements > 0)
+    state.counters["cycles"] = Counter(work.elements / cycles, Counter::kIsIterationInvariantRate | Counter::kInvert);
+}
+
+struct Made {
+  Work work, rival;
 };
 
-void count(benchmark::State& state, const Work& work, const Now& now) {
-  const auto rate = [&](const char* name, double amount) {
-    if (amount > 0) state.counters[name] = Counter(amount, Counter::kIsIterationInvariantRate);
-  };
-  rate("FLOP/s", work.flops);
-  rate("B/s", work.bytes);
-  rate("copy", now.copy_seconds);
-  if (now.fma_per_second > 0) rate("peak", work.flops / now.fma_per_second);
-  if (work.elements > 0)
-    state.counters["cycles"] = Counter(work.elements / now.cycles_per_second,
-                                       Counter::kIsIterationInvariantRate | Counter::kInvert);
+void run_benchmark(State& state, const Entry& entry, Made& made, const std::function<Work()>& make,
+                   const std::function<Work(int)>& make_rival) {
+  if (!made.work.run) made.work = make();
+  if (!entry.rival.empty() && !made.rival.run) made.rival = make_rival(entry.threads);
+  if (made.rival.run)
+    time_in_turn(state, made.work, made.rival, fma_work(entry.threads));
+  else
+    time_alone(state, made.work, entry.threads);
+  count_rate(state, "FLOP/s", made.work.flops);
+  count_rate(state, "B/s", made.work.bytes);
 }
 
-double fma_peak(int threads) {
-  const Work fma = fma_work(threads);
-  return fma.flops / seconds_per_call(fma.run, 0.01);
-}
-
-// The work is made when first run and kept.
-void add_one(const Entry& entry, const std::function<Work()>& make) {
+void add_one(const Entry& entry, const std::function<Work()>& make, const std::function<Work(int)>& make_rival) {
   registered().push_back(entry);
-  const auto work = std::make_shared<Work>();
-  benchmark::RegisterBenchmark(entry.name().c_str(), [=](benchmark::State& state) {
-    if (!work->run) {
-      *work = make();
-      if (!work->run) return state.SkipWithError((entry.who + " has no such work").c_str());
-    }
-    const Now now = {work->memory_bound ? plain_copy_seconds(work->bytes, entry.threads) : 0,
-                     work->elements > 0 ? cycles_per_second() : 0, work->flops > 0 ? fma_peak(entry.threads) : 0};
-    run_once(*work);  // grows caches, which others may have emptied
-    time_work(state, *work);
-    count(state, *work, now);
-  })->UseRealTime();
+  const auto made = std::make_shared<Made>();
+  auto* added = benchmark::RegisterBenchmark(entry.name().c_str(), [=](State& state) {
+    run_benchmark(state, entry, *made, make, make_rival);
+  });
+  entry.rival.empty() ? added->UseRealTime() : added->UseManualTime();
 }
 
-// "" if this build has none for the kind.
-std::string peer_of(const std::string& kind) {
+// Without a name if this build has none for the kind.
+Rival peer_of(const std::string& kind, const Sizes& sizes) {
   static const std::set<std::string> fftw_kinds = {"c2c", "r2c", "c2r", "lanes", "toeplitz-cached"};
-  if (fftw_kinds.count(kind) != 0) return fftw_version().empty() ? "" : "fftw";
-  const bool dense = kind.rfind("gemm-", 0) == 0 || kind.rfind("linear", 0) == 0;
-  return dense && !onednn_version().empty() ? "onednn" : "";
+  if (fftw_kinds.count(kind) != 0 && !fftw_version().empty())
+    return {"fftw", [=](int threads) { return fftw_work(kind, sizes, threads); }};
+  if ((kind.rfind("gemm-", 0) == 0 || kind == "linear") && !onednn_version().empty())
+    return {"onednn", [=](int threads) { return onednn_work(kind, sizes, threads); }};
+  return {};
 }
 
 }  // namespace
@@ -87,17 +124,15 @@ std::string peer_of(const std::string& kind) {
 const std::vector<Entry>& entries() { return registered(); }
 
 void add_work(const std::string& kind, const std::string& label, int threads, const std::function<Work()>& make) {
-  add_one({kind, "weft", label, threads}, make);
+  add_one({kind, label, threads, ""}, make, {});
 }
 
-void add_benchmarks(const std::string& kind, const Sizes& sizes, const std::string& label, int threads) {
-  const std::string peer = peer_of(kind), family = kind.substr(0, kind.find(':'));
-  for (const int t : std::set<int>{1, threads}) {
-    add_work(family, label, t, [=] { return weft_work(kind, sizes, t); });
-    if (!peer.empty())
-      add_one({family, peer, label, t},
-              [=] { return peer == "fftw" ? fftw_work(kind, sizes, t) : onednn_work(kind, sizes, t); });
-  }
+void add_benchmarks(const std::string& kind, const Sizes& sizes, const std::string& label, int threads,
+                    std::optional<Rival> given) {
+  const Rival rival = given ? *given : peer_of(kind, sizes);
+  const std::string family = kind.substr(0, kind.find(':'));
+  for (const int t : std::set<int>{1, threads})
+    add_one({family, label, t, rival.name}, [=] { return weft_work(kind, sizes, t); }, rival.make);
 }
 
 }  // namespace weft::bench

@@ -1,6 +1,7 @@
 // A family of benchmarks: the sizes to run and what to call them.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,22 +9,28 @@
 
 namespace weft::bench {
 
-// A benchmark as registered, under the name KIND/WHO/LABEL/threads:T.
-struct Entry {
-  std::string kind, who, label;
-  int threads;
-  std::string name() const { return kind + "/" + who + "/" + label + "/threads:" + std::to_string(threads); }
+// What weft's work is held against, in turn with it: a peer's, or a plainer one of weft.
+struct Rival {
+  std::string name;
+  std::function<Work(int threads)> make;
 };
 
-// All so far, in order; one for the peer that has the kind, FFTW or oneDNN, follows weft's.
+// A benchmark as registered, under the name KIND/LABEL/threads:T.
+struct Entry {
+  std::string kind, label;
+  int threads;
+  std::string rival;  // "" if there is none
+  std::string name() const { return kind + "/" + label + "/threads:" + std::to_string(threads); }
+};
+
+// All so far, in order.
 const std::vector<Entry>& entries();
 
-// Registers one for weft and one for the peer that has the kind, at 1 and at `threads` threads, under the part of `kind`
-// before a colon. The work is made when first run and kept: repetitions are interleaved.
-void add_benchmarks(const std::string& kind, const Sizes& sizes, const std::string& label, int threads);
-// Registers one for weft alone, at exactly `threads` threads. Counters besides the rates of Work: "cycles" an element (a
-// cycle is what two FMA units need for a vector each, at the peak measured before each repetition) and "copy", the time of a plain-store copy of
-// the same bytes, measured before each repetition, over the work's.
+// Registers one at 1 and at `threads` threads, under the part of `kind` before a colon, with the rival given, or else the
+// peer that has the kind, FFTW or oneDNN. The work is made when first run and kept: repetitions are interleaved.
+void add_benchmarks(const std::string& kind, const Sizes& sizes, const std::string& label, int threads,
+                    std::optional<Rival> rival = {});
+// Registers one without a rival, at exactly `threads` threads.
 void add_work(const std::string& kind, const std::string& label, int threads, const std::function<Work()>& make);
 
 void add_machine(int threads);

@@ -39,26 +39,22 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
     result.cycles = counter("cycles");
     result.copy = counter("copy");
     result.peak = counter("peak");
+    result.rival = counter("rival");
+    result.ratio = counter("ratio");
   }
 }
 
 void TableReporter::Finalize() {
-  std::printf("%-22s %-26s %7s | %10s %6s %8s %6s %7s %6s %6s | %10s %6s %8s | %s\n", "kind", "size", "threads",
-              "weft us", "cv %", "GFLOP/s", "peak %", "GB/s", "copy %", "cycles", "peer us", "cv %", "GFLOP/s", "ratio");
+  std::printf("%-22s %-26s %7s | %10s %6s %8s %6s %7s %6s %6s | %10s %s\n", "kind", "size", "threads", "weft us", "cv %",
+              "GFLOP/s", "peak %", "GB/s", "copy %", "cycles", "rival us", "ratio");
   for (const Entry& entry : entries()) {
     const auto found = results_.find(entry.name());
-    if (entry.who != "weft" || found == results_.end()) continue;
-    const Result& ours = found->second;
+    if (found == results_.end()) continue;
+    const Result& r = found->second;
     std::printf("%-22s %-26s %7d | %10.1f %6.1f %8.1f %6.1f %7.1f %6.1f %6.2f |", entry.kind.c_str(),
-                entry.label.c_str(), entry.threads, ours.seconds * 1e6, ours.spread * 100, ours.flops_rate * 1e-9,
-                ours.peak * 100, ours.bytes_rate * 1e-9, ours.copy * 100,
-                ours.cycles);
-    for (const char* who : {"fftw", "onednn"}) {
-      const auto peer = results_.find(Entry{entry.kind, who, entry.label, entry.threads}.name());
-      if (peer != results_.end())
-        std::printf(" %10.1f %6.1f %8.1f | %.2f %s", peer->second.seconds * 1e6, peer->second.spread * 100,
-                    peer->second.flops_rate * 1e-9, peer->second.seconds / ours.seconds, who);
-    }
+                entry.label.c_str(), entry.threads, r.seconds * 1e6, r.spread * 100, r.flops_rate * 1e-9, r.peak * 100,
+                r.bytes_rate * 1e-9, r.copy * 100, r.cycles);
+    if (!entry.rival.empty()) std::printf(" %10.1f %5.3f %s", r.rival * 1e6, r.ratio, entry.rival.c_str());
     std::printf("\n");
   }
 }

@@ -1,4 +1,4 @@
-// Prints medians and spread, a line for each case, the peer beside weft.
+// Prints medians and spread, a line for each case, its rival beside it.
 #pragma once
 #include <benchmark/benchmark.h>
 
@@ -16,8 +16,8 @@ class TableReporter : public benchmark::BenchmarkReporter {
 
  private:
   struct Result {
-    double seconds = 0, flops_rate = 0, bytes_rate = 0, cycles = 0, copy = 0, peak = 0;  // medians
-    double spread = 0;                                   // deviation over mean
+    double seconds = 0, flops_rate = 0, bytes_rate = 0, cycles = 0, copy = 0, peak = 0, rival = 0, ratio = 0;  // medians
+    double spread = 0;  // deviation over mean
   };
   std::map<std::string, Result> results_;
 };

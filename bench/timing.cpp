@@ -12,6 +12,12 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 }  // namespace
 
+double seconds_of(const std::function<void()>& run, long calls) {
+  const auto start = Clock::now();
+  for (long i = 0; i < calls; ++i) run();
+  return seconds_since(start) / static_cast<double>(calls);
+}
+
 double seconds_per_call(const std::function<void()>& run, double min_seconds) {
   const auto warm = Clock::now();
   long warm_calls = 0;
@@ -20,10 +26,7 @@ double seconds_per_call(const std::function<void()>& run, double min_seconds) {
     ++warm_calls;
   } while (seconds_since(warm) < min_seconds / 10);
   const double estimate = seconds_since(warm) / static_cast<double>(warm_calls);
-  const long calls = std::max(1L, static_cast<long>(min_seconds / estimate + 0.5));
-  const auto start = Clock::now();
-  for (long i = 0; i < calls; ++i) run();
-  return seconds_since(start) / static_cast<double>(calls);
+  return seconds_of(run, std::max(1L, static_cast<long>(min_seconds / estimate + 0.5)));
 }
 
 }  // namespace weft::bench

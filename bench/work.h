@@ -48,7 +48,7 @@ Work weft_work(const std::string& kind, const Sizes& s, int threads);
 Work fftw_work(const std::string& kind, const Sizes& s, int threads);
 std::string fftw_version();  // "" if this build has none
 
-// oneDNN's dnnl_sgemm: gemm-*, and for linear* the product alone. `run` is empty for any other kind and if this build
+// oneDNN's dnnl_sgemm: gemm-*, and for linear the product alone. `run` is empty for any other kind and if this build
 // has no oneDNN.
 Work onednn_work(const std::string& kind, const Sizes& s, int threads);
 std::string onednn_version();  // "" if this build has none
