@@ -10,7 +10,14 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t alignment = 64;
+// Large blocks lie on huge pages: a tensor's rows may be pages apart, and the processor remembers few of them. Null if
+// there is no memory.
+void* system_block(std::size_t size) {
+  if (size < os::huge_page) return std::aligned_alloc(64, size);
+  void* block = std::aligned_alloc(os::huge_page, (size + os::huge_page - 1) / os::huge_page * os::huge_page);
+  if (block != nullptr) os::prefer_huge_pages(block, size);
+  return block;
+}
 
 }  // namespace
 
@@ -44,10 +51,10 @@ void* MemoryCache::allocate(std::size_t bytes) {
       return block;
     }
   }
-  void* block = std::aligned_alloc(alignment, size);
+  void* block = system_block(size);
   if (block == nullptr) {
     trim();
-    block = std::aligned_alloc(alignment, size);
+    block = system_block(size);
   }
   if (block == nullptr) throw Error("[memory] out of memory: " + std::to_string(bytes) + " bytes asked for");
   std::lock_guard<std::mutex> lock(mutex_);

@@ -149,6 +149,14 @@ std::uint64_t physical_memory() noexcept {
 }
 
 // Not getrusage: its figure includes what the process was before exec.
+void prefer_huge_pages(void* block, std::size_t bytes) noexcept {
+#ifdef MADV_HUGEPAGE
+  (void)::madvise(block, bytes, MADV_HUGEPAGE);
+#else
+  (void)block, (void)bytes;
+#endif
+}
+
 std::uint64_t peak_resident_memory() noexcept {
   try {
     std::ifstream file("/proc/self/status");

@@ -11,6 +11,10 @@ int available_threads() noexcept;               // min(affinity, cgroup quota ro
 std::uint64_t physical_memory() noexcept;       // bytes: min(the machine's, cgroup limit)
 std::uint64_t peak_resident_memory() noexcept;  // bytes of this process so far
 
+// Asks for pages of 2 MiB in a block that is aligned to one; nothing happens where the system has none.
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+void prefer_huge_pages(void* block, std::size_t bytes) noexcept;
+
 // A read-only mapping of a whole file, unmapped with the last handle. The file may be replaced or removed meanwhile,
 // but not be cut or written in place.
 struct MappedFile {
