@@ -102,9 +102,16 @@ Work dense_work(const std::string& kind, const Sizes& s, int threads) {
   const Tensor a = is_tn ? transpose(normal({s.d, s.b}, 0), 0, 1) : normal({s.b, s.d}, 0);
   if (is_tn || kind == "gemm-nn") return made([=, b = normal({s.d, s.n}, 1)] { matmul(a, b); });
   const auto weights = weights_of(kind, s);
-  return made([=, next = std::size_t{0}]() mutable {
+  Work w = made([=, next = std::size_t{0}]() mutable {
     matmul(a, transpose((*weights)[next++ % weights->size()], 0, 1));
   });
+  if (s.b <= 16) {
+    const auto next_weight = [=, next = std::size_t{0}]() mutable {
+      return (*weights)[next++ % weights->size()].data<float>();
+    };
+    w.read = read_work(next_weight, s.n * s.d, threads).run;
+  }
+  return w;
 }
 
 }  // namespace weft::bench

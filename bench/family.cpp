@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "machine.h"
 #include "timing.h"
@@ -41,34 +42,49 @@ double median_of(std::vector<double> x) {
   return x[x.size() / 2];
 }
 
-// As many calls as take half a millisecond.
-long calls_of(const Work& work) { return static_cast<long>(5e-4 / seconds_per_call(work.run, 5e-4)) + 1; }
+// A call again and again for half a millisecond, after one that brings its data back into cache.
+class Burst {
+ public:
+  explicit Burst(std::function<void()> run) : run_(std::move(run)) {
+    if (run_) calls_ = static_cast<long>(5e-4 / seconds_per_call(run_, 5e-4)) + 1;
+  }
+  // A call's; 0 without one.
+  double seconds() const {
+    if (!run_) return 0;
+    run_();
+    return seconds_of(run_, calls_);
+  }
 
-// Rounds of work, rival and multiply-adds one after the other: whatever changes the machine's speed for longer than a
-// round changes all three. Calls are repeated for half a millisecond, after one that brings their data back into cache.
+ private:
+  std::function<void()> run_;
+  long calls_ = 0;
+};
+
+// Rounds of multiply-adds, reading, work and rival one after the other: whatever changes the machine's speed for longer
+// than a round changes all of them. "limit": of the time, what the slower of multiply-adds and reading takes.
 void time_in_turn(State& state, const Work& work, const Work& rival, const Work& fma) {
-  const long calls = calls_of(work), rival_calls = calls_of(rival), fma_calls = calls_of(fma);
-  std::vector<double> rival_seconds, ratios, peaks;
+  const Burst fma_burst(fma.run), read(work.read), ours(work.run), theirs(rival.run);
+  std::vector<double> rival_seconds, ratios, peaks, limits;
   for (auto _ : state) {
-    const double fma_rate = fma.flops / seconds_of(fma.run, fma_calls);
-    work.run();
-    const double seconds = seconds_of(work.run, calls);
-    rival.run();
-    rival_seconds.push_back(seconds_of(rival.run, rival_calls));
+    const double fma_seconds = fma_burst.seconds() * work.flops / fma.flops, read_seconds = read.seconds();
+    const double seconds = ours.seconds();
+    rival_seconds.push_back(theirs.seconds());
     ratios.push_back(rival_seconds.back() / seconds);
-    peaks.push_back(work.flops / seconds / fma_rate);
+    peaks.push_back(fma_seconds / seconds);
+    limits.push_back(std::max(fma_seconds, read_seconds) / seconds);
     state.SetIterationTime(seconds);
   }
   state.counters["rival"] = median_of(rival_seconds);
   state.counters["ratio"] = median_of(ratios);
   state.counters["peak"] = median_of(peaks);
+  state.counters["limit"] = median_of(limits);
 }
 
 void count_rate(State& state, const char* name, double amount) {
   if (amount > 0) state.counters[name] = Counter(amount, Counter::kIsIterationInvariantRate);
 }
 
-// Alone, with what is known of the machine just before: "copy", the time of a plain-store copy of the same bytes over
+// Alone, with what is known of the machine just before: "limit", the time of a plain-store copy of the same bytes over
 // the work's; "cycles" an element, where a cycle is what two FMA units need for a vector each; "peak", the fraction of
 // that of all multiply-adds.
 void time_alone(State& state, const Work& work, int threads) {
@@ -78,7 +94,7 @@ void time_alone(State& state, const Work& work, int threads) {
   const double fma_seconds = work.flops > 0 ? work.flops / fma.flops * seconds_per_call(fma.run, 0.01) : 0;
   run_once(work);  // grows caches, which others may have emptied
   time_work(state, work);
-  count_rate(state, "copy", copy);
+  count_rate(state, "limit", copy);
   count_rate(state, "peak", fma_seconds);
   if (work.elements > 0)
     state.counters["cycles"] = Counter(work.elements / cycles, Counter::kIsIterationInvariantRate | Counter::kInvert);

@@ -43,8 +43,18 @@ void copy(const float* from, float* to, long n) {
   for (; i < n; ++i) to[i] = from[i];
 }
 
+float read(const float* from, long n) {
+  using Unaligned [[gnu::vector_size(WEFT_VECTOR_BYTES), gnu::aligned(4), gnu::may_alias]] = float;
+  constexpr long step = lanes;
+  Vector sums[4] = {};
+  for (long i = 0; i + 4 * step <= n; i += 4 * step)
+    for (long k = 0; k < 4; ++k) sums[k] += *reinterpret_cast<const Unaligned*>(from + i + k * step);
+  const Vector sum = sums[0] + sums[1] + sums[2] + sums[3];
+  return sum[0] + sum[lanes - 1];
+}
+
 }  // namespace
 
-const FmaLoop fma_loop = {run, 2.0 * chains * lanes, static_cast<int>(lanes), copy};
+const FmaLoop fma_loop = {run, 2.0 * chains * lanes, static_cast<int>(lanes), copy, read};
 
 }  // namespace weft::bench::WEFT_ISA

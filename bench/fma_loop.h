@@ -1,4 +1,4 @@
-// The loops that measure the machine, for each instruction set: multiply-adds in registers, and a copy.
+// The loops that measure the machine, for each instruction set: multiply-adds in registers, a copy, and reading.
 #pragma once
 
 namespace weft::bench {
@@ -8,6 +8,7 @@ struct FmaLoop {
   double flops;  // an iteration: a multiply and an add for each lane of each accumulator
   int lanes;
   void (*copy)(const float* from, float* to, long n);  // ordinary loads and stores
+  float (*read)(const float* from, long n);            // the sum of all but a last few
 };
 
 namespace sse2 { extern const FmaLoop fma_loop; }

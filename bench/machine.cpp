@@ -61,6 +61,20 @@ Work fma_work(int threads) {
   return w;
 }
 
+Work read_work(std::function<const float*()> next, std::int64_t n, int threads) {
+  const auto read = loop_of(Context::current().isa()).read;
+  Work w;
+  w.bytes = 4.0 * static_cast<double>(n);
+  w.run = [=] {
+    const float* from = next();
+    Context::current().set_threads(threads);
+    Context::current().parallel_for(n, (n - 1) / threads + 1, [&](std::int64_t begin, std::int64_t end) {
+      sink.store(read(from + begin, end - begin), std::memory_order_relaxed);
+    });
+  };
+  return w;
+}
+
 Work copy_work(std::int64_t bytes, int threads) {
   const auto size = static_cast<std::size_t>(bytes);
   const auto from = std::make_shared<std::vector<char>>(size, char{1}), to = std::make_shared<std::vector<char>>(size);

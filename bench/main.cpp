@@ -23,7 +23,8 @@ constexpr const char* usage = R"(usage: weft-bench [--threads T] [--json FILE] [
   dense products 2 m n k.
   --threads T               default: all that this process may use
   --json FILE               writes everything, each repetition too
-  copy % compares with a plain-store copy of the same bytes; cycles are those of an element, by the FMA peak.
+  limit %: what the limit takes of the time: a plain-store copy of the same bytes; for products of few rows the slower
+  of multiply-adds and reading the weights. Cycles are those of an element, by the FMA peak.
   --benchmark_filter=REGEX  of names KIND/SIZE/threads:T; kinds: fma copy c2c c2c-f64 r2c c2r
                             lanes toeplitz-cached toeplitz toeplitz-train toeplitz-naive toeplitz-matrix circulant mix
                             mix-train gemm-nn gemm-nt gemm-tn gemm-nt-cold linear linear-gelu linear-gelu-train

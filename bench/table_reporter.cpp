@@ -37,7 +37,7 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
     result.flops_rate = counter("FLOP/s");
     result.bytes_rate = counter("B/s");
     result.cycles = counter("cycles");
-    result.copy = counter("copy");
+    result.limit = counter("limit");
     result.peak = counter("peak");
     result.rival = counter("rival");
     result.ratio = counter("ratio");
@@ -45,15 +45,15 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
 }
 
 void TableReporter::Finalize() {
-  std::printf("%-22s %-26s %7s | %10s %6s %8s %6s %7s %6s %6s | %10s %s\n", "kind", "size", "threads", "weft us", "cv %",
-              "GFLOP/s", "peak %", "GB/s", "copy %", "cycles", "rival us", "ratio");
+  std::printf("%-22s %-26s %7s | %10s %6s %8s %6s %7s %7s %6s | %10s %s\n", "kind", "size", "threads", "weft us", "cv %",
+              "GFLOP/s", "peak %", "GB/s", "limit %", "cycles", "rival us", "ratio");
   for (const Entry& entry : entries()) {
     const auto found = results_.find(entry.name());
     if (found == results_.end()) continue;
     const Result& r = found->second;
-    std::printf("%-22s %-26s %7d | %10.1f %6.1f %8.1f %6.1f %7.1f %6.1f %6.2f |", entry.kind.c_str(),
+    std::printf("%-22s %-26s %7d | %10.1f %6.1f %8.1f %6.1f %7.1f %7.1f %6.2f |", entry.kind.c_str(),
                 entry.label.c_str(), entry.threads, r.seconds * 1e6, r.spread * 100, r.flops_rate * 1e-9, r.peak * 100,
-                r.bytes_rate * 1e-9, r.copy * 100, r.cycles);
+                r.bytes_rate * 1e-9, r.limit * 100, r.cycles);
     if (!entry.rival.empty()) std::printf(" %10.1f %5.3f %s", r.rival * 1e6, r.ratio, entry.rival.c_str());
     std::printf("\n");
   }

@@ -14,6 +14,7 @@ struct Work {
   double bytes = 0;  // of the inputs and outputs, each once
   double elements = 0;  // of one thread, to be counted in cycles each, where what matters is arithmetic in cache
   bool memory_bound = false;      // to be compared with a copy of `bytes`
+  std::function<void()> read = {};    // no more than reading the bytes that may bound it, if flops don't
   std::function<void()> before = {};  // untimed, before each call of `run`
 };
 
