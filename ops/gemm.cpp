@@ -12,9 +12,11 @@ namespace {
 using std::int64_t;
 
 constexpr int64_t task_work = 1 << 18;     // multiply-adds that are worth a task
-constexpr int64_t few_rows = 8;            // up to here B is not packed
+constexpr int64_t unpacked_rows = 8;       // up to here B is not packed;
+constexpr int64_t unpacked_dot_rows = 16;  // nor here, for dot products of memory side by side, if they are
+constexpr int64_t long_dot = 192;          // at least so long: their sums of lanes take time
 constexpr int64_t super_columns = 3072;    // that are packed at once
-constexpr int64_t super_tasks = 16;        // that share what is packed at once, at least: A's copy stays in L2
+constexpr int64_t super_tasks = 16;        // that share what is packed at once, at least
 constexpr int64_t largest_tile = 1024;     // elements
 constexpr int64_t private_panels = 1 << 18;  // packed elements up to which the items of a batch are tasks
 
@@ -73,24 +75,28 @@ struct Product {
     const int64_t across = (super_n() - 1) / kernel.nc + 1, down = std::max<int64_t>(4, super_tasks / across);
     return std::min(rounded_up(g.m, kernel.mr), down * kernel.mc);
   }
-  int64_t super_m() const { return reads_a() ? rounded_up(g.m, kernel.mr) : super_rows(); }
+  int64_t rows_at_once() const { return reads_a() ? rounded_up(g.m, kernel.mr) : super_rows(); }
   int64_t super_n() const { return std::min(rounded_up(g.n, kernel.nr), rounded_up(super_columns, kernel.nr)); }
   int64_t block_k() const { return k_block(kernel, g.k); }
-  int64_t a_elements() const { return (reads_a() ? kernel.mr : super_m()) * block_k(); }
+  int64_t a_elements() const { return (reads_a() ? kernel.mr : rows_at_once()) * block_k(); }
   int64_t b_elements() const { return shares_b() ? super_n() * block_k() : 0; }
 
   // Whether A's rows, whose elements are contiguous, are read where they are; but for those of a last tile that is cut.
   bool reads_a() const { return g.a.column == 1 && g.sign == T(1); }
   int64_t direct_rows(int64_t rows) const { return reads_a() ? rows / kernel.mr * kernel.mr : 0; }
 
-  bool dots() const { return g.a.column == 1 && g.b.row == 1; }
-  bool rows() const { return g.b.column == 1 && g.c.column == 1; }
-  bool few() const { return g.m <= few_rows && g.sign == T(1) && (dots() || rows()); }
+  bool contiguous_k() const { return g.a.column == 1 && g.b.row == 1; }
+  bool contiguous_n() const { return g.b.column == 1 && g.c.column == 1; }
+  bool few() const {
+    if (g.sign != T(1)) return false;
+    if (g.m <= unpacked_rows) return contiguous_k() || contiguous_n();
+    return g.m <= unpacked_dot_rows && g.k >= long_dot && contiguous_k();
+  }
 
   void few_rows_product(int64_t j, int64_t columns) const {
     const T *from = b + j * g.b.column;
     T* to = c + j * g.c.column;
-    if (rows() && !(dots() && g.k > g.n))
+    if (contiguous_n() && !(contiguous_k() && (g.k > g.n || g.m > unpacked_rows)))
       kernel.rows(g.m, columns, g.k, a, g.a.row, g.a.column, from, g.b.row, to, g.c.row, g.accumulate);
     else
       kernel.dot(g.m, columns, g.k, a, g.a.row, from, g.b.column, to, g.c.row, g.c.column, g.accumulate);
@@ -120,8 +126,8 @@ struct Product {
     return {0, block.k};
   }
 
-  // Rows i … and columns j … of the block, as far as a tile goes. `next`: see GemmTile.
-  void tile(const Block& block, const Operands<T>& from, int64_t i, int64_t j, const T* next, int64_t next_step) const {
+  // Rows i … and columns j … of the block, as far as a tile goes.
+  void tile(const Block& block, const Operands<T>& from, int64_t i, int64_t j, const GemmAhead<T>& ahead) const {
     const bool direct = i < from.direct;
     const int64_t rows = std::min(kernel.mr, block.rows - i), columns = std::min(kernel.nr, block.columns - j);
     const bool add = g.accumulate || !block.first;
@@ -134,7 +140,7 @@ struct Product {
     t.a = (direct ? from.a.data + i * from.a.row : from.a_panels + (i - from.direct) * block.k) + k.begin * t.a_column;
     t.b = from.b_panels + j * block.k + k.begin * kernel.nr;
     t.c = to, t.c_row = g.c.row, t.rows = rows, t.columns = columns, t.accumulate = add;
-    t.next = next, t.next_step = next_step;
+    t.ahead = ahead;
     const GemmEpilogue<T> epilogue = shifted(g.epilogue, block.i0 + i, block.j0 + j);
     if (block.last && has_epilogue(g.epilogue)) t.epilogue = &epilogue;
     if (g.c.column == 1) {
@@ -151,13 +157,22 @@ struct Product {
     }
   }
 
-  // Rows i1 … i2 and columns j1 … j2 of the block. Asks for as many panels from `ahead` on.
+  // Rows i1 … i2 and columns j1 … j2 of the block. Asks for as many panels from `next` on, and each row of tiles for the
+  // A of the next one.
   void tiles(const Block& block, const Operands<T>& from, int64_t i1, int64_t i2, int64_t j1, int64_t j2,
-             const T* ahead) const {
+             const T* next) const {
     const int64_t tiles_down = (i2 - i1 - 1) / kernel.mr + 1, step = (kernel.nr - 1) / tiles_down + 1;
-    for (int64_t i = i1; i < i2; i += kernel.mr)
-      for (int64_t j = j1; j < j2 && !(g.c_lower && block.j0 + j >= block.i0 + i + kernel.mr); j += kernel.nr)
-        tile(block, from, i, j, ahead + (j - j1 + (i - i1) / kernel.mr * step) * block.k, step);
+    const int64_t line = 64 / int64_t{sizeof(T)}, lines = (block.k - 1) / line + 1;
+    const int64_t tiles_across = (j2 - j1 - 1) / kernel.nr + 1, share = (lines - 1) / tiles_across + 1;
+    for (int64_t i = i1; i < i2; i += kernel.mr) {
+      const bool asks = tiles_across >= 4 && i + kernel.mr < std::min(i2, from.direct);  // fewer have no time for it
+      for (int64_t j = j1; j < j2 && !(g.c_lower && block.j0 + j >= block.i0 + i + kernel.mr); j += kernel.nr) {
+        GemmAhead<T> ahead{next + (j - j1 + (i - i1) / kernel.mr * step) * block.k, step, nullptr, 0};
+        const int64_t first = (j - j1) / kernel.nr * share;
+        if (asks) ahead.a = from.a.data + (i + kernel.mr) * from.a.row + first * line, ahead.a_lines = std::min(share, lines - first);
+        tile(block, from, i, j, ahead);
+      }
+    }
   }
 
   void multiply_packed(const Block& block, const Operands<T>& from) const {
@@ -180,8 +195,9 @@ struct Product {
   // All rows: nobody else needs a task's columns of B, so it packs them for itself, in cache. `from_b` is B's first
   // element of the block.
   void multiply_packing(const Block& block, const Operands<T>& from, const T* from_b) const {
-    const int64_t work = std::max<int64_t>(1, block.rows * block.k);
-    const int64_t nc = std::min(kernel.nc, rounded_up(std::max<int64_t>(1, 16 * task_work / work), kernel.nr));
+    const int64_t work = std::max<int64_t>(1, block.rows * block.k), tasks = 4 * Context::current().threads();
+    const int64_t least = std::max<int64_t>(16 * task_work / work, (block.columns - 1) / tasks) + 1;
+    const int64_t nc = std::min(kernel.nc, rounded_up(least, kernel.nr));
     const auto bytes = static_cast<std::size_t>(nc * block.k) * sizeof(T);
     Context::current().parallel_for(block.columns, nc, bytes, [&](int64_t begin, int64_t end, void* scratch) {
       T* own = static_cast<T*>(scratch);
@@ -198,8 +214,8 @@ struct Product {
     const int64_t kc = block_k();
     for (int64_t j = 0; j < g.n; j += super_n())
       for (int64_t p = 0; p == 0 || p < g.k; p += kc)
-        for (int64_t i = 0; i < g.m; i += super_m()) {
-          const Block block{i, std::min(super_m(), g.m - i), j, std::min(super_n(), g.n - j), p,
+        for (int64_t i = 0; i < g.m; i += rows_at_once()) {
+          const Block block{i, std::min(rows_at_once(), g.m - i), j, std::min(super_n(), g.n - j), p,
                             std::min(kc, g.k - p), p == 0, p + kc >= g.k};
           const T *from_a = a + i * g.a.row + p * g.a.column, *from_b = b + p * g.b.row + j * g.b.column;
           Operands<T> from{{from_a, g.a.row, g.a.column}, direct_rows(block.rows), packed_a, packed_b};
@@ -246,7 +262,7 @@ GemmProblem<T> oriented(const GemmProblem<T>& problem) {
   GemmProblem<T> g = normalized(problem);
   if (has_epilogue(g.epilogue) || g.a_triangle != Triangle::none || g.c_lower) return g;
   const bool by_columns = g.c.column != 1 && g.c.row == 1;
-  const bool few_columns = g.n < g.m && g.n <= few_rows;
+  const bool few_columns = g.n < g.m && g.n <= unpacked_rows;
   return by_columns || few_columns ? normalized(transposed(g)) : g;
 }
 

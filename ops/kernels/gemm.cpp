@@ -69,12 +69,14 @@ void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, T* c, st
   });
 }
 
-// Asks for the row of C that a tile will write, and for what the epilogue reads and writes beside it. Inline: to g++ a
+// Asks for the row of C that a tile will write, for what the epilogue reads and writes beside it, and for A's ahead. Inline: to g++ a
 // function that does nothing but prefetch has no effect, and it leaves out the call.
 template <class T>
 WEFT_INLINE inline void prefetch_row(const GemmTile<T>& t, std::int64_t i) noexcept {
   constexpr std::int64_t row_bytes = blocks.nv * simd::lanes<T> * std::int64_t{sizeof(T)};
+  constexpr std::int64_t per_line = line / std::int64_t{sizeof(T)};
   prefetch<row_bytes>(t.c + i * t.c_row);
+  for (std::int64_t l = 0; l < t.ahead.a_lines; ++l) __builtin_prefetch(t.ahead.a + i * t.a_row + l * per_line, 0, 2);
   if (t.epilogue == nullptr) return;
   const GemmEpilogue<T>& e = *t.epilogue;
   if (e.preactivation) prefetch<row_bytes>(e.preactivation + i * e.preactivation_row);
@@ -111,11 +113,11 @@ template <class T, int R, int V>
   // One pointer for four rows: an address is a pointer and -1, 0, 1 or 2 times the stride.
   const T* a[(R + 3) / 4];
   repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (4 * q.value + 1) * t.a_row; });
-  const T *b = t.b, *next = t.next;
+  const T *b = t.b, *next = t.ahead.b;
   std::int64_t p = 0;
   for (std::int64_t row = 0; row < R; ++row) {  // what is asked for all at once holds up B
     prefetch_row(t, row);
-    for (const std::int64_t end = t.k * (row + 1) / R; p < end; ++p, b += nr, next += t.next_step) {
+    for (const std::int64_t end = t.k * (row + 1) / R; p < end; ++p, b += nr, next += t.ahead.b_step) {
       Vec<T> columns[V];
       repeat<V>([&](auto v) WEFT_INLINE { columns[v.value] = simd::load(b + v.value * lanes); });
       prefetch<width>(b + prefetch_steps * nr);
@@ -210,24 +212,23 @@ void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std
 template <class T>
 void put(T* to, T value, bool accumulate) noexcept { *to = accumulate ? *to + value : value; }
 
-// R × C dot products at once.
+// R × C dot products at once. Asks for the columns ahead … ahead_end of b.
 template <int R, int C, class T>
 void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column, T* c,
-               std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
+               std::int64_t c_row, std::int64_t c_column, bool accumulate, int ahead, int ahead_end) noexcept {
   Vec<T> sums[R * C];
   repeat<R * C>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<T>(T(0)); });
   const auto step = [&](std::int64_t p, std::int64_t rest) WEFT_INLINE {
     Vec<T> x[R];
     repeat<R>([&](auto i) WEFT_INLINE { x[i.value] = read(a + i.value * a_row + p, rest); });
     repeat<C>([&](auto j) WEFT_INLINE {
-      const T* column = b + j.value * b_column + p;
-      const Vec<T> y = read(column, rest);
-      __builtin_prefetch(column + C * b_column);  // the next columns: too short for the hardware to see a stream
+      const Vec<T> y = read(b + j.value * b_column + p, rest);
       repeat<R>([&](auto i) WEFT_INLINE {
         Vec<T>& sum = sums[i.value * C + j.value];
         sum = simd::fma(x[i.value], y, sum);
       });
     });
+    for (int j = ahead; j < ahead_end; ++j) __builtin_prefetch(b + j * b_column + p);
   };
   std::int64_t p = 0;
   for (; p + simd::lanes<T> <= k; p += simd::lanes<T>) step(p, simd::lanes<T>);
@@ -237,12 +238,17 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
   });
 }
 
-// C columns, of all rows: they stay in cache.
+// C columns, of all rows: they stay in cache. Every pass asks for a part of the next ones, which are too short for the
+// hardware to see a stream.
 template <int C, class T>
 void dot_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column,
                  T* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
+  const int passes = static_cast<int>(m / blocks.dot_rows + m % blocks.dot_rows / 2 + m % 2);
+  int pass = 0;
   const auto run = [&](auto rows) noexcept {
-    dot_block<rows.value, C>(k, a, a_row, b, b_column, c, c_row, c_column, accumulate);
+    dot_block<rows.value, C>(k, a, a_row, b, b_column, c, c_row, c_column, accumulate, C + C * pass / passes,
+                             C + C * (pass + 1) / passes);
+    ++pass;
     a += rows.value * a_row;
     c += rows.value * c_row;
     m -= rows.value;

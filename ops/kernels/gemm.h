@@ -21,9 +21,17 @@ struct GemmEpilogue {
   std::int64_t preactivation_row = 0;
 };
 
+// Memory that is needed soon: b + p · b_step for each p < k; of each row of A one further, `a_lines` cache lines from a on.
+template <class T>
+struct GemmAhead {
+  const T* b;
+  std::int64_t b_step;
+  const T* a;
+  std::int64_t a_lines;
+};
+
 // The first `rows` × `columns` elements of a tile of C, whose rows are contiguous: C(i, j) = Σ_p A(i, p) B(p, j), p < k.
-// A has mr rows, A(i, p) = a[i · a_row + p · a_column]; b is a packed panel. Meanwhile asks for next + p · next_step, the
-// memory that is needed soon.
+// A has mr rows, A(i, p) = a[i · a_row + p · a_column]; b is a packed panel. Meanwhile asks for what is ahead.
 template <class T>
 struct GemmTile {
   std::int64_t k;
@@ -33,8 +41,7 @@ struct GemmTile {
   T* c;
   std::int64_t c_row, rows, columns;
   bool accumulate;
-  const T* next;
-  std::int64_t next_step;
+  GemmAhead<T> ahead;
   const GemmEpilogue<T>* epilogue;  // of this tile, or null
 };
 
