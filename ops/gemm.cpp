@@ -53,13 +53,16 @@ void pack_panels(typename GemmKernels<T>::Pack kernel, int64_t width, int64_t co
   });
 }
 
-// A block of A and the panels of one of B. Of A's rows the first `direct` are read where they are, the others from the
-// panels.
+// A block of A and one of B. Of A's rows the first `direct` are read where they are, the others from the panels; of B's
+// columns those before `unpacked` are read where they are by the first row of tiles, which packs them on its way.
 template <class T>
 struct Operands {
   MatrixView<const T> a;
   int64_t direct;
   const T *a_panels, *b_panels;
+  const T* b = nullptr;  // the block's first element
+  int64_t unpacked = 0;
+  T* packs = nullptr;    // the panels
 };
 
 // One product of two matrices.
@@ -138,7 +141,8 @@ struct Product {
     t.a_row = direct ? from.a.row : 1;
     t.a_column = direct ? from.a.column : kernel.mr;
     t.a = (direct ? from.a.data + i * from.a.row : from.a_panels + (i - from.direct) * block.k) + k.begin * t.a_column;
-    t.b = from.b_panels + j * block.k + k.begin * kernel.nr;
+    t.b = from.b_panels + j * block.k + k.begin * kernel.nr, t.b_row = kernel.nr;
+    if (i == 0 && j < from.unpacked) t.b = from.b + j, t.b_row = g.b.row, t.packs = from.packs + j * block.k;
     t.c = to, t.c_row = g.c.row, t.rows = rows, t.columns = columns, t.accumulate = add;
     t.ahead = ahead;
     const GemmEpilogue<T> epilogue = shifted(g.epilogue, block.i0 + i, block.j0 + j);
@@ -192,6 +196,11 @@ struct Product {
     });
   }
 
+  // Whether tiles of the first mr rows may pack B: they meet all of it.
+  bool packs_on_the_way(const Block& block) const {
+    return g.b.column == 1 && block.rows >= kernel.mr && g.a_triangle == Triangle::none && !g.c_lower;
+  }
+
   // All rows: nobody else needs a task's columns of B, so it packs them for itself, in cache. `from_b` is B's first
   // element of the block.
   void multiply_packing(const Block& block, const Operands<T>& from, const T* from_b) const {
@@ -201,8 +210,10 @@ struct Product {
     const auto bytes = static_cast<std::size_t>(nc * block.k) * sizeof(T);
     Context::current().parallel_for(block.columns, nc, bytes, [&](int64_t begin, int64_t end, void* scratch) {
       T* own = static_cast<T*>(scratch);
-      kernel.pack_b(end - begin, block.k, from_b + begin * g.b.column, g.b.column, g.b.row, T(1), own);
-      tiles(block, {from.a, from.direct, from.a_panels, own - begin * block.k}, 0, block.rows, begin, end, own);
+      const int64_t later = packs_on_the_way(block) ? (end - begin) / kernel.nr * kernel.nr : 0, first = begin + later;
+      kernel.pack_b(end - first, block.k, from_b + first * g.b.column, g.b.column, g.b.row, T(1), own + later * block.k);
+      T* panels = own - begin * block.k;
+      tiles(block, {from.a, from.direct, from.a_panels, panels, from_b, first, panels}, 0, block.rows, begin, end, own);
     });
   }
 

@@ -104,23 +104,29 @@ WEFT_INLINE inline void store_tile(const GemmTile<T>& t, const Vec<T>* sums) noe
   }
 }
 
-// R rows and V vectors of a tile: the micro-kernel. A function of its own, so that all registers are the sums'.
-template <class T, int R, int V>
+// R rows and V vectors of a tile, packing B or not: the micro-kernel. A function of its own, so that all registers are the sums'.
+template <class T, int R, int V, bool Packs = false>
 [[gnu::noinline]] void part_of_tile(const GemmTile<T>& t) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>, nr = blocks.nv * lanes, width = V * lanes * std::int64_t{sizeof(T)};
+  const std::int64_t b_row = Packs ? t.b_row : nr;
   Vec<T> sums[R * V];
   repeat<R * V>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<T>(T(0)); });
   // One pointer for four rows: an address is a pointer and -1, 0, 1 or 2 times the stride.
   const T* a[(R + 3) / 4];
   repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (4 * q.value + 1) * t.a_row; });
   const T *b = t.b, *next = t.ahead.b;
+  T* packs = t.packs;
   std::int64_t p = 0;
   for (std::int64_t row = 0; row < R; ++row) {  // what is asked for all at once holds up B
     prefetch_row(t, row);
-    for (const std::int64_t end = t.k * (row + 1) / R; p < end; ++p, b += nr, next += t.ahead.b_step) {
+    for (const std::int64_t end = t.k * (row + 1) / R; p < end; ++p, b += b_row, next += t.ahead.b_step) {
       Vec<T> columns[V];
       repeat<V>([&](auto v) WEFT_INLINE { columns[v.value] = simd::load(b + v.value * lanes); });
-      prefetch<width>(b + prefetch_steps * nr);
+      prefetch<width>(b + prefetch_steps * b_row);
+      if constexpr (Packs) {
+        repeat<V>([&](auto v) WEFT_INLINE { simd::store(packs + v.value * lanes, columns[v.value]); });
+        packs += nr;
+      }
       __builtin_prefetch(next, 0, 2);
       repeat<R>([&](auto i) WEFT_INLINE {
         const Vec<T> x(a[i.value / 4][(i.value % 4 - 1) * t.a_row]);
@@ -144,7 +150,8 @@ void rows_of_tile(const GemmTile<T>& t) noexcept {
 template <class T>
 void tile(const GemmTile<T>& t) noexcept {
   constexpr int third = blocks.mr / 3;
-  if (t.rows <= third) rows_of_tile<T, third>(t);
+  if (t.packs) part_of_tile<T, blocks.mr, blocks.nv, true>(t);
+  else if (t.rows <= third) rows_of_tile<T, third>(t);
   else if (t.rows <= 2 * third) rows_of_tile<T, 2 * third>(t);
   else rows_of_tile<T, blocks.mr>(t);
   if (t.epilogue) epilogue(*t.epilogue, t.rows, t.columns, t.c, t.c_row);

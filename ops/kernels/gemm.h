@@ -31,13 +31,17 @@ struct GemmAhead {
 };
 
 // The first `rows` × `columns` elements of a tile of C, whose rows are contiguous: C(i, j) = Σ_p A(i, p) B(p, j), p < k.
-// A has mr rows, A(i, p) = a[i · a_row + p · a_column]; b is a packed panel. Meanwhile asks for what is ahead.
+// A has mr rows, A(i, p) = a[i · a_row + p · a_column], and nr columns of B in rows that are contiguous, B(p, j) = b[p · b_row + j]:
+// a packed panel, b_row = nr; or B itself, if the tile has all mr rows and nr columns and `packs` receives the panel.
+// Meanwhile asks for what is ahead.
 template <class T>
 struct GemmTile {
   std::int64_t k;
   const T* a;
   std::int64_t a_row, a_column;
   const T* b;
+  std::int64_t b_row;
+  T* packs;  // or null
   T* c;
   std::int64_t c_row, rows, columns;
   bool accumulate;
