@@ -1,4 +1,6 @@
 // What an op's backward sees, and how contributions to a gradient add up.
+#include <algorithm>
+
 #include "tape_impl.h"
 
 namespace weft {
@@ -9,6 +11,10 @@ bool writable_in_place(const Tensor& x) {
   for (std::size_t i = 0; i < x.shape().size(); ++i)
     if (x.shape()[i] > 1 && x.strides()[i] == 0) return false;
   return x.unique();
+}
+
+bool same_view(const Tensor& a, const Tensor& b) {
+  return a.storage() == b.storage() && a.offset() == b.offset() && a.shape() == b.shape() && a.strides() == b.strides();
 }
 
 Tensor copy_of(const Tensor& x) {
@@ -46,7 +52,15 @@ void Backward::add(std::size_t i, Tensor contribution) {
     throw Error(std::string("[") + record.op->name() + "] backward: the gradient of input " + std::to_string(i) +
                 " should be " + dtype_name(record.input_dtypes[i]) + " " + to_string(record.input_shapes[i]) +
                 ", got " + dtype_name(contribution.dtype()) + " " + to_string(contribution.shape()));
-  Tensor& sum = tape_.records[static_cast<std::size_t>(record.inputs[i])].gradient;
+  Record& input = tape_.records[static_cast<std::size_t>(record.inputs[i])];
+  if (input.place.defined()) {
+    if (!same_view(input.place, contribution)) raw::copy(contribution, input.place);
+    input.place = Tensor();
+    --tape_.whole_of(input)->places_given;
+    return;
+  }
+  Tape::Impl::settle(input);
+  Tensor& sum = input.gradient;
   if (!sum.defined()) {
     sum = std::move(contribution);
   } else if (writable_in_place(sum)) {
@@ -60,18 +74,53 @@ void Backward::add(std::size_t i, Tensor contribution) {
   }
 }
 
-Tensor Backward::partial(std::size_t i) {
-  const Record& record = tape_.records[static_cast<std::size_t>(index_)];
-  if (!needs(i)) throw Error("[tape] partial gradient of a constant");
-  Tensor& sum = tape_.records[static_cast<std::size_t>(record.inputs[i])].gradient;
-  if (!sum.defined()) sum = Tensor::zeros(record.input_shapes[i], record.input_dtypes[i]);
-  else if (!writable_in_place(sum)) sum = copy_of(sum);
-  return sum;
+Tensor Backward::place(std::size_t i) {
+  if (!needs(i)) return {};
+  Record& input = tape_.records[static_cast<std::size_t>(record_with(i).inputs[i])];
+  Record* whole = input.gradient.defined() || input.place.defined() ? nullptr : tape_.whole_of(input);
+  if (whole == nullptr) return {};
+  input.place = tape_.take_place(input, *whole);
+  if (input.place.defined()) ++whole->places_given;
+  return input.place;
 }
 
-bool Backward::has_partial(std::size_t i) const {
-  const Record& record = tape_.records[static_cast<std::size_t>(index_)];
-  return needs(i) && tape_.records[static_cast<std::size_t>(record.inputs[i])].gradient.defined();
+void Backward::add_part() {
+  Record& record = tape_.records[static_cast<std::size_t>(index_)];
+  Record* whole = tape_.whole_of(record);
+  if (whole == nullptr) return;
+  Tensor part = tape_.take_place(record, *whole);
+  if (part.defined()) return raw::copy(record.gradient, part);
+  Tape::Impl::settle(*whole);
+  if (!writable_in_place(whole->gradient)) whole->gradient = copy_of(whole->gradient);
+  std::vector<Tensor> rest;
+  part = record.op->part_of(whole->gradient, rest);
+  raw::accumulate(part, record.gradient);
+}
+
+Record* Tape::Impl::whole_of(const Record& part) {
+  if (!part.op || !part.op->gives_part() || part.inputs[0] < 0) return nullptr;
+  return &records[static_cast<std::size_t>(part.inputs[0])];
+}
+
+Tensor Tape::Impl::take_place(const Record& part, Record& whole) {
+  if (!whole.gradient.defined()) {
+    whole.gradient = Tensor::empty(whole.shape, whole.dtype);
+    return part.op->part_of(whole.gradient, whole.unwritten);
+  }
+  if (whole.unwritten.empty()) return {};
+  std::vector<Tensor> rest;
+  const Tensor place = part.op->part_of(whole.gradient, rest);
+  const auto found = std::find_if(whole.unwritten.begin(), whole.unwritten.end(),
+                                  [&](const Tensor& view) { return same_view(view, place); });
+  if (found == whole.unwritten.end()) return {};
+  whole.unwritten.erase(found);
+  return place;
+}
+
+void Tape::Impl::settle(Record& record) {
+  if (record.places_given != 0) throw Error("[tape] backward adds to a tensor before it has written a part of it");
+  for (Tensor& part : record.unwritten) raw::fill(part, 0);
+  record.unwritten.clear();
 }
 
 void Gradients::begin(const std::vector<Leaf>& leaves) {

@@ -196,6 +196,7 @@ void Tape::Impl::walk(std::int64_t last, GradientSink& sink) {
   Tape::Impl& tape = *this;
   for (std::int64_t i = last; i >= 0; --i) {
     Record& record = records[static_cast<std::size_t>(i)];
+    settle(record);
     if (record.gradient.defined() && record.op) {
       check_versions(record);  // a sink may have written since
       Backward view(tape, i);
@@ -246,6 +247,7 @@ void Tape::Impl::release(Record& record) {
   record.op.reset();
   record.kept.clear();
   record.gradient = Tensor();
+  record.unwritten.clear();
   record.recomputed = Tensor();
   record.leaf.value = Tensor();
   record.parameter.reset();

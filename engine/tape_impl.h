@@ -34,6 +34,9 @@ struct Record {
   int uses = 0;                      // records that keep this one instead of its output
   Tensor recomputed;
   Tensor gradient;
+  std::vector<Tensor> unwritten;     // views of parts of the gradient that have no numbers yet and stand for zeros
+  Tensor place;                      // what Backward::place gave out: within another record's gradient
+  int places_given = 0;              // of this record's gradient
 };
 
 // A gradient whose elements nobody else holds and that may be written in place: x itself or a copy.
@@ -52,6 +55,12 @@ struct Tape::Impl {
   const Tensor& recompute(std::int64_t index);
   void release(Record& record);
   void check_versions(const Record& record) const;
+  // The record of which `part` gives a part, or null.
+  Record* whole_of(const Record& part);
+  // The place of a part in the whole's gradient, if it has no numbers yet: from then on the caller's to write.
+  Tensor take_place(const Record& part, Record& whole);
+  // Writes the zeros that a gradient's unwritten parts stand for.
+  static void settle(Record& record);
   void walk(std::int64_t last, GradientSink& sink);
   void clear() noexcept;
 };

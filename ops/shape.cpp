@@ -126,28 +126,21 @@ struct SliceOp : LayoutOp {
     return x.view(shape, strides, offset);
   }
   Tensor forward(const Inputs& in, const Shape& shape) override { return view_of(in[0], shape); }
-  // The first slice's gradient makes the whole's: 0 beside it. The others are added.
-  void backward(Backward& b) const override {
-    const Tensor& dy = b.gradient();
-    if (step > 1 || b.has_partial(0)) {
-      Tensor whole = b.partial(0), part = view_of(whole, dy.shape());
-      raw::accumulate(part, dy);
-      return;
-    }
-    const Shape& shape = b.input_shape(0);
-    const std::size_t d = checked_dim(name(), dim, static_cast<std::int64_t>(shape.size()));
-    Tensor whole = Tensor::empty(shape, dy.dtype()), part = view_of(whole, dy.shape());
-    raw::copy(dy, part);
-    for (const auto& [first, end] : {std::pair{std::int64_t{0}, start}, std::pair{stop, shape[d]}}) {
-      if (first == end) continue;
-      const SliceOp beside(dim, first, end, 1);
-      Shape rest = shape;
-      rest[d] = end - first;
-      Tensor zeros = beside.view_of(whole, rest);
-      raw::fill(zeros, 0);
-    }
-    b.add(0, whole);
+  bool gives_part() const override { return true; }
+  Tensor part_of(const Tensor& whole, std::vector<Tensor>& rest) const override {
+    const std::int64_t end = whole.size(dim);
+    const auto beside = [&](std::int64_t from, std::int64_t to, std::int64_t stride) {
+      if (from < to) rest.push_back(SliceOp(dim, from, to, stride).part(whole));
+    };
+    beside(0, start, 1);
+    for (std::int64_t i = start + 1; i < std::min(start + step, stop); ++i) beside(i, stop, step);
+    beside(stop, end, 1);
+    return part(whole);
   }
+  void backward(Backward& b) const override { b.add_part(); }
+
+ private:
+  Tensor part(const Tensor& x) const { return view_of(x, shape({x})); }
 };
 
 // The parts one after the other along dim. d part: its slice of dy

@@ -107,11 +107,15 @@ struct Slice : Op {
     return in[0].view(shape, in[0].strides(), in[0].offset() + start * in[0].strides()[0]);
   }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
-  void backward(Backward& b) const override {
-    const Tensor whole = b.partial(0);
-    Tensor part = whole.view({stop - start}, whole.strides(), whole.offset() + start * whole.strides()[0]);
-    raw::accumulate(part, b.gradient());
+  bool gives_part() const override { return true; }
+  Tensor part_of(const Tensor& whole, std::vector<Tensor>& rest) const override {
+    const auto range = [&](std::int64_t from, std::int64_t to) {
+      return whole.view({to - from}, whole.strides(), whole.offset() + from * whole.strides()[0]);
+    };
+    rest = {range(0, start), range(stop, whole.size(0))};
+    return range(start, stop);
   }
+  void backward(Backward& b) const override { b.add_part(); }
   std::int64_t start, stop;
 };
 

@@ -37,6 +37,10 @@ class Op {
   // True if forward can be run again at little cost from inputs that backward keeps anyway: whoever needs the
   // output in backward then keeps the record instead of the tensor.
   virtual bool cheap() const { return false; }
+  // For an op whose output is a part of input 0, as a view: the same part of `whole`, a tensor of input 0's shape.
+  // `rest` receives views of all its other elements. Undefined for any other op.
+  virtual Tensor part_of(const Tensor& whole, std::vector<Tensor>& rest) const { (void)whole, (void)rest; return {}; }
+  virtual bool gives_part() const { return false; }  // whether part_of is defined
 
   bool recording = false;
 };
@@ -147,9 +151,11 @@ class Backward {
 
   // Adds a contribution of input i's shape and dtype. The first is moved in.
   void add(std::size_t i, Tensor contribution);
-  // Input i's gradient so far (zeros at first), to be added to in place: for backward of slices.
-  Tensor partial(std::size_t i);
-  bool has_partial(std::size_t i) const;  // whether there is one already
+  // If input i is a part of another tensor (a slice), and that part of the other's gradient has no numbers yet: this
+  // part, to be written and given to add(i, …), before anything else is added to the other. Undefined if not.
+  Tensor place(std::size_t i);
+  // For an op that gives a part: adds the gradient to that part of input 0's.
+  void add_part();
 
  private:
   const Record& record_with(std::size_t i) const;
