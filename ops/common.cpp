@@ -54,10 +54,21 @@ Tensor sum_to(const Tensor& g, const Shape& shape) {
   return reshape(sum(g, dims), shape);
 }
 
-Tensor as_rows(const Tensor& x, std::int64_t rows, std::int64_t n) {
+Tensor as_matrix(const Tensor& x, std::int64_t axes) {
   NoGrad suspended;
-  const Tensor matrix = reshape(x, {rows, n});
-  return matrix.strides()[1] == 1 ? matrix : raw::contiguous(matrix);
+  const auto last = x.shape().end() - axes;
+  return reshape(x, {numel(Shape(x.shape().begin(), last)), numel(Shape(last, x.shape().end()))});
+}
+
+Tensor as_rows(const Tensor& x, std::int64_t axes) { return with_contiguous_rows(as_matrix(x, axes)); }
+
+Tensor with_contiguous_rows(const Tensor& x) { return has_contiguous_rows(x) ? x : raw::contiguous(x); }
+
+bool has_contiguous_rows(const Tensor& x) { return x.is_contiguous() || (x.size(-1) > 1 && x.strides().back() == 1); }
+
+Tensor place_of_rows(Backward& b, std::size_t i) {
+  const Tensor place = b.place(i);
+  return place.defined() && has_contiguous_rows(place) ? place : Tensor();
 }
 
 }  // namespace weft

@@ -36,7 +36,14 @@ Strides broadcast_strides(const Tensor& x, const Shape& shape);
 // The sum of g over the axes along which `shape` was broadcast to g's shape. Not recorded.
 Tensor sum_to(const Tensor& g, const Shape& shape);
 
-// x as a matrix (rows, n) of contiguous rows: without a copy where its strides allow. Not recorded.
-Tensor as_rows(const Tensor& x, std::int64_t rows, std::int64_t n);
+// The following are views where x's strides allow, else copies; not recorded.
+// x (…, k) as a matrix (m, k), k the product of the last `axes`.
+Tensor as_matrix(const Tensor& x, std::int64_t axes = 1);
+Tensor as_rows(const Tensor& x, std::int64_t axes = 1);  // the same with contiguous rows
+Tensor with_contiguous_rows(const Tensor& x);            // x, the elements of its last axis side by side
+bool has_contiguous_rows(const Tensor& x);
+
+// b.place(i), if its rows are contiguous; else undefined.
+Tensor place_of_rows(Backward& b, std::size_t i);
 
 }  // namespace weft

@@ -10,8 +10,8 @@ namespace weft {
 // y = f(x), cheap.
 std::unique_ptr<Op> activation_op(Activation f);
 
-// in: gate, x of one shape. y = gate ⊙ f(x), cheap.
-std::unique_ptr<Op> gate_op(Activation f);
+// in: gate, x of one shape (…, n). y = gate ⊙ f(x), cheap. `name`: of the operation that records it.
+std::unique_ptr<Op> gate_op(const char* name, Activation f);
 
 // a + b
 std::unique_ptr<Op> add_op();

@@ -4,7 +4,8 @@
 #include "common.h"
 #include "fused_ops.h"
 #include "kernels/kernels.h"
-#include "weft/context.h"
+#include "pointwise.h"
+#include "weft/nest.h"
 
 namespace weft {
 namespace {
@@ -13,93 +14,86 @@ using std::int64_t;
 
 constexpr int64_t piece = 2048;  // elements that stay in the first-level cache between two kernels
 
-// x (…, n) as a matrix (rows, n).
-Tensor matrix_of(const Tensor& x) {
-  const int64_t n = x.size(-1);
-  return as_rows(x, n == 0 ? 0 : x.numel() / n, n);
+// Calls f(offsets, length) for pieces of contiguous rows of N operands of one shape, N offsets each.
+template <std::size_t N, class F>
+void for_pieces(const Shape& shape, const std::array<const Strides*, N>& operands, F f) {
+  if (numel(shape) == 0) return;
+  Nest<N>(shape, operands).for_rows(pointwise_grain, [&](typename Nest<N>::Offsets at, int64_t n) {
+    for (int64_t i = 0; i < n; i += piece) {
+      f(at, std::min(piece, n - i));
+      for (int64_t& offset : at) offset += piece;
+    }
+  });
 }
 
-// Calls f(offset in gate, offset in contiguous tensors of its shape, length) for pieces of the gate's rows.
-template <class F>
-void for_pieces(const Tensor& gate, F f) {
-  const int64_t n = gate.size(1), grain = std::max<int64_t>(1, 8 * piece / std::max<int64_t>(1, n));
-  Context::current().parallel_for(gate.size(0), grain, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row)
-      for (int64_t i = 0; i < n; i += piece) f(row * gate.strides()[0] + i, row * n + i, std::min(piece, n - i));
-  });
+// (x, y, n): f(x) of n elements: x itself, or y, which then holds it.
+template <class T>
+auto activated_by(Activation f) {
+  const auto forward = kernels().activation.of<T>().forward;
+  return [f, forward](const T* x, T* y, int64_t n) -> const T* {
+    if (f == Activation::none) return x;
+    forward(f, x, y, n);
+    return y;
+  };
 }
 
 // in: gate, x. y = gate ⊙ f(x). dgate = dy ⊙ f(x), dx = f'(x) (dy ⊙ gate), in one pass.
 struct GateOp : Op {
+  const char* of;  // the operation that records it
   Activation function;
-  explicit GateOp(Activation f) : function(f) {}
-  const char* name() const noexcept override { return "gate"; }
+  GateOp(const char* op, Activation f) : of(op), function(f) {}
+  const char* name() const noexcept override { return of; }
   bool cheap() const override { return true; }
-
-  Shape shape(const Inputs& in) const override {
-    check_real(name(), in[0]);
-    check_same_dtype(name(), in[0], in[1]);
-    if (in[0].shape() != in[1].shape() || in[0].rank() < 1)
-      fail(name(), "expected gate and x of one shape (…, n), got " + to_string(in[0].shape()) + " and " +
-                       to_string(in[1].shape()));
-    return in[0].shape();
-  }
+  Shape shape(const Inputs& in) const override { return in[1].shape(); }
 
   Tensor forward(const Inputs& in, const Shape& shape) override {
     return with_real(name(), in[0].dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const Tensor gate = matrix_of(in[0]), x = raw::contiguous(in[1]);
+      const Tensor gate = with_contiguous_rows(in[0]), x = raw::contiguous(in[1]);
       Tensor y = Tensor::empty(shape, x.dtype());
+      const auto multiply = kernels().elementwise.of<T>().mul.both;
+      const auto activated = activated_by<T>(function);
+      const T *gates = gate.data<T>(), *from = x.data<T>();
       T* to = y.mutable_data<T>();
-      for_pieces(gate, [&](int64_t gate_at, int64_t at, int64_t n) {
-        activate(x.data<T>() + at, to + at, n);
-        multiply(to + at, gate.data<T>() + gate_at, to + at, n);
+      for_pieces<2>(shape, {&gate.strides(), &x.strides()}, [&](const auto& at, int64_t n) {
+        multiply(gates + at[0], activated(from + at[1], to + at[1], n), to + at[1], n);
       });
       return y;
     });
   }
 
   void backward(Backward& b) const override {
-    const Tensor given = b.take_gradient();
-    const bool in_place = given.unique() && given.is_contiguous();
-    const Tensor dy = raw::contiguous(given);
+    const Tensor dy = raw::contiguous(b.take_gradient());
+    const bool in_place = dy.unique();
+    Tensor dgate = place_of_rows(b, 0), dx = place_of_rows(b, 1);
+    if (b.needs(0) && !dgate.defined()) dgate = Tensor::empty(dy.shape(), dy.dtype());
+    if (b.needs(1) && !dx.defined()) dx = in_place ? dy : Tensor::empty(dy.shape(), dy.dtype());
     with_real(name(), dy.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const bool needs_x = b.needs(0) || function != Activation::none;
-      const Tensor x = needs_x ? raw::contiguous(b.input(1)) : dy, gate = matrix_of(b.needs(1) ? b.input(0) : dy);
-      Tensor dgate, dx;
-      if (b.needs(0)) dgate = Tensor::empty(dy.shape(), dy.dtype());
-      if (b.needs(1)) dx = in_place ? given : Tensor::empty(dy.shape(), dy.dtype());
+      const bool needs_x = dgate.defined() || function != Activation::none;
+      const Tensor x = needs_x ? raw::contiguous(b.input(1)) : dy;
+      const Tensor gate = dx.defined() ? with_contiguous_rows(b.input(0)) : dy;
+      const auto multiply = kernels().elementwise.of<T>().mul.both;
+      const auto chain = kernels().activation.of<T>().backward;
+      const auto activated = activated_by<T>(function);
+      const T *from = dy.data<T>(), *xs = x.data<T>(), *gates = gate.data<T>();
       T* to_gate = dgate.defined() ? dgate.mutable_data<T>() : nullptr;
       T* to_x = dx.defined() ? dx.mutable_data<T>() : nullptr;
-      for_pieces(gate, [&](int64_t gate_at, int64_t at, int64_t n) {
-        const T* from = dy.data<T>() + at;
-        if (to_gate) {
-          activate(x.data<T>() + at, to_gate + at, n);
-          multiply(from, to_gate + at, to_gate + at, n);
-        }
+      const Strides &own = dy.strides(), &gate_place = to_gate ? dgate.strides() : own, &place = to_x ? dx.strides() : own;
+      for_pieces<4>(dy.shape(), {&own, &gate.strides(), &gate_place, &place}, [&](const auto& at, int64_t n) {
+        if (to_gate) multiply(from + at[0], activated(xs + at[0], to_gate + at[2], n), to_gate + at[2], n);
         if (!to_x) return;
-        multiply(from, gate.data<T>() + gate_at, to_x + at, n);
-        if (function != Activation::none)
-          kernels().activation.of<T>().backward(function, x.data<T>() + at, to_x + at, to_x + at, n);
+        multiply(from + at[0], gates + at[1], to_x + at[3], n);
+        if (function != Activation::none) chain(function, xs + at[0], to_x + at[3], to_x + at[3], n);
       });
-      if (dgate.defined()) b.add(0, dgate);
-      if (dx.defined()) b.add(1, dx);
     });
+    if (dgate.defined()) b.add(0, std::move(dgate));
+    if (dx.defined()) b.add(1, std::move(dx));
   }
-
- private:
-  template <class T>
-  void activate(const T* x, T* y, int64_t n) const {
-    if (function == Activation::none) std::copy(x, x + n, y);
-    else kernels().activation.of<T>().forward(function, x, y, n);
-  }
-  template <class T>
-  static void multiply(const T* a, const T* b, T* y, int64_t n) { kernels().elementwise.of<T>().mul.both(a, b, y, n); }
 };
 
 }  // namespace
 
-std::unique_ptr<Op> gate_op(Activation f) { return std::make_unique<GateOp>(f); }
+std::unique_ptr<Op> gate_op(const char* name, Activation f) { return std::make_unique<GateOp>(name, f); }
 
 }  // namespace weft

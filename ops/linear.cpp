@@ -1,4 +1,4 @@
-// linear: the fully connected layer, with what follows it while the tile is in registers.
+// linear: the fully connected layer, with what follows it while the tile is in cache.
 #include "fused_ops.h"
 #include "common.h"
 #include "gemm.h"
@@ -6,13 +6,6 @@
 
 namespace weft {
 namespace {
-
-// x (…, k) as a matrix (m, k) without a copy, where its strides allow.
-Tensor as_matrix(const Tensor& x) {
-  const std::int64_t k = x.size(-1);
-  Shape lead(x.shape().begin(), x.shape().end() - 1);
-  return reshape(x, {numel(lead), k});
-}
 
 template <class T>
 MatrixView<const T> view_of(const Tensor& x) { return {x.data<T>(), x.strides()[0], x.strides()[1]}; }
@@ -68,14 +61,14 @@ struct LinearOp : Op {
       using T = element_of<decltype(type)>;
       Tensor y = Tensor::empty(shape, in[0].dtype());
       const Tensor x = as_matrix(in[0]), &weight = in[1];
-      const Tensor bias = dense(in[2]), gate = dense(in[3]), residual = dense(in[4]);
+      const Tensor bias = in[2].defined() ? raw::contiguous(in[2]) : in[2], gate = rows_of(in[3]), residual = rows_of(in[4]);
       const std::int64_t m = x.shape()[0], k = x.shape()[1], n = weight.shape()[0];
       GemmProblem<T> problem{m, n, k, view_of<T>(x), transposed_view_of<T>(weight), {y.mutable_data<T>(), n, 1}};
       if (panels.defined()) problem.packed_b = panels.data<T>();
       problem.epilogue.activation = function;
       if (bias.defined()) problem.epilogue.bias = bias.data<T>(), problem.epilogue.bias_column = 1;
-      if (gate.defined()) problem.epilogue.gate = gate.data<T>(), problem.epilogue.gate_row = n;
-      if (residual.defined()) problem.epilogue.residual = residual.data<T>(), problem.epilogue.residual_row = n;
+      if (gate.defined()) problem.epilogue.gate = gate.data<T>(), problem.epilogue.gate_row = gate.strides()[0];
+      if (residual.defined()) problem.epilogue.residual = residual.data<T>(), problem.epilogue.residual_row = residual.strides()[0];
       if (preactivation.defined()) {
         problem.epilogue.preactivation = preactivation.mutable_data<T>();
         problem.epilogue.preactivation_row = n;
@@ -85,7 +78,7 @@ struct LinearOp : Op {
     });
   }
 
-  static Tensor dense(const Tensor& x) { return x.defined() ? raw::contiguous(x) : x; }
+  static Tensor rows_of(const Tensor& x) { return x.defined() ? as_rows(x) : x; }
 
   bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return i < 2 && needs[1 - i]; }
 
@@ -109,28 +102,23 @@ struct LinearOp : Op {
 };
 
 // y = gate ⊙ act(p), p = x Wᵀ + b, in one pass that gives both, as two records: the second is a cheap one, whose output is
-// computed again in backward instead of kept. in: x, weight, bias, gate (may be undefined), nothing.
-Tensor recorded_activation(const Inputs& all, Activation function) {
+// computed again in backward instead of kept. gated: x, weight, bias, gate (may be undefined), nothing.
+Tensor recorded_epilogue(const Inputs& gated, Activation function) {
   auto op = std::make_unique<LinearOp>(function);
-  try {
-    const OpTimer timer(op->name(), &OpTime::forward);
-    op->recording = true;
-    const Shape shape = op->shape(all);
-    const Tensor& gate = all[3];
-    const Inputs in = {all[0], all[1], all[2], Tensor(), Tensor()};
-    Tensor p, y;
-    {
-      NoGrad suspended;
-      p = Tensor::empty(shape, in[0].dtype());
-      y = op->product_of(all, shape, p);
-    }
-    Tape& tape = *Tape::recording();
-    if (would_record(in)) p = tape.record(std::move(op), in, std::move(p));
-    if (gate.defined()) return tape.record(gate_op(function), {gate, p}, std::move(y));
-    return tape.record(activation_op(function), {p}, std::move(y));
-  } catch (const std::bad_alloc&) {
-    throw Error("[linear] out of memory");
+  op->recording = true;
+  const Tensor& gate = gated[3];
+  const Inputs in = {gated[0], gated[1], gated[2], Tensor(), Tensor()};
+  const Shape shape = op->shape(gated);
+  Tensor p, y;
+  {
+    NoGrad suspended;
+    p = Tensor::empty(shape, in[0].dtype());
+    y = op->product_of(gated, shape, p);
   }
+  Tape& tape = *Tape::recording();
+  if (would_record(in)) p = tape.record(std::move(op), in, std::move(p));
+  if (gate.defined()) return tape.record(gate_op("linear", function), {gate, p}, std::move(y));
+  return tape.record(activation_op(function), {p}, std::move(y));
 }
 
 }  // namespace
@@ -141,8 +129,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const E
   if (plain || !would_record(all)) return apply(LinearOp(epilogue.activation), all);
   (void)LinearOp(epilogue.activation).shape(all);
   const Inputs gated = {x, weight, bias, epilogue.gate, Tensor()};
-  const Tensor y = would_record(gated) ? recorded_activation(gated, epilogue.activation)
-                                       : apply(LinearOp(epilogue.activation), gated);
+  const Tensor y = would_record(gated)
+                       ? run_op("linear", [&] { return recorded_epilogue(gated, epilogue.activation); })
+                       : apply(LinearOp(epilogue.activation), gated);
   return epilogue.residual.defined() ? add(epilogue.residual, y) : y;
 }
 

@@ -56,13 +56,14 @@ struct NormOp : Op {
     Tensor y = Tensor::empty(shape, in[0].dtype());
     if (y.numel() == 0) return y;
     const std::int64_t n = row_length(shape), rows = y.numel() / n;
-    const Tensor x = as_rows(in[0], rows, n), added = residual.defined() ? as_rows(residual, rows, n) : Tensor();
+    const Tensor x = as_rows(in[0], axes), added = residual.defined() ? as_rows(residual, axes) : Tensor();
     const Tensor scale = gamma(n, x.dtype(), has_gamma ? in[1] : Tensor());
-    const Tensor shift = has_beta ? raw::contiguous(in.back()) : Tensor::zeros({n}, x.dtype());
+    const Tensor shift = has_beta ? raw::contiguous(in.back()) : kind == Kind::layer ? Tensor::zeros({n}, x.dtype()) : scale;
     if (recording) stats = Tensor::empty({rows, 2}, x.dtype());
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const NormKernels<T>& kernel = kernels().norm.of<T>();
+      const auto add = kernels().elementwise.of<T>().add.both;
       T *to = y.mutable_data<T>(), *stat = recording ? stats.mutable_data<T>() : nullptr;
       T* sums = sum.defined() ? sum.mutable_data<T>() : nullptr;
       const auto run = [&](const T* from, std::int64_t row, std::int64_t begin, std::int64_t end) {
@@ -78,7 +79,7 @@ struct NormOp : Op {
         if (!added.defined()) return run(from + begin * row, row, begin, end);
         for (std::int64_t r = begin; r < end; ++r) {  // a row's sum is normalized while it is in cache
           T* own = sums ? sums + r * n : to + r * n;
-          kernels().elementwise.of<T>().add.both(from + r * row, added.data<T>() + r * added.strides()[0], own, n);
+          add(from + r * row, added.data<T>() + r * added.strides()[0], own, n);
           run(own, n, r, r + 1);
         }
       });
@@ -91,28 +92,34 @@ struct NormOp : Op {
     if (numel(shape) == 0) return add_zeros(b);
     const bool wants_parameters = (has_gamma && b.needs(1)) || (has_beta && b.needs(beta_input()));
     const std::int64_t n = row_length(shape), rows = numel(shape) / n, block = block_rows(n);
-    const Tensor x = as_rows(b.input(0), rows, n);
+    const Tensor x = as_rows(b.input(0), axes);
     const std::int64_t x_row = x.strides()[0];
     const Tensor scale = gamma(n, x.dtype(), has_gamma ? b.input(1) : Tensor());
-    const Tensor given = b.take_gradient();
-    const bool in_place = given.unique() && given.is_contiguous();
-    const Tensor dy = raw::contiguous(given);
-    Tensor dx, partial;  // sums over blocks of rows: dgamma's and dbeta's
-    if (b.needs(0)) dx = in_place ? given : Tensor::empty(shape, x.dtype());
+    const Tensor dy = raw::contiguous(b.take_gradient());
+    const bool in_place = dy.unique();
+    Tensor dx, dx_rows, partial;  // sums over blocks of rows: dgamma's and dbeta's
+    if (b.needs(0)) {
+      dx = place_of_rows(b, 0);
+      if (dx.defined()) dx_rows = as_matrix(dx, axes);
+      if (!dx.defined() || dx_rows.storage() != dx.storage())
+        dx = in_place ? dy : Tensor::empty(shape, x.dtype()), dx_rows = as_matrix(dx, axes);
+    }
     if (wants_parameters) partial = Tensor::empty({(rows - 1) / block + 1, 2, n}, x.dtype());
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const NormKernels<T>& kernels_of = kernels().norm.of<T>();
       const auto kernel = kind == Kind::layer ? kernels_of.layer_backward : kernels_of.rms_backward;
-      T* to = dx.defined() ? dx.mutable_data<T>() : nullptr;
+      T* to = dx.defined() ? dx_rows.mutable_data<T>() : nullptr;
+      const std::int64_t dx_row = dx.defined() ? dx_rows.strides()[0] : 0;
       T* sums = partial.defined() ? partial.mutable_data<T>() : nullptr;
       Context::current().parallel_for(rows, block, [&](std::int64_t begin, std::int64_t end) {
         T *own = sums ? sums + begin / block * 2 * n : nullptr, *shifts = own ? own + n : nullptr;
         kernel(x.data<T>() + begin * x_row, x_row, scale.data<T>(), stats.data<T>() + 2 * begin, dy.data<T>() + begin * n,
-               to ? to + begin * n : nullptr, own, shifts, end - begin, n);
+               to ? to + begin * dx_row : nullptr, dx_row, own, shifts, end - begin, n);
       });
     });
-    if (dx.defined()) b.add(0, dx);
+    dx_rows = Tensor();
+    if (dx.defined()) b.add(0, std::move(dx));
     if (!wants_parameters) return;
     const Tensor both = sum(partial, {0});
     if (has_gamma && b.needs(1)) b.add(1, parameter_gradient(both, 0, b.input_shape(1)));
@@ -145,11 +152,10 @@ struct NormOp : Op {
 // The norm of in[0] + residual, in one pass. Recorded as the sum, which backward needs, and its norm.
 Tensor norm_of_sum(NormOp op, Inputs in, const Tensor& residual) {
   if (!residual.defined()) return weft::apply(std::move(op), in);
-  const OpTimer timer(op.name(), &OpTime::forward);
-  const Shape shape = op.shape(in);
-  if (residual.dtype() != in[0].dtype() || residual.shape() != shape)
-    fail(op.name(), "expected a residual " + describe(in[0]) + ", got " + describe(residual));
-  try {
+  return run_op(op.name(), [&] {
+    const Shape shape = op.shape(in);
+    if (residual.dtype() != in[0].dtype() || residual.shape() != shape)
+      fail(op.name(), "expected a residual " + describe(in[0]) + ", got " + describe(residual));
     const Inputs terms = {in[0], residual};
     op.recording = would_record(in) || would_record(terms);
     Tensor sum = op.recording ? Tensor::empty(shape, in[0].dtype()) : Tensor(), y;
@@ -161,9 +167,7 @@ Tensor norm_of_sum(NormOp op, Inputs in, const Tensor& residual) {
     Tape& tape = *Tape::recording();
     in[0] = would_record(terms) ? tape.record(add_op(), terms, std::move(sum)) : sum;
     return tape.record(std::make_unique<NormOp>(std::move(op)), in, std::move(y));
-  } catch (const std::bad_alloc&) {
-    throw Error(std::string("[") + op.name() + "] out of memory");
-  }
+  });
 }
 
 }  // namespace

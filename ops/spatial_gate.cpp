@@ -18,9 +18,6 @@ void clear_above_diagonal(Tensor& w) {
   for (int64_t i = 0; i < n; ++i) std::fill(data + i * n + i + 1, data + (i + 1) * n, T(0));
 }
 
-// x as it is if its last axis is contiguous.
-Tensor unit_rows(const Tensor& x) { return x.strides()[2] == 1 ? x : raw::contiguous(x); }
-
 // W; if causal its lower triangle, the rest 0.
 template <class T>
 Tensor used_weight(const Tensor& weight, bool causal) {
@@ -47,7 +44,7 @@ void check(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tens
 template <class T>
 Tensor gated(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal, Tensor v) {
   const int64_t n = x.size(0), b = x.size(1), d = x.size(2);
-  const Tensor gate_rows = unit_rows(gate), rows = unit_rows(x), w = used_weight<T>(weight, causal);
+  const Tensor gate_rows = with_contiguous_rows(gate), rows = with_contiguous_rows(x), w = used_weight<T>(weight, causal);
   const Tensor dense_bias = raw::contiguous(bias);
   Tensor y = Tensor::empty(x.shape(), x.dtype());
   GemmProblem<T> g{n, d, n, {w.data<T>(), w.strides()[0], w.strides()[1]}, {}, {}};
@@ -88,7 +85,7 @@ struct SpatialMixOp : Op {
         g.c_lower = causal;
         gemm(g);
         if (causal) clear_above_diagonal<T>(dw);
-        b.add(1, dw);
+        b.add(1, std::move(dw));
       }
       if (b.needs(0)) {
         const Tensor w = used_weight<T>(b.input(1), causal);
@@ -97,7 +94,7 @@ struct SpatialMixOp : Op {
                          {dx.mutable_data<T>(), columns, 1}};
         g.a_triangle = causal ? Triangle::upper : Triangle::none;
         gemm(g);
-        b.add(0, dx);
+        b.add(0, std::move(dx));
       }
     });
     if (b.needs(2)) b.add(2, sum(reshape(dv, {n, columns}), {1}));
@@ -108,9 +105,8 @@ struct SpatialMixOp : Op {
 
 // Recorded as two operations, of which the cheap one's result is computed again in backward instead of kept.
 Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal) {
-  const OpTimer timer("spatial_gate", &OpTime::forward);
-  check(gate, x, weight, bias);
-  try {
+  return run_op("spatial_gate", [&] {
+    check(gate, x, weight, bias);
     const Inputs mixed = {x, weight, bias};
     const bool records = would_record({gate, x, weight, bias});
     Tensor v = records ? Tensor::empty(x.shape(), x.dtype()) : Tensor(), y;
@@ -123,10 +119,8 @@ Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, c
     if (!records) return y;
     Tape& tape = *Tape::recording();
     if (would_record(mixed)) v = tape.record(std::make_unique<SpatialMixOp>(causal), mixed, std::move(v));
-    return tape.record(gate_op(Activation::none), {gate, v}, std::move(y));
-  } catch (const std::bad_alloc&) {
-    throw Error("[spatial_gate] out of memory");
-  }
+    return tape.record(gate_op("spatial_gate", Activation::none), {gate, v}, std::move(y));
+  });
 }
 
 }  // namespace weft

@@ -138,13 +138,13 @@ TEST_CASE("norm kernels: gradients don't depend on which are asked for, nor on w
         const auto x = numbers(rows * n, 1), dy = numbers(rows * n, 2), gamma = numbers(n, 3), stats = numbers(2 * rows, 4);
         auto dx = dy, alone = dy, own = dy;
         auto dgamma = gamma, dbeta = gamma, dgamma_alone = gamma, dbeta_alone = gamma;
-        kernel(x.data(), n, gamma.data(), stats.data(), dy.data(), dx.data(), dgamma.data(), dbeta.data(), rows, n);
-        kernel(x.data(), n, gamma.data(), stats.data(), dy.data(), alone.data(), nullptr, nullptr, rows, n);
-        kernel(x.data(), n, gamma.data(), stats.data(), dy.data(), nullptr, dgamma_alone.data(), dbeta_alone.data(), rows, n);
+        kernel(x.data(), n, gamma.data(), stats.data(), dy.data(), dx.data(), n, dgamma.data(), dbeta.data(), rows, n);
+        kernel(x.data(), n, gamma.data(), stats.data(), dy.data(), alone.data(), n, nullptr, nullptr, rows, n);
+        kernel(x.data(), n, gamma.data(), stats.data(), dy.data(), nullptr, n, dgamma_alone.data(), dbeta_alone.data(), rows, n);
         CHECK(alone == dx);
         CHECK(dgamma_alone == dgamma);
         CHECK(dbeta_alone == dbeta);
-        kernel(x.data(), n, gamma.data(), stats.data(), own.data(), own.data(), dgamma_alone.data(), dbeta_alone.data(), rows, n);
+        kernel(x.data(), n, gamma.data(), stats.data(), own.data(), own.data(), n, dgamma_alone.data(), dbeta_alone.data(), rows, n);
         CHECK(own == dx);
         CHECK(dgamma_alone == dgamma);
       }

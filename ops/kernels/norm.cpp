@@ -123,8 +123,8 @@ Vec<T> input_gradient(Vec<T> normalized, Vec<T> g, const RowGradient<T>& r) noex
 
 // The gradients of `count` rows in one pass: the parameters' stay in registers over the rows. The next ones are fetched.
 template <class T, int count>
-void all_gradients(const T* x, std::int64_t x_row, const T* gamma, const T* dy, T* dx, T* dgamma, T* dbeta,
-                   const RowGradient<T>* rows, std::int64_t n) noexcept {
+void all_gradients(const T* x, std::int64_t x_row, const T* gamma, const T* dy, T* dx, std::int64_t dx_row, T* dgamma,
+                   T* dbeta, const RowGradient<T>* rows, std::int64_t n) noexcept {
   RowGradient<T> row[count];
   for (int k = 0; k < count; ++k) row[k] = rows[k];
   simd::for_vectors<T>(n, [=](auto at) noexcept {
@@ -134,11 +134,11 @@ void all_gradients(const T* x, std::int64_t x_row, const T* gamma, const T* dy, 
       const std::int64_t first = k.value * n;
       at.prefetch(x + (k.value + count) * x_row);
       at.prefetch(dy + first + count * n);
-      at.prefetch_to_write(dx + first + count * n);
+      at.prefetch_to_write(dx + (k.value + count) * dx_row);
       const Vec<T> d = at.load(dy + first), normalized = row[k.value].row.normalized(at.load(x + k.value * x_row));
       a = simd::fma(d, normalized, a);
       b += d;
-      at.store(dx + first, input_gradient(normalized, d * scale, row[k.value]));
+      at.store(dx + k.value * dx_row, input_gradient(normalized, d * scale, row[k.value]));
     });
     at.store(dgamma, a);
     at.store(dbeta, b);
@@ -147,13 +147,13 @@ void all_gradients(const T* x, std::int64_t x_row, const T* gamma, const T* dy, 
 
 template <class T, class Kind>
 void gradients_of_x(const T* x, std::int64_t x_row, const T* gamma, const T* stats, const T* dy, T* dx,
-                    std::int64_t rows, std::int64_t n) noexcept {
-  for (std::int64_t r = 0; r < rows; ++r, x += x_row, dy += n, dx += n, stats += 2) {
+                    std::int64_t dx_row, std::int64_t rows, std::int64_t n) noexcept {
+  for (std::int64_t r = 0; r < rows; ++r, x += x_row, dy += n, dx += dx_row, stats += 2) {
     const RowGradient<T> row = Kind::gradient(x, gamma, stats, dy, n);
     simd::for_vectors<T>(n, [=](auto at) noexcept {
       at.prefetch(x + x_row);
       at.prefetch(dy + n);
-      at.prefetch_to_write(dx + n);
+      at.prefetch_to_write(dx + dx_row);
       at.store(dx, input_gradient(row.row.normalized(at.load(x)), at.load(dy) * at.load(gamma), row));
     });
   }
@@ -173,9 +173,9 @@ void gradients_of_parameters(const T* x, std::int64_t x_row, const T* stats, con
 }
 
 template <class T, class Kind>
-void backward(const T* x, std::int64_t x_row, const T* gamma, const T* stats, const T* dy, T* dx, T* dgamma,
-              T* dbeta, std::int64_t rows, std::int64_t n) noexcept {
-  if (dgamma == nullptr) return gradients_of_x<T, Kind>(x, x_row, gamma, stats, dy, dx, rows, n);
+void backward(const T* x, std::int64_t x_row, const T* gamma, const T* stats, const T* dy, T* dx, std::int64_t dx_row,
+              T* dgamma, T* dbeta, std::int64_t rows, std::int64_t n) noexcept {
+  if (dgamma == nullptr) return gradients_of_x<T, Kind>(x, x_row, gamma, stats, dy, dx, dx_row, rows, n);
   for (std::int64_t i = 0; i < n; ++i) dgamma[i] = dbeta[i] = 0;
   if (dx == nullptr) return gradients_of_parameters<T, Kind>(x, x_row, stats, dy, dgamma, dbeta, rows, n);
   constexpr int group = 2;
@@ -183,9 +183,9 @@ void backward(const T* x, std::int64_t x_row, const T* gamma, const T* stats, co
   while (rows > 0) {
     const std::int64_t count = rows >= group ? group : 1;
     for (std::int64_t k = 0; k < count; ++k) row[k] = Kind::gradient(x + k * x_row, gamma, stats + 2 * k, dy + k * n, n);
-    if (count == group) all_gradients<T, group>(x, x_row, gamma, dy, dx, dgamma, dbeta, row, n);
-    else all_gradients<T, 1>(x, x_row, gamma, dy, dx, dgamma, dbeta, row, n);
-    x += count * x_row, dy += count * n, dx += count * n, stats += 2 * count, rows -= count;
+    if (count == group) all_gradients<T, group>(x, x_row, gamma, dy, dx, dx_row, dgamma, dbeta, row, n);
+    else all_gradients<T, 1>(x, x_row, gamma, dy, dx, dx_row, dgamma, dbeta, row, n);
+    x += count * x_row, dy += count * n, dx += count * dx_row, stats += 2 * count, rows -= count;
   }
 }
 

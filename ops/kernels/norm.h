@@ -1,5 +1,5 @@
-// Layer norm and RMS norm of the rows of a matrix x (rows, n), n >= 1, which are x_row apart; those of the others are
-// contiguous. Both are
+// Layer norm and RMS norm of the rows of a matrix x (rows, n), n >= 1, which are x_row apart, as are those of dx by
+// dx_row; those of the others follow each other. Both are
 //   y = (x - mean) rstd ⊙ gamma + beta.
 // Layer norm: rstd = 1/√(var + eps), var biased. RMS norm: mean = 0, beta = 0, rstd = 1/(‖x‖₂/√n + eps).
 // rstd is kept finite: a row without spread gives beta even if eps rounds to 0.
@@ -23,7 +23,7 @@ struct NormKernels {
   //   dgamma = sum over rows of dy ⊙ x̂, dbeta = sum over rows of dy
   // dx may be dy itself, or null; dgamma and dbeta may both be null.
   using Backward = void (*)(const T* x, std::int64_t x_row, const T* gamma, const T* stats, const T* dy, T* dx,
-                            T* dgamma, T* dbeta, std::int64_t rows, std::int64_t n) noexcept;
+                            std::int64_t dx_row, T* dgamma, T* dbeta, std::int64_t rows, std::int64_t n) noexcept;
   Backward layer_backward, rms_backward;
 };
 

@@ -167,11 +167,21 @@ class Backward {
 // True if the current tape would record an op with these inputs.
 bool would_record(const Inputs& in) noexcept;
 
+// Runs f, an operation's forward pass: timed, and out of memory is an Error.
+template <class F>
+Tensor run_op(const char* name, F f) {
+  try {
+    const OpTimer timer(name, &OpTime::forward);
+    return f();
+  } catch (const std::bad_alloc&) {
+    throw Error(std::string("[") + name + "] out of memory");
+  }
+}
+
 // Runs the op, and records it if an input has a node on the current tape.
 template <class O>
 Tensor apply(O op, const Inputs& in) {
-  try {
-    const OpTimer timer(op.name(), &OpTime::forward);
+  return run_op(op.name(), [&] {
     op.recording = would_record(in);
     const Shape shape = op.shape(in);
     Tensor out;
@@ -181,9 +191,7 @@ Tensor apply(O op, const Inputs& in) {
     }
     if (!op.recording) return out;
     return Tape::recording()->record(std::make_unique<O>(std::move(op)), in, std::move(out));
-  } catch (const std::bad_alloc&) {
-    throw Error(std::string("[") + op.name() + "] out of memory");
-  }
+  });
 }
 
 }  // namespace weft

@@ -56,7 +56,7 @@ Tensor max(const Tensor& x, std::int64_t dim, bool keepdim = false);        // t
 // numpy.matmul: a (…, m, k) or (k), b (…, k, n) or (k).
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-// What `linear` does with x Wᵀ + b while the tile is in registers: y = residual + gate ⊙ act(x Wᵀ + b).
+// What `linear` does with x Wᵀ + b while the tile is in cache: y = residual + gate ⊙ act(x Wᵀ + b).
 struct Epilogue {
   Activation activation = Activation::none;
   Tensor gate;      // y's shape, or undefined
