@@ -21,25 +21,17 @@ std::vector<Entry>& registered() {
   return all;
 }
 
-void run_once(const Work& work) {
-  if (work.before) work.before();
-  work.run();
-}
-
-void time_work(State& state, const Work& work) {
-  for (auto _ : state) {
-    if (work.before) {
-      state.PauseTiming();
-      work.before();
-      state.ResumeTiming();
-    }
-    work.run();
-  }
-}
-
 double median_of(std::vector<double> x) {
   std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
   return x[x.size() / 2];
+}
+
+constexpr double repetition_seconds = 0.02;
+
+// Calls round(), which gives its seconds, until a repetition is long enough.
+template <class F>
+void repeat_rounds(F round) {
+  for (double seconds = 0; seconds < repetition_seconds;) seconds += round();
 }
 
 // A call again and again for half a millisecond, after one that brings its data back into cache.
@@ -61,19 +53,26 @@ class Burst {
 };
 
 // Rounds of multiply-adds, reading, work and rival one after the other: whatever changes the machine's speed for longer
-// than a round changes all of them. "limit": of the time, what the slower of multiply-adds and reading takes.
+// than a round changes all of them. "limit": of the time, what the slower of multiply-adds and reading takes; "cycles":
+// an element's, where a cycle is what two FMA units need for a vector each.
 void time_in_turn(State& state, const Work& work, const Work& rival, const Work& fma) {
   const Burst fma_burst(fma.run), read(work.read), ours(work.run), theirs(rival.run);
-  std::vector<double> rival_seconds, ratios, peaks, limits;
-  for (auto _ : state) {
-    const double fma_seconds = fma_burst.seconds() * work.flops / fma.flops, read_seconds = read.seconds();
-    const double seconds = ours.seconds();
+  std::vector<double> rival_seconds, ratios, peaks, limits, cycles;
+  std::vector<double> own_seconds;
+  repeat_rounds([&] {
+    const double flop_seconds = fma_burst.seconds() / fma.flops, fma_seconds = flop_seconds * work.flops;
+    const double read_seconds = read.seconds(), seconds = ours.seconds();
     rival_seconds.push_back(theirs.seconds());
     ratios.push_back(rival_seconds.back() / seconds);
     peaks.push_back(fma_seconds / seconds);
     limits.push_back(std::max(fma_seconds, read_seconds) / seconds);
-    state.SetIterationTime(seconds);
-  }
+    cycles.push_back(seconds / (flop_seconds * flops_a_cycle()));
+    own_seconds.push_back(seconds);
+    return seconds + std::max(rival_seconds.back(), 1e-3);
+  });
+  for (auto _ : state) state.SetIterationTime(median_of(own_seconds));
+  if (work.elements > 0) state.counters["cycles"] = median_of(cycles) / work.elements;
+  if (work.flops == 0) return;
   state.counters["rival"] = median_of(rival_seconds);
   state.counters["ratio"] = median_of(ratios);
   state.counters["peak"] = median_of(peaks);
@@ -85,19 +84,21 @@ void count_rate(State& state, const char* name, double amount) {
 }
 
 // Alone, with what is known of the machine just before: "limit", the time of a plain-store copy of the same bytes over
-// the work's; "cycles" an element, where a cycle is what two FMA units need for a vector each; "peak", the fraction of
-// that of all multiply-adds.
+// the work's; "peak", the time of as many multiply-adds.
 void time_alone(State& state, const Work& work, int threads) {
   const double copy = work.memory_bound ? plain_copy_seconds(work.bytes, threads) : 0;
-  const double cycles = work.elements > 0 ? cycles_per_second() : 0;
   const Work fma = fma_work(threads);
   const double fma_seconds = work.flops > 0 ? work.flops / fma.flops * seconds_per_call(fma.run, 0.01) : 0;
-  run_once(work);  // grows caches, which others may have emptied
-  time_work(state, work);
+  const auto seconds = [&] {
+    if (work.before) work.before();
+    return seconds_of(work.run, 1);
+  };
+  seconds();  // grows caches, which others may have emptied
+  std::vector<double> own_seconds;
+  repeat_rounds([&] { return own_seconds.emplace_back(seconds()); });
+  for (auto _ : state) state.SetIterationTime(median_of(own_seconds));
   count_rate(state, "limit", copy);
   count_rate(state, "peak", fma_seconds);
-  if (work.elements > 0)
-    state.counters["cycles"] = Counter(work.elements / cycles, Counter::kIsIterationInvariantRate | Counter::kInvert);
 }
 
 struct Made {
@@ -108,7 +109,7 @@ void run_benchmark(State& state, const Entry& entry, Made& made, const std::func
                    const std::function<Work(int)>& make_rival) {
   if (!made.work.run) made.work = make();
   if (!entry.rival.empty() && !made.rival.run) made.rival = make_rival(entry.threads);
-  if (made.rival.run)
+  if (made.rival.run || made.work.elements > 0)
     time_in_turn(state, made.work, made.rival, fma_work(entry.threads));
   else
     time_alone(state, made.work, entry.threads);
@@ -119,10 +120,9 @@ void run_benchmark(State& state, const Entry& entry, Made& made, const std::func
 void add_one(const Entry& entry, const std::function<Work()>& make, const std::function<Work(int)>& make_rival) {
   registered().push_back(entry);
   const auto made = std::make_shared<Made>();
-  auto* added = benchmark::RegisterBenchmark(entry.name().c_str(), [=](State& state) {
+  benchmark::RegisterBenchmark(entry.name().c_str(), [=](State& state) {
     run_benchmark(state, entry, *made, make, make_rival);
-  });
-  entry.rival.empty() ? added->UseRealTime() : added->UseManualTime();
+  })->UseManualTime()->Iterations(1);
 }
 
 // Without a name if this build has none for the kind.

@@ -97,10 +97,7 @@ const Limits& limits(int threads) {
   return known[threads] = {fma.flops / best_seconds(fma, 0.02) * 1e-9, copy.bytes / best_seconds(copy, 0.02) * 1e-9};
 }
 
-double cycles_per_second() {
-  const Work fma = fma_work(1);
-  return fma.flops / best_seconds(fma, 0.001) / (4 * loop_of(Context::current().isa()).lanes);
-}
+double flops_a_cycle() { return 4.0 * loop_of(Context::current().isa()).lanes; }
 
 double plain_copy_seconds(double bytes, int threads) {
   static std::vector<float> from, to;

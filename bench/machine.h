@@ -21,7 +21,7 @@ struct Limits {
 };
 constexpr std::int64_t copy_bytes = std::int64_t{512} << 20;
 const Limits& limits(int threads);         // measured when first asked for
-double cycles_per_second();                // of one thread, measured now: two FMA units, a vector each
+double flops_a_cycle();                    // of one thread: two FMA units, a vector each
 double plain_copy_seconds(double bytes, int threads);  // with ordinary stores, of bytes/2 read and bytes/2 written
 
 }  // namespace weft::bench

@@ -30,14 +30,13 @@ constexpr const char* usage = R"(usage: weft-bench [--threads T] [--json FILE] [
                             mix-train gemm-nn gemm-nt gemm-tn gemm-nt-cold linear linear-gelu linear-gelu-train
                             einsum; exp tanh erf … gelu silu … (in cache), layer-norm rms-norm softmax
                             cross-entropy array-gelu array-silu add mul gate glu adamw …, each also with -backward
-  --benchmark_repetitions=N, --benchmark_min_time=SECONDS of each, --benchmark_list_tests
+  --benchmark_repetitions=N of 20 ms or a call, --benchmark_list_tests
 example: weft-bench --benchmark_filter=c2c/64x1024/ --json fft.json
 )";
 
 // Google Benchmark's flags: ours in front, so that the user's override them; --json FILE stands for two of its own.
 std::vector<std::string> benchmark_flags(int argc, char** argv, int& threads) {
-  std::vector<std::string> flags = {argv[0], "--benchmark_enable_random_interleaving=true", "--benchmark_repetitions=9",
-                                    "--benchmark_min_time=0.02"};
+  std::vector<std::string> flags = {argv[0], "--benchmark_enable_random_interleaving=true", "--benchmark_repetitions=9"};
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     if ((flag == "--threads" || flag == "--json") && i + 1 == argc) throw Error("[bench] " + flag + " needs a value");
