@@ -17,7 +17,6 @@ constexpr int64_t unpacked_dot_rows = 16;  // nor here, for dot products of memo
 constexpr int64_t long_dot = 192;          // at least so long: their sums of lanes take time
 constexpr int64_t super_columns = 3072;    // that are packed at once
 constexpr int64_t super_tasks = 16;        // that share what is packed at once, at least
-constexpr int64_t largest_tile = 1024;     // elements
 constexpr int64_t private_panels = 1 << 18;  // packed elements up to which the items of a batch are tasks
 
 int64_t rounded_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }

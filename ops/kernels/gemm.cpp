@@ -362,6 +362,7 @@ void lanes(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride, co
 template <class T>
 constexpr GemmKernels<T> table() {
   constexpr int nr = blocks.nv * static_cast<int>(simd::lanes<T>);
+  static_assert(blocks.mr * nr <= largest_tile);
   return {blocks.mr, nr, sizeof(T) == 4 ? blocks.kc_f32 : blocks.kc_f64, blocks.mc, blocks.nc,
           pack<T, blocks.mr>, pack<T, nr>, tile<T>, epilogue<T>, dot<T>, rows<T>, lanes<T>};
 }

@@ -6,6 +6,8 @@
 
 namespace weft {
 
+constexpr std::int64_t largest_tile = 1024;  // elements that mr × nr may have
+
 // C = residual + gate ⊙ act(C + bias), over a tile. A null pointer stands for what is left out. Rows of gate, residual
 // and preactivation are contiguous; element (i, j) of bias is bias[i * bias_row + j * bias_column].
 template <class T>

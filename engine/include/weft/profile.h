@@ -10,8 +10,9 @@ namespace weft {
 class OpTimer;
 
 // The time of all operations of one name. Each moment counts once: an operation that another one calls belongs to its
-// caller; what backward runs again belongs to the operation that is run again, not to the one that asked for it. A recorded
-// linear's activation is part of its forward; recomputed and backward it is an "activation".
+// caller; what backward runs again belongs to the operation that is run again, not to the one that asked for it. What is
+// computed in one pass and recorded as several operations is timed by these in backward: a linear's activation as
+// "activation", a norm's sum as "add".
 struct OpTime {
   std::int64_t calls = 0;  // of forward
   double forward = 0, recomputed = 0, backward = 0;  // seconds
@@ -35,7 +36,7 @@ class Profile {
   Profile* below_;
 };
 
-// For apply and Tape: counts its own lifetime in the current profile, if there is one.
+// For run_op and Tape: counts its own lifetime in the current profile, if there is one.
 class OpTimer {
  public:
   OpTimer(const char* op, double OpTime::*part);
