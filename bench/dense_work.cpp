@@ -71,16 +71,17 @@ Work with_threads(int threads, std::function<void()> run, double flops, double b
 
 }  // namespace
 
-std::shared_ptr<const std::vector<Tensor>> weights_of(const std::string& kind, const Sizes& s) {
-  static std::map<Shape, std::shared_ptr<const std::vector<Tensor>>> cold;
+std::shared_ptr<Weights> weights_of(const std::string& kind, const Sizes& s) {
+  static std::map<Shape, std::shared_ptr<Weights>> cold;
   const Shape shape = {s.n, s.d};
   const bool is_cold = kind == "gemm-nt-cold";
   if (is_cold && cold.count(shape) != 0) return cold[shape];
   const int64_t cache = last_level_cache(), bytes = cache > 0 ? 2 * cache : int64_t{512} << 20;
-  const auto made = std::make_shared<std::vector<Tensor>>(1, normal(shape, 1));
+  const auto made = std::make_shared<Weights>();
+  made->all.push_back(normal(shape, 1));
   for (int64_t count = is_cold ? bytes / (4 * s.n * s.d) : 0; count > 0; --count) {
-    made->push_back(Tensor::empty(shape, DType::f32));
-    raw::copy(made->front(), made->back());
+    made->all.push_back(Tensor::empty(shape, DType::f32));
+    raw::copy(made->all.front(), made->all.back());
   }
   if (is_cold) cold[shape] = made;
   return made;
@@ -102,15 +103,8 @@ Work dense_work(const std::string& kind, const Sizes& s, int threads) {
   const Tensor a = is_tn ? transpose(normal({s.d, s.b}, 0), 0, 1) : normal({s.b, s.d}, 0);
   if (is_tn || kind == "gemm-nn") return made([=, b = normal({s.d, s.n}, 1)] { matmul(a, b); });
   const auto weights = weights_of(kind, s);
-  Work w = made([=, next = std::size_t{0}]() mutable {
-    matmul(a, transpose((*weights)[next++ % weights->size()], 0, 1));
-  });
-  if (s.b <= 16) {
-    const auto next_weight = [=, next = std::size_t{0}]() mutable {
-      return (*weights)[next++ % weights->size()].data<float>();
-    };
-    w.read = read_work(next_weight, s.n * s.d, threads).run;
-  }
+  Work w = made([=] { matmul(a, transpose(weights->next(), 0, 1)); });
+  if (s.b <= 16) w.read = read_work([=] { return weights->next().data<float>(); }, s.n * s.d, threads).run;
   return w;
 }
 

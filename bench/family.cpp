@@ -109,7 +109,7 @@ void run_benchmark(State& state, const Entry& entry, Made& made, const std::func
                    const std::function<Work(int)>& make_rival) {
   if (!made.work.run) made.work = make();
   if (!entry.rival.empty() && !made.rival.run) made.rival = make_rival(entry.threads);
-  if (made.rival.run || made.work.elements > 0)
+  if (made.rival.run || made.work.read || made.work.elements > 0)
     time_in_turn(state, made.work, made.rival, fma_work(entry.threads));
   else
     time_alone(state, made.work, entry.threads);

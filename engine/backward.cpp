@@ -13,6 +13,8 @@ bool writable_in_place(const Tensor& x) {
   return x.unique();
 }
 
+constexpr const char* written_too_early = "[tape] backward adds to a tensor before it has written a part of it";
+
 bool same_view(const Tensor& a, const Tensor& b) {
   return a.storage() == b.storage() && a.offset() == b.offset() && a.shape() == b.shape() && a.strides() == b.strides();
 }
@@ -54,6 +56,7 @@ void Backward::add(std::size_t i, Tensor contribution) {
                 ", got " + dtype_name(contribution.dtype()) + " " + to_string(contribution.shape()));
   Record& input = tape_.records[static_cast<std::size_t>(record.inputs[i])];
   if (input.place.defined()) {
+    if (input.place_input != i) throw Error(written_too_early);
     if (!same_view(input.place, contribution)) raw::copy(contribution, input.place);
     input.place = Tensor();
     --tape_.whole_of(input)->places_given;
@@ -80,6 +83,7 @@ Tensor Backward::place(std::size_t i) {
   Record* whole = input.gradient.defined() || input.place.defined() ? nullptr : tape_.whole_of(input);
   if (whole == nullptr) return {};
   input.place = tape_.take_place(input, *whole);
+  input.place_input = i;
   if (input.place.defined()) ++whole->places_given;
   return input.place;
 }
@@ -87,13 +91,12 @@ Tensor Backward::place(std::size_t i) {
 void Backward::add_part() {
   Record& record = tape_.records[static_cast<std::size_t>(index_)];
   Record* whole = tape_.whole_of(record);
-  if (whole == nullptr) return;
+  if (whole == nullptr) throw Error("[tape] add_part in backward of an operation that gives no part");
   Tensor part = tape_.take_place(record, *whole);
   if (part.defined()) return raw::copy(record.gradient, part);
   Tape::Impl::settle(*whole);
   if (!writable_in_place(whole->gradient)) whole->gradient = copy_of(whole->gradient);
-  std::vector<Tensor> rest;
-  part = record.op->part_of(whole->gradient, rest);
+  part = record.op->part_of(whole->gradient);
   raw::accumulate(part, record.gradient);
 }
 
@@ -105,11 +108,12 @@ Record* Tape::Impl::whole_of(const Record& part) {
 Tensor Tape::Impl::take_place(const Record& part, Record& whole) {
   if (!whole.gradient.defined()) {
     whole.gradient = Tensor::empty(whole.shape, whole.dtype);
-    return part.op->part_of(whole.gradient, whole.unwritten);
+    const Tensor place = part.op->part_of(whole.gradient);
+    if (auto beside = part.op->beside_part(whole.gradient)) return whole.unwritten = std::move(*beside), place;
+    raw::fill(whole.gradient, 0);
   }
   if (whole.unwritten.empty()) return {};
-  std::vector<Tensor> rest;
-  const Tensor place = part.op->part_of(whole.gradient, rest);
+  const Tensor place = part.op->part_of(whole.gradient);
   const auto found = std::find_if(whole.unwritten.begin(), whole.unwritten.end(),
                                   [&](const Tensor& view) { return same_view(view, place); });
   if (found == whole.unwritten.end()) return {};
@@ -118,7 +122,7 @@ Tensor Tape::Impl::take_place(const Record& part, Record& whole) {
 }
 
 void Tape::Impl::settle(Record& record) {
-  if (record.places_given != 0) throw Error("[tape] backward adds to a tensor before it has written a part of it");
+  if (record.places_given != 0) throw Error(written_too_early);
   for (Tensor& part : record.unwritten) raw::fill(part, 0);
   record.unwritten.clear();
 }

@@ -10,8 +10,8 @@
 namespace weft {
 namespace {
 
-// Large blocks lie on huge pages: a tensor's rows may be pages apart, and the processor remembers few of them. Null if
-// there is no memory.
+// Large blocks lie on huge pages, but for what is left of them at the end: a tensor's rows may be pages apart, and the
+// processor remembers few of them. Null if there is no memory.
 void* system_block(std::size_t size) {
   if (size < os::huge_page) return std::aligned_alloc(64, size);
   void* block = std::aligned_alloc(os::huge_page, (size + os::huge_page - 1) / os::huge_page * os::huge_page);

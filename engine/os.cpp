@@ -148,7 +148,6 @@ std::uint64_t physical_memory() noexcept {
   return std::min(pages * page, limits_of_this_process().memory);
 }
 
-// Not getrusage: its figure includes what the process was before exec.
 void prefer_huge_pages(void* block, std::size_t bytes) noexcept {
 #ifdef MADV_HUGEPAGE
   (void)::madvise(block, bytes, MADV_HUGEPAGE);
@@ -157,6 +156,7 @@ void prefer_huge_pages(void* block, std::size_t bytes) noexcept {
 #endif
 }
 
+// Not getrusage: its figure includes what the process was before exec.
 std::uint64_t peak_resident_memory() noexcept {
   try {
     std::ifstream file("/proc/self/status");

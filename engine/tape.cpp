@@ -196,7 +196,10 @@ void Tape::Impl::walk(std::int64_t last, GradientSink& sink) {
   Tape::Impl& tape = *this;
   for (std::int64_t i = last; i >= 0; --i) {
     Record& record = records[static_cast<std::size_t>(i)];
-    settle(record);
+    if (!record.unwritten.empty()) {
+      const OpTimer timer("gradients", &OpTime::backward);
+      settle(record);
+    }
     if (record.gradient.defined() && record.op) {
       check_versions(record);  // a sink may have written since
       Backward view(tape, i);

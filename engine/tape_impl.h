@@ -35,7 +35,8 @@ struct Record {
   Tensor recomputed;
   Tensor gradient;
   std::vector<Tensor> unwritten;     // views of parts of the gradient that have no numbers yet and stand for zeros
-  Tensor place;                      // what Backward::place gave out: within another record's gradient
+  Tensor place;                      // what Backward::place gave out, within another record's gradient, …
+  std::size_t place_input = 0;       // … and for which of its op's inputs
   int places_given = 0;              // of this record's gradient
 };
 
@@ -57,7 +58,7 @@ struct Tape::Impl {
   void check_versions(const Record& record) const;
   // The record of which `part` gives a part, or null.
   Record* whole_of(const Record& part);
-  // The place of a part in the whole's gradient, if it has no numbers yet: from then on the caller's to write.
+  // The place of a part in the whole's gradient, if it is one of the unwritten ones: from then on the caller's to write.
   Tensor take_place(const Record& part, Record& whole);
   // Writes the zeros that a gradient's unwritten parts stand for.
   static void settle(Record& record);

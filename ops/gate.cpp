@@ -65,9 +65,9 @@ struct GateOp : Op {
   void backward(Backward& b) const override {
     const Tensor dy = raw::contiguous(b.take_gradient());
     const bool in_place = dy.unique();
-    Tensor dgate = place_of_rows(b, 0), dx = place_of_rows(b, 1);
+    Tensor dgate = place_of_rows(b, 0), dx;
     if (b.needs(0) && !dgate.defined()) dgate = Tensor::empty(dy.shape(), dy.dtype());
-    if (b.needs(1) && !dx.defined()) dx = in_place ? dy : Tensor::empty(dy.shape(), dy.dtype());
+    if (b.needs(1)) dx = in_place ? dy : Tensor::empty(dy.shape(), dy.dtype());
     with_real(name(), dy.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const bool needs_x = dgate.defined() || function != Activation::none;
@@ -79,12 +79,12 @@ struct GateOp : Op {
       const T *from = dy.data<T>(), *xs = x.data<T>(), *gates = gate.data<T>();
       T* to_gate = dgate.defined() ? dgate.mutable_data<T>() : nullptr;
       T* to_x = dx.defined() ? dx.mutable_data<T>() : nullptr;
-      const Strides &own = dy.strides(), &gate_place = to_gate ? dgate.strides() : own, &place = to_x ? dx.strides() : own;
-      for_pieces<4>(dy.shape(), {&own, &gate.strides(), &gate_place, &place}, [&](const auto& at, int64_t n) {
+      const Strides& place = to_gate ? dgate.strides() : dy.strides();
+      for_pieces<3>(dy.shape(), {&dy.strides(), &gate.strides(), &place}, [&](const auto& at, int64_t n) {
         if (to_gate) multiply(from + at[0], activated(xs + at[0], to_gate + at[2], n), to_gate + at[2], n);
         if (!to_x) return;
-        multiply(from + at[0], gates + at[1], to_x + at[3], n);
-        if (function != Activation::none) chain(function, xs + at[0], to_x + at[3], to_x + at[3], n);
+        multiply(from + at[0], gates + at[1], to_x + at[0], n);
+        if (function != Activation::none) chain(function, xs + at[0], to_x + at[0], to_x + at[0], n);
       });
     });
     if (dgate.defined()) b.add(0, std::move(dgate));

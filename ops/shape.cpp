@@ -127,20 +127,15 @@ struct SliceOp : LayoutOp {
   }
   Tensor forward(const Inputs& in, const Shape& shape) override { return view_of(in[0], shape); }
   bool gives_part() const override { return true; }
-  Tensor part_of(const Tensor& whole, std::vector<Tensor>& rest) const override {
-    const std::int64_t end = whole.size(dim);
-    const auto beside = [&](std::int64_t from, std::int64_t to, std::int64_t stride) {
-      if (from < to) rest.push_back(SliceOp(dim, from, to, stride).part(whole));
-    };
-    beside(0, start, 1);
-    for (std::int64_t i = start + 1; i < std::min(start + step, stop); ++i) beside(i, stop, step);
-    beside(stop, end, 1);
-    return part(whole);
+  Tensor part_of(const Tensor& whole) const override { return view_of(whole, shape({whole})); }
+  std::optional<std::vector<Tensor>> beside_part(const Tensor& whole) const override {
+    if (step > 1) return {};
+    std::vector<Tensor> beside;
+    for (const auto& [first, end] : {std::pair{std::int64_t{0}, start}, std::pair{stop, whole.size(dim)}})
+      if (first < end) beside.push_back(SliceOp(dim, first, end, 1).part_of(whole));
+    return beside;
   }
   void backward(Backward& b) const override { b.add_part(); }
-
- private:
-  Tensor part(const Tensor& x) const { return view_of(x, shape({x})); }
 };
 
 // The parts one after the other along dim. d part: its slice of dy

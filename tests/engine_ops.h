@@ -108,12 +108,12 @@ struct Slice : Op {
   }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
   bool gives_part() const override { return true; }
-  Tensor part_of(const Tensor& whole, std::vector<Tensor>& rest) const override {
-    const auto range = [&](std::int64_t from, std::int64_t to) {
-      return whole.view({to - from}, whole.strides(), whole.offset() + from * whole.strides()[0]);
-    };
-    rest = {range(0, start), range(stop, whole.size(0))};
-    return range(start, stop);
+  Tensor part_of(const Tensor& whole) const override { return range(whole, start, stop); }
+  std::optional<std::vector<Tensor>> beside_part(const Tensor& whole) const override {
+    return std::vector<Tensor>{range(whole, 0, start), range(whole, stop, whole.size(0))};
+  }
+  static Tensor range(const Tensor& x, std::int64_t from, std::int64_t to) {
+    return x.view({to - from}, x.strides(), x.offset() + from * x.strides()[0]);
   }
   void backward(Backward& b) const override { b.add_part(); }
   std::int64_t start, stop;

@@ -2,6 +2,7 @@
 
 #include <complex>
 #include <functional>
+#include <limits>
 
 #include "op_table.h"
 
@@ -58,6 +59,9 @@ const OpCases cases{
      gather({5, 3}, [](Index i) { return Index{i[0], 1 + 2 * i[1]}; })},
     {"slice, a step over the end", {{{5, 7}}}, [](Ins in) { return slice(in[0], -2, 0, 5, 4); },
      gather({2, 7}, [](Index i) { return Index{4 * i[0], i[1]}; })},
+    {"slice, a step beyond all sizes", {{{5, 7}}},
+     [](Ins in) { return slice(in[0], 0, 1, 5, std::numeric_limits<std::int64_t>::max()); }, [](Ins in) { return slice(in[0], 0, 1, 2); }},
+    {"slices in steps", {{{9}}}, [](Ins in) { return mul(slice(in[0], 0, 1, 9, 2), slice(in[0], 0, 0, 8, 2)); }},
     {"slice of a slice", {{{9}}}, [](Ins in) { return slice(slice(in[0], 0, 1, 9, 2), 0, 1, 4); },
      gather({3}, [](Index i) { return Index{3 + 2 * i[0]}; })},
     {"slice nothing", {{{5, 7}}}, [](Ins in) { return slice(in[0], 0, 2, 2); }, gather({0, 7}, nullptr)},

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -37,10 +38,11 @@ class Op {
   // True if forward can be run again at little cost from inputs that backward keeps anyway: whoever needs the
   // output in backward then keeps the record instead of the tensor.
   virtual bool cheap() const { return false; }
-  // For an op whose output is a part of input 0, as a view: the same part of `whole`, a tensor of input 0's shape.
-  // `rest` receives views of all its other elements. Undefined for any other op.
-  virtual Tensor part_of(const Tensor& whole, std::vector<Tensor>& rest) const { (void)whole, (void)rest; return {}; }
-  virtual bool gives_part() const { return false; }  // whether part_of is defined
+  // For an op whose output is a part of input 0, as a view: the same part of `whole`, a tensor of input 0's shape; and
+  // views of all its other elements, or nothing if they are no few blocks.
+  virtual bool gives_part() const { return false; }
+  virtual Tensor part_of(const Tensor& whole) const { (void)whole; return {}; }
+  virtual std::optional<std::vector<Tensor>> beside_part(const Tensor& whole) const { (void)whole; return {}; }
 
   bool recording = false;
 };
@@ -151,8 +153,9 @@ class Backward {
 
   // Adds a contribution of input i's shape and dtype. The first is moved in.
   void add(std::size_t i, Tensor contribution);
-  // If input i is a part of another tensor (a slice), and that part of the other's gradient has no numbers yet: this
-  // part, to be written and given to add(i, …), before anything else is added to the other. Undefined if not.
+  // If input i is a part of another tensor (a slice) of whose gradient nothing has been written yet, or all but exactly this
+  // part: the part, to be written and given to add(i, …) before anything else is added to input i or the other. Else
+  // undefined.
   Tensor place(std::size_t i);
   // For an op that gives a part: adds the gradient to that part of input 0's.
   void add_part();
