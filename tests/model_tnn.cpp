@@ -223,7 +223,8 @@ TEST_CASE("Tno: what is kept between products is that of the parameters, the len
     }
     const Tensor before = tno(random_tensor({{1, 2, 9, 3}}, 3));
     for (auto& [name, parameter] : parameters) {
-      CAPTURE(name);
+      const std::string text = name;
+      CAPTURE(text);
       parameter.assign(random_tensor({parameter.value().shape()}, 17));
       kept_equals_recorded(1, 9);
     }
