@@ -21,11 +21,6 @@ std::vector<Entry>& registered() {
   return all;
 }
 
-double median_of(std::vector<double> x) {
-  std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
-  return x[x.size() / 2];
-}
-
 constexpr double repetition_seconds = 0.02;
 
 // Calls round(), which gives its seconds, until a repetition is long enough.
@@ -57,8 +52,7 @@ class Burst {
 // an element's, where a cycle is what two FMA units need for a vector each.
 void time_in_turn(State& state, const Work& work, const Work& rival, const Work& fma) {
   const Burst fma_burst(fma.run), read(work.read), ours(work.run), theirs(rival.run);
-  std::vector<double> rival_seconds, ratios, peaks, limits, cycles;
-  std::vector<double> own_seconds;
+  std::vector<double> own_seconds, rival_seconds, ratios, peaks, limits, cycles;
   repeat_rounds([&] {
     const double flop_seconds = fma_burst.seconds() / fma.flops, fma_seconds = flop_seconds * work.flops;
     const double read_seconds = read.seconds(), seconds = ours.seconds();

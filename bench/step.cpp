@@ -30,12 +30,6 @@ OptimizerOptions adamw() {
 
 MemoryCache& memory() { return Context::current().memory(); }
 
-double median_of(std::vector<double> x) {
-  std::sort(x.begin(), x.end());
-  const std::size_t middle = x.size() / 2;
-  return x.size() % 2 == 1 ? x[middle] : (x[middle - 1] + x[middle]) / 2;
-}
-
 // Norms' weights of one and biases of zero would hide mistakes: they make the mean square of a normed result constant.
 void disturb_vectors(const NamedParameters& parameters) {
   std::uint64_t stream = 0;

@@ -29,4 +29,10 @@ double seconds_per_call(const std::function<void()>& run, double min_seconds) {
   return seconds_of(run, std::max(1L, static_cast<long>(min_seconds / estimate + 0.5)));
 }
 
+double median_of(std::vector<double> x) {
+  std::sort(x.begin(), x.end());
+  const std::size_t middle = x.size() / 2;
+  return x.size() % 2 == 1 ? x[middle] : (x[middle - 1] + x[middle]) / 2;
+}
+
 }  // namespace weft::bench

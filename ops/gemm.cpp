@@ -172,7 +172,10 @@ struct Product {
       for (int64_t j = j1; j < j2 && !(g.c_lower && block.j0 + j >= block.i0 + i + kernel.mr); j += kernel.nr) {
         GemmAhead<T> ahead{next + (j - j1 + (i - i1) / kernel.mr * step) * block.k, step, nullptr, 0};
         const int64_t first = (j - j1) / kernel.nr * share;
-        if (asks) ahead.a = from.a.data + (i + kernel.mr) * from.a.row + first * line, ahead.a_lines = std::min(share, lines - first);
+        if (asks && first < lines) {
+          ahead.a = from.a.data + (i + kernel.mr) * from.a.row + first * line;
+          ahead.a_lines = std::min(share, lines - first);
+        }
         tile(block, from, i, j, ahead);
       }
     }
@@ -200,8 +203,8 @@ struct Product {
     return g.b.column == 1 && block.rows >= kernel.mr && g.a_triangle == Triangle::none && !g.c_lower;
   }
 
-  // All rows: nobody else needs a task's columns of B, so it packs them for itself, in cache. How many there are depends on
-  // the threads, an element's sum doesn't. `from_b` is B's first element of the block.
+  // All rows: nobody else needs a task's columns of B, so it packs them for itself, in cache. How many there are
+  // depends on the threads, an element's sum doesn't. `from_b` is B's first element of the block.
   void multiply_packing(const Block& block, const Operands<T>& from, const T* from_b) const {
     const int64_t work = std::max<int64_t>(1, block.rows * block.k), tasks = 4 * Context::current().threads();
     const int64_t least = std::max<int64_t>(16 * task_work / work, (block.columns - 1) / tasks) + 1;
@@ -302,7 +305,7 @@ void run_batch(const GemmKernels<T>& kernel, const GemmProblem<T>& g, int64_t co
     }
   };
   const int64_t work = std::max<int64_t>(1, g.m * g.n * std::max<int64_t>(1, g.k));
-  const bool is_large = few && work >= 16 * task_work;  // worth all threads, and without packing nothing speaks against it
+  const bool is_large = few && work >= 16 * task_work;  // worth all threads, and nothing is packed for each
   if (count > 1 && a + b <= private_panels && !is_large) {
     Context::current().parallel_for(count, std::max<int64_t>(1, task_work / work), bytes, run);
   } else {

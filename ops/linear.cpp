@@ -1,6 +1,6 @@
 // linear: the fully connected layer, with what follows it while the tile is in cache.
-#include "fused_ops.h"
 #include "common.h"
+#include "fused_ops.h"
 #include "gemm.h"
 #include "weft/context.h"
 
@@ -61,14 +61,18 @@ struct LinearOp : Op {
       using T = element_of<decltype(type)>;
       Tensor y = Tensor::empty(shape, in[0].dtype());
       const Tensor x = as_matrix(in[0]), &weight = in[1];
-      const Tensor bias = in[2].defined() ? raw::contiguous(in[2]) : in[2], gate = rows_of(in[3]), residual = rows_of(in[4]);
+      const Tensor bias = in[2].defined() ? raw::contiguous(in[2]) : in[2];
+      const Tensor gate = rows_of(in[3]), residual = rows_of(in[4]);
       const std::int64_t m = x.shape()[0], k = x.shape()[1], n = weight.shape()[0];
       GemmProblem<T> problem{m, n, k, view_of<T>(x), transposed_view_of<T>(weight), {y.mutable_data<T>(), n, 1}};
       if (panels.defined()) problem.packed_b = panels.data<T>();
       problem.epilogue.activation = function;
       if (bias.defined()) problem.epilogue.bias = bias.data<T>(), problem.epilogue.bias_column = 1;
       if (gate.defined()) problem.epilogue.gate = gate.data<T>(), problem.epilogue.gate_row = gate.strides()[0];
-      if (residual.defined()) problem.epilogue.residual = residual.data<T>(), problem.epilogue.residual_row = residual.strides()[0];
+      if (residual.defined()) {
+        problem.epilogue.residual = residual.data<T>();
+        problem.epilogue.residual_row = residual.strides()[0];
+      }
       if (preactivation.defined()) {
         problem.epilogue.preactivation = preactivation.mutable_data<T>();
         problem.epilogue.preactivation_row = n;

@@ -58,7 +58,8 @@ struct NormOp : Op {
     const std::int64_t n = row_length(shape), rows = y.numel() / n;
     const Tensor x = as_rows(in[0], axes), added = residual.defined() ? as_rows(residual, axes) : Tensor();
     const Tensor scale = gamma(n, x.dtype(), has_gamma ? in[1] : Tensor());
-    const Tensor shift = has_beta ? raw::contiguous(in.back()) : kind == Kind::layer ? Tensor::zeros({n}, x.dtype()) : scale;
+    Tensor shift;  // layer_norm's alone
+    if (kind == Kind::layer) shift = has_beta ? raw::contiguous(in.back()) : Tensor::zeros({n}, x.dtype());
     if (recording) stats = Tensor::empty({rows, 2}, x.dtype());
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;

@@ -44,8 +44,8 @@ void check(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tens
 template <class T>
 Tensor gated(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal, Tensor v) {
   const int64_t n = x.size(0), b = x.size(1), d = x.size(2);
-  const Tensor gate_rows = with_contiguous_rows(gate), rows = with_contiguous_rows(x), w = used_weight<T>(weight, causal);
-  const Tensor dense_bias = raw::contiguous(bias);
+  const Tensor gate_rows = with_contiguous_rows(gate), rows = with_contiguous_rows(x);
+  const Tensor w = used_weight<T>(weight, causal), dense_bias = raw::contiguous(bias);
   Tensor y = Tensor::empty(x.shape(), x.dtype());
   GemmProblem<T> g{n, d, n, {w.data<T>(), w.strides()[0], w.strides()[1]}, {}, {}};
   g.a_triangle = causal ? Triangle::lower : Triangle::none;

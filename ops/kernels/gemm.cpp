@@ -69,8 +69,8 @@ void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, T* c, st
   });
 }
 
-// Asks for the row of C that a tile will write, for what the epilogue reads and writes beside it, and for A's ahead. Inline: to g++ a
-// function that does nothing but prefetch has no effect, and it leaves out the call.
+// Asks for the row of C that a tile will write, for what the epilogue reads and writes beside it, and for A's ahead.
+// Inline: to g++ a function that does nothing but prefetch has no effect, and it leaves out the call.
 template <class T>
 WEFT_INLINE inline void prefetch_row(const GemmTile<T>& t, std::int64_t i) noexcept {
   constexpr std::int64_t row_bytes = blocks.nv * simd::lanes<T> * std::int64_t{sizeof(T)};
@@ -104,7 +104,8 @@ WEFT_INLINE inline void store_tile(const GemmTile<T>& t, const Vec<T>* sums) noe
   }
 }
 
-// R rows and V vectors of a tile, packing B or not: the micro-kernel. A function of its own, so that all registers are the sums'.
+// R rows and V vectors of a tile, packing B or not: the micro-kernel. A function of its own, so that all registers are
+// the sums'.
 template <class T, int R, int V, bool Packs = false>
 [[gnu::noinline]] void part_of_tile(const GemmTile<T>& t) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>, nr = blocks.nv * lanes, width = V * lanes * std::int64_t{sizeof(T)};

@@ -23,7 +23,7 @@ struct GemmEpilogue {
   std::int64_t preactivation_row = 0;
 };
 
-// Memory that is needed soon: b + p · b_step for each p < k; of each row of A one further, `a_lines` cache lines from a on.
+// Memory that is needed soon: b + p · b_step for each p < k; `a_lines` cache lines of each of mr rows of A, from a on.
 template <class T>
 struct GemmAhead {
   const T* b;
@@ -33,7 +33,7 @@ struct GemmAhead {
 };
 
 // The first `rows` × `columns` elements of a tile of C, whose rows are contiguous: C(i, j) = Σ_p A(i, p) B(p, j), p < k.
-// A has mr rows, A(i, p) = a[i · a_row + p · a_column], and nr columns of B in rows that are contiguous, B(p, j) = b[p · b_row + j]:
+// A has mr rows, A(i, p) = a[i · a_row + p · a_column]. B has nr columns in contiguous rows, B(p, j) = b[p · b_row + j]:
 // a packed panel, b_row = nr; or B itself, if the tile has all mr rows and nr columns and `packs` receives the panel.
 // Meanwhile asks for what is ahead.
 template <class T>

@@ -39,7 +39,7 @@ class Op {
   // output in backward then keeps the record instead of the tensor.
   virtual bool cheap() const { return false; }
   // For an op whose output is a part of input 0, as a view: the same part of `whole`, a tensor of input 0's shape; and
-  // views of all its other elements, or nothing if they are no few blocks.
+  // views of all its other elements, or nothing if these are more than a few blocks.
   virtual bool gives_part() const { return false; }
   virtual Tensor part_of(const Tensor& whole) const { (void)whole; return {}; }
   virtual std::optional<std::vector<Tensor>> beside_part(const Tensor& whole) const { (void)whole; return {}; }
@@ -153,9 +153,9 @@ class Backward {
 
   // Adds a contribution of input i's shape and dtype. The first is moved in.
   void add(std::size_t i, Tensor contribution);
-  // If input i is a part of another tensor (a slice) of whose gradient nothing has been written yet, or all but exactly this
-  // part: the part, to be written and given to add(i, …) before anything else is added to input i or the other. Else
-  // undefined.
+  // If input i is a part of another tensor (a slice) of whose gradient nothing has been written yet, or all but exactly
+  // this part: the part, to be written and given to add(i, …) before anything else is added to input i or the other.
+  // Else undefined.
   Tensor place(std::size_t i);
   // For an op that gives a part: adds the gradient to that part of input 0's.
   void add_part();
