@@ -1,5 +1,5 @@
-# The rooms as CMake targets. A room's objects see only the include folders of the rooms below it, so an
-# include against the arrows doesn't compile.
+# The rooms as CMake targets. A room's objects see only the include folders of the rooms below it (include/, installed, and
+# internal/, which isn't), so an include against the arrows doesn't compile.
 
 # -Wrestrict of g++ 12 is wrong about std::string's operator+ (GCC bug 105651).
 set(WEFT_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wno-psabi $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
@@ -62,7 +62,8 @@ function(weft_room name)
   add_library(weft_${name} OBJECT ${ROOM_SOURCES})
   weft_compile_settings(weft_${name})
   foreach(room ${name} ${ROOM_SEES})
-    target_include_directories(weft_${name} PRIVATE ${PROJECT_SOURCE_DIR}/${room}/include)
+    target_include_directories(weft_${name} PRIVATE ${PROJECT_SOURCE_DIR}/${room}/include
+                                                    ${PROJECT_SOURCE_DIR}/${room}/internal)
   endforeach()
 endfunction()
 

@@ -1,0 +1,46 @@
+// The names of an enum's values: one table an enum, read both ways.
+//   template <> struct EnumNames<Colour> {
+//     static constexpr const char* what = "colour";
+//     static constexpr EnumName<Colour> all[] = {{Colour::red, "red"}, {Colour::blue, "blue"}};
+//   };
+#pragma once
+#include <string>
+
+#include "weft/error.h"
+
+namespace weft::detail {
+
+template <class E>
+struct EnumName {
+  E value;
+  const char* name;
+};
+
+template <class E>
+struct EnumNames;
+
+// "red, blue"
+template <class E>
+std::string all_enum_names() {
+  std::string text;
+  for (const EnumName<E>& known : EnumNames<E>::all) text += (text.empty() ? "" : ", ") + std::string(known.name);
+  return text;
+}
+
+// "unknown" for a number that is none of the enum's.
+template <class E>
+const char* enum_name(E value) noexcept {
+  for (const EnumName<E>& known : EnumNames<E>::all)
+    if (known.value == value) return known.name;
+  return "unknown";
+}
+
+// Error, with all names, if it is none of them.
+template <class E>
+E enum_from_name(const std::string& name) {
+  for (const EnumName<E>& known : EnumNames<E>::all)
+    if (name == known.name) return known.value;
+  throw Error(std::string("[") + EnumNames<E>::what + "] expected one of " + all_enum_names<E>() + ", got \"" + name + "\"");
+}
+
+}  // namespace weft::detail
