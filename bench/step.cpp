@@ -8,6 +8,7 @@
 #include "machine.h"
 #include "timing.h"
 #include "weft/context.h"
+#include "weft/detail/op_timer.h"
 #include "weft/ops.h"
 #include "weft/os.h"
 #include "weft/safetensors.h"
@@ -63,12 +64,12 @@ void Step::step() {
     Tape tape;
     loss = step_loss(model_);
     {
-      const OpTimer timer("zero_gradients", &OpTime::backward);
+      const detail::OpTimer timer("zero_gradients", &OpTime::backward);
       optimizer_->parameters().zero_gradients();
     }
     tape.backward(loss, optimizer_->parameters());
   }
-  const OpTimer timer("adamw", &OpTime::backward);
+  const detail::OpTimer timer("adamw", &OpTime::backward);
   const double norm = optimizer_->step(++steps_, learning_rate);
   if (steps_ == 1) loss_ = loss.item(), gradient_norm_ = norm;
 }

@@ -61,11 +61,12 @@ void* Context::add_slot(std::type_index type, std::shared_ptr<void> made) {
   return slots_.emplace(type, std::move(made)).first->second.get();
 }
 
-void Context::parallel_for(std::int64_t n, std::int64_t grain, Body body) {
+void Context::parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body) {
   parallel_for(n, grain, 0, [&](std::int64_t begin, std::int64_t end, void*) { body(begin, end); });
 }
 
-void Context::parallel_for(std::int64_t n, std::int64_t grain, std::size_t scratch_bytes, ScratchBody body) {
+void Context::parallel_for(std::int64_t n, std::int64_t grain, std::size_t scratch_bytes,
+                           FunctionRef<void(std::int64_t, std::int64_t, void*)> body) {
   if (n <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t pieces = (n - 1) / grain + 1;

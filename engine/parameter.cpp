@@ -1,5 +1,6 @@
 #include "weft/parameter.h"
 
+#include "weft/detail/rebind.h"
 #include "weft/tape.h"
 
 namespace weft {
@@ -37,10 +38,10 @@ void Parameter::assign(const Tensor& v) {
   raw::copy(apart, data_->value);
 }
 
-void Parameter::rebind(Tensor v) {
-  if (value().shape() != v.shape() || value().dtype() != v.dtype())
+void detail::rebind(const Parameter& parameter, Tensor value) {
+  if (parameter.value().shape() != value.shape() || parameter.value().dtype() != value.dtype())
     throw Error("[parameter] rebind: shape or dtype differs");
-  data_->value = v.detach();
+  parameter.data_->value = value.detach();
 }
 
 bool Parameter::trainable() const { return data_ && data_->trainable; }

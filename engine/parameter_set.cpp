@@ -1,6 +1,7 @@
 #include "weft/parameter_set.h"
 
 #include "weft/context.h"
+#include "weft/detail/rebind.h"
 
 namespace weft {
 namespace {
@@ -33,7 +34,7 @@ ParameterSet::ParameterSet(const NamedParameters& parameters) {
   for (Entry& entry : entries_) {
     Tensor place = slice_of(values_, entry);
     raw::copy(entry.parameter.value(), place);
-    entry.parameter.rebind(place);
+    detail::rebind(entry.parameter, place);
   }
   Context::current().memory().trim();  // the parameters' former blocks, of sizes that nobody else may ask for
   gradients_ = Tensor::zeros({end}, dtype);

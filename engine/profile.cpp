@@ -1,5 +1,7 @@
 #include "weft/profile.h"
 
+#include "weft/detail/op_timer.h"
+
 namespace weft {
 namespace {
 
@@ -16,6 +18,8 @@ Profile::~Profile() {
       return;
     }
 }
+
+namespace detail {
 
 OpTimer::OpTimer(const char* op, double OpTime::*part) : profile_(current_profile) {
   if (!profile_) return;
@@ -39,4 +43,5 @@ OpTimer::~OpTimer() {
   profile_->running_ = caller_;
 }
 
+}  // namespace detail
 }  // namespace weft

@@ -3,7 +3,7 @@
 #include <complex>
 #include <optional>
 
-#include "weft/nest.h"
+#include "weft/detail/nest.h"
 
 namespace weft::raw {
 namespace {

@@ -1,7 +1,7 @@
 // The elementwise nonlinearities.
 #include "weft/activation.h"
 
-#include "fused_ops.h"
+#include "fused.h"
 #include "kernels/kernels.h"
 #include "pointwise.h"
 
@@ -37,6 +37,7 @@ struct ActivationOp : Op {
     });
   }
   bool cheap() const override { return true; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
   void backward(Backward& b) const override {
     b.add(0, with_real(name(), b.gradient().dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;

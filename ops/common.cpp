@@ -66,9 +66,4 @@ Tensor with_contiguous_rows(const Tensor& x) { return has_contiguous_rows(x) ? x
 
 bool has_contiguous_rows(const Tensor& x) { return x.is_contiguous() || (x.size(-1) > 1 && x.strides().back() == 1); }
 
-Tensor place_of_rows(Backward& b, std::size_t i) {
-  const Tensor place = b.place(i);
-  return place.defined() && has_contiguous_rows(place) ? place : Tensor();
-}
-
 }  // namespace weft

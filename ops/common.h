@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/op.h"
 #include "weft/ops.h"
 
 namespace weft {
@@ -42,8 +43,5 @@ Tensor as_matrix(const Tensor& x, std::int64_t axes = 1);
 Tensor as_rows(const Tensor& x, std::int64_t axes = 1);  // the same with contiguous rows
 Tensor with_contiguous_rows(const Tensor& x);            // x, the elements of its last axis side by side
 bool has_contiguous_rows(const Tensor& x);
-
-// b.place(i), if its rows are contiguous; else undefined.
-Tensor place_of_rows(Backward& b, std::size_t i);
 
 }  // namespace weft

@@ -35,6 +35,17 @@ class EinsumPlans {
   std::unordered_map<std::string, std::shared_ptr<const EinsumPlan>> plans_;
 };
 
+std::shared_ptr<const EinsumPlan> plan_of(const std::string& equation, const Inputs& in) {
+  constexpr const char* op = "einsum";
+  std::vector<Shape> shapes;
+  for (const Tensor& x : in) {
+    check_same_dtype(op, in[0], x);
+    if (!is_real(x.dtype()) && !is_complex(x.dtype())) fail(op, "expected real or complex operands, got " + describe(x));
+    shapes.push_back(x.shape());
+  }
+  return Context::current().slot<EinsumPlans>().find(equation, shapes);
+}
+
 // x's diagonal over axes that share a label: one axis for each of `once`.
 Tensor diagonal(const Tensor& x, const Labels& axes, const Labels& once) {
   if (axes.size() == once.size()) return x;
@@ -52,24 +63,12 @@ Tensor diagonal(const Tensor& x, const Labels& axes, const Labels& once) {
 // for the others, constant along indices that only x_i has, zero off the diagonal of repeated ones. Backward runs
 // through the tree of two-operand products, whose intermediate results are kept.
 struct EinsumOp : Op {
-  std::string equation;
-  mutable std::shared_ptr<const EinsumPlan> plan;  // set by shape
-  std::vector<Tensor> results;                     // of the steps but the last, while recording
+  std::shared_ptr<const EinsumPlan> plan;  // for the operands' shapes
+  std::vector<Tensor> results;             // of the steps but the last, while recording
 
-  explicit EinsumOp(const std::string& text) : equation(text) {}
+  explicit EinsumOp(std::shared_ptr<const EinsumPlan> p) : plan(std::move(p)) {}
   const char* name() const noexcept override { return "einsum"; }
-
-  Shape shape(const Inputs& in) const override {
-    std::vector<Shape> shapes;
-    for (const Tensor& x : in) {
-      check_same_dtype(name(), in[0], x);
-      if (!is_real(x.dtype()) && !is_complex(x.dtype()))
-        fail(name(), "expected real or complex operands, got " + describe(x));
-      shapes.push_back(x.shape());
-    }
-    plan = Context::current().slot<EinsumPlans>().find(equation, shapes);
-    return plan->shape;
-  }
+  Shape shape(const Inputs&) const override { return plan->shape; }
 
   Labelled operand(std::size_t i, const Tensor& x) const {
     return {diagonal(x, plan->operands[i], plan->labels[i]), plan->labels[i]};
@@ -78,6 +77,7 @@ struct EinsumOp : Op {
   Tensor forward(const Inputs& in, const Shape&) override {
     if (in.size() == 1) return sum_to_labels(operand(0, in[0]), plan->output);
     std::vector<Labelled> nodes;
+    results.clear();
     for (std::size_t i = 0; i < in.size(); ++i) nodes.push_back(operand(i, in[i]));
     for (const EinsumStep& step : plan->steps) {
       Labelled &left = nodes[step.left], &right = nodes[step.right];
@@ -143,7 +143,7 @@ struct EinsumOp : Op {
 }  // namespace
 
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands) {
-  return apply(EinsumOp(equation), operands);
+  return detail::run_op("einsum", [&] { return apply(EinsumOp(plan_of(equation, operands)), operands); });
 }
 
 }  // namespace weft

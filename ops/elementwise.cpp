@@ -2,9 +2,9 @@
 #include <complex>
 
 #include "common.h"
-#include "fused_ops.h"
+#include "fused.h"
 #include "kernels/kernels.h"
-#include "weft/nest.h"
+#include "weft/detail/nest.h"
 
 namespace weft {
 namespace {

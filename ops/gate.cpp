@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "common.h"
-#include "fused_ops.h"
+#include "fused.h"
 #include "kernels/kernels.h"
 #include "pointwise.h"
-#include "weft/nest.h"
+#include "weft/detail/nest.h"
 
 namespace weft {
 namespace {
@@ -44,6 +44,9 @@ struct GateOp : Op {
   GateOp(const char* op, Activation f) : of(op), function(f) {}
   const char* name() const noexcept override { return of; }
   bool cheap() const override { return true; }
+  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override {
+    return needs[1 - i] || (i == 1 && function != Activation::none);
+  }
   Shape shape(const Inputs& in) const override { return in[1].shape(); }
 
   Tensor forward(const Inputs& in, const Shape& shape) override {
@@ -64,10 +67,21 @@ struct GateOp : Op {
 
   void backward(Backward& b) const override {
     const Tensor dy = raw::contiguous(b.take_gradient());
-    const bool in_place = dy.unique();
-    Tensor dgate = place_of_rows(b, 0), dx;
-    if (b.needs(0) && !dgate.defined()) dgate = Tensor::empty(dy.shape(), dy.dtype());
-    if (b.needs(1)) dx = in_place ? dy : Tensor::empty(dy.shape(), dy.dtype());
+    Tensor dx;
+    if (b.needs(1)) dx = dy.unique() ? dy : Tensor::empty(dy.shape(), dy.dtype());
+    if (b.needs(0))
+      b.write(0, [&](Tensor& dgate) {
+        if (!dgate.defined() || !has_contiguous_rows(dgate)) dgate = Tensor::empty(dy.shape(), dy.dtype());
+        gradients(b, dy, dgate, dx);
+      });
+    else
+      gradients(b, dy, {}, dx);
+    if (dx.defined()) b.add(1, std::move(dx));
+  }
+
+ private:
+  // Those of the two that are defined.
+  void gradients(const Backward& b, const Tensor& dy, Tensor dgate, Tensor dx) const {
     with_real(name(), dy.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const bool needs_x = dgate.defined() || function != Activation::none;
@@ -87,8 +101,6 @@ struct GateOp : Op {
         if (function != Activation::none) chain(function, xs + at[0], to_x + at[0], to_x + at[0], n);
       });
     });
-    if (dgate.defined()) b.add(0, std::move(dgate));
-    if (dx.defined()) b.add(1, std::move(dx));
   }
 };
 

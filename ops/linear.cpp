@@ -1,6 +1,6 @@
 // linear: the fully connected layer, with what follows it while the tile is in cache.
 #include "common.h"
-#include "fused_ops.h"
+#include "fused.h"
 #include "gemm.h"
 #include "weft/context.h"
 
@@ -23,8 +23,7 @@ Tensor product(MatrixView<const T> a, MatrixView<const T> b, std::int64_t m, std
 
 // x (…, k), weight (n, k), bias (n), gate and residual (…, n); all but the first two may be undefined.
 // p = x Wᵀ + b, y = residual + gate ⊙ act(p).
-// As a record it is p, or residual + p:
-// dx = dy W, dW = dyᵀ x, db = the sum of dy over rows, dresidual = dy.
+// Recorded without activation and gate alone: dx = dy W, dW = dyᵀ x, db = the sum of dy over rows, dresidual = dy.
 struct LinearOp : Op {
   Activation function;
   Tensor panels;  // of the weight, if they are there
@@ -105,24 +104,17 @@ struct LinearOp : Op {
   }
 };
 
-// y = gate ⊙ act(p), p = x Wᵀ + b, in one pass that gives both, as two records: the second is a cheap one, whose output is
-// computed again in backward instead of kept. gated: x, weight, bias, gate (may be undefined), nothing.
-Tensor recorded_epilogue(const Inputs& gated, Activation function) {
-  auto op = std::make_unique<LinearOp>(function);
-  op->recording = true;
-  const Tensor& gate = gated[3];
-  const Inputs in = {gated[0], gated[1], gated[2], Tensor(), Tensor()};
-  const Shape shape = op->shape(gated);
-  Tensor p, y;
-  {
-    NoGrad suspended;
-    p = Tensor::empty(shape, in[0].dtype());
-    y = op->product_of(gated, shape, p);
-  }
-  Tape& tape = *Tape::recording();
-  if (would_record(in)) p = tape.record(std::move(op), in, std::move(p));
-  if (gate.defined()) return tape.record(gate_op("linear", function), {gate, p}, std::move(y));
-  return tape.record(activation_op(function), {p}, std::move(y));
+// y = gate ⊙ act(p), p = x Wᵀ + b. in: x, weight, bias, gate (may be undefined), nothing.
+Tensor fused_epilogue(const Inputs& in, Activation function) {
+  const LinearOp op(function);
+  const Shape shape = op.shape(in);
+  const Tensor &x = in[0], &gate = in[3];
+  FusedOp product{std::make_unique<LinearOp>(Activation::none), {x, in[1], in[2], Tensor(), Tensor()}};
+  FusedOp epilogue = gate.defined() ? FusedOp{gate_op(op.name(), function), {gate, Tensor()}}
+                                    : FusedOp{activation_op(function), {Tensor()}};
+  const std::size_t at = gate.defined() ? 1 : 0;
+  return apply_fused(std::move(product), std::move(epilogue), at, shape, x.dtype(),
+                     [&](const Tensor& p) { return op.product_of(in, shape, p); });
 }
 
 }  // namespace
@@ -132,10 +124,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const E
   const bool plain = epilogue.activation == Activation::none && !epilogue.gate.defined();
   if (plain || !would_record(all)) return apply(LinearOp(epilogue.activation), all);
   (void)LinearOp(epilogue.activation).shape(all);
-  const Inputs gated = {x, weight, bias, epilogue.gate, Tensor()};
-  const Tensor y = would_record(gated)
-                       ? run_op("linear", [&] { return recorded_epilogue(gated, epilogue.activation); })
-                       : apply(LinearOp(epilogue.activation), gated);
+  const Tensor y = fused_epilogue({x, weight, bias, epilogue.gate, Tensor()}, epilogue.activation);
   return epilogue.residual.defined() ? add(epilogue.residual, y) : y;
 }
 
@@ -157,7 +146,7 @@ Tensor packed_linear(const Tensor& x, const PackedWeight& packed, const Tensor& 
   if (!packed.is_current()) fail("packed_linear", "the weight was written after it was packed");
   if (would_record(in)) return linear(x, packed.weight(), bias, epilogue);
   LinearOp op(epilogue.activation);
-  if (packed.isa() == Context::current().isa()) op.panels = packed.panels();
+  if (packed.isa() == Context::current().isa()) op.panels = packed.panels_;
   return apply(std::move(op), in);
 }
 

@@ -16,6 +16,7 @@ struct CrossEntropyOp : Op {
 
   explicit CrossEntropyOp(std::int64_t ignore) : ignore_index(ignore) {}
   const char* name() const noexcept override { return "cross_entropy"; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }  // the target has no gradient
 
   Shape shape(const Inputs& in) const override {
     const Tensor &x = in[0], &target = in[1];

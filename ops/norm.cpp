@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "common.h"
-#include "fused_ops.h"
+#include "fused.h"
 #include "kernels/kernels.h"
 #include "weft/context.h"
 
@@ -34,6 +34,7 @@ struct NormOp : Op {
       : kind(k), axes(last_axes), eps(epsilon), has_gamma(gamma), has_beta(beta) {}
   const char* name() const noexcept override { return kind == Kind::layer ? "layer_norm" : "rms_norm"; }
   bool cheap() const override { return true; }
+  bool keeps_input(std::size_t i, const std::vector<bool>&) const override { return i == 0 || (has_gamma && i == 1); }
 
   Shape shape(const Inputs& in) const override {
     const Tensor& x = in[0];
@@ -98,29 +99,31 @@ struct NormOp : Op {
     const Tensor scale = gamma(n, x.dtype(), has_gamma ? b.input(1) : Tensor());
     const Tensor dy = raw::contiguous(b.take_gradient());
     const bool in_place = dy.unique();
-    Tensor dx, dx_rows, partial;  // sums over blocks of rows: dgamma's and dbeta's
-    if (b.needs(0)) {
-      dx = place_of_rows(b, 0);
-      if (dx.defined()) dx_rows = as_matrix(dx, axes);
-      if (!dx.defined() || dx_rows.storage() != dx.storage())
-        dx = in_place ? dy : Tensor::empty(shape, x.dtype()), dx_rows = as_matrix(dx, axes);
-    }
+    Tensor partial;  // sums over blocks of rows: dgamma's and dbeta's
     if (wants_parameters) partial = Tensor::empty({(rows - 1) / block + 1, 2, n}, x.dtype());
-    with_real(name(), x.dtype(), [&](auto* type) {
-      using T = element_of<decltype(type)>;
-      const NormKernels<T>& kernels_of = kernels().norm.of<T>();
-      const auto kernel = kind == Kind::layer ? kernels_of.layer_backward : kernels_of.rms_backward;
-      T* to = dx.defined() ? dx_rows.mutable_data<T>() : nullptr;
-      const std::int64_t dx_row = dx.defined() ? dx_rows.strides()[0] : 0;
-      T* sums = partial.defined() ? partial.mutable_data<T>() : nullptr;
-      Context::current().parallel_for(rows, block, [&](std::int64_t begin, std::int64_t end) {
-        T *own = sums ? sums + begin / block * 2 * n : nullptr, *shifts = own ? own + n : nullptr;
-        kernel(x.data<T>() + begin * x_row, x_row, scale.data<T>(), stats.data<T>() + 2 * begin, dy.data<T>() + begin * n,
-               to ? to + begin * dx_row : nullptr, dx_row, own, shifts, end - begin, n);
+    const auto run = [&](Tensor dx) {  // undefined if it isn't wanted
+      with_real(name(), x.dtype(), [&](auto* type) {
+        using T = element_of<decltype(type)>;
+        const NormKernels<T>& kernels_of = kernels().norm.of<T>();
+        const auto kernel = kind == Kind::layer ? kernels_of.layer_backward : kernels_of.rms_backward;
+        T* to = dx.defined() ? dx.mutable_data<T>() : nullptr;
+        const std::int64_t dx_row = dx.defined() ? dx.strides()[0] : 0;
+        T* sums = partial.defined() ? partial.mutable_data<T>() : nullptr;
+        Context::current().parallel_for(rows, block, [&](std::int64_t begin, std::int64_t end) {
+          T *own = sums ? sums + begin / block * 2 * n : nullptr, *shifts = own ? own + n : nullptr;
+          kernel(x.data<T>() + begin * x_row, x_row, scale.data<T>(), stats.data<T>() + 2 * begin,
+                 dy.data<T>() + begin * n, to ? to + begin * dx_row : nullptr, dx_row, own, shifts, end - begin, n);
+        });
       });
-    });
-    dx_rows = Tensor();
-    if (dx.defined()) b.add(0, std::move(dx));
+    };
+    if (b.needs(0))
+      b.write(0, [&](Tensor& dx) {
+        const bool in_rows = dx.defined() && has_contiguous_rows(dx) && as_matrix(dx, axes).storage() == dx.storage();
+        if (!in_rows) dx = in_place ? dy : Tensor::empty(shape, x.dtype());
+        run(as_matrix(dx, axes));
+      });
+    else
+      run({});
     if (!wants_parameters) return;
     const Tensor both = sum(partial, {0});
     if (has_gamma && b.needs(1)) b.add(1, parameter_gradient(both, 0, b.input_shape(1)));
@@ -150,25 +153,19 @@ struct NormOp : Op {
   }
 };
 
-// The norm of in[0] + residual, in one pass. Recorded as the sum, which backward needs, and its norm.
+// The norm of in[0] + residual, if that is defined, in one pass.
 Tensor norm_of_sum(NormOp op, Inputs in, const Tensor& residual) {
   if (!residual.defined()) return weft::apply(std::move(op), in);
-  return run_op(op.name(), [&] {
-    const Shape shape = op.shape(in);
-    if (residual.dtype() != in[0].dtype() || residual.shape() != shape)
-      fail(op.name(), "expected a residual " + describe(in[0]) + ", got " + describe(residual));
-    const Inputs terms = {in[0], residual};
-    op.recording = would_record(in) || would_record(terms);
-    Tensor sum = op.recording ? Tensor::empty(shape, in[0].dtype()) : Tensor(), y;
-    {
-      NoGrad suspended;
-      y = op.normalized(in, shape, residual, sum);
-    }
-    if (!op.recording) return y;
-    Tape& tape = *Tape::recording();
-    in[0] = would_record(terms) ? tape.record(add_op(), terms, std::move(sum)) : sum;
-    return tape.record(std::make_unique<NormOp>(std::move(op)), in, std::move(y));
-  });
+  const Shape shape = op.shape(in);
+  const Tensor x = in[0];
+  if (residual.dtype() != x.dtype() || residual.shape() != shape)
+    fail(op.name(), "expected a residual " + describe(x) + ", got " + describe(residual));
+  auto norm = std::make_unique<NormOp>(std::move(op));
+  NormOp& own = *norm;  // keeps what backward needs of the pass
+  const Inputs given = in;
+  in[0] = Tensor();
+  return apply_fused({add_op(), {x, residual}}, {std::move(norm), std::move(in)}, 0, shape, x.dtype(),
+                     [&](const Tensor& sum) { return own.normalized(given, shape, residual, sum); });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "common.h"
+#include "weft/detail/part_op.h"
 
 namespace weft {
 namespace {
@@ -103,7 +104,7 @@ struct PermuteOp : LayoutOp {
 };
 
 // y = x[start:stop:step] along dim, a view. dx[start:stop:step] += dy
-struct SliceOp : LayoutOp {
+struct SliceOp : detail::PartOp {
   std::int64_t dim, start, stop, step;
   SliceOp(std::int64_t d, std::int64_t first, std::int64_t end, std::int64_t stride)
       : dim(d), start(first), stop(end), step(stride) {}
@@ -126,16 +127,14 @@ struct SliceOp : LayoutOp {
     return x.view(shape, strides, offset);
   }
   Tensor forward(const Inputs& in, const Shape& shape) override { return view_of(in[0], shape); }
-  bool gives_part() const override { return true; }
   Tensor part_of(const Tensor& whole) const override { return view_of(whole, shape({whole})); }
-  std::optional<std::vector<Tensor>> beside_part(const Tensor& whole) const override {
+  std::optional<std::vector<Tensor>> rest_of(const Tensor& whole) const override {
     if (step > 1) return {};
-    std::vector<Tensor> beside;
+    std::vector<Tensor> rest;
     for (const auto& [first, end] : {std::pair{std::int64_t{0}, start}, std::pair{stop, whole.size(dim)}})
-      if (first < end) beside.push_back(SliceOp(dim, first, end, 1).part_of(whole));
-    return beside;
+      if (first < end) rest.push_back(SliceOp(dim, first, end, 1).part_of(whole));
+    return rest;
   }
-  void backward(Backward& b) const override { b.add_part(); }
 };
 
 // The parts one after the other along dim. d part: its slice of dy

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "common.h"
-#include "fused_ops.h"
+#include "fused.h"
 #include "gemm.h"
 
 namespace weft {
@@ -40,36 +40,42 @@ void check(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tens
                    to_string(weight.shape()) + " and " + to_string(bias.shape()));
 }
 
-// y = gate ⊙ v, v_i = Σ_j W_ij x_j + bias_i, in one pass. v, unless it is undefined, receives v.
+// v_i = Σ_j W_ij x_j + bias_i; y = gate ⊙ v in the same pass. Gives y, and writes v into `between` unless that is undefined;
+// without a gate y is v.
 template <class T>
-Tensor gated(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal, Tensor v) {
+Tensor mixed(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal, Tensor between) {
   const int64_t n = x.size(0), b = x.size(1), d = x.size(2);
-  const Tensor gate_rows = with_contiguous_rows(gate), rows = with_contiguous_rows(x);
+  const Tensor gate_rows = gate.defined() ? with_contiguous_rows(gate) : gate, rows = with_contiguous_rows(x);
   const Tensor w = used_weight<T>(weight, causal), dense_bias = raw::contiguous(bias);
   Tensor y = Tensor::empty(x.shape(), x.dtype());
   GemmProblem<T> g{n, d, n, {w.data<T>(), w.strides()[0], w.strides()[1]}, {}, {}};
   g.a_triangle = causal ? Triangle::lower : Triangle::none;
-  g.epilogue.bias = dense_bias.data<T>(), g.epilogue.bias_row = 1;
-  g.epilogue.gate_row = gate_rows.strides()[0];
+  g.epilogue.bias = dense_bias.data<T>();
+  g.epilogue.bias_row = 1;
   g.epilogue.preactivation_row = b * d;
+  if (gate.defined()) g.epilogue.gate_row = gate_rows.strides()[0];
   for (int64_t i = 0; i < b; ++i) {
     g.b = {rows.data<T>() + i * rows.strides()[1], rows.strides()[0], 1};
     g.c = {y.mutable_data<T>() + i * d, b * d, 1};
-    g.epilogue.gate = gate_rows.data<T>() + i * gate_rows.strides()[1];
-    if (v.defined()) g.epilogue.preactivation = v.mutable_data<T>() + i * d;
+    if (gate.defined()) g.epilogue.gate = gate_rows.data<T>() + i * gate_rows.strides()[1];
+    if (between.defined()) g.epilogue.preactivation = between.mutable_data<T>() + i * d;
     gemm(g);
   }
   return y;
 }
 
-// A record alone: x (n, b, d), weight, bias: v_i = Σ_j W_ij x_j + bias_i.
+// x (n, b, d), weight, bias: v_i = Σ_j W_ij x_j + bias_i.
 // dx_j = Σ_i W_ij dv_i; dW_ij = Σ dv_i x_j and dbias_i = Σ dv_i over b and d.
 struct SpatialMixOp : Op {
   bool causal;
   explicit SpatialMixOp(bool c) : causal(c) {}
   const char* name() const noexcept override { return "spatial_gate"; }
   Shape shape(const Inputs& in) const override { return in[0].shape(); }
-  Tensor forward(const Inputs&, const Shape&) override { throw Error("[spatial_gate] is computed with its gate"); }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return with_real(name(), in[0].dtype(), [&](auto* type) {
+      return mixed<element_of<decltype(type)>>({}, in[0], in[1], in[2], causal, {});
+    });
+  }
   bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return i < 2 && needs[1 - i]; }
 
   void backward(Backward& b) const override {
@@ -103,23 +109,14 @@ struct SpatialMixOp : Op {
 
 }  // namespace
 
-// Recorded as two operations, of which the cheap one's result is computed again in backward instead of kept.
 Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal) {
-  return run_op("spatial_gate", [&] {
-    check(gate, x, weight, bias);
-    const Inputs mixed = {x, weight, bias};
-    const bool records = would_record({gate, x, weight, bias});
-    Tensor v = records ? Tensor::empty(x.shape(), x.dtype()) : Tensor(), y;
-    {
-      NoGrad suspended;
-      y = with_real("spatial_gate", x.dtype(), [&](auto* type) {
-        return gated<element_of<decltype(type)>>(gate, x, weight, bias, causal, v);
-      });
-    }
-    if (!records) return y;
-    Tape& tape = *Tape::recording();
-    if (would_record(mixed)) v = tape.record(std::make_unique<SpatialMixOp>(causal), mixed, std::move(v));
-    return tape.record(gate_op("spatial_gate", Activation::none), {gate, v}, std::move(y));
+  check(gate, x, weight, bias);
+  FusedOp mix{std::make_unique<SpatialMixOp>(causal), {x, weight, bias}};
+  FusedOp product{gate_op("spatial_gate", Activation::none), {gate, Tensor()}};
+  return apply_fused(std::move(mix), std::move(product), 1, x.shape(), x.dtype(), [&](const Tensor& v) {
+    return with_real("spatial_gate", x.dtype(), [&](auto* type) {
+      return mixed<element_of<decltype(type)>>(gate, x, weight, bias, causal, v);
+    });
   });
 }
 

@@ -43,6 +43,7 @@ struct LogOp : UnaryOp {
   const char* name() const noexcept override { return "log"; }
   Tensor forward(const Inputs& in, const Shape&) override { return map(in[0], [](auto& k) { return k.log; }); }
   bool cheap() const override { return true; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
   void backward(Backward& b) const override { b.add(0, div(b.gradient(), b.input(0))); }
 };
 
@@ -62,6 +63,7 @@ struct SquareOp : UnaryOp {
   const char* name() const noexcept override { return "square"; }
   Tensor forward(const Inputs& in, const Shape&) override { return map(in[0], [](auto& k) { return k.square; }); }
   bool cheap() const override { return true; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
   void backward(Backward& b) const override {
     b.add(0, map_backward(b.input(0), b.take_gradient(), [](auto& k) { return k.square_backward; }));
   }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "weft/detail/part_op.h"
 #include "weft/tape.h"
 
 namespace weft::engine_test {
@@ -64,6 +65,7 @@ struct Square : ElementwiseOp {
     return each(in[0], [](double x) { return x * x; });
   }
   bool cheap() const override { return true; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
   void backward(Backward& b) const override {
     b.add(0, each(b.gradient(), b.input(0), [](double g, double x) { return 2 * g * x; }));
   }
@@ -99,23 +101,23 @@ struct Negate : ElementwiseOp {
 };
 
 // y = x[start … stop-1], a view of a vector.
-struct Slice : Op {
+struct Slice : detail::PartOp {
   Slice(std::int64_t from, std::int64_t to) : start(from), stop(to) {}
   const char* name() const noexcept override { return "test slice"; }
   Shape shape(const Inputs&) const override { return {stop - start}; }
   Tensor forward(const Inputs& in, const Shape& shape) override {
     return in[0].view(shape, in[0].strides(), in[0].offset() + start * in[0].strides()[0]);
   }
-  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
-  bool gives_part() const override { return true; }
   Tensor part_of(const Tensor& whole) const override { return range(whole, start, stop); }
-  std::optional<std::vector<Tensor>> beside_part(const Tensor& whole) const override {
-    return std::vector<Tensor>{range(whole, 0, start), range(whole, stop, whole.size(0))};
+  std::optional<std::vector<Tensor>> rest_of(const Tensor& whole) const override {
+    std::vector<Tensor> rest;
+    if (start > 0) rest.push_back(range(whole, 0, start));
+    if (stop < whole.size(0)) rest.push_back(range(whole, stop, whole.size(0)));
+    return rest;
   }
   static Tensor range(const Tensor& x, std::int64_t from, std::int64_t to) {
     return x.view({to - from}, x.strides(), x.offset() + from * x.strides()[0]);
   }
-  void backward(Backward& b) const override { b.add_part(); }
   std::int64_t start, stop;
 };
 
@@ -150,6 +152,7 @@ struct Fail : Op {
     if (where == Where::memory) throw std::bad_alloc();
     return Tensor::zeros(shape, in[0].dtype());
   }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
   void backward(Backward& b) const override {
     const Tensor taken = Tensor::zeros({1000});
     if (where == Where::backward) throw std::runtime_error("backward");

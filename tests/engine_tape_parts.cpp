@@ -2,78 +2,152 @@
 #include <doctest/doctest.h>
 
 #include "engine_ops.h"
+#include "gradient.h"
 
 using namespace weft;
 using namespace weft::engine_test;
 
 namespace {
 
-// y = the sum of a part and of the whole. Backward gives the part's gradient as `how` says.
-enum class How { in_its_place, elsewhere, too_late };  // too_late: what is added to the whole comes first
-struct PartAndWhole : Op {
-  explicit PartAndWhole(How h) : how(h) {}
-  const char* name() const noexcept override { return "test part and whole"; }
+// y = the sum of all elements of all inputs; backward gives each a gradient of i + 1, written as `how` says.
+enum class How { in_its_place, elsewhere, by_add };
+struct SumOfAll : Op {
+  explicit SumOfAll(How h, int* places) : how(h), places_given(places) {}
+  const char* name() const noexcept override { return "test sum of all"; }
   Shape shape(const Inputs&) const override { return {}; }
   Tensor forward(const Inputs& in, const Shape&) override {
     double sum = 0;
-    for (const Tensor& x : in)
-      for (double v : x.to_vector<double>()) sum += v;
+    for (std::size_t i = 0; i < in.size(); ++i)
+      for (double v : in[i].to_vector<double>()) sum += v;
+    inputs = in.size();
     return Tensor::scalar(sum, DType::f64);
   }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
   void backward(Backward& b) const override {
-    Tensor place = b.place(0);
-    const Tensor ones = Tensor::full(b.input_shape(1), 1, DType::f64);
-    if (how == How::too_late) b.add(1, ones);
-    raw::fill(place, 1);
-    b.add(0, how == How::elsewhere ? Tensor::full(b.input_shape(0), 1, DType::f64) : place);
-    if (how != How::too_late) b.add(1, ones);
+    for (std::size_t i = 0; i < inputs; ++i) {
+      const double value = static_cast<double>(i + 1);
+      if (how == How::by_add) {
+        b.add(i, Tensor::full(b.input_shape(i), value, DType::f64));
+        continue;
+      }
+      b.write(i, [&](Tensor& dx) {
+        *places_given += dx.defined();
+        if (!dx.defined() || how == How::elsewhere) dx = Tensor::empty(b.input_shape(i), DType::f64);
+        raw::fill(dx, value);
+      });
+    }
   }
   How how;
+  int* places_given;
+  std::size_t inputs = 0;
 };
+
+struct Result {
+  Values dx;
+  int places = 0;
+};
+
+// The gradient of x (1, 2, 3, 4, 5) by SumOfAll of these ranges of it; {0, 0} is x itself.
+Result gradient_of_ranges(How how, const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) {
+  Result result;
+  Tape tape;
+  const Tensor x = tape.watch(vector_of({1, 2, 3, 4, 5}));
+  Inputs parts;
+  for (const auto& [start, stop] : ranges) parts.push_back(stop == 0 ? x : apply(Slice(start, stop), {x}));
+  Gradients gradients;
+  tape.backward(weft::apply(SumOfAll(how, &result.places), parts), gradients);
+  result.dx = values_of(gradients.of(x));
+  return result;
+}
 
 }  // namespace
 
-TEST_CASE("tape: a part's gradient is written in its place, before anything is added to the whole's") {
-  for (const How how : {How::in_its_place, How::elsewhere, How::too_late}) {
-    Tape tape;
-    const Tensor x = tape.watch(vector_of({1, 2, 3, 4, 5}));
-    const Tensor y = apply(PartAndWhole(how), {apply(Slice(1, 3), {x}), x});
-    Gradients gradients;
-    if (how == How::too_late) {
-      CHECK_THROWS_WITH_AS(tape.backward(y, gradients), "[tape] backward adds to a tensor before it has written a part of it",
-                           Error);
-    } else {
-      tape.backward(y, gradients);
-      CHECK(values_of(gradients.of(x)) == Values{1, 2, 2, 1, 1});
+TEST_CASE("tape: gradients of parts are written in their places, whatever else is added to the whole") {
+  const struct {
+    std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+    Values dx;
+    int places;
+  } cases[] = {
+      {{{1, 3}}, {0, 1, 1, 0, 0}, 1},                      // zeros beside it
+      {{{0, 2}, {2, 5}}, {1, 1, 2, 2, 2}, 2},              // the whole, without zeros
+      {{{2, 5}, {0, 2}}, {2, 2, 1, 1, 1}, 2},
+      {{{0, 5}}, {1, 1, 1, 1, 1}, 1},
+      {{{1, 3}, {0, 0}}, {2, 3, 3, 2, 2}, 1},              // the whole after a part
+      {{{0, 0}, {1, 3}}, {1, 3, 3, 1, 1}, 0},              // a part after the whole
+      {{{1, 3}, {0, 0}, {3, 5}}, {2, 3, 3, 5, 5}, 1},      // what was beside it has been filled
+      {{{1, 3}, {2, 4}}, {0, 1, 3, 2, 0}, 1},              // overlapping
+      {{{1, 3}, {1, 3}}, {0, 3, 3, 0, 0}, 1},              // two slices of one part
+  };
+  for (How how : {How::in_its_place, How::elsewhere, How::by_add})
+    for (const auto& c : cases) {
+      CAPTURE(static_cast<int>(how));
+      CAPTURE(c.dx);
+      const Result got = gradient_of_ranges(how, c.ranges);
+      CHECK(got.dx == c.dx);
+      CHECK(got.places == (how == How::by_add ? 0 : c.places));
     }
+}
+
+TEST_CASE("tape: one part given twice") {
+  Tape tape;
+  const Tensor x = tape.watch(vector_of({1, 2, 3})), part = apply(Slice(1, 3), {x});
+  Gradients gradients;
+  int places = 0;
+  tape.backward(apply(SumOfAll(How::in_its_place, &places), {part, part}), gradients);
+  CHECK(values_of(gradients.of(x)) == Values{0, 3, 3});
+}
+
+TEST_CASE("gradient: blank parts stand for zeros until something is added") {
+  const Slice first(0, 2), middle(1, 2), rest(2, 4);
+  detail::Gradient g;
+  CHECK_FALSE(g.defined());
+  Tensor claimed = g.claim_part(first, {4}, DType::f64);
+  REQUIRE(claimed.defined());
+  raw::fill(claimed, 5);
+  CHECK(g.has_blank_parts());
+  SUBCASE("a part that is no longer blank, or only partly, is not given again") {
+    CHECK_FALSE(g.claim_part(first, {4}, DType::f64).defined());
+    CHECK_FALSE(g.claim_part(middle, {4}, DType::f64).defined());
+    Tensor last = g.claim_part(rest, {4}, DType::f64);
+    REQUIRE(last.defined());
+    CHECK_FALSE(g.has_blank_parts());
+  }
+  SUBCASE("the sum") {
+    g.add_part(first, {4}, vector_of({1, 2}));
+    CHECK_FALSE(g.has_blank_parts());
+    CHECK(values_of(g.sum()) == Values{6, 7, 0, 0});
+  }
+  SUBCASE("taken") {
+    g.add_part(rest, {4}, vector_of({3, 4}));
+    const Tensor sum = g.take();
+    CHECK(values_of(sum) == Values{5, 5, 3, 4});
+    CHECK_FALSE(g.defined());
   }
 }
 
-namespace {
+TEST_CASE("gradient: a sum that somebody else holds is not written") {
+  detail::Gradient g;
+  const Tensor mine = vector_of({1, 2});
+  g.add(mine);
+  g.add_part(Slice(0, 1), {2}, vector_of({10}));
+  CHECK(values_of(mine) == Values{1, 2});
+  CHECK(values_of(g.sum()) == Values{11, 2});
+  const Tensor kept = g.sum();
+  g.add(vector_of({1, 1}));
+  CHECK(values_of(kept) == Values{11, 2});
+  CHECK(values_of(g.take()) == Values{12, 3});
+}
 
-// y = the sum of two inputs. Backward takes the second's place and gives the first's gradient before it.
-struct PlaceOfAnother : PartAndWhole {
-  PlaceOfAnother() : PartAndWhole(How::in_its_place) {}
-  void backward(Backward& b) const override {
-    Tensor place = b.place(1);
-    raw::fill(place, 1);
-    b.add(0, Tensor::full(b.input_shape(0), 2, DType::f64));
-    b.add(1, place);
-  }
-};
-
-}  // namespace
-
-TEST_CASE("tape: a place is for one input, even if another is the same tensor") {
+TEST_CASE("tape: a part's place gets a contribution of its shape and dtype alone") {
+  struct Wrong : SumOfAll {
+    using SumOfAll::SumOfAll;
+    void backward(Backward& b) const override {
+      b.write(0, [](Tensor& dx) { dx = Tensor::zeros({7}, DType::f64); });
+    }
+  };
   Tape tape;
-  const Tensor x = tape.watch(vector_of({1, 2, 3})), part = apply(Slice(1, 3), {x}), other = apply(Slice(0, 2), {x});
+  const Tensor x = tape.watch(vector_of({1, 2, 3}));
   Gradients gradients;
-  SUBCASE("two parts") {
-    tape.backward(apply(PlaceOfAnother(), {other, part}), gradients);
-    CHECK(values_of(gradients.of(x)) == Values{2, 3, 1});
-  }
-  SUBCASE("one part twice") {
-    CHECK_THROWS_AS(tape.backward(apply(PlaceOfAnother(), {part, part}), gradients), Error);
-  }
+  CHECK_THROWS_WITH_AS(tape.backward(apply(Wrong(How::elsewhere, nullptr), {apply(Slice(1, 3), {x})}), gradients),
+                       doctest::Contains("f64 (7,)"), Error);
 }

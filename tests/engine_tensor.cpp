@@ -8,6 +8,7 @@
 
 #include "engine_ops.h"
 #include "weft/context.h"
+#include "weft/detail/rebind.h"
 #include "weft/parameter_set.h"
 
 using namespace weft;
@@ -229,7 +230,7 @@ TEST_CASE("parameter: arguments that don't fit") {
   CHECK_THROWS_AS(Parameter(Tensor::zeros({2}, DType::c64)), Error);
   CHECK_THROWS_AS(p.assign(vector_of({1, 2, 3})), Error);
   CHECK_THROWS_AS(p.assign(Tensor::zeros({2})), Error);
-  CHECK_THROWS_AS(p.rebind(vector_of({1, 2, 3})), Error);
+  CHECK_THROWS_AS(detail::rebind(p, vector_of({1, 2, 3})), Error);
   CHECK_THROWS_AS(Parameter().value(), Error);
   CHECK_THROWS_AS(Parameter().set_trainable(true), Error);
   CHECK(values_of(p.value()) == Values{1, 2});

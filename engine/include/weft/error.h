@@ -5,8 +5,8 @@
 
 namespace weft {
 
-// The message names the operation, what it expected and what it got:
-//   [einsum] "ij,jk->ik": index j is 7 in operand 0 but 5 in operand 1
+/// The message names the operation, what it expected and what it got:
+///   [einsum] "ij,jk->ik": index j is 7 in operand 0 but 5 in operand 1
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -7,47 +7,49 @@
 
 namespace weft::os {
 
-int available_threads() noexcept;               // min(affinity, cgroup quota rounded up), at least 1
-std::uint64_t physical_memory() noexcept;       // bytes: min(the machine's, cgroup limit)
-std::uint64_t peak_resident_memory() noexcept;  // bytes of this process so far
+int available_threads() noexcept;               ///< min(affinity, cgroup quota rounded up), at least 1
+std::uint64_t physical_memory() noexcept;       ///< bytes: min(the machine's, cgroup limit)
+std::uint64_t peak_resident_memory() noexcept;  ///< bytes of this process so far
 
-// Asks for pages of 2 MiB in a block that is aligned to one; nothing happens where the system has none.
+/// Asks for pages of 2 MiB in a block that is aligned to one; nothing happens where the system has none.
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 void prefer_huge_pages(void* block, std::size_t bytes) noexcept;
 
-// A read-only mapping of a whole file, unmapped with the last handle. The file may be replaced or removed meanwhile,
-// but not be cut or written in place.
+/// A read-only mapping of a whole file, unmapped with the last handle. The file may be replaced or removed meanwhile,
+/// but not be cut or written in place.
 struct MappedFile {
-  std::shared_ptr<const void> owner;
-  const unsigned char* data = nullptr;
-  std::uint64_t size = 0;
+  std::shared_ptr<const void> owner;      ///< keeps the mapping
+  const unsigned char* data = nullptr;    ///< the first byte
+  std::uint64_t size = 0;                 ///< bytes
 };
-MappedFile map_file(const std::string& path);  // Error if it can't be opened or is not a regular file
+MappedFile map_file(const std::string& path);  ///< Error if it can't be opened or is not a regular file
 
-// Writes to a temporary file in path's folder; commit() syncs it and renames it to path. Without commit (an
-// exception, say) the temporary file is removed and path stays as it was. A symbolic link is followed. Errors name
-// path and reason; a full disk and a limit on file sizes are such.
+/// Writes to a temporary file in path's folder; commit() syncs it and renames it to path. Without commit (an
+/// exception, say) the temporary file is removed and path stays as it was. A symbolic link is followed. Errors name
+/// path and reason; a full disk and a limit on file sizes are such.
 class AtomicFile {
  public:
+  /// Error if the temporary file can't be made.
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
+  /// Appends.
   void write(const void* data, std::size_t bytes);
-  void commit();
+  void commit();  ///< at most once
 
  private:
   std::string path_, temporary_;
   int descriptor_ = -1;
 };
 
-// Removes from the folder what AtomicFiles of processes that were killed left there.
+/// Removes from the folder what AtomicFiles of processes that were killed left there.
 void remove_abandoned_files(const std::string& folder);
 
-// Reads a whole file or pipe; Error if it can't be read or doesn't fit into memory.
+/// Reads a whole file or pipe; Error if it can't be read or doesn't fit into memory.
 std::string read_file(const std::string& path);
 
-// True if standard error is a terminal, and its width in columns (80 if unknown).
+/// True if standard error is a terminal, and its width in columns (80 if unknown).
 bool is_terminal() noexcept;
 int terminal_width() noexcept;
 

@@ -9,27 +9,37 @@
 
 namespace weft {
 
-// A handle: copies share value and state.
+class Parameter;
+namespace detail {
+void rebind(const Parameter& parameter, Tensor value);
+}
+
+/// A handle: copies share value and state.
 class Parameter {
  public:
-  Parameter() = default;  // undefined
+  Parameter() = default;  ///< undefined
+  /// Error unless f32 or f64.
   explicit Parameter(Tensor value, bool trainable = true);
 
+  /// False for a Parameter() alone.
   bool defined() const noexcept { return data_ != nullptr; }
-  // The value as operations take it: a leaf of the current tape if it records and the parameter is trainable.
+  /// The value as operations take it: a leaf of the current tape if it records and the parameter is trainable.
   operator Tensor() const;  // NOLINT: implicit on purpose
-  // The value, never a leaf.
+  /// The value, never a leaf.
   const Tensor& value() const;
-  // Replaces the value's elements. Error unless shape and dtype agree.
+  /// Replaces the value's elements. Error unless shape and dtype agree.
   void assign(const Tensor& value);
-  // Replaces the value itself, as a view of another buffer.
-  void rebind(Tensor value);
 
+  /// Whether tapes take it as a leaf.
   bool trainable() const;
+  /// Freezes or thaws it, for all its handles.
   void set_trainable(bool trainable);
+  /// The same for all handles of one parameter.
   const void* id() const noexcept { return data_.get(); }
 
  private:
+  friend void detail::rebind(const Parameter& parameter, Tensor value);
+
   struct Data;
   std::shared_ptr<Data> data_;
 };

@@ -5,38 +5,42 @@
 #include <unordered_map>
 #include <vector>
 
+#include "weft/gradients.h"
 #include "weft/parameter.h"
-#include "weft/tape.h"
 
 namespace weft {
 
-// Moves the trainable parameters' values into one buffer (each becomes a view of it, aligned to 64 bytes) and is
-// the sink that adds up their gradients in another.
+/// Moves the trainable parameters' values into one buffer (each becomes a view of it, aligned to 64 bytes) and is
+/// the sink that adds up their gradients in another.
 class ParameterSet : public GradientSink {
  public:
-  // Frozen parameters are left out; one that comes twice counts once. Empties the current Context's memory cache, so that
-  // the former values' memory goes back to the system.
-  // Error if there is none or their dtypes differ.
+  /// Frozen parameters are left out; one that comes twice counts once. Empties the current Context's memory cache, so that
+  /// the former values' memory goes back to the system.
+  /// Error if there is none or their dtypes differ.
   explicit ParameterSet(const NamedParameters& parameters);
 
+  /// A parameter's place in the flat buffers.
   struct Entry {
-    std::string name;
-    Parameter parameter;
-    std::int64_t offset;  // of the first element in the flat buffers
-    std::int64_t numel;
+    std::string name;     ///< in the model
+    Parameter parameter;  ///< its handle
+    std::int64_t offset;  ///< of the first element in the flat buffers
+    std::int64_t numel;   ///< its elements
   };
+  /// In the order of the buffers.
   const std::vector<Entry>& entries() const noexcept { return entries_; }
-  std::int64_t parameter_count() const noexcept;  // elements, padding aside
+  std::int64_t parameter_count() const noexcept;  ///< elements, padding aside
 
-  Tensor& values() noexcept { return values_; }        // flat, padding zero
-  Tensor& gradients() noexcept { return gradients_; }  // flat, padding zero
-  Tensor gradient(const Entry& entry) const;           // in the parameter's shape
-  // The k-th state buffer (zeros when first asked for), e.g. AdamW's m and v.
+  Tensor& values() noexcept { return values_; }        ///< flat, padding zero
+  Tensor& gradients() noexcept { return gradients_; }  ///< flat, padding zero
+  Tensor gradient(const Entry& entry) const;           ///< in the parameter's shape
+  /// The k-th state buffer (zeros when first asked for), e.g. AdamW's m and v.
   Tensor& state(std::size_t k);
+  /// How many state buffers there are.
   std::size_t states() const noexcept { return states_.size(); }
 
+  /// Before a step's first backward.
   void zero_gradients();
-  // Error if another set has taken over the parameter since.
+  /// Error if another set has taken over the parameter since.
   void complete(const Leaf& leaf, Tensor gradient) override;
 
  private:

@@ -10,36 +10,38 @@
 
 namespace weft {
 
-// F64, F32 and I64 are read as they are; F16 and BF16 are widened to f32; I32, U8 and BOOL to i64.
+/// F64, F32 and I64 are read as they are; F16 and BF16 are widened to f32; I32, U8 and BOOL to i64.
 enum class Load {
-  map,   // a view of the mapped file where its type and alignment allow, else a copy; the file may be replaced or
-         // removed meanwhile, but not be cut or written in place
-  copy,  // always a copy
+  map,   ///< a view of the mapped file where its type and alignment allow, else a copy; the file may be replaced or
+         /// removed meanwhile, but not be cut or written in place
+  copy,  ///< always a copy
 };
 
-// An open file: a JSON header and mapped data. A file that is cut off, forged or too large gives an Error that
-// names the path.
+/// An open file: a JSON header and mapped data. A file that is cut off, forged or too large gives an Error that
+/// names the path.
 class SafetensorsFile {
  public:
+  /// Opens and checks it.
   explicit SafetensorsFile(const std::string& path);
 
-  const std::string& path() const noexcept;
-  std::vector<std::string> names() const;  // sorted by their place in the file
-  bool contains(const std::string& name) const;
-  const std::string& stored_dtype(const std::string& name) const;  // "F16", …
-  const Shape& shape(const std::string& name) const;
+  const std::string& path() const noexcept;            ///< as given
+  std::vector<std::string> names() const;  ///< sorted by their place in the file
+  bool contains(const std::string& name) const;        ///< a tensor of that name
+  const std::string& stored_dtype(const std::string& name) const;  ///< "F16", …
+  const Shape& shape(const std::string& name) const;   ///< Error if there is no such tensor
+  /// The header's "__metadata__".
   const std::map<std::string, std::string>& metadata() const noexcept;
-  Tensor load(const std::string& name, Load how = Load::map) const;  // Error if there is no such tensor
+  Tensor load(const std::string& name, Load how = Load::map) const;  ///< Error if there is no such tensor
 
  private:
   struct Impl;
   std::shared_ptr<const Impl> impl_;
 };
 
-// Writes f32, f64 and i64 tensors (others: Error) to a temporary file in the same folder, syncs it and renames it to
-// `path`: an existing file is never lost. The data begin at a multiple of 64 bytes. The format allows no bytes
-// between tensors, so those of a multiple of 64 bytes come first, each aligned to 64, and then the others, each
-// aligned to its element; otherwise the order is the given one.
+/// Writes f32, f64 and i64 tensors (others: Error) to a temporary file in the same folder, syncs it and renames it to
+/// `path`: an existing file is never lost. The data begin at a multiple of 64 bytes. The format allows no bytes
+/// between tensors, so those of a multiple of 64 bytes come first, each aligned to 64, and then the others, each
+/// aligned to its element; otherwise the order is the given one.
 void save_safetensors(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 

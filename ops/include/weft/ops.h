@@ -73,11 +73,12 @@ class PackedWeight {
   explicit PackedWeight(const Tensor& weight);
   const Tensor& weight() const noexcept { return weight_; }
   Isa isa() const noexcept { return isa_; }
-  const Tensor& panels() const noexcept { return panels_; }  // for packed_linear: one flat tensor
   bool is_current() const { return weight_.version() == version_; }  // false if the weight was written since
 
  private:
-  Tensor weight_, panels_;
+  friend Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& bias, const Epilogue& epilogue);
+
+  Tensor weight_, panels_;  // the panels in one flat tensor
   std::uint64_t version_;
   Isa isa_;
 };

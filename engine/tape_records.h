@@ -5,9 +5,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gradient.h"
 #include "weft/tape.h"
 
-namespace weft {
+namespace weft::detail {
 
 // What backward keeps of a tensor: the tensor itself, or how it lies in the output of a cheap record.
 struct Kept {
@@ -22,6 +23,7 @@ struct Kept {
 
 struct Record {
   std::unique_ptr<Op> op;            // null: a leaf
+  const PartOp* part = nullptr;      // the op, if it is one
   Leaf leaf;
   std::shared_ptr<const void> parameter;
   std::vector<std::int64_t> inputs;  // their records, -1 for constants
@@ -33,37 +35,35 @@ struct Record {
   int recomputed_depth = 0;          // how many cheap records in a row must run again for its output
   int uses = 0;                      // records that keep this one instead of its output
   Tensor recomputed;
-  Tensor gradient;
-  std::vector<Tensor> unwritten;     // views of parts of the gradient that have no numbers yet and stand for zeros
-  Tensor place;                      // what Backward::place gave out, within another record's gradient, …
-  std::size_t place_input = 0;       // … and for which of its op's inputs
-  int places_given = 0;              // of this record's gradient
+  Gradient gradient;
 };
 
-// A gradient whose elements nobody else holds and that may be written in place: x itself or a copy.
-Tensor owned(Tensor x);
-
-struct Tape::Impl {
+class TapeRecords {
+ public:
   std::uint64_t serial = 0;
   std::thread::id thread;
   bool consumed = false;
   std::vector<Record> records;
   std::unordered_map<const void*, std::int64_t> leaves;
 
-  Kept keep(const Tensor& x);
-  // The tensor that was kept. `consumer` is the record that asks.
+  // Adds a record; gives its output with the node.
+  Tensor add(std::unique_ptr<Op> op, const Inputs& in, Tensor out);
+  // The tensor that was kept.
   Tensor restore(const Kept& kept);
-  const Tensor& recompute(std::int64_t index);
-  void release(Record& record);
   void check_versions(const Record& record) const;
-  // The record of which `part` gives a part, or null.
-  Record* whole_of(const Record& part);
-  // The place of a part in the whole's gradient, if it is one of the unwritten ones: from then on the caller's to write.
-  Tensor take_place(const Record& part, Record& whole);
-  // Writes the zeros that a gradient's unwritten parts stand for.
-  static void settle(Record& record);
   void walk(std::int64_t last, GradientSink& sink);
   void clear() noexcept;
+
+  Record& at(std::int64_t index) { return records[static_cast<std::size_t>(index)]; }
+  const Record& at(std::int64_t index) const { return records[static_cast<std::size_t>(index)]; }
+  bool owns(const Tensor& x) const noexcept { return x.node().tape == serial && !consumed; }
+  // The record that a part's output is a part of, or null.
+  Record* whole_of(const Record& part) { return part.part && part.inputs[0] >= 0 ? &at(part.inputs[0]) : nullptr; }
+
+ private:
+  Kept keep(const Tensor& x);
+  const Tensor& recompute(std::int64_t index);
+  void release(Record& record);
 };
 
-}  // namespace weft
+}  // namespace weft::detail

@@ -1,0 +1,26 @@
+// OpTimer: what fills a Profile.
+#pragma once
+#include <chrono>
+
+#include "weft/profile.h"
+
+namespace weft::detail {
+
+// Counts its own lifetime in the current profile, if there is one.
+class OpTimer {
+ public:
+  OpTimer(const char* op, double OpTime::*part);
+  ~OpTimer();
+  OpTimer(const OpTimer&) = delete;
+  OpTimer& operator=(const OpTimer&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Profile* profile_;           // null: not counted
+  OpTimer* caller_ = nullptr;
+  double* seconds_ = nullptr;
+  double inside_ = 0;          // seconds that belong to others
+  Clock::time_point start_;
+};
+
+}  // namespace weft::detail

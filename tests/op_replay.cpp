@@ -1,0 +1,107 @@
+// The contract of an Op: run again, forward gives the bits that were recorded, and shape() their shape.
+#include <doctest/doctest.h>
+
+#include "op_table.h"
+#include "train_support.h"
+#include "weft/detail/record_observer.h"
+
+namespace weft::test {
+namespace {
+
+// Runs every recorded op's forward again, twice, while in scope.
+class Replay {
+ public:
+  int records() const { return records_; }
+
+ private:
+  void again(Op& op, const Inputs& in, const Tensor& out) {
+    ++records_;
+    CAPTURE(op.name());
+    Inputs values;
+    for (const Tensor& x : in) values.push_back(x.defined() ? x.detach() : x);
+    for (int run : {1, 2}) {
+      CAPTURE(run);
+      const Shape shape = op.shape(values);
+      CHECK(shape == out.shape());
+      CHECK(same_bits(op.forward(values, shape), out));
+    }
+  }
+
+  int records_ = 0;
+  detail::RecordObserver observer_{[this](Op& op, const Inputs& in, const Tensor& out) { again(op, in, out); }};
+};
+
+// y and the gradients of all parameters.
+std::vector<Tensor> step_of(const SmallTask& small) {
+  const Random dropout(5);
+  const Batch batch = small.data->training(0, Random(7));
+  Tape tape;
+  const Tensor logits = (*small.model)(batch.tokens, &dropout);
+  const Tensor loss = cross_entropy(logits, batch.target);
+  Gradients gradients;
+  tape.backward(loss, gradients);
+  std::vector<Tensor> all{loss.detach()};
+  for (const auto& [name, parameter] : small.model->parameters()) all.push_back(gradients.of(parameter));
+  return all;
+}
+
+void check_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i].defined()) CHECK(same_bits(a[i], b[i]));
+}
+
+}  // namespace
+
+TEST_CASE("op table: every record's forward can run again") {
+  for (const OpCase& c : all_op_cases()) {
+    CAPTURE(c.name);
+    std::vector<bool> needs;
+    for (const In& in : c.inputs) needs.push_back(in.differentiable);
+    std::vector<Tensor> inputs;
+    for (const Tensor& x : make_inputs(c)) inputs.push_back(to_single(x));
+    const Differentiated once = differentiate(c.run, inputs, needs);
+    const Replay replay;
+    const Differentiated again = differentiate(c.run, inputs, needs);
+    CHECK(replay.records() > 0);
+    check_same(again.gradients, once.gradients);
+  }
+}
+
+TEST_CASE("models: every record's forward can run again") {
+  const struct { const char* arch; Task task; } models[] = {
+      {"gmlp", Task::causal_lm}, {"gmlp", Task::masked_lm},  {"gmlp", Task::classifier}, {"tnn", Task::causal_lm},
+      {"tnn", Task::masked_lm},  {"tnn", Task::classifier}, {"fnet", Task::masked_lm},  {"fnet", Task::classifier}};
+  for (const auto& [arch, task] : models) {
+    CAPTURE(arch);
+    CAPTURE(task_name(task));
+    const SmallTask small = small_task(arch, task);
+    const std::vector<Tensor> once = step_of(small);
+    const Replay replay;
+    const std::vector<Tensor> again = step_of(small);
+    CHECK(replay.records() > 10);
+    check_same(again, once);
+  }
+}
+
+TEST_CASE("op replay: a forward that gives something else is found") {
+  struct Counting : Op {  // y = x + the number of the run
+    const char* name() const noexcept override { return "test counting"; }
+    Shape shape(const Inputs& in) const override { return in[0].shape(); }
+    Tensor forward(const Inputs& in, const Shape& shape) override {
+      return add(in[0], Tensor::full(shape, static_cast<double>(runs++), in[0].dtype()));
+    }
+    bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+    void backward(Backward& b) const override { b.add(0, b.gradient()); }
+    int runs = 0;
+  };
+  bool same = true;
+  const detail::RecordObserver observer([&](Op& op, const Inputs& in, const Tensor& out) {
+    same = same_bits(op.forward({in[0].detach()}, op.shape(in)), out);
+  });
+  Tape tape;
+  (void)apply(Counting(), {tape.watch(Tensor::scalar(1))});
+  CHECK_FALSE(same);
+}
+
+}  // namespace weft::test
