@@ -1,11 +1,13 @@
 // The list of instruction sets, weft/isas.def, and what the CPU is asked.
 #include <doctest/doctest.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <cctype>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "weft/context.h"
 #include "weft/detail/isas.h"
@@ -122,4 +124,18 @@ TEST_CASE("isas: names, order and the settings of a context") {
   }
   CHECK(available_isas() == available);
   CHECK(isa_name(static_cast<Isa>(detail::isa_count)) == std::string("unknown"));
+}
+
+TEST_CASE("isas: WEFT_ISA must name one of this kind of processor, whether this build has it or not") {
+  const char* const variable = ::getenv("WEFT_ISA");
+  const std::string before = variable == nullptr ? "" : variable;
+  std::string names;
+  for (const IsaLine& line : detail::isa_lines)
+    if (line.processor == detail::this_processor) names += (names.empty() ? "" : ", ") + std::string(line.name);
+  for (const IsaLine& line : detail::isa_lines) {
+    ::setenv("WEFT_ISA", std::string(line.name).c_str(), 1);
+    if (line.processor == detail::this_processor) CHECK(cpu_has(best_isa()));
+    else CHECK_THROWS_WITH_AS(best_isa(), doctest::Contains(("expected one of " + names).c_str()), Error);
+  }
+  before.empty() ? ::unsetenv("WEFT_ISA") : ::setenv("WEFT_ISA", before.c_str(), 1);
 }
