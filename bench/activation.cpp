@@ -3,7 +3,8 @@
 #include <vector>
 
 #include "family.h"
-#include "kernels/kernels.h"
+#include "kernels/activation.h"
+#include "kernels/unary.h"
 #include "weft/random.h"
 
 namespace weft::bench {
@@ -25,19 +26,19 @@ Work in_cache(const std::function<void()>& run) {
 
 Work unary_work(UnaryKernels<float>::Forward UnaryKernels<float>::*kernel) {
   const auto x = numbers(0), y = numbers(1);
-  const auto f = kernels().unary.f32.*kernel;
+  const auto f = kernels<UnaryKernels<float>>().*kernel;
   return in_cache([=] { f(x->data(), y->data(), length); });
 }
 
 Work forward_work(Activation activation) {
   const auto x = numbers(0), y = numbers(1);
-  const auto f = kernels().activation.f32.forward;
+  const auto f = kernels<ActivationKernels<float>>().forward;
   return in_cache([=] { f(activation, x->data(), y->data(), length); });
 }
 
 Work backward_work(Activation activation) {
   const auto x = numbers(0), dy = numbers(1), dx = numbers(2);
-  const auto f = kernels().activation.f32.backward;
+  const auto f = kernels<ActivationKernels<float>>().backward;
   return in_cache([=] { f(activation, x->data(), dy->data(), dx->data(), length); });
 }
 

@@ -53,8 +53,13 @@ float read(const float* from, long n) {
   return sum[0] + sum[lanes - 1];
 }
 
+constexpr FmaLoop table() {
+  return {.run = run, .flops = 2.0 * chains * lanes, .lanes = static_cast<int>(lanes), .copy = copy, .read = read};
+}
+
 }  // namespace
-
-const FmaLoop fma_loop = {run, 2.0 * chains * lanes, static_cast<int>(lanes), copy, read};
-
 }  // namespace weft::bench::WEFT_ISA
+
+template <>
+constinit const weft::bench::FmaLoop weft::KernelTable<weft::Isa::WEFT_ISA, weft::bench::FmaLoop>::value =
+    weft::bench::WEFT_ISA::table();

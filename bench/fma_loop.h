@@ -1,19 +1,16 @@
 // The loops that measure the machine, for each instruction set: multiply-adds in registers, a copy, and reading.
 #pragma once
+#include "kernels/family.h"
 
 namespace weft::bench {
 
 struct FmaLoop {
+  static constexpr const char* header = __FILE__;
   float (*run)(long iterations, float factor, float term);
   double flops;  // an iteration: a multiply and an add for each lane of each accumulator
   int lanes;
   void (*copy)(const float* from, float* to, long n);  // ordinary loads and stores
   float (*read)(const float* from, long n);            // the sum of all but a last few
 };
-
-namespace sse2 { extern const FmaLoop fma_loop; }
-namespace avx2 { extern const FmaLoop fma_loop; }
-namespace avx512 { extern const FmaLoop fma_loop; }
-namespace neon { extern const FmaLoop fma_loop; }
 
 }  // namespace weft::bench

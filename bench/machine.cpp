@@ -15,14 +15,6 @@
 namespace weft::bench {
 namespace {
 
-FmaLoop loop_of(Isa isa) {
-#if defined(__x86_64__)
-  return isa == Isa::avx512 ? avx512::fma_loop : isa == Isa::avx2 ? avx2::fma_loop : sse2::fma_loop;
-#else
-  return static_cast<void>(isa), neon::fma_loop;
-#endif
-}
-
 std::atomic<float> sink;
 
 double best_seconds(const Work& w, double min_seconds) {
@@ -49,7 +41,7 @@ std::int64_t last_level_cache() {
 
 Work fma_work(int threads) {
   constexpr long iterations = 200000;
-  const FmaLoop loop = loop_of(Context::current().isa());
+  const FmaLoop loop = kernels<FmaLoop>();
   Work w;
   w.flops = static_cast<double>(iterations) * loop.flops * threads;
   w.run = [=] {
@@ -62,7 +54,7 @@ Work fma_work(int threads) {
 }
 
 Work read_work(std::function<const float*()> next, std::int64_t n, int threads) {
-  const auto read = loop_of(Context::current().isa()).read;
+  const auto read = kernels<FmaLoop>().read;
   Work w;
   w.bytes = 4.0 * static_cast<double>(n);
   w.run = [=] {
@@ -97,7 +89,7 @@ const Limits& limits(int threads) {
   return known[threads] = {fma.flops / best_seconds(fma, 0.02) * 1e-9, copy.bytes / best_seconds(copy, 0.02) * 1e-9};
 }
 
-double flops_a_cycle() { return 4.0 * loop_of(Context::current().isa()).lanes; }
+double flops_a_cycle() { return 4.0 * kernels<FmaLoop>().lanes; }
 
 double plain_copy_seconds(double bytes, int threads) {
   static std::vector<float> from, to;
@@ -106,7 +98,7 @@ double plain_copy_seconds(double bytes, int threads) {
     from.assign(static_cast<std::size_t>(n), 1.0f);
     to.assign(static_cast<std::size_t>(n), 0.0f);
   }
-  const auto copy = loop_of(Context::current().isa()).copy;
+  const auto copy = kernels<FmaLoop>().copy;
   Context::current().set_threads(threads);
   return seconds_per_call([&] {
     Context::current().parallel_for(n, (n - 1) / threads + 1, [&](std::int64_t begin, std::int64_t end) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "threads.h"
+#include "weft/detail/isas.h"
 #include "weft/error.h"
 #include "weft/os.h"
 
@@ -30,6 +31,8 @@ class ScratchBlock {
 
 }  // namespace
 
+Isa detail::current_isa() { return Context::current().isa(); }
+
 Context::Context() : threads_(os::available_threads()), isa_(best_isa()), memory_(std::make_shared<MemoryCache>()) {}
 Context::~Context() = default;
 
@@ -46,7 +49,7 @@ void Context::set_threads(int count) {
 }
 
 void Context::set_isa(Isa isa) {
-  if (!cpu_has(isa)) throw Error(std::string("[context] this CPU, or this build, has no ") + isa_name(isa));
+  detail::require_isa("context", isa);
   isa_.store(isa, std::memory_order_relaxed);
 }
 

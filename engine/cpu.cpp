@@ -1,74 +1,63 @@
 #include "weft/cpu.h"
 
-#include <algorithm>
 #include <cstdlib>
-#include <iterator>
 #include <string>
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
 
+#include "weft/detail/enum_names.h"
+#include "weft/detail/isas.h"
 #include "weft/error.h"
 
-namespace weft {
-namespace {
-
-// The instruction sets of this kind of processor, the best last; and those of this build.
+// HAS in weft/isas.def. Another kind of processor's features can't even be asked for: ON_processor leaves them out.
 #if defined(__x86_64__)
-constexpr Isa kind_of_processor[] = {Isa::sse2, Isa::avx2, Isa::avx512};
+// Also asks XGETBV whether the operating system keeps the wide registers.
+#define HAS(feature) && __builtin_cpu_supports(#feature)
+#define ON_x86_64(answer) answer
+#define ON_aarch64(answer) false
 #else
-constexpr Isa kind_of_processor[] = {Isa::neon};
+#define HAS(feature) && (getauxval(AT_HWCAP) & HWCAP_##feature) != 0
+#define ON_x86_64(answer) false
+#define ON_aarch64(answer) answer
 #endif
-constexpr Isa built_isas[] = {
-#if defined(WEFT_HAS_SSE2)
-    Isa::sse2,
-#endif
-#if defined(WEFT_HAS_AVX2)
-    Isa::avx2,
-#endif
-#if defined(WEFT_HAS_AVX512)
-    Isa::avx512,
-#endif
-#if defined(WEFT_HAS_NEON)
-    Isa::neon,
-#endif
+
+namespace weft {
+namespace detail {
+
+static_assert(is_ordered(isa_lines));
+
+template <>
+struct EnumNames<Isa> {
+  static constexpr const char* what = "instruction set";
+  static constexpr EnumName<Isa> all[] = {
+#define WEFT_INSTRUCTION_SET(name, ...) {Isa::name, #name},
+#include "weft/isas.def"
+  };
 };
 
-// __builtin_cpu_supports also asks XGETBV whether the operating system keeps the wide registers.
-bool cpu_runs(Isa isa) noexcept {
-  switch (isa) {
-#if defined(__x86_64__)
-    case Isa::sse2: return true;
-    case Isa::avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    case Isa::avx512:
-      return cpu_runs(Isa::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
-             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-    case Isa::neon: return false;
-#elif defined(__aarch64__)
-    case Isa::neon: return true;
-    default: return false;
-#endif
-  }
-  return false;
+void require_isa(const char* who, Isa isa) {
+  if (!cpu_has(isa)) throw Error(std::string("[") + who + "] this CPU, or this build, has no " + isa_name(isa));
 }
 
-}  // namespace
+}  // namespace detail
 
-const char* isa_name(Isa isa) noexcept {
-  switch (isa) {
-    case Isa::sse2: return "sse2";
-    case Isa::avx2: return "avx2";
-    case Isa::avx512: return "avx512";
-    case Isa::neon: return "neon";
-  }
-  return "unknown";
-}
+const char* isa_name(Isa isa) noexcept { return detail::enum_name(isa); }
 
 bool cpu_has(Isa isa) noexcept {
-  return std::find(std::begin(built_isas), std::end(built_isas), isa) != std::end(built_isas) && cpu_runs(isa);
+  const bool has[] = {
+#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, features, flags) \
+  ON_##processor(true features),
+#include "weft/isas.def"
+  };
+  return detail::index_of(isa) < detail::isa_count && detail::is_built(isa) &&
+         detail::runs(detail::isa_lines, has, detail::index_of(isa));
 }
 
 std::vector<Isa> available_isas() {
   std::vector<Isa> all;
-  for (Isa isa : built_isas)
-    if (cpu_has(isa)) all.push_back(isa);
+  for (const detail::EnumName<Isa>& known : detail::EnumNames<Isa>::all)
+    if (cpu_has(known.value)) all.push_back(known.value);
   return all;
 }
 
@@ -77,10 +66,11 @@ Isa best_isa() {
   const std::string cap = variable == nullptr ? "" : variable;
   Isa best = available_isas().front();
   std::string names;
-  for (Isa isa : kind_of_processor) {
-    names += std::string(names.empty() ? "" : ", ") + isa_name(isa);
+  for (const auto& [isa, name] : detail::EnumNames<Isa>::all) {
+    if (detail::isa_lines[detail::index_of(isa)].processor != detail::this_processor) continue;
+    names += std::string(names.empty() ? "" : ", ") + name;
     if (cpu_has(isa)) best = isa;
-    if (cap == isa_name(isa)) return best;
+    if (cap == name) return best;
   }
   if (cap.empty()) return best;
   throw Error("[cpu] the environment variable WEFT_ISA is \"" + cap + "\", expected one of " + names);

@@ -2,7 +2,7 @@
 #include "weft/activation.h"
 
 #include "fused.h"
-#include "kernels/kernels.h"
+#include "kernels/activation.h"
 #include "pointwise.h"
 
 namespace weft {
@@ -32,7 +32,7 @@ struct ActivationOp : Op {
   Tensor forward(const Inputs& in, const Shape&) override {
     return with_real(name(), in[0].dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const auto kernel = kernels().activation.of<T>().forward;
+      const auto kernel = kernels<ActivationKernels<T>>().forward;
       return pointwise<T>([&](const T* x, T* y, std::int64_t n) { kernel(function, x, y, n); }, in[0]);
     });
   }
@@ -41,7 +41,7 @@ struct ActivationOp : Op {
   void backward(Backward& b) const override {
     b.add(0, with_real(name(), b.gradient().dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const auto kernel = kernels().activation.of<T>().backward;
+      const auto kernel = kernels<ActivationKernels<T>>().backward;
       const auto run = [&](const T* x, const T* dy, T* dx, std::int64_t n) { kernel(function, x, dy, dx, n); };
       return pointwise_backward<T>(run, b.input(0), b.take_gradient());
     }));

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "gemm.h"
-#include "kernels/kernels.h"
+#include "kernels/gemm.h"
 #include "weft/context.h"
 
 namespace weft {
@@ -155,7 +155,7 @@ void run_lanes(Nest nest, const T* a, const T* b, T* c) {
   outer.insert(outer.end(), nest.m.begin(), nest.m.end());
   outer.push_back({pieces, lanes_piece, lanes_piece, lanes_piece});
   outer.insert(outer.end(), nest.n.begin(), nest.n.end());
-  const auto kernel = kernels().gemm.of<T>().lanes;
+  const auto kernel = kernels<GemmKernels<T>>().lanes;
   const int64_t work = std::min(width.size, lanes_piece) * inner.size * terms;
   const int64_t grain = std::max<int64_t>(1, task_work / work);
   Context::current().parallel_for(total(outer), grain, [&](int64_t begin, int64_t end) {

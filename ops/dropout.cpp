@@ -1,7 +1,7 @@
 // dropout, with a counter instead of a mask.
 #include <cmath>
 
-#include "kernels/kernels.h"
+#include "kernels/dropout.h"
 #include "pointwise.h"
 
 namespace weft {
@@ -25,7 +25,7 @@ struct DropoutOp : Op {
     const auto limit = static_cast<std::uint64_t>(std::ceil(p * 0x1p53));
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const auto kernel = kernels().dropout.of<T>().dropout;
+      const auto kernel = kernels<DropoutKernels<T>>().dropout;
       const T factor = static_cast<T>(1 / (1 - p));
       T* to = y.mutable_data<T>();
       static_assert(pointwise_grain % 2 == 0);

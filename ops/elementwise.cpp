@@ -3,7 +3,7 @@
 
 #include "common.h"
 #include "fused.h"
-#include "kernels/kernels.h"
+#include "kernels/elementwise.h"
 #include "weft/detail/nest.h"
 
 namespace weft {
@@ -69,7 +69,7 @@ enum class Kind { add, sub, mul, div };
 
 template <class T>
 const BinaryKernel<T>& kernel_of(Kind kind) {
-  const ElementwiseKernels<T>& table = kernels().elementwise.of<T>();
+  const ElementwiseKernels<T>& table = kernels<ElementwiseKernels<T>>();
   switch (kind) {
     case Kind::add: return table.add;
     case Kind::sub: return table.sub;
@@ -104,7 +104,7 @@ Tensor mul_gradient(Tensor dy, const Tensor& b) {
   if (!dy.unique() || !dy.is_contiguous()) return mul(dy, b);
   with_real("mul", dy.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
-    real_binary<T>(kernels().elementwise.of<T>().mul, dy, b, dy);
+    real_binary<T>(kernels<ElementwiseKernels<T>>().mul, dy, b, dy);
   });
   return dy;
 }

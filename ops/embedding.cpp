@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common.h"
-#include "kernels/kernels.h"
+#include "kernels/elementwise.h"
 #include "weft/context.h"
 
 namespace weft {
@@ -82,7 +82,7 @@ struct EmbeddingOp : Op {
     const std::int64_t mean_elements = dy.numel() / rows + 1;
     with_real("embedding", dy.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const auto add = kernels().elementwise.of<T>().add.both;
+      const auto add = kernels<ElementwiseKernels<T>>().add.both;
       T* out = dweight.mutable_data<T>();
       const std::int64_t *first = positions.first.data(), *position = positions.position.data();
       const auto run = [&](std::int64_t begin, std::int64_t end) {

@@ -4,7 +4,9 @@
 
 #include "common.h"
 #include "fft_derived_plans.h"
-#include "kernels/kernels.h"
+#include "kernels/fft.h"
+#include "kernels/fft_four_step.h"
+#include "kernels/fft_real.h"
 #include "weft/context.h"
 
 namespace weft {
@@ -38,9 +40,9 @@ struct Driver {
   const Transform& t;
   Side<const T> x;
   Side<T> y;
-  const FftKernels<T>& kernel = kernels().fft.of<T>();
-  const RealFftKernels<T>& real_kernel = kernels().real_fft.of<T>();
-  const FourStepKernels<T>& four_step = kernels().four_step.of<T>();
+  const FftKernels<T>& kernel = kernels<FftKernels<T>>();
+  const RealFftKernels<T>& real_kernel = kernels<RealFftKernels<T>>();
+  const FourStepKernels<T>& four_step = kernels<FourStepKernels<T>>();
 
   T factor() const { return static_cast<T>(t.factor); }
 

@@ -4,7 +4,7 @@
 #include "common.h"
 #include "fft_columns.h"
 #include "fft_derived_plans.h"
-#include "kernels/kernels.h"
+#include "kernels/fft.h"
 #include "weft/context.h"
 
 namespace weft {
@@ -16,7 +16,7 @@ using std::int64_t;
 //   y[…, k, …, l] = Re Σ_h z[…, k, …, h] exp(-2πi hl/d),  y[…, n-k, …, d-l] = y[…, k, …, l]  (indices modulo n and d)
 template <class T>
 void hidden_transform(const FftPlan<T>& plan, const Tensor& z, std::size_t sequence, std::size_t hidden, Tensor& y) {
-  const FftKernels<T>& kernel = kernels().fft.of<T>();
+  const FftKernels<T>& kernel = kernels<FftKernels<T>>();
   const int64_t n = y.shape()[sequence], d = y.shape()[hidden], lanes = kernel.lanes;
   const Columns from(z, hidden);
   const Columns to(y.view(z.shape(), y.strides(), y.offset()), hidden);

@@ -3,7 +3,8 @@
 
 #include "common.h"
 #include "fused.h"
-#include "kernels/kernels.h"
+#include "kernels/activation.h"
+#include "kernels/elementwise.h"
 #include "pointwise.h"
 #include "weft/detail/nest.h"
 
@@ -29,7 +30,7 @@ void for_pieces(const Shape& shape, const std::array<const Strides*, N>& operand
 // (x, y, n): f(x) of n elements: x itself, or y, which then holds it.
 template <class T>
 auto activated_by(Activation f) {
-  const auto forward = kernels().activation.of<T>().forward;
+  const auto forward = kernels<ActivationKernels<T>>().forward;
   return [f, forward](const T* x, T* y, int64_t n) -> const T* {
     if (f == Activation::none) return x;
     forward(f, x, y, n);
@@ -54,7 +55,7 @@ struct GateOp : Op {
       using T = element_of<decltype(type)>;
       const Tensor gate = with_contiguous_rows(in[0]), x = raw::contiguous(in[1]);
       Tensor y = Tensor::empty(shape, x.dtype());
-      const auto multiply = kernels().elementwise.of<T>().mul.both;
+      const auto multiply = kernels<ElementwiseKernels<T>>().mul.both;
       const auto activated = activated_by<T>(function);
       const T *gates = gate.data<T>(), *from = x.data<T>();
       T* to = y.mutable_data<T>();
@@ -87,8 +88,8 @@ struct GateOp : Op {
       const bool needs_x = dgate.defined() || function != Activation::none;
       const Tensor x = needs_x ? raw::contiguous(b.input(1)) : dy;
       const Tensor gate = dx.defined() ? with_contiguous_rows(b.input(0)) : dy;
-      const auto multiply = kernels().elementwise.of<T>().mul.both;
-      const auto chain = kernels().activation.of<T>().backward;
+      const auto multiply = kernels<ElementwiseKernels<T>>().mul.both;
+      const auto chain = kernels<ActivationKernels<T>>().backward;
       const auto activated = activated_by<T>(function);
       const T *from = dy.data<T>(), *xs = x.data<T>(), *gates = gate.data<T>();
       T* to_gate = dgate.defined() ? dgate.mutable_data<T>() : nullptr;

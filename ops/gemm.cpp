@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/kernels.h"
+#include "kernels/gemm.h"
 #include "weft/context.h"
 #include "weft/tensor.h"
 
@@ -321,15 +321,15 @@ void gemm(const GemmProblem<T>& problem) {
   int64_t count = 1;
   for (const BatchAxis& axis : problem.batch) count *= axis.size;
   if (problem.m == 0 || problem.n == 0 || count == 0) return;
-  run_batch(kernels().gemm.of<T>(), oriented(problem), count);
+  run_batch(kernels<GemmKernels<T>>(), oriented(problem), count);
 }
 
 template <class T>
-int64_t packed_b_elements(int64_t k, int64_t n) { return k * rounded_up(n, kernels().gemm.of<T>().nr); }
+int64_t packed_b_elements(int64_t k, int64_t n) { return k * rounded_up(n, kernels<GemmKernels<T>>().nr); }
 
 template <class T>
 void pack_b(int64_t k, int64_t n, MatrixView<const T> b, T* out) {
-  const GemmKernels<T>& kernel = kernels().gemm.of<T>();
+  const GemmKernels<T>& kernel = kernels<GemmKernels<T>>();
   const int64_t kc = k_block(kernel, k);
   for (int64_t p = 0; p < k; p += kc)
     pack_panels(kernel.pack_b, kernel.nr, n, std::min(kc, k - p), b.data + p * b.row, b.column, b.row, T(1),

@@ -1,7 +1,7 @@
 // cross_entropy: softmax, logarithm and mean in one.
 #include <algorithm>
 
-#include "kernels/kernels.h"
+#include "kernels/softmax.h"
 #include "pointwise.h"
 
 namespace weft {
@@ -48,7 +48,7 @@ struct CrossEntropyOp : Op {
     Tensor losses = Tensor::empty({rows}, x.dtype());
     const double total = with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const auto kernel = kernels().softmax.of<T>().cross_entropy;
+      const auto kernel = kernels<SoftmaxKernels<T>>().cross_entropy;
       T *loss = losses.mutable_data<T>(), *stat = stats.mutable_data<T>();
       for_rows(rows, c, [&](std::int64_t begin, std::int64_t end) {
         kernel(x.data<T>() + begin * c, t + begin, ignore_index, loss + begin, stat + 2 * begin, end - begin, c);
@@ -68,7 +68,7 @@ struct CrossEntropyOp : Op {
     const double factor = b.gradient().item() / static_cast<double>(counted);
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const auto kernel = kernels().softmax.of<T>().cross_entropy_backward;
+      const auto kernel = kernels<SoftmaxKernels<T>>().cross_entropy_backward;
       T* to = dx.mutable_data<T>();
       for_rows(target.numel(), c, [&](std::int64_t begin, std::int64_t end) {
         kernel(x.data<T>() + begin * c, target.data<std::int64_t>() + begin, ignore_index, stats.data<T>() + 2 * begin,

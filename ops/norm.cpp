@@ -4,7 +4,8 @@
 
 #include "common.h"
 #include "fused.h"
-#include "kernels/kernels.h"
+#include "kernels/elementwise.h"
+#include "kernels/norm.h"
 #include "weft/context.h"
 
 namespace weft {
@@ -64,8 +65,8 @@ struct NormOp : Op {
     if (recording) stats = Tensor::empty({rows, 2}, x.dtype());
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const NormKernels<T>& kernel = kernels().norm.of<T>();
-      const auto add = kernels().elementwise.of<T>().add.both;
+      const NormKernels<T>& kernel = kernels<NormKernels<T>>();
+      const auto add = kernels<ElementwiseKernels<T>>().add.both;
       T *to = y.mutable_data<T>(), *stat = recording ? stats.mutable_data<T>() : nullptr;
       T* sums = sum.defined() ? sum.mutable_data<T>() : nullptr;
       const auto run = [&](const T* from, std::int64_t row, std::int64_t begin, std::int64_t end) {
@@ -104,7 +105,7 @@ struct NormOp : Op {
     const auto run = [&](Tensor dx) {  // undefined if it isn't wanted
       with_real(name(), x.dtype(), [&](auto* type) {
         using T = element_of<decltype(type)>;
-        const NormKernels<T>& kernels_of = kernels().norm.of<T>();
+        const NormKernels<T>& kernels_of = kernels<NormKernels<T>>();
         const auto kernel = kind == Kind::layer ? kernels_of.layer_backward : kernels_of.rms_backward;
         T* to = dx.defined() ? dx.mutable_data<T>() : nullptr;
         const std::int64_t dx_row = dx.defined() ? dx.strides()[0] : 0;

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "common.h"
-#include "kernels/kernels.h"
+#include "kernels/optimizer.h"
+#include "kernels/reduce.h"
 #include "weft/context.h"
 
 namespace weft {
@@ -46,7 +47,7 @@ void adam_update(const char* op, Tensor& p, const Tensor& grad, Tensor& m, Tenso
                                static_cast<T>(o.lr / mean_correction),
                                static_cast<T>(1 / std::sqrt(square_correction)),
                                static_cast<T>(o.eps)};
-    const auto kernel = kernels().optimizer.of<T>().adam;
+    const auto kernel = kernels<OptimizerKernels<T>>().adam;
     const T* g = grad.data<T>();
     T *value = p.mutable_data<T>(), *mean = m.mutable_data<T>(), *square = v.mutable_data<T>();
     Context::current().parallel_for(p.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
@@ -73,7 +74,7 @@ void sgd(Tensor& p, const Tensor& grad, Tensor& buf, std::int64_t step, const Sg
     using T = element_of<decltype(type)>;
     const SgdUpdate<T> update{static_cast<T>(grad_scale), static_cast<T>(options.weight_decay),
                               static_cast<T>(options.momentum), static_cast<T>(options.lr), step == 1};
-    const auto kernel = kernels().optimizer.of<T>().sgd;
+    const auto kernel = kernels<OptimizerKernels<T>>().sgd;
     const T* g = grad.data<T>();
     T *value = p.mutable_data<T>(), *velocity = buf.mutable_data<T>();
     Context::current().parallel_for(p.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
@@ -88,7 +89,7 @@ double l2_norm(const Tensor& x) {
   std::vector<double> squares(static_cast<std::size_t>((x.numel() + grain - 1) / grain));
   with_real("l2_norm", x.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
-    const auto kernel = kernels().reduce.of<T>().sum_squares;
+    const auto kernel = kernels<ReduceKernels<T>>().sum_squares;
     Context::current().parallel_for(x.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
       squares[static_cast<std::size_t>(begin / grain)] = kernel(dense.data<T>() + begin, end - begin);
     });

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "common.h"
-#include "kernels/kernels.h"
+#include "kernels/reduce.h"
 #include "weft/context.h"
 
 namespace weft {
@@ -53,7 +53,7 @@ std::int64_t block_length(std::int64_t inner) {
 // blocks whose length depends on the shape alone, and the blocks' sums are summed in the same way.
 template <class T>
 void sum_middle(const T* x, T* y, std::int64_t outer, std::int64_t n, std::int64_t inner) {
-  const ReduceKernels<T>& kernel = kernels().reduce.of<T>();
+  const ReduceKernels<T>& kernel = kernels<ReduceKernels<T>>();
   const std::int64_t block = std::min(n, block_length(inner)), blocks = (n - 1) / block + 1;
   const std::int64_t columns = std::min(inner, std::max<std::int64_t>(1, grain / block));
   const std::int64_t pieces = (inner - 1) / columns + 1;
@@ -208,7 +208,7 @@ struct MaxOp : Op {
     Tensor place = Tensor::empty({y.numel()}, DType::i64);
     with_real(name(), rows.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const auto kernel = kernels().reduce.of<T>().max_rows;
+      const auto kernel = kernels<ReduceKernels<T>>().max_rows;
       T* to = y.mutable_data<T>();
       auto* at = place.mutable_data<std::int64_t>();
       Context::current().parallel_for(y.numel(), std::max<std::int64_t>(1, grain / n),

@@ -1,7 +1,7 @@
 // softmax and log_softmax along any axis.
 #include <algorithm>
 
-#include "kernels/kernels.h"
+#include "kernels/softmax.h"
 #include "pointwise.h"
 
 namespace weft {
@@ -44,7 +44,7 @@ struct RowOp : Op {
   Tensor run(Choice choice, const Tensor& first, const X&... rest) const {
     return with_real(name(), first.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      return along_rows<T>(choice(kernels().softmax.of<T>()), dim, first, rest...);
+      return along_rows<T>(choice(kernels<SoftmaxKernels<T>>()), dim, first, rest...);
     });
   }
 };

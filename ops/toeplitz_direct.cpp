@@ -3,7 +3,8 @@
 
 #include "common.h"
 #include "gemm.h"
-#include "kernels/kernels.h"
+#include "kernels/fft.h"
+#include "kernels/toeplitz.h"
 #include "toeplitz.h"
 #include "weft/context.h"
 
@@ -18,8 +19,8 @@ template <class T>
 struct NaiveForm {
   const ToeplitzSizes& s;
   int64_t channels;
-  const ToeplitzKernels<T>& direct = kernels().toeplitz.of<T>();
-  const FftKernels<T>& move = kernels().fft.of<T>();
+  const ToeplitzKernels<T>& direct = kernels<ToeplitzKernels<T>>();
+  const FftKernels<T>& move = kernels<FftKernels<T>>();
 
   int64_t lanes() const { return move.lanes; }
   int64_t tiles() const { return (channels + lanes() - 1) / lanes(); }

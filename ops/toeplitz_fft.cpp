@@ -4,7 +4,8 @@
 
 #include "common.h"
 #include "fft_derived_plans.h"
-#include "kernels/kernels.h"
+#include "kernels/convolution.h"
+#include "kernels/fft.h"
 #include "toeplitz.h"
 #include "weft/context.h"
 
@@ -17,8 +18,8 @@ template <class T>
 struct FftForm {
   const ToeplitzSizes& s;
   int64_t channels;
-  const FftKernels<T>& move = kernels().fft.of<T>();
-  const ConvolutionKernels<T>& kernel = kernels().convolution.of<T>();
+  const FftKernels<T>& move = kernels<FftKernels<T>>();
+  const ConvolutionKernels<T>& kernel = kernels<ConvolutionKernels<T>>();
   std::shared_ptr<const RingPlan<T>> plan = ring_plan<T>(s.op, s.n);
 
   const RingView<T>& ring() const { return plan->view(); }

@@ -1,5 +1,6 @@
 // scale, exp, log, sqrt, square.
-#include "kernels/kernels.h"
+#include "kernels/elementwise.h"
+#include "kernels/unary.h"
 #include "pointwise.h"
 
 namespace weft {
@@ -17,14 +18,14 @@ struct UnaryOp : Op {
   Tensor map(const Tensor& x, Choice choice) const {
     return with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      return pointwise<T>(choice(kernels().unary.of<T>()), x);
+      return pointwise<T>(choice(kernels<UnaryKernels<T>>()), x);
     });
   }
   template <class Choice>
   Tensor map_backward(const Tensor& kept, Tensor dy, Choice choice) const {
     return with_real(name(), dy.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      return pointwise_backward<T>(choice(kernels().unary.of<T>()), kept, std::move(dy));
+      return pointwise_backward<T>(choice(kernels<UnaryKernels<T>>()), kept, std::move(dy));
     });
   }
 };
@@ -85,7 +86,7 @@ struct ScaleOp : Op {
     const std::int64_t numbers = y.numel() * (is_complex(y.dtype()) ? 2 : 1);
     with_real(name(), real_of(y.dtype()), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const auto kernel = kernels().elementwise.of<T>().mul.scalar_right;
+      const auto kernel = kernels<ElementwiseKernels<T>>().mul.scalar_right;
       const T f = static_cast<T>(factor);
       const T* from = static_cast<const T*>(dense.raw());
       T* to = static_cast<T*>(y.mutable_raw());

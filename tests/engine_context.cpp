@@ -158,14 +158,6 @@ TEST_CASE("context: settings out of range are errors") {
   for (int threads : {0, -1, 1025}) CHECK_THROWS_AS(context.set_threads(threads), Error);
   context.set_threads(1024);
   CHECK(context.threads() == 1024);
-  for (Isa isa : {Isa::sse2, Isa::avx2, Isa::avx512, Isa::neon}) {
-    if (cpu_has(isa)) {
-      context.set_isa(isa);
-      CHECK(context.isa() == isa);
-    } else {
-      CHECK_THROWS_WITH_AS(context.set_isa(isa), doctest::Contains(isa_name(isa)), Error);
-    }
-  }
 }
 
 TEST_CASE("context: WEFT_ISA caps the instruction set") {

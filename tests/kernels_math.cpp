@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/kernels.h"
+#include "kernels/activation.h"
+#include "kernels/unary.h"
 #include "weft/random.h"
 
 namespace weft::test {
@@ -51,26 +52,26 @@ double ulps(T got, Wider<T> want) {
 template <class T>
 struct MathFunction {
   const char* name;
-  std::function<void(const Kernels&, const T* x, T* y, std::int64_t n)> run;
+  std::function<void(Isa isa, const T* x, T* y, std::int64_t n)> run;
   Wider<T> (*reference)(Wider<T>);
   double bound, absolute = 0;
 };
 
 template <class T>
 auto unary(typename UnaryKernels<T>::Forward UnaryKernels<T>::*kernel) {
-  return [=](const Kernels& k, const T* x, T* y, std::int64_t n) { (k.unary.of<T>().*kernel)(x, y, n); };
+  return [=](Isa isa, const T* x, T* y, std::int64_t n) { (kernels<UnaryKernels<T>>(isa).*kernel)(x, y, n); };
 }
 
 template <class T>
 auto value(Activation f) {
-  return [=](const Kernels& k, const T* x, T* y, std::int64_t n) { k.activation.of<T>().forward(f, x, y, n); };
+  return [=](Isa isa, const T* x, T* y, std::int64_t n) { kernels<ActivationKernels<T>>(isa).forward(f, x, y, n); };
 }
 
 template <class T>
 auto derivative(Activation f) {
-  return [=](const Kernels& k, const T* x, T* y, std::int64_t n) {
+  return [=](Isa isa, const T* x, T* y, std::int64_t n) {
     const std::vector<T> ones(static_cast<std::size_t>(n), T(1));
-    k.activation.of<T>().backward(f, x, ones.data(), y, n);
+    kernels<ActivationKernels<T>>(isa).backward(f, x, ones.data(), y, n);
   };
 }
 
@@ -111,10 +112,10 @@ struct Worst {
 };
 
 template <class T>
-void take_worst(Worst& worst, const MathFunction<T>& f, const Kernels& table, const std::vector<T>& x,
+void take_worst(Worst& worst, const MathFunction<T>& f, Isa isa, const std::vector<T>& x,
                 const std::vector<Wider<T>>& want) {
   std::vector<T> y(x.size());
-  f.run(table, x.data(), y.data(), static_cast<std::int64_t>(x.size()));
+  f.run(isa, x.data(), y.data(), static_cast<std::int64_t>(x.size()));
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (std::abs(static_cast<double>(y[i] - want[i])) <= f.absolute) continue;
     const double error = ulps(y[i], want[i]);
@@ -132,7 +133,7 @@ void check_bound(const MathFunction<T>& f, Next next) {
     std::vector<Wider<T>> want;
     for (const T v : x) want.push_back(f.reference(v));
     for (std::size_t i = 0; i < isas.size(); ++i)
-      take_worst(worst[i], f, kernels(isas[i]), x, want);
+      take_worst(worst[i], f, isas[i], x, want);
   }
   for (std::size_t i = 0; i < isas.size(); ++i) {
     const std::string report = std::string(f.name) + " on " + isa_name(isas[i]) + ": " + std::to_string(worst[i].error) +
@@ -195,7 +196,7 @@ TEST_CASE("vector maths: special values") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   for (Isa isa : available_isas()) {
     CAPTURE(std::string(isa_name(isa)));
-    const UnaryKernels<float>& k = kernels(isa).unary.of<float>();
+    const UnaryKernels<float>& k = kernels<UnaryKernels<float>>(isa);
     const auto at = [](UnaryKernels<float>::Forward f, float x) {
       float y = 0;
       f(&x, &y, 1);
@@ -221,7 +222,7 @@ TEST_CASE("vector maths: special values") {
 TEST_CASE("vector maths: a value doesn't depend on its position") {
   for (Isa isa : available_isas()) {
     CAPTURE(std::string(isa_name(isa)));
-    const UnaryKernels<float>& k = kernels(isa).unary.of<float>();
+    const UnaryKernels<float>& k = kernels<UnaryKernels<float>>(isa);
     for (auto f : {k.exp, k.log, k.tanh, k.sigmoid, k.erf}) {
       const std::vector<float> x(37, 0.7312f);
       std::vector<float> y(37);

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "fft_plan.h"
-#include "kernels/kernels.h"
 #include "op_table.h"
 #include "weft/context.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/kernels.h"
+#include "kernels/norm.h"
 #include "op_table.h"
 #include "weft/context.h"
 
@@ -99,7 +99,7 @@ std::vector<long double> reference(const std::vector<double>& x, bool centred, d
 
 template <class T>
 double kernel_error(Isa isa, std::int64_t n, bool centred) {
-  const auto& kernel = kernels(isa).norm.of<T>();
+  const auto& kernel = kernels<NormKernels<T>>(isa);
   std::vector<T> x(static_cast<std::size_t>(n)), y(x.size()), ones(x.size(), T(1)), zeros(x.size(), T(0));
   const Tensor random = random_tensor({{n}, -1, 3}, static_cast<std::uint64_t>(n));
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(random.data<double>()[i]);
@@ -130,7 +130,7 @@ TEST_CASE("norm kernels: gradients don't depend on which are asked for, nor on w
     for (const std::int64_t n : {1, 15, 16, 37, 100})
       for (bool centred : {false, true}) {
         CAPTURE(n);
-        const auto& k = kernels(isa).norm.of<float>();
+        const auto& k = kernels<NormKernels<float>>(isa);
         const auto kernel = centred ? k.layer_backward : k.rms_backward;
         const auto numbers = [](std::int64_t count, std::uint64_t seed) {
           return to_single(random_tensor({{count}, 0.5, 2}, seed)).to_vector<float>();

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/kernels.h"
+#include "kernels/reduce.h"
 #include "op_table.h"
 #include "weft/context.h"
 
@@ -140,7 +140,7 @@ TEST_CASE("a column's sum doesn't depend on its place") {
 
 TEST_CASE("sum kernels of every instruction set against long double") {
   for (Isa isa : available_isas()) {
-    const auto& kernel = kernels(isa).reduce.f32;
+    const auto& kernel = kernels<ReduceKernels<float>>(isa);
     for (std::int64_t n = 0; n < 200; ++n) {
       const auto x = to_single(random_tensor({{n}, 1, 2}, 5)).to_vector<float>();
       long double sum = 0, squares = 0;

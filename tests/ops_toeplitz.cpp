@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/kernels.h"
 #include "op_table.h"
 #include "weft/context.h"
 

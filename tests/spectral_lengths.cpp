@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "fft_plan.h"
-#include "kernels/kernels.h"
 #include "spectral_support.h"
 #include "weft/context.h"
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "kernels/kernels.h"
 #include "spectral_support.h"
 #include "weft/context.h"
 

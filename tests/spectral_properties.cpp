@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/kernels.h"
 #include "spectral_support.h"
 #include "weft/context.h"
 

@@ -1,7 +1,6 @@
 #include "activation.h"
 
 #include "activation_functors.h"
-#include "family.h"
 #include "simd.h"
 
 namespace weft::WEFT_ISA {
@@ -19,10 +18,10 @@ void backward(Activation f, const T* x, const T* dy, T* dx, std::int64_t n) noex
   });
 }
 
+template <class T>
+constexpr ActivationKernels<T> table() { return {.forward = forward<T>, .backward = backward<T>}; }
+
 }  // namespace
-
-extern const KernelFamily<ActivationKernels> activation;
-constexpr KernelFamily<ActivationKernels> activation = {{forward<float>, backward<float>},
-                                                        {forward<double>, backward<double>}};
-
 }  // namespace weft::WEFT_ISA
+
+WEFT_KERNEL_TABLES(ActivationKernels)

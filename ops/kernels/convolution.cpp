@@ -1,6 +1,5 @@
 #include "convolution.h"
 
-#include "family.h"
 #include "fft_descend.h"
 #include "fft_move.h"
 
@@ -240,12 +239,14 @@ void correlate(const RingView<T>& ring, int64_t n, const T* x_spectrum, const Ff
 
 template <class T>
 constexpr ConvolutionKernels<T> table() {
-  return {spectrum<T>, coefficients<T>, multiply<T>, correlate<T>, remainder<T>};
+  return {.spectrum = spectrum<T>,
+          .coefficients = coefficients<T>,
+          .multiply = multiply<T>,
+          .correlate = correlate<T>,
+          .remainder = remainder<T>};
 }
 
 }  // namespace
-
-extern const KernelFamily<ConvolutionKernels> convolution;
-constexpr KernelFamily<ConvolutionKernels> convolution = {table<float>(), table<double>()};
-
 }  // namespace weft::WEFT_ISA
+
+WEFT_KERNEL_TABLES(ConvolutionKernels)

@@ -1,6 +1,5 @@
 #include "dropout.h"
 
-#include "family.h"
 #include "math.h"
 #include "simd.h"
 
@@ -66,9 +65,10 @@ void dropout_values(const T* x, T* y, std::int64_t n, std::uint64_t first, std::
   }
 }
 
+template <class T>
+constexpr DropoutKernels<T> table() { return {.dropout = dropout_values<T>}; }
+
 }  // namespace
-
-extern const KernelFamily<DropoutKernels> dropout;
-constexpr KernelFamily<DropoutKernels> dropout = {{dropout_values<float>}, {dropout_values<double>}};
-
 }  // namespace weft::WEFT_ISA
+
+WEFT_KERNEL_TABLES(DropoutKernels)

@@ -1,6 +1,5 @@
 #include "elementwise.h"
 
-#include "family.h"
 #include "simd.h"
 
 namespace weft::WEFT_ISA {
@@ -29,14 +28,16 @@ void scalar_left(const T* a, const T* b, T* y, std::int64_t n) noexcept {
 }
 
 template <class T, class F>
-constexpr BinaryKernel<T> binary() { return {both<T, F>, scalar_right<T, F>, scalar_left<T, F>}; }
+constexpr BinaryKernel<T> binary() {
+  return {.both = both<T, F>, .scalar_right = scalar_right<T, F>, .scalar_left = scalar_left<T, F>};
+}
 
 template <class T>
-constexpr ElementwiseKernels<T> table() { return {binary<T, Add>(), binary<T, Sub>(), binary<T, Mul>(), binary<T, Div>()}; }
+constexpr ElementwiseKernels<T> table() {
+  return {.add = binary<T, Add>(), .sub = binary<T, Sub>(), .mul = binary<T, Mul>(), .div = binary<T, Div>()};
+}
 
 }  // namespace
-
-extern const KernelFamily<ElementwiseKernels> elementwise;
-constexpr KernelFamily<ElementwiseKernels> elementwise = {table<float>(), table<double>()};
-
 }  // namespace weft::WEFT_ISA
+
+WEFT_KERNEL_TABLES(ElementwiseKernels)

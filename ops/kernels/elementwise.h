@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "family.h"
+
 namespace weft {
 
 template <class T>
@@ -14,6 +16,7 @@ struct BinaryKernel {
 
 template <class T>
 struct ElementwiseKernels {
+  static constexpr const char* header = __FILE__;
   BinaryKernel<T> add, sub, mul, div;
 };
 

@@ -1,6 +1,5 @@
 #include "fft.h"
 
-#include "family.h"
 #include "fft_descend.h"
 #include "fft_move.h"
 
@@ -70,13 +69,17 @@ void complex_columns(const FftView<T>& plan, const FftColumns<const T>& x, bool 
 
 template <class T>
 constexpr FftKernels<T> table() {
-  return {simd::lanes<T>, gather<T>, scatter<T>, scatter_mirrored<T>, gather_complex<T>, scatter_complex<T>, forward<T>,
-          complex_columns<T>};
+  return {.lanes = simd::lanes<T>,
+          .gather = gather<T>,
+          .scatter = scatter<T>,
+          .scatter_mirrored = scatter_mirrored<T>,
+          .gather_complex = gather_complex<T>,
+          .scatter_complex = scatter_complex<T>,
+          .forward = forward<T>,
+          .complex = complex_columns<T>};
 }
 
 }  // namespace
-
-extern const KernelFamily<FftKernels> fft;
-constexpr KernelFamily<FftKernels> fft = {table<float>(), table<double>()};
-
 }  // namespace weft::WEFT_ISA
+
+WEFT_KERNEL_TABLES(FftKernels)

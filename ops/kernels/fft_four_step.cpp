@@ -1,6 +1,5 @@
 #include "fft_four_step.h"
 
-#include "family.h"
 #include "fft_descend.h"
 #include "fft_move.h"
 
@@ -241,12 +240,10 @@ void unpack(int64_t m, const T* w, T weight, T* y) noexcept {
 
 template <class T>
 constexpr FourStepKernels<T> table() {
-  return {transform<T>, unpack<T>};
+  return {.transform = transform<T>, .unpack = unpack<T>};
 }
 
 }  // namespace
-
-extern const KernelFamily<FourStepKernels> four_step;
-constexpr KernelFamily<FourStepKernels> four_step = {table<float>(), table<double>()};
-
 }  // namespace weft::WEFT_ISA
+
+WEFT_KERNEL_TABLES(FourStepKernels)

@@ -1,6 +1,5 @@
 #include "fft_real.h"
 
-#include "family.h"
 #include "fft_rows.h"
 
 namespace weft::WEFT_ISA {
@@ -63,12 +62,10 @@ void weigh(int64_t n, const std::int32_t* row, T weight, T* work) noexcept {
 
 template <class T>
 constexpr RealFftKernels<T> table() {
-  return {unpack<T>, pack<T>, weigh<T>};
+  return {.unpack = unpack<T>, .pack = pack<T>, .weigh = weigh<T>};
 }
 
 }  // namespace
-
-extern const KernelFamily<RealFftKernels> real_fft;
-constexpr KernelFamily<RealFftKernels> real_fft = {table<float>(), table<double>()};
-
 }  // namespace weft::WEFT_ISA
+
+WEFT_KERNEL_TABLES(RealFftKernels)

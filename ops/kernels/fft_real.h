@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 
+#include "family.h"
 #include "fft.h"
 
 namespace weft {
@@ -19,6 +20,7 @@ struct RealFftView {
 // Work buffers have at least m + 1 rows. Bins but 0 and m come times `weight`; the imaginary parts of these two are 0.
 template <class T>
 struct RealFftKernels {
+  static constexpr const char* header = __FILE__;
   // Z in the plan's order to X, in place.
   void (*unpack)(const RealFftView<T>& plan, T weight, T* work) noexcept;
   // X in natural order to Z, in place.

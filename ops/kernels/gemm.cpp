@@ -1,7 +1,6 @@
 #include "gemm.h"
 
 #include "activation_functors.h"
-#include "family.h"
 #include "simd.h"
 #include "unroll.h"
 
@@ -19,13 +18,17 @@ struct Blocks {
   int few_rows, few_vectors;  // `rows` keeps few_rows × few_vectors
 };
 #if defined(__AVX512F__)
-constexpr Blocks blocks = {12, 2, 768, 384, 120, 256, 4, 8, 3};
+constexpr Blocks blocks = {.mr = 12, .nv = 2, .kc_f32 = 768, .kc_f64 = 384, .mc = 120, .nc = 256,
+                           .dot_rows = 4, .few_rows = 8, .few_vectors = 3};
 #elif defined(__AVX2__)
-constexpr Blocks blocks = {6, 2, 256, 256, 120, 256, 2, 4, 3};
+constexpr Blocks blocks = {.mr = 6, .nv = 2, .kc_f32 = 256, .kc_f64 = 256, .mc = 120, .nc = 256,
+                           .dot_rows = 2, .few_rows = 4, .few_vectors = 3};
 #elif defined(__aarch64__)
-constexpr Blocks blocks = {8, 2, 256, 256, 120, 256, 4, 8, 3};
+constexpr Blocks blocks = {.mr = 8, .nv = 2, .kc_f32 = 256, .kc_f64 = 256, .mc = 120, .nc = 256,
+                           .dot_rows = 4, .few_rows = 8, .few_vectors = 3};
 #else
-constexpr Blocks blocks = {4, 2, 256, 256, 120, 256, 2, 4, 2};
+constexpr Blocks blocks = {.mr = 4, .nv = 2, .kc_f32 = 256, .kc_f64 = 256, .mc = 120, .nc = 256,
+                           .dot_rows = 2, .few_rows = 4, .few_vectors = 2};
 #endif
 
 // The first n elements of p, or a whole vector if there are more.
@@ -364,13 +367,21 @@ template <class T>
 constexpr GemmKernels<T> table() {
   constexpr int nr = blocks.nv * static_cast<int>(simd::lanes<T>);
   static_assert(blocks.mr * nr <= largest_tile);
-  return {blocks.mr, nr, sizeof(T) == 4 ? blocks.kc_f32 : blocks.kc_f64, blocks.mc, blocks.nc,
-          pack<T, blocks.mr>, pack<T, nr>, tile<T>, epilogue<T>, dot<T>, rows<T>, lanes<T>};
+  return {.mr = blocks.mr,
+          .nr = nr,
+          .kc = sizeof(T) == 4 ? blocks.kc_f32 : blocks.kc_f64,
+          .mc = blocks.mc,
+          .nc = blocks.nc,
+          .pack_a = pack<T, blocks.mr>,
+          .pack_b = pack<T, nr>,
+          .tile = tile<T>,
+          .epilogue = epilogue<T>,
+          .dot = dot<T>,
+          .rows = rows<T>,
+          .lanes = lanes<T>};
 }
 
 }  // namespace
-
-extern const KernelFamily<GemmKernels> gemm;
-constexpr KernelFamily<GemmKernels> gemm = {table<float>(), table<double>()};
-
 }  // namespace weft::WEFT_ISA
+
+WEFT_KERNEL_TABLES(GemmKernels)

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "family.h"
 #include "weft/activation.h"
 
 namespace weft {
@@ -54,6 +55,7 @@ struct GemmTile {
 // Strides are in elements. `accumulate` adds to C instead of writing it.
 template <class T>
 struct GemmKernels {
+  static constexpr const char* header = __FILE__;
   // A tile of C is mr × nr; a packed block holds kc of k. mc × nc of C is a task's share.
   std::int64_t mr, nr, kc, mc, nc;
 

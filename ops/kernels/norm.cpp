@@ -1,6 +1,5 @@
 #include "norm.h"
 
-#include "family.h"
 #include "rows.h"
 
 namespace weft::WEFT_ISA {
@@ -190,11 +189,14 @@ void backward(const T* x, std::int64_t x_row, const T* gamma, const T* stats, co
 }
 
 template <class T>
-constexpr NormKernels<T> table() { return {layer<T>, rms<T>, backward<T, Layer>, backward<T, Rms>}; }
+constexpr NormKernels<T> table() {
+  return {.layer = layer<T>,
+          .rms = rms<T>,
+          .layer_backward = backward<T, Layer>,
+          .rms_backward = backward<T, Rms>};
+}
 
 }  // namespace
-
-extern const KernelFamily<NormKernels> norm;
-constexpr KernelFamily<NormKernels> norm = {table<float>(), table<double>()};
-
 }  // namespace weft::WEFT_ISA
+
+WEFT_KERNEL_TABLES(NormKernels)

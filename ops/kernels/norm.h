@@ -6,10 +6,13 @@
 #pragma once
 #include <cstdint>
 
+#include "family.h"
+
 namespace weft {
 
 template <class T>
 struct NormKernels {
+  static constexpr const char* header = __FILE__;
   // stats (rows, 2) = mean, rstd of each row; may be null.
   void (*layer)(const T* x, std::int64_t x_row, const T* gamma, const T* beta, double eps, T* y, T* stats,
                 std::int64_t rows, std::int64_t n) noexcept;

@@ -1,6 +1,5 @@
 #include "optimizer.h"
 
-#include "family.h"
 #include "rows.h"
 
 namespace weft::WEFT_ISA {
@@ -36,11 +35,9 @@ void sgd(const SgdUpdate<T>& update, T* p, const T* grad, T* buf, std::int64_t n
 }
 
 template <class T>
-constexpr OptimizerKernels<T> table() { return {adam<T>, sgd<T>}; }
+constexpr OptimizerKernels<T> table() { return {.adam = adam<T>, .sgd = sgd<T>}; }
 
 }  // namespace
-
-extern const KernelFamily<OptimizerKernels> optimizer;
-constexpr KernelFamily<OptimizerKernels> optimizer = {table<float>(), table<double>()};
-
 }  // namespace weft::WEFT_ISA
+
+WEFT_KERNEL_TABLES(OptimizerKernels)

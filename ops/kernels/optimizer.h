@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "family.h"
+
 namespace weft {
 
 // m = beta1 m + (1-beta1) g, v = beta2 v + (1-beta2) g², p = p decay - step m / (√v inverse_root + eps):
@@ -20,6 +22,7 @@ struct SgdUpdate {
 
 template <class T>
 struct OptimizerKernels {
+  static constexpr const char* header = __FILE__;
   void (*adam)(const AdamUpdate<T>& update, T* p, const T* grad, T* m, T* v, std::int64_t n) noexcept;
   void (*sgd)(const SgdUpdate<T>& update, T* p, const T* grad, T* buf, std::int64_t n) noexcept;
 };

@@ -1,6 +1,5 @@
 #include "reduce.h"
 
-#include "family.h"
 #include "rows.h"
 
 namespace weft::WEFT_ISA {
@@ -85,11 +84,14 @@ double sum_squares(const T* x, std::int64_t n) noexcept {
 }
 
 template <class T>
-constexpr ReduceKernels<T> table() { return {sum_rows<T>, sum_columns<T>, max_rows<T>, sum_squares<T>}; }
+constexpr ReduceKernels<T> table() {
+  return {.sum_rows = sum_rows<T>,
+          .sum_columns = sum_columns<T>,
+          .max_rows = max_rows<T>,
+          .sum_squares = sum_squares<T>};
+}
 
 }  // namespace
-
-extern const KernelFamily<ReduceKernels> reduce;
-constexpr KernelFamily<ReduceKernels> reduce = {table<float>(), table<double>()};
-
 }  // namespace weft::WEFT_ISA
+
+WEFT_KERNEL_TABLES(ReduceKernels)

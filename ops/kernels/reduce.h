@@ -3,10 +3,13 @@
 #pragma once
 #include <cstdint>
 
+#include "family.h"
+
 namespace weft {
 
 template <class T>
 struct ReduceKernels {
+  static constexpr const char* header = __FILE__;
   // y[r] = sum_j x[r n + j]
   void (*sum_rows)(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept;
   // y[j] = sum_r x[r stride + j], j < n

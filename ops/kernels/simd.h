@@ -1,7 +1,7 @@
 // One vector type for every instruction set, over xsimd 8.1 to 14.
 //
 // A kernel unit is compiled once per instruction set with
-//   -DWEFT_ISA=avx512 -DWEFT_ARCH=xsimd::avx512bw
+//   -DWEFT_ISA=avx512 -DWEFT_ARCH=xsimd::avx512bw -DWEFT_VECTOR_BYTES=64  (of weft/isas.def)
 // and puts all it defines into namespace weft::WEFT_ISA, so that no two units share a symbol.
 #pragma once
 #include <cstdint>
@@ -18,6 +18,7 @@ namespace weft::WEFT_ISA::simd {
 
 template <class T>
 using Vec = xsimd::batch<T, WEFT_ARCH>;
+static_assert(sizeof(Vec<float>) == WEFT_VECTOR_BYTES);
 
 template <class T>
 inline constexpr std::int64_t lanes = static_cast<std::int64_t>(Vec<T>::size);

@@ -1,6 +1,5 @@
 #include "softmax.h"
 
-#include "family.h"
 #include "math.h"
 #include "rows.h"
 
@@ -132,13 +131,15 @@ void cross_entropy_backward(const T* x, const std::int64_t* target, std::int64_t
 
 template <class T>
 constexpr SoftmaxKernels<T> table() {
-  return {softmax_rows<T>,     softmax_backward<T>, log_softmax_rows<T>,
-          log_softmax_backward<T>, cross_entropy<T>, cross_entropy_backward<T>};
+  return {.softmax = softmax_rows<T>,
+          .softmax_backward = softmax_backward<T>,
+          .log_softmax = log_softmax_rows<T>,
+          .log_softmax_backward = log_softmax_backward<T>,
+          .cross_entropy = cross_entropy<T>,
+          .cross_entropy_backward = cross_entropy_backward<T>};
 }
 
 }  // namespace
-
-extern const KernelFamily<SoftmaxKernels> softmax;
-constexpr KernelFamily<SoftmaxKernels> softmax = {table<float>(), table<double>()};
-
 }  // namespace weft::WEFT_ISA
+
+WEFT_KERNEL_TABLES(SoftmaxKernels)

@@ -2,10 +2,13 @@
 #pragma once
 #include <cstdint>
 
+#include "family.h"
+
 namespace weft {
 
 template <class T>
 struct SoftmaxKernels {
+  static constexpr const char* header = __FILE__;
   // y = e^(x - max) / sum of e^(x - max)
   void (*softmax)(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept;
   // dx = y (dy - sum of dy y)

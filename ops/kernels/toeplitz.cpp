@@ -1,6 +1,5 @@
 #include "toeplitz.h"
 
-#include "family.h"
 #include "simd.h"
 #include "unroll.h"
 
@@ -46,9 +45,10 @@ void direct(int64_t n, const T* t, const T* x, bool causal, bool accumulate, T* 
   for (; i < n; ++i) direct_rows<T, 1>(n, t, x, causal, accumulate, i, y);
 }
 
+template <class T>
+constexpr ToeplitzKernels<T> table() { return {.direct = direct<T>}; }
+
 }  // namespace
-
-extern const KernelFamily<ToeplitzKernels> toeplitz;
-constexpr KernelFamily<ToeplitzKernels> toeplitz = {{direct<float>}, {direct<double>}};
-
 }  // namespace weft::WEFT_ISA
+
+WEFT_KERNEL_TABLES(ToeplitzKernels)

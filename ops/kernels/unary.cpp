@@ -1,6 +1,5 @@
 #include "unary.h"
 
-#include "family.h"
 #include "math.h"
 #include "simd.h"
 
@@ -26,14 +25,19 @@ void backward(const T* kept, const T* dy, T* dx, std::int64_t n) noexcept { simd
 
 template <class T>
 constexpr UnaryKernels<T> table() {
-  return {forward<T, Exp>,  forward<T, Expm1>, forward<T, Log>,    forward<T, Tanh>,           forward<T, Sigmoid>,
-          forward<T, Erf>,  forward<T, Sqrt>,  forward<T, Square>, backward<T, SqrtBackward>,
-          backward<T, SquareBackward>};
+  return {.exp = forward<T, Exp>,
+          .expm1 = forward<T, Expm1>,
+          .log = forward<T, Log>,
+          .tanh = forward<T, Tanh>,
+          .sigmoid = forward<T, Sigmoid>,
+          .erf = forward<T, Erf>,
+          .sqrt = forward<T, Sqrt>,
+          .square = forward<T, Square>,
+          .sqrt_backward = backward<T, SqrtBackward>,
+          .square_backward = backward<T, SquareBackward>};
 }
 
 }  // namespace
-
-extern const KernelFamily<UnaryKernels> unary;
-constexpr KernelFamily<UnaryKernels> unary = {table<float>(), table<double>()};
-
 }  // namespace weft::WEFT_ISA
+
+WEFT_KERNEL_TABLES(UnaryKernels)

@@ -2,10 +2,13 @@
 #pragma once
 #include <cstdint>
 
+#include "family.h"
+
 namespace weft {
 
 template <class T>
 struct UnaryKernels {
+  static constexpr const char* header = __FILE__;
   using Forward = void (*)(const T* x, T* y, std::int64_t n) noexcept;
   using Backward = void (*)(const T* kept, const T* dy, T* dx, std::int64_t n) noexcept;
   Forward exp, expm1, log, tanh, sigmoid, erf, sqrt, square;

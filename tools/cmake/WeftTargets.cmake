@@ -2,53 +2,32 @@
 # internal/, which isn't), so an include against the arrows doesn't compile.
 
 # -Wrestrict of g++ 12 is wrong about std::string's operator+ (GCC bug 105651).
-set(WEFT_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wno-psabi $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# Tables of kernels are specializations that other units define (ops/kernels/family.h), which clang wonders about.
+set(WEFT_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wno-psabi $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+                  $<$<CXX_COMPILER_ID:Clang>:-Wno-undefined-var-template>)
 
-# The instruction sets, worst first: xsimd's name and the compiler's flags. WEFT_ISA_LIST has those of this build.
+# WEFT_ISA_LIST: the instruction sets of this build.
+include(WeftIsas)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set(known_isas sse2 avx2 avx512)
+  set(WEFT_PROCESSOR x86_64)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-  set(known_isas neon)
+  set(WEFT_PROCESSOR aarch64)
 else()
   message(FATAL_ERROR "weft has kernels for x86-64 and aarch64, not for ${CMAKE_SYSTEM_PROCESSOR}")
 endif()
-set(weft_sse2 xsimd::sse2 -msse2)
-set(weft_avx2 xsimd::avx2 -mavx2 -mfma)
-set(weft_avx512 xsimd::avx512bw -mavx512f -mavx512cd -mavx512dq -mavx512bw -mfma -mprefer-vector-width=512)
-set(weft_neon xsimd::neon64)
-list(GET known_isas 0 WEFT_ISA_LIST)
-if(WEFT_ISAS STREQUAL "all")
-  set(WEFT_ISA_LIST ${known_isas})
-elseif(WEFT_ISAS STREQUAL "native")
-  file(READ /proc/cpuinfo cpu)
-  # What engine/cpu.cpp asks for; the last whose flags are all there.
-  set(needs_avx2 avx2 fma)
-  set(needs_avx512 ${needs_avx2} avx512f avx512cd avx512dq avx512bw)
-  set(best "")
-  foreach(isa avx2 avx512)
-    set(has ON)
-    foreach(flag IN LISTS needs_${isa})
-      if(NOT cpu MATCHES " ${flag}[ \n]")
-        set(has OFF)
-      endif()
-    endforeach()
-    if(has)
-      set(best ${isa})
-    endif()
-  endforeach()
-  list(APPEND WEFT_ISA_LIST ${best})
-elseif(NOT WEFT_ISAS STREQUAL "baseline")
-  message(FATAL_ERROR "WEFT_ISAS: expected all, baseline or native, got \"${WEFT_ISAS}\"")
+weft_read_isas(${PROJECT_SOURCE_DIR}/engine/include/weft/isas.def ${WEFT_PROCESSOR})
+set(cpuinfo "")
+if(EXISTS /proc/cpuinfo)
+  file(READ /proc/cpuinfo cpuinfo)
 endif()
+weft_choose_isas(WEFT_ISA_LIST "${WEFT_ISAS}" "${cpuinfo}")
 
 function(weft_compile_settings target)
   target_compile_features(${target} PRIVATE cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${target} PRIVATE ${WEFT_WARNINGS})
-  foreach(isa IN LISTS WEFT_ISA_LIST)
-    string(TOUPPER ${isa} name)
-    target_compile_definitions(${target} PRIVATE WEFT_HAS_${name})
-  endforeach()
+  list(JOIN WEFT_ISA_LIST " " names)
+  target_compile_definitions(${target} PRIVATE "WEFT_BUILT_ISAS=\"${names}\"")
   if(WEFT_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all
                                              -fno-omit-frame-pointer)
@@ -67,18 +46,24 @@ function(weft_room name)
   endforeach()
 endfunction()
 
-# Compiles the kernel units once for an instruction set.
+# Compiles the kernel units that an instruction set has of its own.
 # -O2: what else a unit instantiates must not be chosen by the linker for everyone (tests/symbols looks).
 function(weft_kernels isa units)
-  list(POP_FRONT weft_${isa} arch)
-  set(flags ${weft_${isa}})
   set(target weft_kernels_${isa})
+  weft_own_units(units ${isa} "${units}")
+  list(LENGTH units found)
+  list(LENGTH weft_${isa}_kernels named)
+  if(found LESS named)
+    message(FATAL_ERROR "weft/isas.def: ${isa} has kernels of its own in \"${weft_${isa}_kernels}\", not all of which there are")
+  endif()
   add_library(${target} OBJECT ${units})
   weft_compile_settings(${target})
   set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
-  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/engine/include ${PROJECT_SOURCE_DIR}/ops/include)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/engine/include ${PROJECT_SOURCE_DIR}/engine/internal
+                                               ${PROJECT_SOURCE_DIR}/ops/include)
   target_include_directories(${target} SYSTEM PRIVATE ${WEFT_XSIMD_INCLUDE})
-  target_compile_definitions(${target} PRIVATE WEFT_ISA=${isa} WEFT_ARCH=${arch})
+  target_compile_definitions(${target} PRIVATE WEFT_ISA=${isa} WEFT_ARCH=${weft_${isa}_arch}
+                                               WEFT_VECTOR_BYTES=${weft_${isa}_bytes})
   if(WEFT_SANITIZE)
     set(level -Og)
     target_compile_definitions(${target} PRIVATE WEFT_INLINE= WEFT_FLATTEN=)
@@ -86,7 +71,7 @@ function(weft_kernels isa units)
     set(level -O2)
   endif()
   # g++ 12 warns of its own AVX-512 header (GCC bug 105593).
-  target_compile_options(${target} PRIVATE ${flags} ${level} -ffp-contract=off -fno-math-errno -fno-trapping-math
+  target_compile_options(${target} PRIVATE ${weft_${isa}_flags} ${level} -ffp-contract=off -fno-math-errno -fno-trapping-math
                                            "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
   set_property(GLOBAL APPEND PROPERTY WEFT_KERNEL_TARGETS ${target})
 endfunction()

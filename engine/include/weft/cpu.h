@@ -4,9 +4,13 @@
 
 namespace weft {
 
-enum class Isa { sse2, avx2, avx512, neon };
+// sse2, avx2, avx512, …: one for each line of weft/isas.def.
+enum class Isa {
+#define WEFT_INSTRUCTION_SET(name, ...) name,
+#include "weft/isas.def"
+};
 
-// "sse2", "avx2", "avx512" or "neon".
+// "sse2", "avx2", …
 const char* isa_name(Isa isa) noexcept;
 
 // True if this build has kernels for it, and the CPU and the operating system can run them.

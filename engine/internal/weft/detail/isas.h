@@ -1,0 +1,83 @@
+// What follows from the lines of weft/isas.def; over any such list, so that tests can try others.
+#pragma once
+#include <cstddef>
+#include <string_view>
+
+#include "weft/cpu.h"
+
+namespace weft::detail {
+
+struct IsaLine {
+  std::string_view name, processor, extends, kernels;  // `kernels`: all, or names of units with spaces between
+};
+
+inline constexpr IsaLine isa_lines[] = {
+#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, ...) {#name, #processor, #extends, #kernels},
+#include "weft/isas.def"
+};
+inline constexpr std::size_t isa_count = sizeof isa_lines / sizeof *isa_lines;
+
+#if defined(__x86_64__)
+inline constexpr std::string_view this_processor = "x86_64";
+#else
+inline constexpr std::string_view this_processor = "aarch64";
+#endif
+
+constexpr std::size_t index_of(Isa isa) { return static_cast<std::size_t>(isa); }
+
+// Whether `text` has it among its words, which spaces separate.
+constexpr bool has_word(std::string_view text, std::string_view word) {
+  for (;;) {
+    const std::size_t end = text.find(' ');
+    if (text.substr(0, end) == word) return true;
+    if (end == text.npos) return false;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// The one that an instruction set extends; N if there is none.
+template <std::size_t N>
+constexpr std::size_t extended(const IsaLine (&lines)[N], std::size_t isa) {
+  std::size_t at = 0;
+  while (at < N && lines[at].name != lines[isa].extends) ++at;
+  return at;
+}
+
+// The first of each processor extends none, every other one an earlier one of its processor.
+template <std::size_t N>
+constexpr bool is_ordered(const IsaLine (&lines)[N]) {
+  for (std::size_t isa = 0; isa < N; ++isa) {
+    bool is_first = true;
+    for (std::size_t i = 0; i < isa; ++i) is_first = is_first && lines[i].processor != lines[isa].processor;
+    const std::size_t base = extended(lines, isa);
+    if (is_first && (lines[isa].extends != "none" || lines[isa].kernels != "all")) return false;
+    if (!is_first && (base >= isa || lines[base].processor != lines[isa].processor)) return false;
+  }
+  return true;
+}
+
+// The one whose kernels of a unit serve `isa`: itself if it has its own, else the nearest that it extends.
+template <std::size_t N>
+constexpr std::size_t serving(const IsaLine (&lines)[N], std::size_t isa, std::string_view unit) {
+  while (lines[isa].kernels != "all" && !has_word(lines[isa].kernels, unit)) isa = extended(lines, isa);
+  return isa;
+}
+
+// Whether a CPU runs `isa` that has what the lines name themselves where `has` says so.
+template <std::size_t N>
+constexpr bool runs(const IsaLine (&lines)[N], const bool (&has)[N], std::size_t isa) {
+  for (; isa < N; isa = extended(lines, isa))
+    if (!has[isa]) return false;
+  return true;
+}
+
+// Whether this build has kernels for it.
+constexpr bool is_built(Isa isa) { return has_word(WEFT_BUILT_ISAS, isa_lines[index_of(isa)].name); }
+
+// The current Context's.
+Isa current_isa();
+
+// Error, in the name of `who`, if this CPU, or this build, doesn't have it.
+void require_isa(const char* who, Isa isa);
+
+}  // namespace weft::detail

@@ -1,0 +1,141 @@
+// The list of instruction sets, weft/isas.def, and what the CPU is asked.
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "weft/context.h"
+#include "weft/detail/isas.h"
+#include "weft/error.h"
+
+using namespace weft;
+using detail::IsaLine;
+
+namespace {
+
+// Two processors; the last three add to "b" and to each other.
+constexpr IsaLine list[] = {{"a", "x", "none", "all"},   {"b", "x", "a", "all"},          {"z", "y", "none", "all"},
+                            {"c", "x", "b", "gemm"},     {"d", "x", "c", "norm softmax"}, {"e", "x", "b", "all"}};
+constexpr std::size_t a = 0, b = 1, c = 3, d = 4, e = 5;
+
+constexpr IsaLine base = {"a", "x", "none", "all"};
+constexpr IsaLine late[] = {base, {"c", "x", "b", "all"}, {"b", "x", "a", "all"}};        // extends a later one
+constexpr IsaLine itself[] = {base, {"b", "x", "b", "all"}};
+constexpr IsaLine foreign[] = {base, {"z", "y", "a", "all"}};                             // another processor's
+constexpr IsaLine two_roots[] = {base, {"b", "x", "none", "all"}};
+constexpr IsaLine unknown[] = {base, {"b", "x", "q", "all"}};
+constexpr IsaLine part[] = {{"a", "x", "none", "gemm"}};                                  // the first must have all
+
+// All that the lines name, with those of what they extend, in the words of /proc/cpuinfo but without their underscores.
+std::string features_of(Isa isa) {
+  static const char* const own[] = {
+#define HAS(feature) " " #feature
+#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, features, flags) "" features,
+#include "weft/isas.def"
+#undef HAS
+  };
+  std::string all;
+  for (std::size_t i = detail::index_of(isa); i < detail::isa_count; i = detail::extended(detail::isa_lines, i))
+    all += own[i];
+  std::transform(all.begin(), all.end(), all.begin(), [](unsigned char x) { return std::tolower(x); });
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("isas: a list is in order if each extends an earlier one of its processor") {
+  CHECK(detail::is_ordered(detail::isa_lines));
+  CHECK(detail::is_ordered(list));
+  CHECK_FALSE(detail::is_ordered(late));
+  CHECK_FALSE(detail::is_ordered(itself));
+  CHECK_FALSE(detail::is_ordered(foreign));
+  CHECK_FALSE(detail::is_ordered(two_roots));
+  CHECK_FALSE(detail::is_ordered(unknown));
+  CHECK_FALSE(detail::is_ordered(part));
+}
+
+TEST_CASE("isas: kernels that one doesn't have are those of the nearest that it extends") {
+  for (std::size_t isa : {a, b, e}) CHECK(detail::serving(list, isa, "gemm") == isa);
+  CHECK(detail::serving(list, c, "gemm") == c);
+  CHECK(detail::serving(list, c, "norm") == b);
+  CHECK(detail::serving(list, d, "norm") == d);
+  CHECK(detail::serving(list, d, "softmax") == d);
+  CHECK(detail::serving(list, d, "gemm") == c);
+  CHECK(detail::serving(list, d, "fft") == b);
+  for (const char* unit : {"soft", "max", "norm softmax", "", "all"}) CHECK(detail::serving(list, d, unit) == b);
+}
+
+TEST_CASE("isas: a CPU runs one if it has its features and those of all that it extends") {
+  constexpr bool all[] = {true, true, true, true, true, true};
+  for (std::size_t isa = 0; isa < std::size(all); ++isa) {
+    CHECK(detail::runs(list, all, isa));
+    bool has[] = {true, true, true, true, true, true};
+    has[isa] = false;
+    CHECK_FALSE(detail::runs(list, has, isa));
+  }
+  constexpr bool without_b[] = {true, false, true, true, true, true};
+  CHECK(detail::runs(list, without_b, a));
+  for (std::size_t isa : {b, c, d, e}) CHECK_FALSE(detail::runs(list, without_b, isa));
+  constexpr bool without_c[] = {true, true, true, false, true, true};
+  CHECK_FALSE(detail::runs(list, without_c, d));
+  CHECK(detail::runs(list, without_c, e));
+}
+
+TEST_CASE("isas: the CPU has one if the system says so, and if it is of this build and processor") {
+  std::ifstream file("/proc/cpuinfo");
+  std::string info((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  REQUIRE_FALSE(info.empty());
+  info.erase(std::remove(info.begin(), info.end(), '_'), info.end());
+  std::replace_if(info.begin(), info.end(), [](unsigned char x) { return std::isspace(x) != 0; }, ' ');
+  for (std::size_t i = 0; i < detail::isa_count; ++i) {
+    const auto isa = static_cast<Isa>(i);
+    bool expected = detail::is_built(isa) && detail::isa_lines[i].processor == detail::this_processor;
+    std::string features = features_of(isa);
+    for (std::size_t at = 1; at < features.size();) {
+      const std::size_t end = std::min(features.find(' ', at), features.size());
+      expected = expected && detail::has_word(info, features.substr(at, end - at));
+      at = end + 1;
+    }
+    CAPTURE(isa_name(isa));
+    CAPTURE(features);
+    CHECK(cpu_has(isa) == expected);
+  }
+  CHECK_FALSE(cpu_has(static_cast<Isa>(detail::isa_count)));
+}
+
+TEST_CASE("isas: names, order and the settings of a context") {
+  Context context;
+  std::vector<Isa> available;
+  for (std::size_t i = 0; i < detail::isa_count; ++i) {
+    const auto isa = static_cast<Isa>(i);
+    CHECK(isa_name(isa) == detail::isa_lines[i].name);
+    if (cpu_has(isa)) {
+      available.push_back(isa);
+      context.set_isa(isa);
+      CHECK(context.isa() == isa);
+    } else {
+      CHECK_THROWS_WITH_AS(context.set_isa(isa), doctest::Contains(isa_name(isa)), Error);
+    }
+  }
+  CHECK(available_isas() == available);
+  CHECK(isa_name(static_cast<Isa>(detail::isa_count)) == std::string("unknown"));
+}
+
+TEST_CASE("isas: WEFT_ISA must name one of this kind of processor, whether this build has it or not") {
+  const char* const variable = ::getenv("WEFT_ISA");
+  const std::string before = variable == nullptr ? "" : variable;
+  std::string names;
+  for (const IsaLine& line : detail::isa_lines)
+    if (line.processor == detail::this_processor) names += (names.empty() ? "" : ", ") + std::string(line.name);
+  for (const IsaLine& line : detail::isa_lines) {
+    ::setenv("WEFT_ISA", std::string(line.name).c_str(), 1);
+    if (line.processor == detail::this_processor) CHECK(cpu_has(best_isa()));
+    else CHECK_THROWS_WITH_AS(best_isa(), doctest::Contains(("expected one of " + names).c_str()), Error);
+  }
+  before.empty() ? ::unsetenv("WEFT_ISA") : ::setenv("WEFT_ISA", before.c_str(), 1);
+}

@@ -1,0 +1,111 @@
+// Which kernels run: those of the current Context's instruction set, or of any by name.
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/activation.h"
+#include "kernels/convolution.h"
+#include "kernels/dropout.h"
+#include "kernels/elementwise.h"
+#include "kernels/fft.h"
+#include "kernels/fft_four_step.h"
+#include "kernels/fft_real.h"
+#include "kernels/gemm.h"
+#include "kernels/norm.h"
+#include "kernels/optimizer.h"
+#include "kernels/reduce.h"
+#include "kernels/softmax.h"
+#include "kernels/toeplitz.h"
+#include "kernels/unary.h"
+#include "weft/context.h"
+#include "weft/error.h"
+
+namespace weft {
+namespace {
+
+template <class Table>
+void check_family() {
+  CAPTURE(std::string(Table::header));
+  Context context;
+  const ContextScope scope(context);
+  for (Isa isa : available_isas()) {
+    CAPTURE(isa_name(isa));
+    context.set_isa(isa);
+    const Table& table = kernels<Table>();
+    CHECK(&table == &kernels<Table>(isa));
+    // Its own, or those of the instruction set that isas.def says.
+    const std::size_t owner = detail::serving(detail::isa_lines, detail::index_of(isa), detail::unit_of(Table::header));
+    for (Isa other : available_isas()) {
+      const std::size_t other_owner =
+          detail::serving(detail::isa_lines, detail::index_of(other), detail::unit_of(Table::header));
+      CHECK((&table == &kernels<Table>(other)) == (owner == other_owner));
+    }
+    // No function or number of it is left out.
+    std::vector<std::uintptr_t> words(sizeof(Table) / sizeof(std::uintptr_t));
+    std::memcpy(words.data(), &table, sizeof(Table));
+    for (std::uintptr_t word : words) CHECK(word != 0);
+  }
+}
+
+template <template <class> class Table>
+void check_family_of_both_types() {
+  check_family<Table<float>>();
+  check_family<Table<double>>();
+}
+
+}  // namespace
+
+TEST_CASE("dispatch: every family has its kernels of every instruction set") {
+  check_family_of_both_types<ActivationKernels>();
+  check_family_of_both_types<ConvolutionKernels>();
+  check_family_of_both_types<DropoutKernels>();
+  check_family_of_both_types<ElementwiseKernels>();
+  check_family_of_both_types<FftKernels>();
+  check_family_of_both_types<FourStepKernels>();
+  check_family_of_both_types<GemmKernels>();
+  check_family_of_both_types<NormKernels>();
+  check_family_of_both_types<OptimizerKernels>();
+  check_family_of_both_types<RealFftKernels>();
+  check_family_of_both_types<ReduceKernels>();
+  check_family_of_both_types<SoftmaxKernels>();
+  check_family_of_both_types<ToeplitzKernels>();
+  check_family_of_both_types<UnaryKernels>();
+}
+
+TEST_CASE("dispatch: WEFT_ISA caps the kernels, and the vectors are as wide as isas.def says") {
+  static constexpr int bytes[] = {
+#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, ...) bytes,
+#include "weft/isas.def"
+  };
+  const char* const variable = ::getenv("WEFT_ISA");
+  const std::string before = variable == nullptr ? "" : variable;
+  for (Isa isa : available_isas()) {
+    ::setenv("WEFT_ISA", isa_name(isa), 1);
+    Context context;
+    const ContextScope scope(context);
+    CHECK(&kernels<FftKernels<float>>() == &kernels<FftKernels<float>>(isa));
+    CHECK(kernels<FftKernels<float>>().lanes == bytes[detail::index_of(isa)] / 4);
+    CHECK(kernels<FftKernels<double>>().lanes == bytes[detail::index_of(isa)] / 8);
+  }
+  before.empty() ? ::unsetenv("WEFT_ISA") : ::setenv("WEFT_ISA", before.c_str(), 1);
+}
+
+TEST_CASE("dispatch: kernels that this build or CPU doesn't have are an Error") {
+  for (std::size_t i = 0; i <= detail::isa_count; ++i) {
+    const auto isa = static_cast<Isa>(i);
+    if (!cpu_has(isa))
+      CHECK_THROWS_WITH_AS(kernels<GemmKernels<float>>(isa), doctest::Contains(isa_name(isa)), Error);
+  }
+}
+
+TEST_CASE("dispatch: a family's unit is named as its header") {
+  CHECK(detail::unit_of("/a.b/ops/kernels/fft_real.h") == "fft_real");
+  CHECK(detail::unit_of("gemm.h") == "gemm");
+  CHECK(detail::unit_of(GemmKernels<float>::header) == "gemm");
+}
+
+}  // namespace weft
