@@ -23,8 +23,8 @@ std::function<void()> toeplitz_run(const Sizes& s, bool cached) {
   return [=] { toeplitz_product(x, *kept); };
 }
 
-// By a form that is not the spectra's.
-std::function<void()> direct_run(const Sizes& s, ToeplitzForm form) {
+// By the naive or the matrix form.
+std::function<void()> form_run(const Sizes& s, ToeplitzForm form) {
   const Tensor x = normal({s.b, 1, s.n, s.d}, 0), t = coefficients(s);
   return [=, causal = s.causal] { toeplitz_product(x, t, causal, form); };
 }
@@ -56,8 +56,8 @@ std::function<void()> run_of(const std::string& kind, const Sizes& s) {
     };
     return train_run(product, {normal({s.b, 1, s.n, s.d}, 0), coefficients(s)}, normal({s.b, 1, s.n, s.d}, 3));
   }
-  if (kind == "toeplitz-naive") return direct_run(s, ToeplitzForm::naive);
-  if (kind == "toeplitz-matrix") return direct_run(s, ToeplitzForm::matrix);
+  if (kind == "toeplitz-naive") return form_run(s, ToeplitzForm::naive);
+  if (kind == "toeplitz-matrix") return form_run(s, ToeplitzForm::matrix);
   if (kind == "circulant") return [x = normal(shape, 0), c = normal({s.n, s.d}, 2)] { circulant_product(x, c); };
   if (kind == "mix") return [x = normal(shape, 0)] { fourier_mix(x, 1, 2); };
   if (kind == "mix-train")

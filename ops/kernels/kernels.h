@@ -1,7 +1,6 @@
 // The kernels of every instruction set that this build has, reached by name.
 #pragma once
 #include "activation.h"
-#include "convolution.h"
 #include "dropout.h"
 #include "elementwise.h"
 #include "family.h"
@@ -13,7 +12,8 @@
 #include "optimizer.h"
 #include "reduce.h"
 #include "softmax.h"
-#include "toeplitz.h"
+#include "toeplitz_naive.h"
+#include "toeplitz_ring.h"
 #include "unary.h"
 #include "weft/cpu.h"
 
@@ -32,8 +32,8 @@ struct Kernels {
   const KernelFamily<FftKernels>& fft;
   const KernelFamily<RealFftKernels>& real_fft;
   const KernelFamily<FourStepKernels>& four_step;
-  const KernelFamily<ConvolutionKernels>& convolution;
-  const KernelFamily<ToeplitzKernels>& toeplitz;
+  const KernelFamily<ToeplitzRingKernels>& convolution;
+  const KernelFamily<ToeplitzNaiveKernels>& toeplitz;
 };
 
 // Those of one instruction set. Error if this build doesn't have it or this CPU can't run it.

@@ -15,8 +15,8 @@ extern const KernelFamily<OptimizerKernels> optimizer;
 extern const KernelFamily<FftKernels> fft;
 extern const KernelFamily<RealFftKernels> real_fft;
 extern const KernelFamily<FourStepKernels> four_step;
-extern const KernelFamily<ConvolutionKernels> convolution;
-extern const KernelFamily<ToeplitzKernels> toeplitz;
+extern const KernelFamily<ToeplitzRingKernels> convolution;
+extern const KernelFamily<ToeplitzNaiveKernels> toeplitz;
 
 extern const Kernels table;
 constinit const Kernels table = {elementwise, unary,     activation, gemm,     softmax,   dropout,     reduce,

@@ -20,7 +20,7 @@ struct RingView {
 };
 
 template <class T>
-struct ConvolutionKernels {
+struct ToeplitzRingKernels {
   // The spectrum of the n real columns x, in the plan's order. `work` is the work buffer that receives it.
   void (*spectrum)(const RingView<T>& ring, std::int64_t n, const FftColumns<const T>& x, T* work) noexcept;
   // The spectrum of coefficients, in place: the real parts of work are t_0 … t_(m-1), the imaginary ones t_-m … t_-1.

@@ -18,7 +18,7 @@ template <class T>
 struct NaiveForm {
   const ToeplitzSizes& s;
   int64_t channels;
-  const ToeplitzKernels<T>& direct = kernels().toeplitz.of<T>();
+  const ToeplitzNaiveKernels<T>& kernel = kernels().toeplitz.of<T>();
   const FftKernels<T>& move = kernels().fft.of<T>();
 
   int64_t lanes() const { return move.lanes; }
@@ -53,7 +53,7 @@ struct NaiveForm {
       const auto target = tile(out, batch, index);
       move.gather(lags(), tile(coefficients, 0, index).up_from(0), work);
       move.gather(s.n, transposed ? source.down_from(s.n - 1) : source.up_from(0), from);
-      direct.direct(s.n, work + s.before * row(), from, s.causal, false, to);
+      kernel.multiply(s.n, work + s.before * row(), from, s.causal, false, to);
       move.scatter(s.n, nullptr, to, false, T(1), transposed ? target.down_from(s.n - 1) : target.up_from(0));
     });
   }
@@ -71,11 +71,11 @@ struct NaiveForm {
         const auto source = tile(in, batch, index), gradient = tile(cotangent, batch, index);
         move.gather(s.n, source.up_from(0), a);
         move.gather(s.n, gradient.down_from(s.n - 1), d_back);
-        direct.direct(s.n, d_back, a, true, batch > 0, right);
+        kernel.multiply(s.n, d_back, a, true, batch > 0, right);
         if (s.causal) continue;
         move.gather(s.n, source.down_from(s.n - 1), a_back);
         move.gather(s.n, gradient.up_from(0), d);
-        direct.direct(s.n, a_back, d, true, batch > 0, left);
+        kernel.multiply(s.n, a_back, d, true, batch > 0, left);
       }
       const auto to = tile(out, 0, index);
       move.scatter(s.n, nullptr, right, false, T(1), to.down_from(s.before + s.n - 1));

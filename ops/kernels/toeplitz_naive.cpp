@@ -1,4 +1,4 @@
-#include "toeplitz.h"
+#include "toeplitz_naive.h"
 
 #include "family.h"
 #include "simd.h"
@@ -14,7 +14,7 @@ template <class T> constexpr int64_t row = 2 * simd::lanes<T>;
 
 // R rows of y from row i on. The first i + 1 terms are common to all R; a causal product has a triangle of others.
 template <class T, int R>
-void direct_rows(int64_t n, const T* t, const T* x, bool causal, bool accumulate, int64_t i, T* y) noexcept {
+void multiply_rows(int64_t n, const T* t, const T* x, bool causal, bool accumulate, int64_t i, T* y) noexcept {
   Vec<T> sums[R];
   repeat<R>([&](auto r) noexcept {
     sums[r.value] = accumulate ? simd::load(y + (i + r.value) * row<T>) : Vec<T>(T(0));
@@ -39,16 +39,16 @@ void direct_rows(int64_t n, const T* t, const T* x, bool causal, bool accumulate
 }
 
 template <class T>
-void direct(int64_t n, const T* t, const T* x, bool causal, bool accumulate, T* y) noexcept {
+void multiply(int64_t n, const T* t, const T* x, bool causal, bool accumulate, T* y) noexcept {
   constexpr int R = 8;
   int64_t i = 0;
-  for (; i + R <= n; i += R) direct_rows<T, R>(n, t, x, causal, accumulate, i, y);
-  for (; i < n; ++i) direct_rows<T, 1>(n, t, x, causal, accumulate, i, y);
+  for (; i + R <= n; i += R) multiply_rows<T, R>(n, t, x, causal, accumulate, i, y);
+  for (; i < n; ++i) multiply_rows<T, 1>(n, t, x, causal, accumulate, i, y);
 }
 
 }  // namespace
 
-extern const KernelFamily<ToeplitzKernels> toeplitz;
-constexpr KernelFamily<ToeplitzKernels> toeplitz = {{direct<float>}, {direct<double>}};
+extern const KernelFamily<ToeplitzNaiveKernels> toeplitz;
+constexpr KernelFamily<ToeplitzNaiveKernels> toeplitz = {{multiply<float>}, {multiply<double>}};
 
 }  // namespace weft::WEFT_ISA
