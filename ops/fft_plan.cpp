@@ -23,7 +23,8 @@ double radix_cost(std::int64_t radix) {
 
 // y_k = Σ_j x_(j stride) root^(jk), of n elements, by the definition for each prime factor.
 // roots: exp(-2πi j/N), N a multiple of n.
-void transform(const Complex* x, std::int64_t stride, std::int64_t n, const std::vector<Complex>& roots, Complex* y) {
+void exact_transform(const Complex* x, std::int64_t stride, std::int64_t n, const std::vector<Complex>& roots,
+                     Complex* y) {
   if (n == 1) {
     y[0] = x[0];
     return;
@@ -31,7 +32,7 @@ void transform(const Complex* x, std::int64_t stride, std::int64_t n, const std:
   std::int64_t p = 2;
   while (n % p != 0) ++p;
   const std::int64_t m = n / p, total = static_cast<std::int64_t>(roots.size()), apart = total / n;
-  for (std::int64_t q = 0; q < p; ++q) transform(x + q * stride, stride * p, m, roots, y + q * m);
+  for (std::int64_t q = 0; q < p; ++q) exact_transform(x + q * stride, stride * p, m, roots, y + q * m);
   std::vector<Complex> part(static_cast<std::size_t>(p));
   for (std::int64_t k = 0; k < m; ++k) {
     for (std::int64_t q = 0; q < p; ++q) part[static_cast<std::size_t>(q)] = y[q * m + k];
@@ -158,7 +159,7 @@ void FftPlan<T>::make_chirp() {
     folded[static_cast<std::size_t>(k)] = folded[static_cast<std::size_t>((m - k) % m)] = b.back();
   }
   for (std::int64_t k = 0; k < m; ++k) roots.push_back(unit_root(k, m));
-  transform(folded.data(), 1, m, roots, spectrum.data());
+  exact_transform(folded.data(), 1, m, roots, spectrum.data());
   for (Complex& s : spectrum) s /= static_cast<long double>(m);
   convolution_ = std::make_unique<const FftPlan>(m);
   view_.convolution = &convolution_->view();

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "fft_columns.h"
+#include "fft_driver.h"
 #include "weft/ops.h"
 
 namespace weft {
@@ -51,7 +51,7 @@ class ToeplitzOperand {
     FftColumns<T> down_from(std::int64_t row) const { return {data + row * step, -step, offset, count}; }
 
     T* data;
-    std::int64_t step, count, offset[most_lanes];
+    std::int64_t step, count, offset[max_lanes];
   };
   Tile tile(std::int64_t batch, std::int64_t first, std::int64_t count) const {
     Tile tile{data_ + batch * batch_, channels_.step(), count, {}};
