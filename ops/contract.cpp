@@ -1,8 +1,8 @@
 // A product of two labelled tensors is cut into dense ones: each label belongs to one of four groups, by the tensors
-// that have it: batch (a, b and c), m (a and c), n (b and c), k (a and b). Neighbouring axes of a group that all tensors
-// step through evenly become one, and operands are copied where that makes k one axis. gemm multiplies what is left, the
-// largest axes of m, n and k as a matrix product, the others as its batch; small matrices along a contiguous batch go
-// to the kernel batched_dot instead, which packs nothing.
+// that have it: batch (a, b and c), m (a and c), n (b and c), k (a and b). Neighbouring axes of a group that all
+// tensors step through evenly become one, and operands are copied where that makes k one axis. gemm multiplies what is
+// left, the largest axes of m, n and k as a matrix product, the others as its batch; small matrices along a contiguous
+// batch go to the kernel batched_dot instead, which packs nothing.
 #include "contract.h"
 
 #include <algorithm>

@@ -52,7 +52,10 @@ struct FftOp : Op {
     if (kind != Kind::irfft) n = in[0].shape()[axis];
     AxisTransform t = plain(kind == Kind::ifft || kind == Kind::irfft);
     if (kind == Kind::rfft) t.wanted_weight = 1;
-    if (kind == Kind::irfft) t.given_weight = 2, t.real_out = true;
+    if (kind == Kind::irfft) {
+      t.given_weight = 2;
+      t.real_out = true;
+    }
     return transform_axis(name(), in[0], t);
   }
 

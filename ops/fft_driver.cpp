@@ -12,7 +12,9 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t sequence_elements = 1 << 13;  // of contiguous columns, that are worth a task
+// Elements of contiguous columns that are worth a task: fewer cost more to hand out than they save, more leave threads
+// idle at the end. bench: weft-bench --benchmark_filter='[cr]2c/'
+constexpr int64_t sequence_elements = 1 << 13;
 
 // The columns of x or y, a tile of lanes at a time.
 template <class T>

@@ -11,12 +11,12 @@
 //    rows   |    | mc |  task  |        |        |   |  A: mr x kc, for a row of tiles, are in L1.
 //           +----+    +--------+--------+--------+---+
 //
-// run_packed walks over the blocks of n (super_n), k (kc) and m (super_rows), the last fastest; run_block packs A and B of
-// such a block, multiply_packed cuts it into tasks of mc x nc, tiles walks over a task's tiles row by row, and tile
-// hands one of them to the micro-kernel (kernels/gemm.cpp).
-// A whose rows are contiguous is not packed but read where it is, for all rows at once. If all rows are one block, no
-// other task needs a task's columns of B: each packs its own (multiply_packing), most of them while its first row of
-// tiles multiplies. B may come packed (pack_b), and few rows need no packing at all (run_few).
+// run_packed walks over the blocks of n (super_n), k (kc) and m (super_rows), the last fastest; run_block packs A and B
+// of such a block, multiply_packed cuts it into tasks of mc x nc, tiles walks over a task's tiles row by row, and tile
+// hands one of them to the micro-kernel (kernels/gemm.cpp). A whose rows are contiguous is not packed but read where it
+// is, for all rows at once. If all rows are one block, no other task needs a task's columns of B: each packs its own
+// (multiply_packing), most of them while its first row of tiles multiplies. B may come packed (pack_b), and few rows
+// need no packing at all (run_few).
 #include "gemm.h"
 
 #include <algorithm>
@@ -42,9 +42,9 @@ constexpr int64_t long_dot = 192;
 // Columns of B that are packed at once: many share A's packed rows, few stay in the last cache.
 // bench: weft-bench --benchmark_filter='gemm-n[nt]/4096'
 constexpr int64_t super_columns = 3072;
-// Tasks, at least, that share what is packed at once: more keep more threads busy, fewer need smaller panels of A.
-// bench: weft-bench --benchmark_filter=gemm-tn
-constexpr int64_t super_tasks = 16;
+// Tasks, at least, that share what is packed at once, and rows of them: more keep more threads busy and read B's panels
+// more often, fewer need smaller panels of A. bench: weft-bench --benchmark_filter=gemm-tn
+constexpr int64_t super_tasks = 16, super_tasks_down = 4;
 // Packed elements up to which each item of a batch is a task of its own, with panels of its own; with more, the threads
 // share each item. bench: bench/einsum_compare; weft-bench --benchmark_filter=toeplitz-matrix
 constexpr int64_t private_panels = 1 << 18;
@@ -104,7 +104,7 @@ struct Product {
 
   // Rows and columns that share a packed block of A and of B.
   int64_t super_rows() const {
-    const int64_t across = (super_n() - 1) / kernel.nc + 1, down = std::max<int64_t>(4, super_tasks / across);
+    const int64_t across = (super_n() - 1) / kernel.nc + 1, down = std::max(super_tasks_down, super_tasks / across);
     return std::min(rounded_up(g.m, kernel.mr), down * kernel.mc);
   }
   int64_t rows_at_once() const { return reads_a() ? rounded_up(g.m, kernel.mr) : super_rows(); }
@@ -119,7 +119,8 @@ struct Product {
 
   bool contiguous_k() const { return g.a.column == 1 && g.b.row == 1; }
   bool contiguous_n() const { return g.b.column == 1 && g.c.column == 1; }
-  // Whether all tasks read one packed copy of B; else each packs the columns it needs, for all rows at once.
+  // Whether all tasks read one packed copy of B; else each packs the columns it needs, for all rows at once. With few
+  // panels there would be too few such tasks. bench: weft-bench --benchmark_filter=gemm-nn
   bool shares_b() const { return !g.packed_b && (g.m > super_rows() || g.n < 8 * kernel.nr || !g.batch.empty()); }
 
   // A block of C: rows i0 … i0+rows, columns j0 … j0+columns; and the elements k0 … k0+k.

@@ -14,11 +14,15 @@ namespace {
 
 using std::int64_t;
 
-// Modelled times of a channel's products, in the units of fft_cost.
-constexpr double term_cost = 0.15;     // of the definition
-constexpr double spectrum_cost = 1.0;  // of an element of a product of spectra, with the moves
+// Modelled times of a channel's products, in the units of fft_cost: term_cost of a term of the naive form,
+// spectrum_cost of an element of a product of spectra, with the moves. They set from which length on the ring form is
+// taken: the naive one costs n² terms, the ring form O(log n) passes, but more for each element.
+// bench: weft-bench --benchmark_filter='toeplitz(-naive)?/8x(16|64|256|512)x'
+constexpr double term_cost = 0.15;
+constexpr double spectrum_cost = 1.0;
 
-// fft_fast_length of the latest lengths: its search takes as long as a small product. Thread-safe.
+// fft_fast_length of the latest lengths: its search takes as long as a small product. Thread-safe. 64 entries, 1 KiB:
+// more lengths than a program uses in turn.
 class FastLengths {
  public:
   int64_t of(int64_t n) {

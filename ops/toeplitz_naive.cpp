@@ -12,7 +12,9 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t task_products = 1 << 16;  // of vectors' elements
+// Multiply-adds that are worth a task: fewer cost more to hand out than they save, more leave threads idle at the end.
+// bench: weft-bench --benchmark_filter=toeplitz-naive
+constexpr int64_t task_work = 1 << 16;
 
 template <class T>
 struct NaiveForm {
@@ -34,8 +36,8 @@ struct NaiveForm {
   // Calls f(index, scratch) for index < n, with room for so many rows of two planes.
   template <class F>
   void for_tasks(int64_t n, int64_t rows, F f) const {
-    const int64_t side = std::min<int64_t>(s.n, task_products);  // its square fits
-    const int64_t grain = std::max<int64_t>(1, task_products / (side * side * lanes()));
+    const int64_t side = std::min<int64_t>(s.n, task_work);  // its square fits
+    const int64_t grain = std::max<int64_t>(1, task_work / (side * side * lanes()));
     const auto bytes = static_cast<std::size_t>(rows * row()) * sizeof(T);
     Context::current().parallel_for(n, grain, bytes, [&](int64_t begin, int64_t end, void* scratch) {
       for (int64_t index = begin; index < end; ++index) f(index, static_cast<T*>(scratch));

@@ -49,7 +49,8 @@ WEFT_INLINE inline void write(T* p, Vec<T> v, std::int64_t n) noexcept {
 }
 
 constexpr std::int64_t line = 64;  // bytes of a cache line
-// Steps of k by which a tile prefetches B: fewer come too late for L2's latency, more too early for L1 to keep them all.
+// Steps of k by which a tile prefetches B: fewer come too late for L2's latency, more too early for L1 to keep them
+// all.
 // bench: weft-bench --benchmark_filter=gemm-nn
 constexpr std::int64_t prefetch_steps = 24;
 

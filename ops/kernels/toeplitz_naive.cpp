@@ -40,6 +40,8 @@ void multiply_rows(int64_t n, const T* t, const T* x, bool causal, bool accumula
 
 template <class T>
 void multiply(int64_t n, const T* t, const T* x, bool causal, bool accumulate, T* y) noexcept {
+  // Rows at a time: more share each load of x, up to the registers that hold their sums. bench: weft-bench
+  // --benchmark_filter=toeplitz-naive
   constexpr int R = 8;
   int64_t i = 0;
   for (; i + R <= n; i += R) multiply_rows<T, R>(n, t, x, causal, accumulate, i, y);
