@@ -23,6 +23,8 @@ constexpr int64_t task_work = 1 << 16;
 // Elements of y that batched_dot computes at once: few keep y in L1 while all terms of k's outer axes are added to it,
 // many make long runs of contiguous memory. bench: bench/einsum_compare
 constexpr int64_t batched_dot_piece = 128;
+// The shortest batch that batched_dot takes, which uses a vector for it. bench: bench/einsum_compare
+constexpr int64_t shortest_batch = 4;
 // Multiply-adds for each element of the three matrices from which on packing is worth it. bench: bench/einsum_compare
 constexpr int64_t packing_gain = 128;
 
@@ -154,7 +156,7 @@ bool has_small_matrices(const AxisGroups& groups) {
 bool has_contiguous_batch(const AxisGroups& groups) {
   if (groups.batch.empty()) return false;
   const BatchAxis& last = groups.batch.back();
-  return last.size >= 4 && last.a == 1 && last.b == 1 && last.c == 1;
+  return last.size >= shortest_batch && last.a == 1 && last.b == 1 && last.c == 1;
 }
 
 template <class T>
@@ -244,7 +246,7 @@ AxisGroups with_contiguous_batch(Labelled& a, Labelled& b, const Labelled& c) {
   Labelled& smaller = a.x.numel() < b.x.numel() ? a : b;
   const Labelled& larger = &smaller == &a ? b : a;
   const int inner = c.labels.empty() ? -1 : c.labels.back();
-  const bool is_batch = contains(smaller.labels, inner) && size_of(smaller, inner) >= 4;
+  const bool is_batch = contains(smaller.labels, inner) && size_of(smaller, inner) >= shortest_batch;
   if (is_batch && stride_of(larger, inner) == 1 && stride_of(smaller, inner) != 1) smaller = gathered(smaller, {inner});
   return groups_of(a, b, c);
 }
