@@ -91,14 +91,14 @@ int64_t peak_beyond_results(int threads, F f) {
 }  // namespace
 
 Errors transform_errors(const std::string& kind, int64_t n) {
-  if (n < 1 || (kind != "c2c" && kind != "r2c" && kind != "c2r" && kind != "lanes"))
+  if (n < 1 || (kind != "c2c" && kind != "r2c" && kind != "c2r" && kind != "c2c-columns"))
     throw Error("[bench] no errors of " + kind + " of length " + std::to_string(n));
   const Rows r = make_rows(kind, n);
   const bool real = kind == "c2r";
   const Tensor y = weft_transform(kind, r);
   Errors e{error_of(r, real, static_cast<const float*>(y.raw())), std::numeric_limits<double>::quiet_NaN()};
   std::vector<float> out(static_cast<std::size_t>(r.batch * (real ? n : 2 * n + 2)));
-  if (fftw_transform(kind == "lanes" ? "c2c" : kind, r.batch, n, r.in.data(), out.data()))
+  if (fftw_transform(kind == "c2c-columns" ? "c2c" : kind, r.batch, n, r.in.data(), out.data()))
     e.fftw = error_of(r, real, out.data());
   return e;
 }

@@ -55,7 +55,7 @@ def fourier_mix():
         yield Case(Spec(kind, 8, 512, 768), (Rival("torch", 8),))
 
 
-def lanes():
+def columns():
     """c2c along axis -2. The working set is input and output together; FFTW's is of contiguous rows."""
     channels = 64
     for mib in (4, 64):
@@ -66,7 +66,7 @@ def lanes():
                           Rival("fftw", 1.0, Spec("c2c", b * channels, n)))
             else:
                 rivals = (Rival("weft", 0.7, Spec("copy", 1, mib << 19), "bytes"),)
-            yield Case(Spec("lanes", b, n, channels), rivals, note=f"{mib}MiB")
+            yield Case(Spec("c2c-columns", b, n, channels), rivals, note=f"{mib}MiB")
 
 
 def rows():
@@ -92,7 +92,7 @@ def growth():
 
 
 def cases():
-    return [*toeplitz(), *fourier_mix(), *lanes(), *rows(), *growth()]
+    return [*toeplitz(), *fourier_mix(), *columns(), *rows(), *growth()]
 
 
 def amount(spec, by, reply):
@@ -105,7 +105,7 @@ def amount(spec, by, reply):
 def nominal_flops(spec):
     """5 n log2 n a complex transform, half of it a real one; for the charts."""
     transform = 5 * spec.n * math.log2(spec.n) * spec.b
-    return {"c2c": transform, "r2c": transform / 2, "lanes": transform * spec.d}.get(spec.kind)
+    return {"c2c": transform, "r2c": transform / 2, "c2c-columns": transform * spec.d}.get(spec.kind)
 
 
 def error_lengths(everything):

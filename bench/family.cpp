@@ -121,7 +121,7 @@ void add_one(const Entry& entry, const std::function<Work()>& make, const std::f
 
 // Without a name if this build has none for the kind.
 Rival peer_of(const std::string& kind, const Sizes& sizes) {
-  static const std::set<std::string> fftw_kinds = {"c2c", "r2c", "c2r", "lanes", "toeplitz-cached"};
+  static const std::set<std::string> fftw_kinds = {"c2c", "r2c", "c2r", "c2c-columns", "toeplitz-cached"};
   if (fftw_kinds.count(kind) != 0 && !fftw_version().empty())
     return {"fftw", [=](int threads) { return fftw_work(kind, sizes, threads); }};
   if ((kind.rfind("gemm-", 0) == 0 || kind == "linear") && !onednn_version().empty())

@@ -123,7 +123,7 @@ Work fftw_work(const std::string& kind, const Sizes& s, int threads) {
   if (kind == "c2c") w.run = c2c_run({s.b, s.n, 1});
   if (kind == "r2c") w.run = r2c_run(s);
   if (kind == "c2r") w.run = c2r_run(s);
-  if (kind == "lanes") w.run = c2c_run(s);
+  if (kind == "c2c-columns") w.run = c2c_run(s);
   if (kind == "toeplitz-cached") w.run = toeplitz_run(s, threads);
   return w;
 }

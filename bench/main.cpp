@@ -26,8 +26,8 @@ constexpr const char* usage = R"(usage: weft-bench [--threads T] [--json FILE] [
   limit %: what the limit takes of the time: a plain-store copy of the same bytes; for products of few rows the slower
   of multiply-adds and reading the weights. Cycles are those of an element, by the FMA peak.
   --benchmark_filter=REGEX  of names KIND/SIZE/threads:T; kinds: fma copy c2c c2c-f64 r2c c2r
-                            lanes toeplitz-cached toeplitz toeplitz-train toeplitz-naive toeplitz-matrix circulant mix
-                            mix-train gemm-nn gemm-nt gemm-tn gemm-nt-cold linear linear-gelu linear-gelu-train
+                            c2c-columns toeplitz-cached toeplitz toeplitz-train toeplitz-naive toeplitz-matrix
+                            circulant mix mix-train gemm-nn gemm-nt gemm-tn gemm-nt-cold linear linear-gelu linear-gelu-train
                             einsum; exp tanh erf … gelu silu … (in cache), layer-norm rms-norm softmax
                             cross-entropy array-gelu array-silu add mul gate glu adamw …, each also with -backward
   --benchmark_repetitions=N of 20 ms or a call, --benchmark_list_tests

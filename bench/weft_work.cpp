@@ -23,8 +23,8 @@ std::function<void()> toeplitz_run(const Sizes& s, bool cached) {
   return [=] { toeplitz_product(x, *kept); };
 }
 
-// By a form that is not the spectra's.
-std::function<void()> direct_run(const Sizes& s, ToeplitzForm form) {
+// By the naive or the matrix form.
+std::function<void()> form_run(const Sizes& s, ToeplitzForm form) {
   const Tensor x = normal({s.b, 1, s.n, s.d}, 0), t = coefficients(s);
   return [=, causal = s.causal] { toeplitz_product(x, t, causal, form); };
 }
@@ -48,7 +48,7 @@ std::function<void()> run_of(const std::string& kind, const Sizes& s) {
   if (kind == "r2c") return [x = normal({s.b, s.n}, 0)] { rfft(x, -1); };
   if (kind == "c2r") return [x = complex_normal({s.b, s.n / 2 + 1}), n = s.n] { irfft(x, n, -1); };
   if (kind == "c2c-f64") return [x = complex_normal({s.b, s.n}, DType::f64)] { fft(x, -1); };
-  if (kind == "lanes") return [x = complex_normal(shape)] { fft(x, -2); };
+  if (kind == "c2c-columns") return [x = complex_normal(shape)] { fft(x, -2); };
   if (kind == "toeplitz" || kind == "toeplitz-cached") return toeplitz_run(s, kind == "toeplitz-cached");
   if (kind == "toeplitz-train") {
     const auto product = [causal = s.causal](const std::vector<Tensor>& in) {
@@ -56,8 +56,8 @@ std::function<void()> run_of(const std::string& kind, const Sizes& s) {
     };
     return train_run(product, {normal({s.b, 1, s.n, s.d}, 0), coefficients(s)}, normal({s.b, 1, s.n, s.d}, 3));
   }
-  if (kind == "toeplitz-naive") return direct_run(s, ToeplitzForm::naive);
-  if (kind == "toeplitz-matrix") return direct_run(s, ToeplitzForm::matrix);
+  if (kind == "toeplitz-naive") return form_run(s, ToeplitzForm::naive);
+  if (kind == "toeplitz-matrix") return form_run(s, ToeplitzForm::matrix);
   if (kind == "circulant") return [x = normal(shape, 0), c = normal({s.n, s.d}, 2)] { circulant_product(x, c); };
   if (kind == "mix") return [x = normal(shape, 0)] { fourier_mix(x, 1, 2); };
   if (kind == "mix-train")
@@ -75,7 +75,7 @@ double nominal_flops(const std::string& kind, const Sizes& s) {
   const double padded = d * c2c_flops(2 * s.n) / 2;  // of d real transforms of length 2n
   if (kind == "c2c" || kind == "c2c-f64") return b * c2c_flops(s.n);
   if (kind == "r2c" || kind == "c2r") return b * c2c_flops(s.n) / 2;
-  if (kind == "lanes") return b * d * c2c_flops(s.n);
+  if (kind == "c2c-columns") return b * d * c2c_flops(s.n);
   if (kind == "toeplitz-cached") return 2 * b * padded;
   if (kind == "toeplitz") return (2 * b + 1) * padded;
   if (kind == "toeplitz-train") return (4 * b + 2) * padded;
@@ -93,7 +93,7 @@ double nominal_bytes(const std::string& kind, const Sizes& s) {
   if (kind == "c2c") return 16 * b * n;
   if (kind == "c2c-f64") return 32 * b * n;
   if (kind == "r2c" || kind == "c2r") return 8 * b * n;
-  if (kind == "lanes") return 16 * b * n * d;
+  if (kind == "c2c-columns") return 16 * b * n * d;
   return (kind == "toeplitz-train" || kind == "mix-train" ? 16 : 8) * b * n * d;
 }
 

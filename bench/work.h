@@ -26,7 +26,7 @@ struct Sizes {
 // Kinds, all in f32 but one:
 //   c2c, r2c, c2r     transforms of b contiguous rows of n
 //   c2c-f64           c2c in f64
-//   lanes             c2c of (b, n, d) along n
+//   c2c-columns       c2c of (b, n, d) along n
 //   toeplitz          product of x (b, n, d), spectra of the coefficients included
 //   toeplitz-cached   the same with the spectra kept from an earlier call
 //   toeplitz-train    forward and backward, for x and the coefficients
@@ -44,7 +44,8 @@ struct Sizes {
 // Error for any other.
 Work weft_work(const std::string& kind, const Sizes& s, int threads);
 
-// FFTW's, planned with FFTW_MEASURE: c2c, r2c, c2r, lanes, toeplitz-cached (rows of 2n, `threads` of them at a time).
+// FFTW's, planned with FFTW_MEASURE: c2c, r2c, c2r, c2c-columns, toeplitz-cached (rows of 2n, `threads` of them at a
+// time).
 // `run` is empty for any other kind and if this build has no FFTW.
 Work fftw_work(const std::string& kind, const Sizes& s, int threads);
 std::string fftw_version();  // "" if this build has none

@@ -9,7 +9,9 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t few_rows = 16;  // up to here a packed copy of the weight isn't worth its memory
+// Rows up to which a packed copy of the weight isn't worth its memory: gemm reads so few rows' weight where it is.
+// bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
+constexpr std::int64_t few_rows = 16;
 
 }  // namespace
 

@@ -8,6 +8,10 @@
 
 namespace weft {
 
+// Elements that are worth a task, of loops that are bound by memory or do little for each: fewer cost more to hand out
+// than they save, more leave threads idle at the end. bench: weft-bench --benchmark_filter='add|gate|softmax|c2c|adamw'
+inline constexpr std::int64_t task_elements = 1 << 14;
+
 // "f32 (2, 3)", for messages.
 std::string describe(const Tensor& x);
 

@@ -15,7 +15,7 @@ auto with_parts(const char* op, const Tensor& x, F f) {
 
 template <class F>
 void for_elements(std::int64_t n, F f) {
-  Context::current().parallel_for(n, pointwise_grain, [&](std::int64_t begin, std::int64_t end) {
+  Context::current().parallel_for(n, task_elements, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) f(i);
   });
 }

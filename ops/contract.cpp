@@ -1,3 +1,8 @@
+// A product of two labelled tensors is cut into dense ones: each label belongs to one of four groups, by the tensors
+// that have it: batch (a, b and c), m (a and c), n (b and c), k (a and b). Neighbouring axes of a group that all
+// tensors step through evenly become one, and operands are copied where that makes k one axis. gemm multiplies what is
+// left, the largest axes of m, n and k as a matrix product, the others as its batch; small matrices along a contiguous
+// batch go to the kernel batched_dot instead, which packs nothing.
 #include "contract.h"
 
 #include <algorithm>
@@ -12,8 +17,16 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t task_work = 1 << 16;  // multiply-adds a task of `lanes`
-constexpr int64_t lanes_piece = 128;    // elements of y that `lanes` computes at once
+// Multiply-adds that are worth a task of batched_dot: fewer cost more to hand out than they save, more leave threads
+// idle at the end. bench: bench/einsum_compare
+constexpr int64_t task_work = 1 << 16;
+// Elements of y that batched_dot computes at once: few keep y in L1 while all terms of k's outer axes are added to it,
+// many make long runs of contiguous memory. bench: bench/einsum_compare
+constexpr int64_t batched_dot_piece = 128;
+// The shortest batch that batched_dot takes, which uses a vector for it. bench: bench/einsum_compare
+constexpr int64_t shortest_batch = 4;
+// Multiply-adds for each element of the three matrices from which on packing is worth it. bench: bench/einsum_compare
+constexpr int64_t packing_gain = 128;
 
 bool contains(const Labels& labels, int label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
@@ -64,7 +77,7 @@ Labelled without_own_labels(const Labelled& x, const Labels& other, const Labels
 
 // The labels of a product by the tensors that have them, with the steps of the three along each: batch (a, b and c),
 // m (a, c), n (b, c), k (a, b).
-struct Nest {
+struct AxisGroups {
   std::vector<BatchAxis> batch, m, n, k;
 };
 
@@ -85,20 +98,20 @@ void fuse(std::vector<BatchAxis>& axes) {
   axes = std::move(fused);
 }
 
-Nest nest_of(const Labelled& a, const Labelled& b, const Labelled& c) {
-  Nest nest;
+AxisGroups groups_of(const Labelled& a, const Labelled& b, const Labelled& c) {
+  AxisGroups groups;
   const auto add = [&](std::vector<BatchAxis>& axes, int label) {
     axes.push_back({std::max(size_of(a, label), size_of(b, label)), stride_of(a, label), stride_of(b, label),
                     stride_of(c, label)});
   };
   for (int label : a.labels) {
     const bool in_b = contains(b.labels, label), in_c = contains(c.labels, label);
-    add(in_b ? (in_c ? nest.batch : nest.k) : nest.m, label);
+    add(in_b ? (in_c ? groups.batch : groups.k) : groups.m, label);
   }
   for (int label : b.labels)
-    if (!contains(a.labels, label)) add(nest.n, label);
-  for (auto* axes : {&nest.batch, &nest.m, &nest.n, &nest.k}) fuse(*axes);
-  return nest;
+    if (!contains(a.labels, label)) add(groups.n, label);
+  for (auto* axes : {&groups.batch, &groups.m, &groups.n, &groups.k}) fuse(*axes);
+  return groups;
 }
 
 int64_t total(const std::vector<BatchAxis>& axes) {
@@ -133,38 +146,38 @@ BatchAxis offsets(const std::vector<BatchAxis>& axes, int64_t index) {
 }
 
 // Whether the matrices that lie across the batch are too small to be worth gathering: packing touches a cache line for
-// each element of A and B, `lanes` reads them once for each column or row of C.
-bool has_small_matrices(const Nest& nest) {
-  const int64_t m = total(nest.m), n = total(nest.n), k = total(nest.k);
-  return m * n * k < 128 * (m * k + k * n + m * n);
+// each element of A and B, `batched_dot` reads them once for each column or row of C.
+bool has_small_matrices(const AxisGroups& groups) {
+  const int64_t m = total(groups.m), n = total(groups.n), k = total(groups.k);
+  return m * n * k < packing_gain * (m * k + k * n + m * n);
 }
 
-// Whether the innermost batch axis is contiguous in all three tensors, as `lanes` needs it.
-bool has_lanes(const Nest& nest) {
-  if (nest.batch.empty()) return false;
-  const BatchAxis& last = nest.batch.back();
-  return last.size >= 4 && last.a == 1 && last.b == 1 && last.c == 1;
+// Whether the innermost batch axis is contiguous in all three tensors, as `batched_dot` needs it.
+bool has_contiguous_batch(const AxisGroups& groups) {
+  if (groups.batch.empty()) return false;
+  const BatchAxis& last = groups.batch.back();
+  return last.size >= shortest_batch && last.a == 1 && last.b == 1 && last.c == 1;
 }
 
 template <class T>
-void run_lanes(Nest nest, const T* a, const T* b, T* c) {
-  const BatchAxis width = nest.batch.back(), inner = take_largest(nest.k);
-  nest.batch.pop_back();
-  const int64_t pieces = (width.size - 1) / lanes_piece + 1, terms = total(nest.k), columns = total(nest.n);
-  std::vector<BatchAxis> outer = nest.batch;
-  outer.insert(outer.end(), nest.m.begin(), nest.m.end());
-  outer.push_back({pieces, lanes_piece, lanes_piece, lanes_piece});
-  outer.insert(outer.end(), nest.n.begin(), nest.n.end());
-  const auto kernel = kernels<GemmKernels<T>>().lanes;
-  const int64_t work = std::min(width.size, lanes_piece) * inner.size * terms;
+void run_batched_dot(AxisGroups groups, const T* a, const T* b, T* c) {
+  const BatchAxis width = groups.batch.back(), inner = take_largest(groups.k);
+  groups.batch.pop_back();
+  const int64_t pieces = (width.size - 1) / batched_dot_piece + 1, terms = total(groups.k), columns = total(groups.n);
+  std::vector<BatchAxis> outer = groups.batch;
+  outer.insert(outer.end(), groups.m.begin(), groups.m.end());
+  outer.push_back({pieces, batched_dot_piece, batched_dot_piece, batched_dot_piece});
+  outer.insert(outer.end(), groups.n.begin(), groups.n.end());
+  const auto kernel = kernels<GemmKernels<T>>().batched_dot;
+  const int64_t work = std::min(width.size, batched_dot_piece) * inner.size * terms;
   const int64_t grain = std::max<int64_t>(1, task_work / work);
   Context::current().parallel_for(total(outer), grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const BatchAxis at = offsets(outer, task);
-      const int64_t first = task / columns % pieces * lanes_piece;
-      const int64_t count = std::min(lanes_piece, width.size - first);
+      const int64_t first = task / columns % pieces * batched_dot_piece;
+      const int64_t count = std::min(batched_dot_piece, width.size - first);
       for (int64_t term = 0; term < terms; ++term) {
-        const BatchAxis on = offsets(nest.k, term);
+        const BatchAxis on = offsets(groups.k, term);
         kernel(count, inner.size, a + at.a + on.a, inner.a, b + at.b + on.b, inner.b, c + at.c, term > 0);
       }
     }
@@ -173,12 +186,12 @@ void run_lanes(Nest nest, const T* a, const T* b, T* c) {
 
 // k is one axis. Axes of m and n that don't fuse run in the batch.
 template <class T>
-GemmProblem<T> problem_of(Nest nest, const T* a, const T* b, T* c) {
-  const BatchAxis m = take_largest(nest.m), n = take_largest(nest.n), k = take_largest(nest.k);
+GemmProblem<T> problem_of(AxisGroups groups, const T* a, const T* b, T* c) {
+  const BatchAxis m = take_largest(groups.m), n = take_largest(groups.n), k = take_largest(groups.k);
   GemmProblem<T> g{m.size, n.size, k.size, {a, m.a, k.a}, {b, k.b, n.b}, {c, m.c, n.c}};
-  g.batch = nest.batch;
-  g.batch.insert(g.batch.end(), nest.m.begin(), nest.m.end());
-  g.batch.insert(g.batch.end(), nest.n.begin(), nest.n.end());
+  g.batch = groups.batch;
+  g.batch.insert(g.batch.end(), groups.m.begin(), groups.m.end());
+  g.batch.insert(g.batch.end(), groups.n.begin(), groups.n.end());
   return g;
 }
 
@@ -188,12 +201,12 @@ void double_strides(std::vector<BatchAxis>& axes) {
 
 // Re c = Re a Re b - Im a Im b, Im c = Re a Im b + Im a Re b: four real products of every other number.
 template <class R>
-void run_complex(Nest nest, const R* a, const R* b, R* c) {
-  for (auto* axes : {&nest.batch, &nest.m, &nest.n, &nest.k}) double_strides(*axes);
+void run_complex(AxisGroups groups, const R* a, const R* b, R* c) {
+  for (auto* axes : {&groups.batch, &groups.m, &groups.n, &groups.k}) double_strides(*axes);
   for (int part : {0, 1}) {
-    GemmProblem<R> g = problem_of(nest, a, b + part, c + part);
+    GemmProblem<R> g = problem_of(groups, a, b + part, c + part);
     gemm(g);
-    g = problem_of(nest, a + 1, b + 1 - part, c + part);
+    g = problem_of(groups, a + 1, b + 1 - part, c + part);
     g.accumulate = true;
     g.sign = part == 0 ? R(-1) : R(1);
     gemm(g);
@@ -210,7 +223,7 @@ Labelled gathered(const Labelled& x, const Labels& k) {
 }
 
 // Copies one operand or both so that the labels of k become one axis.
-Nest with_one_k(Labelled& a, Labelled& b, const Labelled& c) {
+AxisGroups with_one_k(Labelled& a, Labelled& b, const Labelled& c) {
   Labels k;
   for (int label : a.labels)
     if (contains(b.labels, label) && !contains(c.labels, label)) k.push_back(label);
@@ -225,17 +238,17 @@ Nest with_one_k(Labelled& a, Labelled& b, const Labelled& c) {
   std::stable_sort(k.begin(), k.end(), [&](int p, int q) { return stride_of(guide, p) > stride_of(guide, q); });
   if (a_fuses || !b_fuses) b = gathered(b, k);
   if (!a_fuses) a = gathered(a, k);
-  return nest_of(a, b, c);
+  return groups_of(a, b, c);
 }
 
 // Copies the smaller operand, if that makes c's innermost axis contiguous in it as it is in the larger one.
-Nest with_lanes(Labelled& a, Labelled& b, const Labelled& c) {
+AxisGroups with_contiguous_batch(Labelled& a, Labelled& b, const Labelled& c) {
   Labelled& smaller = a.x.numel() < b.x.numel() ? a : b;
   const Labelled& larger = &smaller == &a ? b : a;
   const int inner = c.labels.empty() ? -1 : c.labels.back();
-  const bool is_batch = contains(smaller.labels, inner) && size_of(smaller, inner) >= 4;
+  const bool is_batch = contains(smaller.labels, inner) && size_of(smaller, inner) >= shortest_batch;
   if (is_batch && stride_of(larger, inner) == 1 && stride_of(smaller, inner) != 1) smaller = gathered(smaller, {inner});
-  return nest_of(a, b, c);
+  return groups_of(a, b, c);
 }
 
 // c's memory seen in an order in which the labels of m, and those of n, are neighbours as they are in a and b.
@@ -252,15 +265,15 @@ Labelled in_own_order(const Labelled& a, const Labelled& b, const Labelled& c) {
 
 // Operands of no size but what the product needs; c contiguous.
 void multiply(Labelled a, Labelled b, Labelled& c) {
-  Nest nest = nest_of(a, b, c);
+  AxisGroups groups = groups_of(a, b, c);
   const DType dtype = c.x.dtype();
-  const bool is_small = is_real(dtype) && has_small_matrices(nest);
-  if (is_small && !has_lanes(nest)) nest = with_lanes(a, b, c);
-  const bool lanes = is_small && has_lanes(nest);
-  if (!lanes && nest.k.size() > 1) nest = with_one_k(a, b, c);
-  if (!lanes && (nest.m.size() > 1 || nest.n.size() > 1)) {  // one product and a copy instead of many small products
+  const bool is_small = is_real(dtype) && has_small_matrices(groups);
+  if (is_small && !has_contiguous_batch(groups)) groups = with_contiguous_batch(a, b, c);
+  const bool batched = is_small && has_contiguous_batch(groups);
+  if (!batched && groups.k.size() > 1) groups = with_one_k(a, b, c);
+  if (!batched && (groups.m.size() > 1 || groups.n.size() > 1)) {  // one product and a copy, not many small products
     Labelled other = in_own_order(a, b, c);
-    const Nest fused = nest_of(a, b, other);
+    const AxisGroups fused = groups_of(a, b, other);
     if (fused.m.size() <= 1 && fused.n.size() <= 1) {
       other.x = Tensor::empty(other.x.shape(), dtype);
       multiply(a, b, other);
@@ -272,9 +285,9 @@ void multiply(Labelled a, Labelled b, Labelled& c) {
     using T = element_of<decltype(type)>;
     const T *pa = static_cast<const T*>(a.x.raw()), *pb = static_cast<const T*>(b.x.raw());
     T* pc = static_cast<T*>(c.x.mutable_raw());
-    if (is_complex(dtype)) run_complex<T>(nest, pa, pb, pc);
-    else if (lanes) run_lanes<T>(nest, pa, pb, pc);
-    else gemm(problem_of<T>(nest, pa, pb, pc));
+    if (is_complex(dtype)) run_complex<T>(groups, pa, pb, pc);
+    else if (batched) run_batched_dot<T>(groups, pa, pb, pc);
+    else gemm(problem_of<T>(groups, pa, pb, pc));
   });
 }
 

@@ -28,8 +28,8 @@ struct DropoutOp : Op {
       const auto kernel = kernels<DropoutKernels<T>>().dropout;
       const T factor = static_cast<T>(1 / (1 - p));
       T* to = y.mutable_data<T>();
-      static_assert(pointwise_grain % 2 == 0);
-      Context::current().parallel_for(y.numel(), pointwise_grain, [&](std::int64_t begin, std::int64_t end) {
+      static_assert(task_elements % 2 == 0);
+      Context::current().parallel_for(y.numel(), task_elements, [&](std::int64_t begin, std::int64_t end) {
         kernel(dense.data<T>() + begin, to + begin, end - begin, static_cast<std::uint64_t>(begin), random.seed(),
                random.stream(), limit, factor);
       });

@@ -9,8 +9,6 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t grain = 1 << 14;  // elements a task
-
 // The nest of two operands, broadcast to the shape of the contiguous result.
 Nest<3> nest_of(const Shape& shape, const Tensor& a, const Tensor& b) {
   const Strides sa = broadcast_strides(a, shape), sb = broadcast_strides(b, shape), sy = contiguous_strides(shape);
@@ -42,7 +40,7 @@ void real_binary(const BinaryKernel<T>& kernel, Tensor a, Tensor b, Tensor& y) {
   const auto function = sa == 0 ? kernel.scalar_left : sb == 0 ? kernel.scalar_right : kernel.both;
   const T *pa = a.data<T>(), *pb = b.data<T>();
   T* py = y.mutable_data<T>();
-  nest.for_rows(grain, [=](const auto& at, std::int64_t n) { function(pa + at[0], pb + at[1], py + at[2], n); });
+  nest.for_rows(task_elements, [=](const auto& at, std::int64_t n) { function(pa + at[0], pb + at[1], py + at[2], n); });
 }
 
 template <class R, class F>
@@ -53,7 +51,7 @@ Tensor complex_binary(const Tensor& a, const Tensor& b, const Shape& shape, F f)
   const Tensor dense_a = broadcast_copy(a, shape), dense_b = broadcast_copy(b, shape);
   const C *pa = dense_a.data<C>(), *pb = dense_b.data<C>();
   C* py = y.mutable_data<C>();
-  Context::current().parallel_for(y.numel(), grain, [&](auto begin, auto end) {
+  Context::current().parallel_for(y.numel(), task_elements, [&](auto begin, auto end) {
     for (std::int64_t i = begin; i < end; ++i) py[i] = f(pa[i], pb[i]);
   });
   return y;

@@ -11,8 +11,6 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t grain = 1 << 14;  // elements a task
-
 // indices (…), weight (v, d): y_i = weight[index_i], (…, d). dweight[r] = sum of dy_i over the i with index_i = r, in
 // the order of i.
 struct EmbeddingOp : Op {
@@ -41,7 +39,7 @@ struct EmbeddingOp : Op {
     const auto row = static_cast<std::size_t>(weight.size(1)) * dtype_size(weight.dtype());
     const auto* from = static_cast<const char*>(weight.raw());
     auto* to = static_cast<char*>(y.mutable_raw());
-    Context::current().parallel_for(indices.numel(), std::max<std::int64_t>(1, grain / weight.size(1)),
+    Context::current().parallel_for(indices.numel(), std::max<std::int64_t>(1, task_elements / weight.size(1)),
                                     [&](std::int64_t begin, std::int64_t end) {
                                       for (std::int64_t i = begin; i < end; ++i)
                                         std::memcpy(to + static_cast<std::size_t>(i) * row,
@@ -90,7 +88,7 @@ struct EmbeddingOp : Op {
           for (std::int64_t i = first[r]; i < first[r + 1]; ++i)
             add(out + r * d, dy.data<T>() + position[i] * d, out + r * d, d);
       };
-      Context::current().parallel_for(rows, std::max<std::int64_t>(1, grain / mean_elements), run);
+      Context::current().parallel_for(rows, std::max<std::int64_t>(1, task_elements / mean_elements), run);
     });
   }
 };

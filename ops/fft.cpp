@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "common.h"
-#include "fft_columns.h"
+#include "fft_driver.h"
 
 namespace weft {
 namespace {
@@ -50,24 +50,27 @@ struct FftOp : Op {
     axis = checked_dim(name(), dim, in[0].rank());
     real_input = is_real(in[0].dtype());
     if (kind != Kind::irfft) n = in[0].shape()[axis];
-    Transform t = plain(kind == Kind::ifft || kind == Kind::irfft);
+    AxisTransform t = plain(kind == Kind::ifft || kind == Kind::irfft);
     if (kind == Kind::rfft) t.wanted_weight = 1;
-    if (kind == Kind::irfft) t.given_weight = 2, t.real_out = true;
-    return transform(name(), in[0], t);
+    if (kind == Kind::irfft) {
+      t.given_weight = 2;
+      t.real_out = true;
+    }
+    return transform_axis(name(), in[0], t);
   }
 
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
 
   void backward(Backward& b) const override {
-    Transform t = plain(kind == Kind::fft || kind == Kind::rfft);
+    AxisTransform t = plain(kind == Kind::fft || kind == Kind::rfft);
     t.real_out = real_input;
     if (kind == Kind::rfft) t.given_weight = 1;
     if (kind == Kind::irfft) t.wanted_weight = 2;
-    b.add(0, transform(name(), b.gradient(), t));
+    b.add(0, transform_axis(name(), b.gradient(), t));
   }
 
  private:
-  Transform plain(bool inverse) const {
+  AxisTransform plain(bool inverse) const {
     const bool inverse_op = kind == Kind::ifft || kind == Kind::irfft;
     const bool divides = norm == (inverse_op ? FftNorm::backward : FftNorm::forward);
     const auto length = static_cast<double>(n);

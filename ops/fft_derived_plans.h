@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "fft_plan.h"
-#include "kernels/convolution.h"
 #include "kernels/fft_four_step.h"
 #include "kernels/fft_real.h"
+#include "kernels/toeplitz_ring.h"
 
 namespace weft {
 
-// The ring of polynomials modulo X^m - i (kernels/convolution.h) for products of n elements, m = fft_fast_length(n).
+// The ring of polynomials modulo X^m - i (kernels/toeplitz_ring.h) for products of n elements, m = fft_fast_length(n).
 // Immutable.
 template <class T>
 class RingPlan {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "common.h"
-#include "fft_columns.h"
+#include "fft_driver.h"
 #include "fft_derived_plans.h"
 #include "kernels/fft.h"
 #include "weft/context.h"
@@ -30,7 +30,7 @@ void hidden_transform(const FftPlan<T>& plan, const Tensor& z, std::size_t seque
     T* work = static_cast<T*>(scratch);
     for (int64_t tile = begin; tile < end; ++tile) {
       const int64_t first = tile * lanes, count = std::min(lanes, from.count() - first);
-      int64_t offset[most_lanes], mirror[most_lanes];
+      int64_t offset[max_lanes], mirror[max_lanes];
       from.offsets(first, count, offset);
       kernel.gather_complex(d, {x, from.step(), offset, count}, work);
       kernel.forward(plan.view(), work);
@@ -45,11 +45,11 @@ void hidden_transform(const FftPlan<T>& plan, const Tensor& z, std::size_t seque
 }
 
 void mix(const char* op, const Tensor& x, std::size_t sequence, std::size_t hidden, Tensor& y) {
-  Transform t{x.shape()[sequence], sequence, false, 1};
+  AxisTransform t{x.shape()[sequence], sequence, false, 1};
   t.wanted_weight = 1;
   with_real(op, x.dtype(), [&](auto* type) {
     const auto plan = fft_plan<element_of<decltype(type)>>(op, x.shape()[hidden]);  // its errors come before z is made
-    hidden_transform(*plan, transform(op, x, t), sequence, hidden, y);
+    hidden_transform(*plan, transform_axis(op, x, t), sequence, hidden, y);
   });
 }
 

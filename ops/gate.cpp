@@ -19,7 +19,7 @@ constexpr int64_t piece = 2048;  // elements that stay in the first-level cache 
 template <std::size_t N, class F>
 void for_pieces(const Shape& shape, const std::array<const Strides*, N>& operands, F f) {
   if (numel(shape) == 0) return;
-  Nest<N>(shape, operands).for_rows(pointwise_grain, [&](typename Nest<N>::Offsets at, int64_t n) {
+  Nest<N>(shape, operands).for_rows(task_elements, [&](typename Nest<N>::Offsets at, int64_t n) {
     for (int64_t i = 0; i < n; i += piece) {
       f(at, std::min(piece, n - i));
       for (int64_t& offset : at) offset += piece;

@@ -1,3 +1,22 @@
+// C = A B by blocks, after Goto and van de Geijn (Anatomy of High-Performance Matrix Multiplication, 2008):
+//
+//                                super_n
+//                     +--------+--------+--------+---+
+//                  kc |   nc   |   nc   |        |   |  B: one packed copy, in panels [kc][nr]; in the last cache.
+//                     +--------+--------+--------+---+     The kc x nc that a task reads are in its L2.
+//             kc
+//           +----+    +--------+--------+--------+---+
+//           |    | mc |  task  |  task  |        |   |  C: a task computes mc x nc, tile by tile of mr x nr, whose sums
+//    super_ | A  |    +--------+--------+--------+---+     are in registers.
+//    rows   |    | mc |  task  |        |        |   |  A: mr x kc, for a row of tiles, are in L1.
+//           +----+    +--------+--------+--------+---+
+//
+// run_packed walks over the blocks of n (super_n), k (kc) and m (super_rows), the last fastest; run_block packs A and B
+// of such a block, multiply_packed cuts it into tasks of mc x nc, tiles walks over a task's tiles row by row, and tile
+// hands one of them to the micro-kernel (kernels/gemm.cpp). A whose rows are contiguous is not packed but read where it
+// is, for all rows at once. If all rows are one block, no other task needs a task's columns of B: each packs its own
+// (multiply_packing), most of them while its first row of tiles multiplies. B may come packed (pack_b), and few rows
+// need no packing at all (run_few).
 #include "gemm.h"
 
 #include <algorithm>
@@ -11,13 +30,24 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t task_work = 1 << 18;     // multiply-adds that are worth a task
-constexpr int64_t unpacked_rows = 8;       // up to here B is not packed;
-constexpr int64_t unpacked_dot_rows = 16;  // nor here, for dot products of memory side by side, if they are
-constexpr int64_t long_dot = 192;          // at least so long: their sums of lanes take time
-constexpr int64_t super_columns = 3072;    // that are packed at once
-constexpr int64_t super_tasks = 16;        // that share what is packed at once, at least
-constexpr int64_t private_panels = 1 << 18;  // packed elements up to which the items of a batch are tasks
+// Multiply-adds that are worth a task: fewer cost more to hand out than they save, more leave threads idle at the end.
+// bench: weft-bench --benchmark_filter='gemm-nn/(256|257)'
+constexpr int64_t task_work = 1 << 18;
+// Rows up to which B is not packed, as too few would share the panels; more rows if A and B lie along k and k is long:
+// then they are dot products, each of which ends in a sum over the lanes that takes time.
+// bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
+constexpr int64_t unpacked_rows = 8;
+constexpr int64_t unpacked_dot_rows = 16;
+constexpr int64_t long_dot = 192;
+// Columns of B that are packed at once: many share A's packed rows, few stay in the last cache.
+// bench: weft-bench --benchmark_filter='gemm-n[nt]/4096'
+constexpr int64_t super_columns = 3072;
+// Tasks, at least, that share what is packed at once, and rows of them: more keep more threads busy and read B's panels
+// more often, fewer need smaller panels of A. bench: weft-bench --benchmark_filter=gemm-tn
+constexpr int64_t super_tasks = 16, super_tasks_down = 4;
+// Packed elements up to which each item of a batch is a task of its own, with panels of its own; with more, the threads
+// share each item. bench: bench/einsum_compare; weft-bench --benchmark_filter=toeplitz-matrix
+constexpr int64_t private_panels = 1 << 18;
 
 int64_t rounded_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
@@ -74,7 +104,7 @@ struct Product {
 
   // Rows and columns that share a packed block of A and of B.
   int64_t super_rows() const {
-    const int64_t across = (super_n() - 1) / kernel.nc + 1, down = std::max<int64_t>(4, super_tasks / across);
+    const int64_t across = (super_n() - 1) / kernel.nc + 1, down = std::max(super_tasks_down, super_tasks / across);
     return std::min(rounded_up(g.m, kernel.mr), down * kernel.mc);
   }
   int64_t rows_at_once() const { return reads_a() ? rounded_up(g.m, kernel.mr) : super_rows(); }
@@ -89,27 +119,9 @@ struct Product {
 
   bool contiguous_k() const { return g.a.column == 1 && g.b.row == 1; }
   bool contiguous_n() const { return g.b.column == 1 && g.c.column == 1; }
-  bool few() const {
-    if (g.sign != T(1)) return false;
-    if (g.m <= unpacked_rows) return contiguous_k() || contiguous_n();
-    return g.m <= unpacked_dot_rows && g.k >= long_dot && contiguous_k();
-  }
-
-  void few_rows_product(int64_t j, int64_t columns) const {
-    const T *from = b + j * g.b.column;
-    T* to = c + j * g.c.column;
-    if (contiguous_n() && !(contiguous_k() && (g.k > g.n || g.m > unpacked_rows)))
-      kernel.rows(g.m, columns, g.k, a, g.a.row, g.a.column, from, g.b.row, to, g.c.row, g.accumulate);
-    else
-      kernel.dot(g.m, columns, g.k, a, g.a.row, from, g.b.column, to, g.c.row, g.c.column, g.accumulate);
-    if (has_epilogue(g.epilogue)) kernel.epilogue(shifted(g.epilogue, int64_t{0}, j), g.m, columns, to, g.c.row);
-  }
-
-  void run_few() const {
-    const int64_t columns = rounded_up(std::max<int64_t>(1, task_work / std::max<int64_t>(1, g.m * g.k)), kernel.nr);
-    Context::current().parallel_for(g.n, columns,
-                                    [&](int64_t begin, int64_t end) { few_rows_product(begin, end - begin); });
-  }
+  // Whether all tasks read one packed copy of B; else each packs the columns it needs, for all rows at once. With few
+  // panels there would be too few such tasks. bench: weft-bench --benchmark_filter=gemm-nn
+  bool shares_b() const { return !g.packed_b && (g.m > super_rows() || g.n < 8 * kernel.nr || !g.batch.empty()); }
 
   // A block of C: rows i0 … i0+rows, columns j0 … j0+columns; and the elements k0 … k0+k.
   struct Block {
@@ -117,68 +129,32 @@ struct Product {
     bool first, last;  // of k's blocks
   };
 
-  // The block's elements of k, as begin … end, that tile row i multiplies: without a triangle's zeros.
-  struct Span {
-    int64_t begin, end;
-  };
-  Span span(const Block& block, int64_t i) const {
-    const int64_t diagonal = block.i0 + i - block.k0;
-    if (g.a_triangle == Triangle::lower) return {0, std::clamp<int64_t>(diagonal + kernel.mr, 0, block.k)};
-    if (g.a_triangle == Triangle::upper) return {std::clamp<int64_t>(diagonal, 0, block.k), block.k};
-    return {0, block.k};
+  // With room for a_elements() and b_elements().
+  void run_packed(T* packed_a, T* packed_b) const {
+    const int64_t kc = block_k();
+    for (int64_t j = 0; j < g.n; j += super_n())
+      for (int64_t p = 0; p == 0 || p < g.k; p += kc)
+        for (int64_t i = 0; i < g.m; i += rows_at_once()) {
+          const Block block{i, std::min(rows_at_once(), g.m - i), j, std::min(super_n(), g.n - j), p,
+                            std::min(kc, g.k - p), p == 0, p + kc >= g.k};
+          run_block(block, packed_a, packed_b);
+        }
   }
 
-  // Rows i … and columns j … of the block, as far as a tile goes.
-  void tile(const Block& block, const Operands<T>& from, int64_t i, int64_t j, const GemmAhead<T>& ahead) const {
-    const bool direct = i < from.direct;
-    const int64_t rows = std::min(kernel.mr, block.rows - i), columns = std::min(kernel.nr, block.columns - j);
-    const bool add = g.accumulate || !block.first;
-    T* to = c + (block.i0 + i) * g.c.row + (block.j0 + j) * g.c.column;
-    GemmTile<T> t{};
-    const Span k = span(block, i);
-    t.k = k.end - k.begin;
-    t.a_row = direct ? from.a.row : 1;
-    t.a_column = direct ? from.a.column : kernel.mr;
-    t.a = (direct ? from.a.data + i * from.a.row : from.a_panels + (i - from.direct) * block.k) + k.begin * t.a_column;
-    t.b = from.b_panels + j * block.k + k.begin * kernel.nr, t.b_row = kernel.nr;
-    if (i == 0 && j < from.unpacked) t.b = from.b + j, t.b_row = g.b.row, t.packs = from.packs + j * block.k;
-    t.c = to, t.c_row = g.c.row, t.rows = rows, t.columns = columns, t.accumulate = add;
-    t.ahead = ahead;
-    const GemmEpilogue<T> epilogue = shifted(g.epilogue, block.i0 + i, block.j0 + j);
-    if (block.last && has_epilogue(g.epilogue)) t.epilogue = &epilogue;
-    if (g.c.column == 1) {
-      kernel.tile(t);
-    } else {
-      alignas(64) T whole[largest_tile];
-      t.c = whole, t.c_row = kernel.nr, t.accumulate = false;
-      kernel.tile(t);
-      for (int64_t p = 0; p < rows; ++p)
-        for (int64_t q = 0; q < columns; ++q) {
-          T& y = to[p * g.c.row + q * g.c.column];
-          y = add ? y + whole[p * kernel.nr + q] : whole[p * kernel.nr + q];
-        }
+  void run_block(const Block& block, T* packed_a, T* packed_b) const {
+    const T* from_a = a + block.i0 * g.a.row + block.k0 * g.a.column;
+    const T* from_b = b + block.k0 * g.b.row + block.j0 * g.b.column;
+    Operands<T> from{{from_a, g.a.row, g.a.column}, direct_rows(block.rows), packed_a, packed_b};
+    pack_panels(kernel.pack_a, kernel.mr, block.rows - from.direct, block.k, from_a + from.direct * g.a.row, g.a.row,
+                g.a.column, g.sign, packed_a);
+    if (g.packed_b) {
+      from.b_panels = g.packed_b + block.k0 * rounded_up(g.n, kernel.nr) + block.j0 * block.k;
+    } else if (!shares_b()) {
+      return multiply_packing(block, from, from_b);
+    } else if (block.i0 == 0) {
+      pack_panels(kernel.pack_b, kernel.nr, block.columns, block.k, from_b, g.b.column, g.b.row, T(1), packed_b);
     }
-  }
-
-  // Rows i1 … i2 and columns j1 … j2 of the block. Asks for as many panels from `next` on, and each row of tiles for the
-  // A of the next one.
-  void tiles(const Block& block, const Operands<T>& from, int64_t i1, int64_t i2, int64_t j1, int64_t j2,
-             const T* next) const {
-    const int64_t tiles_down = (i2 - i1 - 1) / kernel.mr + 1, step = (kernel.nr - 1) / tiles_down + 1;
-    const int64_t line = 64 / int64_t{sizeof(T)}, lines = (block.k - 1) / line + 1;
-    const int64_t tiles_across = (j2 - j1 - 1) / kernel.nr + 1, share = (lines - 1) / tiles_across + 1;
-    for (int64_t i = i1; i < i2; i += kernel.mr) {
-      const bool asks = tiles_across >= 4 && i + kernel.mr < std::min(i2, from.direct);  // fewer have no time for it
-      for (int64_t j = j1; j < j2 && !(g.c_lower && block.j0 + j >= block.i0 + i + kernel.mr); j += kernel.nr) {
-        GemmAhead<T> ahead{next + (j - j1 + (i - i1) / kernel.mr * step) * block.k, step, nullptr, 0};
-        const int64_t first = (j - j1) / kernel.nr * share;
-        if (asks && first < lines) {
-          ahead.a = from.a.data + (i + kernel.mr) * from.a.row + first * line;
-          ahead.a_lines = std::min(share, lines - first);
-        }
-        tile(block, from, i, j, ahead);
-      }
-    }
+    multiply_packed(block, from);
   }
 
   void multiply_packed(const Block& block, const Operands<T>& from) const {
@@ -192,8 +168,8 @@ struct Product {
         if (i >= block.rows) continue;
         const int64_t i2 = std::min(block.rows, i + mc), j2 = std::min(block.columns, j + nc);
         // The next columns, or the first ones again for the next rows.
-        const T* ahead = from.b_panels + (j2 == block.columns && i2 < block.rows ? 0 : j2) * block.k;
-        tiles(block, from, i, i2, j, j2, ahead);
+        const T* next = from.b_panels + (j2 == block.columns && i2 < block.rows ? 0 : j2) * block.k;
+        tiles(block, from, i, i2, j, j2, next);
       }
     });
   }
@@ -213,38 +189,111 @@ struct Product {
     Context::current().parallel_for(block.columns, nc, bytes, [&](int64_t begin, int64_t end, void* scratch) {
       T* own = static_cast<T*>(scratch);
       const int64_t later = packs_on_the_way(block) ? (end - begin) / kernel.nr * kernel.nr : 0, first = begin + later;
-      kernel.pack_b(end - first, block.k, from_b + first * g.b.column, g.b.column, g.b.row, T(1), own + later * block.k);
+      kernel.pack_b(end - first, block.k, from_b + first * g.b.column, g.b.column, g.b.row, T(1),
+                    own + later * block.k);
       T* panels = own - begin * block.k;
       tiles(block, {from.a, from.direct, from.a_panels, panels, from_b, first, panels}, 0, block.rows, begin, end, own);
     });
   }
 
-  // Whether all tasks read one packed copy of B; else each packs the columns it needs, for all rows at once.
-  bool shares_b() const { return !g.packed_b && (g.m > super_rows() || g.n < 8 * kernel.nr || !g.batch.empty()); }
-
-  // With room for a_elements() and b_elements().
-  void run_packed(T* packed_a, T* packed_b) const {
-    const int64_t kc = block_k();
-    for (int64_t j = 0; j < g.n; j += super_n())
-      for (int64_t p = 0; p == 0 || p < g.k; p += kc)
-        for (int64_t i = 0; i < g.m; i += rows_at_once()) {
-          const Block block{i, std::min(rows_at_once(), g.m - i), j, std::min(super_n(), g.n - j), p,
-                            std::min(kc, g.k - p), p == 0, p + kc >= g.k};
-          const T *from_a = a + i * g.a.row + p * g.a.column, *from_b = b + p * g.b.row + j * g.b.column;
-          Operands<T> from{{from_a, g.a.row, g.a.column}, direct_rows(block.rows), packed_a, packed_b};
-          pack_panels(kernel.pack_a, kernel.mr, block.rows - from.direct, block.k, from_a + from.direct * g.a.row,
-                      g.a.row, g.a.column, g.sign, packed_a);
-          if (g.packed_b) {
-            from.b_panels = g.packed_b + p * rounded_up(g.n, kernel.nr) + j * block.k;
-            multiply_packed(block, from);
-          } else if (!shares_b()) {
-            multiply_packing(block, from, from_b);
-          } else {
-            if (i == 0)
-              pack_panels(kernel.pack_b, kernel.nr, block.columns, block.k, from_b, g.b.column, g.b.row, T(1), packed_b);
-            multiply_packed(block, from);
-          }
+  // Rows i1 … i2 and columns j1 … j2 of the block. Prefetches as many panels from `next` on, and with each row of tiles
+  // the A of the next one.
+  void tiles(const Block& block, const Operands<T>& from, int64_t i1, int64_t i2, int64_t j1, int64_t j2,
+             const T* next) const {
+    const int64_t tiles_down = (i2 - i1 - 1) / kernel.mr + 1, step = (kernel.nr - 1) / tiles_down + 1;
+    const int64_t line = 64 / int64_t{sizeof(T)}, lines = (block.k - 1) / line + 1;
+    const int64_t tiles_across = (j2 - j1 - 1) / kernel.nr + 1, share = (lines - 1) / tiles_across + 1;
+    for (int64_t i = i1; i < i2; i += kernel.mr) {
+      // Fewer tiles have no time for it.
+      const bool prefetches_a = tiles_across >= 4 && i + kernel.mr < std::min(i2, from.direct);
+      for (int64_t j = j1; j < j2 && !(g.c_lower && block.j0 + j >= block.i0 + i + kernel.mr); j += kernel.nr) {
+        GemmPrefetch<T> prefetch{next + (j - j1 + (i - i1) / kernel.mr * step) * block.k, step, nullptr, 0};
+        const int64_t first = (j - j1) / kernel.nr * share;
+        if (prefetches_a && first < lines) {
+          prefetch.a = from.a.data + (i + kernel.mr) * from.a.row + first * line;
+          prefetch.a_lines = std::min(share, lines - first);
         }
+        tile(block, from, i, j, prefetch);
+      }
+    }
+  }
+
+  // The block's elements of k, as begin … end, that tile row i multiplies: without a triangle's zeros.
+  struct Span {
+    int64_t begin, end;
+  };
+  Span span(const Block& block, int64_t i) const {
+    const int64_t diagonal = block.i0 + i - block.k0;
+    if (g.a_triangle == Triangle::lower) return {0, std::clamp<int64_t>(diagonal + kernel.mr, 0, block.k)};
+    if (g.a_triangle == Triangle::upper) return {std::clamp<int64_t>(diagonal, 0, block.k), block.k};
+    return {0, block.k};
+  }
+
+  // Rows i … and columns j … of the block, as far as a tile goes.
+  void tile(const Block& block, const Operands<T>& from, int64_t i, int64_t j, const GemmPrefetch<T>& prefetch) const {
+    const bool direct = i < from.direct;
+    const int64_t rows = std::min(kernel.mr, block.rows - i), columns = std::min(kernel.nr, block.columns - j);
+    const bool add = g.accumulate || !block.first;
+    T* to = c + (block.i0 + i) * g.c.row + (block.j0 + j) * g.c.column;
+    GemmTile<T> t{};
+    const Span k = span(block, i);
+    t.k = k.end - k.begin;
+    t.a_row = direct ? from.a.row : 1;
+    t.a_column = direct ? from.a.column : kernel.mr;
+    t.a = (direct ? from.a.data + i * from.a.row : from.a_panels + (i - from.direct) * block.k) + k.begin * t.a_column;
+    if (i == 0 && j < from.unpacked) {
+      t.b = from.b + j;
+      t.b_row = g.b.row;
+      t.packs = from.packs + j * block.k;
+    } else {
+      t.b = from.b_panels + j * block.k + k.begin * kernel.nr;
+      t.b_row = kernel.nr;
+    }
+    t.c = to;
+    t.c_row = g.c.row;
+    t.rows = rows;
+    t.columns = columns;
+    t.accumulate = add;
+    t.prefetch = prefetch;
+    const GemmEpilogue<T> epilogue = shifted(g.epilogue, block.i0 + i, block.j0 + j);
+    if (block.last && has_epilogue(g.epilogue)) t.epilogue = &epilogue;
+    if (g.c.column == 1) {
+      kernel.tile(t);
+    } else {
+      alignas(64) T whole[largest_tile];
+      t.c = whole;
+      t.c_row = kernel.nr;
+      t.accumulate = false;
+      kernel.tile(t);
+      for (int64_t p = 0; p < rows; ++p)
+        for (int64_t q = 0; q < columns; ++q) {
+          T& y = to[p * g.c.row + q * g.c.column];
+          y = add ? y + whole[p * kernel.nr + q] : whole[p * kernel.nr + q];
+        }
+    }
+  }
+
+  // Whether B is read where it is, as packing it would cost more than it saves.
+  bool few() const {
+    if (g.sign != T(1)) return false;
+    if (g.m <= unpacked_rows) return contiguous_k() || contiguous_n();
+    return g.m <= unpacked_dot_rows && g.k >= long_dot && contiguous_k();
+  }
+
+  void few_rows_product(int64_t j, int64_t columns) const {
+    const T* from = b + j * g.b.column;
+    T* to = c + j * g.c.column;
+    if (contiguous_n() && !(contiguous_k() && (g.k > g.n || g.m > unpacked_rows)))
+      kernel.rows(g.m, columns, g.k, a, g.a.row, g.a.column, from, g.b.row, to, g.c.row, g.accumulate);
+    else
+      kernel.dot(g.m, columns, g.k, a, g.a.row, from, g.b.column, to, g.c.row, g.c.column, g.accumulate);
+    if (has_epilogue(g.epilogue)) kernel.epilogue(shifted(g.epilogue, int64_t{0}, j), g.m, columns, to, g.c.row);
+  }
+
+  void run_few() const {
+    const int64_t columns = rounded_up(std::max<int64_t>(1, task_work / std::max<int64_t>(1, g.m * g.k)), kernel.nr);
+    Context::current().parallel_for(g.n, columns,
+                                    [&](int64_t begin, int64_t end) { few_rows_product(begin, end - begin); });
   }
 };
 

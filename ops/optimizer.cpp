@@ -12,7 +12,9 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t grain = 1 << 14;  // elements a task
+// Elements of l2_norm whose squares are added in one go: a task, and part of what the norm is, as it sets the order of
+// the additions. bench: weft-bench --benchmark_filter=adamw-clip
+constexpr std::int64_t norm_block = 1 << 14;
 
 // All tensors contiguous, of p's real dtype and shape; step >= 1.
 void check_update(const char* op, std::int64_t step, const Tensor& p, std::initializer_list<const Tensor*> others) {
@@ -50,7 +52,7 @@ void adam_update(const char* op, Tensor& p, const Tensor& grad, Tensor& m, Tenso
     const auto kernel = kernels<OptimizerKernels<T>>().adam;
     const T* g = grad.data<T>();
     T *value = p.mutable_data<T>(), *mean = m.mutable_data<T>(), *square = v.mutable_data<T>();
-    Context::current().parallel_for(p.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
+    Context::current().parallel_for(p.numel(), task_elements, [&](std::int64_t begin, std::int64_t end) {
       kernel(update, value + begin, g + begin, mean + begin, square + begin, end - begin);
     });
   });
@@ -77,7 +79,7 @@ void sgd(Tensor& p, const Tensor& grad, Tensor& buf, std::int64_t step, const Sg
     const auto kernel = kernels<OptimizerKernels<T>>().sgd;
     const T* g = grad.data<T>();
     T *value = p.mutable_data<T>(), *velocity = buf.mutable_data<T>();
-    Context::current().parallel_for(p.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
+    Context::current().parallel_for(p.numel(), task_elements, [&](std::int64_t begin, std::int64_t end) {
       kernel(update, value + begin, g + begin, velocity + begin, end - begin);
     });
   });
@@ -86,12 +88,12 @@ void sgd(Tensor& p, const Tensor& grad, Tensor& buf, std::int64_t step, const Sg
 double l2_norm(const Tensor& x) {
   check_real("l2_norm", x);
   const Tensor dense = raw::contiguous(x);
-  std::vector<double> squares(static_cast<std::size_t>((x.numel() + grain - 1) / grain));
+  std::vector<double> squares(static_cast<std::size_t>((x.numel() + norm_block - 1) / norm_block));
   with_real("l2_norm", x.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     const auto kernel = kernels<ReduceKernels<T>>().sum_squares;
-    Context::current().parallel_for(x.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
-      squares[static_cast<std::size_t>(begin / grain)] = kernel(dense.data<T>() + begin, end - begin);
+    Context::current().parallel_for(x.numel(), norm_block, [&](std::int64_t begin, std::int64_t end) {
+      squares[static_cast<std::size_t>(begin / norm_block)] = kernel(dense.data<T>() + begin, end - begin);
     });
   });
   double sum = 0;

@@ -45,6 +45,8 @@ class PlanCache {
   }
 
  private:
+  // Of a kind of plans in all: the lengths of a program should fit, and its memory not show them. No benchmark uses so
+  // many; a plan that was dropped is made again, which takes as long as many transforms.
   static constexpr std::size_t cache_bytes = std::size_t{32} << 20;
 
   std::mutex mutex_;

@@ -5,13 +5,11 @@
 
 namespace weft {
 
-inline constexpr std::int64_t pointwise_grain = 1 << 14;  // elements a task
-
 // Calls kernel(x0, x1, …, y, n) for pieces of dense arrays of one shape.
 template <class T, class Kernel, class... X>
 void pointwise(Kernel kernel, Tensor& y, const X&... x) {
   T* to = y.mutable_data<T>();
-  Context::current().parallel_for(y.numel(), pointwise_grain, [&](std::int64_t begin, std::int64_t end) {
+  Context::current().parallel_for(y.numel(), task_elements, [&](std::int64_t begin, std::int64_t end) {
     kernel(x.template data<T>() + begin..., to + begin, end - begin);
   });
 }

@@ -8,7 +8,11 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t grain = 1 << 14;  // elements a task
+// Terms of a row's sum that are added in one go, before the partial sums are: many leave threads idle, few cost a pass
+// over more partial sums. Part of what a sum is: it sets the order of the additions.
+// bench: weft-bench --benchmark_filter='adamw-clip|add-bias-backward|layer-norm-backward'
+constexpr std::int64_t row_block = 1 << 14;
+constexpr std::int64_t least_column_block = 64, most_column_block = 512;  // of a column: one chain of additions
 
 // Which axes are summed: dims, or all if there are none. Error if a dim is out of range or comes twice.
 std::vector<bool> reduced_axes(const char* op, const std::vector<std::int64_t>& dims, std::int64_t rank) {
@@ -46,7 +50,7 @@ Shape alternating_runs(const Shape& shape, const std::vector<bool>& reduced) {
 
 // How many terms are summed at once: a column's terms form one chain of additions, which is kept short.
 std::int64_t block_length(std::int64_t inner) {
-  return inner == 1 ? grain : std::clamp<std::int64_t>(grain / inner, 64, 512);
+  return inner == 1 ? row_block : std::clamp(row_block / inner, least_column_block, most_column_block);
 }
 
 // y (outer, inner) = the sum of x (outer, n, inner) over its middle axis, all contiguous. Long sums are cut into
@@ -55,9 +59,9 @@ template <class T>
 void sum_middle(const T* x, T* y, std::int64_t outer, std::int64_t n, std::int64_t inner) {
   const ReduceKernels<T>& kernel = kernels<ReduceKernels<T>>();
   const std::int64_t block = std::min(n, block_length(inner)), blocks = (n - 1) / block + 1;
-  const std::int64_t columns = std::min(inner, std::max<std::int64_t>(1, grain / block));
+  const std::int64_t columns = std::min(inner, std::max<std::int64_t>(1, task_elements / block));
   const std::int64_t pieces = (inner - 1) / columns + 1;
-  const std::int64_t tasks_at_once = std::max<std::int64_t>(1, grain / block / columns);
+  const std::int64_t tasks_at_once = std::max<std::int64_t>(1, task_elements / block / columns);
   Tensor partial;
   T* to = y;
   if (blocks > 1) {
@@ -211,7 +215,7 @@ struct MaxOp : Op {
       const auto kernel = kernels<ReduceKernels<T>>().max_rows;
       T* to = y.mutable_data<T>();
       auto* at = place.mutable_data<std::int64_t>();
-      Context::current().parallel_for(y.numel(), std::max<std::int64_t>(1, grain / n),
+      Context::current().parallel_for(y.numel(), std::max<std::int64_t>(1, task_elements / n),
                                       [&](std::int64_t begin, std::int64_t end) {
                                         kernel(rows.data<T>() + begin * n, to + begin, at + begin, end - begin, n);
                                       });

@@ -19,7 +19,7 @@ Tensor along_rows(Kernel kernel, std::int64_t dim, const Tensor& first, const X&
   T* to = y.mutable_data<T>();
   const auto run = [&](const auto&... x) {
     Context::current().parallel_for(
-        y.numel() / n, std::max<std::int64_t>(1, pointwise_grain / n), [&](std::int64_t begin, std::int64_t end) {
+        y.numel() / n, std::max<std::int64_t>(1, task_elements / n), [&](std::int64_t begin, std::int64_t end) {
           kernel(x.template data<T>() + begin * n..., to + begin * n, end - begin, n);
         });
   };

@@ -14,11 +14,15 @@ namespace {
 
 using std::int64_t;
 
-// Modelled times of a channel's products, in the units of fft_cost.
-constexpr double term_cost = 0.15;     // of the definition
-constexpr double spectrum_cost = 1.0;  // of an element of a product of spectra, with the moves
+// Modelled times of a channel's products, in the units of fft_cost: term_cost of a term of the naive form,
+// spectrum_cost of an element of a product of spectra, with the moves. They set from which length on the ring form is
+// taken: the naive one costs n² terms, the ring form O(log n) passes, but more for each element.
+// bench: weft-bench --benchmark_filter='toeplitz(-naive)?/8x(16|64|256|512)x'
+constexpr double term_cost = 0.15;
+constexpr double spectrum_cost = 1.0;
 
-// fft_fast_length of the latest lengths: its search takes as long as a small product. Thread-safe.
+// fft_fast_length of the latest lengths: its search takes as long as a small product. Thread-safe. 64 entries, 1 KiB:
+// more lengths than a program uses in turn.
 class FastLengths {
  public:
   int64_t of(int64_t n) {
@@ -63,7 +67,7 @@ struct ToeplitzOp : Op {
     const Tensor &x = in[0], &t = in[1];
     check_same_dtype(name(), x, t);
     check_real(name(), x);
-    if (form < ToeplitzForm::automatic || form > ToeplitzForm::fft) fail(name(), "not a form of the product");
+    if (form < ToeplitzForm::automatic || form > ToeplitzForm::ring) fail(name(), "not a form of the product");
     const bool fits = x.rank() == 4 && x.shape()[2] >= 1 &&
                       t.shape() == Shape{x.shape()[1], causal ? x.shape()[2] : 2 * x.shape()[2] - 1, x.shape()[3]};
     if (!fits)
@@ -80,7 +84,7 @@ struct ToeplitzOp : Op {
     if (form == ToeplitzForm::matrix) return toeplitz_matrix(in[0], in[1], s, false);
     const Tensor made = spectra_of(in[1], s);
     spectra = recording ? made : Tensor();
-    return toeplitz_fft(in[0], made, s);
+    return toeplitz_ring(in[0], made, s);
   }
 
   bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return needs[1 - i]; }
@@ -93,9 +97,9 @@ struct ToeplitzOp : Op {
     if (dy.numel() == 0) {
       if (b.needs(0)) g.x = Tensor::empty(b.input_shape(0), dy.dtype());
       if (b.needs(1)) g.t = Tensor::zeros(b.input_shape(1), dy.dtype());
-    } else if (form == ToeplitzForm::fft) {
+    } else if (form == ToeplitzForm::ring) {
       const Tensor made = b.needs(0) ? spectra_of(t, s) : Tensor();
-      g = toeplitz_fft_backward(x, dy, made, b.input_shape(1), s, b.needs(0), b.needs(1));
+      g = toeplitz_ring_backward(x, dy, made, b.input_shape(1), s, b.needs(0), b.needs(1));
     } else {
       const bool naive = form == ToeplitzForm::naive;
       g = toeplitz_naive_backward(x, dy, t, b.input_shape(1), s, naive && b.needs(0), b.needs(1));
@@ -131,7 +135,7 @@ struct CirculantOp : Op {
   Tensor forward(const Inputs& in, const Shape& shape) override {
     if (numel(shape) == 0) return Tensor::empty(shape, in[0].dtype());
     const ToeplitzSizes s = sizes(shape);
-    return without_head(toeplitz_fft(with_head(in[0]), toeplitz_spectra(all_lags(in[1]), s), s), shape);
+    return without_head(toeplitz_ring(with_head(in[0]), toeplitz_spectra(all_lags(in[1]), s), s), shape);
   }
 
   bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return needs[1 - i]; }
@@ -148,7 +152,7 @@ struct CirculantOp : Op {
     const Tensor made = b.needs(0) ? toeplitz_spectra(all_lags(b.input(1)), s) : Tensor();
     const Tensor x = b.needs(1) ? with_head(b.input(0)) : Tensor();
     const ToeplitzGradients g =
-        toeplitz_fft_backward(x, with_head(dy), made, {1, 2 * s.n - 1, c_shape[1]}, s, b.needs(0), b.needs(1));
+        toeplitz_ring_backward(x, with_head(dy), made, {1, 2 * s.n - 1, c_shape[1]}, s, b.needs(0), b.needs(1));
     if (b.needs(0)) b.add(0, without_head(g.x, x_shape));
     if (b.needs(1)) b.add(1, folded(g.t, c_shape));
   }
@@ -182,10 +186,10 @@ ToeplitzForm toeplitz_form(int64_t b, int64_t h, int64_t n, int64_t d, bool caus
   if (b < 0 || h < 0 || n < 1 || d < 0)
     fail("toeplitz_form", "expected b, h, d >= 0 and n >= 1, got " + to_string({b, h, n, d}));
   const auto rows = static_cast<double>(b), terms = static_cast<double>(n) * static_cast<double>(n) / (causal ? 2 : 1);
-  if (n > (int64_t{1} << 30)) return ToeplitzForm::fft;
+  if (n > (int64_t{1} << 30)) return ToeplitzForm::ring;
   const int64_t m = Context::current().slot<FastLengths>().of(n);
   const double transforms = (2 * rows + 1) * fft_cost(m) + rows * spectrum_cost * static_cast<double>(m);
-  return rows * terms * term_cost <= transforms ? ToeplitzForm::naive : ToeplitzForm::fft;
+  return rows * terms * term_cost <= transforms ? ToeplitzForm::naive : ToeplitzForm::ring;
 }
 
 Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form) {
@@ -201,7 +205,7 @@ ToeplitzCoefficients::ToeplitzCoefficients(const Tensor& t, bool causal, int64_t
   const int64_t h = t.shape()[0], n = causal ? t.shape()[1] : t.shape()[1] / 2 + 1, d = t.shape()[2];
   if (form_ == ToeplitzForm::automatic) form_ = toeplitz_form(b, h, n, d, causal);
   try {
-    if (form_ == ToeplitzForm::fft && t.numel() > 0)
+    if (form_ == ToeplitzForm::ring && t.numel() > 0)
       spectra_ = toeplitz_spectra(t, {op, b, n, causal ? 0 : n - 1, causal});
   } catch (const std::bad_alloc&) {
     fail(op, "out of memory");

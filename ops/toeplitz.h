@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "fft_columns.h"
+#include "fft_driver.h"
 #include "weft/ops.h"
 
 namespace weft {
@@ -26,8 +26,8 @@ struct ToeplitzGradients {
 // Spectra of t's channels, laid out for the kernels of this instruction set: (tiles, m, 2, lanes), m >= n.
 Tensor toeplitz_spectra(const Tensor& t, const ToeplitzSizes& s);
 bool toeplitz_spectra_fit(const Tensor& spectra, const Tensor& t, const ToeplitzSizes& s);
-Tensor toeplitz_fft(const Tensor& x, const Tensor& spectra, const ToeplitzSizes& s);
-ToeplitzGradients toeplitz_fft_backward(const Tensor& x, const Tensor& dy, const Tensor& spectra, const Shape& t_shape,
+Tensor toeplitz_ring(const Tensor& x, const Tensor& spectra, const ToeplitzSizes& s);
+ToeplitzGradients toeplitz_ring_backward(const Tensor& x, const Tensor& dy, const Tensor& spectra, const Shape& t_shape,
                                         const ToeplitzSizes& s, bool needs_x, bool needs_t);
 
 Tensor toeplitz_naive(const Tensor& x, const Tensor& t, const ToeplitzSizes& s);
@@ -51,7 +51,7 @@ class ToeplitzOperand {
     FftColumns<T> down_from(std::int64_t row) const { return {data + row * step, -step, offset, count}; }
 
     T* data;
-    std::int64_t step, count, offset[most_lanes];
+    std::int64_t step, count, offset[max_lanes];
   };
   Tile tile(std::int64_t batch, std::int64_t first, std::int64_t count) const {
     Tile tile{data_ + batch * batch_, channels_.step(), count, {}};

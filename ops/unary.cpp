@@ -90,7 +90,7 @@ struct ScaleOp : Op {
       const T f = static_cast<T>(factor);
       const T* from = static_cast<const T*>(dense.raw());
       T* to = static_cast<T*>(y.mutable_raw());
-      Context::current().parallel_for(numbers, pointwise_grain, [&](std::int64_t begin, std::int64_t end) {
+      Context::current().parallel_for(numbers, task_elements, [&](std::int64_t begin, std::int64_t end) {
         kernel(from + begin, &f, to + begin, end - begin);
       });
     });

@@ -36,9 +36,9 @@ Tensor plain_circulant(const Tensor& x, const Tensor& c) {
   return reshape(plain_toeplitz(reshape(x, {b, 1, n, d}), t, false), x.shape());
 }
 
-constexpr ToeplitzForm forms[] = {ToeplitzForm::naive, ToeplitzForm::matrix, ToeplitzForm::fft};
+constexpr ToeplitzForm forms[] = {ToeplitzForm::naive, ToeplitzForm::matrix, ToeplitzForm::ring};
 const char* form_name(ToeplitzForm form) {
-  constexpr const char* names[] = {"automatic", "naive", "matrix", "fft"};
+  constexpr const char* names[] = {"automatic", "naive", "matrix", "ring"};
   return names[static_cast<int>(form)];
 }
 
@@ -68,13 +68,13 @@ const OpCases matrix_cases{
     toeplitz_case("of heads", {2, 2, 5, 3}, true, ToeplitzForm::matrix),
     toeplitz_case("of one", {2, 2, 1, 3}, true, ToeplitzForm::matrix),
 };
-const OpCases fft_cases{
-    toeplitz_case("", {2, 1, 11, 3}, false, ToeplitzForm::fft),
-    toeplitz_case("", {2, 1, 11, 3}, true, ToeplitzForm::fft),
-    toeplitz_case("of heads", {3, 2, 8, 5}, false, ToeplitzForm::fft),
-    toeplitz_case("of heads", {2, 3, 9, 7}, true, ToeplitzForm::fft),
-    toeplitz_case("of one", {2, 2, 1, 3}, false, ToeplitzForm::fft),
-    toeplitz_case("of no rows", {0, 2, 4, 3}, false, ToeplitzForm::fft),
+const OpCases ring_cases{
+    toeplitz_case("", {2, 1, 11, 3}, false, ToeplitzForm::ring),
+    toeplitz_case("", {2, 1, 11, 3}, true, ToeplitzForm::ring),
+    toeplitz_case("of heads", {3, 2, 8, 5}, false, ToeplitzForm::ring),
+    toeplitz_case("of heads", {2, 3, 9, 7}, true, ToeplitzForm::ring),
+    toeplitz_case("of one", {2, 2, 1, 3}, false, ToeplitzForm::ring),
+    toeplitz_case("of no rows", {0, 2, 4, 3}, false, ToeplitzForm::ring),
     toeplitz_case("of no rows", {0, 2, 4, 3}, true, ToeplitzForm::automatic),
     toeplitz_case("of no channels", {2, 2, 4, 0}, true, ToeplitzForm::automatic),
     circulant_case("", {2, 12, 3}),
@@ -148,7 +148,7 @@ TEST_CASE("toeplitz: what is exactly causal, and what stays in its row and chann
         CHECK(same_bits(slice(y, 3, 0, 7), slice(want, 3, 0, 7)));
         CHECK(same_bits(slice(y, 3, 8, 19), slice(want, 3, 8, 19)));
       }
-      if (form != ToeplitzForm::fft) CHECK(same_bits(slice(finite, 2, 0, 25), slice(want, 2, 0, 25)));
+      if (form != ToeplitzForm::ring) CHECK(same_bits(slice(finite, 2, 0, 25), slice(want, 2, 0, 25)));
       else CHECK(max_difference(slice(finite, 2, 0, 25), slice(want, 2, 0, 25)) <= 1e-6 * 1000);
       if (form == ToeplitzForm::naive) CHECK(same_bits(slice(loud, 2, 0, 25), slice(want, 2, 0, 25)));
       const Tensor reached = slice(slice(slice(loud, 0, 0, 1), 2, 39, 40), 3, 7, 8);
@@ -169,7 +169,7 @@ TEST_CASE("toeplitz: transforms of a long sequence leak little into the past") {
   for (DType dtype : {DType::f32, DType::f64}) {
     const double bound = dtype == DType::f32 ? 4e-7 : 8e-16;
     const auto product = [&](const Tensor& x) {
-      return toeplitz_product(raw::convert(x, dtype), raw::convert(t, dtype), true, ToeplitzForm::fft);
+      return toeplitz_product(raw::convert(x, dtype), raw::convert(t, dtype), true, ToeplitzForm::ring);
     };
     CHECK(max_difference(product(ones), want) <= bound * size);
     CHECK(max_difference(slice(product(late), 2, 0, half), zeros) <= bound * size / std::sqrt(2.0));
@@ -178,7 +178,7 @@ TEST_CASE("toeplitz: transforms of a long sequence leak little into the past") {
 
 TEST_CASE("toeplitz: prepared coefficients give the same bits and gradients") {
   const Shape shape{2, 2, 20, 9};
-  for (ToeplitzForm form : {ToeplitzForm::naive, ToeplitzForm::matrix, ToeplitzForm::fft, ToeplitzForm::automatic})
+  for (ToeplitzForm form : {ToeplitzForm::naive, ToeplitzForm::matrix, ToeplitzForm::ring, ToeplitzForm::automatic})
     for (bool causal : {false, true}) {
       Tensor x = to_single(random_tensor({shape}, 1)), t = to_single(random_tensor(coefficients(shape, causal), 2));
       const auto by = [&](bool prepared) {
@@ -205,8 +205,8 @@ TEST_CASE("toeplitz: prepared coefficients give the same bits and gradients") {
 
 TEST_CASE("toeplitz: the form is chosen by cost") {
   CHECK(toeplitz_form(8, 1, 4, 512, false) == ToeplitzForm::naive);
-  CHECK(toeplitz_form(8, 1, 4096, 512, false) == ToeplitzForm::fft);
-  CHECK(toeplitz_form(8, 1, std::int64_t{1} << 40, 512, true) == ToeplitzForm::fft);
+  CHECK(toeplitz_form(8, 1, 4096, 512, false) == ToeplitzForm::ring);
+  CHECK(toeplitz_form(8, 1, std::int64_t{1} << 40, 512, true) == ToeplitzForm::ring);
   CHECK_THROWS_AS(toeplitz_form(8, 1, 0, 512, true), Error);
   const Shape shape{2, 1, 16, 5};
   const Tensor x = random_tensor({shape}, 1), t = random_tensor(coefficients(shape, true), 2);
@@ -236,7 +236,7 @@ TEST_CASE("toeplitz: errors name the operation and the shapes") {
   CHECK_THROWS_AS(circulant_product(x, Tensor::zeros({4, 5})), Error);
   const std::int64_t n = std::int64_t{1} << 45;
   const Tensor one = Tensor::zeros({1});
-  for (ToeplitzForm form : {ToeplitzForm::automatic, ToeplitzForm::naive, ToeplitzForm::matrix, ToeplitzForm::fft})
+  for (ToeplitzForm form : {ToeplitzForm::automatic, ToeplitzForm::naive, ToeplitzForm::matrix, ToeplitzForm::ring})
     CHECK_THROWS_AS(toeplitz_product(expand(one, {1, 1, n, 1}), expand(one, {1, n, 1}), true, form), Error);
   CHECK_THROWS_AS(circulant_product(expand(one, {1, n, 1}), expand(one, {n, 1})), Error);
 }

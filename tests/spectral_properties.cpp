@@ -144,7 +144,7 @@ TEST_CASE("spectral: Toeplitz products by transforms equal the naive form, with 
           Context context;
           context.set_isa(isa);
           ContextScope scope(context);
-          const Products got = products(in(x, dtype), in(t, dtype), in(dy, dtype), causal, ToeplitzForm::fft);
+          const Products got = products(in(x, dtype), in(t, dtype), in(dy, dtype), causal, ToeplitzForm::ring);
           const double bound = 2 * transform_bound * growth(dtype, 2 * n);
           CHECK(relative_l2(got.y, want.y) <= bound);
           CHECK(relative_l2(got.dx, want.dx) <= bound);
@@ -161,8 +161,8 @@ TEST_CASE("spectral: a partner 2^20 times louder at most doubles the error of th
   for (bool causal : {false, true}) {
     const Tensor t = to_single(real_tensor(lags(shape, causal), 2));
     const Products want = products(f64_x, raw::convert(t, DType::f64), f64_dy, causal, ToeplitzForm::naive);
-    const Products calm = products(x, t, dy, causal, ToeplitzForm::fft);
-    const Products noisy = products(with_loud_row(x, loud), t, with_loud_row(dy, loud), causal, ToeplitzForm::fft);
+    const Products calm = products(x, t, dy, causal, ToeplitzForm::ring);
+    const Products noisy = products(with_loud_row(x, loud), t, with_loud_row(dy, loud), causal, ToeplitzForm::ring);
     for (int64_t b = 1; b < shape[0]; ++b) {
       CHECK(relative_l2(row(noisy.y, b), row(want.y, b)) <= 2 * relative_l2(row(calm.y, b), row(want.y, b)));
       CHECK(relative_l2(row(noisy.dx, b), row(want.dx, b)) <= 2 * relative_l2(row(calm.dx, b), row(want.dx, b)));
@@ -185,7 +185,7 @@ TEST_CASE("spectral: NaN and Inf stay in their row and channel, forward and in t
   const Shape shape{3, 2, 50, 19};
   const int64_t n = shape[2], d = shape[3], at = (n + 25) * d + 7;  // of row 0, head 1, channel 7
   for (DType dtype : real_types)
-    for (ToeplitzForm form : {ToeplitzForm::naive, ToeplitzForm::matrix, ToeplitzForm::fft})
+    for (ToeplitzForm form : {ToeplitzForm::naive, ToeplitzForm::matrix, ToeplitzForm::ring})
       for (double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
         const Tensor x = real_tensor(shape, 1, dtype), t = real_tensor(lags(shape, false), 2, dtype);
         const Tensor dy = real_tensor(shape, 3, dtype);
@@ -268,7 +268,7 @@ TEST_CASE("spectral: the same bits at any number of threads") {
   const auto all = [&] {
     std::vector<Tensor> y{fft(z, 1), ifft(z, 2), rfft(x, 1), rfft(x, 2), fft(long_row, 1), rfft(real(long_row), 1),
                           irfft(z, 1023, 1), irfft(z, 78, 2), fourier_mix(x, 1, 2), fourier_mix(x, 1, 0)};
-    const Products p = products(toeplitz_x, t, toeplitz_x, false, ToeplitzForm::fft);
+    const Products p = products(toeplitz_x, t, toeplitz_x, false, ToeplitzForm::ring);
     y.insert(y.end(), {p.y, p.dx, p.dt});
     return y;
   };

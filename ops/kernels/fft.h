@@ -9,7 +9,7 @@
 
 namespace weft {
 
-inline constexpr std::int64_t most_lanes = 16;  // of any instruction set
+inline constexpr std::int64_t max_lanes = 16;  // of f32 on any instruction set
 
 // One pass over a block of `length` = radix · stride rows. Decimation in frequency, in place:
 //   x[i + stride j] = exp(-2πi ij / length) Σ_q x[i + stride q] exp(-2πi qj / radix)   for i < stride, j < radix,

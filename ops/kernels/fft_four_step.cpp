@@ -160,7 +160,7 @@ void together(const FourStepView<T>& plan, const FftColumns<const T>& x, T sign,
     if (next) fetch(next + k * step, L * step);
     T* to = whole ? y.data + y.offset[k / n1] + 2 * (k % n1) : work;
     const ScaledBins<T> bins{to, 2 * (whole ? n1 : L), factor, sign * factor};
-    if (n2 == most_lanes) dense_pass<most_lanes>(plan.second->pass[0], 0, 1, WorkRows<T>{work}, bins);
+    if (n2 == max_lanes) dense_pass<max_lanes>(plan.second->pass[0], 0, 1, WorkRows<T>{work}, bins);
     else columns(*plan.second, WorkRows<T>{work}, bins, work);
     if (!whole && n1 == 4) split<4>(work, n2, y, k / n1);
     if (!whole && n1 == 8) split<8>(work, n2, y, k / n1);

@@ -28,10 +28,14 @@ template <int R, class T, class Cursor>
   }
 }
 
-inline constexpr std::int64_t wide_radices = 64, wide_chunk = 4;  // the most rows that are closed, and i at a time
+// The most rows that are closed, and i at a time: the buffer, their product of rows, stays in L1; fewer i make shorter
+// runs of memory. bench: weft-bench --benchmark_filter='c2c-columns|toeplitz-cached/1x65536'
+inline constexpr std::int64_t wide_radices = 64, wide_chunk = 4;
 
 template <class T>
 bool is_wide(const FftPass<T>& outer, const FftPass<T>& inner) noexcept {
+  // Bytes, above which a block is taken for larger than L2: two passes at once save trips through memory, at the price
+  // of moves through the buffer. bench: as above
   constexpr std::int64_t second_cache = 1 << 20;
   return outer.length * row_size<T> * static_cast<std::int64_t>(sizeof(T)) > second_cache &&
          outer.radix * inner.radix <= wide_radices;

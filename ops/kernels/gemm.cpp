@@ -12,11 +12,15 @@ using simd::Vec;
 // The tile is mr rows of nv vectors: mr · nv sums, nv vectors of B and one broadcast of A fill the registers. A panel
 // of A (mr × kc) stays in L1, a block of B (kc × nc) in L2.
 struct Blocks {
-  int mr, nv;
-  std::int64_t kc_f32, kc_f64, mc, nc;
+  int mr, nv;  // more rows: more sums for each load of B; as many as there are registers for
+  // Longer blocks of k store and load C less often; shorter ones leave more of L1 to A's next panel and of L2 to B's.
+  std::int64_t kc_f32, kc_f64;
+  // A task's share of C: large ones read packed blocks less often, small ones keep the threads busy to the end.
+  std::int64_t mc, nc;
   int dot_rows;               // `dot` keeps dot_rows × 4 sums in registers
   int few_rows, few_vectors;  // `rows` keeps few_rows × few_vectors
 };
+// bench: WEFT_ISA=… weft-bench --benchmark_filter='gemm-nn|linear'; few rows: 'gemm-nt(-cold)?/[0-9]*x2048x512'
 #if defined(__AVX512F__)
 constexpr Blocks blocks = {.mr = 12, .nv = 2, .kc_f32 = 768, .kc_f64 = 384, .mc = 120, .nc = 256,
                            .dot_rows = 4, .few_rows = 8, .few_vectors = 3};
@@ -43,10 +47,13 @@ WEFT_INLINE inline void write(T* p, Vec<T> v, std::int64_t n) noexcept {
   else simd::store(p, v);
 }
 
-constexpr std::int64_t line = 64;            // bytes of a cache line
-constexpr std::int64_t prefetch_steps = 24;  // of k, by which tile asks for B before it needs it: L2's latency
+constexpr std::int64_t line = 64;  // bytes of a cache line
+// Steps of k by which a tile prefetches B: fewer come too late for L2's latency, more too early for L1 to keep them
+// all.
+// bench: weft-bench --benchmark_filter=gemm-nn
+constexpr std::int64_t prefetch_steps = 24;
 
-// Asks for `bytes` of p.
+// Prefetches `bytes` of p.
 template <std::int64_t bytes, class T>
 WEFT_INLINE inline void prefetch(const T* p) noexcept {
   constexpr int lines = static_cast<int>((bytes + line - 1) / line);
@@ -72,14 +79,15 @@ void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, T* c, st
   });
 }
 
-// Asks for the row of C that a tile will write, for what the epilogue reads and writes beside it, and for A's ahead.
+// Prefetches the row of C that a tile will write, what the epilogue reads and writes beside it, and some of A's next.
 // Inline: to g++ a function that does nothing but prefetch has no effect, and it leaves out the call.
 template <class T>
 WEFT_INLINE inline void prefetch_row(const GemmTile<T>& t, std::int64_t i) noexcept {
   constexpr std::int64_t row_bytes = blocks.nv * simd::lanes<T> * std::int64_t{sizeof(T)};
   constexpr std::int64_t per_line = line / std::int64_t{sizeof(T)};
   prefetch<row_bytes>(t.c + i * t.c_row);
-  for (std::int64_t l = 0; l < t.ahead.a_lines; ++l) __builtin_prefetch(t.ahead.a + i * t.a_row + l * per_line, 0, 2);
+  for (std::int64_t l = 0; l < t.prefetch.a_lines; ++l)
+    __builtin_prefetch(t.prefetch.a + i * t.a_row + l * per_line, 0, 2);
   if (t.epilogue == nullptr) return;
   const GemmEpilogue<T>& e = *t.epilogue;
   if (e.preactivation) prefetch<row_bytes>(e.preactivation + i * e.preactivation_row);
@@ -118,12 +126,12 @@ template <class T, int R, int V, bool Packs = false>
   // One pointer for four rows: an address is a pointer and -1, 0, 1 or 2 times the stride.
   const T* a[(R + 3) / 4];
   repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (4 * q.value + 1) * t.a_row; });
-  const T *b = t.b, *next = t.ahead.b;
+  const T *b = t.b, *next = t.prefetch.b;
   T* packs = t.packs;
   std::int64_t p = 0;
-  for (std::int64_t row = 0; row < R; ++row) {  // what is asked for all at once holds up B
+  for (std::int64_t row = 0; row < R; ++row) {  // prefetches all at once would hold up B
     prefetch_row(t, row);
-    for (const std::int64_t end = t.k * (row + 1) / R; p < end; ++p, b += b_row, next += t.ahead.b_step) {
+    for (const std::int64_t end = t.k * (row + 1) / R; p < end; ++p, b += b_row, next += t.prefetch.b_step) {
       Vec<T> columns[V];
       repeat<V>([&](auto v) WEFT_INLINE { columns[v.value] = simd::load(b + v.value * lanes); });
       prefetch<width>(b + prefetch_steps * b_row);
@@ -203,6 +211,8 @@ void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std
     for (std::int64_t i = 0; i < n; i += W) pack_panel(n - i < W ? n - i : W, x + i * stride_n, out + i * k);
   };
   if (stride_n == 1) {
+    // Rows, each a stream of x: the hardware follows only so many; few make short runs in a panel. bench: weft-bench
+    // --benchmark_filter=gemm-nn
     constexpr std::int64_t chunk = 16;
     for (std::int64_t p = 0; p < k; p += chunk)
       panels([&](std::int64_t rows, const T* from, T* to) WEFT_INLINE {
@@ -223,10 +233,11 @@ void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std
 template <class T>
 void put(T* to, T value, bool accumulate) noexcept { *to = accumulate ? *to + value : value; }
 
-// R × C dot products at once. Asks for the columns ahead … ahead_end of b.
+// R × C dot products at once. Prefetches columns prefetch_begin … prefetch_end of b.
 template <int R, int C, class T>
 void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column, T* c,
-               std::int64_t c_row, std::int64_t c_column, bool accumulate, int ahead, int ahead_end) noexcept {
+               std::int64_t c_row, std::int64_t c_column, bool accumulate, int prefetch_begin,
+               int prefetch_end) noexcept {
   Vec<T> sums[R * C];
   repeat<R * C>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<T>(T(0)); });
   const auto step = [&](std::int64_t p, std::int64_t rest) WEFT_INLINE {
@@ -239,7 +250,7 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
         sum = simd::fma(x[i.value], y, sum);
       });
     });
-    for (int j = ahead; j < ahead_end; ++j) __builtin_prefetch(b + j * b_column + p);
+    for (int j = prefetch_begin; j < prefetch_end; ++j) __builtin_prefetch(b + j * b_column + p);
   };
   std::int64_t p = 0;
   for (; p + simd::lanes<T> <= k; p += simd::lanes<T>) step(p, simd::lanes<T>);
@@ -249,8 +260,8 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
   });
 }
 
-// C columns, of all rows: they stay in cache. Every pass asks for a part of the next ones, which are too short for the
-// hardware to see a stream.
+// C columns, of all rows: they stay in cache. Every pass prefetches a part of the next ones, which are too short for
+// the hardware to see a stream.
 template <int C, class T>
 void dot_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column,
                  T* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
@@ -336,7 +347,7 @@ void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64
 
 // V vectors of y; of one vector (V = 1) the first `cut` elements.
 template <int V, class T>
-void lanes_block(std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* y,
+void batched_dot_block(std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* y,
                  bool accumulate, std::int64_t cut) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>;
   const std::int64_t width = V > 1 ? lanes : cut;
@@ -353,14 +364,14 @@ void lanes_block(std::int64_t k, const T* a, std::int64_t a_stride, const T* b, 
 }
 
 template <class T>
-void lanes(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* y,
-           bool accumulate) noexcept {
+void batched_dot(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
+                 T* y, bool accumulate) noexcept {
   constexpr std::int64_t width = simd::lanes<T>;
   std::int64_t i = 0;
   for (; i + 4 * width <= n; i += 4 * width)
-    lanes_block<4>(k, a + i, a_stride, b + i, b_stride, y + i, accumulate, width);
+    batched_dot_block<4>(k, a + i, a_stride, b + i, b_stride, y + i, accumulate, width);
   for (; i < n; i += width)
-    lanes_block<1>(k, a + i, a_stride, b + i, b_stride, y + i, accumulate, n - i < width ? n - i : width);
+    batched_dot_block<1>(k, a + i, a_stride, b + i, b_stride, y + i, accumulate, n - i < width ? n - i : width);
 }
 
 template <class T>
@@ -378,7 +389,7 @@ constexpr GemmKernels<T> table() {
           .epilogue = epilogue<T>,
           .dot = dot<T>,
           .rows = rows<T>,
-          .lanes = lanes<T>};
+          .batched_dot = batched_dot<T>};
 }
 
 }  // namespace

@@ -24,9 +24,10 @@ struct GemmEpilogue {
   std::int64_t preactivation_row = 0;
 };
 
-// Memory that is needed soon: b + p · b_step for each p < k; `a_lines` cache lines of each of mr rows of A, from a on.
+// What a tile prefetches for those after it: b + p · b_step for each p < k; `a_lines` cache lines of each of mr rows of
+// A, from a on.
 template <class T>
-struct GemmAhead {
+struct GemmPrefetch {
   const T* b;
   std::int64_t b_step;
   const T* a;
@@ -36,7 +37,6 @@ struct GemmAhead {
 // The first `rows` × `columns` elements of a tile of C, whose rows are contiguous: C(i, j) = Σ_p A(i, p) B(p, j), p < k.
 // A has mr rows, A(i, p) = a[i · a_row + p · a_column]. B has nr columns in contiguous rows, B(p, j) = b[p · b_row + j]:
 // a packed panel, b_row = nr; or B itself, if the tile has all mr rows and nr columns and `packs` receives the panel.
-// Meanwhile asks for what is ahead.
 template <class T>
 struct GemmTile {
   std::int64_t k;
@@ -48,7 +48,7 @@ struct GemmTile {
   T* c;
   std::int64_t c_row, rows, columns;
   bool accumulate;
-  GemmAhead<T> ahead;
+  GemmPrefetch<T> prefetch;
   const GemmEpilogue<T>* epilogue;  // of this tile, or null
 };
 
@@ -74,9 +74,9 @@ struct GemmKernels {
   // Rows of B and C are contiguous: C(i, j) = Σ_p a[i · a_row + p · a_column] b[p · b_row + j].
   void (*rows)(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
                const T* b, std::int64_t b_row, T* c, std::int64_t c_row, bool accumulate) noexcept;
-  // n products side by side: y[i] = Σ_p a[p · a_stride + i] b[p · b_stride + i].
-  void (*lanes)(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
-                T* y, bool accumulate) noexcept;
+  // A batch of n dot products, neighbours in memory: y[i] = Σ_p a[p · a_stride + i] b[p · b_stride + i].
+  void (*batched_dot)(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride, const T* b,
+                      std::int64_t b_stride, T* y, bool accumulate) noexcept;
 };
 
 }  // namespace weft

@@ -72,6 +72,8 @@ void max_rows(const T* x, T* y, std::int64_t* index, std::int64_t rows, std::int
 
 template <class T>
 double sum_squares(const T* x, std::int64_t n) noexcept {
+  // Chains of additions side by side, in a fixed number on all instruction sets: they are part of what the sum is.
+  // bench: weft-bench --benchmark_filter=adamw-clip
   constexpr int width = 16;
   double a[width] = {};
   std::int64_t i = 0;

@@ -134,16 +134,17 @@ Tensor irfft2(const Tensor& x, std::int64_t n, std::int64_t dim0, std::int64_t d
 Tensor fourier_mix(const Tensor& x, std::int64_t sequence_dim, std::int64_t hidden_dim);
 
 // ---- Toeplitz and circulant products ----
-enum class ToeplitzForm { automatic, naive, matrix, fft };
+// naive: by the definition; matrix: a dense product with T as a matrix; ring: by transforms, in a ring of polynomials.
+enum class ToeplitzForm { automatic, naive, matrix, ring };
 // x (b, h, n, d). Bidirectional: t (h, 2n-1, d) = t_-(n-1) … t_(n-1), y_i = sum_j t_(i-j) x_j.
 // Causal: t (h, n, d) = t_0 … t_(n-1), the sum over j <= i.
-// The FFT form's errors, also where exact sums would be 0, are below 8 u ‖t‖₂ ‖x‖₂ of a channel (u = 2^-24 in f32, 2^-53
-// in f64); the naive form is exactly causal, the matrix form for finite x. `automatic` takes the naive or the FFT form, by
-// the cost for these sizes (b, too).
+// The ring form's errors, also where exact sums would be 0, are below 8 u ‖t‖₂ ‖x‖₂ of a channel (u = 2^-24 in f32,
+// 2^-53 in f64); the naive form is exactly causal, the matrix form for finite x. `automatic` takes the naive or the ring
+// form, by the cost for these sizes (b, too).
 Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form = ToeplitzForm::automatic);
 // The form that `automatic` takes for these sizes.
 ToeplitzForm toeplitz_form(std::int64_t b, std::int64_t h, std::int64_t n, std::int64_t d, bool causal);
-// Coefficients for many products, with their spectra if the FFT form is taken; `b` is the batch to choose it for.
+// Coefficients for many products, with their spectra if the ring form is taken; `b` is the batch to choose it for.
 class ToeplitzCoefficients {
  public:
   ToeplitzCoefficients(const Tensor& t, bool causal, std::int64_t b = 1, ToeplitzForm form = ToeplitzForm::automatic);

@@ -1,4 +1,4 @@
-#include "convolution.h"
+#include "toeplitz_ring.h"
 
 #include "fft_descend.h"
 #include "fft_move.h"
@@ -120,10 +120,10 @@ bool are_whole_neighbours(const FftColumns<T>& x) noexcept {
 // The first pass of x's transform. Neighbouring columns are read where they are, others from the work buffer's real plane.
 template <class T>
 void begin(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, T* work) noexcept {
-  const bool direct = are_whole_neighbours(x);
-  if (!direct) gather(n, x, work);
-  const T* data = direct ? x.data + x.offset[0] : work;
-  const int64_t step = direct ? x.step : row_size<T>;
+  const bool whole = are_whole_neighbours(x);
+  if (!whole) gather(n, x, work);
+  const T* data = whole ? x.data + x.offset[0] : work;
+  const int64_t step = whole ? x.step : row_size<T>;
   const FftPass<T>& pass = ring.plan->pass[0];
   if (n == ring.plan->n) run_first_pass(pass, TwistedRows<false, T>{data, step, n, ring.twist}, WorkRows<T>{work});
   else run_first_pass(pass, TwistedRows<true, T>{data, step, n, ring.twist}, WorkRows<T>{work});
@@ -132,13 +132,13 @@ void begin(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, T* 
 // The last pass of an inverse of exchanged rows, to y.
 template <class T>
 void finish(const RingView<T>& ring, int64_t n, const FftColumns<T>& y, T* work) noexcept {
-  const bool direct = are_whole_neighbours(y);
-  T* data = direct ? y.data + y.offset[0] : work;
-  const int64_t step = direct ? y.step : row_size<T>;
+  const bool whole = are_whole_neighbours(y);
+  T* data = whole ? y.data + y.offset[0] : work;
+  const int64_t step = whole ? y.step : row_size<T>;
   const FftPass<T>& pass = ring.plan->pass[0];
   if (n == ring.plan->n) run_final_pass(pass, WorkRows<T>{work}, UntwistedRows<false, T>{data, step, n, ring.untwist});
   else run_final_pass(pass, WorkRows<T>{work}, UntwistedRows<true, T>{data, step, n, ring.untwist});
-  if (!direct) scatter<T>(n, nullptr, work, false, T(1), y);
+  if (!whole) scatter<T>(n, nullptr, work, false, T(1), y);
 }
 
 // The passes between those two, with value(row, v) for each bin v.
@@ -238,7 +238,7 @@ void correlate(const RingView<T>& ring, int64_t n, const T* x_spectrum, const Ff
 }
 
 template <class T>
-constexpr ConvolutionKernels<T> table() {
+constexpr ToeplitzRingKernels<T> table() {
   return {.spectrum = spectrum<T>,
           .coefficients = coefficients<T>,
           .multiply = multiply<T>,
@@ -249,4 +249,4 @@ constexpr ConvolutionKernels<T> table() {
 }  // namespace
 }  // namespace weft::WEFT_ISA
 
-WEFT_KERNEL_TABLES(ConvolutionKernels)
+WEFT_KERNEL_TABLES(ToeplitzRingKernels)

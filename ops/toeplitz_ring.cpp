@@ -1,4 +1,4 @@
-// Toeplitz products by transforms in the ring of kernels/convolution.h. T̂, X̂, D̂ are the transforms of t, x and dy:
+// Toeplitz products by transforms in the ring of kernels/toeplitz_ring.h. T̂, X̂, D̂ are the transforms of t, x and dy:
 //   ŷ = T̂ X̂,  dx̂ = conj(T̂) D̂,  dt̂ = Σ_batch D̂ conj(X̂)
 #include <algorithm>
 
@@ -15,11 +15,11 @@ namespace {
 using std::int64_t;
 
 template <class T>
-struct FftForm {
+struct RingForm {
   const ToeplitzSizes& s;
   int64_t channels;
   const FftKernels<T>& move = kernels<FftKernels<T>>();
-  const ConvolutionKernels<T>& kernel = kernels<ConvolutionKernels<T>>();
+  const ToeplitzRingKernels<T>& kernel = kernels<ToeplitzRingKernels<T>>();
   std::shared_ptr<const RingPlan<T>> plan = ring_plan<T>(s.op, s.n);
 
   const RingView<T>& ring() const { return plan->view(); }
@@ -113,7 +113,7 @@ struct FftForm {
 bool toeplitz_spectra_fit(const Tensor& spectra, const Tensor& t, const ToeplitzSizes& s) {
   return with_real(s.op, t.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
-    const FftForm<T> form{s, t.shape()[0] * t.shape()[2]};
+    const RingForm<T> form{s, t.shape()[0] * t.shape()[2]};
     return spectra.dtype() == t.dtype() && spectra.shape() == form.layout();
   });
 }
@@ -121,27 +121,27 @@ bool toeplitz_spectra_fit(const Tensor& spectra, const Tensor& t, const Toeplitz
 Tensor toeplitz_spectra(const Tensor& t, const ToeplitzSizes& s) {
   return with_real(s.op, t.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
-    return FftForm<T>{s, t.shape()[0] * t.shape()[2]}.spectra(t);
+    return RingForm<T>{s, t.shape()[0] * t.shape()[2]}.spectra(t);
   });
 }
 
-Tensor toeplitz_fft(const Tensor& x, const Tensor& spectra, const ToeplitzSizes& s) {
+Tensor toeplitz_ring(const Tensor& x, const Tensor& spectra, const ToeplitzSizes& s) {
   Tensor y = Tensor::empty(x.shape(), x.dtype());
   with_real(s.op, x.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
-    FftForm<T>{s, channels_of(x)}.multiply(x, spectra, false, y);
+    RingForm<T>{s, channels_of(x)}.multiply(x, spectra, false, y);
   });
   return y;
 }
 
-ToeplitzGradients toeplitz_fft_backward(const Tensor& x, const Tensor& dy, const Tensor& spectra, const Shape& t_shape,
+ToeplitzGradients toeplitz_ring_backward(const Tensor& x, const Tensor& dy, const Tensor& spectra, const Shape& t_shape,
                                         const ToeplitzSizes& s, bool needs_x, bool needs_t) {
   ToeplitzGradients g;
   if (needs_x) g.x = Tensor::empty(dy.shape(), dy.dtype());
   if (needs_t) g.t = Tensor::empty(t_shape, dy.dtype());
   with_real(s.op, dy.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
-    const FftForm<T> form{s, channels_of(dy)};
+    const RingForm<T> form{s, channels_of(dy)};
     if (needs_t) form.correlate(x, dy, spectra, g.x, g.t);
     else if (needs_x) form.multiply(dy, spectra, true, g.x);
   });

@@ -8,8 +8,6 @@
 
 namespace weft {
 
-inline constexpr std::int64_t task_elements = 1 << 14;  // of columns, that are worth a task
-
 // Columns are numbered over the other axes in row-major order. Steps and offsets are in real numbers: a complex element
 // has two. `first` is that of the first element of the columns.
 class Columns {
@@ -30,10 +28,10 @@ class Columns {
   std::int64_t count_, step_;
 };
 
-// A transform along one axis, with `factor`. Half spectra are bins 0 … n/2, given to inverse transforms with real results
-// or wanted of others; they have 0 as imaginary parts of bin 0 and, n even, of bin n/2, and the bins between times a
-// weight.
-struct Transform {
+// A transform along one axis, with `factor`. Half spectra are bins 0 … n/2, given to inverse transforms with real
+// results or wanted of others; they have 0 as imaginary parts of bin 0 and, n even, of bin n/2, and the bins between
+// times a weight.
+struct AxisTransform {
   std::int64_t n;
   std::size_t axis;
   bool inverse;
@@ -47,6 +45,6 @@ struct Transform {
 bool real_rows_in_four_steps(std::int64_t n, std::int64_t x_step, std::int64_t y_step);
 
 // x real or complex, of any strides. Not recorded.
-Tensor transform(const char* op, const Tensor& x, const Transform& t);
+Tensor transform_axis(const char* op, const Tensor& x, const AxisTransform& t);
 
 }  // namespace weft

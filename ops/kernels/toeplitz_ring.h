@@ -21,7 +21,7 @@ struct RingView {
 };
 
 template <class T>
-struct ConvolutionKernels {
+struct ToeplitzRingKernels {
   static constexpr const char* header = __FILE__;
   // The spectrum of the n real columns x, in the plan's order. `work` is the work buffer that receives it.
   void (*spectrum)(const RingView<T>& ring, std::int64_t n, const FftColumns<const T>& x, T* work) noexcept;

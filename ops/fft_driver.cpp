@@ -1,4 +1,4 @@
-#include "fft_columns.h"
+#include "fft_driver.h"
 
 #include <algorithm>
 
@@ -14,7 +14,9 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t sequence_elements = 1 << 13;  // of contiguous columns, that are worth a task
+// Elements of contiguous columns that are worth a task: fewer cost more to hand out than they save, more leave threads
+// idle at the end. bench: weft-bench --benchmark_filter='[cr]2c/'
+constexpr int64_t sequence_elements = 1 << 13;
 
 // The columns of x or y, a tile of lanes at a time.
 template <class T>
@@ -37,7 +39,7 @@ FftColumns<T> moved(const FftColumns<T>& x, int64_t by) { return {x.data + by, x
 
 template <class T>
 struct Driver {
-  const Transform& t;
+  const AxisTransform& t;
   Side<const T> x;
   Side<T> y;
   const FftKernels<T>& kernel = kernels<FftKernels<T>>();
@@ -54,7 +56,7 @@ struct Driver {
     const auto bytes = static_cast<std::size_t>(rows * 2 * lanes) * sizeof(T);
     Context::current().parallel_for(tiles, grain, bytes, [&](int64_t begin, int64_t end, void* work) {
       for (int64_t tile = begin; tile < end; ++tile) {
-        int64_t from[most_lanes], to[most_lanes];
+        int64_t from[max_lanes], to[max_lanes];
         const int64_t first = tile * lanes, count = std::min(lanes, total - first);
         f(x.tile(first, count, from), y.tile(first, count, to), static_cast<T*>(work));
       }
@@ -131,9 +133,9 @@ struct Driver {
     const auto bytes = static_cast<std::size_t>(middle + work) * sizeof(T);
     Context::current().parallel_for(x.columns.count(), grain, bytes, [&](int64_t begin, int64_t end, void* scratch) {
       T* buffer = static_cast<T*>(scratch);
-      for (int64_t first = begin; first < end; first += most_lanes) {
-        int64_t from[most_lanes], to[most_lanes];
-        const int64_t count = std::min(most_lanes, end - first);
+      for (int64_t first = begin; first < end; first += max_lanes) {
+        int64_t from[max_lanes], to[max_lanes];
+        const int64_t count = std::min(max_lanes, end - first);
         f(x.tile(first, count, from), y.tile(first, count, to), buffer, buffer + middle);
       }
     });
@@ -203,7 +205,7 @@ bool real_rows_in_four_steps(int64_t n, int64_t x_step, int64_t y_step) {
   return n % 2 == 0 && x_step == 1 && y_step == 2 && four_step_fits(n / 2);
 }
 
-Tensor transform(const char* op, const Tensor& x, const Transform& t) {
+Tensor transform_axis(const char* op, const Tensor& x, const AxisTransform& t) {
   Shape shape = x.shape();
   shape[t.axis] = t.wanted_weight != 0 ? t.n / 2 + 1 : t.n;
   Tensor y = Tensor::empty(shape, t.real_out ? real_of(x.dtype()) : complex_of(x.dtype()));

@@ -13,13 +13,15 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t task_products = 1 << 16;  // of vectors' elements
+// Multiply-adds that are worth a task: fewer cost more to hand out than they save, more leave threads idle at the end.
+// bench: weft-bench --benchmark_filter=toeplitz-naive
+constexpr int64_t task_work = 1 << 16;
 
 template <class T>
 struct NaiveForm {
   const ToeplitzSizes& s;
   int64_t channels;
-  const ToeplitzKernels<T>& direct = kernels<ToeplitzKernels<T>>();
+  const ToeplitzNaiveKernels<T>& kernel = kernels<ToeplitzNaiveKernels<T>>();
   const FftKernels<T>& move = kernels<FftKernels<T>>();
 
   int64_t lanes() const { return move.lanes; }
@@ -35,8 +37,8 @@ struct NaiveForm {
   // Calls f(index, scratch) for index < n, with room for so many rows of two planes.
   template <class F>
   void for_tasks(int64_t n, int64_t rows, F f) const {
-    const int64_t side = std::min<int64_t>(s.n, task_products);  // its square fits
-    const int64_t grain = std::max<int64_t>(1, task_products / (side * side * lanes()));
+    const int64_t side = std::min<int64_t>(s.n, task_work);  // its square fits
+    const int64_t grain = std::max<int64_t>(1, task_work / (side * side * lanes()));
     const auto bytes = static_cast<std::size_t>(rows * row()) * sizeof(T);
     Context::current().parallel_for(n, grain, bytes, [&](int64_t begin, int64_t end, void* scratch) {
       for (int64_t index = begin; index < end; ++index) f(index, static_cast<T*>(scratch));
@@ -54,7 +56,7 @@ struct NaiveForm {
       const auto target = tile(out, batch, index);
       move.gather(lags(), tile(coefficients, 0, index).up_from(0), work);
       move.gather(s.n, transposed ? source.down_from(s.n - 1) : source.up_from(0), from);
-      direct.direct(s.n, work + s.before * row(), from, s.causal, false, to);
+      kernel.multiply(s.n, work + s.before * row(), from, s.causal, false, to);
       move.scatter(s.n, nullptr, to, false, T(1), transposed ? target.down_from(s.n - 1) : target.up_from(0));
     });
   }
@@ -72,11 +74,11 @@ struct NaiveForm {
         const auto source = tile(in, batch, index), gradient = tile(cotangent, batch, index);
         move.gather(s.n, source.up_from(0), a);
         move.gather(s.n, gradient.down_from(s.n - 1), d_back);
-        direct.direct(s.n, d_back, a, true, batch > 0, right);
+        kernel.multiply(s.n, d_back, a, true, batch > 0, right);
         if (s.causal) continue;
         move.gather(s.n, source.down_from(s.n - 1), a_back);
         move.gather(s.n, gradient.up_from(0), d);
-        direct.direct(s.n, a_back, d, true, batch > 0, left);
+        kernel.multiply(s.n, a_back, d, true, batch > 0, left);
       }
       const auto to = tile(out, 0, index);
       move.scatter(s.n, nullptr, right, false, T(1), to.down_from(s.before + s.n - 1));

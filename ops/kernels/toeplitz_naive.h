@@ -7,11 +7,11 @@
 namespace weft {
 
 template <class T>
-struct ToeplitzKernels {
+struct ToeplitzNaiveKernels {
   static constexpr const char* header = __FILE__;
   // y_i = Σ_j t_(i-j) x_j in each lane, over j <= i if causal, else over j < n, in ascending j; t points to lag 0.
   // `accumulate` adds the terms to y.
-  void (*direct)(std::int64_t n, const T* t, const T* x, bool causal, bool accumulate, T* y) noexcept;
+  void (*multiply)(std::int64_t n, const T* t, const T* x, bool causal, bool accumulate, T* y) noexcept;
 };
 
 }  // namespace weft
