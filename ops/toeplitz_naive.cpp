@@ -4,7 +4,7 @@
 #include "common.h"
 #include "gemm.h"
 #include "kernels/fft.h"
-#include "kernels/toeplitz.h"
+#include "kernels/toeplitz_naive.h"
 #include "toeplitz.h"
 #include "weft/context.h"
 

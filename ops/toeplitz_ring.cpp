@@ -4,7 +4,7 @@
 
 #include "common.h"
 #include "fft_derived_plans.h"
-#include "kernels/convolution.h"
+#include "kernels/toeplitz_ring.h"
 #include "kernels/fft.h"
 #include "toeplitz.h"
 #include "weft/context.h"

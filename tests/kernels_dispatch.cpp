@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/activation.h"
-#include "kernels/convolution.h"
+#include "kernels/toeplitz_ring.h"
 #include "kernels/dropout.h"
 #include "kernels/elementwise.h"
 #include "kernels/fft.h"
@@ -19,7 +19,7 @@
 #include "kernels/optimizer.h"
 #include "kernels/reduce.h"
 #include "kernels/softmax.h"
-#include "kernels/toeplitz.h"
+#include "kernels/toeplitz_naive.h"
 #include "kernels/unary.h"
 #include "weft/context.h"
 #include "weft/error.h"
@@ -61,7 +61,7 @@ void check_family_of_both_types() {
 
 TEST_CASE("dispatch: every family has its kernels of every instruction set") {
   check_family_of_both_types<ActivationKernels>();
-  check_family_of_both_types<ConvolutionKernels>();
+  check_family_of_both_types<ToeplitzRingKernels>();
   check_family_of_both_types<DropoutKernels>();
   check_family_of_both_types<ElementwiseKernels>();
   check_family_of_both_types<FftKernels>();
@@ -72,7 +72,7 @@ TEST_CASE("dispatch: every family has its kernels of every instruction set") {
   check_family_of_both_types<RealFftKernels>();
   check_family_of_both_types<ReduceKernels>();
   check_family_of_both_types<SoftmaxKernels>();
-  check_family_of_both_types<ToeplitzKernels>();
+  check_family_of_both_types<ToeplitzNaiveKernels>();
   check_family_of_both_types<UnaryKernels>();
 }
 
