@@ -82,7 +82,8 @@ ModelSpec preset(const std::string& name) {
     for (const Preset& p : known.presets)
       if (p.name == name) spec = {known.name, p.task, p.vocabulary, p.classes, p.config};
   });
-  if (spec.arch.empty()) throw Error("[model] unknown preset \"" + name + "\", expected one of " + detail::join(presets()));
+  if (spec.arch.empty())
+    throw Error("[model] unknown preset \"" + name + "\", expected one of " + detail::join(presets()));
   return spec;
 }
 

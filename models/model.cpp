@@ -60,10 +60,10 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init) {
   check_spec(spec, known);
   std::unique_ptr<Model> made = known.make(spec, init);
   // Else a checkpoint of it could not be loaded.
+  const auto text = [](const std::string& arch, Task task) { return arch + " " + task_name(task); };
   if (made == nullptr || made->arch() != spec.arch || made->task() != spec.task)
-    throw Error("[model] the architecture \"" + spec.arch + "\" made " +
-                (made == nullptr ? std::string("nothing") : std::string("a ") + made->arch() + " " + task_name(made->task())) +
-                ", expected a " + spec.arch + " " + task_name(spec.task));
+    throw Error("[model] expected a " + text(spec.arch, spec.task) + ", its architecture made " +
+                (made == nullptr ? "nothing" : "a " + text(made->arch(), made->task())));
   return made;
 }
 

@@ -102,7 +102,8 @@ Architecture Tnn::architecture() {
           config_fields<TnnConfig>(),
           make_as<Tnn>,
           {{"tnn-original", Task::causal_lm, 65, 0,
-            R"({"d_model":512,"layers":7,"expand_ratio":3,"rpe_dim":64,"rpe_layers":6,"glu_dim":512,"gamma":0.99,"seq_len":512})"}}};
+            R"({"d_model":512,"layers":7,"expand_ratio":3,"rpe_dim":64,"rpe_layers":6,"glu_dim":512,"gamma":0.99,)"
+            R"("seq_len":512})"}}};
 }
 
 }  // namespace weft

@@ -65,7 +65,8 @@ class MeanModel : public Model {
     for (std::int64_t i = task_ == Task::classifier ? n - 1 : 0; i < n; ++i)
       for (std::int64_t j = 0; j < n; ++j) share.push_back(j <= i ? 1.0f / static_cast<float>(i + 1) : 0.0f);
     const std::int64_t rows = static_cast<std::int64_t>(share.size()) / n;
-    const Tensor mean = einsum("in,bnd->bid", {Tensor::from(share, {rows, n}), scale(embedding_(tokens), config_.scale)});
+    const Tensor x = scale(embedding_(tokens), config_.scale);
+    const Tensor mean = einsum("in,bnd->bid", {Tensor::from(share, {rows, n}), x});
     const Tensor y = head_(activation(add(mean, start_), Activation::tanh));
     return task_ == Task::classifier ? reshape(y, {tokens.size(0), outputs_}) : y;
   }
@@ -113,7 +114,8 @@ TEST_CASE("architectures: weft's own state what they can do") {
   CHECK(usual_task("gmlp") == Task::causal_lm);
   CHECK(usual_task("fnet") == Task::masked_lm);
   CHECK(usual_task(architecture("fnet"), Source::rows) == Task::classifier);
-  CHECK_THROWS_WITH((void)architecture("rnn"), doctest::Contains("unknown architecture \"rnn\", expected one of gmlp, tnn, fnet"));
+  CHECK_THROWS_WITH((void)architecture("rnn"),
+                    doctest::Contains("unknown architecture \"rnn\", expected one of gmlp, tnn, fnet"));
   for (const std::string& arch : own_architectures) {
     const auto model = make_model({arch, usual_task(arch), 7, 0, "{}"}, {});
     for (const ConfigField& field : architecture(arch).fields)
@@ -128,14 +130,15 @@ TEST_CASE("presets: of their architectures") {
   CHECK(preset("tnn-original").arch == "tnn");
   CHECK(preset("fnet-base").task == Task::masked_lm);
   CHECK(preset("fnet-classifier").classes == 4);
-  CHECK_THROWS_WITH((void)preset("big"), doctest::Contains("[model] unknown preset \"big\", expected one of gmlp-original"));
+  CHECK_THROWS_WITH((void)preset("big"),
+                    doctest::Contains("[model] unknown preset \"big\", expected one of gmlp-original"));
 }
 
 TEST_CASE("a registered architecture: made, trained, saved, loaded, evaluated") {
   register_mean();
   for (Task task : {Task::causal_lm, Task::classifier}) {
     SmallTask small = small_task("gmlp", task);
-    small.model = make_model({"mean", task, small.data->vocabulary().size(), task == Task::classifier ? 3 : 0, "{}"}, {Random(3)});
+    small.model = make_model({"mean", task, small.data->vocabulary().size(), 3, "{}"}, {Random(3)});
     const TemporaryFolder folder;
     TrainOptions options;
     options.schedule.steps = 60;
@@ -176,7 +179,8 @@ TEST_CASE("a registered architecture without a stream: sampled by repeated passe
   generate(*model, vocabulary, "abc", options, [&](const std::string& symbol) { return text += symbol, true; });
   CHECK(text.size() == 20);
   const auto rows = make_model({"mean", Task::classifier, 7, 2, "{}"}, {});
-  CHECK_THROWS_WITH((void)rows->stream(), "[generate] a mean classifier can't continue a text: that takes a causal language model");
+  CHECK_THROWS_WITH((void)rows->stream(),
+                    "[generate] a mean classifier can't continue a text: that takes a causal language model");
 }
 
 TEST_CASE("a registered architecture: config, preset and tasks") {
@@ -195,17 +199,20 @@ TEST_CASE("a registered architecture: config, preset and tasks") {
   };
   CHECK_THROWS_WITH(make(Task::masked_lm, "{}"), "[mean] it can't be a masked-lm, its tasks are causal-lm, classifier");
   CHECK_THROWS_WITH(make(Task::classifier, "{}"), "[model] a classifier needs at least 1 class, got 0");
-  CHECK_THROWS_WITH(make(Task::causal_lm, R"({"depth":1})"), "[mean] unknown config key \"depth\", expected one of d_model, "
-                                                             "seq_len, learned_start, scale, name");
-  CHECK_THROWS_WITH(make(Task::causal_lm, R"({"scale":"wide"})"), "[mean] the value of \"scale\" has the wrong type: \"wide\"");
-  CHECK_THROWS_WITH(make(Task::causal_lm, "[]"), "[mean] the config is not a JSON object");
-  CHECK(make(Task::causal_lm, R"({"scale":3,"name":"x"})")->config().find(R"("scale":3.0,"name":"x")") != std::string::npos);
+  const Task lm = Task::causal_lm;
+  CHECK_THROWS_WITH(make(lm, R"({"depth":1})"),
+                    "[mean] unknown config key \"depth\", expected one of d_model, seq_len, learned_start, scale, "
+                    "name");
+  CHECK_THROWS_WITH(make(lm, R"({"scale":"wide"})"), "[mean] the value of \"scale\" has the wrong type: \"wide\"");
+  CHECK_THROWS_WITH(make(lm, "[]"), "[mean] the config is not a JSON object");
+  CHECK(make(lm, R"({"scale":3,"name":"x"})")->config() ==
+        R"({"d_model":8,"seq_len":16,"learned_start":true,"scale":3.0,"name":"x"})");
 }
 
 TEST_CASE("register_architecture: names that are taken, and architectures that can't be used") {
   register_mean();
   for (const char* name : {"gmlp", "mean"})
-    CHECK_THROWS_WITH(register_architecture(named(name)), doctest::Contains(("the name \"" + std::string(name) + "\" is taken").c_str()));
+    CHECK_THROWS_WITH(register_architecture(named(name)), doctest::Contains("is taken"));
   CHECK_THROWS_AS(register_architecture(named("")), Error);
   Architecture idle = named("idle");
   idle.tasks.clear();
@@ -220,7 +227,7 @@ TEST_CASE("register_architecture: names that are taken, and architectures that c
 
   register_architecture(named("alias"));  // its models say that they are "mean"
   CHECK_THROWS_WITH(make_model({"alias", Task::causal_lm, 7, 0, "{}"}, {}),
-                    "[model] the architecture \"alias\" made a mean causal-lm, expected a alias causal-lm");
+                    "[model] expected a alias causal-lm, its architecture made a mean causal-lm");
 }
 
 TEST_CASE("architectures: concurrent threads register and ask") {

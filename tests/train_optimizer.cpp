@@ -124,7 +124,7 @@ TEST_CASE("optimizers: clipping and decay of matrices alone, against plain loops
         std::vector<Number> numbers;
         for (double p : flat(parameters)) numbers.push_back({p});
         OptimizerOptions given = options;
-        if (options.own == usual_options(info).own) given = {info.name, {}, {}, clip};  // left out, they are the usual ones
+        if (options.own == usual_options(info).own) given = {info.name, {}, {}, clip};  // all left out
         Optimizer optimizer(parameters, given);
         for (int t = 1; t <= 5; ++t) {
           set_gradient(optimizer.parameters(), gradient(t));
@@ -141,9 +141,10 @@ TEST_CASE("optimizers: clipping and decay of matrices alone, against plain loops
 }
 
 TEST_CASE("optimizers: their names, states and usual options") {
-  const auto text = [](const OptimizerOptions& options) { return Optimizer(small_parameters(), options).description(); };
+  const auto text = [](const OptimizerOptions& o) { return Optimizer(small_parameters(), o).description(); };
   CHECK(text({}) == R"({"optimizer":"adamw","beta1":0.9,"beta2":0.99,"eps":1e-08,"weight-decay":0.1,"clip":1.0})");
-  CHECK(text({"adam"}) == R"({"optimizer":"adam","beta1":0.9,"beta2":0.999,"eps":1e-08,"weight-decay":0.0,"clip":1.0})");
+  CHECK(text({"adam"}) ==
+        R"({"optimizer":"adam","beta1":0.9,"beta2":0.999,"eps":1e-08,"weight-decay":0.0,"clip":1.0})");
   CHECK(text({"sgd", {{"momentum", 0.5}}, 0.25, 0}) ==
         R"({"optimizer":"sgd","momentum":0.5,"weight-decay":0.25,"clip":0.0})");
   for (const auto& [name, states] : std::map<std::string, std::size_t>{{"adamw", 2}, {"adam", 2}, {"sgd", 1}}) {
@@ -155,8 +156,10 @@ TEST_CASE("optimizers: their names, states and usual options") {
 
 TEST_CASE("optimizers: names, options and values that there aren't, with nothing changed") {
   CHECK(error_of({"lion"}) == "[optimizer] unknown optimizer \"lion\", expected one of adamw, adam, sgd");
-  CHECK(error_of({"adam", {{"momentum", 0.9}}}) == "[optimizer] adam has no momentum, its options are beta1, beta2, eps");
-  CHECK(error_of({"adamw", {{"beta2", 1}}}) == "[optimizer] expected beta2 of 0.0 or more, less than 1.0, got 1.000000");
+  CHECK(error_of({"adam", {{"momentum", 0.9}}}) ==
+        "[optimizer] adam has no momentum, its options are beta1, beta2, eps");
+  CHECK(error_of({"adamw", {{"beta2", 1}}}) ==
+        "[optimizer] expected beta2 of 0.0 or more, less than 1.0, got 1.000000");
   for (const OptimizerInfo& info : optimizers()) {
     OptimizerOptions options{info.name};
     CHECK(error_of(options).empty());
@@ -242,7 +245,8 @@ TEST_CASE("names of schedules and tasks") {
   for (const std::string& name : schedules()) CHECK(schedule_name(schedule_from_name(name)) == name);
   CHECK(tasks() == std::vector<std::string>{"causal-lm", "masked-lm", "classifier"});
   for (const std::string& name : tasks()) CHECK(task_name(task_from_name(name)) == name);
-  CHECK_THROWS_WITH((void)schedule_from_name("linear"), "[schedule] expected one of constant, cosine, noam, got \"linear\"");
+  CHECK_THROWS_WITH((void)schedule_from_name("linear"),
+                    "[schedule] expected one of constant, cosine, noam, got \"linear\"");
   CHECK_THROWS_WITH((void)task_from_name("tagging"),
                     "[task] expected one of causal-lm, masked-lm, classifier, got \"tagging\"");
 }

@@ -53,7 +53,8 @@ inline SmallTask small_task(const std::string& arch, Task task, const Sizes& siz
     const auto vocabulary = text_vocabulary(small_text(), task);
     small.data = std::make_unique<TextData>(small_text(), vocabulary, task, sizes.length, sizes.batch);
   }
-  small.model = small_model(arch, task, small.data->vocabulary().size(), task_source(task) == Source::rows ? 3 : 0, sizes);
+  const std::int64_t classes = task_source(task) == Source::rows ? 3 : 0;
+  small.model = small_model(arch, task, small.data->vocabulary().size(), classes, sizes);
   return small;
 }
 

@@ -288,7 +288,8 @@ TEST_CASE("a state that has options of other optimizers, too") {
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const std::string& name : file.names()) tensors.emplace_back(name, file.load(name, Load::copy));
   nlohmann::json run = nlohmann::json::parse(file.metadata().at("weft-training"));
-  for (const char* key : {"optimizer", "beta1", "beta2", "eps", "weight-decay", "clip", "schedule"}) CHECK(run.contains(key));
+  for (const char* key : {"optimizer", "beta1", "beta2", "eps", "weight-decay", "clip", "schedule"})
+    CHECK(run.contains(key));
   run["momentum"] = 0.9;
   save_safetensors(folder / "old", tensors, {{"weft-training", run.dump()}});
   Trainer resumed(*small.model, *small.data, small_options(5));

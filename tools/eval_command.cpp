@@ -26,12 +26,13 @@ std::int64_t length_of(const EvalCommand& o, const weft::Checkpoint& checkpoint)
 std::unique_ptr<weft::Data> load_data(const EvalCommand& o, const weft::Checkpoint& checkpoint) {
   const weft::Model& model = *checkpoint.model;
   const std::int64_t length = length_of(o, checkpoint);
+  const std::string what = std::string("the checkpoint is a ") + weft::task_name(model.task());
   if (weft::task_source(model.task()) == weft::Source::rows) {
-    if (o.csv.empty()) throw weft::Error(std::string("the checkpoint is a ") + weft::task_name(model.task()) + ": give --csv");
+    if (o.csv.empty()) throw weft::Error(what + ": give --csv");
     const weft::LabelledTexts texts = weft::read_csv(o.csv, model.outputs());
     return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.vocabulary, length, o.batch);
   }
-  if (o.text.empty()) throw weft::Error(std::string("the checkpoint is a ") + weft::task_name(model.task()) + ": give --text");
+  if (o.text.empty()) throw weft::Error(what + ": give --text");
   return std::make_unique<weft::TextData>(weft::read_text(o.text), checkpoint.vocabulary, model.task(), length, o.batch,
                                           o.all ? weft::Part::all : weft::Part::tenth);
 }

@@ -16,8 +16,8 @@ struct ModelOptions {
 
   void add_to(CLI::App& command);
   // Architecture and sizes: the preset's, replaced by those of the config file, replaced by those of the flags. The
-  // task: --task; else the config file's; else the architecture's usual one that learns from `source`; else the preset's.
-  // Vocabulary and classes are the preset's, if there is one.
+  // task: --task; else the config file's; else the architecture's usual one for `source`, if that is given; else the
+  // preset's. Vocabulary and classes are the preset's, if there is one.
   weft::ModelSpec spec(std::optional<weft::Source> source) const;
 };
 

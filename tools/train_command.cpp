@@ -3,6 +3,7 @@
 #include <weft/os.h>
 #include <weft/trainer.h>
 
+#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -67,7 +68,12 @@ void add_data_options(CLI::App& command, TrainCommand& o) {
       ->group(group);
 }
 
-// "adamw 0.9, adam 0.9"
+std::string capital(std::string text) {
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+// "adamw 0.9"
 std::string with_value(const std::string& name, double value) {
   char text[32];
   std::snprintf(text, sizeof text, " %g", value);
@@ -88,12 +94,13 @@ void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o) {
       usual[option.name].push_back(with_value(optimizer.name, option.usual));
     }
   }
-  command.add_option("--optimizer", o.name, list(names))->group(group)->capture_default_str();
+  command.add_option("--optimizer", o.name, "What updates the parameters: " + list(names))
+      ->group(group)->capture_default_str();
   command.add_option("--weight-decay", o.weight_decay, "Of matrices (default: " + list(decays) + ")")->group(group);
   command.add_option("--clip", o.clip, "Highest norm of the gradient, 0 for any")->group(group)->capture_default_str();
   for (const std::string& name : own)
     command.add_option_function<double>("--" + name, [&o, name](double value) { o.own[name] = value; },
-                                        meaning[name] + " (default: " + list(usual[name]) + ")")->group(group);
+                                        capital(meaning[name]) + " (default: " + list(usual[name]) + ")")->group(group);
 }
 
 void add_training_options(CLI::App& command, TrainCommand& o) {

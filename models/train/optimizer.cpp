@@ -45,7 +45,8 @@ void set_option(UpdateRule& rule, const std::string& name, double value) {
     }
     known.emplace_back(option.name);
   }
-  throw Error(std::string("[optimizer] ") + rule.name() + " has no " + name + ", its options are " + detail::join(known));
+  throw Error(std::string("[optimizer] ") + rule.name() + " has no " + name + ", its options are " +
+              detail::join(known));
 }
 
 void check_range(const std::string& name, double value, double lowest, double end) {
@@ -79,7 +80,8 @@ std::vector<OptimizerInfo> optimizers() {
   for (const auto make_rule : all_rules) {
     const auto rule = make_rule();
     all.push_back({rule->name(), {}, rule->weight_decay});
-    for (const RuleOption& option : rule->options()) all.back().own.push_back({option.name, *option.value, option.meaning});
+    for (const RuleOption& option : rule->options())
+      all.back().own.push_back({option.name, *option.value, option.meaning});
   }
   return all;
 }
@@ -118,7 +120,8 @@ double Optimizer::step(std::int64_t step, double learning_rate) {
   const auto update = [&](std::int64_t begin, std::int64_t end, double weight_decay) {
     if (begin == end) return;
     const auto part = [&](const Tensor& flat) { return flat.view({end - begin}, {1}, begin); };
-    detail::RangeStep range{part(set_.values()), part(set_.gradients()), {}, step, learning_rate, weight_decay, gradient_scale};
+    detail::RangeStep range{part(set_.values()), part(set_.gradients()), {},
+                            step, learning_rate, weight_decay, gradient_scale};
     for (std::size_t k = 0; k < states(); ++k) range.states.push_back(part(set_.state(k)));
     rule_->update(range);
   };

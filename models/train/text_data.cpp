@@ -39,7 +39,8 @@ Vocabulary text_vocabulary(const std::string& text, Task task) {
 TextData::TextData(const std::string& text, const Vocabulary& vocabulary, Task task, std::int64_t length,
                    std::int64_t batch, Part validation)
     : vocabulary_(vocabulary), task_(task), length_(length), batch_(batch), tokens_(vocabulary.encode(text)) {
-  if (task_source(task) != Source::text || vocabulary.by_words()) throw Error("[text] expected a language model by characters");
+  if (task_source(task) != Source::text || vocabulary.by_words())
+    throw Error("[text] expected a language model by characters");
   if (task == Task::masked_lm) (void)vocabulary.mask();
   check_batch("text", length, 1, batch);
   const auto count = static_cast<std::int64_t>(tokens_.size());

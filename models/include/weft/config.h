@@ -33,12 +33,13 @@ std::vector<ConfigField> describe_config(const ConfigFieldRefs& fields);
 template <class Config>
 ConfigFieldRefs config_field_refs(Config& config) {
   ConfigFieldRefs refs;
-  Config::fields(config, [&](const char* name, auto& value, const char* meaning) { refs.push_back({name, &value, meaning}); });
+  const auto add = [&](const char* name, auto& value, const char* meaning) { refs.push_back({name, &value, meaning}); };
+  Config::fields(config, add);
   return refs;
 }
 
-// Fields that are left out have their defaults. Error, with `where` at its beginning, if `json` is not a JSON object, or
-// has a key that Config doesn't list or a value of another type.
+// Fields that are left out have their defaults. Error, with `where` at its beginning, if `json` is not a JSON object,
+// has a key that Config doesn't list, or a value of another type.
 template <class Config>
 Config config_from_json(const std::string& where, const std::string& json) {
   Config config;

@@ -1,4 +1,4 @@
-// Data: what a task is trained and measured on: its batches, from a text or from labelled texts, its loss and its metrics.
+// Data: what a task is trained and measured on: its batches, from a text or from labelled texts; its loss; its metrics.
 #pragma once
 #include <cstdint>
 #include <memory>

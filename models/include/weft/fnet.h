@@ -71,9 +71,9 @@ struct FnetConfig {
     visit("layers", self.layers, "encoder layers");
     visit("seq_len", self.seq_len, "longest sequence");
     visit("types", self.types, "token types");
-    visit("norm", self.norm, "post (the paper's), or pre, with a final norm");
-    visit("activation", self.activation, "of the feed-forward part");
-    visit("eps", self.eps, "of the norms");
+    visit("norm", self.norm, "post (the paper's) or pre, with a final norm");
+    visit("activation", self.activation, "activation of the feed-forward part");
+    visit("eps", self.eps, "added to the norms' variance");
     visit("dropout", self.dropout, "probability of dropout");
   }
 };

@@ -32,8 +32,8 @@ struct OptimizerInfo {
   double weight_decay;  // the usual one
 };
 
-// "adamw": beta1 0.9, beta2 0.99, eps 1e-8, weight decay 0.1; "adam": the same with beta2 0.999, no weight decay; "sgd":
-// momentum 0.9, no weight decay.
+// "adamw": beta1 0.9, beta2 0.99, eps 1e-8, weight decay 0.1; "adam": beta2 0.999 and no weight decay; "sgd": momentum
+// 0.9, no weight decay.
 std::vector<OptimizerInfo> optimizers();
 
 namespace detail {

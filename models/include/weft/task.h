@@ -1,4 +1,4 @@
-// Tasks: what a model predicts. What a task measures, its loss and the form of its batches are its Data's (weft/data.h).
+// Tasks: what a model predicts. The form of a task's batches, its loss and its metrics are its Data's (weft/data.h).
 #pragma once
 #include <string>
 #include <vector>
