@@ -7,7 +7,7 @@
 #include "family.h"
 #include "weft/context.h"
 #include "weft/ops.h"
-#include "weft/optimizer.h"
+#include "weft/update_rules.h"
 
 namespace weft::bench {
 namespace {

@@ -84,7 +84,7 @@ void make_language_model(const StepSizes& s, StepModel& model) {
                    {"rpe_layers", s.rpe_layers}});
   else
     config["d_ffn"] = s.d_ffn;
-  const Task task = s.model == "fnet" ? Task::masked_lm : Task::causal_lm;
+  const Task task = usual_task(architecture(s.model), Source::text);
   const std::shared_ptr<const Model> made = make_model({s.model, task, s.vocabulary, 0, config.dump()}, init);
   model.parameters = made->parameters();
   model.x = random_tokens(2, s);

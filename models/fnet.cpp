@@ -1,8 +1,6 @@
 // FNet masked language model and classifier.
 #include "weft/fnet.h"
 
-#include "config.h"
-
 namespace weft {
 namespace {
 
@@ -60,6 +58,17 @@ void Fnet::collect(const std::string& prefix, NamedParameters& out) const {
     language_model_->norm.collect(prefix + "head.norm.", out);
     out.emplace_back(prefix + "head.bias", language_model_->bias);
   }
+}
+
+// The presets have the sizes of the original experiments.
+Architecture Fnet::architecture() {
+  return {"fnet",
+          {Task::masked_lm, Task::classifier},
+          config_fields<FnetConfig>(),
+          make_as<Fnet>,
+          {{"fnet-base", Task::masked_lm, 32000, 0, R"({"d_model":768,"d_ffn":3072,"layers":12,"seq_len":512})"},
+           {"fnet-classifier", Task::classifier, 32000, 4,
+            R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":512,"norm":"pre"})"}}};
 }
 
 }  // namespace weft

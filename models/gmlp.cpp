@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config.h"
 #include "sequence.h"
 
 namespace weft {
@@ -131,6 +130,15 @@ class Gmlp::Stream : public TokenStream {
 std::unique_ptr<TokenStream> Gmlp::stream() const {
   if (task_ != Task::causal_lm) return Model::stream();
   return std::make_unique<Stream>(*this);
+}
+
+// The preset has the sizes of the original experiment.
+Architecture Gmlp::architecture() {
+  return {"gmlp",
+          {Task::causal_lm, Task::masked_lm, Task::classifier},
+          config_fields<GmlpConfig>(),
+          make_as<Gmlp>,
+          {{"gmlp-original", Task::causal_lm, 65, 0, R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":256})"}}};
 }
 
 }  // namespace weft

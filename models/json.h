@@ -2,6 +2,7 @@
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
+#include <type_traits>
 
 #include "weft/error.h"
 
@@ -15,6 +16,18 @@ inline nlohmann::json parse_json(const std::string& text) {
     return true;
   };
   return nlohmann::json::parse(text, shallow, false);
+}
+
+// Error, naming the key, if the value is not of the field's type.
+template <class T>
+void read_field(const std::string& where, const std::string& key, const nlohmann::json& value, T& field) {
+  bool fits;
+  if constexpr (std::is_same_v<T, bool>) fits = value.is_boolean();
+  else if constexpr (std::is_integral_v<T>) fits = value.is_number_integer();
+  else if constexpr (std::is_floating_point_v<T>) fits = value.is_number();
+  else fits = value.is_string();
+  if (!fits) throw Error("[" + where + "] the value of \"" + key + "\" has the wrong type: " + value.dump());
+  field = value.get<T>();
 }
 
 }  // namespace weft

@@ -1,71 +1,46 @@
 #include "weft/model.h"
 
-#include <functional>
+#include <algorithm>
 
-#include "weft/fnet.h"
-#include "weft/gmlp.h"
-#include "weft/tnn.h"
+#include "names.h"
+#include "weft/architecture.h"
 
 namespace weft {
 namespace {
 
-struct Architecture {
-  const char* name;
-  std::unique_ptr<Model> (*make)(const ModelSpec&, const Init&);
+// A forward pass over the latest tokens, as many as the model takes.
+class RepeatedPasses : public TokenStream {
+ public:
+  explicit RepeatedPasses(const Model& model) : model_(model) {}
+
+  Tensor next(std::int64_t token) override {
+    const NoGrad suspended;
+    const auto longest = static_cast<std::size_t>(model_.max_length());
+    if (longest > 0 && tokens_.size() == longest) tokens_.erase(tokens_.begin());
+    tokens_.push_back(token);
+    const auto n = static_cast<std::int64_t>(tokens_.size());
+    const Tensor logits = model_(Tensor::from(tokens_, {1, n}));             // (1, n, vocabulary)
+    return reshape(slice(logits, 1, n - 1, n), {model_.outputs()});
+  }
+
+ private:
+  const Model& model_;
+  std::vector<std::int64_t> tokens_;
 };
 
-template <class M>
-std::unique_ptr<Model> make(const ModelSpec& spec, const Init& init) {
-  return std::make_unique<M>(spec, init);
-}
-
-// A new architecture is a line here.
-constexpr Architecture all_architectures[] = {
-    {"gmlp", make<Gmlp>},
-    {"tnn", make<Tnn>},
-    {"fnet", make<Fnet>},
-};
-
-struct Preset {
-  const char* name;
-  const char* arch;
-  Task task;
-  std::int64_t vocabulary, classes;
-  const char* config;
-};
-
-// The sizes of the original experiments.
-constexpr Preset all_presets[] = {
-    {"gmlp-original", "gmlp", Task::causal_lm, 65, 0, R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":256})"},
-    {"tnn-original", "tnn", Task::causal_lm, 65, 0,
-     R"({"d_model":512,"layers":7,"expand_ratio":3,"rpe_dim":64,"rpe_layers":6,"glu_dim":512,"gamma":0.99,"seq_len":512})"},
-    {"fnet-base", "fnet", Task::masked_lm, 32000, 0, R"({"d_model":768,"d_ffn":3072,"layers":12,"seq_len":512})"},
-    {"fnet-classifier", "fnet", Task::classifier, 32000, 4,
-     R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":512,"norm":"pre"})"},
-};
-
-std::string join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
+void check_spec(const ModelSpec& spec, const Architecture& architecture) {
+  if (spec.vocabulary < 1)
+    throw Error("[model] expected a vocabulary of at least 1 symbol, got " + std::to_string(spec.vocabulary));
+  const auto& tasks = architecture.tasks;
+  if (std::find(tasks.begin(), tasks.end(), spec.task) == tasks.end())
+    throw Error("[" + spec.arch + "] it can't be a " + task_name(spec.task) + ", its tasks are " +
+                detail::join(detail::task_names(tasks)));
+  if (task_source(spec.task) == Source::rows && spec.classes < 1)
+    throw Error(std::string("[model] a ") + task_name(spec.task) + " needs at least 1 class, got " +
+                std::to_string(spec.classes));
 }
 
 }  // namespace
-
-const char* task_name(Task task) noexcept {
-  switch (task) {
-    case Task::causal_lm: return "causal-lm";
-    case Task::masked_lm: return "masked-lm";
-    case Task::classifier: return "classifier";
-  }
-  return "unknown";
-}
-
-Task task_from_name(const std::string& name) {
-  for (Task task : {Task::causal_lm, Task::masked_lm, Task::classifier})
-    if (name == task_name(task)) return task;
-  throw Error("[model] unknown task \"" + name + "\", expected causal-lm, masked-lm or classifier");
-}
 
 NamedParameters Model::parameters() const {
   NamedParameters all;
@@ -74,35 +49,22 @@ NamedParameters Model::parameters() const {
 }
 
 std::unique_ptr<TokenStream> Model::stream() const {
-  throw Error(std::string("[generate] a ") + arch() + " " + task_name(task()) +
-              " can't continue a text: that takes a causal language model");
+  if (task() != Task::causal_lm)
+    throw Error(std::string("[generate] a ") + arch() + " " + task_name(task()) +
+                " can't continue a text: that takes a causal language model");
+  return std::make_unique<RepeatedPasses>(*this);
 }
 
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init) {
-  if (spec.vocabulary < 1) throw Error("[model] expected a vocabulary of at least 1 symbol, got " + std::to_string(spec.vocabulary));
-  if (spec.task == Task::classifier && spec.classes < 1)
-    throw Error("[model] a classifier needs at least 1 class, got " + std::to_string(spec.classes));
-  for (const Architecture& known : all_architectures)
-    if (spec.arch == known.name) return known.make(spec, init);
-  throw Error("[model] unknown architecture \"" + spec.arch + "\", expected one of " + join(architectures()));
-}
-
-std::vector<std::string> architectures() {
-  std::vector<std::string> names;
-  for (const Architecture& known : all_architectures) names.emplace_back(known.name);
-  return names;
-}
-
-std::vector<std::string> presets() {
-  std::vector<std::string> names;
-  for (const Preset& known : all_presets) names.emplace_back(known.name);
-  return names;
-}
-
-ModelSpec preset(const std::string& name) {
-  for (const Preset& known : all_presets)
-    if (name == known.name) return {known.arch, known.task, known.vocabulary, known.classes, known.config};
-  throw Error("[model] unknown preset \"" + name + "\", expected one of " + join(presets()));
+  const Architecture& known = architecture(spec.arch);
+  check_spec(spec, known);
+  std::unique_ptr<Model> made = known.make(spec, init);
+  // Else a checkpoint of it could not be loaded.
+  const auto text = [](const std::string& arch, Task task) { return arch + " " + task_name(task); };
+  if (made == nullptr || made->arch() != spec.arch || made->task() != spec.task)
+    throw Error("[model] expected a " + text(spec.arch, spec.task) + ", its architecture made " +
+                (made == nullptr ? "nothing" : "a " + text(made->arch(), made->task())));
+  return made;
 }
 
 }  // namespace weft

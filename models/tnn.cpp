@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "config.h"
+#include "json.h"
 #include "sequence.h"
 
 namespace weft {
@@ -93,6 +93,17 @@ void Tnn::collect(const std::string& prefix, NamedParameters& out) const {
     layers_[i].collect(prefix + "layers." + std::to_string(i) + ".", out);
   norm_.collect(prefix + "norm.", out);
   if (head_) head_->collect(prefix + "head.", out);
+}
+
+// The preset has the sizes of the original experiment.
+Architecture Tnn::architecture() {
+  return {"tnn",
+          {Task::causal_lm, Task::masked_lm, Task::classifier},
+          config_fields<TnnConfig>(),
+          make_as<Tnn>,
+          {{"tnn-original", Task::causal_lm, 65, 0,
+            R"({"d_model":512,"layers":7,"expand_ratio":3,"rpe_dim":64,"rpe_layers":6,"glu_dim":512,"gamma":0.99,)"
+            R"("seq_len":512})"}}};
 }
 
 }  // namespace weft

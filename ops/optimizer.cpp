@@ -1,5 +1,5 @@
 // The update rules of AdamW, Adam and SGD, and the norm of a flat tensor.
-#include "weft/optimizer.h"
+#include "weft/update_rules.h"
 
 #include <cmath>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "weft/optimizer.h"
+#include "weft/update_rules.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <map>
 
 #include "weft/error.h"
 #include "weft/trainer.h"
@@ -39,51 +40,143 @@ void set_gradient(ParameterSet& set, const Numbers& g) {
   }
 }
 
-// The rules of optimizer.h, one number at a time.
-void plain_step(Numbers& p, Numbers& m, Numbers& v, const Numbers& gradient, int t, double lr,
-                const OptimizerOptions& o) {
+// What a rule changes of one number, and what it is told.
+struct Number {
+  double p, m = 0, v = 0;
+};
+struct Told {
+  double g, decay, lr;
+  int t;
+  std::map<std::string, double> own;
+};
+using Rule = void (*)(Number&, const Told&);
+
+void plain_adam(Number& n, const Told& o) {
+  const double beta1 = o.own.at("beta1"), beta2 = o.own.at("beta2"), g = o.g + o.decay * n.p;
+  n.m = beta1 * n.m + (1 - beta1) * g;
+  n.v = beta2 * n.v + (1 - beta2) * g * g;
+  n.p -= o.lr * (n.m / (1 - std::pow(beta1, o.t))) / (std::sqrt(n.v / (1 - std::pow(beta2, o.t))) + o.own.at("eps"));
+}
+
+void plain_adamw(Number& n, const Told& o) {
+  n.p *= 1 - o.lr * o.decay;
+  Told without = o;
+  without.decay = 0;
+  plain_adam(n, without);
+}
+
+void plain_sgd(Number& n, const Told& o) {
+  const double g = o.g + o.decay * n.p;
+  n.m = o.t == 1 ? g : o.own.at("momentum") * n.m + g;
+  n.p -= o.lr * n.m;
+}
+
+// The rule of each optimizer, one number at a time; and options for the test, none of them the usual ones.
+struct Case {
+  Rule rule;
+  std::map<std::string, double> own;
+};
+const std::map<std::string, Case> cases = {
+    {"adamw", {plain_adamw, {{"beta1", 0.8}, {"beta2", 0.9}, {"eps", 1e-3}}}},
+    {"adam", {plain_adam, {{"beta1", 0.85}, {"beta2", 0.95}, {"eps", 1e-2}}}},
+    {"sgd", {plain_sgd, {{"momentum", 0.7}}}},
+};
+
+void plain_step(std::vector<Number>& numbers, const Numbers& gradient, int t, double lr, const OptimizerOptions& o) {
   double norm = 0;
   for (double g : gradient) norm += g * g;
   const double scale = o.clip > 0 ? std::min(1.0, o.clip / (std::sqrt(norm) + 1e-6)) : 1;
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    const double decay = i < 4 ? o.weight_decay : 0;
-    double g = gradient[i] * scale;
-    if (o.kind == OptimizerKind::adamw) p[i] *= 1 - lr * decay;
-    else g += decay * p[i];
-    if (o.kind == OptimizerKind::sgd) {
-      m[i] = t == 1 ? g : o.momentum * m[i] + g;
-      p[i] -= lr * m[i];
-      continue;
-    }
-    m[i] = o.beta1 * m[i] + (1 - o.beta1) * g;
-    v[i] = o.beta2 * v[i] + (1 - o.beta2) * g * g;
-    p[i] -= lr * (m[i] / (1 - std::pow(o.beta1, t))) / (std::sqrt(v[i] / (1 - std::pow(o.beta2, t))) + o.eps);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    cases.at(o.name).rule(numbers[i], {gradient[i] * scale, i < 4 ? *o.weight_decay : 0, lr, t, o.own});
+}
+
+// Names and values of `options`, with those that are left out.
+OptimizerOptions usual_options(const OptimizerInfo& info) {
+  OptimizerOptions options{info.name};
+  for (const auto& option : info.own) options.own[option.name] = option.usual;
+  options.weight_decay = info.weight_decay;
+  return options;
+}
+
+std::string error_of(const OptimizerOptions& options) {
+  try {
+    const Optimizer made(small_parameters(), options);
+  } catch (const Error& error) {
+    return error.what();
   }
+  return "";
 }
 
 }  // namespace
 
-TEST_CASE("optimizers: clipping and decay of matrices alone, against plain loops") {
-  for (OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adam, OptimizerKind::sgd})
-    for (double clip : {0.0, 1.0}) {
-      CAPTURE(optimizer_name(kind));
-      OptimizerOptions options;
-      options.kind = kind;
-      options.clip = clip;
-      const NamedParameters parameters = small_parameters();
-      Numbers p = flat(parameters), m(8, 0), v(8, 0);
-      Optimizer optimizer(parameters, options);
-      for (int t = 1; t <= 5; ++t) {
-        set_gradient(optimizer.parameters(), gradient(t));
-        const double norm = optimizer.step(t, 0.01 * t);
-        plain_step(p, m, v, gradient(t), t, 0.01 * t, options);
-        double want = 0;
-        for (double g : gradient(t)) want += g * g;
-        CHECK(norm == doctest::Approx(std::sqrt(want)).epsilon(1e-12));
+TEST_CASE("optimizers: clipping and decay of matrices alone, against plain loops, with usual and other options") {
+  CHECK(optimizers().size() == cases.size());
+  for (const OptimizerInfo& info : optimizers()) {
+    OptimizerOptions others = usual_options(info);
+    CHECK(others.own.size() == cases.at(info.name).own.size());
+    others.own = cases.at(info.name).own;
+    others.weight_decay = 0.3;
+    for (OptimizerOptions options : {usual_options(info), others})
+      for (double clip : {0.0, 1.0}) {
+        CAPTURE(info.name);
+        options.clip = clip;
+        const NamedParameters parameters = small_parameters();
+        std::vector<Number> numbers;
+        for (double p : flat(parameters)) numbers.push_back({p});
+        OptimizerOptions given = options;
+        if (options.own == usual_options(info).own) given = {info.name, {}, {}, clip};  // all left out
+        Optimizer optimizer(parameters, given);
+        for (int t = 1; t <= 5; ++t) {
+          set_gradient(optimizer.parameters(), gradient(t));
+          const double norm = optimizer.step(t, 0.01 * t);
+          plain_step(numbers, gradient(t), t, 0.01 * t, options);
+          double want = 0;
+          for (double g : gradient(t)) want += g * g;
+          CHECK(norm == doctest::Approx(std::sqrt(want)).epsilon(1e-12));
+        }
+        const Numbers got = flat(parameters);
+        for (std::size_t i = 0; i < 8; ++i) CHECK(got[i] == doctest::Approx(numbers[i].p).epsilon(1e-12));
       }
-      const Numbers got = flat(parameters);
-      for (std::size_t i = 0; i < 8; ++i) CHECK(got[i] == doctest::Approx(p[i]).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("optimizers: their names, states and usual options") {
+  const auto text = [](const OptimizerOptions& o) { return Optimizer(small_parameters(), o).description(); };
+  CHECK(text({}) == R"({"optimizer":"adamw","beta1":0.9,"beta2":0.99,"eps":1e-08,"weight-decay":0.1,"clip":1.0})");
+  CHECK(text({"adam"}) ==
+        R"({"optimizer":"adam","beta1":0.9,"beta2":0.999,"eps":1e-08,"weight-decay":0.0,"clip":1.0})");
+  CHECK(text({"sgd", {{"momentum", 0.5}}, 0.25, 0}) ==
+        R"({"optimizer":"sgd","momentum":0.5,"weight-decay":0.25,"clip":0.0})");
+  for (const auto& [name, states] : std::map<std::string, std::size_t>{{"adamw", 2}, {"adam", 2}, {"sgd", 1}}) {
+    Optimizer optimizer(small_parameters(), {name});
+    CHECK(optimizer.states() == states);
+    CHECK(optimizer.parameters().states() == states);
+  }
+}
+
+TEST_CASE("optimizers: names, options and values that there aren't, with nothing changed") {
+  CHECK(error_of({"lion"}) == "[optimizer] unknown optimizer \"lion\", expected one of adamw, adam, sgd");
+  CHECK(error_of({"adam", {{"momentum", 0.9}}}) ==
+        "[optimizer] adam has no momentum, its options are beta1, beta2, eps");
+  CHECK(error_of({"adamw", {{"beta2", 1}}}) ==
+        "[optimizer] expected beta2 of 0.0 or more, less than 1.0, got 1.000000");
+  for (const OptimizerInfo& info : optimizers()) {
+    OptimizerOptions options{info.name};
+    CHECK(error_of(options).empty());
+    for (const auto& option : info.own) {
+      CHECK_FALSE(option.meaning.empty());
+      for (double bad : {-0.5, std::nan(""), HUGE_VAL}) {
+        options.own = {{option.name, bad}};
+        CHECK(error_of(options).find("[optimizer] expected " + option.name + " of ") == 0);
+      }
     }
+    CHECK(error_of({info.name, {}, -1.0}).find("expected weight decay of ") != std::string::npos);
+    CHECK(error_of({info.name, {}, {}, -1}).find("expected clip of ") != std::string::npos);
+  }
+  const NamedParameters parameters = small_parameters();
+  const auto before = parameters[1].second.value().storage();
+  CHECK_THROWS_AS(Optimizer(parameters, {"lion"}), Error);
+  CHECK(parameters[1].second.value().storage() == before);
 }
 
 TEST_CASE("optimizer: vectors alone, and matrices alone") {
@@ -147,13 +240,15 @@ TEST_CASE("schedules") {
   CHECK(s(4) == doctest::Approx(0.125 / 2));
 }
 
-TEST_CASE("names of schedules and optimizers") {
-  for (const char* name : {"constant", "cosine", "noam"})
-    CHECK(std::string(schedule_name(schedule_from_name(name))) == name);
-  for (const char* name : {"adamw", "adam", "sgd"})
-    CHECK(std::string(optimizer_name(optimizer_from_name(name))) == name);
-  CHECK_THROWS_AS((void)schedule_from_name("linear"), Error);
-  CHECK_THROWS_AS((void)optimizer_from_name("lion"), Error);
+TEST_CASE("names of schedules and tasks") {
+  CHECK(schedules() == std::vector<std::string>{"constant", "cosine", "noam"});
+  for (const std::string& name : schedules()) CHECK(schedule_name(schedule_from_name(name)) == name);
+  CHECK(tasks() == std::vector<std::string>{"causal-lm", "masked-lm", "classifier"});
+  for (const std::string& name : tasks()) CHECK(task_name(task_from_name(name)) == name);
+  CHECK_THROWS_WITH((void)schedule_from_name("linear"),
+                    "[schedule] expected one of constant, cosine, noam, got \"linear\"");
+  CHECK_THROWS_WITH((void)task_from_name("tagging"),
+                    "[task] expected one of causal-lm, masked-lm, classifier, got \"tagging\"");
 }
 
 }  // namespace weft::test

@@ -24,7 +24,7 @@ struct Training {
     const Random dropout(9, static_cast<std::uint64_t>(steps));
     {
       Tape tape;
-      const Tensor loss = cross_entropy((*task.model)(batch.tokens, &dropout), batch.target);
+      const Tensor loss = task.data->loss((*task.model)(batch.tokens, &dropout), batch);
       optimizer.parameters().zero_gradients();
       tape.backward(loss, optimizer.parameters());
     }
@@ -42,7 +42,7 @@ Tensor of_fresh_model(const std::string& arch, Task kind, const NamedParameters&
 
 template <class F>
 void for_every_model(F f) {
-  for (const std::string& arch : architectures())
+  for (const std::string& arch : own_architectures)
     for (Task kind : {usual_task(arch), Task::classifier}) {
       CAPTURE(arch);
       CAPTURE(task_name(kind));

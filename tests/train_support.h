@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "weft/architecture.h"
 #include "weft/data.h"
-#include "weft/model.h"
 
 namespace weft::test {
 
@@ -44,19 +44,23 @@ struct SmallTask {
 
 inline SmallTask small_task(const std::string& arch, Task task, const Sizes& sizes = {}) {
   SmallTask small;
-  if (task == Task::classifier) {
+  if (task_source(task) == Source::rows) {
     LabelledTexts rows = small_rows();
     const LabelledTexts test = hold_out(rows);
     small.data = std::make_unique<ClassifierData>(rows, test, Vocabulary::of_words(rows.texts), sizes.length,
                                                   sizes.batch);
   } else {
-    const auto vocabulary = Vocabulary::of_characters(small_text(), task == Task::masked_lm);
+    const auto vocabulary = text_vocabulary(small_text(), task);
     small.data = std::make_unique<TextData>(small_text(), vocabulary, task, sizes.length, sizes.batch);
   }
-  small.model = small_model(arch, task, small.data->vocabulary().size(), task == Task::classifier ? 3 : 0, sizes);
+  const std::int64_t classes = task_source(task) == Source::rows ? 3 : 0;
+  small.model = small_model(arch, task, small.data->vocabulary().size(), classes, sizes);
   return small;
 }
 
-inline Task usual_task(const std::string& arch) { return arch == "fnet" ? Task::masked_lm : Task::causal_lm; }
+// weft's own, whatever a test registers later.
+inline const std::vector<std::string> own_architectures = architectures();
+
+inline Task usual_task(const std::string& arch) { return usual_task(architecture(arch), Source::text); }
 
 }  // namespace weft::test

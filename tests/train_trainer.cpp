@@ -5,11 +5,13 @@
 #include <time.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/checkpoint.h"
 #include "weft/context.h"
+#include "weft/safetensors.h"
 
 namespace weft::test {
 namespace {
@@ -79,7 +81,7 @@ double share_of_other_threads(const std::function<void()>& body) {
 }  // namespace
 
 TEST_CASE("20 steps of training: the same bytes with 1, 2, 3 and 8 threads") {
-  for (const std::string& arch : architectures())
+  for (const std::string& arch : own_architectures)
     for (Task task : {usual_task(arch), Task::classifier}) {
       CAPTURE(arch);
       CAPTURE(task_name(task));
@@ -96,7 +98,7 @@ TEST_CASE("20 steps of training: the same bytes with 1, 2, 3 and 8 threads") {
 }
 
 TEST_CASE("training of a size that threads share: the same bytes with 1, 2, 3 and 8 threads") {
-  for (const std::string& arch : architectures()) {
+  for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     Files first;
     for (int threads : {1, 2, 3, 8}) {
@@ -113,14 +115,14 @@ TEST_CASE("training of a size that threads share: the same bytes with 1, 2, 3 an
 }
 
 TEST_CASE("training that was stopped and resumed gives the same bytes") {
-  for (const std::string& arch : architectures()) {
+  for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     CHECK(train(arch, usual_task(arch), 9) == train(arch, usual_task(arch), 9, 4));
   }
 }
 
 TEST_CASE("training lowers the loss, and a checkpoint has the loss that evaluation gives") {
-  for (const std::string& arch : architectures()) {
+  for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const TemporaryFolder folder;
     const SmallTask small = small_task(arch, usual_task(arch));
@@ -146,7 +148,7 @@ TEST_CASE("a classifier's accuracy") {
   options.schedule.peak = 5e-3;
   Trainer trainer(*small.model, *small.data, options);
   const RunResult result = trainer.run({});
-  CHECK(result.evaluation->accuracy == 1);
+  CHECK(result.evaluation->metric("accuracy") == 1);
   CHECK(result.evaluation->predicted == 6);
 }
 
@@ -173,7 +175,7 @@ TEST_CASE("a loss that is not finite stops training at its step and keeps the la
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   TrainOptions options = small_options(50);
-  options.optimizer.kind = OptimizerKind::sgd;
+  options.optimizer.name = "sgd";
   options.optimizer.clip = 0;
   options.schedule = {ScheduleKind::constant, 1e-3, 0, 4, 0, 1};
   RunOptions run;
@@ -219,6 +221,80 @@ TEST_CASE("model, data and options that don't agree") {
   TrainOptions options = small_options(1);
   options.schedule.peak = std::nan("");
   CHECK_THROWS_AS(Trainer(*lm.model, *lm.data, options), Error);
+  options = small_options(1);
+  options.optimizer = {"sgd", {{"beta1", 0.5}}};
+  CHECK_THROWS_WITH(Trainer(*lm.model, *lm.data, options), "[optimizer] sgd has no beta1, its options are momentum");
+}
+
+TEST_CASE("an evaluation has the metrics of its data, and no others") {
+  const SmallTask lm = small_task("gmlp", Task::causal_lm), classifier = small_task("gmlp", Task::classifier);
+  CHECK(evaluate(*lm.model, *lm.data).metrics.empty());
+  CHECK_THROWS_WITH((void)evaluate(*lm.model, *lm.data).metric("accuracy"), "[evaluate] no accuracy was measured");
+  const Evaluation evaluation = evaluate(*classifier.model, *classifier.data);
+  REQUIRE(evaluation.metrics.size() == 1);
+  CHECK(evaluation.metrics[0].name == "accuracy");
+  CHECK(evaluation.metric("accuracy") == evaluation.metrics[0].value);
+
+  // Rows 0 and 2 of this batch are right, the second ties: the first class wins.
+  const auto meter = classifier.data->meter();
+  const Tensor logits = Tensor::from<double>({1, 3, 2, 5, 5, 0, -1, -2, -3}, {3, 3});
+  meter->add(logits, {{}, Tensor::from<std::int64_t>({1, 1, 0}, {3}), 3});
+  CHECK(meter->metrics()[0].value == 2.0 / 3);
+  meter->add(logits, {{}, Tensor::from<std::int64_t>({0, 0, 0}, {3}), 3});
+  CHECK(meter->metrics()[0].value == 4.0 / 6);
+}
+
+// A task of its own: predicts only the last symbol, and measures how far the loss is from a guess.
+TEST_CASE("data with a loss and metrics of their own") {
+  class LastSymbol : public TextData {
+   public:
+    using TextData::TextData;
+    Tensor loss(const Tensor& output, const Batch& batch) const override {
+      const std::int64_t n = output.size(1);
+      return cross_entropy(slice(output, 1, n - 1, n), slice(batch.target, 1, n - 1, n));
+    }
+    std::unique_ptr<Meter> meter() const override {
+      class Count : public Meter {
+        void add(const Tensor& output, const Batch&) override { count_ += static_cast<double>(output.size(0)); }
+        std::vector<Metric> metrics() const override { return {{"rows", count_}, {"half", count_ / 2}}; }
+        double count_ = 0;
+      };
+      return std::make_unique<Count>();
+    }
+  };
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  const LastSymbol data(small_text(), small.data->vocabulary(), Task::causal_lm, 16, 4);
+  const Evaluation own = evaluate(*small.model, data);
+  CHECK(own.loss != evaluate(*small.model, *small.data).loss);
+  CHECK(own.metric("half") * 2 == own.metric("rows"));
+  CHECK(own.metric("rows") >= static_cast<double>(data.validation_batches()));
+
+  Trainer trainer(*small.model, data, small_options(1));
+  const Batch batch = data.training(0, Random(small_options(1).seed).split(1));
+  const SmallTask same = small_task("gmlp", Task::causal_lm);
+  const Random dropout = Random(small_options(1).seed).split(2).split(0);
+  const double want = data.loss((*same.model)(batch.tokens, &dropout), batch).item();
+  CHECK(trainer.step() == doctest::Approx(want).epsilon(1e-6));
+}
+
+// Files of weft 0.x's first commits have the options of all optimizers, whichever it was.
+TEST_CASE("a state that has options of other optimizers, too") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  Trainer trainer(*small.model, *small.data, small_options(5));
+  (void)trainer.step();
+  trainer.save_state(folder / "state");
+  const SafetensorsFile file(folder / "state");
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const std::string& name : file.names()) tensors.emplace_back(name, file.load(name, Load::copy));
+  nlohmann::json run = nlohmann::json::parse(file.metadata().at("weft-training"));
+  for (const char* key : {"optimizer", "beta1", "beta2", "eps", "weight-decay", "clip", "schedule"})
+    CHECK(run.contains(key));
+  run["momentum"] = 0.9;
+  save_safetensors(folder / "old", tensors, {{"weft-training", run.dump()}});
+  Trainer resumed(*small.model, *small.data, small_options(5));
+  resumed.load_state(folder / "old");
+  CHECK(resumed.steps_done() == 1);
 }
 
 TEST_CASE("a state of another run is refused") {
@@ -234,6 +310,15 @@ TEST_CASE("a state of another run is refused") {
   TrainOptions options = small_options(5);
   options.seed = 2;
   CHECK(load(small, options) == "\"" + path + "\": it is of a run with seed 1, now it is 2");
+  options = small_options(5);
+  options.optimizer.name = "sgd";
+  CHECK(load(small, options) == "\"" + path + "\": it is of a run with optimizer \"adamw\", now it is \"sgd\"");
+  options = small_options(5);
+  options.optimizer.own["beta2"] = 0.95;
+  CHECK(load(small, options) == "\"" + path + "\": it is of a run with beta2 0.99, now it is 0.95");
+  options = small_options(5);
+  options.optimizer.weight_decay = 0;
+  CHECK(load(small, options) == "\"" + path + "\": it is of a run with weight-decay 0.1, now it is 0.0");
   CHECK(load(small_task("fnet", Task::masked_lm), small_options(5)) ==
         "\"" + path + "\": it is of a run with another model or vocabulary");
   const std::string bytes = folder.read("state");

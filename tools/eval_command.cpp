@@ -20,18 +20,19 @@ struct EvalCommand {
 std::int64_t length_of(const EvalCommand& o, const weft::Checkpoint& checkpoint) {
   if (o.seq_len > 0) return o.seq_len;
   if (checkpoint.info.length > 0) return checkpoint.info.length;
-  return config_value(checkpoint.model->config(), "seq_len", 0);
+  return usual_length(*checkpoint.model);
 }
 
 std::unique_ptr<weft::Data> load_data(const EvalCommand& o, const weft::Checkpoint& checkpoint) {
   const weft::Model& model = *checkpoint.model;
   const std::int64_t length = length_of(o, checkpoint);
-  if (model.task() == weft::Task::classifier) {
-    if (o.csv.empty()) throw weft::Error("the checkpoint is a classifier: give --csv");
+  const std::string what = std::string("the checkpoint is a ") + weft::task_name(model.task());
+  if (weft::task_source(model.task()) == weft::Source::rows) {
+    if (o.csv.empty()) throw weft::Error(what + ": give --csv");
     const weft::LabelledTexts texts = weft::read_csv(o.csv, model.outputs());
     return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.vocabulary, length, o.batch);
   }
-  if (o.text.empty()) throw weft::Error("the checkpoint is a language model: give --text");
+  if (o.text.empty()) throw weft::Error(what + ": give --text");
   return std::make_unique<weft::TextData>(weft::read_text(o.text), checkpoint.vocabulary, model.task(), length, o.batch,
                                           o.all ? weft::Part::all : weft::Part::tenth);
 }
@@ -41,7 +42,7 @@ int eval(const EvalCommand& o) {
   const auto data = load_data(o, checkpoint);
   const weft::Evaluation evaluation = weft::evaluate(*checkpoint.model, *data);
   std::cout << "predicted " << evaluation.predicted << "\n";
-  print_evaluation(evaluation, checkpoint.model->task(), "test");
+  print_evaluation(evaluation, "test");
   print_memory();
   return 0;
 }
@@ -49,7 +50,7 @@ int eval(const EvalCommand& o) {
 }  // namespace
 
 Command eval_command(CLI::App& weft) {
-  CLI::App* command = weft.add_subcommand("eval", "Measure a checkpoint's loss, and a classifier's accuracy");
+  CLI::App* command = weft.add_subcommand("eval", "Measure a checkpoint's loss, and what else its task measures");
   const auto o = std::make_shared<EvalCommand>();
   command->add_option("--checkpoint", o->checkpoint, "Folder that weft train wrote")->required();
   auto* text = command->add_option("--text", o->text, "UTF-8 text, of which the last tenth is measured");

@@ -38,6 +38,19 @@ void print_model(const weft::Model& model) {
             << model.config() << "\n";
 }
 
+// What --set takes.
+void print_fields(const weft::Architecture& architecture) {
+  std::size_t name = 0, usual = 0;
+  for (const weft::ConfigField& field : architecture.fields) {
+    name = std::max(name, field.name.size());
+    usual = std::max(usual, field.usual.size());
+  }
+  std::cout << "fields, with their defaults\n";
+  for (const weft::ConfigField& field : architecture.fields)
+    std::cout << "  " << std::left << std::setw(static_cast<int>(name)) << field.name << "  "
+              << std::setw(static_cast<int>(usual)) << field.usual << "  " << field.meaning << "\n";
+}
+
 void print_checkpoint(const std::string& folder) {
   const weft::Checkpoint checkpoint = weft::load_checkpoint(folder);
   print_model(*checkpoint.model);
@@ -60,6 +73,7 @@ void print_machine() {
   print_names("available", isas);
   std::cout << "threads " << context.threads() << "\n";
   print_names("architectures", weft::architectures());
+  print_names("tasks", weft::tasks());
   print_names("presets", weft::presets());
 }
 
@@ -67,11 +81,12 @@ int info(const InfoCommand& o) {
   if (!o.checkpoint.empty()) {
     print_checkpoint(o.checkpoint);
   } else if (!o.model.arch.empty() || !o.model.preset.empty() || !o.model.config.empty()) {
-    weft::ModelSpec spec = o.model.spec(o.model.preset.empty() ? std::optional(weft::Task::causal_lm) : std::nullopt);
+    weft::ModelSpec spec = o.model.spec(o.model.preset.empty() ? std::optional(weft::Source::text) : std::nullopt);
     spec.vocabulary = o.vocabulary.value_or(spec.vocabulary > 0 ? spec.vocabulary : 65);
     spec.classes = o.classes.value_or(spec.classes > 0 ? spec.classes : 2);
     const auto model = weft::make_model(spec, {});
     print_model(*model);
+    print_fields(weft::architecture(spec.arch));
     print_parameters(*model);
   } else {
     print_machine();

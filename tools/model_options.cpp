@@ -5,16 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report.h"
+
 namespace {
 
 using nlohmann::json;
 using weft::Error;
-
-std::string names(const std::vector<std::string>& all) {
-  std::string text;
-  for (const std::string& name : all) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 struct ConfigFile {
   std::string arch, task;  // empty if it doesn't say
@@ -71,11 +67,11 @@ void set_field(json& config, const std::string& text) {
 
 void ModelOptions::add_to(CLI::App& command) {
   const std::string group = "Model";
-  command.add_option("--arch", arch, "Architecture: " + names(weft::architectures()))->group(group);
-  command.add_option("--preset", preset, "Sizes of an original experiment: " + names(weft::presets()))->group(group);
+  command.add_option("--arch", arch, "Architecture: " + list(weft::architectures()))->group(group);
+  command.add_option("--preset", preset, "Sizes of an original experiment: " + list(weft::presets()))->group(group);
   command.add_option("--config", config, "JSON: arch, task, the architecture's fields; or a checkpoint's config.json")
       ->group(group);
-  command.add_option("--task", task, "causal-lm, masked-lm or classifier")->group(group);
+  command.add_option("--task", task, "Task: " + list(weft::tasks()))->group(group);
   command.add_option("--layers", layers, "Layers")->group(group);
   command.add_option("--d-model", d_model, "Width of the model")->group(group);
   command.add_option("--d-ffn", d_ffn, "Width of the feed-forward part")->group(group);
@@ -85,7 +81,7 @@ void ModelOptions::add_to(CLI::App& command) {
       ->group(group)->expected(1)->take_all()->allow_extra_args(false);
 }
 
-weft::ModelSpec ModelOptions::spec(std::optional<weft::Task> usual) const {
+weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source) const {
   weft::ModelSpec spec;
   if (!preset.empty()) spec = weft::preset(preset);
   const ConfigFile file = config.empty() ? ConfigFile{} : read_config(config);
@@ -94,7 +90,7 @@ weft::ModelSpec ModelOptions::spec(std::optional<weft::Task> usual) const {
     throw Error("preset " + preset + " is of " + spec.arch + ", not of " + wanted);
   if (!wanted.empty()) spec.arch = wanted;
   if (spec.arch.empty())
-    throw Error("give --arch (" + names(weft::architectures()) + "), --preset, or \"arch\" in the --config file");
+    throw Error("give --arch (" + list(weft::architectures()) + "), --preset, or \"arch\" in the --config file");
 
   json fields = json::parse(spec.config);
   fields.update(file.fields);
@@ -107,11 +103,14 @@ weft::ModelSpec ModelOptions::spec(std::optional<weft::Task> usual) const {
   for (const std::string& field : set) set_field(fields, field);
   spec.config = fields.dump();
 
-  if (usual) spec.task = *usual;
-  if (usual == weft::Task::causal_lm && spec.arch == "fnet") spec.task = weft::Task::masked_lm;
   const std::string& chosen = task.empty() ? file.task : task;
   if (!chosen.empty()) spec.task = weft::task_from_name(chosen);
+  else if (source) spec.task = weft::usual_task(weft::architecture(spec.arch), *source);
   return spec;
+}
+
+std::int64_t usual_length(const weft::Model& model) {
+  return config_value(model.config(), "seq_len", model.max_length() > 0 ? model.max_length() : 64);
 }
 
 std::int64_t config_value(const std::string& config, const std::string& key, std::int64_t otherwise) {

@@ -1,6 +1,6 @@
 // The options that choose an architecture and its sizes.
 #pragma once
-#include <weft/model.h>
+#include <weft/architecture.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -16,10 +16,13 @@ struct ModelOptions {
 
   void add_to(CLI::App& command);
   // Architecture and sizes: the preset's, replaced by those of the config file, replaced by those of the flags. The
-  // task: --task; else the config file's; else `usual`, but masked-lm instead of causal-lm for an architecture that
-  // sees the future. Vocabulary and classes are the preset's, if there is one.
-  weft::ModelSpec spec(std::optional<weft::Task> usual) const;
+  // task: --task; else the config file's; else the architecture's usual one for `source`, if that is given; else the
+  // preset's. Vocabulary and classes are the preset's, if there is one.
+  weft::ModelSpec spec(std::optional<weft::Source> source) const;
 };
+
+// The length of the sequences to train on: the config's seq_len; else the longest that the model takes, or 64.
+std::int64_t usual_length(const weft::Model& model);
 
 // A whole number from a config in JSON, or `otherwise` if it has no such field.
 std::int64_t config_value(const std::string& config, const std::string& key, std::int64_t otherwise);

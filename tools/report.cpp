@@ -6,14 +6,20 @@
 #include <cstdio>
 #include <iostream>
 
-void print_evaluation(const weft::Evaluation& evaluation, weft::Task task, const char* kind) {
+void print_evaluation(const weft::Evaluation& evaluation, const char* kind) {
   char text[128];
-  if (task == weft::Task::classifier) {
-    std::snprintf(text, sizeof text, "%s accuracy %.2f %%\n", kind, 100 * evaluation.accuracy);
-    std::cout << text;
+  for (const weft::Metric& metric : evaluation.metrics) {
+    std::snprintf(text, sizeof text, " %.2f %%\n", 100 * metric.value);
+    std::cout << kind << " " << metric.name << text;
   }
   std::snprintf(text, sizeof text, "validation loss %.4f\n", evaluation.loss);
   std::cout << text;
+}
+
+std::string list(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
 }
 
 void print_memory() {

@@ -2,7 +2,12 @@
 #pragma once
 #include <weft/trainer.h>
 
-// "validation loss X", and for classifiers "KIND accuracy X %".
-void print_evaluation(const weft::Evaluation& evaluation, weft::Task task, const char* kind);
+#include <string>
+#include <vector>
+
+// "KIND METRIC X %" for each metric, and "validation loss X".
+void print_evaluation(const weft::Evaluation& evaluation, const char* kind);
+// "a, b"
+std::string list(const std::vector<std::string>& names);
 // "peak memory …", of this process.
 void print_memory();

@@ -3,9 +3,12 @@
 #include <weft/os.h>
 #include <weft/trainer.h>
 
+#include <cctype>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <map>
 
 #include "command.h"
 #include "model_options.h"
@@ -22,9 +25,10 @@ struct TrainCommand {
   std::int64_t classes = 0, vocabulary_size = 20000, min_count = 2;
   std::optional<std::int64_t> batch, steps, warmup;
   std::int64_t micro_batches = 1, eval_every = 500;
-  std::optional<double> lr, beta2, weight_decay;
-  double beta1 = 0.9, eps = 1e-8, momentum = 0.9, clip = 1, lr_floor = 0;
-  std::string optimizer = "adamw", schedule = "cosine";
+  std::optional<double> lr;
+  double lr_floor = 0;
+  weft::OptimizerOptions optimizer;
+  std::string schedule = "cosine";
   std::uint64_t seed = 1;
   bool resume = false, overwrite = false;
 };
@@ -64,6 +68,41 @@ void add_data_options(CLI::App& command, TrainCommand& o) {
       ->group(group);
 }
 
+std::string capital(std::string text) {
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+// "adamw 0.9"
+std::string with_value(const std::string& name, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, " %g", value);
+  return name + text;
+}
+
+// The optimizers' own options, each once: several may have one of that name.
+void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o) {
+  const std::string group = "Optimizer";
+  std::vector<std::string> names, decays, own;
+  std::map<std::string, std::vector<std::string>> usual;
+  std::map<std::string, std::string> meaning;
+  for (const weft::OptimizerInfo& optimizer : weft::optimizers()) {
+    names.push_back(optimizer.name);
+    decays.push_back(with_value(optimizer.name, optimizer.weight_decay));
+    for (const auto& option : optimizer.own) {
+      if (meaning.emplace(option.name, option.meaning).second) own.push_back(option.name);
+      usual[option.name].push_back(with_value(optimizer.name, option.usual));
+    }
+  }
+  command.add_option("--optimizer", o.name, "What updates the parameters: " + list(names))
+      ->group(group)->capture_default_str();
+  command.add_option("--weight-decay", o.weight_decay, "Of matrices (default: " + list(decays) + ")")->group(group);
+  command.add_option("--clip", o.clip, "Highest norm of the gradient, 0 for any")->group(group)->capture_default_str();
+  for (const std::string& name : own)
+    command.add_option_function<double>("--" + name, [&o, name](double value) { o.own[name] = value; },
+                                        capital(meaning[name]) + " (default: " + list(usual[name]) + ")")->group(group);
+}
+
 void add_training_options(CLI::App& command, TrainCommand& o) {
   const std::string group = "Training";
   command.add_option("--steps", o.steps, "Steps (default: 2000 of text, 1000 of rows)")
@@ -72,8 +111,7 @@ void add_training_options(CLI::App& command, TrainCommand& o) {
       ->group(group)->check(CLI::PositiveNumber);
   command.add_option("--micro-batches", o.micro_batches, "Batches whose mean gradient makes a step")
       ->group(group)->capture_default_str()->check(CLI::PositiveNumber);
-  command.add_option("--optimizer", o.optimizer, "adamw, adam or sgd")->group(group)->capture_default_str();
-  command.add_option("--schedule", o.schedule, "Of the learning rate: cosine, constant or noam")
+  command.add_option("--schedule", o.schedule, "Of the learning rate: " + list(weft::schedules()))
       ->group(group)->capture_default_str();
   command.add_option("--lr", o.lr, "Peak learning rate (default: 2e-3 for text, 1e-3 for rows; factor 1 for noam)")
       ->group(group);
@@ -81,12 +119,6 @@ void add_training_options(CLI::App& command, TrainCommand& o) {
       ->group(group)->capture_default_str();
   command.add_option("--warmup", o.warmup, "Steps until the peak (default 100; noam 2000)")
       ->group(group)->check(CLI::NonNegativeNumber);
-  command.add_option("--weight-decay", o.weight_decay, "Of matrices (default 0.1 for adamw, else 0)")->group(group);
-  command.add_option("--beta1", o.beta1, "Adam's first decay")->group(group)->capture_default_str();
-  command.add_option("--beta2", o.beta2, "Adam's second decay (default 0.99 for adamw, 0.999 for adam)")->group(group);
-  command.add_option("--eps", o.eps, "Adam's epsilon")->group(group)->capture_default_str();
-  command.add_option("--momentum", o.momentum, "SGD's momentum")->group(group)->capture_default_str();
-  command.add_option("--clip", o.clip, "Highest norm of the gradient, 0 for any")->group(group)->capture_default_str();
   command.add_option("--seed", o.seed, "Seed of parameters, batches and dropout")->group(group)->capture_default_str();
   command.add_option("--eval-every,--save-every", o.eval_every, "Steps from one validation and checkpoint to the next")
       ->group(group)->capture_default_str()->check(CLI::PositiveNumber);
@@ -111,13 +143,11 @@ std::unique_ptr<weft::Model> new_model(const TrainCommand& o, weft::ModelSpec sp
   return weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
 }
 
-std::int64_t training_length(const weft::Model& model) { return config_value(model.config(), "seq_len", 64); }
-
 Setup load_text(const TrainCommand& o, const weft::ModelSpec& spec) {
   const std::string text = weft::read_text(o.text);
-  const auto vocabulary = weft::Vocabulary::of_characters(text, spec.task == weft::Task::masked_lm);
+  const auto vocabulary = weft::text_vocabulary(text, spec.task);
   Setup setup{new_model(o, spec, vocabulary, 0), nullptr};
-  setup.data = std::make_unique<weft::TextData>(text, vocabulary, spec.task, training_length(*setup.model),
+  setup.data = std::make_unique<weft::TextData>(text, vocabulary, spec.task, usual_length(*setup.model),
                                                 o.batch.value_or(12));
   return setup;
 }
@@ -129,7 +159,7 @@ Setup load_csv(const TrainCommand& o, const weft::ModelSpec& spec) {
   if (training.texts.empty()) throw Error("\"" + o.csv + "\" has one row, which is held out: give more, or --csv-test");
   const auto vocabulary = weft::Vocabulary::of_words(training.texts, o.vocabulary_size, o.min_count);
   Setup setup{new_model(o, spec, vocabulary, training.classes), nullptr};
-  setup.data = std::make_unique<weft::ClassifierData>(training, test, vocabulary, training_length(*setup.model),
+  setup.data = std::make_unique<weft::ClassifierData>(training, test, vocabulary, usual_length(*setup.model),
                                                       o.batch.value_or(32));
   return setup;
 }
@@ -140,21 +170,13 @@ weft::TrainOptions train_options(const TrainCommand& o, const weft::Model& model
   options.micro_batches = o.micro_batches;
   weft::Schedule& schedule = options.schedule;
   schedule.kind = weft::schedule_from_name(o.schedule);
-  const bool noam = schedule.kind == weft::ScheduleKind::noam, classifier = model.task() == weft::Task::classifier;
-  schedule.peak = o.lr.value_or(noam ? 1 : classifier ? 1e-3 : 2e-3);
-  schedule.steps = o.steps.value_or(classifier ? 1000 : 2000);
+  const bool noam = schedule.kind == weft::ScheduleKind::noam, rows = !o.csv.empty();
+  schedule.peak = o.lr.value_or(noam ? 1 : rows ? 1e-3 : 2e-3);
+  schedule.steps = o.steps.value_or(rows ? 1000 : 2000);
   schedule.warmup = o.warmup.value_or(noam ? 2000 : 100);
   schedule.floor = o.lr_floor;
   schedule.d_model = config_value(model.config(), "d_model", 1);
-  weft::OptimizerOptions& optimizer = options.optimizer;
-  optimizer.kind = weft::optimizer_from_name(o.optimizer);
-  const bool adamw = optimizer.kind == weft::OptimizerKind::adamw;
-  optimizer.beta1 = o.beta1;
-  optimizer.beta2 = o.beta2.value_or(adamw ? 0.99 : 0.999);
-  optimizer.eps = o.eps;
-  optimizer.momentum = o.momentum;
-  optimizer.weight_decay = o.weight_decay.value_or(adamw ? 0.1 : 0);
-  optimizer.clip = o.clip;
+  options.optimizer = o.optimizer;
   return options;
 }
 
@@ -203,8 +225,9 @@ void print_start(const weft::Model& model, const weft::Data& data) {
 int train(const TrainCommand& o) {
   if (o.text.empty() == o.csv.empty())
     throw Error("give --text FILE for a language model or --csv FILE for a classifier");
-  const weft::ModelSpec spec = o.model.spec(o.csv.empty() ? weft::Task::causal_lm : weft::Task::classifier);
-  if ((spec.task == weft::Task::classifier) == o.csv.empty())
+  const weft::Source source = o.csv.empty() ? weft::Source::text : weft::Source::rows;
+  const weft::ModelSpec spec = o.model.spec(source);
+  if (weft::task_source(spec.task) != source)
     throw Error(std::string("a ") + weft::task_name(spec.task) + " needs " + (o.csv.empty() ? "--csv" : "--text"));
   check_nothing_lost(o);
   check_log_is_no_input(o);
@@ -235,7 +258,7 @@ int train(const TrainCommand& o) {
   display.finish(trainer.steps_done(), *result.evaluation);
   std::cout << "checkpoint " << o.out << "\nparameters " << weft::parameter_count(model->parameters()) << "\ntime "
             << as_time(result.seconds) << "\n";
-  print_evaluation(*result.evaluation, model->task(), o.csv_test.empty() ? "validation" : "test");
+  print_evaluation(*result.evaluation, o.csv_test.empty() ? "validation" : "test");
   std::cout << "tokens/s " << static_cast<std::int64_t>(result.tokens_per_second) << "\n";
   print_memory();
   display.check_log();
@@ -250,6 +273,7 @@ Command train_command(CLI::App& weft) {
   add_data_options(*command, *options);
   options->model.add_to(*command);
   add_training_options(*command, *options);
+  add_optimizer_options(*command, options->optimizer);
   add_threads_option(*command);
   command->footer("Examples:\n"
                   "  weft train --arch gmlp --text book.txt --layers 4 --d-model 128 --seq-len 64 --out book\n"

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "../config.h"
-#include "weft/optimizer.h"
+#include "../json.h"
 #include "weft/os.h"
 #include "weft/safetensors.h"
+#include "weft/update_rules.h"
 
 namespace weft {
 namespace {
@@ -25,7 +25,7 @@ ordered_json describe(const Model& model, const Vocabulary& vocabulary) {
   ordered_json description;
   description["arch"] = model.arch();
   description["task"] = task_name(model.task());
-  description["classes"] = model.task() == Task::classifier ? model.outputs() : 0;
+  description["classes"] = task_source(model.task()) == Source::rows ? model.outputs() : 0;
   description["config"] = ordered_json::parse(model.config());
   description["vocabulary"] = ordered_json::parse(vocabulary.to_json());
   return description;

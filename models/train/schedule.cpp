@@ -3,29 +3,34 @@
 #include <algorithm>
 #include <cmath>
 
-#include "weft/error.h"
+#include "weft/detail/enum_names.h"
 
 namespace weft {
+namespace detail {
+
+template <>
+struct EnumNames<ScheduleKind> {
+  static constexpr const char* what = "schedule";
+  static constexpr EnumName<ScheduleKind> all[] = {
+      {ScheduleKind::constant, "constant"}, {ScheduleKind::cosine, "cosine"}, {ScheduleKind::noam, "noam"}};
+};
+
+}  // namespace detail
+
 namespace {
 
 constexpr double pi = 3.14159265358979323846;
-constexpr ScheduleKind kinds[] = {ScheduleKind::constant, ScheduleKind::cosine, ScheduleKind::noam};
 
 }  // namespace
 
-const char* schedule_name(ScheduleKind kind) noexcept {
-  switch (kind) {
-    case ScheduleKind::constant: return "constant";
-    case ScheduleKind::cosine: return "cosine";
-    case ScheduleKind::noam: return "noam";
-  }
-  return "unknown";
-}
+const char* schedule_name(ScheduleKind kind) noexcept { return detail::enum_name(kind); }
 
-ScheduleKind schedule_from_name(const std::string& name) {
-  for (ScheduleKind kind : kinds)
-    if (name == schedule_name(kind)) return kind;
-  throw Error("[schedule] unknown schedule \"" + name + "\", expected constant, cosine or noam");
+ScheduleKind schedule_from_name(const std::string& name) { return detail::enum_from_name<ScheduleKind>(name); }
+
+std::vector<std::string> schedules() {
+  std::vector<std::string> names;
+  for (const auto& known : detail::EnumNames<ScheduleKind>::all) names.emplace_back(known.name);
+  return names;
 }
 
 double Schedule::operator()(std::int64_t step) const {

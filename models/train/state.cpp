@@ -14,26 +14,20 @@ using nlohmann::json;
 const char* const metadata_key = "weft-training";
 
 // The number of steps is left out: a run may be made longer.
-json describe(const Model& model, const Data& data, const TrainOptions& options) {
+json describe(const Model& model, const Data& data, const TrainOptions& options, const Optimizer& optimizer) {
   const Schedule& s = options.schedule;
-  const OptimizerOptions& o = options.optimizer;
-  return {{"model", json::parse(model_description(model, data.vocabulary()))},
-          {"data", data.fingerprint()},
-          {"seed", options.seed},
-          {"seq-len", data.length()},
-          {"batch", data.batch()},
-          {"micro-batches", options.micro_batches},
-          {"optimizer", optimizer_name(o.kind)},
-          {"beta1", o.beta1},
-          {"beta2", o.beta2},
-          {"eps", o.eps},
-          {"momentum", o.momentum},
-          {"weight-decay", o.weight_decay},
-          {"clip", o.clip},
-          {"schedule", schedule_name(s.kind)},
-          {"lr", s.peak},
-          {"warmup", s.warmup},
-          {"lr-floor", s.floor}};
+  json run{{"model", json::parse(model_description(model, data.vocabulary()))},
+           {"data", data.fingerprint()},
+           {"seed", options.seed},
+           {"seq-len", data.length()},
+           {"batch", data.batch()},
+           {"micro-batches", options.micro_batches},
+           {"schedule", schedule_name(s.kind)},
+           {"lr", s.peak},
+           {"warmup", s.warmup},
+           {"lr-floor", s.floor}};
+  run.update(json::parse(optimizer.description()));
+  return run;
 }
 
 using Buffers = std::vector<std::pair<std::string, Tensor>>;
@@ -48,9 +42,12 @@ Buffers buffers(Optimizer& optimizer) {
 // Error, naming what differs, unless both are the same run.
 void check_same(const json& saved, const json& now) {
   if (saved.at("model") != now.at("model")) throw Error("it is of a run with another model or vocabulary");
-  for (const auto& [key, value] : now.items())
-    if (saved.at(key) != value)
-      throw Error("it is of a run with " + key + " " + saved.at(key).dump() + ", now it is " + value.dump());
+  const auto check = [&](const std::string& key) {
+    if (saved.at(key) != now.at(key))
+      throw Error("it is of a run with " + key + " " + saved.at(key).dump() + ", now it is " + now.at(key).dump());
+  };
+  check("optimizer");  // each has options of its own
+  for (const auto& entry : now.items()) check(entry.key());
 }
 
 Buffers load_buffers(const SafetensorsFile& file, const Buffers& wanted) {
@@ -71,7 +68,7 @@ Buffers load_buffers(const SafetensorsFile& file, const Buffers& wanted) {
 std::string state_path(const std::string& folder) { return folder + "/training.safetensors"; }
 
 void Trainer::save_state(const std::string& path) {
-  json run = describe(model_, data_, options_);
+  json run = describe(model_, data_, options_, optimizer_);
   run["step"] = step_;
   save_safetensors(path, buffers(optimizer_), {{metadata_key, run.dump()}});
 }
@@ -82,7 +79,7 @@ void Trainer::load_state(const std::string& path) {
     const auto found = file.metadata().find(metadata_key);
     if (found == file.metadata().end()) throw Error("it is not the state of a training run");
     const json run = parse_json(found->second);
-    check_same(run, describe(model_, data_, options_));
+    check_same(run, describe(model_, data_, options_, optimizer_));
     Buffers own = buffers(optimizer_);
     const Buffers loaded = load_buffers(file, own);
     const std::int64_t step = run.at("step");

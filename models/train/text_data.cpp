@@ -30,10 +30,17 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
+Tensor Data::loss(const Tensor& output, const Batch& batch) const { return cross_entropy(output, batch.target); }
+
+Vocabulary text_vocabulary(const std::string& text, Task task) {
+  return Vocabulary::of_characters(text, task == Task::masked_lm);
+}
+
 TextData::TextData(const std::string& text, const Vocabulary& vocabulary, Task task, std::int64_t length,
                    std::int64_t batch, Part validation)
     : vocabulary_(vocabulary), task_(task), length_(length), batch_(batch), tokens_(vocabulary.encode(text)) {
-  if (task == Task::classifier || vocabulary.by_words()) throw Error("[text] expected a language model by characters");
+  if (task_source(task) != Source::text || vocabulary.by_words())
+    throw Error("[text] expected a language model by characters");
   if (task == Task::masked_lm) (void)vocabulary.mask();
   check_batch("text", length, 1, batch);
   const auto count = static_cast<std::int64_t>(tokens_.size());

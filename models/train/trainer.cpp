@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "weft/checkpoint.h"
-#include "weft/optimizer.h"
+#include "weft/update_rules.h"
 
 namespace weft {
 namespace {
@@ -20,13 +20,7 @@ void check_options(const TrainOptions& options) {
     throw Error("[train] expected steps and micro-batches of at least 1 and a warm-up of at least 0");
   if (!(s.peak > 0) || !std::isfinite(s.peak))
     throw Error("[train] expected a learning rate above 0, got " + std::to_string(s.peak));
-  const OptimizerOptions& o = options.optimizer;
-  for (double part : {o.beta1, o.beta2, o.momentum})
-    if (!(part >= 0 && part < 1))
-      throw Error("[train] expected beta1, beta2 and momentum from 0 up to 1, got " + std::to_string(part));
-  for (double value : {o.eps, o.weight_decay, o.clip, s.floor})
-    if (!(value >= 0))
-      throw Error("[train] expected eps, weight decay, clip and floor of at least 0, got " + std::to_string(value));
+  if (!(s.floor >= 0)) throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
 }
 
 }  // namespace
@@ -57,7 +51,7 @@ double Trainer::step() {
     const Batch batch = data_.training(k, batches_);
     const Random dropout = dropout_.split(static_cast<std::uint64_t>(k));
     Tape tape;
-    const Tensor mean = cross_entropy(model_(batch.tokens, &dropout), batch.target);
+    const Tensor mean = data_.loss(model_(batch.tokens, &dropout), batch);
     if (!std::isfinite(mean.item())) throw Error(where + "the loss is " + std::to_string(mean.item()));
     loss += mean.item() * share;
     tokens_ += batch.tokens.numel();

@@ -1,6 +1,6 @@
 // Golden kinds: layer_norm, embedding, optimizer.
 #include "golden.h"
-#include "weft/optimizer.h"
+#include "weft/update_rules.h"
 
 namespace weft::golden {
 namespace {

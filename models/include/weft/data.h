@@ -1,6 +1,7 @@
-// Data: batches for training and validation, from a text or from labelled texts.
+// Data: what a task is trained and measured on: its batches, from a text or from labelled texts; its loss; its metrics.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,20 @@ struct Batch {
   std::int64_t predicted = 0;  // targets that count
 };
 
+// A part of a whole, 0 … 1, where 1 is best; as "accuracy".
+struct Metric {
+  std::string name;
+  double value = 0;
+};
+
+// Adds up what metrics need, batch by batch.
+class Meter {
+ public:
+  virtual ~Meter() = default;
+  virtual void add(const Tensor& output, const Batch& batch) = 0;  // of a model
+  virtual std::vector<Metric> metrics() const = 0;
+};
+
 class Data {
  public:
   virtual ~Data() = default;
@@ -27,6 +42,10 @@ class Data {
   virtual Batch training(std::int64_t k, const Random& random) const = 0;
   virtual std::int64_t validation_batches() const noexcept = 0;
   virtual Batch validation(std::int64_t k) const = 0;
+  // The mean over what the batch predicts, of a model's output for its tokens: the cross entropy with the targets.
+  virtual Tensor loss(const Tensor& output, const Batch& batch) const;
+  // What is measured besides the loss; null if nothing is.
+  virtual std::unique_ptr<Meter> meter() const { return nullptr; }
   // Tells other data from the same: how much there is, and a hash of it.
   virtual std::string fingerprint() const = 0;
 };
@@ -42,6 +61,9 @@ enum class Part {
   tenth,  // text: the last 10 % of the characters; CSV: every tenth row
   all,
 };
+
+// A vocabulary for a language model of a text, by characters, with a mask symbol if the task needs one.
+Vocabulary text_vocabulary(const std::string& text, Task task);
 
 // Language models. Training: windows from random places. Validation: consecutive windows that don't overlap (the last
 // may be shorter), so that each character is predicted once.
@@ -105,6 +127,7 @@ class ClassifierData : public Data {
   Batch training(std::int64_t k, const Random& random) const override;
   std::int64_t validation_batches() const noexcept override;
   Batch validation(std::int64_t k) const override;
+  std::unique_ptr<Meter> meter() const override;  // accuracy: the part of the rows whose class has the highest logit
   std::string fingerprint() const override;
 
  private:

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/model.h"
+#include "weft/architecture.h"
 
 namespace weft {
 
@@ -66,15 +66,15 @@ struct FnetConfig {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
-    visit("d_model", self.d_model);
-    visit("d_ffn", self.d_ffn);
-    visit("layers", self.layers);
-    visit("seq_len", self.seq_len);
-    visit("types", self.types);
-    visit("norm", self.norm);
-    visit("activation", self.activation);
-    visit("eps", self.eps);
-    visit("dropout", self.dropout);
+    visit("d_model", self.d_model, "width of the model");
+    visit("d_ffn", self.d_ffn, "width of the feed-forward part; 0: 4 d_model");
+    visit("layers", self.layers, "encoder layers");
+    visit("seq_len", self.seq_len, "longest sequence");
+    visit("types", self.types, "token types");
+    visit("norm", self.norm, "post (the paper's) or pre, with a final norm");
+    visit("activation", self.activation, "activation of the feed-forward part");
+    visit("eps", self.eps, "added to the norms' variance");
+    visit("dropout", self.dropout, "probability of dropout");
   }
 };
 
@@ -98,6 +98,7 @@ class FnetEncoder {
 class Fnet : public Model {
  public:
   Fnet(const ModelSpec& spec, const Init& init);
+  static Architecture architecture();
 
   const char* arch() const noexcept override { return "fnet"; }
   Task task() const noexcept override { return task_; }

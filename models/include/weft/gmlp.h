@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/model.h"
+#include "weft/architecture.h"
 
 namespace weft {
 
@@ -64,13 +64,13 @@ struct GmlpConfig {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
-    visit("d_model", self.d_model);
-    visit("d_ffn", self.d_ffn);
-    visit("layers", self.layers);
-    visit("seq_len", self.seq_len);
-    visit("tied", self.tied);
-    visit("positions", self.positions);
-    visit("dropout", self.dropout);
+    visit("d_model", self.d_model, "width of the model");
+    visit("d_ffn", self.d_ffn, "width of the feed-forward part, even; 0: 8 d_model");
+    visit("layers", self.layers, "blocks");
+    visit("seq_len", self.seq_len, "longest sequence");
+    visit("tied", self.tied, "the head shares the embedding's weight, and has no bias; language models alone");
+    visit("positions", self.positions, "adds sinusoidal positions to the embeddings");
+    visit("dropout", self.dropout, "probability of dropout");
   }
 };
 
@@ -80,6 +80,7 @@ struct GmlpConfig {
 class Gmlp : public Model {
  public:
   Gmlp(const ModelSpec& spec, const Init& init);
+  static Architecture architecture();
 
   const char* arch() const noexcept override { return "gmlp"; }
   Task task() const noexcept override { return task_; }

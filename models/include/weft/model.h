@@ -6,13 +6,9 @@
 #include <vector>
 
 #include "weft/layers.h"
+#include "weft/task.h"
 
 namespace weft {
-
-enum class Task { causal_lm, masked_lm, classifier };
-
-const char* task_name(Task task) noexcept;         // "causal-lm", "masked-lm", "classifier"
-Task task_from_name(const std::string& name);      // Error if it is none of those
 
 // A text that grows a token at a time, at O(n·d) a token instead of a forward pass over all of it.
 class TokenStream {
@@ -26,7 +22,7 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  virtual const char* arch() const noexcept = 0;  // "gmlp", "tnn", "fnet"
+  virtual const char* arch() const noexcept = 0;  // "gmlp", "tnn", "fnet", …
   virtual Task task() const noexcept = 0;
   virtual std::int64_t outputs() const noexcept = 0;  // symbols of the vocabulary (lm) or classes
   virtual std::int64_t vocabulary() const noexcept = 0;  // symbols of the input
@@ -42,7 +38,8 @@ class Model {
   virtual void collect(const std::string& prefix, NamedParameters& out) const = 0;
   NamedParameters parameters() const;
 
-  // Error unless it is a causal language model.
+  // Error unless it is a causal language model. Unless the architecture knows better, each token costs a forward pass
+  // over the last max_length() tokens.
   virtual std::unique_ptr<TokenStream> stream() const;
 };
 
@@ -55,13 +52,8 @@ struct ModelSpec {
   std::string config = "{}";
 };
 
-// Error for an unknown architecture, key or value, sizes that don't fit, or a task that the architecture can't do
-// (a causal language model whose mixer sees the future).
+// Error for an unknown architecture (weft/architecture.h), key or value, sizes that don't fit, or a task that the
+// architecture can't do (a causal language model whose mixer sees the future).
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init);
-
-std::vector<std::string> architectures();  // their names
-// The sizes of the original experiments: "gmlp-original", "tnn-original", "fnet-base", "fnet-classifier", …
-std::vector<std::string> presets();
-ModelSpec preset(const std::string& name);  // Error if there is none of that name
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace weft {
 
@@ -9,6 +10,7 @@ enum class ScheduleKind { constant, cosine, noam };
 
 const char* schedule_name(ScheduleKind kind) noexcept;       // "constant", "cosine", "noam"
 ScheduleKind schedule_from_name(const std::string& name);    // Error if it is none of those
+std::vector<std::string> schedules();                        // their names
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::cosine;

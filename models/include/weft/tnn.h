@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/model.h"
+#include "weft/architecture.h"
 
 namespace weft {
 
@@ -207,29 +207,29 @@ struct TnnConfig {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
-    visit("d_model", self.d_model);
-    visit("layers", self.layers);
-    visit("heads", self.heads);
-    visit("expand_ratio", self.expand_ratio);
-    visit("act", self.act);
-    visit("use_norm", self.use_norm);
-    visit("rpe_dim", self.rpe_dim);
-    visit("rpe_layers", self.rpe_layers);
-    visit("rpe_residual", self.rpe_residual);
-    visit("rpe_act", self.rpe_act);
-    visit("glu_dim", self.glu_dim);
-    visit("glu_act", self.glu_act);
-    visit("use_decay", self.use_decay);
-    visit("use_multi_decay", self.use_multi_decay);
-    visit("gamma", self.gamma);
-    visit("par_type", self.par_type);
-    visit("act_type", self.act_type);
-    visit("normalize", self.normalize);
-    visit("norm_type", self.norm_type);
-    visit("prenorm", self.prenorm);
-    visit("bias", self.bias);
-    visit("seq_len", self.seq_len);
-    visit("dropout", self.dropout);
+    visit("d_model", self.d_model, "width of the model");
+    visit("layers", self.layers, "layers");
+    visit("heads", self.heads, "heads of the Toeplitz operator; they divide floor(expand_ratio d_model)");
+    visit("expand_ratio", self.expand_ratio, "width of the gated Toeplitz unit, in d_model");
+    visit("act", self.act, "activation of the gated Toeplitz unit");
+    visit("use_norm", self.use_norm, "a norm before the gated Toeplitz unit's output projection");
+    visit("rpe_dim", self.rpe_dim, "width of the relative position encoder");
+    visit("rpe_layers", self.rpe_layers, "layers of the relative position encoder");
+    visit("rpe_residual", self.rpe_residual, "each layer of the relative position encoder adds to its input");
+    visit("rpe_act", self.rpe_act, "activation of the relative position encoder");
+    visit("glu_dim", self.glu_dim, "width of the gated linear unit; 0: d_model");
+    visit("glu_act", self.glu_act, "activation of the gated linear unit");
+    visit("use_decay", self.use_decay, "the coefficient of lag k is multiplied by gamma^|k|");
+    visit("use_multi_decay", self.use_multi_decay, "the decay is learned for each channel, from gamma up");
+    visit("gamma", self.gamma, "the decay, 0 to 1");
+    visit("par_type", self.par_type, "what the encoder sees of lag k: k (1), k/(n-1) (2) or, causal, exp(k/(n-1)) (3)");
+    visit("act_type", self.act_type, "activation of the coefficients");
+    visit("normalize", self.normalize, "divides by the coefficients' sum");
+    visit("norm_type", self.norm_type, "layernorm or simplermsnorm");
+    visit("prenorm", self.prenorm, "norms before the mixers; else after them");
+    visit("bias", self.bias, "linear layers have a bias");
+    visit("seq_len", self.seq_len, "length of the sequences in training; the model takes any");
+    visit("dropout", self.dropout, "probability of dropout");
   }
 };
 
@@ -240,6 +240,7 @@ struct TnnConfig {
 class Tnn : public Model {
  public:
   Tnn(const ModelSpec& spec, const Init& init);
+  static Architecture architecture();
 
   const char* arch() const noexcept override { return "tnn"; }
   Task task() const noexcept override { return task_; }

@@ -9,40 +9,10 @@
 
 #include "weft/data.h"
 #include "weft/model.h"
-#include "weft/parameter_set.h"
+#include "weft/optimizer.h"
 #include "weft/schedule.h"
 
 namespace weft {
-
-enum class OptimizerKind { adamw, adam, sgd };
-
-const char* optimizer_name(OptimizerKind kind) noexcept;     // "adamw", "adam", "sgd"
-OptimizerKind optimizer_from_name(const std::string& name);  // Error if it is none of those
-
-struct OptimizerOptions {
-  OptimizerKind kind = OptimizerKind::adamw;
-  double beta1 = 0.9, beta2 = 0.99, eps = 1e-8;  // adam, adamw
-  double momentum = 0.9;                         // sgd
-  double weight_decay = 0.1;  // of matrices (parameters of rank 2 or more)
-  double clip = 1;            // the highest norm of the gradient; 0: any
-};
-
-// Updates a model's parameters. Matrices come first in the flat buffers, so each group is one pass over one range.
-class Optimizer {
- public:
-  Optimizer(const NamedParameters& parameters, const OptimizerOptions& options);
-
-  ParameterSet& parameters() noexcept { return set_; }
-  // One update from the gradients in parameters(); step counts from 1. Gives the gradient's norm before clipping.
-  // Error, with nothing changed, if that is not finite.
-  double step(std::int64_t step, double learning_rate);
-  std::size_t states() const noexcept { return options_.kind == OptimizerKind::sgd ? 1 : 2; }
-
- private:
-  OptimizerOptions options_;
-  ParameterSet set_;
-  std::int64_t matrices_end_;
-};
 
 struct TrainOptions {
   Schedule schedule;
@@ -52,9 +22,11 @@ struct TrainOptions {
 };
 
 struct Evaluation {
-  double loss = 0;      // the mean over what is predicted, nats
-  double accuracy = 0;  // classifiers: the part that is right
+  double loss = 0;              // the mean over what is predicted, nats
+  std::vector<Metric> metrics;  // what the data measure besides
   std::int64_t predicted = 0;
+
+  double metric(const std::string& name) const;  // Error if there is none of that name
 };
 
 // Over all of the data's validation batches.

@@ -1,0 +1,97 @@
+#include "weft/architecture.h"
+
+#include <deque>
+#include <mutex>
+
+#include "names.h"
+#include "weft/fnet.h"
+#include "weft/gmlp.h"
+#include "weft/tnn.h"
+
+namespace weft {
+namespace {
+
+// References to its elements stay valid: none is ever removed, and a deque's don't move when it grows at its end.
+struct Registry {
+  std::mutex mutex;
+  // A new architecture is a line here.
+  std::deque<Architecture> all = {
+      Gmlp::architecture(),
+      Tnn::architecture(),
+      Fnet::architecture(),
+  };
+};
+
+// Made when it is first asked for: no initialiser that a linker could leave out.
+Registry& registry() {
+  static Registry made;
+  return made;
+}
+
+template <class Use>
+void for_each_architecture(Use use) {
+  const std::lock_guard<std::mutex> lock(registry().mutex);
+  for (const Architecture& known : registry().all) use(known);
+}
+
+void check_new(const Architecture& added, const Architecture& known) {
+  if (added.name == known.name) throw Error("[architecture] the name \"" + added.name + "\" is taken");
+  for (const Preset& a : added.presets)
+    for (const Preset& b : known.presets)
+      if (a.name == b.name)
+        throw Error("[architecture] the preset name \"" + a.name + "\" is taken, by " + known.name);
+}
+
+}  // namespace
+
+void register_architecture(Architecture added) {
+  if (added.name.empty() || added.tasks.empty() || !added.make)
+    throw Error("[architecture] \"" + added.name + "\": expected a name, a task and a function that makes a model");
+  const std::lock_guard<std::mutex> lock(registry().mutex);
+  for (const Architecture& known : registry().all) check_new(added, known);
+  registry().all.push_back(std::move(added));
+}
+
+const Architecture& architecture(const std::string& name) {
+  const Architecture* found = nullptr;
+  for_each_architecture([&](const Architecture& known) {
+    if (known.name == name) found = &known;
+  });
+  if (found == nullptr)
+    throw Error("[model] unknown architecture \"" + name + "\", expected one of " + detail::join(architectures()));
+  return *found;
+}
+
+std::vector<std::string> architectures() {
+  std::vector<std::string> names;
+  for_each_architecture([&](const Architecture& known) { names.push_back(known.name); });
+  return names;
+}
+
+std::vector<std::string> presets() {
+  std::vector<std::string> names;
+  for_each_architecture([&](const Architecture& known) {
+    for (const Preset& preset : known.presets) names.push_back(preset.name);
+  });
+  return names;
+}
+
+ModelSpec preset(const std::string& name) {
+  ModelSpec spec;
+  for_each_architecture([&](const Architecture& known) {
+    for (const Preset& p : known.presets)
+      if (p.name == name) spec = {known.name, p.task, p.vocabulary, p.classes, p.config};
+  });
+  if (spec.arch.empty())
+    throw Error("[model] unknown preset \"" + name + "\", expected one of " + detail::join(presets()));
+  return spec;
+}
+
+Task usual_task(const Architecture& architecture, Source source) {
+  for (Task task : architecture.tasks)
+    if (task_source(task) == source) return task;
+  throw Error("[model] " + architecture.name + " can't learn from " + (source == Source::text ? "a text" : "rows") +
+              ", its tasks are " + detail::join(detail::task_names(architecture.tasks)));
+}
+
+}  // namespace weft

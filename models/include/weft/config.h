@@ -1,0 +1,66 @@
+// Configs as JSON. A config struct lists its fields once, each with its meaning, in
+//   template <class Self, class Visit>
+//   static void fields(Self& self, Visit visit) { visit("d_model", self.d_model, "width of the model"); … }
+// and is read, checked, written and described by that list. Fields are bool, std::int64_t, double or std::string.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace weft {
+
+// A field as people read of it.
+struct ConfigField {
+  std::string name;
+  std::string usual;  // its default, as JSON
+  std::string meaning;
+};
+
+// A field of a config in memory.
+struct ConfigFieldRef {
+  const char* name;
+  std::variant<bool*, std::int64_t*, double*, std::string*> value;
+  const char* meaning;
+};
+using ConfigFieldRefs = std::vector<ConfigFieldRef>;
+
+// What config_from_json, config_to_json and config_fields do, for any struct.
+void read_config(const std::string& where, const std::string& json, const ConfigFieldRefs& fields);
+std::string write_config(const ConfigFieldRefs& fields);
+std::vector<ConfigField> describe_config(const ConfigFieldRefs& fields);
+
+template <class Config>
+ConfigFieldRefs config_field_refs(Config& config) {
+  ConfigFieldRefs refs;
+  const auto add = [&](const char* name, auto& value, const char* meaning) { refs.push_back({name, &value, meaning}); };
+  Config::fields(config, add);
+  return refs;
+}
+
+// Fields that are left out have their defaults. Error, with `where` at its beginning, if `json` is not a JSON object,
+// has a key that Config doesn't list, or a value of another type.
+template <class Config>
+Config config_from_json(const std::string& where, const std::string& json) {
+  Config config;
+  read_config(where, json, config_field_refs(config));
+  return config;
+}
+
+// Every field, as a JSON object.
+template <class Config>
+std::string config_to_json(Config config) {
+  return write_config(config_field_refs(config));
+}
+
+// Every field with its default.
+template <class Config>
+std::vector<ConfigField> config_fields() {
+  Config config;
+  return describe_config(config_field_refs(config));
+}
+
+// Error unless lowest <= size < 2^31: small multiples of a size fit into 64 bits.
+void check_size(const std::string& where, const char* key, std::int64_t size, std::int64_t lowest);
+
+}  // namespace weft

@@ -1,0 +1,66 @@
+// Optimizers: how gradients change a model's parameters.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/parameter_set.h"
+
+namespace weft {
+
+// An optimizer by its name, with those of its options that are not to be the usual ones:
+//   options.optimizer = {"sgd", {{"momentum", 0.95}}};
+struct OptimizerOptions {
+  std::string name = "adamw";
+  std::map<std::string, double> own = {};      // options of this optimizer alone, see OptimizerInfo
+  std::optional<double> weight_decay = {};     // of matrices (parameters of rank 2 or more); none: its usual one
+  double clip = 1;                             // the highest norm of the gradient; 0: any
+};
+
+// An optimizer for people to read of.
+struct OptimizerInfo {
+  struct Option {
+    std::string name;
+    double usual;
+    std::string meaning;
+  };
+  std::string name;
+  std::vector<Option> own;
+  double weight_decay;  // the usual one
+};
+
+// "adamw": beta1 0.9, beta2 0.99, eps 1e-8, weight decay 0.1; "adam": beta2 0.999 and no weight decay; "sgd": momentum
+// 0.9, no weight decay.
+std::vector<OptimizerInfo> optimizers();
+
+namespace detail {
+class UpdateRule;
+}
+
+// Updates a model's parameters. Matrices come first in the flat buffers, so each group is one pass over one range.
+class Optimizer {
+ public:
+  // Error, with nothing changed, for an optimizer or option that it doesn't know, or a value out of its range.
+  Optimizer(const NamedParameters& parameters, const OptimizerOptions& options);
+  ~Optimizer();
+  Optimizer(Optimizer&&) noexcept;
+
+  ParameterSet& parameters() noexcept { return set_; }
+  // One update from the gradients in parameters(); step counts from 1. Gives the gradient's norm before clipping.
+  // Error, with nothing changed, if that is not finite.
+  double step(std::int64_t step, double learning_rate);
+  std::size_t states() const noexcept;  // buffers that it keeps, each as large as the parameters
+  // Name and every option, as a JSON object: {"optimizer":"sgd","momentum":0.9,"weight-decay":0,"clip":1}.
+  std::string description() const;
+
+ private:
+  std::unique_ptr<detail::UpdateRule> rule_;
+  double clip_;
+  ParameterSet set_;
+  std::int64_t matrices_end_;
+};
+
+}  // namespace weft

@@ -1,0 +1,23 @@
+// Names in messages.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "weft/task.h"
+
+namespace weft::detail {
+
+// "red, blue"
+inline std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+inline std::vector<std::string> task_names(const std::vector<Task>& tasks) {
+  std::vector<std::string> names;
+  for (Task task : tasks) names.emplace_back(task_name(task));
+  return names;
+}
+
+}  // namespace weft::detail

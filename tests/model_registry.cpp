@@ -1,0 +1,255 @@
+// An architecture of a program's own: registered, made, trained, saved, loaded, measured and sampled by its name.
+#include "weft/architecture.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "op_table.h"
+#include "temporary_folder.h"
+#include "train_support.h"
+#include "weft/checkpoint.h"
+#include "weft/generate.h"
+#include "weft/trainer.h"
+
+namespace weft::test {
+namespace {
+
+struct MeanConfig {
+  std::int64_t d_model = 8;
+  std::int64_t seq_len = 16;
+  bool learned_start = true;
+  double scale = 2;
+  std::string name = "mean";
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit visit) {
+    visit("d_model", self.d_model, "width of the model");
+    visit("seq_len", self.seq_len, "longest sequence");
+    visit("learned_start", self.learned_start, "adds a learned vector");
+    visit("scale", self.scale, "of the embeddings");
+    visit("name", self.name, "a word");
+  }
+};
+
+// logits_i = head(tanh(start + mean_(j <= i) scale · E[token_j])): sees the last seq_len tokens.
+class MeanModel : public Model {
+ public:
+  MeanModel(const ModelSpec& spec, const Init& init)
+      : config_(config_from_json<MeanConfig>("mean", spec.config)),
+        task_(spec.task),
+        outputs_(task_source(spec.task) == Source::rows ? spec.classes : spec.vocabulary),
+        embedding_(spec.vocabulary, config_.d_model, init.child(0)),
+        start_(init.child(1).normal({config_.d_model}, 0.5)),
+        head_(config_.d_model, outputs_, init.child(2)),
+        vocabulary_(spec.vocabulary) {
+    check_size("mean", "d_model", config_.d_model, 1);
+  }
+
+  static Architecture architecture() {
+    return {"mean", {Task::causal_lm, Task::classifier}, config_fields<MeanConfig>(), make_as<MeanModel>,
+            {{"mean-small", Task::causal_lm, 30, 0, R"({"d_model":4})"}}};
+  }
+
+  const char* arch() const noexcept override { return "mean"; }
+  Task task() const noexcept override { return task_; }
+  std::int64_t outputs() const noexcept override { return outputs_; }
+  std::int64_t vocabulary() const noexcept override { return vocabulary_; }
+  std::string config() const override { return config_to_json(config_); }
+  std::int64_t max_length() const noexcept override { return config_.seq_len; }
+  Tensor operator()(const Tensor& tokens, const Random* = nullptr) const override {
+    const std::int64_t n = tokens.size(1);
+    if (n < 1 || n > config_.seq_len) throw Error("[mean] a sequence of " + std::to_string(n) + " tokens");
+    std::vector<float> share;  // (n, n): 1/(i+1) for j <= i; of a classifier (1, n): 1/n
+    for (std::int64_t i = task_ == Task::classifier ? n - 1 : 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) share.push_back(j <= i ? 1.0f / static_cast<float>(i + 1) : 0.0f);
+    const std::int64_t rows = static_cast<std::int64_t>(share.size()) / n;
+    const Tensor x = scale(embedding_(tokens), config_.scale);
+    const Tensor mean = einsum("in,bnd->bid", {Tensor::from(share, {rows, n}), x});
+    const Tensor y = head_(activation(add(mean, start_), Activation::tanh));
+    return task_ == Task::classifier ? reshape(y, {tokens.size(0), outputs_}) : y;
+  }
+  void collect(const std::string& prefix, NamedParameters& out) const override {
+    embedding_.collect(prefix + "embedding.", out);
+    out.emplace_back(prefix + "start", start_);
+    head_.collect(prefix + "head.", out);
+  }
+
+ private:
+  MeanConfig config_;
+  Task task_;
+  std::int64_t outputs_;
+  Embedding embedding_;
+  Parameter start_;
+  Linear head_;
+  std::int64_t vocabulary_;
+};
+
+void register_mean() {
+  static const bool once = [] { return register_architecture(MeanModel::architecture()), true; }();
+  (void)once;
+}
+
+Architecture named(const std::string& name) {
+  Architecture other = MeanModel::architecture();
+  other.name = name;
+  other.presets.clear();
+  return other;
+}
+
+bool known(const std::string& name) {
+  for (const std::string& arch : architectures())
+    if (arch == name) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("architectures: weft's own state what they can do") {
+  CHECK(own_architectures == std::vector<std::string>{"gmlp", "tnn", "fnet"});
+  CHECK(architecture("gmlp").tasks == std::vector<Task>{Task::causal_lm, Task::masked_lm, Task::classifier});
+  CHECK(architecture("tnn").tasks == architecture("gmlp").tasks);
+  CHECK(architecture("fnet").tasks == std::vector<Task>{Task::masked_lm, Task::classifier});
+  CHECK(usual_task("gmlp") == Task::causal_lm);
+  CHECK(usual_task("fnet") == Task::masked_lm);
+  CHECK(usual_task(architecture("fnet"), Source::rows) == Task::classifier);
+  CHECK_THROWS_WITH((void)architecture("rnn"),
+                    doctest::Contains("unknown architecture \"rnn\", expected one of gmlp, tnn, fnet"));
+  for (const std::string& arch : own_architectures) {
+    const auto model = make_model({arch, usual_task(arch), 7, 0, "{}"}, {});
+    for (const ConfigField& field : architecture(arch).fields)
+      if (field.usual != "0") CHECK(model->config().find("\"" + field.name + "\":" + field.usual) != std::string::npos);
+  }
+}
+
+TEST_CASE("presets: of their architectures") {
+  const auto all = presets();
+  CHECK(std::vector<std::string>(all.begin(), all.begin() + 4) ==
+        std::vector<std::string>{"gmlp-original", "tnn-original", "fnet-base", "fnet-classifier"});
+  CHECK(preset("tnn-original").arch == "tnn");
+  CHECK(preset("fnet-base").task == Task::masked_lm);
+  CHECK(preset("fnet-classifier").classes == 4);
+  CHECK_THROWS_WITH((void)preset("big"),
+                    doctest::Contains("[model] unknown preset \"big\", expected one of gmlp-original"));
+}
+
+TEST_CASE("a registered architecture: made, trained, saved, loaded, evaluated") {
+  register_mean();
+  for (Task task : {Task::causal_lm, Task::classifier}) {
+    SmallTask small = small_task("gmlp", task);
+    small.model = make_model({"mean", task, small.data->vocabulary().size(), 3, "{}"}, {Random(3)});
+    const TemporaryFolder folder;
+    TrainOptions options;
+    options.schedule.steps = 60;
+    options.schedule.warmup = 3;
+    options.schedule.peak = 2e-2;
+    const double before = evaluate(*small.model, *small.data).loss;
+    RunOptions run;
+    run.folder = folder / "run";
+    const RunResult result = Trainer(*small.model, *small.data, options).run(run);
+    CHECK(result.evaluation->loss < before - 0.2);
+    const Checkpoint loaded = load_checkpoint(run.folder);
+    CHECK(loaded.model->arch() == std::string("mean"));
+    CHECK(loaded.model->config() == R"({"d_model":8,"seq_len":16,"learned_start":true,"scale":2.0,"name":"mean"})");
+    CHECK(evaluate(*loaded.model, *small.data).loss == result.evaluation->loss);
+    Trainer resumed(*loaded.model, *small.data, options);
+    resumed.load_state(state_path(run.folder));
+    CHECK(resumed.steps_done() == 60);
+  }
+}
+
+TEST_CASE("a registered architecture without a stream: sampled by repeated passes over its latest tokens") {
+  register_mean();
+  const Vocabulary vocabulary = Vocabulary::of_characters("abcdefg");
+  const auto model = make_model({"mean", Task::causal_lm, 7, 0, R"({"seq_len":5})"}, {Random(3)});
+  const auto stream = model->stream();
+  std::vector<std::int64_t> tokens;
+  for (std::int64_t i = 0; i < 12; ++i) {
+    tokens.push_back(i * i % 7);
+    const Tensor logits = stream->next(tokens.back());
+    const std::int64_t n = std::min<std::int64_t>(i + 1, 5);
+    const std::vector<std::int64_t> latest(tokens.end() - n, tokens.end());
+    const Tensor full = (*model)(Tensor::from(latest, {1, n}));
+    CHECK(same_bits(logits, reshape(slice(full, 1, n - 1, n), {7})));
+  }
+  std::string text;
+  GenerateOptions options;
+  options.tokens = 20;
+  generate(*model, vocabulary, "abc", options, [&](const std::string& symbol) { return text += symbol, true; });
+  CHECK(text.size() == 20);
+  const auto rows = make_model({"mean", Task::classifier, 7, 2, "{}"}, {});
+  CHECK_THROWS_WITH((void)rows->stream(),
+                    "[generate] a mean classifier can't continue a text: that takes a causal language model");
+}
+
+TEST_CASE("a registered architecture: config, preset and tasks") {
+  register_mean();
+  const auto& fields = architecture("mean").fields;
+  REQUIRE(fields.size() == 5);
+  CHECK(fields[0].name == "d_model");
+  CHECK(fields[0].usual == "8");
+  CHECK(fields[2].usual == "true");
+  CHECK(fields[3].usual == "2.0");
+  CHECK(fields[4].usual == "\"mean\"");
+  CHECK(fields[4].meaning == "a word");
+  CHECK(make_model(preset("mean-small"), {})->config().find("\"d_model\":4,") != std::string::npos);
+  const auto make = [](Task task, const std::string& config, std::int64_t classes = 0) {
+    return make_model({"mean", task, 7, classes, config}, {});
+  };
+  CHECK_THROWS_WITH(make(Task::masked_lm, "{}"), "[mean] it can't be a masked-lm, its tasks are causal-lm, classifier");
+  CHECK_THROWS_WITH(make(Task::classifier, "{}"), "[model] a classifier needs at least 1 class, got 0");
+  const Task lm = Task::causal_lm;
+  CHECK_THROWS_WITH(make(lm, R"({"depth":1})"),
+                    "[mean] unknown config key \"depth\", expected one of d_model, seq_len, learned_start, scale, "
+                    "name");
+  CHECK_THROWS_WITH(make(lm, R"({"scale":"wide"})"), "[mean] the value of \"scale\" has the wrong type: \"wide\"");
+  CHECK_THROWS_WITH(make(lm, "[]"), "[mean] the config is not a JSON object");
+  CHECK(make(lm, R"({"scale":3,"name":"x"})")->config() ==
+        R"({"d_model":8,"seq_len":16,"learned_start":true,"scale":3.0,"name":"x"})");
+}
+
+TEST_CASE("register_architecture: names that are taken, and architectures that can't be used") {
+  register_mean();
+  for (const char* name : {"gmlp", "mean"})
+    CHECK_THROWS_WITH(register_architecture(named(name)), doctest::Contains("is taken"));
+  CHECK_THROWS_AS(register_architecture(named("")), Error);
+  Architecture idle = named("idle");
+  idle.tasks.clear();
+  CHECK_THROWS_AS(register_architecture(idle), Error);
+  Architecture empty = named("empty");
+  empty.make = nullptr;
+  CHECK_THROWS_AS(register_architecture(empty), Error);
+  Architecture copy = named("copy");
+  copy.presets = {{"copy-small", Task::causal_lm, 7, 0, "{}"}, {"fnet-base", Task::causal_lm, 7, 0, "{}"}};
+  CHECK_THROWS_WITH(register_architecture(copy), "[architecture] the preset name \"fnet-base\" is taken, by fnet");
+  for (const char* name : {"", "idle", "empty", "copy"}) CHECK_FALSE(known(name));
+
+  register_architecture(named("alias"));  // its models say that they are "mean"
+  CHECK_THROWS_WITH(make_model({"alias", Task::causal_lm, 7, 0, "{}"}, {}),
+                    "[model] expected a alias causal-lm, its architecture made a mean causal-lm");
+}
+
+TEST_CASE("architectures: concurrent threads register and ask") {
+  const Architecture& gmlp = architecture("gmlp");
+  std::atomic<int> taken{0}, wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 25; ++i) {
+        try {
+          register_architecture(named("shared-" + std::to_string(i)));
+        } catch (const Error&) {
+          ++taken;
+        }
+        register_architecture(named("own-" + std::to_string(t) + "-" + std::to_string(i)));
+        if (&architecture("gmlp") != &gmlp || !known("shared-" + std::to_string(i))) ++wrong;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(taken == 75);
+  CHECK(wrong == 0);
+  CHECK(gmlp.name == "gmlp");
+}
+
+}  // namespace weft::test
