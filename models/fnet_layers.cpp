@@ -1,8 +1,18 @@
 // FNet's embeddings, encoder layer, pooler and encoder.
 #include "sequence.h"
+#include "weft/detail/enum_names.h"
 #include "weft/fnet.h"
 
 namespace weft {
+
+template <>
+struct detail::EnumNames<NormPlace> {
+  static constexpr const char* what = "norm place";
+  static constexpr EnumName<NormPlace> all[] = {{NormPlace::pre, "pre"}, {NormPlace::post, "post"}};
+};
+
+NormPlace norm_place_from_name(const std::string& name) { return detail::enum_from_name<NormPlace>(name); }
+
 namespace {
 
 constexpr double deviation = 0.02;  // of the embeddings, as in BERT
@@ -22,7 +32,7 @@ FnetLayer::FnetLayer(std::int64_t d_model, std::int64_t d_ffn, NormPlace norm_pl
 Tensor FnetLayer::operator()(const Tensor& x, const Random* random) const {
   const auto mix = [](const Tensor& v) { return fourier_mix(v, 1, 2); };   // Re(FFT_n(FFT_d(v)))
   const auto ffn = [&](const Tensor& v) {
-    return dropout(proj2(proj1(v, {activation, {}, {}})), random);         // (b, n, d_ffn) -> (b, n, d_model)
+    return dropout(proj2(proj1(v, activation)), random);                   // (b, n, d_ffn) -> (b, n, d_model)
   };
   if (place == NormPlace::post) {
     const Tensor mixed = mixing_norm(mix(x), x);
@@ -64,13 +74,13 @@ void FnetEmbeddings::collect(const std::string& prefix, NamedParameters& out) co
 
 Tensor FnetPooler::operator()(const Tensor& x) const {
   const Tensor first = reshape(slice(x, 1, 0, 1), {x.size(0), x.size(2)});
-  return dense(first, {Activation::tanh, {}, {}});
+  return dense(first, Activation::tanh);
 }
 
 FnetEncoder::FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init)
     : embeddings(vocabulary, config.seq_len, config.types, config.d_model, init.child(0), config.eps),
       dropout(config.dropout) {
-  const NormPlace place = config.norm == "pre" ? NormPlace::pre : NormPlace::post;
+  const NormPlace place = norm_place_from_name(config.norm);
   for (std::int64_t i = 0; i < config.layers; ++i)
     layers.emplace_back(config.d_model, config.d_ffn, place, init.child(static_cast<std::uint64_t>(1 + i)), config.eps,
                         config.dropout, activation_from_name(config.activation));

@@ -1,4 +1,4 @@
-// gMLP language model and classifier.
+// gMLP language model and classifier (arXiv 2105.08050): embedding, blocks, norm, head.
 #include "weft/gmlp.h"
 
 #include <algorithm>
@@ -79,58 +79,6 @@ void Gmlp::collect(const std::string& prefix, NamedParameters& out) const {
   for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].collect(prefix + "blocks." + std::to_string(i) + ".", out);
   norm_.collect(prefix + "norm.", out);
   if (head_) head_->collect(prefix + "head.", out);
-}
-
-// Keeps norm(z2) of every position of the window, layer by layer. A full window slides by half: its newer half is
-// fed again from position 0.
-class Gmlp::Stream : public TokenStream {
- public:
-  explicit Stream(const Gmlp& model) : model_(model) {
-    const Shape shape{model.config_.seq_len, model.config_.d_ffn / 2};
-    for (std::size_t i = 0; i < model.blocks_.size(); ++i)
-      gated_.push_back(Tensor::zeros(shape, model.norm_.weight.value().dtype()));
-  }
-
-  Tensor next(std::int64_t token) override {
-    NoGrad suspended;
-    if (static_cast<std::int64_t>(window_.size()) == model_.config_.seq_len) slide();
-    return feed(token);
-  }
-
- private:
-  void slide() {
-    const std::vector<std::int64_t> newer(window_.begin() + (model_.config_.seq_len + 1) / 2, window_.end());
-    window_.clear();
-    for (std::int64_t token : newer) (void)feed(token);
-  }
-
-  Tensor feed(std::int64_t token) {
-    const auto i = static_cast<std::int64_t>(window_.size());
-    Tensor x = model_.embed(Tensor::from<std::int64_t>({token}, {1, 1}), i);        // (1, 1, d_model)
-    for (std::size_t layer = 0; layer < model_.blocks_.size(); ++layer) x = block(model_.blocks_[layer], gated_[layer], x, i);
-    window_.push_back(token);
-    return reshape(model_.head(x), {model_.outputs_});
-  }
-
-  // y_i = x_i + proj2(z1_i ⊙ (sum_(j <= i) W[i,j] norm(z2)_j + b_i))
-  static Tensor block(const GmlpBlock& block, Tensor& gated, const Tensor& x, std::int64_t i) {
-    const Tensor z = block.proj1(block.norm(x), {Activation::gelu, {}, {}});
-    const std::vector<Tensor> halves = chunk(z, 2, -1);
-    Tensor row = slice(gated, 0, i, i + 1);
-    raw::copy(reshape(block.sgu.norm(halves[1]), row.shape()), row);
-    const Tensor w = slice(slice(block.sgu.weight, 0, i, i + 1), 1, 0, i + 1);        // (1, i+1)
-    const Tensor mixed = add(matmul(w, slice(gated, 0, 0, i + 1)), slice(block.sgu.bias, 0, i, i + 1));
-    return block.proj2(mul(halves[0], reshape(mixed, halves[0].shape())), {Activation::none, {}, x});
-  }
-
-  const Gmlp& model_;
-  std::vector<std::int64_t> window_;
-  std::vector<Tensor> gated_;  // for each layer (seq_len, d_ffn/2), rows up to the window's end
-};
-
-std::unique_ptr<TokenStream> Gmlp::stream() const {
-  if (task_ != Task::causal_lm) return Model::stream();
-  return std::make_unique<Stream>(*this);
 }
 
 }  // namespace weft

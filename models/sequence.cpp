@@ -28,6 +28,20 @@ Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens) {
   return einsum("bn,bnd->bd", {raw::convert(Tensor::from(share, {b, n}), x.dtype()), x});
 }
 
+std::vector<std::uint64_t> versions_of(const NamedParameters& parameters) {
+  std::vector<std::uint64_t> versions;
+  for (const auto& [name, parameter] : parameters) versions.push_back(parameter.value().version());
+  return versions;
+}
+
+void SteadyParameters::check() {
+  std::vector<std::uint64_t> now = versions_of(parameters_);
+  if (versions_.empty()) versions_ = std::move(now);
+  else if (now != versions_)
+    throw Error("[generate] a parameter was written since this text's first token; what the stream keeps of earlier tokens "
+                "is of the old ones: make a new stream");
+}
+
 void check_tokens(const std::string& model, const Tensor& tokens, std::int64_t max_length) {
   if (!tokens.defined() || tokens.dtype() != DType::i64 || tokens.rank() != 2)
     throw Error("[" + model + "] expected tokens i64 (b, n), got " +

@@ -34,11 +34,12 @@ TnnLayerOptions layer_options(const TnnConfig& c, bool causal) {
   layer.glu_act = activation_from_name(c.glu_act);
   layer.prenorm = c.prenorm;
   layer.dropout = c.dropout;
-  layer.gtu.num_heads = c.heads;
-  layer.gtu.act_fun = activation_from_name(c.act);
-  layer.gtu.expand_ratio = c.expand_ratio;
-  layer.gtu.use_norm = c.use_norm;
-  TnoOptions& tno = layer.gtu.tno;
+  GtuOptions& gtu = layer.gtu;
+  gtu.num_heads = c.heads;
+  gtu.act_fun = activation_from_name(c.act);
+  gtu.expand_ratio = c.expand_ratio;
+  gtu.use_norm = c.use_norm;
+  TnoOptions& tno = gtu.tno;
   tno.causal = causal;
   tno.use_decay = c.use_decay;
   tno.use_multi_decay = c.use_multi_decay;
@@ -46,8 +47,13 @@ TnnLayerOptions layer_options(const TnnConfig& c, bool causal) {
   tno.par_type = c.par_type;
   tno.act_type = activation_from_name(c.act_type);
   tno.normalize = c.normalize;
-  tno.rpe = {c.rpe_dim, c.rpe_layers, c.rpe_residual, activation_from_name(c.rpe_act),
-             norm_type_from_name(c.norm_type), c.bias};
+  RpeOptions& rpe = tno.rpe;
+  rpe.dim = c.rpe_dim;
+  rpe.layers = c.rpe_layers;
+  rpe.residual = c.rpe_residual;
+  rpe.act = activation_from_name(c.rpe_act);
+  layer.norm_type = gtu.norm_type = rpe.norm_type = norm_type_from_name(c.norm_type);
+  layer.bias = gtu.bias = rpe.bias = c.bias;
   return layer;
 }
 
