@@ -34,9 +34,11 @@ Gmlp::Gmlp(const ModelSpec& spec, const Init& init)
       outputs_(spec.task == Task::classifier ? spec.classes : spec.vocabulary),
       embedding_(spec.vocabulary, config_.d_model, init.child(0), embedding_deviation(config_.d_model)),
       norm_(config_.d_model, init) {
-  if (config_.tied && task_ == Task::classifier) throw Error("[gmlp] a classifier's head can't be tied to the embedding");
+  if (config_.tied && task_ == Task::classifier)
+    throw Error("[gmlp] a classifier's head can't be tied to the embedding");
   for (std::int64_t i = 0; i < config_.layers; ++i)
-    blocks_.emplace_back(config_.d_model, config_.d_ffn, config_.seq_len, init.child(static_cast<std::uint64_t>(2 + i)), config_.dropout);
+    blocks_.emplace_back(config_.d_model, config_.d_ffn, config_.seq_len, init.child(static_cast<std::uint64_t>(2 + i)),
+                         config_.dropout);
   if (!config_.tied) head_.emplace(config_.d_model, outputs_, init.child(1));
 }
 
@@ -60,15 +62,17 @@ Tensor Gmlp::embed(const Tensor& tokens, std::int64_t first) const {
   return config_.positions ? add(x, positions(first, tokens.size(0))) : x;
 }
 
+// W norm(x) + b, or E norm(x) where the head is tied.
 Tensor Gmlp::head(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : linear(norm_(x), embedding_.weight); }
 
+// x = embed(tokens);  x = block(x) for each block;  logits = head(x), or head of x's mean over the tokens.
 Tensor Gmlp::operator()(const Tensor& tokens, const Random* dropout) const {
   check_tokens("gmlp", tokens, config_.seq_len);
   const SpatialMask mask = task_ == Task::causal_lm ? SpatialMask::causal() : SpatialMask();
   Tensor x = embed(transpose(tokens, 0, 1), 0);                            // (n, b, d_model)
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Random random = dropout ? dropout->split(i) : Random(0);
-    x = blocks_[i](x, mask, dropout ? &random : nullptr);
+    x = blocks_[i](x, mask, dropout ? &random : nullptr);                  // (n, b, d_model)
   }
   if (task_ != Task::classifier) return transpose(head(x), 0, 1);          // (b, n, vocabulary)
   return head(mean_of_tokens(transpose(x, 0, 1), tokens));                 // (b, classes)
@@ -76,7 +80,8 @@ Tensor Gmlp::operator()(const Tensor& tokens, const Random* dropout) const {
 
 void Gmlp::collect(const std::string& prefix, NamedParameters& out) const {
   embedding_.collect(prefix + "embedding.", out);
-  for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].collect(prefix + "blocks." + std::to_string(i) + ".", out);
+  for (std::size_t i = 0; i < blocks_.size(); ++i)
+    blocks_[i].collect(prefix + "blocks." + std::to_string(i) + ".", out);
   norm_.collect(prefix + "norm.", out);
   if (head_) head_->collect(prefix + "head.", out);
 }

@@ -1,4 +1,4 @@
-// TNN language models and classifier.
+// TNN language models and classifier (arXiv 2305.04749): embedding, layers, norm, head.
 #include "weft/tnn.h"
 
 #include <cmath>
@@ -74,20 +74,21 @@ Tnn::Tnn(const ModelSpec& spec, const Init& init)
 
 std::string Tnn::config() const { return config_to_json(config_); }
 
-// (b, n) -> (b, n, d_model)
+// tokens (b, n): √d_model · E[token], (b, n, d_model).
 Tensor Tnn::embed(const Tensor& tokens) const {
   return scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model)));
 }
 
-// norm(x) Eᵀ
+// x (b, n, d_model): norm(x) Eᵀ, (b, n, vocabulary).
 Tensor Tnn::logits(const Tensor& x) const { return linear(norm_(x), embedding_.weight); }
 
+// x = embed(tokens);  x = layer(x) for each layer;  logits = norm(x) Eᵀ, or the head of norm(x's mean over the tokens).
 Tensor Tnn::operator()(const Tensor& tokens, const Random* dropout) const {
   check_tokens("tnn", tokens, 0);
   Tensor x = embed(tokens);                                                // (b, n, d_model)
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Random random = dropout ? dropout->split(i) : Random(0);
-    x = layers_[i](x, dropout ? &random : nullptr);
+    x = layers_[i](x, dropout ? &random : nullptr);                        // (b, n, d_model)
   }
   if (task_ != Task::classifier) return logits(x);                         // (b, n, vocabulary)
   return (*head_)(norm_(mean_of_tokens(x, tokens)));                       // (b, classes)

@@ -27,7 +27,7 @@ struct detail::EnumNames<Activation> {
       {Activation::exp, "exp"},
       {Activation::leaky_relu, "leak"},
   };
-  static_assert(std::size(all) == activation_count, "each activation has its name, and the last one gives their number");
+  static_assert(std::size(all) == activation_count, "each has its name, and activation.h counts them all");
 };
 
 namespace {

@@ -26,7 +26,9 @@ constexpr std::size_t threads = 4;
 std::unique_ptr<Model> make(const Shared& s) { return make_model({s.arch, s.task, 7, 3, s.config}, Init{}); }
 
 // Of the lengths 17, 18, 19, …, all above what Linear packs for.
-Tensor tokens_of(std::size_t thread) { return random_tensor(indices({1, 17 + static_cast<std::int64_t>(thread)}, 7), thread + 1); }
+Tensor tokens_of(std::size_t thread) {
+  return random_tensor(indices({1, 17 + static_cast<std::int64_t>(thread)}, 7), thread + 1);
+}
 
 // run(0), run(1), … at once.
 template <class F>

@@ -44,8 +44,8 @@ class FnetLayer {
 class FnetEmbeddings {
  public:
   /// Their weights ~ N(0, 0.02²), as in BERT.
-  FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model, const Init& init,
-                 double eps = 1e-12);
+  FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
+                 const Init& init, double eps = 1e-12);
   /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model). Error if n > seq_len.
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}) const;
   /// "word.…", "position.…", "type.…", "norm.…", "projection.…".
@@ -61,6 +61,7 @@ class FnetEmbeddings {
 /// tanh(dense(x_0)): x (b, n, d_model) -> (b, d_model). Threads may call it at once, as Linear.
 class FnetPooler {
  public:
+  /// Error if d_model is below 1.
   FnetPooler(std::int64_t d_model, const Init& init) : dense(d_model, d_model, init) {}
   /// x (b, n, d_model), n >= 1: (b, d_model).
   Tensor operator()(const Tensor& x) const;

@@ -111,8 +111,8 @@ class Gmlp : public Model {
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   void collect(const std::string& prefix, NamedParameters& out) const override;
-  /// Keeps norm(z2) of every token of its window, layer by layer. A full window (seq_len) slides by half: the newer half
-  /// is read again from position 0.
+  /// Keeps norm(z2) of every token of its window, layer by layer. A full window (seq_len) slides by half: the newer
+  /// half is read again from position 0.
   std::unique_ptr<TokenStream> stream() const override;
 
  private:

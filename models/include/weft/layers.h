@@ -38,8 +38,8 @@ struct Init {
   void draw(const Shape& shape) const;
 };
 
-/// y = x Wᵀ + b. Where no tape records, the weight stays packed between calls with more than a few rows, which takes its
-/// memory again; a recorded call gives that back.
+/// y = x Wᵀ + b. Where no tape records, the weight stays packed between calls with more than a few rows, which takes
+/// its memory again; a recorded call gives that back.
 /// Copies share parameters and packed weight. Calls may come from several threads, each with a Context of its own, as
 /// long as nobody writes a parameter; the packed weight is behind a lock.
 class Linear {
@@ -80,6 +80,7 @@ class LayerNorm {
 /// x / (‖x‖₂/√d + eps) over the last axis (d), no parameters (Qin et al. 2023, arXiv 2307.14995).
 class SimpleRmsNorm {
  public:
+  /// `epsilon` is eps.
   explicit SimpleRmsNorm(double epsilon = 1e-8) : eps(epsilon) {}
   /// x (…, d): (…, d).
   Tensor operator()(const Tensor& x) const { return rms_norm(x, {}, eps); }
@@ -104,6 +105,7 @@ class Embedding {
 /// Without one (inference) it is the identity.
 class Dropout {
  public:
+  /// `probability` is p.
   explicit Dropout(double probability = 0) : p(probability) {}
   /// x of any shape; what stays is scaled by 1/(1-p).
   Tensor operator()(const Tensor& x, const Random* random) const;

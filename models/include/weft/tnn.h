@@ -199,7 +199,8 @@ class TnnLayer {
  public:
   /// Error for options that Gtu or Tno refuse.
   TnnLayer(std::int64_t dim, const TnnLayerOptions& options, const Init& init);
-  /// x (b, n, dim): the same shape. Dropout is on if `random` is given. `mix` in place of the token mixer's Tno, if given.
+  /// x (b, n, dim): the same shape. Dropout is on if `random` is given; `mix`, if given, is in place of the token
+  /// mixer's Tno.
   Tensor operator()(const Tensor& x, const Random* random = nullptr, const TokenMix& mix = {}) const;
   /// "token_mixer.…", "token_norm.…", "feature_norm.…", "feature_mixer.…".
   void collect(const std::string& prefix, NamedParameters& out) const;
