@@ -21,7 +21,7 @@ Tensor normal(const Shape& shape, std::uint64_t stream, double deviation = 1) {
 // y (m, n) = x (m, k) Wᵀ + b, with weights that keep the scale of x.
 std::function<void()> linear_run(const std::string& kind, const Sizes& s) {
   const Tensor x = normal({s.b, s.d}, 0), weight = normal({s.n, s.d}, 1, 1 / std::sqrt(static_cast<double>(s.d))), bias = normal({s.n}, 2);
-  const Epilogue epilogue{kind == "linear" ? Activation::none : Activation::gelu, {}, {}};
+  const Epilogue epilogue = kind == "linear" ? Activation::none : Activation::gelu;
   if (kind != "linear-gelu-train") return [=] { linear(x, weight, bias, epilogue); };
   return [=] {
     Tape tape;

@@ -4,8 +4,17 @@
 
 #include "storage.h"
 #include "weft/context.h"
+#include "weft/detail/enum_names.h"
 
 namespace weft {
+
+template <>
+struct detail::EnumNames<DType> {
+  static constexpr const char* what = "dtype";
+  static constexpr EnumName<DType> all[] = {
+      {DType::f32, "f32"}, {DType::f64, "f64"}, {DType::c64, "c64"}, {DType::c128, "c128"}, {DType::i64, "i64"}};
+};
+
 namespace {
 
 template <class... Source>
@@ -19,16 +28,7 @@ std::shared_ptr<Storage> make_storage(std::int64_t numel, DType dtype, Source...
 
 }  // namespace
 
-const char* dtype_name(DType dtype) noexcept {
-  switch (dtype) {
-    case DType::f32: return "f32";
-    case DType::f64: return "f64";
-    case DType::c64: return "c64";
-    case DType::c128: return "c128";
-    case DType::i64: return "i64";
-  }
-  return "unknown";
-}
+const char* dtype_name(DType dtype) noexcept { return detail::enum_name(dtype); }
 
 std::size_t dtype_size(DType dtype) noexcept {
   switch (dtype) {

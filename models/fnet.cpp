@@ -1,4 +1,4 @@
-// FNet masked language model and classifier.
+// FNet masked language model and classifier (arXiv 2105.03824): encoder and head.
 #include "weft/fnet.h"
 
 namespace weft {
@@ -11,8 +11,7 @@ FnetConfig checked(FnetConfig config) {
   check_size("fnet", "types", config.types, 1);
   check_size("fnet", "d_ffn", config.d_ffn, 0);
   if (config.d_ffn == 0) config.d_ffn = 4 * config.d_model;
-  if (config.norm != "pre" && config.norm != "post")
-    throw Error("[fnet] expected norm \"pre\" or \"post\", got \"" + config.norm + "\"");
+  (void)norm_place_from_name(config.norm);
   (void)activation_from_name(config.activation);
   if (!(config.eps > 0)) throw Error("[fnet] expected eps > 0, got " + std::to_string(config.eps));
   if (!(config.dropout >= 0 && config.dropout < 1))
@@ -29,7 +28,8 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
       outputs_(spec.task == Task::classifier ? spec.classes : spec.vocabulary),
       encoder_(config_, spec.vocabulary, init.child(0)) {
   if (task_ == Task::causal_lm)
-    throw Error("[fnet] a causal language model is refused: the Fourier mixing sees the future; train a masked-lm or a classifier");
+    throw Error("[fnet] a causal language model is refused: the Fourier mixing sees the future; "
+                "train a masked-lm or a classifier");
   const std::int64_t d = config_.d_model;
   if (task_ == Task::classifier)
     classifier_ = ClassifierHead{FnetPooler(d, init.child(1)), Linear(d, outputs_, init.child(2))};
@@ -40,11 +40,12 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
 
 std::string Fnet::config() const { return config_to_json(config_); }
 
+// x = encoder(tokens);  logits = E norm(act(transform(x))) + bias, or classifier(tanh(dense(x_0))).
 Tensor Fnet::operator()(const Tensor& tokens, const Random* dropout) const {
   const Tensor x = encoder_(tokens, {}, dropout);                          // (b, n, d_model)
   if (classifier_) return classifier_->classifier(classifier_->pooler(x));  // (b, classes)
   const Activation act = activation_from_name(config_.activation);
-  const Tensor h = language_model_->norm(language_model_->transform(x, {act, {}, {}}));
+  const Tensor h = language_model_->norm(language_model_->transform(x, act));  // (b, n, d_model)
   return linear(h, encoder_.embeddings.word.weight, language_model_->bias);  // (b, n, vocabulary)
 }
 

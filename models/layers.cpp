@@ -45,7 +45,8 @@ struct Linear::Packed {
   std::shared_ptr<const PackedWeight> latest;
 };
 
-Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias) : packed_(std::make_shared<Packed>()) {
+Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias)
+    : packed_(std::make_shared<Packed>()) {
   if (in < 1 || out < 1)
     throw Error("[Linear] expected sizes of at least 1, got " + std::to_string(in) + " -> " + std::to_string(out));
   const double bound = 1 / std::sqrt(static_cast<double>(in));
@@ -102,7 +103,9 @@ Embedding::Embedding(std::int64_t count, std::int64_t d, const Init& init, doubl
 
 Tensor Embedding::operator()(const Tensor& indices) const { return embedding(indices, weight); }
 
-void Embedding::collect(const std::string& prefix, NamedParameters& out) const { out.emplace_back(prefix + "weight", weight); }
+void Embedding::collect(const std::string& prefix, NamedParameters& out) const {
+  out.emplace_back(prefix + "weight", weight);
+}
 
 Tensor Dropout::operator()(const Tensor& x, const Random* random) const {
   return random && p > 0 ? dropout(x, p, *random) : x;

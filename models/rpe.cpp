@@ -1,13 +1,17 @@
 // The relative position encoder (arXiv 2305.04749, section 3.3), and the norms that TNN chooses from.
+#include "weft/detail/enum_names.h"
 #include "weft/tnn.h"
 
 namespace weft {
 
-NormType norm_type_from_name(const std::string& name) {
-  if (name == "layernorm") return NormType::layer_norm;
-  if (name == "simplermsnorm") return NormType::simple_rms_norm;
-  throw Error("[norm] unknown norm \"" + name + "\", expected layernorm or simplermsnorm");
-}
+template <>
+struct detail::EnumNames<NormType> {
+  static constexpr const char* what = "norm";
+  static constexpr EnumName<NormType> all[] = {{NormType::layer_norm, "layernorm"},
+                                               {NormType::simple_rms_norm, "simplermsnorm"}};
+};
+
+NormType norm_type_from_name(const std::string& name) { return detail::enum_from_name<NormType>(name); }
 
 Norm::Norm(NormType type, std::int64_t d, const Init& init) {
   if (type == NormType::layer_norm) layer_norm_.emplace(d, init);
@@ -32,7 +36,7 @@ Rpe::Layer Rpe::make_layer(std::int64_t out, const Init& init) const {
 
 // linear(act(norm(x))) + residual
 Tensor Rpe::apply(const Layer& layer, const Tensor& x, const Tensor& residual) const {
-  return layer.linear(activation(layer.norm(x), options_.act), {Activation::none, {}, residual});
+  return layer.linear(activation(layer.norm(x), options_.act), Epilogue::adding(residual));
 }
 
 Tensor Rpe::operator()(const Tensor& positions) const {

@@ -9,7 +9,8 @@ Tensor sinusoidal_positions(std::int64_t length, std::int64_t d, DType dtype) {
   double* p = table.mutable_data<double>();
   for (std::int64_t position = 0; position < length; ++position)
     for (std::int64_t i = 0; i < d; ++i) {
-      const double angle = static_cast<double>(position) / std::pow(10000.0, static_cast<double>(i / 2 * 2) / static_cast<double>(d));
+      const double exponent = static_cast<double>(i / 2 * 2) / static_cast<double>(d);
+      const double angle = static_cast<double>(position) / std::pow(10000.0, exponent);
       p[position * d + i] = i % 2 == 0 ? std::sin(angle) : std::cos(angle);
     }
   return raw::convert(table, dtype);
@@ -28,10 +29,25 @@ Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens) {
   return einsum("bn,bnd->bd", {raw::convert(Tensor::from(share, {b, n}), x.dtype()), x});
 }
 
+std::vector<std::uint64_t> versions_of(const NamedParameters& parameters) {
+  std::vector<std::uint64_t> versions;
+  for (const auto& [name, parameter] : parameters) versions.push_back(parameter.value().version());
+  return versions;
+}
+
+void SteadyParameters::check() {
+  std::vector<std::uint64_t> now = versions_of(parameters_);
+  if (versions_.empty()) versions_ = std::move(now);
+  else if (now != versions_)
+    throw Error("[generate] a parameter was written since this text's first token; what the stream keeps of earlier "
+                "tokens is of the old ones: make a new stream");
+}
+
 void check_tokens(const std::string& model, const Tensor& tokens, std::int64_t max_length) {
-  if (!tokens.defined() || tokens.dtype() != DType::i64 || tokens.rank() != 2)
-    throw Error("[" + model + "] expected tokens i64 (b, n), got " +
-                (tokens.defined() ? dtype_name(tokens.dtype()) + (" " + to_string(tokens.shape())) : "an undefined tensor"));
+  if (!tokens.defined()) throw Error("[" + model + "] expected tokens i64 (b, n), got an undefined tensor");
+  if (tokens.dtype() != DType::i64 || tokens.rank() != 2)
+    throw Error("[" + model + "] expected tokens i64 (b, n), got " + dtype_name(tokens.dtype()) + " " +
+                to_string(tokens.shape()));
   const std::int64_t n = tokens.size(1);
   if (n < 1 || (max_length > 0 && n > max_length))
     throw Error("[" + model + "] a sequence of " + std::to_string(n) + " tokens; the model takes 1 to " +

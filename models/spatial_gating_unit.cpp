@@ -12,16 +12,19 @@ SpatialGatingUnit::SpatialGatingUnit(std::int64_t d_z, std::int64_t length, cons
   bias = init.full({seq_len}, 1);
 }
 
-Tensor SpatialGatingUnit::operator()(const Tensor& z, const SpatialMask& mask) const {
+// y_i = z1_i ⊙ (sum_j W[i,j] mask[i,j] norm(z2)_j + b_i), W = weight[:n,:n]
+Tensor SpatialGatingUnit::operator()(const Tensor& z, const SpatialMask& mask, const SpatialMix& mix) const {
   if (z.rank() != 3 || z.size(0) > seq_len)
-    throw Error("[SpatialGatingUnit] expected z (n, b, d_z) with n <= " + std::to_string(seq_len) + ", got " + to_string(z.shape()));
+    throw Error("[SpatialGatingUnit] expected z (n, b, d_z) with n <= " + std::to_string(seq_len) + ", got " +
+                to_string(z.shape()));
   const std::int64_t n = z.size(0);
   const std::vector<Tensor> halves = chunk(z, 2, -1);                      // z1, z2 (n, b, d_z/2)
+  if (mix) return mix(halves[0], norm(halves[1]));
   Tensor w = slice(slice(weight, 0, 0, n), 1, 0, n);                       // (n, n)
   if (mask.tensor.defined()) {
     if (mask.tensor.shape() != Shape{n, n, 1} && mask.tensor.shape() != Shape{1, n, 1})
-      throw Error("[SpatialGatingUnit] expected a mask of shape " + to_string({n, n, 1}) + " or " + to_string({1, n, 1}) +
-                  ", got " + to_string(mask.tensor.shape()));
+      throw Error("[SpatialGatingUnit] expected a mask of shape " + to_string({n, n, 1}) + " or " +
+                  to_string({1, n, 1}) + ", got " + to_string(mask.tensor.shape()));
     w = mul(w, reshape(mask.tensor, {mask.tensor.size(0), n}));
   }
   return spatial_gate(halves[0], norm(halves[1]), w, slice(bias, 0, 0, n), mask.is_causal);
@@ -40,10 +43,12 @@ GmlpBlock::GmlpBlock(std::int64_t d_model, std::int64_t d_ffn, std::int64_t seq_
       proj2(d_ffn / 2, d_model, init.child(3)),
       dropout(p) {}
 
-Tensor GmlpBlock::operator()(const Tensor& x, const SpatialMask& mask, const Random* random) const {
-  const Tensor z = proj1(norm(x), {Activation::gelu, {}, {}});             // (n, b, d_ffn)
-  const Tensor gated = sgu(z, mask);                                       // (n, b, d_ffn/2)
-  if (!random || dropout.p == 0) return proj2(gated, {Activation::none, {}, x});
+// y = x + dropout(proj2(sgu(gelu(proj1(norm(x))), mask)))
+Tensor GmlpBlock::operator()(const Tensor& x, const SpatialMask& mask, const Random* random,
+                             const SpatialMix& mix) const {
+  const Tensor z = proj1(norm(x), Activation::gelu);                       // (n, b, d_ffn)
+  const Tensor gated = sgu(z, mask, mix);                                  // (n, b, d_ffn/2)
+  if (!random || dropout.p == 0) return proj2(gated, Epilogue::adding(x));
   return add(x, dropout(proj2(gated), random));
 }
 

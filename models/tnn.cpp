@@ -1,4 +1,4 @@
-// TNN language models and classifier.
+// TNN language models and classifier (arXiv 2305.04749): embedding, layers, norm, head.
 #include "weft/tnn.h"
 
 #include <cmath>
@@ -34,11 +34,12 @@ TnnLayerOptions layer_options(const TnnConfig& c, bool causal) {
   layer.glu_act = activation_from_name(c.glu_act);
   layer.prenorm = c.prenorm;
   layer.dropout = c.dropout;
-  layer.gtu.num_heads = c.heads;
-  layer.gtu.act_fun = activation_from_name(c.act);
-  layer.gtu.expand_ratio = c.expand_ratio;
-  layer.gtu.use_norm = c.use_norm;
-  TnoOptions& tno = layer.gtu.tno;
+  GtuOptions& gtu = layer.gtu;
+  gtu.num_heads = c.heads;
+  gtu.act_fun = activation_from_name(c.act);
+  gtu.expand_ratio = c.expand_ratio;
+  gtu.use_norm = c.use_norm;
+  TnoOptions& tno = gtu.tno;
   tno.causal = causal;
   tno.use_decay = c.use_decay;
   tno.use_multi_decay = c.use_multi_decay;
@@ -46,8 +47,13 @@ TnnLayerOptions layer_options(const TnnConfig& c, bool causal) {
   tno.par_type = c.par_type;
   tno.act_type = activation_from_name(c.act_type);
   tno.normalize = c.normalize;
-  tno.rpe = {c.rpe_dim, c.rpe_layers, c.rpe_residual, activation_from_name(c.rpe_act),
-             norm_type_from_name(c.norm_type), c.bias};
+  RpeOptions& rpe = tno.rpe;
+  rpe.dim = c.rpe_dim;
+  rpe.layers = c.rpe_layers;
+  rpe.residual = c.rpe_residual;
+  rpe.act = activation_from_name(c.rpe_act);
+  layer.norm_type = gtu.norm_type = rpe.norm_type = norm_type_from_name(c.norm_type);
+  layer.bias = gtu.bias = rpe.bias = c.bias;
   return layer;
 }
 
@@ -68,20 +74,21 @@ Tnn::Tnn(const ModelSpec& spec, const Init& init)
 
 std::string Tnn::config() const { return config_to_json(config_); }
 
-// (b, n) -> (b, n, d_model)
+// tokens (b, n): √d_model · E[token], (b, n, d_model).
 Tensor Tnn::embed(const Tensor& tokens) const {
   return scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model)));
 }
 
-// norm(x) Eᵀ
+// x (b, n, d_model): norm(x) Eᵀ, (b, n, vocabulary).
 Tensor Tnn::logits(const Tensor& x) const { return linear(norm_(x), embedding_.weight); }
 
+// x = embed(tokens);  x = layer(x) for each layer;  logits = norm(x) Eᵀ, or the head of norm(x's mean over the tokens).
 Tensor Tnn::operator()(const Tensor& tokens, const Random* dropout) const {
   check_tokens("tnn", tokens, 0);
   Tensor x = embed(tokens);                                                // (b, n, d_model)
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Random random = dropout ? dropout->split(i) : Random(0);
-    x = layers_[i](x, dropout ? &random : nullptr);
+    x = layers_[i](x, dropout ? &random : nullptr);                        // (b, n, d_model)
   }
   if (task_ != Task::classifier) return logits(x);                         // (b, n, vocabulary)
   return (*head_)(norm_(mean_of_tokens(x, tokens)));                       // (b, classes)

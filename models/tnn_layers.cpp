@@ -24,11 +24,11 @@ Gtu::Gtu(std::int64_t embed_dim, const GtuOptions& options, const Init& init)
     : d1_(expanded(embed_dim, options)),
       num_heads_(options.num_heads),
       act_(options.act_fun),
-      v_proj_(embed_dim, d1_, init.child(0), options.tno.rpe.bias),
-      u_proj_(embed_dim, d1_, init.child(1), options.tno.rpe.bias),
-      o_(d1_, embed_dim, init.child(2), options.tno.rpe.bias),
+      v_proj_(embed_dim, d1_, init.child(0), options.bias),
+      u_proj_(embed_dim, d1_, init.child(1), options.bias),
+      o_(d1_, embed_dim, init.child(2), options.bias),
       toep_(num_heads_, d1_ / num_heads_, options.tno, init.child(3)) {
-  if (options.use_norm) norm_.emplace(options.tno.rpe.norm_type, d1_, init);
+  if (options.use_norm) norm_.emplace(options.norm_type, d1_, init);
 }
 
 // merge(tno(split(v)))
@@ -42,11 +42,12 @@ Tensor Gtu::operator()(const Tensor& x, const Tensor& residual) const {
   return (*this)(x, residual, [this](const Tensor& v) { return mix(v); });
 }
 
+// y = o(norm(act(u_proj x) ⊙ mix(act(v_proj x)))) + residual
 Tensor Gtu::operator()(const Tensor& x, const Tensor& residual, const TokenMix& mix) const {
   if (x.rank() != 3) throw Error("[Gtu] expected x (b, n, embed_dim), got " + to_string(x.shape()));
-  const Tensor mixed = mix(v_proj_(x, {act_, {}, {}}));                     // (b, n, d1)
-  const Tensor gated = u_proj_(x, {act_, mixed, {}});                      // mixed ⊙ act(u_proj x)
-  return o_(norm_ ? (*norm_)(gated) : gated, {Activation::none, {}, residual});
+  const Tensor mixed = mix(v_proj_(x, act_));                              // (b, n, d1)
+  const Tensor gated = u_proj_(x, {act_, mixed});                          // (b, n, d1)
+  return o_(norm_ ? (*norm_)(gated) : gated, Epilogue::adding(residual));
 }
 
 void Gtu::collect(const std::string& prefix, NamedParameters& out) const {
@@ -64,8 +65,9 @@ Glu::Glu(std::int64_t d1, std::int64_t d2, Activation act_fun, const Init& init,
       act_fun_(act_fun),
       fina_act_(fina_act) {}
 
+// y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)) + residual
 Tensor Glu::operator()(const Tensor& x, const Tensor& residual) const {
-  const Tensor gated = l1_(x, {act_fun_, l2_(x), {}});                     // act_fun(l1 x) ⊙ l2 x
+  const Tensor gated = l1_(x, {act_fun_, l2_(x)});                         // (…, d2)
   return l3_(gated, {fina_act_, {}, residual});
 }
 
@@ -77,10 +79,10 @@ void Glu::collect(const std::string& prefix, NamedParameters& out) const {
 
 TnnLayer::TnnLayer(std::int64_t dim, const TnnLayerOptions& options, const Init& init)
     : token_mixer_(dim, options.gtu, init.child(0)),
-      token_norm_(options.gtu.tno.rpe.norm_type, dim, init),
+      token_norm_(options.norm_type, dim, init),
       feature_mixer_(dim, options.glu_dim == 0 ? dim : options.glu_dim, options.glu_act, init.child(1),
-                     options.gtu.tno.rpe.bias),
-      feature_norm_(options.gtu.tno.rpe.norm_type, dim, init),
+                     options.bias),
+      feature_norm_(options.norm_type, dim, init),
       prenorm_(options.prenorm),
       dropout_(options.dropout) {}
 
@@ -93,6 +95,7 @@ Tensor TnnLayer::block(const Tensor& x, const Norm& norm, const Random* random, 
   return add(x, dropout_(y, random));
 }
 
+// x + token_mixer(token_norm(x)), then x + feature_mixer(feature_norm(x)); or the norms after the mixers.
 Tensor TnnLayer::operator()(const Tensor& x, const Random* random, const TokenMix& mix) const {
   const Random first = random ? random->split(0) : Random(0), second = random ? random->split(1) : Random(0);
   const Tensor mixed = block(x, token_norm_, random ? &first : nullptr, [&](const Tensor& in, const Tensor& residual) {

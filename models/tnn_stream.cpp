@@ -1,6 +1,8 @@
 // A TNN language model, token by token.
 #include <algorithm>
+#include <utility>
 
+#include "sequence.h"
 #include "weft/tnn.h"
 
 namespace weft {
@@ -24,13 +26,13 @@ class History {
 
  private:
   void grow(DType dtype) {
-    const std::int64_t tokens = capacity_;
-    capacity_ = std::max<std::int64_t>(64, 2 * capacity_);
-    Tensor longer = Tensor::empty({capacity_, gtu_.d1()}, dtype);
-    Tensor kept = slice(longer, 0, 0, tokens);
-    if (tokens > 0) raw::copy(past_, kept);
+    const std::int64_t capacity = std::max<std::int64_t>(64, 2 * capacity_);
+    Tensor longer = Tensor::empty({capacity, gtu_.d1()}, dtype);
+    Tensor kept = slice(longer, 0, 0, capacity_);
+    if (capacity_ > 0) raw::copy(past_, kept);
+    reversed_ = flip(gtu_.toep().coefficients(capacity), 0);
     past_ = longer;
-    reversed_ = flip(gtu_.toep().coefficients(capacity_), 0);
+    capacity_ = capacity;
   }
 
   const Gtu& gtu_;
@@ -44,12 +46,13 @@ class History {
 // par_type 1: coefficients don't depend on the length.
 class Tnn::Stream : public TokenStream {
  public:
-  explicit Stream(const Tnn& model) : model_(model) {
+  explicit Stream(const Tnn& model) : model_(model), parameters_(model.parameters()) {
     for (const TnnLayer& layer : model.layers_) histories_.emplace_back(layer.token_mixer());
   }
 
   Tensor next(std::int64_t token) override {
     NoGrad suspended;
+    parameters_.check();
     Tensor x = model_.embed(Tensor::from<std::int64_t>({token}, {1, 1}));   // (1, 1, d_model)
     for (std::size_t layer = 0; layer < histories_.size(); ++layer)
       x = model_.layers_[layer](x, nullptr, [&](const Tensor& v) { return histories_[layer].append(v, tokens_); });
@@ -59,6 +62,7 @@ class Tnn::Stream : public TokenStream {
 
  private:
   const Tnn& model_;
+  SteadyParameters parameters_;
   std::vector<History> histories_;
   std::int64_t tokens_ = 0;
 };
@@ -66,18 +70,22 @@ class Tnn::Stream : public TokenStream {
 // par_type 2 and 3: a forward pass over all tokens.
 class Tnn::Rerun : public TokenStream {
  public:
-  explicit Rerun(const Tnn& model) : model_(model) {}
+  explicit Rerun(const Tnn& model) : model_(model), parameters_(model.parameters()) {}
 
   Tensor next(std::int64_t token) override {
     NoGrad suspended;
-    tokens_.push_back(token);
-    const auto n = static_cast<std::int64_t>(tokens_.size());
-    const Tensor logits = model_(Tensor::from(tokens_, {1, n}));             // (1, n, vocabulary)
+    parameters_.check();
+    std::vector<std::int64_t> tokens = tokens_;
+    tokens.push_back(token);
+    const auto n = static_cast<std::int64_t>(tokens.size());
+    const Tensor logits = model_(Tensor::from(tokens, {1, n}));              // (1, n, vocabulary)
+    tokens_ = std::move(tokens);
     return reshape(slice(logits, 1, n - 1, n), {model_.outputs_});
   }
 
  private:
   const Tnn& model_;
+  SteadyParameters parameters_;
   std::vector<std::int64_t> tokens_;
 };
 

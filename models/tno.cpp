@@ -3,6 +3,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "sequence.h"
 #include "weft/context.h"
 #include "weft/tnn.h"
 
@@ -95,8 +96,7 @@ Tensor Tno::ones(std::int64_t n) const { return Tensor::full({1, h_, n, dim_}, 1
 std::shared_ptr<const Tno::Prepared> Tno::prepared(std::int64_t b, std::int64_t n) const {
   NamedParameters parameters;
   collect("", parameters);
-  std::vector<std::uint64_t> versions;
-  for (const auto& [name, parameter] : parameters) versions.push_back(parameter.value().version());
+  const std::vector<std::uint64_t> versions = versions_of(parameters);
   const Isa isa = Context::current().isa();
   {
     const std::lock_guard<std::mutex> lock(latest_->mutex);

@@ -1,24 +1,36 @@
 // The elementwise nonlinearities.
 #include "weft/activation.h"
 
+#include <iterator>
+
 #include "fused.h"
 #include "kernels/activation.h"
 #include "pointwise.h"
+#include "weft/detail/enum_names.h"
 
 namespace weft {
+
+template <>
+struct detail::EnumNames<Activation> {
+  static constexpr const char* what = "activation";
+  static constexpr EnumName<Activation> all[] = {
+      {Activation::none, "none"},
+      {Activation::relu, "relu"},
+      {Activation::gelu, "gelu"},
+      {Activation::gelu_tanh, "gelu_tanh"},
+      {Activation::silu, "silu"},
+      {Activation::elu, "elu"},
+      {Activation::one_plus_elu, "1+elu"},
+      {Activation::two_plus_elu, "2+elu"},
+      {Activation::sigmoid, "sigmoid"},
+      {Activation::tanh, "tanh"},
+      {Activation::exp, "exp"},
+      {Activation::leaky_relu, "leak"},
+  };
+  static_assert(std::size(all) == activation_count, "each has its name, and activation.h counts them all");
+};
+
 namespace {
-
-struct NamedActivation {
-  Activation activation;
-  const char* name;
-};
-
-constexpr NamedActivation names[] = {
-    {Activation::none, "none"},     {Activation::relu, "relu"},          {Activation::gelu, "gelu"},
-    {Activation::gelu_tanh, "gelu_tanh"}, {Activation::silu, "silu"},    {Activation::elu, "elu"},
-    {Activation::one_plus_elu, "1+elu"},  {Activation::two_plus_elu, "2+elu"}, {Activation::sigmoid, "sigmoid"},
-    {Activation::tanh, "tanh"},     {Activation::exp, "exp"},            {Activation::leaky_relu, "leak"},
-};
 
 // y = f(x). dx = f'(x) dy
 struct ActivationOp : Op {
@@ -51,19 +63,13 @@ struct ActivationOp : Op {
 }  // namespace
 
 const char* activation_name(Activation activation) {
-  for (const NamedActivation& n : names)
-    if (n.activation == activation) return n.name;
-  throw Error("[activation] no activation has the number " + std::to_string(static_cast<int>(activation)));
+  const int number = static_cast<int>(activation);
+  if (number < 0 || number >= activation_count)
+    throw Error("[activation] no activation has the number " + std::to_string(number));
+  return detail::enum_name(activation);
 }
 
-Activation activation_from_name(const std::string& name) {
-  std::string known;
-  for (const NamedActivation& n : names) {
-    if (name == n.name) return n.activation;
-    known += std::string(known.empty() ? "" : ", ") + n.name;
-  }
-  throw Error("[activation] expected one of " + known + ", got \"" + name + "\"");
-}
+Activation activation_from_name(const std::string& name) { return detail::enum_from_name<Activation>(name); }
 
 std::unique_ptr<Op> activation_op(Activation f) { return std::make_unique<ActivationOp>(f); }
 

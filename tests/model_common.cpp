@@ -87,6 +87,55 @@ TEST_CASE("causal language models of default sizes, n = 512: no look-ahead, and 
   }
 }
 
+namespace {
+
+constexpr struct { const char *arch, *config; } all_streams[] = {
+    {"gmlp", R"({"d_model":6,"layers":1,"seq_len":4})"},
+    {"tnn", R"({"d_model":6,"layers":1})"},
+    {"tnn", R"({"d_model":6,"layers":1,"par_type":2})"},
+};
+
+}  // namespace
+
+TEST_CASE("token streams: an Error once a parameter was written since the first token") {
+  for (const auto& [arch, config] : all_streams)
+    for (const bool assigns : {true, false}) {
+      const auto model = make_model({arch, Task::causal_lm, 7, 0, config}, Init{});
+      const NamedParameters parameters = model->parameters();
+      for (const auto& [name, parameter] : parameters) {
+        const std::string written = name;
+        CAPTURE(written);
+        Parameter changed = parameter;
+        const auto write = [&] {
+          if (assigns) changed.assign(scale(changed.value(), 0.5));
+          else Tensor(changed).mutable_data<float>()[0] += 1;
+        };
+        const auto stream = model->stream();
+        write();  // before the first token: nothing is kept yet
+        const Tensor first = stream->next(3);
+        CHECK(same_bits(first, model->stream()->next(3)));
+        (void)stream->next(2);
+        write();
+        CHECK_THROWS_WITH_AS(stream->next(1),
+                             "[generate] a parameter was written since this text's first token; what the stream keeps of "
+                             "earlier tokens is of the old ones: make a new stream", Error);
+        CHECK_THROWS_AS(stream->next(1), Error);
+        CHECK_NOTHROW(model->stream()->next(1));
+      }
+    }
+}
+
+TEST_CASE("token streams: a token that is refused leaves the text as it was") {
+  for (const auto& [arch, config] : all_streams) {
+    const auto model = make_model({arch, Task::causal_lm, 7, 0, config}, Init{});
+    const auto stream = model->stream(), other = model->stream();
+    for (const std::int64_t token : {3, 1, 4, 1, 5, 2, 6}) {
+      CHECK_THROWS_AS(stream->next(7), Error);
+      CHECK(same_bits(stream->next(token), other->next(token)));
+    }
+  }
+}
+
 TEST_CASE("Linear: what it keeps of its weight follows the weight") {
   const Linear layer(5, 7, {Random(1), DType::f32});
   const Tensor x = Random(2).normal({40, 5}, 0, 1);

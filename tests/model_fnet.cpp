@@ -71,7 +71,9 @@ TEST_CASE("FNet: configs that are refused") {
   CHECK_THROWS_WITH_AS(Fnet({"fnet", Task::causal_lm, 7, 0, "{}"}, Init{}),
                        "[fnet] a causal language model is refused: the Fourier mixing sees the future; train a masked-lm or a classifier",
                        Error);
-  for (const char* config : {R"({"norm":"both"})", R"({"d_model":0})", R"({"dropout":1})", R"({"activation":"what"})", R"({"eps":0})",
+  CHECK_THROWS_WITH_AS(make_model({"fnet", Task::masked_lm, 7, 0, R"({"norm":"both"})"}, Init{}),
+                       "[norm place] expected one of pre, post, got \"both\"", Error);
+  for (const char* config : {R"({"d_model":0})", R"({"dropout":1})", R"({"activation":"what"})", R"({"eps":0})",
                              R"({"depth":3})", R"({"layers":"two"})", R"([])", R"({)", R"({"d_model":4611686018427387904})"})
     CHECK_THROWS_AS(make_model({"fnet", Task::masked_lm, 7, 0, config}, Init{}), Error);
 }

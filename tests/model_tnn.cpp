@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "op_table.h"
@@ -90,6 +91,54 @@ TEST_CASE("TNN: names and shapes of parameters") {
                                  "feature_mixer.l3.weight(7, 5)", "feature_mixer.l3.bias(7,)"});
 }
 
+TEST_CASE("TNN: layer, gated Toeplitz unit and Rpe have norms and biases of their own; a model's are alike") {
+  const auto count = [](const auto& module, const std::string& end) {
+    std::int64_t found = 0;
+    for (const std::string& name : names(module)) found += name.find(end) != std::string::npos;
+    return found;
+  };
+  const auto layer = [](NormType outer, NormType middle, NormType inner, int bias) {
+    TnnLayerOptions options;
+    options.norm_type = outer;
+    options.gtu.norm_type = middle;
+    options.gtu.tno.rpe.norm_type = inner;
+    options.gtu.use_norm = true;
+    options.bias = bias == 0;
+    options.gtu.bias = bias == 1;
+    options.gtu.tno.rpe.bias = bias == 2;
+    return TnnLayer(4, options, init64);
+  };
+  const NormType with = NormType::layer_norm, without = NormType::simple_rms_norm;
+  CHECK(count(layer(with, without, without, 3), "norm.weight") == 2);   // token_norm, feature_norm
+  CHECK(count(layer(without, with, without, 3), "mixer.norm.weight") == 1);
+  CHECK(count(layer(without, with, without, 3), "norm.weight") == 1);
+  CHECK(count(layer(without, without, with, 3), ".0.weight") == 4);     // three layers and `out`
+  CHECK(count(layer(without, without, with, 3), "norm.weight") == 0);
+  CHECK(count(layer(without, without, without, 0), "feature_mixer.l") == 6);
+  CHECK(count(layer(without, without, without, 0), "bias") == 3);
+  CHECK(count(layer(without, without, without, 1), "_proj.bias") == 2);  // beside o's
+  CHECK(count(layer(without, without, without, 1), "bias") == 3);
+  CHECK(count(layer(without, without, without, 2), "rpe.") == 10);
+  CHECK(count(layer(without, without, without, 2), "bias") == 5);
+
+  const auto model = [](const char* more) {
+    std::vector<std::string> list;
+    for (const auto& [name, parameter] : small_model(Task::causal_lm, more)->parameters()) list.push_back(name);
+    return list;
+  };
+  const auto has = [](const std::vector<std::string>& list, const char* part) {
+    return std::any_of(list.begin(), list.end(), [&](const auto& name) { return name.find(part) != std::string::npos; });
+  };
+  const auto bare = model(R"("use_norm":true,"bias":false,"norm_type":"simplermsnorm")");
+  CHECK(!has(bare, "bias"));
+  CHECK(!has(bare, "norm"));
+  CHECK(!has(bare, ".0.weight"));
+  const auto full = model(R"("use_norm":true)");
+  for (const char* part : {"v_proj.bias", "o.bias", "l3.bias", "rpe.out.2.bias", "token_mixer.norm.bias", "token_norm.bias",
+                           "feature_norm.weight", "rpe.out.0.weight"})
+    CHECK(has(full, part));
+}
+
 TEST_CASE("TNN: numbers of parameters") {
   // 65·128 + 4 (3·(128·384 + 128·128) + 2·384 + 128 + 2·128 + 128 + 4·128 + rpe) + 2·128,
   // rpe = 64 + 3·(64 + 32·33) + 64 + 384·33
@@ -142,6 +191,8 @@ TEST_CASE("Gtu, TnnLayer: gradients") {
         layer.gtu.expand_ratio = 1.25;
         layer.gtu.use_norm = option;
         layer.gtu.tno.causal = bias;
+        layer.norm_type = layer.gtu.norm_type = norm_type;
+        layer.bias = layer.gtu.bias = bias;
         layer.gtu.tno.rpe = small_rpe(false, norm_type, bias);
         CHECK(module_gradient_error(Gtu(4, layer.gtu, init64), x) <= 1e-6);
         CHECK(module_gradient_error(TnnLayer(4, layer, init64), x) <= 1e-6);
@@ -312,7 +363,7 @@ TEST_CASE("TNN: errors") {
   CHECK_THROWS_WITH_AS(lm(R"({"use_multi_decay":true})"),
                        "[Tno] use_decay and use_multi_decay exclude each other", Error);
   CHECK_THROWS_WITH_AS(lm(R"({"norm_type":"batchnorm"})"),
-                       "[norm] unknown norm \"batchnorm\", expected layernorm or simplermsnorm", Error);
+                       "[norm] expected one of layernorm, simplermsnorm, got \"batchnorm\"", Error);
   for (const char* config : {R"({"depth":3})", R"({"d_model":0})", R"({"heads":0})", R"({"layers":-1})",
                              R"({"rpe_dim":0})", R"({"rpe_layers":-1})", R"({"glu_dim":-1})", R"({"seq_len":0})",
                              R"({"expand_ratio":0})", R"({"expand_ratio":-1})", R"({"expand_ratio":1e308})",

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -90,7 +91,14 @@ const OpCases cases{
 TEST_CASE("activation names go both ways") {
   for (const char* name : all_names)
     CHECK(std::string(activation_name(activation_from_name(name))) == name);
-  CHECK_THROWS_AS(activation_from_name("GELU"), Error);
+  CHECK(std::size(all_names) == activation_count);
+  for (int number = 0; number < activation_count; ++number)
+    CHECK(activation_from_name(activation_name(static_cast<Activation>(number))) == static_cast<Activation>(number));
+  CHECK_THROWS_WITH_AS(activation_from_name("GELU"),
+                       "[activation] expected one of none, relu, gelu, gelu_tanh, silu, elu, 1+elu, 2+elu, sigmoid, tanh, "
+                       "exp, leak, got \"GELU\"", Error);
+  CHECK_THROWS_AS(activation_name(static_cast<Activation>(activation_count)), Error);
+  CHECK_THROWS_AS(activation_name(static_cast<Activation>(-1)), Error);
   CHECK_THROWS_AS(activation_from_name(""), Error);
   CHECK_THROWS_AS(activation(Tensor::zeros({2}), static_cast<Activation>(99)), Error);
 }

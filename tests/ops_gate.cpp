@@ -54,7 +54,7 @@ OpCase gate_of_parts(const std::string& name, const Shape& shape, std::int64_t d
   const Shape out = [&] { Shape s = shape; s[static_cast<std::size_t>(dim)] /= 2; return s; }();
   const std::int64_t d = out.back();
   const auto run = [=](Ins in, auto part) {
-    return linear(part(half(in[0], x, dim)), in[1], {}, {Activation::silu, part(half(in[0], gate, dim)), {}});
+    return linear(part(half(in[0], x, dim)), in[1], {}, {Activation::silu, part(half(in[0], gate, dim))});
   };
   return {name, {{shape}, {{d, d}}}, [run](Ins in) { return run(in, [](const Tensor& t) { return t; }); },
           [run](Ins in) { return run(in, apart); }};
@@ -74,7 +74,7 @@ const OpCases gates{
 std::vector<Tensor> gated(const std::vector<Tensor>& in, Activation f, bool fused, bool watch_x, bool watch_gate) {
   Tape tape;
   const Tensor x = watch_x ? tape.watch(in[0]) : in[0], gate = watch_gate ? tape.watch(in[2]) : in[2];
-  const Tensor y = fused ? linear(x, in[1], {}, {f, gate, {}}) : mul(gate, activation(linear(x, in[1]), f));
+  const Tensor y = fused ? linear(x, in[1], {}, {f, gate}) : mul(gate, activation(linear(x, in[1]), f));
   Gradients gradients;
   tape.backward(y, raw::convert(random_tensor({y.shape()}, 4), y.dtype()), gradients);
   std::vector<Tensor> results = {y.detach()};

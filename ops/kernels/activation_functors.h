@@ -110,24 +110,16 @@ struct Functor<Activation::exp> {
   template <class V> static V derivative(V x) noexcept { return math::exp(x); }
 };
 
-// f(Functor<activation>{}).
-template <class F>
-inline decltype(auto) with_activation(Activation activation, F&& f) noexcept {
-  switch (activation) {
-    case Activation::relu: return f(Functor<Activation::relu>{});
-    case Activation::gelu: return f(Functor<Activation::gelu>{});
-    case Activation::gelu_tanh: return f(Functor<Activation::gelu_tanh>{});
-    case Activation::silu: return f(Functor<Activation::silu>{});
-    case Activation::elu: return f(Functor<Activation::elu>{});
-    case Activation::one_plus_elu: return f(Functor<Activation::one_plus_elu>{});
-    case Activation::two_plus_elu: return f(Functor<Activation::two_plus_elu>{});
-    case Activation::sigmoid: return f(Functor<Activation::sigmoid>{});
-    case Activation::tanh: return f(Functor<Activation::tanh>{});
-    case Activation::exp: return f(Functor<Activation::exp>{});
-    case Activation::leaky_relu: return f(Functor<Activation::leaky_relu>{});
-    case Activation::none: break;
+// f(Functor<activation>{}), where f gives nothing. One comparison after the other: once for a tile or an array.
+template <int number = 1, class F>
+WEFT_INLINE inline void with_activation(Activation activation, F&& f) noexcept {
+  if constexpr (number == activation_count) {
+    f(Functor<Activation::none>{});
+  } else {
+    constexpr Activation candidate = static_cast<Activation>(number);
+    if (activation == candidate) f(Functor<candidate>{});
+    else with_activation<number + 1>(activation, f);
   }
-  return f(Functor<Activation::none>{});
 }
 
 }  // namespace weft::WEFT_ISA

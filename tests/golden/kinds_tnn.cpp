@@ -78,6 +78,8 @@ std::int64_t read_gtu(const nlohmann::json& object, GtuOptions& options) {
   Keys tno_keys(tno);
   read_tno(tno_keys, options.tno);
   tno_keys.finish();
+  options.norm_type = options.tno.rpe.norm_type;  // the cases have one norm and one bias for a whole layer
+  options.bias = options.tno.rpe.bias;
   const std::int64_t embed_dim = keys.size("embed_dim");
   keys.finish();
   return embed_dim;
@@ -136,6 +138,8 @@ const Kind layer_kind{"tnn_layer", [](Case& c) {
   const auto gtu = keys.get<nlohmann::json>("gtu");
   keys.finish();
   if (read_gtu(gtu, options.gtu) != dim) throw Refused("embed_dim of \"gtu\" is not dim");
+  options.norm_type = options.gtu.norm_type;
+  options.bias = options.gtu.bias;
   return apply(c, TnnLayer(dim, options, {Random(0), c.dtype()}));
 }};
 

@@ -9,60 +9,79 @@
 
 namespace weft {
 
-enum class NormPlace { pre, post };
+/// Where an encoder layer has its norms.
+enum class NormPlace {
+  pre,   ///< "pre": before mixing and feed-forward network
+  post,  ///< "post": after x is added, as in the paper
+};
+/// The place of that name. Error if there is none.
+NormPlace norm_place_from_name(const std::string& name);
 
-// One encoder layer, mix(x) = Re(FFT over n (FFT over d)), ffn(x) = proj2(act(proj1(x))):
-//   post (the paper):  x = mixing_norm(x + mix(x));  x = output_norm(x + ffn(x))
-//   pre (labml.ai):    x = x + mix(mixing_norm(x));  x = x + ffn(output_norm(x))
+/// One encoder layer, x (b, n, d_model), mix(x) = Re(FFT over n (FFT over d)), ffn(x) = proj2(act(proj1(x))):
+///   post (the paper, section 3): x = mixing_norm(x + mix(x));  x = output_norm(x + dropout(ffn(x)))
+///   pre (labml.ai):              x = x + mix(mixing_norm(x));  x = x + dropout(ffn(output_norm(x)))
+/// Threads may call it at once, each with a Context of its own, as long as nobody writes a parameter.
 class FnetLayer {
  public:
+  /// Without an activation of its own it is the paper's.
   FnetLayer(std::int64_t d_model, std::int64_t d_ffn, NormPlace place, const Init& init, double eps = 1e-12,
             double dropout = 0, Activation activation = Activation::gelu_tanh);
-  Tensor operator()(const Tensor& x, const Random* random = nullptr) const;  // (b, n, d_model)
+  /// x (b, n, d_model): the same shape. Dropout is on if `random` is given.
+  Tensor operator()(const Tensor& x, const Random* random = nullptr) const;
+  /// "mixing_norm.…", "proj1.…", "proj2.…", "output_norm.…".
   void collect(const std::string& prefix, NamedParameters& out) const;
 
-  LayerNorm mixing_norm;
-  Linear proj1, proj2;
-  LayerNorm output_norm;
-  NormPlace place;
-  Activation activation;
-  Dropout dropout;
+  LayerNorm mixing_norm;  ///< of the mixing
+  Linear proj1;           ///< d_model -> d_ffn
+  Linear proj2;           ///< d_ffn -> d_model
+  LayerNorm output_norm;  ///< of the feed-forward network
+  NormPlace place;        ///< of both norms
+  Activation activation;  ///< after proj1
+  Dropout dropout;        ///< after proj2
 };
 
-// projection(norm(word[token] + position[i] + type[type of token])).
+/// projection(norm(word[token] + position[i] + type[type of token])). Threads may call it at once, as its parts.
 class FnetEmbeddings {
  public:
-  FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model, const Init& init,
-                 double eps = 1e-12);
-  // tokens (b, n), types (b, n) or undefined (all 0): (b, n, d_model). Error if n > seq_len.
+  /// Their weights ~ N(0, 0.02²), as in BERT.
+  FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
+                 const Init& init, double eps = 1e-12);
+  /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model). Error if n > seq_len.
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}) const;
+  /// "word.…", "position.…", "type.…", "norm.…", "projection.…".
   void collect(const std::string& prefix, NamedParameters& out) const;
 
-  Embedding word, position, type;
-  LayerNorm norm;
-  Linear projection;
+  Embedding word;      ///< (vocabulary, d_model)
+  Embedding position;  ///< (seq_len, d_model)
+  Embedding type;      ///< (types, d_model)
+  LayerNorm norm;      ///< of their sum
+  Linear projection;   ///< d_model -> d_model
 };
 
-// tanh(dense(x_0)): x (b, n, d) -> (b, d).
+/// tanh(dense(x_0)): x (b, n, d_model) -> (b, d_model). Threads may call it at once, as Linear.
 class FnetPooler {
  public:
+  /// Error if d_model is below 1.
   FnetPooler(std::int64_t d_model, const Init& init) : dense(d_model, d_model, init) {}
+  /// x (b, n, d_model), n >= 1: (b, d_model).
   Tensor operator()(const Tensor& x) const;
+  /// "dense.…".
   void collect(const std::string& prefix, NamedParameters& out) const { dense.collect(prefix + "dense.", out); }
 
-  Linear dense;
+  Linear dense;  ///< d_model -> d_model
 };
 
+/// The options of "fnet", under the names that its config has.
 struct FnetConfig {
-  std::int64_t d_model = 128;
-  std::int64_t d_ffn = 0;  // 0: 4 d_model
-  std::int64_t layers = 2;
-  std::int64_t seq_len = 128;
-  std::int64_t types = 4;
-  std::string norm = "post";  // or "pre", with a final norm
-  std::string activation = "gelu_tanh";
-  double eps = 1e-12;
-  double dropout = 0;
+  std::int64_t d_model = 128;            ///< channels of a token
+  std::int64_t d_ffn = 0;                ///< of the feed-forward network; 0: 4 d_model
+  std::int64_t layers = 2;               ///< of the encoder
+  std::int64_t seq_len = 128;            ///< the longest sequence
+  std::int64_t types = 4;                ///< of tokens (the models' are all of type 0)
+  std::string norm = "post";             ///< or "pre", with a final norm
+  std::string activation = "gelu_tanh";  ///< of the feed-forward network and the masked language model's head
+  double eps = 1e-12;                    ///< of the norms
+  double dropout = 0;                    ///< of the embeddings and each layer
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
@@ -78,25 +97,30 @@ struct FnetConfig {
   }
 };
 
-// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model).
+/// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model). Threads may call it at once, as its parts.
 class FnetEncoder {
  public:
+  /// d_ffn is taken as it is. Error for a norm or an activation that isn't known.
   FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init);
+  /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model). Dropout is on if `dropout` is given.
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr) const;
+  /// "embeddings.…", "layers.0.…", …, and "norm.…" with pre-norm layers.
   void collect(const std::string& prefix, NamedParameters& out) const;
 
-  FnetEmbeddings embeddings;
-  std::vector<FnetLayer> layers;
-  Dropout dropout;
+  FnetEmbeddings embeddings;      ///< of tokens, positions and types
+  std::vector<FnetLayer> layers;  ///< in their order
+  Dropout dropout;                ///< of the embeddings
 
  private:
   std::optional<LayerNorm> final_norm_;  // with pre-norm layers
 };
 
-// Masked language model: decoder(norm(act(transform(x)))), the decoder's weight tied to the word embeddings.
-// Classifier: linear(pooler(x)) of the first token. A causal language model is refused: the mixing sees the future.
+/// The model: an encoder and a head.
+/// Masked language model: decoder(norm(act(transform(x)))), the decoder's weight tied to the word embeddings.
+/// Classifier: linear(pooler(x)) of the first token. A causal language model is refused: the mixing sees the future.
 class Fnet : public Model {
  public:
+  /// As make_model, which is the way to make one by name.
   Fnet(const ModelSpec& spec, const Init& init);
   static Architecture architecture();
 

@@ -1,6 +1,7 @@
 // gMLP: Pay Attention to MLPs, Liu et al. 2021, arXiv 2105.08050. Sequences lie as (n, b, d).
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,56 +12,76 @@
 
 namespace weft {
 
-// Which tokens j a token i sees: all, those j <= i, or those that a tensor (n, n, 1) or (1, n, 1) of 0 and 1 gives.
+/// Which tokens j a token i sees: all, those j <= i, or those that a tensor of 0 and 1 gives.
 struct SpatialMask {
+  /// All.
   SpatialMask() = default;
+  /// Those where `mask` (n, n, 1), or (1, n, 1) for every i alike, has 1.
   SpatialMask(Tensor mask) : tensor(std::move(mask)) {}
-  static SpatialMask causal() { SpatialMask mask; mask.is_causal = true; return mask; }
+  /// Those j <= i, at half of the work of a tensor.
+  static SpatialMask causal() {
+    SpatialMask mask;
+    mask.is_causal = true;
+    return mask;
+  }
 
-  Tensor tensor;
-  bool is_causal = false;  // takes half of the work of a tensor
+  Tensor tensor;           ///< (n, n, 1), (1, n, 1) or undefined
+  bool is_causal = false;  ///< j <= i alone, beside what the tensor says
 };
 
-// z (n, b, d_z) with halves z1, z2: y_i = z1_i ⊙ (sum_j W[i,j] mask[i,j] norm(z2)_j + b_i), W = weight[:n,:n].
-class SpatialGatingUnit {
- public:
-  // weight (seq_len, seq_len) ~ U(-0.01, 0.01), bias (seq_len) ones: at first each token passes by itself.
-  // Error if d_z is odd.
-  SpatialGatingUnit(std::int64_t d_z, std::int64_t seq_len, const Init& init);
-  // Error if n > seq_len.
-  Tensor operator()(const Tensor& z, const SpatialMask& mask = {}) const;
-  void collect(const std::string& prefix, NamedParameters& out) const;
-
-  LayerNorm norm;
-  Parameter weight, bias;
-  std::int64_t seq_len;
-};
-
-// x (n, b, d_model): y = x + proj2(sgu(gelu(proj1(norm(x))), mask)).
-class GmlpBlock {
- public:
-  GmlpBlock(std::int64_t d_model, std::int64_t d_ffn, std::int64_t seq_len, const Init& init, double dropout = 0);
-  Tensor operator()(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr) const;
-  void collect(const std::string& prefix, NamedParameters& out) const;
-
-  LayerNorm norm;
-  Linear proj1;
-  SpatialGatingUnit sgu;
-  Linear proj2;
-  Dropout dropout;
-};
-
-// The mask (n, n, 1) with ones where j <= i.
+/// The mask (n, n, 1) with ones where j <= i.
 Tensor causal_mask(std::int64_t n, DType dtype = DType::f32);
 
+/// What mixes the tokens of v = norm(z2) and gates them with z1, both (n, b, d_z/2), as a spatial gating unit does over
+/// the whole sequence: z1_i ⊙ (sum_j W[i,j] mask[i,j] v_j + b_i). A token stream puts its own in place of that.
+using SpatialMix = std::function<Tensor(const Tensor& z1, const Tensor& v)>;
+
+/// The spatial gating unit (section 2.2). z (n, b, d_z) with halves z1, z2:
+/// y_i = z1_i ⊙ (sum_j W[i,j] mask[i,j] norm(z2)_j + b_i), W = weight[:n,:n].
+/// Threads may call it at once, each with a Context of its own, as long as nobody writes a parameter.
+class SpatialGatingUnit {
+ public:
+  /// weight ~ U(-0.01, 0.01), bias ones: at first each token passes by itself. Error if d_z is odd.
+  SpatialGatingUnit(std::int64_t d_z, std::int64_t seq_len, const Init& init);
+  /// z (n, b, d_z): (n, b, d_z/2). `mix` in place of weight, mask and bias, if given. Error if n > seq_len.
+  Tensor operator()(const Tensor& z, const SpatialMask& mask = {}, const SpatialMix& mix = {}) const;
+  /// "norm.weight", "norm.bias", "weight", "bias".
+  void collect(const std::string& prefix, NamedParameters& out) const;
+
+  LayerNorm norm;        ///< of z2
+  Parameter weight;      ///< (seq_len, seq_len)
+  Parameter bias;        ///< (seq_len)
+  std::int64_t seq_len;  ///< the longest sequence
+};
+
+/// One block (figure 1), x (n, b, d_model): y = x + dropout(proj2(sgu(gelu(proj1(norm(x))), mask))).
+/// Threads may call it at once, as its parts.
+class GmlpBlock {
+ public:
+  /// d_ffn is that of proj1's output, before it is halved. Error if it is odd.
+  GmlpBlock(std::int64_t d_model, std::int64_t d_ffn, std::int64_t seq_len, const Init& init, double dropout = 0);
+  /// x (n, b, d_model): the same shape. Dropout is on if `random` is given; `mix` is the spatial gating unit's.
+  Tensor operator()(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr,
+                    const SpatialMix& mix = {}) const;
+  /// "norm.…", "proj1.…", "sgu.…", "proj2.…".
+  void collect(const std::string& prefix, NamedParameters& out) const;
+
+  LayerNorm norm;         ///< of x
+  Linear proj1;           ///< d_model -> d_ffn
+  SpatialGatingUnit sgu;  ///< d_ffn -> d_ffn/2
+  Linear proj2;           ///< d_ffn/2 -> d_model
+  Dropout dropout;        ///< before x is added
+};
+
+/// The options of "gmlp", under the names that its config has.
 struct GmlpConfig {
-  std::int64_t d_model = 128;
-  std::int64_t d_ffn = 0;  // 0: 8 d_model
-  std::int64_t layers = 4;
-  std::int64_t seq_len = 64;
-  bool tied = false;           // the head shares the embedding's weight, and has no bias
-  bool positions = true;       // adds sinusoidal positions to embeddings · √d_model
-  double dropout = 0;
+  std::int64_t d_model = 128;  ///< channels of a token
+  std::int64_t d_ffn = 0;      ///< even; 0: 8 d_model
+  std::int64_t layers = 4;     ///< blocks
+  std::int64_t seq_len = 64;   ///< the longest sequence
+  bool tied = false;           ///< the head shares the embedding's weight, and has no bias
+  bool positions = true;       ///< adds sinusoidal positions to embeddings · √d_model
+  double dropout = 0;          ///< of each block
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
@@ -74,11 +95,12 @@ struct GmlpConfig {
   }
 };
 
-// Embedding · √d_model plus sinusoidal positions; blocks; final LayerNorm; a linear head.
-// Language model: the blocks have the causal mask, the head gives (b, n, vocabulary).
-// Classifier: no mask, the mean over tokens that are not padding (0), the head gives (b, classes).
+/// The model: embedding · √d_model plus sinusoidal positions; blocks; final LayerNorm; a linear head.
+/// Language model: the blocks have the causal mask, the head gives (b, n, vocabulary).
+/// Classifier: no mask, the mean over tokens that are not padding (0), the head gives (b, classes).
 class Gmlp : public Model {
  public:
+  /// As make_model, which is the way to make one by name.
   Gmlp(const ModelSpec& spec, const Init& init);
   static Architecture architecture();
 
@@ -90,6 +112,8 @@ class Gmlp : public Model {
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   void collect(const std::string& prefix, NamedParameters& out) const override;
+  /// Keeps norm(z2) of every token of its window, layer by layer. A full window (seq_len) slides by half: the newer
+  /// half is read again from position 0.
   std::unique_ptr<TokenStream> stream() const override;
 
  private:

@@ -11,36 +11,48 @@
 
 namespace weft {
 
-// What a model may still make.
+/// What a model may still make.
 struct ParameterBudget {
-  std::int64_t parameters = 0, elements = 0;
+  std::int64_t parameters = 0;  ///< tensors
+  std::int64_t elements = 0;    ///< of all of them together
 };
 
-// How parameters are made: dtype, and random numbers that depend on the seed and the place in the model. Every
-// parameter comes from here, and Error if it is beyond the budget: a config can ask for more than there is memory.
+/// How parameters are made: dtype, and random numbers that depend on the seed and the place in the model. Every
+/// parameter comes from here, and Error if it is beyond the budget: a config can ask for more than there is memory.
+/// A budget is one thread's.
 struct Init {
-  Random random{0};
-  DType dtype = DType::f32;
-  ParameterBudget* budget = nullptr;  // none: any number
+  Random random{0};                   ///< of this place
+  DType dtype = DType::f32;           ///< f32 or f64
+  ParameterBudget* budget = nullptr;  ///< none: any number
 
+  /// The one for the k-th part of this place.
   Init child(std::uint64_t k) const { return {random.split(k), dtype, budget}; }
+  /// Values in [low, high).
   Parameter uniform(const Shape& shape, double low, double high) const;
-  Parameter normal(const Shape& shape, double deviation) const;  // mean 0
+  /// Values of mean 0.
+  Parameter normal(const Shape& shape, double deviation) const;
+  /// All elements are `value`.
   Parameter full(const Shape& shape, double value) const;
 
  private:
   void draw(const Shape& shape) const;
 };
 
-// y = x Wᵀ + b. weight (out, in) and bias (out) ~ U(-1/√in, 1/√in), as PyTorch's Linear. Where no tape records, the weight
-// stays packed between calls with more than a few rows, which takes its memory again; a recorded call gives that back.
+/// y = x Wᵀ + b. Where no tape records, the weight stays packed between calls with more than a few rows, which takes
+/// its memory again; a recorded call gives that back.
+/// Copies share parameters and packed weight. Calls may come from several threads, each with a Context of its own, as
+/// long as nobody writes a parameter; the packed weight is behind a lock.
 class Linear {
  public:
+  /// weight (out, in) and bias (out) ~ U(-1/√in, 1/√in), as PyTorch's Linear. Error if a size is below 1.
   Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias = true);
+  /// x (…, in): (…, out), with what the epilogue does to it.
   Tensor operator()(const Tensor& x, const Epilogue& epilogue = {}) const;
+  /// "weight", "bias".
   void collect(const std::string& prefix, NamedParameters& out) const;
 
-  Parameter weight, bias;  // bias is undefined without one
+  Parameter weight;  ///< (out, in)
+  Parameter bias;    ///< (out), or undefined
 
  private:
   struct Packed;
@@ -49,48 +61,62 @@ class Linear {
   std::shared_ptr<Packed> packed_;
 };
 
-// Over the last axis (d): weight ones, bias zeros.
+/// Over the last axis (d): (x - mean) / sqrt(var + eps) · weight + bias (Ba et al. 2016, arXiv 1607.06450).
+/// Threads may call it at once, as Linear.
 class LayerNorm {
  public:
+  /// weight ones, bias zeros.
   LayerNorm(std::int64_t d, const Init& init, double eps = 1e-5);
-  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;  // of x + residual, if that is defined
+  /// x (…, d), or x + residual, if that is defined: (…, d).
+  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
+  /// "weight", "bias".
   void collect(const std::string& prefix, NamedParameters& out) const;
 
-  Parameter weight, bias;
-  double eps;
+  Parameter weight;  ///< (d)
+  Parameter bias;    ///< (d)
+  double eps;        ///< added to the variance
 };
 
-// x / (‖x‖₂/√d + eps), no parameters.
+/// x / (‖x‖₂/√d + eps) over the last axis (d), no parameters (Qin et al. 2023, arXiv 2307.14995).
 class SimpleRmsNorm {
  public:
+  /// `epsilon` is eps.
   explicit SimpleRmsNorm(double epsilon = 1e-8) : eps(epsilon) {}
+  /// x (…, d): (…, d).
   Tensor operator()(const Tensor& x) const { return rms_norm(x, {}, eps); }
-  double eps;
+
+  double eps;  ///< added to the norm
 };
 
-// Rows of weight (count, d) ~ N(0, deviation²) by i64 index.
+/// Rows of a matrix by index. Threads may call it at once, as Linear.
 class Embedding {
  public:
+  /// weight (count, d) ~ N(0, deviation²).
   Embedding(std::int64_t count, std::int64_t d, const Init& init, double deviation = 1);
+  /// indices (…) i64: (…, d). Error for an index outside 0 … count-1.
   Tensor operator()(const Tensor& indices) const;
+  /// "weight".
   void collect(const std::string& prefix, NamedParameters& out) const;
 
-  Parameter weight;
+  Parameter weight;  ///< (count, d)
 };
 
-// Drops elements with probability p, if a generator is given: each call of a forward pass takes a child of it.
-// Without one (inference) it is the identity.
+/// Drops elements with probability p, if a generator is given: each call of a forward pass takes a child of it.
+/// Without one (inference) it is the identity.
 class Dropout {
  public:
+  /// `probability` is p.
   explicit Dropout(double probability = 0) : p(probability) {}
+  /// x of any shape; what stays is scaled by 1/(1-p).
   Tensor operator()(const Tensor& x, const Random* random) const;
-  double p;
+
+  double p;  ///< 0 <= p < 1
 };
 
-// weight or bias as an operation takes it: the parameter, or an undefined tensor.
+/// weight or bias as an operation takes it: the parameter, or an undefined tensor.
 inline Tensor optional(const Parameter& p) { return p.defined() ? Tensor(p) : Tensor(); }
 
-// The number of elements of all parameters; one that comes twice counts once.
+/// The number of elements of all parameters; one that comes twice counts once.
 std::int64_t parameter_count(const NamedParameters& parameters);
 
 }  // namespace weft

@@ -12,35 +12,48 @@
 
 namespace weft {
 
-enum class NormType { layer_norm, simple_rms_norm };  // "layernorm", "simplermsnorm"
-NormType norm_type_from_name(const std::string& name);  // Error if it is none of those
+/// The norms that a TNN chooses from.
+enum class NormType {
+  layer_norm,       ///< "layernorm"
+  simple_rms_norm,  ///< "simplermsnorm"
+};
+/// The norm of that name. Error if there is none.
+NormType norm_type_from_name(const std::string& name);
 
-// One of the two norms over the last axis (d). SimpleRMSNorm has no parameters.
+/// One of the two norms over the last axis (d). Threads may call it at once, as LayerNorm.
 class Norm {
  public:
+  /// LayerNorm's weight ones and bias zeros; SimpleRMSNorm has no parameters.
   Norm(NormType type, std::int64_t d, const Init& init);
+  /// x (…, d): (…, d).
   Tensor operator()(const Tensor& x) const { return layer_norm_ ? (*layer_norm_)(x) : SimpleRmsNorm()(x); }
+  /// "weight", "bias", or nothing.
   void collect(const std::string& prefix, NamedParameters& out) const;
 
  private:
   std::optional<LayerNorm> layer_norm_;
 };
 
+/// Of a relative position encoder.
 struct RpeOptions {
-  std::int64_t dim = 32;
-  std::int64_t layers = 3;
-  bool residual = false;
-  Activation act = Activation::relu;
-  NormType norm_type = NormType::layer_norm;
-  bool bias = true;  // of its linear layers
+  std::int64_t dim = 32;                      ///< channels between its layers
+  std::int64_t layers = 3;                    ///< between the first and the last
+  bool residual = false;                      ///< each layer adds what it got
+  Activation act = Activation::relu;          ///< before each linear layer but the first
+  NormType norm_type = NormType::layer_norm;  ///< before that
+  bool bias = true;                           ///< of its linear layers
 };
 
-// Relative position encoder, positions (k, 1) -> (k, outdim):
-//   x = pos_proj(p);  x = L(x), or L(x) + x, for each layer;  y = out(x);  L and out are linear(act(norm(x))).
+/// Relative position encoder (section 3.3), positions (k, 1) -> (k, outdim):
+///   x = pos_proj(p);  x = L(x), or L(x) + x, for each layer;  y = out(x);  L and out are linear(act(norm(x))).
+/// Threads may call it at once, as Linear.
 class Rpe {
  public:
+  /// Error if a size is below 1, or layers below 0.
   Rpe(std::int64_t outdim, const RpeOptions& options, const Init& init);
+  /// positions (k, 1): (k, outdim).
   Tensor operator()(const Tensor& positions) const;
+  /// "pos_proj.…", "layers.0.0.…" (norm), "layers.0.2.…" (linear), …, "out.0.…", "out.2.…".
   void collect(const std::string& prefix, NamedParameters& out) const;
 
  private:
@@ -57,29 +70,36 @@ class Rpe {
   Layer out_;
 };
 
+/// Of a Toeplitz neural operator.
 struct TnoOptions {
-  RpeOptions rpe;
-  bool causal = true;
-  bool use_decay = true;         // coefficient of lag ±k times gamma^k
-  bool use_multi_decay = false;  // the same, learned for each channel: gamma + (1 - gamma) · sigmoid(g), g ~ N(0, 1)
-  double gamma = 0.99;           // 0 … 1
-  std::int64_t par_type = 1;     // what rpe sees of lag k: k (1), k/(n-1) (2), exp(k/(n-1)) (3, causal alone)
-  Activation act_type = Activation::none;  // of the decayed coefficients
-  bool normalize = false;                  // y / (T·1)
+  RpeOptions rpe;                ///< with its own norm and bias
+  bool causal = true;            ///< y_i sees x_j for j <= i alone
+  bool use_decay = true;         ///< coefficient of lag ±k times gamma^k
+  bool use_multi_decay = false;  ///< the same, learned for each channel: gamma + (1 - gamma) · sigmoid(g), g ~ N(0, 1)
+  double gamma = 0.99;           ///< 0 … 1
+  std::int64_t par_type = 1;     ///< what rpe sees of lag k: k (1), k/(n-1) (2), exp(k/(n-1)) (3, causal alone)
+  Activation act_type = Activation::none;  ///< of the decayed coefficients
+  bool normalize = false;                  ///< y / (T·1)
 };
 
-// Toeplitz neural operator, x (b, h, n, dim): y_i = sum_j t_(i-j) x_j, causal over j <= i, with
-// t_k = act_type(gamma^|k| · rpe(p_k)). n may be any. While no tape records, the latest coefficients and their spectra are
-// kept, until a parameter is written.
+/// Toeplitz neural operator (sections 3.2 and 3.4), x (b, h, n, dim): y_i = sum_j t_(i-j) x_j, causal over j <= i, with
+/// t_k = act_type(gamma^|k| · rpe(p_k)). n may be any. While no tape records, the latest coefficients and their spectra
+/// are kept, until a parameter is written.
+/// Copies share parameters and what is kept. Threads may call it at once, each with a Context of its own, as long as
+/// nobody writes a parameter; what is kept is behind a lock.
 class Tno {
  public:
+  /// Of h heads with dim channels each. Error for options that exclude each other or are out of their range.
   Tno(std::int64_t h, std::int64_t dim, const TnoOptions& options, const Init& init);
+  /// x (b, h, n, dim): the same shape.
   Tensor operator()(const Tensor& x) const;
+  /// "gamma" (h, 1, dim) with use_multi_decay, "rpe.…".
   void collect(const std::string& prefix, NamedParameters& out) const;
 
-  // For n positions the m = n lags 0 … n-1, or the m = 2n-1 lags -(n-1) … n-1 if not causal:
-  // t (m, h·dim), channel = head·dim + d.
+  /// For n positions the m = n lags 0 … n-1, or the m = 2n-1 lags -(n-1) … n-1 if not causal:
+  /// t (m, h·dim), channel = head·dim + d.
   Tensor coefficients(std::int64_t n) const;
+  /// As they were given.
   const TnoOptions& options() const noexcept { return options_; }
 
  private:
@@ -101,28 +121,37 @@ class Tno {
   std::shared_ptr<Latest> latest_;
 };
 
-// What mixes the tokens of v (b, n, d1): the Tno over the whole sequence, or over what a token stream has seen.
+/// What mixes the tokens of v (b, n, d1): the Tno over the whole sequence, or over what a token stream has seen.
 using TokenMix = std::function<Tensor(const Tensor& v)>;
 
+/// Of a gated Toeplitz unit.
 struct GtuOptions {
-  std::int64_t num_heads = 1;
-  Activation act_fun = Activation::silu;
-  double expand_ratio = 3;
-  bool use_norm = false;  // a norm before o
-  TnoOptions tno;         // norm_type and bias of its rpe are those of the whole unit
+  std::int64_t num_heads = 1;                 ///< of the Tno
+  Activation act_fun = Activation::silu;      ///< of u and v
+  double expand_ratio = 3;                    ///< d1 / embed_dim
+  bool use_norm = false;                      ///< a norm before o
+  NormType norm_type = NormType::layer_norm;  ///< of that norm
+  bool bias = true;                           ///< of v_proj, u_proj and o
+  TnoOptions tno;                             ///< of what mixes the tokens
 };
 
-// Gated Toeplitz unit: y = o(norm(act(u_proj x) ⊙ merge(tno(split(act(v_proj x)))))), norm with use_norm alone;
-// d1 = floor(expand_ratio · embed_dim), rounded down to a multiple of num_heads; channel = head·(d1/num_heads) + d.
+/// Gated Toeplitz unit (section 3.1): y = o(norm(act(u_proj x) ⊙ merge(tno(split(act(v_proj x)))))), norm with use_norm
+/// alone; d1 = floor(expand_ratio · embed_dim), rounded down to a multiple of num_heads;
+/// channel = head·(d1/num_heads) + d. Threads may call it at once, as its parts.
 class Gtu {
  public:
+  /// Error if a head would have no channel.
   Gtu(std::int64_t embed_dim, const GtuOptions& options, const Init& init);
-  // y + residual, if that is given.
+  /// x (b, n, embed_dim): y, or y + residual, if that is given, of the same shape.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
+  /// With `mix` in place of merge(tno(split(v))).
   Tensor operator()(const Tensor& x, const Tensor& residual, const TokenMix& mix) const;
+  /// "v_proj.…", "u_proj.…", "o.…", "toep.…", and "norm.…" with use_norm.
   void collect(const std::string& prefix, NamedParameters& out) const;
 
+  /// Channels that the Tno mixes.
   std::int64_t d1() const noexcept { return d1_; }
+  /// The Tno.
   const Tno& toep() const noexcept { return toep_; }
 
  private:
@@ -135,13 +164,15 @@ class Gtu {
   std::optional<Norm> norm_;
 };
 
-// Gated linear unit: y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)); l1 and l2 are d1 -> d2, l3 is d2 -> d1.
+/// Gated linear unit: y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)). Threads may call it at once, as Linear.
 class Glu {
  public:
+  /// l1 and l2 are d1 -> d2, l3 is d2 -> d1.
   Glu(std::int64_t d1, std::int64_t d2, Activation act_fun, const Init& init, bool bias = true,
       Activation fina_act = Activation::none);
-  // y + residual, if that is given.
+  /// x (…, d1): y, or y + residual, if that is given, of the same shape.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
+  /// "l1.…", "l2.…", "l3.…".
   void collect(const std::string& prefix, NamedParameters& out) const;
 
  private:
@@ -149,23 +180,32 @@ class Glu {
   Activation act_fun_, fina_act_;
 };
 
+/// Of a layer: both its mixers and what is around them.
 struct TnnLayerOptions {
-  std::int64_t glu_dim = 0;  // 0: dim
-  Activation glu_act = Activation::silu;
-  bool prenorm = true;
-  double dropout = 0;
-  GtuOptions gtu;  // norm_type and bias of its rpe are those of the whole layer
+  std::int64_t glu_dim = 0;                   ///< d2 of the gated linear unit; 0: dim
+  Activation glu_act = Activation::silu;      ///< of the gated linear unit
+  bool prenorm = true;                        ///< a mixer sees norm(x), or the norm sees what it gives
+  double dropout = 0;                         ///< before x is added
+  NormType norm_type = NormType::layer_norm;  ///< of token_norm and feature_norm
+  bool bias = true;                           ///< of the gated linear unit
+  GtuOptions gtu;                             ///< of the token mixer, with its own norm and bias
 };
 
-// prenorm: x = x + token_mixer(token_norm(x));  x = x + feature_mixer(feature_norm(x))
-// else:    x = x + token_norm(token_mixer(x));  x = x + feature_norm(feature_mixer(x))
+/// One layer (figure 2), x (b, n, dim):
+///   prenorm: x = x + token_mixer(token_norm(x));  x = x + feature_mixer(feature_norm(x))
+///   else:    x = x + token_norm(token_mixer(x));  x = x + feature_norm(feature_mixer(x))
+/// token_mixer is a Gtu, feature_mixer a Glu. Threads may call it at once, as its parts.
 class TnnLayer {
  public:
+  /// Error for options that Gtu or Tno refuse.
   TnnLayer(std::int64_t dim, const TnnLayerOptions& options, const Init& init);
-  // `mix` in place of the token mixer's Tno, if given.
+  /// x (b, n, dim): the same shape. Dropout is on if `random` is given; `mix`, if given, is in place of the token
+  /// mixer's Tno.
   Tensor operator()(const Tensor& x, const Random* random = nullptr, const TokenMix& mix = {}) const;
+  /// "token_mixer.…", "token_norm.…", "feature_norm.…", "feature_mixer.…".
   void collect(const std::string& prefix, NamedParameters& out) const;
 
+  /// The gated Toeplitz unit.
   const Gtu& token_mixer() const noexcept { return token_mixer_; }
 
  private:
@@ -180,30 +220,31 @@ class TnnLayer {
   Dropout dropout_;
 };
 
+/// The options of "tnn", under the names that its config has.
 struct TnnConfig {
-  std::int64_t d_model = 128;
-  std::int64_t layers = 4;
-  std::int64_t heads = 1;  // they divide floor(expand_ratio · d_model)
-  double expand_ratio = 3;
-  std::string act = "silu";  // of the gated Toeplitz unit
-  bool use_norm = false;
-  std::int64_t rpe_dim = 32;
-  std::int64_t rpe_layers = 3;
-  bool rpe_residual = false;
-  std::string rpe_act = "relu";
-  std::int64_t glu_dim = 0;  // 0: d_model
-  std::string glu_act = "silu";
-  bool use_decay = true;
-  bool use_multi_decay = false;
-  double gamma = 0.99;
-  std::int64_t par_type = 1;
-  std::string act_type = "none";
-  bool normalize = false;
-  std::string norm_type = "layernorm";  // or "simplermsnorm"
-  bool prenorm = true;
-  bool bias = true;
-  std::int64_t seq_len = 64;  // of training: the model takes any length
-  double dropout = 0;
+  std::int64_t d_model = 128;     ///< channels of a token
+  std::int64_t layers = 4;        ///< of token and feature mixer
+  std::int64_t heads = 1;         ///< they divide floor(expand_ratio · d_model)
+  double expand_ratio = 3;        ///< channels that the Tno mixes, for each of d_model
+  std::string act = "silu";       ///< of the gated Toeplitz unit
+  bool use_norm = false;          ///< a norm before the gated Toeplitz unit's last linear layer
+  std::int64_t rpe_dim = 32;      ///< channels of the relative position encoder
+  std::int64_t rpe_layers = 3;    ///< of the relative position encoder, between its first and its last
+  bool rpe_residual = false;      ///< they add what they got
+  std::string rpe_act = "relu";   ///< of the relative position encoder
+  std::int64_t glu_dim = 0;       ///< of the gated linear unit; 0: d_model
+  std::string glu_act = "silu";   ///< of the gated linear unit
+  bool use_decay = true;          ///< coefficient of lag ±k times gamma^k
+  bool use_multi_decay = false;   ///< the same, learned for each channel
+  double gamma = 0.99;            ///< 0 … 1
+  std::int64_t par_type = 1;      ///< positions are k (1), k/(n-1) (2) or exp(k/(n-1)) (3, causal alone)
+  std::string act_type = "none";  ///< of the coefficients
+  bool normalize = false;         ///< y / (T·1)
+  std::string norm_type = "layernorm";  ///< of every norm: or "simplermsnorm"
+  bool prenorm = true;                  ///< norms before the mixers, else after them
+  bool bias = true;                     ///< of every linear layer
+  std::int64_t seq_len = 64;            ///< of training: the model takes any length
+  double dropout = 0;                   ///< of each layer
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
@@ -233,12 +274,13 @@ struct TnnConfig {
   }
 };
 
-// Embedding · √d_model; layers; final norm; a head.
-// Language models: the head's weight is the embedding's, without bias: (b, n, vocabulary); the layers are causal for a
-// causal language model, else bidirectional.
-// Classifier: bidirectional layers, the mean over tokens that are not padding (0), a linear head: (b, classes).
+/// The model: embedding · √d_model; layers; final norm; a head.
+/// Language models: the head's weight is the embedding's, without bias: (b, n, vocabulary); the layers are causal for a
+/// causal language model, else bidirectional.
+/// Classifier: bidirectional layers, the mean over tokens that are not padding (0), a linear head: (b, classes).
 class Tnn : public Model {
  public:
+  /// As make_model, which is the way to make one by name.
   Tnn(const ModelSpec& spec, const Init& init);
   static Architecture architecture();
 
@@ -250,8 +292,9 @@ class Tnn : public Model {
   std::int64_t max_length() const noexcept override { return 0; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   void collect(const std::string& prefix, NamedParameters& out) const override;
-  // Goes on past seq_len. With par_type 2 and 3 all coefficients change with the length, and with them all that the
-  // layers made of earlier tokens: there a token costs a forward pass.
+  /// Keeps v of every token, layer by layer, and the coefficients. Goes on past seq_len. With par_type 2 and 3 all
+  /// coefficients change with the length, and with them all that the layers made of earlier tokens: there a token costs
+  /// a forward pass.
   std::unique_ptr<TokenStream> stream() const override;
 
  private:

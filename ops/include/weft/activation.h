@@ -1,21 +1,34 @@
 // The elementwise nonlinearities, as ops::activation, the Epilogue of linear and the models' configs name them.
+// A new one is a value here, its name in ops/activation.cpp and its functor in kernels/activation_functors.h.
 #pragma once
 #include <string>
 
 namespace weft {
 
-// none x · relu max(x, 0) · gelu xΦ(x) · gelu_tanh ½x(1 + tanh(√(2/π)(x + 0.044715x³))) · silu x/(1 + e^-x) ·
-// elu x > 0 ? x : e^x - 1 · one_plus_elu, two_plus_elu 1 + elu, 2 + elu · sigmoid 1/(1 + e^-x) · tanh · exp ·
-// leaky_relu x > 0 ? x : 0.01x
+/// An elementwise function f(x); Φ is the normal distribution's. NaN stays NaN.
 enum class Activation {
-  none, relu, gelu, gelu_tanh, silu, elu, one_plus_elu, two_plus_elu, sigmoid, tanh, exp, leaky_relu
+  none,          ///< x
+  relu,          ///< max(x, 0)
+  gelu,          ///< xΦ(x)
+  gelu_tanh,     ///< ½x(1 + tanh(√(2/π)(x + 0.044715x³)))
+  silu,          ///< x/(1 + e^-x)
+  elu,           ///< x > 0 ? x : e^x - 1
+  one_plus_elu,  ///< 1 + elu(x)
+  two_plus_elu,  ///< 2 + elu(x)
+  sigmoid,       ///< 1/(1 + e^-x)
+  tanh,          ///< tanh(x)
+  exp,           ///< e^x
+  leaky_relu,    ///< x > 0 ? x : 0.01x
 };
 
-// The name that activation_from_name reads: "none", "relu", "gelu", "gelu_tanh", "silu", "elu", "1+elu", "2+elu",
-// "sigmoid", "tanh", "exp" or "leak".
+/// How many there are; their numbers are 0 … activation_count - 1.
+inline constexpr int activation_count = static_cast<int>(Activation::leaky_relu) + 1;
+
+/// The name that activation_from_name reads: "none", "relu", "gelu", "gelu_tanh", "silu", "elu", "1+elu", "2+elu",
+/// "sigmoid", "tanh", "exp" or "leak". Error for a number that is no activation's.
 const char* activation_name(Activation activation);
 
-// Error if the name is none of those.
+/// The activation of that name. Error if there is none.
 Activation activation_from_name(const std::string& name);
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/activation.h"
@@ -56,11 +57,18 @@ Tensor max(const Tensor& x, std::int64_t dim, bool keepdim = false);        // t
 // numpy.matmul: a (…, m, k) or (k), b (…, k, n) or (k).
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-// What `linear` does with x Wᵀ + b while the tile is in cache: y = residual + gate ⊙ act(x Wᵀ + b).
+/// What `linear` does with x Wᵀ + b while the tile is in cache: y = residual + gate ⊙ act(x Wᵀ + b).
 struct Epilogue {
-  Activation activation = Activation::none;
-  Tensor gate;      // y's shape, or undefined
-  Tensor residual;  // y's shape, or undefined
+  Epilogue() = default;
+  /// An activation alone is an Epilogue, too: linear(x, weight, bias, Activation::gelu).
+  Epilogue(Activation function, Tensor gate_of_y = {}, Tensor residual_of_y = {})
+      : activation(function), gate(std::move(gate_of_y)), residual(std::move(residual_of_y)) {}
+  /// residual + x Wᵀ + b; an undefined one adds nothing.
+  static Epilogue adding(Tensor residual) { return {Activation::none, {}, std::move(residual)}; }
+
+  Activation activation = Activation::none;  ///< of x Wᵀ + b
+  Tensor gate;      ///< y's shape, or undefined
+  Tensor residual;  ///< y's shape, or undefined
 };
 // x (…, in), weight (out, in), bias (out) or undefined: y (…, out).
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
