@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "op_table.h"
@@ -55,6 +56,25 @@ TEST_CASE("models: dropout only where it is asked for") {
       CHECK(max_difference((*with)(tokens, &random), (*with)(tokens)) > 1e-3);
       CHECK(max_difference((*with)(tokens, &random), (*with)(tokens, &random)) == 0);
       CHECK(max_difference((*with)(tokens, &random), (*with)(tokens, &other)) > 1e-3);
+    }
+}
+
+TEST_CASE("models: no two parameters are drawn from one stream of random numbers") {
+  for (const std::string& arch : architectures())
+    for (Task task : {Task::masked_lm, Task::classifier}) {
+      std::vector<std::vector<double>> drawn;  // the first three numbers as parts of the first
+      const auto model = make_model({arch, task, 7, 3, R"({"d_model":6,"layers":2,"seq_len":8})"}, {Random(5), DType::f64});
+      for (const auto& [name, parameter] : model->parameters()) {
+        const auto x = parameter.value().to_vector<double>();
+        if (x.size() < 3 || x[0] == x[1]) continue;  // too few, or all 0 or 1
+        for (const auto& other : drawn) {
+          const std::string text = name;
+          CAPTURE(text);
+          CHECK((std::abs(x[1] / x[0] - other[0]) > 1e-9 || std::abs(x[2] / x[0] - other[1]) > 1e-9));
+        }
+        drawn.push_back({x[1] / x[0], x[2] / x[0]});
+      }
+      CHECK(drawn.size() > 5);
     }
 }
 

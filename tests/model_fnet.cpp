@@ -2,18 +2,42 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <map>
+
 #include "op_table.h"
+#include "random_parameters.h"
 
 namespace weft::test {
 namespace {
 
 const Init init64{Random(5), DType::f64};
 
-NamedParameters parameters_of(const auto& module) {
-  NamedParameters all;
-  module.collect("", all);
-  return all;
-}
+// A model's or layer's parameters by name, and the layers made of them.
+struct Values {
+  std::map<std::string, Tensor> all;
+  double eps;
+
+  Values(const NamedParameters& parameters, double epsilon) : eps(epsilon) {
+    for (const auto& [name, parameter] : parameters) all[name] = parameter.value();
+  }
+  const Tensor& of(const std::string& name) const { return all.at(name); }
+  Tensor norm(const std::string& name, const Tensor& x) const {
+    return layer_norm(x, 1, of(name + ".weight"), of(name + ".bias"), eps);
+  }
+  Tensor project(const std::string& name, const Tensor& x) const {
+    return linear(x, of(name + ".weight"), of(name + ".bias"));
+  }
+  Tensor embed(const std::string& prefix, const Tensor& tokens, const Tensor& types) const {
+    const Tensor position = slice(of(prefix + "position.weight"), 0, 0, tokens.size(1));
+    const Tensor words = embedding(tokens, of(prefix + "word.weight"));
+    const Tensor sum = add(add(words, position), embedding(types, of(prefix + "type.weight")));
+    return project(prefix + "projection", norm(prefix + "norm", sum));
+  }
+};
+
+const Tensor tokens_2x4 = Tensor::from<std::int64_t>({2, 5, 1, 0, 6, 3, 3, 4}, {2, 4});
+const Tensor types_2x4 = Tensor::from<std::int64_t>({0, 1, 2, 1, 2, 2, 0, 1}, {2, 4});
 
 }  // namespace
 
@@ -40,6 +64,75 @@ TEST_CASE("FNet layer: pre-norm and post-norm as compositions of operations") {
   y = add(x, mix(pre.mixing_norm(x)));
   y = add(y, ffn(pre, pre.output_norm(y)));
   CHECK(max_difference(pre(x), y) < 1e-12);
+}
+
+TEST_CASE("FNet embeddings: of token, position and type, with the given eps") {
+  for (double eps : {1e-12, 0.5}) {
+    const FnetEmbeddings embeddings(7, 5, 3, 6, init64, eps);
+    randomize(parameters_of(embeddings));
+    const Values p(parameters_of(embeddings), eps);
+    CHECK(max_difference(embeddings(tokens_2x4, types_2x4), p.embed("", tokens_2x4, types_2x4)) < 1e-12);
+    CHECK(max_difference(embeddings(tokens_2x4), p.embed("", tokens_2x4, Tensor::zeros({2, 4}, DType::i64))) < 1e-12);
+    CHECK(max_difference(embeddings(tokens_2x4, types_2x4), embeddings(tokens_2x4)) > 0.1);
+  }
+}
+
+TEST_CASE("FNet encoder: dropout of the embeddings") {
+  FnetConfig config;
+  config.d_model = 32;
+  config.layers = 0;
+  config.dropout = 0.5;
+  const FnetEncoder encoder(config, 7, init64);
+  const Random random(3);
+  const auto dropped = encoder(tokens_2x4, types_2x4, &random).to_vector<double>();
+  const auto whole = encoder(tokens_2x4, types_2x4).to_vector<double>();
+  int zeros = 0;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    CHECK((dropped[i] == 0 || dropped[i] == 2 * whole[i]));
+    zeros += dropped[i] == 0;
+  }
+  CHECK(std::abs(zeros / 256.0 - 0.5) < 0.15);
+  CHECK(max_difference(encoder(tokens_2x4, types_2x4), encoder.embeddings(tokens_2x4, types_2x4)) == 0);
+}
+
+TEST_CASE("FNet models as compositions of operations: every norm, activation and eps, random parameters") {
+  for (Task task : {Task::masked_lm, Task::classifier})
+    for (const std::string norm : {"post", "pre"})
+      for (Activation act : {Activation::gelu_tanh, Activation::relu})
+        for (double eps : {1e-12, 0.5}) {
+          std::string config = R"({"d_model":6,"d_ffn":10,"layers":2,"seq_len":5,"norm":")" + norm + "\"";
+          if (act == Activation::relu) config += R"(,"activation":"relu")";
+          if (eps == 0.5) config += R"(,"eps":0.5)";
+          CAPTURE(config);
+          const auto model = make_model({"fnet", task, 7, 3, config + "}"}, init64);
+          randomize(model->parameters());
+          const Values p(model->parameters(), eps);
+          Tensor x = p.embed("encoder.embeddings.", tokens_2x4, Tensor::zeros({2, 4}, DType::i64));
+          for (const std::string layer : {"encoder.layers.0.", "encoder.layers.1."}) {
+            const auto mix = [](const Tensor& v) { return real(fft2(v, 1, 2)); };
+            const auto ffn = [&](const Tensor& v) {
+              return p.project(layer + "proj2", activation(p.project(layer + "proj1", v), act));
+            };
+            const std::string first = layer + "mixing_norm", second = layer + "output_norm";
+            if (norm == "post") {
+              x = p.norm(first, add(x, mix(x)));
+              x = p.norm(second, add(x, ffn(x)));
+            } else {
+              x = add(x, mix(p.norm(first, x)));
+              x = add(x, ffn(p.norm(second, x)));
+            }
+          }
+          if (norm == "pre") x = p.norm("encoder.norm", x);
+          Tensor want;
+          if (task == Task::masked_lm) {
+            const Tensor h = p.norm("head.norm", activation(p.project("head.transform", x), act));
+            want = linear(h, p.of("encoder.embeddings.word.weight"), p.of("head.bias"));
+          } else {
+            const Tensor first = reshape(slice(x, 1, 0, 1), {2, 6});
+            want = p.project("classifier", activation(p.project("pooler.dense", first), Activation::tanh));
+          }
+          CHECK(max_difference((*model)(tokens_2x4), want) < 1e-11);
+        }
 }
 
 TEST_CASE("FNet layer: gradients") {

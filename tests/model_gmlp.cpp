@@ -6,6 +6,7 @@
 #include <map>
 
 #include "op_table.h"
+#include "random_parameters.h"
 
 namespace weft::test {
 namespace {
@@ -18,18 +19,20 @@ std::unique_ptr<Model> small_model(Task task, const std::string& more = "") {
 
 Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indices({b, n}, 7), 11); }
 
-// At the initial spatial weights, of 0.01, the gates hardly mix: larger ones test them.
-void enlarge_spatial_weights(const Model& model) {
-  for (auto [name, parameter] : model.parameters())
-    if (name.find("sgu.weight") != std::string::npos)
-      parameter.assign(random_tensor({parameter.value().shape()}, 3));
-}
-
 }  // namespace
 
 TEST_CASE("gMLP of the original experiment has 9,933,377 parameters") {
   const auto model = make_model(preset("gmlp-original"), Init{});
   CHECK(parameter_count(model->parameters()) == 9933377);
+}
+
+TEST_CASE("gMLP: d_ffn is 8 d_model unless it is given") {
+  const auto ffn = [](const std::string& config) {
+    const std::string all = make_model({"gmlp", Task::causal_lm, 7, 0, config}, Init{})->config();
+    return std::stoi(all.substr(all.find("\"d_ffn\":") + 8));
+  };
+  CHECK(ffn(R"({"d_model":6,"seq_len":4})") == 48);
+  CHECK(ffn(R"({"d_model":6,"seq_len":4,"d_ffn":10})") == 10);
 }
 
 TEST_CASE("gMLP: initial spatial weights and biases") {
@@ -54,7 +57,7 @@ TEST_CASE("spatial gating unit and block: gradients, every mask") {
 TEST_CASE("gMLP models: gradients and shapes") {
   for (Task task : {Task::causal_lm, Task::classifier}) {
     const auto model = small_model(task);
-    enlarge_spatial_weights(*model);
+    randomize(model->parameters());
     const Function f = [&](const std::vector<Tensor>& in) { return (*model)(in[0]); };
     const Tensor tokens = random_tokens(2, 5);
     CHECK(f({tokens}).shape() == (task == Task::causal_lm ? Shape{2, 5, 7} : Shape{2, 3}));
@@ -68,7 +71,7 @@ TEST_CASE("gMLP models: gradients and shapes") {
 TEST_CASE("gMLP models as compositions of operations; padding is not in a classifier's mean") {
   for (Task task : {Task::causal_lm, Task::classifier}) {
     const auto model = small_model(task);
-    enlarge_spatial_weights(*model);
+    randomize(model->parameters());
     std::map<std::string, Tensor> p;
     for (const auto& [name, parameter] : model->parameters()) p[name] = parameter.value();
     const auto norm = [&](const Tensor& x, const std::string& name) {
@@ -108,7 +111,7 @@ TEST_CASE("gMLP models as compositions of operations; padding is not in a classi
 
 TEST_CASE("gMLP language model: a token doesn't change the logits before it") {
   const auto model = small_model(Task::causal_lm);
-  enlarge_spatial_weights(*model);
+  randomize(model->parameters());
   const Tensor tokens = random_tokens(1, 9), before = (*model)(tokens);
   for (std::int64_t j = 0; j < 9; ++j) {
     auto changed = tokens.to_vector<std::int64_t>();
@@ -121,7 +124,7 @@ TEST_CASE("gMLP language model: a token doesn't change the logits before it") {
 
 TEST_CASE("gMLP token stream: the logits of the full forward pass, and a window that slides") {
   const auto model = small_model(Task::causal_lm);
-  enlarge_spatial_weights(*model);
+  randomize(model->parameters());
   const Tensor tokens = random_tokens(1, 9), full = (*model)(tokens);
   const auto ids = tokens.to_vector<std::int64_t>();
   const auto stream = model->stream();

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "op_table.h"
+#include "random_parameters.h"
 #include "weft/context.h"
 
 namespace weft::test {
@@ -207,6 +208,24 @@ TEST_CASE("TNN models: gradients and shapes") {
     CHECK(f({tokens}).shape() == (task == Task::classifier ? Shape{2, 3} : Shape{2, 5, 7}));
     CHECK(gradient_error(f, {tokens}, model->parameters()) <= 1e-6);
   }
+}
+
+TEST_CASE("TNN layer: each of its two parts drops elements of its own") {
+  TnnLayerOptions options;
+  options.dropout = 0.5;
+  const TnnLayer layer(64, options, init64);
+  for (auto [name, parameter] : parameters_of(layer)) {
+    const bool is_output = name == "token_mixer.o.bias" || name == "feature_mixer.l3.bias";
+    parameter.assign(Tensor::full(parameter.value().shape(), is_output ? 1 : 0, DType::f64));
+  }
+  // x = 0: each part adds 1, which dropout makes 0 or 2.
+  const Tensor x = Tensor::zeros({2, 5, 64}, DType::f64);
+  const Random random(3);
+  int count[5] = {};
+  for (double y : layer(x, &random).to_vector<double>()) ++count[static_cast<int>(y)];
+  CHECK(count[0] + count[2] + count[4] == 640);
+  for (int y : {0, 2, 4}) CHECK(std::abs(count[y] / 640.0 - (y == 2 ? 0.5 : 0.25)) < 0.1);
+  CHECK(max_difference(layer(x), Tensor::full({2, 5, 64}, 2, DType::f64)) == 0);
 }
 
 // The coefficients by their definition, from the Rpe's own values.

@@ -320,6 +320,22 @@ TEST_CASE("einsum: the order of the products") {
     for (int label : step.labels) elements *= sizes.at(label);
     CHECK(elements <= 1800);
   }
+  // More operands than the exact search takes: without the limit there are intermediates of 4096 elements.
+  const std::string many = "befj,acgh,acdf,acgj,dhi,abdf,agi,adh,abehj->";
+  const std::map<int, std::int64_t> letters = {{'a', 2}, {'b', 4}, {'c', 2}, {'d', 4},  {'e', 8}, {'f', 16},
+                                               {'g', 8}, {'h', 8}, {'i', 4}, {'j', 2}};
+  std::vector<Shape> shapes(1);
+  for (char c : many.substr(0, many.find('-'))) {
+    if (c == ',') shapes.emplace_back();
+    else shapes.back().push_back(letters.at(c));
+  }
+  const EinsumPlan greedy = plan_einsum(many, shapes);
+  CHECK(greedy.steps.size() == 8);
+  for (const EinsumStep& step : greedy.steps) {
+    std::int64_t elements = 1;
+    for (int label : step.labels) elements *= letters.at(label);
+    CHECK(elements <= 1024);  // of the first operand
+  }
   // No order avoids a large intermediate: a result is found all the same.
   CHECK(plan_einsum("ab,bc,cd,da->", {{2, 9}, {9, 2}, {2, 9}, {9, 2}}).steps.size() == 3);
 }

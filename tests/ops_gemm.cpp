@@ -291,7 +291,8 @@ TEST_CASE("packed_linear: linear's bits, for many rows and few, under its own in
         CAPTURE(rows);
         for_every_isa([&] { check(rows, k, n, same), check(rows, k, n, single); });
       }
-  for_every_isa([&] { check(20, 900, 3200, single); });  // several blocks of k and of columns
+  for (const std::int64_t k : {900, 901})  // several blocks of k, equal ones or not, and of columns
+    for_every_isa([&] { check(20, k, 3200, single); });
 }
 
 TEST_CASE("packed_linear: errors") {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "op_table.h"
+#include "weft/context.h"
 
 namespace weft::test {
 namespace {
@@ -87,6 +88,25 @@ TEST_CASE("softmax of large and infinite values") {
       x[at] = std::nan("");
       for (const double v : values(softmax(row(x), 0))) CHECK(std::isnan(v));
     }
+  }
+}
+
+TEST_CASE("softmax and cross_entropy of rows of any length far from 0") {
+  for (Isa isa : available_isas()) {
+    Context context;
+    context.set_isa(isa);
+    const ContextScope scope(context);
+    for (DType dtype : {DType::f32, DType::f64})
+      for (std::int64_t n = 1; n <= 40; ++n)
+        for (double level : {-1e4, 1e4}) {
+          CAPTURE(n);
+          CAPTURE(level);
+          const Tensor x = Tensor::full({1, n}, level, dtype);
+          const double share = 1 / static_cast<double>(n);
+          CHECK(max_difference(softmax(x, 1), Tensor::full({1, n}, share, dtype)) <= 1e-6);
+          CHECK(max_difference(log_softmax(x, 1), Tensor::full({1, n}, std::log(share), dtype)) <= 1e-6);
+          CHECK(cross_entropy(x, Tensor::full({1}, n - 1, DType::i64)).item() == doctest::Approx(-std::log(share)));
+        }
   }
 }
 

@@ -168,6 +168,18 @@ TEST_CASE("spectral plans: the cache is bounded, and what it dropped lives on wi
   CHECK(cached_plan<LargePlan>("test", 1000) == made.back().lock());
 }
 
+TEST_CASE("spectral plans: the one that was used least recently goes first") {
+  Context context;
+  const ContextScope scope(context);
+  std::vector<std::weak_ptr<const LargePlan>> made;
+  for (int64_t n = 1; n <= 8; ++n) made.push_back(cached_plan<LargePlan>("test", n));  // as many as fit
+  (void)cached_plan<LargePlan>("test", 1);
+  (void)cached_plan<LargePlan>("test", 9);
+  CHECK_FALSE(made[0].expired());
+  CHECK(made[1].expired());
+  CHECK_FALSE(made[2].expired());
+}
+
 TEST_CASE("spectral plans: concurrent use of one context") { check_threads(serial_contexts(1)); }
 TEST_CASE("spectral plans: concurrent use of several contexts") { check_threads(serial_contexts(3)); }
 

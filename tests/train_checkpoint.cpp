@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "op_table.h"
+#include "random_parameters.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/context.h"
@@ -172,6 +173,18 @@ TEST_CASE("checkpoint: another model's config.json is not left beside new parame
   CHECK(folder.read("file") == "x");
 }
 
+TEST_CASE("checkpoint: another model's config.json is gone before anything is written") {
+  const TemporaryFolder folder;
+  const SmallTask lm = small_task("gmlp", Task::causal_lm);
+  std::filesystem::create_directory(folder / "run");
+  std::filesystem::create_symlink("/proc/self/limits", folder / "run/config.json");  // writing to it fails
+  try {
+    save_checkpoint(folder / "run", *lm.model, lm.data->vocabulary());
+  } catch (const Error&) {  // as a stop between the two files
+  }
+  CHECK(load_error(folder / "run").empty());
+}
+
 TEST_CASE("sample: greedy, top-k, proportions") {
   const Tensor logits = Tensor::from<float>({0, std::log(2.0f), -INFINITY, std::log(5.0f)}, {4});
   CHECK_THROWS_AS((void)sample(logits, 1, 0, 0.5), Error);
@@ -189,6 +202,11 @@ TEST_CASE("sample: greedy, top-k, proportions") {
   CHECK(sample(x, 0.5, 0, 0.83) == 3);
   CHECK(sample(x, 0.5, 0, 0.84) == 1);
   CHECK(sample(x, 0.5, 0, 0.97) == 0);
+  // A symbol's part of [0, 1) begins where the one before it ends.
+  const Tensor even = Tensor::zeros({2});
+  CHECK(sample(even, 1, 0, 0) == 0);
+  CHECK(sample(even, 1, 0, std::nextafter(0.5, 0)) == 0);
+  CHECK(sample(even, 1, 0, 0.5) == 1);
 }
 
 TEST_CASE("generate: as many symbols as asked for, the same with the same seed, beyond the model's length") {
@@ -212,6 +230,24 @@ TEST_CASE("generate: as many symbols as asked for, the same with the same seed, 
   int calls = 0;
   generate(*small.model, small.data->vocabulary(), "l", {}, [&](const std::string&) { return ++calls < 3; });
   CHECK(calls == 3);
+}
+
+TEST_CASE("generate: an empty prompt is a line end, also if that isn't the first symbol; else the first symbol") {
+  const auto text = [](const Vocabulary& vocabulary, const std::string& prompt) {
+    const auto model = make_model({"gmlp", Task::causal_lm, vocabulary.size(), 0, R"({"d_model":8,"seq_len":16})"},
+                                  {Random(3), DType::f32});
+    randomize(model->parameters());
+    std::string all;
+    GenerateOptions options;
+    options.tokens = 30;
+    generate(*model, vocabulary, prompt, options, [&](const std::string& s) { return all += s, true; });
+    return all;
+  };
+  const auto with = Vocabulary::of_characters("\t\nabc"), without = Vocabulary::of_characters("abc");
+  CHECK(text(with, "") == text(with, "\n"));
+  CHECK(text(with, "") != text(with, "\t"));
+  CHECK(text(without, "") == text(without, "a"));
+  CHECK(text(without, "") != text(without, "b"));
 }
 
 TEST_CASE("generate: classifiers and masked language models are refused") {

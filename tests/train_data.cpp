@@ -125,6 +125,15 @@ TEST_CASE("CSV: quotes, doubled quotes, commas and line ends inside, CRLF, byte 
   CHECK(rows.texts == std::vector<std::string>{"a \"b\", c line 1\nline 2", "plain text", "\""});
 }
 
+TEST_CASE("CSV: line ends after fields without quotation marks") {
+  for (const std::string end : {"\n", "\r\n", "\r"}) {
+    CAPTURE(end.size());
+    const LabelledTexts rows = parse_csv("1,a,b" + end + "2,c," + end + end + "2,\"d\",e", "file");
+    CHECK(rows.texts == std::vector<std::string>{"a b", "c ", "d e"});
+    CHECK(rows.labels == Ids{0, 1, 1});
+  }
+}
+
 TEST_CASE("CSV: errors name the row") {
   const std::string good = "\"1\",\"t\",\"d\"\n";
   CHECK(csv_error(good).empty());

@@ -6,7 +6,9 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "random_parameters.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/checkpoint.h"
@@ -142,6 +144,33 @@ TEST_CASE("training lowers the loss, and a checkpoint has the loss that evaluati
   }
 }
 
+TEST_CASE("the loss of a masked language model is the mean over what is predicted, batch by batch") {
+  // 15 % of 7 is one, and so it is of the shorter last window.
+  const auto vocabulary = Vocabulary::of_characters(small_text(), true);
+  const TextData data(small_text(), vocabulary, Task::masked_lm, 7, 4);
+  const auto model = make_model({"fnet", Task::masked_lm, vocabulary.size(), 0, R"({"d_model":8,"seq_len":7})"},
+                                {Random(3), DType::f64});
+  randomize(model->parameters());
+  double sum = 0, count = 0;
+  std::set<double> shares;
+  for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
+    const Batch batch = data.validation(k);
+    const auto target = batch.target.to_vector<std::int64_t>();
+    const auto log_p = log_softmax((*model)(batch.tokens), -1).to_vector<double>();
+    const auto classes = log_p.size() / target.size();
+    for (std::size_t i = 0; i < target.size(); ++i) {
+      if (target[i] == -100) continue;
+      sum -= log_p[i * classes + static_cast<std::size_t>(target[i])];
+      ++count;
+    }
+    shares.insert(static_cast<double>(batch.predicted) / static_cast<double>(target.size()));
+  }
+  REQUIRE(shares.size() > 1);
+  const Evaluation evaluation = evaluate(*model, data);
+  CHECK(evaluation.predicted == count);
+  CHECK(evaluation.loss == doctest::Approx(sum / count).epsilon(1e-12));
+}
+
 TEST_CASE("a classifier's accuracy") {
   const SmallTask small = small_task("gmlp", Task::classifier);
   TrainOptions options = small_options(60);
@@ -169,6 +198,24 @@ TEST_CASE("micro-batches: two of a batch are a step on their mean gradient") {
       for (double x : parameter.value().to_vector<double>()) values[i].push_back(x);
   }
   for (std::size_t i = 0; i < values[0].size(); ++i) CHECK(values[0][i] == doctest::Approx(values[1][i]).epsilon(1e-8));
+}
+
+TEST_CASE("micro-batches: each has rows and dropout masks of its own") {
+  for (const std::string& arch : architectures()) {
+    CAPTURE(arch);
+    const SmallTask small = small_task(arch, usual_task(arch)), same = small_task(arch, usual_task(arch));
+    TrainOptions options = small_options(10);
+    options.micro_batches = 3;
+    options.seed = 5;
+    const Random batches = Random(options.seed).split(1), dropout = Random(options.seed).split(2);
+    double mean = 0;
+    for (std::int64_t k = 0; k < 3; ++k) {
+      const Batch batch = same.data->training(k, batches);
+      const Random mask = dropout.split(static_cast<std::uint64_t>(k));
+      mean += cross_entropy((*same.model)(batch.tokens, &mask), batch.target).item() / 3;
+    }
+    CHECK(Trainer(*small.model, *small.data, options).step() == doctest::Approx(mean).epsilon(1e-6));
+  }
 }
 
 TEST_CASE("a loss that is not finite stops training at its step and keeps the last checkpoint") {
@@ -206,6 +253,19 @@ TEST_CASE("parameters that are not finite are never saved") {
   Trainer trainer(*small.model, *small.data, small_options(1));
   CHECK_THROWS_AS(trainer.run({}), Error);
   CHECK(folder.read("run/model.safetensors") == before);
+}
+
+TEST_CASE("the state is written before the checkpoint") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "run/model.safetensors");  // no file can have that name
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  Trainer trainer(*small.model, *small.data, small_options(2));
+  RunOptions run;
+  run.folder = folder / "run";
+  CHECK_THROWS_AS(trainer.run(run), Error);
+  Trainer resumed(*small.model, *small.data, small_options(2));
+  resumed.load_state(state_path(run.folder));
+  CHECK(resumed.steps_done() == 2);
 }
 
 TEST_CASE("model, data and options that don't agree") {

@@ -61,6 +61,13 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
   refuses(gmlp + "--text " + (folder / "latin1"), "invalid UTF-8 at byte 3");
   refuses(gmlp + "--text " + (folder / "short"), "too few");
   refuses(gmlp + "--text " + (folder / "latin1") + " --log " + (folder / "latin1"), "--log names the input");
+  const std::string rows = folder.read("rows");
+  folder.write("test", rows);
+  for (const std::string log : {"rows", "test"}) {
+    refuses(gmlp + "--csv " + (folder / "rows") + " --csv-test " + (folder / "test") + " --log " + (folder / log),
+            "--log names the input \"" + (folder / log));
+    CHECK(folder.read(log) == rows);
+  }
   refuses(gmlp + "--csv " + (folder / "missing"), "missing");
   refuses(gmlp + "--csv " + (folder / "empty"), "is empty");
   refuses(gmlp + "--csv " + (folder / "row"), "has one row, which is held out");

@@ -3,13 +3,16 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <thread>
 
 #include "../temporary_folder.h"
 #include "../train_support.h"
 #include "command.h"
 #include "weft/checkpoint.h"
+#include "weft/trainer.h"
 
 namespace weft::test {
 namespace {
@@ -104,6 +107,88 @@ TEST_CASE("eval of a checkpoint that doesn't say the length of its sequences: th
     const Outcome outcome = weft(eval), given = weft(eval + " --seq-len 16");
     CHECK(outcome.code == 0);
     CHECK(outcome.out.substr(0, outcome.out.find("peak")) == given.out.substr(0, given.out.find("peak")));
+  }
+}
+
+TEST_CASE("eval takes the length of training, not the longest that the model can take") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  const SmallTask small = small_task("gmlp", Task::causal_lm);  // of at most 16
+  CheckpointInfo info;
+  info.length = 5;
+  save_checkpoint(folder / "run", *small.model, small.data->vocabulary(), info);
+  const auto loss = [&](const std::string& more) {
+    const Outcome outcome = weft("eval --checkpoint " + (folder / "run") + " --text " + (folder / "text") + more);
+    CHECK(outcome.code == 0);
+    return number_after(outcome.out, "validation loss ");
+  };
+  CHECK(loss("") == loss(" --seq-len 5"));
+  CHECK(loss("") != loss(" --seq-len 16"));
+}
+
+TEST_CASE("what weft train takes by default is what its help says") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  folder.write("csv", small_csv());
+  // The state of training says all that was chosen, and its parameters what came of it.
+  const auto state = [&](const std::string& options) {
+    const Outcome outcome = weft("train --arch gmlp --layers 1 --d-model 8 --seq-len 8 --steps 3 --overwrite --out " +
+                                 (folder / "run") + " " + options);
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == 0);
+    return folder.read("run/training.safetensors");
+  };
+  const std::string text = "--text " + (folder / "text") + " ", csv = "--csv " + (folder / "csv") + " ";
+  const std::pair<std::string, std::string> cases[] = {
+      {text, "--task causal-lm --batch 12 --micro-batches 1 --optimizer adamw --beta1 0.9 --beta2 0.99 --eps 1e-8 "
+             "--weight-decay 0.1 --clip 1 --schedule cosine --lr 2e-3 --lr-floor 0 --warmup 100 --seed 1"},
+      {csv, "--task classifier --batch 32 --lr 1e-3 --min-count 2 --vocabulary-size 20000 --classes 3"},
+      {text + "--schedule noam ", "--lr 1 --warmup 2000"},
+      {text + "--schedule constant ", "--lr 2e-3 --warmup 100"},
+      {csv + "--schedule noam ", "--lr 1 --warmup 2000"},
+      {text + "--optimizer adam ", "--beta1 0.9 --beta2 0.999 --weight-decay 0"},
+      {text + "--optimizer sgd ", "--momentum 0.9 --weight-decay 0"},
+      {text, "--d-ffn 64 --dropout 0"}};
+  for (const auto& [given, written_out] : cases) {
+    CAPTURE(given);
+    CHECK(state(given) == state(given + written_out));
+  }
+  CHECK(state(text) != state(text + "--warmup 101"));
+  const std::string train = "train --arch gmlp" + sizes + "--overwrite --out " + (folder / "run") + " ";
+  CHECK(contains(weft_with_signal(train + text, "step 100/", SIGINT).err, "step 100/2000 "));
+  CHECK(contains(weft_with_signal(train + csv, "step 100/", SIGINT).err, "step 100/1000 "));
+}
+
+TEST_CASE("the log's lines are the means of the steps since the line before") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  for (std::int64_t steps : {6, 420}) {  // of 200 steps or more, about 200 lines
+    const std::int64_t a_line = std::max<std::int64_t>(1, steps / 200);
+    REQUIRE(weft("train --arch gmlp" + sizes + "--overwrite --text " + (folder / "text") + " --steps " +
+                 std::to_string(steps) + " --out " + (folder / "run") + " --log " + (folder / "log"))
+                .code == 0);
+    // The same run, by the library.
+    const auto vocabulary = Vocabulary::of_characters(small_text());
+    const TextData data(small_text(), vocabulary, Task::causal_lm, 8, 4);
+    const auto model = make_model({"gmlp", Task::causal_lm, vocabulary.size(), 0,
+                                   R"({"layers":1,"d_model":16,"seq_len":8})"}, {Random(1).split(0), DType::f32});
+    TrainOptions options;
+    options.schedule.steps = steps;
+    Trainer trainer(*model, data, options);
+    std::istringstream log(folder.read("log"));
+    std::string line;
+    std::getline(log, line);
+    for (std::int64_t step = a_line; step <= steps; step += a_line) {
+      double mean = 0;
+      for (std::int64_t k = 0; k < a_line; ++k) mean += trainer.step() / static_cast<double>(a_line);
+      REQUIRE(std::getline(log, line));
+      CAPTURE(line);
+      CHECK(line.rfind(std::to_string(step) + "\t", 0) == 0);
+      CHECK(std::abs(std::stod(line.substr(line.find('\t') + 1)) - mean) < 2e-6);
+    }
+    std::getline(log, line);
+    CHECK(line.rfind(std::to_string(steps) + "\t-\t", 0) == 0);
+    CHECK_FALSE(std::getline(log, line));
   }
 }
 

@@ -1,0 +1,58 @@
+// That a file's data are on the disk before its name is, and then the folder's entry: fsync and rename are this program's
+// own here, which note who calls them and do what the real ones do.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "temporary_folder.h"
+#include "weft/os.h"
+
+namespace {
+
+thread_local std::vector<std::string>* heard = nullptr;  // what the calls of this thread were, if somebody listens
+
+std::string identity(const struct stat& s) {
+  return std::to_string(s.st_ino) + (S_ISDIR(s.st_mode) ? " folder" : " of " + std::to_string(s.st_size) + " bytes");
+}
+
+std::string identity_of(const std::string& path) {
+  struct stat s {};
+  return ::stat(path.c_str(), &s) == 0 ? identity(s) : "nothing";
+}
+
+}  // namespace
+
+extern "C" int fsync(int descriptor) {
+  struct stat s {};
+  if (heard != nullptr && ::fstat(descriptor, &s) == 0) heard->push_back("fsync " + identity(s));
+  return static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
+
+extern "C" int rename(const char* from, const char* to) noexcept {
+  if (heard != nullptr) heard->push_back("rename " + identity_of(from) + " to " + to);
+  return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+TEST_CASE("os: an atomic file is synced before it is renamed, its folder afterwards") {
+  const TemporaryFolder folder;
+  for (int time = 0; time < 2; ++time) {  // a new file and an old one
+    std::vector<std::string> calls;
+    heard = &calls;
+    {
+      weft::os::AtomicFile file(folder / "a");
+      file.write("text", 4);
+      file.commit();
+    }
+    heard = nullptr;
+    const std::string file = identity_of(folder / "a");
+    CHECK(calls == std::vector<std::string>{"fsync " + file, "rename " + file + " to " + (folder / "a"),
+                                            "fsync " + identity_of(folder / "")});
+    CHECK(folder.read("a") == "text");
+  }
+}

@@ -1,0 +1,27 @@
+// Random values for every parameter: those of a fresh model, biases of 0 or 1 and tables that are nearly 0, hide mistakes.
+#pragma once
+#include <cstdint>
+#include <utility>
+
+#include "op_table.h"
+#include "weft/model.h"
+
+namespace weft::test {
+
+// U(-range, range), the same at every call.
+inline void randomize(const NamedParameters& parameters, double range = 1) {
+  std::uint64_t seed = 100;
+  for (auto [name, parameter] : parameters) {
+    const Tensor& value = parameter.value();
+    parameter.assign(Random(seed++).uniform(value.shape(), -range, range, value.dtype()));
+  }
+}
+
+template <class Module>
+NamedParameters parameters_of(const Module& module) {
+  NamedParameters all;
+  module.collect("", all);
+  return all;
+}
+
+}  // namespace weft::test

@@ -1,0 +1,162 @@
+// Checkpoints and training states of an earlier weft load, evaluate, continue a text and resume as they did there:
+// tests/fixtures.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+
+#include "weft/checkpoint.h"
+#include "weft/generate.h"
+#include "weft/os.h"
+#include "weft/trainer.h"
+
+namespace weft::test {
+namespace {
+
+// Other instruction sets round otherwise. Parameters: as a part of what eight steps change.
+constexpr double loss_tolerance = 1e-5, parameters_tolerance = 2e-5;
+
+std::string path(const std::string& name) { return std::string(WEFT_FIXTURES) + "/" + name; }
+
+TrainOptions with(OptimizerKind optimizer, ScheduleKind schedule, double rate) {
+  TrainOptions options;
+  options.optimizer.kind = optimizer;
+  options.optimizer.beta2 = optimizer == OptimizerKind::adamw ? 0.99 : 0.999;
+  options.optimizer.weight_decay = optimizer == OptimizerKind::adamw ? 0.1 : 0;
+  options.schedule.kind = schedule;
+  options.schedule.peak = rate;
+  options.schedule.warmup = 20;
+  options.schedule.steps = 68;
+  options.schedule.d_model = 8;
+  options.seed = 7;
+  return options;
+}
+
+// The options that tests/fixtures/make gave.
+TrainOptions options_of(const std::string& name) {
+  using Kind = OptimizerKind;
+  using Rate = ScheduleKind;
+  if (name == "gmlp-causal-lm") return with(Kind::adamw, Rate::cosine, 0.01);
+  if (name == "gmlp-masked-lm") return with(Kind::adam, Rate::noam, 0.3);
+  if (name == "gmlp-classifier") return with(Kind::sgd, Rate::constant, 0.03);
+  if (name == "tnn-causal-lm") return with(Kind::adamw, Rate::noam, 0.3);
+  if (name == "tnn-classifier") return with(Kind::adam, Rate::constant, 0.01);
+  if (name == "fnet-masked-lm") return with(Kind::adamw, Rate::constant, 0.01);
+  if (name == "fnet-classifier") return with(Kind::sgd, Rate::noam, 1);
+  TrainOptions options;
+  if (name == "gmlp-tied") {
+    options = with(Kind::adam, Rate::cosine, 0.03);
+    options.schedule.floor = 0.1;
+    options.optimizer.beta1 = 0.8;
+    options.optimizer.beta2 = 0.95;
+    options.optimizer.eps = 1e-6;
+  } else if (name == "tnn-options") {
+    options = with(Kind::adamw, Rate::cosine, 0.01);
+    options.optimizer.weight_decay = 0.3;
+    options.optimizer.clip = 0.5;
+  } else {
+    REQUIRE(name == "tnn-masked-lm");
+    options = with(Kind::sgd, Rate::cosine, 0.1);
+    options.optimizer.momentum = 0.8;
+    options.optimizer.weight_decay = 0.001;
+    options.micro_batches = 2;
+  }
+  return options;
+}
+
+const char* const names[] = {"gmlp-causal-lm", "gmlp-tied",     "gmlp-masked-lm", "gmlp-classifier", "tnn-causal-lm",
+                             "tnn-options",    "tnn-masked-lm", "tnn-classifier", "fnet-masked-lm",  "fnet-classifier"};
+
+std::unique_ptr<Data> data_for(const Checkpoint& checkpoint) {
+  const Task task = checkpoint.model->task();
+  if (task != Task::classifier)
+    return std::make_unique<TextData>(read_text(path("sums.txt")), checkpoint.vocabulary, task, 16, 4);
+  LabelledTexts training = read_csv(path("sums.csv"));
+  const LabelledTexts validation = hold_out(training);
+  return std::make_unique<ClassifierData>(training, validation, checkpoint.vocabulary, 8, 4);
+}
+
+// The losses of the steps in a log of lines "step TAB loss TAB validation loss".
+std::vector<double> logged_losses(const std::string& name) {
+  std::istringstream lines(os::read_file(path(name + "/resumed/losses")));
+  std::vector<double> losses;
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    const std::string loss = line.substr(line.find('\t') + 1);
+    if (loss[0] != '-') losses.push_back(std::stod(loss));
+  }
+  return losses;
+}
+
+std::vector<double> values_of(const Model& model) {
+  std::vector<double> values;
+  for (const auto& [name, parameter] : model.parameters())
+    for (double x : raw::convert(parameter.value(), DType::f64).to_vector<double>()) values.push_back(x);
+  return values;
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+TEST_CASE("fixtures: each folder is in the table") {
+  std::size_t folders = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(WEFT_FIXTURES)) folders += entry.is_directory();
+  CHECK(folders == std::size(names));
+}
+
+TEST_CASE("fixtures: an earlier weft's checkpoints load and evaluate as there") {
+  for (const std::string name : names)
+    for (const std::string& folder : {name, name + "/resumed"}) {
+      CAPTURE(folder);
+      const Checkpoint saved = load_checkpoint(path(folder));
+      CHECK(saved.info.step == (folder == name ? 60 : 68));
+      CHECK(name.find(saved.model->arch()) == 0);
+      const Evaluation evaluation = evaluate(*saved.model, *data_for(saved));
+      CHECK(evaluation.loss == doctest::Approx(*saved.info.validation_loss).epsilon(loss_tolerance));
+    }
+}
+
+TEST_CASE("fixtures: an earlier weft's language models continue a text as there") {
+  for (const std::string name : {"gmlp-causal-lm", "gmlp-tied", "tnn-causal-lm", "tnn-options"}) {
+    CAPTURE(name);
+    const Checkpoint saved = load_checkpoint(path(name));
+    GenerateOptions options;
+    options.tokens = 48;
+    options.temperature = 0;
+    std::string text = "5 plus";
+    const auto out = [&](const std::string& symbol) { return text += symbol, true; };
+    generate(*saved.model, saved.vocabulary, text, options, out);
+    CHECK(text + "\n" == os::read_file(path(name + "/continued")));
+  }
+}
+
+TEST_CASE("fixtures: an earlier weft's training states go on as there") {
+  for (const std::string name : names) {
+    CAPTURE(name);
+    const Checkpoint saved = load_checkpoint(path(name));
+    const Checkpoint resumed = load_checkpoint(path(name + "/resumed"));
+    const auto data = data_for(saved);
+    const Model& m = *saved.model;
+    const std::int64_t classes = m.task() == Task::classifier ? m.outputs() : 0;
+    const auto model = make_model({m.arch(), m.task(), m.vocabulary(), classes, m.config()}, {Random(1), DType::f32});
+    Trainer trainer(*model, *data, options_of(name));
+    trainer.load_state(path(name + "/training.safetensors"));
+    CHECK(trainer.steps_done() == 60);
+    CHECK(distance(values_of(*model), values_of(m)) == 0);
+    const std::vector<double> losses = logged_losses(name);
+    REQUIRE(losses.size() == 8);
+    for (double loss : losses) CHECK(trainer.step() == doctest::Approx(loss).epsilon(loss_tolerance));
+    const double change = distance(values_of(*resumed.model), values_of(m));
+    CHECK(distance(values_of(*model), values_of(*resumed.model)) < parameters_tolerance * change);
+  }
+}
+
+}  // namespace weft::test
