@@ -13,6 +13,7 @@
 #include "weft/cpu.h"
 #include "weft/memory.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 // A reference to a callable, valid for the duration of a call.
@@ -95,3 +96,4 @@ class ContextScope {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

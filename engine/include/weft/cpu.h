@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 enum class Isa { sse2, avx2, avx512, neon };
@@ -20,3 +21,4 @@ std::vector<Isa> available_isas();
 Isa best_isa();
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 struct MemoryUse {
@@ -47,3 +48,4 @@ class MemoryCache {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

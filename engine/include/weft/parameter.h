@@ -7,6 +7,7 @@
 
 #include "weft/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 // A handle: copies share value and state.
@@ -37,3 +38,4 @@ class Parameter {
 using NamedParameters = std::vector<std::pair<std::string, Parameter>>;
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 #include "weft/parameter.h"
 #include "weft/tape.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 // Moves the trainable parameters' values into one buffer (each becomes a view of it, aligned to 64 bytes) and is
@@ -47,3 +48,4 @@ class ParameterSet : public GradientSink {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 class OpTimer;
@@ -54,3 +55,4 @@ class OpTimer {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

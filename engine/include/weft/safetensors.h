@@ -8,6 +8,7 @@
 
 #include "weft/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 // F64, F32 and I64 are read as they are; F16 and BF16 are widened to f32; I32, U8 and BOOL to i64.
@@ -44,3 +45,4 @@ void save_safetensors(const std::string& path, const std::vector<std::pair<std::
                       const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace weft
+#pragma GCC visibility pop

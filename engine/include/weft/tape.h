@@ -12,6 +12,7 @@
 #include "weft/profile.h"
 #include "weft/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 class Backward;
@@ -198,3 +199,4 @@ Tensor apply(O op, const Inputs& in) {
 }
 
 }  // namespace weft
+#pragma GCC visibility pop

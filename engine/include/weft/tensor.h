@@ -10,6 +10,7 @@
 
 #include "weft/error.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 enum class DType { f32, f64, c64, c128, i64 };
@@ -137,3 +138,4 @@ std::vector<T> Tensor::to_vector() const {
 }
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 #include "weft/random.h"
 #include "weft/vocabulary.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 struct Batch {
@@ -122,3 +123,4 @@ class ClassifierData : public Data {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "weft/model.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 enum class NormPlace { pre, post };
@@ -120,3 +121,4 @@ class Fnet : public Model {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

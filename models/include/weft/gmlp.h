@@ -9,6 +9,7 @@
 
 #include "weft/model.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 // Which tokens j a token i sees: all, those j <= i, or those that a tensor (n, n, 1) or (1, n, 1) of 0 and 1 gives.
@@ -109,3 +110,4 @@ class Gmlp : public Model {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "weft/layers.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 enum class Task { causal_lm, masked_lm, classifier };
@@ -65,3 +66,4 @@ std::vector<std::string> presets();
 ModelSpec preset(const std::string& name);  // Error if there is none of that name
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 enum class ScheduleKind { constant, cosine, noam };
@@ -26,3 +27,4 @@ struct Schedule {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

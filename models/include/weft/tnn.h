@@ -10,6 +10,7 @@
 
 #include "weft/model.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 enum class NormType { layer_norm, simple_rms_norm };  // "layernorm", "simplermsnorm"
@@ -269,3 +270,4 @@ class Tnn : public Model {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

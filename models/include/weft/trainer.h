@@ -12,6 +12,7 @@
 #include "weft/parameter_set.h"
 #include "weft/schedule.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 enum class OptimizerKind { adamw, adam, sgd };
@@ -115,3 +116,4 @@ class Trainer {
 std::string state_path(const std::string& folder);
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 // none x · relu max(x, 0) · gelu xΦ(x) · gelu_tanh ½x(1 + tanh(√(2/π)(x + 0.044715x³))) · silu x/(1 + e^-x) ·
@@ -19,3 +20,4 @@ const char* activation_name(Activation activation);
 Activation activation_from_name(const std::string& name);
 
 }  // namespace weft
+#pragma GCC visibility pop
