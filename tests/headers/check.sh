@@ -28,5 +28,10 @@ for room in $rooms; do
     printf '#include <%s>\n#include <%s>\n' "$header" "$header" | compile || { echo "$header"; failed=$((failed + 1)); }
   done
 done
+# Doxygen asks for comments of what is in a namespace only if the namespace has one.
+for namespace in $(cat "$source"/*/include/weft/*.h | sed -n 's/^ *namespace \([a-z:]*\) {.*/\1/p' | sed 's/.*:://' | sort -u); do
+  grep -Eq "^/// .namespace (weft::)?$namespace$" "$source/models/include/weft/weft.h" ||
+    { echo "weft/weft.h has no comment on namespace $namespace"; failed=$((failed + 1)); }
+done
 echo "$count headers as C++$standard, $failed failed"
 [ "$count" -gt 0 ] && [ "$failed" -eq 0 ]

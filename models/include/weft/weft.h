@@ -1,4 +1,5 @@
-// All public headers.
+/// \file
+/// All public headers.
 #pragma once
 #include "weft/activation.h"
 #include "weft/checkpoint.h"
@@ -28,3 +29,11 @@
 #include "weft/trainer.h"
 #include "weft/version.h"
 #include "weft/vocabulary.h"
+
+// Doxygen misses comments only of what stands in a namespace that has one.
+/// \namespace weft
+/// Tensors, differentiation, operations, models and their training.
+/// \namespace weft::os
+/// What weft asks of the operating system.
+/// \namespace weft::raw
+/// Loops over tensors that no tape records.
