@@ -28,13 +28,15 @@ foreign=$(echo "$exported" | awk -v words="$words" -v scopes="$scopes" '
     sub(/^(guard variable for|(non-)?virtual thunk to) /, "", name)
     sub(/ const$/, "", name)
     gsub(/\[abi:[a-z0-9]*\]/, "", name)
+    sub(/operator.*/, "operator", name)
     sub(/[(<].*/, "", name)
+    sub(/^.* /, "", name)
     public = sub(/^weft::/, "", name)
     parts = split(name, part, "::")
     for (i = 1; i < parts + is_class; ++i) if (!(part[i] in scope)) public = 0
     last = part[parts]
     sub(/^~/, "", last)
-    if (!(last in word) && last !~ /^operator/) public = 0
+    if (!(last in word) && last != "operator") public = 0
     if (!public) print
   }')
 if [ -n "$foreign" ]; then

@@ -33,7 +33,7 @@ class SafetensorsFile {
   Tensor load(const std::string& name, Load how = Load::map) const;  // Error if there is no such tensor
 
  private:
-  struct Impl;
+  struct [[gnu::visibility("hidden")]] Impl;
   std::shared_ptr<const Impl> impl_;
 };
 

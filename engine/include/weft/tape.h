@@ -123,7 +123,7 @@ class Tape {
 
  private:
   friend class Backward;
-  struct Impl;
+  struct [[gnu::visibility("hidden")]] Impl;
   std::unique_ptr<Impl> impl_;
   TapeFrame frame_;
 };

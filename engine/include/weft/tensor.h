@@ -46,7 +46,7 @@ struct Node {
   std::int64_t index = -1;
 };
 
-class Storage;
+class [[gnu::visibility("hidden")]] Storage;
 
 // Copying a Tensor copies the handle; the elements are shared. Handles behave like shared_ptr across threads.
 // Operations never write their inputs.

@@ -93,7 +93,7 @@ class Gmlp : public Model {
   std::unique_ptr<TokenStream> stream() const override;
 
  private:
-  class Stream;
+  class [[gnu::visibility("hidden")]] Stream;
   Tensor positions(std::int64_t first, std::int64_t n) const;
   Tensor embed(const Tensor& tokens, std::int64_t first) const;
   Tensor head(const Tensor& x) const;

@@ -255,8 +255,8 @@ class Tnn : public Model {
   std::unique_ptr<TokenStream> stream() const override;
 
  private:
-  class Stream;
-  class Rerun;
+  class [[gnu::visibility("hidden")]] Stream;
+  class [[gnu::visibility("hidden")]] Rerun;
   Tensor embed(const Tensor& tokens) const;
   Tensor logits(const Tensor& x) const;
 
