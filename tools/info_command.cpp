@@ -1,5 +1,6 @@
 #include <weft/checkpoint.h>
 #include <weft/context.h>
+#include <weft/version.h>
 
 #include <algorithm>
 #include <iomanip>

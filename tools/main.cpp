@@ -1,6 +1,7 @@
 // weft: trains, evaluates and runs gMLP, TNN and FNet.
 #include <weft/context.h>
 #include <weft/error.h>
+#include <weft/version.h>
 
 #include <iostream>
 

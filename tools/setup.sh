@@ -1,5 +1,5 @@
 # Sourced by tools/quickstart and tools/check: finds or installs the distribution's packages, and builds.
-# Functions: say, die, need_packages, configure_and_build. Bash.
+# Functions: say, die, need_packages, want_packages, missing_packages, clang_format, configure_and_build. Bash.
 
 assume_yes=${CI:+1}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -23,6 +23,21 @@ have_header() {
   return 1
 }
 
+# The command that is clang-format 14.
+clang_format() {
+  local name
+  for name in clang-format-14 clang-format; do
+    case $("$name" --version 2>/dev/null) in *"version 14."*) echo "$name"; return ;; esac
+  done
+  return 1
+}
+
+# Compiles and links a program of OpenMP: the package of clang doesn't bring its library.
+clang_has_openmp() {
+  echo '#include <omp.h>
+    int main() { return omp_get_max_threads(); }' | clang++ -fopenmp -x c++ - -o /dev/null 2>/dev/null
+}
+
 # have PACKAGE: what weft needs of the Debian package is there, however it came.
 have() {
   case $1 in
@@ -30,6 +45,10 @@ have() {
     ninja-build) have_command ninja make ;;
     cmake) have_command cmake ;;
     binutils) have_command nm ;;
+    clang) have_command clang++ ;;
+    clang-format) clang_format >/dev/null ;;
+    doxygen) have_command doxygen ;;
+    libomp-dev) clang_has_openmp ;;
     gnuplot-nox) have_command gnuplot ;;
     bible-kjv) have_command bible ;;
     wordnet-base) [ -r /usr/share/wordnet/data.noun ] ;;
@@ -79,11 +98,15 @@ need_packages() {
   rm -f "$log"
 }
 
+# want_packages NAME...: the same for what can be done without.
+want_packages() { (need_packages "$@") || say "Going on without"; }
+
 # configure_and_build PRESET [CMAKE FLAG...]
 configure_and_build() {
   local preset=$1
   shift
   say "Building ($preset) ..."
+  ! have_command ccache || export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
   ! have_command ninja || export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}  # it keeps all cores busy; make doesn't
   (cd "$root" && cmake --preset "$preset" "$@" && cmake --build --preset "$preset" --parallel "$(nproc)") >"$root/build-$preset.log" 2>&1 ||
     { tail -n 40 "$root/build-$preset.log" >&2; die "the build failed; the whole output is in build-$preset.log"; }

@@ -16,6 +16,9 @@ if [ "$way" = installed ]; then
   cmake -S "$source/tests/embed" -B "$work/build" "-DCMAKE_PREFIX_PATH=$work/prefix" "$@" >"$work/configure.log" 2>&1 ||
     fail "$(cat "$work/configure.log")"
   [ -n "$(find "$work/prefix" -name LICENSE)" ] || fail "LICENSE isn't installed"
+  headers=$(cd "$work/prefix/include" && find . -name '*.h' | sort)
+  public=$(for room in engine ops models; do (cd "$source/$room/include" && find . -name '*.h'); done | sort)
+  [ "$headers" = "$public" ] || fail "the headers installed aren't the public ones: $(diff <(echo "$headers") <(echo "$public"))"
   "$work/prefix/bin/weft" --version >/dev/null || fail "the installed command doesn't start"
 else
   cmake -S "$source/tests/embed" -B "$work/build" "-DWEFT_SOURCE_DIR=$source" -DWEFT_ISAS=native "$@" >"$work/configure.log" 2>&1 ||

@@ -1,6 +1,8 @@
 #!/bin/sh
 # check.sh COMPILER STANDARD SOURCE_FOLDER
-# Every public header compiles alone, and twice, as C++17, 20 and 23.
+# Every public header compiles alone, and twice, as C++17, 20 and 23; weft.h has them all; and what they declare is
+# exported from the shared library, which needs two pragmas: a namespace's attribute doesn't reach functions that clang 14
+# sees defined elsewhere.
 set -eu
 compiler=$1 standard=$2 source=$3
 # Older compilers call it 2b.
@@ -15,8 +17,21 @@ count=0 failed=0
 for room in $rooms; do
   for header in $(cd "$source/$room/include" && find weft -name '*.h' | sort); do
     count=$((count + 1))
+    file=$source/$room/include/$header
+    if grep -q '^namespace' "$file"; then
+      awk '/^#pragma GCC visibility push\(default\)$/ { ++pushed } /^#pragma GCC visibility pop$/ { --pushed }
+           /^#include/ && pushed { exit 1 } /^namespace/ && pushed != 1 { exit 1 } END { if (pushed) exit 1 }' "$file" ||
+        { echo "$header: no #pragma GCC visibility around the namespace"; failed=$((failed + 1)); }
+    fi
+    [ "$header" = weft/weft.h ] || grep -qxF "#include \"$header\"" "$source/models/include/weft/weft.h" ||
+      { echo "weft/weft.h doesn't include $header"; failed=$((failed + 1)); }
     printf '#include <%s>\n#include <%s>\n' "$header" "$header" | compile || { echo "$header"; failed=$((failed + 1)); }
   done
+done
+# Doxygen asks for comments of what is in a namespace only if the namespace has one.
+for namespace in $(cat "$source"/*/include/weft/*.h | sed -n 's/^ *namespace \([a-z:]*\) {.*/\1/p' | sed 's/.*:://' | sort -u); do
+  grep -Eq "^/// .namespace (weft::)?$namespace$" "$source/models/include/weft/weft.h" ||
+    { echo "weft/weft.h has no comment on namespace $namespace"; failed=$((failed + 1)); }
 done
 echo "$count headers as C++$standard, $failed failed"
 [ "$count" -gt 0 ] && [ "$failed" -eq 0 ]

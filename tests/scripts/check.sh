@@ -46,6 +46,23 @@ rm "$work/calls"
 elsewhere --yes bible-kjv >/dev/null
 expect "apt-get with fresh lists" "$(cat "$work/calls")" "$install"
 
+# What can be done without is skipped by name.
+rm "$work/bin/apt-get"
+expect "optional packages" "$(PATH=$work/bin CI=1 "$bash" -c '. "$1/tools/setup.sh"; want_packages doxygen; say on' script "$source" 2>&1 |
+  tail -n 2)" $'Going on without\non'
+part_of() { sed -n "/^$1()/,/^}/p" "$source/tools/check"; }
+run_parts() {  # the parts of tools/check in a checkout that holds one file, $1
+  mkdir -p "$work/checkout"
+  (cd "$work/checkout" && git init -q && cp "$source/.clang-format" . && printf '%s\n' "$1" >a.cpp
+   "$bash" -c '. "$1/tools/setup.sh"; set -euo pipefail; eval "$2"; skipped=(); have() { [ "$1" != gone ]; }
+     part_nothing() { say ran; }; part nothing gone; part nothing there; part format; say "${skipped[@]}"' \
+     script "$source" "$(part_of part; part_of part_format)" 2>&1 || echo failed)
+}
+if bash -c '. "$1/tools/setup.sh"; clang_format' script "$source" >/dev/null && command -v git >/dev/null; then
+  expect "parts" "$(run_parts 'int a = 1;' | sed 's| [0-9]* s$||' | tr '\n' ' ')" "ran nothing: format: skipped: nothing (missing: gone) "
+  expect "a file that isn't formatted" "$(run_parts 'int  a=1;' | tail -n 1)" failed
+fi
+
 # The prompt of a text whose byte 400 is inside a character.
 eval "$(sed -n '/^prompt_of()/,/^}/p' "$source/tools/quickstart")"
 { printf 'one two – three four'; for _ in {1..300}; do printf 'é'; done; printf '\nsecond\n'; } >"$work/text"
@@ -54,7 +71,8 @@ expect "prompt" "$(prompt_of "$work/text" || echo failed)" "one two –"
 expect "prompt, cut one byte on" "$(prompt_of "$work/text" | wc -c)" 400
 
 # The presets build the tests, also in a folder that quickstart configured without them.
-for preset in release sanitize; do
+for preset in release sanitize clang; do
+  [ $preset != clang ] || command -v clang++ >/dev/null || continue
   for flag in -DWEFT_TESTS=OFF -Wno-dev; do
     (cd "$source" && cmake --preset "$preset" -B "$work/$preset" "$flag") >"$work/log" 2>&1 || cat "$work/log" >&2
   done

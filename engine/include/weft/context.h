@@ -14,6 +14,7 @@
 #include "weft/function_ref.h"
 #include "weft/memory.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 /// Two contexts on two threads never meet. One context may serve several threads.
@@ -87,3 +88,4 @@ class ContextScope {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

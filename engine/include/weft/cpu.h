@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 // sse2, avx2, avx512, …: one for each line of weft/isas.def.
@@ -24,3 +25,4 @@ std::vector<Isa> available_isas();
 Isa best_isa();
 
 }  // namespace weft
+#pragma GCC visibility pop

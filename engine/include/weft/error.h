@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 /// The message names the operation, what it expected and what it got:
@@ -13,3 +14,4 @@ class Error : public std::runtime_error {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -1,6 +1,7 @@
 // FunctionRef: a callable as an argument, without a copy.
 #pragma once
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 template <class Signature>
@@ -23,3 +24,4 @@ class FunctionRef<R(A...)> {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 #include "weft/parameter.h"
 #include "weft/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 /// A trainable parameter or a watched tensor on a tape.
@@ -45,3 +46,4 @@ class Gradients : public GradientSink {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 /// What a MemoryCache holds.
@@ -50,3 +51,4 @@ class MemoryCache {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include "weft/function_ref.h"
 #include "weft/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 class Op;
@@ -17,8 +18,8 @@ class Op;
 using Inputs = std::vector<Tensor>;
 
 namespace detail {
-class PartOp;
-class TapeRecords;
+class [[gnu::visibility("hidden")]] PartOp;
+class [[gnu::visibility("hidden")]] TapeRecords;
 // Calls f, an operation's forward pass: timed, and out of memory is an Error.
 Tensor run_op(const char* name, FunctionRef<Tensor()> f);
 // Checks and computes, and says in op.recording whether to record.
@@ -103,3 +104,4 @@ Tensor apply(O op, const Inputs& in) {
 }
 
 }  // namespace weft
+#pragma GCC visibility pop

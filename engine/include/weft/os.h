@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace weft::os {
 
 int available_threads() noexcept;               ///< min(affinity, cgroup quota rounded up), at least 1
@@ -54,3 +55,4 @@ bool is_terminal() noexcept;
 int terminal_width() noexcept;
 
 }  // namespace weft::os
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "weft/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 class Parameter;
@@ -47,3 +48,4 @@ class Parameter {
 using NamedParameters = std::vector<std::pair<std::string, Parameter>>;
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 #include "weft/gradients.h"
 #include "weft/parameter.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 /// Moves the trainable parameters' values into one buffer (each becomes a view of it, aligned to 64 bytes) and is
@@ -51,3 +52,4 @@ class ParameterSet : public GradientSink {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

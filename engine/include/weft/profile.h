@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 namespace detail {
@@ -41,3 +42,4 @@ class Profile {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

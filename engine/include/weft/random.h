@@ -7,6 +7,7 @@
 
 #include "weft/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 /// Four random words for a 128-bit counter and a 64-bit key.
@@ -41,3 +42,4 @@ class Random {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

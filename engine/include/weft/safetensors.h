@@ -8,6 +8,7 @@
 
 #include "weft/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 /// F64, F32 and I64 are read as they are; F16 and BF16 are widened to f32; I32, U8 and BOOL to i64.
@@ -34,7 +35,7 @@ class SafetensorsFile {
   Tensor load(const std::string& name, Load how = Load::map) const;  ///< Error if there is no such tensor
 
  private:
-  struct Impl;
+  struct [[gnu::visibility("hidden")]] Impl;
   std::shared_ptr<const Impl> impl_;
 };
 
@@ -46,3 +47,4 @@ void save_safetensors(const std::string& path, const std::vector<std::pair<std::
                       const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace weft
+#pragma GCC visibility pop

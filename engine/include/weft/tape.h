@@ -7,6 +7,7 @@
 #include "weft/op.h"
 #include "weft/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 /// Records, on its own thread, every operation of which an input has a node here. The innermost tape records.
@@ -68,3 +69,4 @@ class NoGrad {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

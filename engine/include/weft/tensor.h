@@ -10,6 +10,7 @@
 
 #include "weft/error.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 enum class DType { f32, f64, c64, c128, i64 };
@@ -48,7 +49,7 @@ struct Node {
   std::int64_t index = -1;  ///< of the record
 };
 
-class Storage;
+class [[gnu::visibility("hidden")]] Storage;
 
 /// Copying a Tensor copies the handle; the elements are shared. Handles behave like shared_ptr across threads.
 /// Operations never write their inputs.
@@ -149,3 +150,4 @@ std::vector<T> Tensor::to_vector() const {
 }
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include "weft/config.h"
 #include "weft/model.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 // Sizes that have a name.
@@ -49,3 +50,4 @@ ModelSpec preset(const std::string& name);  // Error if there is none of that na
 Task usual_task(const Architecture& architecture, Source source);
 
 }  // namespace weft
+#pragma GCC visibility pop

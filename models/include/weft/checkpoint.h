@@ -9,6 +9,7 @@
 #include "weft/model.h"
 #include "weft/vocabulary.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 struct CheckpointInfo {
@@ -36,3 +37,4 @@ Checkpoint load_checkpoint(const std::string& folder);
 std::string model_description(const Model& model, const Vocabulary& vocabulary);
 
 }  // namespace weft
+#pragma GCC visibility pop

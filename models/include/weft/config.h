@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 // A field as people read of it.
@@ -64,3 +65,4 @@ std::vector<ConfigField> config_fields() {
 void check_size(const std::string& where, const char* key, std::int64_t size, std::int64_t lowest);
 
 }  // namespace weft
+#pragma GCC visibility pop

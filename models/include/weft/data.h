@@ -9,6 +9,7 @@
 #include "weft/random.h"
 #include "weft/vocabulary.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 struct Batch {
@@ -145,3 +146,4 @@ class ClassifierData : public Data {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "weft/architecture.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 /// Where an encoder layer has its norms.
@@ -145,3 +146,4 @@ class Fnet : public Model {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 #include "weft/model.h"
 #include "weft/vocabulary.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 struct GenerateOptions {
@@ -26,3 +27,4 @@ void generate(const Model& model, const Vocabulary& vocabulary, const std::strin
 std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u);
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 
 #include "weft/architecture.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 /// Which tokens j a token i sees: all, those j <= i, or those that a tensor of 0 and 1 gives.
@@ -117,7 +118,7 @@ class Gmlp : public Model {
   std::unique_ptr<TokenStream> stream() const override;
 
  private:
-  class Stream;
+  class [[gnu::visibility("hidden")]] Stream;
   Tensor positions(std::int64_t first, std::int64_t n) const;
   Tensor embed(const Tensor& tokens, std::int64_t first) const;
   Tensor head(const Tensor& x) const;
@@ -134,3 +135,4 @@ class Gmlp : public Model {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

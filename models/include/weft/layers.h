@@ -9,6 +9,7 @@
 #include "weft/ops.h"
 #include "weft/parameter.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 /// What a model may still make.
@@ -120,3 +121,4 @@ inline Tensor optional(const Parameter& p) { return p.defined() ? Tensor(p) : Te
 std::int64_t parameter_count(const NamedParameters& parameters);
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 #include "weft/layers.h"
 #include "weft/task.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 // A text that grows a token at a time, at O(n·d) a token instead of a forward pass over all of it.
@@ -57,3 +58,4 @@ struct ModelSpec {
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init);
 
 }  // namespace weft
+#pragma GCC visibility pop

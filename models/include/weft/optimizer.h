@@ -9,6 +9,7 @@
 
 #include "weft/parameter_set.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 // An optimizer by its name, with those of its options that are not to be the usual ones:
@@ -64,3 +65,4 @@ class Optimizer {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 enum class ScheduleKind { constant, cosine, noam };
@@ -28,3 +29,4 @@ struct Schedule {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 enum class Task { causal_lm, masked_lm, classifier };
@@ -17,3 +18,4 @@ enum class Source { text, rows };
 Source task_source(Task task) noexcept;
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 
 #include "weft/architecture.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 /// The norms that a TNN chooses from.
@@ -298,8 +299,8 @@ class Tnn : public Model {
   std::unique_ptr<TokenStream> stream() const override;
 
  private:
-  class Stream;
-  class Rerun;
+  class [[gnu::visibility("hidden")]] Stream;
+  class [[gnu::visibility("hidden")]] Rerun;
   Tensor embed(const Tensor& tokens) const;
   Tensor logits(const Tensor& x) const;
 
@@ -313,3 +314,4 @@ class Tnn : public Model {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 #include "weft/optimizer.h"
 #include "weft/schedule.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 struct TrainOptions {
@@ -87,3 +88,4 @@ class Trainer {
 std::string state_path(const std::string& folder);
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 class Vocabulary {
@@ -49,3 +50,4 @@ class Vocabulary {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

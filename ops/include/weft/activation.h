@@ -3,6 +3,7 @@
 #pragma once
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 /// An elementwise function f(x); Φ is the normal distribution's. NaN stays NaN.
@@ -32,3 +33,4 @@ const char* activation_name(Activation activation);
 Activation activation_from_name(const std::string& name);
 
 }  // namespace weft
+#pragma GCC visibility pop

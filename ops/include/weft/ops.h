@@ -13,6 +13,7 @@
 #include "weft/tape.h"
 #include "weft/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 // ---- elementwise, with numpy's broadcasting; real or complex, both operands of one dtype ----
@@ -169,3 +170,4 @@ Tensor toeplitz_product(const Tensor& x, const ToeplitzCoefficients& c);
 Tensor circulant_product(const Tensor& x, const Tensor& c);
 
 }  // namespace weft
+#pragma GCC visibility pop

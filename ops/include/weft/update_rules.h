@@ -4,6 +4,7 @@
 
 #include "weft/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 struct AdamOptions {
@@ -30,3 +31,4 @@ void sgd(Tensor& p, const Tensor& grad, Tensor& buf, std::int64_t step, const Sg
 double l2_norm(const Tensor& x);
 
 }  // namespace weft
+#pragma GCC visibility pop

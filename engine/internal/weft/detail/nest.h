@@ -8,6 +8,7 @@
 #include "weft/context.h"
 #include "weft/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace weft {
 
 // The loop nest that N operands of one shape share: axes of size 1 dropped, neighbours merged where all operands
@@ -72,3 +73,4 @@ struct Nest {
 };
 
 }  // namespace weft
+#pragma GCC visibility pop

@@ -1,0 +1,48 @@
+#!/bin/sh
+# exported.sh NM LIBRARY INCLUDE_FOLDER...
+# The shared library exports weft's public names and nothing else: those that stand in a public header, and of classes
+# those that are defined there. Error's typeinfo is among them, so that it is caught across the border.
+set -eu
+nm=$1 library=$2
+shift 2
+exported=$("$nm" -D -C --defined-only "$library" | cut -d ' ' -f 3- | sort -u)
+[ -n "$exported" ] || { echo "$library exports nothing"; exit 1; }
+
+headers=$(find "$@" -name '*.h' -exec cat {} + | sed 's|//.*||')
+words=$(mktemp)
+scopes=$(mktemp)
+trap 'rm -f "$words" "$scopes"' EXIT
+echo "$headers" | grep -oE '[A-Za-z_][A-Za-z_0-9]*' | sort -u >"$words"
+# "class X final : public Y {" but not "class X;"
+echo "$headers" | grep -E '\b(class|struct|namespace)\b[^;]*\{' |
+  grep -oE '\b(class|struct|namespace) [A-Za-z_0-9:]+' | sed 's/.* //; s/::/\n/g' | sort -u >"$scopes"
+
+foreign=$(echo "$exported" | awk -v words="$words" -v scopes="$scopes" '
+  BEGIN {
+    while ((getline line < words) > 0) word[line]
+    while ((getline line < scopes) > 0) scope[line]
+  }
+  {
+    name = $0
+    is_class = sub(/^(typeinfo|typeinfo name|vtable|VTT) for /, "", name)
+    sub(/^(guard variable for|(non-)?virtual thunk to) /, "", name)
+    sub(/ const$/, "", name)
+    gsub(/\[abi:[a-z0-9]*\]/, "", name)
+    sub(/operator.*/, "operator", name)
+    sub(/[(<].*/, "", name)
+    sub(/^.* /, "", name)
+    public = sub(/^weft::/, "", name)
+    parts = split(name, part, "::")
+    for (i = 1; i < parts + is_class; ++i) if (!(part[i] in scope)) public = 0
+    last = part[parts]
+    sub(/^~/, "", last)
+    if (!(last in word) && last != "operator") public = 0
+    if (!public) print
+  }')
+if [ -n "$foreign" ]; then
+  echo "$library exports what is not public:"
+  echo "$foreign"
+  exit 1
+fi
+echo "$exported" | grep -qx "typeinfo for weft::Error" || { echo "weft::Error's typeinfo isn't exported"; exit 1; }
+echo "$(echo "$exported" | wc -l) names, all public"

@@ -1,0 +1,15 @@
+# The target docs: Doxygen's pages of the public headers and of the rooms' READMEs.
+find_program(WEFT_DOXYGEN doxygen)
+if(NOT WEFT_DOXYGEN)
+  return()
+endif()
+file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURCE_DIR}/*/README.md)
+set(WEFT_DOCS_INPUT ${pages})
+foreach(room engine ops models)
+  list(APPEND WEFT_DOCS_INPUT ${PROJECT_SOURCE_DIR}/${room}/include)
+endforeach()
+list(JOIN WEFT_DOCS_INPUT " " WEFT_DOCS_INPUT)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/Doxyfile.in ${PROJECT_BINARY_DIR}/Doxyfile @ONLY)
+add_custom_target(docs COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/docs
+                  COMMAND ${WEFT_DOXYGEN} ${PROJECT_BINARY_DIR}/Doxyfile
+                  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} VERBATIM)
