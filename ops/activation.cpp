@@ -7,6 +7,7 @@
 #include "kernels/activation.h"
 #include "pointwise.h"
 #include "weft/detail/enum_names.h"
+#include "weft/pointwise.h"
 
 namespace weft {
 

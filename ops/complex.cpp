@@ -2,6 +2,7 @@
 #include <complex>
 
 #include "pointwise.h"
+#include "weft/pointwise.h"
 
 namespace weft {
 namespace {

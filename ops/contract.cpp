@@ -11,6 +11,8 @@
 #include "gemm.h"
 #include "kernels/gemm.h"
 #include "weft/context.h"
+#include "weft/pointwise.h"
+#include "weft/rows.h"
 
 namespace weft {
 namespace {

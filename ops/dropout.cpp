@@ -3,6 +3,7 @@
 
 #include "kernels/dropout.h"
 #include "pointwise.h"
+#include "weft/pointwise.h"
 
 namespace weft {
 namespace {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "weft/context.h"
+#include "weft/dense.h"
 
 namespace weft {
 namespace {

@@ -5,6 +5,7 @@
 #include "fused.h"
 #include "kernels/elementwise.h"
 #include "weft/detail/nest.h"
+#include "weft/pointwise.h"
 
 namespace weft {
 namespace {

@@ -7,6 +7,7 @@
 #include "common.h"
 #include "kernels/elementwise.h"
 #include "weft/context.h"
+#include "weft/rows.h"
 
 namespace weft {
 namespace {

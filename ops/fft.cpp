@@ -3,6 +3,7 @@
 
 #include "common.h"
 #include "fft_driver.h"
+#include "weft/spectral.h"
 
 namespace weft {
 namespace {

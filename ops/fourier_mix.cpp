@@ -2,10 +2,11 @@
 #include <algorithm>
 
 #include "common.h"
-#include "fft_driver.h"
 #include "fft_derived_plans.h"
+#include "fft_driver.h"
 #include "kernels/fft.h"
 #include "weft/context.h"
+#include "weft/spectral.h"
 
 namespace weft {
 namespace {

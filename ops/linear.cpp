@@ -3,6 +3,10 @@
 #include "fused.h"
 #include "gemm.h"
 #include "weft/context.h"
+#include "weft/dense.h"
+#include "weft/pointwise.h"
+#include "weft/rows.h"
+#include "weft/shape.h"
 
 namespace weft {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "kernels/softmax.h"
 #include "pointwise.h"
+#include "weft/rows.h"
 
 namespace weft {
 namespace {

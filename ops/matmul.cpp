@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "contract.h"
+#include "weft/dense.h"
 
 namespace weft {
 namespace {

@@ -7,6 +7,8 @@
 #include "kernels/elementwise.h"
 #include "kernels/norm.h"
 #include "weft/context.h"
+#include "weft/rows.h"
+#include "weft/shape.h"
 
 namespace weft {
 namespace {

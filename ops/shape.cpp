@@ -4,6 +4,7 @@
 
 #include "common.h"
 #include "weft/detail/part_op.h"
+#include "weft/shape.h"
 
 namespace weft {
 namespace {
@@ -16,36 +17,6 @@ void check_defined(const char* op, const Tensor& x) {
 struct LayoutOp : Op {
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
 };
-
-// The strides with which x's elements, in row-major order, are seen as `shape`; empty if there are none (and
-// shape is not).
-bool view_strides(const Tensor& x, const Shape& shape, Strides& strides) {
-  strides = contiguous_strides(shape);
-  if (x.is_contiguous() || x.numel() == 0) return true;
-  // Runs of x's axes that lie evenly in memory, matched with runs of the new axes of the same size.
-  std::size_t axis = shape.size(), from = x.shape().size();
-  while (from > 0) {
-    std::size_t first = from - 1;
-    std::int64_t count = x.shape()[first];
-    while (first > 0 && (x.shape()[first - 1] == 1 ||
-                         x.strides()[first - 1] == x.strides()[first] * x.shape()[first] || x.shape()[first] == 1)) {
-      if (x.shape()[first] == 1 && x.shape()[first - 1] != 1 && count != 1) break;
-      count *= x.shape()[--first];
-    }
-    std::int64_t step = 1;
-    for (std::size_t i = first; i < from; ++i)
-      if (x.shape()[i] != 1) step = x.strides()[i];
-    std::int64_t covered = 1;
-    while (axis > 0 && (covered < count || shape[axis - 1] == 1)) {
-      --axis;
-      strides[axis] = step * covered;
-      covered *= shape[axis];
-    }
-    if (covered != count) return false;
-    from = first;
-  }
-  return true;
-}
 
 // y = x with other axes; a view where the strides allow, else a copy. dx = dy in x's shape
 struct ReshapeOp : LayoutOp {
@@ -68,12 +39,7 @@ struct ReshapeOp : LayoutOp {
       fail(name(), "a tensor of shape " + to_string(in[0].shape()) + " can't be seen as " + to_string(to));
     return out;
   }
-  Tensor forward(const Inputs& in, const Shape& shape) override {
-    Strides strides;
-    if (view_strides(in[0], shape, strides)) return in[0].view(shape, strides, in[0].offset());
-    const Tensor dense = raw::contiguous(in[0]);
-    return dense.view(shape, contiguous_strides(shape), dense.offset());
-  }
+  Tensor forward(const Inputs& in, const Shape& shape) override { return reshaped(in[0], shape); }
   void backward(Backward& b) const override { b.add(0, reshape(b.gradient(), b.input_shape(0))); }
 };
 

@@ -3,6 +3,8 @@
 
 #include "kernels/softmax.h"
 #include "pointwise.h"
+#include "weft/rows.h"
+#include "weft/shape.h"
 
 namespace weft {
 namespace {

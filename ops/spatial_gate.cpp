@@ -4,6 +4,9 @@
 #include "common.h"
 #include "fused.h"
 #include "gemm.h"
+#include "weft/dense.h"
+#include "weft/rows.h"
+#include "weft/shape.h"
 
 namespace weft {
 namespace {

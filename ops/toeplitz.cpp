@@ -8,6 +8,7 @@
 #include "common.h"
 #include "fft_plan.h"
 #include "weft/context.h"
+#include "weft/spectral.h"
 
 namespace weft {
 namespace {

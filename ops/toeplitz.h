@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "fft_driver.h"
-#include "weft/ops.h"
+#include "weft/spectral.h"
 
 namespace weft {
 

@@ -2,6 +2,7 @@
 #include "kernels/elementwise.h"
 #include "kernels/unary.h"
 #include "pointwise.h"
+#include "weft/pointwise.h"
 
 namespace weft {
 namespace {

@@ -19,11 +19,9 @@ constexpr double loss_tolerance = 1e-5, parameters_tolerance = 2e-5;
 
 std::string path(const std::string& name) { return std::string(WEFT_FIXTURES) + "/" + name; }
 
-TrainOptions with(OptimizerKind optimizer, ScheduleKind schedule, double rate) {
+TrainOptions with(const std::string& optimizer, ScheduleKind schedule, double rate) {
   TrainOptions options;
-  options.optimizer.kind = optimizer;
-  options.optimizer.beta2 = optimizer == OptimizerKind::adamw ? 0.99 : 0.999;
-  options.optimizer.weight_decay = optimizer == OptimizerKind::adamw ? 0.1 : 0;
+  options.optimizer.name = optimizer;
   options.schedule.kind = schedule;
   options.schedule.peak = rate;
   options.schedule.warmup = 20;
@@ -35,30 +33,27 @@ TrainOptions with(OptimizerKind optimizer, ScheduleKind schedule, double rate) {
 
 // The options that tests/fixtures/make gave.
 TrainOptions options_of(const std::string& name) {
-  using Kind = OptimizerKind;
   using Rate = ScheduleKind;
-  if (name == "gmlp-causal-lm") return with(Kind::adamw, Rate::cosine, 0.01);
-  if (name == "gmlp-masked-lm") return with(Kind::adam, Rate::noam, 0.3);
-  if (name == "gmlp-classifier") return with(Kind::sgd, Rate::constant, 0.03);
-  if (name == "tnn-causal-lm") return with(Kind::adamw, Rate::noam, 0.3);
-  if (name == "tnn-classifier") return with(Kind::adam, Rate::constant, 0.01);
-  if (name == "fnet-masked-lm") return with(Kind::adamw, Rate::constant, 0.01);
-  if (name == "fnet-classifier") return with(Kind::sgd, Rate::noam, 1);
+  if (name == "gmlp-causal-lm") return with("adamw", Rate::cosine, 0.01);
+  if (name == "gmlp-masked-lm") return with("adam", Rate::noam, 0.3);
+  if (name == "gmlp-classifier") return with("sgd", Rate::constant, 0.03);
+  if (name == "tnn-causal-lm") return with("adamw", Rate::noam, 0.3);
+  if (name == "tnn-classifier") return with("adam", Rate::constant, 0.01);
+  if (name == "fnet-masked-lm") return with("adamw", Rate::constant, 0.01);
+  if (name == "fnet-classifier") return with("sgd", Rate::noam, 1);
   TrainOptions options;
   if (name == "gmlp-tied") {
-    options = with(Kind::adam, Rate::cosine, 0.03);
+    options = with("adam", Rate::cosine, 0.03);
     options.schedule.floor = 0.1;
-    options.optimizer.beta1 = 0.8;
-    options.optimizer.beta2 = 0.95;
-    options.optimizer.eps = 1e-6;
+    options.optimizer.own = {{"beta1", 0.8}, {"beta2", 0.95}, {"eps", 1e-6}};
   } else if (name == "tnn-options") {
-    options = with(Kind::adamw, Rate::cosine, 0.01);
+    options = with("adamw", Rate::cosine, 0.01);
     options.optimizer.weight_decay = 0.3;
     options.optimizer.clip = 0.5;
   } else {
     REQUIRE(name == "tnn-masked-lm");
-    options = with(Kind::sgd, Rate::cosine, 0.1);
-    options.optimizer.momentum = 0.8;
+    options = with("sgd", Rate::cosine, 0.1);
+    options.optimizer.own = {{"momentum", 0.8}};
     options.optimizer.weight_decay = 0.001;
     options.micro_batches = 2;
   }

@@ -2,18 +2,22 @@
 /// All public headers.
 #pragma once
 #include "weft/activation.h"
+#include "weft/architecture.h"
 #include "weft/checkpoint.h"
+#include "weft/config.h"
 #include "weft/context.h"
 #include "weft/cpu.h"
 #include "weft/data.h"
 #include "weft/error.h"
 #include "weft/fnet.h"
+#include "weft/function_ref.h"
 #include "weft/generate.h"
 #include "weft/gmlp.h"
+#include "weft/gradients.h"
 #include "weft/layers.h"
 #include "weft/memory.h"
 #include "weft/model.h"
-#include "weft/nest.h"
+#include "weft/op.h"
 #include "weft/ops.h"
 #include "weft/optimizer.h"
 #include "weft/os.h"
@@ -24,18 +28,18 @@
 #include "weft/safetensors.h"
 #include "weft/schedule.h"
 #include "weft/tape.h"
+#include "weft/task.h"
 #include "weft/tensor.h"
 #include "weft/tnn.h"
 #include "weft/trainer.h"
+#include "weft/update_rules.h"
 #include "weft/version.h"
 #include "weft/vocabulary.h"
 
 // Doxygen misses comments only of what stands in a namespace that has one.
-/// \#pragma GCC visibility push(default)
-namespace weft
+/// \namespace weft
 /// Tensors, differentiation, operations, models and their training.
 /// \namespace weft::os
 /// What weft asks of the operating system.
 /// \namespace weft::raw
 /// Loops over tensors that no tape records.
-#pragma GCC visibility pop

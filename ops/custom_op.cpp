@@ -1,4 +1,4 @@
-#include "common.h"
+#include "weft/custom_op.h"
 
 #include <algorithm>
 
@@ -43,27 +43,5 @@ Strides broadcast_strides(const Tensor& x, const Shape& shape) {
     if (x.shape()[i] == shape[lead + i] && shape[lead + i] != 1) strides[lead + i] = x.strides()[i];
   return strides;
 }
-
-Tensor sum_to(const Tensor& g, const Shape& shape) {
-  if (g.shape() == shape) return g;
-  NoGrad suspended;
-  const std::size_t lead = g.shape().size() - shape.size();
-  std::vector<std::int64_t> dims;
-  for (std::size_t i = 0; i < g.shape().size(); ++i)
-    if (i < lead || (shape[i - lead] == 1 && g.shape()[i] != 1)) dims.push_back(static_cast<std::int64_t>(i));
-  return reshape(sum(g, dims), shape);
-}
-
-Tensor as_matrix(const Tensor& x, std::int64_t axes) {
-  NoGrad suspended;
-  const auto last = x.shape().end() - axes;
-  return reshape(x, {numel(Shape(x.shape().begin(), last)), numel(Shape(last, x.shape().end()))});
-}
-
-Tensor as_rows(const Tensor& x, std::int64_t axes) { return with_contiguous_rows(as_matrix(x, axes)); }
-
-Tensor with_contiguous_rows(const Tensor& x) { return has_contiguous_rows(x) ? x : raw::contiguous(x); }
-
-bool has_contiguous_rows(const Tensor& x) { return x.is_contiguous() || (x.size(-1) > 1 && x.strides().back() == 1); }
 
 }  // namespace weft

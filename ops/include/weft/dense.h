@@ -1,0 +1,69 @@
+// Dense products (weft/ops.h says what holds for all operations).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/activation.h"
+#include "weft/cpu.h"
+#include "weft/tensor.h"
+
+#pragma GCC visibility push(default)
+namespace weft {
+
+/// numpy.matmul, real or complex: a (…, m, k) or (k), b (…, k, n) or (k).
+Tensor matmul(const Tensor& a, const Tensor& b);
+
+/// What `linear` does with x Wᵀ + b while the tile is in cache: y = residual + gate ⊙ act(x Wᵀ + b).
+struct Epilogue {
+  Epilogue() = default;
+  /// An activation alone is an Epilogue, too: linear(x, weight, bias, Activation::gelu).
+  Epilogue(Activation function, Tensor gate_of_y = {}, Tensor residual_of_y = {})
+      : activation(function), gate(std::move(gate_of_y)), residual(std::move(residual_of_y)) {}
+  /// residual + x Wᵀ + b; an undefined one adds nothing.
+  static Epilogue adding(Tensor residual) { return {Activation::none, {}, std::move(residual)}; }
+
+  Activation activation = Activation::none;  ///< of x Wᵀ + b
+  Tensor gate;      ///< y's shape, or undefined
+  Tensor residual;  ///< y's shape, or undefined
+};
+/// x (…, in), weight (out, in), bias (out) or undefined: y (…, out).
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
+
+/// linear's weight (out, in), f32 or f64, with a copy in the order in which products of many rows read it: inference that
+/// keeps it doesn't rearrange the weight at each call. The weight is a constant here: it gets no gradient. The copy serves
+/// the instruction set of the context in which it was made; under another the weight itself is used. Threads may share it.
+class PackedWeight {
+ public:
+  /// Packs it now.
+  explicit PackedWeight(const Tensor& weight);
+  /// As given.
+  const Tensor& weight() const noexcept { return weight_; }
+  /// The instruction set that the copy serves.
+  Isa isa() const noexcept { return isa_; }
+  /// False if the weight was written since it was packed.
+  bool is_current() const { return weight_.version() == version_; }
+
+ private:
+  friend Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& bias, const Epilogue& epilogue);
+
+  Tensor weight_, panels_;  // the panels in one flat tensor
+  std::uint64_t version_;
+  Isa isa_;
+};
+
+/// linear's values. Error if the weight was written after it was packed.
+Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
+
+/// gMLP's spatial gating (arXiv 2105.08050, section 2.2). gate, x (n, b, d), weight (n, n), bias (n):
+/// y_i = gate_i ⊙ (Σ_j weight_ij x_j + bias_i), (n, b, d); causal: the sum over j <= i, whatever the rest of the weight
+/// holds. Then half of the products are left out, but for some beside the diagonal: their weight counts as 0, so that
+/// x_j, if it is not finite, may reach y_i of some i < j.
+Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal = false);
+
+/// numpy's einsum, its whole syntax; a size of 1 broadcasts against n. Real or complex, all of one dtype.
+Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
+
+}  // namespace weft
+#pragma GCC visibility pop

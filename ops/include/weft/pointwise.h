@@ -1,0 +1,54 @@
+// Functions of single elements (weft/ops.h says what holds for all operations).
+#pragma once
+#include "weft/activation.h"
+#include "weft/random.h"
+#include "weft/tensor.h"
+
+#pragma GCC visibility push(default)
+namespace weft {
+
+/// a + b with numpy's broadcasting; real or complex, both of one dtype.
+Tensor add(const Tensor& a, const Tensor& b);
+/// a - b, as add.
+Tensor sub(const Tensor& a, const Tensor& b);
+/// a · b, as add.
+Tensor mul(const Tensor& a, const Tensor& b);
+/// a / b, as add, but real alone.
+Tensor div(const Tensor& a, const Tensor& b);
+/// add
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+/// sub
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+/// mul
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+/// div
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+/// factor · x, real or complex.
+Tensor scale(const Tensor& x, double factor);
+
+/// e^x, real; so are the following.
+Tensor exp(const Tensor& x);
+/// The natural logarithm.
+Tensor log(const Tensor& x);
+/// √x
+Tensor sqrt(const Tensor& x);
+/// x²
+Tensor square(const Tensor& x);
+/// function(x)
+Tensor activation(const Tensor& x, Activation function);
+
+/// real + i · imag, of one shape and real dtype.
+Tensor complex(const Tensor& real, const Tensor& imag);
+/// The real part of a complex tensor.
+Tensor real(const Tensor& x);
+/// The imaginary part of a complex tensor.
+Tensor imag(const Tensor& x);
+/// Re x - i · Im x of a complex tensor.
+Tensor conj(const Tensor& x);
+
+/// Element i, in row-major order, is 0 if random.uniform(i) < p, else scaled by 1/(1-p); 0 <= p < 1. Nothing but the
+/// generator is kept for backward.
+Tensor dropout(const Tensor& x, double p, const Random& random);
+
+}  // namespace weft
+#pragma GCC visibility pop
