@@ -1,5 +1,5 @@
-// Families of kernels: kernels/gemm.h declares GemmKernels<T>, a struct of functions and of the sizes that they like, and
-// kernels/gemm.cpp, a unit, fills it each time it is compiled, once per instruction set. Drivers ask for
+// Families of kernels: kernels/gemm.h declares GemmKernels<T>, a struct of functions and of the sizes that they like,
+// and kernels/gemm.cpp, a unit, fills it each time it is compiled, once per instruction set. Drivers ask for
 //   const GemmKernels<T>& kernel = kernels<GemmKernels<T>>();
 #pragma once
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace weft {
 
-// An instruction set's own kernels of a family. Units define specializations, which the linker finds by type: nothing lists
-// them, and nothing is registered at run time.
+// An instruction set's own kernels of a family. Units define specializations, which the linker finds by type: nothing
+// lists them, and nothing is registered at run time.
 template <Isa isa, class Table>
 struct KernelTable {
   static const Table value;
 };
 
-// The end of a unit: what its table<T>() gives for f32 and f64 are the kernels of the instruction set it is compiled for.
+// The end of a unit: its table<T>() gives the kernels of the instruction set that it is compiled for, f32 and f64.
 #define WEFT_KERNEL_TABLES(Table)                                                                                      \
   template <>                                                                                                          \
   constinit const weft::Table<float> weft::KernelTable<weft::Isa::WEFT_ISA, weft::Table<float>>::value =               \

@@ -1,18 +1,18 @@
 #!/bin/sh
-# weak.sh NM ISA ARCH OBJECT...
+# weak.sh NM OWN OBJECT...
 # The kernel units of one instruction set must not define a symbol that the linker may choose for everyone: every weak
-# one has the instruction set in its name, or ARCH, what xsimd calls it alone, if that isn't empty.
+# one has in its name what matches OWN.
 set -eu
-nm=$1 isa=$2 arch=$3
-shift 3
+nm=$1 own=$2
+shift 2
 [ $# -gt 0 ] || { echo "no objects"; exit 1; }
 symbols=$("$nm" -C --defined-only "$@")
 # DW.ref.… is a pointer to the unwinder's personality routine, data without code of an instruction set.
 weak=$(echo "$symbols" | sed -n 's/^[0-9a-f]* [WwVvu] //p' | grep -v '^DW\.ref\.' | sort -u)
-foreign=$(echo "$weak" | grep -Ev "weft::$isa::${arch:+|$arch[^0-9a-z_]}" | grep . || true)
+foreign=$(echo "$weak" | grep -Ev "$own" | grep . || true)
 if [ -n "$foreign" ]; then
-  echo "weak symbols of $isa units without $isa in their names:"
+  echo "weak symbols without $own in their names:"
   echo "$foreign"
   exit 1
 fi
-echo "$(echo "$weak" | grep -c . || true) weak symbols, all with $isa in their names"
+echo "$(echo "$weak" | grep -c . || true) weak symbols, all with $own in their names"

@@ -1,7 +1,8 @@
 # Reads engine/include/weft/isas.def, where the columns are explained.
 
-# Sets weft_isas to the processor's instruction sets, worst first, and for each NAME of them weft_NAME_COLUMN for the columns
-# extends, kernels, arch, bytes; weft_NAME_features (the CPU's) and weft_NAME_flags (the compiler's) with those of what it extends.
+# Sets weft_isas to the processor's instruction sets, worst first, and for each NAME of them weft_NAME_COLUMN for the
+# columns extends, kernels, arch, bytes; and weft_NAME_features (the CPU's) and weft_NAME_flags (the compiler's) with
+# those of what it extends.
 macro(weft_read_isas file of_processor)
   file(STRINGS ${file} lines REGEX "^ *[^/ #]")  # no comments
   string(REPLACE ";" " " lines "${lines}")
@@ -35,8 +36,8 @@ macro(weft_read_isas file of_processor)
   endforeach()
 endmacro()
 
-# weft_choose_isas(OUT all|baseline|native CPUINFO): those to have kernels for. CPUINFO: the text of /proc/cpuinfo, which
-# writes avx512_bf16 where compilers write avx512bf16.
+# weft_choose_isas(OUT all|baseline|native CPUINFO): those to have kernels for. CPUINFO: the text of /proc/cpuinfo,
+# which writes avx512_bf16 where compilers write avx512bf16.
 function(weft_choose_isas out which cpuinfo)
   list(GET weft_isas 0 chosen)
   if(which STREQUAL "all")
