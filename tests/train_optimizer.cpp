@@ -136,6 +136,15 @@ TEST_CASE("optimizers: clipping and decay of matrices alone, against plain loops
         }
         const Numbers got = flat(parameters);
         for (std::size_t i = 0; i < 8; ++i) CHECK(got[i] == doctest::Approx(numbers[i].p).epsilon(1e-12));
+        // State files keep the states in this order.
+        ParameterSet& set = optimizer.parameters();
+        std::size_t next = 0;
+        for (const ParameterSet::Entry& entry : set.entries())
+          for (std::int64_t i = entry.offset; i < entry.offset + entry.numel; ++i, ++next) {
+            CHECK(set.state(0).data<double>()[i] == doctest::Approx(numbers[next].m).epsilon(1e-12));
+            if (optimizer.states() > 1)
+              CHECK(set.state(1).data<double>()[i] == doctest::Approx(numbers[next].v).epsilon(1e-12));
+          }
       }
   }
 }
