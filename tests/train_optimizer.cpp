@@ -136,6 +136,15 @@ TEST_CASE("optimizers: clipping and decay of matrices alone, against plain loops
         }
         const Numbers got = flat(parameters);
         for (std::size_t i = 0; i < 8; ++i) CHECK(got[i] == doctest::Approx(numbers[i].p).epsilon(1e-12));
+        // State files keep the states in this order.
+        ParameterSet& set = optimizer.parameters();
+        std::size_t next = 0;
+        for (const ParameterSet::Entry& entry : set.entries())
+          for (std::int64_t i = entry.offset; i < entry.offset + entry.numel; ++i, ++next) {
+            CHECK(set.state(0).data<double>()[i] == doctest::Approx(numbers[next].m).epsilon(1e-12));
+            if (optimizer.states() > 1)
+              CHECK(set.state(1).data<double>()[i] == doctest::Approx(numbers[next].v).epsilon(1e-12));
+          }
       }
   }
 }
@@ -155,7 +164,7 @@ TEST_CASE("optimizers: their names, states and usual options") {
 }
 
 TEST_CASE("optimizers: names, options and values that there aren't, with nothing changed") {
-  CHECK(error_of({"lion"}) == "[optimizer] unknown optimizer \"lion\", expected one of adamw, adam, sgd");
+  CHECK(error_of({"none"}).find("[optimizer] unknown optimizer \"none\", expected one of adamw, adam, sgd") == 0);
   CHECK(error_of({"adam", {{"momentum", 0.9}}}) ==
         "[optimizer] adam has no momentum, its options are beta1, beta2, eps");
   CHECK(error_of({"adamw", {{"beta2", 1}}}) ==
@@ -175,7 +184,7 @@ TEST_CASE("optimizers: names, options and values that there aren't, with nothing
   }
   const NamedParameters parameters = small_parameters();
   const auto before = parameters[1].second.value().storage();
-  CHECK_THROWS_AS(Optimizer(parameters, {"lion"}), Error);
+  CHECK_THROWS_AS(Optimizer(parameters, {"none"}), Error);
   CHECK(parameters[1].second.value().storage() == before);
 }
 

@@ -84,7 +84,7 @@ TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
   refuses(train + "--arch rnn", "unknown architecture \"rnn\"");
   refuses(train + "--preset big", "unknown preset \"big\"");
   refuses(train + "--arch fnet --task causal-lm", "masked-lm");
-  refuses(gmlp + "--task translation", "[task] expected one of causal-lm, masked-lm, classifier, got \"translation\"");
+  refuses(gmlp + "--task translation", "[task] expected one of causal-lm, masked-lm, classifier");
   refuses(gmlp + "--task classifier", "--csv");
   refuses(gmlp + "--config " + (folder / "missing.json"), "missing.json");
   refuses(gmlp + "--config " + (folder / "unknown.json"), "unknown config key \"colour\"");
@@ -103,8 +103,8 @@ TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
 TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
   const std::string plain = "train --arch gmlp --out " + run() + " --text " + text() + " ";
   const std::string train = plain + "--overwrite ";
-  refuses(train + "--optimizer lion", "unknown optimizer \"lion\"");
-  refuses(train + "--schedule linear", "[schedule] expected one of constant, cosine, noam, got \"linear\"");
+  refuses(train + "--optimizer none", "unknown optimizer \"none\"");
+  refuses(train + "--schedule linear", "[schedule] expected one of constant, cosine, noam");
   refuses(train + "--lr 0", "learning rate");
   refuses(train + "--lr nan", "learning rate");
   refuses(train + "--beta1 1", "beta1");
