@@ -16,6 +16,7 @@ void expect(bool right, const char* what) {
 // A host's own operation and sink.
 struct Twice : weft::Op {
   const char* name() const noexcept override { return "twice"; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
   weft::Shape shape(const weft::Inputs& in) const override { return in[0].shape(); }
   weft::Tensor forward(const weft::Inputs& in, const weft::Shape&) override { return weft::add(in[0], in[0]); }
   void backward(weft::Backward& b) const override { b.add(0, weft::add(b.gradient(), b.gradient())); }
