@@ -201,7 +201,7 @@ TEST_CASE("micro-batches: two of a batch are a step on their mean gradient") {
 }
 
 TEST_CASE("micro-batches: each has rows and dropout masks of its own") {
-  for (const std::string& arch : architectures()) {
+  for (const std::string arch : {"gmlp", "tnn", "fnet"}) {
     CAPTURE(arch);
     const SmallTask small = small_task(arch, usual_task(arch)), same = small_task(arch, usual_task(arch));
     TrainOptions options = small_options(10);
