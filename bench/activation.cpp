@@ -3,11 +3,13 @@
 #include <vector>
 
 #include "family.h"
-#include "kernels/activation.h"
-#include "kernels/unary.h"
+#include "pointwise/kernels/activation.h"
+#include "pointwise/kernels/unary.h"
 #include "weft/random.h"
 
 namespace weft::bench {
+using namespace detail;
+
 namespace {
 
 constexpr std::int64_t length = 3072;  // three arrays of it take 36 KiB

@@ -1,6 +1,6 @@
 // The loops that measure the machine, for each instruction set: multiply-adds in registers, a copy, and reading.
 #pragma once
-#include "kernels/family.h"
+#include "simd/family.h"
 
 namespace weft::bench {
 

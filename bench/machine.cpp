@@ -13,6 +13,7 @@
 #include "weft/context.h"
 
 namespace weft::bench {
+using namespace detail;
 namespace {
 
 std::atomic<float> sink;

@@ -14,6 +14,8 @@
 #include "weft/safetensors.h"
 
 namespace weft::bench {
+using namespace detail;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;

@@ -1,14 +1,17 @@
 #include "weft/architecture.h"
 
+#include <algorithm>
 #include <deque>
 #include <mutex>
 
-#include "names.h"
+#include "base/names.h"
 #include "weft/fnet.h"
 #include "weft/gmlp.h"
 #include "weft/tnn.h"
 
 namespace weft {
+using namespace detail;
+
 namespace {
 
 // References to its elements stay valid: none is ever removed, and a deque's don't move when it grows at its end.
@@ -40,6 +43,18 @@ void check_new(const Architecture& added, const Architecture& known) {
     for (const Preset& b : known.presets)
       if (a.name == b.name)
         throw Error("[architecture] the preset name \"" + a.name + "\" is taken, by " + known.name);
+}
+
+void check_spec(const ModelSpec& spec, const Architecture& architecture) {
+  if (spec.vocabulary < 1)
+    throw Error("[model] expected a vocabulary of at least 1 symbol, got " + std::to_string(spec.vocabulary));
+  const auto& tasks = architecture.tasks;
+  if (std::find(tasks.begin(), tasks.end(), spec.task) == tasks.end())
+    throw Error("[" + spec.arch + "] it can't be a " + task_name(spec.task) + ", its tasks are " +
+                detail::join(detail::task_names(tasks)));
+  if (task_source(spec.task) == Source::rows && spec.classes < 1)
+    throw Error(std::string("[model] a ") + task_name(spec.task) + " needs at least 1 class, got " +
+                std::to_string(spec.classes));
 }
 
 }  // namespace
@@ -92,6 +107,18 @@ Task usual_task(const Architecture& architecture, Source source) {
     if (task_source(task) == source) return task;
   throw Error("[model] " + architecture.name + " can't learn from " + (source == Source::text ? "a text" : "rows") +
               ", its tasks are " + detail::join(detail::task_names(architecture.tasks)));
+}
+
+std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init) {
+  const Architecture& known = architecture(spec.arch);
+  check_spec(spec, known);
+  std::unique_ptr<Model> made = known.make(spec, init);
+  // Else a checkpoint of it could not be loaded.
+  const auto text = [](const std::string& arch, Task task) { return arch + " " + task_name(task); };
+  if (made == nullptr || made->arch() != spec.arch || made->task() != spec.task)
+    throw Error("[model] expected a " + text(spec.arch, spec.task) + ", its architecture made " +
+                (made == nullptr ? "nothing" : "a " + text(made->arch(), made->task())));
+  return made;
 }
 
 }  // namespace weft

@@ -14,6 +14,7 @@
 #include "weft/error.h"
 
 using namespace weft;
+using namespace weft::detail;
 using detail::IsaLine;
 
 namespace {

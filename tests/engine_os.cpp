@@ -14,14 +14,14 @@
 #include <thread>
 #include <vector>
 
-#include "cgroup.h"
+#include "files/cgroup.h"
 #include "temporary_folder.h"
 #include "weft/error.h"
 
 namespace {
 
 using weft::os::AtomicFile;
-using weft::os::cgroup_limits;
+using weft::detail::cgroup_limits;
 
 void write_all(const std::string& path, const std::string& text) {
   AtomicFile file(path);
@@ -76,13 +76,13 @@ TEST_CASE("os: control groups of version 2 bind with those above them") {
   root.write("app/job/memory.max", "1000000\n");
   root.write("app/memory.max", "max\n");
   const std::string mount = root / "";
-  const auto limits = cgroup_limits("0::/app/job\n", mount.substr(0, mount.size() - 1));
+  const auto limits = weft::detail::cgroup_limits("0::/app/job\n", mount.substr(0, mount.size() - 1));
   CHECK(limits.cpus == 2.5);
   CHECK(limits.memory == 1000000);
   // A container that shows the host's path and mounts its own group as the root.
   root.write("cpu.max", "50000 100000\n");
-  CHECK(cgroup_limits("0::/host/path\n", mount).cpus == 0.5);
-  CHECK(cgroup_limits("0::/\n", mount).cpus == 0.5);
+  CHECK(weft::detail::cgroup_limits("0::/host/path\n", mount).cpus == 0.5);
+  CHECK(weft::detail::cgroup_limits("0::/\n", mount).cpus == 0.5);
 }
 
 TEST_CASE("os: control groups of version 1") {
@@ -93,7 +93,7 @@ TEST_CASE("os: control groups of version 1") {
   root.write("cpu,cpuacct/docker/cpu.cfs_period_us", "100000\n");
   root.write("memory/docker/a/memory.limit_in_bytes", "9223372036854771712\n");
   root.write("memory/memory.limit_in_bytes", "4096\n");
-  const auto limits = cgroup_limits("5:cpu,cpuacct:/docker/a\n4:memory:/docker/a\n1:name=systemd:/\n", root / "");
+  const auto limits = weft::detail::cgroup_limits("5:cpu,cpuacct:/docker/a\n4:memory:/docker/a\n1:name=systemd:/\n", root / "");
   CHECK(limits.cpus == 3);
   CHECK(limits.memory == 4096);
 }
@@ -104,8 +104,8 @@ TEST_CASE("os: control groups that are missing or spoilt set no limit") {
   root.write("memory.max", "lots\n");
   for (const char* text : {"", "\n", "0", "0:", "0::", "0::/", "::/../..\n", "7:memory", "7:cpu:/a/b"}) {
     CAPTURE(text);
-    CHECK(std::isinf(cgroup_limits(text, root / "").cpus));
-    CHECK(cgroup_limits(text, root / "").memory == std::numeric_limits<std::uint64_t>::max());
+    CHECK(std::isinf(weft::detail::cgroup_limits(text, root / "").cpus));
+    CHECK(weft::detail::cgroup_limits(text, root / "").memory == std::numeric_limits<std::uint64_t>::max());
   }
 }
 

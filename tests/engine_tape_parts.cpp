@@ -2,9 +2,10 @@
 #include <doctest/doctest.h>
 
 #include "engine_ops.h"
-#include "gradient.h"
+#include "tape/gradient.h"
 
 using namespace weft;
+using namespace weft::detail;
 using namespace weft::engine_test;
 
 namespace {

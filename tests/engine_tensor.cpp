@@ -12,6 +12,7 @@
 #include "weft/parameter_set.h"
 
 using namespace weft;
+using namespace weft::detail;
 using namespace weft::engine_test;
 
 TEST_CASE("tensor: shapes that are negative, overflow or exceed memory are errors") {

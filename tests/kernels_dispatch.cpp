@@ -7,24 +7,26 @@
 #include <string>
 #include <vector>
 
-#include "kernels/activation.h"
-#include "kernels/toeplitz_ring.h"
-#include "kernels/dropout.h"
-#include "kernels/elementwise.h"
-#include "kernels/fft.h"
-#include "kernels/fft_four_step.h"
-#include "kernels/fft_real.h"
-#include "kernels/gemm.h"
-#include "kernels/norm.h"
-#include "kernels/optimizer.h"
-#include "kernels/reduce.h"
-#include "kernels/softmax.h"
-#include "kernels/toeplitz_naive.h"
-#include "kernels/unary.h"
+#include "pointwise/kernels/activation.h"
+#include "spectral/kernels/toeplitz_ring.h"
+#include "pointwise/kernels/dropout.h"
+#include "pointwise/kernels/elementwise.h"
+#include "spectral/kernels/fft.h"
+#include "spectral/kernels/fft_four_step.h"
+#include "spectral/kernels/fft_real.h"
+#include "dense/kernels/gemm.h"
+#include "rows/kernels/norm.h"
+#include "pointwise/kernels/optimizer.h"
+#include "base/kernels/reduce.h"
+#include "rows/kernels/softmax.h"
+#include "spectral/kernels/toeplitz_naive.h"
+#include "pointwise/kernels/unary.h"
 #include "weft/context.h"
 #include "weft/error.h"
 
 namespace weft {
+using namespace detail;
+
 namespace {
 
 template <class Table>

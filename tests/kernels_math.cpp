@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/activation.h"
-#include "kernels/unary.h"
+#include "pointwise/kernels/activation.h"
+#include "pointwise/kernels/unary.h"
 #include "weft/random.h"
 
 namespace weft::test {
+using namespace detail;
+
 namespace {
 
 template <class T> struct WiderOf;

@@ -13,6 +13,8 @@
 #include "weft/model.h"
 
 namespace weft::test {
+using namespace detail;
+
 namespace {
 
 Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indices({b, n}, 7), 11); }

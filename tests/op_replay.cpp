@@ -6,6 +6,8 @@
 #include "weft/detail/record_observer.h"
 
 namespace weft::test {
+using namespace detail;
+
 namespace {
 
 // Runs every recorded op's forward again, twice, while in scope.

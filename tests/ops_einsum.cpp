@@ -1,4 +1,4 @@
-#include "einsum.h"
+#include "dense/einsum.h"
 
 #include <doctest/doctest.h>
 
@@ -11,6 +11,8 @@
 #include "weft/context.h"
 
 namespace weft::test {
+using namespace detail;
+
 namespace {
 
 using Ins = const std::vector<Tensor>&;

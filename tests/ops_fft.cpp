@@ -4,11 +4,13 @@
 #include <complex>
 #include <limits>
 
-#include "fft_plan.h"
+#include "spectral/fft_plan.h"
 #include "op_table.h"
 #include "weft/context.h"
 
 namespace weft::test {
+using namespace detail;
+
 namespace {
 
 using Ins = const std::vector<Tensor>&;

@@ -1,5 +1,5 @@
 // gemm, matmul and linear.
-#include "gemm.h"
+#include "dense/gemm.h"
 
 #include <doctest/doctest.h>
 
@@ -10,6 +10,8 @@
 #include "weft/context.h"
 
 namespace weft::test {
+using namespace detail;
+
 namespace {
 
 using Ins = const std::vector<Tensor>&;

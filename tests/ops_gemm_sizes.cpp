@@ -6,11 +6,13 @@
 #include <limits>
 #include <memory>
 
-#include "gemm.h"
+#include "dense/gemm.h"
 #include "weft/context.h"
 #include "weft/random.h"
 
 namespace weft::test {
+using namespace detail;
+
 namespace {
 
 using std::int64_t;

@@ -3,11 +3,13 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/norm.h"
+#include "rows/kernels/norm.h"
 #include "op_table.h"
 #include "weft/context.h"
 
 namespace weft::test {
+using namespace detail;
+
 namespace {
 
 using Ins = const std::vector<Tensor>&;

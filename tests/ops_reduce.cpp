@@ -4,11 +4,13 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/reduce.h"
+#include "base/kernels/reduce.h"
 #include "op_table.h"
 #include "weft/context.h"
 
 namespace weft::test {
+using namespace detail;
+
 namespace {
 
 using Ins = const std::vector<Tensor>&;

@@ -7,11 +7,13 @@
 #include <numeric>
 #include <utility>
 
-#include "fft_plan.h"
+#include "spectral/fft_plan.h"
 #include "spectral_support.h"
 #include "weft/context.h"
 
 namespace weft::test {
+using namespace detail;
+
 namespace {
 
 using std::int64_t;

@@ -8,13 +8,15 @@
 #include <string>
 #include <thread>
 
-#include "fft_derived_plans.h"
+#include "spectral/fft_derived_plans.h"
 #include "op_table.h"
-#include "plan_cache.h"
+#include "spectral/plan_cache.h"
 #include "weft/context.h"
 #include "weft/os.h"
 
 namespace weft::test {
+using namespace detail;
+
 namespace {
 
 using std::int64_t;

@@ -2,7 +2,7 @@
 #pragma once
 #include <cmath>
 
-#include "update_rule.h"
+#include "train/update_rule.h"
 #include "weft/update_rules.h"
 
 namespace weft::detail {

@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "../json.h"
+#include "base/json.h"
 #include "weft/os.h"
 #include "weft/safetensors.h"
 #include "weft/update_rules.h"
 
 namespace weft {
+using namespace detail;
+
 namespace {
 
 using nlohmann::json;

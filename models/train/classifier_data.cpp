@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "hash.h"
+#include "train/hash.h"
 #include "weft/data.h"
 
 namespace weft {
+using namespace detail;
+
 namespace {
 
 // Element i of a random order of 0 … count-1, without a table: four rounds of a Feistel network permute the numbers

@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <charconv>
 
-#include "utf8.h"
+#include "train/utf8.h"
 #include "weft/data.h"
 #include "weft/os.h"
 
 namespace weft {
+using namespace detail;
+
 namespace {
 
 class CsvReader {

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-namespace weft {
+namespace weft::detail {
 
 constexpr std::uint64_t hash_start = 0xcbf29ce484222325;
 
@@ -12,4 +12,4 @@ std::uint64_t hash(std::uint64_t h, const Numbers& numbers) noexcept {
   return h;
 }
 
-}  // namespace weft
+}  // namespace weft::detail

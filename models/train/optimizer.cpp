@@ -4,11 +4,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "../names.h"
-#include "adam.h"
-#include "sgd.h"
+#include "base/names.h"
+#include "train/adam.h"
+#include "train/sgd.h"
 
 namespace weft {
+using namespace detail;
+
 namespace {
 
 using detail::RuleOption;

@@ -6,6 +6,8 @@
 #include "weft/detail/enum_names.h"
 
 namespace weft {
+using namespace detail;
+
 namespace detail {
 
 template <>

@@ -1,6 +1,6 @@
 // Stochastic gradient descent with momentum.
 #pragma once
-#include "update_rule.h"
+#include "train/update_rule.h"
 #include "weft/update_rules.h"
 
 namespace weft::detail {

@@ -1,12 +1,14 @@
 // What a stopped run goes on from: parameters, the optimizer's state and the step, with the options that must stay.
 #include <nlohmann/json.hpp>
 
-#include "../json.h"
+#include "base/json.h"
 #include "weft/checkpoint.h"
 #include "weft/safetensors.h"
 #include "weft/trainer.h"
 
 namespace weft {
+using namespace detail;
+
 namespace {
 
 using nlohmann::json;

@@ -1,11 +1,13 @@
 #include <algorithm>
 
-#include "hash.h"
-#include "utf8.h"
+#include "train/hash.h"
+#include "train/utf8.h"
 #include "weft/data.h"
 #include "weft/os.h"
 
 namespace weft {
+using namespace detail;
+
 namespace {
 
 constexpr std::int64_t ignored = -100;

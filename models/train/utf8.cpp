@@ -1,10 +1,10 @@
-#include "utf8.h"
+#include "train/utf8.h"
 
 #include <cstdio>
 
 #include "weft/error.h"
 
-namespace weft {
+namespace weft::detail {
 
 CodePoint first_code_point(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -42,4 +42,4 @@ std::string code_point_name(char32_t symbol) {
   return name;
 }
 
-}  // namespace weft
+}  // namespace weft::detail

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace weft {
+namespace weft::detail {
 
 void append_utf8(char32_t symbol, std::string& text);
 
@@ -29,4 +29,4 @@ void for_each_code_point(std::string_view text, const std::string& where, Use us
   }
 }
 
-}  // namespace weft
+}  // namespace weft::detail

@@ -4,11 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "../json.h"
-#include "utf8.h"
+#include "base/json.h"
+#include "train/utf8.h"
 #include "weft/error.h"
 
 namespace weft {
+using namespace detail;
+
 namespace {
 
 const char* const special_words[] = {"[pad]", "[unk]", "[cls]"};

@@ -2,7 +2,7 @@
 # internal/, which isn't), so an include against the arrows doesn't compile.
 
 # -Wrestrict of g++ 12 is wrong about std::string's operator+ (GCC bug 105651).
-# Tables of kernels are specializations that other units define (ops/kernels/family.h), which clang wonders about.
+# Tables of kernels are specializations that other units define (ops/simd/family.h), which clang wonders about.
 set(WEFT_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wno-psabi $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
                   $<$<CXX_COMPILER_ID:Clang>:-Wno-undefined-var-template>)
 
@@ -41,6 +41,7 @@ function(weft_room name)
   cmake_parse_arguments(ROOM "" "" "SEES;SOURCES" ${ARGN})
   add_library(weft_${name} OBJECT ${ROOM_SOURCES})
   weft_compile_settings(weft_${name})
+  target_include_directories(weft_${name} PRIVATE ${PROJECT_SOURCE_DIR}/${name})  # its folders
   foreach(room ${name} ${ROOM_SEES})
     target_include_directories(weft_${name} PRIVATE ${PROJECT_SOURCE_DIR}/${room}/include
                                                     ${PROJECT_SOURCE_DIR}/${room}/internal)
@@ -61,7 +62,7 @@ function(weft_kernels isa units)
   weft_compile_settings(${target})
   set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/engine/include ${PROJECT_SOURCE_DIR}/engine/internal
-                                               ${PROJECT_SOURCE_DIR}/ops/include)
+                                               ${PROJECT_SOURCE_DIR}/ops/include ${PROJECT_SOURCE_DIR}/ops)
   target_include_directories(${target} SYSTEM PRIVATE ${WEFT_XSIMD_INCLUDE})
   target_compile_definitions(${target} PRIVATE WEFT_ISA=${isa} WEFT_ARCH=${weft_${isa}_arch}
                                                WEFT_VECTOR_BYTES=${weft_${isa}_bytes})

@@ -49,7 +49,9 @@ struct Node {
   std::int64_t index = -1;  ///< of the record
 };
 
+namespace detail {
 class [[gnu::visibility("hidden")]] Storage;
+}
 
 /// Copying a Tensor copies the handle; the elements are shared. Handles behave like shared_ptr across threads.
 /// Operations never write their inputs.
@@ -110,7 +112,7 @@ class Tensor {
   /// For tapes.
   void set_node(Node node) noexcept { node_ = node; }
   /// What views of the same elements share; null if undefined.
-  const std::shared_ptr<Storage>& storage() const noexcept { return storage_; }
+  const std::shared_ptr<detail::Storage>& storage() const noexcept { return storage_; }
   std::uint64_t version() const noexcept;  ///< raised by every mutable access; no two storages share one
   /// Whether no other handle shares the storage.
   bool unique() const noexcept { return storage_.use_count() == 1; }
@@ -120,7 +122,7 @@ class Tensor {
   const void* data_as(DType dtype) const;
   void* mutable_data_as(DType dtype);
 
-  std::shared_ptr<Storage> storage_;
+  std::shared_ptr<detail::Storage> storage_;
   Shape shape_;
   Strides strides_;
   std::int64_t offset_ = 0;

@@ -9,7 +9,7 @@
 #include "weft/tensor.h"
 
 #pragma GCC visibility push(default)
-namespace weft {
+namespace weft::detail {
 
 // The loop nest that N operands of one shape share: axes of size 1 dropped, neighbours merged where all operands
 // allow it. It has at least one axis.
@@ -72,5 +72,5 @@ struct Nest {
   }
 };
 
-}  // namespace weft
+}  // namespace weft::detail
 #pragma GCC visibility pop

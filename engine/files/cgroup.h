@@ -1,0 +1,18 @@
+// The limits that Linux control groups (version 1 and 2) set for a process.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace weft::detail {
+
+struct CgroupLimits {
+  double cpus = std::numeric_limits<double>::infinity();
+  std::uint64_t memory = std::numeric_limits<std::uint64_t>::max();  // bytes
+};
+
+// `membership` is the text of /proc/self/cgroup, `root` is where the groups are mounted, /sys/fs/cgroup. A group is
+// also bound by the groups above it. Files that are missing or unreadable set no limit.
+CgroupLimits cgroup_limits(const std::string& membership, const std::string& root);
+
+}  // namespace weft::detail

@@ -1,0 +1,274 @@
+#include "weft/os.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <sstream>
+#include <system_error>
+
+#include "files/cgroup.h"
+#include "weft/error.h"
+
+namespace weft::os {
+namespace {
+
+[[noreturn]] void fail(const char* what, const std::string& path, int error = errno) {
+  throw Error(std::string("[file] can't ") + what + " \"" + path + "\": " + std::generic_category().message(error));
+}
+
+// Repeats a call that a signal interrupted.
+template <class Call>
+auto uninterrupted(Call call) {
+  auto result = call();
+  while (result == -1 && errno == EINTR) result = call();
+  return result;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() { if (value_ >= 0) ::close(value_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  operator int() const noexcept { return value_; }
+
+ private:
+  int value_;
+};
+
+// O_NONBLOCK: opening a pipe that nobody writes to would wait for ever; regular files ignore it.
+int open_to_read(const std::string& path, int flags) {
+  const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags); });
+  if (descriptor < 0) fail("open", path);
+  return descriptor;
+}
+
+struct stat status(int descriptor, const std::string& path) {
+  struct stat s;
+  if (::fstat(descriptor, &s) != 0) fail("look at", path);
+  return s;
+}
+
+// Keeps SIGXFSZ, which a write beyond RLIMIT_FSIZE raises on its thread, from ending the process: the write then
+// gives EFBIG.
+class WithoutFileSizeSignal {
+ public:
+  WithoutFileSizeSignal() noexcept {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~WithoutFileSizeSignal() {
+    if (sigismember(&before_, SIGXFSZ) == 1) return;
+    const timespec now{};
+    while (sigtimedwait(&signal_, nullptr, &now) == -1 && errno == EINTR) {}
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutFileSizeSignal(const WithoutFileSizeSignal&) = delete;
+  WithoutFileSizeSignal& operator=(const WithoutFileSizeSignal&) = delete;
+
+ private:
+  sigset_t signal_, before_;
+};
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Temporary files are .weft-PROCESS-NUMBER.tmp: the number makes the name unique in this process, the process's in this
+// machine, O_EXCL everywhere.
+std::atomic<unsigned> next_temporary{0};
+
+// An earlier process may have had this one's number.
+bool is_of_ended_process(const std::string& name) {
+  int process = 0, end = 0;
+  unsigned number = 0;
+  if (std::sscanf(name.c_str(), ".weft-%d-%u.tmp%n", &process, &number, &end) != 2 || process < 1) return false;
+  if (end == 0 || static_cast<std::size_t>(end) != name.size()) return false;
+  return process == ::getpid() ? number >= next_temporary : ::getpgid(process) < 0 && errno == ESRCH;
+}
+
+detail::CgroupLimits limits_of_this_process() noexcept {
+  try {
+    std::ifstream file("/proc/self/cgroup");
+    std::ostringstream text;
+    text << file.rdbuf();
+    return detail::cgroup_limits(text.str(), "/sys/fs/cgroup");
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+// CPUs that the calling thread may run on; 0 if unknown. cpu_set_t holds 1024, machines may have more.
+int affinity() noexcept {
+  for (int capacity = 1024; capacity <= 1 << 20; capacity *= 2) {
+    cpu_set_t* set = CPU_ALLOC(capacity);
+    if (set == nullptr) return 0;
+    const std::size_t bytes = CPU_ALLOC_SIZE(capacity);
+    const bool known = sched_getaffinity(0, bytes, set) == 0;
+    const int count = known ? CPU_COUNT_S(bytes, set) : 0;
+    const int error = errno;
+    CPU_FREE(set);
+    if (known) return count;
+    if (error != EINVAL) return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int available_threads() noexcept {
+  int threads = affinity();
+  if (threads == 0) threads = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const double quota = std::ceil(limits_of_this_process().cpus);
+  if (quota < threads) threads = static_cast<int>(quota);
+  return std::max(threads, 1);
+}
+
+std::uint64_t physical_memory() noexcept {
+  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
+  return std::min(pages * page, limits_of_this_process().memory);
+}
+
+void prefer_huge_pages(void* block, std::size_t bytes) noexcept {
+#ifdef MADV_HUGEPAGE
+  (void)::madvise(block, bytes, MADV_HUGEPAGE);
+#else
+  (void)block, (void)bytes;
+#endif
+}
+
+// Not getrusage: its figure includes what the process was before exec.
+std::uint64_t peak_resident_memory() noexcept {
+  try {
+    std::ifstream file("/proc/self/status");
+    for (std::string line; std::getline(file, line);)
+      if (line.rfind("VmHWM:", 0) == 0) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
+  } catch (const std::exception&) {
+  }
+  return 0;
+}
+
+MappedFile map_file(const std::string& path) {
+  const Descriptor descriptor(open_to_read(path, O_NONBLOCK));
+  const struct stat s = status(descriptor, path);
+  if (!S_ISREG(s.st_mode)) throw Error("[file] can't map \"" + path + "\": not a regular file");
+  MappedFile file;
+  file.size = static_cast<std::uint64_t>(s.st_size);
+  if (file.size == 0) return file;  // mmap refuses an empty range
+  void* data = ::mmap(nullptr, file.size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (data == MAP_FAILED) fail("map", path);
+  file.data = static_cast<const unsigned char*>(data);
+  file.owner = std::shared_ptr<const void>(data, [data, size = file.size](const void*) { ::munmap(data, size); });
+  return file;
+}
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  if (path.empty()) fail("write", path, ENOENT);
+  struct stat old;
+  const bool exists = ::stat(path.c_str(), &old) == 0;
+  if (exists && !S_ISREG(old.st_mode)) throw Error("[file] can't write \"" + path + "\": not a regular file");
+  if (exists) {
+    const std::unique_ptr<char, decltype(&std::free)> target(::realpath(path.c_str(), nullptr), &std::free);
+    if (!target) fail("write", path);
+    path_ = target.get();
+  }
+  const std::string prefix = folder_of(path_) + "/.weft-" + std::to_string(::getpid()) + "-";
+  for (int attempt = 0; descriptor_ < 0; ++attempt) {
+    temporary_ = prefix + std::to_string(next_temporary++) + ".tmp";
+    descriptor_ = uninterrupted(
+        [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? 0600 : 0666); });
+    if (descriptor_ < 0 && (errno != EEXIST || attempt == 1000)) fail("write", path);
+  }
+  if (exists) (void)::fchmod(descriptor_, old.st_mode & 07777);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(const void* data, std::size_t bytes) {
+  if (descriptor_ < 0) throw Error("[file] can't write \"" + path_ + "\": already committed");
+  const WithoutFileSizeSignal guard;
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    // Linux writes at most 2^31 - 4096 bytes at a time and says how many.
+    const ssize_t written = uninterrupted([&] { return ::write(descriptor_, next, bytes); });
+    if (written < 0) fail("write", path_);
+    next += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+}
+
+void AtomicFile::commit() {
+  if (descriptor_ < 0) throw Error("[file] can't write \"" + path_ + "\": already committed");
+  if (uninterrupted([&] { return ::fsync(descriptor_); }) != 0) fail("write", path_);
+  const int closed = ::close(descriptor_);
+  descriptor_ = -1;  // even after an error: Linux has let go of it
+  if (closed != 0 && errno != EINTR) fail("write", path_);
+  const std::string folder = folder_of(path_);
+  const Descriptor descriptor(open_to_read(folder, O_DIRECTORY));
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("write", path_);
+  temporary_.clear();
+  // The folder's entry too: some file systems can't sync folders (EINVAL).
+  if (uninterrupted([&] { return ::fsync(descriptor); }) != 0 && errno != EINVAL) fail("sync the folder of", path_);
+}
+
+void remove_abandoned_files(const std::string& folder) {
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored))
+    if (entry->is_regular_file(ignored) && is_of_ended_process(entry->path().filename().string()))
+      ::unlink(entry->path().c_str());
+}
+
+std::string read_file(const std::string& path) {
+  const Descriptor descriptor(open_to_read(path, 0));
+  const struct stat s = status(descriptor, path);
+  if (!S_ISREG(s.st_mode) && !S_ISFIFO(s.st_mode))
+    throw Error("[file] can't read \"" + path + "\": neither a regular file nor a pipe");
+  if (static_cast<std::uint64_t>(s.st_size) > physical_memory()) fail("read", path, ENOMEM);
+  try {
+    // Files of /proc say they are empty, and any file may grow: read until the end comes.
+    std::string text;
+    std::size_t size = 0, room = static_cast<std::size_t>(s.st_size) + 1;
+    for (;;) {
+      text.resize(size + room);
+      const ssize_t got = uninterrupted([&] { return ::read(descriptor, text.data() + size, room); });
+      if (got < 0) fail("read", path);
+      size += static_cast<std::size_t>(got);
+      text.resize(size);
+      if (got == 0) return text;
+      room = std::max<std::size_t>(size / 2, 1 << 16);
+    }
+  } catch (const std::bad_alloc&) {
+    fail("read", path, ENOMEM);
+  }
+}
+
+bool is_terminal() noexcept { return ::isatty(STDERR_FILENO) == 1; }
+
+int terminal_width() noexcept {
+  struct winsize size;
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace weft::os

@@ -1,0 +1,309 @@
+#include "weft/safetensors.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "files/safetensors_format.h"
+#include "weft/context.h"
+#include "weft/os.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+using safetensors::shown;
+
+constexpr std::size_t max_rank = 64;
+constexpr std::int64_t grain = 1 << 15;  // elements a task
+
+struct Entry {
+  std::string name, dtype;
+  Shape shape;
+  std::uint64_t begin = 0, end = 0;  // in the data
+};
+
+// Bytes an element, of every type of the format that has whole bytes; 0 for others.
+std::uint64_t stored_size(const std::string& dtype) {
+  static const std::unordered_map<std::string, std::uint64_t> sizes = {
+      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1}, {"U16", 2}, {"I16", 2},
+      {"F16", 2},  {"BF16", 2}, {"U32", 4}, {"I32", 4},     {"F32", 4},     {"U64", 8},     {"I64", 8}, {"F64", 8},
+      {"C64", 8}};
+  const auto found = sizes.find(dtype);
+  return found == sizes.end() ? 0 : found->second;
+}
+
+// Reads the header as the parser meets it, without a tree of JSON values: a forged header can't make one that is
+// deep or large. The header is {NAME: {"dtype": TEXT, "shape": [N, …], "data_offsets": [BEGIN, END]}, …,
+// "__metadata__": {TEXT: TEXT, …}}. Each handler returns false to stop, with the reason in `error`.
+class HeaderReader {
+ public:
+  std::vector<Entry> entries;
+  std::map<std::string, std::string> metadata;
+  std::string error;
+
+  bool null() { return unexpected("null"); }
+  bool boolean(bool) { return unexpected("true or false"); }
+  bool number_integer(std::int64_t) { return unexpected("a negative number"); }
+  bool number_float(double, const std::string&) { return unexpected("a number that is not a 64-bit integer"); }
+  bool binary(nlohmann::json::binary_t&) { return unexpected("binary data"); }
+
+  bool number_unsigned(std::uint64_t value) {
+    if (level_ != Level::list) return unexpected("a number");
+    if (list_.size() == max_rank) return refuse("too long a list");
+    list_.push_back(value);
+    return true;
+  }
+
+  bool string(std::string& value) {
+    if (level_ == Level::metadata) {
+      if (!metadata.emplace(key_, std::move(value)).second) return refuse("the metadata have the key twice");
+      return true;
+    }
+    if (level_ != Level::tensor || key_ != "dtype") return unexpected("a text");
+    return once(has_dtype_) && (entries.back().dtype = std::move(value), true);
+  }
+
+  bool key(std::string& value) {
+    key_ = std::move(value);
+    return true;
+  }
+
+  bool start_object(std::size_t) {
+    if (level_ == Level::outside) {
+      level_ = Level::header;
+    } else if (level_ == Level::header && key_ == safetensors::metadata_key) {
+      if (!once(has_metadata_)) return false;
+      level_ = Level::metadata;
+    } else if (level_ == Level::header) {
+      entries.emplace_back().name = key_;
+      has_dtype_ = has_shape_ = has_offsets_ = false;
+      level_ = Level::tensor;
+    } else {
+      return unexpected("an object");
+    }
+    return true;
+  }
+
+  bool end_object() {
+    if (level_ == Level::tensor && !(has_dtype_ && has_shape_ && has_offsets_))
+      return refuse("tensor " + shown(entries.back().name) + " lacks its dtype, shape or data_offsets");
+    level_ = level_ == Level::header ? Level::outside : Level::header;
+    return true;
+  }
+
+  bool start_array(std::size_t) {
+    if (level_ != Level::tensor || (key_ != "shape" && key_ != "data_offsets")) return unexpected("a list");
+    level_ = Level::list;
+    list_.clear();
+    return true;
+  }
+
+  bool end_array() {
+    level_ = Level::tensor;
+    Entry& entry = entries.back();
+    if (key_ == "shape") {
+      for (std::uint64_t size : list_) {
+        if (size > static_cast<std::uint64_t>(INT64_MAX)) return refuse("a size is too large");
+        entry.shape.push_back(static_cast<std::int64_t>(size));
+      }
+      return once(has_shape_);
+    }
+    if (list_.size() != 2) return refuse("data_offsets aren't two numbers");
+    entry.begin = list_[0];
+    entry.end = list_[1];
+    return once(has_offsets_);
+  }
+
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) {
+    error = "the header is not JSON in UTF-8 (byte " + std::to_string(position) + ")";
+    return false;
+  }
+
+ private:
+  enum class Level { outside, header, metadata, tensor, list };
+
+  bool refuse(const std::string& what) {
+    error = what + (level_ == Level::outside ? "" : ", at " + shown(key_));
+    if (level_ >= Level::tensor) error += " of tensor " + shown(entries.back().name);
+    return false;
+  }
+  bool unexpected(const std::string& what) { return refuse("the header has " + what + " in a wrong place"); }
+  bool once(bool& seen) {
+    if (seen) return refuse("the header has a key twice");
+    return seen = true;
+  }
+
+  Level level_ = Level::outside;
+  std::string key_;
+  std::vector<std::uint64_t> list_;
+  bool has_metadata_ = false, has_dtype_ = false, has_shape_ = false, has_offsets_ = false;
+};
+
+// The value's 16 bits as those of an f32: the same number, of a NaN the same payload.
+std::uint32_t widen_half(std::uint16_t half) {
+  const std::uint32_t sign = std::uint32_t{half & 0x8000u} << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
+  if (exponent == 31) return sign | 0x7f800000u | fraction << 13;
+  if (exponent != 0) return sign | (exponent + 127 - 15) << 23 | fraction << 13;
+  const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
+  std::uint32_t bits;
+  std::memcpy(&bits, &magnitude, sizeof bits);
+  return sign | bits;
+}
+
+// Element i of the tensor is value(element i of the file). To has the bits of the tensor's element type.
+template <class From, class To, class Value>
+Tensor widen(const unsigned char* data, const Shape& shape, DType dtype, Value value) {
+  Tensor t = Tensor::empty(shape, dtype);
+  unsigned char* out = static_cast<unsigned char*>(t.mutable_raw());
+  Context::current().parallel_for(t.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      From from;
+      std::memcpy(&from, data + static_cast<std::size_t>(i) * sizeof(From), sizeof(From));
+      const To to = value(from);
+      std::memcpy(out + static_cast<std::size_t>(i) * sizeof(To), &to, sizeof(To));
+    }
+  });
+  return t;
+}
+
+Tensor as_stored(const unsigned char* data, const Shape& shape, DType dtype, std::shared_ptr<const void> mapping) {
+  const std::size_t size = dtype_size(dtype);
+  if (mapping && reinterpret_cast<std::uintptr_t>(data) % size == 0)
+    return Tensor::borrow(std::move(mapping), data, shape, dtype);
+  Tensor t = Tensor::empty(shape, dtype);
+  if (t.numel() > 0) std::memcpy(t.mutable_raw(), data, static_cast<std::size_t>(t.numel()) * size);
+  return t;
+}
+
+}  // namespace
+
+struct SafetensorsFile::Impl {
+  std::string path;
+  os::MappedFile file;
+  const unsigned char* data = nullptr;
+  std::vector<Entry> entries;  // by their place
+  std::unordered_map<std::string, std::size_t> index;
+  std::map<std::string, std::string> metadata;
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error("[safetensors] \"" + path + "\": " + what);
+  }
+
+  void read() {
+    using namespace safetensors;
+    if (file.size < length_bytes) fail("too short for a safetensors file, " + std::to_string(file.size) + " bytes");
+    std::uint64_t length = 0;
+    for (std::uint64_t i = 0; i < length_bytes; ++i) length |= std::uint64_t{file.data[i]} << 8 * i;
+    if (length > header_limit || length > file.size - length_bytes)
+      fail("not a safetensors file or cut off: a header of " + std::to_string(length) + " bytes in a file of " +
+           std::to_string(file.size));
+    const unsigned char* header = file.data + length_bytes;
+    if (length == 0 || *header != '{') fail("not a safetensors file: the header doesn't begin with '{'");
+    HeaderReader reader;
+    if (!nlohmann::json::sax_parse(header, header + length, &reader)) fail(reader.error);
+    entries = std::move(reader.entries);
+    metadata = std::move(reader.metadata);
+    data = header + length;
+    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+      return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+    });
+    for (const Entry& entry : entries)
+      if (!index.emplace(entry.name, index.size()).second) fail("two tensors are named " + shown(entry.name));
+    check(file.size - length_bytes - length);
+  }
+
+  // Tensors follow one another without overlap or hole and fill the data, as the format says.
+  void check(std::uint64_t data_bytes) const {
+    std::uint64_t next = 0;
+    for (const Entry& entry : entries) {
+      const std::string tensor = "tensor " + shown(entry.name);
+      const std::string range = " (bytes " + std::to_string(entry.begin) + " to " + std::to_string(entry.end) +
+                                " of " + std::to_string(data_bytes) + ")";
+      if (entry.begin > entry.end || entry.end > data_bytes)
+        fail(tensor + " reaches outside the data, or the file is cut off" + range);
+      if (entry.begin < next) fail(tensor + " overlaps another" + range);
+      if (entry.begin > next) fail("unused bytes before " + tensor + range);
+      const std::uint64_t size = stored_size(entry.dtype);
+      if (size == 0) fail(tensor + " has an unknown dtype " + shown(entry.dtype));
+      std::int64_t count = 0;
+      try {
+        count = numel(entry.shape);
+      } catch (const Error& error) {
+        fail(tensor + ": " + error.what());
+      }
+      if (static_cast<std::uint64_t>(count) * size != entry.end - entry.begin)
+        fail(tensor + " is " + entry.dtype + " " + to_string(entry.shape) + ", which doesn't agree with its size" +
+             range);
+      next = entry.end;
+    }
+    if (next != data_bytes) fail("unused bytes at the end, " + std::to_string(data_bytes - next));
+  }
+
+  const Entry& find(const std::string& name) const {
+    const auto found = index.find(name);
+    if (found == index.end()) fail("no tensor is named " + shown(name));
+    return entries[found->second];
+  }
+
+  Tensor load(const Entry& entry, Load how) const {
+    const unsigned char* p = data + entry.begin;
+    const Shape& shape = entry.shape;
+    const std::string& dtype = entry.dtype;
+    const auto mapping = how == Load::map ? file.owner : nullptr;
+    if (dtype == "F32") return as_stored(p, shape, DType::f32, mapping);
+    if (dtype == "F64") return as_stored(p, shape, DType::f64, mapping);
+    if (dtype == "I64") return as_stored(p, shape, DType::i64, mapping);
+    if (dtype == "F16") return widen<std::uint16_t, std::uint32_t>(p, shape, DType::f32, widen_half);
+    if (dtype == "BF16")
+      return widen<std::uint16_t, std::uint32_t>(p, shape, DType::f32,
+                                                 [](std::uint16_t x) { return std::uint32_t{x} << 16; });
+    if (dtype == "I32")
+      return widen<std::int32_t, std::int64_t>(p, shape, DType::i64, [](std::int32_t x) { return std::int64_t{x}; });
+    if (dtype == "U8")
+      return widen<std::uint8_t, std::int64_t>(p, shape, DType::i64, [](std::uint8_t x) { return std::int64_t{x}; });
+    if (dtype == "BOOL")
+      return widen<std::uint8_t, std::int64_t>(p, shape, DType::i64,
+                                               [](std::uint8_t x) { return std::int64_t{x != 0}; });
+    fail("tensor " + shown(entry.name) + " is " + dtype +
+         "; weft reads F64, F32, F16, BF16, I64, I32, U8 and BOOL");
+  }
+};
+
+SafetensorsFile::SafetensorsFile(const std::string& path) {
+  try {
+    auto impl = std::make_shared<Impl>();
+    impl->path = path;
+    impl->file = os::map_file(path);
+    impl->read();
+    impl_ = std::move(impl);
+  } catch (const std::bad_alloc&) {
+    throw Error("[safetensors] \"" + path + "\": out of memory");
+  }
+}
+
+const std::string& SafetensorsFile::path() const noexcept { return impl_->path; }
+
+std::vector<std::string> SafetensorsFile::names() const {
+  std::vector<std::string> names;
+  for (const Entry& entry : impl_->entries) names.push_back(entry.name);
+  return names;
+}
+
+bool SafetensorsFile::contains(const std::string& name) const { return impl_->index.count(name) != 0; }
+const std::string& SafetensorsFile::stored_dtype(const std::string& name) const { return impl_->find(name).dtype; }
+const Shape& SafetensorsFile::shape(const std::string& name) const { return impl_->find(name).shape; }
+const std::map<std::string, std::string>& SafetensorsFile::metadata() const noexcept { return impl_->metadata; }
+
+Tensor SafetensorsFile::load(const std::string& name, Load how) const {
+  try {
+    return impl_->load(impl_->find(name), how);
+  } catch (const std::bad_alloc&) {
+    impl_->fail("out of memory");
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "files/safetensors_format.h"
+#include "weft/os.h"
+#include "weft/safetensors.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+using Named = std::pair<std::string, Tensor>;
+
+const char* stored_name(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::f32: return "F32";
+    case DType::f64: return "F64";
+    case DType::i64: return "I64";
+    default: return nullptr;
+  }
+}
+
+std::size_t bytes_of(const Tensor& t) noexcept { return static_cast<std::size_t>(t.numel()) * dtype_size(t.dtype()); }
+
+void check(const std::vector<Named>& tensors) {
+  std::set<std::string> names;
+  for (const auto& [name, tensor] : tensors) {
+    const std::string which = "tensor " + safetensors::shown(name);
+    if (name == safetensors::metadata_key) throw Error(which + " has a name that the format reserves");
+    if (!names.insert(name).second) throw Error("two tensors are named " + safetensors::shown(name));
+    if (!tensor.defined()) throw Error(which + " is undefined");
+    if (stored_name(tensor.dtype()) == nullptr)
+      throw Error(which + " is " + dtype_name(tensor.dtype()) + ", expected f32, f64 or i64");
+  }
+}
+
+// The format allows no bytes between tensors. So the data begin at a multiple of 64 bytes (the header is padded with
+// spaces); tensors of a multiple of 64 bytes come first and are all aligned to it; of the others those with larger
+// elements come first, so each is aligned to its element.
+std::vector<const Named*> in_file_order(const std::vector<Named>& tensors) {
+  std::vector<const Named*> order;
+  for (const Named& named : tensors) order.push_back(&named);
+  const auto rank = [](const Named* named) {
+    return bytes_of(named->second) % alignment == 0 ? std::size_t{0} : 16 - dtype_size(named->second.dtype());
+  };
+  std::stable_sort(order.begin(), order.end(), [&](const Named* a, const Named* b) { return rank(a) < rank(b); });
+  return order;
+}
+
+// Throws nlohmann's type_error if the text is not UTF-8.
+std::string to_json(const std::string& text) { return nlohmann::json(text).dump(); }
+
+std::string header_of(const std::vector<const Named*>& order, const std::map<std::string, std::string>& metadata) {
+  std::string header = "{";
+  if (!metadata.empty()) header += to_json(safetensors::metadata_key) + ":" + nlohmann::json(metadata).dump();
+  std::size_t begin = 0;
+  for (const Named* named : order) {
+    const Tensor& t = named->second;
+    const std::size_t end = begin + bytes_of(t);
+    if (header.size() > 1) header += ',';
+    header += to_json(named->first) + ":{\"dtype\":\"" + stored_name(t.dtype()) +
+              "\",\"shape\":" + nlohmann::json(t.shape()).dump() + ",\"data_offsets\":[" + std::to_string(begin) +
+              "," + std::to_string(end) + "]}";
+    begin = end;
+  }
+  header += '}';
+  const std::size_t used = (safetensors::length_bytes + header.size()) % alignment;
+  header.append((alignment - used) % alignment, ' ');
+  if (header.size() > safetensors::header_limit)
+    throw Error("the header would have " + std::to_string(header.size()) + " bytes, the format allows " +
+                std::to_string(safetensors::header_limit));
+  return header;
+}
+
+}  // namespace
+
+void save_safetensors(const std::string& path, const std::vector<Named>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  const std::string place = "[safetensors] \"" + path + "\": ";
+  std::vector<const Named*> order;
+  std::string header;
+  try {
+    check(tensors);
+    order = in_file_order(tensors);
+    header = header_of(order, metadata);
+  } catch (const nlohmann::json::exception&) {
+    throw Error(place + "a name or the metadata are not UTF-8");
+  } catch (const Error& error) {
+    throw Error(place + error.what());
+  } catch (const std::bad_alloc&) {
+    throw Error(place + "out of memory");
+  }
+  os::AtomicFile file(path);
+  unsigned char length[safetensors::length_bytes];
+  for (std::size_t i = 0; i < sizeof length; ++i) length[i] = static_cast<unsigned char>(header.size() >> 8 * i);
+  file.write(length, sizeof length);
+  file.write(header.data(), header.size());
+  for (const Named* named : order) {
+    const Tensor dense = raw::contiguous(named->second);
+    file.write(dense.raw(), bytes_of(dense));
+  }
+  file.commit();
+}
+
+}  // namespace weft

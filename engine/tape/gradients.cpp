@@ -1,0 +1,42 @@
+#include "weft/gradients.h"
+
+#include <utility>
+
+#include "tape/gradient.h"
+
+namespace weft {
+using namespace detail;
+
+void Gradients::begin(const std::vector<Leaf>& leaves) {
+  for (const Leaf& leaf : leaves) entries_.push_back({leaf.value.node(), leaf.parameter, Tensor()});
+}
+
+Tensor Gradients::of(const Tensor& watched) const {
+  for (const Entry& entry : entries_)
+    if (entry.leaf.tape == watched.node().tape && entry.leaf.index == watched.node().index)
+      return entry.gradient.defined() ? entry.gradient : Tensor::zeros(watched.shape(), watched.dtype());
+  throw Error("[gradients] the tensor was not watched: it has no gradient here");
+}
+
+Tensor Gradients::of(const Parameter& parameter) const {
+  (void)parameter.value();  // Error if it is undefined
+  Tensor sum;
+  for (const Entry& entry : entries_) {
+    if (entry.parameter != parameter.id() || !entry.gradient.defined()) continue;
+    if (sum.defined()) {
+      sum = detail::copy_of(sum);
+      raw::accumulate(sum, entry.gradient);
+    } else {
+      sum = entry.gradient;
+    }
+  }
+  return sum.defined() ? sum : Tensor::zeros(parameter.value().shape(), parameter.value().dtype());
+}
+
+void Gradients::complete(const Leaf& leaf, Tensor gradient) {
+  for (Entry& entry : entries_)
+    if (entry.leaf.tape == leaf.value.node().tape && entry.leaf.index == leaf.value.node().index)
+      entry.gradient = std::move(gradient);
+}
+
+}  // namespace weft

@@ -1,0 +1,61 @@
+#include "weft/op.h"
+
+#include <new>
+#include <string>
+
+#include "weft/detail/op_timer.h"
+#include "tape/tape_records.h"
+#include "weft/detail/record_observer.h"
+
+namespace weft {
+using namespace detail;
+
+bool would_record(const Inputs& in) noexcept {
+  const Tape* tape = Tape::recording();
+  if (!tape) return false;
+  for (const Tensor& x : in)
+    if (tape->owns(x)) return true;
+  return false;
+}
+
+namespace detail {
+namespace {
+
+thread_local RecordObserver* current_observer = nullptr;
+
+}  // namespace
+
+Tensor run_op(const char* name, FunctionRef<Tensor()> f) {
+  try {
+    const OpTimer timer(name, &OpTime::forward);
+    return f();
+  } catch (const std::bad_alloc&) {
+    throw Error(std::string("[") + name + "] out of memory");
+  }
+}
+
+Tensor compute(Op& op, const Inputs& in) {
+  op.recording = would_record(in);
+  const Shape shape = op.shape(in);
+  const NoGrad suspended;
+  return op.forward(in, shape);
+}
+
+Tensor record(std::unique_ptr<Op> op, const Inputs& in, Tensor out) {
+  if (RecordObserver* observer = RecordObserver::current()) {
+    const NoGrad suspended;
+    observer->see(*op, in, out);
+  }
+  return Tape::recording()->impl_->add(std::move(op), in, std::move(out));
+}
+
+RecordObserver::RecordObserver(See callback) : see(std::move(callback)), previous_(current_observer) {
+  current_observer = this;
+}
+
+RecordObserver::~RecordObserver() { current_observer = previous_; }
+
+RecordObserver* RecordObserver::current() noexcept { return current_observer; }
+
+}  // namespace detail
+}  // namespace weft

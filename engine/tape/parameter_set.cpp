@@ -1,0 +1,70 @@
+#include "weft/parameter_set.h"
+
+#include "weft/context.h"
+#include "weft/detail/rebind.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+constexpr std::int64_t alignment = 64;  // bytes
+
+Tensor slice_of(const Tensor& flat, const ParameterSet::Entry& entry) {
+  const Shape& shape = entry.parameter.value().shape();
+  return flat.view(shape, contiguous_strides(shape), entry.offset);
+}
+
+}  // namespace
+
+ParameterSet::ParameterSet(const NamedParameters& parameters) {
+  std::int64_t end = 0;
+  DType dtype = DType::f32;
+  for (const auto& [name, parameter] : parameters) {
+    if (!parameter.trainable() || index_.count(parameter.id())) continue;
+    const Tensor& value = parameter.value();
+    if (entries_.empty()) dtype = value.dtype();
+    if (value.dtype() != dtype)
+      throw Error("[parameter set] " + name + " is " + dtype_name(value.dtype()) + ", the others are " + dtype_name(dtype));
+    index_[parameter.id()] = entries_.size();
+    entries_.push_back({name, parameter, end, value.numel()});
+    const std::int64_t step = alignment / static_cast<std::int64_t>(dtype_size(dtype));
+    end = (end + value.numel() + step - 1) / step * step;
+  }
+  if (entries_.empty()) throw Error("[parameter set] no trainable parameter");
+  values_ = Tensor::zeros({end}, dtype);
+  for (Entry& entry : entries_) {
+    Tensor place = slice_of(values_, entry);
+    raw::copy(entry.parameter.value(), place);
+    detail::rebind(entry.parameter, place);
+  }
+  Context::current().memory().trim();  // the parameters' former blocks, of sizes that nobody else may ask for
+  gradients_ = Tensor::zeros({end}, dtype);
+}
+
+std::int64_t ParameterSet::parameter_count() const noexcept {
+  std::int64_t count = 0;
+  for (const Entry& entry : entries_) count += entry.numel;
+  return count;
+}
+
+Tensor ParameterSet::gradient(const Entry& entry) const { return slice_of(gradients_, entry); }
+
+Tensor& ParameterSet::state(std::size_t k) {
+  while (states_.size() <= k) states_.push_back(Tensor::zeros(values_.shape(), values_.dtype()));
+  return states_[k];
+}
+
+void ParameterSet::zero_gradients() { raw::fill(gradients_, 0.0); }
+
+void ParameterSet::complete(const Leaf& leaf, Tensor gradient) {
+  const auto found = index_.find(leaf.parameter);
+  if (found == index_.end()) return;  // a watched tensor, or a parameter of somebody else
+  const Entry& entry = entries_[found->second];
+  if (entry.parameter.value().storage() != values_.storage())
+    throw Error("[parameter set] " + entry.name + " has been moved to another set, whose values are trained now");
+  Tensor sum = slice_of(gradients_, entry);
+  raw::accumulate(sum, gradient);
+}
+
+}  // namespace weft

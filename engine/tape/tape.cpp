@@ -1,0 +1,126 @@
+#include "weft/tape.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "weft/detail/op_timer.h"
+#include "tensor/storage.h"
+#include "tape/tape_records.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+std::atomic<std::uint64_t> next_serial{1};
+
+std::string describe(DType dtype, const Shape& shape) { return std::string(dtype_name(dtype)) + " " + to_string(shape); }
+
+}  // namespace
+
+Tape::Frame*& Tape::Frame::top() noexcept {
+  thread_local Frame* innermost = nullptr;
+  return innermost;
+}
+
+Tape::Frame::Frame(Tape* recorder) noexcept : tape(recorder), below(top()) { top() = this; }
+
+Tape::Frame::~Frame() {
+  for (Frame** frame = &top(); *frame != nullptr; frame = &(*frame)->below)
+    if (*frame == this) {
+      *frame = below;
+      return;
+    }
+}
+
+Tape::Tape() : impl_(std::make_unique<detail::TapeRecords>()), frame_(this) {
+  impl_->serial = next_serial.fetch_add(1);
+  impl_->thread = std::this_thread::get_id();
+}
+
+Tape::~Tape() = default;
+
+Tape* Tape::recording() noexcept {
+  const Frame* frame = Frame::top();
+  Tape* tape = frame ? frame->tape : nullptr;
+  return tape && !tape->impl_->consumed ? tape : nullptr;
+}
+
+bool Tape::owns(const Tensor& x) const noexcept { return impl_->owns(x); }
+std::int64_t Tape::records() const noexcept { return static_cast<std::int64_t>(impl_->records.size()); }
+
+Tensor Tape::watch(const Tensor& x) {
+  if (!x.defined()) throw Error("[tape] watch: undefined tensor");
+  return leaf(x.detach(), nullptr);
+}
+
+Tensor Tape::leaf(const Tensor& value, const std::shared_ptr<const void>& parameter) {
+  if (value.dtype() == DType::i64) throw Error("[tape] an i64 tensor has no gradient");
+  if (impl_->thread != std::this_thread::get_id()) throw Error("[tape] used on another thread than its own");
+  if (impl_->consumed) throw Error("[tape] backward was called already: make a new tape");
+  const auto index = static_cast<std::int64_t>(impl_->records.size());
+  const auto known = parameter ? impl_->leaves.find(parameter.get()) : impl_->leaves.end();
+  if (known != impl_->leaves.end()) {
+    Tensor again = value;
+    again.set_node({impl_->serial, known->second});
+    return again;
+  }
+  detail::Record record;
+  record.leaf = {value, parameter.get()};
+  record.leaf.value.set_node({impl_->serial, index});
+  record.parameter = parameter;
+  record.shape = value.shape();
+  record.dtype = value.dtype();
+  Tensor leaf = record.leaf.value;
+  impl_->records.push_back(std::move(record));
+  if (parameter) impl_->leaves.emplace(parameter.get(), index);  // if it throws the record is a leaf that nobody uses
+  return leaf;
+}
+
+void Tape::backward(const Tensor& result, GradientSink& sink) {
+  if (result.numel() != 1)
+    throw Error("[backward] expected a result of one element or a cotangent, got shape " + to_string(result.shape()));
+  backward(result, Tensor::full(result.shape(), 1.0, result.dtype()), sink);
+}
+
+void Tape::backward(const Tensor& result, const Tensor& cotangent, GradientSink& sink) {
+  detail::TapeRecords& tape = *impl_;
+  if (tape.thread != std::this_thread::get_id()) throw Error("[backward] called on another thread than the tape's own");
+  if (tape.consumed) throw Error("[backward] this tape was consumed by an earlier backward");
+  if (!owns(result)) throw Error("[backward] the result is not recorded on this tape: it depends on no leaf of it");
+  if (!cotangent.defined()) throw Error("[backward] the cotangent is an undefined tensor");
+  if (cotangent.shape() != result.shape() || cotangent.dtype() != result.dtype())
+    throw Error("[backward] expected a cotangent of " + describe(result.dtype(), result.shape()) + ", got " +
+                describe(cotangent.dtype(), cotangent.shape()));
+  const std::int64_t last = result.node().index;
+  std::vector<bool> reached(static_cast<std::size_t>(last) + 1, false);
+  reached[static_cast<std::size_t>(last)] = true;
+  for (std::int64_t i = last; i >= 0; --i) {
+    detail::Record& record = tape.at(i);
+    if (!reached[static_cast<std::size_t>(i)]) continue;
+    tape.check_versions(record);
+    for (std::int64_t input : record.inputs)
+      if (input >= 0) reached[static_cast<std::size_t>(input)] = true;
+    for (const detail::Kept& kept : record.kept)
+      if (kept.producer >= 0) reached[static_cast<std::size_t>(kept.producer)] = true;
+  }
+  std::vector<Leaf> leaves;
+  for (const detail::Record& record : tape.records)
+    if (!record.op) leaves.push_back(record.leaf);
+  NoGrad suspended;
+  tape.consumed = true;
+  tape.at(last).gradient.add(cotangent.detach());
+  try {
+    sink.begin(leaves);
+    tape.walk(last, sink);
+  } catch (const std::bad_alloc&) {
+    tape.clear();
+    throw Error("[backward] out of memory");
+  } catch (...) {
+    tape.clear();
+    throw;
+  }
+  tape.clear();
+}
+
+}  // namespace weft

@@ -1,0 +1,53 @@
+// Storage: a reference-counted block of elements and its version.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "weft/memory.h"
+#include "weft/tensor.h"
+
+namespace weft::detail {
+
+class Storage {
+ public:
+  // From the memory cache, which outlives it.
+  Storage(std::shared_ptr<MemoryCache> memory, std::size_t bytes)
+      : data_(memory->allocate(bytes)), bytes_(bytes), memory_(std::move(memory)) {}
+  // Owned by somebody else, read only.
+  Storage(std::shared_ptr<const void> owner, const void* data, std::size_t bytes)
+      : data_(const_cast<void*>(data)), bytes_(bytes), owner_(std::move(owner)) {}
+  ~Storage() { if (memory_) memory_->release(data_, bytes_); }
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  const void* data() const noexcept { return data_; }
+  void* mutable_data() {
+    if (!memory_) throw Error("[tensor] a borrowed tensor (a mapped file, say) can't be written");
+    version_.store(next_version(), std::memory_order_relaxed);
+    return data_;
+  }
+  std::size_t bytes() const noexcept { return bytes_; }
+  std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
+
+  // The record that computed these elements, and the version they had then: lets a tape keep the record of a
+  // cheap op instead of its output.
+  Node producer;
+  std::uint64_t produced_version = 0;
+
+ private:
+  // No two storages share a version: a cache that is keyed by it can't take one storage for another.
+  static std::uint64_t next_version() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+
+  void* data_;
+  std::size_t bytes_;
+  std::atomic<std::uint64_t> version_{next_version()};
+  std::shared_ptr<MemoryCache> memory_;
+  std::shared_ptr<const void> owner_;
+};
+
+}  // namespace weft::detail

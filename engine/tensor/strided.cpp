@@ -1,0 +1,157 @@
+// The four strided loops every tensor needs: fill, copy, convert, add.
+#include <cmath>
+#include <complex>
+#include <optional>
+
+#include "weft/detail/nest.h"
+
+namespace weft::raw {
+
+using detail::Nest;
+
+namespace {
+
+// Elements a task: fewer cost more to hand out than they save, more leave threads idle. bench: bench/step_compare
+constexpr std::int64_t grain = 1 << 15;
+
+// Calls f with a null pointer of the dtype's element type.
+template <class F>
+void with_type(DType dtype, F f) {
+  switch (dtype) {
+    case DType::f32: return f(static_cast<float*>(nullptr));
+    case DType::f64: return f(static_cast<double*>(nullptr));
+    case DType::c64: return f(static_cast<std::complex<float>*>(nullptr));
+    case DType::c128: return f(static_cast<std::complex<double>*>(nullptr));
+    case DType::i64: return f(static_cast<std::int64_t*>(nullptr));
+  }
+}
+
+template <class X, class Y, class Combine>
+void strided(const Tensor& x, Tensor& y, Combine combine) {
+  if (y.numel() == 0) return;
+  const X* from = static_cast<const X*>(x.raw());
+  Y* to = static_cast<Y*>(y.mutable_raw());
+  const Nest<2> nest(y.shape(), {&x.strides(), &y.strides()});
+  const auto [sx, sy] = nest.strides.back();
+  nest.for_rows(grain, [&, sx = sx, sy = sy](const auto& at, std::int64_t n) {
+    const X* a = from + at[0];
+    Y* b = to + at[1];
+    if (sx == 1 && sy == 1)
+      for (std::int64_t i = 0; i < n; ++i) combine(a[i], b[i]);
+    else
+      for (std::int64_t i = 0; i < n; ++i) combine(a[i * sx], b[i * sy]);
+  });
+}
+
+// The axes of a copy whose elements are neighbours in x along one and in y along the other.
+struct Transposed {
+  std::size_t x_axis, y_axis;
+};
+
+std::optional<Transposed> transposed(const Nest<2>& nest) {
+  std::optional<std::size_t> x_axis, y_axis;
+  for (std::size_t i = 0; i < nest.shape.size(); ++i) {
+    if (nest.strides[i][0] == 1) x_axis = i;
+    if (nest.strides[i][1] == 1) y_axis = i;
+  }
+  if (!x_axis || !y_axis || *x_axis == *y_axis) return {};
+  return Transposed{*x_axis, *y_axis};
+}
+
+// Copies in square tiles that stay in cache: along rows, a transposed read would fetch a line for each element.
+template <class T>
+void copy_tiles(const Nest<2>& nest, Transposed axes, const T* x, T* y) {
+  constexpr std::int64_t tile = 16;  // a cache line of f32, of 16 rows that stay in L1. bench: bench/step_compare
+  const std::int64_t rows = nest.shape[axes.x_axis], columns = nest.shape[axes.y_axis];
+  const std::int64_t x_step = nest.strides[axes.y_axis][0], y_step = nest.strides[axes.x_axis][1];
+  Shape tiles = nest.shape;
+  tiles[axes.x_axis] = (rows - 1) / tile + 1;
+  tiles[axes.y_axis] = (columns - 1) / tile + 1;
+  Context::current().parallel_for(numel(tiles), grain / (tile * tile), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t task = begin; task < end; ++task) {
+      const T* from = x;
+      T* to = y;
+      std::int64_t rest = task, row = 0, column = 0;
+      for (std::size_t i = tiles.size(); i-- > 0;) {
+        std::int64_t index = rest % tiles[i];
+        rest /= tiles[i];
+        if (i == axes.x_axis) row = index *= tile;
+        if (i == axes.y_axis) column = index *= tile;
+        from += index * nest.strides[i][0];
+        to += index * nest.strides[i][1];
+      }
+      const std::int64_t height = std::min(tile, rows - row), width = std::min(tile, columns - column);
+      for (std::int64_t i = 0; i < height; ++i)
+        for (std::int64_t j = 0; j < width; ++j) to[i * y_step + j] = from[i + j * x_step];
+    }
+  });
+}
+
+void check_same(const char* op, const Tensor& x, const Tensor& y) {
+  if (!x.defined() || !y.defined()) throw Error(std::string("[") + op + "] undefined tensor");
+  if (x.shape() != y.shape() || x.dtype() != y.dtype())
+    throw Error(std::string("[") + op + "] expected " + dtype_name(y.dtype()) + " " + to_string(y.shape()) + ", got " +
+                dtype_name(x.dtype()) + " " + to_string(x.shape()));
+}
+
+}  // namespace
+
+void fill(Tensor& y, double value) {
+  if (y.dtype() == DType::i64 && !(std::abs(value) < 0x1p63))
+    throw Error("[fill] " + std::to_string(value) + " is no i64 value");
+  with_type(y.dtype(), [&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    const T v = static_cast<T>(value);
+    strided<T, T>(y, y, [v](const T&, T& b) { b = v; });
+  });
+}
+
+void copy(const Tensor& x, Tensor& y) {
+  check_same("copy", x, y);
+  with_type(y.dtype(), [&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    const Nest<2> nest(y.shape(), {&x.strides(), &y.strides()});
+    const auto axes = transposed(nest);
+    if (axes && y.numel() > 0)
+      copy_tiles(nest, *axes, static_cast<const T*>(x.raw()), static_cast<T*>(y.mutable_raw()));
+    else
+      strided<T, T>(x, y, [](const T& a, T& b) { b = a; });
+  });
+}
+
+void accumulate(Tensor& y, const Tensor& x) {
+  check_same("accumulate", x, y);
+  with_type(y.dtype(), [&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    strided<T, T>(x, y, [](const T& a, T& b) { b += a; });
+  });
+}
+
+Tensor convert(const Tensor& x, DType dtype) {
+  if ((is_complex(x.dtype()) && !is_complex(dtype)) || (x.dtype() != DType::i64 && dtype == DType::i64))
+    throw Error(std::string("[convert] ") + dtype_name(x.dtype()) + " has no " + dtype_name(dtype) + " value");
+  Tensor y = Tensor::empty(x.shape(), dtype);
+  with_type(x.dtype(), [&](auto* from) {
+    with_type(dtype, [&](auto* to) {
+      using X = std::remove_pointer_t<decltype(from)>;
+      using Y = std::remove_pointer_t<decltype(to)>;
+      if constexpr (std::is_arithmetic_v<X> || !std::is_arithmetic_v<Y>)
+        strided<X, Y>(x, y, [](const X& a, Y& b) {
+          if constexpr (std::is_arithmetic_v<X> && !std::is_arithmetic_v<Y>)
+            b = static_cast<typename Y::value_type>(a);
+          else
+            b = static_cast<Y>(a);
+        });
+    });
+  });
+  return y;
+}
+
+Tensor contiguous(const Tensor& x) {
+  if (x.is_contiguous()) return x;
+  Tensor y = Tensor::empty(x.shape(), x.dtype());
+  copy(x, y);
+  return y;
+}
+
+}  // namespace weft::raw

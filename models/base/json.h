@@ -1,0 +1,33 @@
+// JSON from files.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+#include <type_traits>
+
+#include "weft/error.h"
+
+namespace weft::detail {
+
+// A discarded value if `text` is not JSON. Error if it is nested deeper than anything of ours: nlohmann's dump() recurses.
+inline nlohmann::json parse_json(const std::string& text) {
+  constexpr int deepest = 16;
+  const auto shallow = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    if (depth > deepest) throw Error("[json] nested more than " + std::to_string(deepest) + " deep");
+    return true;
+  };
+  return nlohmann::json::parse(text, shallow, false);
+}
+
+// Error, naming the key, if the value is not of the field's type.
+template <class T>
+void read_field(const std::string& where, const std::string& key, const nlohmann::json& value, T& field) {
+  bool fits;
+  if constexpr (std::is_same_v<T, bool>) fits = value.is_boolean();
+  else if constexpr (std::is_integral_v<T>) fits = value.is_number_integer();
+  else if constexpr (std::is_floating_point_v<T>) fits = value.is_number();
+  else fits = value.is_string();
+  if (!fits) throw Error("[" + where + "] the value of \"" + key + "\" has the wrong type: " + value.dump());
+  field = value.get<T>();
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,57 @@
+#include "base/sequence.h"
+
+#include <cmath>
+
+namespace weft::detail {
+
+Tensor sinusoidal_positions(std::int64_t length, std::int64_t d, DType dtype) {
+  Tensor table = Tensor::empty({length, d}, DType::f64);
+  double* p = table.mutable_data<double>();
+  for (std::int64_t position = 0; position < length; ++position)
+    for (std::int64_t i = 0; i < d; ++i) {
+      const double exponent = static_cast<double>(i / 2 * 2) / static_cast<double>(d);
+      const double angle = static_cast<double>(position) / std::pow(10000.0, exponent);
+      p[position * d + i] = i % 2 == 0 ? std::sin(angle) : std::cos(angle);
+    }
+  return raw::convert(table, dtype);
+}
+
+Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens) {
+  const std::int64_t b = x.size(0), n = x.size(1);
+  const auto ids = tokens.to_vector<std::int64_t>();
+  std::vector<double> share(ids.size(), 0);
+  for (std::int64_t row = 0; row < b; ++row) {
+    double count = 0;
+    for (std::int64_t i = row * n; i < (row + 1) * n; ++i) count += ids[static_cast<std::size_t>(i)] != 0;
+    for (std::int64_t i = row * n; i < (row + 1) * n; ++i)
+      share[static_cast<std::size_t>(i)] = ids[static_cast<std::size_t>(i)] != 0 ? 1 / count : 0;
+  }
+  return einsum("bn,bnd->bd", {raw::convert(Tensor::from(share, {b, n}), x.dtype()), x});
+}
+
+std::vector<std::uint64_t> versions_of(const NamedParameters& parameters) {
+  std::vector<std::uint64_t> versions;
+  for (const auto& [name, parameter] : parameters) versions.push_back(parameter.value().version());
+  return versions;
+}
+
+void SteadyParameters::check() {
+  std::vector<std::uint64_t> now = versions_of(parameters_);
+  if (versions_.empty()) versions_ = std::move(now);
+  else if (now != versions_)
+    throw Error("[generate] a parameter was written since this text's first token; what the stream keeps of earlier "
+                "tokens is of the old ones: make a new stream");
+}
+
+void check_tokens(const std::string& model, const Tensor& tokens, std::int64_t max_length) {
+  if (!tokens.defined()) throw Error("[" + model + "] expected tokens i64 (b, n), got an undefined tensor");
+  if (tokens.dtype() != DType::i64 || tokens.rank() != 2)
+    throw Error("[" + model + "] expected tokens i64 (b, n), got " + dtype_name(tokens.dtype()) + " " +
+                to_string(tokens.shape()));
+  const std::int64_t n = tokens.size(1);
+  if (n < 1 || (max_length > 0 && n > max_length))
+    throw Error("[" + model + "] a sequence of " + std::to_string(n) + " tokens; the model takes 1 to " +
+                (max_length > 0 ? std::to_string(max_length) : "any number"));
+}
+
+}  // namespace weft::detail

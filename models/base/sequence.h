@@ -1,0 +1,36 @@
+// What the architectures' language models and classifiers share.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/layers.h"
+
+namespace weft::detail {
+
+// (length, d): sin(p / 10000^(2i/d)) and cos(p / 10000^(2i/d)) in channels 2i and 2i+1. Vaswani et al. 2017.
+Tensor sinusoidal_positions(std::int64_t length, std::int64_t d, DType dtype);
+
+// The mean of x (b, n, d) over the tokens (b, n) that are not padding, 0: (b, d). Zeros where all are.
+Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens);
+
+// Of each parameter's value, in their order.
+std::vector<std::uint64_t> versions_of(const NamedParameters& parameters);
+
+// A token stream's parameters: what it keeps of earlier tokens is what they made of them.
+class SteadyParameters {
+ public:
+  explicit SteadyParameters(NamedParameters parameters) : parameters_(std::move(parameters)) {}
+  // Error if one was written since the first call.
+  void check();
+
+ private:
+  NamedParameters parameters_;
+  std::vector<std::uint64_t> versions_;  // at the first call
+};
+
+// Error unless tokens are i64 (b, n) with 1 <= n <= max_length (0: any).
+void check_tokens(const std::string& model, const Tensor& tokens, std::int64_t max_length);
+
+}  // namespace weft::detail

@@ -1,0 +1,31 @@
+#include "weft/task.h"
+
+#include "weft/detail/enum_names.h"
+
+namespace weft {
+using namespace detail;
+
+namespace detail {
+
+template <>
+struct EnumNames<Task> {
+  static constexpr const char* what = "task";
+  static constexpr EnumName<Task> all[] = {
+      {Task::causal_lm, "causal-lm"}, {Task::masked_lm, "masked-lm"}, {Task::classifier, "classifier"}};
+};
+
+}  // namespace detail
+
+const char* task_name(Task task) noexcept { return detail::enum_name(task); }
+
+Task task_from_name(const std::string& name) { return detail::enum_from_name<Task>(name); }
+
+std::vector<std::string> tasks() {
+  std::vector<std::string> names;
+  for (const auto& known : detail::EnumNames<Task>::all) names.emplace_back(known.name);
+  return names;
+}
+
+Source task_source(Task task) noexcept { return task == Task::classifier ? Source::rows : Source::text; }
+
+}  // namespace weft

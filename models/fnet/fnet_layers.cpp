@@ -1,0 +1,113 @@
+// FNet's embeddings, encoder layer, pooler and encoder (arXiv 2105.03824, section 3 and figure 1).
+#include "base/sequence.h"
+#include "weft/detail/enum_names.h"
+#include "weft/fnet.h"
+
+namespace weft {
+using namespace detail;
+
+template <>
+struct detail::EnumNames<NormPlace> {
+  static constexpr const char* what = "norm place";
+  static constexpr EnumName<NormPlace> all[] = {{NormPlace::pre, "pre"}, {NormPlace::post, "post"}};
+};
+
+NormPlace norm_place_from_name(const std::string& name) { return detail::enum_from_name<NormPlace>(name); }
+
+namespace {
+
+constexpr double deviation = 0.02;  // of the embeddings, as in BERT
+
+}  // namespace
+
+FnetLayer::FnetLayer(std::int64_t d_model, std::int64_t d_ffn, NormPlace norm_place, const Init& init, double eps,
+                     double p, Activation act)
+    : mixing_norm(d_model, init, eps),
+      proj1(d_model, d_ffn, init.child(0)),
+      proj2(d_ffn, d_model, init.child(1)),
+      output_norm(d_model, init, eps),
+      place(norm_place),
+      activation(act),
+      dropout(p) {}
+
+// post: x = mixing_norm(x + mix(x));  x = output_norm(x + dropout(ffn(x)))
+// pre:  x = x + mix(mixing_norm(x));  x = x + dropout(ffn(output_norm(x)))
+Tensor FnetLayer::operator()(const Tensor& x, const Random* random) const {
+  const auto mix = [](const Tensor& v) { return fourier_mix(v, 1, 2); };   // Re(FFT_n(FFT_d(v)))
+  const auto ffn = [&](const Tensor& v) {
+    return dropout(proj2(proj1(v, activation)), random);                   // (b, n, d_ffn) -> (b, n, d_model)
+  };
+  if (place == NormPlace::post) {
+    const Tensor mixed = mixing_norm(mix(x), x);
+    return output_norm(ffn(mixed), mixed);
+  }
+  const Tensor mixed = add(x, mix(mixing_norm(x)));
+  return add(mixed, ffn(output_norm(mixed)));
+}
+
+void FnetLayer::collect(const std::string& prefix, NamedParameters& out) const {
+  mixing_norm.collect(prefix + "mixing_norm.", out);
+  proj1.collect(prefix + "proj1.", out);
+  proj2.collect(prefix + "proj2.", out);
+  output_norm.collect(prefix + "output_norm.", out);
+}
+
+FnetEmbeddings::FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
+                               const Init& init, double eps)
+    : word(vocabulary, d_model, init.child(0), deviation),
+      position(seq_len, d_model, init.child(1), deviation),
+      type(types, d_model, init.child(2), deviation),
+      norm(d_model, init, eps),
+      projection(d_model, d_model, init.child(3)) {}
+
+// projection(norm(word[token] + position[i] + type[type of token])), (b, n, d_model)
+Tensor FnetEmbeddings::operator()(const Tensor& tokens, const Tensor& types) const {
+  check_tokens("fnet", tokens, position.weight.value().size(0));
+  const Tensor places = slice(position.weight, 0, 0, tokens.size(1));      // (n, d_model)
+  const Tensor kinds = types.defined() ? type(types) : slice(type.weight, 0, 0, 1);
+  return projection(norm(add(word(tokens), add(places, kinds))));
+}
+
+void FnetEmbeddings::collect(const std::string& prefix, NamedParameters& out) const {
+  word.collect(prefix + "word.", out);
+  position.collect(prefix + "position.", out);
+  type.collect(prefix + "type.", out);
+  norm.collect(prefix + "norm.", out);
+  projection.collect(prefix + "projection.", out);
+}
+
+// tanh(dense(x_0))
+Tensor FnetPooler::operator()(const Tensor& x) const {
+  const Tensor first = reshape(slice(x, 1, 0, 1), {x.size(0), x.size(2)});  // (b, d_model)
+  return dense(first, Activation::tanh);
+}
+
+FnetEncoder::FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init)
+    : embeddings(vocabulary, config.seq_len, config.types, config.d_model, init.child(0), config.eps),
+      dropout(config.dropout) {
+  const NormPlace place = norm_place_from_name(config.norm);
+  for (std::int64_t i = 0; i < config.layers; ++i)
+    layers.emplace_back(config.d_model, config.d_ffn, place, init.child(static_cast<std::uint64_t>(1 + i)), config.eps,
+                        config.dropout, activation_from_name(config.activation));
+  if (place == NormPlace::pre) final_norm_.emplace(config.d_model, init, config.eps);
+}
+
+// x = embeddings(tokens, types);  x = layer(x) for each layer;  with pre-norm layers norm(x). (b, n, d_model)
+Tensor FnetEncoder::operator()(const Tensor& tokens, const Tensor& types, const Random* random) const {
+  const Random base = random ? *random : Random(0);
+  const Random embedding_random = base.split(0);
+  Tensor x = dropout(embeddings(tokens, types), random ? &embedding_random : nullptr);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Random layer_random = base.split(i + 1);
+    x = layers[i](x, random ? &layer_random : nullptr);
+  }
+  return final_norm_ ? (*final_norm_)(x) : x;
+}
+
+void FnetEncoder::collect(const std::string& prefix, NamedParameters& out) const {
+  embeddings.collect(prefix + "embeddings.", out);
+  for (std::size_t i = 0; i < layers.size(); ++i) layers[i].collect(prefix + "layers." + std::to_string(i) + ".", out);
+  if (final_norm_) final_norm_->collect(prefix + "norm.", out);
+}
+
+}  // namespace weft

@@ -1,0 +1,99 @@
+// gMLP language model and classifier (arXiv 2105.08050): embedding, blocks, norm, head.
+#include "weft/gmlp.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/sequence.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+GmlpConfig checked(GmlpConfig config) {
+  check_size("gmlp", "d_model", config.d_model, 1);
+  check_size("gmlp", "layers", config.layers, 0);
+  check_size("gmlp", "seq_len", config.seq_len, 1);
+  check_size("gmlp", "d_ffn", config.d_ffn, 0);
+  if (config.d_ffn == 0) config.d_ffn = 8 * config.d_model;
+  if (config.d_ffn < 2 || config.d_ffn % 2 != 0)
+    throw Error("[gmlp] expected an even d_ffn of at least 2, got " + std::to_string(config.d_ffn));
+  if (!(config.dropout >= 0 && config.dropout < 1))
+    throw Error("[gmlp] expected 0 <= dropout < 1, got " + std::to_string(config.dropout));
+  return config;
+}
+
+double embedding_deviation(std::int64_t d_model) { return 1 / std::sqrt(static_cast<double>(d_model)); }
+
+}  // namespace
+
+Gmlp::Gmlp(const ModelSpec& spec, const Init& init)
+    : config_(checked(config_from_json<GmlpConfig>("gmlp", spec.config))),
+      task_(spec.task),
+      vocabulary_(spec.vocabulary),
+      outputs_(spec.task == Task::classifier ? spec.classes : spec.vocabulary),
+      embedding_(spec.vocabulary, config_.d_model, init.child(0), embedding_deviation(config_.d_model)),
+      norm_(config_.d_model, init) {
+  if (config_.tied && task_ == Task::classifier)
+    throw Error("[gmlp] a classifier's head can't be tied to the embedding");
+  for (std::int64_t i = 0; i < config_.layers; ++i)
+    blocks_.emplace_back(config_.d_model, config_.d_ffn, config_.seq_len, init.child(static_cast<std::uint64_t>(2 + i)),
+                         config_.dropout);
+  if (!config_.tied) head_.emplace(config_.d_model, outputs_, init.child(1));
+}
+
+std::string Gmlp::config() const { return config_to_json(config_); }
+
+// P[first … first+n-1] (n, 1, d_model). Rows are made when they are first asked for: a config's seq_len alone takes
+// no memory.
+Tensor Gmlp::positions(std::int64_t first, std::int64_t n) const {
+  const std::lock_guard<std::mutex> lock(positions_mutex_);
+  const std::int64_t rows = positions_.defined() ? positions_.size(0) : 0, d = config_.d_model;
+  if (first + n > rows) {
+    const std::int64_t more = std::min(config_.seq_len, std::max(first + n, 2 * rows));
+    positions_ = reshape(sinusoidal_positions(more, d, embedding_.weight.value().dtype()), {more, 1, d});
+  }
+  return slice(positions_, 0, first, first + n);
+}
+
+// tokens (n, b) from position `first` on: x (n, b, d_model) = √d_model · E[token] + P[position].
+Tensor Gmlp::embed(const Tensor& tokens, std::int64_t first) const {
+  const Tensor x = scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model)));
+  return config_.positions ? add(x, positions(first, tokens.size(0))) : x;
+}
+
+// W norm(x) + b, or E norm(x) where the head is tied.
+Tensor Gmlp::head(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : linear(norm_(x), embedding_.weight); }
+
+// x = embed(tokens);  x = block(x) for each block;  logits = head(x), or head of x's mean over the tokens.
+Tensor Gmlp::operator()(const Tensor& tokens, const Random* dropout) const {
+  check_tokens("gmlp", tokens, config_.seq_len);
+  const SpatialMask mask = task_ == Task::causal_lm ? SpatialMask::causal() : SpatialMask();
+  Tensor x = embed(transpose(tokens, 0, 1), 0);                            // (n, b, d_model)
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const Random random = dropout ? dropout->split(i) : Random(0);
+    x = blocks_[i](x, mask, dropout ? &random : nullptr);                  // (n, b, d_model)
+  }
+  if (task_ != Task::classifier) return transpose(head(x), 0, 1);          // (b, n, vocabulary)
+  return head(mean_of_tokens(transpose(x, 0, 1), tokens));                 // (b, classes)
+}
+
+void Gmlp::collect(const std::string& prefix, NamedParameters& out) const {
+  embedding_.collect(prefix + "embedding.", out);
+  for (std::size_t i = 0; i < blocks_.size(); ++i)
+    blocks_[i].collect(prefix + "blocks." + std::to_string(i) + ".", out);
+  norm_.collect(prefix + "norm.", out);
+  if (head_) head_->collect(prefix + "head.", out);
+}
+
+// The preset has the sizes of the original experiment.
+Architecture Gmlp::architecture() {
+  return {"gmlp",
+          {Task::causal_lm, Task::masked_lm, Task::classifier},
+          config_fields<GmlpConfig>(),
+          make_as<Gmlp>,
+          {{"gmlp-original", Task::causal_lm, 65, 0, R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":256})"}}};
+}
+
+}  // namespace weft

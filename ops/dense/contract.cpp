@@ -1,0 +1,347 @@
+// A product of two labelled tensors is cut into dense ones: each label belongs to one of four groups, by the tensors
+// that have it: batch (a, b and c), m (a and c), n (b and c), k (a and b). Neighbouring axes of a group that all
+// tensors step through evenly become one, and operands are copied where that makes k one axis. gemm multiplies what is
+// left, the largest axes of m, n and k as a matrix product, the others as its batch; small matrices along a contiguous
+// batch go to the kernel batched_dot instead, which packs nothing.
+#include "dense/contract.h"
+
+#include <algorithm>
+#include <array>
+
+#include "dense/gemm.h"
+#include "dense/kernels/gemm.h"
+#include "weft/context.h"
+#include "weft/pointwise.h"
+#include "weft/rows.h"
+
+namespace weft::detail {
+namespace {
+
+using std::int64_t;
+
+// Multiply-adds that are worth a task of batched_dot: fewer cost more to hand out than they save, more leave threads
+// idle at the end. bench: bench/einsum_compare
+constexpr int64_t task_work = 1 << 16;
+// Elements of y that batched_dot computes at once: few keep y in L1 while all terms of k's outer axes are added to it,
+// many make long runs of contiguous memory. bench: bench/einsum_compare
+constexpr int64_t batched_dot_piece = 128;
+// The shortest batch that batched_dot takes, which uses a vector for it. bench: bench/einsum_compare
+constexpr int64_t shortest_batch = 4;
+// Multiply-adds for each element of the three matrices from which on packing is worth it. bench: bench/einsum_compare
+constexpr int64_t packing_gain = 128;
+
+bool contains(const Labels& labels, int label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
+
+std::size_t position(const Labels& labels, int label) {
+  return static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
+}
+
+// The size of x's axis, 1 if it has none of that label.
+int64_t size_of(const Labelled& x, int label) {
+  const std::size_t i = position(x.labels, label);
+  return i < x.labels.size() ? x.x.shape()[i] : 1;
+}
+
+// The stride of x's axis, 0 if it has none of that label.
+int64_t stride_of(const Labelled& x, int label) {
+  const std::size_t i = position(x.labels, label);
+  return i < x.labels.size() ? x.x.strides()[i] : 0;
+}
+
+// x's axes in the order of `labels`; those it lacks have size 1.
+Tensor arranged(const Labelled& x, const Labels& labels) {
+  Shape shape;
+  Strides strides;
+  for (int label : labels) {
+    shape.push_back(size_of(x, label));
+    strides.push_back(stride_of(x, label));
+  }
+  return x.x.view(shape, strides, x.x.offset());
+}
+
+// x without its axes of size 1.
+Labelled squeezed(const Labelled& x) {
+  Labels labels;
+  for (int label : x.labels)
+    if (size_of(x, label) != 1) labels.push_back(label);
+  return {arranged(x, labels), labels};
+}
+
+// x summed over the labels that are neither in `other` nor in `out`.
+Labelled without_own_labels(const Labelled& x, const Labels& other, const Labels& out) {
+  Labels kept;
+  for (int label : x.labels)
+    if (contains(other, label) || contains(out, label)) kept.push_back(label);
+  return {sum_to_labels(x, kept), kept};
+}
+
+// The labels of a product by the tensors that have them, with the steps of the three along each: batch (a, b and c),
+// m (a, c), n (b, c), k (a, b).
+struct AxisGroups {
+  std::vector<BatchAxis> batch, m, n, k;
+};
+
+// Neighbours along which every tensor steps evenly become one axis; the outermost first.
+void fuse(std::vector<BatchAxis>& axes) {
+  const auto outer = [](const BatchAxis& p, const BatchAxis& q) {
+    return std::array{p.c, p.a, p.b} > std::array{q.c, q.a, q.b};
+  };
+  std::stable_sort(axes.begin(), axes.end(), outer);
+  std::vector<BatchAxis> fused;
+  for (const BatchAxis& axis : axes) {
+    BatchAxis* last = fused.empty() ? nullptr : &fused.back();
+    if (last && last->a == axis.a * axis.size && last->b == axis.b * axis.size && last->c == axis.c * axis.size)
+      *last = {last->size * axis.size, axis.a, axis.b, axis.c};
+    else
+      fused.push_back(axis);
+  }
+  axes = std::move(fused);
+}
+
+AxisGroups groups_of(const Labelled& a, const Labelled& b, const Labelled& c) {
+  AxisGroups groups;
+  const auto add = [&](std::vector<BatchAxis>& axes, int label) {
+    axes.push_back({std::max(size_of(a, label), size_of(b, label)), stride_of(a, label), stride_of(b, label),
+                    stride_of(c, label)});
+  };
+  for (int label : a.labels) {
+    const bool in_b = contains(b.labels, label), in_c = contains(c.labels, label);
+    add(in_b ? (in_c ? groups.batch : groups.k) : groups.m, label);
+  }
+  for (int label : b.labels)
+    if (!contains(a.labels, label)) add(groups.n, label);
+  for (auto* axes : {&groups.batch, &groups.m, &groups.n, &groups.k}) fuse(*axes);
+  return groups;
+}
+
+int64_t total(const std::vector<BatchAxis>& axes) {
+  int64_t count = 1;
+  for (const BatchAxis& axis : axes) count *= axis.size;
+  return count;
+}
+
+// Removes the largest axis from `axes` and gives it; one of size 1 if there is none. An axis along which C is contiguous
+// counts four times: a product that isn't stores C an element at a time.
+BatchAxis take_largest(std::vector<BatchAxis>& axes) {
+  if (axes.empty()) return {1, 0, 0, 0};
+  const auto weight = [](const BatchAxis& axis) { return axis.c == 1 ? 4 * axis.size : axis.size; };
+  const auto largest = std::max_element(
+      axes.begin(), axes.end(), [&](const BatchAxis& p, const BatchAxis& q) { return weight(p) < weight(q); });
+  const BatchAxis axis = *largest;
+  axes.erase(largest);
+  return axis;
+}
+
+// The offsets of the three matrices at the index-th combination of the axes, the last running fastest.
+BatchAxis offsets(const std::vector<BatchAxis>& axes, int64_t index) {
+  BatchAxis at{0, 0, 0, 0};
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const int64_t step = index % axes[i].size;
+    index /= axes[i].size;
+    at.a += step * axes[i].a;
+    at.b += step * axes[i].b;
+    at.c += step * axes[i].c;
+  }
+  return at;
+}
+
+// Whether the matrices that lie across the batch are too small to be worth gathering: packing touches a cache line for
+// each element of A and B, `batched_dot` reads them once for each column or row of C.
+bool has_small_matrices(const AxisGroups& groups) {
+  const int64_t m = total(groups.m), n = total(groups.n), k = total(groups.k);
+  return m * n * k < packing_gain * (m * k + k * n + m * n);
+}
+
+// Whether the innermost batch axis is contiguous in all three tensors, as `batched_dot` needs it.
+bool has_contiguous_batch(const AxisGroups& groups) {
+  if (groups.batch.empty()) return false;
+  const BatchAxis& last = groups.batch.back();
+  return last.size >= shortest_batch && last.a == 1 && last.b == 1 && last.c == 1;
+}
+
+template <class T>
+void run_batched_dot(AxisGroups groups, const T* a, const T* b, T* c) {
+  const BatchAxis width = groups.batch.back(), inner = take_largest(groups.k);
+  groups.batch.pop_back();
+  const int64_t pieces = (width.size - 1) / batched_dot_piece + 1, terms = total(groups.k), columns = total(groups.n);
+  std::vector<BatchAxis> outer = groups.batch;
+  outer.insert(outer.end(), groups.m.begin(), groups.m.end());
+  outer.push_back({pieces, batched_dot_piece, batched_dot_piece, batched_dot_piece});
+  outer.insert(outer.end(), groups.n.begin(), groups.n.end());
+  const auto kernel = kernels<GemmKernels<T>>().batched_dot;
+  const int64_t work = std::min(width.size, batched_dot_piece) * inner.size * terms;
+  const int64_t grain = std::max<int64_t>(1, task_work / work);
+  Context::current().parallel_for(total(outer), grain, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const BatchAxis at = offsets(outer, task);
+      const int64_t first = task / columns % pieces * batched_dot_piece;
+      const int64_t count = std::min(batched_dot_piece, width.size - first);
+      for (int64_t term = 0; term < terms; ++term) {
+        const BatchAxis on = offsets(groups.k, term);
+        kernel(count, inner.size, a + at.a + on.a, inner.a, b + at.b + on.b, inner.b, c + at.c, term > 0);
+      }
+    }
+  });
+}
+
+// k is one axis. Axes of m and n that don't fuse run in the batch.
+template <class T>
+GemmProblem<T> problem_of(AxisGroups groups, const T* a, const T* b, T* c) {
+  const BatchAxis m = take_largest(groups.m), n = take_largest(groups.n), k = take_largest(groups.k);
+  GemmProblem<T> g{m.size, n.size, k.size, {a, m.a, k.a}, {b, k.b, n.b}, {c, m.c, n.c}};
+  g.batch = groups.batch;
+  g.batch.insert(g.batch.end(), groups.m.begin(), groups.m.end());
+  g.batch.insert(g.batch.end(), groups.n.begin(), groups.n.end());
+  return g;
+}
+
+void double_strides(std::vector<BatchAxis>& axes) {
+  for (BatchAxis& axis : axes) axis = {axis.size, 2 * axis.a, 2 * axis.b, 2 * axis.c};
+}
+
+// Re c = Re a Re b - Im a Im b, Im c = Re a Im b + Im a Re b: four real products of every other number.
+template <class R>
+void run_complex(AxisGroups groups, const R* a, const R* b, R* c) {
+  for (auto* axes : {&groups.batch, &groups.m, &groups.n, &groups.k}) double_strides(*axes);
+  for (int part : {0, 1}) {
+    GemmProblem<R> g = problem_of(groups, a, b + part, c + part);
+    gemm(g);
+    g = problem_of(groups, a + 1, b + 1 - part, c + part);
+    g.accumulate = true;
+    g.sign = part == 0 ? R(-1) : R(1);
+    gemm(g);
+  }
+}
+
+// x with its labels of k last, in the order of `k`, and contiguous: they fuse.
+Labelled gathered(const Labelled& x, const Labels& k) {
+  Labels order;
+  for (int label : x.labels)
+    if (!contains(k, label)) order.push_back(label);
+  order.insert(order.end(), k.begin(), k.end());
+  return {raw::contiguous(arranged(x, order)), order};
+}
+
+// Copies one operand or both so that the labels of k become one axis.
+AxisGroups with_one_k(Labelled& a, Labelled& b, const Labelled& c) {
+  Labels k;
+  for (int label : a.labels)
+    if (contains(b.labels, label) && !contains(c.labels, label)) k.push_back(label);
+  const auto fuses = [&](const Labelled& x) {
+    std::vector<BatchAxis> axes;
+    for (int label : k) axes.push_back({size_of(x, label), stride_of(x, label), 0, 0});
+    fuse(axes);
+    return axes.size() <= 1;
+  };
+  const bool a_fuses = fuses(a), b_fuses = fuses(b);
+  const Labelled& guide = a_fuses || !b_fuses ? a : b;
+  std::stable_sort(k.begin(), k.end(), [&](int p, int q) { return stride_of(guide, p) > stride_of(guide, q); });
+  if (a_fuses || !b_fuses) b = gathered(b, k);
+  if (!a_fuses) a = gathered(a, k);
+  return groups_of(a, b, c);
+}
+
+// Copies the smaller operand, if that makes c's innermost axis contiguous in it as it is in the larger one.
+AxisGroups with_contiguous_batch(Labelled& a, Labelled& b, const Labelled& c) {
+  Labelled& smaller = a.x.numel() < b.x.numel() ? a : b;
+  const Labelled& larger = &smaller == &a ? b : a;
+  const int inner = c.labels.empty() ? -1 : c.labels.back();
+  const bool is_batch = contains(smaller.labels, inner) && size_of(smaller, inner) >= shortest_batch;
+  if (is_batch && stride_of(larger, inner) == 1 && stride_of(smaller, inner) != 1) smaller = gathered(smaller, {inner});
+  return groups_of(a, b, c);
+}
+
+// c's memory seen in an order in which the labels of m, and those of n, are neighbours as they are in a and b.
+Labelled in_own_order(const Labelled& a, const Labelled& b, const Labelled& c) {
+  Labels order;
+  for (int label : c.labels)
+    if (contains(a.labels, label) && contains(b.labels, label)) order.push_back(label);
+  for (const Labelled* x : {&a, &b})
+    for (int label : x->labels)
+      if (contains(c.labels, label) && !contains(order, label)) order.push_back(label);
+  const Shape shape = arranged(c, order).shape();
+  return {c.x.view(shape, contiguous_strides(shape), c.x.offset()), order};
+}
+
+// Operands of no size but what the product needs; c contiguous.
+void multiply(Labelled a, Labelled b, Labelled& c) {
+  AxisGroups groups = groups_of(a, b, c);
+  const DType dtype = c.x.dtype();
+  const bool is_small = is_real(dtype) && has_small_matrices(groups);
+  if (is_small && !has_contiguous_batch(groups)) groups = with_contiguous_batch(a, b, c);
+  const bool batched = is_small && has_contiguous_batch(groups);
+  if (!batched && groups.k.size() > 1) groups = with_one_k(a, b, c);
+  if (!batched && (groups.m.size() > 1 || groups.n.size() > 1)) {  // one product and a copy, not many small products
+    Labelled other = in_own_order(a, b, c);
+    const AxisGroups fused = groups_of(a, b, other);
+    if (fused.m.size() <= 1 && fused.n.size() <= 1) {
+      other.x = Tensor::empty(other.x.shape(), dtype);
+      multiply(a, b, other);
+      raw::copy(arranged(other, c.labels), c.x);
+      return;
+    }
+  }
+  with_real("contract", real_of(dtype), [&](auto* type) {
+    using T = element_of<decltype(type)>;
+    const T *pa = static_cast<const T*>(a.x.raw()), *pb = static_cast<const T*>(b.x.raw());
+    T* pc = static_cast<T*>(c.x.mutable_raw());
+    if (is_complex(dtype)) run_complex<T>(groups, pa, pb, pc);
+    else if (batched) run_batched_dot<T>(groups, pa, pb, pc);
+    else gemm(problem_of<T>(groups, pa, pb, pc));
+  });
+}
+
+}  // namespace
+
+Tensor sum_to_labels(const Labelled& x, const Labels& out) {
+  std::vector<int64_t> summed;
+  Labels kept;
+  for (std::size_t i = 0; i < x.labels.size(); ++i) {
+    if (contains(out, x.labels[i])) kept.push_back(x.labels[i]);
+    else summed.push_back(static_cast<int64_t>(i));
+  }
+  return arranged({summed.empty() ? x.x.detach() : sum(x.x, summed), kept}, out);
+}
+
+Tensor contract(const Labelled& a, const Labelled& b, const Labels& out) {
+  Shape shape;
+  for (int label : out) shape.push_back(size_of(a, label) != 1 ? size_of(a, label) : size_of(b, label));
+  if (numel(shape) == 0 || a.x.numel() == 0 || b.x.numel() == 0) return Tensor::zeros(shape, a.x.dtype());
+  Labels dense;
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (shape[i] != 1) dense.push_back(out[i]);
+  const Labelled whole_a = squeezed(a), whole_b = squeezed(b);
+  const Labelled left = without_own_labels(whole_a, whole_b.labels, dense);
+  const Labelled right = without_own_labels(whole_b, whole_a.labels, dense);
+  const bool sums =
+      std::any_of(left.labels.begin(), left.labels.end(), [&](int label) { return !contains(dense, label); });
+  Labelled y{{}, dense};
+  if (!sums) {
+    y.x = mul(arranged(left, dense), arranged(right, dense));
+  } else {
+    Shape sizes;
+    for (int label : dense) sizes.push_back(std::max(size_of(left, label), size_of(right, label)));
+    y.x = Tensor::empty(sizes, a.x.dtype());
+    multiply(left, right, y);
+  }
+  return arranged(y, out);
+}
+
+Tensor spread(const Labelled& g, const Labels& labels, const Shape& shape) {
+  Strides strides;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    strides.push_back(size_of(g, labels[i]) == shape[i] ? stride_of(g, labels[i]) : 0);
+  return g.x.view(shape, strides, g.x.offset());
+}
+
+Tensor contract_gradient(const Labelled& dy, const Labelled& b, const Labels& a, const Shape& shape) {
+  const Labelled other{is_complex(b.x.dtype()) ? conj(b.x) : b.x, b.labels};
+  Labels reached;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (shape[i] != 1 && (size_of(dy, a[i]) == shape[i] || size_of(other, a[i]) == shape[i])) reached.push_back(a[i]);
+  return spread({contract(dy, other, reached), reached}, a, shape);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,395 @@
+// C = A B by blocks, after Goto and van de Geijn (Anatomy of High-Performance Matrix Multiplication, 2008):
+//
+//                                super_n
+//                     +--------+--------+--------+---+
+//                  kc |   nc   |   nc   |        |   |  B: one packed copy, in panels [kc][nr]; in the last cache.
+//                     +--------+--------+--------+---+     The kc x nc that a task reads are in its L2.
+//             kc
+//           +----+    +--------+--------+--------+---+
+//           |    | mc |  task  |  task  |        |   |  C: a task computes mc x nc, tile by tile of mr x nr, whose sums
+//    super_ | A  |    +--------+--------+--------+---+     are in registers.
+//    rows   |    | mc |  task  |        |        |   |  A: mr x kc, for a row of tiles, are in L1.
+//           +----+    +--------+--------+--------+---+
+//
+// run_packed walks over the blocks of n (super_n), k (kc) and m (super_rows), the last fastest; run_block packs A and B
+// of such a block, multiply_packed cuts it into tasks of mc x nc, tiles walks over a task's tiles row by row, and tile
+// hands one of them to the micro-kernel (kernels/gemm.cpp). A whose rows are contiguous is not packed but read where it
+// is, for all rows at once. If all rows are one block, no other task needs a task's columns of B: each packs its own
+// (multiply_packing), most of them while its first row of tiles multiplies. B may come packed (pack_b), and few rows
+// need no packing at all (run_few).
+#include "dense/gemm.h"
+
+#include <algorithm>
+
+#include "dense/kernels/gemm.h"
+#include "weft/context.h"
+#include "weft/tensor.h"
+
+namespace weft::detail {
+namespace {
+
+using std::int64_t;
+
+// Multiply-adds that are worth a task: fewer cost more to hand out than they save, more leave threads idle at the end.
+// bench: weft-bench --benchmark_filter='gemm-nn/(256|257)'
+constexpr int64_t task_work = 1 << 18;
+// Rows up to which B is not packed, as too few would share the panels; more rows if A and B lie along k and k is long:
+// then they are dot products, each of which ends in a sum over the lanes that takes time.
+// bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
+constexpr int64_t unpacked_rows = 8;
+constexpr int64_t unpacked_dot_rows = 16;
+constexpr int64_t long_dot = 192;
+// Columns of B that are packed at once: many share A's packed rows, few stay in the last cache.
+// bench: weft-bench --benchmark_filter='gemm-n[nt]/4096'
+constexpr int64_t super_columns = 3072;
+// Tasks, at least, that share what is packed at once, and rows of them: more keep more threads busy and read B's panels
+// more often, fewer need smaller panels of A. bench: weft-bench --benchmark_filter=gemm-tn
+constexpr int64_t super_tasks = 16, super_tasks_down = 4;
+// Packed elements up to which each item of a batch is a task of its own, with panels of its own; with more, the threads
+// share each item. bench: bench/einsum_compare; weft-bench --benchmark_filter=toeplitz-matrix
+constexpr int64_t private_panels = 1 << 18;
+
+int64_t rounded_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+
+template <class T>
+GemmEpilogue<T> shifted(GemmEpilogue<T> e, int64_t i, int64_t j) {
+  if (e.bias) e.bias += i * e.bias_row + j * e.bias_column;
+  if (e.gate) e.gate += i * e.gate_row + j;
+  if (e.residual) e.residual += i * e.residual_row + j;
+  if (e.preactivation) e.preactivation += i * e.preactivation_row + j;
+  return e;
+}
+
+template <class T>
+bool has_epilogue(const GemmEpilogue<T>& e) {
+  return e.bias || e.activation != Activation::none || e.gate || e.residual || e.preactivation;
+}
+
+// k is cut into equal blocks of at most kernel.kc.
+template <class T>
+int64_t k_block(const GemmKernels<T>& kernel, int64_t k) {
+  const int64_t blocks = (std::max<int64_t>(1, k) - 1) / kernel.kc + 1;
+  return std::max<int64_t>(1, (k - 1) / blocks + 1);
+}
+
+// Packs `count` rows of A or columns of B, a few panels a task.
+template <class T>
+void pack_panels(typename GemmKernels<T>::Pack kernel, int64_t width, int64_t count, int64_t k, const T* x,
+                 int64_t stride_n, int64_t stride_k, T sign, T* out) {
+  const int64_t grain = rounded_up(std::max<int64_t>(1, task_work / 8 / std::max<int64_t>(1, k)), width);
+  Context::current().parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+    kernel(end - begin, k, x + begin * stride_n, stride_n, stride_k, sign, out + begin * k);
+  });
+}
+
+// A block of A and one of B. Of A's rows the first `direct` are read where they are, the others from the panels; of B's
+// columns those before `unpacked` are read where they are by the first row of tiles, which packs them on its way.
+template <class T>
+struct Operands {
+  MatrixView<const T> a;
+  int64_t direct;
+  const T *a_panels, *b_panels;
+  const T* b = nullptr;  // the block's first element
+  int64_t unpacked = 0;
+  T* packs = nullptr;    // the panels
+};
+
+// One product of two matrices.
+template <class T>
+struct Product {
+  const GemmKernels<T>& kernel;
+  const GemmProblem<T>& g;
+  const T *a, *b;
+  T* c;
+
+  // Rows and columns that share a packed block of A and of B.
+  int64_t super_rows() const {
+    const int64_t across = (super_n() - 1) / kernel.nc + 1, down = std::max(super_tasks_down, super_tasks / across);
+    return std::min(rounded_up(g.m, kernel.mr), down * kernel.mc);
+  }
+  int64_t rows_at_once() const { return reads_a() ? rounded_up(g.m, kernel.mr) : super_rows(); }
+  int64_t super_n() const { return std::min(rounded_up(g.n, kernel.nr), rounded_up(super_columns, kernel.nr)); }
+  int64_t block_k() const { return k_block(kernel, g.k); }
+  int64_t a_elements() const { return (reads_a() ? kernel.mr : rows_at_once()) * block_k(); }
+  int64_t b_elements() const { return shares_b() ? super_n() * block_k() : 0; }
+
+  // Whether A's rows, whose elements are contiguous, are read where they are; but for those of a last tile that is cut.
+  bool reads_a() const { return g.a.column == 1 && g.sign == T(1); }
+  int64_t direct_rows(int64_t rows) const { return reads_a() ? rows / kernel.mr * kernel.mr : 0; }
+
+  bool contiguous_k() const { return g.a.column == 1 && g.b.row == 1; }
+  bool contiguous_n() const { return g.b.column == 1 && g.c.column == 1; }
+  // Whether all tasks read one packed copy of B; else each packs the columns it needs, for all rows at once. With few
+  // panels there would be too few such tasks. bench: weft-bench --benchmark_filter=gemm-nn
+  bool shares_b() const { return !g.packed_b && (g.m > super_rows() || g.n < 8 * kernel.nr || !g.batch.empty()); }
+
+  // A block of C: rows i0 … i0+rows, columns j0 … j0+columns; and the elements k0 … k0+k.
+  struct Block {
+    int64_t i0, rows, j0, columns, k0, k;
+    bool first, last;  // of k's blocks
+  };
+
+  // With room for a_elements() and b_elements().
+  void run_packed(T* packed_a, T* packed_b) const {
+    const int64_t kc = block_k();
+    for (int64_t j = 0; j < g.n; j += super_n())
+      for (int64_t p = 0; p == 0 || p < g.k; p += kc)
+        for (int64_t i = 0; i < g.m; i += rows_at_once()) {
+          const Block block{i, std::min(rows_at_once(), g.m - i), j, std::min(super_n(), g.n - j), p,
+                            std::min(kc, g.k - p), p == 0, p + kc >= g.k};
+          run_block(block, packed_a, packed_b);
+        }
+  }
+
+  void run_block(const Block& block, T* packed_a, T* packed_b) const {
+    const T* from_a = a + block.i0 * g.a.row + block.k0 * g.a.column;
+    const T* from_b = b + block.k0 * g.b.row + block.j0 * g.b.column;
+    Operands<T> from{{from_a, g.a.row, g.a.column}, direct_rows(block.rows), packed_a, packed_b};
+    pack_panels(kernel.pack_a, kernel.mr, block.rows - from.direct, block.k, from_a + from.direct * g.a.row, g.a.row,
+                g.a.column, g.sign, packed_a);
+    if (g.packed_b) {
+      from.b_panels = g.packed_b + block.k0 * rounded_up(g.n, kernel.nr) + block.j0 * block.k;
+    } else if (!shares_b()) {
+      return multiply_packing(block, from, from_b);
+    } else if (block.i0 == 0) {
+      pack_panels(kernel.pack_b, kernel.nr, block.columns, block.k, from_b, g.b.column, g.b.row, T(1), packed_b);
+    }
+    multiply_packed(block, from);
+  }
+
+  void multiply_packed(const Block& block, const Operands<T>& from) const {
+    const int64_t nc = kernel.nc, across = (block.columns - 1) / nc + 1;
+    const int64_t down = std::max<int64_t>(1, (block.rows + kernel.mc / 2) / kernel.mc);
+    const int64_t mc = rounded_up((block.rows - 1) / down + 1, kernel.mr);
+    const int64_t grain = std::max<int64_t>(1, task_work / std::max<int64_t>(1, mc * nc * block.k));
+    Context::current().parallel_for(down * across, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t i = task / across * mc, j = task % across * nc;
+        if (i >= block.rows) continue;
+        const int64_t i2 = std::min(block.rows, i + mc), j2 = std::min(block.columns, j + nc);
+        // The next columns, or the first ones again for the next rows.
+        const T* next = from.b_panels + (j2 == block.columns && i2 < block.rows ? 0 : j2) * block.k;
+        tiles(block, from, i, i2, j, j2, next);
+      }
+    });
+  }
+
+  // Whether tiles of the first mr rows may pack B: they meet all of it.
+  bool packs_on_the_way(const Block& block) const {
+    return g.b.column == 1 && block.rows >= kernel.mr && g.a_triangle == Triangle::none && !g.c_lower;
+  }
+
+  // All rows: nobody else needs a task's columns of B, so it packs them for itself, in cache. How many there are
+  // depends on the threads, an element's sum doesn't. `from_b` is B's first element of the block.
+  void multiply_packing(const Block& block, const Operands<T>& from, const T* from_b) const {
+    const int64_t work = std::max<int64_t>(1, block.rows * block.k), tasks = 4 * Context::current().threads();
+    const int64_t least = std::max<int64_t>(16 * task_work / work, (block.columns - 1) / tasks) + 1;
+    const int64_t nc = std::min(kernel.nc, rounded_up(least, kernel.nr));
+    const auto bytes = static_cast<std::size_t>(nc * block.k) * sizeof(T);
+    Context::current().parallel_for(block.columns, nc, bytes, [&](int64_t begin, int64_t end, void* scratch) {
+      T* own = static_cast<T*>(scratch);
+      const int64_t later = packs_on_the_way(block) ? (end - begin) / kernel.nr * kernel.nr : 0, first = begin + later;
+      kernel.pack_b(end - first, block.k, from_b + first * g.b.column, g.b.column, g.b.row, T(1),
+                    own + later * block.k);
+      T* panels = own - begin * block.k;
+      tiles(block, {from.a, from.direct, from.a_panels, panels, from_b, first, panels}, 0, block.rows, begin, end, own);
+    });
+  }
+
+  // Rows i1 … i2 and columns j1 … j2 of the block. Prefetches as many panels from `next` on, and with each row of tiles
+  // the A of the next one.
+  void tiles(const Block& block, const Operands<T>& from, int64_t i1, int64_t i2, int64_t j1, int64_t j2,
+             const T* next) const {
+    const int64_t tiles_down = (i2 - i1 - 1) / kernel.mr + 1, step = (kernel.nr - 1) / tiles_down + 1;
+    const int64_t line = 64 / int64_t{sizeof(T)}, lines = (block.k - 1) / line + 1;
+    const int64_t tiles_across = (j2 - j1 - 1) / kernel.nr + 1, share = (lines - 1) / tiles_across + 1;
+    for (int64_t i = i1; i < i2; i += kernel.mr) {
+      // Fewer tiles have no time for it.
+      const bool prefetches_a = tiles_across >= 4 && i + kernel.mr < std::min(i2, from.direct);
+      for (int64_t j = j1; j < j2 && !(g.c_lower && block.j0 + j >= block.i0 + i + kernel.mr); j += kernel.nr) {
+        GemmPrefetch<T> prefetch{next + (j - j1 + (i - i1) / kernel.mr * step) * block.k, step, nullptr, 0};
+        const int64_t first = (j - j1) / kernel.nr * share;
+        if (prefetches_a && first < lines) {
+          prefetch.a = from.a.data + (i + kernel.mr) * from.a.row + first * line;
+          prefetch.a_lines = std::min(share, lines - first);
+        }
+        tile(block, from, i, j, prefetch);
+      }
+    }
+  }
+
+  // The block's elements of k, as begin … end, that tile row i multiplies: without a triangle's zeros.
+  struct Span {
+    int64_t begin, end;
+  };
+  Span span(const Block& block, int64_t i) const {
+    const int64_t diagonal = block.i0 + i - block.k0;
+    if (g.a_triangle == Triangle::lower) return {0, std::clamp<int64_t>(diagonal + kernel.mr, 0, block.k)};
+    if (g.a_triangle == Triangle::upper) return {std::clamp<int64_t>(diagonal, 0, block.k), block.k};
+    return {0, block.k};
+  }
+
+  // Rows i … and columns j … of the block, as far as a tile goes.
+  void tile(const Block& block, const Operands<T>& from, int64_t i, int64_t j, const GemmPrefetch<T>& prefetch) const {
+    const bool direct = i < from.direct;
+    const int64_t rows = std::min(kernel.mr, block.rows - i), columns = std::min(kernel.nr, block.columns - j);
+    const bool add = g.accumulate || !block.first;
+    T* to = c + (block.i0 + i) * g.c.row + (block.j0 + j) * g.c.column;
+    GemmTile<T> t{};
+    const Span k = span(block, i);
+    t.k = k.end - k.begin;
+    t.a_row = direct ? from.a.row : 1;
+    t.a_column = direct ? from.a.column : kernel.mr;
+    t.a = (direct ? from.a.data + i * from.a.row : from.a_panels + (i - from.direct) * block.k) + k.begin * t.a_column;
+    if (i == 0 && j < from.unpacked) {
+      t.b = from.b + j;
+      t.b_row = g.b.row;
+      t.packs = from.packs + j * block.k;
+    } else {
+      t.b = from.b_panels + j * block.k + k.begin * kernel.nr;
+      t.b_row = kernel.nr;
+    }
+    t.c = to;
+    t.c_row = g.c.row;
+    t.rows = rows;
+    t.columns = columns;
+    t.accumulate = add;
+    t.prefetch = prefetch;
+    const GemmEpilogue<T> epilogue = shifted(g.epilogue, block.i0 + i, block.j0 + j);
+    if (block.last && has_epilogue(g.epilogue)) t.epilogue = &epilogue;
+    if (g.c.column == 1) {
+      kernel.tile(t);
+    } else {
+      alignas(64) T whole[largest_tile];
+      t.c = whole;
+      t.c_row = kernel.nr;
+      t.accumulate = false;
+      kernel.tile(t);
+      for (int64_t p = 0; p < rows; ++p)
+        for (int64_t q = 0; q < columns; ++q) {
+          T& y = to[p * g.c.row + q * g.c.column];
+          y = add ? y + whole[p * kernel.nr + q] : whole[p * kernel.nr + q];
+        }
+    }
+  }
+
+  // Whether B is read where it is, as packing it would cost more than it saves.
+  bool few() const {
+    if (g.sign != T(1)) return false;
+    if (g.m <= unpacked_rows) return contiguous_k() || contiguous_n();
+    return g.m <= unpacked_dot_rows && g.k >= long_dot && contiguous_k();
+  }
+
+  void few_rows_product(int64_t j, int64_t columns) const {
+    const T* from = b + j * g.b.column;
+    T* to = c + j * g.c.column;
+    if (contiguous_n() && !(contiguous_k() && (g.k > g.n || g.m > unpacked_rows)))
+      kernel.rows(g.m, columns, g.k, a, g.a.row, g.a.column, from, g.b.row, to, g.c.row, g.accumulate);
+    else
+      kernel.dot(g.m, columns, g.k, a, g.a.row, from, g.b.column, to, g.c.row, g.c.column, g.accumulate);
+    if (has_epilogue(g.epilogue)) kernel.epilogue(shifted(g.epilogue, int64_t{0}, j), g.m, columns, to, g.c.row);
+  }
+
+  void run_few() const {
+    const int64_t columns = rounded_up(std::max<int64_t>(1, task_work / std::max<int64_t>(1, g.m * g.k)), kernel.nr);
+    Context::current().parallel_for(g.n, columns,
+                                    [&](int64_t begin, int64_t end) { few_rows_product(begin, end - begin); });
+  }
+};
+
+// The same product seen from the other side: Cᵀ = Bᵀ Aᵀ. Without an epilogue.
+template <class T>
+GemmProblem<T> transposed(GemmProblem<T> g) {
+  std::swap(g.m, g.n);
+  std::swap(g.a, g.b);
+  std::swap(g.a.row, g.a.column);
+  std::swap(g.b.row, g.b.column);
+  std::swap(g.c.row, g.c.column);
+  for (BatchAxis& axis : g.batch) std::swap(axis.a, axis.b);
+  g.packed_b = nullptr;
+  return g;
+}
+
+// Axes of one element get stride 1, whatever they came with: it is the stride that kernels like.
+template <class T>
+GemmProblem<T> normalized(GemmProblem<T> g) {
+  if (g.m == 1) g.a.row = g.c.row = 1;
+  if (g.k == 1) g.a.column = g.b.row = 1;
+  if (g.n == 1) g.b.column = g.c.column = 1;
+  return g;
+}
+
+template <class T>
+GemmProblem<T> oriented(const GemmProblem<T>& problem) {
+  GemmProblem<T> g = normalized(problem);
+  if (has_epilogue(g.epilogue) || g.a_triangle != Triangle::none || g.c_lower) return g;
+  const bool by_columns = g.c.column != 1 && g.c.row == 1;
+  const bool few_columns = g.n < g.m && g.n <= unpacked_rows;
+  return by_columns || few_columns ? normalized(transposed(g)) : g;
+}
+
+template <class T>
+void run_batch(const GemmKernels<T>& kernel, const GemmProblem<T>& g, int64_t count) {
+  const auto item = [&](int64_t index) {
+    Product<T> product{kernel, g, g.a.data, g.b.data, g.c.data};
+    for (std::size_t i = g.batch.size(); i-- > 0;) {
+      const BatchAxis& axis = g.batch[i];
+      const int64_t at = index % axis.size;
+      index /= axis.size;
+      product.a += at * axis.a;
+      product.b += at * axis.b;
+      product.c += at * axis.c;
+    }
+    return product;
+  };
+  const Product<T> first = item(0);
+  const bool few = first.few();
+  const int64_t a = few ? 0 : rounded_up(first.a_elements(), 16), b = few ? 0 : first.b_elements();
+  const auto bytes = static_cast<std::size_t>(a + b) * sizeof(T);
+  const auto run = [&](int64_t begin, int64_t end, void* scratch) {
+    T* own = static_cast<T*>(scratch);
+    for (int64_t index = begin; index < end; ++index) {
+      if (few) item(index).run_few();
+      else item(index).run_packed(own, own + a);
+    }
+  };
+  const int64_t work = std::max<int64_t>(1, g.m * g.n * std::max<int64_t>(1, g.k));
+  const bool is_large = few && work >= 16 * task_work;  // worth all threads, and nothing is packed for each
+  if (count > 1 && a + b <= private_panels && !is_large) {
+    Context::current().parallel_for(count, std::max<int64_t>(1, task_work / work), bytes, run);
+  } else {
+    Tensor scratch = Tensor::empty({a + b}, dtype_of<T>::value);
+    run(0, count, scratch.mutable_raw());
+  }
+}
+
+}  // namespace
+
+template <class T>
+void gemm(const GemmProblem<T>& problem) {
+  int64_t count = 1;
+  for (const BatchAxis& axis : problem.batch) count *= axis.size;
+  if (problem.m == 0 || problem.n == 0 || count == 0) return;
+  run_batch(kernels<GemmKernels<T>>(), oriented(problem), count);
+}
+
+template <class T>
+int64_t packed_b_elements(int64_t k, int64_t n) { return k * rounded_up(n, kernels<GemmKernels<T>>().nr); }
+
+template <class T>
+void pack_b(int64_t k, int64_t n, MatrixView<const T> b, T* out) {
+  const GemmKernels<T>& kernel = kernels<GemmKernels<T>>();
+  const int64_t kc = k_block(kernel, k);
+  for (int64_t p = 0; p < k; p += kc)
+    pack_panels(kernel.pack_b, kernel.nr, n, std::min(kc, k - p), b.data + p * b.row, b.column, b.row, T(1),
+                out + p * rounded_up(n, kernel.nr));
+}
+
+template void gemm(const GemmProblem<float>&);
+template void gemm(const GemmProblem<double>&);
+template int64_t packed_b_elements<float>(int64_t, int64_t);
+template int64_t packed_b_elements<double>(int64_t, int64_t);
+template void pack_b(int64_t, int64_t, MatrixView<const float>, float*);
+template void pack_b(int64_t, int64_t, MatrixView<const double>, double*);
+
+}  // namespace weft::detail

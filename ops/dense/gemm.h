@@ -1,0 +1,51 @@
+// The driver of dense products: C (m, n) = A (m, k) B (k, n), batched, of any strides.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "dense/kernels/gemm.h"
+
+namespace weft::detail {
+
+// Element (i, j) is data[i * row + j * column].
+template <class T>
+struct MatrixView {
+  T* data;
+  std::int64_t row, column;
+};
+
+// One axis of a batch, and the steps along it of the three matrices.
+struct BatchAxis {
+  std::int64_t size, a, b, c;
+};
+
+enum class Triangle { none, lower, upper };
+
+template <class T>
+struct GemmProblem {
+  std::int64_t m, n, k;
+  MatrixView<const T> a, b;
+  MatrixView<T> c;  // no element is reached by two indices
+  bool accumulate = false;           // C += instead of C =
+  T sign = T(1);                     // ±1, a factor of A B
+  std::vector<BatchAxis> batch = {};
+  GemmEpilogue<T> epilogue = {};     // without a batch, and with contiguous rows of C
+  const T* packed_b = nullptr;       // B once more, as pack_b gives it on the same instruction set; without a batch
+  // A(i, p) is 0 for p > i (lower) or p < i (upper): most products with these zeros are left out, so that a NaN of B need
+  // not meet them.
+  Triangle a_triangle = Triangle::none;
+  bool c_lower = false;              // C(i, j) is of interest for j <= i alone; others may be left as they were
+};
+
+// Each element of C is a sum over k in a fixed order, which depends on m, n, k, the strides, the sign, the triangles,
+// whether there is an epilogue, and the instruction set alone. k = 0 gives zeros (or C as it was), with the epilogue.
+template <class T>
+void gemm(const GemmProblem<T>& problem);
+
+// B (k, n) in the order in which gemm reads it on the current instruction set.
+template <class T>
+std::int64_t packed_b_elements(std::int64_t k, std::int64_t n);
+template <class T>
+void pack_b(std::int64_t k, std::int64_t n, MatrixView<const T> b, T* out);
+
+}  // namespace weft::detail

@@ -1,0 +1,160 @@
+// linear: the fully connected layer, with what follows it while the tile is in cache.
+#include "base/common.h"
+#include "base/fused.h"
+#include "pointwise/records.h"
+#include "dense/gemm.h"
+#include "weft/context.h"
+#include "weft/dense.h"
+#include "weft/pointwise.h"
+#include "weft/rows.h"
+#include "weft/shape.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+template <class T>
+MatrixView<const T> view_of(const Tensor& x) { return {x.data<T>(), x.strides()[0], x.strides()[1]}; }
+
+template <class T>
+MatrixView<const T> transposed_view_of(const Tensor& x) { return {x.data<T>(), x.strides()[1], x.strides()[0]}; }
+
+// y (m, n) = a (m, k) b (k, n)
+template <class T>
+Tensor product(MatrixView<const T> a, MatrixView<const T> b, std::int64_t m, std::int64_t n, std::int64_t k) {
+  Tensor y = Tensor::empty({m, n}, dtype_of<T>::value);
+  gemm(GemmProblem<T>{m, n, k, a, b, {y.mutable_data<T>(), n, 1}});
+  return y;
+}
+
+// x (…, k), weight (n, k), bias (n), gate and residual (…, n); all but the first two may be undefined.
+// p = x Wᵀ + b, y = residual + gate ⊙ act(p).
+// Recorded without activation and gate alone: dx = dy W, dW = dyᵀ x, db = the sum of dy over rows, dresidual = dy.
+struct LinearOp : Op {
+  Activation function;
+  Tensor panels;  // of the weight, if they are there
+  explicit LinearOp(Activation f) : function(f) {}
+  const char* name() const noexcept override { return "linear"; }
+
+  Shape shape(const Inputs& in) const override {
+    (void)activation_name(function);
+    check_real(name(), in[0]);
+    check_same_dtype(name(), in[0], in[1]);
+    if (in[0].rank() < 1 || in[1].rank() != 2 || in[1].shape()[1] != in[0].size(-1))
+      fail(name(), "expected x (…, in) and weight (out, in), got " + to_string(in[0].shape()) + " and " +
+                       to_string(in[1].shape()));
+    Shape out = in[0].shape();
+    out.back() = in[1].shape()[0];
+    check_optional(in[0], in[2], "bias", {out.back()});
+    check_optional(in[0], in[3], "gate", out);
+    check_optional(in[0], in[4], "residual", out);
+    return out;
+  }
+
+  void check_optional(const Tensor& x, const Tensor& t, const char* what, const Shape& shape) const {
+    if (!t.defined()) return;
+    if (t.dtype() != x.dtype() || t.shape() != shape)
+      fail(name(), std::string("expected ") + what + " " + dtype_name(x.dtype()) + " " + to_string(shape) + ", got " +
+                       describe(t));
+  }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override { return product_of(in, shape, Tensor()); }
+
+  // `preactivation`, unless it is undefined, receives p.
+  Tensor product_of(const Inputs& in, const Shape& shape, Tensor preactivation) const {
+    return with_real(name(), in[0].dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      Tensor y = Tensor::empty(shape, in[0].dtype());
+      const Tensor x = as_matrix(in[0]), &weight = in[1];
+      const Tensor bias = in[2].defined() ? raw::contiguous(in[2]) : in[2];
+      const Tensor gate = rows_of(in[3]), residual = rows_of(in[4]);
+      const std::int64_t m = x.shape()[0], k = x.shape()[1], n = weight.shape()[0];
+      GemmProblem<T> problem{m, n, k, view_of<T>(x), transposed_view_of<T>(weight), {y.mutable_data<T>(), n, 1}};
+      if (panels.defined()) problem.packed_b = panels.data<T>();
+      problem.epilogue.activation = function;
+      if (bias.defined()) problem.epilogue.bias = bias.data<T>(), problem.epilogue.bias_column = 1;
+      if (gate.defined()) problem.epilogue.gate = gate.data<T>(), problem.epilogue.gate_row = gate.strides()[0];
+      if (residual.defined()) {
+        problem.epilogue.residual = residual.data<T>();
+        problem.epilogue.residual_row = residual.strides()[0];
+      }
+      if (preactivation.defined()) {
+        problem.epilogue.preactivation = preactivation.mutable_data<T>();
+        problem.epilogue.preactivation_row = n;
+      }
+      gemm(problem);
+      return y;
+    });
+  }
+
+  static Tensor rows_of(const Tensor& x) { return x.defined() ? as_rows(x) : x; }
+
+  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return i < 2 && needs[1 - i]; }
+
+  void backward(Backward& b) const override {
+    const Tensor dy = as_matrix(b.gradient());
+    with_real(name(), dy.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const std::int64_t m = dy.shape()[0], n = dy.shape()[1], k = b.input_shape(1)[1];
+      if (b.needs(0)) {
+        const Tensor weight = b.input(1);
+        b.add(0, reshape(product<T>(view_of<T>(dy), view_of<T>(weight), m, k, n), b.input_shape(0)));
+      }
+      if (b.needs(1)) {
+        const Tensor x = as_matrix(b.input(0));
+        b.add(1, product<T>(transposed_view_of<T>(dy), view_of<T>(x), n, k, m));
+      }
+    });
+    if (b.needs(2)) b.add(2, sum(dy, {0}));
+    if (b.needs(4)) b.add(4, b.gradient());
+  }
+};
+
+// y = gate ⊙ act(p), p = x Wᵀ + b. in: x, weight, bias, gate (may be undefined), nothing.
+Tensor fused_epilogue(const Inputs& in, Activation function) {
+  const LinearOp op(function);
+  const Shape shape = op.shape(in);
+  const Tensor &x = in[0], &gate = in[3];
+  FusedOp product{std::make_unique<LinearOp>(Activation::none), {x, in[1], in[2], Tensor(), Tensor()}};
+  FusedOp epilogue = gate.defined() ? FusedOp{gate_op(op.name(), function), {gate, Tensor()}}
+                                    : FusedOp{activation_op(function), {Tensor()}};
+  const std::size_t at = gate.defined() ? 1 : 0;
+  return apply_fused(std::move(product), std::move(epilogue), at, shape, x.dtype(),
+                     [&](const Tensor& p) { return op.product_of(in, shape, p); });
+}
+
+}  // namespace
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& epilogue) {
+  const Inputs all = {x, weight, bias, epilogue.gate, epilogue.residual};
+  const bool plain = epilogue.activation == Activation::none && !epilogue.gate.defined();
+  if (plain || !would_record(all)) return apply(LinearOp(epilogue.activation), all);
+  (void)LinearOp(epilogue.activation).shape(all);
+  const Tensor y = fused_epilogue({x, weight, bias, epilogue.gate, Tensor()}, epilogue.activation);
+  return epilogue.residual.defined() ? add(epilogue.residual, y) : y;
+}
+
+PackedWeight::PackedWeight(const Tensor& weight) : isa_(Context::current().isa()) {
+  check_real("PackedWeight", weight);
+  if (weight.rank() != 2) fail("PackedWeight", "expected a weight (out, in), got " + describe(weight));
+  weight_ = weight.detach();
+  version_ = weight.version();
+  with_real("PackedWeight", weight.dtype(), [&](auto* type) {
+    using T = element_of<decltype(type)>;
+    const std::int64_t n = weight.shape()[0], k = weight.shape()[1];
+    panels_ = Tensor::empty({packed_b_elements<T>(k, n)}, weight.dtype());
+    pack_b(k, n, transposed_view_of<T>(weight), panels_.mutable_data<T>());
+  });
+}
+
+Tensor packed_linear(const Tensor& x, const PackedWeight& packed, const Tensor& bias, const Epilogue& epilogue) {
+  const Inputs in = {x, packed.weight(), bias, epilogue.gate, epilogue.residual};
+  if (!packed.is_current()) fail("packed_linear", "the weight was written after it was packed");
+  if (would_record(in)) return linear(x, packed.weight(), bias, epilogue);
+  LinearOp op(epilogue.activation);
+  if (packed.isa() == Context::current().isa()) op.panels = packed.panels_;
+  return apply(std::move(op), in);
+}
+
+}  // namespace weft

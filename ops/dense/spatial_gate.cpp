@@ -1,0 +1,129 @@
+// spatial_gate: what gMLP does across the sequence (arXiv 2105.08050, section 2.2), in one product.
+#include <algorithm>
+
+#include "base/common.h"
+#include "base/fused.h"
+#include "pointwise/records.h"
+#include "dense/gemm.h"
+#include "weft/dense.h"
+#include "weft/rows.h"
+#include "weft/shape.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+using std::int64_t;
+
+// Sets the elements of w (n, n), contiguous, above the diagonal to 0.
+template <class T>
+void clear_above_diagonal(Tensor& w) {
+  const int64_t n = w.size(0);
+  T* data = w.mutable_data<T>();
+  for (int64_t i = 0; i < n; ++i) std::fill(data + i * n + i + 1, data + (i + 1) * n, T(0));
+}
+
+// W; if causal its lower triangle, the rest 0.
+template <class T>
+Tensor used_weight(const Tensor& weight, bool causal) {
+  if (!causal) return weight;
+  Tensor w = Tensor::empty(weight.shape(), weight.dtype());
+  raw::copy(weight, w);
+  clear_above_diagonal<T>(w);
+  return w;
+}
+
+void check(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  constexpr const char* name = "spatial_gate";
+  check_real(name, x);
+  for (const Tensor* t : {&gate, &weight, &bias}) check_same_dtype(name, x, *t);
+  if (x.rank() != 3 || gate.shape() != x.shape())
+    fail(name, "expected gate and x (n, b, d), got " + to_string(gate.shape()) + " and " + to_string(x.shape()));
+  const int64_t n = x.size(0);
+  if (weight.shape() != Shape{n, n} || bias.shape() != Shape{n})
+    fail(name, "expected weight " + to_string({n, n}) + " and bias " + to_string({n}) + ", got " +
+                   to_string(weight.shape()) + " and " + to_string(bias.shape()));
+}
+
+// v_i = Σ_j W_ij x_j + bias_i; y = gate ⊙ v in the same pass. Gives y, and writes v into `between` unless that is undefined;
+// without a gate y is v.
+template <class T>
+Tensor mixed(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal, Tensor between) {
+  const int64_t n = x.size(0), b = x.size(1), d = x.size(2);
+  const Tensor gate_rows = gate.defined() ? with_contiguous_rows(gate) : gate, rows = with_contiguous_rows(x);
+  const Tensor w = used_weight<T>(weight, causal), dense_bias = raw::contiguous(bias);
+  Tensor y = Tensor::empty(x.shape(), x.dtype());
+  GemmProblem<T> g{n, d, n, {w.data<T>(), w.strides()[0], w.strides()[1]}, {}, {}};
+  g.a_triangle = causal ? Triangle::lower : Triangle::none;
+  g.epilogue.bias = dense_bias.data<T>();
+  g.epilogue.bias_row = 1;
+  g.epilogue.preactivation_row = b * d;
+  if (gate.defined()) g.epilogue.gate_row = gate_rows.strides()[0];
+  for (int64_t i = 0; i < b; ++i) {
+    g.b = {rows.data<T>() + i * rows.strides()[1], rows.strides()[0], 1};
+    g.c = {y.mutable_data<T>() + i * d, b * d, 1};
+    if (gate.defined()) g.epilogue.gate = gate_rows.data<T>() + i * gate_rows.strides()[1];
+    if (between.defined()) g.epilogue.preactivation = between.mutable_data<T>() + i * d;
+    gemm(g);
+  }
+  return y;
+}
+
+// x (n, b, d), weight, bias: v_i = Σ_j W_ij x_j + bias_i.
+// dx_j = Σ_i W_ij dv_i; dW_ij = Σ dv_i x_j and dbias_i = Σ dv_i over b and d.
+struct SpatialMixOp : Op {
+  bool causal;
+  explicit SpatialMixOp(bool c) : causal(c) {}
+  const char* name() const noexcept override { return "spatial_gate"; }
+  Shape shape(const Inputs& in) const override { return in[0].shape(); }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return with_real(name(), in[0].dtype(), [&](auto* type) {
+      return mixed<element_of<decltype(type)>>({}, in[0], in[1], in[2], causal, {});
+    });
+  }
+  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return i < 2 && needs[1 - i]; }
+
+  void backward(Backward& b) const override {
+    const Tensor dv = raw::contiguous(b.take_gradient());
+    const int64_t n = dv.size(0), columns = dv.size(1) * dv.size(2);
+    with_real(name(), dv.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const MatrixView<const T> dv_matrix{dv.data<T>(), columns, 1};
+      if (b.needs(1)) {
+        const Tensor x = raw::contiguous(b.input(0));
+        Tensor dw = Tensor::empty({n, n}, dv.dtype());
+        GemmProblem<T> g{n, n, columns, dv_matrix, {x.data<T>(), 1, columns}, {dw.mutable_data<T>(), n, 1}};
+        g.c_lower = causal;
+        gemm(g);
+        if (causal) clear_above_diagonal<T>(dw);
+        b.add(1, std::move(dw));
+      }
+      if (b.needs(0)) {
+        const Tensor w = used_weight<T>(b.input(1), causal);
+        Tensor dx = Tensor::empty(dv.shape(), dv.dtype());
+        GemmProblem<T> g{n, columns, n, {w.data<T>(), w.strides()[1], w.strides()[0]}, dv_matrix,
+                         {dx.mutable_data<T>(), columns, 1}};
+        g.a_triangle = causal ? Triangle::upper : Triangle::none;
+        gemm(g);
+        b.add(0, std::move(dx));
+      }
+    });
+    if (b.needs(2)) b.add(2, sum(reshape(dv, {n, columns}), {1}));
+  }
+};
+
+}  // namespace
+
+Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal) {
+  check(gate, x, weight, bias);
+  FusedOp mix{std::make_unique<SpatialMixOp>(causal), {x, weight, bias}};
+  FusedOp product{gate_op("spatial_gate", Activation::none), {gate, Tensor()}};
+  return apply_fused(std::move(mix), std::move(product), 1, x.shape(), x.dtype(), [&](const Tensor& v) {
+    return with_real("spatial_gate", x.dtype(), [&](auto* type) {
+      return mixed<element_of<decltype(type)>>(gate, x, weight, bias, causal, v);
+    });
+  });
+}
+
+}  // namespace weft

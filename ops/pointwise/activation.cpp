@@ -1,0 +1,83 @@
+// The elementwise nonlinearities.
+#include "weft/activation.h"
+
+#include <iterator>
+
+#include "pointwise/records.h"
+#include "pointwise/kernels/activation.h"
+#include "base/pointwise.h"
+#include "weft/detail/enum_names.h"
+#include "weft/pointwise.h"
+
+namespace weft {
+using namespace detail;
+
+template <>
+struct detail::EnumNames<Activation> {
+  static constexpr const char* what = "activation";
+  static constexpr EnumName<Activation> all[] = {
+      {Activation::none, "none"},
+      {Activation::relu, "relu"},
+      {Activation::gelu, "gelu"},
+      {Activation::gelu_tanh, "gelu_tanh"},
+      {Activation::silu, "silu"},
+      {Activation::elu, "elu"},
+      {Activation::one_plus_elu, "1+elu"},
+      {Activation::two_plus_elu, "2+elu"},
+      {Activation::sigmoid, "sigmoid"},
+      {Activation::tanh, "tanh"},
+      {Activation::exp, "exp"},
+      {Activation::leaky_relu, "leak"},
+  };
+  static_assert(std::size(all) == activation_count, "each has its name, and activation.h counts them all");
+};
+
+namespace {
+
+// y = f(x). dx = f'(x) dy
+struct ActivationOp : Op {
+  Activation function;
+  explicit ActivationOp(Activation f) : function(f) {}
+  const char* name() const noexcept override { return "activation"; }
+  Shape shape(const Inputs& in) const override {
+    check_real(name(), in[0]);
+    return in[0].shape();
+  }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return with_real(name(), in[0].dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const auto kernel = kernels<ActivationKernels<T>>().forward;
+      return pointwise<T>([&](const T* x, T* y, std::int64_t n) { kernel(function, x, y, n); }, in[0]);
+    });
+  }
+  bool cheap() const override { return true; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
+  void backward(Backward& b) const override {
+    b.add(0, with_real(name(), b.gradient().dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const auto kernel = kernels<ActivationKernels<T>>().backward;
+      const auto run = [&](const T* x, const T* dy, T* dx, std::int64_t n) { kernel(function, x, dy, dx, n); };
+      return pointwise_backward<T>(run, b.input(0), b.take_gradient());
+    }));
+  }
+};
+
+}  // namespace
+
+const char* activation_name(Activation activation) {
+  const int number = static_cast<int>(activation);
+  if (number < 0 || number >= activation_count)
+    throw Error("[activation] no activation has the number " + std::to_string(number));
+  return detail::enum_name(activation);
+}
+
+Activation activation_from_name(const std::string& name) { return detail::enum_from_name<Activation>(name); }
+
+std::unique_ptr<Op> detail::activation_op(Activation f) { return std::make_unique<ActivationOp>(f); }
+
+Tensor activation(const Tensor& x, Activation function) {
+  (void)activation_name(function);
+  return apply(ActivationOp(function), {x});
+}
+
+}  // namespace weft

@@ -1,0 +1,115 @@
+// complex, real, imag, conj. The gradient of a complex z = a + bi is dL/da + i dL/db.
+#include <complex>
+
+#include "base/pointwise.h"
+#include "weft/pointwise.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+// Calls f with a null pointer to the real type of a complex dtype; Error for others.
+template <class F>
+auto with_parts(const char* op, const Tensor& x, F f) {
+  if (!x.defined() || !is_complex(x.dtype())) fail(op, "expected c64 or c128, got " + describe(x));
+  return with_real(op, real_of(x.dtype()), f);
+}
+
+template <class F>
+void for_elements(std::int64_t n, F f) {
+  Context::current().parallel_for(n, task_elements, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+// re + i im; an undefined part is 0.
+Tensor joined(const char* op, const Tensor& re, const Tensor& im) {
+  const Tensor& part = re.defined() ? re : im;
+  Tensor y = Tensor::empty(part.shape(), complex_of(part.dtype()));
+  with_real(op, part.dtype(), [&](auto* type) {
+    using T = element_of<decltype(type)>;
+    const Tensor a = re.defined() ? raw::contiguous(re) : re, b = im.defined() ? raw::contiguous(im) : im;
+    const T *pa = a.defined() ? a.data<T>() : nullptr, *pb = b.defined() ? b.data<T>() : nullptr;
+    auto* to = y.mutable_data<std::complex<T>>();
+    for_elements(y.numel(), [=](std::int64_t i) { to[i] = {pa ? pa[i] : T(0), pb ? pb[i] : T(0)}; });
+  });
+  return y;
+}
+
+// f(z) for every element, of z's dtype or of its parts'.
+template <class F>
+Tensor map_complex(const char* op, const Tensor& x, DType dtype, F f) {
+  Tensor y = Tensor::empty(x.shape(), dtype);
+  with_parts(op, x, [&](auto* type) {
+    using T = element_of<decltype(type)>;
+    using Out = decltype(f(std::complex<T>()));
+    const Tensor dense = raw::contiguous(x);
+    const auto* from = dense.data<std::complex<T>>();
+    Out* to = y.mutable_data<Out>();
+    for_elements(y.numel(), [=](std::int64_t i) { to[i] = f(from[i]); });
+  });
+  return y;
+}
+
+// An op of one complex tensor whose backward needs dy alone.
+struct PartsOp : Op {
+  Shape shape(const Inputs& in) const override {
+    return with_parts(name(), in[0], [&](auto*) { return in[0].shape(); });
+  }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+};
+
+// y = re + i im. d re = Re dy, d im = Im dy
+struct ComplexOp : Op {
+  const char* name() const noexcept override { return "complex"; }
+  Shape shape(const Inputs& in) const override {
+    check_same_dtype(name(), in[0], in[1]);
+    check_real(name(), in[0]);
+    if (in[0].shape() != in[1].shape())
+      fail(name(), "expected two parts of one shape, got " + describe(in[0]) + " and " + describe(in[1]));
+    return in[0].shape();
+  }
+  Tensor forward(const Inputs& in, const Shape&) override { return joined(name(), in[0], in[1]); }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+  void backward(Backward& b) const override {
+    if (b.needs(0)) b.add(0, real(b.gradient()));
+    if (b.needs(1)) b.add(1, imag(b.gradient()));
+  }
+};
+
+// y = Re x. dx = dy
+struct RealOp : PartsOp {
+  const char* name() const noexcept override { return "real"; }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return map_complex(name(), in[0], real_of(in[0].dtype()), [](auto z) { return z.real(); });
+  }
+  void backward(Backward& b) const override { b.add(0, joined(name(), b.gradient(), {})); }
+};
+
+// y = Im x. dx = i dy
+struct ImagOp : PartsOp {
+  const char* name() const noexcept override { return "imag"; }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return map_complex(name(), in[0], real_of(in[0].dtype()), [](auto z) { return z.imag(); });
+  }
+  void backward(Backward& b) const override { b.add(0, joined(name(), {}, b.gradient())); }
+};
+
+// y = Re x - i Im x. dx = conj(dy)
+struct ConjOp : PartsOp {
+  const char* name() const noexcept override { return "conj"; }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return map_complex(name(), in[0], in[0].dtype(), [](auto z) { return std::conj(z); });
+  }
+  void backward(Backward& b) const override { b.add(0, conj(b.gradient())); }
+};
+
+}  // namespace
+
+Tensor complex(const Tensor& re, const Tensor& im) { return apply(ComplexOp(), {re, im}); }
+Tensor real(const Tensor& x) { return apply(RealOp(), {x}); }
+Tensor imag(const Tensor& x) { return apply(ImagOp(), {x}); }
+Tensor conj(const Tensor& x) { return apply(ConjOp(), {x}); }
+
+}  // namespace weft

@@ -1,0 +1,17 @@
+// Dropout by the counter-based numbers of weft::Random.
+#pragma once
+#include <cstdint>
+
+#include "simd/family.h"
+
+namespace weft::detail {
+
+template <class T>
+struct DropoutKernels {
+  static constexpr const char* header = __FILE__;
+  // y[i] = x[i] times 0 if Random(seed, stream).bits(first + i) >> 11 < limit, else times factor. `first` is even.
+  void (*dropout)(const T* x, T* y, std::int64_t n, std::uint64_t first, std::uint64_t seed, std::uint64_t stream,
+                  std::uint64_t limit, T factor) noexcept;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,23 @@
+// y[i] = a[i] op b[i] over n contiguous elements.
+#pragma once
+#include <cstdint>
+
+#include "simd/family.h"
+
+namespace weft::detail {
+
+template <class T>
+struct BinaryKernel {
+  using Function = void (*)(const T* a, const T* b, T* y, std::int64_t n) noexcept;
+  Function both;          // a[i] op b[i]
+  Function scalar_right;  // a[i] op b[0]
+  Function scalar_left;   // a[0] op b[i]
+};
+
+template <class T>
+struct ElementwiseKernels {
+  static constexpr const char* header = __FILE__;
+  BinaryKernel<T> add, sub, mul, div;
+};
+
+}  // namespace weft::detail

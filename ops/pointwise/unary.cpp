@@ -1,0 +1,114 @@
+// scale, exp, log, sqrt, square.
+#include "pointwise/kernels/elementwise.h"
+#include "pointwise/kernels/unary.h"
+#include "base/pointwise.h"
+#include "weft/pointwise.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+struct UnaryOp : Op {
+  Shape shape(const Inputs& in) const override {
+    check_real(name(), in[0]);
+    return in[0].shape();
+  }
+
+ protected:
+  // f(kernels of T) is the kernel to run.
+  template <class Choice>
+  Tensor map(const Tensor& x, Choice choice) const {
+    return with_real(name(), x.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      return pointwise<T>(choice(kernels<UnaryKernels<T>>()), x);
+    });
+  }
+  template <class Choice>
+  Tensor map_backward(const Tensor& kept, Tensor dy, Choice choice) const {
+    return with_real(name(), dy.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      return pointwise_backward<T>(choice(kernels<UnaryKernels<T>>()), kept, std::move(dy));
+    });
+  }
+};
+
+// y = e^x. dx = y dy
+struct ExpOp : UnaryOp {
+  const char* name() const noexcept override { return "exp"; }
+  Tensor forward(const Inputs& in, const Shape&) override { return map(in[0], [](auto& k) { return k.exp; }); }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+  bool keeps_output() const override { return true; }
+  void backward(Backward& b) const override { b.add(0, mul(b.gradient(), b.output())); }
+};
+
+// y = ln x. dx = dy / x
+struct LogOp : UnaryOp {
+  const char* name() const noexcept override { return "log"; }
+  Tensor forward(const Inputs& in, const Shape&) override { return map(in[0], [](auto& k) { return k.log; }); }
+  bool cheap() const override { return true; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
+  void backward(Backward& b) const override { b.add(0, div(b.gradient(), b.input(0))); }
+};
+
+// y = sqrt(x). dx = dy / (2y)
+struct SqrtOp : UnaryOp {
+  const char* name() const noexcept override { return "sqrt"; }
+  Tensor forward(const Inputs& in, const Shape&) override { return map(in[0], [](auto& k) { return k.sqrt; }); }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+  bool keeps_output() const override { return true; }
+  void backward(Backward& b) const override {
+    b.add(0, map_backward(b.output(), b.take_gradient(), [](auto& k) { return k.sqrt_backward; }));
+  }
+};
+
+// y = x². dx = 2x dy
+struct SquareOp : UnaryOp {
+  const char* name() const noexcept override { return "square"; }
+  Tensor forward(const Inputs& in, const Shape&) override { return map(in[0], [](auto& k) { return k.square; }); }
+  bool cheap() const override { return true; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
+  void backward(Backward& b) const override {
+    b.add(0, map_backward(b.input(0), b.take_gradient(), [](auto& k) { return k.square_backward; }));
+  }
+};
+
+// y = factor x, x real or complex. dx = factor dy
+struct ScaleOp : Op {
+  double factor;
+  explicit ScaleOp(double f) : factor(f) {}
+  const char* name() const noexcept override { return "scale"; }
+  Shape shape(const Inputs& in) const override {
+    if (!in[0].defined() || in[0].dtype() == DType::i64)
+      fail(name(), "expected a real or complex tensor, got " + describe(in[0]));
+    return in[0].shape();
+  }
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    const Tensor dense = raw::contiguous(in[0]);
+    Tensor y = Tensor::empty(shape, in[0].dtype());
+    const std::int64_t numbers = y.numel() * (is_complex(y.dtype()) ? 2 : 1);
+    with_real(name(), real_of(y.dtype()), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const auto kernel = kernels<ElementwiseKernels<T>>().mul.scalar_right;
+      const T f = static_cast<T>(factor);
+      const T* from = static_cast<const T*>(dense.raw());
+      T* to = static_cast<T*>(y.mutable_raw());
+      Context::current().parallel_for(numbers, task_elements, [&](std::int64_t begin, std::int64_t end) {
+        kernel(from + begin, &f, to + begin, end - begin);
+      });
+    });
+    return y;
+  }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+  void backward(Backward& b) const override { b.add(0, scale(b.gradient(), factor)); }
+};
+
+}  // namespace
+
+Tensor scale(const Tensor& x, double factor) { return apply(ScaleOp(factor), {x}); }
+Tensor exp(const Tensor& x) { return apply(ExpOp(), {x}); }
+Tensor log(const Tensor& x) { return apply(LogOp(), {x}); }
+Tensor sqrt(const Tensor& x) { return apply(SqrtOp(), {x}); }
+Tensor square(const Tensor& x) { return apply(SquareOp(), {x}); }
+
+}  // namespace weft

@@ -1,0 +1,208 @@
+#include "rows/kernels/norm.h"
+
+#include "simd/rows.h"
+
+namespace weft::detail::WEFT_ISA {
+namespace {
+
+using simd::Vec;
+
+template <class T>
+T finite(double x) noexcept {
+  const double largest = sizeof(T) == sizeof(float) ? __FLT_MAX__ : __DBL_MAX__;
+  return static_cast<T>(x > largest ? largest : x);
+}
+
+// What a row's x̂ = (x - mean) rstd is made of.
+template <class T>
+struct Row {
+  T mean, rstd;
+  Vec<T> normalized(Vec<T> x) const noexcept { return (x - Vec<T>(mean)) * Vec<T>(rstd); }
+};
+
+// Two passes over a row that stays in cache: the mean first, then the squares of what is left.
+template <class T>
+Row<T> layer_row(const T* x, std::int64_t n, double eps) noexcept {
+  const auto sum = simd::sums<T, 1>(n, [x](auto at, Vec<T>* a) noexcept { a[0] += at.load(x); });
+  const T mean = sum.of[0] / static_cast<T>(n);
+  const auto squares = simd::sums<T, 1>(n, [x, mean](auto at, Vec<T>* a) noexcept {
+    const Vec<T> d = at.load(x, mean) - Vec<T>(mean);
+    a[0] = simd::fma(d, d, a[0]);
+  });
+  const double variance = static_cast<double>(squares.of[0]) / static_cast<double>(n);
+  return {mean, finite<T>(1 / __builtin_sqrt(variance + eps))};
+}
+
+// ‖x‖₂/√n
+template <class T>
+T rms_of(const T* x, std::int64_t n) noexcept {
+  const auto squares = simd::sums<T, 1>(n, [x](auto at, Vec<T>* a) noexcept {
+    const Vec<T> v = at.load(x);
+    a[0] = simd::fma(v, v, a[0]);
+  });
+  return static_cast<T>(__builtin_sqrt(static_cast<double>(squares.of[0]) / static_cast<double>(n)));
+}
+
+template <class T>
+void layer(const T* x, std::int64_t x_row, const T* gamma, const T* beta, double eps, T* y, T* stats,
+           std::int64_t rows, std::int64_t n) noexcept {
+  for (std::int64_t r = 0; r < rows; ++r, x += x_row, y += n) {
+    const Row<T> row = layer_row(x, n, eps);
+    simd::for_vectors<T>(n, [=](auto at) noexcept {
+      at.prefetch(x + x_row);
+      at.prefetch_to_write(y + n);
+      at.store(y, simd::fma(row.normalized(at.load(x)), at.load(gamma), at.load(beta)));
+    });
+    if (stats == nullptr) continue;
+    *stats++ = row.mean;
+    *stats++ = row.rstd;
+  }
+}
+
+template <class T>
+void rms(const T* x, std::int64_t x_row, const T* gamma, double eps, T* y, T* stats, std::int64_t rows,
+         std::int64_t n) noexcept {
+  for (std::int64_t r = 0; r < rows; ++r, x += x_row, y += n) {
+    const T scale = rms_of(x, n), rstd = finite<T>(1 / (static_cast<double>(scale) + eps));
+    simd::for_vectors<T>(n, [=](auto at) noexcept {
+      at.prefetch(x + x_row);
+      at.prefetch_to_write(y + n);
+      at.store(y, at.load(x) * Vec<T>(rstd) * at.load(gamma));
+    });
+    if (stats == nullptr) continue;
+    *stats++ = scale;
+    *stats++ = rstd;
+  }
+}
+
+// What the gradients of a row are made of: dx = rstd (g - offset - x̂ slope), g = dy ⊙ gamma.
+template <class T>
+struct RowGradient {
+  Row<T> row;
+  T offset, slope;
+};
+
+// The sums of g and of g x̂.
+template <class T>
+simd::Sums<T, 2> gradient_sums(const T* x, const T* gamma, const T* dy, Row<T> row, std::int64_t n) noexcept {
+  return simd::sums<T, 2>(n, [=](auto at, Vec<T>* a) noexcept {
+    const Vec<T> g = at.load(dy) * at.load(gamma);
+    a[0] += g;
+    a[1] = simd::fma(g, row.normalized(at.load(x, row.mean)), a[1]);  // beyond the row 0, even if rstd is huge
+  });
+}
+
+// Layer norm keeps mean and rstd.
+struct Layer {
+  template <class T>
+  static Row<T> row(const T* stats) noexcept { return {stats[0], stats[1]}; }
+  template <class T>
+  static RowGradient<T> gradient(const T* x, const T* gamma, const T* stats, const T* dy, std::int64_t n) noexcept {
+    const auto sum = gradient_sums(x, gamma, dy, row(stats), n);
+    return {row(stats), sum.of[0] / static_cast<T>(n), sum.of[1] / static_cast<T>(n)};
+  }
+};
+
+// RMS norm keeps ‖x‖₂/√n and rstd.
+struct Rms {
+  template <class T>
+  static Row<T> row(const T* stats) noexcept { return {T(0), stats[1]}; }
+  template <class T>
+  static RowGradient<T> gradient(const T* x, const T* gamma, const T* stats, const T* dy, std::int64_t n) noexcept {
+    if (stats[0] == T(0)) return {row(stats), T(0), T(0)};
+    const T sum = gradient_sums(x, gamma, dy, row(stats), n).of[1];
+    return {row(stats), T(0), sum / static_cast<T>(n) / (stats[0] * stats[1])};
+  }
+};
+
+template <class T>
+Vec<T> input_gradient(Vec<T> normalized, Vec<T> g, const RowGradient<T>& r) noexcept {
+  return simd::fnma(normalized, Vec<T>(r.slope), g - Vec<T>(r.offset)) * Vec<T>(r.row.rstd);
+}
+
+// The gradients of `count` rows in one pass: the parameters' stay in registers over the rows. The next ones are fetched.
+template <class T, int count>
+void all_gradients(const T* x, std::int64_t x_row, const T* gamma, const T* dy, T* dx, std::int64_t dx_row, T* dgamma,
+                   T* dbeta, const RowGradient<T>* rows, std::int64_t n) noexcept {
+  RowGradient<T> row[count];
+  for (int k = 0; k < count; ++k) row[k] = rows[k];
+  simd::for_vectors<T>(n, [=](auto at) noexcept {
+    const Vec<T> scale = at.load(gamma);
+    Vec<T> a = at.load(dgamma), b = at.load(dbeta);
+    repeat<count>([&](auto k) WEFT_INLINE {
+      const std::int64_t first = k.value * n;
+      at.prefetch(x + (k.value + count) * x_row);
+      at.prefetch(dy + first + count * n);
+      at.prefetch_to_write(dx + (k.value + count) * dx_row);
+      const Vec<T> d = at.load(dy + first), normalized = row[k.value].row.normalized(at.load(x + k.value * x_row));
+      a = simd::fma(d, normalized, a);
+      b += d;
+      at.store(dx + k.value * dx_row, input_gradient(normalized, d * scale, row[k.value]));
+    });
+    at.store(dgamma, a);
+    at.store(dbeta, b);
+  });
+}
+
+template <class T, class Kind>
+void gradients_of_x(const T* x, std::int64_t x_row, const T* gamma, const T* stats, const T* dy, T* dx,
+                    std::int64_t dx_row, std::int64_t rows, std::int64_t n) noexcept {
+  for (std::int64_t r = 0; r < rows; ++r, x += x_row, dy += n, dx += dx_row, stats += 2) {
+    const RowGradient<T> row = Kind::gradient(x, gamma, stats, dy, n);
+    simd::for_vectors<T>(n, [=](auto at) noexcept {
+      at.prefetch(x + x_row);
+      at.prefetch(dy + n);
+      at.prefetch_to_write(dx + dx_row);
+      at.store(dx, input_gradient(row.row.normalized(at.load(x)), at.load(dy) * at.load(gamma), row));
+    });
+  }
+}
+
+template <class T, class Kind>
+void gradients_of_parameters(const T* x, std::int64_t x_row, const T* stats, const T* dy, T* dgamma, T* dbeta,
+                             std::int64_t rows, std::int64_t n) noexcept {
+  for (std::int64_t r = 0; r < rows; ++r, x += x_row, dy += n, stats += 2) {
+    const Row<T> row = Kind::row(stats);
+    simd::for_vectors<T>(n, [=](auto at) noexcept {
+      const Vec<T> d = at.load(dy);
+      at.store(dgamma, simd::fma(d, row.normalized(at.load(x)), at.load(dgamma)));
+      at.store(dbeta, d + at.load(dbeta));
+    });
+  }
+}
+
+template <class T, class Kind>
+void backward(const T* x, std::int64_t x_row, const T* gamma, const T* stats, const T* dy, T* dx, std::int64_t dx_row,
+              T* dgamma, T* dbeta, std::int64_t rows, std::int64_t n) noexcept {
+  if (dgamma == nullptr) return gradients_of_x<T, Kind>(x, x_row, gamma, stats, dy, dx, dx_row, rows, n);
+  for (std::int64_t i = 0; i < n; ++i) dgamma[i] = dbeta[i] = 0;
+  if (dx == nullptr) return gradients_of_parameters<T, Kind>(x, x_row, stats, dy, dgamma, dbeta, rows, n);
+  // Rows at a time: more read dgamma and dbeta less often, fewer leave registers. bench: weft-bench
+  // --benchmark_filter='(layer|rms)-norm-backward'
+  constexpr int group = 2;
+  RowGradient<T> row[group];
+  while (rows > 0) {
+    const std::int64_t count = rows >= group ? group : 1;
+    for (std::int64_t k = 0; k < count; ++k) row[k] = Kind::gradient(x + k * x_row, gamma, stats + 2 * k, dy + k * n, n);
+    if (count == group) all_gradients<T, group>(x, x_row, gamma, dy, dx, dx_row, dgamma, dbeta, row, n);
+    else all_gradients<T, 1>(x, x_row, gamma, dy, dx, dx_row, dgamma, dbeta, row, n);
+    x += count * x_row;
+    dy += count * n;
+    dx += count * dx_row;
+    stats += 2 * count;
+    rows -= count;
+  }
+}
+
+template <class T>
+constexpr NormKernels<T> table() {
+  return {.layer = layer<T>,
+          .rms = rms<T>,
+          .layer_backward = backward<T, Layer>,
+          .rms_backward = backward<T, Rms>};
+}
+
+}  // namespace
+}  // namespace weft::detail::WEFT_ISA
+
+WEFT_KERNEL_TABLES(NormKernels)

@@ -1,0 +1,32 @@
+// Softmax and its relatives over the rows of a contiguous (rows, n) matrix, n >= 1.
+#pragma once
+#include <cstdint>
+
+#include "simd/family.h"
+
+namespace weft::detail {
+
+template <class T>
+struct SoftmaxKernels {
+  static constexpr const char* header = __FILE__;
+  // y = e^(x - max) / sum of e^(x - max)
+  void (*softmax)(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept;
+  // dx = y (dy - sum of dy y)
+  void (*softmax_backward)(const T* y, const T* dy, T* dx, std::int64_t rows, std::int64_t n) noexcept;
+
+  // y = x - max - ln sum of e^(x - max)
+  void (*log_softmax)(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept;
+  // dx = dy - e^y sum of dy
+  void (*log_softmax_backward)(const T* y, const T* dy, T* dx, std::int64_t rows, std::int64_t n) noexcept;
+
+  // loss[r] = -log_softmax(x_r)[target[r]], stats[r] = (max, ln sum of e^(x - max)): (rows, 2), apart because their
+  // sum would round away what matters when the logits are large. A row whose target is `ignore` gets loss 0 and
+  // isn't read. Every other target is in 0 … n-1.
+  void (*cross_entropy)(const T* x, const std::int64_t* target, std::int64_t ignore, T* loss, T* stats,
+                        std::int64_t rows, std::int64_t n) noexcept;
+  // dx[r] = scale (softmax(x_r) - one_hot(target[r])), 0 for an ignored row.
+  void (*cross_entropy_backward)(const T* x, const std::int64_t* target, std::int64_t ignore, const T* stats, T scale,
+                                 T* dx, std::int64_t rows, std::int64_t n) noexcept;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,91 @@
+// cross_entropy: softmax, logarithm and mean in one.
+#include <algorithm>
+
+#include "rows/kernels/softmax.h"
+#include "base/pointwise.h"
+#include "weft/rows.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+// logits x (…, c), target (…): y = mean over the N targets t_r that are not ignored of ln sum_j e^x_rj - x_r,t_r.
+// dx_rj = dy / N (softmax(x_r)_j - [j = t_r]), 0 in ignored rows. N = 0: y is NaN, dx is 0, as in PyTorch.
+struct CrossEntropyOp : Op {
+  std::int64_t ignore_index;
+  std::int64_t counted = 0;  // N
+  Tensor stats;              // (rows, 2): the maximum, and ln sum_j e^(x_rj - maximum)
+
+  explicit CrossEntropyOp(std::int64_t ignore) : ignore_index(ignore) {}
+  const char* name() const noexcept override { return "cross_entropy"; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }  // the target has no gradient
+
+  Shape shape(const Inputs& in) const override {
+    const Tensor &x = in[0], &target = in[1];
+    check_real(name(), x);
+    if (!target.defined() || target.dtype() != DType::i64)
+      fail(name(), "expected an i64 target, got " + describe(target));
+    if (x.rank() < 1 || Shape(x.shape().begin(), x.shape().end() - 1) != target.shape())
+      fail(name(), "expected logits (…, c) and target (…), got " + describe(x) + " and " + describe(target));
+    for (const std::int64_t t : target.to_vector<std::int64_t>())
+      if (t != ignore_index && (t < 0 || t >= x.size(-1)))
+        fail(name(), "target " + std::to_string(t) + " is neither a class, 0 … " + std::to_string(x.size(-1) - 1) +
+                         ", nor the ignored index " + std::to_string(ignore_index));
+    return {};
+  }
+
+  // Calls f(begin, end) for pieces of the rows.
+  template <class F>
+  void for_rows(std::int64_t rows, std::int64_t classes, F f) const {
+    const std::int64_t grain = std::max<std::int64_t>(1, task_elements / std::max<std::int64_t>(1, classes));
+    Context::current().parallel_for(rows, grain, f);
+  }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    const Tensor x = raw::contiguous(in[0]), target = raw::contiguous(in[1]);
+    const auto* t = target.data<std::int64_t>();
+    const std::int64_t rows = target.numel(), c = x.size(-1);
+    counted = rows - std::count(t, t + rows, ignore_index);
+    stats = Tensor::empty({rows, 2}, x.dtype());
+    Tensor losses = Tensor::empty({rows}, x.dtype());
+    const double total = with_real(name(), x.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const auto kernel = kernels<SoftmaxKernels<T>>().cross_entropy;
+      T *loss = losses.mutable_data<T>(), *stat = stats.mutable_data<T>();
+      for_rows(rows, c, [&](std::int64_t begin, std::int64_t end) {
+        kernel(x.data<T>() + begin * c, t + begin, ignore_index, loss + begin, stat + 2 * begin, end - begin, c);
+      });
+      double sum = 0;
+      for (std::int64_t r = 0; r < rows; ++r) sum += static_cast<double>(loss[r]);
+      return sum;
+    });
+    if (!recording) stats = Tensor();
+    return Tensor::full(shape, total / static_cast<double>(counted), x.dtype());
+  }
+
+  void backward(Backward& b) const override {
+    const Tensor x = raw::contiguous(b.input(0)), target = raw::contiguous(b.input(1));
+    Tensor dx = Tensor::empty(x.shape(), x.dtype());
+    const std::int64_t c = x.size(-1);
+    const double factor = b.gradient().item() / static_cast<double>(counted);
+    with_real(name(), x.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const auto kernel = kernels<SoftmaxKernels<T>>().cross_entropy_backward;
+      T* to = dx.mutable_data<T>();
+      for_rows(target.numel(), c, [&](std::int64_t begin, std::int64_t end) {
+        kernel(x.data<T>() + begin * c, target.data<std::int64_t>() + begin, ignore_index, stats.data<T>() + 2 * begin,
+               static_cast<T>(factor), to + begin * c, end - begin, c);
+      });
+    });
+    b.add(0, dx);
+  }
+};
+
+}  // namespace
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, std::int64_t ignore_index) {
+  return apply(CrossEntropyOp(ignore_index), {logits, target});
+}
+
+}  // namespace weft

@@ -1,0 +1,182 @@
+// sum, mean and max over axes.
+#include <algorithm>
+
+#include "base/common.h"
+#include "base/kernels/reduce.h"
+#include "base/sum.h"
+#include "weft/pointwise.h"
+#include "weft/rows.h"
+#include "weft/shape.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+// Which axes are summed: dims, or all if there are none. Error if a dim is out of range or comes twice.
+std::vector<bool> reduced_axes(const char* op, const std::vector<std::int64_t>& dims, std::int64_t rank) {
+  std::vector<bool> reduced(static_cast<std::size_t>(rank), dims.empty());
+  for (std::int64_t dim : dims) {
+    const std::size_t d = checked_dim(op, dim, rank);
+    if (reduced[d]) fail(op, "dimension " + std::to_string(dim) + " comes twice");
+    reduced[d] = true;
+  }
+  return reduced;
+}
+
+Shape reduced_shape(const Shape& shape, const std::vector<bool>& reduced, bool keepdim) {
+  Shape out;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (!reduced[i]) out.push_back(shape[i]);
+    else if (keepdim) out.push_back(1);
+  }
+  return out;
+}
+
+// Seen with the reduced axes as axes of size 1, and expanded over them.
+Tensor spread(const Tensor& dy, const Shape& shape, const std::vector<bool>& reduced) {
+  return expand(reshape(dy, reduced_shape(shape, reduced, true)), shape);
+}
+
+struct AxesOp : Op {
+  std::vector<std::int64_t> dims;
+  bool keepdim;
+  AxesOp(const std::vector<std::int64_t>& axes, bool keep) : dims(axes), keepdim(keep) {}
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+
+ protected:
+  Shape result_shape(const Tensor& x) const {
+    return reduced_shape(x.shape(), reduced_axes(name(), dims, x.rank()), keepdim);
+  }
+  Tensor total(const Tensor& x, const Shape& shape) const {
+    return sum_axes(name(), x, reduced_axes(name(), dims, x.rank()), shape);
+  }
+  Tensor spread_gradient(const Tensor& dy, const Shape& shape) const {
+    return spread(dy, shape, reduced_axes(name(), dims, static_cast<std::int64_t>(shape.size())));
+  }
+};
+
+// y = sum of x over dims. dx = dy
+struct SumOp : AxesOp {
+  using AxesOp::AxesOp;
+  const char* name() const noexcept override { return "sum"; }
+  Shape shape(const Inputs& in) const override {
+    if (!in[0].defined() || in[0].dtype() == DType::i64)
+      fail(name(), "expected a real or complex tensor, got " + describe(in[0]));
+    return result_shape(in[0]);
+  }
+  Tensor forward(const Inputs& in, const Shape& shape) override { return total(in[0], shape); }
+  void backward(Backward& b) const override { b.add(0, spread_gradient(b.gradient(), b.input_shape(0))); }
+};
+
+// y = sum of x over dims / N, N the number of elements in each sum. dx = dy / N. N = 0: NaN
+struct MeanOp : AxesOp {
+  using AxesOp::AxesOp;
+  const char* name() const noexcept override { return "mean"; }
+  Shape shape(const Inputs& in) const override {
+    check_real(name(), in[0]);
+    return result_shape(in[0]);
+  }
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    return div(total(in[0], shape), count(in[0].shape(), in[0].dtype()));
+  }
+  void backward(Backward& b) const override {
+    const Shape& shape = b.input_shape(0);
+    b.add(0, spread_gradient(div(b.gradient(), count(shape, b.gradient().dtype())), shape));
+  }
+
+ private:
+  Tensor count(const Shape& shape, DType dtype) const {
+    const auto reduced = reduced_axes(name(), dims, static_cast<std::int64_t>(shape.size()));
+    double n = 1;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if (reduced[i]) n *= static_cast<double>(shape[i]);
+    return Tensor::scalar(n, dtype);
+  }
+};
+
+// y = max of x along dim. dx: dy at the first maximum, else 0. A NaN is larger than all.
+struct MaxOp : Op {
+  std::int64_t dim;
+  bool keepdim;
+  Tensor index;  // of the maximum of each row, in row-major order of y
+
+  MaxOp(std::int64_t axis, bool keep) : dim(axis), keepdim(keep) {}
+  const char* name() const noexcept override { return "max"; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+
+  Shape shape(const Inputs& in) const override {
+    check_real(name(), in[0]);
+    const std::size_t d = checked_dim(name(), dim, in[0].rank());
+    Shape out = in[0].shape();
+    if (out[d] == 0) fail(name(), "no maximum along axis " + std::to_string(dim) + " of shape " + to_string(out));
+    out[d] = 1;
+    if (!keepdim) out.erase(out.begin() + static_cast<std::ptrdiff_t>(d));
+    return out;
+  }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    const Tensor rows = raw::contiguous(rows_last(in[0]));
+    const std::int64_t n = rows.size(-1);
+    Tensor y = Tensor::empty(shape, rows.dtype());
+    Tensor place = Tensor::empty({y.numel()}, DType::i64);
+    with_real(name(), rows.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const auto kernel = kernels<ReduceKernels<T>>().max_rows;
+      T* to = y.mutable_data<T>();
+      auto* at = place.mutable_data<std::int64_t>();
+      Context::current().parallel_for(y.numel(), std::max<std::int64_t>(1, task_elements / n),
+                                      [&](std::int64_t begin, std::int64_t end) {
+                                        kernel(rows.data<T>() + begin * n, to + begin, at + begin, end - begin, n);
+                                      });
+    });
+    if (recording) index = place;
+    return y;
+  }
+
+  void backward(Backward& b) const override {
+    const Tensor dy = raw::contiguous(b.gradient());
+    Tensor dx = Tensor::zeros(b.input_shape(0), dy.dtype());
+    Tensor rows = rows_last(dx);
+    scatter(dy, rows);
+    b.add(0, dx);
+  }
+
+ private:
+  // dim moved to the end, the others in their order.
+  Tensor rows_last(const Tensor& x) const {
+    const std::size_t d = checked_dim(name(), dim, x.rank());
+    std::vector<std::int64_t> order;
+    for (std::size_t i = 0; i < x.shape().size(); ++i)
+      if (i != d) order.push_back(static_cast<std::int64_t>(i));
+    order.push_back(static_cast<std::int64_t>(d));
+    return permute(x, order);
+  }
+
+  // rows[r, index[r]] = dy[r]
+  void scatter(const Tensor& dy, Tensor& rows) const {
+    const auto* at = index.data<std::int64_t>();
+    const Shape& shape = rows.shape();
+    with_real(name(), dy.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      T* to = rows.mutable_data<T>();
+      for (std::int64_t r = 0; r < dy.numel(); ++r) {
+        std::int64_t rest = r, offset = at[r] * rows.strides().back();
+        for (std::size_t i = shape.size() - 1; i-- > 0; rest /= shape[i]) offset += rest % shape[i] * rows.strides()[i];
+        to[offset] = dy.data<T>()[r];
+      }
+    });
+  }
+};
+
+}  // namespace
+
+Tensor sum(const Tensor& x, const std::vector<std::int64_t>& dims, bool keepdim) {
+  return apply(SumOp(dims, keepdim), {x});
+}
+Tensor mean(const Tensor& x, const std::vector<std::int64_t>& dims, bool keepdim) {
+  return apply(MeanOp(dims, keepdim), {x});
+}
+Tensor max(const Tensor& x, std::int64_t dim, bool keepdim) { return apply(MaxOp(dim, keepdim), {x}); }
+
+}  // namespace weft

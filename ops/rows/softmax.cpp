@@ -1,0 +1,81 @@
+// softmax and log_softmax along any axis.
+#include <algorithm>
+
+#include "rows/kernels/softmax.h"
+#include "base/pointwise.h"
+#include "weft/rows.h"
+#include "weft/shape.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+// Calls kernel(x0, x1, …, y, rows, n) on pieces of the rows along `dim`, and gives y. What is not laid out along its
+// last axis is copied so that it is.
+template <class T, class Kernel, class... X>
+Tensor along_rows(Kernel kernel, std::int64_t dim, const Tensor& first, const X&... rest) {
+  const auto last = [dim](const Tensor& x) { return transpose(x, dim, -1); };
+  const auto dense = [&](const Tensor& x) { return raw::contiguous(last(x)); };
+  Tensor y = Tensor::empty(last(first).shape(), first.dtype());
+  if (y.numel() == 0) return last(y);
+  const std::int64_t n = y.size(-1);
+  T* to = y.mutable_data<T>();
+  const auto run = [&](const auto&... x) {
+    Context::current().parallel_for(
+        y.numel() / n, std::max<std::int64_t>(1, task_elements / n), [&](std::int64_t begin, std::int64_t end) {
+          kernel(x.template data<T>() + begin * n..., to + begin * n, end - begin, n);
+        });
+  };
+  run(dense(first), dense(rest)...);
+  return last(y);
+}
+
+struct RowOp : Op {
+  std::int64_t dim;
+  explicit RowOp(std::int64_t d) : dim(d) {}
+  Shape shape(const Inputs& in) const override {
+    check_real(name(), in[0]);
+    (void)checked_dim(name(), dim, in[0].rank());
+    return in[0].shape();
+  }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+  bool keeps_output() const override { return true; }
+
+ protected:
+  // choice(kernels of T) is the kernel to run.
+  template <class Choice, class... X>
+  Tensor run(Choice choice, const Tensor& first, const X&... rest) const {
+    return with_real(name(), first.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      return along_rows<T>(choice(kernels<SoftmaxKernels<T>>()), dim, first, rest...);
+    });
+  }
+};
+
+// y_i = e^x_i / sum_j e^x_j. dx_i = y_i (dy_i - sum_j dy_j y_j)
+struct SoftmaxOp : RowOp {
+  using RowOp::RowOp;
+  const char* name() const noexcept override { return "softmax"; }
+  Tensor forward(const Inputs& in, const Shape&) override { return run([](auto& k) { return k.softmax; }, in[0]); }
+  void backward(Backward& b) const override {
+    b.add(0, run([](auto& k) { return k.softmax_backward; }, b.output(), b.gradient()));
+  }
+};
+
+// y_i = x_i - ln sum_j e^x_j. dx_i = dy_i - e^y_i sum_j dy_j
+struct LogSoftmaxOp : RowOp {
+  using RowOp::RowOp;
+  const char* name() const noexcept override { return "log_softmax"; }
+  Tensor forward(const Inputs& in, const Shape&) override { return run([](auto& k) { return k.log_softmax; }, in[0]); }
+  void backward(Backward& b) const override {
+    b.add(0, run([](auto& k) { return k.log_softmax_backward; }, b.output(), b.gradient()));
+  }
+};
+
+}  // namespace
+
+Tensor softmax(const Tensor& x, std::int64_t dim) { return apply(SoftmaxOp(dim), {x}); }
+Tensor log_softmax(const Tensor& x, std::int64_t dim) { return apply(LogSoftmaxOp(dim), {x}); }
+
+}  // namespace weft

@@ -1,0 +1,200 @@
+// One vector type for every instruction set, over xsimd 8.1 to 14.
+//
+// A kernel unit is compiled once per instruction set with
+//   -DWEFT_ISA=avx512 -DWEFT_ARCH=xsimd::avx512bw -DWEFT_VECTOR_BYTES=64  (of weft/isas.def)
+// and puts all it defines into namespace weft::detail::WEFT_ISA, so that no two units share a symbol.
+#pragma once
+#include <cstdint>
+#include <utility>
+#include <xsimd/xsimd.hpp>
+
+#include "simd/unroll.h"
+
+#if !defined(WEFT_ISA) || !defined(WEFT_ARCH)
+#error "simd.h is for kernel units, which are compiled with -DWEFT_ISA and -DWEFT_ARCH"
+#endif
+
+namespace weft::detail::WEFT_ISA::simd {
+
+template <class T>
+using Vec = xsimd::batch<T, WEFT_ARCH>;
+static_assert(sizeof(Vec<float>) == WEFT_VECTOR_BYTES);
+
+template <class T>
+inline constexpr std::int64_t lanes = static_cast<std::int64_t>(Vec<T>::size);
+
+template <class T>
+inline Vec<T> load(const T* p) noexcept { return Vec<T>::load_unaligned(p); }
+
+template <class T>
+inline void store(T* p, Vec<T> v) noexcept { v.store_unaligned(p); }
+
+#if defined(__AVX512F__)
+template <class Mask>
+inline Mask first_lanes(std::int64_t n) noexcept { return static_cast<Mask>((1u << n) - 1); }
+#endif
+
+// The first n < lanes elements of p; the other lanes are `fill`.
+template <class T>
+inline Vec<T> load_n(const T* p, std::int64_t n, T fill = T(0)) noexcept {
+#if defined(__AVX512F__)
+  if constexpr (lanes<T> == 16) {
+    return _mm512_mask_loadu_ps(_mm512_set1_ps(fill), first_lanes<__mmask16>(n), p);
+  } else if constexpr (lanes<T> == 8 && sizeof(T) == 8) {
+    return _mm512_mask_loadu_pd(_mm512_set1_pd(fill), first_lanes<__mmask8>(n), p);
+  } else
+#endif
+  {
+    T buffer[lanes<T>];
+    for (std::int64_t i = 0; i < lanes<T>; ++i) buffer[i] = i < n ? p[i] : fill;
+    return load(buffer);
+  }
+}
+
+template <class T>
+inline void store_n(T* p, Vec<T> v, std::int64_t n) noexcept {
+#if defined(__AVX512F__)
+  if constexpr (lanes<T> == 16) {
+    _mm512_mask_storeu_ps(p, first_lanes<__mmask16>(n), v);
+  } else if constexpr (lanes<T> == 8 && sizeof(T) == 8) {
+    _mm512_mask_storeu_pd(p, first_lanes<__mmask8>(n), v);
+  } else
+#endif
+  {
+    T buffer[lanes<T>];
+    store(buffer, v);
+    for (std::int64_t i = 0; i < n; ++i) p[i] = buffer[i];
+  }
+}
+
+// fma(a, b, c) = a*b + c and fnma(a, b, c) = c - a*b, rounded once where the instruction set can. The intrinsic is named
+// because xsimd's AVX-512 fma is x*y+z, which clang compiles to mul and add. The register's width chooses, not what else
+// the compiler may use (-march in a user's flags).
+#if defined(__x86_64__) && defined(__FMA__)
+namespace intrinsic {
+inline __m128 fma(__m128 a, __m128 b, __m128 c) noexcept { return _mm_fmadd_ps(a, b, c); }
+inline __m128d fma(__m128d a, __m128d b, __m128d c) noexcept { return _mm_fmadd_pd(a, b, c); }
+inline __m128 fnma(__m128 a, __m128 b, __m128 c) noexcept { return _mm_fnmadd_ps(a, b, c); }
+inline __m128d fnma(__m128d a, __m128d b, __m128d c) noexcept { return _mm_fnmadd_pd(a, b, c); }
+inline __m256 fma(__m256 a, __m256 b, __m256 c) noexcept { return _mm256_fmadd_ps(a, b, c); }
+inline __m256d fma(__m256d a, __m256d b, __m256d c) noexcept { return _mm256_fmadd_pd(a, b, c); }
+inline __m256 fnma(__m256 a, __m256 b, __m256 c) noexcept { return _mm256_fnmadd_ps(a, b, c); }
+inline __m256d fnma(__m256d a, __m256d b, __m256d c) noexcept { return _mm256_fnmadd_pd(a, b, c); }
+#if defined(__AVX512F__)
+inline __m512 fma(__m512 a, __m512 b, __m512 c) noexcept { return _mm512_fmadd_ps(a, b, c); }
+inline __m512d fma(__m512d a, __m512d b, __m512d c) noexcept { return _mm512_fmadd_pd(a, b, c); }
+inline __m512 fnma(__m512 a, __m512 b, __m512 c) noexcept { return _mm512_fnmadd_ps(a, b, c); }
+inline __m512d fnma(__m512d a, __m512d b, __m512d c) noexcept { return _mm512_fnmadd_pd(a, b, c); }
+#endif
+}  // namespace intrinsic
+template <class V> inline V fma(V a, V b, V c) noexcept { return intrinsic::fma(a, b, c); }
+template <class V> inline V fnma(V a, V b, V c) noexcept { return intrinsic::fnma(a, b, c); }
+#elif defined(__aarch64__)
+inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return vfmaq_f32(c, a, b); }
+inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return vfmaq_f64(c, a, b); }
+inline Vec<float> fnma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return vfmsq_f32(c, a, b); }
+inline Vec<double> fnma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return vfmsq_f64(c, a, b); }
+#else
+template <class V> inline V fma(V a, V b, V c) noexcept { return a * b + c; }
+template <class V> inline V fnma(V a, V b, V c) noexcept { return c - a * b; }
+#endif
+
+// The lanes of a and b, numbered from 0 to 2 · lanes - 1, in another order: lane i is number Order::at(i).
+template <class T, class Order, int... I>
+inline Vec<T> shuffled(Vec<T> a, Vec<T> b, std::integer_sequence<int, I...>) noexcept {
+  using Register = typename Vec<T>::register_type;
+  return Vec<T>(static_cast<Register>(
+      __builtin_shufflevector(static_cast<Register>(a), static_cast<Register>(b), Order::at(I)...)));
+}
+template <class Order, class T>
+inline Vec<T> shuffled(Vec<T> a, Vec<T> b) noexcept {
+  return shuffled<T, Order>(a, b, std::make_integer_sequence<int, static_cast<int>(lanes<T>)>());
+}
+
+template <int L> struct EvenLanes { static constexpr int at(int i) { return 2 * i; } };
+template <int L> struct OddLanes { static constexpr int at(int i) { return 2 * i + 1; } };
+template <int L> struct LowZip { static constexpr int at(int i) { return i / 2 + i % 2 * L; } };
+template <int L> struct HighZip { static constexpr int at(int i) { return L / 2 + i / 2 + i % 2 * L; } };
+template <int L> struct Reversed { static constexpr int at(int i) { return L - 1 - i; } };
+
+// a0 a2 … b0 b2 …,  a1 a3 … b1 b3 …
+template <class T> inline Vec<T> even(Vec<T> a, Vec<T> b) noexcept { return shuffled<EvenLanes<lanes<T>>>(a, b); }
+template <class T> inline Vec<T> odd(Vec<T> a, Vec<T> b) noexcept { return shuffled<OddLanes<lanes<T>>>(a, b); }
+// a0 b0 a1 b1 …, of the lower and of the upper halves
+template <class T> inline Vec<T> zip_lo(Vec<T> a, Vec<T> b) noexcept { return shuffled<LowZip<lanes<T>>>(a, b); }
+template <class T> inline Vec<T> zip_hi(Vec<T> a, Vec<T> b) noexcept { return shuffled<HighZip<lanes<T>>>(a, b); }
+template <class T> inline Vec<T> reversed(Vec<T> a) noexcept { return shuffled<Reversed<lanes<T>>>(a, a); }
+
+// Of blocks of 16 bytes, E elements each: groups of G elements, in turn from the lower or the upper halves of two blocks;
+// the even or the odd blocks. Instructions of one cycle, without registers for orders.
+template <int L, int E, int G, int High>
+struct BlockZip {
+  static constexpr int at(int i) {
+    const int unit = i % E / G;
+    return i / E * E + High * E / 2 + unit / 2 * G + i % G + unit % 2 * L;
+  }
+};
+template <int L, int E, int Odd>
+struct EveryOtherBlock {
+  static constexpr int at(int i) { return (2 * (i / E) + Odd) * E + i % E; }
+};
+
+// v[i] lane j becomes v[j] lane i, for a square of lanes × lanes: first the squares within blocks, then blocks.
+template <class T>
+WEFT_INLINE inline void transpose(Vec<T>* v) noexcept {
+  constexpr int L = static_cast<int>(lanes<T>), E = 16 / static_cast<int>(sizeof(T));
+  repeat<__builtin_ctz(L)>([&](auto stage) WEFT_INLINE {
+    constexpr int apart = 1 << decltype(stage)::value;
+    repeat<L>([&](auto i) WEFT_INLINE {
+      constexpr int a = decltype(i)::value, b = a + apart;
+      if constexpr ((a & apart) == 0) {
+        const Vec<T> x = v[a], y = v[b];
+        if constexpr (apart < E) {
+          v[a] = shuffled<BlockZip<L, E, apart, 0>>(x, y);
+          v[b] = shuffled<BlockZip<L, E, apart, 1>>(x, y);
+        } else {
+          v[a] = shuffled<EveryOtherBlock<L, E, 0>>(x, y);
+          v[b] = shuffled<EveryOtherBlock<L, E, 1>>(x, y);
+        }
+      }
+    });
+  });
+  if constexpr (E == 4)  // the squares' columns are in the order of reversed bits
+    repeat<L / 4>([&](auto i) WEFT_INLINE {
+      const Vec<T> second = v[4 * i.value + 1];
+      v[4 * i.value + 1] = v[4 * i.value + 2];
+      v[4 * i.value + 2] = second;
+    });
+}
+
+// The sum of the lanes, halves added to halves: the order depends on the instruction set alone.
+template <int L, int Step> struct Rotated { static constexpr int at(int i) { return (i + Step) % L; } };
+template <class T, int Width = static_cast<int>(lanes<T>) / 2>
+inline T sum(Vec<T> v) noexcept {
+  if constexpr (Width > 0) {
+    return sum<T, Width / 2>(v + shuffled<Rotated<static_cast<int>(lanes<T>), Width>>(v, v));
+  } else {
+    T a[lanes<T>];
+    store(a, v);
+    return a[0];
+  }
+}
+
+template <class T>
+inline T max(Vec<T> v) noexcept {
+  T a[lanes<T>];
+  store(a, v);
+  for (std::int64_t i = 1; i < lanes<T>; ++i) a[0] = a[i] > a[0] || a[i] != a[i] ? a[i] : a[0];
+  return a[0];
+}
+
+// y[i] = f(x0[i], x1[i], …) for i < n, a vector at a time; the tail is computed on a padded copy, so that
+// no element's value depends on its position.
+template <class T, class F, class... X>
+inline void map(F f, T* y, std::int64_t n, const X*... x) noexcept {
+  std::int64_t i = 0;
+  for (; i + lanes<T> <= n; i += lanes<T>) store(y + i, f(load(x + i)...));
+  if (i < n) store_n(y + i, f(load_n(x + i, n - i)...), n - i);
+}
+
+}  // namespace weft::detail::WEFT_ISA::simd

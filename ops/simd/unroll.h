@@ -1,0 +1,25 @@
+// Loops of constant length, unrolled, so that arrays of vectors live in registers.
+#pragma once
+
+// WEFT_INLINE: for the bodies of unrolled loops, [&](auto i) WEFT_INLINE { … }; the compilers' own limits would keep arrays
+// in memory. WEFT_FLATTEN: for loops that call them. Sanitizers' builds define both empty: instrumented functions of that
+// size take minutes to compile.
+#ifndef WEFT_INLINE
+#define WEFT_INLINE __attribute__((always_inline))
+#define WEFT_FLATTEN __attribute__((flatten))
+#endif
+
+namespace weft::detail::WEFT_ISA {
+
+template <int I> struct Index { static constexpr int value = I; };
+
+// f(Index<0>{}), …, f(Index<N-1>{}).
+template <int N, int I = 0, class F>
+WEFT_INLINE inline void repeat(const F& f) noexcept {
+  if constexpr (I < N) {
+    f(Index<I>{});
+    repeat<N, I + 1>(f);
+  }
+}
+
+}  // namespace weft::detail::WEFT_ISA

@@ -1,0 +1,198 @@
+#include "spectral/fft_plan.h"
+
+#include "spectral/fft_roots.h"
+#include "spectral/plan_cache.h"
+
+namespace weft::detail {
+namespace {
+
+// Modelled time of a pass for each element of a vector of columns, in about nanoseconds: large radices need fewer
+// passes, but more arithmetic, odd ones most. The costs set which lengths products are padded to, and when Toeplitz
+// products are computed by transforms. bench: weft-bench --benchmark_filter='c2c/64x|c2c-columns', whose lengths differ
+// in their radices
+double radix_cost(std::int64_t radix) {
+  switch (radix) {
+    case 2: return 1.0;
+    case 3: return 1.2;
+    case 4: return 1.2;
+    case 5: return 1.7;
+    case 7: return 2.4;
+    case 8: return 1.7;
+    case 11: return 4.0;
+    case 16: return 2.3;
+    default: return 5.0;
+  }
+}
+
+// y_k = Σ_j x_(j stride) root^(jk), of n elements, by the definition for each prime factor.
+// roots: exp(-2πi j/N), N a multiple of n.
+void exact_transform(const Complex* x, std::int64_t stride, std::int64_t n, const std::vector<Complex>& roots,
+                     Complex* y) {
+  if (n == 1) {
+    y[0] = x[0];
+    return;
+  }
+  std::int64_t p = 2;
+  while (n % p != 0) ++p;
+  const std::int64_t m = n / p, total = static_cast<std::int64_t>(roots.size()), apart = total / n;
+  for (std::int64_t q = 0; q < p; ++q) exact_transform(x + q * stride, stride * p, m, roots, y + q * m);
+  std::vector<Complex> part(static_cast<std::size_t>(p));
+  for (std::int64_t k = 0; k < m; ++k) {
+    for (std::int64_t q = 0; q < p; ++q) part[static_cast<std::size_t>(q)] = y[q * m + k];
+    for (std::int64_t r = 0; r < p; ++r) {
+      long double re = part[0].real(), im = part[0].imag();  // operator* would look after infinities
+      for (std::int64_t q = 1; q < p; ++q) {
+        const Complex z = part[static_cast<std::size_t>(q)];
+        const Complex root = roots[static_cast<std::size_t>(q * (k + r * m) % n * apart)];
+        re += z.real() * root.real() - z.imag() * root.imag();
+        im += z.real() * root.imag() + z.imag() * root.real();
+      }
+      y[r * m + k] = {re, im};
+    }
+  }
+}
+
+}  // namespace
+
+bool is_smooth(std::int64_t n) {
+  n >>= __builtin_ctzll(static_cast<unsigned long long>(n));
+  for (std::int64_t p : {3, 5, 7, 11, 13})
+    while (n % p == 0) n /= p;
+  return n == 1;
+}
+
+// The largest last: the passes that stay in the first cache are limited by arithmetic, of which radix 16 needs least.
+std::vector<std::int64_t> fft_radices(std::int64_t n) {
+  std::vector<std::int64_t> radices;
+  if (n == 1) return {1};
+  for (std::int64_t p : {13, 11, 7, 5, 3})
+    for (; n % p == 0; n /= p) radices.push_back(p);
+  int twos = 0;
+  for (; n % 2 == 0; n /= 2) ++twos;
+  if (n != 1) return {};
+  for (; twos > 8; twos -= 3) radices.push_back(8);
+  static const std::vector<std::int64_t> last[9] = {{}, {2}, {4}, {8}, {16}, {4, 8}, {8, 8}, {8, 16}, {16, 16}};
+  radices.insert(radices.end(), last[twos].begin(), last[twos].end());
+  return radices;
+}
+
+double fft_cost(std::int64_t n) {
+  if (n == 1) return 0;
+  const std::vector<std::int64_t> radices = fft_radices(n);
+  if (radices.empty()) {
+    const std::int64_t m = fft_fast_length(2 * n - 1);
+    return 2 * fft_cost(m) + static_cast<double>(m + 2 * n);
+  }
+  double cost = 0;
+  for (std::int64_t radix : radices) cost += radix_cost(radix) * static_cast<double>(n);
+  return cost;
+}
+
+std::int64_t fft_fast_length(std::int64_t n) {
+  std::int64_t best = 1;
+  while (best < n) best *= 2;
+  double cost = fft_cost(best);
+  const auto consider = [&](std::int64_t odd) {
+    while (odd < n) odd *= 2;
+    const double c = fft_cost(odd);
+    if (c < cost) {
+      best = odd;
+      cost = c;
+    }
+  };
+  for (std::int64_t a = 1; a < 2 * n; a *= 3)
+    for (std::int64_t b = a; b < 2 * n; b *= 5)
+      for (std::int64_t c = b; c < 2 * n; c *= 7)
+        for (std::int64_t factor : {1, 11, 13})
+          if (c * factor < 2 * n) consider(c * factor);
+  return best;
+}
+
+template <class T>
+FftPlan<T>::FftPlan(std::int64_t n) {
+  view_.n = n;
+  const std::vector<std::int64_t> radices = fft_radices(n);
+  make_order(radices);
+  if (radices.empty()) make_chirp();
+  else make_passes(radices);
+}
+
+// Pass l leaves digit l of a bin, counted in its radix from the lowest, as digit l of a row, counted from the highest.
+template <class T>
+void FftPlan<T>::make_order(const std::vector<std::int64_t>& radices) {
+  row_of_bin_.resize(static_cast<std::size_t>(view_.n));
+  bin_of_row_.resize(static_cast<std::size_t>(view_.n));
+  for (std::int64_t row = 0; row < view_.n; ++row) {
+    std::int64_t rest = row, stride = view_.n, bin = radices.empty() ? row : 0, weight = 1;
+    for (std::int64_t radix : radices) {
+      stride /= radix;
+      bin += rest / stride * weight;
+      rest %= stride;
+      weight *= radix;
+    }
+    bin_of_row_[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(bin);
+    row_of_bin_[static_cast<std::size_t>(bin)] = static_cast<std::int32_t>(row);
+  }
+  view_.row_of_bin = row_of_bin_.data();
+  view_.bin_of_row = bin_of_row_.data();
+}
+
+template <class T>
+void FftPlan<T>::make_passes(const std::vector<std::int64_t>& radices) {
+  std::int64_t length = view_.n;
+  for (std::int64_t radix : radices) {
+    const std::int64_t stride = length / radix;
+    std::vector<Complex> twiddles, roots;
+    for (std::int64_t i = 0; i < stride; ++i)
+      for (std::int64_t j = 1; j < radix; ++j) twiddles.push_back(unit_root(i * j, length));
+    for (std::int64_t j = 0; j < radix; ++j) roots.push_back(std::conj(unit_root(j, radix)));
+    tables_.push_back(interleaved<T>(twiddles));
+    const T* w = tables_.back().data();
+    tables_.push_back(interleaved<T>(roots));
+    passes_.push_back({radix, length, w, tables_.back().data()});
+    length = stride;
+  }
+  view_.passes = static_cast<std::int64_t>(passes_.size());
+  view_.pass = passes_.data();
+}
+
+template <class T>
+void FftPlan<T>::make_chirp() {
+  const std::int64_t n = view_.n, m = fft_fast_length(2 * n - 1);
+  std::vector<Complex> b, folded(static_cast<std::size_t>(m)), roots, spectrum(static_cast<std::size_t>(m));
+  for (std::int64_t k = 0; k < n; ++k) {
+    b.push_back(std::conj(unit_root(k * k % (2 * n), 2 * n)));
+    folded[static_cast<std::size_t>(k)] = folded[static_cast<std::size_t>((m - k) % m)] = b.back();
+  }
+  for (std::int64_t k = 0; k < m; ++k) roots.push_back(unit_root(k, m));
+  exact_transform(folded.data(), 1, m, roots, spectrum.data());
+  for (Complex& s : spectrum) s /= static_cast<long double>(m);
+  convolution_ = std::make_unique<const FftPlan>(m);
+  view_.convolution = &convolution_->view();
+  std::vector<Complex> rows;
+  for (std::int64_t k = 0; k < m; ++k)
+    rows.push_back(spectrum[static_cast<std::size_t>(view_.convolution->bin_of_row[k])]);
+  tables_.push_back(interleaved<T>(b));
+  view_.chirp = tables_.back().data();
+  tables_.push_back(interleaved<T>(rows));
+  view_.chirp_spectrum = tables_.back().data();
+}
+
+template <class T>
+std::size_t FftPlan<T>::bytes() const noexcept {
+  std::size_t sum = sizeof *this + (convolution_ ? convolution_->bytes() : 0);
+  for (const std::vector<T>& table : tables_) sum += table.size() * sizeof(T);
+  return sum + (row_of_bin_.size() + bin_of_row_.size()) * sizeof(std::int32_t);
+}
+
+template <class T>
+std::shared_ptr<const FftPlan<T>> fft_plan(const char* op, std::int64_t n) {
+  return cached_plan<FftPlan<T>>(op, n);
+}
+
+template class FftPlan<float>;
+template class FftPlan<double>;
+template std::shared_ptr<const FftPlan<float>> fft_plan<float>(const char*, std::int64_t);
+template std::shared_ptr<const FftPlan<double>> fft_plan<double>(const char*, std::int64_t);
+
+}  // namespace weft::detail

@@ -1,0 +1,85 @@
+#include "spectral/kernels/fft.h"
+
+#include "spectral/kernels/fft_descend.h"
+#include "spectral/kernels/fft_move.h"
+
+namespace weft::detail::WEFT_ISA {
+namespace {
+
+using simd::Vec;
+using std::int64_t;
+
+constexpr auto no_leaf = [](int64_t, int64_t) noexcept {};
+
+template <class T>
+void passes(const FftView<T>& plan, T* work) noexcept {
+  descend<true, false>(plan, 0, plan.passes, work, 0, plan.n, no_leaf);
+}
+
+// The convolution's inverse is read backwards.
+template <class T>
+void bluestein(const FftView<T>& plan, T* work) noexcept {
+  const FftView<T>& convolution = *plan.convolution;
+  const WorkRows<T> rows{work};
+  const T *b = plan.chirp, *spectrum = plan.chirp_spectrum;
+  const Vec<T> zero(T(0));
+  for (int64_t k = 0; k < plan.n; ++k)
+    rows.store(k, product_conj(rows.load(k), Vec<T>(b[2 * k]), Vec<T>(b[2 * k + 1])));
+  for (int64_t k = plan.n; k < convolution.n; ++k) rows.store(k, {zero, zero});
+  const auto multiply = [&](int64_t base, int64_t length) noexcept {
+    for (int64_t k = base; k < base + length; ++k)
+      rows.store(k, exchanged(product(rows.load(k), Vec<T>(spectrum[2 * k]), Vec<T>(spectrum[2 * k + 1]))));
+  };
+  descend<true, true>(convolution, 0, convolution.passes, work, 0, convolution.n, multiply);
+  for (int64_t k = 0; k < plan.n; ++k)
+    rows.store(k, product_conj(exchanged(rows.load(k)), Vec<T>(b[2 * k]), Vec<T>(b[2 * k + 1])));
+}
+
+template <class T>
+void forward(const FftView<T>& plan, T* work) noexcept {
+  if (plan.convolution) bluestein(plan, work);
+  else passes(plan, work);
+}
+
+// The first pass from x, the last one to y.
+template <class T>
+void fused(const FftView<T>& plan, const FftColumns<const T>& x, ComplexBins<T> y, T* work) noexcept {
+  const WorkRows<T> rows{work};
+  const int64_t last = plan.passes - 1;
+  if (last == 0)
+    gather_complex(plan.n, x, work);
+  else
+    run_first_pass(plan.pass[0], ComplexRows<T>{x.data + x.offset[0], x.step}, rows);
+  const auto store = [&](int64_t base, int64_t length) noexcept {
+    run_last_pass(plan, base, length, rows, y);
+  };
+  descend<true, false>(plan, last == 0 ? 0 : 1, last, work, 0, plan.n, store);
+}
+
+template <class T>
+void complex_columns(const FftView<T>& plan, const FftColumns<const T>& x, bool inverse, T factor,
+                     const FftColumns<T>& y, T* work) noexcept {
+  const bool whole = x.count == simd::lanes<T> && are_neighbours(x, 2) && are_neighbours(y, 2);
+  if (whole && !plan.convolution)
+    return fused(plan, x, ComplexBins<T>{y.data + y.offset[0], y.step, plan.n, inverse, factor}, work);
+  gather_complex(plan.n, x, work);
+  forward(plan, work);
+  scatter_complex(plan.n, plan.row_of_bin, work, inverse, factor, y);
+}
+
+template <class T>
+constexpr FftKernels<T> table() {
+  return {.lanes = simd::lanes<T>,
+          .gather = gather<T>,
+          .scatter = scatter<T>,
+          .scatter_mirrored = scatter_mirrored<T>,
+          .gather_complex = gather_complex<T>,
+          .scatter_complex = scatter_complex<T>,
+          .forward = forward<T>,
+          .complex = complex_columns<T>};
+}
+
+}  // namespace
+}  // namespace weft::detail::WEFT_ISA
+
+WEFT_KERNEL_TABLES(FftKernels)

@@ -1,0 +1,228 @@
+// Columns between memory and work buffers. Neighbouring columns move as vectors, columns that are contiguous
+// themselves through transposed squares, others element by element.
+#pragma once
+#include "spectral/kernels/fft_rows.h"
+
+namespace weft::detail::WEFT_ISA {
+
+// The row of element k: row[k], or k. Inverse: elements 1 … n-1 come backwards.
+struct RowOrder {
+  const std::int32_t* row;
+  std::int64_t n;
+  bool inverse;
+
+  std::int64_t operator()(std::int64_t k) const noexcept {
+    const std::int64_t bin = inverse && k > 0 ? n - k : k;
+    return row ? row[bin] : bin;
+  }
+};
+
+template <class T>
+bool are_neighbours(const FftColumns<T>& x, std::int64_t apart) noexcept {
+  for (std::int64_t c = 1; c < x.count; ++c)
+    if (x.offset[c] != x.offset[0] + apart * c) return false;
+  return true;
+}
+
+// Elements of a column that are moved at once, so that their rows stay in L1 for the next columns. No benchmark has
+// such columns, which are neither neighbours nor contiguous.
+constexpr std::int64_t move_block = 16;
+
+// Numbers `from` … from + size - 1 of each column as the vectors v[0] … v[size - 1], size <= lanes.
+template <class T>
+WEFT_INLINE inline void load_square(const FftColumns<const T>& x, std::int64_t from, std::int64_t size,
+                                               simd::Vec<T>* v) noexcept {
+  using namespace simd;
+  constexpr int L = static_cast<int>(lanes<T>);
+  if (size == L && x.count == L) {
+    repeat<L>([&](auto c) WEFT_INLINE { v[c.value] = load(x.data + x.offset[c.value] + from); });
+  } else {
+    T square[L * L] = {};
+    for (std::int64_t c = 0; c < x.count; ++c)
+      for (std::int64_t i = 0; i < size; ++i) square[c * L + i] = x.data[x.offset[c] + from + i];
+    repeat<L>([&](auto c) WEFT_INLINE { v[c.value] = load(square + c.value * L); });
+  }
+  transpose<T>(v);
+}
+
+template <class T>
+WEFT_INLINE inline void store_square(const FftColumns<T>& y, std::int64_t from, std::int64_t size,
+                                                simd::Vec<T>* v) noexcept {
+  using namespace simd;
+  constexpr int L = static_cast<int>(lanes<T>);
+  transpose<T>(v);
+  if (size == L && y.count == L) {
+    repeat<L>([&](auto c) WEFT_INLINE { store(y.data + y.offset[c.value] + from, v[c.value]); });
+  } else {
+    T square[L * L];
+    repeat<L>([&](auto c) WEFT_INLINE { store(square + c.value * L, v[c.value]); });
+    for (std::int64_t c = 0; c < y.count; ++c)
+      for (std::int64_t i = 0; i < size; ++i) y.data[y.offset[c] + from + i] = square[c * L + i];
+  }
+}
+
+// n numbers of each column into rows that are `step` apart: a plane's, or the parts of complex elements.
+template <class T>
+WEFT_FLATTEN void gather_contiguous(std::int64_t n, const FftColumns<const T>& x, std::int64_t step, T* to) noexcept {
+  constexpr int L = static_cast<int>(simd::lanes<T>);
+  for (std::int64_t k = 0; k < n; k += L, to += L * step) {
+    simd::Vec<T> v[L];
+    const std::int64_t size = n - k < L ? n - k : L;
+    load_square(x, k, size, v);
+    if (size == L)
+      repeat<L>([&](auto i) WEFT_INLINE { simd::store(to + i.value * step, v[i.value]); });
+    else
+      repeat<L>([&](auto i) WEFT_INLINE { if (i.value < size) simd::store(to + i.value * step, v[i.value]); });
+  }
+}
+
+// Numbers of each column from rows of a plane, times f.
+template <class T>
+WEFT_FLATTEN void scatter_contiguous(std::int64_t n, RowOrder order, const T* plane, simd::Vec<T> f,
+                                         const FftColumns<T>& y) noexcept {
+  constexpr int L = static_cast<int>(simd::lanes<T>);
+  for (std::int64_t k = 0; k < n; k += L) {
+    simd::Vec<T> v[L];
+    const std::int64_t size = n - k < L ? n - k : L;
+    repeat<L>([&](auto i) WEFT_INLINE {
+      v[i.value] = simd::load(plane + order(i.value < size ? k + i.value : k) * row_size<T>) * f;
+    });
+    store_square(y, k, size, v);
+  }
+}
+
+// Elements k … k + lanes - 1 of a whole tile, which are n - k - lanes + 1 … n - k of the mirrored columns, 0 for n.
+template <class T>
+WEFT_FLATTEN void scatter_mirrored_contiguous(std::int64_t n, const std::int32_t* row, const T* plane,
+                                                  const FftColumns<T>& y, const std::int64_t* mirror) noexcept {
+  constexpr int L = static_cast<int>(simd::lanes<T>);
+  for (std::int64_t k = 0; k < n; k += L) {
+    simd::Vec<T> v[L];
+    const std::int64_t size = n - k < L ? n - k : L;
+    repeat<L>([&](auto i) WEFT_INLINE {
+      v[i.value] = simd::load(plane + row[i.value < size ? k + i.value : k] * row_size<T>);
+    });
+    store_square(y, k, size, v);
+    for (int c = 0; c < L; ++c) {
+      if (mirror[c] == y.offset[c]) continue;
+      const T* from = y.data + y.offset[c] + k;
+      T* to = y.data + mirror[c];
+      if (k > 0 && size == L) simd::store(to + n - k - L + 1, simd::reversed(simd::load(from)));
+      else
+        for (std::int64_t i = 0; i < size; ++i) to[(n - k - i) % n] = from[i];
+    }
+  }
+}
+
+// The same of complex elements.
+template <class T>
+WEFT_FLATTEN void scatter_complex_contiguous(std::int64_t n, RowOrder order, const T* work, simd::Vec<T> f,
+                                                 const FftColumns<T>& y) noexcept {
+  constexpr int L = static_cast<int>(simd::lanes<T>), elements = L / 2;  // of a square
+  for (std::int64_t k = 0; k < n; k += elements) {
+    simd::Vec<T> v[L];
+    const std::int64_t size = n - k < elements ? n - k : elements;
+    repeat<elements>([&](auto i) WEFT_INLINE {
+      const ComplexVec<T> z = scaled(load_row(work, order(i.value < size ? k + i.value : k)), f);
+      v[2 * i.value] = z.re;
+      v[2 * i.value + 1] = z.im;
+    });
+    store_square(y, 2 * k, 2 * size, v);
+  }
+}
+
+template <class T>
+void gather(std::int64_t n, const FftColumns<const T>& x, T* plane) noexcept {
+  using namespace simd;
+  if (are_neighbours(x, 1)) {
+    const T* from = x.data + x.offset[0];
+    for (std::int64_t k = 0; k < n; ++k, from += x.step)
+      store(plane + k * row_size<T>, x.count == lanes<T> ? load(from) : load_n(from, x.count));
+    return;
+  }
+  if (x.step == 1) return gather_contiguous(n, x, row_size<T>, plane);
+  for (std::int64_t k = 0; k < n && x.count < lanes<T>; ++k) store(plane + k * row_size<T>, Vec<T>(T(0)));
+  for (std::int64_t first = 0; first < n; first += move_block)
+    for (std::int64_t c = 0; c < x.count; ++c)
+      for (std::int64_t k = first; k < first + move_block && k < n; ++k)
+        plane[k * row_size<T> + c] = x.data[x.offset[c] + k * x.step];
+}
+
+template <class T>
+void scatter(std::int64_t n, const std::int32_t* row, const T* plane, bool inverse, T factor,
+             const FftColumns<T>& y) noexcept {
+  using namespace simd;
+  const RowOrder order{row, n, inverse};
+  const Vec<T> f(factor);
+  if (are_neighbours(y, 1)) {
+    T* to = y.data + y.offset[0];
+    for (std::int64_t k = 0; k < n; ++k, to += y.step) {
+      const Vec<T> v = load(plane + order(k) * row_size<T>) * f;
+      if (y.count == lanes<T>) store(to, v);
+      else store_n(to, v, y.count);
+    }
+    return;
+  }
+  if (y.step == 1) return scatter_contiguous(n, order, plane, f, y);
+  for (std::int64_t first = 0; first < n; first += move_block)
+    for (std::int64_t c = 0; c < y.count; ++c)
+      for (std::int64_t k = first; k < first + move_block && k < n; ++k)
+        y.data[y.offset[c] + k * y.step] = plane[order(k) * row_size<T> + c] * factor;
+}
+
+template <class T>
+void scatter_mirrored(std::int64_t n, const std::int32_t* row, const T* plane, const FftColumns<T>& y,
+                      const std::int64_t* mirror) noexcept {
+  if (y.step == 1 && y.count == simd::lanes<T>) return scatter_mirrored_contiguous(n, row, plane, y, mirror);
+  scatter(n, row, plane, false, T(1), y);
+  for (std::int64_t c = 0; c < y.count; ++c)
+    for (std::int64_t k = 0; k < n && mirror[c] != y.offset[c]; ++k)
+      y.data[mirror[c] + (n - k) % n * y.step] = y.data[y.offset[c] + k * y.step];
+}
+
+template <class T>
+void gather_complex(std::int64_t n, const FftColumns<const T>& x, T* work) noexcept {
+  using namespace simd;
+  const WorkRows<T> rows{work};
+  if (are_neighbours(x, 2)) {
+    const T* from = x.data + x.offset[0];
+    T padded[row_size<T>] = {};
+    for (std::int64_t k = 0; k < n; ++k, from += x.step) {
+      for (std::int64_t i = 0; i < 2 * x.count && x.count < lanes<T>; ++i) padded[i] = from[i];
+      rows.store(k, load_complex(x.count < lanes<T> ? padded : from));
+    }
+    return;
+  }
+  if (x.step == 2) return gather_contiguous(2 * n, x, lanes<T>, work);
+  gather(n, x, work);
+  gather(n, {x.data + 1, x.step, x.offset, x.count}, work + lanes<T>);
+}
+
+template <class T>
+void scatter_complex(std::int64_t n, const std::int32_t* row, const T* work, bool inverse, T factor,
+                     const FftColumns<T>& y) noexcept {
+  using namespace simd;
+  const RowOrder order{row, n, inverse};
+  const Vec<T> f(factor);
+  if (are_neighbours(y, 2)) {
+    T* to = y.data + y.offset[0];
+    T padded[row_size<T>];
+    for (std::int64_t k = 0; k < n; ++k, to += y.step) {
+      const bool whole = y.count == lanes<T>;
+      store_complex(whole ? to : padded, scaled(load_row(work, order(k)), f));
+      for (std::int64_t i = 0; i < 2 * y.count && !whole; ++i) to[i] = padded[i];
+    }
+    return;
+  }
+  if (y.step == 2) return scatter_complex_contiguous(n, order, work, f, y);
+  for (std::int64_t first = 0; first < n; first += move_block)
+    for (std::int64_t c = 0; c < y.count; ++c)
+      for (std::int64_t k = first; k < first + move_block && k < n; ++k) {
+        const T* from = work + order(k) * row_size<T> + c;
+        T* to = y.data + y.offset[c] + k * y.step;
+        to[0] = from[0] * factor;
+        to[1] = from[lanes<T>] * factor;
+      }
+}
+
+}  // namespace weft::detail::WEFT_ISA

@@ -1,0 +1,33 @@
+// Transforms of n = 2m real elements by complex ones of m, z_j = x_2j + i x_(2j+1). With w = exp(-2πi/n):
+//   E_k = (Z_k + conj Z_(m-k)) / 2,  O_k = (Z_k - conj Z_(m-k)) / 2i,  X_k = E_k + w^k O_k,  X_(m-k) = conj(E_k - w^k O_k)
+// and back, with the sums over all n bins of a spectrum of which 0 … m are given:
+//   Z_k = (X_k + conj X_(m-k)) + i w^-k (X_k - conj X_(m-k))
+#pragma once
+#include <cstdint>
+
+#include "simd/family.h"
+#include "spectral/kernels/fft.h"
+
+namespace weft::detail {
+
+template <class T>
+struct RealFftView {
+  const FftView<T>* half;          // of length m
+  const T* twiddles;               // w^k for k <= m/2, [m/2 + 1][2]
+  const std::int32_t* row_of_bin;  // of X, [m + 1]; bin m has a row of its own behind the others
+};
+
+// Work buffers have at least m + 1 rows. Bins but 0 and m come times `weight`; the imaginary parts of these two are 0.
+template <class T>
+struct RealFftKernels {
+  static constexpr const char* header = __FILE__;
+  // Z in the plan's order to X, in place.
+  void (*unpack)(const RealFftView<T>& plan, T weight, T* work) noexcept;
+  // X in natural order to Z, in place.
+  void (*pack)(const RealFftView<T>& plan, T weight, T* work) noexcept;
+  // The same for one complex sequence of n bins of which only 0 … n/2 are given, or wanted; `row` holds their rows, null:
+  // natural order.
+  void (*weigh)(std::int64_t n, const std::int32_t* row, T weight, T* work) noexcept;
+};
+
+}  // namespace weft::detail

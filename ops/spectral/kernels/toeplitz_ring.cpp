@@ -1,0 +1,252 @@
+#include "spectral/kernels/toeplitz_ring.h"
+
+#include "spectral/kernels/fft_descend.h"
+#include "spectral/kernels/fft_move.h"
+
+namespace weft::detail::WEFT_ISA {
+namespace {
+
+using simd::Vec;
+using std::int64_t;
+
+// n real elements and (Padded) zeros, times ω^k.
+template <bool Padded, class T>
+struct TwistedRows {
+  const T* data;
+  int64_t step, n;
+  const T* twist;
+
+  struct Cursor {
+    const T *p, *w;
+    int64_t row, step, stride, left;
+
+    ComplexVec<T> load(int q) const noexcept {
+      const Vec<T> x = !Padded || q * stride < left ? simd::load(p + q * step) : Vec<T>(T(0));
+      const T* root = w + 2 * q * stride;
+      return {x * Vec<T>(root[0]), x * Vec<T>(root[1])};
+    }
+    void next() noexcept {
+      p += row;
+      w += 2;
+      --left;
+    }
+  };
+  Cursor at(int64_t row, int64_t stride) const noexcept {
+    return {data + row * step, twist + 2 * row, step, stride * step, stride, n - row};
+  }
+};
+
+// Re(z ω^-k) / m of exchanged rows into n real elements, n the number of rows unless Padded.
+template <bool Padded, class T>
+struct UntwistedRows {
+  T* data;
+  int64_t step, n;
+  const T* untwist;
+
+  struct Cursor {
+    T* p;
+    const T* w;
+    int64_t row, step, stride, left;
+
+    void store(int q, ComplexVec<T> z) const noexcept {
+      if (Padded && q * stride >= left) return;
+      const T* root = w + 2 * q * stride;
+      simd::store(p + q * step, simd::fnma(z.re, Vec<T>(root[1]), z.im * Vec<T>(root[0])));
+    }
+    void next() noexcept {
+      p += row;
+      w += 2;
+      --left;
+    }
+  };
+  Cursor at(int64_t row, int64_t stride) const noexcept {
+    return {data + row * step, untwist + 2 * row, step, stride * step, stride, n - row};
+  }
+};
+
+// (a - ib) ω^k of rows a + ib.
+template <class T>
+struct TwistedConjugates {
+  WorkRows<T> rows;
+  const T* twist;
+
+  struct Cursor {
+    typename WorkRows<T>::Cursor at;
+    const T* w;
+    int64_t stride;
+
+    ComplexVec<T> load(int q) const noexcept {
+      const ComplexVec<T> v = at.load(q);
+      const T* root = w + 2 * q * stride;
+      return product(ComplexVec<T>{v.re, -v.im}, Vec<T>(root[0]), Vec<T>(root[1]));
+    }
+    void next() noexcept {
+      at.next();
+      w += 2;
+    }
+  };
+  Cursor at(int64_t row, int64_t stride) const noexcept { return {rows.at(row, stride), twist + 2 * row, stride}; }
+};
+
+// The conjugates of z ω^-k / m of exchanged rows.
+template <class T>
+struct UntwistedConjugates {
+  WorkRows<T> rows;
+  const T* untwist;
+
+  struct Cursor {
+    typename WorkRows<T>::Cursor at;
+    const T* w;
+    int64_t stride;
+
+    void store(int q, ComplexVec<T> v) const noexcept {
+      const T* root = w + 2 * q * stride;
+      const ComplexVec<T> z = product(exchanged(v), Vec<T>(root[0]), Vec<T>(root[1]));
+      at.store(q, {z.re, -z.im});
+    }
+    void next() noexcept {
+      at.next();
+      w += 2;
+    }
+  };
+  Cursor at(int64_t row, int64_t stride) const noexcept { return {rows.at(row, stride), untwist + 2 * row, stride}; }
+};
+
+template <class T>
+bool are_whole_neighbours(const FftColumns<T>& x) noexcept {
+  return x.count == simd::lanes<std::remove_const_t<T>> && are_neighbours(x, 1);
+}
+
+// The first pass of x's transform. Neighbouring columns are read where they are, others from the work buffer's real plane.
+template <class T>
+void begin(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, T* work) noexcept {
+  const bool whole = are_whole_neighbours(x);
+  if (!whole) gather(n, x, work);
+  const T* data = whole ? x.data + x.offset[0] : work;
+  const int64_t step = whole ? x.step : row_size<T>;
+  const FftPass<T>& pass = ring.plan->pass[0];
+  if (n == ring.plan->n) run_first_pass(pass, TwistedRows<false, T>{data, step, n, ring.twist}, WorkRows<T>{work});
+  else run_first_pass(pass, TwistedRows<true, T>{data, step, n, ring.twist}, WorkRows<T>{work});
+}
+
+// The last pass of an inverse of exchanged rows, to y.
+template <class T>
+void finish(const RingView<T>& ring, int64_t n, const FftColumns<T>& y, T* work) noexcept {
+  const bool whole = are_whole_neighbours(y);
+  T* data = whole ? y.data + y.offset[0] : work;
+  const int64_t step = whole ? y.step : row_size<T>;
+  const FftPass<T>& pass = ring.plan->pass[0];
+  if (n == ring.plan->n) run_final_pass(pass, WorkRows<T>{work}, UntwistedRows<false, T>{data, step, n, ring.untwist});
+  else run_final_pass(pass, WorkRows<T>{work}, UntwistedRows<true, T>{data, step, n, ring.untwist});
+  if (!whole) scatter<T>(n, nullptr, work, false, T(1), y);
+}
+
+// The passes between those two, with value(row, v) for each bin v.
+template <class T, class Value>
+void turn(const FftView<T>& plan, T* work, const Value& value) noexcept {
+  const WorkRows<T> rows{work};
+  const int64_t last = plan.passes - 1;
+  if (last == 0) {
+    for (int64_t k = 0; k < plan.n; ++k) rows.store(k, value(k, rows.load(k)));
+    return;
+  }
+  const auto pass = [&](int64_t base, int64_t length) noexcept {
+    run_turn_pass(plan, base, length, rows, value);
+  };
+  descend<true, true>(plan, 1, last, work, 0, plan.n, pass);
+}
+
+constexpr auto no_leaf = [](int64_t, int64_t) noexcept {};
+
+template <class T>
+void spectrum(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, T* work) noexcept {
+  const FftView<T>& plan = *ring.plan;
+  begin(ring, n, x, work);
+  descend<true, false>(plan, 1, plan.passes, work, 0, plan.n, no_leaf);
+}
+
+template <class T>
+void coefficients(const RingView<T>& ring, T* work) noexcept {
+  const FftView<T>& plan = *ring.plan;
+  const WorkRows<T> rows{work};
+  run_first_pass(plan.pass[0], TwistedConjugates<T>{rows, ring.twist}, rows);
+  descend<true, false>(plan, 1, plan.passes, work, 0, plan.n, no_leaf);
+}
+
+template <class T>
+void remainder(const RingView<T>& ring, T* work) noexcept {
+  const FftView<T>& plan = *ring.plan;
+  const WorkRows<T> rows{work};
+  descend<false, true>(plan, 1, plan.passes, work, 0, plan.n, no_leaf);
+  run_final_pass(plan.pass[0], rows, UntwistedConjugates<T>{rows, ring.untwist});
+}
+
+// v times row k of c, or of its conjugate, exchanged for the inverse.
+template <bool Conjugate, class T>
+ComplexVec<T> exchanged_product(ComplexVec<T> v, const T* c, int64_t k) noexcept {
+  const ComplexVec<T> f = load_row(c, k);
+  return exchanged(Conjugate ? product_conj(v, f.re, f.im) : product(v, f.re, f.im));
+}
+
+template <class T>
+void multiply(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, const T* c, bool transposed,
+              const FftColumns<T>& y, const T* next, T* work) noexcept {
+  const FftView<T>& plan = *ring.plan;
+  const T* to = y.data + y.offset[0];
+  const int64_t x_step = x.step, y_step = y.step;
+  // The lines that memory is asked for next, while there is something to compute.
+  const auto fetch = [=](int64_t k) noexcept {
+    if (k >= n) return;
+    __builtin_prefetch(next + k * x_step, 0);
+    __builtin_prefetch(to + k * y_step, 1);
+  };
+  begin(ring, n, x, work);
+  if (transposed)
+    turn(plan, work, [=](int64_t k, ComplexVec<T> v) noexcept {
+      fetch(k);
+      return exchanged_product<true>(v, c, k);
+    });
+  else
+    turn(plan, work, [=](int64_t k, ComplexVec<T> v) noexcept {
+      fetch(k);
+      return exchanged_product<false>(v, c, k);
+    });
+  finish(ring, n, y, work);
+}
+
+template <class T>
+void correlate(const RingView<T>& ring, int64_t n, const T* x_spectrum, const FftColumns<const T>& dy, const T* c,
+               const FftColumns<T>& dx, T* sum, T* work) noexcept {
+  const FftView<T>& plan = *ring.plan;
+  const auto add = [=](int64_t k, ComplexVec<T> d) noexcept {
+    const WorkRows<T> sums{sum};
+    const ComplexVec<T> x = load_row(x_spectrum, k), s = sums.load(k);
+    sums.store(k, {simd::fnma(d.re, x.im, simd::fma(d.im, x.re, s.re)),
+                   simd::fma(d.re, x.re, simd::fma(d.im, x.im, s.im))});
+  };
+  begin(ring, n, dy, work);
+  if (c) {
+    turn(plan, work, [=](int64_t k, ComplexVec<T> d) noexcept {
+      add(k, d);
+      return exchanged_product<true>(d, c, k);
+    });
+    return finish(ring, n, dx, work);
+  }
+  descend<true, false>(plan, 1, plan.passes, work, 0, plan.n, [=](int64_t base, int64_t length) noexcept {
+    for (int64_t k = base; k < base + length; ++k) add(k, load_row(work, k));
+  });
+}
+
+template <class T>
+constexpr ToeplitzRingKernels<T> table() {
+  return {.spectrum = spectrum<T>,
+          .coefficients = coefficients<T>,
+          .multiply = multiply<T>,
+          .correlate = correlate<T>,
+          .remainder = remainder<T>};
+}
+
+}  // namespace
+}  // namespace weft::detail::WEFT_ISA
+
+WEFT_KERNEL_TABLES(ToeplitzRingKernels)

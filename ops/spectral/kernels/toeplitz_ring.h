@@ -1,0 +1,42 @@
+// Toeplitz and circulant products of columns by transforms, fused: no spectrum of a column leaves the work buffers.
+//
+// Real sequences of 2m elements, polynomials modulo X^2m + 1 = (X^m - i)(X^m + i), are determined by their remainders
+// modulo X^m - i, whose coefficient j is x_j + i x_(m+j). With X = ωY, ω = exp(πi/2m), these are complex sequences
+// (x_j + i x_(m+j)) ω^j modulo Y^m - 1, which transforms of m elements multiply. A product of n <= m elements with lags
+// -(n-1) … n-1 is one there: lag l < 0 is X^l = -X^(2m+l), the columns' upper halves are 0, and y is the real part of the
+// product. All points have modulus 1, so conjugate spectra are those of the transposed product and of correlations.
+#pragma once
+#include <cstdint>
+
+#include "simd/family.h"
+#include "spectral/kernels/fft.h"
+
+namespace weft::detail {
+
+template <class T>
+struct RingView {
+  const FftView<T>* plan;  // of length m
+  const T* twist;          // ω^j, [m][2]
+  const T* untwist;        // ω^-j / m, [m][2]
+};
+
+template <class T>
+struct ToeplitzRingKernels {
+  static constexpr const char* header = __FILE__;
+  // The spectrum of the n real columns x, in the plan's order. `work` is the work buffer that receives it.
+  void (*spectrum)(const RingView<T>& ring, std::int64_t n, const FftColumns<const T>& x, T* work) noexcept;
+  // The spectrum of coefficients, in place: the real parts of work are t_0 … t_(m-1), the imaginary ones t_-m … t_-1.
+  void (*coefficients)(const RingView<T>& ring, T* work) noexcept;
+  // y = the product of x and the spectrum c, or, `transposed`, its conjugate; n rows. `next` is the first
+  // element of the columns that will come after x, with the same step.
+  void (*multiply)(const RingView<T>& ring, std::int64_t n, const FftColumns<const T>& x, const T* c, bool transposed,
+                   const FftColumns<T>& y, const T* next, T* work) noexcept;
+  // sum, whose parts are exchanged, += d̂ conj(x̂), the transforms of dy and x, of which the second is given; dx is dy's
+  // product with conj(c), unless c is null.
+  void (*correlate)(const RingView<T>& ring, std::int64_t n, const T* x_spectrum, const FftColumns<const T>& dy,
+                    const T* c, const FftColumns<T>& dx, T* sum, T* work) noexcept;
+  // The inverse of `coefficients`, of a spectrum whose parts are exchanged.
+  void (*remainder)(const RingView<T>& ring, T* work) noexcept;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,71 @@
+// The plans that a Context keeps.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/common.h"
+#include "spectral/fft_plan.h"
+#include "weft/context.h"
+#include "weft/os.h"
+
+namespace weft::detail {
+
+// The latest plans, the last used first: the newest one, and others up to a number of bytes. Thread-safe; a plan that
+// goes lives on with those who use it.
+template <class Plan>
+class PlanCache {
+ public:
+  using Handle = std::shared_ptr<const Plan>;
+
+  Handle find(std::int64_t n) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = std::find_if(plans_.begin(), plans_.end(), [n](const Handle& p) { return p->length() == n; });
+    if (found == plans_.end()) return nullptr;
+    plans_.splice(plans_.begin(), plans_, found);
+    return plans_.front();
+  }
+
+  // The plan, or the one of its length that another thread was first to insert.
+  Handle insert(const Handle& plan) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const Handle& other : plans_)
+      if (other->length() == plan->length()) return other;
+    plans_.push_front(plan);
+    bytes_ += plan->bytes();
+    while (bytes_ > cache_bytes && plans_.size() > 1) {
+      bytes_ -= plans_.back()->bytes();
+      plans_.pop_back();
+    }
+    return plan;
+  }
+
+ private:
+  // Of a kind of plans in all: the lengths of a program should fit, and its memory not show them. No benchmark uses so
+  // many; a plan that was dropped is made again, which takes as long as many transforms.
+  static constexpr std::size_t cache_bytes = std::size_t{32} << 20;
+
+  std::mutex mutex_;
+  std::list<Handle> plans_;
+  std::size_t bytes_ = 0;
+};
+
+// The plan of length n from the current Context's cache. Error if n is too long for any machine.
+template <class Plan>
+std::shared_ptr<const Plan> cached_plan(const char* op, std::int64_t n) {
+  constexpr std::int64_t longest = std::int64_t{1} << 30;
+  if (n > longest)
+    fail(op, "a transform of " + std::to_string(n) + " elements, the longest is " + std::to_string(longest));
+  auto& cache = Context::current().slot<PlanCache<Plan>>();
+  if (auto plan = cache.find(n)) return plan;
+  const std::uint64_t element = fft_radices(n).empty() ? 512 : 128;  // bytes while a plan is made, at most
+  if (static_cast<std::uint64_t>(n) * element > os::physical_memory())
+    fail(op, "the tables of a transform of " + std::to_string(n) + " elements don't fit in this machine's memory");
+  return cache.insert(std::make_shared<const Plan>(n));
+}
+
+}  // namespace weft::detail

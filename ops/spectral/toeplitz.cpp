@@ -1,0 +1,227 @@
+// toeplitz_product, circulant_product.
+#include "spectral/toeplitz.h"
+
+#include <array>
+#include <mutex>
+#include <new>
+
+#include "base/common.h"
+#include "spectral/fft_plan.h"
+#include "weft/context.h"
+#include "weft/spectral.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+using std::int64_t;
+
+// Modelled times of a channel's products, in the units of fft_cost: term_cost of a term of the naive form,
+// spectrum_cost of an element of a product of spectra, with the moves. They set from which length on the ring form is
+// taken: the naive one costs n² terms, the ring form O(log n) passes, but more for each element.
+// bench: weft-bench --benchmark_filter='toeplitz(-naive)?/8x(16|64|256|512)x'
+constexpr double term_cost = 0.15;
+constexpr double spectrum_cost = 1.0;
+
+// fft_fast_length of the latest lengths: its search takes as long as a small product. Thread-safe. 64 entries, 1 KiB:
+// more lengths than a program uses in turn.
+class FastLengths {
+ public:
+  int64_t of(int64_t n) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Entry& entry = entries_[static_cast<std::size_t>(n) % entries_.size()];
+    if (entry.n != n) entry = {n, fft_fast_length(n)};
+    return entry.fast;
+  }
+
+ private:
+  struct Entry { int64_t n = 0, fast = 0; };
+  std::mutex mutex_;
+  std::array<Entry, 64> entries_;
+};
+
+// x (b, n, d) as (b, 1, n, d), c (n, d) as (1, n, d).
+Tensor with_head(const Tensor& x) {
+  const auto at = static_cast<std::ptrdiff_t>(x.rank() - 2);
+  Shape shape = x.shape();
+  Strides strides = x.strides();
+  shape.insert(shape.begin() + at, 1);
+  strides.insert(strides.begin() + at, 0);
+  return x.view(shape, strides, x.offset());
+}
+
+// Of a contiguous result.
+Tensor without_head(const Tensor& y, const Shape& shape) {
+  return y.view(shape, contiguous_strides(shape), y.offset());
+}
+
+// y_i = Σ_j t_(i-j) x_j over j < n, causal: over j <= i.
+// dx_j = Σ_i t_(i-j) dy_i,  dt_l = Σ_batch Σ_j dy_(j+l) x_j. The matrix form's dt is the definition's.
+struct ToeplitzOp : Op {
+  bool causal;
+  ToeplitzForm form;
+  Tensor spectra;  // given, or kept for backward
+
+  ToeplitzOp(bool c, ToeplitzForm f, const Tensor& given) : causal(c), form(f), spectra(given) {}
+  const char* name() const noexcept override { return "toeplitz_product"; }
+
+  Shape shape(const Inputs& in) const override {
+    const Tensor &x = in[0], &t = in[1];
+    check_same_dtype(name(), x, t);
+    check_real(name(), x);
+    if (form < ToeplitzForm::automatic || form > ToeplitzForm::ring) fail(name(), "not a form of the product");
+    const bool fits = x.rank() == 4 && x.shape()[2] >= 1 &&
+                      t.shape() == Shape{x.shape()[1], causal ? x.shape()[2] : 2 * x.shape()[2] - 1, x.shape()[3]};
+    if (!fits)
+      fail(name(), std::string("expected x (b, h, n, d) with n >= 1 and t (h, ") + (causal ? "n" : "2n-1") +
+                       ", d), got " + describe(x) + " and " + describe(t));
+    return x.shape();
+  }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    const ToeplitzSizes s = sizes(shape);
+    if (numel(shape) == 0) return Tensor::empty(shape, in[0].dtype());
+    if (form == ToeplitzForm::automatic) form = toeplitz_form(s.b, shape[1], s.n, shape[3], causal);
+    if (form == ToeplitzForm::naive) return toeplitz_naive(in[0], in[1], s);
+    if (form == ToeplitzForm::matrix) return toeplitz_matrix(in[0], in[1], s, false);
+    const Tensor made = spectra_of(in[1], s);
+    spectra = recording ? made : Tensor();
+    return toeplitz_ring(in[0], made, s);
+  }
+
+  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return needs[1 - i]; }
+
+  void backward(Backward& b) const override {
+    const ToeplitzSizes s = sizes(b.input_shape(0));
+    const Tensor& dy = b.gradient();
+    const Tensor x = b.needs(1) ? b.input(0) : Tensor(), t = b.needs(0) ? b.input(1) : Tensor();
+    ToeplitzGradients g;
+    if (dy.numel() == 0) {
+      if (b.needs(0)) g.x = Tensor::empty(b.input_shape(0), dy.dtype());
+      if (b.needs(1)) g.t = Tensor::zeros(b.input_shape(1), dy.dtype());
+    } else if (form == ToeplitzForm::ring) {
+      const Tensor made = b.needs(0) ? spectra_of(t, s) : Tensor();
+      g = toeplitz_ring_backward(x, dy, made, b.input_shape(1), s, b.needs(0), b.needs(1));
+    } else {
+      const bool naive = form == ToeplitzForm::naive;
+      g = toeplitz_naive_backward(x, dy, t, b.input_shape(1), s, naive && b.needs(0), b.needs(1));
+      if (!naive && b.needs(0)) g.x = toeplitz_matrix(dy, t, s, true);
+    }
+    if (b.needs(0)) b.add(0, g.x);
+    if (b.needs(1)) b.add(1, g.t);
+  }
+
+ private:
+  ToeplitzSizes sizes(const Shape& x) const {
+    const int64_t n = x[2];
+    return {name(), x[0], n, causal ? 0 : n - 1, causal};
+  }
+  Tensor spectra_of(const Tensor& t, const ToeplitzSizes& s) const {
+    return spectra.defined() && toeplitz_spectra_fit(spectra, t, s) ? spectra : toeplitz_spectra(t, s);
+  }
+};
+
+// y_i = Σ_j c_((i-j) mod n) x_j: the Toeplitz product with t_l = c_(l mod n), l = -(n-1) … n-1. dc_k = dt_k + dt_(k-n)
+struct CirculantOp : Op {
+  const char* name() const noexcept override { return "circulant_product"; }
+
+  Shape shape(const Inputs& in) const override {
+    const Tensor &x = in[0], &c = in[1];
+    check_same_dtype(name(), x, c);
+    check_real(name(), x);
+    if (x.rank() != 3 || x.shape()[1] < 1 || c.shape() != Shape{x.shape()[1], x.shape()[2]})
+      fail(name(), "expected x (b, n, d) with n >= 1 and c (n, d), got " + describe(x) + " and " + describe(c));
+    return x.shape();
+  }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    if (numel(shape) == 0) return Tensor::empty(shape, in[0].dtype());
+    const ToeplitzSizes s = sizes(shape);
+    return without_head(toeplitz_ring(with_head(in[0]), toeplitz_spectra(all_lags(in[1]), s), s), shape);
+  }
+
+  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return needs[1 - i]; }
+
+  void backward(Backward& b) const override {
+    const Tensor& dy = b.gradient();
+    const Shape &x_shape = b.input_shape(0), &c_shape = b.input_shape(1);
+    if (dy.numel() == 0) {
+      if (b.needs(0)) b.add(0, Tensor::empty(x_shape, dy.dtype()));
+      if (b.needs(1)) b.add(1, Tensor::zeros(c_shape, dy.dtype()));
+      return;
+    }
+    const ToeplitzSizes s = sizes(x_shape);
+    const Tensor made = b.needs(0) ? toeplitz_spectra(all_lags(b.input(1)), s) : Tensor();
+    const Tensor x = b.needs(1) ? with_head(b.input(0)) : Tensor();
+    const ToeplitzGradients g =
+        toeplitz_ring_backward(x, with_head(dy), made, {1, 2 * s.n - 1, c_shape[1]}, s, b.needs(0), b.needs(1));
+    if (b.needs(0)) b.add(0, without_head(g.x, x_shape));
+    if (b.needs(1)) b.add(1, folded(g.t, c_shape));
+  }
+
+ private:
+  ToeplitzSizes sizes(const Shape& x) const { return {name(), x[0], x[1], x[1] - 1, false}; }
+
+  // c_1 … c_(n-1) c_0 … c_(n-1), as (1, 2n-1, d)
+  static Tensor all_lags(const Tensor& c) {
+    const int64_t n = c.shape()[0], d = c.shape()[1];
+    Tensor t = Tensor::empty({1, 2 * n - 1, d}, c.dtype());
+    Tensor lower = t.view({n - 1, d}, {d, 1}, 0), upper = t.view({n, d}, {d, 1}, (n - 1) * d);
+    raw::copy(c.view({n - 1, d}, c.strides(), c.offset() + c.strides()[0]), lower);
+    raw::copy(c, upper);
+    return t;
+  }
+
+  static Tensor folded(const Tensor& dt, const Shape& shape) {
+    const int64_t n = shape[0], d = shape[1];
+    Tensor dc = Tensor::empty(shape, dt.dtype());
+    raw::copy(dt.view(shape, {d, 1}, (n - 1) * d), dc);
+    Tensor upper = dc.view({n - 1, d}, {d, 1}, n > 1 ? d : 0);
+    raw::accumulate(upper, dt.view({n - 1, d}, {d, 1}, 0));
+    return dc;
+  }
+};
+
+}  // namespace
+
+ToeplitzForm toeplitz_form(int64_t b, int64_t h, int64_t n, int64_t d, bool causal) {
+  if (b < 0 || h < 0 || n < 1 || d < 0)
+    fail("toeplitz_form", "expected b, h, d >= 0 and n >= 1, got " + to_string({b, h, n, d}));
+  const auto rows = static_cast<double>(b), terms = static_cast<double>(n) * static_cast<double>(n) / (causal ? 2 : 1);
+  if (n > (int64_t{1} << 30)) return ToeplitzForm::ring;
+  const int64_t m = Context::current().slot<FastLengths>().of(n);
+  const double transforms = (2 * rows + 1) * fft_cost(m) + rows * spectrum_cost * static_cast<double>(m);
+  return rows * terms * term_cost <= transforms ? ToeplitzForm::naive : ToeplitzForm::ring;
+}
+
+Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form) {
+  return apply(ToeplitzOp(causal, form, {}), {x, t});
+}
+
+ToeplitzCoefficients::ToeplitzCoefficients(const Tensor& t, bool causal, int64_t b, ToeplitzForm form)
+    : t_(t), causal_(causal), form_(form) {
+  constexpr const char* op = "toeplitz_coefficients";
+  check_real(op, t);
+  if (t.rank() != 3 || t.shape()[1] < 1 || (!causal && t.shape()[1] % 2 == 0))
+    fail(op, std::string("expected t (h, ") + (causal ? "n" : "2n-1") + ", d) with n >= 1, got " + describe(t));
+  const int64_t h = t.shape()[0], n = causal ? t.shape()[1] : t.shape()[1] / 2 + 1, d = t.shape()[2];
+  if (form_ == ToeplitzForm::automatic) form_ = toeplitz_form(b, h, n, d, causal);
+  try {
+    if (form_ == ToeplitzForm::ring && t.numel() > 0)
+      spectra_ = toeplitz_spectra(t, {op, b, n, causal ? 0 : n - 1, causal});
+  } catch (const std::bad_alloc&) {
+    fail(op, "out of memory");
+  }
+  version_ = t.version();
+}
+
+Tensor toeplitz_product(const Tensor& x, const ToeplitzCoefficients& c) {
+  if (c.t_.version() != c.version_)
+    fail("toeplitz_product", "the coefficients were written after their spectra were made");
+  return apply(ToeplitzOp(c.causal_, c.form_, c.spectra_), {x, c.t_});
+}
+
+Tensor circulant_product(const Tensor& x, const Tensor& c) { return apply(CirculantOp(), {x, c}); }
+
+}  // namespace weft
