@@ -18,10 +18,10 @@ std::unique_ptr<Model> small_model(Task task, const std::string& more = "") {
 
 Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indices({b, n}, 7), 11); }
 
-// At the initial spatial weights, of 0.01, the gates hardly mix: larger ones test them.
+// At the initial spatial weights, of 0.01, the gates hardly mix, and their biases are all 1: these test them.
 void enlarge_spatial_weights(const Model& model) {
   for (auto [name, parameter] : model.parameters())
-    if (name.find("sgu.weight") != std::string::npos)
+    if (name.find("sgu.weight") != std::string::npos || name.find("sgu.bias") != std::string::npos)
       parameter.assign(random_tensor({parameter.value().shape()}, 3));
 }
 
