@@ -166,8 +166,9 @@ TEST_CASE("every training option of weft train reaches the trainer") {
   const TextData data(small_text(), vocabulary, Task::causal_lm, 8, 3);
   const auto check = [&](const std::string& given, const TrainOptions& options) {
     CAPTURE(given);
-    const Outcome outcome = weft("train --arch gmlp --layers 1 --d-model 16 --d-ffn 10 --seq-len 8 --dropout 0.2 --batch 3 "
-                                 "--overwrite --text " + (folder / "text") + " --out " + (folder / "run") + " " + given);
+    const Outcome outcome = weft("train --arch gmlp --layers 1 --d-model 16 --d-ffn 10 --seq-len 8 --dropout 0.2 "
+                                 "--batch 3 --overwrite --text " + (folder / "text") + " --out " + (folder / "run") +
+                                 " " + given);
     CAPTURE(outcome.err);
     REQUIRE(outcome.code == 0);
     const auto model = make_model({"gmlp", Task::causal_lm, vocabulary.size(), 0,
