@@ -1,5 +1,5 @@
-// That a file's data are on the disk before its name is, and then the folder's entry: fsync and rename are this program's
-// own here, which note who calls them and do what the real ones do.
+// A file's data are on the disk before its name is, and then the folder's entry. fsync and rename are this program's own:
+// they note that they were called and do what the real ones do.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -65,7 +65,8 @@ TEST_CASE("models: no two parameters are drawn from one stream of random numbers
   for (const std::string& arch : architectures())
     for (Task task : {Task::masked_lm, Task::classifier}) {
       std::vector<std::vector<double>> drawn;  // the first three numbers as parts of the first
-      const auto model = make_model({arch, task, 7, 3, R"({"d_model":6,"layers":2,"seq_len":8})"}, {Random(5), DType::f64});
+      const std::string config = R"({"d_model":6,"layers":2,"seq_len":8})";
+      const auto model = make_model({arch, task, 7, 3, config}, {Random(5), DType::f64});
       for (const auto& [name, parameter] : model->parameters()) {
         const auto x = parameter.value().to_vector<double>();
         if (x.size() < 3 || x[0] == x[1]) continue;  // too few, or all 0 or 1

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "op_table.h"
 #include "random_parameters.h"
@@ -69,8 +70,14 @@ TEST_CASE("gMLP models: gradients and shapes") {
 }
 
 TEST_CASE("gMLP models as compositions of operations; padding is not in a classifier's mean") {
-  for (Task task : {Task::causal_lm, Task::classifier}) {
-    const auto model = small_model(task);
+  const std::tuple<Task, bool, bool> kinds[] = {{Task::causal_lm, true, false},  {Task::causal_lm, false, true},
+                                                {Task::causal_lm, false, false}, {Task::masked_lm, true, true},
+                                                {Task::classifier, true, false}, {Task::classifier, false, false}};
+  for (const auto& kind : kinds) {
+    const Task task = std::get<0>(kind);
+    const bool with_positions = std::get<1>(kind), tied = std::get<2>(kind);
+    const auto model = small_model(task, std::string(with_positions ? "" : R"(,"positions":false)") +
+                                             (tied ? R"(,"tied":true)" : ""));
     randomize(model->parameters());
     std::map<std::string, Tensor> p;
     for (const auto& [name, parameter] : model->parameters()) p[name] = parameter.value();
@@ -88,7 +95,8 @@ TEST_CASE("gMLP models as compositions of operations; padding is not in a classi
         const double angle = static_cast<double>(i) * std::pow(10000.0, -static_cast<double>(k - k % 2) / d);
         positions.mutable_data<double>()[i * d + k] = k % 2 == 0 ? std::sin(angle) : std::cos(angle);
       }
-    Tensor x = add(scale(embedding(tokens, p.at("embedding.weight")), std::sqrt(6.0)), positions);  // (b, n, d)
+    Tensor x = scale(embedding(tokens, p.at("embedding.weight")), std::sqrt(6.0));  // (b, n, d)
+    if (with_positions) x = add(x, positions);
     const Tensor mask = reshape(causal_mask(n, DType::f64), {n, n});
     for (const std::string block : {"blocks.0.", "blocks.1."}) {
       const Tensor z = activation(project(norm(x, block + "norm"), block + "proj1"), Activation::gelu);
@@ -105,7 +113,8 @@ TEST_CASE("gMLP models as compositions of operations; padding is not in a classi
       };
       x = concat({mean(0, 2), mean(1, 3)}, 0);
     }
-    CHECK(max_difference((*model)(tokens), project(norm(x, "norm"), "head")) < 1e-12);
+    const Tensor y = norm(x, "norm"), want = tied ? linear(y, p.at("embedding.weight")) : project(y, "head");
+    CHECK(max_difference((*model)(tokens), want) < 1e-12);
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
 
 #include "op_table.h"
 #include "random_parameters.h"
@@ -53,6 +55,91 @@ std::vector<std::string> names(const Module& module) {
 }
 
 constexpr NormType norm_types[] = {NormType::layer_norm, NormType::simple_rms_norm};
+
+// The whole model by its formulas, from its parameters by name, with the Toeplitz matrices written out.
+struct TnnByFormulas {
+  nlohmann::json config;
+  bool causal;
+  std::map<std::string, Tensor> p;
+
+  TnnByFormulas(const Model& model)
+      : config(nlohmann::json::parse(model.config())), causal(model.task() == Task::causal_lm) {
+    for (const auto& [name, parameter] : model.parameters()) p[name] = parameter.value();
+  }
+
+  Activation act(const char* key) const { return activation_from_name(config.at(key)); }
+  bool is(const char* key) const { return config.at(key).get<bool>(); }
+
+  Tensor norm(const std::string& name, const Tensor& x) const {
+    if (config.at("norm_type") == "simplermsnorm") return rms_norm(x, {}, 1e-8);
+    return layer_norm(x, 1, p.at(name + ".weight"), p.at(name + ".bias"), 1e-5);
+  }
+  Tensor project(const std::string& name, const Tensor& x) const {
+    return linear(x, p.at(name + ".weight"), is("bias") ? p.at(name + ".bias") : Tensor());
+  }
+
+  // The coefficients (d1) of lag k in a sequence of n.
+  std::vector<double> coefficients(const std::string& name, double k, double n) const {
+    const std::int64_t par_type = config.at("par_type");
+    const double place = par_type == 1 ? k : par_type == 2 ? k / (n - 1) : std::exp(k / (n - 1));
+    Tensor x = project(name + "rpe.pos_proj", Tensor::full({1, 1}, place, DType::f64));
+    const auto layer = [&](const std::string& l, const Tensor& in) {
+      return project(name + "rpe." + l + ".2", activation(norm(name + "rpe." + l + ".0", in), act("rpe_act")));
+    };
+    for (std::int64_t i = 0; i < config.at("rpe_layers"); ++i) {
+      const Tensor y = layer("layers." + std::to_string(i), x);
+      x = is("rpe_residual") ? add(x, y) : y;
+    }
+    auto t = layer("out", x).to_vector<double>();
+    const double gamma = config.at("gamma");
+    for (std::size_t c = 0; c < t.size(); ++c) {
+      double decay = is("use_decay") ? gamma : 1;
+      if (is("use_multi_decay"))
+        decay = gamma + (1 - gamma) / (1 + std::exp(-p.at(name + "gamma").to_vector<double>()[c]));
+      t[c] *= std::pow(decay, std::abs(k));
+    }
+    return activation(Tensor::from(t, {static_cast<std::int64_t>(t.size())}), act("act_type")).to_vector<double>();
+  }
+
+  // T (n, n, d1) times v (b, n, d1)
+  Tensor toeplitz(const std::string& name, const Tensor& v) const {
+    const std::int64_t n = v.size(1);
+    std::vector<double> matrix;
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j)
+        for (double t : coefficients(name, static_cast<double>(i - j), static_cast<double>(n)))
+          matrix.push_back(causal && j > i ? 0 : t);
+    const Tensor t = Tensor::from(matrix, {n, n, v.size(2)});
+    const Tensor y = einsum("ijc,bjc->bic", {t, v});
+    return is("normalize") ? div(y, einsum("ijc->ic", {t})) : y;
+  }
+
+  Tensor token_mixer(const std::string& name, const Tensor& x) const {
+    const Tensor v = activation(project(name + "v_proj", x), act("act"));
+    const Tensor y = mul(activation(project(name + "u_proj", x), act("act")), toeplitz(name + "toep.", v));
+    return project(name + "o", is("use_norm") ? norm(name + "norm", y) : y);
+  }
+  Tensor feature_mixer(const std::string& name, const Tensor& x) const {
+    return project(name + "l3", mul(activation(project(name + "l1", x), act("glu_act")), project(name + "l2", x)));
+  }
+
+  Tensor operator()(const Tensor& tokens, bool classifier) const {
+    const double d = config.at("d_model");
+    Tensor x = scale(embedding(tokens, p.at("embedding.weight")), std::sqrt(d));
+    for (std::int64_t i = 0; i < config.at("layers"); ++i) {
+      const std::string l = "layers." + std::to_string(i) + ".", tokens_norm = l + "token_norm", f = l + "feature_norm";
+      if (is("prenorm")) {
+        x = add(x, token_mixer(l + "token_mixer.", norm(tokens_norm, x)));
+        x = add(x, feature_mixer(l + "feature_mixer.", norm(f, x)));
+      } else {
+        x = add(x, norm(tokens_norm, token_mixer(l + "token_mixer.", x)));
+        x = add(x, norm(f, feature_mixer(l + "feature_mixer.", x)));
+      }
+    }
+    if (!classifier) return linear(norm("norm", x), p.at("embedding.weight"));
+    return linear(norm("norm", mean(x, {1})), p.at("head.weight"), p.at("head.bias"));  // no token is padding
+  }
+};
 
 }  // namespace
 
@@ -138,6 +225,24 @@ TEST_CASE("TNN: layer, gated Toeplitz unit and Rpe have norms and biases of thei
   for (const char* part : {"v_proj.bias", "o.bias", "l3.bias", "rpe.out.2.bias", "token_mixer.norm.bias", "token_norm.bias",
                            "feature_norm.weight", "rpe.out.0.weight"})
     CHECK(has(full, part));
+TEST_CASE("TNN models by their formulas: every option of the config, random parameters") {
+  const Tensor tokens = Tensor::from<std::int64_t>({2, 5, 1, 6, 3, 3, 4, 1}, {2, 4});
+  const std::string plain = R"("act":"silu","glu_act":"tanh","rpe_act":"gelu","gamma":0.8)";
+  for (Task task : {Task::causal_lm, Task::masked_lm, Task::classifier})
+    for (const char* more :
+         {"", R"("use_norm":true)", R"("rpe_residual":true,"rpe_layers":2)", R"("use_decay":false)", R"("par_type":2)",
+          R"("use_decay":false,"use_multi_decay":true)", R"("act_type":"exp")", R"("act_type":"exp","normalize":true)",
+          R"("norm_type":"simplermsnorm")", R"("prenorm":false)", R"("prenorm":false,"bias":false)", R"("glu_dim":9)",
+          R"("heads":1,"expand_ratio":1.5)", R"("layers":0)", R"("par_type":3)"}) {
+      const std::string option = more;
+      if (task != Task::causal_lm && option.find("par_type\":3") != std::string::npos) continue;
+      CAPTURE(task_name(task));
+      CAPTURE(option);
+      const auto model = small_model(task, plain + (option.empty() ? "" : ",") + option);
+      randomize(model->parameters());
+      const bool classifier = task == Task::classifier;
+      CHECK(max_difference((*model)(tokens), TnnByFormulas(*model)(tokens, classifier)) <= 1e-9);
+    }
 }
 
 TEST_CASE("TNN: numbers of parameters") {

@@ -96,6 +96,24 @@ TEST_CASE("masked language model: 15 %, of these 80/10/10") {
   CHECK(predicted(data) == predicted(TextData(text, v, Task::masked_lm, 50, 3)));
 }
 
+TEST_CASE("masked language model: each window of validation has a mask of its own, whatever the batch") {
+  const std::string text(2000, 'x');
+  const Vocabulary v = Vocabulary::of_characters("xy", true);
+  const auto targets = [&](std::int64_t batch) {
+    std::vector<Ids> rows;
+    const TextData data(text, v, Task::masked_lm, 40, batch, Part::all);
+    for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
+      const Ids all = data.validation(k).target.to_vector<std::int64_t>();
+      for (auto row = all.begin(); row != all.end(); row += 40) rows.emplace_back(row, row + 40);
+    }
+    return rows;
+  };
+  const std::vector<Ids> rows = targets(3);
+  CHECK(rows == targets(1));
+  CHECK(rows == targets(100));
+  CHECK(std::set<Ids>(rows.begin(), rows.end()).size() == 50);
+}
+
 TEST_CASE("masked language model: one character a window at least") {
   const Vocabulary v = Vocabulary::of_characters("ab", true);
   const TextData data("abababababababababab", v, Task::masked_lm, 1, 3);

@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -200,6 +201,69 @@ TEST_CASE("micro-batches: two of a batch are a step on their mean gradient") {
   for (std::size_t i = 0; i < values[0].size(); ++i) CHECK(values[0][i] == doctest::Approx(values[1][i]).epsilon(1e-8));
 }
 
+TEST_CASE("micro-batches: their mean gradient, not their sum, makes a step, and is what clipping sees") {
+  // SGD, whose steps are as large as the gradient. Adam's are not.
+  LabelledTexts rows = small_rows();
+  const Vocabulary v = Vocabulary::of_words(rows.texts);
+  const ClassifierData one(rows, rows, v, 8, 1), two(rows, rows, v, 8, 2);
+  for (double clip : {0.0, 0.5}) {
+    std::vector<double> values[2];
+    for (std::size_t i : {0, 1}) {
+      const auto model = make_model({"gmlp", Task::classifier, v.size(), 3, R"({"d_model":8,"layers":1,"seq_len":8})"},
+                                    {Random(3), DType::f64});
+      TrainOptions options = small_options(10);
+      options.micro_batches = i == 0 ? 2 : 1;
+      options.optimizer.kind = OptimizerKind::sgd;
+      options.optimizer.clip = clip;
+      options.schedule.peak = 0.1;
+      Trainer trainer(*model, i == 0 ? one : two, options);
+      for (int step = 0; step < 3; ++step) trainer.step();
+      for (const auto& [name, parameter] : model->parameters())
+        for (double x : parameter.value().to_vector<double>()) values[i].push_back(x);
+    }
+    double worst = 0;
+    for (std::size_t i = 0; i < values[0].size(); ++i) worst = std::max(worst, std::abs(values[0][i] - values[1][i]));
+    CHECK(worst < 1e-10);
+  }
+}
+
+TEST_CASE("what progress says of each step; a wish to stop after the last step is none") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm), same = small_task("gmlp", Task::causal_lm);
+  const TrainOptions options = small_options(7);
+  Trainer trainer(*small.model, *small.data, options), by_hand(*same.model, *same.data, options);
+  RunOptions run;
+  run.eval_every = 3;
+  run.folder = folder / "run";
+  std::int64_t calls = 0;
+  run.progress = [&](const Progress& p) {
+    CHECK(p.step == ++calls);
+    CHECK(p.steps == 7);
+    CHECK(p.loss == by_hand.step());
+    CHECK(p.learning_rate == options.schedule(p.step));
+    CHECK(p.tokens_per_second > 0);
+    CHECK((p.seconds_left > 0) == (p.step < 7));
+    CHECK(p.evaluation.has_value() == (p.step == 3 || p.step == 6));
+    if (p.evaluation) {
+      CHECK(p.evaluation->loss == evaluate(*same.model, *same.data).loss);
+      CHECK(load_checkpoint(run.folder).info.step == p.step);
+    }
+    return p.step < 7;
+  };
+  const RunResult result = trainer.run(run);
+  CHECK(calls == 7);
+  CHECK_FALSE(result.stopped);
+  REQUIRE(result.evaluation.has_value());
+  CHECK(result.evaluation->loss == evaluate(*same.model, *same.data).loss);
+}
+
+TEST_CASE("evaluation records nothing") {
+  const SmallTask small = small_task("tnn", Task::causal_lm);
+  Tape tape;
+  (void)evaluate(*small.model, *small.data);
+  CHECK(tape.records() == 0);
+}
+
 TEST_CASE("micro-batches: each has rows and dropout masks of its own") {
   for (const std::string arch : {"gmlp", "tnn", "fnet"}) {
     CAPTURE(arch);
@@ -381,6 +445,24 @@ TEST_CASE("a state of another run is refused") {
   CHECK(load(small, options) == "\"" + path + "\": it is of a run with weight-decay 0.1, now it is 0.0");
   CHECK(load(small_task("fnet", Task::masked_lm), small_options(5)) ==
         "\"" + path + "\": it is of a run with another model or vocabulary");
+  const std::pair<const char*, std::function<void(TrainOptions&)>> others[] = {
+      {"micro-batches", [](TrainOptions& o) { o.micro_batches = 2; }},
+      {"optimizer", [](TrainOptions& o) { o.optimizer.kind = OptimizerKind::adam; }},
+      {"beta1", [](TrainOptions& o) { o.optimizer.beta1 = 0.8; }},
+      {"beta2", [](TrainOptions& o) { o.optimizer.beta2 = 0.98; }},
+      {"eps", [](TrainOptions& o) { o.optimizer.eps = 1e-7; }},
+      {"weight-decay", [](TrainOptions& o) { o.optimizer.weight_decay = 0.2; }},
+      {"clip", [](TrainOptions& o) { o.optimizer.clip = 2; }},
+      {"schedule", [](TrainOptions& o) { o.schedule.kind = ScheduleKind::constant; }},
+      {"lr", [](TrainOptions& o) { o.schedule.peak = 1; }},
+      {"warmup", [](TrainOptions& o) { o.schedule.warmup = 4; }},
+      {"lr-floor", [](TrainOptions& o) { o.schedule.floor = 0.5; }}};
+  for (const auto& [key, change] : others) {
+    TrainOptions other = small_options(5);
+    change(other);
+    CAPTURE(std::string(key));
+    CHECK(load(small, other).find(std::string("it is of a run with ") + key + " ") != std::string::npos);
+  }
   const std::string bytes = folder.read("state");
   SmallTask changed = small_task("gmlp", Task::causal_lm);  // two characters change places
   std::string text = small_text();

@@ -159,6 +159,73 @@ TEST_CASE("what weft train takes by default is what its help says") {
   CHECK(contains(weft_with_signal(train + csv, "step 100/", SIGINT).err, "step 100/1000 "));
 }
 
+TEST_CASE("every training option of weft train reaches the trainer") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  const auto vocabulary = Vocabulary::of_characters(small_text());
+  const TextData data(small_text(), vocabulary, Task::causal_lm, 8, 3);
+  const auto check = [&](const std::string& given, const TrainOptions& options) {
+    CAPTURE(given);
+    const Outcome outcome = weft("train --arch gmlp --layers 1 --d-model 16 --d-ffn 10 --seq-len 8 --dropout 0.2 "
+                                 "--batch 3 --overwrite --text " + (folder / "text") + " --out " + (folder / "run") +
+                                 " " + given);
+    CAPTURE(outcome.err);
+    REQUIRE(outcome.code == 0);
+    const auto model = make_model({"gmlp", Task::causal_lm, vocabulary.size(), 0,
+                                   R"({"layers":1,"d_model":16,"d_ffn":10,"seq_len":8,"dropout":0.2})"},
+                                  {Random(options.seed).split(0), DType::f32});
+    Trainer trainer(*model, data, options);
+    for (std::int64_t step = 0; step < options.schedule.steps; ++step) trainer.step();
+    trainer.save_state(folder / "state");
+    CHECK(folder.read("run/training.safetensors") == folder.read("state"));
+  };
+  TrainOptions options;
+  options.seed = 9;
+  options.micro_batches = 2;
+  options.schedule.steps = 6;
+  options.schedule.warmup = 3;
+  options.schedule.peak = 0.02;
+  options.schedule.floor = 0.25;
+  options.optimizer.beta1 = 0.7;
+  options.optimizer.beta2 = 0.8;
+  options.optimizer.eps = 1e-5;
+  options.optimizer.momentum = 0.6;
+  options.optimizer.weight_decay = 0.3;
+  options.optimizer.clip = 0.4;
+  const std::string all = "--seed 9 --micro-batches 2 --steps 6 --warmup 3 --lr 0.02 --lr-floor 0.25 --beta1 0.7 "
+                          "--beta2 0.8 --eps 1e-5 --momentum 0.6 --weight-decay 0.3 --clip 0.4 ";
+  check(all, options);
+  options.optimizer.kind = OptimizerKind::sgd;
+  options.schedule.kind = ScheduleKind::constant;
+  check(all + "--optimizer sgd --schedule constant", options);
+  options.optimizer.kind = OptimizerKind::adam;
+  options.schedule.kind = ScheduleKind::noam;
+  options.schedule.d_model = 16;
+  check(all + "--optimizer adam --schedule noam", options);
+}
+
+TEST_CASE("generate's temperature and top-k; eval of the whole text") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  const SmallTask small = small_task("tnn", Task::causal_lm);
+  save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+  const auto text = [&](const std::string& options) {
+    const Outcome outcome = weft("generate --tokens 40 --checkpoint " + (folder / "run") + " --prompt line " + options);
+    CHECK(outcome.code == 0);
+    return outcome.out;
+  };
+  const std::string greedy = text("--temperature 0 --seed 1");
+  CHECK(greedy == text("--temperature 0 --seed 2"));
+  CHECK(greedy == text("--top-k 1 --seed 3"));
+  CHECK(greedy != text("--seed 3"));
+  CHECK(text("--top-k 2 --seed 3") != text("--seed 3"));
+  CHECK(text("--temperature 0.1 --seed 3") != text("--seed 3"));
+  const std::string eval = "eval --checkpoint " + (folder / "run") + " --text " + (folder / "text");
+  const auto symbols = static_cast<double>(small.data->vocabulary().encode(small_text()).size());
+  CHECK(number_after(weft(eval + " --all").out, "predicted ") == symbols - 1);
+  CHECK(number_after(weft(eval).out, "predicted ") == std::floor(symbols / 10) - 1);
+}
+
 TEST_CASE("the log's lines are the means of the steps since the line before") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
