@@ -225,6 +225,8 @@ TEST_CASE("TNN: layer, gated Toeplitz unit and Rpe have norms and biases of thei
   for (const char* part : {"v_proj.bias", "o.bias", "l3.bias", "rpe.out.2.bias", "token_mixer.norm.bias", "token_norm.bias",
                            "feature_norm.weight", "rpe.out.0.weight"})
     CHECK(has(full, part));
+}
+
 TEST_CASE("TNN models by their formulas: every option of the config, random parameters") {
   const Tensor tokens = Tensor::from<std::int64_t>({2, 5, 1, 6, 3, 3, 4, 1}, {2, 4});
   const std::string plain = R"("act":"silu","glu_act":"tanh","rpe_act":"gelu","gamma":0.8)";
