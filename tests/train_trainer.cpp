@@ -257,6 +257,15 @@ TEST_CASE("what progress says of each step; a wish to stop after the last step i
   CHECK(result.evaluation->loss == evaluate(*same.model, *same.data).loss);
 }
 
+TEST_CASE("a parameter that comes twice is one") {
+  const Parameter p(Tensor::zeros({2, 3}));
+  const NamedParameters twice{{"a", p}, {"b", p}};
+  CHECK(parameter_count(twice) == 6);
+  const ParameterSet set(twice);
+  CHECK(set.entries().size() == 1);
+  CHECK(set.parameter_count() == 6);
+}
+
 TEST_CASE("evaluation records nothing") {
   const SmallTask small = small_task("tnn", Task::causal_lm);
   Tape tape;
@@ -343,6 +352,9 @@ TEST_CASE("model, data and options that don't agree") {
   CHECK_THROWS_AS(Trainer(*lm.model, other, small_options(1)), Error);
   CHECK_THROWS_AS(Trainer(*lm.model, *lm.data, small_options(0)), Error);
   TrainOptions options = small_options(1);
+  options.micro_batches = 0;
+  CHECK_THROWS_AS(Trainer(*lm.model, *lm.data, options), Error);
+  options = small_options(1);
   options.schedule.peak = std::nan("");
   CHECK_THROWS_AS(Trainer(*lm.model, *lm.data, options), Error);
   options = small_options(1);
