@@ -213,7 +213,7 @@ TEST_CASE("micro-batches: their mean gradient, not their sum, makes a step, and 
                                     {Random(3), DType::f64});
       TrainOptions options = small_options(10);
       options.micro_batches = i == 0 ? 2 : 1;
-      options.optimizer.kind = OptimizerKind::sgd;
+      options.optimizer.name = "sgd";
       options.optimizer.clip = clip;
       options.schedule.peak = 0.1;
       Trainer trainer(*model, i == 0 ? one : two, options);
@@ -459,10 +459,10 @@ TEST_CASE("a state of another run is refused") {
         "\"" + path + "\": it is of a run with another model or vocabulary");
   const std::pair<const char*, std::function<void(TrainOptions&)>> others[] = {
       {"micro-batches", [](TrainOptions& o) { o.micro_batches = 2; }},
-      {"optimizer", [](TrainOptions& o) { o.optimizer.kind = OptimizerKind::adam; }},
-      {"beta1", [](TrainOptions& o) { o.optimizer.beta1 = 0.8; }},
-      {"beta2", [](TrainOptions& o) { o.optimizer.beta2 = 0.98; }},
-      {"eps", [](TrainOptions& o) { o.optimizer.eps = 1e-7; }},
+      {"optimizer", [](TrainOptions& o) { o.optimizer.name = "adam"; }},
+      {"beta1", [](TrainOptions& o) { o.optimizer.own["beta1"] = 0.8; }},
+      {"beta2", [](TrainOptions& o) { o.optimizer.own["beta2"] = 0.98; }},
+      {"eps", [](TrainOptions& o) { o.optimizer.own["eps"] = 1e-7; }},
       {"weight-decay", [](TrainOptions& o) { o.optimizer.weight_decay = 0.2; }},
       {"clip", [](TrainOptions& o) { o.optimizer.clip = 2; }},
       {"schedule", [](TrainOptions& o) { o.schedule.kind = ScheduleKind::constant; }},

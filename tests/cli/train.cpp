@@ -186,22 +186,21 @@ TEST_CASE("every training option of weft train reaches the trainer") {
   options.schedule.warmup = 3;
   options.schedule.peak = 0.02;
   options.schedule.floor = 0.25;
-  options.optimizer.beta1 = 0.7;
-  options.optimizer.beta2 = 0.8;
-  options.optimizer.eps = 1e-5;
-  options.optimizer.momentum = 0.6;
+  options.optimizer.own = {{"beta1", 0.7}, {"beta2", 0.8}, {"eps", 1e-5}};
   options.optimizer.weight_decay = 0.3;
   options.optimizer.clip = 0.4;
-  const std::string all = "--seed 9 --micro-batches 2 --steps 6 --warmup 3 --lr 0.02 --lr-floor 0.25 --beta1 0.7 "
-                          "--beta2 0.8 --eps 1e-5 --momentum 0.6 --weight-decay 0.3 --clip 0.4 ";
-  check(all, options);
-  options.optimizer.kind = OptimizerKind::sgd;
-  options.schedule.kind = ScheduleKind::constant;
-  check(all + "--optimizer sgd --schedule constant", options);
-  options.optimizer.kind = OptimizerKind::adam;
+  const std::string all = "--seed 9 --micro-batches 2 --steps 6 --warmup 3 --lr 0.02 --lr-floor 0.25 --weight-decay 0.3 "
+                          "--clip 0.4 ";
+  const std::string adam = "--beta1 0.7 --beta2 0.8 --eps 1e-5 ";
+  check(all + adam, options);
+  options.optimizer.name = "adam";
   options.schedule.kind = ScheduleKind::noam;
   options.schedule.d_model = 16;
-  check(all + "--optimizer adam --schedule noam", options);
+  check(all + adam + "--optimizer adam --schedule noam", options);
+  options.optimizer.name = "sgd";
+  options.optimizer.own = {{"momentum", 0.6}};
+  options.schedule.kind = ScheduleKind::constant;
+  check(all + "--momentum 0.6 --optimizer sgd --schedule constant", options);
 }
 
 TEST_CASE("generate's temperature and top-k; eval of the whole text") {
