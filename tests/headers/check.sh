@@ -29,7 +29,7 @@ for room in $rooms; do
   done
 done
 # Doxygen asks for comments of what is in a namespace only if the namespace has one.
-for namespace in $(cat "$source"/*/include/weft/*.h | sed -n 's/^ *namespace \([a-z:]*\) {.*/\1/p' | sed 's/.*:://' | sort -u); do
+for namespace in $(cat "$source"/*/include/weft/*.h | sed -n 's/^ *namespace \([a-z:]*\) {.*/\1/p' | sed 's/.*:://' | sort -u | grep -vx detail); do
   grep -Eq "^/// .namespace (weft::)?$namespace$" "$source/models/include/weft/weft.h" ||
     { echo "weft/weft.h has no comment on namespace $namespace"; failed=$((failed + 1)); }
 done

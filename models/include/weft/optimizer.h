@@ -38,7 +38,7 @@ struct OptimizerInfo {
 std::vector<OptimizerInfo> optimizers();
 
 namespace detail {
-class UpdateRule;
+class [[gnu::visibility("hidden")]] UpdateRule;
 }
 
 // Updates a model's parameters. Matrices come first in the flat buffers, so each group is one pass over one range.
