@@ -29,7 +29,8 @@ foreign=$(echo "$exported" | awk -v words="$words" -v scopes="$scopes" '
     sub(/ const$/, "", name)
     gsub(/\[abi:[a-z0-9]*\]/, "", name)
     sub(/operator.*/, "operator", name)
-    sub(/[(<].*/, "", name)
+    while (gsub(/<[^<>]*>/, "", name)) {}
+    sub(/[(].*/, "", name)
     sub(/^.* /, "", name)
     public = sub(/^weft::/, "", name)
     parts = split(name, part, "::")

@@ -8,7 +8,7 @@
 namespace weft {
 
 namespace detail {
-class OpTimer;
+class [[gnu::visibility("hidden")]] OpTimer;
 }
 
 /// The time of all operations of one name. Each moment counts once: an operation that another one calls belongs to its
