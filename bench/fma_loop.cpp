@@ -61,5 +61,5 @@ constexpr FmaLoop table() {
 }  // namespace weft::bench::WEFT_ISA
 
 template <>
-constinit const weft::bench::FmaLoop weft::KernelTable<weft::Isa::WEFT_ISA, weft::bench::FmaLoop>::value =
+constinit const weft::bench::FmaLoop weft::detail::KernelTable<weft::Isa::WEFT_ISA, weft::bench::FmaLoop>::value =
     weft::bench::WEFT_ISA::table();

@@ -86,6 +86,14 @@ TEST_CASE("models: every record's forward can run again") {
   }
 }
 
+TEST_CASE("tape: what an operation computes inside is not recorded") {
+  Tape tape;
+  const Tensor x = tape.watch(Random(1).normal({3, 4}, 0, 1));
+  const std::int64_t before = tape.records();
+  (void)mean(x);  // a sum and a quotient
+  CHECK(tape.records() == before + 1);
+}
+
 TEST_CASE("op replay: a forward that gives something else is found") {
   struct Counting : Op {  // y = x + the number of the run
     const char* name() const noexcept override { return "test counting"; }
