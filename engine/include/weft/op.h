@@ -1,4 +1,4 @@
-// Op: a differentiable operation, for tapes to record. An operation of one's own derives from it and is run by apply().
+// Op: a differentiable operation, for tapes to record. An operation of one's own derives from it and is run by apply_op().
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -96,7 +96,7 @@ bool would_record(const Inputs& in) noexcept;
 /// Runs the op, and records it if an input has a node on the current tape. Error for what `shape` refuses, and if memory
 /// runs out.
 template <class O>
-Tensor apply(O op, const Inputs& in) {
+Tensor apply_op(O op, const Inputs& in) {
   return detail::run_op(op.name(), [&] {
     Tensor out = detail::compute(op, in);
     return op.recording ? detail::record(std::make_unique<O>(std::move(op)), in, std::move(out)) : out;
