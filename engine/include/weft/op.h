@@ -75,7 +75,7 @@ class Op {
   /// The output, of that shape. Nothing inside is recorded. May keep extras in the op itself, if `recording`, for backward.
   /// Run again with the same inputs it gives the same bits.
   virtual Tensor forward(const Inputs& in, const Shape& shape) = 0;
-  /// Adds to each input's gradient that b.needs(i).
+  /// Adds to each input's gradient that b.needs(i). Nothing inside is recorded.
   virtual void backward(Backward& b) const = 0;
 
   /// Whether backward reads input i, given which inputs need a gradient.
