@@ -110,7 +110,7 @@ int main() {
     (void)huber(Tensor::zeros({3}), Tensor::zeros({4}));
   } catch (const weft::Error& error) {
     std::printf("%s\n", error.what());
-    check(std::string(error.what()) == "[huber] expected x and target of one shape, got f32 (3) and f32 (4)",
+    check(std::string(error.what()) == "[huber] expected x and target of one shape, got f32 (3,) and f32 (4,)",
           "the Error names the op and the shapes");
     return 0;
   }

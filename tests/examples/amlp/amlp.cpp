@@ -51,10 +51,10 @@ Tensor SpatialGate::operator()(const Tensor& z, const Tensor& a) const {
   const std::vector<Tensor> halves = weft::chunk(z, 2, -1);
   const Tensor u = halves[0], v = norm_(halves[1]);  // (n, b, d)
   const auto n = v.size(0), b = v.size(1), d = v.size(2);
-  const Tensor bias = weft::slice(bias_, 0, 0, n);                         // (n)
-  if (!toeplitz_) {                                                        // u ⊙ (W v + b) in one pass, then u ⊙ a
+  const Tensor bias = weft::slice(bias_, 0, 0, n);  // (n)
+  if (!toeplitz_) {
     const Tensor w = weft::slice(weft::slice(weight_, 0, 0, n), 1, 0, n);  // (n, n)
-    return weft::spatial_gate(u, v, w, bias, true) + u * a;
+    return weft::spatial_gate(u, v, w, bias, true) + u * a;                // u ⊙ (W v + b) is one operation
   }
   // Σ_(j<=i) t[i-j] v_j, for many tokens by transforms in O(n log n). All channels have the same t.
   const Tensor t = weft::reshape(weft::slice(weight_, 0, 0, n), {1, n, 1});
