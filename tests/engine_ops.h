@@ -161,13 +161,13 @@ struct Fail : Op {
   Where where;
 };
 
-inline Tensor add(const Tensor& a, const Tensor& b) { return apply(Add(), {a, b}); }
-inline Tensor mul(const Tensor& a, const Tensor& b) { return apply(Mul(), {a, b}); }
-inline Tensor square(const Tensor& x, int* runs = nullptr) { return apply(Square(runs), {x}); }
-inline Tensor exponential(const Tensor& x, bool cheap = false) { return apply(Exp(cheap), {x}); }
-inline Tensor negate(const Tensor& x) { return apply(Negate(), {x}); }
-inline Tensor slice(const Tensor& x, std::int64_t start, std::int64_t stop) { return apply(Slice(start, stop), {x}); }
-inline Tensor sum(const Tensor& x) { return apply(Sum(), {x}); }
+inline Tensor add(const Tensor& a, const Tensor& b) { return apply_op(Add(), {a, b}); }
+inline Tensor mul(const Tensor& a, const Tensor& b) { return apply_op(Mul(), {a, b}); }
+inline Tensor square(const Tensor& x, int* runs = nullptr) { return apply_op(Square(runs), {x}); }
+inline Tensor exponential(const Tensor& x, bool cheap = false) { return apply_op(Exp(cheap), {x}); }
+inline Tensor negate(const Tensor& x) { return apply_op(Negate(), {x}); }
+inline Tensor slice(const Tensor& x, std::int64_t start, std::int64_t stop) { return apply_op(Slice(start, stop), {x}); }
+inline Tensor sum(const Tensor& x) { return apply_op(Sum(), {x}); }
 
 using Values = std::vector<double>;
 inline Tensor vector_of(const Values& v) { return Tensor::from(v, {static_cast<std::int64_t>(v.size())}); }

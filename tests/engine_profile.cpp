@@ -62,7 +62,7 @@ TEST_CASE("profile: an operation inside another belongs to it") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2}));
   Gradients gradients;
-  tape.backward(apply(Outer(), {x}), vector_of({1, 1}), gradients);
+  tape.backward(apply_op(Outer(), {x}), vector_of({1, 1}), gradients);
   CHECK(values_of(gradients.of(x)) == Values{2, 2});
   CHECK(names(profile) == std::vector<std::string>{"gradients", "test outer"});
   CHECK(profile.ops().at("test outer").calls == 1);
@@ -100,7 +100,7 @@ TEST_CASE("profile: the innermost of this thread, while it is in scope") {
 TEST_CASE("profile: an operation that fails leaves the profile in order") {
   const Profile profile;
   const Tensor x = vector_of({1});
-  CHECK_THROWS_AS(apply(Fail(Fail::Where::forward), {x}), Error);
+  CHECK_THROWS_AS(apply_op(Fail(Fail::Where::forward), {x}), Error);
   (void)add(x, x);
   CHECK(profile.ops().at("test add").calls == 1);
 }

@@ -157,7 +157,7 @@ TEST_CASE("tape: an exception leaves it usable and frees what was taken") {
   const Tensor y = mul(x, x);
   for (Fail::Where where : {Fail::Where::shape, Fail::Where::forward, Fail::Where::memory}) {
     const std::size_t before = memory_in_use();
-    CHECK_THROWS_WITH_AS(apply(Fail(where), {y}), doctest::Contains("[test fail]"), Error);
+    CHECK_THROWS_WITH_AS(apply_op(Fail(where), {y}), doctest::Contains("[test fail]"), Error);
     CHECK(memory_in_use() == before);
     CHECK(tape.records() == 2);
     CHECK(Tape::recording() == &tape);
@@ -180,11 +180,11 @@ TEST_CASE("tape: an exception in backward consumes it and frees everything") {
     const Tensor x = tape.watch(vector_of({3}));
     Tensor y = square(mul(x, x));
     SUBCASE("of an operation") {
-      y = apply(Fail(Fail::Where::backward), {y});
+      y = apply_op(Fail(Fail::Where::backward), {y});
       CHECK_THROWS_AS(tape.backward(y, g), std::runtime_error);
     }
     SUBCASE("a gradient of a wrong shape") {
-      y = apply(Fail(Fail::Where::wrong_gradient), {y});
+      y = apply_op(Fail(Fail::Where::wrong_gradient), {y});
       CHECK_THROWS_WITH_AS(tape.backward(y, g), doctest::Contains("[test fail] backward"), Error);
     }
     SUBCASE("of the sink") { CHECK_THROWS_WITH_AS(tape.backward(y, refuses), doctest::Contains("memory"), Error); }

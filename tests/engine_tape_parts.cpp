@@ -54,9 +54,9 @@ Result gradient_of_ranges(How how, const std::vector<std::pair<std::int64_t, std
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2, 3, 4, 5}));
   Inputs parts;
-  for (const auto& [start, stop] : ranges) parts.push_back(stop == 0 ? x : apply(Slice(start, stop), {x}));
+  for (const auto& [start, stop] : ranges) parts.push_back(stop == 0 ? x : apply_op(Slice(start, stop), {x}));
   Gradients gradients;
-  tape.backward(weft::apply(SumOfAll(how, &result.places), parts), gradients);
+  tape.backward(weft::apply_op(SumOfAll(how, &result.places), parts), gradients);
   result.dx = values_of(gradients.of(x));
   return result;
 }
@@ -91,10 +91,10 @@ TEST_CASE("tape: gradients of parts are written in their places, whatever else i
 
 TEST_CASE("tape: one part given twice") {
   Tape tape;
-  const Tensor x = tape.watch(vector_of({1, 2, 3})), part = apply(Slice(1, 3), {x});
+  const Tensor x = tape.watch(vector_of({1, 2, 3})), part = apply_op(Slice(1, 3), {x});
   Gradients gradients;
   int places = 0;
-  tape.backward(apply(SumOfAll(How::in_its_place, &places), {part, part}), gradients);
+  tape.backward(apply_op(SumOfAll(How::in_its_place, &places), {part, part}), gradients);
   CHECK(values_of(gradients.of(x)) == Values{0, 3, 3});
 }
 
@@ -149,6 +149,6 @@ TEST_CASE("tape: a part's place gets a contribution of its shape and dtype alone
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2, 3}));
   Gradients gradients;
-  CHECK_THROWS_WITH_AS(tape.backward(apply(Wrong(How::elsewhere, nullptr), {apply(Slice(1, 3), {x})}), gradients),
+  CHECK_THROWS_WITH_AS(tape.backward(apply_op(Wrong(How::elsewhere, nullptr), {apply_op(Slice(1, 3), {x})}), gradients),
                        doctest::Contains("f64 (7,)"), Error);
 }

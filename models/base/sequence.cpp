@@ -43,15 +43,4 @@ void SteadyParameters::check() {
                 "tokens is of the old ones: make a new stream");
 }
 
-void check_tokens(const std::string& model, const Tensor& tokens, std::int64_t max_length) {
-  if (!tokens.defined()) throw Error("[" + model + "] expected tokens i64 (b, n), got an undefined tensor");
-  if (tokens.dtype() != DType::i64 || tokens.rank() != 2)
-    throw Error("[" + model + "] expected tokens i64 (b, n), got " + dtype_name(tokens.dtype()) + " " +
-                to_string(tokens.shape()));
-  const std::int64_t n = tokens.size(1);
-  if (n < 1 || (max_length > 0 && n > max_length))
-    throw Error("[" + model + "] a sequence of " + std::to_string(n) + " tokens; the model takes 1 to " +
-                (max_length > 0 ? std::to_string(max_length) : "any number"));
-}
-
 }  // namespace weft::detail

@@ -30,7 +30,4 @@ class SteadyParameters {
   std::vector<std::uint64_t> versions_;  // at the first call
 };
 
-// Error unless tokens are i64 (b, n) with 1 <= n <= max_length (0: any).
-void check_tokens(const std::string& model, const Tensor& tokens, std::int64_t max_length);
-
 }  // namespace weft::detail

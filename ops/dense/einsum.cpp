@@ -147,7 +147,7 @@ struct EinsumOp : Op {
 }  // namespace
 
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands) {
-  return detail::run_op("einsum", [&] { return apply(EinsumOp(plan_of(equation, operands)), operands); });
+  return detail::run_op("einsum", [&] { return apply_op(EinsumOp(plan_of(equation, operands)), operands); });
 }
 
 }  // namespace weft

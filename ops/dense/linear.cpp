@@ -129,7 +129,7 @@ Tensor fused_epilogue(const Inputs& in, Activation function) {
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& epilogue) {
   const Inputs all = {x, weight, bias, epilogue.gate, epilogue.residual};
   const bool plain = epilogue.activation == Activation::none && !epilogue.gate.defined();
-  if (plain || !would_record(all)) return apply(LinearOp(epilogue.activation), all);
+  if (plain || !would_record(all)) return apply_op(LinearOp(epilogue.activation), all);
   (void)LinearOp(epilogue.activation).shape(all);
   const Tensor y = fused_epilogue({x, weight, bias, epilogue.gate, Tensor()}, epilogue.activation);
   return epilogue.residual.defined() ? add(epilogue.residual, y) : y;
@@ -154,7 +154,7 @@ Tensor packed_linear(const Tensor& x, const PackedWeight& packed, const Tensor& 
   if (would_record(in)) return linear(x, packed.weight(), bias, epilogue);
   LinearOp op(epilogue.activation);
   if (packed.isa() == Context::current().isa()) op.panels = packed.panels_;
-  return apply(std::move(op), in);
+  return apply_op(std::move(op), in);
 }
 
 }  // namespace weft

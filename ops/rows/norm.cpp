@@ -161,7 +161,7 @@ struct NormOp : Op {
 
 // The norm of in[0] + residual, if that is defined, in one pass.
 Tensor norm_of_sum(NormOp op, Inputs in, const Tensor& residual) {
-  if (!residual.defined()) return weft::apply(std::move(op), in);
+  if (!residual.defined()) return weft::apply_op(std::move(op), in);
   const Shape shape = op.shape(in);
   const Tensor x = in[0];
   if (residual.dtype() != x.dtype() || residual.shape() != shape)

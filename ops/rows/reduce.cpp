@@ -172,11 +172,11 @@ struct MaxOp : Op {
 }  // namespace
 
 Tensor sum(const Tensor& x, const std::vector<std::int64_t>& dims, bool keepdim) {
-  return apply(SumOp(dims, keepdim), {x});
+  return apply_op(SumOp(dims, keepdim), {x});
 }
 Tensor mean(const Tensor& x, const std::vector<std::int64_t>& dims, bool keepdim) {
-  return apply(MeanOp(dims, keepdim), {x});
+  return apply_op(MeanOp(dims, keepdim), {x});
 }
-Tensor max(const Tensor& x, std::int64_t dim, bool keepdim) { return apply(MaxOp(dim, keepdim), {x}); }
+Tensor max(const Tensor& x, std::int64_t dim, bool keepdim) { return apply_op(MaxOp(dim, keepdim), {x}); }
 
 }  // namespace weft

@@ -208,7 +208,7 @@ struct CastOp : LayoutOp {
 Tensor reshape(const Tensor& x, const Shape& shape) {
   ReshapeOp op;
   op.to = shape;
-  return apply(std::move(op), {x});
+  return apply_op(std::move(op), {x});
 }
 
 Tensor permute(const Tensor& x, const std::vector<std::int64_t>& dims) {
@@ -216,7 +216,7 @@ Tensor permute(const Tensor& x, const std::vector<std::int64_t>& dims) {
   op.dims = dims;
   for (std::int64_t& d : op.dims)
     if (d < 0) d += x.rank();
-  return apply(std::move(op), {x});
+  return apply_op(std::move(op), {x});
 }
 
 Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1) {
@@ -227,7 +227,7 @@ Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1) {
 }
 
 Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start, std::int64_t stop, std::int64_t step) {
-  return apply(SliceOp(dim, start, stop, step), {x});
+  return apply_op(SliceOp(dim, start, stop, step), {x});
 }
 
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dim) {
@@ -242,16 +242,16 @@ std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dim
 Tensor concat(const std::vector<Tensor>& parts, std::int64_t dim) {
   ConcatOp op(dim);
   op.parts = parts.size();
-  return apply(std::move(op), parts);
+  return apply_op(std::move(op), parts);
 }
 
 Tensor expand(const Tensor& x, const Shape& shape) {
   ExpandOp op;
   op.to = shape;
-  return apply(std::move(op), {x});
+  return apply_op(std::move(op), {x});
 }
 
-Tensor flip(const Tensor& x, std::int64_t dim) { return apply(FlipOp(dim), {x}); }
-Tensor cast(const Tensor& x, DType dtype) { return apply(CastOp(dtype), {x}); }
+Tensor flip(const Tensor& x, std::int64_t dim) { return apply_op(FlipOp(dim), {x}); }
+Tensor cast(const Tensor& x, DType dtype) { return apply_op(CastOp(dtype), {x}); }
 
 }  // namespace weft

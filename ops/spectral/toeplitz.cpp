@@ -196,7 +196,7 @@ ToeplitzForm toeplitz_form(int64_t b, int64_t h, int64_t n, int64_t d, bool caus
 }
 
 Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form) {
-  return apply(ToeplitzOp(causal, form, {}), {x, t});
+  return apply_op(ToeplitzOp(causal, form, {}), {x, t});
 }
 
 ToeplitzCoefficients::ToeplitzCoefficients(const Tensor& t, bool causal, int64_t b, ToeplitzForm form)
@@ -219,9 +219,9 @@ ToeplitzCoefficients::ToeplitzCoefficients(const Tensor& t, bool causal, int64_t
 Tensor toeplitz_product(const Tensor& x, const ToeplitzCoefficients& c) {
   if (c.t_.version() != c.version_)
     fail("toeplitz_product", "the coefficients were written after their spectra were made");
-  return apply(ToeplitzOp(c.causal_, c.form_, c.spectra_), {x, c.t_});
+  return apply_op(ToeplitzOp(c.causal_, c.form_, c.spectra_), {x, c.t_});
 }
 
-Tensor circulant_product(const Tensor& x, const Tensor& c) { return apply(CirculantOp(), {x, c}); }
+Tensor circulant_product(const Tensor& x, const Tensor& c) { return apply_op(CirculantOp(), {x, c}); }
 
 }  // namespace weft

@@ -67,7 +67,7 @@ void types() {
   weft::Tape tape;
   const weft::Tensor x = tape.watch(weft::Tensor::full({2}, 3));
   weft::Gradients gradients;
-  tape.backward(weft::sum(weft::apply(Twice{}, {x})), gradients);
+  tape.backward(weft::sum(weft::apply_op(Twice{}, {x})), gradients);
   expect(gradients.of(x).to_vector<float>() == std::vector<float>{2, 2}, "an operation of the host");
 }
 

@@ -1,4 +1,4 @@
-// Op: a differentiable operation, for tapes to record. An operation of one's own derives from it and is run by apply().
+// Op: a differentiable operation, for tapes to record. An operation of one's own derives from it and is run by apply_op().
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -75,7 +75,7 @@ class Op {
   /// The output, of that shape. Nothing inside is recorded. May keep extras in the op itself, if `recording`, for backward.
   /// Run again with the same inputs it gives the same bits.
   virtual Tensor forward(const Inputs& in, const Shape& shape) = 0;
-  /// Adds to each input's gradient that b.needs(i).
+  /// Adds to each input's gradient that b.needs(i). Nothing inside is recorded.
   virtual void backward(Backward& b) const = 0;
 
   /// Whether backward reads input i, given which inputs need a gradient.
@@ -96,7 +96,7 @@ bool would_record(const Inputs& in) noexcept;
 /// Runs the op, and records it if an input has a node on the current tape. Error for what `shape` refuses, and if memory
 /// runs out.
 template <class O>
-Tensor apply(O op, const Inputs& in) {
+Tensor apply_op(O op, const Inputs& in) {
   return detail::run_op(op.name(), [&] {
     Tensor out = detail::compute(op, in);
     return op.recording ? detail::record(std::make_unique<O>(std::move(op)), in, std::move(out)) : out;

@@ -57,5 +57,9 @@ struct ModelSpec {
 // architecture can't do (a causal language model whose mixer sees the future).
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init);
 
+/// What an architecture checks first, named `model` in messages: Error unless tokens are i64 (b, n) with
+/// 1 <= n <= max_length (0: any).
+void check_tokens(const std::string& model, const Tensor& tokens, std::int64_t max_length);
+
 }  // namespace weft
 #pragma GCC visibility pop

@@ -1,0 +1,125 @@
+#include "amlp.h"
+
+#include <weft/gmlp.h>
+#include <weft/ops.h>
+
+#include <cmath>
+
+namespace amlp {
+
+using weft::Tensor;
+
+namespace {
+
+Config checked(const Config& config) {
+  weft::check_size("amlp", "d_model", config.d_model, 1);
+  weft::check_size("amlp", "d_ffn", config.d_ffn, 2);
+  weft::check_size("amlp", "d_attn", config.d_attn, 1);
+  weft::check_size("amlp", "layers", config.layers, 0);
+  weft::check_size("amlp", "seq_len", config.seq_len, 1);
+  if (config.d_ffn % 2 != 0) throw weft::Error("[amlp] expected an even d_ffn, got " + std::to_string(config.d_ffn));
+  return config;
+}
+
+}  // namespace
+
+TinyAttention::TinyAttention(const Config& config, const weft::Init& init)
+    : qkv_(config.d_model, 3 * config.d_attn, init.child(0)), out_(config.d_attn, config.d_ffn / 2, init.child(1)) {}
+
+Tensor TinyAttention::operator()(const Tensor& x) const {
+  const std::vector<Tensor> qkv = weft::chunk(qkv_(x), 3, -1);  // q, k, v (n, b, d_attn)
+  const auto n = x.size(0), d_attn = qkv[0].size(2);
+  const Tensor mask = weft::log(weft::reshape(weft::causal_mask(n, x.dtype()), {n, n}));  // 0 where j <= i, else -∞
+  const Tensor qk = weft::einsum("ibd,jbd->bij", {qkv[0], qkv[1]});                       // (b, n, n)
+  const Tensor p = weft::softmax(weft::scale(qk, 1 / std::sqrt(static_cast<double>(d_attn))) + mask, -1);
+  return out_(weft::einsum("bij,jbd->ibd", {p, qkv[2]}));  // (n, b, d_ffn/2)
+}
+
+void TinyAttention::collect(const std::string& prefix, weft::NamedParameters& out) const {
+  qkv_.collect(prefix + "qkv.", out);
+  out_.collect(prefix + "out.", out);
+}
+
+// W near 0 and b = 1: at first each token passes by itself (section 2.2).
+SpatialGate::SpatialGate(const Config& config, const weft::Init& init)
+    : toeplitz_(config.toeplitz), norm_(config.d_ffn / 2, init), bias_(init.full({config.seq_len}, 1)) {
+  const std::int64_t n = config.seq_len;
+  weight_ = init.uniform(toeplitz_ ? weft::Shape{n} : weft::Shape{n, n}, -0.01, 0.01);
+}
+
+Tensor SpatialGate::operator()(const Tensor& z, const Tensor& a) const {
+  const std::vector<Tensor> halves = weft::chunk(z, 2, -1);
+  const Tensor u = halves[0], v = norm_(halves[1]);  // (n, b, d)
+  const auto n = v.size(0), b = v.size(1), d = v.size(2);
+  const Tensor bias = weft::slice(bias_, 0, 0, n);  // (n)
+  if (!toeplitz_) {
+    const Tensor w = weft::slice(weft::slice(weight_, 0, 0, n), 1, 0, n);  // (n, n)
+    return weft::spatial_gate(u, v, w, bias, true) + u * a;                // u ⊙ (W v + b) is one operation
+  }
+  // Σ_(j<=i) t[i-j] v_j, for many tokens by transforms in O(n log n). All channels have the same t.
+  const Tensor t = weft::reshape(weft::slice(weight_, 0, 0, n), {1, n, 1});
+  const Tensor x = weft::reshape(weft::transpose(v, 0, 1), {b, 1, n, d});
+  const Tensor tv = weft::toeplitz_product(x, weft::expand(t, {1, n, d}), true);  // (b, 1, n, d)
+  const Tensor mixed = weft::transpose(weft::reshape(tv, {b, n, d}), 0, 1);       // (n, b, d)
+  return u * (mixed + weft::reshape(bias, {n, 1, 1}) + a);
+}
+
+void SpatialGate::collect(const std::string& prefix, weft::NamedParameters& out) const {
+  norm_.collect(prefix + "norm.", out);
+  out.emplace_back(prefix + "weight", weight_);
+  out.emplace_back(prefix + "bias", bias_);
+}
+
+Block::Block(const Config& config, const weft::Init& init)
+    : norm_(config.d_model, init),
+      proj1_(config.d_model, config.d_ffn, init.child(0)),
+      attention_(config, init.child(1)),
+      gate_(config, init.child(2)),
+      proj2_(config.d_ffn / 2, config.d_model, init.child(3)) {}
+
+Tensor Block::operator()(const Tensor& x) const {
+  const Tensor h = norm_(x);                           // (n, b, d_model)
+  const Tensor z = proj1_(h, weft::Activation::gelu);  // (n, b, d_ffn)
+  const Tensor gated = gate_(z, attention_(h));        // (n, b, d_ffn/2)
+  return proj2_(gated, weft::Epilogue::adding(x));     // x + proj2(gated)
+}
+
+void Block::collect(const std::string& prefix, weft::NamedParameters& out) const {
+  norm_.collect(prefix + "norm.", out);
+  proj1_.collect(prefix + "proj1.", out);
+  attention_.collect(prefix + "attention.", out);
+  gate_.collect(prefix + "gate.", out);
+  proj2_.collect(prefix + "proj2.", out);
+}
+
+Amlp::Amlp(const weft::ModelSpec& spec, const weft::Init& init)
+    : config_(checked(weft::config_from_json<Config>("amlp", spec.config))),
+      vocabulary_(spec.vocabulary),
+      embedding_(spec.vocabulary, config_.d_model, init.child(0)),
+      norm_(config_.d_model, init),
+      head_(config_.d_model, spec.vocabulary, init.child(1)) {
+  for (std::int64_t i = 0; i < config_.layers; ++i)
+    blocks_.emplace_back(config_, init.child(static_cast<std::uint64_t>(2 + i)));
+}
+
+Tensor Amlp::operator()(const Tensor& tokens, const weft::Random*) const {
+  weft::check_tokens("amlp", tokens, config_.seq_len);
+  Tensor x = embedding_(weft::transpose(tokens, 0, 1));  // (n, b, d_model)
+  for (const Block& block : blocks_) x = block(x);
+  return weft::transpose(head_(norm_(x)), 0, 1);  // (b, n, vocabulary)
+}
+
+// The names under which a checkpoint keeps its tensors.
+void Amlp::collect(const std::string& prefix, weft::NamedParameters& out) const {
+  embedding_.collect(prefix + "embedding.", out);
+  for (std::size_t i = 0; i < blocks_.size(); ++i)
+    blocks_[i].collect(prefix + "blocks." + std::to_string(i) + ".", out);
+  norm_.collect(prefix + "norm.", out);
+  head_.collect(prefix + "head.", out);
+}
+
+weft::Architecture Amlp::architecture() {
+  return {"amlp", {weft::Task::causal_lm}, weft::config_fields<Config>(), weft::make_as<Amlp>};
+}
+
+}  // namespace amlp

@@ -1,0 +1,102 @@
+// aMLP: gMLP with one tiny attention head beside each spatial gate (Liu et al. 2021, arXiv 2105.08050, section 4.3 and
+// figure 6), as a causal language model. An architecture of one's own, made of weft's public layers and operations.
+// Sequences lie as (n, b, d).
+#pragma once
+#include <weft/architecture.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace amlp {
+
+// The options of "amlp", under the names that its config has.
+struct Config {
+  std::int64_t d_model = 128;  // channels of a token
+  std::int64_t d_ffn = 512;    // of a block's first projection, even
+  std::int64_t d_attn = 64;    // of the attention head
+  std::int64_t layers = 4;     // blocks
+  std::int64_t seq_len = 64;   // the longest sequence
+  bool toeplitz = false;       // spatial weights W[i,j] = t[i-j]
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit visit) {
+    visit("d_model", self.d_model, "width of the model");
+    visit("d_ffn", self.d_ffn, "width of the feed-forward part, even");
+    visit("d_attn", self.d_attn, "width of the attention head");
+    visit("layers", self.layers, "blocks");
+    visit("seq_len", self.seq_len, "longest sequence");
+    visit("toeplitz", self.toeplitz, "spatial weights depend on the distance of two tokens alone");
+  }
+};
+
+// One causal head: q, k, v = x W_qkv;  a_i = Σ_(j<=i) softmax_j(q_i·k_j / √d_attn) v_j;  y = a W_out.
+class TinyAttention {
+ public:
+  TinyAttention(const Config& config, const weft::Init& init);
+  // x (n, b, d_model): (n, b, d_ffn/2).
+  weft::Tensor operator()(const weft::Tensor& x) const;
+  void collect(const std::string& prefix, weft::NamedParameters& out) const;
+
+ private:
+  weft::Linear qkv_;  // d_model -> 3 d_attn
+  weft::Linear out_;  // d_attn -> d_ffn/2
+};
+
+// The spatial gate: y_i = u_i ⊙ (Σ_(j<=i) W[i,j] norm(v)_j + b_i + a_i) for z = (u, v) and attention a.
+class SpatialGate {
+ public:
+  SpatialGate(const Config& config, const weft::Init& init);
+  // z (n, b, d_ffn), a (n, b, d_ffn/2): (n, b, d_ffn/2).
+  weft::Tensor operator()(const weft::Tensor& z, const weft::Tensor& a) const;
+  void collect(const std::string& prefix, weft::NamedParameters& out) const;
+
+ private:
+  bool toeplitz_;
+  weft::LayerNorm norm_;    // of v
+  weft::Parameter weight_;  // W (seq_len, seq_len), or t (seq_len)
+  weft::Parameter bias_;    // b (seq_len)
+};
+
+// y = x + proj2(gate(gelu(proj1(h)), attention(h))), h = norm(x).
+class Block {
+ public:
+  Block(const Config& config, const weft::Init& init);
+  // x (n, b, d_model): the same shape.
+  weft::Tensor operator()(const weft::Tensor& x) const;
+  void collect(const std::string& prefix, weft::NamedParameters& out) const;
+
+ private:
+  weft::LayerNorm norm_;
+  weft::Linear proj1_;  // d_model -> d_ffn
+  TinyAttention attention_;
+  SpatialGate gate_;
+  weft::Linear proj2_;  // d_ffn/2 -> d_model
+};
+
+// Embedding; blocks; norm; head. No positions are added: the spatial weights know them.
+class Amlp : public weft::Model {
+ public:
+  Amlp(const weft::ModelSpec& spec, const weft::Init& init);
+  static weft::Architecture architecture();
+
+  const char* arch() const noexcept override { return "amlp"; }
+  weft::Task task() const noexcept override { return weft::Task::causal_lm; }
+  std::int64_t outputs() const noexcept override { return vocabulary_; }
+  std::int64_t vocabulary() const noexcept override { return vocabulary_; }
+  std::string config() const override { return weft::config_to_json(config_); }
+  std::int64_t max_length() const noexcept override { return config_.seq_len; }
+  weft::Tensor operator()(const weft::Tensor& tokens, const weft::Random* dropout = nullptr) const override;
+  void collect(const std::string& prefix, weft::NamedParameters& out) const override;
+
+ private:
+  Config config_;
+  std::int64_t vocabulary_;
+  weft::Embedding embedding_;
+  std::vector<Block> blocks_;
+  weft::LayerNorm norm_;
+  weft::Linear head_;
+};
+
+}  // namespace amlp

@@ -1,0 +1,9 @@
+// What the examples do where a test would assert.
+#pragma once
+#include <cstdio>
+#include <cstdlib>
+
+inline void check(bool holds, const char* what) {
+  std::printf("%s: %s\n", what, holds ? "yes" : "no");
+  if (!holds) std::exit(1);
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Holds quoted code against its source. Where the last line above a fenced block of a page names a file of
+# tests/examples/ or tests/embed/ in backquotes, and ends with a colon, the block is a quote of that file: its lines must
+# all occur there in that order, whatever their indentation. What lies between may be left out; empty lines and lines of
+# … alone, as a comment or not, don't count.
+# usage: quotes.sh SOURCE_DIR [PAGE...]
+set -euo pipefail
+cd "$1"
+shift
+[ $# -gt 0 ] || set -- README.md $(find . -maxdepth 1 -name CONTRIBUTING.md) $(find engine ops models tools tests bench -name README.md)
+
+awk '
+  function trim(line) { gsub(/^[ \t]+|[ \t\r]+$/, "", line); return line }
+  function complain(what) { printf "%s:%d: %s\n", FILENAME, FNR, what; failed = 1 }
+  FNR == 1 { in_block = 0; above = "" }
+  /^ *```/ && !in_block {
+    in_block = 1
+    file = ""
+    if (above ~ /`tests\/(examples|embed)\/[^`]+`.*:$/) {
+      file = above
+      sub(/.*`tests\//, "tests/", file)
+      sub(/`.*/, "", file)
+      ++quotes[FILENAME]
+      count = 0
+      while ((getline line < file) > 0) source[++count] = trim(line)
+      close(file)
+      if (count == 0) complain("there is no " file)
+      at = 0
+    }
+    next
+  }
+  /^ *```/ { in_block = 0; above = ""; next }
+  in_block && file != "" {
+    line = trim($0)
+    if (line == "" || line ~ /^(\/\/|#)? ?…$/) next
+    for (next_at = at + 1; next_at <= count && source[next_at] != line; ++next_at);
+    if (next_at > count) complain("not in " file (at > 0 ? " below its line " at : "") ": " line)
+    else at = next_at
+    next
+  }
+  !in_block && trim($0) != "" { above = trim($0) }
+  END {
+    if (!("README.md" in quotes) && ARGV[1] == "README.md") { print "README.md quotes no example"; failed = 1 }
+    exit failed
+  }' "$@" >&2
