@@ -300,7 +300,6 @@ class Tnn : public Model {
 
  private:
   class [[gnu::visibility("hidden")]] Stream;
-  class [[gnu::visibility("hidden")]] Rerun;
   Tensor embed(const Tensor& tokens) const;
   Tensor logits(const Tensor& x) const;
 
