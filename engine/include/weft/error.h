@@ -1,4 +1,5 @@
-// The one exception type of weft.
+/// \file
+/// The one exception type of weft.
 #pragma once
 #include <stdexcept>
 #include <string>

@@ -1,4 +1,5 @@
-// FNet: Mixing Tokens with Fourier Transforms, Lee-Thorp et al. 2021, arXiv 2105.03824. Sequences lie as (b, n, d).
+/// \file
+/// FNet: Mixing Tokens with Fourier Transforms, Lee-Thorp et al. 2021, arXiv 2105.03824. Sequences lie as (b, n, d).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -84,6 +85,7 @@ struct FnetConfig {
   double eps = 1e-12;                    ///< of the norms
   double dropout = 0;                    ///< of the embeddings and each layer
 
+  /// For weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "width of the model");
@@ -123,6 +125,7 @@ class Fnet : public Model {
  public:
   /// As make_model, which is the way to make one by name.
   Fnet(const ModelSpec& spec, const Init& init);
+  /// Its line in the table of architectures.
   static Architecture architecture();
 
   const char* arch() const noexcept override { return "fnet"; }

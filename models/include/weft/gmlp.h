@@ -1,4 +1,5 @@
-// gMLP: Pay Attention to MLPs, Liu et al. 2021, arXiv 2105.08050. Sequences lie as (n, b, d).
+/// \file
+/// gMLP: Pay Attention to MLPs, Liu et al. 2021, arXiv 2105.08050. Sequences lie as (n, b, d).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -84,6 +85,7 @@ struct GmlpConfig {
   bool positions = true;       ///< adds sinusoidal positions to embeddings · √d_model
   double dropout = 0;          ///< of each block
 
+  /// For weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "width of the model");
@@ -103,6 +105,7 @@ class Gmlp : public Model {
  public:
   /// As make_model, which is the way to make one by name.
   Gmlp(const ModelSpec& spec, const Init& init);
+  /// Its line in the table of architectures.
   static Architecture architecture();
 
   const char* arch() const noexcept override { return "gmlp"; }

@@ -1,5 +1,6 @@
-// TNN: Toeplitz Neural Network for Sequence Modeling, Qin et al. 2023, arXiv 2305.04749; with the options of the
-// authors' tnn-pytorch, under their names there. Sequences lie as (b, n, d).
+/// \file
+/// TNN: Toeplitz Neural Network for Sequence Modeling, Qin et al. 2023, arXiv 2305.04749; with the options of the
+/// authors' tnn-pytorch, under their names there. Sequences lie as (b, n, d).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -247,6 +248,7 @@ struct TnnConfig {
   std::int64_t seq_len = 64;            ///< of training: the model takes any length
   double dropout = 0;                   ///< of each layer
 
+  /// For weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "width of the model");
@@ -283,6 +285,7 @@ class Tnn : public Model {
  public:
   /// As make_model, which is the way to make one by name.
   Tnn(const ModelSpec& spec, const Init& init);
+  /// Its line in the table of architectures.
   static Architecture architecture();
 
   const char* arch() const noexcept override { return "tnn"; }

@@ -1,6 +1,7 @@
-// What an operation of one's own needs beside weft/op.h: checks of arguments, dispatch over dtypes, broadcasting. The loops
-// fill, copy, convert and accumulate over any strides are in namespace weft::raw (weft/tensor.h), threads in weft/context.h.
-// tests/examples/custom_op.cpp is one.
+/// \file
+/// What an operation of one's own needs beside weft/op.h: checks of arguments, dispatch over dtypes, broadcasting. The
+/// loops fill, copy, convert and accumulate over any strides are in namespace weft::raw (weft/tensor.h), threads in
+/// weft/context.h. tests/examples/custom_op.cpp is one.
 #pragma once
 #include <cstddef>
 #include <cstdint>
