@@ -88,15 +88,17 @@ struct FnetConfig {
   /// For weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
-    visit("d_model", self.d_model, "width of the model");
-    visit("d_ffn", self.d_ffn, "width of the feed-forward part; 0: 4 d_model");
+    visit("d_model", self.d_model, "channels of a token");
+    visit("d_ffn", self.d_ffn, "channels inside the feed-forward network; 0: 4 d_model");
     visit("layers", self.layers, "encoder layers");
-    visit("seq_len", self.seq_len, "longest sequence");
-    visit("types", self.types, "token types");
-    visit("norm", self.norm, "post (the paper's) or pre, with a final norm");
-    visit("activation", self.activation, "activation of the feed-forward part");
-    visit("eps", self.eps, "added to the norms' variance");
-    visit("dropout", self.dropout, "probability of dropout");
+    visit("seq_len", self.seq_len, "the longest sequence, in tokens; each position has a learned embedding");
+    visit("types", self.types, "token types that have an embedding; the models' tokens are all of type 0");
+    visit("norm", self.norm,
+          "post: norms after the sums (the paper's); pre: norms before mixing and network, and a last one");
+    visit("activation", self.activation, "activation of the feed-forward network and the masked language model's head");
+    visit("eps", self.eps, "what norms add to the variance, above 0");
+    visit("dropout", self.dropout,
+          "probability, in training, that an element of the embeddings or a network's output is dropped");
   }
 };
 

@@ -88,13 +88,15 @@ struct GmlpConfig {
   /// For weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
-    visit("d_model", self.d_model, "width of the model");
-    visit("d_ffn", self.d_ffn, "width of the feed-forward part, even; 0: 8 d_model");
+    visit("d_model", self.d_model, "channels of a token");
+    visit("d_ffn", self.d_ffn,
+          "channels between a block's two projections, even: one half gates the other; 0: 8 d_model");
     visit("layers", self.layers, "blocks");
-    visit("seq_len", self.seq_len, "longest sequence");
+    visit("seq_len", self.seq_len, "the longest sequence, in tokens; the spatial weights are seq_len x seq_len");
     visit("tied", self.tied, "the head shares the embedding's weight, and has no bias; language models alone");
-    visit("positions", self.positions, "adds sinusoidal positions to the embeddings");
-    visit("dropout", self.dropout, "probability of dropout");
+    visit("positions", self.positions, "sinusoidal positions are added to the embeddings");
+    visit("dropout", self.dropout,
+          "probability, in training, that an element of a block's output is dropped; 0 to less than 1");
   }
 };
 

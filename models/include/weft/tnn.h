@@ -251,29 +251,34 @@ struct TnnConfig {
   /// For weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
-    visit("d_model", self.d_model, "width of the model");
-    visit("layers", self.layers, "layers");
+    visit("d_model", self.d_model, "channels of a token");
+    visit("layers", self.layers,
+          "layers, each a gated Toeplitz unit (mixes tokens) and a gated linear unit (mixes channels)");
     visit("heads", self.heads, "heads of the Toeplitz operator; they divide floor(expand_ratio d_model)");
-    visit("expand_ratio", self.expand_ratio, "width of the gated Toeplitz unit, in d_model");
-    visit("act", self.act, "activation of the gated Toeplitz unit");
-    visit("use_norm", self.use_norm, "a norm before the gated Toeplitz unit's output projection");
-    visit("rpe_dim", self.rpe_dim, "width of the relative position encoder");
-    visit("rpe_layers", self.rpe_layers, "layers of the relative position encoder");
-    visit("rpe_residual", self.rpe_residual, "each layer of the relative position encoder adds to its input");
+    visit("expand_ratio", self.expand_ratio, "channels that the Toeplitz operator mixes, as a multiple of d_model");
+    visit("act", self.act, "activation of the gated Toeplitz unit: silu, gelu, relu, none, ...");
+    visit("use_norm", self.use_norm, "a norm before the gated Toeplitz unit's last linear layer");
+    visit("rpe_dim", self.rpe_dim,
+          "channels of the relative position encoder, the network that makes the coefficients");
+    visit("rpe_layers", self.rpe_layers, "layers of the relative position encoder between its first and its last");
+    visit("rpe_residual", self.rpe_residual, "each of these layers adds its input to its output");
     visit("rpe_act", self.rpe_act, "activation of the relative position encoder");
-    visit("glu_dim", self.glu_dim, "width of the gated linear unit; 0: d_model");
+    visit("glu_dim", self.glu_dim, "channels inside the gated linear unit; 0: d_model");
     visit("glu_act", self.glu_act, "activation of the gated linear unit");
     visit("use_decay", self.use_decay, "the coefficient of lag k is multiplied by gamma^|k|");
-    visit("use_multi_decay", self.use_multi_decay, "the decay is learned for each channel, from gamma up");
-    visit("gamma", self.gamma, "the decay, 0 to 1");
-    visit("par_type", self.par_type, "what the encoder sees of lag k: k (1), k/(n-1) (2) or, causal, exp(k/(n-1)) (3)");
-    visit("act_type", self.act_type, "activation of the coefficients");
-    visit("normalize", self.normalize, "divides by the coefficients' sum");
-    visit("norm_type", self.norm_type, "layernorm or simplermsnorm");
-    visit("prenorm", self.prenorm, "norms before the mixers; else after them");
+    visit("use_multi_decay", self.use_multi_decay,
+          "the same with a gamma for each channel, learned, between gamma and 1; not with use_decay");
+    visit("gamma", self.gamma, "the decay, 0 to 1; 1: none");
+    visit("par_type", self.par_type,
+          "what the encoder sees of lag k: k (1), k/(n-1) (2) or, causal alone, exp(k/(n-1)) (3)");
+    visit("act_type", self.act_type, "activation of the coefficients; none: they may have any sign");
+    visit("normalize", self.normalize, "sums over tokens are divided by the sum of their coefficients");
+    visit("norm_type", self.norm_type, "every norm: layernorm or simplermsnorm");
+    visit("prenorm", self.prenorm, "norms before the two units of a layer; else after them");
     visit("bias", self.bias, "linear layers have a bias");
-    visit("seq_len", self.seq_len, "length of the sequences in training; the model takes any");
-    visit("dropout", self.dropout, "probability of dropout");
+    visit("seq_len", self.seq_len, "length of the sequences in training, in tokens; the model takes any");
+    visit("dropout", self.dropout,
+          "probability, in training, that an element of a unit's output is dropped; 0 to less than 1");
   }
 };
 
