@@ -64,7 +64,7 @@ std::string read_text(const std::string& path);
 /// How much of a text or CSV file is for validation; the rest is for training.
 enum class Part {
   tenth,  ///< text: the last 10 % of the characters; CSV: every tenth row
-  all,
+  all,    ///< all of it, for evaluation alone
 };
 
 /// A vocabulary for a language model of a text, by characters, with a mask symbol if the task needs one.
