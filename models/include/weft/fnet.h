@@ -20,8 +20,9 @@ enum class NormPlace {
 NormPlace norm_place_from_name(const std::string& name);
 
 /// One encoder layer, x (b, n, d_model), mix(x) = Re(FFT over n (FFT over d)), ffn(x) = proj2(act(proj1(x))):
-///   post (the paper, section 3): x = mixing_norm(x + mix(x));  x = output_norm(x + dropout(ffn(x)))
-///   pre (labml.ai):              x = x + mix(mixing_norm(x));  x = x + dropout(ffn(output_norm(x)))
+/// - post (the paper, section 3): x = mixing_norm(x + mix(x)); x = output_norm(x + dropout(ffn(x)))
+/// - pre (labml.ai): x = x + mix(mixing_norm(x)); x = x + dropout(ffn(output_norm(x)))
+///
 /// Threads may call it at once, each with a Context of its own, as long as nobody writes a parameter.
 class FnetLayer {
  public:

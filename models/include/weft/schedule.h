@@ -21,10 +21,9 @@ std::vector<std::string> schedules();                        ///< their names
 
 /// The learning rate of each step, counted from 1.
 ///
-/// constant, cosine: peak · step / warmup while step < warmup; then peak, or with
+/// - constant, cosine: peak · step / warmup while step < warmup; then peak, or with
 ///   t = (step - warmup) / (steps - warmup), at most 1: peak · (floor + (1 - floor) · (1 + cos πt) / 2).
-///
-/// noam (Vaswani et al. 2017, section 5.3): peak · d_model^-1/2 · min(step^-1/2, step · warmup^-3/2).
+/// - noam (Vaswani et al. 2017, section 5.3): peak · d_model^-1/2 · min(step^-1/2, step · warmup^-3/2).
 struct Schedule {
   ScheduleKind kind = ScheduleKind::cosine;  ///< which of the formulas
   double peak = 2e-3;         ///< the highest rate; noam: a factor

@@ -47,7 +47,7 @@ struct RpeOptions {
 };
 
 /// Relative position encoder (section 3.3), positions (k, 1) -> (k, outdim):
-///   x = pos_proj(p);  x = L(x), or L(x) + x, for each layer;  y = out(x);  L and out are linear(act(norm(x))).
+/// x = pos_proj(p); x = L(x), or L(x) + x, for each layer; y = out(x). L and out are linear(act(norm(x))).
 /// Threads may call it at once, as Linear.
 class Rpe {
  public:
@@ -194,8 +194,9 @@ struct TnnLayerOptions {
 };
 
 /// One layer (figure 2), x (b, n, dim):
-///   prenorm: x = x + token_mixer(token_norm(x));  x = x + feature_mixer(feature_norm(x))
-///   else:    x = x + token_norm(token_mixer(x));  x = x + feature_norm(feature_mixer(x))
+/// - prenorm: x = x + token_mixer(token_norm(x)); x = x + feature_mixer(feature_norm(x))
+/// - else: x = x + token_norm(token_mixer(x)); x = x + feature_norm(feature_mixer(x))
+///
 /// token_mixer is a Gtu, feature_mixer a Glu. Threads may call it at once, as its parts.
 class TnnLayer {
  public:
