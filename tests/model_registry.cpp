@@ -166,12 +166,18 @@ TEST_CASE("a registered architecture without a stream: sampled by repeated passe
   std::vector<std::int64_t> tokens;
   for (std::int64_t i = 0; i < 12; ++i) {
     tokens.push_back(i * i % 7);
+    CHECK_THROWS_AS(stream->next(7), Error);  // beyond the vocabulary: the text stays as it was
     const Tensor logits = stream->next(tokens.back());
     const std::int64_t n = std::min<std::int64_t>(i + 1, 5);
     const std::vector<std::int64_t> latest(tokens.end() - n, tokens.end());
     const Tensor full = (*model)(Tensor::from(latest, {1, n}));
     CHECK(same_bits(logits, reshape(slice(full, 1, n - 1, n), {7})));
   }
+  Parameter start = model->parameters()[1].second;
+  start.assign(scale(start, 0.5));
+  CHECK_THROWS_WITH_AS(stream->next(1), doctest::Contains("a parameter was written since this text's first token"),
+                       Error);
+  CHECK_NOTHROW(model->stream()->next(1));
   std::string text;
   GenerateOptions options;
   options.tokens = 20;

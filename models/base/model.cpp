@@ -1,27 +1,37 @@
 #include "weft/model.h"
 
+#include <utility>
+
+#include "base/sequence.h"
 #include "weft/ops.h"
 
 namespace weft {
+using namespace detail;
+
 namespace {
 
 // A forward pass over the latest tokens, as many as the model takes.
 class RepeatedPasses : public TokenStream {
  public:
-  explicit RepeatedPasses(const Model& model) : model_(model) {}
+  explicit RepeatedPasses(const Model& model) : model_(model), parameters_(model.parameters()) {}
 
   Tensor next(std::int64_t token) override {
     const NoGrad suspended;
+    parameters_.check();
+    std::vector<std::int64_t> tokens = tokens_;
     const auto longest = static_cast<std::size_t>(model_.max_length());
-    if (longest > 0 && tokens_.size() == longest) tokens_.erase(tokens_.begin());
-    tokens_.push_back(token);
-    const auto n = static_cast<std::int64_t>(tokens_.size());
-    const Tensor logits = model_(Tensor::from(tokens_, {1, n}));             // (1, n, vocabulary)
-    return reshape(slice(logits, 1, n - 1, n), {model_.outputs()});
+    if (longest > 0 && tokens.size() == longest) tokens.erase(tokens.begin());
+    tokens.push_back(token);
+    const auto n = static_cast<std::int64_t>(tokens.size());
+    const Tensor all = model_(Tensor::from(tokens, {1, n}));                 // (1, n, vocabulary)
+    Tensor logits = reshape(slice(all, 1, n - 1, n), {model_.outputs()});
+    tokens_ = std::move(tokens);
+    return logits;
   }
 
  private:
   const Model& model_;
+  SteadyParameters parameters_;
   std::vector<std::int64_t> tokens_;
 };
 

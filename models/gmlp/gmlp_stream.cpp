@@ -45,9 +45,14 @@ class Gmlp::Stream : public TokenStream {
 
  private:
   void slide() {
-    const std::vector<std::int64_t> newer(window_.begin() + (model_.config_.seq_len + 1) / 2, window_.end());
+    const std::vector<std::int64_t> whole = window_;
     window_.clear();
-    for (std::int64_t token : newer) (void)read(token);
+    try {
+      for (std::size_t i = (whole.size() + 1) / 2; i < whole.size(); ++i) (void)read(whole[i]);
+    } catch (...) {
+      window_ = whole;  // to slide again
+      throw;
+    }
   }
 
   // The forward pass of the window's last token.
@@ -58,8 +63,9 @@ class Gmlp::Stream : public TokenStream {
       x = model_.blocks_[layer](x, {}, nullptr, [&](const Tensor& z1, const Tensor& v) {
         return histories_[layer].append(z1, v, i);
       });
+    Tensor logits = reshape(model_.head(x), {model_.outputs_});
     window_.push_back(token);
-    return reshape(model_.head(x), {model_.outputs_});
+    return logits;
   }
 
   const Gmlp& model_;

@@ -1,6 +1,5 @@
 // A TNN language model, token by token.
 #include <algorithm>
-#include <utility>
 
 #include "base/sequence.h"
 #include "weft/tnn.h"
@@ -58,8 +57,9 @@ class Tnn::Stream : public TokenStream {
     Tensor x = model_.embed(Tensor::from<std::int64_t>({token}, {1, 1}));   // (1, 1, d_model)
     for (std::size_t layer = 0; layer < histories_.size(); ++layer)
       x = model_.layers_[layer](x, nullptr, [&](const Tensor& v) { return histories_[layer].append(v, tokens_); });
+    Tensor logits = reshape(model_.logits(x), {model_.outputs_});
     ++tokens_;
-    return reshape(model_.logits(x), {model_.outputs_});
+    return logits;
   }
 
  private:
@@ -69,32 +69,9 @@ class Tnn::Stream : public TokenStream {
   std::int64_t tokens_ = 0;
 };
 
-// par_type 2 and 3: a forward pass over all tokens.
-class Tnn::Rerun : public TokenStream {
- public:
-  explicit Rerun(const Tnn& model) : model_(model), parameters_(model.parameters()) {}
-
-  Tensor next(std::int64_t token) override {
-    NoGrad suspended;
-    parameters_.check();
-    std::vector<std::int64_t> tokens = tokens_;
-    tokens.push_back(token);
-    const auto n = static_cast<std::int64_t>(tokens.size());
-    const Tensor logits = model_(Tensor::from(tokens, {1, n}));              // (1, n, vocabulary)
-    tokens_ = std::move(tokens);
-    return reshape(slice(logits, 1, n - 1, n), {model_.outputs_});
-  }
-
- private:
-  const Tnn& model_;
-  SteadyParameters parameters_;
-  std::vector<std::int64_t> tokens_;
-};
-
 std::unique_ptr<TokenStream> Tnn::stream() const {
-  if (task_ != Task::causal_lm) return Model::stream();
-  if (config_.par_type == 1) return std::make_unique<Stream>(*this);
-  return std::make_unique<Rerun>(*this);
+  if (task_ != Task::causal_lm || config_.par_type != 1) return Model::stream();
+  return std::make_unique<Stream>(*this);
 }
 
 }  // namespace weft

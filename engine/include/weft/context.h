@@ -1,4 +1,5 @@
-// Context: memory, plan caches, threads, instruction set and log of the operations that run under it.
+/// \file
+/// Context: memory, plan caches, threads, instruction set and log of the operations that run under it.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -17,7 +18,8 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Two contexts on two threads never meet. One context may serve several threads.
+/// What operations run under: memory, plan caches, threads, instruction set and log. Two contexts on two threads never
+/// meet. One context may serve several threads.
 class Context {
  public:
   Context();

@@ -1,27 +1,31 @@
-// Instruction sets, and which of them this CPU and operating system can run.
+/// \file
+/// Instruction sets, and which of them this CPU and operating system can run.
 #pragma once
 #include <vector>
 
 #pragma GCC visibility push(default)
 namespace weft {
 
-// sse2, avx2, avx512, …: one for each line of weft/isas.def.
+/// sse2, avx2, avx512, neon, …: one for each line of weft/isas.def, which says what a CPU needs for it. Those of one
+/// kind of processor stand in order, the best last.
 enum class Isa {
+/// \cond
 #define WEFT_INSTRUCTION_SET(name, ...) name,
+/// \endcond
 #include "weft/isas.def"
 };
 
-// "sse2", "avx2", …
+/// "sse2", "avx2", …
 const char* isa_name(Isa isa) noexcept;
 
-// True if this build has kernels for it, and the CPU and the operating system can run them.
+/// True if this build has kernels for it, and the CPU and the operating system can run them.
 bool cpu_has(Isa isa) noexcept;
 
-// Every instruction set that cpu_has, the best last.
+/// Every instruction set that cpu_has, the best last.
 std::vector<Isa> available_isas();
 
-// The best available instruction set, no better than the environment variable WEFT_ISA says.
-// Error if WEFT_ISA names none of this kind of processor.
+/// The best available instruction set, no better than the environment variable WEFT_ISA says.
+/// Error if WEFT_ISA names none of this kind of processor.
 Isa best_isa();
 
 }  // namespace weft

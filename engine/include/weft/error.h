@@ -1,4 +1,5 @@
-// The one exception type of weft.
+/// \file
+/// The one exception type of weft.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -7,7 +8,7 @@
 namespace weft {
 
 /// The message names the operation, what it expected and what it got:
-///   [einsum] "ij,jk->ik": index j is 7 in operand 0 but 5 in operand 1
+/// `[einsum] "ij,jk->ik": index j is 7 in operand 0 but 5 in operand 1`
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,4 +1,5 @@
-// FunctionRef: a callable as an argument, without a copy.
+/// \file
+/// FunctionRef: a callable as an argument, without a copy.
 #pragma once
 
 #pragma GCC visibility push(default)

@@ -1,4 +1,5 @@
-// Where backward delivers the leaves' gradients.
+/// \file
+/// Where backward delivers the leaves' gradients.
 #pragma once
 #include <vector>
 
@@ -30,8 +31,8 @@ class Gradients : public GradientSink {
  public:
   void begin(const std::vector<Leaf>& leaves) override;
   void complete(const Leaf& leaf, Tensor gradient) override;
-  /// The gradient of a watched tensor, or zeros if the result doesn't depend on it. Error for a tensor that is no leaf of a
-  /// tape whose backward ran into this sink.
+  /// The gradient of a watched tensor, or zeros if the result doesn't depend on it. Error for a tensor that is no leaf
+  /// of a tape whose backward ran into this sink.
   Tensor of(const Tensor& watched) const;
   /// The sum of the parameter's gradients over all tapes, or zeros.
   Tensor of(const Parameter& parameter) const;

@@ -1,4 +1,5 @@
-// Memory: aligned blocks from a cache with size classes, and what is in use.
+/// \file
+/// Memory: aligned blocks from a cache with size classes, and what is in use.
 #pragma once
 #include <cstddef>
 #include <cstdint>

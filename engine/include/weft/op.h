@@ -1,4 +1,6 @@
-// Op: a differentiable operation, for tapes to record. An operation of one's own derives from it and is run by apply_op().
+/// \file
+/// Op: a differentiable operation, for tapes to record. An operation of one's own derives from it and is run by
+/// apply_op().
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -50,9 +52,9 @@ class Backward {
 
   /// Adds a contribution of input i's shape and dtype to its gradient, if that is wanted. The first is moved in.
   void add(std::size_t i, Tensor contribution);
-  /// Adds a contribution that f computes, which adds nothing itself. f is given an undefined tensor, to be set; or, where
-  /// input i is a part of another tensor (a slice) that nothing was added to yet, the part's place in that tensor's
-  /// gradient, which saves a copy if f writes it and is otherwise set by f to a tensor of its own.
+  /// Adds a contribution that f computes, which adds nothing itself. f is given an undefined tensor, to be set; or,
+  /// where input i is a part of another tensor (a slice) that nothing was added to yet, the part's place in that
+  /// tensor's gradient, which saves a copy if f writes it and is otherwise set by f to a tensor of its own.
   void write(std::size_t i, FunctionRef<void(Tensor& contribution)> f);
 
  private:
@@ -72,8 +74,8 @@ class Op {
 
   /// Checks the inputs and gives the output's shape; has no other effect. Error for bad arguments.
   virtual Shape shape(const Inputs& in) const = 0;
-  /// The output, of that shape. Nothing inside is recorded. May keep extras in the op itself, if `recording`, for backward.
-  /// Run again with the same inputs it gives the same bits.
+  /// The output, of that shape. Nothing inside is recorded. May keep extras in the op itself, if `recording`, for
+  /// backward. Run again with the same inputs it gives the same bits.
   virtual Tensor forward(const Inputs& in, const Shape& shape) = 0;
   /// Adds to each input's gradient that b.needs(i). Nothing inside is recorded.
   virtual void backward(Backward& b) const = 0;
@@ -82,8 +84,8 @@ class Op {
   virtual bool keeps_input(std::size_t i, const std::vector<bool>& needs) const = 0;
   /// Whether backward reads the output.
   virtual bool keeps_output() const { return false; }
-  /// Whether forward can be run again at little cost: whoever needs the output in backward then keeps the record, with its
-  /// inputs, instead of the tensor.
+  /// Whether forward can be run again at little cost: whoever needs the output in backward then keeps the record, with
+  /// its inputs, instead of the tensor.
   virtual bool cheap() const { return false; }
 
   /// Whether the op will be recorded; set before forward is called.
@@ -93,8 +95,8 @@ class Op {
 /// Whether the current tape would record an op with these inputs.
 bool would_record(const Inputs& in) noexcept;
 
-/// Runs the op, and records it if an input has a node on the current tape. Error for what `shape` refuses, and if memory
-/// runs out.
+/// Runs the op, and records it if an input has a node on the current tape. Error for what `shape` refuses, and if
+/// memory runs out.
 template <class O>
 Tensor apply_op(O op, const Inputs& in) {
   return detail::run_op(op.name(), [&] {

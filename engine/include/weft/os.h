@@ -1,4 +1,5 @@
-// What weft asks of the operating system; POSIX calls are in os.cpp alone.
+/// \file
+/// What weft asks of the operating system; POSIX calls are in os.cpp alone.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +13,8 @@ int available_threads() noexcept;               ///< min(affinity, cgroup quota 
 std::uint64_t physical_memory() noexcept;       ///< bytes: min(the machine's, cgroup limit)
 std::uint64_t peak_resident_memory() noexcept;  ///< bytes of this process so far
 
-/// Asks for pages of 2 MiB in a block that is aligned to one; nothing happens where the system has none.
-constexpr std::size_t huge_page = std::size_t{2} << 20;
+constexpr std::size_t huge_page = std::size_t{2} << 20;  ///< bytes
+/// Asks for pages of that size in a block that is aligned to one; nothing happens where the system has none.
 void prefer_huge_pages(void* block, std::size_t bytes) noexcept;
 
 /// A read-only mapping of a whole file, unmapped with the last handle. The file may be replaced or removed meanwhile,
@@ -50,9 +51,8 @@ void remove_abandoned_files(const std::string& folder);
 /// Reads a whole file or pipe; Error if it can't be read or doesn't fit into memory.
 std::string read_file(const std::string& path);
 
-/// True if standard error is a terminal, and its width in columns (80 if unknown).
-bool is_terminal() noexcept;
-int terminal_width() noexcept;
+bool is_terminal() noexcept;    ///< whether standard error is one
+int terminal_width() noexcept;  ///< standard error's, in columns; 80 if unknown
 
 }  // namespace weft::os
 #pragma GCC visibility pop

@@ -1,4 +1,5 @@
-// Parameter: a named, trainable tensor of a model. ParameterSet: all of them in flat buffers.
+/// \file
+/// Parameter: a named, trainable tensor of a model. ParameterSet: all of them in flat buffers.
 #pragma once
 #include <memory>
 #include <string>
@@ -45,6 +46,7 @@ class Parameter {
   std::shared_ptr<Data> data_;
 };
 
+/// In the order in which the layers collect them. Names are as in PyTorch's state_dict: "blocks.0.proj1.weight".
 using NamedParameters = std::vector<std::pair<std::string, Parameter>>;
 
 }  // namespace weft

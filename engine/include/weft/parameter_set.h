@@ -1,4 +1,5 @@
-// ParameterSet: the values, gradients and optimizer state of a model, each in one flat buffer.
+/// \file
+/// ParameterSet: the values, gradients and optimizer state of a model, each in one flat buffer.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,8 +16,8 @@ namespace weft {
 /// the sink that adds up their gradients in another.
 class ParameterSet : public GradientSink {
  public:
-  /// Frozen parameters are left out; one that comes twice counts once. Empties the current Context's memory cache, so that
-  /// the former values' memory goes back to the system.
+  /// Frozen parameters are left out; one that comes twice counts once. Empties the current Context's memory cache, so
+  /// that the former values' memory goes back to the system.
   /// Error if there is none or their dtypes differ.
   explicit ParameterSet(const NamedParameters& parameters);
 

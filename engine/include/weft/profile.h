@@ -1,4 +1,5 @@
-// Profile: how long the operations take, by name.
+/// \file
+/// Profile: how long the operations take, by name.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,8 +13,8 @@ class [[gnu::visibility("hidden")]] OpTimer;
 }
 
 /// The time of all operations of one name. Each moment counts once: an operation that another one calls belongs to its
-/// caller; what backward runs again belongs to the operation that is run again, not to the one that asked for it. What is
-/// computed in one pass and recorded as several operations is timed by these in backward: a linear's activation as
+/// caller; what backward runs again belongs to the operation that is run again, not to the one that asked for it. What
+/// is computed in one pass and recorded as several operations is timed by these in backward: a linear's activation as
 /// "activation", a norm's sum as "add".
 struct OpTime {
   std::int64_t calls = 0;  ///< of forward

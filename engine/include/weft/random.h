@@ -1,6 +1,7 @@
-// Counter-based random numbers: element i of a stream depends on (seed, stream, i) alone, so any thread may compute
-// any part and the numbers are the same at every thread count and instruction set.
-// Philox4x32-10: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011).
+/// \file
+/// Counter-based random numbers: element i of a stream depends on (seed, stream, i) alone, so any thread may compute
+/// any part and the numbers are the same at every thread count and instruction set.
+/// Philox4x32-10: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011).
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// safetensors files: https://github.com/huggingface/safetensors
+/// \file
+/// safetensors files: https://github.com/huggingface/safetensors
 #pragma once
 #include <map>
 #include <memory>

@@ -1,4 +1,5 @@
-// Tape: reverse-mode differentiation of what is computed while it is in scope.
+/// \file
+/// Tape: reverse-mode differentiation of what is computed while it is in scope.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -24,8 +25,8 @@ class Tape {
   Tensor watch(const Tensor& x);
 
   /// Walks the records in reverse and gives the sink d result / d leaf for each leaf, for a result of one element.
-  /// Consumes the tape: a second call is an Error, as is a call from another thread, a result that is not of this tape, or
-  /// a tensor kept for backward that was written since.
+  /// Consumes the tape: a second call is an Error, as is a call from another thread, a result that is not of this tape,
+  /// or a tensor kept for backward that was written since.
   void backward(const Tensor& result, GradientSink& sink);
   /// The same times `cotangent`, which has the result's shape and dtype.
   void backward(const Tensor& result, const Tensor& cotangent, GradientSink& sink);

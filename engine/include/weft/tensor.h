@@ -1,4 +1,5 @@
-// Tensor: a handle to strided numbers in shared storage.
+/// \file
+/// Tensor: a handle to strided numbers in shared storage.
 #pragma once
 #include <complex>
 #include <cstddef>
@@ -13,11 +14,20 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-enum class DType { f32, f64, c64, c128, i64 };
+/// The type of a tensor's elements.
+enum class DType {
+  f32,   ///< float
+  f64,   ///< double
+  c64,   ///< std::complex<float>
+  c128,  ///< std::complex<double>
+  i64,   ///< std::int64_t
+};
 
 const char* dtype_name(DType dtype) noexcept;  ///< "f32", …
 std::size_t dtype_size(DType dtype) noexcept;  ///< bytes an element
+/// c64 or c128.
 inline bool is_complex(DType t) noexcept { return t == DType::c64 || t == DType::c128; }
+/// f32 or f64.
 inline bool is_real(DType t) noexcept { return t == DType::f32 || t == DType::f64; }
 DType real_of(DType dtype) noexcept;     ///< c64 -> f32, c128 -> f64, else itself
 DType complex_of(DType dtype) noexcept;  ///< f32 -> c64, f64 -> c128, else itself
@@ -32,7 +42,7 @@ template <> struct dtype_of<std::complex<double>> { static constexpr DType value
 template <> struct dtype_of<std::int64_t> { static constexpr DType value = DType::i64; };
 /// \endcond
 
-using Shape = std::vector<std::int64_t>;
+using Shape = std::vector<std::int64_t>;    ///< sizes of the axes; none: a single element
 using Strides = std::vector<std::int64_t>;  ///< in elements
 
 std::string to_string(const Shape& shape);  ///< "(2, 3)"

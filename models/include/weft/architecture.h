@@ -1,5 +1,6 @@
-// Architectures: what each can do and how it is made. A host program may add its own; then make_model, load_checkpoint
-// and all that works on models know it by its name.
+/// \file
+/// Architectures: what each can do and how it is made. A host program may add its own; then make_model, load_checkpoint
+/// and all that works on models know it by its name.
 #pragma once
 #include <functional>
 #include <memory>
@@ -12,41 +13,46 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-// Sizes that have a name.
+/// Sizes that have a name.
 struct Preset {
-  std::string name;
-  Task task = Task::causal_lm;
-  std::int64_t vocabulary = 0, classes = 0;
-  std::string config;  // JSON
+  std::string name;              ///< unlike any other preset's
+  Task task = Task::causal_lm;   ///< what the sizes are for
+  std::int64_t vocabulary = 0;   ///< symbols of the input
+  std::int64_t classes = 0;      ///< classifiers alone
+  std::string config;            ///< as ModelSpec's
 };
 
+/// One that models can be made of.
 struct Architecture {
-  std::string name;                 // what Model::arch() gives
-  std::vector<Task> tasks;          // what it can do; of those with the same source the usual one first
-  std::vector<ConfigField> fields;  // of its config, for people to read
+  std::string name;                 ///< what Model::arch() gives
+  std::vector<Task> tasks;          ///< what it can do; of those with the same source the usual one first
+  std::vector<ConfigField> fields;  ///< of its config, for people to read
+  /// Makes a model of the spec's task, whose parameters come from `init`. Error for a config or sizes that don't fit;
+  /// make_model has already checked task, vocabulary and classes. Several threads may call it at once.
   std::function<std::unique_ptr<Model>(const ModelSpec&, const Init&)> make;
-  std::vector<Preset> presets = {};
+  std::vector<Preset> presets = {};  ///< none: no sizes have a name
 };
 
-// How to make a model of a class with a constructor (spec, init).
+/// Architecture::make of a class with a constructor (spec, init).
 template <class M>
 std::unique_ptr<Model> make_as(const ModelSpec& spec, const Init& init) {
   return std::make_unique<M>(spec, init);
 }
 
-// Adds one to weft's own, for the rest of the process. Error, with nothing added, if its name or a preset's name is
-// taken, or if it has no name, no task or no `make`. Any thread may call these functions at any time.
+/// Adds one to weft's own, for the rest of the process. Error, with nothing added, if its name or a preset's name is
+/// taken, or if it has no name, no task or no `make`. Any thread may call these functions at any time.
 void register_architecture(Architecture architecture);
 
-// Error if there is none of that name. It stays where it is for the rest of the process.
+/// Error if there is none of that name. It stays where it is for the rest of the process.
 const Architecture& architecture(const std::string& name);
-std::vector<std::string> architectures();  // their names, weft's own first
+std::vector<std::string> architectures();  ///< their names, weft's own first
 
-// The sizes of the original experiments: "gmlp-original", "tnn-original", "fnet-base", "fnet-classifier", …
+/// Names of the presets, in the architectures' order. weft's own are the sizes of the original experiments:
+/// "gmlp-original", "tnn-original", "fnet-base", "fnet-classifier", …
 std::vector<std::string> presets();
-ModelSpec preset(const std::string& name);  // Error if there is none of that name
+ModelSpec preset(const std::string& name);  ///< Error if there is none of that name
 
-// The first of its tasks that learns from `source`. Error if there is none.
+/// The first of its tasks that learns from `source`. Error if there is none.
 Task usual_task(const Architecture& architecture, Source source);
 
 }  // namespace weft

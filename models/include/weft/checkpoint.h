@@ -1,5 +1,6 @@
-// Checkpoints: a folder with model.safetensors, whose metadata hold all that is needed to load it, and config.json,
-// the same metadata for people to read.
+/// \file
+/// Checkpoints: a folder with model.safetensors, whose metadata hold all that is needed to load it, and config.json,
+/// the same metadata for people to read.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,28 +13,31 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
+/// What is known of a model besides itself.
 struct CheckpointInfo {
-  std::int64_t step = 0;                  // of training
-  std::optional<double> validation_loss;  // nats, at that step
-  std::int64_t length = 0;                // of the sequences it was trained on
+  std::int64_t step = 0;                  ///< of training
+  std::optional<double> validation_loss;  ///< nats, at that step
+  std::int64_t length = 0;                ///< of the sequences it was trained on
 };
 
+/// What load_checkpoint gives.
 struct Checkpoint {
-  std::unique_ptr<Model> model;
-  Vocabulary vocabulary;
-  CheckpointInfo info;
+  std::unique_ptr<Model> model;  ///< never null
+  Vocabulary vocabulary;         ///< of its input
+  CheckpointInfo info;           ///< as it was saved
 };
 
-// Writes each file beside the old one, syncs and renames it: whenever it stops, the folder holds a checkpoint that
-// loads, the old or the new one. The folder is made if it is missing. Error if a parameter is not finite.
+/// Writes each file beside the old one, syncs and renames it: whenever it stops, the folder holds a checkpoint that
+/// loads, the old or the new one. The folder is made if it is missing. Error if a parameter is not finite.
 void save_checkpoint(const std::string& folder, const Model& model, const Vocabulary& vocabulary,
                      const CheckpointInfo& info = {});
 
-// Error, naming the file, if it is missing, damaged or none of weft's, if tensors and config don't agree, or if
-// config.json is of another model.
+/// Any architecture that is registered by then, see weft/architecture.h. Parameters have the dtype of Init{}, f32.
+/// Error, naming the file, if it is missing, damaged or none of weft's, if tensors and config don't agree, or if
+/// config.json is of another model.
 Checkpoint load_checkpoint(const std::string& folder);
 
-// What makes two models interchangeable: architecture, task, sizes and vocabulary, as JSON.
+/// What makes two models interchangeable: architecture, task, sizes and vocabulary, as JSON.
 std::string model_description(const Model& model, const Vocabulary& vocabulary);
 
 }  // namespace weft

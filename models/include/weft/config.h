@@ -1,7 +1,10 @@
-// Configs as JSON. A config struct lists its fields once, each with its meaning, in
-//   template <class Self, class Visit>
-//   static void fields(Self& self, Visit visit) { visit("d_model", self.d_model, "width of the model"); … }
-// and is read, checked, written and described by that list. Fields are bool, std::int64_t, double or std::string.
+/// \file
+/// Configs as JSON. A config struct lists its fields once, each with its meaning, in
+/// \code
+/// template <class Self, class Visit>
+/// static void fields(Self& self, Visit visit) { visit("d_model", self.d_model, "width of the model"); … }
+/// \endcode
+/// and is read, checked, written and described by that list. Fields are bool, std::int64_t, double or std::string.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,26 +14,29 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-// A field as people read of it.
+/// A field as people read of it.
 struct ConfigField {
-  std::string name;
-  std::string usual;  // its default, as JSON
-  std::string meaning;
+  std::string name;     ///< its key
+  std::string usual;    ///< its default, as JSON
+  std::string meaning;  ///< a line of text
 };
 
-// A field of a config in memory.
+/// A field of a config in memory.
 struct ConfigFieldRef {
-  const char* name;
-  std::variant<bool*, std::int64_t*, double*, std::string*> value;
-  const char* meaning;
+  const char* name;                                                 ///< its key
+  std::variant<bool*, std::int64_t*, double*, std::string*> value;  ///< where it is
+  const char* meaning;                                              ///< a line of text
 };
-using ConfigFieldRefs = std::vector<ConfigFieldRef>;
+using ConfigFieldRefs = std::vector<ConfigFieldRef>;  ///< of one config, which must outlive them
 
-// What config_from_json, config_to_json and config_fields do, for any struct.
+/// What config_from_json does, for fields that have their defaults.
 void read_config(const std::string& where, const std::string& json, const ConfigFieldRefs& fields);
+/// What config_to_json does.
 std::string write_config(const ConfigFieldRefs& fields);
+/// What config_fields does: the values now are the defaults.
 std::vector<ConfigField> describe_config(const ConfigFieldRefs& fields);
 
+/// References to the fields that Config::fields lists, in its order.
 template <class Config>
 ConfigFieldRefs config_field_refs(Config& config) {
   ConfigFieldRefs refs;
@@ -39,8 +45,8 @@ ConfigFieldRefs config_field_refs(Config& config) {
   return refs;
 }
 
-// Fields that are left out have their defaults. Error, with `where` at its beginning, if `json` is not a JSON object,
-// has a key that Config doesn't list, or a value of another type.
+/// Fields that are left out have their defaults. Error, with `where` at its beginning, if `json` is not a JSON object,
+/// has a key that Config doesn't list, or a value of another type.
 template <class Config>
 Config config_from_json(const std::string& where, const std::string& json) {
   Config config;
@@ -48,20 +54,20 @@ Config config_from_json(const std::string& where, const std::string& json) {
   return config;
 }
 
-// Every field, as a JSON object.
+/// Every field, as a JSON object.
 template <class Config>
 std::string config_to_json(Config config) {
   return write_config(config_field_refs(config));
 }
 
-// Every field with its default.
+/// Every field with its default.
 template <class Config>
 std::vector<ConfigField> config_fields() {
   Config config;
   return describe_config(config_field_refs(config));
 }
 
-// Error unless lowest <= size < 2^31: small multiples of a size fit into 64 bits.
+/// Error unless lowest <= size < 2^31: small multiples of a size fit into 64 bits.
 void check_size(const std::string& where, const char* key, std::int64_t size, std::int64_t lowest);
 
 }  // namespace weft

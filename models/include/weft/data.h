@@ -1,4 +1,5 @@
-// Data: what a task is trained and measured on: its batches, from a text or from labelled texts; its loss; its metrics.
+/// \file
+/// Data: what a task is trained and measured on: its batches, from a text or from labelled texts; its loss; its metrics.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,67 +13,70 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
+/// Sequences that a model sees at once, and what it shall predict.
 struct Batch {
-  Tensor tokens;   // (b, n) i64
-  Tensor target;   // language models: (b, n) i64, -100 where nothing is predicted; classifiers: (b) i64
-  std::int64_t predicted = 0;  // targets that count
+  Tensor tokens;               ///< (b, n) i64
+  Tensor target;               ///< language models: (b, n) i64, -100 where nothing is predicted; classifiers: (b) i64
+  std::int64_t predicted = 0;  ///< targets that count
 };
 
-// A part of a whole, 0 … 1, where 1 is best; as "accuracy".
+/// A part of a whole, 0 … 1, where 1 is best; as "accuracy".
 struct Metric {
-  std::string name;
-  double value = 0;
+  std::string name;  ///< as people read it
+  double value = 0;  ///< 0 … 1
 };
 
-// Adds up what metrics need, batch by batch.
+/// Adds up what metrics need, batch by batch.
 class Meter {
  public:
   virtual ~Meter() = default;
-  virtual void add(const Tensor& output, const Batch& batch) = 0;  // of a model
-  virtual std::vector<Metric> metrics() const = 0;
+  virtual void add(const Tensor& output, const Batch& batch) = 0;  ///< a model's output for the batch's tokens
+  virtual std::vector<Metric> metrics() const = 0;                 ///< of all batches so far
 };
 
+/// Batches, loss and metrics of one task. weft's own never change once they are made: threads may share them.
 class Data {
  public:
   virtual ~Data() = default;
-  virtual Task task() const noexcept = 0;
-  virtual const Vocabulary& vocabulary() const noexcept = 0;
-  virtual std::int64_t length() const noexcept = 0;  // the longest sequence of a batch
-  virtual std::int64_t batch() const noexcept = 0;   // sequences of a training batch
-  // Batch k of the run that `random` stands for: it depends on those two alone.
+  virtual Task task() const noexcept = 0;                     ///< what models of it predict
+  virtual const Vocabulary& vocabulary() const noexcept = 0;  ///< of the tokens
+  virtual std::int64_t length() const noexcept = 0;           ///< the longest sequence of a batch
+  virtual std::int64_t batch() const noexcept = 0;            ///< sequences of a training batch
+  /// Batch k of the run that `random` stands for: it depends on those two alone. Error if there is nothing to train on.
   virtual Batch training(std::int64_t k, const Random& random) const = 0;
-  virtual std::int64_t validation_batches() const noexcept = 0;
-  virtual Batch validation(std::int64_t k) const = 0;
-  // The mean over what the batch predicts, of a model's output for its tokens: the cross entropy with the targets.
+  virtual std::int64_t validation_batches() const noexcept = 0;  ///< at least 1
+  virtual Batch validation(std::int64_t k) const = 0;            ///< the k-th; always the same
+  /// The mean over what the batch predicts, of a model's output for its tokens: the cross entropy with the targets, in
+  /// nats, of rank 0, differentiable.
   virtual Tensor loss(const Tensor& output, const Batch& batch) const;
-  // What is measured besides the loss; null if nothing is.
+  /// What is measured besides the loss; null if nothing is.
   virtual std::unique_ptr<Meter> meter() const { return nullptr; }
-  // Tells other data from the same: how much there is, and a hash of it.
+  /// Tells other data from the same: how much there is, and a hash of it.
   virtual std::string fingerprint() const = 0;
 };
 
-// Error unless lowest <= length, 1 <= batch, and a batch fits into memory.
+/// Error unless lowest <= length, 1 <= batch, and a batch fits into memory.
 void check_batch(const std::string& where, std::int64_t length, std::int64_t lowest, std::int64_t batch);
 
-// A file's text. Error if it can't be read, is empty, or is not UTF-8 (naming the byte offset).
+/// A file's text. Error if it can't be read, is empty, or is not UTF-8 (naming the byte offset).
 std::string read_text(const std::string& path);
 
-// How much of a text or CSV file is for validation.
+/// How much of a text or CSV file is for validation; the rest is for training.
 enum class Part {
-  tenth,  // text: the last 10 % of the characters; CSV: every tenth row
-  all,
+  tenth,  ///< text: the last 10 % of the characters; CSV: every tenth row
+  all,    ///< all of it, for evaluation alone
 };
 
-// A vocabulary for a language model of a text, by characters, with a mask symbol if the task needs one.
+/// A vocabulary for a language model of a text, by characters, with a mask symbol if the task needs one.
 Vocabulary text_vocabulary(const std::string& text, Task task);
 
-// Language models. Training: windows from random places. Validation: consecutive windows that don't overlap (the last
-// may be shorter), so that each character is predicted once.
-// Causal: the target is the next character. Masked (Devlin et al. 2018, section 3.1): 15 % of the characters are
-// predicted, at least one a window; of these 80 % are masked, 10 % random, 10 % left as they are.
+/// A text for language models. Training: windows from random places. Validation: consecutive windows that don't overlap
+/// (the last may be shorter), so that each character is predicted once.
+/// Causal: the target is the next character. Masked (Devlin et al. 2018, section 3.1): 15 % of the characters are
+/// predicted, at least one a window; of these 80 % are masked, 10 % random, 10 % left as they are.
 class TextData : public Data {
  public:
-  // Error if the text has a character that the vocabulary doesn't have, or is too short for a window.
+  /// Error if the text has a character that the vocabulary doesn't have, or is too short for a window.
   TextData(const std::string& text, const Vocabulary& vocabulary, Task task, std::int64_t length, std::int64_t batch,
            Part validation = Part::tenth);
 
@@ -98,26 +102,28 @@ class TextData : public Data {
   std::int64_t predicted_;  // characters of validation that are predicted
 };
 
+/// Rows of a text and a class each.
 struct LabelledTexts {
-  std::vector<std::string> texts;
-  std::vector<std::int64_t> labels;  // 0 … classes-1
-  std::int64_t classes = 0;
+  std::vector<std::string> texts;    ///< UTF-8
+  std::vector<std::int64_t> labels;  ///< 0 … classes-1
+  std::int64_t classes = 0;          ///< how many
 };
 
-// A CSV file of rows "class","title","description": fields may be quoted, with "" for a quotation mark and with line
-// ends inside; classes are 1 … classes (0: up to the highest, each of which must occur). The text is title and
-// description, joined. Errors name the row, and the line where it begins if that is another number.
+/// A CSV file of rows "class","title","description": fields may be quoted, with "" for a quotation mark and with line
+/// ends inside; classes are 1 … classes (0: up to the highest, each of which must occur). The text is title and
+/// description, joined. Errors name the row, and the line where it begins if that is another number.
 LabelledTexts read_csv(const std::string& path, std::int64_t classes = 0);
-// The same from the file's content; `where` names it in errors.
+/// The same from the file's content; `where` names it in errors.
 LabelledTexts parse_csv(const std::string& content, const std::string& where, std::int64_t classes = 0);
 
-// Every tenth row is taken out of `all` and given back.
+/// Takes every tenth row out of `all` and gives those, for validation; of less than ten rows the last.
 LabelledTexts hold_out(LabelledTexts& all);
 
-// Classifiers. A sequence is [cls] and the first length - 1 words, padded. Training goes over all rows in a new order
-// each time.
+/// Rows for classifiers. A sequence is [cls] and the first length - 1 words, padded. Training goes over all rows in a
+/// new order each time.
 class ClassifierData : public Data {
  public:
+  /// A vocabulary by words. Error if it is by characters, if there is no row for validation, or for a length below 2.
   ClassifierData(const LabelledTexts& training, const LabelledTexts& validation, const Vocabulary& vocabulary,
                  std::int64_t length, std::int64_t batch);
 
@@ -128,7 +134,7 @@ class ClassifierData : public Data {
   Batch training(std::int64_t k, const Random& random) const override;
   std::int64_t validation_batches() const noexcept override;
   Batch validation(std::int64_t k) const override;
-  std::unique_ptr<Meter> meter() const override;  // accuracy: the part of the rows whose class has the highest logit
+  std::unique_ptr<Meter> meter() const override;  ///< accuracy: the part of the rows whose class has the highest logit
   std::string fingerprint() const override;
 
  private:

@@ -1,4 +1,5 @@
-// FNet: Mixing Tokens with Fourier Transforms, Lee-Thorp et al. 2021, arXiv 2105.03824. Sequences lie as (b, n, d).
+/// \file
+/// FNet: Mixing Tokens with Fourier Transforms, Lee-Thorp et al. 2021, arXiv 2105.03824. Sequences lie as (b, n, d).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -19,8 +20,9 @@ enum class NormPlace {
 NormPlace norm_place_from_name(const std::string& name);
 
 /// One encoder layer, x (b, n, d_model), mix(x) = Re(FFT over n (FFT over d)), ffn(x) = proj2(act(proj1(x))):
-///   post (the paper, section 3): x = mixing_norm(x + mix(x));  x = output_norm(x + dropout(ffn(x)))
-///   pre (labml.ai):              x = x + mix(mixing_norm(x));  x = x + dropout(ffn(output_norm(x)))
+/// - post (the paper, section 3): x = mixing_norm(x + mix(x)); x = output_norm(x + dropout(ffn(x)))
+/// - pre (labml.ai): x = x + mix(mixing_norm(x)); x = x + dropout(ffn(output_norm(x)))
+///
 /// Threads may call it at once, each with a Context of its own, as long as nobody writes a parameter.
 class FnetLayer {
  public:
@@ -84,17 +86,20 @@ struct FnetConfig {
   double eps = 1e-12;                    ///< of the norms
   double dropout = 0;                    ///< of the embeddings and each layer
 
+  /// For weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
-    visit("d_model", self.d_model, "width of the model");
-    visit("d_ffn", self.d_ffn, "width of the feed-forward part; 0: 4 d_model");
+    visit("d_model", self.d_model, "channels of a token");
+    visit("d_ffn", self.d_ffn, "channels inside the feed-forward network; 0: 4 d_model");
     visit("layers", self.layers, "encoder layers");
-    visit("seq_len", self.seq_len, "longest sequence");
-    visit("types", self.types, "token types");
-    visit("norm", self.norm, "post (the paper's) or pre, with a final norm");
-    visit("activation", self.activation, "activation of the feed-forward part");
-    visit("eps", self.eps, "added to the norms' variance");
-    visit("dropout", self.dropout, "probability of dropout");
+    visit("seq_len", self.seq_len, "the longest sequence, in tokens; each position has a learned embedding");
+    visit("types", self.types, "token types that have an embedding; the models' tokens are all of type 0");
+    visit("norm", self.norm,
+          "post: norms after the sums (the paper's); pre: norms before mixing and network, and a last one");
+    visit("activation", self.activation, "activation of the feed-forward network and the masked language model's head");
+    visit("eps", self.eps, "what norms add to the variance, above 0");
+    visit("dropout", self.dropout,
+          "probability, in training, that an element of the embeddings or a network's output is dropped");
   }
 };
 
@@ -123,6 +128,7 @@ class Fnet : public Model {
  public:
   /// As make_model, which is the way to make one by name.
   Fnet(const ModelSpec& spec, const Init& init);
+  /// Its line in the table of architectures.
   static Architecture architecture();
 
   const char* arch() const noexcept override { return "fnet"; }

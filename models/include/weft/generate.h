@@ -1,4 +1,5 @@
-// Generation: a causal language model continues a text, a symbol at a time.
+/// \file
+/// Generation: a causal language model continues a text, a symbol at a time.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -10,20 +11,22 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
+/// How a text is continued.
 struct GenerateOptions {
-  std::int64_t tokens = 200;   // how many symbols
-  double temperature = 1;      // 0: always the most likely symbol
-  std::int64_t top_k = 0;      // choose among the k most likely; 0: among all
-  std::uint64_t seed = 1;
+  std::int64_t tokens = 200;   ///< how many symbols
+  double temperature = 1;      ///< divides the logits; 0: always the most likely symbol
+  std::int64_t top_k = 0;      ///< choose among the k most likely; 0: among all
+  std::uint64_t seed = 1;      ///< of the choices: with the same model, prompt and options they are the same
 };
 
-// Gives `out` each new symbol as soon as it is there; it returns false to stop. An empty prompt stands for a line end
-// (or the vocabulary's first symbol). Error unless it is a causal language model, or for a character of the prompt
-// that the vocabulary doesn't have.
+/// Gives `out` each new symbol as soon as it is there; it returns false to stop. An empty prompt stands for a line end
+/// (or the vocabulary's first symbol). What `out` throws comes back to the caller. Error unless it is a causal language
+/// model, or for a character of the prompt that the vocabulary doesn't have.
 void generate(const Model& model, const Vocabulary& vocabulary, const std::string& prompt,
               const GenerateOptions& options, const std::function<bool(const std::string&)>& out);
 
-// The symbol for logits (v) of any real dtype and u in [0, 1).
+/// The symbol that u in [0, 1) chooses among the top_k by softmax(logits / temperature), logits (vocabulary) of any real
+/// dtype. Error if one is not finite.
 std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u);
 
 }  // namespace weft

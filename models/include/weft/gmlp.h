@@ -1,4 +1,5 @@
-// gMLP: Pay Attention to MLPs, Liu et al. 2021, arXiv 2105.08050. Sequences lie as (n, b, d).
+/// \file
+/// gMLP: Pay Attention to MLPs, Liu et al. 2021, arXiv 2105.08050. Sequences lie as (n, b, d).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -84,15 +85,18 @@ struct GmlpConfig {
   bool positions = true;       ///< adds sinusoidal positions to embeddings · √d_model
   double dropout = 0;          ///< of each block
 
+  /// For weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
-    visit("d_model", self.d_model, "width of the model");
-    visit("d_ffn", self.d_ffn, "width of the feed-forward part, even; 0: 8 d_model");
+    visit("d_model", self.d_model, "channels of a token");
+    visit("d_ffn", self.d_ffn,
+          "channels between a block's two projections, even: one half gates the other; 0: 8 d_model");
     visit("layers", self.layers, "blocks");
-    visit("seq_len", self.seq_len, "longest sequence");
+    visit("seq_len", self.seq_len, "the longest sequence, in tokens; the spatial weights are seq_len x seq_len");
     visit("tied", self.tied, "the head shares the embedding's weight, and has no bias; language models alone");
-    visit("positions", self.positions, "adds sinusoidal positions to the embeddings");
-    visit("dropout", self.dropout, "probability of dropout");
+    visit("positions", self.positions, "sinusoidal positions are added to the embeddings");
+    visit("dropout", self.dropout,
+          "probability, in training, that an element of a block's output is dropped; 0 to less than 1");
   }
 };
 
@@ -103,6 +107,7 @@ class Gmlp : public Model {
  public:
   /// As make_model, which is the way to make one by name.
   Gmlp(const ModelSpec& spec, const Init& init);
+  /// Its line in the table of architectures.
   static Architecture architecture();
 
   const char* arch() const noexcept override { return "gmlp"; }

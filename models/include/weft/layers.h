@@ -1,6 +1,7 @@
-// Layers: parameters with the operation that uses them. Every layer and model has
-//   Tensor operator()(x) const              the forward pass
-//   void collect(prefix, out) const         appends its parameters, named as in PyTorch's state_dict
+/// \file
+/// Layers: parameters with the operation that uses them. Every layer and model has
+/// - `Tensor operator()(x) const`, the forward pass,
+/// - `void collect(prefix, out) const`, which appends its parameters, named as in PyTorch's state_dict.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,5 @@
-// Model: what training, evaluation and generation need of an architecture; and how one is made by name.
+/// \file
+/// Model: what training, evaluation and generation need of an architecture; and how one is made by name.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,50 +12,60 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-// A text that grows a token at a time, at O(n·d) a token instead of a forward pass over all of it.
+/// A text that grows a token at a time; with a stream of the architecture's own at O(n·d) a token instead of a forward
+/// pass over all of it.
+/// One thread's; several streams of one model may run at once. Its model must outlive it and keep its parameters:
+/// next() is an Error once one was written since it was first called. An Error leaves the text as it was.
 class TokenStream {
  public:
   virtual ~TokenStream() = default;
-  // Appends a token and gives the logits (vocab) for the next one, equal to those of the full forward pass.
+  /// Appends a token, 0 … vocabulary-1, and gives the logits (vocabulary) for the one after it: up to rounding those of
+  /// a forward pass over the text, or over its end where the text is longer than the model takes. Nothing is recorded.
   virtual Tensor next(std::int64_t token) = 0;
 };
 
+/// What every architecture's models have. Const calls may come from several threads, each with a Context of its own, as
+/// long as nobody writes a parameter; what layers keep between calls is behind locks.
 class Model {
  public:
   virtual ~Model() = default;
 
-  virtual const char* arch() const noexcept = 0;  // "gmlp", "tnn", "fnet", …
-  virtual Task task() const noexcept = 0;
-  virtual std::int64_t outputs() const noexcept = 0;  // symbols of the vocabulary (lm) or classes
-  virtual std::int64_t vocabulary() const noexcept = 0;  // symbols of the input
-  virtual std::string config() const = 0;         // every field, as a JSON object
+  virtual const char* arch() const noexcept = 0;         ///< "gmlp", "tnn", "fnet", …
+  virtual Task task() const noexcept = 0;                ///< what it was made for
+  virtual std::int64_t outputs() const noexcept = 0;     ///< symbols of the vocabulary (language models) or classes
+  virtual std::int64_t vocabulary() const noexcept = 0;  ///< symbols of the input
+  virtual std::string config() const = 0;                ///< every field, as a JSON object
 
-  // The longest sequence it takes, or 0 for any.
+  /// The longest sequence it takes, in tokens, or 0 for any.
   virtual std::int64_t max_length() const noexcept = 0;
 
-  // tokens (b, n) i64 -> logits: (b, n, vocabulary) for language models, (b, classes) for classifiers, where token 0 is
-  // padding. Dropout is on if `dropout` is given. Error if n is 0 or exceeds max_length().
+  /// tokens (b, n) i64 -> logits: (b, n, vocabulary) for language models, (b, classes) for classifiers, where token 0
+  /// is padding. Dropout is on if `dropout` is given. Error if n is 0 or exceeds max_length(), or for a token that is
+  /// not in the vocabulary.
   virtual Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const = 0;
 
+  /// Appends the parameters, each by a name of its own that begins with `prefix`: checkpoints find them by it.
   virtual void collect(const std::string& prefix, NamedParameters& out) const = 0;
+  /// All of them, always in the same order. They are handles: what is written to one is written to the model.
   NamedParameters parameters() const;
 
-  // Error unless it is a causal language model. Unless the architecture knows better, each token costs a forward pass
-  // over the last max_length() tokens.
+  /// A new, empty text. Error unless it is a causal language model. Unless the architecture knows better, each token
+  /// costs a forward pass over the last max_length() tokens.
   virtual std::unique_ptr<TokenStream> stream() const;
 };
 
-// What to make. `config` is a JSON object of the architecture's own fields; those left out have their defaults.
+/// What to make.
 struct ModelSpec {
-  std::string arch;
-  Task task = Task::causal_lm;
-  std::int64_t vocabulary = 0;  // symbols of the input (for a masked-LM: with the mask symbol)
-  std::int64_t classes = 0;     // classifiers alone
-  std::string config = "{}";
+  std::string arch;             ///< name of the architecture
+  Task task = Task::causal_lm;  ///< one of the architecture's tasks
+  std::int64_t vocabulary = 0;  ///< symbols of the input (for a masked language model: with the mask symbol)
+  std::int64_t classes = 0;     ///< classifiers alone
+  std::string config = "{}";    ///< JSON object of the architecture's own fields; those left out have their defaults
 };
 
-// Error for an unknown architecture (weft/architecture.h), key or value, sizes that don't fit, or a task that the
-// architecture can't do (a causal language model whose mixer sees the future).
+/// A model with the initial values that `init` draws: the same for the same init.random.
+/// Error for an unknown architecture (weft/architecture.h), key or value, sizes that don't fit, or a task that the
+/// architecture can't do (a causal language model whose mixer sees the future).
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init);
 
 /// What an architecture checks first, named `model` in messages: Error unless tokens are i64 (b, n) with

@@ -1,4 +1,5 @@
-// Schedules: the learning rate at each step.
+/// \file
+/// Schedules: the learning rate at each step.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,24 +8,31 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-enum class ScheduleKind { constant, cosine, noam };
+/// How the learning rate goes; the formulas are at Schedule.
+enum class ScheduleKind {
+  constant,  ///< stays, after the warm-up
+  cosine,    ///< falls by half a cosine wave after the warm-up
+  noam,      ///< rises linearly, then falls with the root of the step
+};
 
-const char* schedule_name(ScheduleKind kind) noexcept;       // "constant", "cosine", "noam"
-ScheduleKind schedule_from_name(const std::string& name);    // Error if it is none of those
-std::vector<std::string> schedules();                        // their names
+const char* schedule_name(ScheduleKind kind) noexcept;       ///< "constant", "cosine", "noam"
+ScheduleKind schedule_from_name(const std::string& name);    ///< Error if it is none of those
+std::vector<std::string> schedules();                        ///< their names
 
+/// The learning rate of each step, counted from 1.
+///
+/// - constant, cosine: peak · step / warmup while step < warmup; then peak, or with
+///   t = (step - warmup) / (steps - warmup), at most 1: peak · (floor + (1 - floor) · (1 + cos πt) / 2).
+/// - noam (Vaswani et al. 2017, section 5.3): peak · d_model^-1/2 · min(step^-1/2, step · warmup^-3/2).
 struct Schedule {
-  ScheduleKind kind = ScheduleKind::cosine;
-  double peak = 2e-3;
-  std::int64_t warmup = 100;
-  std::int64_t steps = 2000;   // cosine: where it ends
-  double floor = 0;            // cosine: the last rate as a part of the peak
-  std::int64_t d_model = 1;    // noam
+  ScheduleKind kind = ScheduleKind::cosine;  ///< which of the formulas
+  double peak = 2e-3;         ///< the highest rate; noam: a factor
+  std::int64_t warmup = 100;  ///< steps; 0: none
+  std::int64_t steps = 2000;  ///< of the whole run; cosine: where it ends
+  double floor = 0;           ///< cosine: the last rate as a part of the peak
+  std::int64_t d_model = 1;   ///< noam: the model's width
 
-  // step counts from 1.
-  // constant, cosine: peak · step / warmup while step < warmup; then peak, or with
-  //   t = (step - warmup) / (steps - warmup), at most 1: peak · (floor + (1 - floor) · (1 + cos πt) / 2).
-  // noam (Vaswani et al. 2017, section 5.3): peak · d_model^-1/2 · min(step^-1/2, step · warmup^-3/2).
+  /// The rate of a step.
   double operator()(std::int64_t step) const;
 };
 

@@ -1,5 +1,6 @@
-// TNN: Toeplitz Neural Network for Sequence Modeling, Qin et al. 2023, arXiv 2305.04749; with the options of the
-// authors' tnn-pytorch, under their names there. Sequences lie as (b, n, d).
+/// \file
+/// TNN: Toeplitz Neural Network for Sequence Modeling, Qin et al. 2023, arXiv 2305.04749; with the options of the
+/// authors' tnn-pytorch, under their names there. Sequences lie as (b, n, d).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -46,7 +47,7 @@ struct RpeOptions {
 };
 
 /// Relative position encoder (section 3.3), positions (k, 1) -> (k, outdim):
-///   x = pos_proj(p);  x = L(x), or L(x) + x, for each layer;  y = out(x);  L and out are linear(act(norm(x))).
+/// x = pos_proj(p); x = L(x), or L(x) + x, for each layer; y = out(x). L and out are linear(act(norm(x))).
 /// Threads may call it at once, as Linear.
 class Rpe {
  public:
@@ -193,8 +194,9 @@ struct TnnLayerOptions {
 };
 
 /// One layer (figure 2), x (b, n, dim):
-///   prenorm: x = x + token_mixer(token_norm(x));  x = x + feature_mixer(feature_norm(x))
-///   else:    x = x + token_norm(token_mixer(x));  x = x + feature_norm(feature_mixer(x))
+/// - prenorm: x = x + token_mixer(token_norm(x)); x = x + feature_mixer(feature_norm(x))
+/// - else: x = x + token_norm(token_mixer(x)); x = x + feature_norm(feature_mixer(x))
+///
 /// token_mixer is a Gtu, feature_mixer a Glu. Threads may call it at once, as its parts.
 class TnnLayer {
  public:
@@ -247,31 +249,37 @@ struct TnnConfig {
   std::int64_t seq_len = 64;            ///< of training: the model takes any length
   double dropout = 0;                   ///< of each layer
 
+  /// For weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
-    visit("d_model", self.d_model, "width of the model");
-    visit("layers", self.layers, "layers");
+    visit("d_model", self.d_model, "channels of a token");
+    visit("layers", self.layers,
+          "layers, each a gated Toeplitz unit (mixes tokens) and a gated linear unit (mixes channels)");
     visit("heads", self.heads, "heads of the Toeplitz operator; they divide floor(expand_ratio d_model)");
-    visit("expand_ratio", self.expand_ratio, "width of the gated Toeplitz unit, in d_model");
-    visit("act", self.act, "activation of the gated Toeplitz unit");
-    visit("use_norm", self.use_norm, "a norm before the gated Toeplitz unit's output projection");
-    visit("rpe_dim", self.rpe_dim, "width of the relative position encoder");
-    visit("rpe_layers", self.rpe_layers, "layers of the relative position encoder");
-    visit("rpe_residual", self.rpe_residual, "each layer of the relative position encoder adds to its input");
+    visit("expand_ratio", self.expand_ratio, "channels that the Toeplitz operator mixes, as a multiple of d_model");
+    visit("act", self.act, "activation of the gated Toeplitz unit: silu, gelu, relu, none, ...");
+    visit("use_norm", self.use_norm, "a norm before the gated Toeplitz unit's last linear layer");
+    visit("rpe_dim", self.rpe_dim,
+          "channels of the relative position encoder, the network that makes the coefficients");
+    visit("rpe_layers", self.rpe_layers, "layers of the relative position encoder between its first and its last");
+    visit("rpe_residual", self.rpe_residual, "each of these layers adds its input to its output");
     visit("rpe_act", self.rpe_act, "activation of the relative position encoder");
-    visit("glu_dim", self.glu_dim, "width of the gated linear unit; 0: d_model");
+    visit("glu_dim", self.glu_dim, "channels inside the gated linear unit; 0: d_model");
     visit("glu_act", self.glu_act, "activation of the gated linear unit");
     visit("use_decay", self.use_decay, "the coefficient of lag k is multiplied by gamma^|k|");
-    visit("use_multi_decay", self.use_multi_decay, "the decay is learned for each channel, from gamma up");
-    visit("gamma", self.gamma, "the decay, 0 to 1");
-    visit("par_type", self.par_type, "what the encoder sees of lag k: k (1), k/(n-1) (2) or, causal, exp(k/(n-1)) (3)");
-    visit("act_type", self.act_type, "activation of the coefficients");
-    visit("normalize", self.normalize, "divides by the coefficients' sum");
-    visit("norm_type", self.norm_type, "layernorm or simplermsnorm");
-    visit("prenorm", self.prenorm, "norms before the mixers; else after them");
+    visit("use_multi_decay", self.use_multi_decay,
+          "the same with a gamma for each channel, learned, between gamma and 1; not with use_decay");
+    visit("gamma", self.gamma, "the decay, 0 to 1; 1: none");
+    visit("par_type", self.par_type,
+          "what the encoder sees of lag k: k (1), k/(n-1) (2) or, causal alone, exp(k/(n-1)) (3)");
+    visit("act_type", self.act_type, "activation of the coefficients; none: they may have any sign");
+    visit("normalize", self.normalize, "sums over tokens are divided by the sum of their coefficients");
+    visit("norm_type", self.norm_type, "every norm: layernorm or simplermsnorm");
+    visit("prenorm", self.prenorm, "norms before the two units of a layer; else after them");
     visit("bias", self.bias, "linear layers have a bias");
-    visit("seq_len", self.seq_len, "length of the sequences in training; the model takes any");
-    visit("dropout", self.dropout, "probability of dropout");
+    visit("seq_len", self.seq_len, "length of the sequences in training, in tokens; the model takes any");
+    visit("dropout", self.dropout,
+          "probability, in training, that an element of a unit's output is dropped; 0 to less than 1");
   }
 };
 
@@ -283,6 +291,7 @@ class Tnn : public Model {
  public:
   /// As make_model, which is the way to make one by name.
   Tnn(const ModelSpec& spec, const Init& init);
+  /// Its line in the table of architectures.
   static Architecture architecture();
 
   const char* arch() const noexcept override { return "tnn"; }
@@ -300,7 +309,6 @@ class Tnn : public Model {
 
  private:
   class [[gnu::visibility("hidden")]] Stream;
-  class [[gnu::visibility("hidden")]] Rerun;
   Tensor embed(const Tensor& tokens) const;
   Tensor logits(const Tensor& x) const;
 

@@ -1,6 +1,7 @@
-// The elementwise nonlinearities, as ops::activation, the Epilogue of linear and the models' configs name them.
-// A new one is a value here, its name in ops/pointwise/activation.cpp and its functor in
-// ops/pointwise/kernels/activation_functors.h.
+/// \file
+/// The elementwise nonlinearities, as ops::activation, the Epilogue of linear and the models' configs name them.
+/// A new one is a value here, its name in ops/pointwise/activation.cpp and its functor in
+/// ops/pointwise/kernels/activation_functors.h.
 #pragma once
 #include <string>
 

@@ -1,6 +1,7 @@
-// What an operation of one's own needs beside weft/op.h: checks of arguments, dispatch over dtypes, broadcasting. The loops
-// fill, copy, convert and accumulate over any strides are in namespace weft::raw (weft/tensor.h), threads in weft/context.h.
-// tests/examples/custom_op.cpp is one.
+/// \file
+/// What an operation of one's own needs beside weft/op.h: checks of arguments, dispatch over dtypes, broadcasting. The
+/// loops fill, copy, convert and accumulate over any strides are in namespace weft::raw (weft/tensor.h), threads in
+/// weft/context.h. tests/examples/custom_op.cpp is one.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,7 @@ std::string describe(const Tensor& x);
 [[noreturn]] void fail(const char* op, const std::string& what);
 
 /// Calls f with a null pointer to the element type of a real dtype, and gives what it gives; Error for others:
-///   with_real(name(), x.dtype(), [&](auto* type) { using T = element_of<decltype(type)>; … });
+/// `with_real(name(), x.dtype(), [&](auto* type) { using T = element_of<decltype(type)>; … });`
 template <class F>
 auto with_real(const char* op, DType dtype, F f) {
   if (dtype == DType::f64) return f(static_cast<double*>(nullptr));

@@ -1,4 +1,5 @@
-// Functions of single elements (weft/ops.h says what holds for all operations).
+/// \file
+/// Functions of single elements (weft/ops.h says what holds for all operations).
 #pragma once
 #include "weft/activation.h"
 #include "weft/random.h"

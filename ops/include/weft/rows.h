@@ -1,4 +1,5 @@
-// Operations along axes: sums, norms, softmax, losses, rows of a table (weft/ops.h says what holds for all operations).
+/// \file
+/// Operations along axes: sums, norms, softmax, losses, rows of a table (weft/ops.h says what holds for all operations).
 #pragma once
 #include <cstdint>
 #include <vector>

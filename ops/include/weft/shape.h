@@ -1,4 +1,5 @@
-// Views, copies and other arrangements of a tensor's elements (weft/ops.h says what holds for all operations).
+/// \file
+/// Views, copies and other arrangements of a tensor's elements (weft/ops.h says what holds for all operations).
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -8,8 +9,8 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// x's elements in row-major order with other axes, one of whose sizes may be -1: a view where x's strides allow, else a
-/// copy.
+/// x's elements in row-major order with other axes, one of whose sizes may be -1: a view where x's strides allow, else
+/// a copy.
 Tensor reshape(const Tensor& x, const Shape& shape);
 /// Axis i of y is axis dims[i] of x; a view.
 Tensor permute(const Tensor& x, const std::vector<std::int64_t>& dims);

@@ -1,4 +1,5 @@
-// Fourier transforms, Toeplitz and circulant products (weft/ops.h says what holds for all operations).
+/// \file
+/// Fourier transforms, Toeplitz and circulant products (weft/ops.h says what holds for all operations).
 #pragma once
 #include <cstdint>
 
@@ -7,20 +8,22 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Which of a transform and its inverse is divided: by n (backward: the inverse, forward: the other), or both by √n (ortho).
+/// Which of a transform and its inverse is divided: by n (backward: the inverse, forward: the other), or both by √n
+/// (ortho).
 enum class FftNorm {
   backward,  ///< the inverse by n
   ortho,     ///< both by √n
   forward,   ///< the transform by n
 };
-/// y_k = Σ_j x_j exp(-2πi jk/n) along one axis, of any length n >= 1; x real or complex, y complex: f32 -> c64, f64 -> c128.
+/// y_k = Σ_j x_j exp(-2πi jk/n) along one axis, of any length n >= 1; x real or complex, y complex: f32 -> c64, f64 ->
+/// c128.
 Tensor fft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
 /// The inverse of fft.
 Tensor ifft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
 /// The first n/2 + 1 elements of fft of a real x.
 Tensor rfft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
-/// The inverse of rfft: n/2 + 1 elements -> n, which is given, as it may be odd. The imaginary parts of bin 0 and, n even,
-/// of bin n/2 are ignored.
+/// The inverse of rfft: n/2 + 1 elements -> n, which is given, as it may be odd. The imaginary parts of bin 0 and, n
+/// even, of bin n/2 are ignored.
 Tensor irfft(const Tensor& x, std::int64_t n, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
 /// fft along both axes.
 Tensor fft2(const Tensor& x, std::int64_t dim0, std::int64_t dim1, FftNorm norm = FftNorm::backward);
@@ -30,8 +33,8 @@ Tensor ifft2(const Tensor& x, std::int64_t dim0, std::int64_t dim1, FftNorm norm
 Tensor rfft2(const Tensor& x, std::int64_t dim0, std::int64_t dim1, FftNorm norm = FftNorm::backward);
 /// The inverse of rfft2; n is the length along dim1.
 Tensor irfft2(const Tensor& x, std::int64_t n, std::int64_t dim0, std::int64_t dim1, FftNorm norm = FftNorm::backward);
-/// Re(FFT over sequence_dim (FFT over hidden_dim)), unnormalised, x real: FNet's mixing, arXiv 2105.03824. Its backward is
-/// itself.
+/// Re(FFT over sequence_dim (FFT over hidden_dim)), unnormalised, x real: FNet's mixing, arXiv 2105.03824. Its backward
+/// is itself.
 Tensor fourier_mix(const Tensor& x, std::int64_t sequence_dim, std::int64_t hidden_dim);
 
 /// How a Toeplitz product is computed.

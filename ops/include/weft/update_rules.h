@@ -1,4 +1,5 @@
-// Optimizer update rules as pure functions over flat f32 or f64 tensors of one shape, in place, in one pass.
+/// \file
+/// Optimizer update rules as pure functions over flat f32 or f64 tensors of one shape, in place, in one pass.
 #pragma once
 #include <cstdint>
 
@@ -16,9 +17,9 @@ struct AdamOptions {
   double weight_decay = 0;  ///< of p
 };
 
-/// p -= lr · m̂ / (√v̂ + eps), both bias-corrected, with weight_decay · p added to the gradient (Kingma and Ba 2015, arXiv
-/// 1412.6980). step counts from 1. m, v: the running moments, zeros at first. grad is scaled by grad_scale when it is read
-/// (gradient clipping). All tensors are contiguous, of one shape and dtype.
+/// p -= lr · m̂ / (√v̂ + eps), both bias-corrected, with weight_decay · p added to the gradient (Kingma and Ba 2015,
+/// arXiv 1412.6980). step counts from 1. m, v: the running moments, zeros at first. grad is scaled by grad_scale when
+/// it is read (gradient clipping). All tensors are contiguous, of one shape and dtype.
 void adam(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, std::int64_t step, const AdamOptions& options,
           double grad_scale = 1);
 /// The same, but p is first scaled by 1 - lr · weight_decay instead (Loshchilov and Hutter 2019, arXiv 1711.05101).
