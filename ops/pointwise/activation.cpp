@@ -1,8 +1,6 @@
 // The elementwise nonlinearities.
 #include "weft/activation.h"
 
-#include <iterator>
-
 #include "pointwise/records.h"
 #include "pointwise/kernels/activation.h"
 #include "base/pointwise.h"
@@ -15,24 +13,17 @@ using namespace detail;
 template <>
 struct detail::EnumNames<Activation> {
   static constexpr const char* what = "activation";
-  static constexpr EnumName<Activation> all[] = {
-      {Activation::none, "none"},
-      {Activation::relu, "relu"},
-      {Activation::gelu, "gelu"},
-      {Activation::gelu_tanh, "gelu_tanh"},
-      {Activation::silu, "silu"},
-      {Activation::elu, "elu"},
-      {Activation::one_plus_elu, "1+elu"},
-      {Activation::two_plus_elu, "2+elu"},
-      {Activation::sigmoid, "sigmoid"},
-      {Activation::tanh, "tanh"},
-      {Activation::exp, "exp"},
-      {Activation::leaky_relu, "leak"},
-  };
-  static_assert(std::size(all) == activation_count, "each has its name, and activation.h counts them all");
+  static constexpr const auto& all = activation_names;
 };
 
 namespace {
+
+constexpr bool names_are_in_order() {
+  for (int number = 0; number < activation_count; ++number)
+    if (static_cast<int>(activation_names[number].value) != number) return false;
+  return true;
+}
+static_assert(names_are_in_order(), "each activation has its name in weft/activation.h, in the order of their numbers");
 
 // y = f(x). dx = f'(x) dy
 struct ActivationOp : Op {

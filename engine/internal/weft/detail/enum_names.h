@@ -1,4 +1,4 @@
-// The names of an enum's values: one table an enum, read both ways.
+// The names of an enum's values: one table an enum, read both ways; of EnumName or of what has its members.
 //   template <> struct EnumNames<Colour> {
 //     static constexpr const char* what = "colour";
 //     static constexpr EnumName<Colour> all[] = {{Colour::red, "red"}, {Colour::blue, "blue"}};
@@ -23,14 +23,14 @@ struct EnumNames;
 template <class E>
 std::string all_enum_names() {
   std::string text;
-  for (const EnumName<E>& known : EnumNames<E>::all) text += (text.empty() ? "" : ", ") + std::string(known.name);
+  for (const auto& known : EnumNames<E>::all) text += (text.empty() ? "" : ", ") + std::string(known.name);
   return text;
 }
 
 // "unknown" for a number that is none of the enum's.
 template <class E>
 const char* enum_name(E value) noexcept {
-  for (const EnumName<E>& known : EnumNames<E>::all)
+  for (const auto& known : EnumNames<E>::all)
     if (known.value == value) return known.name;
   return "unknown";
 }
@@ -38,7 +38,7 @@ const char* enum_name(E value) noexcept {
 // Error, with all names, if it is none of them.
 template <class E>
 E enum_from_name(const std::string& name) {
-  for (const EnumName<E>& known : EnumNames<E>::all)
+  for (const auto& known : EnumNames<E>::all)
     if (name == known.name) return known.value;
   throw Error(std::string("[") + EnumNames<E>::what + "] expected one of " + all_enum_names<E>() + ", got \"" + name + "\"");
 }
