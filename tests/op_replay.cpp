@@ -74,10 +74,10 @@ TEST_CASE("models: every record's forward can run again") {
   const struct { const char* arch; Task task; } models[] = {
       {"gmlp", Task::causal_lm}, {"gmlp", Task::masked_lm},  {"gmlp", Task::classifier}, {"tnn", Task::causal_lm},
       {"tnn", Task::masked_lm},  {"tnn", Task::classifier}, {"fnet", Task::masked_lm},  {"fnet", Task::classifier}};
-  for (const auto& [arch, task] : models) {
-    CAPTURE(arch);
-    CAPTURE(task_name(task));
-    const SmallTask small = small_task(arch, task);
+  for (const auto& model : models) {
+    CAPTURE(model.arch);
+    CAPTURE(task_name(model.task));
+    const SmallTask small = small_task(model.arch, model.task);
     const std::vector<Tensor> once = step_of(small);
     const Replay replay;
     const std::vector<Tensor> again = step_of(small);

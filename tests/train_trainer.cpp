@@ -469,11 +469,12 @@ TEST_CASE("a state of another run is refused") {
       {"lr", [](TrainOptions& o) { o.schedule.peak = 1; }},
       {"warmup", [](TrainOptions& o) { o.schedule.warmup = 4; }},
       {"lr-floor", [](TrainOptions& o) { o.schedule.floor = 0.5; }}};
-  for (const auto& [key, change] : others) {
+  for (const auto& change : others) {
     TrainOptions other = small_options(5);
-    change(other);
-    CAPTURE(std::string(key));
-    CHECK(load(small, other).find(std::string("it is of a run with ") + key + " ") != std::string::npos);
+    change.second(other);
+    const std::string message = load(small, other);
+    CAPTURE(message);
+    CHECK(message.find(std::string("it is of a run with ") + change.first + " ") != std::string::npos);
   }
   const std::string bytes = folder.read("state");
   SmallTask changed = small_task("gmlp", Task::causal_lm);  // two characters change places
