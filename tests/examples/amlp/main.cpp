@@ -36,16 +36,11 @@ std::unique_ptr<weft::Model> train(const weft::TextData& data, bool toeplitz, in
   context.set_threads(threads);
   const weft::ContextScope scope(context);
 
-  amlp::Config config;  // those of its fields that are not to be the usual ones
-  config.d_model = 32;
-  config.d_ffn = 128;
-  config.d_attn = 16;
-  config.layers = 2;
-  config.seq_len = length;
-  config.toeplitz = toeplitz;
-  const weft::ModelSpec spec = {"amlp", weft::Task::causal_lm, data.vocabulary().size(), 0,
-                                weft::config_to_json(config)};
+  const std::string sizes = R"("d_model":32,"d_ffn":128,"d_attn":16,"layers":2,"seq_len":32)";
+  const std::string config = "{" + sizes + ",\"toeplitz\":" + (toeplitz ? "true" : "false") + "}";
+  const weft::ModelSpec spec = {"amlp", weft::Task::causal_lm, data.vocabulary().size(), 0, config};
   std::unique_ptr<weft::Model> model = weft::make_model(spec, {weft::Random(1)});
+  check(model->config() == config, "the config is as asked for");
   const double before = weft::evaluate(*model, data).loss;
 
   weft::TrainOptions options;
