@@ -49,12 +49,13 @@ Work backward_work(Activation activation) {
 void add_activation(int) {
   const std::string label = std::to_string(length);
   using K = UnaryKernels<float>;
-  const std::pair<const char*, K::Forward K::*> functions[] = {
-      {"exp", &K::exp},   {"expm1", &K::expm1},     {"log", &K::log},
-      {"tanh", &K::tanh}, {"sigmoid", &K::sigmoid}, {"erf", &K::erf}};
+  const std::pair<const char*, K::Forward K::*> functions[] = {{"exp", &K::exp},         {"expm1", &K::expm1},
+                                                               {"log", &K::log},         {"tanh", &K::tanh},
+                                                               {"sigmoid", &K::sigmoid}, {"erf", &K::erf}};
   for (const auto& [name, kernel] : functions)
     add_work(name, label, 1, [kernel = kernel] { return unary_work(kernel); });
-  for (const Activation a : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu, Activation::elu}) {
+  for (const Activation a :
+       {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu, Activation::elu}) {
     add_work(activation_name(a), label, 1, [a] { return forward_work(a); });
     add_work(std::string(activation_name(a)) + "-backward", label, 1, [a] { return backward_work(a); });
   }

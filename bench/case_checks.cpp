@@ -70,8 +70,8 @@ Tensor weft_transform(const std::string& kind, const Rows& r) {
   if (kind == "r2c") return rfft(Tensor::from(r.in, {r.batch, r.n}), -1);
   const int64_t columns = kind == "c2r" ? r.n / 2 + 1 : r.n;
   const Tensor parts = Tensor::from(r.in, {r.batch, columns, 2});
-  const Tensor x = complex(reshape(slice(parts, 2, 0, 1), {r.batch, columns}),
-                           reshape(slice(parts, 2, 1, 2), {r.batch, columns}));
+  const Tensor x =
+      complex(reshape(slice(parts, 2, 0, 1), {r.batch, columns}), reshape(slice(parts, 2, 1, 2), {r.batch, columns}));
   if (kind == "c2r") return irfft(x, r.n, -1, FftNorm::forward);
   if (kind == "c2c") return fft(x, -1);
   return raw::contiguous(transpose(fft(raw::contiguous(transpose(x, 0, 1)), -2), 0, 1));

@@ -20,7 +20,8 @@ Tensor normal(const Shape& shape, std::uint64_t stream, double deviation = 1) {
 
 // y (m, n) = x (m, k) Wᵀ + b, with weights that keep the scale of x.
 std::function<void()> linear_run(const std::string& kind, const Sizes& s) {
-  const Tensor x = normal({s.b, s.d}, 0), weight = normal({s.n, s.d}, 1, 1 / std::sqrt(static_cast<double>(s.d))), bias = normal({s.n}, 2);
+  const Tensor x = normal({s.b, s.d}, 0), weight = normal({s.n, s.d}, 1, 1 / std::sqrt(static_cast<double>(s.d))),
+               bias = normal({s.n}, 2);
   const Epilogue epilogue = kind == "linear" ? Activation::none : Activation::gelu;
   if (kind != "linear-gelu-train") return [=] { linear(x, weight, bias, epilogue); };
   return [=] {
@@ -66,7 +67,11 @@ std::function<void()> einsum_run(const EinsumCase& e) {
 
 Work with_threads(int threads, std::function<void()> run, double flops, double bytes) {
   Context::current().set_threads(threads);
-  return {[threads, run = std::move(run)] { Context::current().set_threads(threads); run(); }, flops, bytes};
+  return {[threads, run = std::move(run)] {
+            Context::current().set_threads(threads);
+            run();
+          },
+          flops, bytes};
 }
 
 }  // namespace

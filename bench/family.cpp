@@ -105,8 +105,7 @@ void run_benchmark(State& state, const Entry& entry, Made& made, const std::func
   if (!entry.rival.empty() && !made.rival.run) made.rival = make_rival(entry.threads);
   if (made.rival.run || made.work.read || made.work.elements > 0)
     time_in_turn(state, made.work, made.rival, fma_work(entry.threads));
-  else
-    time_alone(state, made.work, entry.threads);
+  else time_alone(state, made.work, entry.threads);
   count_rate(state, "FLOP/s", made.work.flops);
   count_rate(state, "B/s", made.work.bytes);
 }
@@ -114,9 +113,10 @@ void run_benchmark(State& state, const Entry& entry, Made& made, const std::func
 void add_one(const Entry& entry, const std::function<Work()>& make, const std::function<Work(int)>& make_rival) {
   registered().push_back(entry);
   const auto made = std::make_shared<Made>();
-  benchmark::RegisterBenchmark(entry.name().c_str(), [=](State& state) {
-    run_benchmark(state, entry, *made, make, make_rival);
-  })->UseManualTime()->Iterations(1);
+  benchmark::RegisterBenchmark(entry.name().c_str(),
+                               [=](State& state) { run_benchmark(state, entry, *made, make, make_rival); })
+      ->UseManualTime()
+      ->Iterations(1);
 }
 
 // Without a name if this build has none for the kind.
@@ -142,7 +142,8 @@ void add_benchmarks(const std::string& kind, const Sizes& sizes, const std::stri
   const Rival rival = given ? *given : peer_of(kind, sizes);
   const std::string family = kind.substr(0, kind.find(':'));
   for (const int t : std::set<int>{1, threads})
-    add_one({family, label, t, rival.name}, [=] { return weft_work(kind, sizes, t); }, rival.make);
+    add_one(
+        {family, label, t, rival.name}, [=] { return weft_work(kind, sizes, t); }, rival.make);
 }
 
 }  // namespace weft::bench

@@ -5,9 +5,9 @@ namespace weft::bench {
 namespace {
 
 constexpr std::int64_t rows = 64;
-constexpr std::int64_t lengths[] = {64,  128, 256, 512,  1024, 2048, 4096, 8192, 16384, 32768, 65536,  // radix 2
-                                    96,  360, 768, 1000, 1536,                                         // mixed radix
-                                    97,  509, 1009, 8191};                                             // primes
+constexpr std::int64_t lengths[] = {64, 128, 256,  512,  1024, 2048, 4096, 8192, 16384, 32768, 65536,  // radix 2
+                                    96, 360, 768,  1000, 1536,                                         // mixed radix
+                                    97, 509, 1009, 8191};                                              // primes
 constexpr std::int64_t channels = 64;
 constexpr std::int64_t column_lengths[] = {256, 512, 1024, 2048, 4096};
 constexpr std::int64_t column_bytes[] = {4 << 20, 64 << 20};  // of input and output together

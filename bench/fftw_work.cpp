@@ -101,14 +101,12 @@ std::function<void()> toeplitz_run(const Sizes& s, int threads) {
   return [=] {
     const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(float);
     for (std::int64_t row = 0; row + rows <= all; row += rows) {
-      for (std::int64_t r = 0; r < rows; ++r)
-        std::memcpy(padded.get() + r * 2 * n, x.get() + (row + r) * n, bytes);
+      for (std::int64_t r = 0; r < rows; ++r) std::memcpy(padded.get() + r * 2 * n, x.get() + (row + r) * n, bytes);
       fftwf_execute(forward.get());
       for (std::int64_t r = 0; r < rows; ++r)
         multiply(spectra.get() + 2 * half * r, kernel.get() + 2 * half * ((row + r) % d), half);
       fftwf_execute(inverse.get());
-      for (std::int64_t r = 0; r < rows; ++r)
-        std::memcpy(y.get() + (row + r) * n, product.get() + r * 2 * n, bytes);
+      for (std::int64_t r = 0; r < rows; ++r) std::memcpy(y.get() + (row + r) * n, product.get() + r * 2 * n, bytes);
     }
   };
 }

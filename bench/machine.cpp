@@ -101,11 +101,13 @@ double plain_copy_seconds(double bytes, int threads) {
   }
   const auto copy = kernels<FmaLoop>().copy;
   Context::current().set_threads(threads);
-  return seconds_per_call([&] {
-    Context::current().parallel_for(n, (n - 1) / threads + 1, [&](std::int64_t begin, std::int64_t end) {
-      copy(from.data() + begin, to.data() + begin, end - begin);
-    });
-  }, 0.02);
+  return seconds_per_call(
+      [&] {
+        Context::current().parallel_for(n, (n - 1) / threads + 1, [&](std::int64_t begin, std::int64_t end) {
+          copy(from.data() + begin, to.data() + begin, end - begin);
+        });
+      },
+      0.02);
 }
 
 }  // namespace weft::bench

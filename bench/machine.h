@@ -11,7 +11,7 @@ std::string cpu_name();  // "unknown" if the system doesn't say
 
 std::int64_t last_level_cache();  // bytes; 0 if the system doesn't say
 
-Work fma_work(int threads);                       // in the current context's instruction set
+Work fma_work(int threads);  // in the current context's instruction set
 Work read_work(std::function<const float*()> next, std::int64_t n, int threads);  // of n numbers from next() on
 Work copy_work(std::int64_t bytes, int threads);  // memcpy by pieces; `bytes` counts reads and writes
 
@@ -20,8 +20,8 @@ struct Limits {
   double copy_gbs;    // read and written, of `copy_bytes`
 };
 constexpr std::int64_t copy_bytes = std::int64_t{512} << 20;
-const Limits& limits(int threads);         // measured when first asked for
-double flops_a_cycle();                    // of one thread: two FMA units, a vector each
+const Limits& limits(int threads);                     // measured when first asked for
+double flops_a_cycle();                                // of one thread: two FMA units, a vector each
 double plain_copy_seconds(double bytes, int threads);  // with ordinary stores, of bytes/2 read and bytes/2 written
 
 }  // namespace weft::bench

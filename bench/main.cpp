@@ -36,7 +36,8 @@ example: weft-bench --benchmark_filter=c2c/64x1024/ --json fft.json
 
 // Google Benchmark's flags: ours in front, so that the user's override them; --json FILE stands for two of its own.
 std::vector<std::string> benchmark_flags(int argc, char** argv, int& threads) {
-  std::vector<std::string> flags = {argv[0], "--benchmark_enable_random_interleaving=true", "--benchmark_repetitions=9"};
+  std::vector<std::string> flags = {argv[0], "--benchmark_enable_random_interleaving=true",
+                                    "--benchmark_repetitions=9"};
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     if ((flag == "--threads" || flag == "--json") && i + 1 == argc) throw Error("[bench] " + flag + " needs a value");

@@ -28,7 +28,10 @@ Tensor normal(const Shape& shape, std::uint64_t stream) { return Random(1, strea
 
 Work memory_work(int threads, double bytes, const std::function<void()>& run) {
   Work w;
-  w.run = [=] { Context::current().set_threads(threads); run(); };
+  w.run = [=] {
+    Context::current().set_threads(threads);
+    run();
+  };
   w.bytes = bytes;
   w.memory_bound = true;
   return w;
@@ -76,10 +79,22 @@ void add_norms(std::int64_t rows, std::int64_t d, int threads) {
   const std::string label = std::to_string(rows) + "x" + std::to_string(d);
   const Make with_both = [=] { return std::vector<Tensor>{normal({rows, d}, 0), normal({d}, 1), normal({d}, 2)}; };
   const Make with_weight = [=] { return std::vector<Tensor>{normal({rows, d}, 0), normal({d}, 1)}; };
-  add_case({"layer-norm", label, with_both, [](auto& in) { return layer_norm(in[0], 1, in[1], in[2]); },
-            {true, true, true}, 2 * array, 3 * array}, threads);
-  add_case({"rms-norm", label, with_weight, [](auto& in) { return rms_norm(in[0], in[1]); }, {true, true},
-            2 * array, 3 * array}, threads);
+  add_case({"layer-norm",
+            label,
+            with_both,
+            [](auto& in) { return layer_norm(in[0], 1, in[1], in[2]); },
+            {true, true, true},
+            2 * array,
+            3 * array},
+           threads);
+  add_case({"rms-norm",
+            label,
+            with_weight,
+            [](auto& in) { return rms_norm(in[0], in[1]); },
+            {true, true},
+            2 * array,
+            3 * array},
+           threads);
 }
 
 // Activations of whole arrays; softmax, whose backward reads y and dy; the loss, whose forward only reads.
@@ -88,16 +103,28 @@ void add_rows(std::int64_t rows, std::int64_t d, int threads) {
   const std::string label = std::to_string(rows) + "x" + std::to_string(d);
   const Make one = [=] { return std::vector<Tensor>{normal({rows, d}, 0)}; };
   for (const Activation a : {Activation::gelu, Activation::silu})
-    add_case({std::string("array-") + activation_name(a), label, one, [a](auto& in) { return activation(in[0], a); },
-              {true}, 2 * array, 3 * array}, threads);
+    add_case({std::string("array-") + activation_name(a),
+              label,
+              one,
+              [a](auto& in) { return activation(in[0], a); },
+              {true},
+              2 * array,
+              3 * array},
+             threads);
   add_case({"softmax", label, one, [](auto& in) { return softmax(in[0], -1); }, {true}, 2 * array, 3 * array}, threads);
   const Make with_target = [=] {
     const Tensor target = Tensor::empty({rows}, DType::i64);
     for (std::int64_t r = 0; r < rows; ++r) target.view({rows}, {1}, 0).mutable_data<std::int64_t>()[r] = r % d;
     return std::vector<Tensor>{normal({rows, d}, 0), target};
   };
-  add_case({"cross-entropy", label, with_target, [](auto& in) { return cross_entropy(in[0], in[1]); }, {true, false},
-            array, 2 * array}, threads);
+  add_case({"cross-entropy",
+            label,
+            with_target,
+            [](auto& in) { return cross_entropy(in[0], in[1]); },
+            {true, false},
+            array,
+            2 * array},
+           threads);
 }
 
 // gMLP's gate z1 ⊙ (p + b), z1 a half of the rows of z; the sums apart; GLU's silu(a) ⊙ b.
@@ -112,15 +139,40 @@ void add_chains(std::int64_t n, std::int64_t b, std::int64_t d, int threads) {
   add_case({"add", label, two, [](auto& in) { return add(in[0], in[1]); }, {true, true}, 3 * array, 0}, threads);
   add_case({"add-bias", label, dense_bias, [](auto& in) { return add(in[0], in[1]); }, {false, true}, 2 * array, array},
            threads);
-  add_case({"mul", label, two, [](auto& in) { return mul(in[0], in[1]); }, {true, true}, 3 * array, 5 * array}, threads);
-  add_case({"mul-chunk", label, gate, [](auto& in) { return mul(chunk(in[0], 2, -1)[0], in[1]); }, {false, true, false},
-            3 * array, 3 * array}, threads);
-  add_case({"gate", label, gate, [](auto& in) { return mul(chunk(in[0], 2, -1)[0], add(in[1], in[2])); },
-            {true, true, true}, 5 * array, 6 * array}, threads);
-  add_case({"glu", label, two, [](auto& in) { return mul(activation(in[0], Activation::silu), in[1]); }, {true, true},
-            5 * array, 5 * array}, threads);
-  add_case({"residual-norm", label, two, [](auto& in) { return layer_norm(add(in[0], in[1]), 1, {}, {}); },
-            {true, true}, 5 * array, 3 * array}, threads);
+  add_case({"mul", label, two, [](auto& in) { return mul(in[0], in[1]); }, {true, true}, 3 * array, 5 * array},
+           threads);
+  add_case({"mul-chunk",
+            label,
+            gate,
+            [](auto& in) { return mul(chunk(in[0], 2, -1)[0], in[1]); },
+            {false, true, false},
+            3 * array,
+            3 * array},
+           threads);
+  add_case({"gate",
+            label,
+            gate,
+            [](auto& in) { return mul(chunk(in[0], 2, -1)[0], add(in[1], in[2])); },
+            {true, true, true},
+            5 * array,
+            6 * array},
+           threads);
+  add_case({"glu",
+            label,
+            two,
+            [](auto& in) { return mul(activation(in[0], Activation::silu), in[1]); },
+            {true, true},
+            5 * array,
+            5 * array},
+           threads);
+  add_case({"residual-norm",
+            label,
+            two,
+            [](auto& in) { return layer_norm(add(in[0], in[1]), 1, {}, {}); },
+            {true, true},
+            5 * array,
+            3 * array},
+           threads);
 }
 
 // Reads p, g, m, v, writes p, m, v; the norm for clipping reads g once more.

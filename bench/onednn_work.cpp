@@ -19,14 +19,13 @@ Work onednn_work(const std::string& kind, const Sizes& s, int threads) {
   if (!is_nn && !is_tn && kind.rfind("gemm-nt", 0) != 0 && kind != "linear") return {};
   const auto normal = [](const Shape& shape, std::uint64_t stream) { return Random(1, stream).normal(shape, 0, 1); };
   const Tensor a = normal(is_tn ? Shape{s.d, s.b} : Shape{s.b, s.d}, 0);
-  const auto b = is_nn || is_tn ? std::make_shared<Weights>(Weights{{normal({s.d, s.n}, 1)}})
-                                : weights_of(kind, s);
+  const auto b = is_nn || is_tn ? std::make_shared<Weights>(Weights{{normal({s.d, s.n}, 1)}}) : weights_of(kind, s);
   const char trans_a = is_tn ? 'T' : 'N', trans_b = is_nn || is_tn ? 'N' : 'T';
   Work w{{}, dense_flops(s), dense_bytes(s)};
   w.run = [=, c = Tensor::zeros({s.b, s.n})]() mutable {
     omp_set_num_threads(threads);
-    dnnl_sgemm(trans_a, trans_b, s.b, s.n, s.d, 1, a.data<float>(), is_tn ? s.b : s.d,
-               b->next().data<float>(), trans_b == 'T' ? s.d : s.n, 0, c.mutable_data<float>(), s.n);
+    dnnl_sgemm(trans_a, trans_b, s.b, s.n, s.d, 1, a.data<float>(), is_tn ? s.b : s.d, b->next().data<float>(),
+               trans_b == 'T' ? s.d : s.n, 0, c.mutable_data<float>(), s.n);
   };
   return w;
 }

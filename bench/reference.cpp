@@ -27,7 +27,10 @@ size_t smallest_factor(size_t n) {
 // Decimation in time over the smallest prime factor p, m = n/p: X_k = Σ_r e^(-2πi rk/n) Y_r[k mod m], where Y_r is the
 // transform of x_r, x_(r+p), … . x has the given stride; roots are of `order`, a multiple of n.
 void transform(const Wide* x, size_t stride, size_t n, const std::vector<Wide>& roots, Wide* out) {
-  if (n == 1) { out[0] = x[0]; return; }
+  if (n == 1) {
+    out[0] = x[0];
+    return;
+  }
   const size_t p = smallest_factor(n), m = n / p, order = roots.size(), step = order / n;
   std::vector<Wide> parts(n);
   for (size_t r = 0; r < p; ++r) transform(x + r * stride, stride * p, m, roots, parts.data() + r * m);

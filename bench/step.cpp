@@ -38,8 +38,7 @@ void disturb_vectors(const NamedParameters& parameters) {
   std::uint64_t stream = 0;
   for (const auto& [name, parameter] : parameters) {
     const Tensor& value = parameter.value();
-    if (value.rank() == 1)
-      Parameter(parameter).assign(add(value, Random(4, stream++).normal(value.shape(), 0, 0.1)));
+    if (value.rank() == 1) Parameter(parameter).assign(add(value, Random(4, stream++).normal(value.shape(), 0, 0.1)));
   }
 }
 
@@ -101,9 +100,12 @@ json Step::operations() const {
   for (const auto& [name, time] : profile_->ops()) {
     const double own = time.forward + time.recomputed + time.backward;
     rest -= own;
-    operations.push_back({{"op", name}, {"calls", static_cast<double>(time.calls) / runs},
-                          {"forward_ms", time.forward / runs * 1e3}, {"recomputed_ms", time.recomputed / runs * 1e3},
-                          {"backward_ms", time.backward / runs * 1e3}, {"share", own / all}});
+    operations.push_back({{"op", name},
+                          {"calls", static_cast<double>(time.calls) / runs},
+                          {"forward_ms", time.forward / runs * 1e3},
+                          {"recomputed_ms", time.recomputed / runs * 1e3},
+                          {"backward_ms", time.backward / runs * 1e3},
+                          {"share", own / all}});
   }
   std::sort(operations.begin(), operations.end(), [](const json& a, const json& b) { return a["share"] > b["share"]; });
   operations.push_back({{"op", "other"}, {"share", rest / all}});
@@ -116,19 +118,32 @@ json Step::report() const {
   const double passes = train_ ? 3 : 1, gemm = passes * model_.gemm_flops, all = gemm + passes * model_.other_flops;
   const auto rate = [&](double flops) { return flops / median * 1e-9; };
   const MemoryUse use = memory().use();
-  return {{"model", sizes_.model}, {"mode", train_ ? "train" : "forward"}, {"threads", threads_},
-          {"batch", sizes_.batch}, {"seq_len", sizes_.seq_len}, {"d_model", sizes_.d_model},
-          {"layers", sizes_.layers}, {"vocabulary", sizes_.vocabulary}, {"cpu", cpu_name()},
-          {"isa", isa_name(Context::current().isa())}, {"repeat", seconds_.size()},
+  return {{"model", sizes_.model},
+          {"mode", train_ ? "train" : "forward"},
+          {"threads", threads_},
+          {"batch", sizes_.batch},
+          {"seq_len", sizes_.seq_len},
+          {"d_model", sizes_.d_model},
+          {"layers", sizes_.layers},
+          {"vocabulary", sizes_.vocabulary},
+          {"cpu", cpu_name()},
+          {"isa", isa_name(Context::current().isa())},
+          {"repeat", seconds_.size()},
           {"ms", {{"min", *std::min_element(seconds_.begin(), seconds_.end()) * 1e3}, {"median", median * 1e3}}},
           {"tokens_per_second", static_cast<double>(sizes_.batch * sizes_.seq_len) / median},
           {"peak_bytes", os::peak_resident_memory() - resident_before_},
           {"peak_bytes_counted", use.peak - used_before_},
           {"parameters", parameter_count(model_.parameters)},
-          {"gflop", all * 1e-9}, {"gflops", rate(all)}, {"gemm_gflop", gemm * 1e-9}, {"gemm_gflops", rate(gemm)},
-          {"fma_peak_gflops", fma_peak}, {"fraction_of_peak", rate(all) / fma_peak},
+          {"gflop", all * 1e-9},
+          {"gflops", rate(all)},
+          {"gemm_gflop", gemm * 1e-9},
+          {"gemm_gflops", rate(gemm)},
+          {"fma_peak_gflops", fma_peak},
+          {"fraction_of_peak", rate(all) / fma_peak},
           {"gemm_fraction_of_peak", rate(gemm) / fma_peak},
-          {"loss", loss_}, {"gradient_norm", gradient_norm_}, {"operations", operations()}};
+          {"loss", loss_},
+          {"gradient_norm", gradient_norm_},
+          {"operations", operations()}};
 }
 
 void Step::save(const std::string& path) {

@@ -42,7 +42,8 @@ class SizeFlags {
     StepSizes s = default_sizes(model);
     for (const Flag& flag : flags_) {
       if (flag.option->count() == 0) continue;
-      if (flag.models.find(model) == std::string::npos) throw Error(flag.option->get_name() + " is no size of " + model);
+      if (flag.models.find(model) == std::string::npos)
+        throw Error(flag.option->get_name() + " is no size of " + model);
       s.*flag.size = flag.option->as<std::int64_t>();
     }
     return s;
@@ -60,7 +61,8 @@ class SizeFlags {
     std::string defaults;
     for (const char* model : {"gmlp", "tnn", "fnet"})
       if (models.find(model) != std::string::npos && default_sizes(model).*size > 0)
-        defaults += std::string(defaults.empty() ? " (" : ", ") + model + " " + std::to_string(default_sizes(model).*size);
+        defaults +=
+            std::string(defaults.empty() ? " (" : ", ") + model + " " + std::to_string(default_sizes(model).*size);
     if (!defaults.empty()) what += defaults + ")";
     CLI::Option* option = app.add_option(name)->description(what)->group("Sizes")->type_name("N");
     flags_.push_back({option->check(CLI::Range(1, 1 << 24)), size, models});
@@ -72,17 +74,22 @@ class SizeFlags {
 void add_options(CLI::App& app, Options& o) {
   app.add_option("--model", o.model, "gmlp, tnn or fnet")->required()->check(CLI::IsMember({"gmlp", "tnn", "fnet"}));
   app.add_option("--mode", o.mode, "forward (no tape), or train: forward, backward, AdamW")
-      ->capture_default_str()->check(CLI::IsMember({"forward", "train"}));
+      ->capture_default_str()
+      ->check(CLI::IsMember({"forward", "train"}));
   app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
   app.add_option("--repeat", o.repeat, "Timed steps, after two untimed ones")
-      ->capture_default_str()->check(CLI::Range(1, 1000000));
-  app.add_option("--save", o.save, "Run nothing; write input, parameters, result and gradients to this safetensors file");
-  app.add_flag("--serve", o.serve, "Answer lines of standard input: \"warm\" after the untimed steps, \"run\" with the seconds of one, "
-                                  "\"report\" with the JSON line");
-  app.footer("Prints one JSON line. Flops are 2 M N K of each product and 5 n log2 n of each transform, three times\n"
-             "that for training; peak_bytes is VmHWM less what it was with the model made.\n"
-             "Example:\n"
-             "  weft-step-bench --model gmlp --mode train --threads 2 --repeat 7 --layers 2");
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--save", o.save,
+                 "Run nothing; write input, parameters, result and gradients to this safetensors file");
+  app.add_flag("--serve", o.serve,
+               "Answer lines of standard input: \"warm\" after the untimed steps, \"run\" with the seconds of one, "
+               "\"report\" with the JSON line");
+  app.footer(
+      "Prints one JSON line. Flops are 2 M N K of each product and 5 n log2 n of each transform, three times\n"
+      "that for training; peak_bytes is VmHWM less what it was with the model made.\n"
+      "Example:\n"
+      "  weft-step-bench --model gmlp --mode train --threads 2 --repeat 7 --layers 2");
 }
 
 nlohmann::json answer(const std::string& request, Step& step) {

@@ -29,9 +29,8 @@ Blocks<Block> stack(const StepSizes& s, StepModel& model, Make make) {
 
 // x (n, b, d)
 void make_gmlp(const StepSizes& s, StepModel& model) {
-  const auto blocks = stack<GmlpBlock>(s, model, [&](const Init& own) {
-    return GmlpBlock(s.d_model, s.d_ffn, s.seq_len, own);
-  });
+  const auto blocks =
+      stack<GmlpBlock>(s, model, [&](const Init& own) { return GmlpBlock(s.d_model, s.d_ffn, s.seq_len, own); });
   model.x = Random(2).normal({s.seq_len, s.batch, s.d_model}, 0, 1);
   model.forward = [blocks, x = model.x] {
     Tensor y = x;
@@ -57,33 +56,33 @@ void make_tnn(const StepSizes& s, StepModel& model) {
   options.gtu.expand_ratio = static_cast<double>(s.expand_ratio);
   options.gtu.tno.rpe.dim = s.rpe_dim;
   options.gtu.tno.rpe.layers = s.rpe_layers;
-  run_along_batch(s, model, stack<TnnLayer>(s, model, [&](const Init& own) {
-    return TnnLayer(s.d_model, options, own);
-  }));
+  run_along_batch(s, model,
+                  stack<TnnLayer>(s, model, [&](const Init& own) { return TnnLayer(s.d_model, options, own); }));
 }
 
 void make_fnet(const StepSizes& s, StepModel& model) {
   run_along_batch(s, model, stack<FnetLayer>(s, model, [&](const Init& own) {
-    return FnetLayer(s.d_model, s.d_ffn, NormPlace::post, own);
-  }));
+                    return FnetLayer(s.d_model, s.d_ffn, NormPlace::post, own);
+                  }));
 }
 
 Tensor random_tokens(std::uint64_t seed, const StepSizes& s) {
   const Random random(seed);
   std::vector<std::int64_t> tokens;
   for (std::int64_t i = 0; i < s.batch * s.seq_len; ++i)
-    tokens.push_back(static_cast<std::int64_t>(random.uniform(static_cast<std::uint64_t>(i)) *
-                                               static_cast<double>(s.vocabulary)));
+    tokens.push_back(
+        static_cast<std::int64_t>(random.uniform(static_cast<std::uint64_t>(i)) * static_cast<double>(s.vocabulary)));
   return Tensor::from(tokens, {s.batch, s.seq_len});
 }
 
 void make_language_model(const StepSizes& s, StepModel& model) {
   nlohmann::json config = {{"d_model", s.d_model}, {"layers", s.layers}, {"seq_len", s.seq_len}};
   if (s.model == "tnn")
-    config.update({{"glu_dim", s.glu_dim}, {"expand_ratio", s.expand_ratio}, {"rpe_dim", s.rpe_dim},
+    config.update({{"glu_dim", s.glu_dim},
+                   {"expand_ratio", s.expand_ratio},
+                   {"rpe_dim", s.rpe_dim},
                    {"rpe_layers", s.rpe_layers}});
-  else
-    config["d_ffn"] = s.d_ffn;
+  else config["d_ffn"] = s.d_ffn;
   const Task task = usual_task(architecture(s.model), Source::text);
   const std::shared_ptr<const Model> made = make_model({s.model, task, s.vocabulary, 0, config.dump()}, init);
   model.parameters = made->parameters();
@@ -123,14 +122,10 @@ StepSizes default_sizes(const std::string& model) {
 
 StepModel make_step_model(const StepSizes& s) {
   StepModel model;
-  if (s.vocabulary > 0)
-    make_language_model(s, model);
-  else if (s.model == "gmlp")
-    make_gmlp(s, model);
-  else if (s.model == "tnn")
-    make_tnn(s, model);
-  else
-    make_fnet(s, model);
+  if (s.vocabulary > 0) make_language_model(s, model);
+  else if (s.model == "gmlp") make_gmlp(s, model);
+  else if (s.model == "tnn") make_tnn(s, model);
+  else make_fnet(s, model);
   count_flops(s, model);
   return model;
 }

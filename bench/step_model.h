@@ -10,9 +10,9 @@ namespace weft::bench {
 struct StepSizes {
   std::string model;  // "gmlp", "tnn", "fnet"
   std::int64_t batch = 8, seq_len = 512, d_model = 512, layers = 6;
-  std::int64_t d_ffn = 2048;                                                // gmlp, fnet
+  std::int64_t d_ffn = 2048;                                                   // gmlp, fnet
   std::int64_t glu_dim = 512, expand_ratio = 3, rpe_dim = 32, rpe_layers = 3;  // tnn
-  std::int64_t vocabulary = 0;  // 0: the stack of blocks alone
+  std::int64_t vocabulary = 0;                                                 // 0: the stack of blocks alone
 };
 
 // The sizes of the original experiments.

@@ -16,7 +16,8 @@ class TableReporter : public benchmark::BenchmarkReporter {
 
  private:
   struct Result {
-    double seconds = 0, flops_rate = 0, bytes_rate = 0, cycles = 0, limit = 0, peak = 0, rival = 0, ratio = 0;  // medians
+    double seconds = 0, flops_rate = 0, bytes_rate = 0, cycles = 0, limit = 0, peak = 0, rival = 0,
+           ratio = 0;   // medians
     double spread = 0;  // deviation over mean
   };
   std::map<std::string, Result> results_;

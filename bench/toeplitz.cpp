@@ -6,8 +6,8 @@ namespace weft::bench {
 namespace {
 
 constexpr Sizes sizes[] = {
-    {8, 512, 512, true}, {8, 512, 512, false}, {1, 16384, 128, true}, {4, 2048, 256, true}, {8, 64, 512, true},
-    {8, 500, 512, true}, {1, 1024, 64, true},  {1, 65536, 64, true},
+    {8, 512, 512, true}, {8, 512, 512, false}, {1, 16384, 128, true}, {4, 2048, 256, true},
+    {8, 64, 512, true},  {8, 500, 512, true},  {1, 1024, 64, true},   {1, 65536, 64, true},
 };
 
 constexpr Sizes small_sizes[] = {{8, 16, 512, true}, {8, 64, 512, true}, {8, 64, 512, false}, {8, 256, 512, true}};

@@ -103,7 +103,10 @@ Work weft_work(const std::string& kind, const Sizes& s, int threads) {
   for (const char* dense : {"gemm-", "linear", "einsum:"})
     if (kind.rfind(dense, 0) == 0) return dense_work(kind, s, threads);
   Context::current().set_threads(threads);
-  return {[threads, run = run_of(kind, s)] { Context::current().set_threads(threads); run(); },
+  return {[threads, run = run_of(kind, s)] {
+            Context::current().set_threads(threads);
+            run();
+          },
           nominal_flops(kind, s), nominal_bytes(kind, s)};
 }
 

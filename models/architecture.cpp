@@ -41,8 +41,7 @@ void check_new(const Architecture& added, const Architecture& known) {
   if (added.name == known.name) throw Error("[architecture] the name \"" + added.name + "\" is taken");
   for (const Preset& a : added.presets)
     for (const Preset& b : known.presets)
-      if (a.name == b.name)
-        throw Error("[architecture] the preset name \"" + a.name + "\" is taken, by " + known.name);
+      if (a.name == b.name) throw Error("[architecture] the preset name \"" + a.name + "\" is taken, by " + known.name);
 }
 
 void check_spec(const ModelSpec& spec, const Architecture& architecture) {

@@ -83,14 +83,18 @@ TEST_CASE("parallel_for: a body's exception reaches the caller") {
   Context context;
   for (int threads : {1, 4}) {
     context.set_threads(threads);
-    CHECK_THROWS_AS(context.parallel_for(100, 1, [](std::int64_t i, std::int64_t) {
-      if (i >= 50) throw std::out_of_range("fifty");
-    }), std::out_of_range);
+    CHECK_THROWS_AS(context.parallel_for(100, 1,
+                                         [](std::int64_t i, std::int64_t) {
+                                           if (i >= 50) throw std::out_of_range("fifty");
+                                         }),
+                    std::out_of_range);
     std::atomic<int> calls{0};
-    CHECK_THROWS_WITH_AS(context.parallel_for(100000, 1, [&](std::int64_t, std::int64_t) {
-      ++calls;
-      throw Error("all of them");
-    }), "all of them", Error);
+    CHECK_THROWS_WITH_AS(context.parallel_for(100000, 1,
+                                              [&](std::int64_t, std::int64_t) {
+                                                ++calls;
+                                                throw Error("all of them");
+                                              }),
+                         "all of them", Error);
     CHECK(calls <= threads);
     CHECK(pieces_of(context, 10, 4).size() == 3);  // still works
   }
@@ -111,9 +115,13 @@ TEST_CASE("parallel_for: inside a body it is serial") {
   });
   CHECK(strangers == 0);
   CHECK(calls == 32);
-  CHECK_THROWS_AS(context.parallel_for(8, 1, [&](std::int64_t, std::int64_t) {
-    context.parallel_for(8, 1, [](std::int64_t i, std::int64_t) { if (i == 5) throw Error("inner"); });
-  }), Error);
+  CHECK_THROWS_AS(context.parallel_for(8, 1,
+                                       [&](std::int64_t, std::int64_t) {
+                                         context.parallel_for(8, 1, [](std::int64_t i, std::int64_t) {
+                                           if (i == 5) throw Error("inner");
+                                         });
+                                       }),
+                  Error);
 }
 
 TEST_CASE("parallel_for: the body's current context is the one that was asked") {
@@ -147,8 +155,7 @@ TEST_CASE("parallel_for: scratch is aligned, each thread's own and given back") 
     }
     CHECK_THROWS_AS(context.parallel_for(2, 1, 64, [](std::int64_t, std::int64_t, void*) { throw Error("x"); }), Error);
     CHECK(context.memory().use().current == 0);
-    CHECK_THROWS_AS(
-        context.parallel_for(2, 1, std::size_t{1} << 60, [](std::int64_t, std::int64_t, void*) {}), Error);
+    CHECK_THROWS_AS(context.parallel_for(2, 1, std::size_t{1} << 60, [](std::int64_t, std::int64_t, void*) {}), Error);
   }
 }
 
@@ -184,7 +191,10 @@ TEST_CASE("context: the current one is the thread's, and swapped in a scope") {
       CHECK(&Context::current() == &b);
     }
     CHECK(&Context::current() == &a);
-    std::thread([&] { CHECK(&Context::current() != &a); CHECK(&Context::current() != &own); }).join();
+    std::thread([&] {
+      CHECK(&Context::current() != &a);
+      CHECK(&Context::current() != &own);
+    }).join();
   }
   CHECK(&Context::current() == &own);
 }
@@ -229,8 +239,12 @@ TEST_CASE("context: tensors outlive it, and are freed from any thread") {
 }
 
 TEST_CASE("context: log and slots") {
-  struct Cache { int value = 0; };
-  struct Other { int value = 5; };
+  struct Cache {
+    int value = 0;
+  };
+  struct Other {
+    int value = 5;
+  };
   Context a, b;
   a.slot<Cache>().value = 7;
   CHECK(a.slot<Cache>().value == 7);

@@ -20,17 +20,17 @@ using detail::IsaLine;
 namespace {
 
 // Two processors; the last three add to "b" and to each other.
-constexpr IsaLine list[] = {{"a", "x", "none", "all"},   {"b", "x", "a", "all"},          {"z", "y", "none", "all"},
-                            {"c", "x", "b", "gemm"},     {"d", "x", "c", "norm softmax"}, {"e", "x", "b", "all"}};
+constexpr IsaLine list[] = {{"a", "x", "none", "all"}, {"b", "x", "a", "all"},          {"z", "y", "none", "all"},
+                            {"c", "x", "b", "gemm"},   {"d", "x", "c", "norm softmax"}, {"e", "x", "b", "all"}};
 constexpr std::size_t a = 0, b = 1, c = 3, d = 4, e = 5;
 
 constexpr IsaLine base = {"a", "x", "none", "all"};
-constexpr IsaLine late[] = {base, {"c", "x", "b", "all"}, {"b", "x", "a", "all"}};        // extends a later one
+constexpr IsaLine late[] = {base, {"c", "x", "b", "all"}, {"b", "x", "a", "all"}};  // extends a later one
 constexpr IsaLine itself[] = {base, {"b", "x", "b", "all"}};
-constexpr IsaLine foreign[] = {base, {"z", "y", "a", "all"}};                             // another processor's
+constexpr IsaLine foreign[] = {base, {"z", "y", "a", "all"}};  // another processor's
 constexpr IsaLine two_roots[] = {base, {"b", "x", "none", "all"}};
 constexpr IsaLine unknown[] = {base, {"b", "x", "q", "all"}};
-constexpr IsaLine part[] = {{"a", "x", "none", "gemm"}};                                  // the first must have all
+constexpr IsaLine part[] = {{"a", "x", "none", "gemm"}};  // the first must have all
 
 // All that the lines name, with those of what they extend, in the words of /proc/cpuinfo but without their underscores.
 std::string features_of(Isa isa) {
@@ -92,7 +92,8 @@ TEST_CASE("isas: the CPU has one if the system says so, and if it is of this bui
   std::string info((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   REQUIRE_FALSE(info.empty());
   info.erase(std::remove(info.begin(), info.end(), '_'), info.end());
-  std::replace_if(info.begin(), info.end(), [](unsigned char x) { return std::isspace(x) != 0; }, ' ');
+  std::replace_if(
+      info.begin(), info.end(), [](unsigned char x) { return std::isspace(x) != 0; }, ' ');
   for (std::size_t i = 0; i < detail::isa_count; ++i) {
     const auto isa = static_cast<Isa>(i);
     bool expected = detail::is_built(isa) && detail::isa_lines[i].processor == detail::this_processor;

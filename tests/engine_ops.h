@@ -76,13 +76,13 @@ struct Square : ElementwiseOp {
 struct Exp : ElementwiseOp {
   explicit Exp(bool is_cheap = false) : cheap_(is_cheap) {}
   const char* name() const noexcept override { return "test exp"; }
-  Tensor forward(const Inputs& in, const Shape&) override { return each(in[0], [](double x) { return std::exp(x); }); }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return each(in[0], [](double x) { return std::exp(x); });
+  }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
   bool keeps_output() const override { return true; }
   bool cheap() const override { return cheap_; }
-  void backward(Backward& b) const override {
-    b.add(0, each(b.gradient(), b.output(), std::multiplies<double>()));
-  }
+  void backward(Backward& b) const override { b.add(0, each(b.gradient(), b.output(), std::multiplies<double>())); }
   bool cheap_;
 };
 
@@ -166,7 +166,9 @@ inline Tensor mul(const Tensor& a, const Tensor& b) { return apply_op(Mul(), {a,
 inline Tensor square(const Tensor& x, int* runs = nullptr) { return apply_op(Square(runs), {x}); }
 inline Tensor exponential(const Tensor& x, bool cheap = false) { return apply_op(Exp(cheap), {x}); }
 inline Tensor negate(const Tensor& x) { return apply_op(Negate(), {x}); }
-inline Tensor slice(const Tensor& x, std::int64_t start, std::int64_t stop) { return apply_op(Slice(start, stop), {x}); }
+inline Tensor slice(const Tensor& x, std::int64_t start, std::int64_t stop) {
+  return apply_op(Slice(start, stop), {x});
+}
 inline Tensor sum(const Tensor& x) { return apply_op(Sum(), {x}); }
 
 using Values = std::vector<double>;

@@ -20,8 +20,8 @@
 
 namespace {
 
-using weft::os::AtomicFile;
 using weft::detail::cgroup_limits;
+using weft::os::AtomicFile;
 
 void write_all(const std::string& path, const std::string& text) {
   AtomicFile file(path);
@@ -34,7 +34,7 @@ class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
     ::getrlimit(RLIMIT_FSIZE, &before_);
-    const struct rlimit limit{bytes, before_.rlim_max};
+    const struct rlimit limit { bytes, before_.rlim_max };
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }
   ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
@@ -93,7 +93,8 @@ TEST_CASE("os: control groups of version 1") {
   root.write("cpu,cpuacct/docker/cpu.cfs_period_us", "100000\n");
   root.write("memory/docker/a/memory.limit_in_bytes", "9223372036854771712\n");
   root.write("memory/memory.limit_in_bytes", "4096\n");
-  const auto limits = weft::detail::cgroup_limits("5:cpu,cpuacct:/docker/a\n4:memory:/docker/a\n1:name=systemd:/\n", root / "");
+  const auto limits =
+      weft::detail::cgroup_limits("5:cpu,cpuacct:/docker/a\n4:memory:/docker/a\n1:name=systemd:/\n", root / "");
   CHECK(limits.cpus == 3);
   CHECK(limits.memory == 4096);
 }
@@ -171,9 +172,9 @@ TEST_CASE("os: temporary files of ended processes are removed, nothing else") {
   const auto name = [](pid_t process, const char* rest) { return ".weft-" + std::to_string(process) + rest; };
   const std::vector<std::string> stale = {name(child, "-0.tmp"), name(child, "-17.tmp"),
                                           name(::getpid(), "-4294967295.tmp")};
-  const std::vector<std::string> kept = {name(1, "-0.tmp"), name(::getppid(), "-3.tmp"), name(child, "-0.tmpx"),
-                                         name(child, "-.tmp"), name(child, ".tmp"), "weft-1-0.tmp",
-                                         "model.safetensors", name(child, "-0.tmp.d/file")};
+  const std::vector<std::string> kept = {name(1, "-0.tmp"),    name(::getppid(), "-3.tmp"), name(child, "-0.tmpx"),
+                                         name(child, "-.tmp"), name(child, ".tmp"),         "weft-1-0.tmp",
+                                         "model.safetensors",  name(child, "-0.tmp.d/file")};
   for (const auto& names : {stale, kept})
     for (const std::string& file : names) folder.write(file, "x");
   AtomicFile open(folder / "a");

@@ -18,9 +18,9 @@ namespace {
 using weft::DType;
 using weft::Load;
 using weft::SafetensorsFile;
+using weft::save_safetensors;
 using weft::Shape;
 using weft::Tensor;
-using weft::save_safetensors;
 using weft::test::file_of;
 
 using Metadata = std::map<std::string, std::string>;
@@ -54,17 +54,17 @@ TEST_CASE("safetensors: what is saved is loaded, bit for bit") {
   std::memcpy(f.mutable_data<float>(), patterns.data(), 48);
   const std::vector<double> d = {0.1, -0.0, std::numeric_limits<double>::denorm_min(), INFINITY, NAN};
   const std::vector<std::int64_t> i = {0, -1, std::numeric_limits<std::int64_t>::min(), INT64_MAX};
-  const Metadata metadata = {{"config", "{\"a\": [1, \"\\n\"]}"}, {"", "empty key"}, {"Schlüssel \t\"", "é 🧵 \x01"}};
-  const std::vector<std::pair<std::string, Tensor>> saved = {
-      {"layers.0.weight", f},
-      {"d", Tensor::from(d, {5})},
-      {"i", Tensor::from(i, {2, 2})},
-      {"scalar", Tensor::scalar(2.5)},
-      {"nothing", Tensor::empty({0})},
-      {"nothing.2", Tensor::empty({3, 0, 2}, DType::f64)},
-      {"", Tensor::scalar(7, DType::i64)},
-      {"quote \" and \\ and ü", Tensor::full({17}, 3)},
-      {"large", Tensor::full({1000, 16}, 1)}};
+  const Metadata metadata = {
+      {"config", "{\"a\": [1, \"\\n\"]}"}, {"", "empty key"}, {"Schlüssel \t\"", "é 🧵 \x01"}};
+  const std::vector<std::pair<std::string, Tensor>> saved = {{"layers.0.weight", f},
+                                                             {"d", Tensor::from(d, {5})},
+                                                             {"i", Tensor::from(i, {2, 2})},
+                                                             {"scalar", Tensor::scalar(2.5)},
+                                                             {"nothing", Tensor::empty({0})},
+                                                             {"nothing.2", Tensor::empty({3, 0, 2}, DType::f64)},
+                                                             {"", Tensor::scalar(7, DType::i64)},
+                                                             {"quote \" and \\ and ü", Tensor::full({17}, 3)},
+                                                             {"large", Tensor::full({1000, 16}, 1)}};
   save_safetensors(folder / "a", saved, metadata);
   for (Load how : {Load::map, Load::copy}) {
     const SafetensorsFile file(folder / "a");
@@ -118,9 +118,8 @@ TEST_CASE("safetensors: the written layout is what the format asks for") {
 TEST_CASE("safetensors: views are saved as their elements") {
   const TemporaryFolder folder;
   const Tensor x = Tensor::from<float>({0, 1, 2, 3, 4, 5}, {2, 3});
-  save_safetensors(folder / "a", {{"t", x.view({3, 2}, {1, 3}, 0)},
-                                  {"s", x.view({2}, {3}, 1)},
-                                  {"b", x.view({3}, {0}, 4)}});
+  save_safetensors(folder / "a",
+                   {{"t", x.view({3, 2}, {1, 3}, 0)}, {"s", x.view({2}, {3}, 1)}, {"b", x.view({3}, {0}, 4)}});
   const SafetensorsFile file(folder / "a");
   CHECK(file.load("t").to_vector<float>() == std::vector<float>{0, 3, 1, 4, 2, 5});
   CHECK(file.load("s").to_vector<float>() == std::vector<float>{1, 4});
@@ -250,7 +249,7 @@ TEST_CASE("safetensors: what can't be saved is refused and leaves the old file")
   struct rlimit before;
   ::getrlimit(RLIMIT_FSIZE, &before);
   for (rlim_t bytes : {0, 100, 5000}) {
-    const struct rlimit limit{bytes, before.rlim_max};
+    const struct rlimit limit { bytes, before.rlim_max };
     ::setrlimit(RLIMIT_FSIZE, &limit);
     refuses(folder / "a", {{"x", x}}, {}, "File too large");
     ::setrlimit(RLIMIT_FSIZE, &before);

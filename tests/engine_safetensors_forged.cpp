@@ -9,15 +9,15 @@
 #include "weft/safetensors.h"
 
 using weft::SafetensorsFile;
-using weft::Tensor;
 using weft::save_safetensors;
+using weft::Tensor;
 using weft::test::file_of;
 
 namespace {
 
 const std::vector<std::pair<std::string, Tensor>>& two_tensors() {
-  static const std::vector<std::pair<std::string, Tensor>> tensors = {
-      {"x", Tensor::full({5}, 1)}, {"y", Tensor::full({2, 2}, 1, weft::DType::f64)}};
+  static const std::vector<std::pair<std::string, Tensor>> tensors = {{"x", Tensor::full({5}, 1)},
+                                                                      {"y", Tensor::full({2, 2}, 1, weft::DType::f64)}};
   return tensors;
 }
 
@@ -118,21 +118,15 @@ TEST_CASE("safetensors: forged headers are errors") {
       R"({"x":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}})",
       R"({"x":{"dtype":"","shape":[2],"data_offsets":[0,8]}})",
       R"({"x":{"dtype":32,"shape":[2],"data_offsets":[0,8]}})",
-      R"({"x":{"dtype":null,"shape":[2],"data_offsets":[0,8]}})",
-      R"({"x":{"shape":[2],"data_offsets":[0,8]}})",
-      R"({"x":{"dtype":"F32","data_offsets":[0,8]}})",
-      R"({"x":{"dtype":"F32","shape":[2]}})",
+      R"({"x":{"dtype":null,"shape":[2],"data_offsets":[0,8]}})", R"({"x":{"shape":[2],"data_offsets":[0,8]}})",
+      R"({"x":{"dtype":"F32","data_offsets":[0,8]}})", R"({"x":{"dtype":"F32","shape":[2]}})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"more":1}})",
       R"({"x":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
       R"({"x":{"dtype":"F32","shape":[1],"shape":[2],"data_offsets":[0,8]}})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"data_offsets":[0,8]}})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
       R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
-      R"({"x":1})",
-      R"({"x":"F32"})",
-      R"({"x":[]})",
-      R"({"x":null})",
-      R"({"x":true})",
+      R"({"x":1})", R"({"x":"F32"})", R"({"x":[]})", R"({"x":null})", R"({"x":true})",
       // metadata
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"a":1}})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"a":{"b":"c"}}})",
@@ -155,8 +149,8 @@ TEST_CASE("safetensors: forged headers are errors") {
       R"({"\ud800":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
       "{\"\xff\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
       "{\"\xc0\xaf\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
-      "{\"a\nb\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
-      R"([])", R"("x")", R"(1)", R"(null)", R"({)", R"(}{)", R"({"x")", R"({"x":)", " "};
+      "{\"a\nb\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", R"([])", R"("x")", R"(1)", R"(null)",
+      R"({)", R"(}{)", R"({"x")", R"({"x":)", " "};
   for (const char* header : forged) {
     CAPTURE(header);
     folder.write("a", file_of(header, std::string(8, 'a')));

@@ -24,7 +24,8 @@ class RecordingSink : public GradientSink {
 
 TEST_CASE("a sink hears of all leaves first, and of each gradient's own elements") {
   Tape tape;
-  const Tensor a = tape.watch(Tensor::full({3}, 1)), b = tape.watch(Tensor::full({3}, 2)), unused = tape.watch(Tensor::zeros({1}));
+  const Tensor a = tape.watch(Tensor::full({3}, 1)), b = tape.watch(Tensor::full({3}, 2)),
+               unused = tape.watch(Tensor::zeros({1}));
   const Tensor y = sum(add(a, b));
   RecordingSink sink([](const Leaf&, Tensor& gradient) {
     CHECK(gradient.is_contiguous());
@@ -34,7 +35,8 @@ TEST_CASE("a sink hears of all leaves first, and of each gradient's own elements
   tape.backward(y, sink);
   CHECK(sink.leaves == 3);
   REQUIRE(sink.gradients.size() == 2);
-  for (const Tensor& gradient : sink.gradients) CHECK(gradient.to_vector<float>() == std::vector<float>{0.5f, 0.5f, 0.5f});
+  for (const Tensor& gradient : sink.gradients)
+    CHECK(gradient.to_vector<float>() == std::vector<float>{0.5f, 0.5f, 0.5f});
 }
 
 TEST_CASE("a sink that writes what backward still needs makes it throw") {

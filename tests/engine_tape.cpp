@@ -206,12 +206,12 @@ TEST_CASE("tape: arguments that don't fit are errors and leave it usable") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2})), y = mul(x, x);
   Gradients g;
-  CHECK_THROWS_AS(tape.backward(y, g), Error);                                  // two elements, no cotangent
-  CHECK_THROWS_AS(tape.backward(y, vector_of({1, 2, 3}), g), Error);            // shape
-  CHECK_THROWS_AS(tape.backward(y, Tensor::zeros({2}), g), Error);              // dtype
-  CHECK_THROWS_AS(tape.backward(y, Tensor(), g), Error);                        // undefined
+  CHECK_THROWS_AS(tape.backward(y, g), Error);                        // two elements, no cotangent
+  CHECK_THROWS_AS(tape.backward(y, vector_of({1, 2, 3}), g), Error);  // shape
+  CHECK_THROWS_AS(tape.backward(y, Tensor::zeros({2}), g), Error);    // dtype
+  CHECK_THROWS_AS(tape.backward(y, Tensor(), g), Error);              // undefined
   CHECK_THROWS_AS(tape.backward(Tensor(), g), Error);
-  CHECK_THROWS_AS(tape.backward(vector_of({1}), g), Error);                     // a constant
+  CHECK_THROWS_AS(tape.backward(vector_of({1}), g), Error);  // a constant
   CHECK_THROWS_AS(tape.watch(Tensor::zeros({2}, DType::i64)), Error);
   CHECK_THROWS_AS(tape.watch(Tensor()), Error);
   {
@@ -285,7 +285,10 @@ TEST_CASE("tape: NoGrad suspends recording") {
     Tape inner;
     CHECK(is_recorded(square(inner.watch(x))));
   }
-  const Tensor constant = [&] { NoGrad suspended; return mul(x, x); }();
+  const Tensor constant = [&] {
+    NoGrad suspended;
+    return mul(x, x);
+  }();
   Gradients g;
   tape.backward(mul(constant, x), g);
   CHECK(values_of(g.of(x)) == Values{4});
@@ -355,8 +358,16 @@ TEST_CASE("tape: it belongs to its thread") {
     recorded = is_recorded(mul(x, x));  // no tape on this thread
     Tape other;
     other_recorded = other.owns(mul(x, other.watch(x).detach()));
-    try { tape.backward(y, g); } catch (const Error&) { ++errors; }
-    try { tape.watch(x); } catch (const Error&) { ++errors; }
+    try {
+      tape.backward(y, g);
+    } catch (const Error&) {
+      ++errors;
+    }
+    try {
+      tape.watch(x);
+    } catch (const Error&) {
+      ++errors;
+    }
   }).join();
   CHECK(errors == 2);
   CHECK_FALSE(recorded);

@@ -69,15 +69,15 @@ TEST_CASE("tape: gradients of parts are written in their places, whatever else i
     Values dx;
     int places;
   } cases[] = {
-      {{{1, 3}}, {0, 1, 1, 0, 0}, 1},                      // zeros beside it
-      {{{0, 2}, {2, 5}}, {1, 1, 2, 2, 2}, 2},              // the whole, without zeros
+      {{{1, 3}}, {0, 1, 1, 0, 0}, 1},          // zeros beside it
+      {{{0, 2}, {2, 5}}, {1, 1, 2, 2, 2}, 2},  // the whole, without zeros
       {{{2, 5}, {0, 2}}, {2, 2, 1, 1, 1}, 2},
       {{{0, 5}}, {1, 1, 1, 1, 1}, 1},
-      {{{1, 3}, {0, 0}}, {2, 3, 3, 2, 2}, 1},              // the whole after a part
-      {{{0, 0}, {1, 3}}, {1, 3, 3, 1, 1}, 0},              // a part after the whole
-      {{{1, 3}, {0, 0}, {3, 5}}, {2, 3, 3, 5, 5}, 1},      // what was beside it has been filled
-      {{{1, 3}, {2, 4}}, {0, 1, 3, 2, 0}, 1},              // overlapping
-      {{{1, 3}, {1, 3}}, {0, 3, 3, 0, 0}, 1},              // two slices of one part
+      {{{1, 3}, {0, 0}}, {2, 3, 3, 2, 2}, 1},          // the whole after a part
+      {{{0, 0}, {1, 3}}, {1, 3, 3, 1, 1}, 0},          // a part after the whole
+      {{{1, 3}, {0, 0}, {3, 5}}, {2, 3, 3, 5, 5}, 1},  // what was beside it has been filled
+      {{{1, 3}, {2, 4}}, {0, 1, 3, 2, 0}, 1},          // overlapping
+      {{{1, 3}, {1, 3}}, {0, 3, 3, 0, 0}, 1},          // two slices of one part
   };
   for (How how : {How::in_its_place, How::elsewhere, How::by_add})
     for (const auto& c : cases) {

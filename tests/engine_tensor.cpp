@@ -200,7 +200,8 @@ TEST_CASE("raw: copies of any order of axes") {
       for (std::int64_t i = 0, n = 0; i < shape[0]; ++i)
         for (std::int64_t j = 0; j < shape[1]; ++j)
           for (std::int64_t k = 0; k < shape[2]; ++k, ++n)
-            wrong += y.data<double>()[n] != values[static_cast<std::size_t>(i * strides[0] + j * strides[1] + k * strides[2])];
+            wrong += y.data<double>()[n] !=
+                     values[static_cast<std::size_t>(i * strides[0] + j * strides[1] + k * strides[2])];
       CHECK(wrong == 0);
     } while (std::next_permutation(order.begin(), order.end()));
   }

@@ -7,20 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "base/kernels/reduce.h"
+#include "dense/kernels/gemm.h"
 #include "pointwise/kernels/activation.h"
-#include "spectral/kernels/toeplitz_ring.h"
 #include "pointwise/kernels/dropout.h"
 #include "pointwise/kernels/elementwise.h"
+#include "pointwise/kernels/optimizer.h"
+#include "pointwise/kernels/unary.h"
+#include "rows/kernels/norm.h"
+#include "rows/kernels/softmax.h"
 #include "spectral/kernels/fft.h"
 #include "spectral/kernels/fft_four_step.h"
 #include "spectral/kernels/fft_real.h"
-#include "dense/kernels/gemm.h"
-#include "rows/kernels/norm.h"
-#include "pointwise/kernels/optimizer.h"
-#include "base/kernels/reduce.h"
-#include "rows/kernels/softmax.h"
 #include "spectral/kernels/toeplitz_naive.h"
-#include "pointwise/kernels/unary.h"
+#include "spectral/kernels/toeplitz_ring.h"
 #include "weft/context.h"
 #include "weft/error.h"
 
@@ -99,8 +99,7 @@ TEST_CASE("dispatch: WEFT_ISA caps the kernels, and the vectors are as wide as i
 TEST_CASE("dispatch: kernels that this build or CPU doesn't have are an Error") {
   for (std::size_t i = 0; i <= detail::isa_count; ++i) {
     const auto isa = static_cast<Isa>(i);
-    if (!cpu_has(isa))
-      CHECK_THROWS_WITH_AS(kernels<GemmKernels<float>>(isa), doctest::Contains(isa_name(isa)), Error);
+    if (!cpu_has(isa)) CHECK_THROWS_WITH_AS(kernels<GemmKernels<float>>(isa), doctest::Contains(isa_name(isa)), Error);
   }
 }
 

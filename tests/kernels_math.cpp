@@ -19,11 +19,22 @@ using namespace detail;
 
 namespace {
 
-template <class T> struct WiderOf;
-template <> struct WiderOf<float> { using Type = double; using Bits = std::uint32_t; };
-template <> struct WiderOf<double> { using Type = long double; using Bits = std::uint64_t; };
-template <class T> using Wider = typename WiderOf<T>::Type;
-template <class T> using Bits = typename WiderOf<T>::Bits;
+template <class T>
+struct WiderOf;
+template <>
+struct WiderOf<float> {
+  using Type = double;
+  using Bits = std::uint32_t;
+};
+template <>
+struct WiderOf<double> {
+  using Type = long double;
+  using Bits = std::uint64_t;
+};
+template <class T>
+using Wider = typename WiderOf<T>::Type;
+template <class T>
+using Bits = typename WiderOf<T>::Bits;
 
 template <class T>
 T number(Bits<T> bits) {
@@ -78,10 +89,14 @@ auto derivative(Activation f) {
 }
 
 template <class R>
-R sigmoid_reference(R x) { return x > 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+R sigmoid_reference(R x) {
+  return x > 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
+}
 
 template <class R>
-R cdf_reference(R x) { return std::erfc(-x / std::sqrt(R(2))) / 2; }
+R cdf_reference(R x) {
+  return std::erfc(-x / std::sqrt(R(2))) / 2;
+}
 
 // Φ(x) + xφ(x); its limit at ±inf.
 template <class R>
@@ -134,12 +149,11 @@ void check_bound(const MathFunction<T>& f, Next next) {
   while (next(x)) {
     std::vector<Wider<T>> want;
     for (const T v : x) want.push_back(f.reference(v));
-    for (std::size_t i = 0; i < isas.size(); ++i)
-      take_worst(worst[i], f, isas[i], x, want);
+    for (std::size_t i = 0; i < isas.size(); ++i) take_worst(worst[i], f, isas[i], x, want);
   }
   for (std::size_t i = 0; i < isas.size(); ++i) {
-    const std::string report = std::string(f.name) + " on " + isa_name(isas[i]) + ": " + std::to_string(worst[i].error) +
-                               " ULP at " + std::to_string(worst[i].at);
+    const std::string report = std::string(f.name) + " on " + isa_name(isas[i]) + ": " +
+                               std::to_string(worst[i].error) + " ULP at " + std::to_string(worst[i].at);
     INFO(report);
     CHECK(worst[i].error <= f.bound);
   }

@@ -89,8 +89,7 @@ TEST_CASE("causal language models of default sizes, n = 512: no look-ahead, and 
     CAPTURE(arch);
     const auto model = make_model({arch, Task::causal_lm, 7, 0, R"({"seq_len":512})"}, {Random(5), DType::f32});
     for (auto [name, parameter] : model->parameters())  // initial spatial weights, of 0.01, hardly mix
-      if (name.find("sgu.weight") != std::string::npos)
-        parameter.assign(Random(6).uniform({n, n}, -0.1, 0.1));
+      if (name.find("sgu.weight") != std::string::npos) parameter.assign(Random(6).uniform({n, n}, -0.1, 0.1));
     const Tensor tokens = random_tokens(1, n), full = (*model)(tokens);
     const auto ids = tokens.to_vector<std::int64_t>();
     for (std::int64_t j : {1, 200, 511}) {
@@ -112,7 +111,9 @@ TEST_CASE("causal language models of default sizes, n = 512: no look-ahead, and 
 
 namespace {
 
-constexpr struct { const char *arch, *config; } all_streams[] = {
+constexpr struct {
+  const char *arch, *config;
+} all_streams[] = {
     {"gmlp", R"({"d_model":6,"layers":1,"seq_len":4})"},
     {"tnn", R"({"d_model":6,"layers":1})"},
     {"tnn", R"({"d_model":6,"layers":1,"par_type":2})"},
@@ -139,9 +140,11 @@ TEST_CASE("token streams: an Error once a parameter was written since the first 
         CHECK(same_bits(first, model->stream()->next(3)));
         (void)stream->next(2);
         write();
-        CHECK_THROWS_WITH_AS(stream->next(1),
-                             "[generate] a parameter was written since this text's first token; what the stream keeps of "
-                             "earlier tokens is of the old ones: make a new stream", Error);
+        CHECK_THROWS_WITH_AS(
+            stream->next(1),
+            "[generate] a parameter was written since this text's first token; what the stream keeps of "
+            "earlier tokens is of the old ones: make a new stream",
+            Error);
         CHECK_THROWS_AS(stream->next(1), Error);
         CHECK_NOTHROW(model->stream()->next(1));
       }

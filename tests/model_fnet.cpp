@@ -55,7 +55,8 @@ TEST_CASE("FNet layer: pre-norm and post-norm as compositions of operations") {
   const Tensor x = random_tensor({{2, 5, 6}}, 1);
   const auto mix = [](const Tensor& v) { return real(fft2(v, 1, 2)); };
   const auto ffn = [](const FnetLayer& layer, const Tensor& v) {
-    return linear(activation(linear(v, layer.proj1.weight, layer.proj1.bias), Activation::gelu_tanh), layer.proj2.weight, layer.proj2.bias);
+    return linear(activation(linear(v, layer.proj1.weight, layer.proj1.bias), Activation::gelu_tanh),
+                  layer.proj2.weight, layer.proj2.bias);
   };
   const FnetLayer post(6, 9, NormPlace::post, init64), pre(6, 9, NormPlace::pre, init64);
   Tensor y = post.mixing_norm(add(x, mix(x)));
@@ -162,12 +163,14 @@ TEST_CASE("FNet: configs that are refused") {
   CHECK_THROWS_WITH_AS(make_model({"fnet", Task::causal_lm, 7, 0, "{}"}, Init{}),
                        "[fnet] it can't be a causal-lm, its tasks are masked-lm, classifier", Error);
   CHECK_THROWS_WITH_AS(Fnet({"fnet", Task::causal_lm, 7, 0, "{}"}, Init{}),
-                       "[fnet] a causal language model is refused: the Fourier mixing sees the future; train a masked-lm or a classifier",
+                       "[fnet] a causal language model is refused: the Fourier mixing sees the future; train a "
+                       "masked-lm or a classifier",
                        Error);
   CHECK_THROWS_WITH_AS(make_model({"fnet", Task::masked_lm, 7, 0, R"({"norm":"both"})"}, Init{}),
                        "[norm place] expected one of pre, post, got \"both\"", Error);
-  for (const char* config : {R"({"d_model":0})", R"({"dropout":1})", R"({"activation":"what"})", R"({"eps":0})",
-                             R"({"depth":3})", R"({"layers":"two"})", R"([])", R"({)", R"({"d_model":4611686018427387904})"})
+  for (const char* config :
+       {R"({"d_model":0})", R"({"dropout":1})", R"({"activation":"what"})", R"({"eps":0})", R"({"depth":3})",
+        R"({"layers":"two"})", R"([])", R"({)", R"({"d_model":4611686018427387904})"})
     CHECK_THROWS_AS(make_model({"fnet", Task::masked_lm, 7, 0, config}, Init{}), Error);
 }
 

@@ -76,8 +76,8 @@ TEST_CASE("gMLP models as compositions of operations; padding is not in a classi
   for (const auto& kind : kinds) {
     const Task task = std::get<0>(kind);
     const bool with_positions = std::get<1>(kind), tied = std::get<2>(kind);
-    const auto model = small_model(task, std::string(with_positions ? "" : R"(,"positions":false)") +
-                                             (tied ? R"(,"tied":true)" : ""));
+    const auto model =
+        small_model(task, std::string(with_positions ? "" : R"(,"positions":false)") + (tied ? R"(,"tied":true)" : ""));
     randomize(model->parameters());
     std::map<std::string, Tensor> p;
     for (const auto& [name, parameter] : model->parameters()) p[name] = parameter.value();
@@ -157,12 +157,16 @@ TEST_CASE("gMLP: errors") {
   CHECK_THROWS_AS((*model)(Tensor::zeros({1, 3})), Error);
   CHECK_THROWS_AS((*model)(Tensor::full({1, 3}, 7, DType::i64)), Error);
   CHECK_THROWS_AS(SpatialGatingUnit(8, 4, init64)(Tensor::zeros({5, 1, 8}, DType::f64)), Error);
-  CHECK_THROWS_AS(SpatialGatingUnit(8, 4, init64)(Tensor::zeros({3, 1, 8}, DType::f64), Tensor::zeros({4, 4, 1}, DType::f64)), Error);
-  CHECK_THROWS_WITH_AS(make_model({"gmlp", Task::causal_lm, 7, 0, R"({"depth":3})"}, Init{}),
-                       "[gmlp] unknown config key \"depth\", expected one of d_model, d_ffn, layers, seq_len, tied, positions, dropout",
-                       Error);
-  for (const char* config : {R"({"d_model":0})", R"({"d_ffn":3})", R"({"d_ffn":-2})", R"({"seq_len":0})", R"({"dropout":-1})",
-                             R"({"d_model":1.5})", R"({"d_model":2305843009213693952})", R"({"seq_len":2147483648})"})
+  CHECK_THROWS_AS(
+      SpatialGatingUnit(8, 4, init64)(Tensor::zeros({3, 1, 8}, DType::f64), Tensor::zeros({4, 4, 1}, DType::f64)),
+      Error);
+  CHECK_THROWS_WITH_AS(
+      make_model({"gmlp", Task::causal_lm, 7, 0, R"({"depth":3})"}, Init{}),
+      "[gmlp] unknown config key \"depth\", expected one of d_model, d_ffn, layers, seq_len, tied, positions, dropout",
+      Error);
+  for (const char* config :
+       {R"({"d_model":0})", R"({"d_ffn":3})", R"({"d_ffn":-2})", R"({"seq_len":0})", R"({"dropout":-1})",
+        R"({"d_model":1.5})", R"({"d_model":2305843009213693952})", R"({"seq_len":2147483648})"})
     CHECK_THROWS_AS(make_model({"gmlp", Task::causal_lm, 7, 0, config}, Init{}), Error);
   CHECK_THROWS_AS(make_model({"gmlp", Task::classifier, 7, 0, "{}"}, Init{}), Error);
   CHECK_THROWS_AS(make_model({"gpt", Task::causal_lm, 7, 0, "{}"}, Init{}), Error);

@@ -48,7 +48,10 @@ class MeanModel : public Model {
   }
 
   static Architecture architecture() {
-    return {"mean", {Task::causal_lm, Task::classifier}, config_fields<MeanConfig>(), make_as<MeanModel>,
+    return {"mean",
+            {Task::causal_lm, Task::classifier},
+            config_fields<MeanConfig>(),
+            make_as<MeanModel>,
             {{"mean-small", Task::causal_lm, 30, 0, R"({"d_model":4})"}}};
   }
 

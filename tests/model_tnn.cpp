@@ -149,34 +149,45 @@ TEST_CASE("TNN: names and shapes of parameters") {
   CHECK(names(Tno(2, 3, options, init64)) ==
         std::vector<std::string>{"rpe.pos_proj.weight(4, 1)", "rpe.pos_proj.bias(4,)", "rpe.layers.0.0.weight(4,)",
                                  "rpe.layers.0.0.bias(4,)", "rpe.layers.0.2.weight(4, 4)", "rpe.layers.0.2.bias(4,)",
-                                 "rpe.out.0.weight(4,)", "rpe.out.0.bias(4,)",
-                                 "rpe.out.2.weight(6, 4)", "rpe.out.2.bias(6,)"});
+                                 "rpe.out.0.weight(4,)", "rpe.out.0.bias(4,)", "rpe.out.2.weight(6, 4)",
+                                 "rpe.out.2.bias(6,)"});
   options.use_decay = false;
   options.use_multi_decay = true;
   options.rpe.norm_type = NormType::simple_rms_norm;
   options.rpe.bias = false;
-  CHECK(names(Tno(2, 3, options, init64)) ==
-        std::vector<std::string>{"gamma(2, 1, 3)", "rpe.pos_proj.weight(4, 1)", "rpe.layers.0.2.weight(4, 4)",
-                                 "rpe.out.2.weight(6, 4)"});
+  CHECK(names(Tno(2, 3, options, init64)) == std::vector<std::string>{"gamma(2, 1, 3)", "rpe.pos_proj.weight(4, 1)",
+                                                                      "rpe.layers.0.2.weight(4, 4)",
+                                                                      "rpe.out.2.weight(6, 4)"});
   TnnLayerOptions layer;
   layer.glu_dim = 5;
   layer.gtu.num_heads = 3;
   layer.gtu.expand_ratio = 1.5;
   layer.gtu.use_norm = true;
   layer.gtu.tno.rpe = {4, 0};
-  CHECK(names(TnnLayer(7, layer, init64)) ==
-        std::vector<std::string>{"token_mixer.v_proj.weight(9, 7)", "token_mixer.v_proj.bias(9,)",
-                                 "token_mixer.u_proj.weight(9, 7)", "token_mixer.u_proj.bias(9,)",
-                                 "token_mixer.o.weight(7, 9)", "token_mixer.o.bias(7,)",
-                                 "token_mixer.toep.rpe.pos_proj.weight(4, 1)", "token_mixer.toep.rpe.pos_proj.bias(4,)",
-                                 "token_mixer.toep.rpe.out.0.weight(4,)", "token_mixer.toep.rpe.out.0.bias(4,)",
-                                 "token_mixer.toep.rpe.out.2.weight(9, 4)", "token_mixer.toep.rpe.out.2.bias(9,)",
-                                 "token_mixer.norm.weight(9,)", "token_mixer.norm.bias(9,)",
-                                 "token_norm.weight(7,)", "token_norm.bias(7,)",
-                                 "feature_norm.weight(7,)", "feature_norm.bias(7,)",
-                                 "feature_mixer.l1.weight(5, 7)", "feature_mixer.l1.bias(5,)",
-                                 "feature_mixer.l2.weight(5, 7)", "feature_mixer.l2.bias(5,)",
-                                 "feature_mixer.l3.weight(7, 5)", "feature_mixer.l3.bias(7,)"});
+  CHECK(names(TnnLayer(7, layer, init64)) == std::vector<std::string>{"token_mixer.v_proj.weight(9, 7)",
+                                                                      "token_mixer.v_proj.bias(9,)",
+                                                                      "token_mixer.u_proj.weight(9, 7)",
+                                                                      "token_mixer.u_proj.bias(9,)",
+                                                                      "token_mixer.o.weight(7, 9)",
+                                                                      "token_mixer.o.bias(7,)",
+                                                                      "token_mixer.toep.rpe.pos_proj.weight(4, 1)",
+                                                                      "token_mixer.toep.rpe.pos_proj.bias(4,)",
+                                                                      "token_mixer.toep.rpe.out.0.weight(4,)",
+                                                                      "token_mixer.toep.rpe.out.0.bias(4,)",
+                                                                      "token_mixer.toep.rpe.out.2.weight(9, 4)",
+                                                                      "token_mixer.toep.rpe.out.2.bias(9,)",
+                                                                      "token_mixer.norm.weight(9,)",
+                                                                      "token_mixer.norm.bias(9,)",
+                                                                      "token_norm.weight(7,)",
+                                                                      "token_norm.bias(7,)",
+                                                                      "feature_norm.weight(7,)",
+                                                                      "feature_norm.bias(7,)",
+                                                                      "feature_mixer.l1.weight(5, 7)",
+                                                                      "feature_mixer.l1.bias(5,)",
+                                                                      "feature_mixer.l2.weight(5, 7)",
+                                                                      "feature_mixer.l2.bias(5,)",
+                                                                      "feature_mixer.l3.weight(7, 5)",
+                                                                      "feature_mixer.l3.bias(7,)"});
 }
 
 TEST_CASE("TNN: layer, gated Toeplitz unit and Rpe have norms and biases of their own; a model's are alike") {
@@ -197,10 +208,10 @@ TEST_CASE("TNN: layer, gated Toeplitz unit and Rpe have norms and biases of thei
     return TnnLayer(4, options, init64);
   };
   const NormType with = NormType::layer_norm, without = NormType::simple_rms_norm;
-  CHECK(count(layer(with, without, without, 3), "norm.weight") == 2);   // token_norm, feature_norm
+  CHECK(count(layer(with, without, without, 3), "norm.weight") == 2);  // token_norm, feature_norm
   CHECK(count(layer(without, with, without, 3), "mixer.norm.weight") == 1);
   CHECK(count(layer(without, with, without, 3), "norm.weight") == 1);
-  CHECK(count(layer(without, without, with, 3), ".0.weight") == 4);     // three layers and `out`
+  CHECK(count(layer(without, without, with, 3), ".0.weight") == 4);  // three layers and `out`
   CHECK(count(layer(without, without, with, 3), "norm.weight") == 0);
   CHECK(count(layer(without, without, without, 0), "feature_mixer.l") == 6);
   CHECK(count(layer(without, without, without, 0), "bias") == 3);
@@ -215,15 +226,16 @@ TEST_CASE("TNN: layer, gated Toeplitz unit and Rpe have norms and biases of thei
     return list;
   };
   const auto has = [](const std::vector<std::string>& list, const char* part) {
-    return std::any_of(list.begin(), list.end(), [&](const auto& name) { return name.find(part) != std::string::npos; });
+    return std::any_of(list.begin(), list.end(),
+                       [&](const auto& name) { return name.find(part) != std::string::npos; });
   };
   const auto bare = model(R"("use_norm":true,"bias":false,"norm_type":"simplermsnorm")");
   CHECK(!has(bare, "bias"));
   CHECK(!has(bare, "norm"));
   CHECK(!has(bare, ".0.weight"));
   const auto full = model(R"("use_norm":true)");
-  for (const char* part : {"v_proj.bias", "o.bias", "l3.bias", "rpe.out.2.bias", "token_mixer.norm.bias", "token_norm.bias",
-                           "feature_norm.weight", "rpe.out.0.weight"})
+  for (const char* part : {"v_proj.bias", "o.bias", "l3.bias", "rpe.out.2.bias", "token_mixer.norm.bias",
+                           "token_norm.bias", "feature_norm.weight", "rpe.out.0.weight"})
     CHECK(has(full, part));
 }
 
@@ -486,15 +498,15 @@ TEST_CASE("TNN: errors") {
   CHECK_THROWS_WITH_AS(lm(R"({"par_type":3})", Task::classifier),
                        "[Tno] par_type 3 is defined for the causal form alone", Error);
   CHECK_THROWS_WITH_AS(lm(R"({"gamma":1.5})"), "[Tno] expected 0 <= gamma <= 1, got 1.500000", Error);
-  CHECK_THROWS_WITH_AS(lm(R"({"use_multi_decay":true})"),
-                       "[Tno] use_decay and use_multi_decay exclude each other", Error);
+  CHECK_THROWS_WITH_AS(lm(R"({"use_multi_decay":true})"), "[Tno] use_decay and use_multi_decay exclude each other",
+                       Error);
   CHECK_THROWS_WITH_AS(lm(R"({"norm_type":"batchnorm"})"),
                        "[norm] expected one of layernorm, simplermsnorm, got \"batchnorm\"", Error);
-  for (const char* config : {R"({"depth":3})", R"({"d_model":0})", R"({"heads":0})", R"({"layers":-1})",
-                             R"({"rpe_dim":0})", R"({"rpe_layers":-1})", R"({"glu_dim":-1})", R"({"seq_len":0})",
-                             R"({"expand_ratio":0})", R"({"expand_ratio":-1})", R"({"expand_ratio":1e308})",
-                             R"({"par_type":0})", R"({"par_type":4})", R"({"gamma":-0.1})",
-                             R"({"act":"swish"})", R"({"dropout":1})", R"({"d_model":1.5})", R"({"use_decay":1})"})
+  for (const char* config :
+       {R"({"depth":3})", R"({"d_model":0})", R"({"heads":0})", R"({"layers":-1})", R"({"rpe_dim":0})",
+        R"({"rpe_layers":-1})", R"({"glu_dim":-1})", R"({"seq_len":0})", R"({"expand_ratio":0})",
+        R"({"expand_ratio":-1})", R"({"expand_ratio":1e308})", R"({"par_type":0})", R"({"par_type":4})",
+        R"({"gamma":-0.1})", R"({"act":"swish"})", R"({"dropout":1})", R"({"d_model":1.5})", R"({"use_decay":1})"})
     CHECK_THROWS_AS(lm(config), Error);
 
   TnoOptions options;

@@ -71,9 +71,12 @@ TEST_CASE("op table: every record's forward can run again") {
 }
 
 TEST_CASE("models: every record's forward can run again") {
-  const struct { const char* arch; Task task; } models[] = {
-      {"gmlp", Task::causal_lm}, {"gmlp", Task::masked_lm},  {"gmlp", Task::classifier}, {"tnn", Task::causal_lm},
-      {"tnn", Task::masked_lm},  {"tnn", Task::classifier}, {"fnet", Task::masked_lm},  {"fnet", Task::classifier}};
+  const struct {
+    const char* arch;
+    Task task;
+  } models[] = {{"gmlp", Task::causal_lm}, {"gmlp", Task::masked_lm}, {"gmlp", Task::classifier},
+                {"tnn", Task::causal_lm},  {"tnn", Task::masked_lm},  {"tnn", Task::classifier},
+                {"fnet", Task::masked_lm}, {"fnet", Task::classifier}};
   for (const auto& model : models) {
     CAPTURE(model.arch);
     CAPTURE(task_name(model.task));

@@ -112,7 +112,8 @@ double max_difference(const Tensor& a, const Tensor& b) {
 bool same_bits(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
   const Tensor x = raw::contiguous(a), y = raw::contiguous(b);
-  return x.numel() == 0 || std::memcmp(x.raw(), y.raw(), static_cast<std::size_t>(x.numel()) * dtype_size(x.dtype())) == 0;
+  return x.numel() == 0 ||
+         std::memcmp(x.raw(), y.raw(), static_cast<std::size_t>(x.numel()) * dtype_size(x.dtype())) == 0;
 }
 
 Differentiated differentiate(const Function& f, const std::vector<Tensor>& inputs,
@@ -124,7 +125,8 @@ Differentiated differentiate(const Function& f, const std::vector<Tensor>& input
   Differentiated result;
   const Tensor y = f(leaves);
   result.y = y.detach();
-  Tensor cotangent = random_tensor({y.shape(), -1, 1, 0, is_complex(y.dtype()) ? DType::c128 : DType::f64}, cotangent_seed);
+  Tensor cotangent =
+      random_tensor({y.shape(), -1, 1, 0, is_complex(y.dtype()) ? DType::c128 : DType::f64}, cotangent_seed);
   if (y.dtype() == DType::f32 || y.dtype() == DType::c64) cotangent = to_single(cotangent);
   Gradients gradients;
   tape.backward(y, cotangent, gradients);
@@ -163,7 +165,8 @@ double gradient_error(const Function& f, const std::vector<Tensor>& inputs, cons
   double worst = gradient_error(f, inputs, real);
   for (const auto& [name, parameter] : parameters) {
     Tensor value = parameter.value();
-    worst = std::max(worst, slope_error(value, gradients.of(parameter), 1, [&] { return inner(f(inputs), cotangent); }));
+    worst =
+        std::max(worst, slope_error(value, gradients.of(parameter), 1, [&] { return inner(f(inputs), cotangent); }));
   }
   return worst;
 }

@@ -54,7 +54,8 @@ Tensor transposed_layout(const Tensor& x) {
 Tensor offset_layout(const Tensor& x) {
   Shape larger = x.shape();
   for (std::int64_t& n : larger) n += 3;
-  Tensor y = x.dtype() == DType::i64 ? Tensor::full(larger, -999, x.dtype()) : Tensor::full(larger, std::nan(""), x.dtype());
+  Tensor y =
+      x.dtype() == DType::i64 ? Tensor::full(larger, -999, x.dtype()) : Tensor::full(larger, std::nan(""), x.dtype());
   std::int64_t offset = 0;
   for (std::int64_t stride : y.strides()) offset += stride;
   Tensor view = y.view(x.shape(), y.strides(), offset);

@@ -49,23 +49,29 @@ const OpCases cases{
     {"tanh", {wide}, act(Activation::tanh), loop([](double x) { return std::tanh(x); })},
     {"exp activation", {kinked}, act(Activation::exp), loop([](double x) { return std::exp(x); })},
     {"gelu nothing", {{{0, 3}}}, act(Activation::gelu)},
-    {"gelu of gelu", {{{2, 9}}}, [](Ins in) {
-       return activation(mul(activation(in[0], Activation::gelu), in[0]), Activation::gelu);
-     }},
+    {"gelu of gelu",
+     {{{2, 9}}},
+     [](Ins in) { return activation(mul(activation(in[0], Activation::gelu), in[0]), Activation::gelu); }},
     {"exp", {kinked}, [](Ins in) { return exp(in[0]); }, loop([](double x) { return std::exp(x); })},
     {"log", {positive}, [](Ins in) { return log(in[0]); }, loop([](double x) { return std::log(x); })},
     {"sqrt", {positive}, [](Ins in) { return sqrt(in[0]); }, loop([](double x) { return std::sqrt(x); })},
     {"square", {wide}, [](Ins in) { return square(in[0]); }, loop([](double x) { return x * x; })},
     {"square of a sum", {{{4, 5}}, {{5}}}, [](Ins in) { return square(add(in[0], in[1])); }},
     {"log of nothing", {{{3, 0}}}, [](Ins in) { return log(in[0]); }},
-    {"sqrt of exp, used twice", {{{3, 5}}}, [](Ins in) {
+    {"sqrt of exp, used twice",
+     {{{3, 5}}},
+     [](Ins in) {
        const Tensor e = exp(in[0]);
        return add(sqrt(e), e);
      }},
     {"scale", {wide}, [](Ins in) { return scale(in[0], -2.5); }, loop([](double x) { return -2.5 * x; })},
-    {"scale complex", {complex_in({3, 7})}, [](Ins in) { return scale(in[0], 1.5); },
+    {"scale complex",
+     {complex_in({3, 7})},
+     [](Ins in) { return scale(in[0], 1.5); },
      [](Ins in) { return add(in[0], mul(in[0], raw::convert(Tensor::scalar(0.5, DType::f64), DType::c128))); }},
-    {"dropout", {{{5, 23}}}, [](Ins in) { return dropout(in[0], 0.4, Random(3, 5)); },
+    {"dropout",
+     {{{5, 23}}},
+     [](Ins in) { return dropout(in[0], 0.4, Random(3, 5)); },
      [](Ins in) {
        std::vector<double> x = in[0].to_vector<double>();
        for (std::size_t i = 0; i < x.size(); ++i) x[i] = Random(3, 5).uniform(i) < 0.4 ? 0 : x[i] / 0.6;
@@ -75,9 +81,13 @@ const OpCases cases{
     {"complex", {{{3, 5}}, {{3, 5}}}, [](Ins in) { return complex(in[0], in[1]); }},
     {"real", {complex_in({3, 5})}, [](Ins in) { return real(in[0]); }},
     {"imag", {complex_in({3, 5})}, [](Ins in) { return imag(in[0]); }},
-    {"conj", {complex_in({3, 5})}, [](Ins in) { return conj(in[0]); },
+    {"conj",
+     {complex_in({3, 5})},
+     [](Ins in) { return conj(in[0]); },
      [](Ins in) { return complex(real(in[0]), scale(imag(in[0]), -1)); }},
-    {"squared magnitude", {complex_in({7})}, [](Ins in) { return real(mul(in[0], conj(in[0]))); },
+    {"squared magnitude",
+     {complex_in({7})},
+     [](Ins in) { return real(mul(in[0], conj(in[0]))); },
      [](Ins in) { return add(square(real(in[0])), square(imag(in[0]))); }},
     {"real of nothing", {complex_in({0, 2})}, [](Ins in) { return real(in[0]); }},
 };
@@ -85,14 +95,15 @@ const OpCases cases{
 }  // namespace
 
 TEST_CASE("activation names go both ways") {
-  for (const char* name : {"none", "relu", "gelu", "gelu_tanh", "silu", "elu", "1+elu", "2+elu", "sigmoid", "tanh", "exp",
-                           "leak"})
+  for (const char* name :
+       {"none", "relu", "gelu", "gelu_tanh", "silu", "elu", "1+elu", "2+elu", "sigmoid", "tanh", "exp", "leak"})
     CHECK(std::string(activation_name(activation_from_name(name))) == name);
   for (int number = 0; number < activation_count; ++number)
     CHECK(activation_from_name(activation_name(static_cast<Activation>(number))) == static_cast<Activation>(number));
   CHECK(activation_from_name("leak") == Activation::leaky_relu);
   CHECK_THROWS_WITH_AS(activation_from_name("GELU"),
-                       doctest::Contains("[activation] expected one of none, relu, gelu, gelu_tanh, silu, elu, "), Error);
+                       doctest::Contains("[activation] expected one of none, relu, gelu, gelu_tanh, silu, elu, "),
+                       Error);
   CHECK_THROWS_AS(activation_name(static_cast<Activation>(activation_count)), Error);
   CHECK_THROWS_AS(activation_name(static_cast<Activation>(-1)), Error);
   CHECK_THROWS_AS(activation_from_name(""), Error);
@@ -119,7 +130,8 @@ TEST_CASE("activations of NaN and infinity") {
 }
 
 TEST_CASE("elementwise functions: errors") {
-  const Tensor whole = Tensor::zeros({2, 3}, DType::i64), z = Tensor::zeros({2, 3}, DType::c64), x = Tensor::zeros({2, 3});
+  const Tensor whole = Tensor::zeros({2, 3}, DType::i64), z = Tensor::zeros({2, 3}, DType::c64),
+               x = Tensor::zeros({2, 3});
   CHECK_THROWS_WITH_AS(exp(whole), "[exp] expected f32 or f64, got i64 (2, 3)", Error);
   CHECK_THROWS_AS(log(z), Error);
   CHECK_THROWS_AS(sqrt(Tensor()), Error);

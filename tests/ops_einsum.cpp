@@ -324,8 +324,8 @@ TEST_CASE("einsum: the order of the products") {
   }
   // More operands than the exact search takes: without the limit there are intermediates of 4096 elements.
   const std::string many = "befj,acgh,acdf,acgj,dhi,abdf,agi,adh,abehj->";
-  const std::map<int, std::int64_t> letters = {{'a', 2}, {'b', 4}, {'c', 2}, {'d', 4},  {'e', 8}, {'f', 16},
-                                               {'g', 8}, {'h', 8}, {'i', 4}, {'j', 2}};
+  const std::map<int, std::int64_t> letters = {{'a', 2},  {'b', 4}, {'c', 2}, {'d', 4}, {'e', 8},
+                                               {'f', 16}, {'g', 8}, {'h', 8}, {'i', 4}, {'j', 2}};
   std::vector<Shape> shapes(1);
   for (char c : many.substr(0, many.find('-'))) {
     if (c == ',') shapes.emplace_back();
@@ -346,9 +346,9 @@ TEST_CASE("einsum: the order of the products") {
 TEST_CASE("einsum: NaN and infinity travel as in loops") {
   const double inf = std::numeric_limits<double>::infinity(), special[] = {inf, -inf, std::nan(""), 0, 0};
   const std::pair<const char*, std::vector<Shape>> equations[] = {
-      {"ij,jk->ik", {{9, 7}, {7, 20}}},           {"nmd,bmd->bnd", {{5, 6, 20}, {3, 6, 20}}},
-      {"ij,jbd->ibd", {{5, 5}, {5, 2, 9}}},       {"i,j->ij", {{6}, {9}}},
-      {"bnd,nd->bd", {{2, 3, 9}, {3, 9}}},        {"akb,kc->abc", {{4, 5, 3}, {5, 3}}},
+      {"ij,jk->ik", {{9, 7}, {7, 20}}},     {"nmd,bmd->bnd", {{5, 6, 20}, {3, 6, 20}}},
+      {"ij,jbd->ibd", {{5, 5}, {5, 2, 9}}}, {"i,j->ij", {{6}, {9}}},
+      {"bnd,nd->bd", {{2, 3, 9}, {3, 9}}},  {"akb,kc->abc", {{4, 5, 3}, {5, 3}}},
       {"ok,ijk->ioj", {{2, 8}, {4, 5, 8}}}};
   for_every_isa([&] {
     for (const auto& [equation, shapes] : equations)
@@ -368,7 +368,7 @@ TEST_CASE("einsum: NaN and infinity travel as in loops") {
         const auto want = nest.forward_real(in);
         int wrong = 0;
         for (std::size_t i = 0; i < want.size(); ++i)
-          wrong += std::isnan(want[i])      ? !std::isnan(got[i])
+          wrong += std::isnan(want[i])   ? !std::isnan(got[i])
                    : std::isinf(want[i]) ? got[i] != want[i]
                                          : !(std::abs(got[i] - want[i]) <= 1e-12);
         CHECK(wrong == 0);

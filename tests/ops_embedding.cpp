@@ -9,7 +9,9 @@ namespace {
 using Ins = const std::vector<Tensor>&;
 
 OpCase embedding_case(const std::string& name, const Shape& shape, std::int64_t v, std::int64_t d) {
-  return {"embedding " + name, {indices(shape, v), {{v, d}}}, [](Ins in) { return embedding(in[0], in[1]); },
+  return {"embedding " + name,
+          {indices(shape, v), {{v, d}}},
+          [](Ins in) { return embedding(in[0], in[1]); },
           [=](Ins in) {
             const auto index = in[0].to_vector<std::int64_t>();
             const auto weight = in[1].to_vector<double>();

@@ -4,8 +4,8 @@
 #include <complex>
 #include <limits>
 
-#include "spectral/fft_plan.h"
 #include "op_table.h"
+#include "spectral/fft_plan.h"
 #include "weft/context.h"
 
 namespace weft::test {
@@ -72,20 +72,28 @@ Tensor plain_irfft(const Tensor& x, std::int64_t n, std::int64_t dim, FftNorm no
 }
 
 OpCase fft_case(const std::string& name, const In& in, std::int64_t dim, FftNorm norm = FftNorm::backward) {
-  return {"fft " + name, {in}, [=](Ins x) { return fft(x[0], dim, norm); },
+  return {"fft " + name,
+          {in},
+          [=](Ins x) { return fft(x[0], dim, norm); },
           [=](Ins x) { return plain_transform(x[0], dim, false, norm); }};
 }
 OpCase ifft_case(const std::string& name, const In& in, std::int64_t dim, FftNorm norm = FftNorm::backward) {
-  return {"ifft " + name, {in}, [=](Ins x) { return ifft(x[0], dim, norm); },
+  return {"ifft " + name,
+          {in},
+          [=](Ins x) { return ifft(x[0], dim, norm); },
           [=](Ins x) { return plain_transform(x[0], dim, true, norm); }};
 }
 OpCase rfft_case(const std::string& name, const Shape& shape, std::int64_t dim, FftNorm norm = FftNorm::backward) {
-  return {"rfft " + name, {{shape}}, [=](Ins x) { return rfft(x[0], dim, norm); },
+  return {"rfft " + name,
+          {{shape}},
+          [=](Ins x) { return rfft(x[0], dim, norm); },
           [=](Ins x) { return slice(plain_transform(x[0], dim, false, norm), dim, 0, x[0].size(dim) / 2 + 1); }};
 }
 OpCase irfft_case(const std::string& name, const Shape& shape, std::int64_t n, std::int64_t dim,
                   FftNorm norm = FftNorm::backward) {
-  return {"irfft " + name, {complex_in(shape)}, [=](Ins x) { return irfft(x[0], n, dim, norm); },
+  return {"irfft " + name,
+          {complex_in(shape)},
+          [=](Ins x) { return irfft(x[0], n, dim, norm); },
           [=](Ins x) { return plain_irfft(x[0], n, dim, norm); }};
 }
 
@@ -93,7 +101,9 @@ Tensor plain_mix(const Tensor& x, std::int64_t sequence, std::int64_t hidden) {
   return real(plain_transform(plain_transform(x, hidden, false), sequence, false));
 }
 OpCase mix_case(const std::string& name, const Shape& shape, std::int64_t sequence, std::int64_t hidden) {
-  return {"fourier_mix " + name, {{shape}}, [=](Ins x) { return fourier_mix(x[0], sequence, hidden); },
+  return {"fourier_mix " + name,
+          {{shape}},
+          [=](Ins x) { return fourier_mix(x[0], sequence, hidden); },
           [=](Ins x) { return plain_mix(x[0], sequence, hidden); }};
 }
 
@@ -120,13 +130,21 @@ const OpCases cases{
     irfft_case("of a large prime", {2, 10}, 19, 1, FftNorm::forward),
     irfft_case("of one", {3, 1}, 1, 1),
     irfft_case("of two", {3, 2}, 2, 1),
-    {"fft2", {complex_in({3, 4, 5})}, [](Ins x) { return fft2(x[0], 0, 2, FftNorm::ortho); },
+    {"fft2",
+     {complex_in({3, 4, 5})},
+     [](Ins x) { return fft2(x[0], 0, 2, FftNorm::ortho); },
      [](Ins x) { return plain_transform(plain_transform(x[0], 2, false, FftNorm::ortho), 0, false, FftNorm::ortho); }},
-    {"ifft2", {complex_in({4, 6})}, [](Ins x) { return ifft2(x[0], -2, -1); },
+    {"ifft2",
+     {complex_in({4, 6})},
+     [](Ins x) { return ifft2(x[0], -2, -1); },
      [](Ins x) { return plain_transform(plain_transform(x[0], 1, true), 0, true); }},
-    {"rfft2", {{{4, 6}}}, [](Ins x) { return rfft2(x[0], 0, 1); },
+    {"rfft2",
+     {{{4, 6}}},
+     [](Ins x) { return rfft2(x[0], 0, 1); },
      [](Ins x) { return slice(plain_transform(plain_transform(x[0], 1, false), 0, false), 1, 0, 4); }},
-    {"irfft2", {complex_in({4, 3})}, [](Ins x) { return irfft2(x[0], 5, 0, 1); },
+    {"irfft2",
+     {complex_in({4, 3})},
+     [](Ins x) { return irfft2(x[0], 5, 0, 1); },
      [](Ins x) { return plain_irfft(plain_transform(x[0], 0, true), 5, 1); }},
     mix_case("", {2, 6, 9}, 1, 2),
     mix_case("sequence first", {5, 2, 8}, 0, 2),

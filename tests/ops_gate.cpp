@@ -19,19 +19,25 @@ Tensor half(const Tensor& x, std::size_t i, std::int64_t dim) { return chunk(x, 
 // f of parts of in[0] as they are and, for the oracle, of copies.
 template <class F>
 OpCase parts(const std::string& name, const Shape& shape, F f) {
-  return {name, {{shape}}, [f](Ins in) { return f(in[0], [](const Tensor& part) { return part; }); },
+  return {name,
+          {{shape}},
+          [f](Ins in) { return f(in[0], [](const Tensor& part) { return part; }); },
           [f](Ins in) { return f(in[0], apart); }};
 }
 
 const OpCases places{
     parts("norms of halves of rows", {3, 2, 8},
-          [](const Tensor& x, auto part) { return sub(norm(part(half(x, 0, -1))), scale(norm(part(half(x, 1, -1))), 3)); }),
+          [](const Tensor& x, auto part) {
+            return sub(norm(part(half(x, 0, -1))), scale(norm(part(half(x, 1, -1))), 3));
+          }),
     parts("norm of one half", {3, 8}, [](const Tensor& x, auto part) { return norm(part(half(x, 1, -1))); }),
     parts("norm of a half of rows", {4, 5}, [](const Tensor& x, auto part) { return norm(part(half(x, 0, 0))); }),
-    parts("norm of rows that are no matrix", {3, 4, 5}, [](const Tensor& x, auto part) { return norm(part(half(x, 1, 1))); }),
+    parts("norm of rows that are no matrix", {3, 4, 5},
+          [](const Tensor& x, auto part) { return norm(part(half(x, 1, 1))); }),
     parts("norm over two axes of a part", {4, 3, 6},
           [](const Tensor& x, auto part) { return layer_norm(part(half(x, 0, 2)), 2, {}, {}); }),
-    parts("norm of every other element", {3, 9}, [](const Tensor& x, auto part) { return norm(part(slice(x, 1, 1, 8, 2))); }),
+    parts("norm of every other element", {3, 9},
+          [](const Tensor& x, auto part) { return norm(part(slice(x, 1, 1, 8, 2))); }),
     parts("norm of single elements", {3, 4},
           [](const Tensor& x, auto part) { return rms_norm(part(slice(x, 1, 2, 3)), {}, 1.0); }),
     parts("norms of thirds", {2, 9},
@@ -51,12 +57,18 @@ const OpCases places{
 };
 
 OpCase gate_of_parts(const std::string& name, const Shape& shape, std::int64_t dim, std::size_t gate, std::size_t x) {
-  const Shape out = [&] { Shape s = shape; s[static_cast<std::size_t>(dim)] /= 2; return s; }();
+  const Shape out = [&] {
+    Shape s = shape;
+    s[static_cast<std::size_t>(dim)] /= 2;
+    return s;
+  }();
   const std::int64_t d = out.back();
   const auto run = [=](Ins in, auto part) {
     return linear(part(half(in[0], x, dim)), in[1], {}, {Activation::silu, part(half(in[0], gate, dim))});
   };
-  return {name, {{shape}, {{d, d}}}, [run](Ins in) { return run(in, [](const Tensor& t) { return t; }); },
+  return {name,
+          {{shape}, {{d, d}}},
+          [run](Ins in) { return run(in, [](const Tensor& t) { return t; }); },
           [run](Ins in) { return run(in, apart); }};
 }
 
@@ -65,7 +77,8 @@ const OpCases gates{
     gate_of_parts("linear and its gate of one half", {3, 2, 10}, 2, 1, 1),
     gate_of_parts("linear and its gate of halves of rows", {2, 4, 5}, 1, 1, 0),
     gate_of_parts("linear and its gate of halves of one channel", {4, 2}, 1, 0, 1),
-    {"spatial_gate of two halves", {{{5, 2, 8}}, {{5, 5}}, {{5}}},
+    {"spatial_gate of two halves",
+     {{{5, 2, 8}}, {{5, 5}}, {{5}}},
      [](Ins in) { return spatial_gate(half(in[0], 0, -1), half(in[0], 1, -1), in[1], in[2], true); },
      [](Ins in) { return spatial_gate(apart(half(in[0], 0, -1)), apart(half(in[0], 1, -1)), in[1], in[2], true); }},
 };

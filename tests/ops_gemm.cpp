@@ -41,10 +41,13 @@ template <class T>
 double gemm_error(const GemmTrial& t) {
   const std::int64_t m = t.m, n = t.n, k = t.k;
   const auto a = random_values<T>(t.batch * m * k + 1, 1), b = random_values<T>(t.batch * k * n + 1, 2);
-  const auto bias = random_values<T>(m + n, 3), gate = random_values<T>(m * n, 4), residual = random_values<T>(m * n, 5);
+  const auto bias = random_values<T>(m + n, 3), gate = random_values<T>(m * n, 4),
+             residual = random_values<T>(m * n, 5);
   const auto before = random_values<T>(t.batch * m * n, 6);
   auto c = before, hidden = before;
-  GemmProblem<T> g{m, n, k,
+  GemmProblem<T> g{m,
+                   n,
+                   k,
                    {a.data(), t.transposed_a ? 1 : k, t.transposed_a ? m : 1},
                    {b.data(), t.transposed_b ? 1 : n, t.transposed_b ? k : 1},
                    {c.data(), t.transposed_c ? 1 : n, t.transposed_c ? m : 1}};
@@ -52,7 +55,8 @@ double gemm_error(const GemmTrial& t) {
   g.sign = static_cast<T>(t.sign);
   if (t.batch > 1) g.batch = {{t.batch, m * k, k * n, m * n}};
   if (t.epilogue)
-    g.epilogue = {bias.data(), t.row_bias, 1 - t.row_bias, Activation::silu, gate.data(), n, residual.data(), n, hidden.data(), n};
+    g.epilogue = {bias.data(),   t.row_bias, 1 - t.row_bias, Activation::silu, gate.data(), n, residual.data(), n,
+                  hidden.data(), n};
   gemm(g);
   double worst = 0;
   const auto check = [&](double got, double want, double scale) {
@@ -163,8 +167,7 @@ const OpCases cases{
     {"matmul vector left", {{{7}}, {{7, 5}}}, matmul_two, by_loops({1, 1, 7}, {1, 7, 5}, {1, 5})},
     {"matmul vector right", {{{5, 7}}, {{7}}}, matmul_two, by_loops({1, 5, 7}, {1, 7, 1}, {1, 5})},
     {"matmul batch", {{{3, 4, 5}}, {{3, 5, 2}}}, matmul_two, by_loops({3, 4, 5}, {3, 5, 2}, {3, 3, 4, 2})},
-    {"matmul batch times matrix", {{{3, 4, 5}}, {{5, 2}}}, matmul_two,
-     by_loops({3, 4, 5}, {1, 5, 2}, {3, 3, 4, 2})},
+    {"matmul batch times matrix", {{{3, 4, 5}}, {{5, 2}}}, matmul_two, by_loops({3, 4, 5}, {1, 5, 2}, {3, 3, 4, 2})},
     {"matmul batch times vector", {{{3, 4, 5}}, {{5}}}, matmul_two, by_loops({3, 4, 5}, {1, 5, 1}, {3, 3, 4})},
     {"matmul broadcast batch", {{{2, 1, 3, 4}}, {{5, 4, 2}}}, matmul_two},
     {"matmul of one column and row", {{{6, 1}}, {{1, 5}}}, matmul_two, by_loops({1, 6, 1}, {1, 1, 5}, {1, 6, 5})},
@@ -310,22 +313,22 @@ TEST_CASE("packed_linear: errors") {
 
 TEST_CASE("matmul, linear: errors name the operation and the shapes") {
   const Tensor a = Tensor::zeros({2, 3}), b = Tensor::zeros({4, 5}), wide = Tensor::zeros({2, 3}, DType::f64);
-  CHECK_THROWS_WITH_AS(matmul(a, b),
-                       "[matmul] shapes (2, 3) and (4, 5) don't fit: expected (…, m, k) and (…, k, n)", Error);
+  CHECK_THROWS_WITH_AS(matmul(a, b), "[matmul] shapes (2, 3) and (4, 5) don't fit: expected (…, m, k) and (…, k, n)",
+                       Error);
   CHECK_THROWS_WITH_AS(matmul(Tensor::zeros({2, 2, 3}), Tensor::zeros({3, 3, 2})),
                        "[matmul] shapes (2,) and (3,) don't broadcast", Error);
-  CHECK_THROWS_WITH_AS(matmul(a, wide),
-                       "[matmul] expected operands of one dtype, got f32 (2, 3) and f64 (2, 3)", Error);
+  CHECK_THROWS_WITH_AS(matmul(a, wide), "[matmul] expected operands of one dtype, got f32 (2, 3) and f64 (2, 3)",
+                       Error);
   CHECK_THROWS_AS(matmul(Tensor::scalar(1), a), Error);
   CHECK_THROWS_AS(matmul(a, Tensor()), Error);
   CHECK_THROWS_AS(matmul(Tensor::zeros({2, 2}, DType::i64), Tensor::zeros({2, 2}, DType::i64)), Error);
   CHECK_THROWS_WITH_AS(linear(a, b), "[linear] expected x (…, in) and weight (out, in), got (2, 3) and (4, 5)", Error);
   const Tensor w = Tensor::zeros({5, 3}), four = Tensor::zeros({4});
   CHECK_THROWS_WITH_AS(linear(a, w, four), "[linear] expected bias f32 (5,), got f32 (4,)", Error);
-  CHECK_THROWS_WITH_AS(linear(a, w, {}, {Activation::none, four}),
-                       "[linear] expected gate f32 (2, 5), got f32 (4,)", Error);
-  CHECK_THROWS_WITH_AS(linear(a, w, {}, Epilogue::adding(four)),
-                       "[linear] expected residual f32 (2, 5), got f32 (4,)", Error);
+  CHECK_THROWS_WITH_AS(linear(a, w, {}, {Activation::none, four}), "[linear] expected gate f32 (2, 5), got f32 (4,)",
+                       Error);
+  CHECK_THROWS_WITH_AS(linear(a, w, {}, Epilogue::adding(four)), "[linear] expected residual f32 (2, 5), got f32 (4,)",
+                       Error);
   CHECK_THROWS_AS(linear(a, w, {}, static_cast<Activation>(99)), Error);
   CHECK_THROWS_AS(linear(Tensor::scalar(1), w), Error);
 }

@@ -115,8 +115,11 @@ struct Operands {
   std::vector<T> before;
 
   explicit Operands(const SizesTrial& t)
-      : a(values<T>(extent(t.m, t.k, t.a), t.m)), b(values<T>(extent(t.k, t.n, t.b), (1 << 21) + t.n)),
-        bias(values<T>(t.m + t.n, 50)), gate(values<T>(t.m * t.n, 100)), residual(values<T>(t.m * t.n, 200)),
+      : a(values<T>(extent(t.m, t.k, t.a), t.m)),
+        b(values<T>(extent(t.k, t.n, t.b), (1 << 21) + t.n)),
+        bias(values<T>(t.m + t.n, 50)),
+        gate(values<T>(t.m * t.n, 100)),
+        residual(values<T>(t.m * t.n, 200)),
         before(static_cast<std::size_t>(extent(t.m, t.n, t.c)), static_cast<T>(untouched)) {
     if (!t.accumulate) return;
     for (int64_t i = 0; i < t.m; ++i)
@@ -132,8 +135,8 @@ struct Operands {
 template <class T>
 double error_of(const SizesTrial& t, const Operands<T>& in, const Reference<T>& want) {
   std::vector<T> c = in.before, hidden(static_cast<std::size_t>(t.m * t.n));
-  GemmProblem<T> g{t.m, t.n, t.k, {in.a, t.a.row, t.a.column}, {in.b, t.b.row, t.b.column},
-                   {c.data(), t.c.row, t.c.column}};
+  GemmProblem<T> g{
+      t.m, t.n, t.k, {in.a, t.a.row, t.a.column}, {in.b, t.b.row, t.b.column}, {c.data(), t.c.row, t.c.column}};
   g.accumulate = t.accumulate;
   g.sign = static_cast<T>(t.sign);
   if (t.epilogue) g.epilogue = {in.bias, t.bias_of_rows, !t.bias_of_rows, t.activation};
@@ -243,12 +246,13 @@ TEST_CASE("gemm: NaN and infinity reach the elements that they must, and no othe
     const Operands<float> in(t);
     std::vector<float> a(in.a, in.a + extent(m, k, t.a)), b(in.b, in.b + extent(k, n, t.b));
     for (std::vector<float>* x : {&a, &b})
-      for (int i = 0; i < 3; ++i) (*x)[static_cast<std::size_t>(dice(static_cast<int64_t>(x->size())))] = special[dice(6)];
+      for (int i = 0; i < 3; ++i)
+        (*x)[static_cast<std::size_t>(dice(static_cast<int64_t>(x->size())))] = special[dice(6)];
     const Reference<float> want(t, a.data(), b.data());
     contexts.each([&](Isa isa) {
       std::vector<float> c(in.before);
-      gemm(GemmProblem<float>{m, n, k, {a.data(), t.a.row, t.a.column}, {b.data(), t.b.row, t.b.column},
-                              {c.data(), t.c.row, t.c.column}});
+      gemm(GemmProblem<float>{
+          m, n, k, {a.data(), t.a.row, t.a.column}, {b.data(), t.b.row, t.b.column}, {c.data(), t.c.row, t.c.column}});
       int wrong = 0;
       for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < n; ++j) {
@@ -280,8 +284,8 @@ TEST_CASE("gemm: denormal numbers are neither lost nor rounded") {
         const Reference<float> want({m, n, k, la, lb, {n, 1}}, a.data(), b.data());
         contexts.each([&](Isa) {
           std::vector<float> c(static_cast<std::size_t>(m * n));
-          gemm(GemmProblem<float>{m, n, k, {a.data(), la.row, la.column}, {b.data(), lb.row, lb.column},
-                                  {c.data(), n, 1}});
+          gemm(GemmProblem<float>{
+              m, n, k, {a.data(), la.row, la.column}, {b.data(), lb.row, lb.column}, {c.data(), n, 1}});
           CHECK(std::equal(c.begin(), c.end(), want.sums.begin(), [](float x, double y) { return x == y; }));
         });
       }

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "rows/kernels/norm.h"
 #include "op_table.h"
+#include "rows/kernels/norm.h"
 #include "weft/context.h"
 
 namespace weft::test {
@@ -39,7 +39,8 @@ Tensor at(Ins in, std::size_t i) { return i < in.size() ? in[i] : Tensor(); }
 
 OpCase layer_case(const std::string& name, const Shape& shape, std::int64_t axes, double eps = 1e-5) {
   const Shape inner(shape.end() - axes, shape.end());
-  return {"layer_norm " + name, {{shape, -2, 2}, {inner}, {inner}},
+  return {"layer_norm " + name,
+          {{shape, -2, 2}, {inner}, {inner}},
           [=](Ins in) { return layer_norm(in[0], axes, in[1], in[2], eps); },
           [=](Ins in) { return layer_norm_plain(in[0], axes, in[1], in[2], eps); }};
 }
@@ -59,21 +60,38 @@ const OpCases cases{
     layer_case("with a tiny eps", {4, 9}, 1, 1e-12),
     {"layer_norm of no rows", {{{0, 3}}, {{3}}, {{3}}}, [](Ins in) { return layer_norm(in[0], 1, in[1], in[2]); }},
     {"layer_norm of empty rows", {{{3, 0}}, {{0}}, {{0}}}, [](Ins in) { return layer_norm(in[0], 1, in[1], in[2]); }},
-    {"layer_norm without weight and bias", {{{4, 9}}}, [](Ins in) { return layer_norm(in[0], 1, {}, {}); },
+    {"layer_norm without weight and bias",
+     {{{4, 9}}},
+     [](Ins in) { return layer_norm(in[0], 1, {}, {}); },
      [](Ins in) { return layer_norm_plain(in[0], 1, {}, {}, 1e-5); }},
-    {"layer_norm without bias", {{{4, 9}}, {{9}}}, [](Ins in) { return layer_norm(in[0], 1, in[1], {}); },
+    {"layer_norm without bias",
+     {{{4, 9}}, {{9}}},
+     [](Ins in) { return layer_norm(in[0], 1, in[1], {}); },
      [](Ins in) { return layer_norm_plain(in[0], 1, in[1], {}, 1e-5); }},
-    {"layer_norm without weight", {{{4, 9}}, {{9}}}, [](Ins in) { return layer_norm(in[0], 1, {}, in[1]); },
+    {"layer_norm without weight",
+     {{{4, 9}}, {{9}}},
+     [](Ins in) { return layer_norm(in[0], 1, {}, in[1]); },
      [](Ins in) { return layer_norm_plain(in[0], 1, {}, in[1], 1e-5); }},
-    {"layer_norm, then its square", {{{4, 9}}, {{9}}, {{9}}},
-     [](Ins in) { const Tensor y = layer_norm(in[0], 1, in[1], in[2]); return mul(y, y); }},
-    {"layer_norm of a sum", {{{4, 3, 21}}, {{4, 3, 21}}, {{21}}, {{21}}},
+    {"layer_norm, then its square",
+     {{{4, 9}}, {{9}}, {{9}}},
+     [](Ins in) {
+       const Tensor y = layer_norm(in[0], 1, in[1], in[2]);
+       return mul(y, y);
+     }},
+    {"layer_norm of a sum",
+     {{{4, 3, 21}}, {{4, 3, 21}}, {{21}}, {{21}}},
      [](Ins in) { return layer_norm(in[0], 1, in[2], in[3], 1e-5, in[1]); },
      [](Ins in) { return layer_norm_plain(add(in[0], in[1]), 1, in[2], in[3], 1e-5); }},
-    {"layer_norm of a sum of one with itself", {{{4, 9}}}, [](Ins in) { return layer_norm(in[0], 1, {}, {}, 1e-5, in[0]); },
+    {"layer_norm of a sum of one with itself",
+     {{{4, 9}}},
+     [](Ins in) { return layer_norm(in[0], 1, {}, {}, 1e-5, in[0]); },
      [](Ins in) { return layer_norm_plain(add(in[0], in[0]), 1, {}, {}, 1e-5); }},
-    {"layer_norm of an empty sum", {{{0, 3}}, {{0, 3}}}, [](Ins in) { return layer_norm(in[0], 1, {}, {}, 1e-5, in[1]); }},
-    {"rms_norm of a sum", {{{5, 18}}, {{5, 18}}, {{18}}}, [](Ins in) { return rms_norm(in[0], in[2], 1e-8, in[1]); },
+    {"layer_norm of an empty sum",
+     {{{0, 3}}, {{0, 3}}},
+     [](Ins in) { return layer_norm(in[0], 1, {}, {}, 1e-5, in[1]); }},
+    {"rms_norm of a sum",
+     {{{5, 18}}, {{5, 18}}, {{18}}},
+     [](Ins in) { return rms_norm(in[0], in[2], 1e-8, in[1]); },
      [](Ins in) { return rms_norm(add(in[0], in[1]), in[2], 1e-8); }},
     rms_case("", {{{5, 37}}}),
     rms_case("with weight", {{{2, 3, 18}}, {{18}}}),
@@ -137,16 +155,19 @@ TEST_CASE("norm kernels: gradients don't depend on which are asked for, nor on w
         const auto numbers = [](std::int64_t count, std::uint64_t seed) {
           return to_single(random_tensor({{count}, 0.5, 2}, seed)).to_vector<float>();
         };
-        const auto x = numbers(rows * n, 1), dy = numbers(rows * n, 2), gamma = numbers(n, 3), stats = numbers(2 * rows, 4);
+        const auto x = numbers(rows * n, 1), dy = numbers(rows * n, 2), gamma = numbers(n, 3),
+                   stats = numbers(2 * rows, 4);
         auto dx = dy, alone = dy, own = dy;
         auto dgamma = gamma, dbeta = gamma, dgamma_alone = gamma, dbeta_alone = gamma;
         kernel(x.data(), n, gamma.data(), stats.data(), dy.data(), dx.data(), n, dgamma.data(), dbeta.data(), rows, n);
         kernel(x.data(), n, gamma.data(), stats.data(), dy.data(), alone.data(), n, nullptr, nullptr, rows, n);
-        kernel(x.data(), n, gamma.data(), stats.data(), dy.data(), nullptr, n, dgamma_alone.data(), dbeta_alone.data(), rows, n);
+        kernel(x.data(), n, gamma.data(), stats.data(), dy.data(), nullptr, n, dgamma_alone.data(), dbeta_alone.data(),
+               rows, n);
         CHECK(alone == dx);
         CHECK(dgamma_alone == dgamma);
         CHECK(dbeta_alone == dbeta);
-        kernel(x.data(), n, gamma.data(), stats.data(), own.data(), own.data(), n, dgamma_alone.data(), dbeta_alone.data(), rows, n);
+        kernel(x.data(), n, gamma.data(), stats.data(), own.data(), own.data(), n, dgamma_alone.data(),
+               dbeta_alone.data(), rows, n);
         CHECK(own == dx);
         CHECK(dgamma_alone == dgamma);
       }

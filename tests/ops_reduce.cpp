@@ -46,21 +46,30 @@ Tensor sum_loops(const Tensor& x, const Dims& dims, bool keepdim, bool mean) {
 }
 
 OpCase sum_case(const std::string& name, const Shape& shape, const Dims& dims, bool keepdim = false) {
-  return {"sum " + name, {{shape}}, [=](Ins in) { return sum(in[0], dims, keepdim); },
+  return {"sum " + name,
+          {{shape}},
+          [=](Ins in) { return sum(in[0], dims, keepdim); },
           [=](Ins in) { return sum_loops<double>(in[0], dims, keepdim, false); }};
 }
 OpCase mean_case(const std::string& name, const Shape& shape, const Dims& dims, bool keepdim = false) {
-  return {"mean " + name, {{shape}}, [=](Ins in) { return mean(in[0], dims, keepdim); },
+  return {"mean " + name,
+          {{shape}},
+          [=](Ins in) { return mean(in[0], dims, keepdim); },
           [=](Ins in) { return sum_loops<double>(in[0], dims, keepdim, true); }};
 }
 OpCase complex_sum_case(const std::string& name, const Shape& shape, const Dims& dims) {
-  return {"sum complex " + name, {complex_in(shape)}, [=](Ins in) { return sum(in[0], dims); },
+  return {"sum complex " + name,
+          {complex_in(shape)},
+          [=](Ins in) { return sum(in[0], dims); },
           [=](Ins in) { return sum_loops<std::complex<double>>(in[0], dims, false, false); }};
 }
 
 // max along dim of distinct values, by a sort of each row.
 OpCase max_case(const std::string& name, const Shape& shape, std::int64_t dim, bool keepdim = false) {
-  return {"max " + name, {{shape, -9, 9}}, [=](Ins in) { return max(in[0], dim, keepdim); }, [=](Ins in) {
+  return {"max " + name,
+          {{shape, -9, 9}},
+          [=](Ins in) { return max(in[0], dim, keepdim); },
+          [=](Ins in) {
             const Tensor rows = raw::contiguous(transpose(in[0], dim, -1));
             const std::vector<double> v = rows.to_vector<double>();
             const std::int64_t n = rows.size(-1);
@@ -87,8 +96,14 @@ const OpCases cases{
     sum_case("axes of size 1", {1, 4, 1, 3}, {0, 2}),
     sum_case("of nothing", {0, 3}, {0}),
     sum_case("giving nothing", {0, 3}, {1}),
-    {"sum, negative dims", {{{3, 4, 5}}}, [](Ins in) { return sum(in[0], {-1, -3}); },
-     [](Ins in) { return sum_loops<double>(in[0], {0, 2}, false, false); }},
+    {"sum, negative dims",
+     {{{3, 4, 5}}},
+     [](Ins in) {
+       return sum(in[0], {-1, -3});
+     },
+     [](Ins in) {
+       return sum_loops<double>(in[0], {0, 2}, false, false);
+     }},
     mean_case("all", {3, 5, 7}, {}),
     mean_case("rows", {5, 37}, {1}),
     mean_case("columns", {9, 71}, {0}, true),

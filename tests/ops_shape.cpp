@@ -44,62 +44,176 @@ Function same_elements(const Shape& shape) {
 using Complex = std::complex<double>;
 
 const OpCases cases{
-    {"reshape", {{{4, 6}}}, [](Ins in) { return reshape(in[0], {2, 2, -1, 3}); }, same_elements({2, 2, 2, 3})},
-    {"reshape nothing", {{{0, 6}}}, [](Ins in) { return reshape(in[0], {3, 0}); }, same_elements({3, 0})},
+    {"reshape",
+     {{{4, 6}}},
+     [](Ins in) {
+       return reshape(in[0], {2, 2, -1, 3});
+     },
+     same_elements({2, 2, 2, 3})},
+    {"reshape nothing",
+     {{{0, 6}}},
+     [](Ins in) {
+       return reshape(in[0], {3, 0});
+     },
+     same_elements({3, 0})},
     {"reshape to scalar", {{{1, 1}}}, [](Ins in) { return reshape(in[0], {}); }, same_elements({})},
-    {"permute", {{{2, 3, 4}}}, [](Ins in) { return permute(in[0], {2, 0, 1}); },
-     gather({4, 2, 3}, [](Index i) { return Index{i[1], i[2], i[0]}; })},
-    {"permute, negative dims", {{{2, 3, 4}}}, [](Ins in) { return permute(in[0], {-1, 0, -2}); },
-     gather({4, 2, 3}, [](Index i) { return Index{i[1], i[2], i[0]}; })},
-    {"transpose", {{{2, 3, 4}}}, [](Ins in) { return transpose(in[0], 0, -1); },
-     gather({4, 3, 2}, [](Index i) { return Index{i[2], i[1], i[0]}; })},
-    {"transpose then reshape", {{{3, 4, 2}}}, [](Ins in) { return reshape(transpose(in[0], 0, 1), {12, 2}); },
-     gather({12, 2}, [](Index i) { return Index{i[0] % 3, i[0] / 3, i[1]}; })},
-    {"slice", {{{5, 7}}}, [](Ins in) { return slice(in[0], 1, 1, 6, 2); },
-     gather({5, 3}, [](Index i) { return Index{i[0], 1 + 2 * i[1]}; })},
-    {"slice, a step over the end", {{{5, 7}}}, [](Ins in) { return slice(in[0], -2, 0, 5, 4); },
-     gather({2, 7}, [](Index i) { return Index{4 * i[0], i[1]}; })},
-    {"slice, a step beyond all sizes", {{{5, 7}}},
-     [](Ins in) { return slice(in[0], 0, 1, 5, std::numeric_limits<std::int64_t>::max()); }, [](Ins in) { return slice(in[0], 0, 1, 2); }},
+    {"permute",
+     {{{2, 3, 4}}},
+     [](Ins in) {
+       return permute(in[0], {2, 0, 1});
+     },
+     gather({4, 2, 3},
+            [](Index i) {
+              return Index{i[1], i[2], i[0]};
+            })},
+    {"permute, negative dims",
+     {{{2, 3, 4}}},
+     [](Ins in) {
+       return permute(in[0], {-1, 0, -2});
+     },
+     gather({4, 2, 3},
+            [](Index i) {
+              return Index{i[1], i[2], i[0]};
+            })},
+    {"transpose",
+     {{{2, 3, 4}}},
+     [](Ins in) { return transpose(in[0], 0, -1); },
+     gather({4, 3, 2},
+            [](Index i) {
+              return Index{i[2], i[1], i[0]};
+            })},
+    {"transpose then reshape",
+     {{{3, 4, 2}}},
+     [](Ins in) {
+       return reshape(transpose(in[0], 0, 1), {12, 2});
+     },
+     gather({12, 2},
+            [](Index i) {
+              return Index{i[0] % 3, i[0] / 3, i[1]};
+            })},
+    {"slice",
+     {{{5, 7}}},
+     [](Ins in) { return slice(in[0], 1, 1, 6, 2); },
+     gather({5, 3},
+            [](Index i) {
+              return Index{i[0], 1 + 2 * i[1]};
+            })},
+    {"slice, a step over the end",
+     {{{5, 7}}},
+     [](Ins in) { return slice(in[0], -2, 0, 5, 4); },
+     gather({2, 7},
+            [](Index i) {
+              return Index{4 * i[0], i[1]};
+            })},
+    {"slice, a step beyond all sizes",
+     {{{5, 7}}},
+     [](Ins in) { return slice(in[0], 0, 1, 5, std::numeric_limits<std::int64_t>::max()); },
+     [](Ins in) { return slice(in[0], 0, 1, 2); }},
     {"slices in steps", {{{9}}}, [](Ins in) { return mul(slice(in[0], 0, 1, 9, 2), slice(in[0], 0, 0, 8, 2)); }},
-    {"slice of a slice", {{{9}}}, [](Ins in) { return slice(slice(in[0], 0, 1, 9, 2), 0, 1, 4); },
+    {"slice of a slice",
+     {{{9}}},
+     [](Ins in) { return slice(slice(in[0], 0, 1, 9, 2), 0, 1, 4); },
      gather({3}, [](Index i) { return Index{3 + 2 * i[0]}; })},
     {"slice nothing", {{{5, 7}}}, [](Ins in) { return slice(in[0], 0, 2, 2); }, gather({0, 7}, nullptr)},
-    {"chunk", {{{4, 6}}}, [](Ins in) { const auto c = chunk(in[0], 2, -1); return mul(c[0], c[1]); },
+    {"chunk",
+     {{{4, 6}}},
+     [](Ins in) {
+       const auto c = chunk(in[0], 2, -1);
+       return mul(c[0], c[1]);
+     },
      [](Ins in) {
        return mul(gathered<double>(in[0], {4, 3}, [](Index i) { return i; }),
-                  gathered<double>(in[0], {4, 3}, [](Index i) { return Index{i[0], i[1] + 3}; }));
+                  gathered<double>(in[0], {4, 3}, [](Index i) {
+                    return Index{i[0], i[1] + 3};
+                  }));
      }},
-    {"concat", {{{2, 3}}, {{2, 1}}, {{2, 0}}}, [](Ins in) { return concat({in[0], in[1], in[2]}, 1); },
+    {"concat",
+     {{{2, 3}}, {{2, 1}}, {{2, 0}}},
+     [](Ins in) {
+       return concat({in[0], in[1], in[2]}, 1);
+     },
      [](Ins in) {
        const auto a = in[0].to_vector<double>(), b = in[1].to_vector<double>();
        return Tensor::from(std::vector<double>{a[0], a[1], a[2], b[0], a[3], a[4], a[5], b[1]}, {2, 4});
      }},
-    {"concat of one tensor twice", {{{2, 3}}}, [](Ins in) { return concat({in[0], in[0]}, 0); },
-     gather({4, 3}, [](Index i) { return Index{i[0] % 2, i[1]}; })},
-    {"expand", {{{3, 1}}}, [](Ins in) { return expand(in[0], {2, 3, 4}); },
-     gather({2, 3, 4}, [](Index i) { return Index{i[1], 0}; })},
-    {"expand a scalar", {{{}}}, [](Ins in) { return expand(in[0], {2, 3}); },
+    {"concat of one tensor twice",
+     {{{2, 3}}},
+     [](Ins in) {
+       return concat({in[0], in[0]}, 0);
+     },
+     gather({4, 3},
+            [](Index i) {
+              return Index{i[0] % 2, i[1]};
+            })},
+    {"expand",
+     {{{3, 1}}},
+     [](Ins in) {
+       return expand(in[0], {2, 3, 4});
+     },
+     gather({2, 3, 4},
+            [](Index i) {
+              return Index{i[1], 0};
+            })},
+    {"expand a scalar",
+     {{{}}},
+     [](Ins in) {
+       return expand(in[0], {2, 3});
+     },
      gather({2, 3}, [](Index) { return Index{}; })},
-    {"expand to nothing", {{{3, 1}}}, [](Ins in) { return expand(in[0], {3, 0}); }, gather({3, 0}, nullptr)},
-    {"flip", {{{3, 4}}}, [](Ins in) { return flip(in[0], 1); },
-     gather({3, 4}, [](Index i) { return Index{i[0], 3 - i[1]}; })},
-    {"flip of a flip", {{{3, 4}}}, [](Ins in) { return flip(flip(in[0], 0), -1); },
-     gather({3, 4}, [](Index i) { return Index{2 - i[0], 3 - i[1]}; })},
+    {"expand to nothing",
+     {{{3, 1}}},
+     [](Ins in) {
+       return expand(in[0], {3, 0});
+     },
+     gather({3, 0}, nullptr)},
+    {"flip",
+     {{{3, 4}}},
+     [](Ins in) { return flip(in[0], 1); },
+     gather({3, 4},
+            [](Index i) {
+              return Index{i[0], 3 - i[1]};
+            })},
+    {"flip of a flip",
+     {{{3, 4}}},
+     [](Ins in) { return flip(flip(in[0], 0), -1); },
+     gather({3, 4},
+            [](Index i) {
+              return Index{2 - i[0], 3 - i[1]};
+            })},
     {"flip nothing", {{{3, 0}}}, [](Ins in) { return flip(in[0], 1); }, gather({3, 0}, nullptr)},
-    {"slices overlap", {{{6}}}, [](Ins in) { return mul(slice(in[0], 0, 0, 4), slice(in[0], 0, 2, 6)); },
+    {"slices overlap",
+     {{{6}}},
+     [](Ins in) { return mul(slice(in[0], 0, 0, 4), slice(in[0], 0, 2, 6)); },
      [](Ins in) {
        const auto v = in[0].to_vector<double>();
        return Tensor::from(std::vector<double>{v[0] * v[2], v[1] * v[3], v[2] * v[4], v[3] * v[5]}, {4});
      }},
-    {"a slice and the whole", {{{4, 3}}}, [](Ins in) { return add(in[0], slice(in[0], 0, 1, 2)); },
-     [](Ins in) { return add(in[0], gathered<double>(in[0], {1, 3}, [](Index i) { return Index{1, i[1]}; })); }},
-    {"complex slice", {complex_in({4, 3})}, [](Ins in) { return slice(in[0], 0, 1, 3); },
-     gather<Complex>({2, 3}, [](Index i) { return Index{i[0] + 1, i[1]}; })},
-    {"complex reshape", {complex_in({4, 3})}, [](Ins in) { return reshape(in[0], {3, 4}); },
+    {"a slice and the whole",
+     {{{4, 3}}},
+     [](Ins in) { return add(in[0], slice(in[0], 0, 1, 2)); },
+     [](Ins in) {
+       return add(in[0], gathered<double>(in[0], {1, 3}, [](Index i) { return Index{1, i[1]}; }));
+     }},
+    {"complex slice",
+     {complex_in({4, 3})},
+     [](Ins in) { return slice(in[0], 0, 1, 3); },
+     gather<Complex>({2, 3},
+                     [](Index i) {
+                       return Index{i[0] + 1, i[1]};
+                     })},
+    {"complex reshape",
+     {complex_in({4, 3})},
+     [](Ins in) {
+       return reshape(in[0], {3, 4});
+     },
      same_elements<Complex>({3, 4})},
-    {"complex transpose", {complex_in({4, 3})}, [](Ins in) { return transpose(in[0], 0, 1); },
-     gather<Complex>({3, 4}, [](Index i) { return Index{i[1], i[0]}; })},
+    {"complex transpose",
+     {complex_in({4, 3})},
+     [](Ins in) { return transpose(in[0], 0, 1); },
+     gather<Complex>({3, 4},
+                     [](Index i) {
+                       return Index{i[1], i[0]};
+                     })},
 };
 
 }  // namespace
@@ -121,8 +235,7 @@ TEST_CASE("every reshape of a strided tensor has its elements in order") {
                                      {5, 4, 3, 2}, {12, 10}, {1, 120, 1}, {8, 15}};
   for (const Index& dims : orders) {
     const Tensor y = permute(x, dims);
-    for (const Shape& shape : shapes)
-      CHECK(reshape(y, shape).to_vector<double>() == y.to_vector<double>());
+    for (const Shape& shape : shapes) CHECK(reshape(y, shape).to_vector<double>() == y.to_vector<double>());
   }
 }
 

@@ -28,16 +28,21 @@ Tensor log_softmax_loops(const Tensor& x, std::int64_t dim) {
 }
 
 OpCase softmax_case(const std::string& name, const Shape& shape, std::int64_t dim, double width = 3) {
-  return {name, {{shape, -width, width}}, [=](Ins in) { return softmax(in[0], dim); },
+  return {name,
+          {{shape, -width, width}},
+          [=](Ins in) { return softmax(in[0], dim); },
           [=](Ins in) { return exp(log_softmax_loops(in[0], dim)); }};
 }
 OpCase log_softmax_case(const std::string& name, const Shape& shape, std::int64_t dim, double width = 3) {
-  return {name, {{shape, -width, width}}, [=](Ins in) { return log_softmax(in[0], dim); },
+  return {name,
+          {{shape, -width, width}},
+          [=](Ins in) { return log_softmax(in[0], dim); },
           [=](Ins in) { return log_softmax_loops(in[0], dim); }};
 }
 
 OpCase loss_case(const std::string& name, const Shape& logits, const Shape& target, std::int64_t ignore) {
-  return {name, {{logits, -3, 3}, indices(target, logits.back())},
+  return {name,
+          {{logits, -3, 3}, indices(target, logits.back())},
           [=](Ins in) { return cross_entropy(in[0], in[1], ignore); },
           [=](Ins in) {
             const auto x = log_softmax_loops(in[0], -1).to_vector<double>();
@@ -133,7 +138,8 @@ TEST_CASE("softmax and cross_entropy: errors") {
   CHECK_THROWS_AS(log_softmax(x, -3), Error);
   CHECK_THROWS_AS(log_softmax(Tensor::zeros({2}, DType::c64), 0), Error);
   CHECK_THROWS_AS(cross_entropy(x, Tensor()), Error);
-  CHECK_THROWS_WITH_AS(cross_entropy(x, Tensor::zeros({2})), "[cross_entropy] expected an i64 target, got f32 (2,)", Error);
+  CHECK_THROWS_WITH_AS(cross_entropy(x, Tensor::zeros({2})), "[cross_entropy] expected an i64 target, got f32 (2,)",
+                       Error);
   CHECK_THROWS_AS(cross_entropy(x, Tensor::zeros({3}, DType::i64)), Error);
   CHECK_THROWS_WITH_AS(cross_entropy(x, Tensor::full({2}, 3, DType::i64)),
                        "[cross_entropy] target 3 is neither a class, 0 … 2, nor the ignored index -100", Error);

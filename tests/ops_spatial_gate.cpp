@@ -16,7 +16,8 @@ Tensor formula(const std::vector<Tensor>& in, bool causal) {
 
 OpCase gate_case(std::int64_t n, std::int64_t b, std::int64_t d, bool causal) {
   const std::string name = std::string("spatial_gate ") + (causal ? "causal " : "") + to_string({n, b, d});
-  return {name, {{{n, b, d}}, {{n, b, d}}, {{n, n}}, {{n}}},
+  return {name,
+          {{{n, b, d}}, {{n, b, d}}, {{n, n}}, {{n}}},
           [=](const std::vector<Tensor>& in) { return spatial_gate(in[0], in[1], in[2], in[3], causal); },
           [=](const std::vector<Tensor>& in) { return formula(in, causal); }};
 }
@@ -32,7 +33,8 @@ Tensor fused(const std::vector<Tensor>& in, bool causal) { return spatial_gate(i
 
 // gate, x, weight, bias
 std::vector<Tensor> long_inputs(std::int64_t n) {
-  return {random_tensor({{n, 2, 9}}, 1), random_tensor({{n, 2, 9}}, 2), random_tensor({{n, n}}, 3), random_tensor({{n}}, 4)};
+  return {random_tensor({{n, 2, 9}}, 1), random_tensor({{n, 2, 9}}, 2), random_tensor({{n, n}}, 3),
+          random_tensor({{n}}, 4)};
 }
 
 // y, and the gradients for a random cotangent.

@@ -51,7 +51,9 @@ OpCase toeplitz_case(const std::string& name, const Shape& x, bool causal, Toepl
           [=](Ins in) { return plain_toeplitz(in[0], in[1], causal); }};
 }
 OpCase circulant_case(const std::string& name, const Shape& x) {
-  return {"circulant_product " + name, {{x}, {{x[1], x[2]}}}, [](Ins in) { return circulant_product(in[0], in[1]); },
+  return {"circulant_product " + name,
+          {{x}, {{x[1], x[2]}}},
+          [](Ins in) { return circulant_product(in[0], in[1]); },
           [](Ins in) { return plain_circulant(in[0], in[1]); }};
 }
 
@@ -182,10 +184,12 @@ TEST_CASE("toeplitz: prepared coefficients give the same bits and gradients") {
     for (bool causal : {false, true}) {
       Tensor x = to_single(random_tensor({shape}, 1)), t = to_single(random_tensor(coefficients(shape, causal), 2));
       const auto by = [&](bool prepared) {
-        return differentiate([=](Ins in) {
-          if (!prepared) return toeplitz_product(in[0], in[1], causal, form);
-          return toeplitz_product(in[0], ToeplitzCoefficients(in[1], causal, 2, form));
-        }, {x, t}, {true, true});
+        return differentiate(
+            [=](Ins in) {
+              if (!prepared) return toeplitz_product(in[0], in[1], causal, form);
+              return toeplitz_product(in[0], ToeplitzCoefficients(in[1], causal, 2, form));
+            },
+            {x, t}, {true, true});
       };
       const Differentiated plain = by(false), ready = by(true);
       CHECK(same_bits(plain.y, ready.y));
@@ -217,10 +221,12 @@ TEST_CASE("toeplitz: errors name the operation and the shapes") {
   const Tensor x = Tensor::zeros({2, 3, 4, 5});
   CHECK_THROWS_WITH_AS(toeplitz_product(x, Tensor::zeros({3, 6, 5}), false),
                        "[toeplitz_product] expected x (b, h, n, d) with n >= 1 and t (h, 2n-1, d), got "
-                       "f32 (2, 3, 4, 5) and f32 (3, 6, 5)", Error);
+                       "f32 (2, 3, 4, 5) and f32 (3, 6, 5)",
+                       Error);
   CHECK_THROWS_WITH_AS(toeplitz_product(x, Tensor::zeros({3, 7, 5}), true),
                        "[toeplitz_product] expected x (b, h, n, d) with n >= 1 and t (h, n, d), got f32 (2, 3, 4, 5) "
-                       "and f32 (3, 7, 5)", Error);
+                       "and f32 (3, 7, 5)",
+                       Error);
   CHECK_THROWS_AS(toeplitz_product(Tensor::zeros({2, 3, 0, 5}), Tensor::zeros({3, 0, 5}), true), Error);
   CHECK_THROWS_AS(toeplitz_product(Tensor::zeros({3, 4, 5}), Tensor::zeros({3, 4, 5}), true), Error);
   CHECK_THROWS_AS(toeplitz_product(x, Tensor::zeros({3, 4, 5}, DType::f64), true), Error);
@@ -231,7 +237,8 @@ TEST_CASE("toeplitz: errors name the operation and the shapes") {
   CHECK_THROWS_AS(ToeplitzCoefficients(Tensor::zeros({4, 2}), true), Error);
   CHECK_THROWS_WITH_AS(circulant_product(Tensor::zeros({2, 4, 5}), Tensor::zeros({5, 4})),
                        "[circulant_product] expected x (b, n, d) with n >= 1 and c (n, d), got f32 (2, 4, 5) "
-                       "and f32 (5, 4)", Error);
+                       "and f32 (5, 4)",
+                       Error);
   CHECK_THROWS_AS(circulant_product(Tensor::zeros({2, 0, 5}), Tensor::zeros({0, 5})), Error);
   CHECK_THROWS_AS(circulant_product(x, Tensor::zeros({4, 5})), Error);
   const std::int64_t n = std::int64_t{1} << 45;

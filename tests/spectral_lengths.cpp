@@ -169,12 +169,16 @@ void check_length(const Reference& reference, const Runs& runs) {
   const bool single = sizeof(T) == sizeof(float);
   const double bound = (fft_radices(n).empty() ? bluestein_bound : direct_bound) * error_growth<T>(n);
   const Tensor x = columns_of(reference.in, runs.batch, runs.columns, single ? DType::c64 : DType::c128);
-  const struct { Kind kind; const char* name; Tensor in; Transform run; } cases[] = {
-      {Kind::fft, "fft", x, [](const Tensor& v, int64_t dim) { return fft(v, dim); }},
-      {Kind::ifft, "ifft", x, [](const Tensor& v, int64_t dim) { return ifft(v, dim); }},
-      {Kind::rfft, "rfft", real(x), [](const Tensor& v, int64_t dim) { return rfft(v, dim); }},
-      {Kind::irfft, "irfft", raw::contiguous(slice(x, 1, 0, n / 2 + 1)),
-       [n](const Tensor& v, int64_t dim) { return irfft(v, n, dim); }}};
+  const struct {
+    Kind kind;
+    const char* name;
+    Tensor in;
+    Transform run;
+  } cases[] = {{Kind::fft, "fft", x, [](const Tensor& v, int64_t dim) { return fft(v, dim); }},
+               {Kind::ifft, "ifft", x, [](const Tensor& v, int64_t dim) { return ifft(v, dim); }},
+               {Kind::rfft, "rfft", real(x), [](const Tensor& v, int64_t dim) { return rfft(v, dim); }},
+               {Kind::irfft, "irfft", raw::contiguous(slice(x, 1, 0, n / 2 + 1)),
+                [n](const Tensor& v, int64_t dim) { return irfft(v, n, dim); }}};
   for (const auto& c : cases) {
     CAPTURE(c.name);
     const std::vector<int64_t>& wanted = c.kind == Kind::rfft ? reference.wanted_bins : reference.wanted;
@@ -185,9 +189,8 @@ void check_length(const Reference& reference, const Runs& runs) {
       for (Layout layout : runs.layouts) {
         CAPTURE(static_cast<int>(layout));
         const Tensor y = run_in(layout, c.run, c.in, rows);
-        const double error = c.kind == Kind::irfft
-                                 ? worst_column<T>(y, wanted, reference.of(c.kind))
-                                 : worst_column<std::complex<T>>(y, wanted, reference.of(c.kind));
+        const double error = c.kind == Kind::irfft ? worst_column<T>(y, wanted, reference.of(c.kind))
+                                                   : worst_column<std::complex<T>>(y, wanted, reference.of(c.kind));
         CHECK(error <= bound);
       }
     }
@@ -206,7 +209,7 @@ TEST_CASE("spectral: every length from 1 to 300 equals the direct sums") {
 }
 
 TEST_CASE("spectral: long transforms equal the direct sums") {
-  std::vector<int64_t> lengths{768,  1000, 1536, 2310,  509,  1009, 1021,  8191,
+  std::vector<int64_t> lengths{768,  1000, 1536, 2310, 509,   1009, 1021, 8191,
                                1331, 1573, 1859, 2197, 20449, 8448, 8960, 36608};
   for (int64_t n = 512; n <= 1 << 16; n *= 2) lengths.push_back(n);
   for (int64_t n : lengths) {

@@ -57,8 +57,13 @@ struct ToeplitzCase {
   std::vector<Sample> y, dx, dt;
 
   ToeplitzCase(int64_t batch, int64_t length, int64_t channels, bool is_causal)
-      : b(batch), n(length), d(channels), causal(is_causal), x({b, 1, n, d}, 1),
-        t({1, causal ? n : 2 * n - 1, d}, 2), dy({b, 1, n, d}, 3) {
+      : b(batch),
+        n(length),
+        d(channels),
+        causal(is_causal),
+        x({b, 1, n, d}, 1),
+        t({1, causal ? n : 2 * n - 1, d}, 2),
+        dy({b, 1, n, d}, 3) {
     const int64_t before = causal ? 0 : n - 1;
     int64_t count = 0;
     for (int64_t i : sampled_places(n, 20)) {

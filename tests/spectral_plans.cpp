@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
-#include "spectral/fft_derived_plans.h"
 #include "op_table.h"
+#include "spectral/fft_derived_plans.h"
 #include "spectral/plan_cache.h"
 #include "weft/context.h"
 #include "weft/os.h"
@@ -210,12 +210,15 @@ TEST_CASE("spectral plans: empty and mismatched lengths give errors that name th
   for (ToeplitzForm form : {ToeplitzForm::automatic, ToeplitzForm::naive, ToeplitzForm::matrix, ToeplitzForm::ring})
     for (const Shape& t : {Shape{1, 0, 3}, {1, 4, 3}, {1, 6, 3}, {1, 9, 3}, {2, 5, 3}, {1, 5, 2}, {5, 3}})
       CHECK(error_of([&] { (void)toeplitz_product(x, Tensor::zeros(t), true, form); }).starts_with("toeplitz_product"));
-  CHECK(error_of([&] { (void)toeplitz_product(x, ToeplitzCoefficients(Tensor::zeros({1, 4, 3}), true)); })
-            .starts_with("toeplitz_product"));
-  CHECK(error_of([&] { (void)circulant_product(Tensor::zeros({2, 0, 3}), Tensor::zeros({0, 3})); })
-            .starts_with("circulant_product"));
-  CHECK(error_of([&] { (void)circulant_product(Tensor::zeros({2, 5, 3}), Tensor::zeros({4, 3})); })
-            .starts_with("circulant_product"));
+  CHECK(error_of([&] {
+          (void)toeplitz_product(x, ToeplitzCoefficients(Tensor::zeros({1, 4, 3}), true));
+        }).starts_with("toeplitz_product"));
+  CHECK(error_of([&] {
+          (void)circulant_product(Tensor::zeros({2, 0, 3}), Tensor::zeros({0, 3}));
+        }).starts_with("circulant_product"));
+  CHECK(error_of([&] {
+          (void)circulant_product(Tensor::zeros({2, 5, 3}), Tensor::zeros({4, 3}));
+        }).starts_with("circulant_product"));
 }
 
 TEST_CASE("spectral plans: what doesn't fit in memory gives an error before any of it is touched") {
@@ -227,10 +230,17 @@ TEST_CASE("spectral plans: what doesn't fit in memory gives an error before any 
     CAPTURE(n);
     const Tensor x = expand(one, {n, 1}), t = expand(one, {1, n, 1});
     const std::function<void()> runs[] = {
-        [&] { (void)fft(x, 0); }, [&] { (void)ifft(x, 0); }, [&] { (void)rfft(x, 0); },
-        [&] { (void)irfft(expand(two, {n / 2 + 1, 1}), n, 0); }, [&] { (void)fourier_mix(x, 0, 1); },
+        [&] { (void)fft(x, 0); },
+        [&] { (void)ifft(x, 0); },
+        [&] { (void)rfft(x, 0); },
+        [&] {
+          (void)irfft(expand(two, {n / 2 + 1, 1}), n, 0);
+        },
+        [&] { (void)fourier_mix(x, 0, 1); },
         [&] { (void)fourier_mix(x, 1, 0); },
-        [&] { (void)toeplitz_product(expand(one, {1, 1, n, 1}), t, true, ToeplitzForm::ring); },
+        [&] {
+          (void)toeplitz_product(expand(one, {1, 1, n, 1}), t, true, ToeplitzForm::ring);
+        },
         [&] { (void)ToeplitzCoefficients(t, true, 1, ToeplitzForm::ring); }};
     for (const auto& run : runs) CHECK_THROWS_AS(run(), Error);
   }

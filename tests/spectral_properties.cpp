@@ -61,7 +61,9 @@ Tensor row(const Tensor& x, int64_t batch) { return raw::contiguous(slice(x, 0, 
 Tensor channel(const Tensor& x, int64_t c) { return raw::contiguous(slice(x, -1, c, c + 1)); }
 
 // The product and its gradients with the cotangent dy.
-struct Products { Tensor y, dx, dt; };
+struct Products {
+  Tensor y, dx, dt;
+};
 Products products(const Tensor& x, const Tensor& t, const Tensor& dy, bool causal, ToeplitzForm form) {
   Tape tape;
   const Tensor leaf_x = tape.watch(x), leaf_t = tape.watch(t);
@@ -128,8 +130,14 @@ TEST_CASE("spectral: linear, shift to modulation, Parseval, round trip on random
 }
 
 TEST_CASE("spectral: Toeplitz products by transforms equal the naive form, with both gradients") {
-  for (const Shape& shape : {Shape{1, 1, 97, 5}, {1, 3, 128, 16}, {5, 1, 129, 19}, {2, 3, 255, 7}, {3, 1, 509, 3},
-                             {1, 2, 500, 33}, {4, 2, 2, 9}, {2, 1, 1, 17}})
+  for (const Shape& shape : {Shape{1, 1, 97, 5},
+                             {1, 3, 128, 16},
+                             {5, 1, 129, 19},
+                             {2, 3, 255, 7},
+                             {3, 1, 509, 3},
+                             {1, 2, 500, 33},
+                             {4, 2, 2, 9},
+                             {2, 1, 1, 17}})
     for (bool causal : {false, true}) {
       const int64_t n = shape[2];
       const Tensor x = to_single(real_tensor(shape, 1)), t = to_single(real_tensor(lags(shape, causal), 2));
@@ -266,8 +274,10 @@ TEST_CASE("spectral: the same bits at any number of threads") {
   const Tensor long_row = complex_tensor({2, 16384}, 3, DType::f32), toeplitz_x = reshape(x, {3, 2, 211, 70});
   const Tensor t = real_tensor({2, 421, 70}, 4, DType::f32);
   const auto all = [&] {
-    std::vector<Tensor> y{fft(z, 1), ifft(z, 2), rfft(x, 1), rfft(x, 2), fft(long_row, 1), rfft(real(long_row), 1),
-                          irfft(z, 1023, 1), irfft(z, 78, 2), fourier_mix(x, 1, 2), fourier_mix(x, 1, 0)};
+    std::vector<Tensor> y{fft(z, 1),           ifft(z, 2),       rfft(x, 1),
+                          rfft(x, 2),          fft(long_row, 1), rfft(real(long_row), 1),
+                          irfft(z, 1023, 1),   irfft(z, 78, 2),  fourier_mix(x, 1, 2),
+                          fourier_mix(x, 1, 0)};
     const Products p = products(toeplitz_x, t, toeplitz_x, false, ToeplitzForm::ring);
     y.insert(y.end(), {p.y, p.dx, p.dt});
     return y;

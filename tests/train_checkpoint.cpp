@@ -108,7 +108,11 @@ TEST_CASE("checkpoint: forged metadata and tensors") {
   CHECK(error([](Json&, Tensors&) {}).empty());
   CHECK(contains(error([](Json& j, Tensors&) { j["version"] = 2; }), "has version 2"));
   CHECK(contains(error([](Json& j, Tensors&) { j["arch"] = "rnn"; }), "unknown architecture \"rnn\""));
-  CHECK(contains(error([](Json& j, Tensors&) { j["task"] = "classifier"; j["classes"] = 2; }), "its config asks for"));
+  CHECK(contains(error([](Json& j, Tensors&) {
+                   j["task"] = "classifier";
+                   j["classes"] = 2;
+                 }),
+                 "its config asks for"));
   CHECK(contains(error([](Json& j, Tensors&) { j["arch"] = "fnet"; }), "[fnet]"));
   CHECK(contains(error([](Json& j, Tensors&) { j["config"]["colour"] = 1; }), "unknown config key \"colour\""));
   CHECK(contains(error([](Json& j, Tensors&) { j["config"]["d_ffn"] = 32; }), "its config asks for"));

@@ -136,8 +136,10 @@ TEST_CASE("text that doesn't fit") {
 }
 
 TEST_CASE("CSV: quotes, doubled quotes, commas and line ends inside, CRLF, byte order mark") {
-  const LabelledTexts rows = parse_csv("\xEF\xBB\xBF\"2\",\"a \"\"b\"\", c\",\"line 1\nline 2\"\r\n1,,plain text\n\n"
-                                       "\"2\",\"\",\"\"\"\"", "file");
+  const LabelledTexts rows = parse_csv(
+      "\xEF\xBB\xBF\"2\",\"a \"\"b\"\", c\",\"line 1\nline 2\"\r\n1,,plain text\n\n"
+      "\"2\",\"\",\"\"\"\"",
+      "file");
   CHECK(rows.classes == 2);
   CHECK(rows.labels == Ids{1, 0, 1});
   CHECK(rows.texts == std::vector<std::string>{"a \"b\", c line 1\nline 2", "plain text", "\""});

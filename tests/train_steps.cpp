@@ -17,7 +17,9 @@ struct Training {
   std::int64_t steps = 0;
 
   Training(const std::string& arch, Task kind)
-      : task(small_task(arch, kind)), optimizer(task.model->parameters(), {}), batch(task.data->training(0, Random(1))) {}
+      : task(small_task(arch, kind)),
+        optimizer(task.model->parameters(), {}),
+        batch(task.data->training(0, Random(1))) {}
 
   // Forward and backward with dropout, and AdamW's update.
   void step() {

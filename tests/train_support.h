@@ -47,8 +47,8 @@ inline SmallTask small_task(const std::string& arch, Task task, const Sizes& siz
   if (task_source(task) == Source::rows) {
     LabelledTexts rows = small_rows();
     const LabelledTexts test = hold_out(rows);
-    small.data = std::make_unique<ClassifierData>(rows, test, Vocabulary::of_words(rows.texts), sizes.length,
-                                                  sizes.batch);
+    small.data =
+        std::make_unique<ClassifierData>(rows, test, Vocabulary::of_words(rows.texts), sizes.length, sizes.batch);
   } else {
     const auto vocabulary = text_vocabulary(small_text(), task);
     small.data = std::make_unique<TextData>(small_text(), vocabulary, task, sizes.length, sizes.batch);

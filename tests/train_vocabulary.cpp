@@ -46,8 +46,7 @@ TEST_CASE("invalid UTF-8 names the byte") {
   CHECK(message("abc").empty());
   CHECK(message("ab\xFF") == "[vocabulary]: invalid UTF-8 at byte 2");
   // Overlong, surrogate, beyond U+10FFFF, cut off, a continuation without a lead.
-  for (const char* bad :
-       {"é\xC0\x80", "é\xED\xA0\x80", "é\xF4\x90\x80\x80", "é\xE2\x82", "é\x80", "é\xF0\x80\x80\x80"})
+  for (const char* bad : {"é\xC0\x80", "é\xED\xA0\x80", "é\xF4\x90\x80\x80", "é\xE2\x82", "é\x80", "é\xF0\x80\x80\x80"})
     CHECK(message(bad) == "[vocabulary]: invalid UTF-8 at byte 2");
   CHECK_THROWS_WITH((void)Vocabulary::of_words({"fine", "ab\xFF"}), "[vocabulary]: invalid UTF-8 at byte 2");
 }

@@ -36,14 +36,18 @@ Command generate_command(CLI::App& weft) {
   command->add_option("--checkpoint", o->checkpoint, "Folder that weft train wrote")->required();
   command->add_option("--prompt", o->prompt, "The text to continue");
   command->add_option("--tokens", o->options.tokens, "Symbols to generate")
-      ->capture_default_str()->check(CLI::NonNegativeNumber);
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--temperature", o->options.temperature, "0: always the most likely symbol")
-      ->capture_default_str()->check(CLI::NonNegativeNumber);
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--top-k", o->options.top_k, "Choose among the k most likely; 0: among all")
-      ->capture_default_str()->check(CLI::NonNegativeNumber);
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--seed", o->options.seed, "Seed of the choices")->capture_default_str();
   add_threads_option(*command);
-  command->footer("Example:\n"
-                  "  weft generate --checkpoint book --prompt \"ROMEO:\" --tokens 300 --temperature 0.8 --top-k 20");
+  command->footer(
+      "Example:\n"
+      "  weft generate --checkpoint book --prompt \"ROMEO:\" --tokens 300 --temperature 0.8 --top-k 20");
   return {command, [o] { return generate(*o); }};
 }

@@ -35,8 +35,8 @@ void print_parameters(const weft::Model& model) {
 void print_model(const weft::Model& model) {
   std::cout << "architecture " << model.arch() << "\ntask " << weft::task_name(model.task()) << "\nvocabulary "
             << model.vocabulary() << "\noutputs " << model.outputs() << "\nlongest sequence "
-            << (model.max_length() > 0 ? std::to_string(model.max_length()) : "any") << "\nconfig "
-            << model.config() << "\n";
+            << (model.max_length() > 0 ? std::to_string(model.max_length()) : "any") << "\nconfig " << model.config()
+            << "\n";
 }
 
 // What --set takes.
@@ -107,7 +107,8 @@ Command info_command(CLI::App& weft) {
   for (CLI::Option* option : command->get_options([](const CLI::Option* each) { return each->nonpositional(); }))
     if (option != checkpoint && option != command->get_help_ptr()) checkpoint->excludes(option);
   add_threads_option(*command);
-  command->footer("Examples:\n  weft info --checkpoint book\n"
-                  "  weft info --arch gmlp --layers 6 --d-model 256\n  weft info");
+  command->footer(
+      "Examples:\n  weft info --checkpoint book\n"
+      "  weft info --arch gmlp --layers 6 --d-model 256\n  weft info");
   return {command, [o] { return info(*o); }};
 }

@@ -51,8 +51,10 @@ int run(int argc, char** argv) {
 }  // namespace
 
 void add_threads_option(CLI::App& command) {
-  command.add_option_function<int>("--threads", [](int count) { weft::Context::current().set_threads(count); },
-                                   "Threads to compute with (default: as many as this process may use)")
+  command
+      .add_option_function<int>(
+          "--threads", [](int count) { weft::Context::current().set_threads(count); },
+          "Threads to compute with (default: as many as this process may use)")
       ->check(CLI::Range(1, 1024));
 }
 

@@ -32,7 +32,9 @@ constexpr int deepest = 16;  // nesting of JSON: its dump() recurses
 // Either the fields with "arch" and "task" among them, or the config.json of a checkpoint, with the fields in "config".
 ConfigFile read_config(const std::string& path) {
   ConfigFile file;
-  const auto shallow = [](int depth, json::parse_event_t, json&) { return depth <= deepest; };  // deeper values are left out
+  const auto shallow = [](int depth, json::parse_event_t, json&) {
+    return depth <= deepest;
+  };  // deeper values are left out
   file.fields = json::parse(weft::os::read_file(path), shallow, false);
   if (!file.fields.is_object()) throw Error("\"" + path + "\" is not a JSON object of the architecture's fields");
   file.arch = take_text(file.fields, "arch", path);
@@ -78,7 +80,10 @@ void ModelOptions::add_to(CLI::App& command) {
   command.add_option("--seq-len", seq_len, "Length of the sequences")->group(group);
   command.add_option("--dropout", dropout, "Probability of dropout")->group(group);
   command.add_option("--set", set, "Any field of the architecture's config, KEY=VALUE")
-      ->group(group)->expected(1)->take_all()->allow_extra_args(false);
+      ->group(group)
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
 }
 
 weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source) const {
@@ -94,7 +99,9 @@ weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source) const {
 
   json fields = json::parse(spec.config);
   fields.update(file.fields);
-  const auto put = [&](const char* key, const auto& value) { if (value) fields[key] = *value; };
+  const auto put = [&](const char* key, const auto& value) {
+    if (value) fields[key] = *value;
+  };
   put("layers", layers);
   put("d_model", d_model);
   put("d_ffn", d_ffn);

@@ -52,17 +52,23 @@ void stop_on_signals() {
 void add_data_options(CLI::App& command, TrainCommand& o) {
   const std::string group = "Data";
   auto* text = command.add_option("--text", o.text, "UTF-8 text: a language model by characters")->group(group);
-  auto* csv = command.add_option("--csv", o.csv, "Rows \"class\",\"title\",\"description\": a classifier")
-      ->group(group);
+  auto* csv =
+      command.add_option("--csv", o.csv, "Rows \"class\",\"title\",\"description\": a classifier")->group(group);
   command.add_option("--csv-test", o.csv_test, "Rows to test on (default: every tenth row of --csv is held out)")
-      ->group(group)->needs(csv);
+      ->group(group)
+      ->needs(csv);
   text->excludes(csv);
   command.add_option("--classes", o.classes, "Number of classes (default: the highest in --csv)")
-      ->group(group)->needs(csv)->check(CLI::PositiveNumber);
+      ->group(group)
+      ->needs(csv)
+      ->check(CLI::PositiveNumber);
   command.add_option("--vocabulary-size", o.vocabulary_size, "Most words that a classifier knows")
-      ->group(group)->capture_default_str()->check(CLI::PositiveNumber);
+      ->group(group)
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   command.add_option("--min-count", o.min_count, "Fewest times that a word must occur")
-      ->group(group)->capture_default_str();
+      ->group(group)
+      ->capture_default_str();
   command.add_option("--out", o.out, "Folder for the checkpoint")->group(group)->required();
   command.add_option("--log", o.log, "File for the losses: step, loss, validation loss; --resume appends")
       ->group(group);
@@ -95,38 +101,53 @@ void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o) {
     }
   }
   command.add_option("--optimizer", o.name, "What updates the parameters: " + list(names))
-      ->group(group)->capture_default_str();
+      ->group(group)
+      ->capture_default_str();
   command.add_option("--weight-decay", o.weight_decay, "Of matrices (default: " + list(decays) + ")")->group(group);
   command.add_option("--clip", o.clip, "Highest norm of the gradient, 0 for any")->group(group)->capture_default_str();
   for (const std::string& name : own)
-    command.add_option_function<double>("--" + name, [&o, name](double value) { o.own[name] = value; },
-                                        capital(meaning[name]) + " (default: " + list(usual[name]) + ")")->group(group);
+    command
+        .add_option_function<double>(
+            "--" + name, [&o, name](double value) { o.own[name] = value; },
+            capital(meaning[name]) + " (default: " + list(usual[name]) + ")")
+        ->group(group);
 }
 
 void add_training_options(CLI::App& command, TrainCommand& o) {
   const std::string group = "Training";
   command.add_option("--steps", o.steps, "Steps (default: 2000 of text, 1000 of rows)")
-      ->group(group)->check(CLI::PositiveNumber);
+      ->group(group)
+      ->check(CLI::PositiveNumber);
   command.add_option("--batch", o.batch, "Sequences in a batch (default: 12 of text, 32 of rows)")
-      ->group(group)->check(CLI::PositiveNumber);
+      ->group(group)
+      ->check(CLI::PositiveNumber);
   command.add_option("--micro-batches", o.micro_batches, "Batches whose mean gradient makes a step")
-      ->group(group)->capture_default_str()->check(CLI::PositiveNumber);
+      ->group(group)
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   command.add_option("--schedule", o.schedule, "Of the learning rate: " + list(weft::schedules()))
-      ->group(group)->capture_default_str();
+      ->group(group)
+      ->capture_default_str();
   command.add_option("--lr", o.lr, "Peak learning rate (default: 2e-3 for text, 1e-3 for rows; factor 1 for noam)")
       ->group(group);
   command.add_option("--lr-floor", o.lr_floor, "Cosine: the last rate as a part of the peak")
-      ->group(group)->capture_default_str();
+      ->group(group)
+      ->capture_default_str();
   command.add_option("--warmup", o.warmup, "Steps until the peak (default 100; noam 2000)")
-      ->group(group)->check(CLI::NonNegativeNumber);
+      ->group(group)
+      ->check(CLI::NonNegativeNumber);
   command.add_option("--seed", o.seed, "Seed of parameters, batches and dropout")->group(group)->capture_default_str();
   command.add_option("--eval-every,--save-every", o.eval_every, "Steps from one validation and checkpoint to the next")
-      ->group(group)->capture_default_str()->check(CLI::PositiveNumber);
-  auto* resume = command.add_flag("--resume", o.resume,
-                                  "Go on from the state in --out, to the same bits as a run that never stopped")
-      ->group(group);
+      ->group(group)
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  auto* resume =
+      command
+          .add_flag("--resume", o.resume, "Go on from the state in --out, to the same bits as a run that never stopped")
+          ->group(group);
   command.add_flag("--overwrite", o.overwrite, "Replace the checkpoint in --out by that of a new run")
-      ->group(group)->excludes(resume);
+      ->group(group)
+      ->excludes(resume);
 }
 
 std::string model_path(const std::string& folder) { return folder + "/model.safetensors"; }
@@ -147,8 +168,8 @@ Setup load_text(const TrainCommand& o, const weft::ModelSpec& spec) {
   const std::string text = weft::read_text(o.text);
   const auto vocabulary = weft::text_vocabulary(text, spec.task);
   Setup setup{new_model(o, spec, vocabulary, 0), nullptr};
-  setup.data = std::make_unique<weft::TextData>(text, vocabulary, spec.task, usual_length(*setup.model),
-                                                o.batch.value_or(12));
+  setup.data =
+      std::make_unique<weft::TextData>(text, vocabulary, spec.task, usual_length(*setup.model), o.batch.value_or(12));
   return setup;
 }
 
@@ -275,9 +296,10 @@ Command train_command(CLI::App& weft) {
   add_training_options(*command, *options);
   add_optimizer_options(*command, options->optimizer);
   add_threads_option(*command);
-  command->footer("Examples:\n"
-                  "  weft train --arch gmlp --text book.txt --layers 4 --d-model 128 --seq-len 64 --out book\n"
-                  "  weft train --arch fnet --csv train.csv --csv-test test.csv --layers 2 --d-model 128 --out news\n"
-                  "Ctrl-C saves the checkpoint and stops.");
+  command->footer(
+      "Examples:\n"
+      "  weft train --arch gmlp --text book.txt --layers 4 --d-model 128 --seq-len 64 --out book\n"
+      "  weft train --arch fnet --csv train.csv --csv-test test.csv --layers 2 --d-model 128 --out news\n"
+      "Ctrl-C saves the checkpoint and stops.");
   return {command, [options] { return train(*options); }};
 }

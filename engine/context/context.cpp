@@ -20,7 +20,9 @@ class ScratchBlock {
  public:
   ScratchBlock(MemoryCache& memory, std::size_t bytes)
       : memory_(memory), bytes_(bytes), data_(bytes ? memory.allocate(bytes) : nullptr) {}
-  ~ScratchBlock() { if (data_) memory_.release(data_, bytes_); }
+  ~ScratchBlock() {
+    if (data_) memory_.release(data_, bytes_);
+  }
   ScratchBlock(const ScratchBlock&) = delete;
   ScratchBlock& operator=(const ScratchBlock&) = delete;
   char* data() const noexcept { return static_cast<char*>(data_); }
@@ -45,8 +47,7 @@ Context& Context::current() {
 }
 
 void Context::set_threads(int count) {
-  if (count < 1 || count > 1024)
-    throw Error("[context] expected 1 to 1024 threads, got " + std::to_string(count));
+  if (count < 1 || count > 1024) throw Error("[context] expected 1 to 1024 threads, got " + std::to_string(count));
   threads_.store(count, std::memory_order_relaxed);
 }
 

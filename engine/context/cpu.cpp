@@ -13,11 +13,11 @@
 // HAS in weft/isas.def. Another kind of processor's features can't even be asked for: ON_processor leaves them out.
 #if defined(__x86_64__)
 // Also asks XGETBV whether the operating system keeps the wide registers.
-#define HAS(feature) && __builtin_cpu_supports(#feature)
+#define HAS(feature) &&__builtin_cpu_supports(#feature)
 #define ON_x86_64(answer) answer
 #define ON_aarch64(answer) false
 #else
-#define HAS(feature) && (getauxval(AT_HWCAP) & HWCAP_##feature) != 0
+#define HAS(feature) &&(getauxval(AT_HWCAP) & HWCAP_##feature) != 0
 #define ON_x86_64(answer) false
 #define ON_aarch64(answer) answer
 #endif

@@ -42,7 +42,9 @@ auto uninterrupted(Call call) {
 class Descriptor {
  public:
   explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() { if (value_ >= 0) ::close(value_); }
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   operator int() const noexcept { return value_; }
@@ -76,7 +78,8 @@ class WithoutFileSizeSignal {
   ~WithoutFileSizeSignal() {
     if (sigismember(&before_, SIGXFSZ) == 1) return;
     const timespec now{};
-    while (sigtimedwait(&signal_, nullptr, &now) == -1 && errno == EINTR) {}
+    while (sigtimedwait(&signal_, nullptr, &now) == -1 && errno == EINTR) {
+    }
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   WithoutFileSizeSignal(const WithoutFileSizeSignal&) = delete;

@@ -29,9 +29,9 @@ struct Entry {
 // Bytes an element, of every type of the format that has whole bytes; 0 for others.
 std::uint64_t stored_size(const std::string& dtype) {
   static const std::unordered_map<std::string, std::uint64_t> sizes = {
-      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1}, {"U16", 2}, {"I16", 2},
-      {"F16", 2},  {"BF16", 2}, {"U32", 4}, {"I32", 4},     {"F32", 4},     {"U64", 8},     {"I64", 8}, {"F64", 8},
-      {"C64", 8}};
+      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1},
+      {"U16", 2},  {"I16", 2}, {"F16", 2}, {"BF16", 2},    {"U32", 4},     {"I32", 4},
+      {"F32", 4},  {"U64", 8}, {"I64", 8}, {"F64", 8},     {"C64", 8}};
   const auto found = sizes.find(dtype);
   return found == sizes.end() ? 0 : found->second;
 }
@@ -189,9 +189,7 @@ struct SafetensorsFile::Impl {
   std::unordered_map<std::string, std::size_t> index;
   std::map<std::string, std::string> metadata;
 
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error("[safetensors] \"" + path + "\": " + what);
-  }
+  [[noreturn]] void fail(const std::string& what) const { throw Error("[safetensors] \"" + path + "\": " + what); }
 
   void read() {
     using namespace safetensors;
@@ -221,8 +219,8 @@ struct SafetensorsFile::Impl {
     std::uint64_t next = 0;
     for (const Entry& entry : entries) {
       const std::string tensor = "tensor " + shown(entry.name);
-      const std::string range = " (bytes " + std::to_string(entry.begin) + " to " + std::to_string(entry.end) +
-                                " of " + std::to_string(data_bytes) + ")";
+      const std::string range = " (bytes " + std::to_string(entry.begin) + " to " + std::to_string(entry.end) + " of " +
+                                std::to_string(data_bytes) + ")";
       if (entry.begin > entry.end || entry.end > data_bytes)
         fail(tensor + " reaches outside the data, or the file is cut off" + range);
       if (entry.begin < next) fail(tensor + " overlaps another" + range);
@@ -268,8 +266,7 @@ struct SafetensorsFile::Impl {
     if (dtype == "BOOL")
       return widen<std::uint8_t, std::int64_t>(p, shape, DType::i64,
                                                [](std::uint8_t x) { return std::int64_t{x != 0}; });
-    fail("tensor " + shown(entry.name) + " is " + dtype +
-         "; weft reads F64, F32, F16, BF16, I64, I32, U8 and BOOL");
+    fail("tensor " + shown(entry.name) + " is " + dtype + "; weft reads F64, F32, F16, BF16, I64, I32, U8 and BOOL");
   }
 };
 

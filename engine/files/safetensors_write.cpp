@@ -65,8 +65,8 @@ std::string header_of(const std::vector<const Named*>& order, const std::map<std
     const std::size_t end = begin + bytes_of(t);
     if (header.size() > 1) header += ',';
     header += to_json(named->first) + ":{\"dtype\":\"" + stored_name(t.dtype()) +
-              "\",\"shape\":" + nlohmann::json(t.shape()).dump() + ",\"data_offsets\":[" + std::to_string(begin) +
-              "," + std::to_string(end) + "]}";
+              "\",\"shape\":" + nlohmann::json(t.shape()).dump() + ",\"data_offsets\":[" + std::to_string(begin) + "," +
+              std::to_string(end) + "]}";
     begin = end;
   }
   header += '}';

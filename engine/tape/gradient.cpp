@@ -84,7 +84,8 @@ Tensor Gradient::claim_part(const PartOp& op, const Shape& shape, DType dtype) {
   }
   if (blank_.empty()) return {};
   const Tensor part = op.part_of(sum_);
-  const auto found = std::find_if(blank_.begin(), blank_.end(), [&](const Tensor& view) { return same_view(view, part); });
+  const auto found =
+      std::find_if(blank_.begin(), blank_.end(), [&](const Tensor& view) { return same_view(view, part); });
   if (found == blank_.end()) return {};
   blank_.erase(found);
   return part;

@@ -3,8 +3,8 @@
 #include <new>
 #include <string>
 
-#include "weft/detail/op_timer.h"
 #include "tape/tape_records.h"
+#include "weft/detail/op_timer.h"
 #include "weft/detail/record_observer.h"
 
 namespace weft {

@@ -25,7 +25,8 @@ ParameterSet::ParameterSet(const NamedParameters& parameters) {
     const Tensor& value = parameter.value();
     if (entries_.empty()) dtype = value.dtype();
     if (value.dtype() != dtype)
-      throw Error("[parameter set] " + name + " is " + dtype_name(value.dtype()) + ", the others are " + dtype_name(dtype));
+      throw Error("[parameter set] " + name + " is " + dtype_name(value.dtype()) + ", the others are " +
+                  dtype_name(dtype));
     index_[parameter.id()] = entries_.size();
     entries_.push_back({name, parameter, end, value.numel()});
     const std::int64_t step = alignment / static_cast<std::int64_t>(dtype_size(dtype));

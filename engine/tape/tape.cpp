@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <atomic>
 
-#include "weft/detail/op_timer.h"
-#include "tensor/storage.h"
 #include "tape/tape_records.h"
+#include "tensor/storage.h"
+#include "weft/detail/op_timer.h"
 
 namespace weft {
 using namespace detail;
@@ -14,7 +14,9 @@ namespace {
 
 std::atomic<std::uint64_t> next_serial{1};
 
-std::string describe(DType dtype, const Shape& shape) { return std::string(dtype_name(dtype)) + " " + to_string(shape); }
+std::string describe(DType dtype, const Shape& shape) {
+  return std::string(dtype_name(dtype)) + " " + to_string(shape);
+}
 
 }  // namespace
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "weft/detail/op_timer.h"
 #include "tensor/storage.h"
+#include "weft/detail/op_timer.h"
 
 namespace weft::detail {
 namespace {
@@ -20,8 +20,8 @@ Kept TapeRecords::keep(const Tensor& x) {
   if (kept.absent) return kept;
   kept.version = x.version();
   const Storage& storage = *x.storage();
-  const bool from_cheap_record = x.node().tape == serial && storage.producer.tape == serial &&
-                                 storage.produced_version == kept.version;
+  const bool from_cheap_record =
+      x.node().tape == serial && storage.producer.tape == serial && storage.produced_version == kept.version;
   if (!from_cheap_record) {
     kept.tensor = x;
     return kept;
@@ -49,9 +49,7 @@ Tensor TapeRecords::add(std::unique_ptr<Op> op, const Inputs& in, Tensor out) {
     record.kept.push_back(cheap || op->keeps_input(i, needs) ? keep(in[i]) : Kept{});
     if (in[i].storage() == out.storage()) new_storage = false;
     const std::int64_t producer = record.kept.back().producer;
-    if (producer >= 0)
-      record.recomputed_depth = std::max(record.recomputed_depth,
-                                         at(producer).recomputed_depth);
+    if (producer >= 0) record.recomputed_depth = std::max(record.recomputed_depth, at(producer).recomputed_depth);
   }
   ++record.recomputed_depth;
   const auto index = static_cast<std::int64_t>(records.size());
@@ -80,8 +78,7 @@ void TapeRecords::clear() noexcept {
 }
 
 void TapeRecords::walk(std::int64_t last, GradientSink& sink) {
-  for (std::int64_t i = static_cast<std::int64_t>(records.size()) - 1; i > last; --i)
-    release(at(i));
+  for (std::int64_t i = static_cast<std::int64_t>(records.size()) - 1; i > last; --i) release(at(i));
   for (std::int64_t i = last; i >= 0; --i) {
     Record& record = at(i);
     if (record.gradient.has_blank_parts()) {

@@ -22,18 +22,18 @@ struct Kept {
 };
 
 struct Record {
-  std::unique_ptr<Op> op;            // null: a leaf
-  const PartOp* part = nullptr;      // the op, if it is one
+  std::unique_ptr<Op> op;        // null: a leaf
+  const PartOp* part = nullptr;  // the op, if it is one
   Leaf leaf;
   std::shared_ptr<const void> parameter;
   std::vector<std::int64_t> inputs;  // their records, -1 for constants
   std::vector<Shape> input_shapes;
   std::vector<DType> input_dtypes;
-  std::vector<Kept> kept;            // one for each input, then the output
+  std::vector<Kept> kept;  // one for each input, then the output
   Shape shape;
   DType dtype = DType::f32;
-  int recomputed_depth = 0;          // how many cheap records in a row must run again for its output
-  int uses = 0;                      // records that keep this one instead of its output
+  int recomputed_depth = 0;  // how many cheap records in a row must run again for its output
+  int uses = 0;              // records that keep this one instead of its output
   Tensor recomputed;
   Gradient gradient;
 };

@@ -91,10 +91,8 @@ template <class Pair>
 Tensor make(const char* op, const Shape& shape, DType dtype, Pair pair) {
   if (!is_real(dtype)) throw Error(std::string("[") + op + "] expected f32 or f64, got " + dtype_name(dtype));
   Tensor t = Tensor::empty(shape, dtype);
-  if (dtype == DType::f32)
-    fill_pairs<float>(t, [&](std::uint64_t j) { return pair(j, float{}); });
-  else
-    fill_pairs<double>(t, [&](std::uint64_t j) { return pair(j, double{}); });
+  if (dtype == DType::f32) fill_pairs<float>(t, [&](std::uint64_t j) { return pair(j, float{}); });
+  else fill_pairs<double>(t, [&](std::uint64_t j) { return pair(j, double{}); });
   return t;
 }
 

@@ -18,7 +18,9 @@ class Storage {
   // Owned by somebody else, read only.
   Storage(std::shared_ptr<const void> owner, const void* data, std::size_t bytes)
       : data_(const_cast<void*>(data)), bytes_(bytes), owner_(std::move(owner)) {}
-  ~Storage() { if (memory_) memory_->release(data_, bytes_); }
+  ~Storage() {
+    if (memory_) memory_->release(data_, bytes_);
+  }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 

@@ -114,8 +114,7 @@ void copy(const Tensor& x, Tensor& y) {
     const auto axes = transposed(nest);
     if (axes && y.numel() > 0)
       copy_tiles(nest, *axes, static_cast<const T*>(x.raw()), static_cast<T*>(y.mutable_raw()));
-    else
-      strided<T, T>(x, y, [](const T& a, T& b) { b = a; });
+    else strided<T, T>(x, y, [](const T& a, T& b) { b = a; });
   });
 }
 
@@ -137,10 +136,8 @@ Tensor convert(const Tensor& x, DType dtype) {
       using Y = std::remove_pointer_t<decltype(to)>;
       if constexpr (std::is_arithmetic_v<X> || !std::is_arithmetic_v<Y>)
         strided<X, Y>(x, y, [](const X& a, Y& b) {
-          if constexpr (std::is_arithmetic_v<X> && !std::is_arithmetic_v<Y>)
-            b = static_cast<typename Y::value_type>(a);
-          else
-            b = static_cast<Y>(a);
+          if constexpr (std::is_arithmetic_v<X> && !std::is_arithmetic_v<Y>) b = static_cast<typename Y::value_type>(a);
+          else b = static_cast<Y>(a);
         });
     });
   });

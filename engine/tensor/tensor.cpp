@@ -143,7 +143,8 @@ void* Tensor::mutable_raw() {
 const void* Tensor::data_as(DType dtype) const {
   if (!storage_) throw Error("[tensor] undefined tensor");
   if (dtype != dtype_)
-    throw Error(std::string("[tensor] elements asked for as ") + dtype_name(dtype) + ", they are " + dtype_name(dtype_));
+    throw Error(std::string("[tensor] elements asked for as ") + dtype_name(dtype) + ", they are " +
+                dtype_name(dtype_));
   return raw();
 }
 

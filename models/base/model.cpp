@@ -23,7 +23,7 @@ class RepeatedPasses : public TokenStream {
     if (longest > 0 && tokens.size() == longest) tokens.erase(tokens.begin());
     tokens.push_back(token);
     const auto n = static_cast<std::int64_t>(tokens.size());
-    const Tensor all = model_(Tensor::from(tokens, {1, n}));                 // (1, n, vocabulary)
+    const Tensor all = model_(Tensor::from(tokens, {1, n}));  // (1, n, vocabulary)
     Tensor logits = reshape(slice(all, 1, n - 1, n), {model_.outputs()});
     tokens_ = std::move(tokens);
     return logits;

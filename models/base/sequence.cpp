@@ -39,8 +39,9 @@ void SteadyParameters::check() {
   std::vector<std::uint64_t> now = versions_of(parameters_);
   if (versions_.empty()) versions_ = std::move(now);
   else if (now != versions_)
-    throw Error("[generate] a parameter was written since this text's first token; what the stream keeps of earlier "
-                "tokens is of the old ones: make a new stream");
+    throw Error(
+        "[generate] a parameter was written since this text's first token; what the stream keeps of earlier "
+        "tokens is of the old ones: make a new stream");
 }
 
 }  // namespace weft::detail

@@ -28,25 +28,26 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
       outputs_(spec.task == Task::classifier ? spec.classes : spec.vocabulary),
       encoder_(config_, spec.vocabulary, init.child(0)) {
   if (task_ == Task::causal_lm)
-    throw Error("[fnet] a causal language model is refused: the Fourier mixing sees the future; "
-                "train a masked-lm or a classifier");
+    throw Error(
+        "[fnet] a causal language model is refused: the Fourier mixing sees the future; "
+        "train a masked-lm or a classifier");
   const std::int64_t d = config_.d_model;
   if (task_ == Task::classifier)
     classifier_ = ClassifierHead{FnetPooler(d, init.child(1)), Linear(d, outputs_, init.child(2))};
   else
-    language_model_ = LanguageModelHead{Linear(d, d, init.child(3)), LayerNorm(d, init, config_.eps),
-                                        init.full({outputs_}, 0)};
+    language_model_ =
+        LanguageModelHead{Linear(d, d, init.child(3)), LayerNorm(d, init, config_.eps), init.full({outputs_}, 0)};
 }
 
 std::string Fnet::config() const { return config_to_json(config_); }
 
 // x = encoder(tokens);  logits = E norm(act(transform(x))) + bias, or classifier(tanh(dense(x_0))).
 Tensor Fnet::operator()(const Tensor& tokens, const Random* dropout) const {
-  const Tensor x = encoder_(tokens, {}, dropout);                          // (b, n, d_model)
+  const Tensor x = encoder_(tokens, {}, dropout);                           // (b, n, d_model)
   if (classifier_) return classifier_->classifier(classifier_->pooler(x));  // (b, classes)
   const Activation act = activation_from_name(config_.activation);
   const Tensor h = language_model_->norm(language_model_->transform(x, act));  // (b, n, d_model)
-  return linear(h, encoder_.embeddings.word.weight, language_model_->bias);  // (b, n, vocabulary)
+  return linear(h, encoder_.embeddings.word.weight, language_model_->bias);    // (b, n, vocabulary)
 }
 
 void Fnet::collect(const std::string& prefix, NamedParameters& out) const {

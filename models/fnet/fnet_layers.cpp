@@ -33,9 +33,9 @@ FnetLayer::FnetLayer(std::int64_t d_model, std::int64_t d_ffn, NormPlace norm_pl
 // post: x = mixing_norm(x + mix(x));  x = output_norm(x + dropout(ffn(x)))
 // pre:  x = x + mix(mixing_norm(x));  x = x + dropout(ffn(output_norm(x)))
 Tensor FnetLayer::operator()(const Tensor& x, const Random* random) const {
-  const auto mix = [](const Tensor& v) { return fourier_mix(v, 1, 2); };   // Re(FFT_n(FFT_d(v)))
+  const auto mix = [](const Tensor& v) { return fourier_mix(v, 1, 2); };  // Re(FFT_n(FFT_d(v)))
   const auto ffn = [&](const Tensor& v) {
-    return dropout(proj2(proj1(v, activation)), random);                   // (b, n, d_ffn) -> (b, n, d_model)
+    return dropout(proj2(proj1(v, activation)), random);  // (b, n, d_ffn) -> (b, n, d_model)
   };
   if (place == NormPlace::post) {
     const Tensor mixed = mixing_norm(mix(x), x);
@@ -63,7 +63,7 @@ FnetEmbeddings::FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, st
 // projection(norm(word[token] + position[i] + type[type of token])), (b, n, d_model)
 Tensor FnetEmbeddings::operator()(const Tensor& tokens, const Tensor& types) const {
   check_tokens("fnet", tokens, position.weight.value().size(0));
-  const Tensor places = slice(position.weight, 0, 0, tokens.size(1));      // (n, d_model)
+  const Tensor places = slice(position.weight, 0, 0, tokens.size(1));  // (n, d_model)
   const Tensor kinds = types.defined() ? type(types) : slice(type.weight, 0, 0, 1);
   return projection(norm(add(word(tokens), add(places, kinds))));
 }

@@ -17,8 +17,8 @@ class History {
   Tensor append(const Tensor& z1, const Tensor& v, std::int64_t i) {
     Tensor row = slice(past_, 0, i, i + 1);
     raw::copy(reshape(v, row.shape()), row);
-    const Tensor w = slice(slice(unit_.weight, 0, i, i + 1), 1, 0, i + 1);                  // (1, i+1)
-    const Tensor mixed = matmul(w, slice(past_, 0, 0, i + 1));                              // (1, d)
+    const Tensor w = slice(slice(unit_.weight, 0, i, i + 1), 1, 0, i + 1);  // (1, i+1)
+    const Tensor mixed = matmul(w, slice(past_, 0, 0, i + 1));              // (1, d)
     return mul(z1, reshape(add(mixed, slice(unit_.bias, 0, i, i + 1)), z1.shape()));
   }
 
@@ -58,11 +58,10 @@ class Gmlp::Stream : public TokenStream {
   // The forward pass of the window's last token.
   Tensor read(std::int64_t token) {
     const auto i = static_cast<std::int64_t>(window_.size());
-    Tensor x = model_.embed(Tensor::from<std::int64_t>({token}, {1, 1}), i);                // (1, 1, d_model)
+    Tensor x = model_.embed(Tensor::from<std::int64_t>({token}, {1, 1}), i);  // (1, 1, d_model)
     for (std::size_t layer = 0; layer < histories_.size(); ++layer)
-      x = model_.blocks_[layer](x, {}, nullptr, [&](const Tensor& z1, const Tensor& v) {
-        return histories_[layer].append(z1, v, i);
-      });
+      x = model_.blocks_[layer](x, {}, nullptr,
+                                [&](const Tensor& z1, const Tensor& v) { return histories_[layer].append(z1, v, i); });
     Tensor logits = reshape(model_.head(x), {model_.outputs_});
     window_.push_back(token);
     return logits;

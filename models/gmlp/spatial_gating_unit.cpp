@@ -18,9 +18,9 @@ Tensor SpatialGatingUnit::operator()(const Tensor& z, const SpatialMask& mask, c
     throw Error("[SpatialGatingUnit] expected z (n, b, d_z) with n <= " + std::to_string(seq_len) + ", got " +
                 to_string(z.shape()));
   const std::int64_t n = z.size(0);
-  const std::vector<Tensor> halves = chunk(z, 2, -1);                      // z1, z2 (n, b, d_z/2)
+  const std::vector<Tensor> halves = chunk(z, 2, -1);  // z1, z2 (n, b, d_z/2)
   if (mix) return mix(halves[0], norm(halves[1]));
-  Tensor w = slice(slice(weight, 0, 0, n), 1, 0, n);                       // (n, n)
+  Tensor w = slice(slice(weight, 0, 0, n), 1, 0, n);  // (n, n)
   if (mask.tensor.defined()) {
     if (mask.tensor.shape() != Shape{n, n, 1} && mask.tensor.shape() != Shape{1, n, 1})
       throw Error("[SpatialGatingUnit] expected a mask of shape " + to_string({n, n, 1}) + " or " +
@@ -46,8 +46,8 @@ GmlpBlock::GmlpBlock(std::int64_t d_model, std::int64_t d_ffn, std::int64_t seq_
 // y = x + dropout(proj2(sgu(gelu(proj1(norm(x))), mask)))
 Tensor GmlpBlock::operator()(const Tensor& x, const SpatialMask& mask, const Random* random,
                              const SpatialMix& mix) const {
-  const Tensor z = proj1(norm(x), Activation::gelu);                       // (n, b, d_ffn)
-  const Tensor gated = sgu(z, mask, mix);                                  // (n, b, d_ffn/2)
+  const Tensor z = proj1(norm(x), Activation::gelu);  // (n, b, d_ffn)
+  const Tensor gated = sgu(z, mask, mix);             // (n, b, d_ffn/2)
   if (!random || dropout.p == 0) return proj2(gated, Epilogue::adding(x));
   return add(x, dropout(proj2(gated), random));
 }

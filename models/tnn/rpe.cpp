@@ -41,9 +41,9 @@ Tensor Rpe::apply(const Layer& layer, const Tensor& x, const Tensor& residual) c
 }
 
 Tensor Rpe::operator()(const Tensor& positions) const {
-  Tensor x = pos_proj_(positions);                                         // (k, dim)
+  Tensor x = pos_proj_(positions);  // (k, dim)
   for (const Layer& layer : layers_) x = apply(layer, x, options_.residual ? x : Tensor());
-  return apply(out_, x, {});                                               // (k, outdim)
+  return apply(out_, x, {});  // (k, outdim)
 }
 
 void Rpe::collect(const std::string& prefix, NamedParameters& out) const {

@@ -12,15 +12,16 @@ using namespace detail;
 namespace {
 
 TnnConfig checked(TnnConfig config) {
-  const struct { const char* key; std::int64_t value, lowest; } sizes[] = {
-      {"d_model", config.d_model, 1}, {"layers", config.layers, 0},         {"heads", config.heads, 1},
-      {"rpe_dim", config.rpe_dim, 1}, {"rpe_layers", config.rpe_layers, 0}, {"glu_dim", config.glu_dim, 0},
-      {"seq_len", config.seq_len, 1}};
+  const struct {
+    const char* key;
+    std::int64_t value, lowest;
+  } sizes[] = {{"d_model", config.d_model, 1}, {"layers", config.layers, 0},         {"heads", config.heads, 1},
+               {"rpe_dim", config.rpe_dim, 1}, {"rpe_layers", config.rpe_layers, 0}, {"glu_dim", config.glu_dim, 0},
+               {"seq_len", config.seq_len, 1}};
   for (const auto& size : sizes) check_size("tnn", size.key, size.value, size.lowest);
   const double d1 = std::floor(config.expand_ratio * static_cast<double>(config.d_model));
   if (!(d1 >= 1 && d1 < 0x1p31))
-    throw Error("[tnn] expected floor(expand_ratio · d_model) of 1 to 2147483647, got " +
-                nlohmann::json(d1).dump());
+    throw Error("[tnn] expected floor(expand_ratio · d_model) of 1 to 2147483647, got " + nlohmann::json(d1).dump());
   if (std::fmod(d1, static_cast<double>(config.heads)) != 0)
     throw Error("[tnn] expected heads that divide floor(expand_ratio · d_model) = " +
                 std::to_string(static_cast<std::int64_t>(d1)) + ", got " + std::to_string(config.heads));
@@ -87,13 +88,13 @@ Tensor Tnn::logits(const Tensor& x) const { return linear(norm_(x), embedding_.w
 // x = embed(tokens);  x = layer(x) for each layer;  logits = norm(x) Eᵀ, or the head of norm(x's mean over the tokens).
 Tensor Tnn::operator()(const Tensor& tokens, const Random* dropout) const {
   check_tokens("tnn", tokens, 0);
-  Tensor x = embed(tokens);                                                // (b, n, d_model)
+  Tensor x = embed(tokens);  // (b, n, d_model)
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Random random = dropout ? dropout->split(i) : Random(0);
-    x = layers_[i](x, dropout ? &random : nullptr);                        // (b, n, d_model)
+    x = layers_[i](x, dropout ? &random : nullptr);  // (b, n, d_model)
   }
-  if (task_ != Task::classifier) return logits(x);                         // (b, n, vocabulary)
-  return (*head_)(norm_(mean_of_tokens(x, tokens)));                       // (b, classes)
+  if (task_ != Task::classifier) return logits(x);    // (b, n, vocabulary)
+  return (*head_)(norm_(mean_of_tokens(x, tokens)));  // (b, classes)
 }
 
 void Tnn::collect(const std::string& prefix, NamedParameters& out) const {

@@ -13,8 +13,8 @@ std::int64_t expanded(std::int64_t embed_dim, const GtuOptions& options) {
   const double product = std::floor(options.expand_ratio * static_cast<double>(embed_dim));
   if (!(product >= static_cast<double>(options.num_heads) && product < 0x1p31))
     throw Error("[Gtu] expand_ratio " + std::to_string(options.expand_ratio) + " times embed_dim " +
-                std::to_string(embed_dim) + " doesn't give each of " +
-                std::to_string(options.num_heads) + " heads a channel");
+                std::to_string(embed_dim) + " doesn't give each of " + std::to_string(options.num_heads) +
+                " heads a channel");
   return static_cast<std::int64_t>(product) / options.num_heads * options.num_heads;
 }
 
@@ -45,8 +45,8 @@ Tensor Gtu::operator()(const Tensor& x, const Tensor& residual) const {
 // y = o(norm(act(u_proj x) ⊙ mix(act(v_proj x)))) + residual
 Tensor Gtu::operator()(const Tensor& x, const Tensor& residual, const TokenMix& mix) const {
   if (x.rank() != 3) throw Error("[Gtu] expected x (b, n, embed_dim), got " + to_string(x.shape()));
-  const Tensor mixed = mix(v_proj_(x, act_));                              // (b, n, d1)
-  const Tensor gated = u_proj_(x, {act_, mixed});                          // (b, n, d1)
+  const Tensor mixed = mix(v_proj_(x, act_));      // (b, n, d1)
+  const Tensor gated = u_proj_(x, {act_, mixed});  // (b, n, d1)
   return o_(norm_ ? (*norm_)(gated) : gated, Epilogue::adding(residual));
 }
 
@@ -67,7 +67,7 @@ Glu::Glu(std::int64_t d1, std::int64_t d2, Activation act_fun, const Init& init,
 
 // y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)) + residual
 Tensor Glu::operator()(const Tensor& x, const Tensor& residual) const {
-  const Tensor gated = l1_(x, {act_fun_, l2_(x)});                         // (…, d2)
+  const Tensor gated = l1_(x, {act_fun_, l2_(x)});  // (…, d2)
   return l3_(gated, {fina_act_, {}, residual});
 }
 
@@ -80,8 +80,7 @@ void Glu::collect(const std::string& prefix, NamedParameters& out) const {
 TnnLayer::TnnLayer(std::int64_t dim, const TnnLayerOptions& options, const Init& init)
     : token_mixer_(dim, options.gtu, init.child(0)),
       token_norm_(options.norm_type, dim, init),
-      feature_mixer_(dim, options.glu_dim == 0 ? dim : options.glu_dim, options.glu_act, init.child(1),
-                     options.bias),
+      feature_mixer_(dim, options.glu_dim == 0 ? dim : options.glu_dim, options.glu_act, init.child(1), options.bias),
       feature_norm_(options.norm_type, dim, init),
       prenorm_(options.prenorm),
       dropout_(options.dropout) {}

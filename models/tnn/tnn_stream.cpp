@@ -19,7 +19,7 @@ class History {
     if (i == capacity_) grow(v.dtype());
     Tensor row = slice(past_, 0, i, i + 1);
     raw::copy(reshape(v, row.shape()), row);
-    const Tensor t = slice(reversed_, 0, capacity_ - 1 - i, capacity_);    // t_i … t_0, beside v_0 … v_i
+    const Tensor t = slice(reversed_, 0, capacity_ - 1 - i, capacity_);  // t_i … t_0, beside v_0 … v_i
     Tensor y = sum(mul(t, slice(past_, 0, 0, i + 1)), {0});
     if (gtu_.toep().options().normalize) y = div(y, sum(t, {0}));
     return reshape(y, v.shape());
@@ -54,7 +54,7 @@ class Tnn::Stream : public TokenStream {
   Tensor next(std::int64_t token) override {
     NoGrad suspended;
     parameters_.check();
-    Tensor x = model_.embed(Tensor::from<std::int64_t>({token}, {1, 1}));   // (1, 1, d_model)
+    Tensor x = model_.embed(Tensor::from<std::int64_t>({token}, {1, 1}));  // (1, 1, d_model)
     for (std::size_t layer = 0; layer < histories_.size(); ++layer)
       x = model_.layers_[layer](x, nullptr, [&](const Tensor& v) { return histories_[layer].append(v, tokens_); });
     Tensor logits = reshape(model_.logits(x), {model_.outputs_});

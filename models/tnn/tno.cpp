@@ -86,7 +86,7 @@ Tensor Tno::decay(const std::vector<double>& lags) const {
 // Depends on n and the parameters alone.
 Tensor Tno::coefficients(std::int64_t n) const {
   const std::vector<double> k = lags(n);
-  Tensor t = rpe_(positions(k));                                           // (m, h·dim)
+  Tensor t = rpe_(positions(k));  // (m, h·dim)
   if (options_.use_decay || options_.use_multi_decay) t = mul(t, decay(k));
   return options_.act_type == Activation::none ? t : activation(t, options_.act_type);
 }
@@ -103,8 +103,7 @@ std::shared_ptr<const Tno::Prepared> Tno::prepared(std::int64_t b, std::int64_t 
   {
     const std::lock_guard<std::mutex> lock(latest_->mutex);
     const std::shared_ptr<const Prepared>& latest = latest_->prepared;
-    if (latest && latest->b == b && latest->n == n && latest->isa == isa && latest->versions == versions)
-      return latest;
+    if (latest && latest->b == b && latest->n == n && latest->isa == isa && latest->versions == versions) return latest;
   }
   const Tensor t = channels(n);
   const ToeplitzCoefficients coefficients(t, options_.causal, b);

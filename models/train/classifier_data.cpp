@@ -119,8 +119,8 @@ std::unique_ptr<Meter> ClassifierData::meter() const { return std::make_unique<A
 std::string ClassifierData::fingerprint() const {
   std::uint64_t h = hash_start;
   for (const Rows* rows : {&training_, &validation_}) h = hash(hash(h, rows->labels), rows->tokens);
-  return std::to_string(training_.labels.size()) + " + " + std::to_string(validation_.labels.size()) +
-         " rows, hash " + std::to_string(h);
+  return std::to_string(training_.labels.size()) + " + " + std::to_string(validation_.labels.size()) + " rows, hash " +
+         std::to_string(h);
 }
 
 Batch ClassifierData::gather(const Rows& from, const std::vector<std::int64_t>& which) const {

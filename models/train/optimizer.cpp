@@ -122,8 +122,8 @@ double Optimizer::step(std::int64_t step, double learning_rate) {
   const auto update = [&](std::int64_t begin, std::int64_t end, double weight_decay) {
     if (begin == end) return;
     const auto part = [&](const Tensor& flat) { return flat.view({end - begin}, {1}, begin); };
-    detail::RangeStep range{part(set_.values()), part(set_.gradients()), {},
-                            step, learning_rate, weight_decay, gradient_scale};
+    detail::RangeStep range{part(set_.values()), part(set_.gradients()), {}, step, learning_rate,
+                            weight_decay,        gradient_scale};
     for (std::size_t k = 0; k < states(); ++k) range.states.push_back(part(set_.state(k)));
     rule_->update(range);
   };

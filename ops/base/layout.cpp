@@ -13,8 +13,8 @@ bool view_strides(const Tensor& x, const Shape& shape, Strides& strides) {
   while (from > 0) {
     std::size_t first = from - 1;
     std::int64_t count = x.shape()[first];
-    while (first > 0 && (x.shape()[first - 1] == 1 ||
-                         x.strides()[first - 1] == x.strides()[first] * x.shape()[first] || x.shape()[first] == 1)) {
+    while (first > 0 && (x.shape()[first - 1] == 1 || x.strides()[first - 1] == x.strides()[first] * x.shape()[first] ||
+                         x.shape()[first] == 1)) {
       if (x.shape()[first] == 1 && x.shape()[first - 1] != 1 && count != 1) break;
       count *= x.shape()[--first];
     }

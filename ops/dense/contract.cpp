@@ -94,8 +94,7 @@ void fuse(std::vector<BatchAxis>& axes) {
     BatchAxis* last = fused.empty() ? nullptr : &fused.back();
     if (last && last->a == axis.a * axis.size && last->b == axis.b * axis.size && last->c == axis.c * axis.size)
       *last = {last->size * axis.size, axis.a, axis.b, axis.c};
-    else
-      fused.push_back(axis);
+    else fused.push_back(axis);
   }
   axes = std::move(fused);
 }
@@ -127,8 +126,8 @@ int64_t total(const std::vector<BatchAxis>& axes) {
 BatchAxis take_largest(std::vector<BatchAxis>& axes) {
   if (axes.empty()) return {1, 0, 0, 0};
   const auto weight = [](const BatchAxis& axis) { return axis.c == 1 ? 4 * axis.size : axis.size; };
-  const auto largest = std::max_element(
-      axes.begin(), axes.end(), [&](const BatchAxis& p, const BatchAxis& q) { return weight(p) < weight(q); });
+  const auto largest = std::max_element(axes.begin(), axes.end(),
+                                        [&](const BatchAxis& p, const BatchAxis& q) { return weight(p) < weight(q); });
   const BatchAxis axis = *largest;
   axes.erase(largest);
   return axis;

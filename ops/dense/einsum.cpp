@@ -44,7 +44,8 @@ std::shared_ptr<const EinsumPlan> plan_of(const std::string& equation, const Inp
   std::vector<Shape> shapes;
   for (const Tensor& x : in) {
     check_same_dtype(op, in[0], x);
-    if (!is_real(x.dtype()) && !is_complex(x.dtype())) fail(op, "expected real or complex operands, got " + describe(x));
+    if (!is_real(x.dtype()) && !is_complex(x.dtype()))
+      fail(op, "expected real or complex operands, got " + describe(x));
     shapes.push_back(x.shape());
   }
   return Context::current().slot<EinsumPlans>().find(equation, shapes);
@@ -133,8 +134,8 @@ struct EinsumOp : Op {
       const Labelled dy{std::move(gradients[count + s]), step.labels};
       for (const auto& [node, other] : {std::pair{step.left, step.right}, std::pair{step.right, step.left}}) {
         if (!needs[node]) continue;
-        const Labelled factor = other < count ? operand(other, b.input(other))
-                                              : Labelled{results[other - count], plan->labels[other]};
+        const Labelled factor =
+            other < count ? operand(other, b.input(other)) : Labelled{results[other - count], plan->labels[other]};
         const Shape shape = node < count ? diagonal_shape(b, node) : results[node - count].shape();
         const Tensor g = contract_gradient(dy, factor, plan->labels[node], shape);
         if (node < count) add_to_operand(b, node, g);

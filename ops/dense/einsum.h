@@ -32,7 +32,7 @@ struct EinsumPlan {
   std::vector<Labels> labels;    // of each node, without repetitions
   std::vector<EinsumStep> steps;
   Labels output;
-  Shape shape;                   // of the result
+  Shape shape;  // of the result
 };
 
 // Error if sizes don't fit. The order of the steps needs the fewest multiplications among those without an intermediate

@@ -74,9 +74,8 @@ Labels explicit_output(const std::string& equation, const std::string& text, con
     const std::string name(1, static_cast<char>(label));
     if (std::count(output.begin(), output.end(), label) > 1)
       fail_einsum(equation, "index " + name + " comes twice in the output");
-    const bool known = std::any_of(terms.begin(), terms.end(), [&](const Term& term) {
-      return std::count(term.begin(), term.end(), label) > 0;
-    });
+    const bool known = std::any_of(terms.begin(), terms.end(),
+                                   [&](const Term& term) { return std::count(term.begin(), term.end(), label) > 0; });
     if (!known) fail_einsum(equation, "index " + name + " of the output is in no operand");
   }
   return spelled_out(output, axes);
@@ -96,8 +95,8 @@ EinsumTerms parse_einsum(const std::string& equation, const std::vector<std::siz
   const std::size_t arrow = equation.find("->");
   const std::vector<Term> terms = parse_operands(equation, equation.substr(0, arrow));
   if (terms.size() != ranks.size())
-    fail_einsum(equation, "expected " + counted(terms.size(), "operand", "operands") + ", got " +
-                              std::to_string(ranks.size()));
+    fail_einsum(equation,
+                "expected " + counted(terms.size(), "operand", "operands") + ", got " + std::to_string(ranks.size()));
   EinsumTerms result;
   std::size_t axes = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) {

@@ -165,9 +165,9 @@ class Order {
             return false;
           });
           const double size = product(result);
-          const std::tuple<bool, double, double> rank{
-              nodes.size() > 2 && size > limit_,
-              size - product(nodes[p].second) - product(nodes[q].second), product(both)};
+          const std::tuple<bool, double, double> rank{nodes.size() > 2 && size > limit_,
+                                                      size - product(nodes[p].second) - product(nodes[q].second),
+                                                      product(both)};
           if ((p == 0 && q == 1) || rank < best) {
             best = rank;
             best_p = p;

@@ -91,7 +91,7 @@ struct Operands {
   const T *a_panels, *b_panels;
   const T* b = nullptr;  // the block's first element
   int64_t unpacked = 0;
-  T* packs = nullptr;    // the panels
+  T* packs = nullptr;  // the panels
 };
 
 // One product of two matrices.
@@ -135,8 +135,10 @@ struct Product {
     for (int64_t j = 0; j < g.n; j += super_n())
       for (int64_t p = 0; p == 0 || p < g.k; p += kc)
         for (int64_t i = 0; i < g.m; i += rows_at_once()) {
-          const Block block{i, std::min(rows_at_once(), g.m - i), j, std::min(super_n(), g.n - j), p,
-                            std::min(kc, g.k - p), p == 0, p + kc >= g.k};
+          const Block block{i,      std::min(rows_at_once(), g.m - i),
+                            j,      std::min(super_n(), g.n - j),
+                            p,      std::min(kc, g.k - p),
+                            p == 0, p + kc >= g.k};
           run_block(block, packed_a, packed_b);
         }
   }
@@ -285,8 +287,7 @@ struct Product {
     T* to = c + j * g.c.column;
     if (contiguous_n() && !(contiguous_k() && (g.k > g.n || g.m > unpacked_rows)))
       kernel.rows(g.m, columns, g.k, a, g.a.row, g.a.column, from, g.b.row, to, g.c.row, g.accumulate);
-    else
-      kernel.dot(g.m, columns, g.k, a, g.a.row, from, g.b.column, to, g.c.row, g.c.column, g.accumulate);
+    else kernel.dot(g.m, columns, g.k, a, g.a.row, from, g.b.column, to, g.c.row, g.c.column, g.accumulate);
     if (has_epilogue(g.epilogue)) kernel.epilogue(shifted(g.epilogue, int64_t{0}, j), g.m, columns, to, g.c.row);
   }
 
@@ -374,7 +375,9 @@ void gemm(const GemmProblem<T>& problem) {
 }
 
 template <class T>
-int64_t packed_b_elements(int64_t k, int64_t n) { return k * rounded_up(n, kernels<GemmKernels<T>>().nr); }
+int64_t packed_b_elements(int64_t k, int64_t n) {
+  return k * rounded_up(n, kernels<GemmKernels<T>>().nr);
+}
 
 template <class T>
 void pack_b(int64_t k, int64_t n, MatrixView<const T> b, T* out) {

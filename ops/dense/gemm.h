@@ -25,16 +25,16 @@ template <class T>
 struct GemmProblem {
   std::int64_t m, n, k;
   MatrixView<const T> a, b;
-  MatrixView<T> c;  // no element is reached by two indices
-  bool accumulate = false;           // C += instead of C =
-  T sign = T(1);                     // ±1, a factor of A B
+  MatrixView<T> c;          // no element is reached by two indices
+  bool accumulate = false;  // C += instead of C =
+  T sign = T(1);            // ±1, a factor of A B
   std::vector<BatchAxis> batch = {};
-  GemmEpilogue<T> epilogue = {};     // without a batch, and with contiguous rows of C
-  const T* packed_b = nullptr;       // B once more, as pack_b gives it on the same instruction set; without a batch
+  GemmEpilogue<T> epilogue = {};  // without a batch, and with contiguous rows of C
+  const T* packed_b = nullptr;    // B once more, as pack_b gives it on the same instruction set; without a batch
   // A(i, p) is 0 for p > i (lower) or p < i (upper): most products with these zeros are left out, so that a NaN of B need
   // not meet them.
   Triangle a_triangle = Triangle::none;
-  bool c_lower = false;              // C(i, j) is of interest for j <= i alone; others may be left as they were
+  bool c_lower = false;  // C(i, j) is of interest for j <= i alone; others may be left as they were
 };
 
 // Each element of C is a sum over k in a fixed order, which depends on m, n, k, the strides, the sign, the triangles,

@@ -1,8 +1,8 @@
 // linear: the fully connected layer, with what follows it while the tile is in cache.
 #include "base/common.h"
 #include "base/fused.h"
-#include "pointwise/records.h"
 #include "dense/gemm.h"
+#include "pointwise/records.h"
 #include "weft/context.h"
 #include "weft/dense.h"
 #include "weft/pointwise.h"
@@ -15,10 +15,14 @@ using namespace detail;
 namespace {
 
 template <class T>
-MatrixView<const T> view_of(const Tensor& x) { return {x.data<T>(), x.strides()[0], x.strides()[1]}; }
+MatrixView<const T> view_of(const Tensor& x) {
+  return {x.data<T>(), x.strides()[0], x.strides()[1]};
+}
 
 template <class T>
-MatrixView<const T> transposed_view_of(const Tensor& x) { return {x.data<T>(), x.strides()[1], x.strides()[0]}; }
+MatrixView<const T> transposed_view_of(const Tensor& x) {
+  return {x.data<T>(), x.strides()[1], x.strides()[0]};
+}
 
 // y (m, n) = a (m, k) b (k, n)
 template <class T>

@@ -3,8 +3,8 @@
 
 #include "base/common.h"
 #include "base/fused.h"
-#include "pointwise/records.h"
 #include "dense/gemm.h"
+#include "pointwise/records.h"
 #include "weft/dense.h"
 #include "weft/rows.h"
 #include "weft/shape.h"
@@ -49,7 +49,8 @@ void check(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tens
 // v_i = Σ_j W_ij x_j + bias_i; y = gate ⊙ v in the same pass. Gives y, and writes v into `between` unless that is undefined;
 // without a gate y is v.
 template <class T>
-Tensor mixed(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal, Tensor between) {
+Tensor mixed(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal,
+             Tensor between) {
   const int64_t n = x.size(0), b = x.size(1), d = x.size(2);
   const Tensor gate_rows = gate.defined() ? with_contiguous_rows(gate) : gate, rows = with_contiguous_rows(x);
   const Tensor w = used_weight<T>(weight, causal), dense_bias = raw::contiguous(bias);
@@ -102,8 +103,9 @@ struct SpatialMixOp : Op {
       if (b.needs(0)) {
         const Tensor w = used_weight<T>(b.input(1), causal);
         Tensor dx = Tensor::empty(dv.shape(), dv.dtype());
-        GemmProblem<T> g{n, columns, n, {w.data<T>(), w.strides()[1], w.strides()[0]}, dv_matrix,
-                         {dx.mutable_data<T>(), columns, 1}};
+        GemmProblem<T> g{n,         columns,
+                         n,         {w.data<T>(), w.strides()[1], w.strides()[0]},
+                         dv_matrix, {dx.mutable_data<T>(), columns, 1}};
         g.a_triangle = causal ? Triangle::upper : Triangle::none;
         gemm(g);
         b.add(0, std::move(dx));
@@ -120,9 +122,8 @@ Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, c
   FusedOp mix{std::make_unique<SpatialMixOp>(causal), {x, weight, bias}};
   FusedOp product{gate_op("spatial_gate", Activation::none), {gate, Tensor()}};
   return apply_fused(std::move(mix), std::move(product), 1, x.shape(), x.dtype(), [&](const Tensor& v) {
-    return with_real("spatial_gate", x.dtype(), [&](auto* type) {
-      return mixed<element_of<decltype(type)>>(gate, x, weight, bias, causal, v);
-    });
+    return with_real("spatial_gate", x.dtype(),
+                     [&](auto* type) { return mixed<element_of<decltype(type)>>(gate, x, weight, bias, causal, v); });
   });
 }
 

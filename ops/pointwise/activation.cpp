@@ -1,9 +1,9 @@
 // The elementwise nonlinearities.
 #include "weft/activation.h"
 
-#include "pointwise/records.h"
-#include "pointwise/kernels/activation.h"
 #include "base/pointwise.h"
+#include "pointwise/kernels/activation.h"
+#include "pointwise/records.h"
 #include "weft/detail/enum_names.h"
 #include "weft/pointwise.h"
 
@@ -45,11 +45,11 @@ struct ActivationOp : Op {
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
   void backward(Backward& b) const override {
     b.add(0, with_real(name(), b.gradient().dtype(), [&](auto* type) {
-      using T = element_of<decltype(type)>;
-      const auto kernel = kernels<ActivationKernels<T>>().backward;
-      const auto run = [&](const T* x, const T* dy, T* dx, std::int64_t n) { kernel(function, x, dy, dx, n); };
-      return pointwise_backward<T>(run, b.input(0), b.take_gradient());
-    }));
+            using T = element_of<decltype(type)>;
+            const auto kernel = kernels<ActivationKernels<T>>().backward;
+            const auto run = [&](const T* x, const T* dy, T* dx, std::int64_t n) { kernel(function, x, dy, dx, n); };
+            return pointwise_backward<T>(run, b.input(0), b.take_gradient());
+          }));
   }
 };
 

@@ -1,8 +1,8 @@
 // dropout, with a counter instead of a mask.
 #include <cmath>
 
-#include "pointwise/kernels/dropout.h"
 #include "base/pointwise.h"
+#include "pointwise/kernels/dropout.h"
 #include "weft/pointwise.h"
 
 namespace weft {

@@ -2,8 +2,8 @@
 #include <complex>
 
 #include "base/common.h"
-#include "pointwise/records.h"
 #include "pointwise/kernels/elementwise.h"
+#include "pointwise/records.h"
 #include "weft/detail/nest.h"
 #include "weft/pointwise.h"
 
@@ -43,7 +43,8 @@ void real_binary(const BinaryKernel<T>& kernel, Tensor a, Tensor b, Tensor& y) {
   const auto function = sa == 0 ? kernel.scalar_left : sb == 0 ? kernel.scalar_right : kernel.both;
   const T *pa = a.data<T>(), *pb = b.data<T>();
   T* py = y.mutable_data<T>();
-  nest.for_rows(task_elements, [=](const auto& at, std::int64_t n) { function(pa + at[0], pb + at[1], py + at[2], n); });
+  nest.for_rows(task_elements,
+                [=](const auto& at, std::int64_t n) { function(pa + at[0], pb + at[1], py + at[2], n); });
 }
 
 template <class R, class F>
@@ -113,7 +114,8 @@ Tensor mul_gradient(Tensor dy, const Tensor& b) {
 Shape checked_shape(const char* name, const Inputs& in, bool complex_too) {
   check_same_dtype(name, in[0], in[1]);
   if (!is_real(in[0].dtype()) && !(complex_too && is_complex(in[0].dtype())))
-    fail(name, "expected " + std::string(complex_too ? "real or complex" : "real") + " operands, got " + describe(in[0]));
+    fail(name,
+         "expected " + std::string(complex_too ? "real or complex" : "real") + " operands, got " + describe(in[0]));
   return broadcast_shapes(name, in[0].shape(), in[1].shape());
 }
 
@@ -121,7 +123,9 @@ Shape checked_shape(const char* name, const Inputs& in, bool complex_too) {
 struct AddOp : Op {
   const char* name() const noexcept override { return "add"; }
   Shape shape(const Inputs& in) const override { return checked_shape(name(), in, true); }
-  Tensor forward(const Inputs& in, const Shape& shape) override { return compute(name(), Kind::add, in[0], in[1], shape); }
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    return compute(name(), Kind::add, in[0], in[1], shape);
+  }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
   void backward(Backward& b) const override {
     for (std::size_t i : {0, 1})
@@ -133,7 +137,9 @@ struct AddOp : Op {
 struct SubOp : Op {
   const char* name() const noexcept override { return "sub"; }
   Shape shape(const Inputs& in) const override { return checked_shape(name(), in, true); }
-  Tensor forward(const Inputs& in, const Shape& shape) override { return compute(name(), Kind::sub, in[0], in[1], shape); }
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    return compute(name(), Kind::sub, in[0], in[1], shape);
+  }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
   void backward(Backward& b) const override {
     if (b.needs(0)) b.add(0, sum_to(b.gradient(), b.input_shape(0)));
@@ -145,7 +151,9 @@ struct SubOp : Op {
 struct MulOp : Op {
   const char* name() const noexcept override { return "mul"; }
   Shape shape(const Inputs& in) const override { return checked_shape(name(), in, true); }
-  Tensor forward(const Inputs& in, const Shape& shape) override { return compute(name(), Kind::mul, in[0], in[1], shape); }
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    return compute(name(), Kind::mul, in[0], in[1], shape);
+  }
   bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return needs[1 - i]; }
   void backward(Backward& b) const override {
     for (std::size_t i : {0, 1}) {
@@ -160,7 +168,9 @@ struct MulOp : Op {
 struct DivOp : Op {
   const char* name() const noexcept override { return "div"; }
   Shape shape(const Inputs& in) const override { return checked_shape(name(), in, false); }
-  Tensor forward(const Inputs& in, const Shape& shape) override { return compute(name(), Kind::div, in[0], in[1], shape); }
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    return compute(name(), Kind::div, in[0], in[1], shape);
+  }
   bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return i == 1 || needs[1]; }
   void backward(Backward& b) const override {
     const Tensor over = div(b.gradient(), b.input(1));  // dy / b

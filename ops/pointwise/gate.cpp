@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "base/common.h"
-#include "pointwise/records.h"
+#include "base/pointwise.h"
 #include "pointwise/kernels/activation.h"
 #include "pointwise/kernels/elementwise.h"
-#include "base/pointwise.h"
+#include "pointwise/records.h"
 #include "weft/detail/nest.h"
 
 namespace weft {
@@ -77,8 +77,7 @@ struct GateOp : Op {
         if (!dgate.defined() || !has_contiguous_rows(dgate)) dgate = Tensor::empty(dy.shape(), dy.dtype());
         gradients(b, dy, dgate, dx);
       });
-    else
-      gradients(b, dy, {}, dx);
+    else gradients(b, dy, {}, dx);
     if (dx.defined()) b.add(1, std::move(dx));
   }
 

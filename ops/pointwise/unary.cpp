@@ -1,7 +1,7 @@
 // scale, exp, log, sqrt, square.
-#include "pointwise/kernels/elementwise.h"
 #include "pointwise/kernels/unary.h"
 #include "base/pointwise.h"
+#include "pointwise/kernels/elementwise.h"
 #include "weft/pointwise.h"
 
 namespace weft {
@@ -36,7 +36,9 @@ struct UnaryOp : Op {
 // y = e^x. dx = y dy
 struct ExpOp : UnaryOp {
   const char* name() const noexcept override { return "exp"; }
-  Tensor forward(const Inputs& in, const Shape&) override { return map(in[0], [](auto& k) { return k.exp; }); }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return map(in[0], [](auto& k) { return k.exp; });
+  }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
   bool keeps_output() const override { return true; }
   void backward(Backward& b) const override { b.add(0, mul(b.gradient(), b.output())); }
@@ -45,7 +47,9 @@ struct ExpOp : UnaryOp {
 // y = ln x. dx = dy / x
 struct LogOp : UnaryOp {
   const char* name() const noexcept override { return "log"; }
-  Tensor forward(const Inputs& in, const Shape&) override { return map(in[0], [](auto& k) { return k.log; }); }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return map(in[0], [](auto& k) { return k.log; });
+  }
   bool cheap() const override { return true; }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
   void backward(Backward& b) const override { b.add(0, div(b.gradient(), b.input(0))); }
@@ -54,7 +58,9 @@ struct LogOp : UnaryOp {
 // y = sqrt(x). dx = dy / (2y)
 struct SqrtOp : UnaryOp {
   const char* name() const noexcept override { return "sqrt"; }
-  Tensor forward(const Inputs& in, const Shape&) override { return map(in[0], [](auto& k) { return k.sqrt; }); }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return map(in[0], [](auto& k) { return k.sqrt; });
+  }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
   bool keeps_output() const override { return true; }
   void backward(Backward& b) const override {
@@ -65,7 +71,9 @@ struct SqrtOp : UnaryOp {
 // y = x². dx = 2x dy
 struct SquareOp : UnaryOp {
   const char* name() const noexcept override { return "square"; }
-  Tensor forward(const Inputs& in, const Shape&) override { return map(in[0], [](auto& k) { return k.square; }); }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return map(in[0], [](auto& k) { return k.square; });
+  }
   bool cheap() const override { return true; }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
   void backward(Backward& b) const override {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/common.h"
-#include "pointwise/kernels/optimizer.h"
 #include "base/kernels/reduce.h"
+#include "pointwise/kernels/optimizer.h"
 #include "weft/context.h"
 
 namespace weft {

@@ -1,8 +1,8 @@
 // cross_entropy: softmax, logarithm and mean in one.
 #include <algorithm>
 
-#include "rows/kernels/softmax.h"
 #include "base/pointwise.h"
+#include "rows/kernels/softmax.h"
 #include "weft/rows.h"
 
 namespace weft {

@@ -4,8 +4,8 @@
 
 #include "base/common.h"
 #include "base/fused.h"
-#include "pointwise/records.h"
 #include "pointwise/kernels/elementwise.h"
+#include "pointwise/records.h"
 #include "rows/kernels/norm.h"
 #include "weft/context.h"
 #include "weft/rows.h"
@@ -16,7 +16,7 @@ using namespace detail;
 
 namespace {
 
-constexpr std::int64_t grain = 1 << 14;      // elements a task
+constexpr std::int64_t grain = 1 << 14;  // elements a task
 
 // Rows of n whose contributions to dgamma and dbeta are summed at once, in their order; a task of backward.
 std::int64_t block_rows(std::int64_t n) { return std::clamp<std::int64_t>(4 * grain / n, 4, 64); }
@@ -78,8 +78,7 @@ struct NormOp : Op {
         T* own = stat ? stat + 2 * begin : nullptr;
         if (kind == Kind::layer)
           kernel.layer(from, row, scale.data<T>(), shift.data<T>(), eps, to + begin * n, own, end - begin, n);
-        else
-          kernel.rms(from, row, scale.data<T>(), eps, to + begin * n, own, end - begin, n);
+        else kernel.rms(from, row, scale.data<T>(), eps, to + begin * n, own, end - begin, n);
       };
       for_rows(rows, n, [&](std::int64_t begin, std::int64_t end) {
         const T* from = x.data<T>();
@@ -128,12 +127,12 @@ struct NormOp : Op {
         if (!in_rows) dx = in_place ? dy : Tensor::empty(shape, x.dtype());
         run(as_matrix(dx, axes));
       });
-    else
-      run({});
+    else run({});
     if (!wants_parameters) return;
     const Tensor both = sum(partial, {0});
     if (has_gamma && b.needs(1)) b.add(1, parameter_gradient(both, 0, b.input_shape(1)));
-    if (has_beta && b.needs(beta_input())) b.add(beta_input(), parameter_gradient(both, 1, b.input_shape(beta_input())));
+    if (has_beta && b.needs(beta_input()))
+      b.add(beta_input(), parameter_gradient(both, 1, b.input_shape(beta_input())));
   }
 
  private:

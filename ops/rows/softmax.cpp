@@ -1,8 +1,8 @@
 // softmax and log_softmax along any axis.
 #include <algorithm>
 
-#include "rows/kernels/softmax.h"
 #include "base/pointwise.h"
+#include "rows/kernels/softmax.h"
 #include "weft/rows.h"
 #include "weft/shape.h"
 
@@ -22,10 +22,10 @@ Tensor along_rows(Kernel kernel, std::int64_t dim, const Tensor& first, const X&
   const std::int64_t n = y.size(-1);
   T* to = y.mutable_data<T>();
   const auto run = [&](const auto&... x) {
-    Context::current().parallel_for(
-        y.numel() / n, std::max<std::int64_t>(1, task_elements / n), [&](std::int64_t begin, std::int64_t end) {
-          kernel(x.template data<T>() + begin * n..., to + begin * n, end - begin, n);
-        });
+    Context::current().parallel_for(y.numel() / n, std::max<std::int64_t>(1, task_elements / n),
+                                    [&](std::int64_t begin, std::int64_t end) {
+                                      kernel(x.template data<T>() + begin * n..., to + begin * n, end - begin, n);
+                                    });
   };
   run(dense(first), dense(rest)...);
   return last(y);
@@ -57,7 +57,9 @@ struct RowOp : Op {
 struct SoftmaxOp : RowOp {
   using RowOp::RowOp;
   const char* name() const noexcept override { return "softmax"; }
-  Tensor forward(const Inputs& in, const Shape&) override { return run([](auto& k) { return k.softmax; }, in[0]); }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return run([](auto& k) { return k.softmax; }, in[0]);
+  }
   void backward(Backward& b) const override {
     b.add(0, run([](auto& k) { return k.softmax_backward; }, b.output(), b.gradient()));
   }
@@ -67,7 +69,9 @@ struct SoftmaxOp : RowOp {
 struct LogSoftmaxOp : RowOp {
   using RowOp::RowOp;
   const char* name() const noexcept override { return "log_softmax"; }
-  Tensor forward(const Inputs& in, const Shape&) override { return run([](auto& k) { return k.log_softmax; }, in[0]); }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return run([](auto& k) { return k.log_softmax; }, in[0]);
+  }
   void backward(Backward& b) const override {
     b.add(0, run([](auto& k) { return k.log_softmax_backward; }, b.output(), b.gradient()));
   }

@@ -66,7 +66,8 @@ struct PermuteOp : LayoutOp {
   }
   void backward(Backward& b) const override {
     std::vector<std::int64_t> inverse(dims.size());
-    for (std::size_t i = 0; i < dims.size(); ++i) inverse[static_cast<std::size_t>(dims[i])] = static_cast<std::int64_t>(i);
+    for (std::size_t i = 0; i < dims.size(); ++i)
+      inverse[static_cast<std::size_t>(dims[i])] = static_cast<std::int64_t>(i);
     b.add(0, permute(b.gradient(), inverse));
   }
 };
@@ -121,7 +122,8 @@ struct ConcatOp : LayoutOp {
       Shape rest = part.shape();
       if (rest.size() == out.size()) rest[d] = out[d];
       if (rest != out)
-        fail(name(), "shapes " + to_string(in[0].shape()) + " and " + to_string(part.shape()) + " along axis " + std::to_string(dim));
+        fail(name(), "shapes " + to_string(in[0].shape()) + " and " + to_string(part.shape()) + " along axis " +
+                         std::to_string(dim));
       out[d] += part.shape()[d];
     }
     return out;
@@ -233,7 +235,8 @@ Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start, std::int64_t
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dim) {
   const std::int64_t n = x.size(dim);
   if (chunks < 1 || n % chunks != 0)
-    fail("chunk", std::to_string(chunks) + " equal pieces of axis " + std::to_string(dim) + " of shape " + to_string(x.shape()));
+    fail("chunk",
+         std::to_string(chunks) + " equal pieces of axis " + std::to_string(dim) + " of shape " + to_string(x.shape()));
   std::vector<Tensor> parts;
   for (std::int64_t i = 0; i < chunks; ++i) parts.push_back(slice(x, dim, i * (n / chunks), (i + 1) * (n / chunks)));
   return parts;

@@ -17,13 +17,15 @@ struct KernelTable {
 };
 
 // The end of a unit: its table<T>() gives the kernels of the instruction set that it is compiled for, f32 and f64.
-#define WEFT_KERNEL_TABLES(Table)                                                                                      \
-  template <>                                                                                                          \
-  constinit const weft::detail::Table<float> weft::detail::KernelTable<weft::Isa::WEFT_ISA, weft::detail::Table<float>>::value =               \
-      weft::detail::WEFT_ISA::table<float>();                                                                                  \
-  template <>                                                                                                          \
-  constinit const weft::detail::Table<double> weft::detail::KernelTable<weft::Isa::WEFT_ISA, weft::detail::Table<double>>::value =             \
-      weft::detail::WEFT_ISA::table<double>();
+#define WEFT_KERNEL_TABLES(Table)                                                          \
+  template <>                                                                              \
+  constinit const weft::detail::Table<float>                                               \
+      weft::detail::KernelTable<weft::Isa::WEFT_ISA, weft::detail::Table<float>>::value =  \
+          weft::detail::WEFT_ISA::table<float>();                                          \
+  template <>                                                                              \
+  constinit const weft::detail::Table<double>                                              \
+      weft::detail::KernelTable<weft::Isa::WEFT_ISA, weft::detail::Table<double>>::value = \
+          weft::detail::WEFT_ISA::table<double>();
 
 // "gemm" of …/kernels/gemm.h: the header's name is the unit's. Families state theirs as `header = __FILE__`.
 constexpr std::string_view unit_of(std::string_view header) {

@@ -13,18 +13,32 @@ namespace weft::detail::WEFT_ISA::math {
 
 // The bits of a vector as unsigned integers of the same size, and back. A GNU vector: its operators are those of the
 // language, in every version of xsimd, and g++ 12 warns of the AVX-512 shift intrinsics.
-template <class T> struct BitsOf;
-template <> struct BitsOf<float> { using Type = std::uint32_t; };
-template <> struct BitsOf<double> { using Type = std::uint64_t; };
+template <class T>
+struct BitsOf;
+template <>
+struct BitsOf<float> {
+  using Type = std::uint32_t;
+};
+template <>
+struct BitsOf<double> {
+  using Type = std::uint64_t;
+};
 template <class V>
 struct BitVector {
   using Element = typename BitsOf<typename V::value_type>::Type;
   using Type [[gnu::vector_size(sizeof(V))]] = Element;
 };
-template <class V> using Bits = typename BitVector<V>::Type;
+template <class V>
+using Bits = typename BitVector<V>::Type;
 
-template <class V> inline Bits<V> to_bits(V x) noexcept { return __builtin_bit_cast(Bits<V>, x); }
-template <class V> inline V from_bits(Bits<V> x) noexcept { return __builtin_bit_cast(V, x); }
+template <class V>
+inline Bits<V> to_bits(V x) noexcept {
+  return __builtin_bit_cast(Bits<V>, x);
+}
+template <class V>
+inline V from_bits(Bits<V> x) noexcept {
+  return __builtin_bit_cast(V, x);
+}
 
 // c[0] + c[1] x + … + c[N-1] x^(N-1).
 template <class V, class T, int N>
@@ -34,9 +48,11 @@ inline V polynomial(V x, const T (&c)[N]) noexcept {
   return y;
 }
 
-template <class T> struct Constants;
+template <class T>
+struct Constants;
 
-template <> struct Constants<float> {
+template <>
+struct Constants<float> {
   static constexpr int mantissa = 23;
   static constexpr float log2e = 0x1.715476p+0f;
   // ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
@@ -57,17 +73,18 @@ template <> struct Constants<float> {
   static constexpr float erf[] = {0x1.06eba8p-3f,  0x1.45f2fap-1f,   0x1.a4fa5ep-4f,  -0x1.39cdc6p-6f, -0x1.505f5ap-13f,
                                   0x1.b5003cp-10f, -0x1.4bc9d6p-11f, 0x1.ed6c24p-14f, -0x1.369686p-17f};
   // ln Φ(-x), x >= 0; error of Φ 5.6e-9. Falls to -inf.
-  static constexpr float normal_tail[] = {-0x1.62e43p-1f,   -0x1.98846ap-1f,  -0x1.45f132p-2f, -0x1.29e056p-5f,
+  static constexpr float normal_tail[] = {-0x1.62e43p-1f,   -0x1.98846ap-1f,  -0x1.45f132p-2f,  -0x1.29e056p-5f,
                                           0x1.3c8468p-8f,   -0x1.10b298p-17f, -0x1.9280c8p-13f, 0x1.bd0494p-15f,
                                           -0x1.02e6eep-17f, 0x1.4a4134p-21f,  -0x1.6a323p-26f};
   // (Φ(-x) - xφ(x)) e^(x²/2) up to gelu_max; error of the product with e^(-x²/2) 1.7e-8.
   static constexpr float gelu_max = 6;
-  static constexpr float gelu_slope[] = {0x1.fffffep-2f,  -0x1.98841ap-1f, 0x1.fff19ep-3f,  -0x1.0ffc7ap-3f,
-                                         0x1.fb47e2p-5f,  -0x1.a15482p-6f, 0x1.2709bp-7f,   -0x1.537ce2p-9f,
+  static constexpr float gelu_slope[] = {0x1.fffffep-2f,  -0x1.98841ap-1f,  0x1.fff19ep-3f,  -0x1.0ffc7ap-3f,
+                                         0x1.fb47e2p-5f,  -0x1.a15482p-6f,  0x1.2709bp-7f,   -0x1.537ce2p-9f,
                                          0x1.278406p-11f, -0x1.638de2p-14f, 0x1.02a9a6p-17f, -0x1.52cf68p-22f};
 };
 
-template <> struct Constants<double> {
+template <>
+struct Constants<double> {
   static constexpr int mantissa = 52;
   static constexpr double log2e = 0x1.71547652b82fep+0;
   static constexpr double ln2_hi = 0x1.62e42fefa38p-1, ln2_lo = 0x1.ef35793c7673p-45;
@@ -76,10 +93,10 @@ template <> struct Constants<double> {
   static constexpr double round = 0x1.8p+52 + 1023;
   static constexpr double exp_max = 710, exp_normal = -708, exp_zero = -746;
   // Relative error of e^r 3.7e-18.
-  static constexpr double exp[] = {
-      0x1.000000000000ap-1,  0x1.55555555554f8p-3,  0x1.5555555550867p-5,  0x1.111111112819ep-7,
-      0x1.6c16c184328c4p-10, 0x1.a01a0128a295fp-13, 0x1.a01999edf7732p-16, 0x1.71df28955c393p-19,
-      0x1.28ad94101df79p-22, 0x1.ad7b1f8d4e053p-26};
+  static constexpr double exp[] = {0x1.000000000000ap-1,  0x1.55555555554f8p-3,  0x1.5555555550867p-5,
+                                   0x1.111111112819ep-7,  0x1.6c16c184328c4p-10, 0x1.a01a0128a295fp-13,
+                                   0x1.a01999edf7732p-16, 0x1.71df28955c393p-19, 0x1.28ad94101df79p-22,
+                                   0x1.ad7b1f8d4e053p-26};
   static constexpr double root_half = 0x1.6a09e667f3bcdp-1;
   // Relative error of ln 1.3e-18.
   static constexpr double log[] = {0x1.5555555555592p-1, 0x1.999999997fd59p-2, 0x1.24924941fae28p-2,
@@ -88,16 +105,16 @@ template <> struct Constants<double> {
   // |x| < erf_split: erf(x)/x - 1 in x²; relative error 3.6e-17. Up to erf_max, where erf rounds to 1: ln(1 - erf(x)),
   // which makes an error of 1.6e-17 in erf.
   static constexpr double erf_split = 1.25, erf_max = 6;
-  static constexpr double erf_small[] = {
-      0x1.06eba8214db67p-3,   -0x1.812746b03794fp-2,  0x1.ce2f21a03d877p-4,   -0x1.b82ce31167867p-6,
-      0x1.565bccedbc629p-8,   -0x1.c02daf96da411p-11, 0x1.f9a2c4bb9ade4p-14,  -0x1.f4cc9bbf80d82p-17,
-      0x1.b9ab6ff56d376p-20,  -0x1.5dcc24e3a18f8p-23, 0x1.ec902e25ac5e1p-27,  -0x1.1d41d24c1abeap-30,
-      0x1.94a4a3615933ap-35};
-  static constexpr double erf_large[] = {
-      -0x1.b8de64224f24dp-19, -0x1.20db8a229930bp+0,  -0x1.4602f38d9b9aep-1,  -0x1.a3ad56690654bp-4,
-      0x1.3047255312575p-6,   0x1.ec1956ef07e95p-11,  -0x1.3d6334a8dcd46p-9,  0x1.2c612f6dfc73ap-10,
-      -0x1.72c058625f83cp-12, 0x1.5033cbd11e1d2p-14,  -0x1.c7ec5955acbfdp-17, 0x1.c4f18adc5a4dap-20,
-      -0x1.3864a5baff1a1p-23, 0x1.0ba17a62c6325p-27,  -0x1.ad0a050a96bb4p-33};
+  static constexpr double erf_small[] = {0x1.06eba8214db67p-3,   -0x1.812746b03794fp-2,  0x1.ce2f21a03d877p-4,
+                                         -0x1.b82ce31167867p-6,  0x1.565bccedbc629p-8,   -0x1.c02daf96da411p-11,
+                                         0x1.f9a2c4bb9ade4p-14,  -0x1.f4cc9bbf80d82p-17, 0x1.b9ab6ff56d376p-20,
+                                         -0x1.5dcc24e3a18f8p-23, 0x1.ec902e25ac5e1p-27,  -0x1.1d41d24c1abeap-30,
+                                         0x1.94a4a3615933ap-35};
+  static constexpr double erf_large[] = {-0x1.b8de64224f24dp-19, -0x1.20db8a229930bp+0,  -0x1.4602f38d9b9aep-1,
+                                         -0x1.a3ad56690654bp-4,  0x1.3047255312575p-6,   0x1.ec1956ef07e95p-11,
+                                         -0x1.3d6334a8dcd46p-9,  0x1.2c612f6dfc73ap-10,  -0x1.72c058625f83cp-12,
+                                         0x1.5033cbd11e1d2p-14,  -0x1.c7ec5955acbfdp-17, 0x1.c4f18adc5a4dap-20,
+                                         -0x1.3864a5baff1a1p-23, 0x1.0ba17a62c6325p-27,  -0x1.ad0a050a96bb4p-33};
 };
 
 // x = n ln 2 + r, |r| <= ½ ln 2 (Cody-Waite); q = e^r - 1. The low bits of `biased` are n plus the exponent's bias.
@@ -122,8 +139,14 @@ inline V power_of_2(V biased) noexcept {
 }
 
 // min and max that keep NaN: of a NaN and a number, the instruction gives its second operand (NEON's the NaN).
-template <class V> inline V at_most(V x, V high) noexcept { return xsimd::min(high, x); }
-template <class V> inline V at_least(V x, V low) noexcept { return xsimd::max(low, x); }
+template <class V>
+inline V at_most(V x, V high) noexcept {
+  return xsimd::min(high, x);
+}
+template <class V>
+inline V at_least(V x, V low) noexcept {
+  return xsimd::max(low, x);
+}
 
 // p 2^n for an integer n, rounded once where the result is subnormal; ½ < p < 2, |n| below twice the largest
 // exponent, or so small that the result is 0.
@@ -152,14 +175,20 @@ inline V exp_from(typename V::value_type lowest, V x) noexcept {
   return math::scale(V(1) + q, n);
 }
 template <class V>
-inline V exp_bounded(V x) noexcept { return exp_from(Constants<typename V::value_type>::exp_zero, x); }
+inline V exp_bounded(V x) noexcept {
+  return exp_from(Constants<typename V::value_type>::exp_zero, x);
+}
 // For results whose error counts absolutely: 0 where it would be subnormal.
 template <class V>
-inline V exp_flushed(V x) noexcept { return exp_from(Constants<typename V::value_type>::exp_normal, x); }
+inline V exp_flushed(V x) noexcept {
+  return exp_from(Constants<typename V::value_type>::exp_normal, x);
+}
 
 // e^x, 1.1 ULP.
 template <class V>
-inline V exp(V x) noexcept { return exp_bounded(at_most(x, V(Constants<typename V::value_type>::exp_max))); }
+inline V exp(V x) noexcept {
+  return exp_bounded(at_most(x, V(Constants<typename V::value_type>::exp_max)));
+}
 
 // e^x - 1 = 2(2^(n-1) q + (2^(n-1) - ½)), 1.7 ULP in f32, 2.4 in f64. Below -50 it is -1 already. -0 gives 0.
 template <class V>

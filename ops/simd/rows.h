@@ -36,7 +36,9 @@ inline void for_vectors(std::int64_t n, F f) noexcept {
 // K sums along a row of n: f(at, a) adds a vector of terms to each a[k]. The terms of padding must be 0.
 // Four accumulators each, so that the additions don't wait for one another.
 template <class T, int K>
-struct Sums { T of[K]; };
+struct Sums {
+  T of[K];
+};
 
 template <class T, int K, class F>
 inline Sums<T, K> sums(std::int64_t n, F f) noexcept {

@@ -24,14 +24,20 @@ template <class T>
 inline constexpr std::int64_t lanes = static_cast<std::int64_t>(Vec<T>::size);
 
 template <class T>
-inline Vec<T> load(const T* p) noexcept { return Vec<T>::load_unaligned(p); }
+inline Vec<T> load(const T* p) noexcept {
+  return Vec<T>::load_unaligned(p);
+}
 
 template <class T>
-inline void store(T* p, Vec<T> v) noexcept { v.store_unaligned(p); }
+inline void store(T* p, Vec<T> v) noexcept {
+  v.store_unaligned(p);
+}
 
 #if defined(__AVX512F__)
 template <class Mask>
-inline Mask first_lanes(std::int64_t n) noexcept { return static_cast<Mask>((1u << n) - 1); }
+inline Mask first_lanes(std::int64_t n) noexcept {
+  return static_cast<Mask>((1u << n) - 1);
+}
 #endif
 
 // The first n < lanes elements of p; the other lanes are `fill`.
@@ -87,16 +93,28 @@ inline __m512 fnma(__m512 a, __m512 b, __m512 c) noexcept { return _mm512_fnmadd
 inline __m512d fnma(__m512d a, __m512d b, __m512d c) noexcept { return _mm512_fnmadd_pd(a, b, c); }
 #endif
 }  // namespace intrinsic
-template <class V> inline V fma(V a, V b, V c) noexcept { return intrinsic::fma(a, b, c); }
-template <class V> inline V fnma(V a, V b, V c) noexcept { return intrinsic::fnma(a, b, c); }
+template <class V>
+inline V fma(V a, V b, V c) noexcept {
+  return intrinsic::fma(a, b, c);
+}
+template <class V>
+inline V fnma(V a, V b, V c) noexcept {
+  return intrinsic::fnma(a, b, c);
+}
 #elif defined(__aarch64__)
 inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return vfmaq_f32(c, a, b); }
 inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return vfmaq_f64(c, a, b); }
 inline Vec<float> fnma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return vfmsq_f32(c, a, b); }
 inline Vec<double> fnma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return vfmsq_f64(c, a, b); }
 #else
-template <class V> inline V fma(V a, V b, V c) noexcept { return a * b + c; }
-template <class V> inline V fnma(V a, V b, V c) noexcept { return c - a * b; }
+template <class V>
+inline V fma(V a, V b, V c) noexcept {
+  return a * b + c;
+}
+template <class V>
+inline V fnma(V a, V b, V c) noexcept {
+  return c - a * b;
+}
 #endif
 
 // The lanes of a and b, numbered from 0 to 2 · lanes - 1, in another order: lane i is number Order::at(i).
@@ -111,19 +129,49 @@ inline Vec<T> shuffled(Vec<T> a, Vec<T> b) noexcept {
   return shuffled<T, Order>(a, b, std::make_integer_sequence<int, static_cast<int>(lanes<T>)>());
 }
 
-template <int L> struct EvenLanes { static constexpr int at(int i) { return 2 * i; } };
-template <int L> struct OddLanes { static constexpr int at(int i) { return 2 * i + 1; } };
-template <int L> struct LowZip { static constexpr int at(int i) { return i / 2 + i % 2 * L; } };
-template <int L> struct HighZip { static constexpr int at(int i) { return L / 2 + i / 2 + i % 2 * L; } };
-template <int L> struct Reversed { static constexpr int at(int i) { return L - 1 - i; } };
+template <int L>
+struct EvenLanes {
+  static constexpr int at(int i) { return 2 * i; }
+};
+template <int L>
+struct OddLanes {
+  static constexpr int at(int i) { return 2 * i + 1; }
+};
+template <int L>
+struct LowZip {
+  static constexpr int at(int i) { return i / 2 + i % 2 * L; }
+};
+template <int L>
+struct HighZip {
+  static constexpr int at(int i) { return L / 2 + i / 2 + i % 2 * L; }
+};
+template <int L>
+struct Reversed {
+  static constexpr int at(int i) { return L - 1 - i; }
+};
 
 // a0 a2 … b0 b2 …,  a1 a3 … b1 b3 …
-template <class T> inline Vec<T> even(Vec<T> a, Vec<T> b) noexcept { return shuffled<EvenLanes<lanes<T>>>(a, b); }
-template <class T> inline Vec<T> odd(Vec<T> a, Vec<T> b) noexcept { return shuffled<OddLanes<lanes<T>>>(a, b); }
+template <class T>
+inline Vec<T> even(Vec<T> a, Vec<T> b) noexcept {
+  return shuffled<EvenLanes<lanes<T>>>(a, b);
+}
+template <class T>
+inline Vec<T> odd(Vec<T> a, Vec<T> b) noexcept {
+  return shuffled<OddLanes<lanes<T>>>(a, b);
+}
 // a0 b0 a1 b1 …, of the lower and of the upper halves
-template <class T> inline Vec<T> zip_lo(Vec<T> a, Vec<T> b) noexcept { return shuffled<LowZip<lanes<T>>>(a, b); }
-template <class T> inline Vec<T> zip_hi(Vec<T> a, Vec<T> b) noexcept { return shuffled<HighZip<lanes<T>>>(a, b); }
-template <class T> inline Vec<T> reversed(Vec<T> a) noexcept { return shuffled<Reversed<lanes<T>>>(a, a); }
+template <class T>
+inline Vec<T> zip_lo(Vec<T> a, Vec<T> b) noexcept {
+  return shuffled<LowZip<lanes<T>>>(a, b);
+}
+template <class T>
+inline Vec<T> zip_hi(Vec<T> a, Vec<T> b) noexcept {
+  return shuffled<HighZip<lanes<T>>>(a, b);
+}
+template <class T>
+inline Vec<T> reversed(Vec<T> a) noexcept {
+  return shuffled<Reversed<lanes<T>>>(a, a);
+}
 
 // Of blocks of 16 bytes, E elements each: groups of G elements, in turn from the lower or the upper halves of two blocks;
 // the even or the odd blocks. Instructions of one cycle, without registers for orders.
@@ -168,7 +216,10 @@ WEFT_INLINE inline void transpose(Vec<T>* v) noexcept {
 }
 
 // The sum of the lanes, halves added to halves: the order depends on the instruction set alone.
-template <int L, int Step> struct Rotated { static constexpr int at(int i) { return (i + Step) % L; } };
+template <int L, int Step>
+struct Rotated {
+  static constexpr int at(int i) { return (i + Step) % L; }
+};
 template <class T, int Width = static_cast<int>(lanes<T>) / 2>
 inline T sum(Vec<T> v) noexcept {
   if constexpr (Width > 0) {

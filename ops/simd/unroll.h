@@ -11,7 +11,10 @@
 
 namespace weft::detail::WEFT_ISA {
 
-template <int I> struct Index { static constexpr int value = I; };
+template <int I>
+struct Index {
+  static constexpr int value = I;
+};
 
 // f(Index<0>{}), …, f(Index<N-1>{}).
 template <int N, int I = 0, class F>

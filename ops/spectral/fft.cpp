@@ -41,8 +41,8 @@ struct FftOp : Op {
     Shape result = x.shape();
     std::int64_t& size = result[checked_dim(name(), dim, x.rank())];
     if (kind == Kind::irfft && (n < 1 || size != n / 2 + 1))
-      fail(name(), "expected n >= 1 and n/2 + 1 elements along axis " + std::to_string(dim) + ", got n = " +
-                       std::to_string(n) + " and " + describe(x));
+      fail(name(), "expected n >= 1 and n/2 + 1 elements along axis " + std::to_string(dim) +
+                       ", got n = " + std::to_string(n) + " and " + describe(x));
     if (size < 1) fail(name(), "no elements along axis " + std::to_string(dim) + " of " + describe(x));
     size = kind == Kind::irfft ? n : kind == Kind::rfft ? size / 2 + 1 : size;
     (void)numel(result);

@@ -33,9 +33,13 @@ struct Side {
 
 // Element 2j of a real column as the real part of element j, 2j + 1 as its imaginary one.
 template <class T>
-FftColumns<T> every_second(const FftColumns<T>& x) { return {x.data, 2 * x.step, x.offset, x.count}; }
+FftColumns<T> every_second(const FftColumns<T>& x) {
+  return {x.data, 2 * x.step, x.offset, x.count};
+}
 template <class T>
-FftColumns<T> moved(const FftColumns<T>& x, int64_t by) { return {x.data + by, x.step, x.offset, x.count}; }
+FftColumns<T> moved(const FftColumns<T>& x, int64_t by) {
+  return {x.data + by, x.step, x.offset, x.count};
+}
 
 template <class T>
 struct Driver {
@@ -212,8 +216,10 @@ Tensor transform_axis(const char* op, const Tensor& x, const AxisTransform& t) {
   if (y.numel() == 0) return y;
   with_real(op, real_of(x.dtype()), [&](auto* type) {
     using T = element_of<decltype(type)>;
-    Driver<T>{t, {static_cast<const T*>(x.raw()), Columns(x, t.axis), is_complex(x.dtype())},
-              {static_cast<T*>(y.mutable_raw()), Columns(y, t.axis), !t.real_out}}.run(op);
+    Driver<T>{t,
+              {static_cast<const T*>(x.raw()), Columns(x, t.axis), is_complex(x.dtype())},
+              {static_cast<T*>(y.mutable_raw()), Columns(y, t.axis), !t.real_out}}
+        .run(op);
   });
   return y;
 }

@@ -28,23 +28,23 @@ void hidden_transform(const FftPlan<T>& plan, const Tensor& z, std::size_t seque
   T* out = y.mutable_data<T>();
   const int64_t tiles = (from.count() - 1) / lanes + 1;
   const auto bytes = static_cast<std::size_t>(plan.rows() * 2 * lanes) * sizeof(T);
-  Context::current().parallel_for(tiles, std::max<int64_t>(1, task_elements / (d * lanes)), bytes,
-                                  [&](int64_t begin, int64_t end, void* scratch) {
-    T* work = static_cast<T*>(scratch);
-    for (int64_t tile = begin; tile < end; ++tile) {
-      const int64_t first = tile * lanes, count = std::min(lanes, from.count() - first);
-      int64_t offset[max_lanes], mirror[max_lanes];
-      from.offsets(first, count, offset);
-      kernel.gather_complex(d, {x, from.step(), offset, count}, work);
-      kernel.forward(plan.view(), work);
-      to.offsets(first, count, offset);
-      for (int64_t c = 0; c < count; ++c) {
-        const int64_t k = from.index_along(first + c, sequence);
-        mirror[c] = offset[c] + ((n - k) % n - k) * row_step;
-      }
-      kernel.scatter_mirrored(d, plan.view().row_of_bin, work, {out, to.step(), offset, count}, mirror);
-    }
-  });
+  Context::current().parallel_for(
+      tiles, std::max<int64_t>(1, task_elements / (d * lanes)), bytes, [&](int64_t begin, int64_t end, void* scratch) {
+        T* work = static_cast<T*>(scratch);
+        for (int64_t tile = begin; tile < end; ++tile) {
+          const int64_t first = tile * lanes, count = std::min(lanes, from.count() - first);
+          int64_t offset[max_lanes], mirror[max_lanes];
+          from.offsets(first, count, offset);
+          kernel.gather_complex(d, {x, from.step(), offset, count}, work);
+          kernel.forward(plan.view(), work);
+          to.offsets(first, count, offset);
+          for (int64_t c = 0; c < count; ++c) {
+            const int64_t k = from.index_along(first + c, sequence);
+            mirror[c] = offset[c] + ((n - k) % n - k) * row_step;
+          }
+          kernel.scatter_mirrored(d, plan.view().row_of_bin, work, {out, to.step(), offset, count}, mirror);
+        }
+      });
 }
 
 void mix(const char* op, const Tensor& x, std::size_t sequence, std::size_t hidden, Tensor& y) {

@@ -36,7 +36,9 @@ class FastLengths {
   }
 
  private:
-  struct Entry { int64_t n = 0, fast = 0; };
+  struct Entry {
+    int64_t n = 0, fast = 0;
+  };
   std::mutex mutex_;
   std::array<Entry, 64> entries_;
 };

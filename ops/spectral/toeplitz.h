@@ -28,7 +28,7 @@ Tensor toeplitz_spectra(const Tensor& t, const ToeplitzSizes& s);
 bool toeplitz_spectra_fit(const Tensor& spectra, const Tensor& t, const ToeplitzSizes& s);
 Tensor toeplitz_ring(const Tensor& x, const Tensor& spectra, const ToeplitzSizes& s);
 ToeplitzGradients toeplitz_ring_backward(const Tensor& x, const Tensor& dy, const Tensor& spectra, const Shape& t_shape,
-                                        const ToeplitzSizes& s, bool needs_x, bool needs_t);
+                                         const ToeplitzSizes& s, bool needs_x, bool needs_t);
 
 Tensor toeplitz_naive(const Tensor& x, const Tensor& t, const ToeplitzSizes& s);
 ToeplitzGradients toeplitz_naive_backward(const Tensor& x, const Tensor& dy, const Tensor& t, const Shape& t_shape,
@@ -72,8 +72,12 @@ class ToeplitzOperand {
 };
 
 template <class T>
-ToeplitzOperand<const T> toeplitz_input(const Tensor& x) { return {x.data<T>(), x}; }
+ToeplitzOperand<const T> toeplitz_input(const Tensor& x) {
+  return {x.data<T>(), x};
+}
 template <class T>
-ToeplitzOperand<T> toeplitz_output(Tensor& y) { return {y.mutable_data<T>(), y}; }
+ToeplitzOperand<T> toeplitz_output(Tensor& y) {
+  return {y.mutable_data<T>(), y};
+}
 
 }  // namespace weft::detail

@@ -128,7 +128,11 @@ Tensor toeplitz_matrix(const Tensor& x, const Tensor& t, const ToeplitzSizes& s,
   with_real(s.op, x.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     const int64_t lag = transposed ? -a[1] : a[1];
-    GemmProblem<T> g{s.n, s.b, s.n, {lags.data<T>() + (s.n - 1) * a[1], lag, -lag}, {x.data<T>(), b[2], b[0]},
+    GemmProblem<T> g{s.n,
+                     s.b,
+                     s.n,
+                     {lags.data<T>() + (s.n - 1) * a[1], lag, -lag},
+                     {x.data<T>(), b[2], b[0]},
                      {y.mutable_data<T>(), c[2], c[0]}};
     g.batch = {{x.shape()[1], a[0], b[1], c[1]}, {x.shape()[3], a[2], b[3], c[3]}};
     gemm(g);

@@ -4,8 +4,8 @@
 
 #include "base/common.h"
 #include "spectral/fft_derived_plans.h"
-#include "spectral/kernels/toeplitz_ring.h"
 #include "spectral/kernels/fft.h"
+#include "spectral/kernels/toeplitz_ring.h"
 #include "spectral/toeplitz.h"
 #include "weft/context.h"
 
@@ -135,7 +135,7 @@ Tensor toeplitz_ring(const Tensor& x, const Tensor& spectra, const ToeplitzSizes
 }
 
 ToeplitzGradients toeplitz_ring_backward(const Tensor& x, const Tensor& dy, const Tensor& spectra, const Shape& t_shape,
-                                        const ToeplitzSizes& s, bool needs_x, bool needs_t) {
+                                         const ToeplitzSizes& s, bool needs_x, bool needs_t) {
   ToeplitzGradients g;
   if (needs_x) g.x = Tensor::empty(dy.shape(), dy.dtype());
   if (needs_t) g.t = Tensor::empty(t_shape, dy.dtype());

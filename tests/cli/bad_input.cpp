@@ -169,9 +169,9 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
 
 TEST_CASE_FIXTURE(Fixture, "a loss that is not finite: says at which step, keeps the last good checkpoint") {
   const std::string before = folder.read("run/model.safetensors");
-  const Outcome outcome = weft("train --arch gmlp --text " + text() + sizes + "--steps 300 --eval-every 200 " +
-                               "--overwrite --out " + run() +
-                               " --optimizer sgd --schedule constant --warmup 0 --clip 0 --lr 1e30");
+  const Outcome outcome =
+      weft("train --arch gmlp --text " + text() + sizes + "--steps 300 --eval-every 200 " + "--overwrite --out " +
+           run() + " --optimizer sgd --schedule constant --warmup 0 --clip 0 --lr 1e30");
   CAPTURE(outcome.err);
   CHECK(outcome.code == 1);
   CHECK(contains(outcome.err, "\nweft: [train] step "));

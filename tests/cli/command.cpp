@@ -21,8 +21,8 @@ int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 +
 pid_t start(const std::string& arguments, const TemporaryFolder& folder) {
   const char* program = std::getenv("WEFT");
   if (program == nullptr) throw std::runtime_error("WEFT is not set");
-  const std::string line = "exec </dev/null >'" + (folder / "out") + "' 2>'" + (folder / "err") +
-                           "' '" + program + "' " + arguments;
+  const std::string line =
+      "exec </dev/null >'" + (folder / "out") + "' 2>'" + (folder / "err") + "' '" + program + "' " + arguments;
   const pid_t child = ::fork();
   if (child == 0) {
     ::execl("/bin/sh", "sh", "-c", line.c_str(), static_cast<char*>(nullptr));

@@ -140,8 +140,9 @@ TEST_CASE("what weft train takes by default is what its help says") {
   };
   const std::string text = "--text " + (folder / "text") + " ", csv = "--csv " + (folder / "csv") + " ";
   const std::pair<std::string, std::string> cases[] = {
-      {text, "--task causal-lm --batch 12 --micro-batches 1 --optimizer adamw --beta1 0.9 --beta2 0.99 --eps 1e-8 "
-             "--weight-decay 0.1 --clip 1 --schedule cosine --lr 2e-3 --lr-floor 0 --warmup 100 --seed 1"},
+      {text,
+       "--task causal-lm --batch 12 --micro-batches 1 --optimizer adamw --beta1 0.9 --beta2 0.99 --eps 1e-8 "
+       "--weight-decay 0.1 --clip 1 --schedule cosine --lr 2e-3 --lr-floor 0 --warmup 100 --seed 1"},
       {csv, "--task classifier --batch 32 --lr 1e-3 --min-count 2 --vocabulary-size 20000 --classes 3"},
       {text + "--schedule noam ", "--lr 1 --warmup 2000"},
       {text + "--schedule constant ", "--lr 2e-3 --warmup 100"},
@@ -166,9 +167,10 @@ TEST_CASE("every training option of weft train reaches the trainer") {
   const TextData data(small_text(), vocabulary, Task::causal_lm, 8, 3);
   const auto check = [&](const std::string& given, const TrainOptions& options) {
     CAPTURE(given);
-    const Outcome outcome = weft("train --arch gmlp --layers 1 --d-model 16 --d-ffn 10 --seq-len 8 --dropout 0.2 "
-                                 "--batch 3 --overwrite --text " + (folder / "text") + " --out " + (folder / "run") +
-                                 " " + given);
+    const Outcome outcome = weft(
+        "train --arch gmlp --layers 1 --d-model 16 --d-ffn 10 --seq-len 8 --dropout 0.2 "
+        "--batch 3 --overwrite --text " +
+        (folder / "text") + " --out " + (folder / "run") + " " + given);
     CAPTURE(outcome.err);
     REQUIRE(outcome.code == 0);
     const auto model = make_model({"gmlp", Task::causal_lm, vocabulary.size(), 0,
@@ -189,8 +191,9 @@ TEST_CASE("every training option of weft train reaches the trainer") {
   options.optimizer.own = {{"beta1", 0.7}, {"beta2", 0.8}, {"eps", 1e-5}};
   options.optimizer.weight_decay = 0.3;
   options.optimizer.clip = 0.4;
-  const std::string all = "--seed 9 --micro-batches 2 --steps 6 --warmup 3 --lr 0.02 --lr-floor 0.25 --weight-decay 0.3 "
-                          "--clip 0.4 ";
+  const std::string all =
+      "--seed 9 --micro-batches 2 --steps 6 --warmup 3 --lr 0.02 --lr-floor 0.25 --weight-decay 0.3 "
+      "--clip 0.4 ";
   const std::string adam = "--beta1 0.7 --beta2 0.8 --eps 1e-5 ";
   check(all + adam, options);
   options.optimizer.name = "adam";
@@ -236,8 +239,9 @@ TEST_CASE("the log's lines are the means of the steps since the line before") {
     // The same run, by the library.
     const auto vocabulary = Vocabulary::of_characters(small_text());
     const TextData data(small_text(), vocabulary, Task::causal_lm, 8, 4);
-    const auto model = make_model({"gmlp", Task::causal_lm, vocabulary.size(), 0,
-                                   R"({"layers":1,"d_model":16,"seq_len":8})"}, {Random(1).split(0), DType::f32});
+    const auto model =
+        make_model({"gmlp", Task::causal_lm, vocabulary.size(), 0, R"({"layers":1,"d_model":16,"seq_len":8})"},
+                   {Random(1).split(0), DType::f32});
     TrainOptions options;
     options.schedule.steps = steps;
     Trainer trainer(*model, data, options);
@@ -334,8 +338,8 @@ TEST_CASE("a signal: saves, says so, exits 130; resumed training gives the same 
   CHECK(number_after(info.out, "\nstep ") == number_after(stopped.err, "stopped after step "));
   CHECK(number_after(info.out, "\nstep ") < 4000);
 
-  const Outcome other = weft("train --arch gmlp --text " + (folder / "other") + sizes + steps + " --resume --out " +
-                             (folder / "a"));
+  const Outcome other =
+      weft("train --arch gmlp --text " + (folder / "other") + sizes + steps + " --resume --out " + (folder / "a"));
   CHECK(fails_with(other, 1, "it is of a run with data "));
 
   const std::string start = folder.read("log");

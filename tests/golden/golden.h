@@ -42,11 +42,11 @@ class Case {
   void expect_keys(const std::set<std::string>& keys, const std::string& object = "");
 
   bool has(const std::string& name) const { return file_.contains(name); }
-  Tensor input(const std::string& name);           // in.NAME, a leaf whose gradient is compared
-  Tensor complex_input(const std::string& name);   // the same, its last axis of 2 made complex
-  Tensor constant(const std::string& name);        // in.NAME, without gradient (masks, gradients to optimizers)
-  Tensor integers(const std::string& name);        // in.NAME, i64
-  Tensor parameter(const std::string& name);       // param.NAME, a leaf whose gradient is compared
+  Tensor input(const std::string& name);          // in.NAME, a leaf whose gradient is compared
+  Tensor complex_input(const std::string& name);  // the same, its last axis of 2 made complex
+  Tensor constant(const std::string& name);       // in.NAME, without gradient (masks, gradients to optimizers)
+  Tensor integers(const std::string& name);       // in.NAME, i64
+  Tensor parameter(const std::string& name);      // param.NAME, a leaf whose gradient is compared
   // Gives each of a module's parameters the value param.PREFIX+name; Refused if one is missing or has another shape.
   void load(const NamedParameters& parameters, const std::string& prefix = "");
 

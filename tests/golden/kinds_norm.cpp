@@ -5,20 +5,21 @@
 namespace weft::golden {
 namespace {
 
-const Kind layer_norm_kind{"layer_norm", [](Case& c) {
-  c.expect_keys({"normalized_shape", "eps"});
-  const auto normalized = c.config<std::vector<std::int64_t>>("normalized_shape");
-  const auto axes = static_cast<std::int64_t>(normalized.size());
-  const Tensor x = c.input("x");
-  if (axes > x.rank() || Shape(x.shape().end() - axes, x.shape().end()) != normalized)
-    throw Refused("in.x has shape " + to_string(x.shape()) + ", normalized_shape is " + to_string(normalized));
-  return layer_norm(x, axes, c.parameter("weight"), c.parameter("bias"), c.config<double>("eps"));
-}};
+const Kind layer_norm_kind{
+    "layer_norm", [](Case& c) {
+      c.expect_keys({"normalized_shape", "eps"});
+      const auto normalized = c.config<std::vector<std::int64_t>>("normalized_shape");
+      const auto axes = static_cast<std::int64_t>(normalized.size());
+      const Tensor x = c.input("x");
+      if (axes > x.rank() || Shape(x.shape().end() - axes, x.shape().end()) != normalized)
+        throw Refused("in.x has shape " + to_string(x.shape()) + ", normalized_shape is " + to_string(normalized));
+      return layer_norm(x, axes, c.parameter("weight"), c.parameter("bias"), c.config<double>("eps"));
+    }};
 
 const Kind embedding_kind{"embedding", [](Case& c) {
-  c.expect_keys({});
-  return embedding(c.integers("indices"), c.parameter("weight"));
-}};
+                            c.expect_keys({});
+                            return embedding(c.integers("indices"), c.parameter("weight"));
+                          }};
 
 // One step with the gradient g, a slice of in.grads.
 using Step = std::function<void(Tensor& p, const Tensor& g, std::int64_t step)>;
@@ -41,18 +42,18 @@ Step optimizer_named(Case& c) {
 }
 
 const Kind optimizer_kind{"optimizer", [](Case& c) {
-  const Step update = optimizer_named(c);
-  Tensor p = c.constant("param");
-  const Tensor grads = c.constant("grads");
-  Shape row = p.shape();
-  row.insert(row.begin(), 1);
-  std::vector<Tensor> after;
-  for (std::int64_t step = 1; step <= grads.size(0); ++step) {
-    update(p, reshape(slice(grads, 0, step - 1, step), p.shape()), step);
-    after.push_back(reshape(raw::convert(p, p.dtype()), row));
-  }
-  return concat(after, 0);
-}};
+                            const Step update = optimizer_named(c);
+                            Tensor p = c.constant("param");
+                            const Tensor grads = c.constant("grads");
+                            Shape row = p.shape();
+                            row.insert(row.begin(), 1);
+                            std::vector<Tensor> after;
+                            for (std::int64_t step = 1; step <= grads.size(0); ++step) {
+                              update(p, reshape(slice(grads, 0, step - 1, step), p.shape()), step);
+                              after.push_back(reshape(raw::convert(p, p.dtype()), row));
+                            }
+                            return concat(after, 0);
+                          }};
 
 }  // namespace
 }  // namespace weft::golden

@@ -95,53 +95,53 @@ Tensor apply(Case& c, const Module& module) {
 }
 
 const Kind rpe_kind{"rpe", [](Case& c) {
-  Keys keys(c.config_object());
-  RpeOptions options;
-  read_rpe(keys, options);
-  options.dim = keys.size("dim");
-  const std::int64_t outdim = keys.size("outdim");
-  keys.finish();
-  return apply(c, Rpe(outdim, options, {Random(0), c.dtype()}));
-}};
+                      Keys keys(c.config_object());
+                      RpeOptions options;
+                      read_rpe(keys, options);
+                      options.dim = keys.size("dim");
+                      const std::int64_t outdim = keys.size("outdim");
+                      keys.finish();
+                      return apply(c, Rpe(outdim, options, {Random(0), c.dtype()}));
+                    }};
 
 const Kind tno_kind{"tno", [](Case& c) {
-  Keys keys(c.config_object());
-  TnoOptions options;
-  read_tno(keys, options);
-  const std::int64_t h = keys.size("h"), dim = keys.size("dim");
-  keys.finish();
-  return apply(c, Tno(h, dim, options, {Random(0), c.dtype()}));
-}};
+                      Keys keys(c.config_object());
+                      TnoOptions options;
+                      read_tno(keys, options);
+                      const std::int64_t h = keys.size("h"), dim = keys.size("dim");
+                      keys.finish();
+                      return apply(c, Tno(h, dim, options, {Random(0), c.dtype()}));
+                    }};
 
 const Kind glu_kind{"glu", [](Case& c) {
-  Keys keys(c.config_object());
-  const std::int64_t d1 = keys.size("d1"), d2 = keys.size("d2");
-  const Activation act_fun = keys.act("act_fun"), fina_act = keys.act("fina_act");
-  const bool bias = keys.get<bool>("bias", true);
-  keys.finish();
-  return apply(c, Glu(d1, d2, act_fun, {Random(0), c.dtype()}, bias, fina_act));
-}};
+                      Keys keys(c.config_object());
+                      const std::int64_t d1 = keys.size("d1"), d2 = keys.size("d2");
+                      const Activation act_fun = keys.act("act_fun"), fina_act = keys.act("fina_act");
+                      const bool bias = keys.get<bool>("bias", true);
+                      keys.finish();
+                      return apply(c, Glu(d1, d2, act_fun, {Random(0), c.dtype()}, bias, fina_act));
+                    }};
 
 const Kind gtu_kind{"gtu", [](Case& c) {
-  GtuOptions options;
-  const std::int64_t embed_dim = read_gtu(c.config_object(), options);
-  return apply(c, Gtu(embed_dim, options, {Random(0), c.dtype()}));
-}};
+                      GtuOptions options;
+                      const std::int64_t embed_dim = read_gtu(c.config_object(), options);
+                      return apply(c, Gtu(embed_dim, options, {Random(0), c.dtype()}));
+                    }};
 
 const Kind layer_kind{"tnn_layer", [](Case& c) {
-  Keys keys(c.config_object());
-  TnnLayerOptions options;
-  const std::int64_t dim = keys.size("dim");
-  options.glu_dim = keys.size("glu_dim");
-  options.glu_act = keys.act("glu_act");
-  options.prenorm = keys.get<bool>("prenorm", true);
-  const auto gtu = keys.get<nlohmann::json>("gtu");
-  keys.finish();
-  if (read_gtu(gtu, options.gtu) != dim) throw Refused("embed_dim of \"gtu\" is not dim");
-  options.norm_type = options.gtu.norm_type;
-  options.bias = options.gtu.bias;
-  return apply(c, TnnLayer(dim, options, {Random(0), c.dtype()}));
-}};
+                        Keys keys(c.config_object());
+                        TnnLayerOptions options;
+                        const std::int64_t dim = keys.size("dim");
+                        options.glu_dim = keys.size("glu_dim");
+                        options.glu_act = keys.act("glu_act");
+                        options.prenorm = keys.get<bool>("prenorm", true);
+                        const auto gtu = keys.get<nlohmann::json>("gtu");
+                        keys.finish();
+                        if (read_gtu(gtu, options.gtu) != dim) throw Refused("embed_dim of \"gtu\" is not dim");
+                        options.norm_type = options.gtu.norm_type;
+                        options.bias = options.gtu.bias;
+                        return apply(c, TnnLayer(dim, options, {Random(0), c.dtype()}));
+                      }};
 
 }  // namespace
 }  // namespace weft::golden

@@ -53,7 +53,8 @@ Tensor as_pairs(const Tensor& x) {
 Comparison compare(const Tensor& got_tensor, const Tensor& want_tensor, DType dtype) {
   const Tensor pairs = as_pairs(got_tensor);
   const Shape& shape = want_tensor.shape();
-  if (pairs.shape() != shape) return {false, INFINITY, "shape " + to_string(pairs.shape()) + " expected " + to_string(shape)};
+  if (pairs.shape() != shape)
+    return {false, INFINITY, "shape " + to_string(pairs.shape()) + " expected " + to_string(shape)};
   const auto got = pairs.to_vector<double>(), want = raw::convert(want_tensor, DType::f64).to_vector<double>();
   double largest = 0;
   for (double w : want) largest = std::max(largest, std::abs(w));
@@ -133,7 +134,8 @@ int check(const std::string& path, const Options& options) {
     if (ok) std::printf("ok   %s  max_err=%.3g\n", name.c_str(), worst);
     if (options.verbose)
       for (const Named& r : results)
-        std::printf("       %-32s max_err=%.3g at %s\n", r.name.c_str(), r.comparison.max_error, r.comparison.where.c_str());
+        std::printf("       %-32s max_err=%.3g at %s\n", r.name.c_str(), r.comparison.max_error,
+                    r.comparison.where.c_str());
     return ok ? 0 : 1;
   } catch (const std::exception& error) {
     std::fflush(stdout);

@@ -48,7 +48,9 @@ class Context {
   /// To be set before other threads use the context.
   void set_log(Log log) { log_ = std::move(log); }
   /// Gives the log a line, if there is one.
-  void log(const std::string& line) const { if (log_) log_(line); }
+  void log(const std::string& line) const {
+    if (log_) log_(line);
+  }
 
   /// Calls body(begin, end) for consecutive pieces of [0, n), each `grain` long but the last. The pieces depend
   /// on n and grain alone. Inside a parallel region it runs serially; the first exception is rethrown here.

@@ -15,7 +15,8 @@ class FunctionRef<R(A...)> {
   /// Refers to f.
   template <class F>
   FunctionRef(const F& f) noexcept  // NOLINT: implicit on purpose
-      : object_(&f), call_([](const void* o, A... a) -> R { return (*static_cast<const F*>(o))(static_cast<A>(a)...); }) {}
+      : object_(&f),
+        call_([](const void* o, A... a) -> R { return (*static_cast<const F*>(o))(static_cast<A>(a)...); }) {}
   /// Calls it.
   R operator()(A... a) const { return call_(object_, static_cast<A>(a)...); }
 

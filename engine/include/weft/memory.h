@@ -12,9 +12,9 @@ namespace weft {
 
 /// What a MemoryCache holds.
 struct MemoryUse {
-  std::size_t current = 0;  ///< bytes in use by tensors and scratch
-  std::size_t peak = 0;     ///< the highest `current` since the start or reset_peak
-  std::size_t cached = 0;   ///< bytes kept for reuse
+  std::size_t current = 0;             ///< bytes in use by tensors and scratch
+  std::size_t peak = 0;                ///< the highest `current` since the start or reset_peak
+  std::size_t cached = 0;              ///< bytes kept for reuse
   std::size_t system_allocations = 0;  ///< how many blocks came from the system so far
 };
 
@@ -34,7 +34,7 @@ class MemoryCache {
   /// The most bytes to keep for reuse.
   void set_cap(std::size_t bytes) noexcept;
   MemoryUse use() const noexcept;  ///< now
-  void reset_peak() noexcept;  ///< to what is in use now
+  void reset_peak() noexcept;      ///< to what is in use now
 
  private:
   struct FreeBlocks {

@@ -20,9 +20,9 @@ void prefer_huge_pages(void* block, std::size_t bytes) noexcept;
 /// A read-only mapping of a whole file, unmapped with the last handle. The file may be replaced or removed meanwhile,
 /// but not be cut or written in place.
 struct MappedFile {
-  std::shared_ptr<const void> owner;      ///< keeps the mapping
-  const unsigned char* data = nullptr;    ///< the first byte
-  std::uint64_t size = 0;                 ///< bytes
+  std::shared_ptr<const void> owner;    ///< keeps the mapping
+  const unsigned char* data = nullptr;  ///< the first byte
+  std::uint64_t size = 0;               ///< bytes
 };
 MappedFile map_file(const std::string& path);  ///< Error if it can't be opened or is not a regular file
 

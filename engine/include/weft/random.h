@@ -26,8 +26,8 @@ class Random {
   /// Element i of this stream, in four forms of the same random bits: what must be independent needs its own i,
   /// stream or split.
   std::uint64_t bits(std::uint64_t i) const noexcept;
-  double uniform(std::uint64_t i) const noexcept;  ///< [0, 1), 53 bits
-  double normal(std::uint64_t i) const noexcept;   ///< mean 0, variance 1 (Box-Muller)
+  double uniform(std::uint64_t i) const noexcept;                        ///< [0, 1), 53 bits
+  double normal(std::uint64_t i) const noexcept;                         ///< mean 0, variance 1 (Box-Muller)
   std::uint64_t below(std::uint64_t i, std::uint64_t n) const noexcept;  ///< 0 … n-1, n >= 1
 
   /// An independent generator: the k-th child.

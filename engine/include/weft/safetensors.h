@@ -26,11 +26,11 @@ class SafetensorsFile {
   /// Opens and checks it.
   explicit SafetensorsFile(const std::string& path);
 
-  const std::string& path() const noexcept;            ///< as given
-  std::vector<std::string> names() const;  ///< sorted by their place in the file
-  bool contains(const std::string& name) const;        ///< a tensor of that name
+  const std::string& path() const noexcept;                        ///< as given
+  std::vector<std::string> names() const;                          ///< sorted by their place in the file
+  bool contains(const std::string& name) const;                    ///< a tensor of that name
   const std::string& stored_dtype(const std::string& name) const;  ///< "F16", …
-  const Shape& shape(const std::string& name) const;   ///< Error if there is no such tensor
+  const Shape& shape(const std::string& name) const;               ///< Error if there is no such tensor
   /// The header's "__metadata__".
   const std::map<std::string, std::string>& metadata() const noexcept;
   Tensor load(const std::string& name, Load how = Load::map) const;  ///< Error if there is no such tensor

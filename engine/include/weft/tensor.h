@@ -33,13 +33,29 @@ DType real_of(DType dtype) noexcept;     ///< c64 -> f32, c128 -> f64, else itse
 DType complex_of(DType dtype) noexcept;  ///< f32 -> c64, f64 -> c128, else itself
 
 /// The dtype of a C++ element type.
-template <class T> struct dtype_of;
+template <class T>
+struct dtype_of;
 /// \cond
-template <> struct dtype_of<float> { static constexpr DType value = DType::f32; };
-template <> struct dtype_of<double> { static constexpr DType value = DType::f64; };
-template <> struct dtype_of<std::complex<float>> { static constexpr DType value = DType::c64; };
-template <> struct dtype_of<std::complex<double>> { static constexpr DType value = DType::c128; };
-template <> struct dtype_of<std::int64_t> { static constexpr DType value = DType::i64; };
+template <>
+struct dtype_of<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct dtype_of<double> {
+  static constexpr DType value = DType::f64;
+};
+template <>
+struct dtype_of<std::complex<float>> {
+  static constexpr DType value = DType::c64;
+};
+template <>
+struct dtype_of<std::complex<double>> {
+  static constexpr DType value = DType::c128;
+};
+template <>
+struct dtype_of<std::int64_t> {
+  static constexpr DType value = DType::i64;
+};
 /// \endcond
 
 using Shape = std::vector<std::int64_t>;    ///< sizes of the axes; none: a single element
@@ -94,23 +110,30 @@ class Tensor {
   const Strides& strides() const noexcept { return strides_; }  ///< of the axes, in elements
   /// The number of axes.
   std::int64_t rank() const noexcept { return static_cast<std::int64_t>(shape_.size()); }
-  std::int64_t size(std::int64_t dim) const;  ///< negative dims count from the end
+  std::int64_t size(std::int64_t dim) const;                ///< negative dims count from the end
   std::int64_t numel() const noexcept { return numel_; }    ///< of elements
   DType dtype() const noexcept { return dtype_; }           ///< of the elements
   std::int64_t offset() const noexcept { return offset_; }  ///< of the first element in the storage
-  bool is_contiguous() const noexcept;  ///< elements in row-major order without gaps
+  bool is_contiguous() const noexcept;                      ///< elements in row-major order without gaps
 
   /// The first element. Error if T is not the tensor's dtype. mutable_data raises the storage's version.
-  template <class T> const T* data() const { return static_cast<const T*>(data_as(dtype_of<T>::value)); }
+  template <class T>
+  const T* data() const {
+    return static_cast<const T*>(data_as(dtype_of<T>::value));
+  }
   /// The same, to be written. Error for a borrowed tensor.
-  template <class T> T* mutable_data() { return static_cast<T*>(mutable_data_as(dtype_of<T>::value)); }
+  template <class T>
+  T* mutable_data() {
+    return static_cast<T*>(mutable_data_as(dtype_of<T>::value));
+  }
   const void* raw() const noexcept;  ///< data() of any dtype
   void* mutable_raw();               ///< mutable_data() of any dtype
 
   /// The value of a tensor of one element, of any real or integer dtype.
   double item() const;
   /// All elements in row-major order. Error if T is not the tensor's dtype.
-  template <class T> std::vector<T> to_vector() const;
+  template <class T>
+  std::vector<T> to_vector() const;
 
   /// The same elements without a node.
   Tensor detach() const;

@@ -15,11 +15,11 @@ namespace weft {
 
 /// Sizes that have a name.
 struct Preset {
-  std::string name;              ///< unlike any other preset's
-  Task task = Task::causal_lm;   ///< what the sizes are for
-  std::int64_t vocabulary = 0;   ///< symbols of the input
-  std::int64_t classes = 0;      ///< classifiers alone
-  std::string config;            ///< as ModelSpec's
+  std::string name;             ///< unlike any other preset's
+  Task task = Task::causal_lm;  ///< what the sizes are for
+  std::int64_t vocabulary = 0;  ///< symbols of the input
+  std::int64_t classes = 0;     ///< classifiers alone
+  std::string config;           ///< as ModelSpec's
 };
 
 /// One that models can be made of.

@@ -145,8 +145,15 @@ class Fnet : public Model {
   Task task_;
   std::int64_t vocabulary_, outputs_;
   FnetEncoder encoder_;
-  struct ClassifierHead { FnetPooler pooler; Linear classifier; };
-  struct LanguageModelHead { Linear transform; LayerNorm norm; Parameter bias; };
+  struct ClassifierHead {
+    FnetPooler pooler;
+    Linear classifier;
+  };
+  struct LanguageModelHead {
+    Linear transform;
+    LayerNorm norm;
+    Parameter bias;
+  };
   std::optional<ClassifierHead> classifier_;
   std::optional<LanguageModelHead> language_model_;
 };

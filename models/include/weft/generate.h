@@ -13,10 +13,10 @@ namespace weft {
 
 /// How a text is continued.
 struct GenerateOptions {
-  std::int64_t tokens = 200;   ///< how many symbols
-  double temperature = 1;      ///< divides the logits; 0: always the most likely symbol
-  std::int64_t top_k = 0;      ///< choose among the k most likely; 0: among all
-  std::uint64_t seed = 1;      ///< of the choices: with the same model, prompt and options they are the same
+  std::int64_t tokens = 200;  ///< how many symbols
+  double temperature = 1;     ///< divides the logits; 0: always the most likely symbol
+  std::int64_t top_k = 0;     ///< choose among the k most likely; 0: among all
+  std::uint64_t seed = 1;     ///< of the choices: with the same model, prompt and options they are the same
 };
 
 /// Gives `out` each new symbol as soon as it is there; it returns false to stop. An empty prompt stands for a line end

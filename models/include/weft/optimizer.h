@@ -16,10 +16,10 @@ namespace weft {
 /// An optimizer by its name, with those of its options that are not to be the usual ones:
 /// `options.optimizer = {"sgd", {{"momentum", 0.95}}};`
 struct OptimizerOptions {
-  std::string name = "adamw";                  ///< one of optimizers()
-  std::map<std::string, double> own = {};      ///< options of this optimizer alone, see OptimizerInfo
-  std::optional<double> weight_decay = {};     ///< of matrices (parameters of rank 2 or more); none: its usual one
-  double clip = 1;                             ///< the highest norm of the gradient; 0: any
+  std::string name = "adamw";               ///< one of optimizers()
+  std::map<std::string, double> own = {};   ///< options of this optimizer alone, see OptimizerInfo
+  std::optional<double> weight_decay = {};  ///< of matrices (parameters of rank 2 or more); none: its usual one
+  double clip = 1;                          ///< the highest norm of the gradient; 0: any
 };
 
 /// An optimizer for people to read of.

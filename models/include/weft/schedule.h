@@ -15,9 +15,9 @@ enum class ScheduleKind {
   noam,      ///< rises linearly, then falls with the root of the step
 };
 
-const char* schedule_name(ScheduleKind kind) noexcept;       ///< "constant", "cosine", "noam"
-ScheduleKind schedule_from_name(const std::string& name);    ///< Error if it is none of those
-std::vector<std::string> schedules();                        ///< their names
+const char* schedule_name(ScheduleKind kind) noexcept;     ///< "constant", "cosine", "noam"
+ScheduleKind schedule_from_name(const std::string& name);  ///< Error if it is none of those
+std::vector<std::string> schedules();                      ///< their names
 
 /// The learning rate of each step, counted from 1.
 ///
@@ -26,11 +26,11 @@ std::vector<std::string> schedules();                        ///< their names
 /// - noam (Vaswani et al. 2017, section 5.3): peak · d_model^-1/2 · min(step^-1/2, step · warmup^-3/2).
 struct Schedule {
   ScheduleKind kind = ScheduleKind::cosine;  ///< which of the formulas
-  double peak = 2e-3;         ///< the highest rate; noam: a factor
-  std::int64_t warmup = 100;  ///< steps; 0: none
-  std::int64_t steps = 2000;  ///< of the whole run; cosine: where it ends
-  double floor = 0;           ///< cosine: the last rate as a part of the peak
-  std::int64_t d_model = 1;   ///< noam: the model's width
+  double peak = 2e-3;                        ///< the highest rate; noam: a factor
+  std::int64_t warmup = 100;                 ///< steps; 0: none
+  std::int64_t steps = 2000;                 ///< of the whole run; cosine: where it ends
+  double floor = 0;                          ///< cosine: the last rate as a part of the peak
+  std::int64_t d_model = 1;                  ///< noam: the model's width
 
   /// The rate of a step.
   double operator()(std::int64_t step) const;

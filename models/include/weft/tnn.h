@@ -225,24 +225,24 @@ class TnnLayer {
 
 /// The options of "tnn", under the names that its config has.
 struct TnnConfig {
-  std::int64_t d_model = 128;     ///< channels of a token
-  std::int64_t layers = 4;        ///< of token and feature mixer
-  std::int64_t heads = 1;         ///< they divide floor(expand_ratio · d_model)
-  double expand_ratio = 3;        ///< channels that the Tno mixes, for each of d_model
-  std::string act = "silu";       ///< of the gated Toeplitz unit
-  bool use_norm = false;          ///< a norm before the gated Toeplitz unit's last linear layer
-  std::int64_t rpe_dim = 32;      ///< channels of the relative position encoder
-  std::int64_t rpe_layers = 3;    ///< of the relative position encoder, between its first and its last
-  bool rpe_residual = false;      ///< they add what they got
-  std::string rpe_act = "relu";   ///< of the relative position encoder
-  std::int64_t glu_dim = 0;       ///< of the gated linear unit; 0: d_model
-  std::string glu_act = "silu";   ///< of the gated linear unit
-  bool use_decay = true;          ///< coefficient of lag ±k times gamma^k
-  bool use_multi_decay = false;   ///< the same, learned for each channel
-  double gamma = 0.99;            ///< 0 … 1
-  std::int64_t par_type = 1;      ///< positions are k (1), k/(n-1) (2) or exp(k/(n-1)) (3, causal alone)
-  std::string act_type = "none";  ///< of the coefficients
-  bool normalize = false;         ///< y / (T·1)
+  std::int64_t d_model = 128;           ///< channels of a token
+  std::int64_t layers = 4;              ///< of token and feature mixer
+  std::int64_t heads = 1;               ///< they divide floor(expand_ratio · d_model)
+  double expand_ratio = 3;              ///< channels that the Tno mixes, for each of d_model
+  std::string act = "silu";             ///< of the gated Toeplitz unit
+  bool use_norm = false;                ///< a norm before the gated Toeplitz unit's last linear layer
+  std::int64_t rpe_dim = 32;            ///< channels of the relative position encoder
+  std::int64_t rpe_layers = 3;          ///< of the relative position encoder, between its first and its last
+  bool rpe_residual = false;            ///< they add what they got
+  std::string rpe_act = "relu";         ///< of the relative position encoder
+  std::int64_t glu_dim = 0;             ///< of the gated linear unit; 0: d_model
+  std::string glu_act = "silu";         ///< of the gated linear unit
+  bool use_decay = true;                ///< coefficient of lag ±k times gamma^k
+  bool use_multi_decay = false;         ///< the same, learned for each channel
+  double gamma = 0.99;                  ///< 0 … 1
+  std::int64_t par_type = 1;            ///< positions are k (1), k/(n-1) (2) or exp(k/(n-1)) (3, causal alone)
+  std::string act_type = "none";        ///< of the coefficients
+  bool normalize = false;               ///< y / (T·1)
   std::string norm_type = "layernorm";  ///< of every norm: or "simplermsnorm"
   bool prenorm = true;                  ///< norms before the mixers, else after them
   bool bias = true;                     ///< of every linear layer

@@ -38,19 +38,19 @@ Evaluation evaluate(const Model& model, const Data& data);
 
 /// A run after one of its steps.
 struct Progress {
-  std::int64_t step = 0;         ///< that is done, from 1
-  std::int64_t steps = 0;        ///< of the whole run
-  double loss = 0;               ///< of this step's batches, nats
-  double learning_rate = 0;      ///< of this step
-  double tokens_per_second = 0;  ///< since the run began, evaluation and saving aside
-  double seconds_left = 0;       ///< at that speed
+  std::int64_t step = 0;                 ///< that is done, from 1
+  std::int64_t steps = 0;                ///< of the whole run
+  double loss = 0;                       ///< of this step's batches, nats
+  double learning_rate = 0;              ///< of this step
+  double tokens_per_second = 0;          ///< since the run began, evaluation and saving aside
+  double seconds_left = 0;               ///< at that speed
   std::optional<Evaluation> evaluation;  ///< if there was one after this step
 };
 
 /// What Trainer::run does besides steps.
 struct RunOptions {
-  std::string folder;             ///< of checkpoints; none if empty
-  std::int64_t eval_every = 500;  ///< steps, 0: at the end alone; a checkpoint follows each evaluation
+  std::string folder;                             ///< of checkpoints; none if empty
+  std::int64_t eval_every = 500;                  ///< steps, 0: at the end alone; a checkpoint follows each evaluation
   std::function<bool(const Progress&)> progress;  ///< after each step; false: save and stop
 };
 

@@ -39,8 +39,8 @@ class Vocabulary {
   /// The symbol of an id. Error if there is none.
   std::string decode(std::int64_t id) const;
 
-  std::string to_json() const;                            ///< all of it
-  static Vocabulary from_json(const std::string& json);   ///< Error unless to_json wrote it
+  std::string to_json() const;                           ///< all of it
+  static Vocabulary from_json(const std::string& json);  ///< Error unless to_json wrote it
 
   /// Whether both give the same ids to the same symbols.
   bool operator==(const Vocabulary& other) const {

@@ -87,10 +87,8 @@ double sum_squares(const T* x, std::int64_t n) noexcept {
 
 template <class T>
 constexpr ReduceKernels<T> table() {
-  return {.sum_rows = sum_rows<T>,
-          .sum_columns = sum_columns<T>,
-          .max_rows = max_rows<T>,
-          .sum_squares = sum_squares<T>};
+  return {
+      .sum_rows = sum_rows<T>, .sum_columns = sum_columns<T>, .max_rows = max_rows<T>, .sum_squares = sum_squares<T>};
 }
 
 }  // namespace

@@ -22,17 +22,45 @@ struct Blocks {
 };
 // bench: WEFT_ISA=… weft-bench --benchmark_filter='gemm-nn|linear'; few rows: 'gemm-nt(-cold)?/[0-9]*x2048x512'
 #if defined(__AVX512F__)
-constexpr Blocks blocks = {.mr = 12, .nv = 2, .kc_f32 = 768, .kc_f64 = 384, .mc = 120, .nc = 256,
-                           .dot_rows = 4, .few_rows = 8, .few_vectors = 3};
+constexpr Blocks blocks = {.mr = 12,
+                           .nv = 2,
+                           .kc_f32 = 768,
+                           .kc_f64 = 384,
+                           .mc = 120,
+                           .nc = 256,
+                           .dot_rows = 4,
+                           .few_rows = 8,
+                           .few_vectors = 3};
 #elif defined(__AVX2__)
-constexpr Blocks blocks = {.mr = 6, .nv = 2, .kc_f32 = 256, .kc_f64 = 256, .mc = 120, .nc = 256,
-                           .dot_rows = 2, .few_rows = 4, .few_vectors = 3};
+constexpr Blocks blocks = {.mr = 6,
+                           .nv = 2,
+                           .kc_f32 = 256,
+                           .kc_f64 = 256,
+                           .mc = 120,
+                           .nc = 256,
+                           .dot_rows = 2,
+                           .few_rows = 4,
+                           .few_vectors = 3};
 #elif defined(__aarch64__)
-constexpr Blocks blocks = {.mr = 8, .nv = 2, .kc_f32 = 256, .kc_f64 = 256, .mc = 120, .nc = 256,
-                           .dot_rows = 4, .few_rows = 8, .few_vectors = 3};
+constexpr Blocks blocks = {.mr = 8,
+                           .nv = 2,
+                           .kc_f32 = 256,
+                           .kc_f64 = 256,
+                           .mc = 120,
+                           .nc = 256,
+                           .dot_rows = 4,
+                           .few_rows = 8,
+                           .few_vectors = 3};
 #else
-constexpr Blocks blocks = {.mr = 4, .nv = 2, .kc_f32 = 256, .kc_f64 = 256, .mc = 120, .nc = 256,
-                           .dot_rows = 2, .few_rows = 4, .few_vectors = 2};
+constexpr Blocks blocks = {.mr = 4,
+                           .nv = 2,
+                           .kc_f32 = 256,
+                           .kc_f64 = 256,
+                           .mc = 120,
+                           .nc = 256,
+                           .dot_rows = 2,
+                           .few_rows = 4,
+                           .few_vectors = 2};
 #endif
 
 // The first n elements of p, or a whole vector if there are more.
@@ -219,9 +247,8 @@ void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std
         pack_columns<T, W>(rows, k - p < chunk ? k - p : chunk, from + p * stride_k, stride_k, sign, to + p * W);
       });
   } else if (stride_k == 1) {
-    panels([&](std::int64_t rows, const T* from, T* to) WEFT_INLINE {
-      pack_rows<T, W>(rows, k, from, stride_n, sign, to);
-    });
+    panels([&](std::int64_t rows, const T* from, T* to)
+               WEFT_INLINE { pack_rows<T, W>(rows, k, from, stride_n, sign, to); });
   } else {
     panels([&](std::int64_t rows, const T* from, T* to) WEFT_INLINE {
       for (std::int64_t p = 0; p < k; ++p)
@@ -231,7 +258,9 @@ void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std
 }
 
 template <class T>
-void put(T* to, T value, bool accumulate) noexcept { *to = accumulate ? *to + value : value; }
+void put(T* to, T value, bool accumulate) noexcept {
+  *to = accumulate ? *to + value : value;
+}
 
 // R × C dot products at once. Prefetches columns prefetch_begin … prefetch_end of b.
 template <int R, int C, class T>
@@ -348,7 +377,7 @@ void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64
 // V vectors of y; of one vector (V = 1) the first `cut` elements.
 template <int V, class T>
 void batched_dot_block(std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* y,
-                 bool accumulate, std::int64_t cut) noexcept {
+                       bool accumulate, std::int64_t cut) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>;
   const std::int64_t width = V > 1 ? lanes : cut;
   Vec<T> sums[V];

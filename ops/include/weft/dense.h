@@ -26,8 +26,8 @@ struct Epilogue {
   static Epilogue adding(Tensor residual) { return {Activation::none, {}, std::move(residual)}; }
 
   Activation activation = Activation::none;  ///< of x Wᵀ + b
-  Tensor gate;      ///< y's shape, or undefined
-  Tensor residual;  ///< y's shape, or undefined
+  Tensor gate;                               ///< y's shape, or undefined
+  Tensor residual;                           ///< y's shape, or undefined
 };
 /// x (…, in), weight (out, in), bias (out) or undefined: y (…, out).
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
@@ -48,7 +48,8 @@ class PackedWeight {
   bool is_current() const { return weight_.version() == version_; }
 
  private:
-  friend Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& bias, const Epilogue& epilogue);
+  friend Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& bias,
+                              const Epilogue& epilogue);
 
   Tensor weight_, panels_;  // the panels in one flat tensor
   std::uint64_t version_;
@@ -56,7 +57,8 @@ class PackedWeight {
 };
 
 /// linear's values. Error if the weight was written after it was packed.
-Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
+Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& bias = {},
+                     const Epilogue& epilogue = {});
 
 /// gMLP's spatial gating (arXiv 2105.08050, section 2.2). gate, x (n, b, d), weight (n, n), bias (n):
 /// y_i = gate_i ⊙ (Σ_j weight_ij x_j + bias_i), (n, b, d); causal: the sum over j <= i, whatever the rest of the weight

@@ -19,7 +19,9 @@ void backward(Activation f, const T* x, const T* dy, T* dx, std::int64_t n) noex
 }
 
 template <class T>
-constexpr ActivationKernels<T> table() { return {.forward = forward<T>, .backward = backward<T>}; }
+constexpr ActivationKernels<T> table() {
+  return {.forward = forward<T>, .backward = backward<T>};
+}
 
 }  // namespace
 }  // namespace weft::detail::WEFT_ISA

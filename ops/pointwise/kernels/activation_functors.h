@@ -14,35 +14,63 @@ struct Functor;
 
 template <>
 struct Functor<Activation::none> {
-  template <class V> static V value(V x) noexcept { return x; }
-  template <class V> static V derivative(V) noexcept { return V(1); }
+  template <class V>
+  static V value(V x) noexcept {
+    return x;
+  }
+  template <class V>
+  static V derivative(V) noexcept {
+    return V(1);
+  }
 };
 
 template <>
 struct Functor<Activation::relu> {
   // NaN stays NaN: both comparisons with it are false.
-  template <class V> static V value(V x) noexcept { return xsimd::select(x <= V(0), V(0), x); }
-  template <class V> static V derivative(V x) noexcept { return xsimd::select(x <= V(0), V(0), V(1)); }
+  template <class V>
+  static V value(V x) noexcept {
+    return xsimd::select(x <= V(0), V(0), x);
+  }
+  template <class V>
+  static V derivative(V x) noexcept {
+    return xsimd::select(x <= V(0), V(0), V(1));
+  }
 };
 
 template <>
 struct Functor<Activation::leaky_relu> {
-  template <class V> static V value(V x) noexcept { return xsimd::select(x <= V(0), V(0.01) * x, x); }
-  template <class V> static V derivative(V x) noexcept { return xsimd::select(x <= V(0), V(0.01), V(1)); }
+  template <class V>
+  static V value(V x) noexcept {
+    return xsimd::select(x <= V(0), V(0.01) * x, x);
+  }
+  template <class V>
+  static V derivative(V x) noexcept {
+    return xsimd::select(x <= V(0), V(0.01), V(1));
+  }
 };
 
 // xΦ(x), Φ(x) = ½(1 + erf(x/√2)); derivative Φ(x) + xφ(x), φ(x) = exp(-x²/2)/√(2π).
 template <>
 struct Functor<Activation::gelu> {
-  template <class V> static V value(V x) noexcept { return x * math::normal_cdf(x); }
-  template <class V> static V derivative(V x) noexcept { return math::gelu_derivative(x); }
+  template <class V>
+  static V value(V x) noexcept {
+    return x * math::normal_cdf(x);
+  }
+  template <class V>
+  static V derivative(V x) noexcept {
+    return math::gelu_derivative(x);
+  }
 };
 
 // ½x(1 + tanh u) = x·sigmoid(2u), u = √(2/π)(x + 0.044715x³); derivative s + 2x·s(1-s)·u', s = sigmoid(2u).
 template <>
 struct Functor<Activation::gelu_tanh> {
-  template <class V> static V value(V x) noexcept { return x * gate(x, x * x); }
-  template <class V> static V derivative(V x) noexcept {
+  template <class V>
+  static V value(V x) noexcept {
+    return x * gate(x, x * x);
+  }
+  template <class V>
+  static V derivative(V x) noexcept {
     const V x2 = xsimd::min(x * x, V(1e30));  // finite: s(1-s) is 0 long before
     const V s = gate(x, x2);
     const V slope = simd::fma(V(6 * 0.79788456080286535588 * 0.044715), x2, V(2 * 0.79788456080286535588));
@@ -51,7 +79,8 @@ struct Functor<Activation::gelu_tanh> {
   }
 
  private:
-  template <class V> static V gate(V x, V x2) noexcept {
+  template <class V>
+  static V gate(V x, V x2) noexcept {
     const V slope = simd::fma(V(2 * 0.79788456080286535588 * 0.044715), x2, V(2 * 0.79788456080286535588));
     return math::sigmoid(x * slope);
   }
@@ -59,8 +88,12 @@ struct Functor<Activation::gelu_tanh> {
 
 template <>
 struct Functor<Activation::sigmoid> {
-  template <class V> static V value(V x) noexcept { return math::sigmoid(x); }
-  template <class V> static V derivative(V x) noexcept {
+  template <class V>
+  static V value(V x) noexcept {
+    return math::sigmoid(x);
+  }
+  template <class V>
+  static V derivative(V x) noexcept {
     const V s = math::sigmoid(x);
     return s * (V(1) - s);
   }
@@ -69,8 +102,12 @@ struct Functor<Activation::sigmoid> {
 // x·s, s = sigmoid(x); derivative s + x·s(1-s).
 template <>
 struct Functor<Activation::silu> {
-  template <class V> static V value(V x) noexcept { return x * math::sigmoid(x); }
-  template <class V> static V derivative(V x) noexcept {
+  template <class V>
+  static V value(V x) noexcept {
+    return x * math::sigmoid(x);
+  }
+  template <class V>
+  static V derivative(V x) noexcept {
     const V s = math::sigmoid(x);
     return simd::fma(x, s * (V(1) - s), s);
   }
@@ -79,26 +116,40 @@ struct Functor<Activation::silu> {
 // Where elu has exp(x) - 1, the sums with 1 and 2 have exp(x) and exp(x) + 1. One derivative for all three.
 template <>
 struct Functor<Activation::elu> {
-  template <class V> static V value(V x) noexcept { return xsimd::select(x > V(0), x, math::expm1(x)); }
-  template <class V> static V derivative(V x) noexcept { return xsimd::select(x > V(0), V(1), math::exp(x)); }
+  template <class V>
+  static V value(V x) noexcept {
+    return xsimd::select(x > V(0), x, math::expm1(x));
+  }
+  template <class V>
+  static V derivative(V x) noexcept {
+    return xsimd::select(x > V(0), V(1), math::exp(x));
+  }
 };
 
 template <>
 struct Functor<Activation::one_plus_elu> : Functor<Activation::elu> {
-  template <class V> static V value(V x) noexcept { return xsimd::select(x > V(0), x + V(1), math::exp(x)); }
+  template <class V>
+  static V value(V x) noexcept {
+    return xsimd::select(x > V(0), x + V(1), math::exp(x));
+  }
 };
 
 template <>
 struct Functor<Activation::two_plus_elu> : Functor<Activation::elu> {
-  template <class V> static V value(V x) noexcept {
+  template <class V>
+  static V value(V x) noexcept {
     return xsimd::select(x > V(0), x + V(2), math::exp(x) + V(1));
   }
 };
 
 template <>
 struct Functor<Activation::tanh> {
-  template <class V> static V value(V x) noexcept { return math::tanh(x); }
-  template <class V> static V derivative(V x) noexcept {
+  template <class V>
+  static V value(V x) noexcept {
+    return math::tanh(x);
+  }
+  template <class V>
+  static V derivative(V x) noexcept {
     const V y = math::tanh(x);
     return simd::fnma(y, y, V(1));
   }
@@ -106,8 +157,14 @@ struct Functor<Activation::tanh> {
 
 template <>
 struct Functor<Activation::exp> {
-  template <class V> static V value(V x) noexcept { return math::exp(x); }
-  template <class V> static V derivative(V x) noexcept { return math::exp(x); }
+  template <class V>
+  static V value(V x) noexcept {
+    return math::exp(x);
+  }
+  template <class V>
+  static V derivative(V x) noexcept {
+    return math::exp(x);
+  }
 };
 
 // f(Functor<activation>{}), where f gives nothing. One comparison after the other: once for a tile or an array.

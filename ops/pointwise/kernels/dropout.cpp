@@ -66,7 +66,9 @@ void dropout_values(const T* x, T* y, std::int64_t n, std::uint64_t first, std::
 }
 
 template <class T>
-constexpr DropoutKernels<T> table() { return {.dropout = dropout_values<T>}; }
+constexpr DropoutKernels<T> table() {
+  return {.dropout = dropout_values<T>};
+}
 
 }  // namespace
 }  // namespace weft::detail::WEFT_ISA

@@ -5,10 +5,30 @@
 namespace weft::detail::WEFT_ISA {
 namespace {
 
-struct Add { template <class V> V operator()(V a, V b) const noexcept { return a + b; } };
-struct Sub { template <class V> V operator()(V a, V b) const noexcept { return a - b; } };
-struct Mul { template <class V> V operator()(V a, V b) const noexcept { return a * b; } };
-struct Div { template <class V> V operator()(V a, V b) const noexcept { return a / b; } };
+struct Add {
+  template <class V>
+  V operator()(V a, V b) const noexcept {
+    return a + b;
+  }
+};
+struct Sub {
+  template <class V>
+  V operator()(V a, V b) const noexcept {
+    return a - b;
+  }
+};
+struct Mul {
+  template <class V>
+  V operator()(V a, V b) const noexcept {
+    return a * b;
+  }
+};
+struct Div {
+  template <class V>
+  V operator()(V a, V b) const noexcept {
+    return a / b;
+  }
+};
 
 template <class T, class F>
 void both(const T* a, const T* b, T* y, std::int64_t n) noexcept {

@@ -35,7 +35,9 @@ void sgd(const SgdUpdate<T>& update, T* p, const T* grad, T* buf, std::int64_t n
 }
 
 template <class T>
-constexpr OptimizerKernels<T> table() { return {.adam = adam<T>, .sgd = sgd<T>}; }
+constexpr OptimizerKernels<T> table() {
+  return {.adam = adam<T>, .sgd = sgd<T>};
+}
 
 }  // namespace
 }  // namespace weft::detail::WEFT_ISA

@@ -44,8 +44,8 @@ T rms_of(const T* x, std::int64_t n) noexcept {
 }
 
 template <class T>
-void layer(const T* x, std::int64_t x_row, const T* gamma, const T* beta, double eps, T* y, T* stats,
-           std::int64_t rows, std::int64_t n) noexcept {
+void layer(const T* x, std::int64_t x_row, const T* gamma, const T* beta, double eps, T* y, T* stats, std::int64_t rows,
+           std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, x += x_row, y += n) {
     const Row<T> row = layer_row(x, n, eps);
     simd::for_vectors<T>(n, [=](auto at) noexcept {
@@ -95,7 +95,9 @@ simd::Sums<T, 2> gradient_sums(const T* x, const T* gamma, const T* dy, Row<T> r
 // Layer norm keeps mean and rstd.
 struct Layer {
   template <class T>
-  static Row<T> row(const T* stats) noexcept { return {stats[0], stats[1]}; }
+  static Row<T> row(const T* stats) noexcept {
+    return {stats[0], stats[1]};
+  }
   template <class T>
   static RowGradient<T> gradient(const T* x, const T* gamma, const T* stats, const T* dy, std::int64_t n) noexcept {
     const auto sum = gradient_sums(x, gamma, dy, row(stats), n);
@@ -106,7 +108,9 @@ struct Layer {
 // RMS norm keeps ‖x‖₂/√n and rstd.
 struct Rms {
   template <class T>
-  static Row<T> row(const T* stats) noexcept { return {T(0), stats[1]}; }
+  static Row<T> row(const T* stats) noexcept {
+    return {T(0), stats[1]};
+  }
   template <class T>
   static RowGradient<T> gradient(const T* x, const T* gamma, const T* stats, const T* dy, std::int64_t n) noexcept {
     if (stats[0] == T(0)) return {row(stats), T(0), T(0)};
@@ -183,7 +187,8 @@ void backward(const T* x, std::int64_t x_row, const T* gamma, const T* stats, co
   RowGradient<T> row[group];
   while (rows > 0) {
     const std::int64_t count = rows >= group ? group : 1;
-    for (std::int64_t k = 0; k < count; ++k) row[k] = Kind::gradient(x + k * x_row, gamma, stats + 2 * k, dy + k * n, n);
+    for (std::int64_t k = 0; k < count; ++k)
+      row[k] = Kind::gradient(x + k * x_row, gamma, stats + 2 * k, dy + k * n, n);
     if (count == group) all_gradients<T, group>(x, x_row, gamma, dy, dx, dx_row, dgamma, dbeta, row, n);
     else all_gradients<T, 1>(x, x_row, gamma, dy, dx, dx_row, dgamma, dbeta, row, n);
     x += count * x_row;
@@ -196,10 +201,7 @@ void backward(const T* x, std::int64_t x_row, const T* gamma, const T* stats, co
 
 template <class T>
 constexpr NormKernels<T> table() {
-  return {.layer = layer<T>,
-          .rms = rms<T>,
-          .layer_backward = backward<T, Layer>,
-          .rms_backward = backward<T, Rms>};
+  return {.layer = layer<T>, .rms = rms<T>, .layer_backward = backward<T, Layer>, .rms_backward = backward<T, Rms>};
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ using simd::lanes;
 using simd::Vec;
 
 // Where the last vector of a row reaches past its end, e^x of the padding is 0.
-template <class T> inline constexpr T padding = -math::Constants<T>::infinity;
+template <class T>
+inline constexpr T padding = -math::Constants<T>::infinity;
 
 // A NaN in the row may be missed here; it comes back by the sum.
 template <class T>
@@ -115,8 +116,8 @@ void cross_entropy(const T* x, const std::int64_t* target, std::int64_t ignore, 
 }
 
 template <class T>
-void cross_entropy_backward(const T* x, const std::int64_t* target, std::int64_t ignore, const T* stats, T scale,
-                            T* dx, std::int64_t rows, std::int64_t n) noexcept {
+void cross_entropy_backward(const T* x, const std::int64_t* target, std::int64_t ignore, const T* stats, T scale, T* dx,
+                            std::int64_t rows, std::int64_t n) noexcept {
   const Vec<T> s(scale);
   for (std::int64_t r = 0; r < rows; ++r, x += n, dx += n, stats += 2) {
     if (target[r] == ignore) {

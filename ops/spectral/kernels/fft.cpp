@@ -46,13 +46,9 @@ template <class T>
 void fused(const FftView<T>& plan, const FftColumns<const T>& x, ComplexBins<T> y, T* work) noexcept {
   const WorkRows<T> rows{work};
   const int64_t last = plan.passes - 1;
-  if (last == 0)
-    gather_complex(plan.n, x, work);
-  else
-    run_first_pass(plan.pass[0], ComplexRows<T>{x.data + x.offset[0], x.step}, rows);
-  const auto store = [&](int64_t base, int64_t length) noexcept {
-    run_last_pass(plan, base, length, rows, y);
-  };
+  if (last == 0) gather_complex(plan.n, x, work);
+  else run_first_pass(plan.pass[0], ComplexRows<T>{x.data + x.offset[0], x.step}, rows);
+  const auto store = [&](int64_t base, int64_t length) noexcept { run_last_pass(plan, base, length, rows, y); };
   descend<true, false>(plan, last == 0 ? 0 : 1, last, work, 0, plan.n, store);
 }
 

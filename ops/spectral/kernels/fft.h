@@ -28,7 +28,7 @@ struct FftPass {
 template <class T>
 struct FftView {
   std::int64_t n;
-  std::int64_t passes;             // >= 1
+  std::int64_t passes;  // >= 1
   const FftPass<T>* pass;
   const std::int32_t* row_of_bin;  // [n]
   const std::int32_t* bin_of_row;  // [n]

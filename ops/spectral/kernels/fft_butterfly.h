@@ -14,7 +14,9 @@ struct ComplexVec {
 };
 
 template <class T>
-inline ComplexVec<T> times_minus_i(ComplexVec<T> a) noexcept { return {a.im, -a.re}; }
+inline ComplexVec<T> times_minus_i(ComplexVec<T> a) noexcept {
+  return {a.im, -a.re};
+}
 
 // (a.re + i a.im)(re + i im)
 template <class T>

@@ -77,9 +77,8 @@ void columns(const FftView<T>& plan, Source source, Target target, T* work) noex
   const WorkRows<T> rows{work};
   const int64_t last = plan.passes - 1;
   run_first_pass(plan.pass[0], source, rows);
-  descend<true, false>(plan, 1, last, work, 0, plan.n, [&](int64_t base, int64_t length) noexcept {
-    run_last_pass(plan, base, length, rows, target);
-  });
+  descend<true, false>(plan, 1, last, work, 0, plan.n,
+                       [&](int64_t base, int64_t length) noexcept { run_last_pass(plan, base, length, rows, target); });
 }
 
 // That of each sequence.
@@ -168,8 +167,8 @@ void together(const FourStepView<T>& plan, const FftColumns<const T>& x, T sign,
 }
 
 template <class T>
-void transform(const FourStepView<T>& plan, const FftColumns<const T>& x, bool inverse, T factor, const FftColumns<T>& y,
-               T* middle, T* work) noexcept {
+void transform(const FourStepView<T>& plan, const FftColumns<const T>& x, bool inverse, T factor,
+               const FftColumns<T>& y, T* middle, T* work) noexcept {
   const T sign = inverse ? T(-1) : T(1);
   for (int64_t s = 0; s < x.count; s += plan.together) {
     const int64_t end = s + plan.together, count = x.count < end ? x.count - s : plan.together;
@@ -179,10 +178,22 @@ void transform(const FourStepView<T>& plan, const FftColumns<const T>& x, bool i
   }
 }
 
-template <int L> struct EvenBackwards { static constexpr int at(int i) { return 2 * (L - 1 - i); } };
-template <int L> struct OddBackwards { static constexpr int at(int i) { return 2 * (L - 1 - i) + 1; } };
-template <int L> struct LowZipBackwards { static constexpr int at(int i) { return L - 1 - i / 2 + i % 2 * L; } };
-template <int L> struct HighZipBackwards { static constexpr int at(int i) { return L / 2 - 1 - i / 2 + i % 2 * L; } };
+template <int L>
+struct EvenBackwards {
+  static constexpr int at(int i) { return 2 * (L - 1 - i); }
+};
+template <int L>
+struct OddBackwards {
+  static constexpr int at(int i) { return 2 * (L - 1 - i) + 1; }
+};
+template <int L>
+struct LowZipBackwards {
+  static constexpr int at(int i) { return L - 1 - i / 2 + i % 2 * L; }
+};
+template <int L>
+struct HighZipBackwards {
+  static constexpr int at(int i) { return L / 2 - 1 - i / 2 + i % 2 * L; }
+};
 
 // Complex elements, the last one first.
 template <class T>

@@ -31,7 +31,7 @@ constexpr std::int64_t move_block = 16;
 // Numbers `from` … from + size - 1 of each column as the vectors v[0] … v[size - 1], size <= lanes.
 template <class T>
 WEFT_INLINE inline void load_square(const FftColumns<const T>& x, std::int64_t from, std::int64_t size,
-                                               simd::Vec<T>* v) noexcept {
+                                    simd::Vec<T>* v) noexcept {
   using namespace simd;
   constexpr int L = static_cast<int>(lanes<T>);
   if (size == L && x.count == L) {
@@ -47,7 +47,7 @@ WEFT_INLINE inline void load_square(const FftColumns<const T>& x, std::int64_t f
 
 template <class T>
 WEFT_INLINE inline void store_square(const FftColumns<T>& y, std::int64_t from, std::int64_t size,
-                                                simd::Vec<T>* v) noexcept {
+                                     simd::Vec<T>* v) noexcept {
   using namespace simd;
   constexpr int L = static_cast<int>(lanes<T>);
   transpose<T>(v);
@@ -69,17 +69,18 @@ WEFT_FLATTEN void gather_contiguous(std::int64_t n, const FftColumns<const T>& x
     simd::Vec<T> v[L];
     const std::int64_t size = n - k < L ? n - k : L;
     load_square(x, k, size, v);
-    if (size == L)
-      repeat<L>([&](auto i) WEFT_INLINE { simd::store(to + i.value * step, v[i.value]); });
+    if (size == L) repeat<L>([&](auto i) WEFT_INLINE { simd::store(to + i.value * step, v[i.value]); });
     else
-      repeat<L>([&](auto i) WEFT_INLINE { if (i.value < size) simd::store(to + i.value * step, v[i.value]); });
+      repeat<L>([&](auto i) WEFT_INLINE {
+        if (i.value < size) simd::store(to + i.value * step, v[i.value]);
+      });
   }
 }
 
 // Numbers of each column from rows of a plane, times f.
 template <class T>
 WEFT_FLATTEN void scatter_contiguous(std::int64_t n, RowOrder order, const T* plane, simd::Vec<T> f,
-                                         const FftColumns<T>& y) noexcept {
+                                     const FftColumns<T>& y) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>);
   for (std::int64_t k = 0; k < n; k += L) {
     simd::Vec<T> v[L];
@@ -94,7 +95,7 @@ WEFT_FLATTEN void scatter_contiguous(std::int64_t n, RowOrder order, const T* pl
 // Elements k … k + lanes - 1 of a whole tile, which are n - k - lanes + 1 … n - k of the mirrored columns, 0 for n.
 template <class T>
 WEFT_FLATTEN void scatter_mirrored_contiguous(std::int64_t n, const std::int32_t* row, const T* plane,
-                                                  const FftColumns<T>& y, const std::int64_t* mirror) noexcept {
+                                              const FftColumns<T>& y, const std::int64_t* mirror) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>);
   for (std::int64_t k = 0; k < n; k += L) {
     simd::Vec<T> v[L];
@@ -117,7 +118,7 @@ WEFT_FLATTEN void scatter_mirrored_contiguous(std::int64_t n, const std::int32_t
 // The same of complex elements.
 template <class T>
 WEFT_FLATTEN void scatter_complex_contiguous(std::int64_t n, RowOrder order, const T* work, simd::Vec<T> f,
-                                                 const FftColumns<T>& y) noexcept {
+                                             const FftColumns<T>& y) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>), elements = L / 2;  // of a square
   for (std::int64_t k = 0; k < n; k += elements) {
     simd::Vec<T> v[L];

@@ -61,7 +61,7 @@ WEFT_INLINE inline void time_rows(const FftPass<T>& p, const T* w, const From& f
 // Calls rows(whether w isn't 1, w, from, to) for the rows of the first stride of each block, w their factors.
 template <int R, class T, class Source, class Target, class Rows>
 WEFT_INLINE inline void for_rows(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, Source source,
-                                            Target target, const Rows& rows) noexcept {
+                                 Target target, const Rows& rows) noexcept {
   const std::int64_t stride = p.length / R;
   for (std::int64_t end = base + blocks * p.length; base < end; base += p.length) {
     auto from = source.at(base, stride);
@@ -87,24 +87,26 @@ WEFT_INLINE inline void for_rows(const FftPass<T>& p, std::int64_t base, std::in
 // A pass over `blocks` blocks from row `base` on; source and target may be the same rows.
 template <int R, class T, class Source, class Target>
 [[gnu::noinline]] WEFT_FLATTEN void frequency_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
-                                                    Source source, Target target) noexcept {
-  for_rows<R>(p, base, blocks, source, target, [&](auto twiddle, const T* w, const auto& from, const auto& to) noexcept {
-    frequency_rows<twiddle.value, T, R>(p, w, from, to);
-  });
+                                                   Source source, Target target) noexcept {
+  for_rows<R>(p, base, blocks, source, target,
+              [&](auto twiddle, const T* w, const auto& from, const auto& to) noexcept {
+                frequency_rows<twiddle.value, T, R>(p, w, from, to);
+              });
 }
 
 template <int R, class T, class Source, class Target>
 [[gnu::noinline]] WEFT_FLATTEN void time_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
-                                               Source source, Target target) noexcept {
-  for_rows<R>(p, base, blocks, source, target, [&](auto twiddle, const T* w, const auto& from, const auto& to) noexcept {
-    time_rows<twiddle.value, T, R>(p, w, from, to);
-  });
+                                              Source source, Target target) noexcept {
+  for_rows<R>(p, base, blocks, source, target,
+              [&](auto twiddle, const T* w, const auto& from, const auto& to) noexcept {
+                time_rows<twiddle.value, T, R>(p, w, from, to);
+              });
 }
 
 // The pass over blocks of R rows: without factors the decimations are one.
 template <int R, class T, class Source, class Target>
 [[gnu::noinline]] WEFT_FLATTEN void dense_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
-                                                Source source, Target target) noexcept {
+                                               Source source, Target target) noexcept {
   for (std::int64_t end = base + blocks * R; base < end; base += R)
     frequency_rows<false, T, R>(p, nullptr, source.at(base, 1), target.at(base, 1));
 }
@@ -112,7 +114,7 @@ template <int R, class T, class Source, class Target>
 // The one pass of a plan of R, of so many sequences, each with a source and a target of its own.
 template <int R, class T, class Sources, class Targets>
 [[gnu::noinline]] WEFT_FLATTEN void only_pass(const FftPass<T>& p, std::int64_t sequences, Sources sources,
-                                               Targets targets) noexcept {
+                                              Targets targets) noexcept {
   for (std::int64_t s = 0; s < sequences; ++s)
     frequency_rows<false, T, R>(p, nullptr, sources.of(s).at(0, 1), targets.of(s).at(0, 1));
 }
@@ -120,7 +122,7 @@ template <int R, class T, class Sources, class Targets>
 // The last pass of decimation in frequency, value(row, v) of what it leaves, and the first one of decimation in time.
 template <int R, class T, class Value>
 [[gnu::noinline]] WEFT_FLATTEN void turn_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
-                                               WorkRows<T> rows, const Value& value) noexcept {
+                                              WorkRows<T> rows, const Value& value) noexcept {
   for (std::int64_t end = base + blocks * R; base < end; base += R) {
     const auto at = rows.at(base, 1);
     ComplexVec<T> a[R];
@@ -135,7 +137,7 @@ template <int R, class T, class Value>
 // The same with the bins to their places.
 template <int R, class T, class Target>
 [[gnu::noinline]] WEFT_FLATTEN void last_pass(const FftView<T>& plan, std::int64_t base, std::int64_t blocks,
-                                               WorkRows<T> rows, Target target) noexcept {
+                                              WorkRows<T> rows, Target target) noexcept {
   const FftPass<T>& p = plan.pass[plan.passes - 1];
   const std::int64_t apart = plan.n / R;
   for (std::int64_t end = base + blocks * R; base < end; base += R)

@@ -9,9 +9,13 @@ using simd::Vec;
 using std::int64_t;
 
 template <class T>
-ComplexVec<T> conjugate(ComplexVec<T> v) noexcept { return {v.re, -v.im}; }
+ComplexVec<T> conjugate(ComplexVec<T> v) noexcept {
+  return {v.re, -v.im};
+}
 template <class T>
-ComplexVec<T> times_i(ComplexVec<T> v) noexcept { return {-v.im, v.re}; }
+ComplexVec<T> times_i(ComplexVec<T> v) noexcept {
+  return {-v.im, v.re};
+}
 
 template <class T>
 void unpack(const RealFftView<T>& plan, T weight, T* work) noexcept {

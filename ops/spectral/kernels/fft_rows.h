@@ -1,15 +1,18 @@
 // Rows of a work buffer and of memory, as the passes read and write them.
 #pragma once
+#include "simd/simd.h"
 #include "spectral/kernels/fft.h"
 #include "spectral/kernels/fft_butterfly.h"
-#include "simd/simd.h"
 
 namespace weft::detail::WEFT_ISA {
 
-template <class T> inline constexpr std::int64_t row_size = 2 * simd::lanes<T>;
+template <class T>
+inline constexpr std::int64_t row_size = 2 * simd::lanes<T>;
 
 template <class T>
-inline ComplexVec<T> exchanged(ComplexVec<T> v) noexcept { return {v.im, v.re}; }
+inline ComplexVec<T> exchanged(ComplexVec<T> v) noexcept {
+  return {v.im, v.re};
+}
 
 template <class T>
 inline ComplexVec<T> load_row(const T* work, std::int64_t k) noexcept {
@@ -52,7 +55,9 @@ inline void store_complex(T* p, ComplexVec<T> v) noexcept {
   simd::store(p + simd::lanes<T>, simd::zip_hi<T>(v.re, v.im));
 }
 template <class T>
-inline ComplexVec<T> scaled(ComplexVec<T> v, simd::Vec<T> factor) noexcept { return {v.re * factor, v.im * factor}; }
+inline ComplexVec<T> scaled(ComplexVec<T> v, simd::Vec<T> factor) noexcept {
+  return {v.re * factor, v.im * factor};
+}
 
 // Complex elements of neighbouring columns.
 template <class T>

@@ -8,7 +8,7 @@ namespace weft::detail::WEFT_ISA {
 
 template <int R, class T, class Cursor>
 [[gnu::noinline]] WEFT_FLATTEN void frequency_chunk(const FftPass<T>& p, std::int64_t first, std::int64_t count,
-                                                     Cursor from, Cursor to) noexcept {
+                                                    Cursor from, Cursor to) noexcept {
   const T* w = p.twiddles + first * 2 * (R - 1);
   for (std::int64_t i = 0; i < count; ++i, w += 2 * (R - 1)) {
     frequency_rows<true, T, R>(p, w, from, to);
@@ -19,7 +19,7 @@ template <int R, class T, class Cursor>
 
 template <int R, class T, class Cursor>
 [[gnu::noinline]] WEFT_FLATTEN void time_chunk(const FftPass<T>& p, std::int64_t first, std::int64_t count, Cursor from,
-                                                Cursor to) noexcept {
+                                               Cursor to) noexcept {
   const T* w = p.twiddles + first * 2 * (R - 1);
   for (std::int64_t i = 0; i < count; ++i, w += 2 * (R - 1)) {
     time_rows<true, T, R>(p, w, from, to);

@@ -9,22 +9,21 @@ namespace {
 using simd::Vec;
 using std::int64_t;
 
-template <class T> constexpr int64_t row = 2 * simd::lanes<T>;
+template <class T>
+constexpr int64_t row = 2 * simd::lanes<T>;
 
 // R rows of y from row i on. The first i + 1 terms are common to all R; a causal product has a triangle of others.
 template <class T, int R>
 void multiply_rows(int64_t n, const T* t, const T* x, bool causal, bool accumulate, int64_t i, T* y) noexcept {
   Vec<T> sums[R];
-  repeat<R>([&](auto r) noexcept {
-    sums[r.value] = accumulate ? simd::load(y + (i + r.value) * row<T>) : Vec<T>(T(0));
-  });
+  repeat<R>(
+      [&](auto r) noexcept { sums[r.value] = accumulate ? simd::load(y + (i + r.value) * row<T>) : Vec<T>(T(0)); });
   const int64_t common = causal ? i + 1 : n;
   for (int64_t j = 0; j < common; ++j) {
     const Vec<T> v = simd::load(x + j * row<T>);
     const T* from = t + (i - j) * row<T>;
-    repeat<R>([&](auto r) noexcept {
-      sums[r.value] = simd::fma(simd::load(from + r.value * row<T>), v, sums[r.value]);
-    });
+    repeat<R>(
+        [&](auto r) noexcept { sums[r.value] = simd::fma(simd::load(from + r.value * row<T>), v, sums[r.value]); });
   }
   if (causal)
     repeat<R - 1>([&](auto e) noexcept {
@@ -48,7 +47,9 @@ void multiply(int64_t n, const T* t, const T* x, bool causal, bool accumulate, T
 }
 
 template <class T>
-constexpr ToeplitzNaiveKernels<T> table() { return {.multiply = multiply<T>}; }
+constexpr ToeplitzNaiveKernels<T> table() {
+  return {.multiply = multiply<T>};
+}
 
 }  // namespace
 }  // namespace weft::detail::WEFT_ISA

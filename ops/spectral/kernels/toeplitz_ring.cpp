@@ -150,9 +150,7 @@ void turn(const FftView<T>& plan, T* work, const Value& value) noexcept {
     for (int64_t k = 0; k < plan.n; ++k) rows.store(k, value(k, rows.load(k)));
     return;
   }
-  const auto pass = [&](int64_t base, int64_t length) noexcept {
-    run_turn_pass(plan, base, length, rows, value);
-  };
+  const auto pass = [&](int64_t base, int64_t length) noexcept { run_turn_pass(plan, base, length, rows, value); };
   descend<true, true>(plan, 1, last, work, 0, plan.n, pass);
 }
 
@@ -221,8 +219,8 @@ void correlate(const RingView<T>& ring, int64_t n, const T* x_spectrum, const Ff
   const auto add = [=](int64_t k, ComplexVec<T> d) noexcept {
     const WorkRows<T> sums{sum};
     const ComplexVec<T> x = load_row(x_spectrum, k), s = sums.load(k);
-    sums.store(k, {simd::fnma(d.re, x.im, simd::fma(d.im, x.re, s.re)),
-                   simd::fma(d.re, x.re, simd::fma(d.im, x.im, s.im))});
+    sums.store(
+        k, {simd::fnma(d.re, x.im, simd::fma(d.im, x.re, s.re)), simd::fma(d.re, x.re, simd::fma(d.im, x.im, s.im))});
   };
   begin(ring, n, dy, work);
   if (c) {

@@ -40,7 +40,8 @@ template <class E>
 E enum_from_name(const std::string& name) {
   for (const auto& known : EnumNames<E>::all)
     if (name == known.name) return known.value;
-  throw Error(std::string("[") + EnumNames<E>::what + "] expected one of " + all_enum_names<E>() + ", got \"" + name + "\"");
+  throw Error(std::string("[") + EnumNames<E>::what + "] expected one of " + all_enum_names<E>() + ", got \"" + name +
+              "\"");
 }
 
 }  // namespace weft::detail

@@ -16,10 +16,10 @@ class OpTimer {
 
  private:
   using Clock = std::chrono::steady_clock;
-  Profile* profile_;           // null: not counted
+  Profile* profile_;  // null: not counted
   OpTimer* caller_ = nullptr;
   double* seconds_ = nullptr;
-  double inside_ = 0;          // seconds that belong to others
+  double inside_ = 0;  // seconds that belong to others
   Clock::time_point start_;
 };
 
