@@ -74,7 +74,9 @@ TEST_CASE("models: every record's forward can run again") {
   const struct { const char* arch; Task task; } models[] = {
       {"gmlp", Task::causal_lm}, {"gmlp", Task::masked_lm},  {"gmlp", Task::classifier}, {"tnn", Task::causal_lm},
       {"tnn", Task::masked_lm},  {"tnn", Task::classifier}, {"fnet", Task::masked_lm},  {"fnet", Task::classifier}};
-  for (const auto& [arch, task] : models) {
+  for (const auto& model : models) {
+    const char* const arch = model.arch;  // clang 14 captures no names of parts
+    const Task task = model.task;
     CAPTURE(arch);
     CAPTURE(task_name(task));
     const SmallTask small = small_task(arch, task);
