@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "files/cgroup.h"
+#include "system/cgroup.h"
 #include "temporary_folder.h"
 #include "weft/error.h"
 

@@ -21,7 +21,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "files/cgroup.h"
+#include "system/cgroup.h"
 #include "weft/error.h"
 
 namespace weft::os {

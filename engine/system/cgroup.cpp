@@ -1,4 +1,4 @@
-#include "files/cgroup.h"
+#include "system/cgroup.h"
 
 #include <algorithm>
 #include <fstream>
