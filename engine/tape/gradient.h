@@ -13,7 +13,8 @@ Tensor copy_of(const Tensor& x);
 // Invariant: the sum is undefined as long as there is no contribution. Afterwards it holds the numbers of all
 // contributions, except in `blank`, disjoint views of parts that none has reached yet: their elements are not set and stand
 // for zeros. Who adds to a part that is blank writes it; who needs the whole sum has what is still blank filled first.
-// So the halves of gMLP's z, and any slices that cover a tensor, are written once each, and no zeros before them.
+// So the halves of gMLP's z are written once each, and no zeros before them. (A slice between two others finds its place
+// only within a larger blank part: zeros are filled, and it is added.)
 class Gradient {
  public:
   bool defined() const noexcept { return sum_.defined(); }

@@ -35,8 +35,7 @@ struct OptimizerInfo {
   double weight_decay;      ///< the usual one
 };
 
-/// All of them. "adamw": beta1 0.9, beta2 0.99, eps 1e-8, weight decay 0.1; "adam": beta2 0.999 and no weight decay;
-/// "sgd": momentum 0.9, no weight decay.
+/// All of them, with their options and usual values, as `weft train --help` prints them.
 std::vector<OptimizerInfo> optimizers();
 
 namespace detail {

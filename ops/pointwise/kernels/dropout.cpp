@@ -10,11 +10,11 @@ namespace {
 using Words = math::Bits<simd::Vec<double>>;
 constexpr std::int64_t counters = simd::lanes<double>;
 
-// The products of the lower 32 bits.
+// The products of the lower 32 bits. The vector's size chooses the instruction, not what else the compiler may use.
 inline Words mul_low(Words a, Words b) noexcept {
-#if defined(__AVX512F__)
+#if WEFT_VECTOR_BYTES == 64
   return reinterpret_cast<Words>(_mm512_mul_epu32(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
-#elif defined(__AVX2__)
+#elif WEFT_VECTOR_BYTES == 32
   return reinterpret_cast<Words>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
 #elif defined(__SSE2__)
   return reinterpret_cast<Words>(_mm_mul_epu32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
