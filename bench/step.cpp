@@ -72,7 +72,9 @@ void Step::step() {
   }
   const detail::OpTimer timer("adamw", &OpTime::backward);
   const double norm = optimizer_->step(++steps_, learning_rate);
-  if (steps_ == 1) loss_ = loss.item(), gradient_norm_ = norm;
+  if (steps_ > 1) return;
+  loss_ = loss.item();
+  gradient_norm_ = norm;
 }
 
 void Step::warm() {

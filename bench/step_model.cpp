@@ -116,7 +116,11 @@ StepSizes default_sizes(const std::string& model) {
   StepSizes s;
   s.model = model;
   if (model == "tnn") s.layers = 7;
-  if (model == "fnet") s.d_model = 768, s.d_ffn = 3072, s.layers = 12;
+  if (model == "fnet") {
+    s.d_model = 768;
+    s.d_ffn = 3072;
+    s.layers = 12;
+  }
   return s;
 }
 

@@ -63,6 +63,10 @@ void register_architecture(Architecture added) {
     throw Error("[architecture] \"" + added.name + "\": expected a name, a task and a function that makes a model");
   const std::lock_guard<std::mutex> lock(registry().mutex);
   for (const Architecture& known : registry().all) check_new(added, known);
+  for (std::size_t i = 0; i < added.presets.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (added.presets[i].name == added.presets[j].name)
+        throw Error("[architecture] the preset name \"" + added.presets[i].name + "\" comes twice");
   registry().all.push_back(std::move(added));
 }
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include "op_table.h"
@@ -230,12 +231,33 @@ TEST_CASE("register_architecture: names that are taken, and architectures that c
   CHECK_THROWS_AS(register_architecture(empty), Error);
   Architecture copy = named("copy");
   copy.presets = {{"copy-small", Task::causal_lm, 7, 0, "{}"}, {"fnet-base", Task::causal_lm, 7, 0, "{}"}};
+  {
+    Architecture twice = named("twice");
+    twice.presets = {{"same", Task::causal_lm, 30, 0, "{}"}, {"same", Task::causal_lm, 30, 0, "{}"}};
+    CHECK_THROWS_WITH(register_architecture(twice), "[architecture] the preset name \"same\" comes twice");
+  }
   CHECK_THROWS_WITH(register_architecture(copy), "[architecture] the preset name \"fnet-base\" is taken, by fnet");
   for (const char* name : {"", "idle", "empty", "copy"}) CHECK_FALSE(known(name));
 
   register_architecture(named("alias"));  // its models say that they are "mean"
   CHECK_THROWS_WITH(make_model({"alias", Task::causal_lm, 7, 0, "{}"}, {}),
                     "[model] expected a alias causal-lm, its architecture made a mean causal-lm");
+}
+
+TEST_CASE("a checkpoint of a model whose config is no JSON object is refused, and nothing is written") {
+  struct Odd : MeanModel {
+    using MeanModel::MeanModel;
+    std::string config() const override { return text; }
+    std::string text;
+  };
+  const TemporaryFolder folder;
+  Odd model({"mean", Task::causal_lm, 30, 0, "{}"}, {});
+  for (const char* text : {"", "7", "{", "[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]"}) {
+    model.text = text;
+    CHECK_THROWS_AS(save_checkpoint(folder / "odd", model, Vocabulary::of_characters("ab")), Error);
+    CHECK_THROWS_AS(model_description(model, Vocabulary::of_characters("ab")), Error);
+  }
+  CHECK(!std::filesystem::exists(folder / "odd"));
 }
 
 TEST_CASE("architectures: concurrent threads register and ask") {

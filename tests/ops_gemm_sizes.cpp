@@ -140,9 +140,10 @@ double error_of(const SizesTrial& t, const Operands<T>& in, const Reference<T>& 
   g.accumulate = t.accumulate;
   g.sign = static_cast<T>(t.sign);
   if (t.epilogue) g.epilogue = {in.bias, t.bias_of_rows, !t.bias_of_rows, t.activation};
-  if (t.gate) g.epilogue.gate = in.gate, g.epilogue.gate_row = t.n;
-  if (t.residual) g.epilogue.residual = in.residual, g.epilogue.residual_row = t.n;
-  if (t.preactivation) g.epilogue.preactivation = hidden.data(), g.epilogue.preactivation_row = t.n;
+  if (t.gate) g.epilogue.gate = in.gate;
+  if (t.residual) g.epilogue.residual = in.residual;
+  if (t.preactivation) g.epilogue.preactivation = hidden.data();
+  g.epilogue.gate_row = g.epilogue.residual_row = g.epilogue.preactivation_row = t.n;
   gemm(g);
   double worst = 0;
   const auto check = [&](double got, double expected, double scale) {

@@ -267,7 +267,10 @@ int train(const TrainCommand& o) {
   weft::RunOptions run;
   run.folder = o.out;
   run.eval_every = o.eval_every;
-  run.progress = [&](const weft::Progress& progress) { return display.show(progress), stop_signal == 0; };
+  run.progress = [&](const weft::Progress& progress) {
+    display.show(progress);
+    return stop_signal == 0;
+  };
   const weft::RunResult result = trainer.run(run);
   if (result.stopped) {
     display.clear();

@@ -17,6 +17,7 @@
 #define ON_x86_64(answer) answer
 #define ON_aarch64(answer) false
 #else
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a part of a condition
 #define HAS(feature) &&(getauxval(AT_HWCAP) & HWCAP_##feature) != 0
 #define ON_x86_64(answer) false
 #define ON_aarch64(answer) answer

@@ -23,12 +23,21 @@ const char* const metadata_key = "weft";
 std::string model_path(const std::string& folder) { return folder + "/model.safetensors"; }
 std::string config_path(const std::string& folder) { return folder + "/config.json"; }
 
+// Error unless the model's config is what a checkpoint can hold.
+ordered_json config_of(const Model& model) {
+  const std::string text = model.config();
+  if (!parse_json(text).is_object())
+    throw Error(std::string("[checkpoint] expected config() of ") + model.arch() + " to be a JSON object, got \"" +
+                text.substr(0, 200) + "\"");
+  return ordered_json::parse(text);
+}
+
 ordered_json describe(const Model& model, const Vocabulary& vocabulary) {
   ordered_json description;
   description["arch"] = model.arch();
   description["task"] = task_name(model.task());
   description["classes"] = task_source(model.task()) == Source::rows ? model.outputs() : 0;
-  description["config"] = ordered_json::parse(model.config());
+  description["config"] = config_of(model);
   description["vocabulary"] = ordered_json::parse(vocabulary.to_json());
   return description;
 }
@@ -143,6 +152,8 @@ void save_checkpoint(const std::string& folder, const Model& model, const Vocabu
   write_text(config_path(folder), metadata.dump(2) + "\n");
 } catch (const std::filesystem::filesystem_error& error) {
   throw Error("[checkpoint] can't write \"" + folder + "\": " + error.code().message());
+} catch (const json::exception& error) {
+  throw Error("[checkpoint] can't write \"" + folder + "\": " + error.what());
 }
 
 Checkpoint load_checkpoint(const std::string& folder) try {

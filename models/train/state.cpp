@@ -69,10 +69,12 @@ Buffers load_buffers(const SafetensorsFile& file, const Buffers& wanted) {
 
 std::string state_path(const std::string& folder) { return folder + "/training.safetensors"; }
 
-void Trainer::save_state(const std::string& path) {
+void Trainer::save_state(const std::string& path) try {
   json run = describe(model_, data_, options_, optimizer_);
   run["step"] = step_;
   save_safetensors(path, buffers(optimizer_), {{metadata_key, run.dump()}});
+} catch (const json::exception& error) {
+  throw Error("can't write \"" + path + "\": " + error.what());
 }
 
 void Trainer::load_state(const std::string& path) {

@@ -14,13 +14,14 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-void check_options(const TrainOptions& options) {
+TrainOptions checked(const TrainOptions& options) {
   const Schedule& s = options.schedule;
   if (s.steps < 1 || s.warmup < 0 || options.micro_batches < 1)
     throw Error("[train] expected steps and micro-batches of at least 1 and a warm-up of at least 0");
   if (!(s.peak > 0) || !std::isfinite(s.peak))
     throw Error("[train] expected a learning rate above 0, got " + std::to_string(s.peak));
   if (!(s.floor >= 0)) throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
+  return options;
 }
 
 }  // namespace
@@ -28,7 +29,7 @@ void check_options(const TrainOptions& options) {
 Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options)
     : model_(model),
       data_(data),
-      options_((check_options(options), options)),
+      options_(checked(options)),
       optimizer_(model.parameters(), options.optimizer),
       batches_(Random(options.seed).split(1)),
       dropout_(Random(options.seed).split(2)) {
@@ -67,7 +68,7 @@ double Trainer::step() {
 }
 
 Evaluation Trainer::checked_evaluation() const {
-  const Evaluation evaluation = evaluate(model_, data_);
+  Evaluation evaluation = evaluate(model_, data_);
   if (!std::isfinite(evaluation.loss))
     throw Error("[train] after step " + std::to_string(step_) + ": the validation loss is " +
                 std::to_string(evaluation.loss));

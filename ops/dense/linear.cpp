@@ -77,8 +77,14 @@ struct LinearOp : Op {
       GemmProblem<T> problem{m, n, k, view_of<T>(x), transposed_view_of<T>(weight), {y.mutable_data<T>(), n, 1}};
       if (panels.defined()) problem.packed_b = panels.data<T>();
       problem.epilogue.activation = function;
-      if (bias.defined()) problem.epilogue.bias = bias.data<T>(), problem.epilogue.bias_column = 1;
-      if (gate.defined()) problem.epilogue.gate = gate.data<T>(), problem.epilogue.gate_row = gate.strides()[0];
+      if (bias.defined()) {
+        problem.epilogue.bias = bias.data<T>();
+        problem.epilogue.bias_column = 1;
+      }
+      if (gate.defined()) {
+        problem.epilogue.gate = gate.data<T>();
+        problem.epilogue.gate_row = gate.strides()[0];
+      }
       if (residual.defined()) {
         problem.epilogue.residual = residual.data<T>();
         problem.epilogue.residual_row = residual.strides()[0];

@@ -15,7 +15,9 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t piece = 2048;  // elements that stay in the first-level cache between two kernels
+// Elements that stay in the first-level cache between two kernels: more fall out of it, fewer cost more calls.
+// bench: weft-bench --benchmark_filter=gate
+constexpr int64_t piece = 2048;
 
 // Calls f(offsets, length) for pieces of contiguous rows of N operands of one shape, N offsets each.
 template <std::size_t N, class F>

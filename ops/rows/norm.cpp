@@ -16,10 +16,10 @@ using namespace detail;
 
 namespace {
 
-constexpr std::int64_t grain = 1 << 14;  // elements a task
-
-// Rows of n whose contributions to dgamma and dbeta are summed at once, in their order; a task of backward.
-std::int64_t block_rows(std::int64_t n) { return std::clamp<std::int64_t>(4 * grain / n, 4, 64); }
+// Rows of n whose contributions to dgamma and dbeta are summed at once, in their order; a task of backward. Few cost more
+// partial sums, many leave threads idle. Part of what the sums are: it sets the order of the additions.
+// bench: weft-bench --benchmark_filter=layer-norm-backward
+std::int64_t block_rows(std::int64_t n) { return std::clamp<std::int64_t>((1 << 16) / n, 4, 64); }
 
 enum class Kind { layer, rms };
 
@@ -145,7 +145,7 @@ struct NormOp : Op {
 
   template <class F>
   static void for_rows(std::int64_t rows, std::int64_t n, F f) {
-    Context::current().parallel_for(rows, std::max<std::int64_t>(1, grain / n), f);
+    Context::current().parallel_for(rows, std::max<std::int64_t>(1, task_elements / n), f);
   }
 
   void add_zeros(Backward& b) const {

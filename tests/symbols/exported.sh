@@ -33,6 +33,7 @@ foreign=$(echo "$exported" | awk -v words="$words" -v scopes="$scopes" '
     sub(/[(].*/, "", name)
     sub(/^.* /, "", name)
     public = sub(/^weft::/, "", name)
+    if (name ~ /^detail::/ && name !~ /^detail::(run_op|compute|record)$/) public = 0  # what apply_op calls
     parts = split(name, part, "::")
     for (i = 1; i < parts + is_class; ++i) if (!(part[i] in scope)) public = 0
     last = part[parts]

@@ -72,7 +72,8 @@ class Op {
   /// For messages and profiles.
   virtual const char* name() const noexcept = 0;
 
-  /// Checks the inputs and gives the output's shape; has no other effect. Error for bad arguments.
+  /// Checks the inputs (their number, too, which nobody else does) and gives the output's shape; has no other effect. Error
+  /// for bad arguments. Inputs may have any strides.
   virtual Shape shape(const Inputs& in) const = 0;
   /// The output, of that shape. Nothing inside is recorded. May keep extras in the op itself, if `recording`, for
   /// backward. Run again with the same inputs it gives the same bits.
@@ -80,7 +81,7 @@ class Op {
   /// Adds to each input's gradient that b.needs(i). Nothing inside is recorded.
   virtual void backward(Backward& b) const = 0;
 
-  /// Whether backward reads input i, given which inputs need a gradient.
+  /// Whether backward reads input i; needs[j] says whether input j needs a gradient. A product's is needs[1 - i].
   virtual bool keeps_input(std::size_t i, const std::vector<bool>& needs) const = 0;
   /// Whether backward reads the output.
   virtual bool keeps_output() const { return false; }

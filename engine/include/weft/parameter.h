@@ -13,7 +13,7 @@ namespace weft {
 
 class Parameter;
 namespace detail {
-void rebind(const Parameter& parameter, Tensor value);
+[[gnu::visibility("hidden")]] void rebind(const Parameter& parameter, Tensor value);
 }
 
 /// A handle: copies share value and state.

@@ -43,7 +43,8 @@ std::size_t checked_dim(const char* op, std::int64_t dim, std::int64_t rank);
 /// The shape of a and b by numpy's rule. Error, with both, if they don't broadcast.
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 
-/// x's strides when it is seen as `shape`: 0 along broadcast axes.
+/// x's strides when it is seen as `shape`: 0 along broadcast axes. x.view(shape, broadcast_strides(x, shape), x.offset())
+/// is that view.
 Strides broadcast_strides(const Tensor& x, const Shape& shape);
 
 /// The sum of g over the axes along which `shape` was broadcast to g's shape: broadcasting's backward. Not recorded.
