@@ -150,9 +150,9 @@ TEST_CASE("what weft train takes by default is what its help says") {
       {text + "--optimizer adam ", "--beta1 0.9 --beta2 0.999 --weight-decay 0"},
       {text + "--optimizer sgd ", "--momentum 0.9 --weight-decay 0"},
       {text, "--d-ffn 64 --dropout 0"}};
-  for (const auto& [given, written_out] : cases) {
-    CAPTURE(given);
-    CHECK(state(given) == state(given + written_out));
+  for (const auto& c : cases) {  // given, and the same written out
+    CAPTURE(c.first);
+    CHECK(state(c.first) == state(c.first + c.second));
   }
   CHECK(state(text) != state(text + "--warmup 101"));
   const std::string train = "train --arch gmlp" + sizes + "--overwrite --out " + (folder / "run") + " ";
