@@ -178,7 +178,10 @@ TEST_CASE("a loss that is not finite stops training at its step and keeps the la
   options.schedule.peak = 1e25;
   options.schedule.steps = 50;
   std::int64_t last = 0;
-  run.progress = [&](const Progress& p) { return last = p.step, true; };
+  run.progress = [&](const Progress& p) {
+    last = p.step;
+    return true;
+  };
   run.eval_every = 40;
   Trainer trainer(*small.model, *small.data, options);
   const std::string message = error_of([&] { trainer.run(run); });
