@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "temporary_folder.h"
 #include "train_support.h"
@@ -41,6 +42,31 @@ TEST_CASE("a state that has options of other optimizers, too") {
   Trainer resumed(*small.model, *small.data, small_options(5));
   resumed.load_state(folder / "old");
   CHECK(resumed.steps_done() == 1);
+}
+
+// A state has the options of its optimizer beside the settings of the run: one of the same name would hide a setting.
+TEST_CASE("no option of an optimizer has the name of a setting of the run") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  std::set<std::string> settings;  // whatever the optimizer, the same
+  for (const OptimizerInfo& info : optimizers()) {
+    CAPTURE(info.name);
+    TrainOptions options = small_options(5);
+    options.optimizer.name = info.name;
+    Trainer(*small.model, *small.data, options).save_state(folder / "state");
+    const SafetensorsFile file(folder / "state");
+    nlohmann::json run = nlohmann::json::parse(file.metadata().at("weft-training"));
+    for (const OptimizerInfo::Option& option : info.own) {
+      CAPTURE(option.name);
+      CHECK(run.erase(option.name) == 1);
+    }
+    std::set<std::string> others;
+    for (const auto& entry : run.items()) others.insert(entry.key());
+    if (settings.empty()) settings = others;
+    CHECK(others == settings);
+  }
+  for (const char* key : {"model", "data", "seed", "batch", "lr", "optimizer", "weight-decay", "clip", "step"})
+    CHECK(settings.count(key) == 1);
 }
 
 TEST_CASE("a state of another run is refused") {
