@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -110,6 +111,9 @@ TEST_CASE("region: one in another is part of it, one in a task has that thread a
     context.parallel_region([&] {
       ++inner;
       CHECK(loop_is_right(context, 50, 1));
+#ifndef WEFT_THREADS_serial
+      CHECK(threads_of_loop(context, 32).size() > 1);
+#endif
     });
     CHECK(loop_is_right(context, 50, 1));
     std::atomic<int> strangers{0};
@@ -226,7 +230,7 @@ TEST_CASE("team: members beyond a loop's number of threads stay out of it") {
   std::vector<std::thread> members;
   for (int thread = 1; thread < 4; ++thread) members.emplace_back([&, thread] { team.serve(thread); });
   std::atomic<int> highest{0}, tasks{0};
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 20000; ++round) {
     const int threads = 1 + round % 4;
     team.run(context, 20, threads, [&](std::int64_t, int thread) {
       ++tasks;
@@ -236,21 +240,24 @@ TEST_CASE("team: members beyond a loop's number of threads stay out of it") {
   team.dismiss();
   for (std::thread& member : members) member.join();
   CHECK(highest == 0);
-  CHECK(tasks == 300 * 20);
+  CHECK(tasks == 20000 * 20);
 }
 
-TEST_CASE("team: more tasks than can be counted one by one") {
+TEST_CASE("team: more tasks than it can count are handed out several at a time") {
   Context context;
+  for (std::int64_t tasks : {1, 6, 7, 8, 13, 14, 15, 100}) {
+    Team small(2, 7);
+    std::vector<int> done(static_cast<std::size_t>(tasks));
+    small.run(context, tasks, 2, [&](std::int64_t task, int) { ++done.at(static_cast<std::size_t>(task)); });
+    CHECK(std::count(done.begin(), done.end(), 1) == tasks);
+  }
   Team team(2);
-  const std::int64_t tasks = std::int64_t{1} << 31;
-  std::int64_t last = -1, count = 0;
-  const auto count_up = [&](std::int64_t task, int) {
-    if (task != last + 1) throw Error("out of order");
-    last = task;
-    ++count;
+  std::int64_t count = 0;
+  const auto stop_soon = [&](std::int64_t task, int) {
+    if (task != count++) throw Error("out of order");
     if (count == 1000) throw std::out_of_range("enough");
   };
-  CHECK_THROWS_AS(team.run(context, tasks, 1, count_up), std::out_of_range);
+  CHECK_THROWS_AS(team.run(context, std::int64_t{1} << 33, 1, stop_soon), std::out_of_range);
   CHECK(count == 1000);
 }
 

@@ -16,8 +16,6 @@ using Clock = std::chrono::steady_clock;
 // share, shorter costs wakings, of 5 to 50 µs. Idle, 20 to 200 are the same within 3 %. bench: bench/busy
 constexpr std::chrono::microseconds patience{30};
 
-constexpr std::int64_t most_claims = std::int64_t{1} << 30;
-
 thread_local int task_depth = 0;
 
 class TaskScope {
@@ -57,7 +55,7 @@ void Team::run(Context& context, std::int64_t tasks, int threads, const TaskBody
 // Each share gets the new loop's number before its end and the number of members change, so that who claims by the old
 // number has seen neither.
 void Team::post(Context& context, std::int64_t tasks, int threads, const TaskBody& body) {
-  tasks_of_claim_ = (tasks - 1) / most_claims + 1;
+  tasks_of_claim_ = (tasks - 1) / most_claims_ + 1;
   const std::int64_t claims = (tasks - 1) / tasks_of_claim_ + 1;
   const int working = static_cast<int>(std::min<std::int64_t>({claims, threads, this->threads()}));
   const std::uint32_t loop = loop_.load(std::memory_order_relaxed) + 1;

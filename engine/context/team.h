@@ -18,7 +18,9 @@ bool in_task() noexcept;
 
 class Team {
  public:
-  explicit Team(int threads) : shares_(static_cast<std::size_t>(threads)) {}
+  // A loop of more tasks than most_claims is handed out several tasks at a time.
+  explicit Team(int threads, std::int64_t most_claims = std::int64_t{1} << 30)
+      : shares_(static_cast<std::size_t>(threads)), most_claims_(most_claims) {}
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
@@ -51,6 +53,7 @@ class Team {
   std::uint32_t wait_for_loop_after(std::uint32_t loop);
 
   std::vector<Share> shares_;
+  const std::int64_t most_claims_;
   alignas(64) std::atomic<std::uint32_t> loop_{0};  // number of the last posted
   std::atomic<int> sleeping_{0};                    // members who wait for the next
   std::atomic<bool> dismissed_{false};
