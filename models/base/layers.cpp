@@ -5,6 +5,7 @@
 #include <set>
 
 #include "weft/context.h"
+#include "weft/detail/rebind.h"
 
 namespace weft {
 namespace {
@@ -15,7 +16,8 @@ constexpr std::int64_t few_rows = 16;
 
 // Of that shape, also if the value is one element.
 Parameter of_shape(const Tensor& value, const Shape& shape) {
-  return Parameter(value.shape() == shape ? value : value.view(shape, Strides(shape.size(), 0), 0));
+  if (value.shape() == shape) return Parameter(value);
+  return detail::as_it_lies(value.view(shape, Strides(shape.size(), 0), 0));
 }
 
 }  // namespace
