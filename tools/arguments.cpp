@@ -57,7 +57,7 @@ std::string unknown_option(const CLI::App& command, const std::string& argument)
 
 std::vector<std::string> arguments_for(const CLI::App& weft, int argc, const char* const* argv) {
   std::vector<std::string> typed(argv + 1, argv + argc), arguments;
-  if (!typed.empty() && typed.front() == "help") {
+  if (!typed.empty() && typed.front() == "help" && (typed.size() == 1 || !is_option(typed[1]))) {
     typed.erase(typed.begin());
     typed.emplace_back("--help");
   }
