@@ -21,7 +21,8 @@ TrainOptions checked(const TrainOptions& options) {
     throw Error("[train] expected steps and micro-batches of at least 1 and a warm-up of at least 0");
   if (!(s.peak > 0) || !std::isfinite(s.peak))
     throw Error("[train] expected a learning rate above 0, got " + std::to_string(s.peak));
-  if (!(s.floor >= 0)) throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
+  if (!(s.floor >= 0) || !std::isfinite(s.floor))
+    throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
   return options;
 }
 

@@ -52,6 +52,10 @@ void remove_abandoned_files(const std::string& folder);
 /// Reads a whole file or pipe; Error if it can't be read or doesn't fit into memory.
 std::string read_file(const std::string& path);
 
+/// Opens those of standard input, output and error that are closed, so that no file takes their place; reading and
+/// writing them goes on failing.
+void open_standard_streams();
+
 bool is_terminal() noexcept;    ///< whether standard error is one
 int terminal_width() noexcept;  ///< standard error's, in columns; 80 if unknown
 
