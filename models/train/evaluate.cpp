@@ -1,6 +1,8 @@
+#include "weft/detail/out_of_memory.h"
 #include "weft/trainer.h"
 
 namespace weft {
+using namespace detail;
 
 double Evaluation::metric(const std::string& name) const {
   for (const Metric& measured : metrics)
@@ -9,19 +11,21 @@ double Evaluation::metric(const std::string& name) const {
 }
 
 Evaluation evaluate(const Model& model, const Data& data) {
-  const NoGrad suspended;
-  Evaluation total;
-  const auto meter = data.meter();
-  for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
-    const Batch batch = data.validation(k);
-    const Tensor output = model(batch.tokens);
-    total.loss += data.loss(output, batch).item() * static_cast<double>(batch.predicted);
-    total.predicted += batch.predicted;
-    if (meter) meter->add(output, batch);
-  }
-  total.loss /= static_cast<double>(total.predicted);
-  if (meter) total.metrics = meter->metrics();
-  return total;
+  return guard_memory("evaluate", [&] {
+    const NoGrad suspended;
+    Evaluation total;
+    const auto meter = data.meter();
+    for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
+      const Batch batch = data.validation(k);
+      const Tensor output = model(batch.tokens);
+      total.loss += data.loss(output, batch).item() * static_cast<double>(batch.predicted);
+      total.predicted += batch.predicted;
+      if (meter) meter->add(output, batch);
+    }
+    total.loss /= static_cast<double>(total.predicted);
+    if (meter) total.metrics = meter->metrics();
+    return total;
+  });
 }
 
 }  // namespace weft
