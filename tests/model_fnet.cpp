@@ -62,7 +62,7 @@ TEST_CASE("FNet encoder: d_ffn 0 is 4 d_model, by itself as in a model") {
   CHECK(encoder.layers[0].proj1.weight.value().shape() == Shape{24, 6});
   CHECK(encoder(tokens_2x4).shape() == Shape{2, 4, 6});
   const auto model = make_model({"fnet", Task::masked_lm, 7, 0, R"({"d_model":6,"layers":1})"}, init64);
-  CHECK(model->config().find(""d_ffn":24") != std::string::npos);
+  CHECK(model->config().find("\"d_ffn\":24") != std::string::npos);
 }
 
 TEST_CASE("FNet layer: pre-norm and post-norm as compositions of operations") {
