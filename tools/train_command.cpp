@@ -4,6 +4,7 @@
 #include <weft/trainer.h>
 
 #include <cctype>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -12,6 +13,7 @@
 
 #include "command.h"
 #include "model_options.h"
+#include "options.h"
 #include "progress.h"
 #include "report.h"
 
@@ -22,11 +24,10 @@ using weft::Error;
 struct TrainCommand {
   ModelOptions model;
   std::string text, csv, csv_test, out, log;
-  std::int64_t classes = 0, vocabulary_size = 20000, min_count = 2;
-  std::optional<std::int64_t> batch, steps, warmup;
+  std::int64_t vocabulary_size = 20000, min_count = 2;
+  std::optional<std::int64_t> classes, batch, steps, warmup;
   std::int64_t micro_batches = 1, eval_every = 500;
-  std::optional<double> lr;
-  double lr_floor = 0;
+  std::optional<double> lr, lr_floor;
   weft::OptimizerOptions optimizer;
   std::string schedule = "cosine";
   std::uint64_t seed = 1;
@@ -51,26 +52,22 @@ void stop_on_signals() {
 
 void add_data_options(CLI::App& command, TrainCommand& o) {
   const std::string group = "Data";
-  auto* text = command.add_option("--text", o.text, "UTF-8 text: a language model by characters")->group(group);
-  auto* csv =
-      command.add_option("--csv", o.csv, "Rows \"class\",\"title\",\"description\": a classifier")->group(group);
-  command.add_option("--csv-test", o.csv_test, "Rows to test on (default: every tenth row of --csv is held out)")
+  auto* text = add_text(command, "--text", "FILE", o.text, "UTF-8 text: a language model by characters")->group(group);
+  auto* csv = add_text(command, "--csv", "FILE", o.csv, "Rows \"class\",\"title\",\"description\": a classifier")
+                  ->group(group)
+                  ->excludes(text);
+  add_text(command, "--csv-test", "FILE", o.csv_test, "Rows to test on, in place of every tenth row of --csv")
       ->group(group)
       ->needs(csv);
-  text->excludes(csv);
-  command.add_option("--classes", o.classes, "Number of classes (default: the highest in --csv)")
+  add_number(command, "--classes", o.classes, {1}, "Number of classes", "the highest in --csv")
       ->group(group)
-      ->needs(csv)
-      ->check(CLI::PositiveNumber);
-  command.add_option("--vocabulary-size", o.vocabulary_size, "Most words that a classifier knows")
+      ->needs(csv);
+  add_number(command, "--vocabulary-size", o.vocabulary_size, {1}, "Most words that a classifier knows")
       ->group(group)
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command.add_option("--min-count", o.min_count, "Fewest times that a word must occur")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--out", o.out, "Folder for the checkpoint")->group(group)->required();
-  command.add_option("--log", o.log, "File for the losses: step, loss, validation loss; --resume appends")
+      ->needs(csv);
+  add_number(command, "--min-count", o.min_count, {1}, "Fewest times that a word must occur")->group(group)->needs(csv);
+  add_text(command, "--out", "FOLDER", o.out, "Folder for the checkpoint")->group(group)->required();
+  add_text(command, "--log", "FILE", o.log, "File for the losses: step, loss, validation loss; --resume appends")
       ->group(group);
 }
 
@@ -79,11 +76,12 @@ std::string capital(std::string text) {
   return text;
 }
 
-// "adamw 0.9"
-std::string with_value(const std::string& name, double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, " %g", value);
-  return name + text;
+Range<double> range_of(const weft::OptimizerInfo::Option& option) {
+  Range<double> range{option.lowest};
+  if (!std::isfinite(option.end)) return range;
+  range.highest = option.end;
+  range.below = true;
+  return range;
 }
 
 // The optimizers' own options, each once: several may have one of that name.
@@ -91,56 +89,42 @@ void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o) {
   const std::string group = "Optimizer";
   std::vector<std::string> names, decays, own;
   std::map<std::string, std::vector<std::string>> usual;
-  std::map<std::string, std::string> meaning;
+  std::map<std::string, weft::OptimizerInfo::Option> first;
   for (const weft::OptimizerInfo& optimizer : weft::optimizers()) {
     names.push_back(optimizer.name);
-    decays.push_back(with_value(optimizer.name, optimizer.weight_decay));
+    decays.push_back(optimizer.name + " " + as_text(optimizer.weight_decay));
     for (const auto& option : optimizer.own) {
-      if (meaning.emplace(option.name, option.meaning).second) own.push_back(option.name);
-      usual[option.name].push_back(with_value(optimizer.name, option.usual));
+      if (first.emplace(option.name, option).second) own.push_back(option.name);
+      usual[option.name].push_back(optimizer.name + " " + as_text(option.usual));
     }
   }
-  command.add_option("--optimizer", o.name, "What updates the parameters: " + list(names))
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--weight-decay", o.weight_decay, "Of matrices (default: " + list(decays) + ")")->group(group);
-  command.add_option("--clip", o.clip, "Highest norm of the gradient, 0 for any")->group(group)->capture_default_str();
-  for (const std::string& name : own)
-    command
-        .add_option_function<double>(
-            "--" + name, [&o, name](double value) { o.own[name] = value; },
-            capital(meaning[name]) + " (default: " + list(usual[name]) + ")")
+  add_text(command, "--optimizer", "NAME", o.name, "What updates the parameters: " + list(names))->group(group);
+  add_number(command, "--weight-decay", o.weight_decay, {0}, "Of matrices", list(decays))->group(group);
+  add_number(command, "--clip", o.clip, {0}, "Highest norm of the gradient, 0 for any")->group(group);
+  for (const std::string& name : own) {
+    const std::function<void(double)> take = [&o, name](double value) { o.own[name] = value; };
+    add_number(command, "--" + name, take, range_of(first[name]), capital(first[name].meaning), list(usual[name]))
         ->group(group);
+  }
 }
 
 void add_training_options(CLI::App& command, TrainCommand& o) {
   const std::string group = "Training";
-  command.add_option("--steps", o.steps, "Steps (default: 2000 of text, 1000 of rows)")
-      ->group(group)
-      ->check(CLI::PositiveNumber);
-  command.add_option("--batch", o.batch, "Sequences in a batch (default: 12 of text, 32 of rows)")
-      ->group(group)
-      ->check(CLI::PositiveNumber);
-  command.add_option("--micro-batches", o.micro_batches, "Batches whose mean gradient makes a step")
-      ->group(group)
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command.add_option("--schedule", o.schedule, "Of the learning rate: " + list(weft::schedules()))
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--lr", o.lr, "Peak learning rate (default: 2e-3 for text, 1e-3 for rows; factor 1 for noam)")
+  add_number(command, "--steps", o.steps, {1}, "Steps", "2000 of text, 1000 of rows")->group(group);
+  add_number(command, "--batch", o.batch, {1}, "Sequences in a batch", "12 of text, 32 of rows")->group(group);
+  add_number(command, "--micro-batches", o.micro_batches, {1}, "Batches whose mean gradient makes a step")
       ->group(group);
-  command.add_option("--lr-floor", o.lr_floor, "Cosine: the last rate as a part of the peak")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--warmup", o.warmup, "Steps until the peak (default 100; noam 2000)")
-      ->group(group)
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--seed", o.seed, "Seed of parameters, batches and dropout")->group(group)->capture_default_str();
-  command.add_option("--eval-every,--save-every", o.eval_every, "Steps from one validation and checkpoint to the next")
-      ->group(group)
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  add_text(command, "--schedule", "NAME", o.schedule, "Of the learning rate: " + list(weft::schedules()))->group(group);
+  add_number(command, "--lr", o.lr, {.lowest = 0, .above = true}, "Peak learning rate",
+             "2e-3 for text, 1e-3 for rows; factor 1 for noam")
+      ->group(group);
+  add_number(command, "--lr-floor", o.lr_floor, {0, 1}, "Cosine: the last rate as a part of the peak", "0")
+      ->group(group);
+  add_number(command, "--warmup", o.warmup, {0}, "Steps until the peak", "100; noam 2000")->group(group);
+  add_number(command, "--seed", o.seed, {0}, "Seed of parameters, batches and dropout")->group(group);
+  add_number(command, "--eval-every,--save-every", o.eval_every, {1},
+             "Steps from one validation and checkpoint to the next")
+      ->group(group);
   auto* resume =
       command
           .add_flag("--resume", o.resume, "Go on from the state in --out, to the same bits as a run that never stopped")
@@ -157,32 +141,35 @@ struct Setup {
   std::unique_ptr<weft::Data> data;
 };
 
-std::unique_ptr<weft::Model> new_model(const TrainCommand& o, weft::ModelSpec spec, const weft::Vocabulary& vocabulary,
-                                       std::int64_t classes) {
-  spec.vocabulary = vocabulary.size();
-  spec.classes = classes;
+std::unique_ptr<weft::Model> new_model(const TrainCommand& o, const weft::ModelSpec& spec) {
   return weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
 }
 
-Setup load_text(const TrainCommand& o, const weft::ModelSpec& spec) {
+// The data are read before the model is made, which may be large.
+Setup load_text(const TrainCommand& o, weft::ModelSpec spec) {
   const std::string text = weft::read_text(o.text);
   const auto vocabulary = weft::text_vocabulary(text, spec.task);
-  Setup setup{new_model(o, spec, vocabulary, 0), nullptr};
-  setup.data =
-      std::make_unique<weft::TextData>(text, vocabulary, spec.task, usual_length(*setup.model), o.batch.value_or(12));
-  return setup;
+  spec.vocabulary = vocabulary.size();
+  const auto planned = outline(spec);
+  auto data =
+      std::make_unique<weft::TextData>(text, vocabulary, spec.task, usual_length(*planned), o.batch.value_or(12));
+  check_memory_to_train(*planned);
+  return {new_model(o, spec), std::move(data)};
 }
 
-Setup load_csv(const TrainCommand& o, const weft::ModelSpec& spec) {
-  weft::LabelledTexts training = weft::read_csv(o.csv, o.classes);
+Setup load_csv(const TrainCommand& o, weft::ModelSpec spec) {
+  weft::LabelledTexts training = weft::read_csv(o.csv, o.classes.value_or(0));
   const weft::LabelledTexts test =
       o.csv_test.empty() ? weft::hold_out(training) : weft::read_csv(o.csv_test, training.classes);
   if (training.texts.empty()) throw Error("\"" + o.csv + "\" has one row, which is held out: give more, or --csv-test");
   const auto vocabulary = weft::Vocabulary::of_words(training.texts, o.vocabulary_size, o.min_count);
-  Setup setup{new_model(o, spec, vocabulary, training.classes), nullptr};
-  setup.data = std::make_unique<weft::ClassifierData>(training, test, vocabulary, usual_length(*setup.model),
-                                                      o.batch.value_or(32));
-  return setup;
+  spec.vocabulary = vocabulary.size();
+  spec.classes = training.classes;
+  const auto planned = outline(spec);
+  auto data =
+      std::make_unique<weft::ClassifierData>(training, test, vocabulary, usual_length(*planned), o.batch.value_or(32));
+  check_memory_to_train(*planned);
+  return {new_model(o, spec), std::move(data)};
 }
 
 weft::TrainOptions train_options(const TrainCommand& o, const weft::Model& model) {
@@ -195,10 +182,15 @@ weft::TrainOptions train_options(const TrainCommand& o, const weft::Model& model
   schedule.peak = o.lr.value_or(noam ? 1 : rows ? 1e-3 : 2e-3);
   schedule.steps = o.steps.value_or(rows ? 1000 : 2000);
   schedule.warmup = o.warmup.value_or(noam ? 2000 : 100);
-  schedule.floor = o.lr_floor;
+  schedule.floor = o.lr_floor.value_or(0);
   schedule.d_model = config_value(model.config(), "d_model", 1);
   options.optimizer = o.optimizer;
   return options;
+}
+
+void check_schedule(const TrainCommand& o) {
+  if (weft::schedule_from_name(o.schedule) != weft::ScheduleKind::cosine && o.lr_floor)
+    throw UsageError("--lr-floor is of the cosine schedule, this one is " + o.schedule);
 }
 
 // A new run would replace them at its first evaluation.
@@ -222,6 +214,9 @@ void check_something_to_do(const std::string& folder, std::int64_t done, std::in
 // Better now than after the first thousand steps.
 void check_writable(const std::string& folder) {
   std::error_code error;
+  if (std::filesystem::is_symlink(folder, error) && !std::filesystem::exists(folder, error))
+    throw Error("can't make the folder \"" + folder + "\": it is a link to \"" +
+                std::filesystem::read_symlink(folder, error).string() + "\", which doesn't exist");
   std::filesystem::create_directories(folder, error);
   if (error) throw Error("can't make the folder \"" + folder + "\": " + error.message());
   weft::os::remove_abandoned_files(folder);
@@ -243,9 +238,17 @@ void print_start(const weft::Model& model, const weft::Data& data) {
             << weft::isa_name(context.isa()) << std::endl;
 }
 
+// Warm-ups that a run doesn't come to the end of.
+void print_warmup(const weft::Schedule& schedule) {
+  if (schedule.warmup <= schedule.steps) return;
+  std::cerr << "the warm-up of " << schedule.warmup << " steps is longer than the run: the last learning rate is "
+            << as_text(schedule(schedule.steps)) << " (--warmup, --steps)" << std::endl;
+}
+
 int train(const TrainCommand& o) {
   if (o.text.empty() == o.csv.empty())
     throw Error("give --text FILE for a language model or --csv FILE for a classifier");
+  check_schedule(o);
   const weft::Source source = o.csv.empty() ? weft::Source::text : weft::Source::rows;
   const weft::ModelSpec spec = o.model.spec(source);
   if (weft::task_source(spec.task) != source)
@@ -263,6 +266,7 @@ int train(const TrainCommand& o) {
   ProgressDisplay display(o.log, o.resume);
   stop_on_signals();
   print_start(*model, *data);
+  print_warmup(training.schedule);
 
   weft::RunOptions run;
   run.folder = o.out;
@@ -298,7 +302,7 @@ Command train_command(CLI::App& weft) {
   options->model.add_to(*command);
   add_training_options(*command, *options);
   add_optimizer_options(*command, options->optimizer);
-  add_threads_option(*command);
+  add_threads(*command);
   command->footer(
       "Examples:\n"
       "  weft train --arch gmlp --text book.txt --layers 4 --d-model 128 --seq-len 64 --out book\n"

@@ -2,10 +2,14 @@
 #include "weft/fnet.h"
 #include "weft/detail/out_of_memory.h"
 
+#include <cmath>
+
 namespace weft {
 using namespace detail;
 
 namespace {
+
+const char* const no_causal_lm = "the Fourier mixing sees the future";
 
 FnetConfig checked(FnetConfig config) {
   check_size("fnet", "d_model", config.d_model, 1);
@@ -16,7 +20,8 @@ FnetConfig checked(FnetConfig config) {
   config.d_ffn = config.ffn_channels();
   (void)norm_place_from_name(config.norm);
   (void)activation_from_name(config.activation);
-  if (!(config.eps > 0)) throw Error("[fnet] expected eps > 0, got " + std::to_string(config.eps));
+  if (!(config.eps > 0) || !std::isfinite(config.eps))
+    throw Error("[fnet] expected a finite eps > 0, got " + std::to_string(config.eps));
   if (!(config.dropout >= 0 && config.dropout < 1))
     throw Error("[fnet] expected 0 <= dropout < 1, got " + std::to_string(config.dropout));
   return config;
@@ -31,9 +36,8 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
       outputs_(spec.task == Task::classifier ? spec.classes : spec.vocabulary),
       encoder_(config_, spec.vocabulary, init.child(0)) {
   if (task_ == Task::causal_lm)
-    throw Error(
-        "[fnet] a causal language model is refused: the Fourier mixing sees the future; "
-        "train a masked-lm or a classifier");
+    throw Error(std::string("[fnet] a causal language model is refused: ") + no_causal_lm +
+                "; train a masked-lm or a classifier");
   const std::int64_t d = config_.d_model;
   if (task_ == Task::classifier)
     classifier_ = ClassifierHead{FnetPooler(d, init.child(1)), Linear(d, outputs_, init.child(2))};
@@ -77,7 +81,8 @@ Architecture Fnet::architecture() {
           {{"fnet-base", Task::masked_lm, 32000, 0, R"({"d_model":768,"d_ffn":3072,"layers":12,"seq_len":512})"},
            {"fnet-classifier", Task::classifier, 32000, 4,
             R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":512,"norm":"pre","activation":"relu",)"
-            R"("eps":1e-5})"}}};
+            R"("eps":1e-5})"}},
+          no_causal_lm};
 }
 
 }  // namespace weft

@@ -1,3 +1,4 @@
+#include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/trainer.h"
 
@@ -10,11 +11,11 @@ double Evaluation::metric(const std::string& name) const {
   throw Error("[evaluate] no " + name + " was measured");
 }
 
-Evaluation evaluate(const Model& model, const Data& data) {
-  return guard_memory("evaluate", [&] {
-    const NoGrad suspended;
-    Evaluation total;
-    const auto meter = data.meter();
+Evaluation evaluate(const Model& model, const Data& data) try {
+  const NoGrad suspended;
+  Evaluation total;
+  const auto meter = data.meter();
+  Context::current().parallel_region([&] {
     for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
       const Batch batch = data.validation(k);
       const Tensor output = model(batch.tokens);
@@ -22,10 +23,12 @@ Evaluation evaluate(const Model& model, const Data& data) {
       total.predicted += batch.predicted;
       if (meter) meter->add(output, batch);
     }
-    total.loss /= static_cast<double>(total.predicted);
-    if (meter) total.metrics = meter->metrics();
-    return total;
   });
+  total.loss /= static_cast<double>(total.predicted);
+  if (meter) total.metrics = meter->metrics();
+  return total;
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("evaluate");
 }
 
 }  // namespace weft

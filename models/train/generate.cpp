@@ -1,45 +1,47 @@
 #include "weft/generate.h"
-#include "weft/detail/out_of_memory.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
+
 namespace weft {
 using namespace detail;
 
-std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u) {
-  return guard_memory("generate", [&] {
-    const auto x = raw::convert(logits, DType::f64).to_vector<double>();
-    if (!std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); }))
-      throw Error("[generate] the model's logits are not finite");
-    std::vector<std::int64_t> order(x.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto at = [&](std::int64_t i) { return x[static_cast<std::size_t>(i)]; };
-    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return at(a) > at(b); });
-    if (temperature == 0) return order.front();
-    if (top_k > 0 && top_k < std::ssize(order)) order.resize(static_cast<std::size_t>(top_k));
-    std::vector<double> sums;  // of exp((x - max) / temperature)
-    double sum = 0;
-    for (std::int64_t i : order) sums.push_back(sum += std::exp((at(i) - at(order.front())) / temperature));
-    const auto chosen = std::upper_bound(sums.begin(), sums.end(), u * sum) - sums.begin();
-    return order[static_cast<std::size_t>(std::min(chosen, std::ssize(order) - 1))];
-  });
+std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u) try {
+  const auto x = raw::convert(logits, DType::f64).to_vector<double>();
+  if (!std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); }))
+    throw Error("[generate] the model's logits are not finite");
+  std::vector<std::int64_t> order(x.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto at = [&](std::int64_t i) { return x[static_cast<std::size_t>(i)]; };
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return at(a) > at(b); });
+  if (temperature == 0) return order.front();
+  if (top_k > 0 && top_k < std::ssize(order)) order.resize(static_cast<std::size_t>(top_k));
+  std::vector<double> sums;  // of exp((x - max) / temperature)
+  double sum = 0;
+  for (std::int64_t i : order) sums.push_back(sum += std::exp((at(i) - at(order.front())) / temperature));
+  const auto chosen = std::upper_bound(sums.begin(), sums.end(), u * sum) - sums.begin();
+  return order[static_cast<std::size_t>(std::min(chosen, std::ssize(order) - 1))];
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("generate");
 }
 
 void generate(const Model& model, const Vocabulary& vocabulary, const std::string& prompt,
-              const GenerateOptions& options, const std::function<bool(const std::string&)>& out) {
-  guard_memory("generate", [&] {
-    if (!(options.temperature >= 0) || options.top_k < 0 || options.tokens < 0)
-      throw Error("[generate] expected temperature, top_k and tokens of at least 0");
-    const auto stream = model.stream();
-    std::vector<std::int32_t> ids = vocabulary.encode(prompt);
-    if (ids.empty()) {
-      std::int32_t line_end = 0;
-      for (std::int32_t id = 0; id < vocabulary.size(); ++id)
-        if (vocabulary.decode(id) == "\n") line_end = id;
-      ids.push_back(line_end);
-    }
+              const GenerateOptions& options, const std::function<bool(const std::string&)>& out) try {
+  if (!(options.temperature >= 0) || options.top_k < 0 || options.tokens < 0)
+    throw Error("[generate] expected temperature, top_k and tokens of at least 0");
+  const auto stream = model.stream();
+  std::vector<std::int32_t> ids = vocabulary.encode(prompt);
+  if (ids.empty()) {
+    std::int32_t line_end = 0;
+    for (std::int32_t id = 0; id < vocabulary.size(); ++id)
+      if (vocabulary.decode(id) == "\n") line_end = id;
+    ids.push_back(line_end);
+  }
+  Context::current().parallel_region([&] {
     Tensor logits;
     for (std::int32_t id : ids) logits = stream->next(id);
     const Random random(options.seed);
@@ -50,6 +52,8 @@ void generate(const Model& model, const Vocabulary& vocabulary, const std::strin
       logits = stream->next(id);
     }
   });
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("generate");
 }
 
 }  // namespace weft

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "weft/checkpoint.h"
+#include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/update_rules.h"
 
@@ -23,7 +24,8 @@ TrainOptions checked(const TrainOptions& options) {
     throw Error("[train] expected steps and micro-batches of at least 1 and a warm-up of at least 0");
   if (!(s.peak > 0) || !std::isfinite(s.peak))
     throw Error("[train] expected a learning rate above 0, got " + std::to_string(s.peak));
-  if (!(s.floor >= 0)) throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
+  if (!(s.floor >= 0) || !std::isfinite(s.floor))
+    throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
   return options;
 }
 
@@ -48,6 +50,14 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
 }
 
 double Trainer::step() try {
+  double loss = 0;
+  Context::current().parallel_region([&] { loss = step_in_region(); });
+  return loss;
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("train");
+}
+
+double Trainer::step_in_region() {
   const std::int64_t step = step_ + 1;
   const std::string where = "[train] step " + std::to_string(step) + ": ";
   const double share = 1 / static_cast<double>(options_.micro_batches);
@@ -72,8 +82,6 @@ double Trainer::step() try {
   step_ = step;
   tokens_ += tokens;
   return loss;
-} catch (const std::bad_alloc&) {
-  fail_out_of_memory("train");
 }
 
 Evaluation Trainer::checked_evaluation() const {
