@@ -1,7 +1,9 @@
 #include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/trainer.h"
 
 namespace weft {
+using namespace detail;
 
 double Evaluation::metric(const std::string& name) const {
   for (const Metric& measured : metrics)
@@ -9,7 +11,7 @@ double Evaluation::metric(const std::string& name) const {
   throw Error("[evaluate] no " + name + " was measured");
 }
 
-Evaluation evaluate(const Model& model, const Data& data) {
+Evaluation evaluate(const Model& model, const Data& data) try {
   const NoGrad suspended;
   Evaluation total;
   const auto meter = data.meter();
@@ -25,6 +27,8 @@ Evaluation evaluate(const Model& model, const Data& data) {
   total.loss /= static_cast<double>(total.predicted);
   if (meter) total.metrics = meter->metrics();
   return total;
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("evaluate");
 }
 
 }  // namespace weft
