@@ -65,7 +65,8 @@ class HeaderReader {
       return true;
     }
     if (level_ != Level::tensor || key_ != "dtype") return unexpected("a text");
-    return once(has_dtype_) && (entries.back().dtype = std::move(value), true);
+    entries.back().dtype = std::move(value);
+    return once(has_dtype_);
   }
 
   bool key(std::string& value) {

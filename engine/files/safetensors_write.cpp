@@ -45,6 +45,7 @@ void check(const std::vector<Named>& tensors) {
 // elements come first, so each is aligned to its element.
 std::vector<const Named*> in_file_order(const std::vector<Named>& tensors) {
   std::vector<const Named*> order;
+  order.reserve(tensors.size());
   for (const Named& named : tensors) order.push_back(&named);
   const auto rank = [](const Named* named) {
     return bytes_of(named->second) % alignment == 0 ? std::size_t{0} : 16 - dtype_size(named->second.dtype());
