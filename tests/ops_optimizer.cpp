@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "op_table.h"
 #include "weft/context.h"
@@ -120,6 +121,32 @@ TEST_CASE("optimizer updates have the same bits at any thread count and position
     State same{Tensor::full({45}, 0.3), Tensor::full({45}, 0.1), Tensor::full({45}, 0.2)};
     update(rule, same, Tensor::full({45}, 0.7), 4);
     for (float v : same.p.to_vector<float>()) CHECK(v == same.p.data<float>()[0]);
+  }
+}
+
+TEST_CASE("optimizer updates decay the first elements alone, if so asked") {
+  constexpr std::int64_t n = 40001, decayed = 20005;
+  const auto updated = [](Rule rule, std::optional<std::int64_t> first, double weight_decay) {
+    State s = make_state(n, DType::f32);
+    AdamOptions adam_like = adam_options;
+    SgdOptions sgd_like = sgd_options;
+    adam_like.weight_decay = sgd_like.weight_decay = weight_decay;
+    adam_like.decayed = sgd_like.decayed = first;
+    for (int step = 1; step <= 2; ++step) {
+      const Tensor grad = gradient_of(step, n, DType::f32);
+      if (rule == Rule::adam) adam(s.p, grad, s.m, s.v, step, adam_like, grad_scale);
+      if (rule == Rule::adamw) adamw(s.p, grad, s.m, s.v, step, adam_like, grad_scale);
+      if (rule == Rule::sgd) sgd(s.p, grad, s.m, step, sgd_like, grad_scale);
+    }
+    return s.p;
+  };
+  for (Rule rule : {Rule::adam, Rule::adamw, Rule::sgd}) {
+    const Tensor all = updated(rule, {}, 0.1), none = updated(rule, {}, 0), some = updated(rule, decayed, 0.1);
+    CHECK(same_bits(slice(some, 0, 0, decayed), slice(all, 0, 0, decayed)));
+    CHECK(same_bits(slice(some, 0, decayed, n), slice(none, 0, decayed, n)));
+    CHECK(!same_bits(slice(all, 0, decayed, n), slice(none, 0, decayed, n)));
+    for (std::int64_t wrong : {std::int64_t{-1}, n + 1})
+      CHECK_THROWS_WITH_AS(updated(rule, wrong, 0.1), doctest::Contains("elements to be decayed"), Error);
   }
 }
 
