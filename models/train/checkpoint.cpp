@@ -133,6 +133,9 @@ std::string model_description(const Model& model, const Vocabulary& vocabulary) 
 
 void save_checkpoint(const std::string& folder, const Model& model, const Vocabulary& vocabulary,
                      const CheckpointInfo& info) try {
+  if (vocabulary.size() != model.vocabulary())
+    throw Error("[checkpoint] the model takes " + std::to_string(model.vocabulary()) + " symbols, the vocabulary has " +
+                std::to_string(vocabulary.size()) + "; nothing was written");
   const NamedParameters parameters = model.parameters();
   check_finite(parameters);
   ordered_json metadata{{"version", format_version}};

@@ -28,7 +28,8 @@ struct Checkpoint {
 };
 
 /// Writes each file beside the old one, syncs and renames it: whenever it stops, the folder holds a checkpoint that
-/// loads, the old or the new one. The folder is made if it is missing. Error if a parameter is not finite.
+/// loads, the old or the new one. The folder is made if it is missing. Error, with nothing written, if a parameter is
+/// not finite or the vocabulary has another size than the model's.
 void save_checkpoint(const std::string& folder, const Model& model, const Vocabulary& vocabulary,
                      const CheckpointInfo& info = {});
 
