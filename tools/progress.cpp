@@ -89,12 +89,9 @@ void ProgressDisplay::show(const weft::Progress& progress) {
   }
   if (terminal_) bar(progress, smoothed_);
   else if (progress.step % std::max<std::int64_t>(1, progress.steps / 20) == 0) line(figures(progress, smoothed_));
-  if (!progress.evaluation) return;
-  line("step " + std::to_string(progress.step) + ": validation loss " + format("%.4f", progress.evaluation->loss));
-  log(progress.step, "-", format("%.6f", progress.evaluation->loss));
 }
 
-void ProgressDisplay::finish(std::int64_t step, const weft::Evaluation& evaluation) {
-  clear();
+void ProgressDisplay::show(std::int64_t step, const weft::Evaluation& evaluation) {
+  line("step " + std::to_string(step) + ": validation loss " + format("%.4f", evaluation.loss));
   log(step, "-", format("%.6f", evaluation.loss));
 }

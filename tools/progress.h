@@ -13,7 +13,7 @@ class ProgressDisplay {
   ProgressDisplay(const std::string& log, bool append);
   ~ProgressDisplay();
   void show(const weft::Progress& progress);
-  void finish(std::int64_t step, const weft::Evaluation& evaluation);
+  void show(std::int64_t step, const weft::Evaluation& evaluation);
   void clear();            // takes the bar off the screen
   void check_log() const;  // Error if a line of the log couldn't be written
 

@@ -35,14 +35,20 @@ struct TrainCommand {
 
 // The signal that asked to stop, or 0. A second one ends the program at once.
 volatile std::sig_atomic_t stop_signal = 0;
+const char* clear_line = "";  // takes the bar off a terminal
 
 extern "C" void ask_to_stop(int signal) {
   stop_signal = signal;
   std::signal(signal, SIG_DFL);
+  weft::os::say_from_signal_handler(clear_line);
+  weft::os::say_from_signal_handler(
+      signal == SIGINT ? "weft: stopping after this step, saving; Ctrl-C again ends at once\n"
+                       : "weft: stopping after this step, saving; the same signal again ends at once\n");
 }
 
 // Nobody reading what is printed (a closed terminal or pipe) is no reason to lose a run.
 void stop_on_signals() {
+  if (weft::os::is_terminal()) clear_line = "\r\033[K";
   std::signal(SIGINT, ask_to_stop);
   std::signal(SIGTERM, ask_to_stop);
   if (std::signal(SIGHUP, ask_to_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // started by nohup
@@ -269,8 +275,10 @@ int train(const TrainCommand& o) {
   run.eval_every = o.eval_every;
   run.progress = [&](const weft::Progress& progress) {
     display.show(progress);
-    return stop_signal == 0;
+    return true;
   };
+  run.evaluated = [&](std::int64_t step, const weft::Evaluation& evaluation) { display.show(step, evaluation); };
+  run.stop = [] { return stop_signal != 0; };
   const weft::RunResult result = trainer.run(run);
   if (result.stopped) {
     display.clear();
@@ -279,7 +287,7 @@ int train(const TrainCommand& o) {
     display.check_log();
     return 128 + stop_signal;
   }
-  display.finish(trainer.steps_done(), *result.evaluation);
+  display.clear();
   std::cout << "checkpoint " << o.out << "\nparameters " << weft::parameter_count(model->parameters()) << "\ntime "
             << as_time(result.seconds) << "\n";
   print_evaluation(*result.evaluation, o.csv_test.empty() ? "validation" : "test");

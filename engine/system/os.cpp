@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <new>
@@ -265,6 +266,12 @@ std::string read_file(const std::string& path) {
   } catch (const std::bad_alloc&) {
     fail("read", path, ENOMEM);
   }
+}
+
+void say_from_signal_handler(const char* line) noexcept {
+  const int error = errno;
+  (void)!::write(STDERR_FILENO, line, std::strlen(line));
+  errno = error;
 }
 
 bool is_terminal() noexcept { return ::isatty(STDERR_FILENO) == 1; }

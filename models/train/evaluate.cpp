@@ -8,11 +8,14 @@ double Evaluation::metric(const std::string& name) const {
   throw Error("[evaluate] no " + name + " was measured");
 }
 
-Evaluation evaluate(const Model& model, const Data& data) {
+Evaluation evaluate(const Model& model, const Data& data) { return *evaluate(model, data, nullptr); }
+
+std::optional<Evaluation> evaluate(const Model& model, const Data& data, const std::function<bool()>& stop) {
   const NoGrad suspended;
   Evaluation total;
   const auto meter = data.meter();
   for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
+    if (stop && stop()) return std::nullopt;
     const Batch batch = data.validation(k);
     const Tensor output = model(batch.tokens);
     total.loss += data.loss(output, batch).item() * static_cast<double>(batch.predicted);

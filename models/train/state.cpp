@@ -72,6 +72,7 @@ std::string state_path(const std::string& folder) { return folder + "/training.s
 void Trainer::save_state(const std::string& path) try {
   json run = describe(model_, data_, options_, optimizer_);
   run["step"] = step_;
+  run["evaluation-due"] = evaluation_due_;
   save_safetensors(path, buffers(optimizer_), {{metadata_key, run.dump()}});
 } catch (const json::exception& error) {
   throw Error("can't write \"" + path + "\": " + error.what());
@@ -87,9 +88,11 @@ void Trainer::load_state(const std::string& path) {
     Buffers own = buffers(optimizer_);
     const Buffers loaded = load_buffers(file, own);
     const std::int64_t step = run.at("step");
+    const bool due = run.value("evaluation-due", false);  // earlier versions saved after the evaluation
     if (step < 0) throw Error("it has step " + std::to_string(step));
     for (std::size_t i = 0; i < own.size(); ++i) raw::copy(loaded[i].second, own[i].second);
     step_ = step;
+    evaluation_due_ = due;
   } catch (const json::exception& error) {
     throw Error("\"" + path + "\": its metadata are damaged: " + error.what());
   } catch (const Error& error) {

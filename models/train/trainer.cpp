@@ -67,56 +67,74 @@ double Trainer::step() {
   return loss;
 }
 
-Evaluation Trainer::checked_evaluation() const {
-  Evaluation evaluation = evaluate(model_, data_);
-  if (!std::isfinite(evaluation.loss))
-    throw Error("[train] after step " + std::to_string(step_) + ": the validation loss is " +
-                std::to_string(evaluation.loss));
-  return evaluation;
-}
-
-// The state first: if only that is written, a resumed run goes on from there and the checkpoint is still whole.
-void Trainer::save(const std::string& folder, const std::optional<Evaluation>& evaluation) {
+void Trainer::save_running_state(const std::string& folder) {
   if (folder.empty()) return;
   if (!std::isfinite(l2_norm(optimizer_.parameters().values())))
     throw Error("[train] after step " + std::to_string(step_) + ": the parameters are not finite");
+  std::error_code ignored;  // save_state says what is wrong
+  std::filesystem::create_directories(folder, ignored);
+  save_state(state_path(folder));
+}
+
+void Trainer::save_model(const std::string& folder, const std::optional<Evaluation>& evaluation) const {
+  if (folder.empty()) return;
   CheckpointInfo info;
   info.step = step_;
   info.length = data_.length();
   if (evaluation) info.validation_loss = evaluation->loss;
-  std::error_code ignored;  // save_state says what is wrong
-  std::filesystem::create_directories(folder, ignored);
-  save_state(state_path(folder));
   save_checkpoint(folder, model_, data_.vocabulary(), info);
+}
+
+// The state comes first, and says that the evaluation is due: whenever the run ends from here on, no step is lost, and
+// the resumed run writes all that was to follow.
+std::optional<Evaluation> Trainer::evaluate_and_save(const RunOptions& run) {
+  save_running_state(run.folder);
+  const std::optional<Evaluation> evaluation = evaluate(model_, data_, run.stop);
+  if (evaluation && !std::isfinite(evaluation->loss))
+    throw Error("[train] after step " + std::to_string(step_) + ": the validation loss is " +
+                std::to_string(evaluation->loss));
+  save_model(run.folder, evaluation);
+  if (!evaluation) return evaluation;
+  evaluation_due_ = false;
+  if (run.evaluated) run.evaluated(step_, *evaluation);
+  return evaluation;
+}
+
+Progress Trainer::timed_step(RunResult& so_far, std::int64_t first, std::int64_t first_tokens) {
+  Progress progress;
+  const auto before = Clock::now();
+  progress.loss = step();
+  so_far.seconds += seconds_since(before);
+  so_far.tokens_per_second = static_cast<double>(tokens_ - first_tokens) / so_far.seconds;
+  progress.step = step_;
+  progress.steps = options_.schedule.steps;
+  progress.learning_rate = options_.schedule(step_);
+  progress.tokens_per_second = so_far.tokens_per_second;
+  progress.seconds_left =
+      so_far.seconds / static_cast<double>(step_ - first) * static_cast<double>(progress.steps - step_);
+  return progress;
 }
 
 RunResult Trainer::run(const RunOptions& run) {
   RunResult result;
   const std::int64_t first = step_, steps = options_.schedule.steps, first_tokens = tokens_;
-  while (step_ < steps && !result.stopped) {
-    Progress progress;
-    const auto before = Clock::now();
-    progress.loss = step();
-    result.seconds += seconds_since(before);
-    result.tokens_per_second = static_cast<double>(tokens_ - first_tokens) / result.seconds;
-    progress.step = step_;
-    progress.steps = steps;
-    progress.learning_rate = options_.schedule(step_);
-    progress.tokens_per_second = result.tokens_per_second;
-    progress.seconds_left = result.seconds / static_cast<double>(step_ - first) * static_cast<double>(steps - step_);
-    if (step_ < steps && run.eval_every > 0 && step_ % run.eval_every == 0) {
-      progress.evaluation = checked_evaluation();
-      save(run.folder, progress.evaluation);
+  evaluation_due_ = evaluation_due_ || step_ >= steps;
+  for (;;) {
+    if (evaluation_due_) {
+      result.evaluation = evaluate_and_save(run);
+      result.stopped = !result.evaluation;
+      if (result.stopped || step_ >= steps) return result;
     }
-    if (run.progress && !run.progress(progress) && step_ < steps) {
-      result.stopped = true;
-      if (!progress.evaluation) save(run.folder, {});
-    }
+    const Progress progress = timed_step(result, first, first_tokens);
+    evaluation_due_ = step_ == steps || (run.eval_every > 0 && step_ % run.eval_every == 0);
+    const bool go_on = !run.progress || run.progress(progress);
+    if (step_ == steps || (go_on && !(run.stop && run.stop()))) continue;
+    save_running_state(run.folder);
+    save_model(run.folder, {});
+    result.evaluation.reset();
+    result.stopped = true;
+    return result;
   }
-  if (result.stopped) return result;
-  result.evaluation = checked_evaluation();
-  save(run.folder, result.evaluation);
-  return result;
 }
 
 }  // namespace weft

@@ -51,6 +51,9 @@ void remove_abandoned_files(const std::string& folder);
 /// Reads a whole file or pipe; Error if it can't be read or doesn't fit into memory.
 std::string read_file(const std::string& path);
 
+/// Writes a line to standard error, unbuffered: all that a signal handler may do.
+void say_from_signal_handler(const char* line) noexcept;
+
 bool is_terminal() noexcept;    ///< whether standard error is one
 int terminal_width() noexcept;  ///< standard error's, in columns; 80 if unknown
 

@@ -35,28 +35,35 @@ struct Evaluation {
 
 /// Over all of the data's validation batches, one after the other, without dropout. Nothing is recorded.
 Evaluation evaluate(const Model& model, const Data& data);
+/// The same, but none if `stop`, asked before each batch, says true.
+std::optional<Evaluation> evaluate(const Model& model, const Data& data, const std::function<bool()>& stop);
 
 /// A run after one of its steps.
 struct Progress {
-  std::int64_t step = 0;                 ///< that is done, from 1
-  std::int64_t steps = 0;                ///< of the whole run
-  double loss = 0;                       ///< of this step's batches, nats
-  double learning_rate = 0;              ///< of this step
-  double tokens_per_second = 0;          ///< since the run began, evaluation and saving aside
-  double seconds_left = 0;               ///< at that speed
-  std::optional<Evaluation> evaluation;  ///< if there was one after this step
+  std::int64_t step = 0;         ///< that is done, from 1
+  std::int64_t steps = 0;        ///< of the whole run
+  double loss = 0;               ///< of this step's batches, nats
+  double learning_rate = 0;      ///< of this step
+  double tokens_per_second = 0;  ///< since the run began, evaluation and saving aside
+  double seconds_left = 0;       ///< at that speed
 };
 
 /// What Trainer::run does besides steps.
 struct RunOptions {
-  std::string folder;                             ///< of checkpoints; none if empty
-  std::int64_t eval_every = 500;                  ///< steps, 0: at the end alone; a checkpoint follows each evaluation
-  std::function<bool(const Progress&)> progress;  ///< after each step; false: save and stop
+  std::string folder;             ///< of checkpoints; none if empty
+  std::int64_t eval_every = 500;  ///< steps, 0: at the end alone; a checkpoint follows each evaluation
+  /// After each step, before the evaluation that may follow; false: save and stop, unless it was the last step.
+  std::function<bool(const Progress&)> progress;
+  /// After each evaluation and its checkpoint, with the number of steps that are done.
+  std::function<void(std::int64_t step, const Evaluation&)> evaluated;
+  /// Asked after each step and before each batch of an evaluation: true: save and stop. An evaluation that was stopped
+  /// is the first thing that the resumed run does.
+  std::function<bool()> stop;
 };
 
 /// What Trainer::run gives.
 struct RunResult {
-  bool stopped = false;                  ///< by `progress`
+  bool stopped = false;                  ///< by `progress` or `stop`
   std::optional<Evaluation> evaluation;  ///< after the last step; none if it was stopped
   double tokens_per_second = 0;          ///< of training, evaluation and saving aside
   double seconds = 0;                    ///< that the steps took
@@ -84,8 +91,10 @@ class Trainer {
   void load_state(const std::string& path);
 
  private:
-  Evaluation checked_evaluation() const;
-  void save(const std::string& folder, const std::optional<Evaluation>& evaluation);
+  Progress timed_step(RunResult& so_far, std::int64_t first, std::int64_t first_tokens);
+  std::optional<Evaluation> evaluate_and_save(const RunOptions& run);
+  void save_running_state(const std::string& folder);
+  void save_model(const std::string& folder, const std::optional<Evaluation>& evaluation) const;
 
   Model& model_;
   const Data& data_;
@@ -93,7 +102,8 @@ class Trainer {
   Optimizer optimizer_;
   Random batches_, dropout_;
   std::int64_t step_ = 0;
-  std::int64_t tokens_ = 0;  // that steps have seen
+  std::int64_t tokens_ = 0;      // that steps have seen
+  bool evaluation_due_ = false;  // after step_, which the run does before it goes on
 };
 
 /// The file in a checkpoint's folder that save_state writes during a run.
