@@ -45,8 +45,23 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-/// Removes from the folder what AtomicFiles of processes that were killed left there.
+/// Removes from the folder what AtomicFiles of processes that were killed left there: those that no process has locked,
+/// whether or not this one can see it (containers).
 void remove_abandoned_files(const std::string& folder);
+
+/// A lock on a folder, which one process has at a time and loses when it ends, however it does: an flock of the file
+/// ".lock" in it, which names its holder. Where the file system has no locks, nobody is kept out.
+class FolderLock {
+ public:
+  /// Error, naming the holder, if another one has it; Error if the file can't be written.
+  explicit FolderLock(const std::string& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_;
+};
 
 /// Reads a whole file or pipe; Error if it can't be read or doesn't fit into memory.
 std::string read_file(const std::string& path);
