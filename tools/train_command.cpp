@@ -211,7 +211,7 @@ weft::TrainOptions train_options(const TrainCommand& o, const weft::Model& model
 void check_nothing_lost(const TrainCommand& o) {
   if (o.resume || o.overwrite) return;
   for (const std::string& path : {model_path(o.out), weft::state_path(o.out)}) {
-    std::error_code ignored;  // check_writable says what is wrong
+    std::error_code ignored;  // open_folder says what is wrong
     if (std::filesystem::exists(path, ignored))
       throw Error("\"" + path + "\" is there already: --resume goes on from it, --overwrite replaces it");
   }
@@ -225,13 +225,15 @@ void check_something_to_do(const std::string& folder, std::int64_t done, std::in
                 std::to_string(steps) + " (--steps makes the run longer)");
 }
 
-// Better now than after the first thousand steps.
-void check_writable(const std::string& folder) {
+// Makes it if it is missing. Better now than after the first thousand steps.
+std::unique_ptr<weft::os::FolderLock> open_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw Error("can't make the folder \"" + folder + "\": " + error.message());
+  auto lock = std::make_unique<weft::os::FolderLock>(folder);
   weft::os::remove_abandoned_files(folder);
   const weft::os::AtomicFile never_committed(model_path(folder));
+  return lock;
 }
 
 void check_log_is_no_input(const TrainCommand& o) {
@@ -261,11 +263,12 @@ int train(const TrainCommand& o) {
   const auto [model, data] = o.csv.empty() ? load_text(o, spec) : load_csv(o, spec);
   const weft::TrainOptions training = train_options(o, *model);
   weft::Trainer trainer(*model, *data, training);
+  const auto lock = open_folder(o.out);
+  check_nothing_lost(o);  // another run may have ended since
   if (o.resume) {
     trainer.load_state(weft::state_path(o.out));
     check_something_to_do(o.out, trainer.steps_done(), training.schedule.steps);
   }
-  check_writable(o.out);
   ProgressDisplay display(o.log, o.resume);
   stop_on_signals();
   print_start(*model, *data);
