@@ -217,12 +217,13 @@ void check_nothing_lost(const TrainCommand& o) {
   }
 }
 
-// A run that was killed after its last step may have saved its state and not yet the checkpoint: that is to do.
-void check_something_to_do(const std::string& folder, std::int64_t done, std::int64_t steps) {
-  const bool saved = std::filesystem::exists(model_path(folder)) && weft::load_checkpoint(folder).info.step == done;
-  if (done > steps || (done == steps && saved))
-    throw Error("nothing to do: \"" + folder + "\" is at step " + std::to_string(done) + " of " +
-                std::to_string(steps) + " (--steps makes the run longer)");
+// Whether the checkpoint is the one of the state: a run that was killed may have saved the state alone.
+bool is_saved(const weft::Trainer& trainer, const std::string& folder) try {
+  std::error_code ignored;  // load_checkpoint says what is wrong
+  return std::filesystem::exists(model_path(folder), ignored) && trainer.is_saved_as(weft::load_checkpoint(folder));
+} catch (const Error& error) {
+  std::cerr << "weft: " << error.what() << "; training goes on from its state, which is whole" << std::endl;
+  return false;
 }
 
 // Makes it if it is missing. Better now than after the first thousand steps.
@@ -267,7 +268,14 @@ int train(const TrainCommand& o) {
   check_nothing_lost(o);  // another run may have ended since
   if (o.resume) {
     trainer.load_state(weft::state_path(o.out));
-    check_something_to_do(o.out, trainer.steps_done(), training.schedule.steps);
+    const std::int64_t done = trainer.steps_done(), steps = training.schedule.steps;
+    if (done > steps)
+      throw Error("\"" + o.out + "\" is at step " + std::to_string(done) + ", beyond --steps " + std::to_string(steps));
+    if (is_saved(trainer, o.out) && done == steps) {
+      std::cerr << "weft: nothing to do: \"" << o.out << "\" is at step " << done << " of " << steps
+                << " (--steps makes the run longer)" << std::endl;
+      return 0;
+    }
   }
   ProgressDisplay display(o.log, o.resume);
   stop_on_signals();

@@ -52,7 +52,22 @@ bool same_model(const json& a, const json& b) {
 // config.json; null if there is none, discarded if it is damaged.
 json read_config(const std::string& folder) {
   if (!std::filesystem::exists(config_path(folder))) return nullptr;
-  return parse_json(os::read_file(config_path(folder)));
+  const std::string text = os::read_file(config_path(folder));
+  try {
+    return parse_json(text);
+  } catch (const Error& error) {
+    throw Error("\"" + config_path(folder) + "\" is damaged: " + error.what());
+  }
+}
+
+// Whether config.json may stay beside such a model: a damaged one may not.
+bool config_is_of(const std::string& folder, const json& metadata) {
+  try {
+    const json config = read_config(folder);
+    return config.is_null() || same_model(config, metadata);
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 void check_finite(const NamedParameters& parameters) {
@@ -147,8 +162,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Vocabu
   std::filesystem::create_directories(folder);
   // A config.json of another model must not stand beside the new parameters, not even for a moment; without one a
   // checkpoint loads.
-  const json old = read_config(folder);
-  if (!old.is_null() && !same_model(old, metadata)) std::filesystem::remove(config_path(folder));
+  if (!config_is_of(folder, metadata)) std::filesystem::remove(config_path(folder));
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const auto& [name, parameter] : parameters) tensors.emplace_back(name, parameter.value());
   save_safetensors(model_path(folder), tensors, {{metadata_key, metadata.dump()}});

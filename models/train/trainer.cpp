@@ -1,7 +1,9 @@
 #include "weft/trainer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include "weft/checkpoint.h"
@@ -22,6 +24,12 @@ TrainOptions checked(const TrainOptions& options) {
     throw Error("[train] expected a learning rate above 0, got " + std::to_string(s.peak));
   if (!(s.floor >= 0)) throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
   return options;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
+  const Tensor x = raw::contiguous(a), y = raw::contiguous(b);
+  return std::memcmp(x.raw(), y.raw(), static_cast<std::size_t>(x.numel()) * dtype_size(x.dtype())) == 0;
 }
 
 }  // namespace
@@ -65,6 +73,16 @@ double Trainer::step() {
   }
   step_ = step;
   return loss;
+}
+
+bool Trainer::is_saved_as(const Checkpoint& checkpoint) const {
+  if (checkpoint.info.step != step_ || !checkpoint.info.validation_loss) return false;
+  if (model_description(*checkpoint.model, checkpoint.vocabulary) != model_description(model_, data_.vocabulary()))
+    return false;
+  const NamedParameters saved = checkpoint.model->parameters(), own = model_.parameters();
+  return std::equal(own.begin(), own.end(), saved.begin(), saved.end(), [](const auto& a, const auto& b) {
+    return a.first == b.first && same_bits(a.second.value(), b.second.value());
+  });
 }
 
 void Trainer::save_running_state(const std::string& folder) {

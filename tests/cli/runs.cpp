@@ -34,4 +34,34 @@ TEST_CASE_FIXTURE(Runs, "two runs into one folder: the second is refused and cha
   CHECK(weft(train("run", "--steps 5") + " --overwrite").code == 0);
 }
 
+TEST_CASE_FIXTURE(Runs, "the state of a new run beside another run's model: resumed, the model is the new run's") {
+  const std::string files[] = {"model.safetensors", "training.safetensors", "config.json"};
+  REQUIRE(weft(train("new", "--steps 20")).code == 0);
+  for (const std::string old : {"--steps 20 --seed 2", "--steps 20 --dropout 0.5", "--steps 20 --set tied=true"}) {
+    REQUIRE(weft(train("old", old) + " --overwrite").code == 0);
+    folder.write("old/training.safetensors", folder.read("new/training.safetensors"));  // what a kill leaves
+    const Outcome resumed = weft(train("old", "--steps 20") + " --resume");
+    CHECK(resumed.code == 0);
+    CHECK_FALSE(contains(resumed.err, "nothing to do"));
+    for (const std::string& file : files) CHECK(folder.read("old/" + file) == folder.read("new/" + file));
+  }
+}
+
+TEST_CASE_FIXTURE(Runs, "a damaged model or config doesn't keep a whole state from being resumed, and is said") {
+  REQUIRE(weft(train("whole", "--steps 20")).code == 0);
+  for (const std::string file : {"model.safetensors", "config.json"})
+    for (const std::string damage : {"", "{", "[[[[[[[[[[[[[[[[[[[[[[[[["}) {
+      CAPTURE(file);
+      REQUIRE(weft(train("run", "--steps 12") + " --overwrite").code == 0);
+      folder.write("run/" + file, damage);
+      const Outcome resumed = weft(train("run", "--steps 20 --schedule constant") + " --resume");
+      CHECK(contains(resumed.err, "it is of a run with schedule"));
+      const Outcome longer = weft(train("run", "--steps 20") + " --resume");
+      CHECK(longer.code == 0);
+      CHECK(contains(longer.err, file));
+      CHECK(contains(longer.err, "goes on from its state, which is whole"));
+      CHECK(weft("info --checkpoint " + (folder / "run")).code == 0);
+    }
+}
+
 }  // namespace weft::test

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/checkpoint.h"
 #include "weft/data.h"
 #include "weft/model.h"
 #include "weft/optimizer.h"
@@ -89,6 +90,9 @@ class Trainer {
   /// The state that save_state wrote. Error if the file is damaged, or of another model, vocabulary, data, seed,
   /// optimizer or schedule.
   void load_state(const std::string& path);
+  /// Whether the checkpoint is what a run saves after this step's evaluation: of this step, with a validation loss, and
+  /// of this model, bit by bit. Else a run that was stopped has it still to write.
+  bool is_saved_as(const Checkpoint& checkpoint) const;
 
  private:
   Progress timed_step(RunResult& so_far, std::int64_t first, std::int64_t first_tokens);
