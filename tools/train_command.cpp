@@ -11,6 +11,7 @@
 #include <map>
 
 #include "command.h"
+#include "loss_log.h"
 #include "model_options.h"
 #include "progress.h"
 #include "report.h"
@@ -76,7 +77,7 @@ void add_data_options(CLI::App& command, TrainCommand& o) {
       ->group(group)
       ->capture_default_str();
   command.add_option("--out", o.out, "Folder for the checkpoint")->group(group)->required();
-  command.add_option("--log", o.log, "File for the losses: step, loss, validation loss; --resume appends")
+  command.add_option("--log", o.log, "File for the losses: step, loss, validation loss; --resume goes on in it")
       ->group(group);
 }
 
@@ -237,11 +238,22 @@ std::unique_ptr<weft::os::FolderLock> open_folder(const std::string& folder) {
   return lock;
 }
 
-void check_log_is_no_input(const TrainCommand& o) {
-  std::error_code no_such_file;
-  for (const std::string& input : {o.text, o.csv, o.csv_test})
-    if (std::filesystem::equivalent(o.log, input, no_such_file))
+// Whether both name one file, which needn't be there yet.
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  if (std::filesystem::equivalent(a, b, error)) return true;
+  const auto path = std::filesystem::weakly_canonical(a, error);
+  return !error && path == std::filesystem::weakly_canonical(b, error) && !error;
+}
+
+void check_log(const TrainCommand& o) {
+  if (o.log.empty()) return;
+  for (const std::string& input : {o.text, o.csv, o.csv_test, o.model.config})
+    if (!input.empty() && same_file(o.log, input))
       throw Error("--log names the input \"" + input + "\", which it would overwrite");
+  for (const char* file : {"model.safetensors", "config.json", "training.safetensors", ".lock"})
+    if (same_file(o.log, o.out + "/" + file))
+      throw Error("--log names \"" + o.log + "\", which the run itself writes");
 }
 
 void print_start(const weft::Model& model, const weft::Data& data) {
@@ -260,7 +272,7 @@ int train(const TrainCommand& o) {
   if (weft::task_source(spec.task) != source)
     throw Error(std::string("a ") + weft::task_name(spec.task) + " needs " + (o.csv.empty() ? "--csv" : "--text"));
   check_nothing_lost(o);
-  check_log_is_no_input(o);
+  check_log(o);
   const auto [model, data] = o.csv.empty() ? load_text(o, spec) : load_csv(o, spec);
   const weft::TrainOptions training = train_options(o, *model);
   weft::Trainer trainer(*model, *data, training);
@@ -277,7 +289,8 @@ int train(const TrainCommand& o) {
       return 0;
     }
   }
-  ProgressDisplay display(o.log, o.resume);
+  LossLog log(o.log, trainer.steps_done());
+  ProgressDisplay display;
   stop_on_signals();
   print_start(*model, *data);
 
@@ -285,17 +298,21 @@ int train(const TrainCommand& o) {
   run.folder = o.out;
   run.eval_every = o.eval_every;
   run.progress = [&](const weft::Progress& progress) {
+    log.add(progress);
     display.show(progress);
     return true;
   };
-  run.evaluated = [&](std::int64_t step, const weft::Evaluation& evaluation) { display.show(step, evaluation); };
+  run.evaluated = [&](std::int64_t step, const weft::Evaluation& evaluation) {
+    log.add(step, evaluation);
+    display.show(step, evaluation);
+  };
   run.stop = [] { return stop_signal != 0; };
   const weft::RunResult result = trainer.run(run);
   if (result.stopped) {
     display.clear();
     std::cerr << "weft: stopped after step " << trainer.steps_done() << "; checkpoint saved in \"" << o.out
               << "\" (--resume goes on from there)" << std::endl;
-    display.check_log();
+    log.check();
     return 128 + stop_signal;
   }
   display.clear();
@@ -304,7 +321,7 @@ int train(const TrainCommand& o) {
   print_evaluation(*result.evaluation, o.csv_test.empty() ? "validation" : "test");
   std::cout << "tokens/s " << static_cast<std::int64_t>(result.tokens_per_second) << "\n";
   print_memory();
-  display.check_log();
+  log.check();
   return 0;
 }
 

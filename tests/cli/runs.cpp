@@ -64,4 +64,37 @@ TEST_CASE_FIXTURE(Runs, "a damaged model or config doesn't keep a whole state fr
     }
 }
 
+TEST_CASE_FIXTURE(Runs, "--log: no file that the run reads or writes, and no other but a log") {
+  folder.write("config.json", R"({"arch": "gmlp"})");
+  folder.write("notes", "mine\n");
+  REQUIRE(weft(train("run", "--steps 2")).code == 0);
+  std::filesystem::create_symlink(folder / "run", folder / "link");
+  std::filesystem::create_hard_link(folder / "text", folder / "hard");
+  for (const std::string log :
+       {"text", "hard", "config.json", "notes", "run/model.safetensors", "run/config.json", "run/training.safetensors",
+        "run/.lock", "run/../run/model.safetensors", "link/config.json", "new/model.safetensors"}) {
+    CAPTURE(log);
+    const std::string before = folder.read(log), out = log.substr(0, 3) == "new" ? "new" : "run";
+    CHECK(fails_with(weft(train(out, "--overwrite --steps 2 --config " + (folder / "config.json")) + " --log " +
+                          (folder / log)),
+                     1, "--log names "));
+    CHECK(folder.read(log) == before);
+    CHECK(std::filesystem::exists(folder / log) == (out != "new"));
+  }
+}
+
+TEST_CASE_FIXTURE(Runs, "a resumed run cuts the log to where it goes on") {
+  const std::string log = " --eval-every 4 --log " + (folder / "log");
+  REQUIRE(weft(train("run", "--schedule constant --steps 6") + log).code == 0);
+  const std::string six = folder.read("log");
+  REQUIRE(weft(train("run", "--schedule constant --steps 8") + log + " --resume").code == 0);
+  const std::string eight = folder.read("log");
+  CHECK(eight.rfind(six, 0) == 0);
+  REQUIRE(weft(train("run", "--schedule constant --steps 6 --overwrite") + log).code == 0);
+  CHECK(folder.read("log") == six);
+  folder.write("log", eight + "9\t1.0\t-\n10\t");  // of a run that was killed later than its last state
+  REQUIRE(weft(train("run", "--schedule constant --steps 8") + log + " --resume").code == 0);
+  CHECK(folder.read("log") == eight);
+}
+
 }  // namespace weft::test
