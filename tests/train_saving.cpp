@@ -12,13 +12,6 @@
 namespace weft::test {
 namespace {
 
-TrainOptions of_steps(std::int64_t steps) {
-  TrainOptions options;
-  options.schedule.steps = steps;
-  options.schedule.warmup = 3;
-  return options;
-}
-
 // Calls `each` before each batch of validation.
 class WatchedData : public TextData {
  public:
@@ -63,7 +56,7 @@ TEST_CASE("saving: the state comes before the evaluation, which a wish to stop e
   {
     const WatchedData data([](std::int64_t) {});
     const auto model = small_gmlp();
-    Trainer(*model, data, of_steps(6)).run(run);
+    Trainer(*model, data, small_options(6)).run(run);
     REQUIRE(data.validation_batches() > 1);
   }
   for (const std::int64_t at : {4, 6}) {  // an evaluation on the way, and the last one
@@ -74,7 +67,7 @@ TEST_CASE("saving: the state comes before the evaluation, which a wish to stop e
       ++batches;
       const auto same = small_gmlp();
       const WatchedData same_data([](std::int64_t) {});
-      Trainer saved(*same, same_data, of_steps(6));
+      Trainer saved(*same, same_data, small_options(6));
       saved.load_state(state_path(run.folder));
       CHECK(saved.steps_done() == done);
     });
@@ -83,7 +76,7 @@ TEST_CASE("saving: the state comes before the evaluation, which a wish to stop e
     run.evaluated = [&](std::int64_t step, const Evaluation&) { CHECK(step < at); };
     {
       const auto model = small_gmlp();
-      Trainer trainer(*model, data, of_steps(6));
+      Trainer trainer(*model, data, small_options(6));
       const RunResult result = trainer.run(run);
       CHECK(result.stopped);
       CHECK_FALSE(result.evaluation.has_value());
@@ -97,7 +90,7 @@ TEST_CASE("saving: the state comes before the evaluation, which a wish to stop e
     run.stop = nullptr;
     run.evaluated = [&](std::int64_t step, const Evaluation&) { evaluated.push_back(step); };
     const auto model = small_gmlp();
-    Trainer resumed(*model, data, of_steps(6));
+    Trainer resumed(*model, data, small_options(6));
     resumed.load_state(state_path(run.folder));
     done = at;
     CHECK_FALSE(resumed.run(run).stopped);
