@@ -29,7 +29,8 @@ std::unique_ptr<Model> small_gmlp() {
   return small_model("gmlp", Task::causal_lm, text_vocabulary(small_text(), Task::causal_lm).size(), 0, {});
 }
 
-const std::string saved_files[] = {"model.safetensors", "training.safetensors", "config.json"};
+const std::string saved_files[] = {"last/model.safetensors", "last/training.safetensors", "last/config.json",
+                                   "best/model.safetensors", "best/config.json"};
 
 }  // namespace
 
@@ -82,7 +83,7 @@ TEST_CASE("saving: the state comes before the evaluation, which a wish to stop e
       CHECK_FALSE(result.evaluation.has_value());
       CHECK(trainer.steps_done() == at);
     }
-    const Checkpoint saved = load_checkpoint(run.folder);
+    const Checkpoint saved = load_checkpoint(last_path(run.folder));
     CHECK(saved.info.step == at);
     CHECK_FALSE(saved.info.validation_loss.has_value());
 

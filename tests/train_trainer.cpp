@@ -20,7 +20,7 @@ struct Files {
 };
 
 Files files_of(const TemporaryFolder& folder) {
-  const auto file = [&](const char* name) { return folder.read(std::string("run/") + name); };
+  const auto file = [&](const char* name) { return folder.read(std::string("run/last/") + name); };
   return {file("model.safetensors"), file("training.safetensors"), file("config.json")};
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("what progress says of each step; a wish to stop after the last step i
     evaluated.push_back(step);
     CHECK(step == calls);
     CHECK(evaluation.loss == evaluate(*same.model, *same.data).loss);
-    CHECK(load_checkpoint(run.folder).info.step == step);
+    CHECK(load_checkpoint(last_path(run.folder)).info.step == step);
   };
   const RunResult result = trainer.run(run);
   CHECK(calls == 7);

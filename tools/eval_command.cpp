@@ -4,6 +4,7 @@
 
 #include <iostream>
 
+#include "checkpoint_option.h"
 #include "command.h"
 #include "model_options.h"
 #include "report.h"
@@ -11,7 +12,8 @@
 namespace {
 
 struct EvalCommand {
-  std::string checkpoint, text, csv;
+  CheckpointOption checkpoint;
+  std::string text, csv;
   std::int64_t seq_len = 0, batch = 32;
   bool all = false;
 };
@@ -38,7 +40,7 @@ std::unique_ptr<weft::Data> load_data(const EvalCommand& o, const weft::Checkpoi
 }
 
 int eval(const EvalCommand& o) {
-  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint);
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path());
   const auto data = load_data(o, checkpoint);
   const weft::Evaluation evaluation = weft::evaluate(*checkpoint.model, *data);
   std::cout << "predicted " << evaluation.predicted << "\n";
@@ -52,7 +54,7 @@ int eval(const EvalCommand& o) {
 Command eval_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("eval", "Measure a checkpoint's loss, and what else its task measures");
   const auto o = std::make_shared<EvalCommand>();
-  command->add_option("--checkpoint", o->checkpoint, "Folder that weft train wrote")->required();
+  o->checkpoint.add_to(*command);
   auto* text = command->add_option("--text", o->text, "UTF-8 text, of which the last tenth is measured");
   command->add_option("--csv", o->csv, "Rows \"class\",\"title\",\"description\", all measured")->excludes(text);
   command->add_flag("--all", o->all, "Measure the whole text")->needs(text);
@@ -60,6 +62,7 @@ Command eval_command(CLI::App& weft) {
       ->check(CLI::PositiveNumber);
   command->add_option("--batch", o->batch, "Sequences at a time")->capture_default_str()->check(CLI::PositiveNumber);
   add_threads_option(*command);
-  command->footer("Example:\n  weft eval --checkpoint book --text book.txt");
+  command->footer("Example:\n  weft eval book --text book.txt");
+  command->parse_complete_callback([o] { o->checkpoint.require(); });
   return {command, [o] { return eval(*o); }};
 }

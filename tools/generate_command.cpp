@@ -3,17 +3,19 @@
 
 #include <iostream>
 
+#include "checkpoint_option.h"
 #include "command.h"
 
 namespace {
 
 struct GenerateCommand {
-  std::string checkpoint, prompt;
+  CheckpointOption checkpoint;
+  std::string prompt;
   weft::GenerateOptions options;
 };
 
 int generate(const GenerateCommand& o) {
-  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint);
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path());
   bool accepted = false;
   const auto print_prompt = [&] {
     if (!accepted) std::cout << o.prompt;
@@ -33,7 +35,7 @@ int generate(const GenerateCommand& o) {
 Command generate_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("generate", "Continue a text with a causal language model");
   const auto o = std::make_shared<GenerateCommand>();
-  command->add_option("--checkpoint", o->checkpoint, "Folder that weft train wrote")->required();
+  o->checkpoint.add_to(*command);
   command->add_option("--prompt", o->prompt, "The text to continue");
   command->add_option("--tokens", o->options.tokens, "Symbols to generate")
       ->capture_default_str()
@@ -48,6 +50,7 @@ Command generate_command(CLI::App& weft) {
   add_threads_option(*command);
   command->footer(
       "Example:\n"
-      "  weft generate --checkpoint book --prompt \"ROMEO:\" --tokens 300 --temperature 0.8 --top-k 20");
+      "  weft generate book --prompt \"ROMEO:\" --tokens 300 --temperature 0.8 --top-k 20");
+  command->parse_complete_callback([o] { o->checkpoint.require(); });
   return {command, [o] { return generate(*o); }};
 }

@@ -6,13 +6,14 @@
 #include <iomanip>
 #include <iostream>
 
+#include "checkpoint_option.h"
 #include "command.h"
 #include "model_options.h"
 
 namespace {
 
 struct InfoCommand {
-  std::string checkpoint;
+  CheckpointOption checkpoint;
   ModelOptions model;
   std::optional<std::int64_t> vocabulary, classes;
 };
@@ -79,8 +80,8 @@ void print_machine() {
 }
 
 int info(const InfoCommand& o) {
-  if (!o.checkpoint.empty()) {
-    print_checkpoint(o.checkpoint);
+  if (o.checkpoint.given()) {
+    print_checkpoint(o.checkpoint.path());
   } else if (!o.model.arch.empty() || !o.model.preset.empty() || !o.model.config.empty()) {
     weft::ModelSpec spec = o.model.spec(o.model.preset.empty() ? std::optional(weft::Source::text) : std::nullopt);
     spec.vocabulary = o.vocabulary.value_or(spec.vocabulary > 0 ? spec.vocabulary : 65);
@@ -100,15 +101,16 @@ int info(const InfoCommand& o) {
 Command info_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("info", "Show a checkpoint, an architecture's parameters, or this machine");
   const auto o = std::make_shared<InfoCommand>();
-  CLI::Option* checkpoint = command->add_option("--checkpoint", o->checkpoint, "Folder that weft train wrote");
+  const std::vector<CLI::Option*> checkpoint = o->checkpoint.add_to(*command);
   o->model.add_to(*command);
   command->add_option("--vocabulary", o->vocabulary, "Symbols of the input (default: the preset's, or 65)");
   command->add_option("--classes", o->classes, "Classes of a classifier (default: the preset's, or 2)");
   for (CLI::Option* option : command->get_options([](const CLI::Option* each) { return each->nonpositional(); }))
-    if (option != checkpoint && option != command->get_help_ptr()) checkpoint->excludes(option);
+    if (option != checkpoint[1] && option != command->get_help_ptr())
+      for (CLI::Option* each : checkpoint) each->excludes(option);
   add_threads_option(*command);
   command->footer(
-      "Examples:\n  weft info --checkpoint book\n"
+      "Examples:\n  weft info book\n"
       "  weft info --arch gmlp --layers 6 --d-model 256\n  weft info");
   return {command, [o] { return info(*o); }};
 }

@@ -70,6 +70,4 @@ void LossLog::add(const weft::Progress& progress) {
   count_ = 0;
 }
 
-void LossLog::add(std::int64_t step, const weft::Evaluation& evaluation) {
-  line(step, "-", fixed(evaluation.loss));
-}
+void LossLog::add(std::int64_t step, const weft::Evaluation& evaluation) { line(step, "-", fixed(evaluation.loss)); }

@@ -130,10 +130,23 @@ int create_temporary(const std::string& path, mode_t mode) noexcept {
 }
 
 void remove_if_abandoned(const std::string& path) noexcept {
-  const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
+  const int descriptor =
+      uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
   if (descriptor < 0) return;
   if (lock(descriptor) && is_file_of(descriptor, path)) ::unlink(path.c_str());
   ::close(descriptor);
+}
+
+// Linux writes at most 2^31 - 4096 bytes at a time and says how many.
+void write_all(int descriptor, const void* data, std::size_t bytes, const std::string& path) {
+  const WithoutFileSizeSignal guard;
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = uninterrupted([&] { return ::write(descriptor, next, bytes); });
+    if (written < 0) fail("write", path);
+    next += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
 }
 
 std::string this_process() {
@@ -244,15 +257,7 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::write(const void* data, std::size_t bytes) {
   if (descriptor_ < 0) throw Error("[file] can't write \"" + path_ + "\": already committed");
-  const WithoutFileSizeSignal guard;
-  const char* next = static_cast<const char*>(data);
-  while (bytes > 0) {
-    // Linux writes at most 2^31 - 4096 bytes at a time and says how many.
-    const ssize_t written = uninterrupted([&] { return ::write(descriptor_, next, bytes); });
-    if (written < 0) fail("write", path_);
-    next += written;
-    bytes -= static_cast<std::size_t>(written);
-  }
+  write_all(descriptor_, data, bytes, path_);
 }
 
 void AtomicFile::commit() {
@@ -266,6 +271,20 @@ void AtomicFile::commit() {
   descriptor_ = -1;
   // The folder's entry too: some file systems can't sync folders (EINVAL).
   if (uninterrupted([&] { return ::fsync(descriptor); }) != 0 && errno != EINVAL) fail("sync the folder of", path_);
+}
+
+void append(const std::string& path, const std::string& text) {
+  const Descriptor descriptor(uninterrupted(
+      [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666); }));
+  if (descriptor < 0) fail("write", path);
+  const struct stat before = status(descriptor, path);
+  if (!S_ISREG(before.st_mode)) throw Error("[file] can't write \"" + path + "\": not a regular file");
+  try {
+    write_all(descriptor, text.data(), text.size(), path);
+  } catch (const Error&) {
+    (void)!::ftruncate(descriptor, before.st_size);
+    throw;
+  }
 }
 
 void remove_abandoned_files(const std::string& folder) {

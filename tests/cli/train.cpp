@@ -83,7 +83,7 @@ TEST_CASE("what weft train takes by default is what its help says") {
                                  (folder / "run") + " " + options);
     CAPTURE(outcome.err);
     CHECK(outcome.code == 0);
-    return folder.read("run/training.safetensors");
+    return folder.read("run/last/training.safetensors");
   };
   const std::string text = "--text " + (folder / "text") + " ", csv = "--csv " + (folder / "csv") + " ";
   const std::pair<std::string, std::string> cases[] = {
@@ -126,7 +126,7 @@ TEST_CASE("every training option of weft train reaches the trainer") {
     RunOptions run;
     run.folder = folder / "by-hand";
     Trainer(*model, data, options).run(run);
-    CHECK(folder.read("run/training.safetensors") == folder.read("by-hand/training.safetensors"));
+    CHECK(folder.read("run/last/training.safetensors") == folder.read("by-hand/last/training.safetensors"));
   };
   TrainOptions options;
   options.seed = 9;

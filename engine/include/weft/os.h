@@ -45,6 +45,9 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
+/// Appends the text to a regular file, which is made if it is missing: all of it or, with an Error, nothing.
+void append(const std::string& path, const std::string& text);
+
 /// Removes from the folder what AtomicFiles of processes that were killed left there: those that no process has locked,
 /// whether or not this one can see it (containers).
 void remove_abandoned_files(const std::string& folder);

@@ -1,0 +1,17 @@
+// What weft train trains, and on what.
+#pragma once
+#include <weft/data.h>
+#include <weft/model.h>
+
+#include <memory>
+
+#include "train_options.h"
+
+struct Training {
+  std::unique_ptr<weft::Model> model;
+  std::unique_ptr<weft::Data> data;
+  std::vector<std::string> new_parameters;  // with --from: those that the checkpoint doesn't have
+};
+
+// Error unless text or rows are given, and the task learns from them.
+Training load_training(const TrainOptions& o);
