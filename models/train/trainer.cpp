@@ -11,6 +11,7 @@
 
 #include "train/metrics.h"
 #include "weft/checkpoint.h"
+#include "weft/context.h"
 #include "weft/ops.h"
 #include "weft/run_folder.h"
 #include "weft/update_rules.h"
@@ -131,6 +132,12 @@ Tensor Trainer::training_loss(const Batch& batch, const Random& dropout) const {
 }
 
 double Trainer::step() {
+  double loss = 0;
+  Context::current().parallel_region([&] { loss = step_in_region(); });
+  return loss;
+}
+
+double Trainer::step_in_region() {
   const std::int64_t step = step_ + 1;
   const std::string where = "[train] step " + std::to_string(step) + ": ";
   const std::int64_t first = step_ * options_.micro_batches;
