@@ -345,6 +345,15 @@ void say_from_signal_handler(const char* line) noexcept {
   errno = error;
 }
 
+void open_standard_streams() {
+  const std::string nothing = "/dev/null";
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF) {
+      const int opened = ::open(nothing.c_str(), stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+      if (opened != stream) fail("open", nothing);  // the lowest number that is free
+    }
+}
+
 bool is_terminal() noexcept { return ::isatty(STDERR_FILENO) == 1; }
 
 int terminal_width() noexcept {

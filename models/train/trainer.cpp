@@ -34,7 +34,8 @@ TrainOptions checked(const TrainOptions& options) {
   if (!(options.label_smoothing >= 0) || options.label_smoothing >= 1)
     throw Error("[train] expected a label smoothing of 0 or more, less than 1, got " +
                 std::to_string(options.label_smoothing));
-  if (!(s.floor >= 0)) throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
+  if (!(s.floor >= 0) || !std::isfinite(s.floor))
+    throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
   return options;
 }
 
