@@ -48,7 +48,8 @@ CLI::Option* add_text(CLI::App& command, const std::string& name, const std::str
                       const std::string& meaning);
 
 // A folder that weft train wrote; also by the name of its model.safetensors or config.json.
-CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::string& target, const std::string& meaning);
+CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::string& target,
+                            const std::string& meaning);
 
 // --threads, for every command that computes.
 CLI::Option* add_threads(CLI::App& command);

@@ -29,7 +29,9 @@ std::string section_of(const CLI::Option& option) {
   return group == "model" || option.get_lnames().empty() ? "" : group;
 }
 
-bool is_path(const CLI::Option& option) { return option.get_type_name() == "FILE" || option.get_type_name() == "FOLDER"; }
+bool is_path(const CLI::Option& option) {
+  return option.get_type_name() == "FILE" || option.get_type_name() == "FOLDER";
+}
 
 // A number where the option is one, else a string.
 ordered_json value_of(const CLI::Option& option, const std::string& text) {

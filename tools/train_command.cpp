@@ -94,8 +94,8 @@ void print_rate(std::int64_t done, std::int64_t steps, weft::Schedule schedule) 
   const double before = schedule(done + 1);
   if (now != before)
     std::cerr << "weft: the " << weft::schedule_name(schedule.kind) << " schedule no longer ends at step " << steps
-              << ": after step " << done << " the learning rate goes on with " << as_text(now) << ", not with " << as_text(before)
-              << std::endl;
+              << ": after step " << done << " the learning rate goes on with " << as_text(now) << ", not with "
+              << as_text(before) << std::endl;
 }
 
 // Whether the last checkpoint is the one of the state, its config.json, too, which is written last: a run that was killed
@@ -176,7 +176,8 @@ void print_result(const weft::Trainer& trainer, const weft::RunResult& result, c
               << " validations" << std::endl;
   std::cout << "checkpoint " << o.out << "\nparameters " << weft::parameter_count(model.parameters()) << "\ntime "
             << as_time(result.seconds) << "\n";
-  if (trainer.best()) std::cout << "best " << as_text(trainer.best()->loss) << " at step " << trainer.best()->step << "\n";
+  if (trainer.best())
+    std::cout << "best " << as_text(trainer.best()->loss) << " at step " << trainer.best()->step << "\n";
   print_evaluation(*result.evaluation, o.csv_test.empty() ? "validation" : "test");
   std::cout << "tokens/s " << static_cast<std::int64_t>(result.tokens_per_second) << "\n";
   print_memory();
@@ -220,9 +221,10 @@ int train(CLI::App& command, TrainOptions& o) {
   if (resumed) {
     steps_before = open_run(command, o, folder);
   } else {
-    check_nothing_lost(o);
     const std::string config = o.model.config.empty() ? "" : weft::os::read_file(o.model.config);
     if (describes_run(config)) apply_run(command, config, repeated = o.model.config);
+    check_source(o);
+    check_nothing_lost(o);
   }
   check_schedule(o);
   check_log(command, o);
@@ -238,13 +240,13 @@ int train(CLI::App& command, TrainOptions& o) {
   const std::string settings = describe_run(command, *training.model, *training.data, trainer);
   if (resumed) folder->describe(settings);
   else folder->begin(settings);
+  LossLog log(o.log, trainer.steps_done());
   stop_on_signals();
   if (!o.model.config.empty() && !resumed)
     std::cerr << "\"" << o.model.config << "\" describes " << (repeated.empty() ? "an architecture" : "a run")
               << std::endl;
   print_start(o, training);
   print_warmup(options.schedule);
-  LossLog log(o.log, trainer.steps_done());
   const weft::RunResult result = run(trainer, *folder, o, log);
   if (result.stopped) {
     std::cerr << "weft: stopped after step " << trainer.steps_done() << "; saved in \"" << o.out << "\" (--resume "

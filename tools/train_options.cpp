@@ -26,7 +26,8 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
       ->group(group)
       ->needs(csv);
   add_number(command, "--min-count", o.min_count, {1}, "Fewest times that a word must occur")->group(group)->needs(csv);
-  add_text(command, "--from", "FOLDER", o.from, "Begin with the parameters, sizes and vocabulary of a run's or checkpoint's")
+  add_text(command, "--from", "FOLDER", o.from,
+           "Begin with the parameters, sizes and vocabulary of a run's or checkpoint's")
       ->group(group);
 }
 
@@ -71,8 +72,7 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
   const std::string group = "Training";
   add_number(command, "--steps", o.steps, {1}, "Steps", "2000 of text, 1000 of rows")->group(group);
   add_number(command, "--batch", o.batch, {1}, "Sequences in a batch", "12 of text, 32 of rows")->group(group);
-  add_number(command, "--micro-batches", o.micro_batches, {1}, "Batches that make a step together")
-      ->group(group);
+  add_number(command, "--micro-batches", o.micro_batches, {1}, "Batches that make a step together")->group(group);
   add_text(command, "--schedule", "NAME", o.schedule, "Of the learning rate: " + list(weft::schedules()))->group(group);
   add_number(command, "--lr", o.lr, {.lowest = 0, .above = true}, "Peak learning rate",
              "2e-3 for text, 1e-3 for rows; factor 1 for noam")
