@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "command.h"
 #include "loss_log.h"
@@ -96,11 +97,17 @@ void print_rate(std::int64_t done, std::int64_t steps, weft::Schedule schedule) 
               << std::endl;
 }
 
-// Whether the last checkpoint is the one of the state: a run that was killed may have saved the state alone.
-bool is_saved(const weft::Trainer& trainer, const std::string& folder) try {
+// Whether the last checkpoint is the one of the state, its config.json, too, which is written last: a run that was killed
+// may have saved less.
+bool is_saved(const weft::Trainer& trainer, const std::string& run) try {
+  const std::string folder = weft::last_path(run);
   std::error_code ignored;  // load_checkpoint says what is wrong
-  return std::filesystem::exists(weft::last_path(folder) + "/model.safetensors", ignored) &&
-         trainer.is_saved_as(weft::load_checkpoint(weft::last_path(folder)));
+  if (!std::filesystem::exists(folder + "/model.safetensors", ignored)) return false;
+  if (!trainer.is_saved_as(weft::load_checkpoint(folder)) || !std::filesystem::exists(folder + "/config.json"))
+    return false;
+  const auto config = nlohmann::json::parse(weft::os::read_file(folder + "/config.json"), nullptr, false);
+  return config.value("step", nlohmann::json()) == trainer.steps_done() &&
+         config.value("validation_loss", nlohmann::json()).is_number();
 } catch (const Error& error) {
   std::cerr << "weft: " << error.what() << "; training goes on from its state, which is whole" << std::endl;
   return false;

@@ -50,7 +50,7 @@ struct Kills {
 
 TEST_CASE_FIXTURE(Kills, "killed at any change of a file: resumed, the run ends as one that never stopped") {
   if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;  // with sanitizers
-  const std::string options = "--steps 5 --eval-every 2 --dropout 0.1";
+  const std::string options = "--steps 3 --eval-every 2 --dropout 0.1";
   REQUIRE(weft(train("whole", options)).code == 0);
   const std::string whole = left_in(folder, "whole");
   long n = 1;
@@ -63,7 +63,7 @@ TEST_CASE_FIXTURE(Kills, "killed at any change of a file: resumed, the run ends 
     CHECK(left_in(folder, "run") == whole);
     std::filesystem::remove_all(folder / "run");
   }
-  CHECK(n > 60);
+  CHECK(n > 50);
 }
 
 TEST_CASE_FIXTURE(Kills, "killed while it replaces another run: there is always one that loads, and all of one run") {

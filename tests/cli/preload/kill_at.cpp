@@ -1,12 +1,10 @@
-// Preloaded into weft: kills it by SIGKILL instead of its n-th call that changes a file, n being in WEFT_KILL_AT.
+// Preloaded into weft: kills it by SIGKILL instead of its n-th call that changes a file or syncs it, n being in WEFT_KILL_AT.
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdarg>
 #include <cstdlib>
 
 namespace {
@@ -62,13 +60,5 @@ int truncate(const char* path, off_t size) {
 ssize_t write(int descriptor, const void* data, size_t bytes) {
   if (descriptor > 2) count();
   return next<ssize_t (*)(int, const void*, size_t)>("write")(descriptor, data, bytes);
-}
-int open(const char* path, int flags, ...) {
-  va_list more;
-  va_start(more, flags);
-  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(more, mode_t) : 0;
-  va_end(more);
-  if ((flags & O_CREAT) != 0) count();
-  return next<int (*)(const char*, int, ...)>("open")(path, flags, mode);
 }
 }
