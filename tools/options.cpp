@@ -55,7 +55,7 @@ CLI::Option* add_checkpoint(CLI::App& command, std::string& target) {
 }
 
 CLI::Option* add_threads(CLI::App& command) {
-  const std::function<void(int)> take = [](int count) { weft::Context::current().set_threads(count); };
+  const std::function<void(int)> take = [](int count) { weft::set_default_threads(count); };
   return add_number<int>(command, "--threads", take, {1, 1024}, "Threads to compute with",
                          "as many as this process may use");
 }

@@ -1,6 +1,9 @@
+#include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/trainer.h"
 
 namespace weft {
+using namespace detail;
 
 double Evaluation::metric(const std::string& name) const {
   for (const Metric& measured : metrics)
@@ -8,20 +11,24 @@ double Evaluation::metric(const std::string& name) const {
   throw Error("[evaluate] no " + name + " was measured");
 }
 
-Evaluation evaluate(const Model& model, const Data& data) {
+Evaluation evaluate(const Model& model, const Data& data) try {
   const NoGrad suspended;
   Evaluation total;
   const auto meter = data.meter();
-  for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
-    const Batch batch = data.validation(k);
-    const Tensor output = model(batch.tokens);
-    total.loss += data.loss(output, batch).item() * static_cast<double>(batch.predicted);
-    total.predicted += batch.predicted;
-    if (meter) meter->add(output, batch);
-  }
+  Context::current().parallel_region([&] {
+    for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
+      const Batch batch = data.validation(k);
+      const Tensor output = model(batch.tokens);
+      total.loss += data.loss(output, batch).item() * static_cast<double>(batch.predicted);
+      total.predicted += batch.predicted;
+      if (meter) meter->add(output, batch);
+    }
+  });
   total.loss /= static_cast<double>(total.predicted);
   if (meter) total.metrics = meter->metrics();
   return total;
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("evaluate");
 }
 
 }  // namespace weft

@@ -4,9 +4,13 @@
 #include <cmath>
 #include <numeric>
 
-namespace weft {
+#include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
 
-std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u) {
+namespace weft {
+using namespace detail;
+
+std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u) try {
   const auto x = raw::convert(logits, DType::f64).to_vector<double>();
   if (!std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); }))
     throw Error("[generate] the model's logits are not finite");
@@ -21,10 +25,12 @@ std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k
   for (std::int64_t i : order) sums.push_back(sum += std::exp((at(i) - at(order.front())) / temperature));
   const auto chosen = std::upper_bound(sums.begin(), sums.end(), u * sum) - sums.begin();
   return order[static_cast<std::size_t>(std::min(chosen, std::ssize(order) - 1))];
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("generate");
 }
 
 void generate(const Model& model, const Vocabulary& vocabulary, const std::string& prompt,
-              const GenerateOptions& options, const std::function<bool(const std::string&)>& out) {
+              const GenerateOptions& options, const std::function<bool(const std::string&)>& out) try {
   if (!(options.temperature >= 0) || options.top_k < 0 || options.tokens < 0)
     throw Error("[generate] expected temperature, top_k and tokens of at least 0");
   const auto stream = model.stream();
@@ -35,15 +41,19 @@ void generate(const Model& model, const Vocabulary& vocabulary, const std::strin
       if (vocabulary.decode(id) == "\n") line_end = id;
     ids.push_back(line_end);
   }
-  Tensor logits;
-  for (std::int32_t id : ids) logits = stream->next(id);
-  const Random random(options.seed);
-  for (std::int64_t i = 0; i < options.tokens; ++i) {
-    const double u = random.uniform(static_cast<std::uint64_t>(i));
-    const std::int64_t id = sample(logits, options.temperature, options.top_k, u);
-    if (!out(vocabulary.decode(id)) || i + 1 == options.tokens) return;
-    logits = stream->next(id);
-  }
+  Context::current().parallel_region([&] {
+    Tensor logits;
+    for (std::int32_t id : ids) logits = stream->next(id);
+    const Random random(options.seed);
+    for (std::int64_t i = 0; i < options.tokens; ++i) {
+      const double u = random.uniform(static_cast<std::uint64_t>(i));
+      const std::int64_t id = sample(logits, options.temperature, options.top_k, u);
+      if (!out(vocabulary.decode(id)) || i + 1 == options.tokens) return;
+      logits = stream->next(id);
+    }
+  });
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("generate");
 }
 
 }  // namespace weft

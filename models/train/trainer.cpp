@@ -5,9 +5,13 @@
 #include <filesystem>
 
 #include "weft/checkpoint.h"
+#include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/update_rules.h"
 
 namespace weft {
+using namespace detail;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -27,7 +31,7 @@ TrainOptions checked(const TrainOptions& options) {
 
 }  // namespace
 
-Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options)
+Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) try
     : model_(model),
       data_(data),
       options_(checked(options)),
@@ -41,13 +45,24 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options)
   if (model.max_length() > 0 && data.length() > model.max_length())
     throw Error("[train] sequences of " + std::to_string(data.length()) + " tokens; the model takes at most " +
                 std::to_string(model.max_length()));
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("train");
 }
 
-double Trainer::step() {
+double Trainer::step() try {
+  double loss = 0;
+  Context::current().parallel_region([&] { loss = step_in_region(); });
+  return loss;
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("train");
+}
+
+double Trainer::step_in_region() {
   const std::int64_t step = step_ + 1;
   const std::string where = "[train] step " + std::to_string(step) + ": ";
   const double share = 1 / static_cast<double>(options_.micro_batches);
   double loss = 0;
+  std::int64_t tokens = 0;
   optimizer_.parameters().zero_gradients();
   for (std::int64_t k = step_ * options_.micro_batches; k < step * options_.micro_batches; ++k) {
     const Batch batch = data_.training(k, batches_);
@@ -56,7 +71,7 @@ double Trainer::step() {
     const Tensor mean = data_.loss(model_(batch.tokens, &dropout), batch);
     if (!std::isfinite(mean.item())) throw Error(where + "the loss is " + std::to_string(mean.item()));
     loss += mean.item() * share;
-    tokens_ += batch.tokens.numel();
+    tokens += batch.tokens.numel();
     tape.backward(mean, Tensor::full(mean.shape(), share, mean.dtype()), optimizer_.parameters());
   }
   try {
@@ -65,6 +80,7 @@ double Trainer::step() {
     throw Error(where + error.what());
   }
   step_ = step;
+  tokens_ += tokens;
   return loss;
 }
 
@@ -91,7 +107,7 @@ void Trainer::save(const std::string& folder, const std::optional<Evaluation>& e
   save_checkpoint(folder, model_, data_.vocabulary(), info);
 }
 
-RunResult Trainer::run(const RunOptions& run) {
+RunResult Trainer::run(const RunOptions& run) try {
   RunResult result;
   const std::int64_t first = step_, steps = options_.schedule.steps, first_tokens = tokens_;
   while (step_ < steps && !result.stopped) {
@@ -118,6 +134,8 @@ RunResult Trainer::run(const RunOptions& run) {
   result.evaluation = checked_evaluation();
   save(run.folder, result.evaluation);
   return result;
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("train");
 }
 
 }  // namespace weft

@@ -71,7 +71,8 @@ class Trainer {
 
   /// Also those before its state was saved and loaded.
   std::int64_t steps_done() const noexcept { return step_; }
-  /// One step; gives its loss in nats. Error, with nothing changed, if loss or gradient are not finite.
+  /// One step; gives its loss in nats. Error, with nothing changed, if loss or gradient are not finite, or if memory runs
+  /// out: the step can be tried again.
   double step();
   /// Steps up to options.schedule.steps, then an evaluation and a checkpoint. If a step fails its Error says which, and
   /// the folder keeps its last checkpoint.
@@ -84,6 +85,7 @@ class Trainer {
   void load_state(const std::string& path);
 
  private:
+  double step_in_region();
   Evaluation checked_evaluation() const;
   void save(const std::string& folder, const std::optional<Evaluation>& evaluation);
 
