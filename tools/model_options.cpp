@@ -180,7 +180,7 @@ std::int64_t usual_length(const weft::Model& model) {
 }
 
 std::unique_ptr<weft::Model> outline(const weft::ModelSpec& spec) {
-  constexpr std::int64_t most = 1000000;  // a few seconds' work
+  constexpr std::int64_t most = 100000;  // a second's work
   weft::ParameterBudget budget{most, std::numeric_limits<std::int64_t>::max()};
   weft::Init init;
   init.budget = &budget;
