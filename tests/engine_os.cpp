@@ -164,29 +164,6 @@ TEST_CASE("os: several writers of one file don't meet") {
   CHECK(folder.files() == 1);
 }
 
-TEST_CASE("os: temporary files of ended processes are removed, nothing else") {
-  const TemporaryFolder folder;
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(0);
-  ::waitpid(child, nullptr, 0);
-  const auto name = [](pid_t process, const char* rest) { return ".weft-" + std::to_string(process) + rest; };
-  const std::vector<std::string> stale = {name(child, "-0.tmp"), name(child, "-17.tmp"),
-                                          name(::getpid(), "-4294967295.tmp")};
-  const std::vector<std::string> kept = {name(1, "-0.tmp"),    name(::getppid(), "-3.tmp"), name(child, "-0.tmpx"),
-                                         name(child, "-.tmp"), name(child, ".tmp"),         "weft-1-0.tmp",
-                                         "model.safetensors",  name(child, "-0.tmp.d/file")};
-  for (const auto& names : {stale, kept})
-    for (const std::string& file : names) folder.write(file, "x");
-  AtomicFile open(folder / "a");
-  weft::os::remove_abandoned_files(folder / "");
-  for (const std::string& file : stale) CHECK_FALSE(std::filesystem::exists(folder / file));
-  for (const std::string& file : kept) CHECK(std::filesystem::exists(folder / file));
-  open.write("b", 1);
-  open.commit();
-  CHECK(folder.read("a") == "b");
-  weft::os::remove_abandoned_files(folder / "missing");
-}
-
 TEST_CASE("os: a write that fails leaves the old file and says why") {
   const TemporaryFolder folder;
   write_all(folder / "a", "old");

@@ -250,12 +250,12 @@ TEST_CASE("schedules") {
 }
 
 TEST_CASE("names of schedules and tasks") {
-  CHECK(schedules() == std::vector<std::string>{"constant", "cosine", "noam"});
+  CHECK(schedules() == std::vector<std::string>{"constant", "cosine", "noam", "linear", "inverse-sqrt"});
   for (const std::string& name : schedules()) CHECK(schedule_name(schedule_from_name(name)) == name);
   CHECK(tasks() == std::vector<std::string>{"causal-lm", "masked-lm", "classifier"});
   for (const std::string& name : tasks()) CHECK(task_name(task_from_name(name)) == name);
-  CHECK_THROWS_WITH((void)schedule_from_name("linear"),
-                    "[schedule] expected one of constant, cosine, noam, got \"linear\"");
+  CHECK_THROWS_WITH((void)schedule_from_name("square"),
+                    "[schedule] expected one of constant, cosine, noam, linear, inverse-sqrt, got \"square\"");
   CHECK_THROWS_WITH((void)task_from_name("tagging"),
                     "[task] expected one of causal-lm, masked-lm, classifier, got \"tagging\"");
 }

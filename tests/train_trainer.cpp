@@ -20,7 +20,7 @@ struct Files {
 };
 
 Files files_of(const TemporaryFolder& folder) {
-  const auto file = [&](const char* name) { return folder.read(std::string("run/") + name); };
+  const auto file = [&](const char* name) { return folder.read(std::string("run/last/") + name); };
   return {file("model.safetensors"), file("training.safetensors"), file("config.json")};
 }
 
@@ -140,15 +140,18 @@ TEST_CASE("what progress says of each step; a wish to stop after the last step i
     CHECK(p.learning_rate == options.schedule(p.step));
     CHECK(p.tokens_per_second > 0);
     CHECK((p.seconds_left > 0) == (p.step < 7));
-    CHECK(p.evaluation.has_value() == (p.step == 3 || p.step == 6));
-    if (p.evaluation) {
-      CHECK(p.evaluation->loss == evaluate(*same.model, *same.data).loss);
-      CHECK(load_checkpoint(run.folder).info.step == p.step);
-    }
     return p.step < 7;
+  };
+  std::vector<std::int64_t> evaluated;
+  run.evaluated = [&](std::int64_t step, const Evaluation& evaluation) {
+    evaluated.push_back(step);
+    CHECK(step == calls);
+    CHECK(evaluation.loss == evaluate(*same.model, *same.data).loss);
+    CHECK(load_checkpoint(last_path(run.folder)).info.step == step);
   };
   const RunResult result = trainer.run(run);
   CHECK(calls == 7);
+  CHECK(evaluated == std::vector<std::int64_t>{3, 6, 7});
   CHECK_FALSE(result.stopped);
   REQUIRE(result.evaluation.has_value());
   CHECK(result.evaluation->loss == evaluate(*same.model, *same.data).loss);

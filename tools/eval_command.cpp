@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "checkpoint_option.h"
 #include "command.h"
 #include "model_options.h"
 #include "options.h"
@@ -13,7 +14,8 @@
 namespace {
 
 struct EvalCommand {
-  std::string checkpoint, text, csv;
+  CheckpointOption checkpoint;
+  std::string text, csv;
   std::optional<std::int64_t> seq_len;
   std::int64_t batch = 32;
   bool all = false;
@@ -41,11 +43,11 @@ std::unique_ptr<weft::Data> load_data(const EvalCommand& o, const weft::Checkpoi
 }
 
 int eval(const EvalCommand& o) {
-  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint);
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path());
   const auto data = load_data(o, checkpoint);
   const weft::Evaluation evaluation = weft::evaluate(*checkpoint.model, *data);
   if (!std::isfinite(evaluation.loss))
-    throw weft::Error("the loss of \"" + o.checkpoint + "\" on these data is " + std::to_string(evaluation.loss) +
+    throw weft::Error("the loss of \"" + o.checkpoint.path() + "\" on these data is " + std::to_string(evaluation.loss) +
                       ": some of the model's outputs are not finite");
   std::cout << "predicted " << evaluation.predicted << "\n";
   print_evaluation(evaluation, "test");
@@ -58,13 +60,13 @@ int eval(const EvalCommand& o) {
 Command eval_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("eval", "Measure a checkpoint's loss, and what else its task measures");
   const auto o = std::make_shared<EvalCommand>();
-  add_checkpoint(*command, o->checkpoint)->required();
+  o->checkpoint.add_to(*command);
   auto* text = add_text(*command, "--text", "FILE", o->text, "UTF-8 text, of which the last tenth is measured");
   add_text(*command, "--csv", "FILE", o->csv, "Rows \"class\",\"title\",\"description\", all measured")->excludes(text);
   command->add_flag("--all", o->all, "Measure the whole text")->needs(text);
   add_number(*command, "--seq-len", o->seq_len, {1}, "Length of the sequences", "that of training, or the config's");
   add_number(*command, "--batch", o->batch, {1}, "Sequences at a time");
   add_threads(*command);
-  command->footer("Example:\n  weft eval --checkpoint book --text book.txt");
+  command->footer("Example:\n  weft eval book --text book.txt");
   return {command, [o] { return eval(*o); }};
 }

@@ -3,18 +3,20 @@
 
 #include <iostream>
 
+#include "checkpoint_option.h"
 #include "command.h"
 #include "options.h"
 
 namespace {
 
 struct GenerateCommand {
-  std::string checkpoint, prompt;
+  CheckpointOption checkpoint;
+  std::string prompt;
   weft::GenerateOptions options;
 };
 
 int generate(const GenerateCommand& o) {
-  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint);
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path());
   bool accepted = false;
   const auto print_prompt = [&] {
     if (!accepted) std::cout << o.prompt;
@@ -35,7 +37,7 @@ Command generate_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("generate", "Continue a text with a causal language model");
   const auto o = std::make_shared<GenerateCommand>();
   weft::GenerateOptions& options = o->options;
-  add_checkpoint(*command, o->checkpoint)->required();
+  o->checkpoint.add_to(*command);
   add_option(
       *command, "--prompt", "TEXT", [o = o.get()](const std::string& text) { o->prompt = text; },
       "The text to continue");
@@ -46,6 +48,6 @@ Command generate_command(CLI::App& weft) {
   add_threads(*command);
   command->footer(
       "Example:\n"
-      "  weft generate --checkpoint book --prompt \"ROMEO:\" --tokens 300 --temperature 0.8 --top-k 20");
+      "  weft generate book --prompt \"ROMEO:\" --tokens 300 --temperature 0.8 --top-k 20");
   return {command, [o] { return generate(*o); }};
 }

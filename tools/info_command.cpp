@@ -6,6 +6,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "checkpoint_option.h"
 #include "command.h"
 #include "model_options.h"
 #include "options.h"
@@ -14,7 +15,7 @@
 namespace {
 
 struct InfoCommand {
-  std::string checkpoint;
+  CheckpointOption checkpoint;
   ModelOptions model;
   std::optional<std::int64_t> vocabulary, classes;
 };
@@ -107,9 +108,9 @@ std::string model_option(const CLI::App& command) {
 
 int info(const CLI::App& command, const InfoCommand& o) {
   const std::string given = model_option(command);
-  if (!o.checkpoint.empty()) {
-    if (!given.empty()) throw UsageError(given + " describes a new model: not with --checkpoint");
-    print_checkpoint(o.checkpoint);
+  if (o.checkpoint.given()) {
+    if (!given.empty()) throw UsageError(given + " describes a new model: not with a checkpoint");
+    print_checkpoint(o.checkpoint.path());
   } else if (given.empty()) {
     print_machine();
   } else {
@@ -126,7 +127,7 @@ int info(const CLI::App& command, const InfoCommand& o) {
 Command info_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("info", "Show a checkpoint, an architecture's parameters, or this machine");
   const auto o = std::make_shared<InfoCommand>();
-  add_checkpoint(*command, o->checkpoint);
+  o->checkpoint.add_to(*command);
   o->model.add_to(*command);
   add_number(*command, "--vocabulary", o->vocabulary, {1}, "Symbols of the input", "the preset's, or 65")
       ->group(ModelOptions::group);
@@ -134,7 +135,7 @@ Command info_command(CLI::App& weft) {
       ->group(ModelOptions::group);
   add_threads(*command);
   command->footer(
-      "Examples:\n  weft info --checkpoint book\n"
+      "Examples:\n  weft info book\n"
       "  weft info --arch gmlp --layers 6 --d-model 256\n  weft info");
   return {command, [command, o] { return info(*command, *o); }};
 }

@@ -10,6 +10,7 @@
 #include "nearest.h"
 #include "options.h"
 #include "report.h"
+#include "run_settings.h"
 
 namespace {
 
@@ -33,15 +34,18 @@ std::string take_text(json& object, const char* key, const std::string& path) {
 
 constexpr int deepest = 16;  // nesting of JSON: its dump() recurses
 
-// Either the fields with "arch" and "task" among them, or the config.json of a checkpoint, with the fields in "config".
+// Either the fields with "arch" and "task" among them, or the config.json of a checkpoint, with the fields in "config";
+// or the run.json of a run, with these in "model".
 ConfigFile read_config(const std::string& path) {
   const auto shallow = [&](int depth, json::parse_event_t, json&) {
     if (depth > deepest) throw Error("\"" + path + "\" is nested more than " + std::to_string(deepest) + " deep");
     return true;
   };
   ConfigFile file;
-  file.fields = json::parse(weft::os::read_file(path), shallow, false);
+  const std::string text = weft::os::read_file(path);
+  file.fields = json::parse(text, shallow, false);
   if (!file.fields.is_object()) throw Error("\"" + path + "\" is not a JSON object of the architecture's fields");
+  if (describes_run(text)) file.fields = json(file.fields["model"]);
   file.arch = take_text(file.fields, "arch", path);
   file.task = take_text(file.fields, "task", path);
   const auto found = file.fields.find("config");
@@ -110,7 +114,7 @@ void ModelOptions::add_to(CLI::App& command) {
   };
   texts("--arch", "NAME", arch, "Architecture: " + list(weft::architectures()));
   texts("--preset", "NAME", preset, "Sizes of an original experiment: " + list(weft::presets()));
-  texts("--config", "FILE", config, "JSON: arch, task, the architecture's fields; or a checkpoint's config.json");
+  texts("--config", "FILE", config, "JSON: arch, task, the architecture's fields; a checkpoint's config.json; or a run's run.json, to repeat it");
   texts("--task", "NAME", task, "Task: " + list(weft::tasks()));
   add_number(command, "--layers", layers, {0}, "Layers")->group(group);
   add_number(command, "--d-model", d_model, {1}, "Width of the model")->group(group);
@@ -130,13 +134,18 @@ void ModelOptions::add_to(CLI::App& command) {
       ->allow_extra_args(false);
 }
 
-weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source) const {
+weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source, const weft::Model* from) const {
   weft::ModelSpec spec;
+  if (from != nullptr) {
+    spec.arch = from->arch();
+    spec.task = from->task();
+    spec.config = from->config();
+  }
   if (!preset.empty()) spec = weft::preset(preset);
   const ConfigFile file = config.empty() ? ConfigFile{} : read_config(config);
   const std::string& wanted = arch.empty() ? file.arch : arch;
-  if (!preset.empty() && !wanted.empty() && wanted != spec.arch)
-    throw Error("preset " + preset + " is of " + spec.arch + ", not of " + wanted);
+  if (!spec.arch.empty() && !wanted.empty() && wanted != spec.arch)
+    throw Error((from != nullptr ? "--from" : "preset " + preset) + " is of " + spec.arch + ", not of " + wanted);
   if (!wanted.empty()) spec.arch = wanted;
   if (spec.arch.empty())
     throw Error("give --arch (" + list(weft::architectures()) + "), --preset, or \"arch\" in the --config file");
@@ -160,8 +169,9 @@ weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source) const {
 
   const std::string& chosen = task.empty() ? file.task : task;
   if (!chosen.empty()) spec.task = weft::task_from_name(chosen);
-  else if (source) spec.task = weft::usual_task(architecture, *source);
-  else if (preset.empty()) spec.task = architecture.tasks.front();
+  else if (source && (from == nullptr || weft::task_source(from->task()) != *source))
+    spec.task = weft::usual_task(architecture, *source);
+  else if (!source && preset.empty()) spec.task = architecture.tasks.front();
   return spec;
 }
 
@@ -170,7 +180,7 @@ std::int64_t usual_length(const weft::Model& model) {
 }
 
 std::unique_ptr<weft::Model> outline(const weft::ModelSpec& spec) {
-  constexpr std::int64_t most = 1000000;  // a few seconds' work
+  constexpr std::int64_t most = 100000;  // a second's work
   weft::ParameterBudget budget{most, std::numeric_limits<std::int64_t>::max()};
   weft::Init init;
   init.budget = &budget;

@@ -21,7 +21,8 @@ struct ModelOptions {
   // Architecture and sizes: the preset's, replaced by those of the config file, replaced by those of the flags. The
   // task: --task; else the config file's; else the architecture's usual one for `source`, if that is given; else the
   // preset's, or the architecture's first. Vocabulary and classes are the preset's, if there is one.
-  weft::ModelSpec spec(std::optional<weft::Source> source) const;
+  // A model to begin with, if there is one, stands in the preset's place; its task stays if it learns from `source`.
+  weft::ModelSpec spec(std::optional<weft::Source> source, const weft::Model* from = nullptr) const;
 };
 
 // The length of the sequences to train on: the config's seq_len; else the longest that the model takes, or 64.

@@ -46,12 +46,13 @@ std::string help_text(const std::string& meaning, const std::string& range, cons
 CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
                       const std::string& meaning) {
   const auto read = [type, &target](const std::string& typed) { target = not_empty(typed, type); };
-  return add_option(command, name, type, read, help_text(meaning, "", target));
+  return add_option(command, name, type, read, help_text(meaning, "", target))->default_str(target);
 }
 
-CLI::Option* add_checkpoint(CLI::App& command, std::string& target) {
+CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::string& target,
+                            const std::string& meaning) {
   const auto read = [&target](const std::string& typed) { target = checkpoint_folder(not_empty(typed, "FOLDER")); };
-  return add_option(command, "--checkpoint", "FOLDER", read, "Folder that weft train wrote");
+  return add_option(command, name, "FOLDER", read, meaning);
 }
 
 CLI::Option* add_threads(CLI::App& command) {

@@ -31,7 +31,7 @@ requires std::is_arithmetic_v<T> CLI::Option* add_number(CLI::App& command, cons
                                                          const Range<std::type_identity_t<T>>& range,
                                                          const std::string& meaning) {
   const std::function<void(T)> take = [&target](T value) { target = value; };
-  return add_number(command, name, take, range, meaning, as_text(target));
+  return add_number(command, name, take, range, meaning, as_text(target))->default_str(as_text(target));
 }
 
 // Into `target`; `usual` says what happens without.
@@ -47,8 +47,9 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, std::optiona
 CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
                       const std::string& meaning);
 
-// --checkpoint, a folder; also by the name of its model.safetensors or config.json.
-CLI::Option* add_checkpoint(CLI::App& command, std::string& target);
+// A folder that weft train wrote; also by the name of its model.safetensors or config.json.
+CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::string& target,
+                            const std::string& meaning);
 
 // --threads, for every command that computes.
 CLI::Option* add_threads(CLI::App& command);

@@ -1,12 +1,10 @@
 #include "progress.h"
 
-#include <weft/error.h>
 #include <weft/os.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 
 namespace {
@@ -39,15 +37,7 @@ std::string as_time(double seconds) {
   return text;
 }
 
-ProgressDisplay::ProgressDisplay(const std::string& log, bool append)
-    : terminal_(weft::os::is_terminal()), log_path_(log) {
-  if (log.empty()) return;
-  log_.open(log, append ? std::ios::app : std::ios::trunc);
-  std::error_code none;  // a pipe has no size
-  const auto size = std::filesystem::file_size(log, none);
-  if (none || size == 0) log_ << "step\tloss\tvalidation loss\n" << std::flush;
-  check_log();
-}
+ProgressDisplay::ProgressDisplay() : terminal_(weft::os::is_terminal()) {}
 
 ProgressDisplay::~ProgressDisplay() { clear(); }
 
@@ -78,32 +68,13 @@ void ProgressDisplay::bar(const weft::Progress& progress, double loss) {
   drawn_ = true;
 }
 
-void ProgressDisplay::log(std::int64_t step, const std::string& loss, const std::string& validation) {
-  if (log_.is_open()) log_ << step << '\t' << loss << '\t' << validation << std::endl;
-}
-
-void ProgressDisplay::check_log() const {
-  if (!log_path_.empty() && !log_) throw weft::Error("can't write \"" + log_path_ + "\"");
-}
-
 void ProgressDisplay::show(const weft::Progress& progress) {
   smoothed_ = shown_++ == 0 ? progress.loss : 0.95 * smoothed_ + 0.05 * progress.loss;
-  sum_ += progress.loss;
-  ++count_;
-  if (count_ >= std::max<std::int64_t>(1, progress.steps / 200)) {
-    log(progress.step, format("%.6f", sum_ / static_cast<double>(count_)), "-");
-    sum_ = 0;
-    count_ = 0;
-  }
   if (terminal_) bar(progress, smoothed_);
   else if (progress.step % std::max<std::int64_t>(1, progress.steps / 20) == 0)
     line(figures(progress, smoothed_, any_width));
-  if (!progress.evaluation) return;
-  line("step " + std::to_string(progress.step) + ": validation loss " + format("%.4f", progress.evaluation->loss));
-  log(progress.step, "-", format("%.6f", progress.evaluation->loss));
 }
 
-void ProgressDisplay::finish(std::int64_t step, const weft::Evaluation& evaluation) {
-  clear();
-  log(step, "-", format("%.6f", evaluation.loss));
+void ProgressDisplay::show(std::int64_t step, const weft::Evaluation& evaluation) {
+  line("step " + std::to_string(step) + ": validation loss " + format("%.4f", evaluation.loss));
 }

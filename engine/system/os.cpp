@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <new>
@@ -96,16 +98,61 @@ std::string folder_of(const std::string& path) {
 }
 
 // Temporary files are .weft-PROCESS-NUMBER.tmp: the number makes the name unique in this process, the process's in this
-// machine, O_EXCL everywhere.
+// machine, O_EXCL everywhere. Who writes one has it locked: the system lets go of the lock when the process ends, and
+// knows it in containers too, where another process may have the same number.
 std::atomic<unsigned> next_temporary{0};
 
-// An earlier process may have had this one's number.
-bool is_of_ended_process(const std::string& name) {
-  int process = 0, end = 0;
-  unsigned number = 0;
-  if (std::sscanf(name.c_str(), ".weft-%d-%u.tmp%n", &process, &number, &end) != 2 || process < 1) return false;
-  if (end == 0 || static_cast<std::size_t>(end) != name.size()) return false;
-  return process == ::getpid() ? number >= next_temporary : ::getpgid(process) < 0 && errno == ESRCH;
+bool is_temporary(const std::string& name) {
+  return name.size() > 10 && name.rfind(".weft-", 0) == 0 && name.compare(name.size() - 4, 4, ".tmp") == 0;
+}
+
+// False if another one has it, or if it isn't known.
+bool lock(int descriptor) noexcept {
+  return uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) == 0;
+}
+
+bool is_file_of(int descriptor, const std::string& path) noexcept {
+  struct stat open, named;
+  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
+         open.st_dev == named.st_dev;
+}
+
+// A new file that is locked, or -1. Between opening and locking, another process may take it for abandoned.
+int create_temporary(const std::string& path, mode_t mode) noexcept {
+  const int descriptor =
+      uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode); });
+  if (descriptor < 0) return -1;
+  (void)uninterrupted([&] { return ::flock(descriptor, LOCK_EX); });  // where there are no locks, go on without
+  if (is_file_of(descriptor, path)) return descriptor;
+  ::close(descriptor);
+  errno = EEXIST;
+  return -1;
+}
+
+void remove_if_abandoned(const std::string& path) noexcept {
+  const int descriptor =
+      uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
+  if (descriptor < 0) return;
+  if (lock(descriptor) && is_file_of(descriptor, path)) ::unlink(path.c_str());
+  ::close(descriptor);
+}
+
+// Linux writes at most 2^31 - 4096 bytes at a time and says how many.
+void write_all(int descriptor, const void* data, std::size_t bytes, const std::string& path) {
+  const WithoutFileSizeSignal guard;
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = uninterrupted([&] { return ::write(descriptor, next, bytes); });
+    if (written < 0) fail("write", path);
+    next += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+}
+
+std::string this_process() {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  return "process " + std::to_string(::getpid()) + " on " + host;
 }
 
 detail::CgroupLimits limits_of_this_process() noexcept {
@@ -197,50 +244,75 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   const std::string prefix = folder_of(path_) + "/.weft-" + std::to_string(::getpid()) + "-";
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
     temporary_ = prefix + std::to_string(next_temporary++) + ".tmp";
-    descriptor_ = uninterrupted(
-        [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? 0600 : 0666); });
+    descriptor_ = create_temporary(temporary_, exists ? 0600 : 0666);
     if (descriptor_ < 0 && (errno != EEXIST || attempt == 1000)) fail("write", path);
   }
   if (exists) (void)::fchmod(descriptor_, old.st_mode & 07777);
 }
 
 AtomicFile::~AtomicFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 void AtomicFile::write(const void* data, std::size_t bytes) {
   if (descriptor_ < 0) throw Error("[file] can't write \"" + path_ + "\": already committed");
-  const WithoutFileSizeSignal guard;
-  const char* next = static_cast<const char*>(data);
-  while (bytes > 0) {
-    // Linux writes at most 2^31 - 4096 bytes at a time and says how many.
-    const ssize_t written = uninterrupted([&] { return ::write(descriptor_, next, bytes); });
-    if (written < 0) fail("write", path_);
-    next += written;
-    bytes -= static_cast<std::size_t>(written);
-  }
+  write_all(descriptor_, data, bytes, path_);
 }
 
 void AtomicFile::commit() {
   if (descriptor_ < 0) throw Error("[file] can't write \"" + path_ + "\": already committed");
   if (uninterrupted([&] { return ::fsync(descriptor_); }) != 0) fail("write", path_);
-  const int closed = ::close(descriptor_);
-  descriptor_ = -1;  // even after an error: Linux has let go of it
-  if (closed != 0 && errno != EINTR) fail("write", path_);
   const std::string folder = folder_of(path_);
   const Descriptor descriptor(open_to_read(folder, O_DIRECTORY));
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("write", path_);
   temporary_.clear();
+  ::close(descriptor_);  // and with it the lock, which the temporary file needs no longer
+  descriptor_ = -1;
   // The folder's entry too: some file systems can't sync folders (EINVAL).
   if (uninterrupted([&] { return ::fsync(descriptor); }) != 0 && errno != EINVAL) fail("sync the folder of", path_);
+}
+
+void append(const std::string& path, const std::string& text) {
+  const Descriptor descriptor(uninterrupted(
+      [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666); }));
+  if (descriptor < 0) fail("write", path);
+  const struct stat before = status(descriptor, path);
+  if (!S_ISREG(before.st_mode)) throw Error("[file] can't write \"" + path + "\": not a regular file");
+  try {
+    write_all(descriptor, text.data(), text.size(), path);
+  } catch (const Error&) {
+    (void)!::ftruncate(descriptor, before.st_size);
+    throw;
+  }
 }
 
 void remove_abandoned_files(const std::string& folder) {
   std::error_code ignored;
   for (std::filesystem::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored))
-    if (entry->is_regular_file(ignored) && is_of_ended_process(entry->path().filename().string()))
-      ::unlink(entry->path().c_str());
+    if (entry->is_regular_file(ignored) && is_temporary(entry->path().filename().string()))
+      remove_if_abandoned(entry->path().string());
+}
+
+FolderLock::FolderLock(const std::string& folder) {
+  const std::string path = folder + "/.lock";
+  descriptor_ = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
+  if (descriptor_ < 0) fail("lock", folder);
+  if (!lock(descriptor_) && errno == EWOULDBLOCK) {
+    char holder[512];
+    const ssize_t size = uninterrupted([&] { return ::pread(descriptor_, holder, sizeof holder, 0); });
+    ::close(descriptor_);
+    const std::string who = size > 0 ? std::string(holder, static_cast<std::size_t>(size)) : "another process";
+    throw Error("\"" + folder + "\" is in use: " + who + " trains into it");
+  }
+  const std::string who = this_process();
+  (void)!::ftruncate(descriptor_, 0);  // a disk that is full keeps nobody out
+  (void)!::pwrite(descriptor_, who.data(), who.size(), 0);
+}
+
+FolderLock::~FolderLock() {
+  (void)!::ftruncate(descriptor_, 0);
+  ::close(descriptor_);
 }
 
 std::string read_file(const std::string& path) {
@@ -265,6 +337,12 @@ std::string read_file(const std::string& path) {
   } catch (const std::bad_alloc&) {
     fail("read", path, ENOMEM);
   }
+}
+
+void say_from_signal_handler(const char* line) noexcept {
+  const int error = errno;
+  (void)!::write(STDERR_FILENO, line, std::strlen(line));
+  errno = error;
 }
 
 void open_standard_streams() {

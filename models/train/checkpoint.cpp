@@ -1,12 +1,15 @@
 #include "weft/checkpoint.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/os.h"
+#include "weft/run_folder.h"
 #include "weft/safetensors.h"
 #include "weft/update_rules.h"
 
@@ -61,6 +64,23 @@ json read_config(const std::string& folder) {
   } catch (const Error& error) {
     throw Error("\"" + path + "\": " + error.what());
   }
+}
+
+// Whether config.json may stay beside such a model: a damaged one may not.
+bool config_is_of(const std::string& folder, const json& metadata) {
+  try {
+    const json config = read_config(folder);
+    return config.is_null() || same_model(config, metadata);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Whether the shapes differ as the models' outputs do.
+bool is_output(const Shape& a, const Shape& b, const Model& from, const Model& to) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](std::int64_t x, std::int64_t y) {
+    return x == y || (x == from.outputs() && y == to.outputs());
+  });
 }
 
 void check_finite(const NamedParameters& parameters) {
@@ -141,6 +161,9 @@ std::string model_description(const Model& model, const Vocabulary& vocabulary) 
 
 void save_checkpoint(const std::string& folder, const Model& model, const Vocabulary& vocabulary,
                      const CheckpointInfo& info) try {
+  if (vocabulary.size() != model.vocabulary())
+    throw Error("[checkpoint] the model takes " + std::to_string(model.vocabulary()) + " symbols, the vocabulary has " +
+                std::to_string(vocabulary.size()) + "; nothing was written");
   const NamedParameters parameters = model.parameters();
   check_finite(parameters);
   ordered_json metadata{{"version", format_version}};
@@ -152,8 +175,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Vocabu
   std::filesystem::create_directories(folder);
   // A config.json of another model must not stand beside the new parameters, not even for a moment; without one a
   // checkpoint loads.
-  const json old = read_config(folder);
-  if (!old.is_null() && !same_model(old, metadata)) std::filesystem::remove(config_path(folder));
+  if (!config_is_of(folder, metadata)) std::filesystem::remove(config_path(folder));
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const auto& [name, parameter] : parameters) tensors.emplace_back(name, parameter.value());
   save_safetensors(model_path(folder), tensors, {{metadata_key, metadata.dump()}});
@@ -166,7 +188,30 @@ void save_checkpoint(const std::string& folder, const Model& model, const Vocabu
   throw Error("[checkpoint] can't write \"" + folder + "\": " + error.what());
 }
 
-Checkpoint load_checkpoint(const std::string& folder) try {
+std::vector<std::string> copy_parameters(const Model& from, const Model& to) {
+  std::map<std::string, Tensor> values;
+  for (const auto& [name, parameter] : from.parameters()) values.emplace(name, parameter.value());
+  std::vector<std::string> others;
+  NamedParameters parameters = to.parameters();
+  for (const auto& [name, parameter] : parameters) {
+    const auto found = values.find(name);
+    const Shape& shape = parameter.value().shape();
+    if (found == values.end() || found->second.shape() != shape) others.push_back(name);
+    if (found != values.end() && found->second.shape() != shape && !is_output(found->second.shape(), shape, from, to))
+      throw Error("[checkpoint] " + name + " is " + to_string(found->second.shape()) +
+                  ", the model that is to go on with it has " + to_string(shape));
+  }
+  if (others.size() == parameters.size())
+    throw Error(std::string("[checkpoint] no parameter of the ") + from.arch() + " is one of the " + to.arch() +
+                " that is to go on with it");
+  for (auto& [name, parameter] : parameters)
+    if (std::find(others.begin(), others.end(), name) == others.end())
+      parameter.assign(raw::convert(values.at(name), parameter.value().dtype()));
+  return others;
+}
+
+Checkpoint load_checkpoint(const std::string& given) try {
+  const std::string folder = checkpoint_folder(given);
   const SafetensorsFile file(model_path(folder));
   const json config = read_config(folder);
   if (!config.is_null() && !config.is_object())
@@ -186,7 +231,7 @@ Checkpoint load_checkpoint(const std::string& folder) try {
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("checkpoint");
 } catch (const std::filesystem::filesystem_error& error) {
-  throw Error("[checkpoint] can't read \"" + folder + "\": " + error.code().message());
+  throw Error("[checkpoint] can't read \"" + given + "\": " + error.code().message());
 }
 
 }  // namespace weft

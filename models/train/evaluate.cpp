@@ -11,12 +11,17 @@ double Evaluation::metric(const std::string& name) const {
   throw Error("[evaluate] no " + name + " was measured");
 }
 
-Evaluation evaluate(const Model& model, const Data& data) try {
+Evaluation evaluate(const Model& model, const Data& data) { return *evaluate(model, data, nullptr); }
+
+std::optional<Evaluation> evaluate(const Model& model, const Data& data, const std::function<bool()>& stop) try {
   const NoGrad suspended;
   Evaluation total;
   const auto meter = data.meter();
+  bool stopped = false;
   Context::current().parallel_region([&] {
     for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
+      stopped = stop && stop();
+      if (stopped) return;
       const Batch batch = data.validation(k);
       const Tensor output = model(batch.tokens);
       total.loss += data.loss(output, batch).item() * static_cast<double>(batch.predicted);
@@ -24,6 +29,7 @@ Evaluation evaluate(const Model& model, const Data& data) try {
       if (meter) meter->add(output, batch);
     }
   });
+  if (stopped) return std::nullopt;
   total.loss /= static_cast<double>(total.predicted);
   if (meter) total.metrics = meter->metrics();
   return total;

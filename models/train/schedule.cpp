@@ -13,8 +13,11 @@ namespace detail {
 template <>
 struct EnumNames<ScheduleKind> {
   static constexpr const char* what = "schedule";
-  static constexpr EnumName<ScheduleKind> all[] = {
-      {ScheduleKind::constant, "constant"}, {ScheduleKind::cosine, "cosine"}, {ScheduleKind::noam, "noam"}};
+  static constexpr EnumName<ScheduleKind> all[] = {{ScheduleKind::constant, "constant"},
+                                                   {ScheduleKind::cosine, "cosine"},
+                                                   {ScheduleKind::noam, "noam"},
+                                                   {ScheduleKind::linear, "linear"},
+                                                   {ScheduleKind::inverse_sqrt, "inverse-sqrt"}};
 };
 
 }  // namespace detail
@@ -42,9 +45,11 @@ double Schedule::operator()(std::int64_t step) const {
     return peak / std::sqrt(static_cast<double>(d_model)) * std::min(1 / std::sqrt(s), rise);
   }
   if (step < warmup) return peak * s / w;
+  if (kind == ScheduleKind::inverse_sqrt) return peak * std::sqrt(std::max(w, 1.0) / s);
   if (kind == ScheduleKind::constant || steps <= warmup) return peak;
   const double t = std::min(1.0, (s - w) / static_cast<double>(steps - warmup));
-  return peak * (floor + (1 - floor) * 0.5 * (1 + std::cos(pi * t)));
+  const double fallen = kind == ScheduleKind::linear ? 1 - t : 0.5 * (1 + std::cos(pi * t));
+  return peak * (floor + (1 - floor) * fallen);
 }
 
 }  // namespace weft

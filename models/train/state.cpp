@@ -26,6 +26,7 @@ json describe(const Model& model, const Data& data, const TrainOptions& options,
            {"seq-len", data.length()},
            {"batch", data.batch()},
            {"micro-batches", options.micro_batches},
+           {"label-smoothing", options.label_smoothing},
            {"schedule", schedule_name(s.kind)},
            {"lr", s.peak},
            {"warmup", s.warmup},
@@ -41,6 +42,16 @@ Buffers buffers(Optimizer& optimizer) {
   for (std::size_t k = 0; k < optimizer.states(); ++k)
     all.emplace_back("state." + std::to_string(k), optimizer.parameters().state(k));
   return all;
+}
+
+// What earlier versions' states don't say.
+json with_former_defaults(json saved) {
+  saved.emplace("label-smoothing", 0.0);
+  saved.emplace("evaluation-due", false);  // they were saved after the evaluation
+  saved.emplace("equal-shares", true);     // of micro-batches, whatever they predict
+  saved.emplace("best", nullptr);
+  saved.emplace("without-better", 0);
+  return saved;
 }
 
 // Error, naming what differs, unless both are the same run.
@@ -69,11 +80,22 @@ Buffers load_buffers(const SafetensorsFile& file, const Buffers& wanted) {
 
 }  // namespace
 
-std::string state_path(const std::string& folder) { return folder + "/training.safetensors"; }
+std::string Trainer::description() const {
+  json run = describe(model_, data_, options_, optimizer_);
+  run["model"] = json::parse(model_.config());
+  run["arch"] = model_.arch();
+  run["task"] = task_name(model_.task());
+  run["steps"] = options_.schedule.steps;
+  return run.dump(2) + "\n";
+}
 
 void Trainer::save_state(const std::string& path) try {
   json run = describe(model_, data_, options_, optimizer_);
   run["step"] = step_;
+  run["evaluation-due"] = evaluation_due_;
+  run["equal-shares"] = equal_shares_;
+  run["best"] = best_ ? json{{"step", best_->step}, {"loss", best_->loss}} : json(nullptr);
+  run["without-better"] = without_better_;
   save_safetensors(path, buffers(optimizer_), {{metadata_key, run.dump()}});
 } catch (const json::exception& error) {
   throw Error("can't write \"" + path + "\": " + error.what());
@@ -86,11 +108,16 @@ void Trainer::load_state(const std::string& path) try {
   try {
     const auto found = file.metadata().find(metadata_key);
     if (found == file.metadata().end()) throw Error("it is not the state of a training run");
-    const json run = parse_json(found->second);
+    const json run = with_former_defaults(parse_json(found->second));
     check_same(run, describe(model_, data_, options_, optimizer_));
     Buffers own = buffers(optimizer_);
     const Buffers loaded = load_buffers(file, own);
     const std::int64_t step = run.at("step");
+    const bool due = run.at("evaluation-due"), equal_shares = run.at("equal-shares");
+    const std::int64_t without_better = run.at("without-better");
+    std::optional<BestEvaluation> best;
+    if (!run.at("best").is_null())
+      best = BestEvaluation{run.at("best").at("step").get<std::int64_t>(), run.at("best").at("loss").get<double>()};
     if (step < 0) throw Error("it has step " + std::to_string(step));
     // Allocates nothing: from here on nothing fails, and the state is whole.
     for (std::size_t i = 0; i < own.size(); ++i) {
@@ -99,6 +126,10 @@ void Trainer::load_state(const std::string& path) try {
                   static_cast<std::size_t>(from.numel()) * dtype_size(from.dtype()));
     }
     step_ = step;
+    evaluation_due_ = due;
+    equal_shares_ = equal_shares;
+    best_ = best;
+    without_better_ = without_better;
   } catch (const json::exception& error) {
     throw Error("\"" + path + "\": its metadata are damaged: " + error.what());
   } catch (const Error& error) {

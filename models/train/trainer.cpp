@@ -1,12 +1,20 @@
 #include "weft/trainer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
+#include <exception>
 #include <filesystem>
+#include <memory>
+#include <numeric>
 
+#include "train/metrics.h"
 #include "weft/checkpoint.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/ops.h"
+#include "weft/run_folder.h"
 #include "weft/update_rules.h"
 
 namespace weft {
@@ -24,12 +32,73 @@ TrainOptions checked(const TrainOptions& options) {
     throw Error("[train] expected steps and micro-batches of at least 1 and a warm-up of at least 0");
   if (!(s.peak > 0) || !std::isfinite(s.peak))
     throw Error("[train] expected a learning rate above 0, got " + std::to_string(s.peak));
+  if (!(options.label_smoothing >= 0) || options.label_smoothing >= 1)
+    throw Error("[train] expected a label smoothing of 0 or more, less than 1, got " +
+                std::to_string(options.label_smoothing));
   if (!(s.floor >= 0) || !std::isfinite(s.floor))
     throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
   return options;
 }
 
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
+  const Tensor x = raw::contiguous(a), y = raw::contiguous(b);
+  return std::memcmp(x.raw(), y.raw(), static_cast<std::size_t>(x.numel()) * dtype_size(x.dtype())) == 0;
+}
+
+// (1 - ε) · loss - ε · the mean of log p over what is predicted and over all classes.
+Tensor smoothed(const Tensor& loss, const Tensor& output, const Tensor& target, double epsilon) {
+  if (epsilon == 0) return loss;
+  std::vector<double> weights;
+  for (const std::int64_t t : target.to_vector<std::int64_t>()) weights.push_back(t < 0 ? 0 : 1);
+  const double count = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (double& weight : weights) weight /= count;
+  const Tensor weight = raw::convert(Tensor::from(weights, target.shape()), output.dtype());
+  const Tensor uniform = sum(mul(mean(log_softmax(output, -1), {-1}), weight));
+  return sub(scale(loss, 1 - epsilon), scale(uniform, epsilon));
+}
+
 }  // namespace
+
+// What run() goes on with, from one step to the next.
+struct Trainer::Run {
+  Run(const Trainer& trainer, const RunOptions& run)
+      : options(run),
+        own(run.open == nullptr && !run.folder.empty() ? std::make_unique<RunFolder>(run.folder) : nullptr),
+        folder(own ? own.get() : run.open),
+        first_step(trainer.step_),
+        first_tokens(trainer.tokens_) {
+    if (own && trainer.step_ == 0) own->begin(trainer.description());
+    if (folder != nullptr) metrics = Metrics(metrics_path(folder->path()), trainer.step_);
+  }
+
+  // Whether it succeeded; or else somebody wants the run to go on.
+  template <class Body>
+  bool save(Body body) {
+    if (folder == nullptr) return true;
+    try {
+      body();
+      return true;
+    } catch (const Error& error) {
+      if (!options.save_failed || !options.save_failed(error)) throw;
+      failed = std::current_exception();
+      return false;
+    }
+  }
+  // The run ends, and what was to be saved is there.
+  RunResult ended() {
+    if (failed) std::rethrow_exception(failed);
+    return result;
+  }
+
+  const RunOptions& options;
+  std::unique_ptr<RunFolder> own;
+  RunFolder* folder;  // null: none
+  Metrics metrics;
+  std::int64_t first_step, first_tokens;
+  std::exception_ptr failed;  // the last save
+  RunResult result;
+};
 
 Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) try
     : model_(model),
@@ -49,6 +118,23 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
   fail_out_of_memory("train");
 }
 
+// Each micro-batch's part of the mean over all that they predict.
+std::vector<double> Trainer::shares(const std::vector<Batch>& batches) const {
+  std::int64_t predicted = 0;
+  for (const Batch& batch : batches) predicted += batch.predicted;
+  std::vector<double> shares;
+  for (const Batch& batch : batches)
+    shares.push_back(equal_shares_ || predicted == 0
+                         ? 1 / static_cast<double>(batches.size())
+                         : static_cast<double>(batch.predicted) / static_cast<double>(predicted));
+  return shares;
+}
+
+Tensor Trainer::training_loss(const Batch& batch, const Random& dropout) const {
+  const Tensor output = model_(batch.tokens, &dropout);
+  return smoothed(data_.loss(output, batch), output, batch.target, options_.label_smoothing);
+}
+
 double Trainer::step() try {
   double loss = 0;
   Context::current().parallel_region([&] { loss = step_in_region(); });
@@ -60,22 +146,25 @@ double Trainer::step() try {
 double Trainer::step_in_region() {
   const std::int64_t step = step_ + 1;
   const std::string where = "[train] step " + std::to_string(step) + ": ";
-  const double share = 1 / static_cast<double>(options_.micro_batches);
+  const std::int64_t first = step_ * options_.micro_batches;
+  std::vector<Batch> batches;
+  for (std::int64_t k = first; k < first + options_.micro_batches; ++k) batches.push_back(data_.training(k, batches_));
+  const std::vector<double> share = shares(batches);
   double loss = 0;
   std::int64_t tokens = 0;
   optimizer_.parameters().zero_gradients();
-  for (std::int64_t k = step_ * options_.micro_batches; k < step * options_.micro_batches; ++k) {
-    const Batch batch = data_.training(k, batches_);
-    const Random dropout = dropout_.split(static_cast<std::uint64_t>(k));
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const Batch& batch = batches[i];
+    const Random dropout = dropout_.split(static_cast<std::uint64_t>(first) + i);
     Tape tape;
-    const Tensor mean = data_.loss(model_(batch.tokens, &dropout), batch);
+    const Tensor mean = training_loss(batch, dropout);
     if (!std::isfinite(mean.item())) throw Error(where + "the loss is " + std::to_string(mean.item()));
-    loss += mean.item() * share;
+    loss += mean.item() * share[i];
     tokens += batch.tokens.numel();
-    tape.backward(mean, Tensor::full(mean.shape(), share, mean.dtype()), optimizer_.parameters());
+    tape.backward(mean, Tensor::full(mean.shape(), share[i], mean.dtype()), optimizer_.parameters());
   }
   try {
-    optimizer_.step(step, options_.schedule(step));
+    gradient_norm_ = optimizer_.step(step, options_.schedule(step));
   } catch (const Error& error) {
     throw Error(where + error.what());
   }
@@ -84,56 +173,109 @@ double Trainer::step_in_region() {
   return loss;
 }
 
-Evaluation Trainer::checked_evaluation() const {
-  Evaluation evaluation = evaluate(model_, data_);
-  if (!std::isfinite(evaluation.loss))
-    throw Error("[train] after step " + std::to_string(step_) + ": the validation loss is " +
-                std::to_string(evaluation.loss));
-  return evaluation;
+bool Trainer::is_saved_as(const Checkpoint& checkpoint) const {
+  if (checkpoint.info.step != step_ || !checkpoint.info.validation_loss) return false;
+  if (model_description(*checkpoint.model, checkpoint.vocabulary) != model_description(model_, data_.vocabulary()))
+    return false;
+  const NamedParameters saved = checkpoint.model->parameters(), own = model_.parameters();
+  return std::equal(own.begin(), own.end(), saved.begin(), saved.end(), [](const auto& a, const auto& b) {
+    return a.first == b.first && same_bits(a.second.value(), b.second.value());
+  });
 }
 
-// The state first: if only that is written, a resumed run goes on from there and the checkpoint is still whole.
-void Trainer::save(const std::string& folder, const std::optional<Evaluation>& evaluation) {
-  if (folder.empty()) return;
+void Trainer::check_finite() {
   if (!std::isfinite(l2_norm(optimizer_.parameters().values())))
     throw Error("[train] after step " + std::to_string(step_) + ": the parameters are not finite");
+}
+
+void Trainer::save_running_state(const std::string& folder) {
+  std::error_code ignored;  // save_state says what is wrong
+  std::filesystem::create_directories(last_path(folder), ignored);
+  save_state(state_path(folder));
+}
+
+void Trainer::save_model(const std::string& folder, const std::optional<Evaluation>& evaluation) const {
   CheckpointInfo info;
   info.step = step_;
   info.length = data_.length();
   if (evaluation) info.validation_loss = evaluation->loss;
-  std::error_code ignored;  // save_state says what is wrong
-  std::filesystem::create_directories(folder, ignored);
-  save_state(state_path(folder));
   save_checkpoint(folder, model_, data_.vocabulary(), info);
 }
 
-RunResult Trainer::run(const RunOptions& run) try {
-  RunResult result;
-  const std::int64_t first = step_, steps = options_.schedule.steps, first_tokens = tokens_;
-  while (step_ < steps && !result.stopped) {
-    Progress progress;
-    const auto before = Clock::now();
-    progress.loss = step();
-    result.seconds += seconds_since(before);
-    result.tokens_per_second = static_cast<double>(tokens_ - first_tokens) / result.seconds;
-    progress.step = step_;
-    progress.steps = steps;
-    progress.learning_rate = options_.schedule(step_);
-    progress.tokens_per_second = result.tokens_per_second;
-    progress.seconds_left = result.seconds / static_cast<double>(step_ - first) * static_cast<double>(steps - step_);
-    if (step_ < steps && run.eval_every > 0 && step_ % run.eval_every == 0) {
-      progress.evaluation = checked_evaluation();
-      save(run.folder, progress.evaluation);
-    }
-    if (run.progress && !run.progress(progress) && step_ < steps) {
-      result.stopped = true;
-      if (!progress.evaluation) save(run.folder, {});
-    }
+// The state comes first, and says that the evaluation is due: whenever the run ends from here on, no step is lost, and
+// the resumed run writes all that was to follow. The last checkpoint comes last: with it all is done.
+void Trainer::evaluate_and_save(Run& run) {
+  check_finite();
+  run.failed = nullptr;
+  run.save([&] { save_running_state(run.folder->path()); });
+  const std::optional<Evaluation> evaluation = evaluate(model_, data_, run.options.stop);
+  run.result.stopped = !evaluation;
+  run.result.evaluation = evaluation;
+  if (evaluation && !std::isfinite(evaluation->loss))
+    throw Error("[train] after step " + std::to_string(step_) + ": the validation loss is " +
+                std::to_string(evaluation->loss));
+  if (evaluation) {
+    const bool better = !best_ || evaluation->loss < best_->loss;
+    without_better_ = better ? 0 : without_better_ + 1;
+    run.save([&] { run.metrics.add(step_, *evaluation); });
+    if (better && run.save([&] { save_model(best_path(run.folder->path()), evaluation); }))
+      best_ = BestEvaluation{step_, evaluation->loss};
   }
-  if (result.stopped) return result;
-  result.evaluation = checked_evaluation();
-  save(run.folder, result.evaluation);
-  return result;
+  run.save([&] {
+    save_model(last_path(run.folder->path()), evaluation);
+    run.folder->saved();
+  });
+  if (!evaluation) return;
+  evaluation_due_ = false;
+  const std::int64_t patience = run.options.patience;
+  run.result.out_of_patience = patience > 0 && without_better_ >= patience && step_ < options_.schedule.steps;
+  if (run.options.evaluated) run.options.evaluated(step_, *evaluation);
+}
+
+Progress Trainer::timed_step(Run& run) {
+  Progress progress;
+  RunResult& so_far = run.result;
+  const auto before = Clock::now();
+  progress.loss = step();
+  so_far.seconds += seconds_since(before);
+  so_far.tokens_per_second = static_cast<double>(tokens_ - run.first_tokens) / so_far.seconds;
+  progress.step = step_;
+  progress.steps = options_.schedule.steps;
+  progress.learning_rate = options_.schedule(step_);
+  progress.gradient_norm = gradient_norm_;
+  progress.tokens_per_second = so_far.tokens_per_second;
+  progress.seconds_left =
+      so_far.seconds / static_cast<double>(step_ - run.first_step) * static_cast<double>(progress.steps - step_);
+  run.save([&] { run.metrics.add(progress, so_far.seconds); });
+  return progress;
+}
+
+RunResult Trainer::run(const RunOptions& options) try {
+  Run run(*this, options);
+  // A best checkpoint that somebody has removed is none.
+  if (best_ && run.folder != nullptr && !std::filesystem::exists(best_path(run.folder->path()))) best_.reset();
+  const std::int64_t steps = options_.schedule.steps;
+  evaluation_due_ = evaluation_due_ || step_ >= steps;
+  for (;;) {
+    if (evaluation_due_) {
+      evaluate_and_save(run);
+      if (run.result.stopped || run.result.out_of_patience || step_ >= steps) return run.ended();
+    }
+    const Progress progress = timed_step(run);
+    evaluation_due_ = step_ == steps || (options.eval_every > 0 && step_ % options.eval_every == 0);
+    const bool go_on = !options.progress || options.progress(progress);
+    if (step_ == steps || (go_on && !(options.stop && options.stop()))) continue;
+    run.result.stopped = true;
+    run.result.evaluation.reset();
+    check_finite();
+    run.failed = nullptr;
+    run.save([&] {
+      save_running_state(run.folder->path());
+      save_model(last_path(run.folder->path()), {});
+      run.folder->saved();
+    });
+    return run.ended();
+  }
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("train");
 }

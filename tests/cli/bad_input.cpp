@@ -28,8 +28,8 @@ class Fixture {
     folder.write("short", "abcdef");
     const Outcome made = weft("train --arch gmlp --text " + text() + sizes + "--steps 2 --out " + run());
     REQUIRE(made.code == 0);
-    model_ = folder.read("run/model.safetensors");
-    config_ = folder.read("run/config.json");
+    model_ = folder.read("run/last/model.safetensors");
+    config_ = folder.read("run/last/config.json");
   }
 
   std::string text() const { return folder / "text"; }
@@ -41,8 +41,8 @@ class Fixture {
     const Outcome outcome = weft(arguments);
     CAPTURE(outcome.err);
     CHECK(fails_with(outcome, code, part));
-    CHECK(folder.read("run/model.safetensors") == model_);
-    CHECK(folder.read("run/config.json") == config_);
+    CHECK(folder.read("run/last/model.safetensors") == model_);
+    CHECK(folder.read("run/last/config.json") == config_);
   }
 
   TemporaryFolder folder;
@@ -104,7 +104,9 @@ TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
   const std::string plain = "train --arch gmlp --out " + run() + " --text " + text() + " ";
   const std::string train = plain + "--overwrite ";
   refuses(train + "--optimizer none", "unknown optimizer \"none\"");
-  refuses(train + "--schedule linear", "[schedule] expected one of constant, cosine, noam");
+  refuses(train + "--schedule square", "[schedule] expected one of constant, cosine, noam, linear, inverse-sqrt");
+  refuses(train + "--label-smoothing 1", "--label-smoothing", 2);
+  refuses(train + "--patience -1", "--patience", 2);
   refuses(train + "--lr 0", "--lr", 2);
   refuses(train + "--lr nan", "--lr", 2);
   refuses(train + "--beta1 1", "--beta1", 2);
@@ -119,9 +121,14 @@ TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
   refuses("train --arch gmlp --text " + text(), "--out", 2);
   refuses("train --arch gmlp --out x --text a --csv b", "--csv", 2);
   refuses("", "subcommand", 2);
-  refuses(train + "--resume", "--resume", 2);
-  refuses(plain + "--resume --seq-len 8 --d-model 16 --layers 1", "another model");
-  refuses("train --arch gmlp --text " + text() + " --resume --out " + (folder / "missing"), "missing");
+  refuses("train --resume --out " + run(), "weft train --resume " + run(), 2);
+  refuses("train --out " + run() + " --resume", "weft train --resume " + run(), 2);
+  refuses("train --resume " + run() + " --out " + run(), "weft train --resume " + run(), 2);
+  refuses("train --resume", "weft train --resume DIR", 2);
+  for (const std::string option : {"--lr 1", "--arch gmlp", "--seq-len 8", "--seed 1", "--overwrite", "--config x"})
+    refuses("train --resume " + run() + " " + option, "leave out " + option.substr(0, option.find(' ')), 2);
+  refuses("train --resume " + (folder / "missing"), "there is no run in");
+  CHECK_FALSE(std::filesystem::exists(folder / "missing"));
   refuses("train --arch gmlp --text " + text() + " --out " + (folder / "text"), "text");
   refuses("train --arch gmlp --text " + text() + " --out /proc/weft", "/proc/weft");
   refuses("train --arch gmlp --text " + text() + " --out " + (folder / "new") + " --log /proc/weft", "/proc/weft");
@@ -129,7 +136,7 @@ TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
 
 TEST_CASE_FIXTURE(Fixture, "a checkpoint is replaced only if asked, also by a run that is stopped at once") {
   const std::string train = "train --arch gmlp --text " + text() + sizes + "--seed 2 --steps 3 --out " + run();
-  const std::string state = folder.read("run/training.safetensors");
+  const std::string state = folder.read("run/last/training.safetensors");
   refuses(train, "--overwrite");
   refuses(train, "--resume");
   const std::string abandoned = ".weft-4194305-0.tmp";  // more than Linux's highest process number
@@ -137,17 +144,17 @@ TEST_CASE_FIXTURE(Fixture, "a checkpoint is replaced only if asked, also by a ru
   const Outcome stopped = weft_with_signal(train, "weft", SIGINT);
   CHECK((stopped.code == 1 || stopped.code == 128 + SIGINT));  // ended by itself, or by the signal before it could
   CHECK(contains(stopped.err, "--overwrite"));
-  CHECK(folder.read("run/training.safetensors") == state);
-  std::filesystem::remove(folder / "run/model.safetensors");  // what a run killed in its first checkpoint leaves
+  CHECK(folder.read("run/last/training.safetensors") == state);
+  std::filesystem::remove(folder / "run/last/model.safetensors");  // what a run killed in its first checkpoint leaves
   CHECK(fails_with(weft(train), 1, "training.safetensors"));
   CHECK(std::filesystem::exists(folder / ("run/" + abandoned)));
   CHECK(weft(train + " --overwrite").code == 0);
   CHECK_FALSE(std::filesystem::exists(folder / ("run/" + abandoned)));
-  CHECK(folder.read("run/training.safetensors") != state);
+  CHECK(folder.read("run/last/training.safetensors") != state);
 }
 
 TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
-  const std::string model = folder.read("run/model.safetensors"), config = folder.read("run/config.json");
+  const std::string model = folder.read("run/last/model.safetensors"), config = folder.read("run/last/config.json");
   for (const std::string command : {"generate --checkpoint ", "info --checkpoint ", "eval --text x --checkpoint "}) {
     refuses(command + (folder / "missing"), "missing/model.safetensors");
     folder.write("cut/model.safetensors", model.substr(0, model.size() / 2));
@@ -168,14 +175,14 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "a loss that is not finite: says at which step, keeps the last good checkpoint") {
-  const std::string before = folder.read("run/model.safetensors");
+  const std::string before = folder.read("run/last/model.safetensors");
   const Outcome outcome =
       weft("train --arch gmlp --text " + text() + sizes + "--steps 300 --eval-every 200 " + "--overwrite --out " +
            run() + " --optimizer sgd --schedule constant --warmup 0 --clip 0 --lr 1e30");
   CAPTURE(outcome.err);
   CHECK(outcome.code == 1);
   CHECK(contains(outcome.err, "\nweft: [train] step "));
-  CHECK(folder.read("run/model.safetensors") == before);
+  CHECK(folder.read("run/last/model.safetensors") == before);
   CHECK(weft("info --checkpoint " + run()).code == 0);
 }
 

@@ -59,6 +59,14 @@ Outcome weft_with_signal(const std::string& arguments, const std::string& text, 
   return finish(child, folder);
 }
 
+Outcome weft_killed_after(const std::string& arguments, int milliseconds, int signal) {
+  const TemporaryFolder folder;
+  const pid_t child = start(arguments, folder);
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  ::kill(child, signal);
+  return finish(child, folder);
+}
+
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 bool fails_with(const Outcome& outcome, int code, const std::string& part) {

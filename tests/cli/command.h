@@ -15,6 +15,9 @@ Outcome weft(const std::string& arguments);
 // Starts it, waits until standard error has `text`, sends the signal, and waits for the end.
 Outcome weft_with_signal(const std::string& arguments, const std::string& text, int signal);
 
+// Starts it, sends the signal after so many milliseconds, and waits for the end.
+Outcome weft_killed_after(const std::string& arguments, int milliseconds, int signal);
+
 bool contains(const std::string& text, const std::string& part);
 // Exit code `code`, nothing on standard output and nothing but one line on standard error, which begins with "weft: "
 // and has `part`.

@@ -45,10 +45,10 @@ TEST_CASE("architecture and task from a config file, also from a checkpoint's") 
   CHECK(fails_with(weft("info --config " + (folder / "number.json")), 1, "\"arch\" to be a string"));
 
   REQUIRE(weft("train --steps 2" + text + gmlp + " --out " + (folder / "a")).code == 0);
-  const std::string saved = " --config " + (folder / "a/config.json");
+  const std::string saved = " --config " + (folder / "a/last/config.json");
   CHECK(weft("train --steps 2" + text + saved + " --out " + (folder / "b")).code == 0);
-  CHECK(folder.read("b/model.safetensors") == folder.read("a/model.safetensors"));
-  std::string colour = folder.read("a/config.json");
+  CHECK(folder.read("b/last/model.safetensors") == folder.read("a/last/model.safetensors"));
+  std::string colour = folder.read("a/last/config.json");
   colour.insert(1, "\"colour\": 1,");
   folder.write("colour.json", colour);
   CHECK(fails_with(weft("info --config " + (folder / "colour.json")), 1, "unknown config key \"colour\""));

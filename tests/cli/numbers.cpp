@@ -107,7 +107,7 @@ TEST_CASE("a seed of twenty digits is that one") {
     REQUIRE(weft("train --arch tnn --layers 1 --d-model 8 --seq-len 8 --steps 1 --overwrite --text " +
                  (folder / "text") + " --out " + (folder / "run") + " --seed " + seed)
                 .code == 0);
-    return folder.read("run/model.safetensors");
+    return folder.read("run/last/model.safetensors");
   };
   const std::string last = model("18446744073709551615");
   CHECK(last != model("18446744073709551614"));

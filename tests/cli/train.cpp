@@ -83,7 +83,7 @@ TEST_CASE("what weft train takes by default is what its help says") {
                                  (folder / "run") + " " + options);
     CAPTURE(outcome.err);
     CHECK(outcome.code == 0);
-    return folder.read("run/training.safetensors");
+    return folder.read("run/last/training.safetensors");
   };
   const std::string text = "--text " + (folder / "text") + " ", csv = "--csv " + (folder / "csv") + " ";
   const std::pair<std::string, std::string> cases[] = {
@@ -123,10 +123,10 @@ TEST_CASE("every training option of weft train reaches the trainer") {
     const auto model = make_model({"gmlp", Task::causal_lm, vocabulary.size(), 0,
                                    R"({"layers":1,"d_model":16,"d_ffn":10,"seq_len":8,"dropout":0.2})"},
                                   {Random(options.seed).split(0), DType::f32});
-    Trainer trainer(*model, data, options);
-    for (std::int64_t step = 0; step < options.schedule.steps; ++step) trainer.step();
-    trainer.save_state(folder / "state");
-    CHECK(folder.read("run/training.safetensors") == folder.read("state"));
+    RunOptions run;
+    run.folder = folder / "by-hand";
+    Trainer(*model, data, options).run(run);
+    CHECK(folder.read("run/last/training.safetensors") == folder.read("by-hand/last/training.safetensors"));
   };
   TrainOptions options;
   options.seed = 9;

@@ -26,21 +26,20 @@ TEST_CASE("a signal: saves, says so, exits 130; resumed training gives the same 
   CHECK(stopped.code == 130);
   CHECK(contains(stopped.err, "weft: stopped after step "));
   CHECK_FALSE(contains(stopped.out, "validation loss"));
-  const Outcome info = weft("info --checkpoint " + (folder / "a"));
+  const Outcome info = weft("info --checkpoint " + (folder / "a/last"));
   CHECK(number_after(info.out, "\nstep ") == number_after(stopped.err, "stopped after step "));
   CHECK(number_after(info.out, "\nstep ") < 4000);
 
-  const Outcome other =
-      weft("train --arch gmlp --text " + (folder / "other") + sizes + steps + " --resume --out " + (folder / "a"));
+  const Outcome other = weft("train --resume " + (folder / "a") + " --text " + (folder / "other"));
   CHECK(fails_with(other, 1, "it is of a run with data "));
 
   const std::string start = folder.read("log");
-  CHECK(weft(train + (folder / "a") + log + " --resume").code == 0);
+  CHECK(weft("train --resume " + (folder / "a")).code == 0);
   CHECK(folder.read("log").rfind(start, 0) == 0);
   CHECK(folder.read("log").rfind("step\t") == 0);
   CHECK(contains(folder.read("log").substr(start.size()), "\n4000\t-\t"));
   CHECK(weft(train + (folder / "b")).code == 0);
-  CHECK(folder.read("a/model.safetensors") == folder.read("b/model.safetensors"));
+  CHECK(folder.read("a/last/model.safetensors") == folder.read("b/last/model.safetensors"));
   for (int signal : {SIGTERM, SIGHUP}) {
     CAPTURE(signal);
     CHECK(weft_with_signal(train + (folder / "c") + " --overwrite", "step 200/", signal).code == 128 + signal);
@@ -55,16 +54,18 @@ TEST_CASE("a finished run has nothing to resume, unless its last checkpoint is m
   const std::string train = "train --arch gmlp --text " + (folder / "text") + sizes + "--schedule constant --out ";
   const std::string run = folder / "run";
   REQUIRE(weft(train + run + " --steps 20").code == 0);
-  const std::string before = folder.read("run/model.safetensors"), state = folder.read("run/training.safetensors");
-  const std::string nothing = "nothing to do: \"" + run + "\" is at step 20 of ";
-  CHECK(fails_with(weft(train + run + " --steps 20 --resume"), 1, nothing + "20"));
-  CHECK(fails_with(weft(train + run + " --steps 10 --resume"), 1, nothing + "10"));
-  CHECK(folder.read("run/model.safetensors") == before);
+  const std::string before = folder.read("run/last/model.safetensors"),
+                    state = folder.read("run/last/training.safetensors");
+  const Outcome nothing = weft("train --resume " + run);
+  CHECK(nothing.code == 0);
+  CHECK(contains(nothing.err, "nothing to do: \"" + run + "\" is at step 20 of 20"));
+  CHECK(fails_with(weft("train --steps 10 --resume " + run), 1, "is at step 20, beyond --steps 10"));
+  CHECK(folder.read("run/last/model.safetensors") == before);
 
   REQUIRE(weft(train + run + " --steps 19 --overwrite").code == 0);
-  folder.write("run/training.safetensors", state);
-  CHECK(weft(train + run + " --steps 20 --resume").code == 0);
-  CHECK(folder.read("run/model.safetensors") == before);
+  folder.write("run/last/training.safetensors", state);
+  CHECK(weft("train --steps 20 --resume " + run).code == 0);
+  CHECK(folder.read("run/last/model.safetensors") == before);
 }
 
 TEST_CASE("a log that can't be written to its end: an error, and the checkpoint is saved") {
@@ -82,7 +83,7 @@ TEST_CASE("a log that can't be written to its end: an error, and the checkpoint 
   reader.join();
   CHECK(outcome.code == 1);
   CHECK(contains(outcome.err, "\nweft: can't write \"" + pipe + "\"\n"));
-  CHECK(number_after(weft("info --checkpoint " + (folder / "run")).out, "\nstep ") == 2000);
+  CHECK(number_after(weft("info --checkpoint " + (folder / "run/last")).out, "\nstep ") == 2000);
 }
 
 TEST_CASE("nobody reads what training prints: it goes on; also after a hang-up if that was ignored") {

@@ -46,12 +46,32 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-/// Removes from the folder what AtomicFiles of processes that were killed left there.
+/// Appends the text to a regular file, which is made if it is missing: all of it or, with an Error, nothing.
+void append(const std::string& path, const std::string& text);
+
+/// Removes from the folder what AtomicFiles of processes that were killed left there: those that no process has locked,
+/// whether or not this one can see it (containers).
 void remove_abandoned_files(const std::string& folder);
+
+/// A lock on a folder, which one process has at a time and loses when it ends, however it does: an flock of the file
+/// ".lock" in it, which names its holder. Where the file system has no locks, nobody is kept out.
+class FolderLock {
+ public:
+  /// Error, naming the holder, if another one has it; Error if the file can't be written.
+  explicit FolderLock(const std::string& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_;
+};
 
 /// Reads a whole file or pipe; Error if it can't be read or doesn't fit into memory.
 std::string read_file(const std::string& path);
 
+/// Writes a line to standard error, unbuffered: all that a signal handler may do.
+void say_from_signal_handler(const char* line) noexcept;
 /// Opens those of standard input, output and error that are closed, so that no file takes their place; reading and
 /// writing them goes on failing.
 void open_standard_streams();

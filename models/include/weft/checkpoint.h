@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "weft/model.h"
 #include "weft/vocabulary.h"
@@ -28,14 +29,21 @@ struct Checkpoint {
 };
 
 /// Writes each file beside the old one, syncs and renames it: whenever it stops, the folder holds a checkpoint that
-/// loads, the old or the new one. The folder is made if it is missing. Error if a parameter is not finite.
+/// loads, the old or the new one. The folder is made if it is missing. Error, with nothing written, if a parameter is
+/// not finite or the vocabulary has another size than the model's.
 void save_checkpoint(const std::string& folder, const Model& model, const Vocabulary& vocabulary,
                      const CheckpointInfo& info = {});
 
+/// From a checkpoint's folder, or from a run's, see checkpoint_folder.
 /// Any architecture that is registered by then, see weft/architecture.h. Parameters have the dtype of Init{}, f32.
 /// Error, naming the file, if it is missing, damaged or none of weft's, if tensors and config don't agree, or if
 /// config.json is of another model.
 Checkpoint load_checkpoint(const std::string& folder);
+
+/// Writes the parameters of `from` to those of `to` that have their names: to go on with a trained model, also with
+/// another head. Gives the names of the others of `to`, which stay as they are: those that `from` doesn't have, or that
+/// have other outputs there. Error, with nothing written, if a shape differs otherwise, or if there is nothing to write.
+std::vector<std::string> copy_parameters(const Model& from, const Model& to);
 
 /// What makes two models interchangeable: architecture, task, sizes and vocabulary, as JSON.
 std::string model_description(const Model& model, const Vocabulary& vocabulary);

@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "weft/checkpoint.h"
 #include "weft/data.h"
 #include "weft/model.h"
 #include "weft/optimizer.h"
+#include "weft/run_folder.h"
 #include "weft/schedule.h"
 
 #pragma GCC visibility push(default)
@@ -18,10 +20,14 @@ namespace weft {
 
 /// How a model is trained.
 struct TrainOptions {
-  Schedule schedule;               ///< of the learning rate; its `steps` are those of the run
-  OptimizerOptions optimizer;      ///< which one, its options, weight decay and clipping
-  std::int64_t micro_batches = 1;  ///< batches whose mean gradient makes a step
-  std::uint64_t seed = 1;          ///< of batches, masks and dropout
+  Schedule schedule;           ///< of the learning rate; its `steps` are those of the run
+  OptimizerOptions optimizer;  ///< which one, its options, weight decay and clipping
+  /// Batches whose gradients make a step, that of the mean over all that they predict, as if they were one.
+  std::int64_t micro_batches = 1;
+  /// ε: the loss of training is (1 - ε) · loss - ε · the mean of log p over all classes (Szegedy et al. 2016, section 7),
+  /// for data whose loss is the cross entropy. Evaluation is without.
+  double label_smoothing = 0;
+  std::uint64_t seed = 1;  ///< of batches, masks and dropout
 };
 
 /// What a model does on validation data.
@@ -35,28 +41,47 @@ struct Evaluation {
 
 /// Over all of the data's validation batches, one after the other, without dropout. Nothing is recorded.
 Evaluation evaluate(const Model& model, const Data& data);
+/// The same, but none if `stop`, asked before each batch, says true.
+std::optional<Evaluation> evaluate(const Model& model, const Data& data, const std::function<bool()>& stop);
 
 /// A run after one of its steps.
 struct Progress {
-  std::int64_t step = 0;                 ///< that is done, from 1
-  std::int64_t steps = 0;                ///< of the whole run
-  double loss = 0;                       ///< of this step's batches, nats
-  double learning_rate = 0;              ///< of this step
-  double tokens_per_second = 0;          ///< since the run began, evaluation and saving aside
-  double seconds_left = 0;               ///< at that speed
-  std::optional<Evaluation> evaluation;  ///< if there was one after this step
+  std::int64_t step = 0;         ///< that is done, from 1
+  std::int64_t steps = 0;        ///< of the whole run
+  double loss = 0;               ///< of this step's batches, nats
+  double learning_rate = 0;      ///< of this step
+  double gradient_norm = 0;      ///< of this step, before clipping
+  double tokens_per_second = 0;  ///< since the run began, evaluation and saving aside
+  double seconds_left = 0;       ///< at that speed
 };
 
 /// What Trainer::run does besides steps.
 struct RunOptions {
-  std::string folder;                             ///< of checkpoints; none if empty
-  std::int64_t eval_every = 500;                  ///< steps, 0: at the end alone; a checkpoint follows each evaluation
-  std::function<bool(const Progress&)> progress;  ///< after each step; false: save and stop
+  std::string folder;             ///< of the run, see weft/run_folder.h, which run() opens; none if empty
+  RunFolder* open = nullptr;      ///< that folder, if the caller has it open
+  std::int64_t eval_every = 500;  ///< steps, 0: at the end alone; a save follows each evaluation
+  std::int64_t patience = 0;      ///< evaluations in a row without a new lowest loss that end the run; 0: any number
+  /// After each step, before the evaluation that may follow; false: save and stop, unless it was the last step.
+  std::function<bool(const Progress&)> progress;
+  /// After each evaluation and its save, with the number of steps that are done.
+  std::function<void(std::int64_t step, const Evaluation&)> evaluated;
+  /// Asked after each step and before each batch of an evaluation: true: save and stop. An evaluation that was stopped
+  /// is the first thing that the resumed run does.
+  std::function<bool()> stop;
+  /// A save failed, the last one aside; true: go on. What was saved before is as it was. None: the Error ends the run.
+  std::function<bool(const Error&)> save_failed;
+};
+
+/// A run's evaluation with the lowest loss so far.
+struct BestEvaluation {
+  std::int64_t step = 0;  ///< after which
+  double loss = 0;        ///< nats
 };
 
 /// What Trainer::run gives.
 struct RunResult {
-  bool stopped = false;                  ///< by `progress`
+  bool stopped = false;                  ///< by `progress` or `stop`
+  bool out_of_patience = false;          ///< ended before its last step, see RunOptions::patience
   std::optional<Evaluation> evaluation;  ///< after the last step; none if it was stopped
   double tokens_per_second = 0;          ///< of training, evaluation and saving aside
   double seconds = 0;                    ///< that the steps took
@@ -71,23 +96,37 @@ class Trainer {
 
   /// Also those before its state was saved and loaded.
   std::int64_t steps_done() const noexcept { return step_; }
+  /// Of the runs of this trainer, and of those whose state it loaded; none if none has been evaluated.
+  const std::optional<BestEvaluation>& best() const noexcept { return best_; }
   /// One step; gives its loss in nats. Error, with nothing changed, if loss or gradient are not finite, or if memory runs
   /// out: the step can be tried again.
   double step();
-  /// Steps up to options.schedule.steps, then an evaluation and a checkpoint. If a step fails its Error says which, and
-  /// the folder keeps its last checkpoint.
+  /// Steps up to options.schedule.steps, then an evaluation and a save. If a step fails its Error says which, and the
+  /// folder keeps its last save. Whenever the process ends, a trainer that loads the state from the folder goes on to the
+  /// same bits; metrics of later steps are cut off.
   RunResult run(const RunOptions& options);
 
+  /// What it trains and how, as JSON: run.json of a run whose folder nobody else opened.
+  std::string description() const;
   /// Writes parameters, optimizer state, step and options to a file, from which another trainer can go on.
   void save_state(const std::string& path);
   /// The state that save_state wrote. Error if the file is damaged, or of another model, vocabulary, data, seed,
   /// optimizer or schedule.
   void load_state(const std::string& path);
+  /// Whether the checkpoint is what a run saves after this step's evaluation: of this step, with a validation loss, and
+  /// of this model, bit by bit. Else a run that was stopped has it still to write.
+  bool is_saved_as(const Checkpoint& checkpoint) const;
 
  private:
+  struct [[gnu::visibility("hidden")]] Run;
   double step_in_region();
-  Evaluation checked_evaluation() const;
-  void save(const std::string& folder, const std::optional<Evaluation>& evaluation);
+  Progress timed_step(Run& run);
+  void evaluate_and_save(Run& run);
+  void check_finite();
+  void save_running_state(const std::string& folder);
+  void save_model(const std::string& folder, const std::optional<Evaluation>& evaluation) const;
+  Tensor training_loss(const Batch& batch, const Random& dropout) const;
+  std::vector<double> shares(const std::vector<Batch>& batches) const;
 
   Model& model_;
   const Data& data_;
@@ -95,11 +134,13 @@ class Trainer {
   Optimizer optimizer_;
   Random batches_, dropout_;
   std::int64_t step_ = 0;
-  std::int64_t tokens_ = 0;  // that steps have seen
+  std::int64_t tokens_ = 0;             // that steps have seen
+  double gradient_norm_ = 0;            // of the last step
+  bool equal_shares_ = false;           // of micro-batches, as in runs that an earlier version began
+  bool evaluation_due_ = false;         // after step_, which the run does before it goes on
+  std::optional<BestEvaluation> best_;  // before the evaluation that is due
+  std::int64_t without_better_ = 0;     // evaluations since the best
 };
-
-/// The file in a checkpoint's folder that save_state writes during a run.
-std::string state_path(const std::string& folder);
 
 }  // namespace weft
 #pragma GCC visibility pop

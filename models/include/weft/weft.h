@@ -29,6 +29,7 @@
 #include "weft/profile.h"
 #include "weft/random.h"
 #include "weft/rows.h"
+#include "weft/run_folder.h"
 #include "weft/safetensors.h"
 #include "weft/schedule.h"
 #include "weft/shape.h"

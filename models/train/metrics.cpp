@@ -1,0 +1,62 @@
+#include "train/metrics.h"
+
+#include <filesystem>
+
+#include "base/json.h"
+#include "weft/os.h"
+
+namespace weft::detail {
+namespace {
+
+using nlohmann::ordered_json;
+
+nlohmann::json parsed(const std::string& line) {
+  try {
+    return parse_json(line);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+bool is_kept(const nlohmann::json& line, std::int64_t step) {
+  if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer()) return false;
+  const std::int64_t written = line["step"];
+  return written < step || (written == step && line.contains("loss"));
+}
+
+}  // namespace
+
+Metrics::Metrics(const std::string& path, std::int64_t step) : path_(path) {
+  if (!std::filesystem::exists(path)) return;
+  const std::string text = os::read_file(path);
+  std::size_t end = 0;
+  for (std::size_t next; (next = text.find('\n', end)) != std::string::npos; end = next + 1) {
+    const nlohmann::json line = parsed(text.substr(end, next - end));
+    if (!is_kept(line, step)) break;
+    if (line.contains("seconds") && line["seconds"].is_number()) seconds_ = line["seconds"];
+  }
+  if (end == text.size()) return;
+  std::error_code error;
+  std::filesystem::resize_file(path, end, error);
+  if (error) throw Error("can't write \"" + path + "\": " + error.message());
+}
+
+void Metrics::add(const Progress& p, double seconds) {
+  if (path_.empty()) return;
+  const ordered_json line{{"step", p.step},
+                          {"loss", p.loss},
+                          {"learning_rate", p.learning_rate},
+                          {"gradient_norm", p.gradient_norm},
+                          {"tokens_per_second", p.tokens_per_second},
+                          {"seconds", seconds_ + seconds}};
+  os::append(path_, line.dump() + "\n");
+}
+
+void Metrics::add(std::int64_t step, const Evaluation& evaluation) {
+  if (path_.empty()) return;
+  ordered_json line{{"step", step}, {"validation_loss", evaluation.loss}, {"predicted", evaluation.predicted}};
+  for (const Metric& metric : evaluation.metrics) line[metric.name] = metric.value;
+  os::append(path_, line.dump() + "\n");
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,149 @@
+// The order of what begin() does lets any moment be the last one. models/README.md has it.
+#include "weft/run_folder.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "weft/error.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+// All that a run has in its folder, run.json the last to leave; and what a former version's run has, the checkpoint in
+// the folder itself. Anything else is somebody else's.
+const char* const names[] = {"last", "best", "metrics.jsonl", "run.json"};
+const char* const former_names[] = {"model.safetensors", "training.safetensors", "config.json"};
+
+std::string model_in(const std::string& folder) { return folder + "/model.safetensors"; }
+std::string aside(const std::string& folder) { return folder + "/replaced"; }         // a run, whole
+std::string on_the_way(const std::string& folder) { return folder + "/.replacing"; }  // a part of one
+
+// An entry of the folder; a dangling link, too.
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(path, ignored));
+}
+
+// former: those of a former version's run, too.
+void move_all(const std::string& from, const std::string& to, bool former) {
+  for (const char* name : former_names)
+    if (former && is_there(from + "/" + name)) fs::rename(from + "/" + name, to + "/" + name);
+  for (const char* name : names)
+    if (is_there(from + "/" + name)) fs::rename(from + "/" + name, to + "/" + name);
+}
+
+// What is on the way goes back. Each name is in one of both places.
+void put_back(const std::string& folder) {
+  if (!is_there(on_the_way(folder))) return;
+  move_all(on_the_way(folder), folder, true);
+  fs::remove_all(on_the_way(folder));
+}
+
+// The run in the folder goes, the one that is aside comes back. run.json first: without it the one that is aside counts.
+void abandon(const std::string& folder) {
+  fs::remove(run_path(folder));
+  for (const char* name : names) fs::remove_all(folder + "/" + name);
+  fs::rename(aside(folder), on_the_way(folder));
+  put_back(folder);
+}
+
+void set_aside(const std::string& folder) {
+  fs::create_directory(on_the_way(folder));
+  move_all(folder, on_the_way(folder), is_there(model_in(folder)) || is_there(folder + "/training.safetensors"));
+  fs::rename(on_the_way(folder), aside(folder));
+}
+
+// Finishes, or takes back, what a killed process had begun.
+void recover(const std::string& folder) {
+  put_back(folder);
+  if (!is_there(aside(folder))) return;
+  if (is_there(model_in(last_path(folder)))) fs::remove_all(aside(folder));
+  else if (!is_there(run_path(folder))) abandon(folder);
+}
+
+const std::string& made(const std::string& folder) {
+  std::error_code error;
+  if (fs::is_symlink(folder, error) && !fs::exists(folder, error))
+    throw Error("can't make the folder \"" + folder + "\": it is a link to \"" +
+                fs::read_symlink(folder, error).string() + "\", which doesn't exist");
+  fs::create_directories(folder, error);
+  if (error) throw Error("can't make the folder \"" + folder + "\": " + error.message());
+  return folder;
+}
+
+template <class Body>
+void with_errors(const std::string& folder, Body body) {
+  try {
+    body();
+  } catch (const fs::filesystem_error& error) {
+    throw Error("can't write \"" + folder + "\": " + error.code().message());
+  }
+}
+
+}  // namespace
+
+std::string best_path(const std::string& folder) { return folder + "/best"; }
+std::string last_path(const std::string& folder) { return folder + "/last"; }
+std::string state_path(const std::string& folder) { return last_path(folder) + "/training.safetensors"; }
+std::string metrics_path(const std::string& folder) { return folder + "/metrics.jsonl"; }
+std::string run_path(const std::string& folder) { return folder + "/run.json"; }
+
+std::string checkpoint_folder(const std::string& folder, const std::string& which) {
+  if (!which.empty() && which != "best" && which != "last")
+    throw Error("a run has a checkpoint \"best\" and one \"last\", got \"" + which + "\"");
+  // Until a run has saved a checkpoint, it has the one that it is to replace.
+  const bool replacing = is_there(aside(folder)) && !is_there(model_in(last_path(folder)));
+  for (const std::string& run : {replacing ? aside(folder) : folder, on_the_way(folder)}) {
+    if (which.empty() && is_there(model_in(run))) return run;
+    for (const char* name : {"best", "last"})
+      if ((which.empty() || which == name) && is_there(model_in(run + "/" + name))) return run + "/" + name;
+  }
+  if (is_there(run_path(folder)))
+    throw Error("the run in \"" + folder + "\" has saved no " + (which.empty() ? "" : which + " ") + "checkpoint yet");
+  return which.empty() ? folder : folder + "/" + which;
+}
+
+std::string saved_run(const std::string& folder) {
+  for (const std::string& path :
+       {model_in(last_path(folder)), state_path(folder), model_in(best_path(folder)), model_in(folder),
+        folder + "/training.safetensors", aside(folder), on_the_way(folder)})
+    if (is_there(path)) return path;
+  const bool of_no_run = is_there(metrics_path(folder)) && !is_there(run_path(folder));
+  return of_no_run ? metrics_path(folder) : "";
+}
+
+RunFolder::RunFolder(const std::string& path) : path_(path), lock_(made(path)) {
+  for (const std::string& each : {path, best_path(path), last_path(path)}) os::remove_abandoned_files(each);
+  with_errors(path_, [&] { recover(path_); });
+}
+
+RunFolder::~RunFolder() {
+  try {
+    if (is_there(aside(path_)) && !is_there(state_path(path_))) abandon(path_);
+  } catch (const std::exception&) {  // the next one to open it recovers it
+  }
+}
+
+void RunFolder::begin(const std::string& description) {
+  with_errors(path_, [&] {
+    if (is_there(aside(path_))) abandon(path_);
+    if (!saved_run(path_).empty()) set_aside(path_);
+    else if (is_there(run_path(path_))) fs::remove(metrics_path(path_));
+  });
+  describe(description);
+}
+
+void RunFolder::describe(const std::string& description) {
+  os::AtomicFile file(run_path(path_));
+  file.write(description.data(), description.size());
+  file.commit();
+}
+
+void RunFolder::saved() {
+  std::error_code left_for_the_next;
+  fs::remove_all(aside(path_), left_for_the_next);
+}
+
+}  // namespace weft

@@ -1,0 +1,307 @@
+// A run's folder: what may happen to it, and what doesn't harm it.
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "../temporary_folder.h"
+#include "../train_support.h"
+#include "command.h"
+#include "small_run.h"
+#include "weft/checkpoint.h"
+#include "weft/os.h"
+
+namespace weft::test {
+namespace {
+
+struct Runs {
+  Runs() {
+    folder.write("text", small_text());
+    folder.write("csv", small_csv());
+  }
+  std::string train(const std::string& out, const std::string& more) const {
+    return "train --arch gmlp --text " + (folder / "text") + sizes + more + " --out " + (folder / out);
+  }
+  nlohmann::json settings(const std::string& run) const {
+    return nlohmann::json::parse(folder.read(run + "/run.json"));
+  }
+  bool same(const std::string& a, const std::string& b) const {
+    for (const char* file : {"/last/model.safetensors", "/last/training.safetensors", "/last/config.json",
+                             "/best/model.safetensors", "/best/config.json"})
+      if (folder.read(a + file) != folder.read(b + file) || folder.read(a + file).empty()) return false;
+    return true;
+  }
+  TemporaryFolder folder;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Runs, "two runs into one folder: the second is refused and changes nothing") {
+  REQUIRE(weft(train("run", "--steps 3")).code == 0);
+  const std::string model = folder.read("run/last/model.safetensors");
+  {
+    const os::FolderLock other(folder / "run");
+    CHECK(fails_with(weft(train("run", "--steps 5 --overwrite")), 1, "is in use: process "));
+    CHECK(fails_with(weft("train --steps 5 --resume " + (folder / "run")), 1, "is in use: process "));
+    CHECK(folder.read("run/last/model.safetensors") == model);
+  }
+  CHECK(weft(train("run", "--steps 5 --overwrite")).code == 0);
+}
+
+TEST_CASE_FIXTURE(Runs, "the state of a new run beside another run's model: resumed, the model is the new run's") {
+  REQUIRE(weft(train("new", "--steps 20")).code == 0);
+  for (const std::string old : {"--steps 20 --seed 2", "--steps 20 --dropout 0.5", "--steps 20 --set tied=true"}) {
+    REQUIRE(weft(train("old", old) + " --overwrite").code == 0);
+    for (const std::string file : {"/last/training.safetensors", "/run.json"})  // what a kill leaves
+      folder.write("old" + file, folder.read("new" + file));
+    const Outcome resumed = weft("train --resume " + (folder / "old"));
+    CAPTURE(resumed.err);
+    CHECK(resumed.code == 0);
+    CHECK_FALSE(contains(resumed.err, "nothing to do"));
+    CHECK(same("old", "new"));
+  }
+}
+
+TEST_CASE_FIXTURE(Runs, "a damaged model or config doesn't keep a whole state from being resumed, and is said") {
+  for (const std::string file : {"last/model.safetensors", "last/config.json", "best/model.safetensors"})
+    for (const std::string damage : {"", "{", "[[[[[[[[[[[[[[[[[[[[[[[["}) {
+      CAPTURE(file);
+      REQUIRE(weft(train("run", "--steps 12") + " --overwrite").code == 0);
+      folder.write("run/" + file, damage);
+      const Outcome longer = weft("train --steps 20 --resume " + (folder / "run"));
+      CHECK(longer.code == 0);
+      if (file[0] == 'l') {
+        CHECK(contains(longer.err, file));
+        CHECK(contains(longer.err, "goes on from its state, which is whole"));
+      }
+      CHECK(weft("info " + (folder / "run")).code == 0);
+      CHECK(weft("info " + (folder / "run") + " --checkpoint last").code == 0);
+    }
+}
+
+TEST_CASE_FIXTURE(Runs, "--log: no file that the run reads or writes, and no other but a log") {
+  folder.write("config.json", R"({"arch": "gmlp"})");
+  folder.write("notes", "mine\n");
+  REQUIRE(weft(train("run", "--steps 2")).code == 0);
+  REQUIRE(weft(train("other", "--steps 2")).code == 0);
+  std::filesystem::create_symlink(folder / "run", folder / "link");
+  std::filesystem::create_hard_link(folder / "text", folder / "hard");
+  for (const std::string log :
+       {"text", "hard", "config.json", "notes", "run/last/model.safetensors", "run/best/config.json",
+        "run/last/training.safetensors", "run/.lock", "run/run.json", "run/metrics.jsonl", "run/../run/run.json",
+        "link/last/config.json", "new/last/model.safetensors", "new/run.json"}) {
+    CAPTURE(log);
+    const std::string before = folder.read(log), out = log.substr(0, 3) == "new" ? "new" : "run";
+    CHECK(fails_with(
+        weft(train(out, "--overwrite --steps 2 --config " + (folder / "config.json")) + " --log " + (folder / log)), 1,
+        "--log names "));
+    CHECK(folder.read(log) == before);
+    CHECK(std::filesystem::exists(folder / log) == (out != "new"));
+  }
+  CHECK(fails_with(weft("train --text " + (folder / "text") + " --from " + (folder / "other") + " --out " +
+                        (folder / "new") + " --log " + (folder / "other/best/model.safetensors")),
+                   1, "--log names "));
+}
+
+TEST_CASE_FIXTURE(Runs, "a resumed run cuts the log to where it goes on") {
+  const std::string log = " --eval-every 4 --log " + (folder / "log");
+  const std::string resume = "train --resume " + (folder / "run");
+  REQUIRE(weft(train("run", "--schedule constant --steps 6") + log).code == 0);
+  const std::string six = folder.read("log");
+  REQUIRE(weft(resume + " --steps 8").code == 0);
+  const std::string eight = folder.read("log");
+  CHECK(eight.rfind(six, 0) == 0);
+  REQUIRE(weft(train("run", "--schedule constant --steps 6 --overwrite") + log).code == 0);
+  CHECK(folder.read("log") == six);
+  folder.write("log", eight + "9\t1.0\t-\n10\t");  // of a run that was killed later than its last state
+  REQUIRE(weft(resume + " --steps 8").code == 0);
+  CHECK(folder.read("log") == eight);
+}
+
+TEST_CASE_FIXTURE(Runs, "run.json repeats a run, of a text and of rows, with every option that was given") {
+  const std::string text =
+      train("a",
+            "--steps 7 --eval-every 3 --micro-batches 2 --schedule linear --lr 0.02 --lr-floor 0.1 "
+            "--warmup 2 --label-smoothing 0.1 --seed 5 --patience 9 --optimizer adam --beta1 0.8 "
+            "--weight-decay 0.01 --clip 0.5 --dropout 0.1 --set tied=true");
+  const std::string rows = "train --arch fnet --csv " + (folder / "csv") + " --csv-test " + (folder / "csv") + sizes +
+                           "--steps 5 --min-count 1 --vocabulary-size 30 --classes 3 --optimizer sgd --out " +
+                           (folder / "a");
+  for (const std::string& first : {text, rows, train("a", "--steps 4")}) {
+    CAPTURE(first);
+    REQUIRE(weft(first + " --overwrite").code == 0);
+    const Outcome again =
+        weft("train --config " + (folder / "a/run.json") + " --overwrite --out " + (folder / "b") + " --threads 1");
+    CAPTURE(again.err);
+    CHECK(again.code == 0);
+    CHECK(contains(again.err, "describes a run"));
+    CHECK(same("a", "b"));
+    nlohmann::json a = settings("a"), b = settings("b");
+    CHECK(b["machine"]["threads"] == 1);
+    a.erase("machine");
+    b.erase("machine");
+    CHECK(a == b);
+  }
+  CHECK(settings("a")["training"]["lr"] == 2e-3);  // nobody gave it
+  CHECK(settings("a")["training"]["batch"] == 4);
+  CHECK(settings("a")["optimizer"]["beta2"] == 0.99);
+  CHECK(settings("a")["model"]["config"]["d_ffn"] == 64);
+  CHECK(settings("a")["data"]["text"] == (folder / "text"));
+  CHECK(settings("a")["weft"].is_string());
+}
+
+TEST_CASE_FIXTURE(Runs, "run.json with other options: those that are given count") {
+  REQUIRE(weft(train("a", "--steps 4 --beta1 0.8")).code == 0);
+  const std::string again = "train --config " + (folder / "a/run.json") + " --overwrite --out " + (folder / "b") + " ";
+  CHECK(weft(again + "--seed 3 --layers 2 --optimizer sgd --steps 3").code == 0);
+  CHECK(settings("b")["training"]["seed"] == 3);
+  CHECK(settings("b")["training"]["steps"] == 3);
+  CHECK(settings("b")["optimizer"]["optimizer"] == "sgd");
+  CHECK(settings("b")["optimizer"]["momentum"] == 0.9);
+  CHECK_FALSE(settings("b")["optimizer"].contains("beta1"));
+  CHECK(settings("b")["model"]["config"]["layers"] == 2);
+  CHECK(weft(again + "--task classifier --csv " + (folder / "csv")).code == 0);
+  CHECK_FALSE(settings("b")["data"].contains("text"));
+  const std::string run = folder.read("a/run.json");
+  const std::pair<std::string, std::string> wrong[] = {{"\"steps\": 4", "\"colour\": 4"},
+                                                       {"\"steps\": 4", "\"steps\": \"many\""},
+                                                       {"\"steps\": 4", "\"steps\": {}"},
+                                                       {"\"arch\": \"gmlp\"", "\"arch\": 7"}};
+  for (const auto& change : wrong) {
+    std::string changed = run;
+    REQUIRE(changed.find(change.first) != std::string::npos);
+    folder.write("changed.json", changed.replace(changed.find(change.first), change.first.size(), change.second));
+    CAPTURE(change.second);
+    CHECK(fails_with(weft("train --config " + (folder / "changed.json") + " --out " + (folder / "c")), 1,
+                     "changed.json"));
+  }
+  folder.write("a/run.json", run.substr(0, run.size() / 2));
+  CHECK(fails_with(weft("train --resume " + (folder / "a")), 1, "run.json"));
+  CHECK(weft("info --config " + (folder / "b/run.json")).code == 0);
+}
+
+TEST_CASE_FIXTURE(Runs, "--resume from another folder of the system, the data moved; a longer run and its rate") {
+  REQUIRE(
+      weft("train --arch gmlp --text " + (folder / "text") + sizes + "--steps 8 --warmup 2 --out " + (folder / "run"))
+          .code == 0);
+  std::filesystem::rename(folder / "text", folder / "moved");
+  std::filesystem::rename(folder / "run", folder / "other");
+  const std::string resume = "train --resume " + (folder / "other");
+  CHECK(fails_with(weft(resume + " --steps 12"), 1, folder / "text"));
+  const Outcome longer = weft(resume + " --steps 12 --text " + (folder / "moved"));
+  CHECK(longer.code == 0);
+  CHECK(contains(longer.err,
+                 "the cosine schedule no longer ends at step 8: after step 8 the learning rate goes on with "));
+  CHECK(settings("other")["training"]["steps"] == 12);
+  const Outcome nothing = weft(resume);
+  CHECK(nothing.code == 0);
+  CHECK(contains(nothing.err, "nothing to do"));
+  CHECK_FALSE(contains(nothing.err, "schedule"));
+  for (const char* file : {"model.safetensors", "config.json", "training.safetensors"})
+    std::filesystem::rename(folder / (std::string("other/last/") + file), folder / (std::string("other/") + file));
+  for (const char* name : {"last", "best", "run.json"})
+    std::filesystem::remove_all(folder / (std::string("other/") + name));
+  CHECK(fails_with(weft(resume), 1, "has no run.json"));  // as an earlier weft's
+  CHECK(weft("generate " + (folder / "other") + " --prompt line --tokens 3").code == 0);
+  CHECK(fails_with(weft(train("other", "--steps 2").replace(0, 5, "train")), 1, "is there already"));
+}
+
+TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, sizes that don't fit") {
+  REQUIRE(weft(train("first", "--steps 30 --lr 0.01")).code == 0);
+  const std::string from = "train --from " + (folder / "first") + " --overwrite --out " + (folder / "run") + " ";
+  const Outcome more = weft(from + "--steps 1 --lr 1e-30 --text " + (folder / "text"));
+  CAPTURE(more.err);
+  CHECK(more.code == 0);
+  CHECK(number_after(more.out, "validation loss ") ==
+        number_after(weft("eval " + (folder / "first") + " --batch 4 --text " + (folder / "text")).out,
+                     "validation loss "));
+  CHECK(number_after(weft("info " + (folder / "run")).out, "\nstep ") == 1);
+  CHECK(settings("run")["model"]["config"]["d_model"] == 16);
+  const Outcome masked = weft(from + "--steps 1 --task masked-lm --text " + (folder / "text"));
+  CHECK(fails_with(masked, 1, "mask"));
+
+  const std::string csv = "--csv " + (folder / "csv") + " ";
+  REQUIRE(weft("train --arch fnet " + csv + sizes + "--steps 3 --min-count 1 --out " + (folder / "rows")).code == 0);
+  const std::string from_rows = "train --from " + (folder / "rows") + " --overwrite --out " + (folder / "run") + " ";
+  const Outcome head = weft(from_rows + csv + "--steps 2 --classes 5");
+  CAPTURE(head.err);
+  CHECK(head.code == 0);
+  CHECK(contains(head.err, "; new: "));
+  CHECK(contains(head.err, "classifier.weight"));
+  CHECK(weft(from_rows + csv + "--steps 2").code == 0);
+  const Outcome repeated = weft("train --config " + (folder / "run/run.json") + " --out " + (folder / "again"));
+  CHECK(repeated.code == 0);
+  CHECK(same("run", "again"));
+  const Outcome longer = weft("train --resume " + (folder / "run") + " --steps 4");
+  CHECK(longer.code == 0);
+  CHECK(fails_with(weft(from_rows + csv + "--steps 2 --d-model 24"), 1, "the model that is to go on with it has"));
+  CHECK(fails_with(weft(from_rows + csv + "--arch gmlp"), 1, "--from is of fnet, not of gmlp"));
+  CHECK(fails_with(weft(from_rows + csv + "--preset fnet-base"), 2, "--preset"));
+  CHECK(
+      fails_with(weft("train --out " + (folder / "x") + " --from " + (folder / "missing") + " " + csv), 1, "missing"));
+}
+
+TEST_CASE_FIXTURE(Runs, "eval, generate and info take a run's folder, the best or the last, or a checkpoint's folder") {
+  REQUIRE(weft(train("run", "--steps 60 --eval-every 4 --lr 1 --warmup 100 --schedule constant --clip 0")).code == 0);
+  const std::string run = folder / "run", text = " --text " + (folder / "text");
+  const double best = *load_checkpoint(run + "/best").info.validation_loss;
+  const double last = *load_checkpoint(run + "/last").info.validation_loss;
+  REQUIRE(best < last);
+  const auto loss = [&](const std::string& arguments) {
+    const Outcome outcome = weft("eval --batch 4 " + arguments + text);
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == 0);
+    return number_after(outcome.out, "validation loss ");
+  };
+  for (const std::string& of_best : {run, run + " --checkpoint best", run + "/best", "--checkpoint " + run})
+    CHECK(loss(of_best) == doctest::Approx(best).epsilon(1e-4));
+  for (const std::string& of_last : {run + " --checkpoint last", run + "/last", "--checkpoint " + run + "/last"})
+    CHECK(loss(of_last) == doctest::Approx(last).epsilon(1e-4));
+  CHECK(number_after(weft("info " + run + " --checkpoint last").out, "\nstep ") == 60);
+  CHECK(weft("generate " + run + " --prompt line --tokens 3").code == 0);
+  CHECK(fails_with(weft("generate " + run + " --checkpoint first"), 1, "\"best\" and one \"last\""));
+  CHECK(fails_with(weft("generate --prompt a"), 2, "folder of a run"));
+  CHECK(fails_with(weft("eval" + text), 2, "folder of a run"));
+}
+
+TEST_CASE_FIXTURE(Runs, "patience ends a run, which is a result; --patience lets it go on") {
+  const Outcome ended =
+      weft(train("run", "--steps 90 --eval-every 4 --patience 2 --lr 1 --warmup 100 --schedule constant --clip 0"));
+  CAPTURE(ended.err);
+  CHECK(ended.code == 0);
+  CHECK(contains(ended.err, ": no lower validation loss in 2 validations"));
+  CHECK(ends_as_promised(ended.out));
+  const double step = number_after(ended.err, "weft: ended after step ");
+  CHECK(step < 90);
+  CHECK(number_after(weft("info " + (folder / "run") + " --checkpoint last").out, "\nstep ") == step);
+  const Outcome again = weft("train --resume " + (folder / "run"));
+  CHECK(again.code == 0);
+  CHECK(number_after(again.err, "weft: ended after step ") == step);
+  CHECK(weft("train --patience 0 --steps 91 --resume " + (folder / "run")).code == 0);
+  CHECK(number_after(weft("info " + (folder / "run") + " --checkpoint last").out, "\nstep ") == 91);
+}
+
+TEST_CASE_FIXTURE(Runs, "a disk that fills up: the checkpoint before survives; the run ends, or goes on if asked to") {
+  REQUIRE(weft(train("run", "--steps 4")).code == 0);
+  const std::string model = folder.read("run/last/model.safetensors");
+  rlimit before;
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit full{model.size() / 2, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &full) == 0);
+  const Outcome ended = weft("train --steps 9 --resume " + (folder / "run"));
+  const Outcome went_on = weft("train --steps 9 --eval-every 2 --keep-going --resume " + (folder / "run"));
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  CHECK(ended.code == 1);
+  CHECK(contains(ended.err, "File too large"));
+  CHECK(contains(ended.err, "--resume " + (folder / "run")));
+  CHECK(went_on.code == 1);  // the last save failed, too
+  CHECK(contains(went_on.err, "going on, what was saved before is as it was"));
+  CHECK(contains(went_on.err, "step 8: validation loss"));
+  CHECK(folder.read("run/last/model.safetensors") == model);
+  CHECK(weft("train --steps 9 --resume " + (folder / "run")).code == 0);
+  REQUIRE(weft(train("whole", "--steps 9")).code == 0);
+  CHECK(folder.read("run/last/model.safetensors") == folder.read("whole/last/model.safetensors"));
+}
+
+}  // namespace weft::test

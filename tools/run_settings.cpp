@@ -1,0 +1,140 @@
+#include "run_settings.h"
+
+#include <weft/context.h>
+#include <weft/error.h>
+#include <weft/version.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using weft::Error;
+
+// What isn't an option of the run: what stands for the model, and the run itself.
+bool is_no_setting(const std::string& name) {
+  for (const char* each : {"out", "resume", "overwrite", "keep-going", "threads", "help"})
+    if (name == each) return true;
+  return false;
+}
+
+// "data" of "Data"; empty for the model's, which are resolved into its config.
+std::string section_of(const CLI::Option& option) {
+  std::string group = option.get_group();
+  std::transform(group.begin(), group.end(), group.begin(), [](unsigned char c) { return std::tolower(c); });
+  return group == "model" || option.get_lnames().empty() ? "" : group;
+}
+
+bool is_path(const CLI::Option& option) {
+  return option.get_type_name() == "FILE" || option.get_type_name() == "FOLDER";
+}
+
+// A number where the option is one, else a string.
+ordered_json value_of(const CLI::Option& option, const std::string& text) {
+  if (is_path(option)) return std::filesystem::absolute(text).lexically_normal().string();
+  const ordered_json number = ordered_json::parse(text, nullptr, false);
+  const bool is_number = option.get_type_name() == "N" || option.get_type_name() == "X";
+  return is_number && number.is_number() ? number : ordered_json(text);
+}
+
+// Whether it is of use beside an option alone that isn't given.
+bool lacks_partner(const CLI::Option& option) {
+  const auto partners = option.get_needs();
+  return std::any_of(partners.begin(), partners.end(), [](const CLI::Option* other) { return other->count() == 0; });
+}
+
+// As it was chosen in the end; else as given; else by default. Null if there is nothing.
+ordered_json setting_of(const CLI::Option& option, const ordered_json& chosen) {
+  const std::string name = option.get_lnames().front();
+  if (chosen.contains(name)) return chosen[name];
+  std::vector<std::string> texts = option.results();
+  if (texts.empty() && !option.get_default_str().empty()) texts.push_back(option.get_default_str());
+  if (texts.empty() || texts.back().empty() || lacks_partner(option)) return nullptr;
+  return value_of(option, texts.back());  // the last one counts
+}
+
+json parse_run(const std::string& text) {
+  const auto shallow = [](int depth, json::parse_event_t, json&) { return depth <= 16; };
+  return json::parse(text, shallow, false);
+}
+
+bool is_excluded(const CLI::Option& option) {
+  const auto excludes = option.get_excludes();
+  return std::any_of(excludes.begin(), excludes.end(), [](const CLI::Option* other) { return other->count() > 0; });
+}
+
+void set_option(CLI::Option& option, const json& value, const std::string& path) {
+  if (value.is_structured() || value.is_null())
+    throw Error("\"" + path + "\": expected a value of " + option.get_name() + ", got " + value.dump());
+  option.add_result(value.is_string() ? value.get<std::string>() : value.dump());
+  try {
+    option.run_callback();
+  } catch (const CLI::ParseError& error) {
+    throw Error("\"" + path + "\": " + error.what());
+  }
+}
+
+}  // namespace
+
+bool describes_run(const std::string& text) {
+  const json run = parse_run(text);
+  return run.is_object() && run.contains("weft") && run.contains("model") && run["model"].is_object();
+}
+
+std::string describe_run(const CLI::App& command, const weft::Model& model, const weft::Data& data,
+                         const weft::Trainer& trainer) {
+  ordered_json chosen = ordered_json::parse(trainer.description());
+  for (const char* no_option : {"arch", "task", "model", "data"}) chosen.erase(no_option);
+  const weft::Context& context = weft::Context::current();
+  ordered_json run{{"weft", WEFT_VERSION}};
+  run["model"] = {
+      {"arch", model.arch()}, {"task", weft::task_name(model.task())}, {"config", ordered_json::parse(model.config())}};
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string section = section_of(*option);
+    if (section.empty() || is_no_setting(option->get_lnames().front())) continue;
+    const ordered_json setting = setting_of(*option, chosen);
+    if (!setting.is_null()) run[section][option->get_lnames().front()] = setting;
+  }
+  run["found"] = {{"parameters", weft::parameter_count(model.parameters())},
+                  {"symbols", model.vocabulary()},
+                  {"outputs", model.outputs()},
+                  {"data", data.fingerprint()}};
+  run["machine"] = {{"threads", context.threads()}, {"instruction set", weft::isa_name(context.isa())}};
+  return run.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+void apply_run(CLI::App& command, const std::string& text, const std::string& path) {
+  if (!describes_run(text)) throw Error("\"" + path + "\" is not the run.json of a run");
+  const json run = parse_run(text);
+  const bool other_optimizer = command.count("--optimizer") > 0;  // whose options are its own
+  std::vector<std::pair<CLI::Option*, json>> found;               // before any is set, which would exclude others
+  for (const auto& section : run.items()) {
+    if (section.key() == "weft" || section.key() == "model" || section.key() == "found" || section.key() == "machine")
+      continue;
+    if (!section.value().is_object())
+      throw Error("\"" + path + "\": expected \"" + section.key() + "\" to be an object");
+    if (section.key() == "optimizer" && other_optimizer) continue;
+    for (const auto& setting : section.value().items()) {
+      CLI::Option* option = command.get_option_no_throw("--" + setting.key());
+      if (option == nullptr || is_no_setting(setting.key()))
+        throw Error("\"" + path + "\": weft train has no option \"" + setting.key() + "\"");
+      if (option->count() == 0 && !is_excluded(*option)) found.emplace_back(option, setting.value());
+    }
+  }
+  for (const auto& [option, value] : found) set_option(*option, value, path);
+  for (const auto& [option, value] : found)
+    if (lacks_partner(*option)) option->clear();  // is set, and of no use
+}
+
+std::int64_t run_setting(const std::string& text, const std::string& section, const std::string& name,
+                         std::int64_t otherwise) {
+  const json run = parse_run(text);
+  if (!run.is_object() || !run.contains(section) || !run[section].is_object() || !run[section].contains(name))
+    return otherwise;
+  const json& value = run[section][name];
+  return value.is_number_integer() ? value.get<std::int64_t>() : otherwise;
+}

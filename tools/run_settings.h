@@ -1,0 +1,23 @@
+// run.json: every setting of a run, by which it can be resumed and repeated.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "weft/model.h"
+#include "weft/trainer.h"
+
+// Whether the text is that of a run.json, and not of an architecture's config.
+bool describes_run(const std::string& json);
+
+// The options of `command`, given or not, in sections named for their groups; the model; this machine. Paths are
+// absolute.
+std::string describe_run(const CLI::App& command, const weft::Model& model, const weft::Data& data,
+                         const weft::Trainer& trainer);
+
+// Sets the options that the run.json has, as if they had been given: those that are given stay, and put out those that
+// exclude them. The model is read by ModelOptions. Error, naming `path`, if it isn't what describe_run gives.
+void apply_run(CLI::App& command, const std::string& json, const std::string& path);
+
+// A whole number among its settings, or `otherwise`.
+std::int64_t run_setting(const std::string& json, const std::string& section, const std::string& name,
+                         std::int64_t otherwise);

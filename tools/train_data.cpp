@@ -1,0 +1,60 @@
+#include "train_data.h"
+
+#include <weft/checkpoint.h>
+#include <weft/error.h>
+
+namespace {
+
+using weft::Error;
+
+std::unique_ptr<weft::Model> new_model(const TrainOptions& o, const weft::ModelSpec& spec) {
+  return weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
+}
+
+// The data are read before the model is made, which may be large. from: whose vocabulary is taken, or null.
+Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
+  const std::string text = weft::read_text(o.text);
+  const auto vocabulary = from != nullptr ? from->vocabulary : weft::text_vocabulary(text, spec.task);
+  spec.vocabulary = vocabulary.size();
+  const auto planned = outline(spec);
+  auto data =
+      std::make_unique<weft::TextData>(text, vocabulary, spec.task, usual_length(*planned), o.batch.value_or(12));
+  check_memory_to_train(*planned);
+  return {new_model(o, spec), std::move(data), {}};
+}
+
+Training load_csv(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
+  weft::LabelledTexts rows = weft::read_csv(o.csv, o.classes.value_or(0));
+  const weft::LabelledTexts test = o.csv_test.empty() ? weft::hold_out(rows) : weft::read_csv(o.csv_test, rows.classes);
+  if (rows.texts.empty()) throw Error("\"" + o.csv + "\" has one row, which is held out: give more, or --csv-test");
+  const auto vocabulary =
+      from != nullptr ? from->vocabulary : weft::Vocabulary::of_words(rows.texts, o.vocabulary_size, o.min_count);
+  spec.vocabulary = vocabulary.size();
+  spec.classes = rows.classes;
+  const auto planned = outline(spec);
+  auto data =
+      std::make_unique<weft::ClassifierData>(rows, test, vocabulary, usual_length(*planned), o.batch.value_or(32));
+  check_memory_to_train(*planned);
+  return {new_model(o, spec), std::move(data), {}};
+}
+
+}  // namespace
+
+void check_source(const TrainOptions& o) {
+  if (o.text.empty() == o.csv.empty())
+    throw Error("give --text FILE for a language model or --csv FILE for a classifier");
+}
+
+Training load_training(const TrainOptions& o) {
+  check_source(o);
+  const weft::Source source = o.csv.empty() ? weft::Source::text : weft::Source::rows;
+  std::optional<weft::Checkpoint> from;
+  if (!o.from.empty()) from = weft::load_checkpoint(o.from);
+  const weft::Checkpoint* start = from ? &*from : nullptr;
+  const weft::ModelSpec spec = o.model.spec(source, start != nullptr ? start->model.get() : nullptr);
+  if (weft::task_source(spec.task) != source)
+    throw Error(std::string("a ") + weft::task_name(spec.task) + " needs " + (o.csv.empty() ? "--csv" : "--text"));
+  Training training = o.csv.empty() ? load_text(o, spec, start) : load_csv(o, spec, start);
+  if (start != nullptr) training.new_parameters = weft::copy_parameters(*start->model, *training.model);
+  return training;
+}

@@ -1,0 +1,19 @@
+// What weft train trains, and on what.
+#pragma once
+#include <weft/data.h>
+#include <weft/model.h>
+
+#include <memory>
+
+#include "train_options.h"
+
+struct Training {
+  std::unique_ptr<weft::Model> model;
+  std::unique_ptr<weft::Data> data;
+  std::vector<std::string> new_parameters;  // with --from: those that the checkpoint doesn't have
+};
+
+// Error unless either a text or rows are given.
+void check_source(const TrainOptions& o);
+// That, and Error unless the task learns from them.
+Training load_training(const TrainOptions& o);

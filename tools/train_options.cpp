@@ -1,0 +1,165 @@
+#include "train_options.h"
+
+#include <cctype>
+#include <cmath>
+#include <map>
+
+#include "command.h"
+#include "options.h"
+#include "report.h"
+
+namespace {
+
+void add_data_options(CLI::App& command, TrainOptions& o) {
+  const std::string group = "Data";
+  auto* text = add_text(command, "--text", "FILE", o.text, "UTF-8 text: a language model by characters")->group(group);
+  auto* csv = add_text(command, "--csv", "FILE", o.csv, "Rows \"class\",\"title\",\"description\": a classifier")
+                  ->group(group)
+                  ->excludes(text);
+  add_text(command, "--csv-test", "FILE", o.csv_test, "Rows to test on, in place of every tenth row of --csv")
+      ->group(group)
+      ->needs(csv);
+  add_number(command, "--classes", o.classes, {1}, "Number of classes", "the highest in --csv")
+      ->group(group)
+      ->needs(csv);
+  add_number(command, "--vocabulary-size", o.vocabulary_size, {1}, "Most words that a classifier knows")
+      ->group(group)
+      ->needs(csv);
+  add_number(command, "--min-count", o.min_count, {1}, "Fewest times that a word must occur")->group(group)->needs(csv);
+  add_text(command, "--from", "FOLDER", o.from,
+           "Begin with the parameters, sizes and vocabulary of a run's or checkpoint's")
+      ->group(group);
+}
+
+std::string capital(std::string text) {
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+Range<double> range_of(const weft::OptimizerInfo::Option& option) {
+  Range<double> range{option.lowest};
+  if (!std::isfinite(option.end)) return range;
+  range.highest = option.end;
+  range.below = true;
+  return range;
+}
+
+// The optimizers' own options, each once: several may have one of that name.
+void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o) {
+  const std::string group = "Optimizer";
+  std::vector<std::string> names, decays, own;
+  std::map<std::string, std::vector<std::string>> usual;
+  std::map<std::string, weft::OptimizerInfo::Option> first;
+  for (const weft::OptimizerInfo& optimizer : weft::optimizers()) {
+    names.push_back(optimizer.name);
+    decays.push_back(optimizer.name + " " + as_text(optimizer.weight_decay));
+    for (const auto& option : optimizer.own) {
+      if (first.emplace(option.name, option).second) own.push_back(option.name);
+      usual[option.name].push_back(optimizer.name + " " + as_text(option.usual));
+    }
+  }
+  add_text(command, "--optimizer", "NAME", o.name, "What updates the parameters: " + list(names))->group(group);
+  add_number(command, "--weight-decay", o.weight_decay, {0}, "Of matrices", list(decays))->group(group);
+  add_number(command, "--clip", o.clip, {0}, "Highest norm of the gradient, 0 for any")->group(group);
+  for (const std::string& name : own) {
+    const std::function<void(double)> take = [&o, name](double value) { o.own[name] = value; };
+    add_number(command, "--" + name, take, range_of(first[name]), capital(first[name].meaning), list(usual[name]))
+        ->group(group);
+  }
+}
+
+void add_training_options(CLI::App& command, TrainOptions& o) {
+  const std::string group = "Training";
+  add_number(command, "--steps", o.steps, {1}, "Steps", "2000 of text, 1000 of rows")->group(group);
+  add_number(command, "--batch", o.batch, {1}, "Sequences in a batch", "12 of text, 32 of rows")->group(group);
+  add_number(command, "--micro-batches", o.micro_batches, {1}, "Batches that make a step together")->group(group);
+  add_text(command, "--schedule", "NAME", o.schedule, "Of the learning rate: " + list(weft::schedules()))->group(group);
+  add_number(command, "--lr", o.lr, {.lowest = 0, .above = true}, "Peak learning rate",
+             "2e-3 for text, 1e-3 for rows; factor 1 for noam")
+      ->group(group);
+  add_number(command, "--lr-floor", o.lr_floor, {0, 1}, "Cosine, linear: the last rate as a part of the peak", "0")
+      ->group(group);
+  add_number(command, "--warmup", o.warmup, {0}, "Steps until the peak", "100; noam 2000")->group(group);
+  add_number(command, "--label-smoothing", o.label_smoothing, {.lowest = 0, .highest = 1, .below = true},
+             "Part of the loss that is spread over all classes")
+      ->group(group);
+  add_number(command, "--seed", o.seed, {0}, "Seed of parameters, batches and dropout")->group(group);
+  add_number(command, "--eval-every,--save-every", o.eval_every, {1},
+             "Steps from one validation and checkpoint to the next")
+      ->group(group);
+  add_number(command, "--patience", o.patience, {0},
+             "End after so many validations without a new lowest loss; 0: never")
+      ->group(group);
+}
+
+void add_run_options(CLI::App& command, TrainOptions& o) {
+  const std::string group = "Run";
+  add_text(command, "--out", "FOLDER", o.out, "Of the run: checkpoints in best and last, run.json, metrics.jsonl")
+      ->group(group);
+  command
+      .add_option("--resume", o.resume,
+                  "Go on with the run in this folder, to the same bits as one that never stopped; of the other options "
+                  "with --steps, --eval-every, --patience, --threads, --log, --keep-going and where its data are now")
+      ->group(group)
+      ->type_name("FOLDER")
+      ->expected(0, 1)
+      ->take_last();
+  command.add_flag("--overwrite", o.overwrite, "Replace the run in --out, when this one saves its first checkpoint")
+      ->group(group);
+  command.add_flag("--keep-going", o.keep_going, "Go on when a save fails, on a full disk, say, and try again later")
+      ->group(group);
+  add_text(command, "--log", "FILE", o.log, "File for the losses: step, loss, validation loss; --resume goes on in it")
+      ->group(group);
+}
+
+// What neither changes the run that --resume goes on with nor is another one.
+bool goes_with_resume(const std::string& name) {
+  for (const char* each : {"--resume", "--steps", "--eval-every", "--patience", "--threads", "--log", "--keep-going",
+                           "--text", "--csv", "--csv-test", "--help"})
+    if (name == each) return true;
+  return false;
+}
+
+// CLI::ParseError for options that don't go together.
+void check_options(const CLI::App& command, const TrainOptions& o) {
+  if (command.count("--resume") == 0) {
+    if (command.count("--out") == 0) throw CLI::RequiredError("--out");
+    return;
+  }
+  if (command.count("--out") > 0 || o.resume.empty() || o.resume == "true")  // what CLI11 gives an option without value
+    throw CLI::ValidationError("--resume takes the run's folder and needs no --out: weft train --resume " +
+                               (o.out.empty() ? "DIR" : o.out));
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0 && !goes_with_resume(option->get_name()))
+      throw CLI::ValidationError("--resume goes on with the run's own settings: leave out " + option->get_name() +
+                                 ", or begin another run with its parameters by --from " + o.resume);
+}
+
+}  // namespace
+
+void TrainOptions::add_to(CLI::App& command) {
+  add_data_options(command, *this);
+  model.add_to(command);
+  command.get_option("--from")->excludes(command.get_option("--preset"));
+  add_training_options(command, *this);
+  add_optimizer_options(command, optimizer);
+  add_run_options(command, *this);
+  command.parse_complete_callback([&command, this] { check_options(command, *this); });
+}
+
+weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
+  weft::TrainOptions options;
+  options.seed = seed;
+  options.micro_batches = micro_batches;
+  options.label_smoothing = label_smoothing;
+  weft::Schedule& rate = options.schedule;
+  rate.kind = weft::schedule_from_name(schedule);
+  const bool noam = rate.kind == weft::ScheduleKind::noam, rows = !csv.empty();
+  rate.peak = lr.value_or(noam ? 1 : rows ? 1e-3 : 2e-3);
+  rate.steps = steps.value_or(rows ? 1000 : 2000);
+  rate.warmup = warmup.value_or(noam ? 2000 : 100);
+  rate.floor = lr_floor.value_or(0);
+  rate.d_model = config_value(made.config(), "d_model", 1);
+  options.optimizer = optimizer;
+  return options;
+}

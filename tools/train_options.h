@@ -1,0 +1,27 @@
+// The options of weft train.
+#pragma once
+#include <weft/trainer.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model_options.h"
+
+struct TrainOptions {
+  ModelOptions model;
+  std::string text, csv, csv_test, out, log, from, resume;
+  std::int64_t vocabulary_size = 20000, min_count = 2;
+  std::optional<std::int64_t> classes, batch, steps, warmup;
+  std::int64_t micro_batches = 1, eval_every = 500, patience = 0;
+  std::optional<double> lr, lr_floor;
+  double label_smoothing = 0;
+  weft::OptimizerOptions optimizer;
+  std::string schedule = "cosine";
+  std::uint64_t seed = 1;
+  bool overwrite = false, keep_going = false;
+
+  void add_to(CLI::App& command);
+  weft::TrainOptions training(const weft::Model& made) const;
+};
