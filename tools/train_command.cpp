@@ -206,9 +206,10 @@ int train(CLI::App& command, TrainOptions& o) {
   if (resumed) {
     steps_before = open_run(command, o, folder);
   } else {
-    check_nothing_lost(o);
     const std::string config = o.model.config.empty() ? "" : weft::os::read_file(o.model.config);
     if (describes_run(config)) apply_run(command, config, repeated = o.model.config);
+    check_source(o);
+    check_nothing_lost(o);
   }
   check_log(command, o);
   const Training training = load_training(o);
@@ -223,12 +224,12 @@ int train(CLI::App& command, TrainOptions& o) {
   const std::string settings = describe_run(command, *training.model, *training.data, trainer);
   if (resumed) folder->describe(settings);
   else folder->begin(settings);
+  LossLog log(o.log, trainer.steps_done());
   stop_on_signals();
   if (!o.model.config.empty() && !resumed)
     std::cerr << "\"" << o.model.config << "\" describes " << (repeated.empty() ? "an architecture" : "a run")
               << std::endl;
   print_start(o, training);
-  LossLog log(o.log, trainer.steps_done());
   const weft::RunResult result = run(trainer, *folder, o, log);
   if (result.stopped) {
     std::cerr << "weft: stopped after step " << trainer.steps_done() << "; saved in \"" << o.out << "\" (--resume "

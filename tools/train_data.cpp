@@ -38,9 +38,13 @@ Training load_csv(const TrainOptions& o, const weft::ModelSpec& spec, const weft
 
 }  // namespace
 
-Training load_training(const TrainOptions& o) {
+void check_source(const TrainOptions& o) {
   if (o.text.empty() == o.csv.empty())
     throw Error("give --text FILE for a language model or --csv FILE for a classifier");
+}
+
+Training load_training(const TrainOptions& o) {
+  check_source(o);
   const weft::Source source = o.csv.empty() ? weft::Source::text : weft::Source::rows;
   std::optional<weft::Checkpoint> from;
   if (!o.from.empty()) from = weft::load_checkpoint(o.from);

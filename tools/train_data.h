@@ -13,5 +13,7 @@ struct Training {
   std::vector<std::string> new_parameters;  // with --from: those that the checkpoint doesn't have
 };
 
-// Error unless text or rows are given, and the task learns from them.
+// Error unless either a text or rows are given.
+void check_source(const TrainOptions& o);
+// That, and Error unless the task learns from them.
 Training load_training(const TrainOptions& o);

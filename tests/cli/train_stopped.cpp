@@ -26,7 +26,7 @@ TEST_CASE("a signal: saves, says so, exits 130; resumed training gives the same 
   CHECK(stopped.code == 130);
   CHECK(contains(stopped.err, "weft: stopped after step "));
   CHECK_FALSE(contains(stopped.out, "validation loss"));
-  const Outcome info = weft("info --checkpoint " + (folder / "a"));
+  const Outcome info = weft("info --checkpoint " + (folder / "a/last"));
   CHECK(number_after(info.out, "\nstep ") == number_after(stopped.err, "stopped after step "));
   CHECK(number_after(info.out, "\nstep ") < 4000);
 
@@ -83,7 +83,7 @@ TEST_CASE("a log that can't be written to its end: an error, and the checkpoint 
   reader.join();
   CHECK(outcome.code == 1);
   CHECK(contains(outcome.err, "\nweft: can't write \"" + pipe + "\"\n"));
-  CHECK(number_after(weft("info --checkpoint " + (folder / "run")).out, "\nstep ") == 2000);
+  CHECK(number_after(weft("info --checkpoint " + (folder / "run/last")).out, "\nstep ") == 2000);
 }
 
 TEST_CASE("nobody reads what training prints: it goes on; also after a hang-up if that was ignored") {
