@@ -18,6 +18,7 @@ using namespace weft::bench;
 struct Options {
   std::string model, mode = "train", save;
   int threads = Context::current().threads(), repeat = 15;
+  double seconds = 0;
   bool serve = false;
 };
 
@@ -80,6 +81,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--repeat", o.repeat, "Timed steps, after two untimed ones")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
+  app.add_option("--seconds", o.seconds, "Print the steps a second of so many seconds, and nothing else");
   app.add_option("--save", o.save,
                  "Run nothing; write input, parameters, result and gradients to this safetensors file");
   app.add_flag("--serve", o.serve,
@@ -132,6 +134,10 @@ int run(int argc, char** argv) {
   }
   if (o.serve) {
     serve(step);
+    return 0;
+  }
+  if (o.seconds > 0) {
+    std::cout << step.rate(o.seconds) << std::endl;
     return 0;
   }
   for (int i = 0; i < o.repeat; ++i) step.run();

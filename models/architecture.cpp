@@ -50,7 +50,8 @@ void check_spec(const ModelSpec& spec, const Architecture& architecture) {
   const auto& tasks = architecture.tasks;
   if (std::find(tasks.begin(), tasks.end(), spec.task) == tasks.end())
     throw Error("[" + spec.arch + "] it can't be a " + task_name(spec.task) + ", its tasks are " +
-                join(task_names(tasks)));
+                join(task_names(tasks)) +
+                (architecture.no_other_task.empty() ? "" : ": " + architecture.no_other_task));
   if (task_source(spec.task) == Source::rows && spec.classes < 1)
     throw Error(std::string("[model] a ") + task_name(spec.task) + " needs at least 1 class, got " +
                 std::to_string(spec.classes));

@@ -218,7 +218,8 @@ TEST_CASE("a registered architecture: config, preset and tasks") {
   CHECK_THROWS_WITH(make(lm, R"({"depth":1})"),
                     "[mean] unknown config key \"depth\", expected one of d_model, seq_len, learned_start, scale, "
                     "name");
-  CHECK_THROWS_WITH(make(lm, R"({"scale":"wide"})"), "[mean] the value of \"scale\" has the wrong type: \"wide\"");
+  CHECK_THROWS_WITH(make(lm, R"({"scale":"wide"})"),
+                    "[mean] the value of \"scale\" has the wrong type: \"wide\", expected a number");
   CHECK_THROWS_WITH(make(lm, "[]"), "[mean] the config is not a JSON object");
   CHECK(make(lm, R"({"scale":3,"name":"x"})")->config() ==
         R"({"d_model":8,"seq_len":16,"learned_start":true,"scale":3.0,"name":"x"})");

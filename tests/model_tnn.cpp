@@ -162,8 +162,11 @@ TEST_CASE("TNN: errors") {
   CHECK_THROWS_WITH_AS(lm(R"({"par_type":3})", Task::classifier),
                        "[Tno] par_type 3 is defined for the causal form alone", Error);
   CHECK_THROWS_WITH_AS(lm(R"({"gamma":1.5})"), "[Tno] expected 0 <= gamma <= 1, got 1.500000", Error);
-  CHECK_THROWS_WITH_AS(lm(R"({"use_multi_decay":true})"), "[Tno] use_decay and use_multi_decay exclude each other",
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      lm(R"({"use_multi_decay":true})"),
+      "[Tno] use_decay and use_multi_decay exclude each other: for use_multi_decay set use_decay, true by default, "
+      "to false",
+      Error);
   CHECK_THROWS_WITH_AS(lm(R"({"norm_type":"batchnorm"})"),
                        "[norm] expected one of layernorm, simplermsnorm, got \"batchnorm\"", Error);
   for (const char* config :

@@ -2,6 +2,13 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <stdexcept>
+
+// What was typed makes no sense: exit code 2, where other errors have 1.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 struct Command {
   CLI::App* app;
@@ -12,6 +19,3 @@ Command train_command(CLI::App& weft);
 Command generate_command(CLI::App& weft);
 Command eval_command(CLI::App& weft);
 Command info_command(CLI::App& weft);
-
-// --threads, for every command that computes.
-void add_threads_option(CLI::App& command);

@@ -2,11 +2,13 @@
 #include <weft/error.h>
 #include <weft/trainer.h>
 
+#include <cmath>
 #include <iostream>
 
 #include "checkpoint_option.h"
 #include "command.h"
 #include "model_options.h"
+#include "options.h"
 #include "report.h"
 
 namespace {
@@ -14,13 +16,14 @@ namespace {
 struct EvalCommand {
   CheckpointOption checkpoint;
   std::string text, csv;
-  std::int64_t seq_len = 0, batch = 32;
+  std::optional<std::int64_t> seq_len;
+  std::int64_t batch = 32;
   bool all = false;
 };
 
 // A checkpoint that a program saved needn't say what it was trained on.
 std::int64_t length_of(const EvalCommand& o, const weft::Checkpoint& checkpoint) {
-  if (o.seq_len > 0) return o.seq_len;
+  if (o.seq_len) return *o.seq_len;
   if (checkpoint.info.length > 0) return checkpoint.info.length;
   return usual_length(*checkpoint.model);
 }
@@ -43,6 +46,9 @@ int eval(const EvalCommand& o) {
   const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path());
   const auto data = load_data(o, checkpoint);
   const weft::Evaluation evaluation = weft::evaluate(*checkpoint.model, *data);
+  if (!std::isfinite(evaluation.loss))
+    throw weft::Error("the loss of \"" + o.checkpoint.path() + "\" on these data is " + std::to_string(evaluation.loss) +
+                      ": some of the model's outputs are not finite");
   std::cout << "predicted " << evaluation.predicted << "\n";
   print_evaluation(evaluation, "test");
   print_memory();
@@ -55,14 +61,12 @@ Command eval_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("eval", "Measure a checkpoint's loss, and what else its task measures");
   const auto o = std::make_shared<EvalCommand>();
   o->checkpoint.add_to(*command);
-  auto* text = command->add_option("--text", o->text, "UTF-8 text, of which the last tenth is measured");
-  command->add_option("--csv", o->csv, "Rows \"class\",\"title\",\"description\", all measured")->excludes(text);
+  auto* text = add_text(*command, "--text", "FILE", o->text, "UTF-8 text, of which the last tenth is measured");
+  add_text(*command, "--csv", "FILE", o->csv, "Rows \"class\",\"title\",\"description\", all measured")->excludes(text);
   command->add_flag("--all", o->all, "Measure the whole text")->needs(text);
-  command->add_option("--seq-len", o->seq_len, "Length of the sequences (default: that of training, or the config's)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--batch", o->batch, "Sequences at a time")->capture_default_str()->check(CLI::PositiveNumber);
-  add_threads_option(*command);
+  add_number(*command, "--seq-len", o->seq_len, {1}, "Length of the sequences", "that of training, or the config's");
+  add_number(*command, "--batch", o->batch, {1}, "Sequences at a time");
+  add_threads(*command);
   command->footer("Example:\n  weft eval book --text book.txt");
-  command->parse_complete_callback([o] { o->checkpoint.require(); });
   return {command, [o] { return eval(*o); }};
 }

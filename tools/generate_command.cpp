@@ -5,6 +5,7 @@
 
 #include "checkpoint_option.h"
 #include "command.h"
+#include "options.h"
 
 namespace {
 
@@ -35,22 +36,18 @@ int generate(const GenerateCommand& o) {
 Command generate_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("generate", "Continue a text with a causal language model");
   const auto o = std::make_shared<GenerateCommand>();
+  weft::GenerateOptions& options = o->options;
   o->checkpoint.add_to(*command);
-  command->add_option("--prompt", o->prompt, "The text to continue");
-  command->add_option("--tokens", o->options.tokens, "Symbols to generate")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--temperature", o->options.temperature, "0: always the most likely symbol")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--top-k", o->options.top_k, "Choose among the k most likely; 0: among all")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--seed", o->options.seed, "Seed of the choices")->capture_default_str();
-  add_threads_option(*command);
+  add_option(
+      *command, "--prompt", "TEXT", [o = o.get()](const std::string& text) { o->prompt = text; },
+      "The text to continue");
+  add_number(*command, "--tokens", options.tokens, {0}, "Symbols to generate");
+  add_number(*command, "--temperature", options.temperature, {0}, "0: always the most likely symbol");
+  add_number(*command, "--top-k", options.top_k, {0}, "Choose among the k most likely; 0: among all");
+  add_number(*command, "--seed", options.seed, {0}, "Seed of the choices");
+  add_threads(*command);
   command->footer(
       "Example:\n"
       "  weft generate book --prompt \"ROMEO:\" --tokens 300 --temperature 0.8 --top-k 20");
-  command->parse_complete_callback([o] { o->checkpoint.require(); });
   return {command, [o] { return generate(*o); }};
 }

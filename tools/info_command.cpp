@@ -9,6 +9,8 @@
 #include "checkpoint_option.h"
 #include "command.h"
 #include "model_options.h"
+#include "options.h"
+#include "report.h"
 
 namespace {
 
@@ -79,19 +81,43 @@ void print_machine() {
   print_names("presets", weft::presets());
 }
 
-int info(const InfoCommand& o) {
+weft::ModelSpec spec_of(const InfoCommand& o) {
+  weft::ModelSpec spec = o.model.spec({});
+  const bool rows = weft::task_source(spec.task) == weft::Source::rows;
+  if (o.classes && !rows)
+    throw UsageError(std::string("--classes is of classifiers, this is a ") + weft::task_name(spec.task) +
+                     ": give --task classifier");
+  spec.vocabulary = o.vocabulary.value_or(spec.vocabulary > 0 ? spec.vocabulary : 65);
+  spec.classes = o.classes.value_or(spec.classes > 0 ? spec.classes : 2);
+  return spec;
+}
+
+void print_architecture(const weft::ModelSpec& spec) {
+  const auto model = outline(spec);
+  print_model(*model);
+  print_fields(weft::architecture(spec.arch));
+  print_parameters(*model);
+}
+
+// The first option given that describes a model; empty if there is none.
+std::string model_option(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0 && option->get_group() == ModelOptions::group) return option->get_name();
+  return "";
+}
+
+int info(const CLI::App& command, const InfoCommand& o) {
+  const std::string given = model_option(command);
   if (o.checkpoint.given()) {
+    if (!given.empty()) throw UsageError(given + " describes a new model: not with a checkpoint");
     print_checkpoint(o.checkpoint.path());
-  } else if (!o.model.arch.empty() || !o.model.preset.empty() || !o.model.config.empty()) {
-    weft::ModelSpec spec = o.model.spec(o.model.preset.empty() ? std::optional(weft::Source::text) : std::nullopt);
-    spec.vocabulary = o.vocabulary.value_or(spec.vocabulary > 0 ? spec.vocabulary : 65);
-    spec.classes = o.classes.value_or(spec.classes > 0 ? spec.classes : 2);
-    const auto model = weft::make_model(spec, {});
-    print_model(*model);
-    print_fields(weft::architecture(spec.arch));
-    print_parameters(*model);
-  } else {
+  } else if (given.empty()) {
     print_machine();
+  } else {
+    if (o.model.arch.empty() && o.model.preset.empty() && o.model.config.empty())
+      throw UsageError(given + " of which architecture? Give --arch (" + list(weft::architectures()) +
+                       "), --preset or --config");
+    print_architecture(spec_of(o));
   }
   return 0;
 }
@@ -101,16 +127,15 @@ int info(const InfoCommand& o) {
 Command info_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("info", "Show a checkpoint, an architecture's parameters, or this machine");
   const auto o = std::make_shared<InfoCommand>();
-  const std::vector<CLI::Option*> checkpoint = o->checkpoint.add_to(*command);
+  o->checkpoint.add_to(*command);
   o->model.add_to(*command);
-  command->add_option("--vocabulary", o->vocabulary, "Symbols of the input (default: the preset's, or 65)");
-  command->add_option("--classes", o->classes, "Classes of a classifier (default: the preset's, or 2)");
-  for (CLI::Option* option : command->get_options([](const CLI::Option* each) { return each->nonpositional(); }))
-    if (option != checkpoint[1] && option != command->get_help_ptr())
-      for (CLI::Option* each : checkpoint) each->excludes(option);
-  add_threads_option(*command);
+  add_number(*command, "--vocabulary", o->vocabulary, {1}, "Symbols of the input", "the preset's, or 65")
+      ->group(ModelOptions::group);
+  add_number(*command, "--classes", o->classes, {1}, "Classes of a classifier", "the preset's, or 2")
+      ->group(ModelOptions::group);
+  add_threads(*command);
   command->footer(
       "Examples:\n  weft info book\n"
       "  weft info --arch gmlp --layers 6 --d-model 256\n  weft info");
-  return {command, [o] { return info(*o); }};
+  return {command, [command, o] { return info(*command, *o); }};
 }

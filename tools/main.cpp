@@ -1,11 +1,13 @@
 // weft: trains, evaluates and runs gMLP, TNN and FNet.
-#include <weft/context.h>
 #include <weft/error.h>
+#include <weft/os.h>
 #include <weft/version.h>
 
 #include <iostream>
 
+#include "arguments.h"
 #include "command.h"
+#include "help.h"
 
 namespace {
 
@@ -17,50 +19,38 @@ int fail(std::string what, int code) {
   return code;
 }
 
-// A mistyped flag is the likelier reason than what CLI11 misses because of it.
-std::string describe(const CLI::App& weft, const CLI::ParseError& error) {
-  for (const CLI::App* command : weft.get_subcommands())
-    for (const std::string& argument : command->remaining())
-      if (argument.rfind('-', 0) == 0) return "unknown argument " + argument;
-  const std::vector<std::string> rest = weft.remaining();
-  return rest.empty() ? error.what() : "unknown command " + rest.front();
-}
-
+// Runs the command that was parsed, or prints the help that was asked for.
 int run(int argc, char** argv) {
   CLI::App weft("weft trains and runs gMLP, TNN and FNet on CPUs.", "weft");
-  weft.set_version_flag("--version", "weft " WEFT_VERSION);
+  weft.formatter(std::make_shared<HelpFormatter>());  // of all that follow, too
+  weft.set_help_flag("-h,--help", "Show this page");
+  weft.set_version_flag("--version", "weft " WEFT_VERSION, "Show the version");
   weft.require_subcommand(1);
   weft.footer("weft COMMAND --help has each command's options and an example.");
   const Command commands[] = {train_command(weft), generate_command(weft), eval_command(weft), info_command(weft)};
+  weft.add_subcommand("help", "Show this page, or a command's")->footer("Examples:\n  weft help\n  weft help train");
   try {
-    weft.parse(argc, argv);
+    weft.parse(arguments_for(weft, argc, argv));
   } catch (const CLI::Success& help) {
     return weft.exit(help);
   } catch (const CLI::ParseError& error) {
-    return fail(describe(weft, error) + " (see --help)", 2);
+    throw UsageError(describe(weft, error));
   }
   for (const Command& command : commands)
-    if (command.app->parsed()) {
-      const int code = command.run();
-      if (!std::cout.flush()) throw weft::Error("can't write to standard output");
-      return code;
-    }
+    if (command.app->parsed()) return command.run();
   return 2;
 }
 
 }  // namespace
 
-void add_threads_option(CLI::App& command) {
-  command
-      .add_option_function<int>(
-          "--threads", [](int count) { weft::Context::current().set_threads(count); },
-          "Threads to compute with (default: as many as this process may use)")
-      ->check(CLI::Range(1, 1024));
-}
-
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    weft::os::open_standard_streams();
+    const int code = run(argc, argv);
+    if (!std::cout.flush()) throw weft::Error("can't write to standard output");
+    return code;
+  } catch (const UsageError& error) {
+    return fail(error.what() + std::string(" (see --help)"), 2);
   } catch (const std::bad_alloc&) {
     return fail("out of memory", 1);
   } catch (const std::exception& error) {

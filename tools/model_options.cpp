@@ -3,8 +3,12 @@
 #include <weft/error.h>
 #include <weft/os.h>
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "nearest.h"
+#include "options.h"
 #include "report.h"
 #include "run_settings.h"
 
@@ -33,10 +37,11 @@ constexpr int deepest = 16;  // nesting of JSON: its dump() recurses
 // Either the fields with "arch" and "task" among them, or the config.json of a checkpoint, with the fields in "config";
 // or the run.json of a run, with these in "model".
 ConfigFile read_config(const std::string& path) {
+  const auto shallow = [&](int depth, json::parse_event_t, json&) {
+    if (depth > deepest) throw Error("\"" + path + "\" is nested more than " + std::to_string(deepest) + " deep");
+    return true;
+  };
   ConfigFile file;
-  const auto shallow = [](int depth, json::parse_event_t, json&) {
-    return depth <= deepest;
-  };  // deeper values are left out
   const std::string text = weft::os::read_file(path);
   file.fields = json::parse(text, shallow, false);
   if (!file.fields.is_object()) throw Error("\"" + path + "\" is not a JSON object of the architecture's fields");
@@ -52,42 +57,77 @@ ConfigFile read_config(const std::string& path) {
   return file;
 }
 
-// KEY=VALUE: the value is JSON, or else a string.
-void set_field(json& config, const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) throw Error("--set " + text + ": expected KEY=VALUE");
-  const std::string value = text.substr(equals + 1);
-  const json parsed = json::parse(value, nullptr, false);
-  if (parsed.is_structured()) throw Error("--set " + text + ": expected a number, true, false or a word");
-  json field;
-  field[text.substr(0, equals)] = parsed.is_discarded() ? json(value) : parsed;
+const weft::ConfigField* find_field(const weft::Architecture& architecture, const std::string& name) {
+  for (const weft::ConfigField& field : architecture.fields)
+    if (field.name == name) return &field;
+  return nullptr;
+}
+
+// "unknown config key "colour" of gmlp …"
+std::string unknown_field(const weft::Architecture& architecture, const std::string& name) {
+  std::vector<std::string> names;
+  for (const weft::ConfigField& field : architecture.fields) names.push_back(field.name);
+  const std::string meant = nearest(name, names);
+  return "unknown config key \"" + name + "\" of " + architecture.name +
+         (meant.empty() ? ", expected one of " + list(names) : "; did you mean " + meant + "?");
+}
+
+// A value as the field takes it.
+json value_for(const weft::ConfigField& field, const std::string& text) {
+  const json usual = json::parse(field.usual);
+  if (usual.is_number_integer()) return number_in<std::int64_t>({}, text);
+  if (usual.is_number()) return number_in<double>({}, text);
+  if (!usual.is_boolean()) return text;
+  if (text != "true" && text != "false") throw Error("expected true or false, got \"" + text + "\"");
+  return text == "true";
+}
+
+bool is_utf8(const std::string& text) {
   try {
-    (void)field.dump();
+    (void)json(text).dump();
+    return true;
   } catch (const json::exception&) {
-    throw Error("--set: expected KEY=VALUE in UTF-8");
+    return false;
   }
-  config.update(field);
+}
+
+// KEY=VALUE.
+void set_field(json& config, const weft::Architecture& architecture, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (!is_utf8(text)) throw Error("--set: expected KEY=VALUE in UTF-8");
+  if (equals == std::string::npos || equals == 0) throw Error("--set " + text + ": expected KEY=VALUE");
+  const std::string name = text.substr(0, equals);
+  const weft::ConfigField* field = find_field(architecture, name);
+  if (field == nullptr) throw Error("--set " + text + ": " + unknown_field(architecture, name));
+  try {
+    config[name] = value_for(*field, text.substr(equals + 1));
+  } catch (const Error& error) {
+    throw Error("--set " + text + ": " + error.what());
+  }
 }
 
 }  // namespace
 
 void ModelOptions::add_to(CLI::App& command) {
-  const std::string group = "Model";
-  command.add_option("--arch", arch, "Architecture: " + list(weft::architectures()))->group(group);
-  command.add_option("--preset", preset, "Sizes of an original experiment: " + list(weft::presets()))->group(group);
+  const auto texts = [&](const char* name, const char* type, std::string& target, const std::string& meaning) {
+    add_text(command, name, type, target, meaning)->group(group);
+  };
+  texts("--arch", "NAME", arch, "Architecture: " + list(weft::architectures()));
+  texts("--preset", "NAME", preset, "Sizes of an original experiment: " + list(weft::presets()));
+  texts("--config", "FILE", config, "JSON: arch, task, the architecture's fields; a checkpoint's config.json; or a run's run.json, to repeat it");
+  texts("--task", "NAME", task, "Task: " + list(weft::tasks()));
+  add_number(command, "--layers", layers, {0}, "Layers")->group(group);
+  add_number(command, "--d-model", d_model, {1}, "Width of the model")->group(group);
+  add_number(command, "--d-ffn", d_ffn, {0}, "Width of the feed-forward part; 0: the architecture's usual one")
+      ->group(group);
+  add_number(command, "--seq-len", seq_len, {1}, "Length of the sequences")->group(group);
+  add_number(command, "--dropout", dropout, {.lowest = 0, .highest = 1, .below = true}, "Probability of dropout")
+      ->group(group);
   command
-      .add_option("--config", config,
-                  "JSON: arch, task, the architecture's fields; or a checkpoint's config.json; or a run's\n"
-                  "run.json, to repeat the run with what else is given")
-      ->group(group)
-      ->type_name("FILE");
-  command.add_option("--task", task, "Task: " + list(weft::tasks()))->group(group);
-  command.add_option("--layers", layers, "Layers")->group(group);
-  command.add_option("--d-model", d_model, "Width of the model")->group(group);
-  command.add_option("--d-ffn", d_ffn, "Width of the feed-forward part")->group(group);
-  command.add_option("--seq-len", seq_len, "Length of the sequences")->group(group);
-  command.add_option("--dropout", dropout, "Probability of dropout")->group(group);
-  command.add_option("--set", set, "Any field of the architecture's config, KEY=VALUE")
+      .add_option(
+          "--set", set,
+          "Any field of the architecture's config, as often as there are fields; weft info --arch NAME lists them")
+      ->type_name("KEY=VALUE")
       ->group(group)
       ->expected(1)
       ->take_all()
@@ -110,28 +150,57 @@ weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source, const wef
   if (spec.arch.empty())
     throw Error("give --arch (" + list(weft::architectures()) + "), --preset, or \"arch\" in the --config file");
 
+  const weft::Architecture& architecture = weft::architecture(spec.arch);
   json fields = json::parse(spec.config);
   fields.update(file.fields);
-  const auto put = [&](const char* key, const auto& value) {
-    if (value) fields[key] = *value;
+  const auto put = [&](const char* option, const char* field, const auto& value) {
+    if (!value) return;
+    if (find_field(architecture, field) == nullptr)
+      throw Error(std::string(option) + ": " + unknown_field(architecture, field));
+    fields[field] = *value;
   };
-  put("layers", layers);
-  put("d_model", d_model);
-  put("d_ffn", d_ffn);
-  put("seq_len", seq_len);
-  put("dropout", dropout);
-  for (const std::string& field : set) set_field(fields, field);
+  put("--layers", "layers", layers);
+  put("--d-model", "d_model", d_model);
+  put("--d-ffn", "d_ffn", d_ffn);
+  put("--seq-len", "seq_len", seq_len);
+  put("--dropout", "dropout", dropout);
+  for (const std::string& field : set) set_field(fields, architecture, field);
   spec.config = fields.dump();
 
   const std::string& chosen = task.empty() ? file.task : task;
   if (!chosen.empty()) spec.task = weft::task_from_name(chosen);
   else if (source && (from == nullptr || weft::task_source(from->task()) != *source))
-    spec.task = weft::usual_task(weft::architecture(spec.arch), *source);
+    spec.task = weft::usual_task(architecture, *source);
+  else if (!source && preset.empty()) spec.task = architecture.tasks.front();
   return spec;
 }
 
 std::int64_t usual_length(const weft::Model& model) {
   return config_value(model.config(), "seq_len", model.max_length() > 0 ? model.max_length() : 64);
+}
+
+std::unique_ptr<weft::Model> outline(const weft::ModelSpec& spec) {
+  constexpr std::int64_t most = 1000000;  // a few seconds' work
+  weft::ParameterBudget budget{most, std::numeric_limits<std::int64_t>::max()};
+  weft::Init init;
+  init.budget = &budget;
+  init.shapes_only = true;
+  try {
+    return weft::make_model(spec, init);
+  } catch (const Error&) {
+    if (budget.parameters > 0) throw;
+    throw Error("the model has more than " + std::to_string(most) + " parameter tensors: give it fewer --layers");
+  }
+}
+
+void check_memory_to_train(const weft::Model& outline) {
+  constexpr double bytes = 3 * sizeof(float);  // value, gradient and an optimizer's state, of each parameter
+  const auto parameters = static_cast<double>(weft::parameter_count(outline.parameters()));
+  const auto memory = static_cast<double>(weft::os::physical_memory());
+  const auto gigabytes = [](double count) { return as_text(std::round(count / 1e8) / 10) + " GB"; };
+  if (parameters * bytes > memory)
+    throw Error("a model of " + as_text(parameters) + " parameters takes more than " + gigabytes(parameters * bytes) +
+                " to train, there are " + gigabytes(memory) + ": make it smaller (--layers, --d-model, --seq-len)");
 }
 
 std::int64_t config_value(const std::string& config, const std::string& key, std::int64_t otherwise) {

@@ -4,11 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 struct ModelOptions {
+  static constexpr const char* group = "Model";  // of the help page
+
   std::string arch, preset, config, task;
   std::optional<std::int64_t> layers, d_model, d_ffn, seq_len;
   std::optional<double> dropout;
@@ -17,13 +20,19 @@ struct ModelOptions {
   void add_to(CLI::App& command);
   // Architecture and sizes: the preset's, replaced by those of the config file, replaced by those of the flags. The
   // task: --task; else the config file's; else the architecture's usual one for `source`, if that is given; else the
-  // preset's. Vocabulary and classes are the preset's, if there is one.
+  // preset's, or the architecture's first. Vocabulary and classes are the preset's, if there is one.
   // A model to begin with, if there is one, stands in the preset's place; its task stays if it learns from `source`.
   weft::ModelSpec spec(std::optional<weft::Source> source, const weft::Model* from = nullptr) const;
 };
 
 // The length of the sequences to train on: the config's seq_len; else the longest that the model takes, or 64.
 std::int64_t usual_length(const weft::Model& model);
+
+// A model whose parameters have shapes and no memory: to look at, of any size. Error for a config that makes none.
+std::unique_ptr<weft::Model> outline(const weft::ModelSpec& spec);
+
+// Error unless there is memory to train such a model.
+void check_memory_to_train(const weft::Model& outline);
 
 // A whole number from a config in JSON, or `otherwise` if it has no such field.
 std::int64_t config_value(const std::string& config, const std::string& key, std::int64_t otherwise);

@@ -15,10 +15,17 @@ std::string format(const char* pattern, double value) {
   return text;
 }
 
-std::string figures(const weft::Progress& p, double loss) {
-  return "step " + std::to_string(p.step) + "/" + std::to_string(p.steps) + "  loss " + format("%.4f", loss) + "  " +
-         format("%.0f", p.tokens_per_second) + " tokens/s  ETA " + as_time(p.seconds_left);
+// In at most `width` columns: the speed is left out first, then the time, then the loss.
+std::string figures(const weft::Progress& p, double loss, std::size_t width) {
+  const std::string step = "step " + std::to_string(p.step) + "/" + std::to_string(p.steps);
+  const std::string with_loss = step + "  loss " + format("%.4f", loss), time = "  ETA " + as_time(p.seconds_left);
+  const std::string speed = "  " + format("%.0f", p.tokens_per_second) + " tokens/s";
+  for (const std::string& text : {with_loss + speed + time, with_loss + time, with_loss})
+    if (text.size() <= width) return text;
+  return step.substr(0, width);
 }
+
+constexpr std::size_t any_width = 1000;
 
 }  // namespace
 
@@ -48,8 +55,9 @@ void ProgressDisplay::bar(const weft::Progress& progress, double loss) {
   const auto now = std::chrono::steady_clock::now();
   if (drawn_ && now - last_drawn_ < std::chrono::milliseconds(100)) return;
   last_drawn_ = now;
-  const std::string text = figures(progress, loss);
-  const int room = std::min(weft::os::terminal_width() - static_cast<int>(text.size()) - 5, 40);
+  const int width = std::max(weft::os::terminal_width() - 1, 1);  // in the last column some terminals begin a new line
+  const std::string text = figures(progress, loss, static_cast<std::size_t>(width));
+  const int room = std::min(width - static_cast<int>(text.size()) - 3, 40);
   std::string drawn;
   if (room >= 5) {
     std::string cells(static_cast<std::size_t>(room), ' ');
@@ -63,7 +71,8 @@ void ProgressDisplay::bar(const weft::Progress& progress, double loss) {
 void ProgressDisplay::show(const weft::Progress& progress) {
   smoothed_ = shown_++ == 0 ? progress.loss : 0.95 * smoothed_ + 0.05 * progress.loss;
   if (terminal_) bar(progress, smoothed_);
-  else if (progress.step % std::max<std::int64_t>(1, progress.steps / 20) == 0) line(figures(progress, smoothed_));
+  else if (progress.step % std::max<std::int64_t>(1, progress.steps / 20) == 0)
+    line(figures(progress, smoothed_, any_width));
 }
 
 void ProgressDisplay::show(std::int64_t step, const weft::Evaluation& evaluation) {

@@ -29,13 +29,22 @@ std::string section_of(const CLI::Option& option) {
   return group == "model" || option.get_lnames().empty() ? "" : group;
 }
 
-bool is_path(const CLI::Option& option) { return option.get_type_name() == "FILE" || option.get_type_name() == "DIR"; }
+bool is_path(const CLI::Option& option) {
+  return option.get_type_name() == "FILE" || option.get_type_name() == "FOLDER";
+}
 
 // A number where the option is one, else a string.
 ordered_json value_of(const CLI::Option& option, const std::string& text) {
   if (is_path(option)) return std::filesystem::absolute(text).lexically_normal().string();
   const ordered_json number = ordered_json::parse(text, nullptr, false);
-  return option.get_type_name() != "TEXT" && number.is_number() ? number : ordered_json(text);
+  const bool is_number = option.get_type_name() == "N" || option.get_type_name() == "X";
+  return is_number && number.is_number() ? number : ordered_json(text);
+}
+
+// Whether it is of use beside an option alone that isn't given.
+bool lacks_partner(const CLI::Option& option) {
+  const auto partners = option.get_needs();
+  return std::any_of(partners.begin(), partners.end(), [](const CLI::Option* other) { return other->count() == 0; });
 }
 
 // As it was chosen in the end; else as given; else by default. Null if there is nothing.
@@ -44,11 +53,8 @@ ordered_json setting_of(const CLI::Option& option, const ordered_json& chosen) {
   if (chosen.contains(name)) return chosen[name];
   std::vector<std::string> texts = option.results();
   if (texts.empty() && !option.get_default_str().empty()) texts.push_back(option.get_default_str());
-  if (texts.empty() || (texts.size() == 1 && texts[0].empty())) return nullptr;
-  if (texts.size() == 1) return value_of(option, texts[0]);
-  ordered_json all = ordered_json::array();
-  for (const std::string& text : texts) all.push_back(value_of(option, text));
-  return all;
+  if (texts.empty() || texts.back().empty() || lacks_partner(option)) return nullptr;
+  return value_of(option, texts.back());  // the last one counts
 }
 
 json parse_run(const std::string& text) {
@@ -62,11 +68,9 @@ bool is_excluded(const CLI::Option& option) {
 }
 
 void set_option(CLI::Option& option, const json& value, const std::string& path) {
-  for (const json& each : value.is_array() ? value : json::array({value})) {
-    if (each.is_structured() || each.is_null())
-      throw Error("\"" + path + "\": expected a value of " + option.get_name() + ", got " + each.dump());
-    option.add_result(each.is_string() ? each.get<std::string>() : each.dump());
-  }
+  if (value.is_structured() || value.is_null())
+    throw Error("\"" + path + "\": expected a value of " + option.get_name() + ", got " + value.dump());
+  option.add_result(value.is_string() ? value.get<std::string>() : value.dump());
   try {
     option.run_callback();
   } catch (const CLI::ParseError& error) {
@@ -122,6 +126,8 @@ void apply_run(CLI::App& command, const std::string& text, const std::string& pa
     }
   }
   for (const auto& [option, value] : found) set_option(*option, value, path);
+  for (const auto& [option, value] : found)
+    if (lacks_partner(*option)) option->clear();  // is set, and of no use
 }
 
 std::int64_t run_setting(const std::string& text, const std::string& section, const std::string& name,

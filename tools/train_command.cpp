@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "loss_log.h"
+#include "options.h"
 #include "progress.h"
 #include "report.h"
 #include "run_settings.h"
@@ -93,8 +94,8 @@ void print_rate(std::int64_t done, std::int64_t steps, weft::Schedule schedule) 
   const double before = schedule(done + 1);
   if (now != before)
     std::cerr << "weft: the " << weft::schedule_name(schedule.kind) << " schedule no longer ends at step " << steps
-              << ": after step " << done << " the learning rate goes on with " << now << ", not with " << before
-              << std::endl;
+              << ": after step " << done << " the learning rate goes on with " << as_text(now) << ", not with "
+              << as_text(before) << std::endl;
 }
 
 // Whether the last checkpoint is the one of the state, its config.json, too, which is written last: a run that was killed
@@ -175,10 +176,24 @@ void print_result(const weft::Trainer& trainer, const weft::RunResult& result, c
               << " validations" << std::endl;
   std::cout << "checkpoint " << o.out << "\nparameters " << weft::parameter_count(model.parameters()) << "\ntime "
             << as_time(result.seconds) << "\n";
-  if (trainer.best()) std::cout << "best " << trainer.best()->loss << " at step " << trainer.best()->step << "\n";
+  if (trainer.best())
+    std::cout << "best " << as_text(trainer.best()->loss) << " at step " << trainer.best()->step << "\n";
   print_evaluation(*result.evaluation, o.csv_test.empty() ? "validation" : "test");
   std::cout << "tokens/s " << static_cast<std::int64_t>(result.tokens_per_second) << "\n";
   print_memory();
+}
+
+// Warm-ups that a run doesn't come to the end of.
+void print_warmup(const weft::Schedule& schedule) {
+  if (schedule.warmup <= schedule.steps) return;
+  std::cerr << "the warm-up of " << schedule.warmup << " steps is longer than the run: the last learning rate is "
+            << as_text(schedule(schedule.steps)) << " (--warmup, --steps)" << std::endl;
+}
+
+void check_schedule(const TrainOptions& o) {
+  const weft::ScheduleKind kind = weft::schedule_from_name(o.schedule);
+  if (kind != weft::ScheduleKind::cosine && kind != weft::ScheduleKind::linear && o.lr_floor.value_or(0) != 0)
+    throw UsageError("--lr-floor is of the cosine and the linear schedule, this one is " + o.schedule);
 }
 
 // Opens the run that --resume names: its options become those of `command`. Gives the steps that it was to have.
@@ -211,6 +226,7 @@ int train(CLI::App& command, TrainOptions& o) {
     check_source(o);
     check_nothing_lost(o);
   }
+  check_schedule(o);
   check_log(command, o);
   const Training training = load_training(o);
   const weft::TrainOptions options = o.training(*training.model);
@@ -230,6 +246,7 @@ int train(CLI::App& command, TrainOptions& o) {
     std::cerr << "\"" << o.model.config << "\" describes " << (repeated.empty() ? "an architecture" : "a run")
               << std::endl;
   print_start(o, training);
+  print_warmup(options.schedule);
   const weft::RunResult result = run(trainer, *folder, o, log);
   if (result.stopped) {
     std::cerr << "weft: stopped after step " << trainer.steps_done() << "; saved in \"" << o.out << "\" (--resume "
@@ -248,7 +265,7 @@ Command train_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("train", "Train a language model or a classifier");
   const auto options = std::make_shared<TrainOptions>();
   options->add_to(*command);
-  add_threads_option(*command);
+  add_threads(*command);
   command->footer(
       "Examples:\n"
       "  weft train --arch gmlp --text book.txt --layers 4 --d-model 128 --seq-len 64 --out book\n"

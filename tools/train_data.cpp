@@ -7,33 +7,35 @@ namespace {
 
 using weft::Error;
 
-std::unique_ptr<weft::Model> new_model(const TrainOptions& o, weft::ModelSpec spec, const weft::Vocabulary& vocabulary,
-                                       std::int64_t classes) {
-  spec.vocabulary = vocabulary.size();
-  spec.classes = classes;
+std::unique_ptr<weft::Model> new_model(const TrainOptions& o, const weft::ModelSpec& spec) {
   return weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
 }
 
-// from: whose vocabulary is taken, or null.
-Training load_text(const TrainOptions& o, const weft::ModelSpec& spec, const weft::Checkpoint* from) {
+// The data are read before the model is made, which may be large. from: whose vocabulary is taken, or null.
+Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   const std::string text = weft::read_text(o.text);
   const auto vocabulary = from != nullptr ? from->vocabulary : weft::text_vocabulary(text, spec.task);
-  Training training{new_model(o, spec, vocabulary, 0), nullptr, {}};
-  training.data = std::make_unique<weft::TextData>(text, vocabulary, spec.task, usual_length(*training.model),
-                                                   o.batch.value_or(12));
-  return training;
+  spec.vocabulary = vocabulary.size();
+  const auto planned = outline(spec);
+  auto data =
+      std::make_unique<weft::TextData>(text, vocabulary, spec.task, usual_length(*planned), o.batch.value_or(12));
+  check_memory_to_train(*planned);
+  return {new_model(o, spec), std::move(data), {}};
 }
 
-Training load_csv(const TrainOptions& o, const weft::ModelSpec& spec, const weft::Checkpoint* from) {
-  weft::LabelledTexts rows = weft::read_csv(o.csv, o.classes);
+Training load_csv(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
+  weft::LabelledTexts rows = weft::read_csv(o.csv, o.classes.value_or(0));
   const weft::LabelledTexts test = o.csv_test.empty() ? weft::hold_out(rows) : weft::read_csv(o.csv_test, rows.classes);
   if (rows.texts.empty()) throw Error("\"" + o.csv + "\" has one row, which is held out: give more, or --csv-test");
   const auto vocabulary =
       from != nullptr ? from->vocabulary : weft::Vocabulary::of_words(rows.texts, o.vocabulary_size, o.min_count);
-  Training training{new_model(o, spec, vocabulary, rows.classes), nullptr, {}};
-  training.data = std::make_unique<weft::ClassifierData>(rows, test, vocabulary, usual_length(*training.model),
-                                                         o.batch.value_or(32));
-  return training;
+  spec.vocabulary = vocabulary.size();
+  spec.classes = rows.classes;
+  const auto planned = outline(spec);
+  auto data =
+      std::make_unique<weft::ClassifierData>(rows, test, vocabulary, usual_length(*planned), o.batch.value_or(32));
+  check_memory_to_train(*planned);
+  return {new_model(o, spec), std::move(data), {}};
 }
 
 }  // namespace

@@ -1,41 +1,34 @@
 #include "train_options.h"
 
 #include <cctype>
-#include <cstdio>
+#include <cmath>
 #include <map>
 
 #include "command.h"
+#include "options.h"
 #include "report.h"
 
 namespace {
 
 void add_data_options(CLI::App& command, TrainOptions& o) {
   const std::string group = "Data";
-  auto* text = command.add_option("--text", o.text, "UTF-8 text: a language model by characters")
-                   ->group(group)
-                   ->type_name("FILE");
-  auto* csv = command.add_option("--csv", o.csv, "Rows \"class\",\"title\",\"description\": a classifier")
+  auto* text = add_text(command, "--text", "FILE", o.text, "UTF-8 text: a language model by characters")->group(group);
+  auto* csv = add_text(command, "--csv", "FILE", o.csv, "Rows \"class\",\"title\",\"description\": a classifier")
                   ->group(group)
-                  ->type_name("FILE");
-  command.add_option("--csv-test", o.csv_test, "Rows to test on (default: every tenth row of --csv is held out)")
+                  ->excludes(text);
+  add_text(command, "--csv-test", "FILE", o.csv_test, "Rows to test on, in place of every tenth row of --csv")
       ->group(group)
-      ->type_name("FILE")
       ->needs(csv);
-  text->excludes(csv);
-  command.add_option("--classes", o.classes, "Number of classes (default: the highest in --csv)")
+  add_number(command, "--classes", o.classes, {1}, "Number of classes", "the highest in --csv")
       ->group(group)
-      ->needs(csv)
-      ->check(CLI::PositiveNumber);
-  command.add_option("--vocabulary-size", o.vocabulary_size, "Most words that a classifier knows")
+      ->needs(csv);
+  add_number(command, "--vocabulary-size", o.vocabulary_size, {1}, "Most words that a classifier knows")
       ->group(group)
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command.add_option("--min-count", o.min_count, "Fewest times that a word must occur")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--from", o.from, "Begin with a checkpoint's parameters, sizes and vocabulary")
-      ->group(group)
-      ->type_name("DIR");
+      ->needs(csv);
+  add_number(command, "--min-count", o.min_count, {1}, "Fewest times that a word must occur")->group(group)->needs(csv);
+  add_text(command, "--from", "FOLDER", o.from,
+           "Begin with the parameters, sizes and vocabulary of a run's or checkpoint's")
+      ->group(group);
 }
 
 std::string capital(std::string text) {
@@ -43,11 +36,12 @@ std::string capital(std::string text) {
   return text;
 }
 
-// "adamw 0.9"
-std::string with_value(const std::string& name, double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, " %g", value);
-  return name + text;
+Range<double> range_of(const weft::OptimizerInfo::Option& option) {
+  Range<double> range{option.lowest};
+  if (!std::isfinite(option.end)) return range;
+  range.highest = option.end;
+  range.below = true;
+  return range;
 }
 
 // The optimizers' own options, each once: several may have one of that name.
@@ -55,84 +49,67 @@ void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o) {
   const std::string group = "Optimizer";
   std::vector<std::string> names, decays, own;
   std::map<std::string, std::vector<std::string>> usual;
-  std::map<std::string, std::string> meaning;
+  std::map<std::string, weft::OptimizerInfo::Option> first;
   for (const weft::OptimizerInfo& optimizer : weft::optimizers()) {
     names.push_back(optimizer.name);
-    decays.push_back(with_value(optimizer.name, optimizer.weight_decay));
+    decays.push_back(optimizer.name + " " + as_text(optimizer.weight_decay));
     for (const auto& option : optimizer.own) {
-      if (meaning.emplace(option.name, option.meaning).second) own.push_back(option.name);
-      usual[option.name].push_back(with_value(optimizer.name, option.usual));
+      if (first.emplace(option.name, option).second) own.push_back(option.name);
+      usual[option.name].push_back(optimizer.name + " " + as_text(option.usual));
     }
   }
-  command.add_option("--optimizer", o.name, "What updates the parameters: " + list(names))
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--weight-decay", o.weight_decay, "Of matrices (default: " + list(decays) + ")")->group(group);
-  command.add_option("--clip", o.clip, "Highest norm of the gradient, 0 for any")->group(group)->capture_default_str();
-  for (const std::string& name : own)
-    command
-        .add_option_function<double>(
-            "--" + name, [&o, name](double value) { o.own[name] = value; },
-            capital(meaning[name]) + " (default: " + list(usual[name]) + ")")
+  add_text(command, "--optimizer", "NAME", o.name, "What updates the parameters: " + list(names))->group(group);
+  add_number(command, "--weight-decay", o.weight_decay, {0}, "Of matrices", list(decays))->group(group);
+  add_number(command, "--clip", o.clip, {0}, "Highest norm of the gradient, 0 for any")->group(group);
+  for (const std::string& name : own) {
+    const std::function<void(double)> take = [&o, name](double value) { o.own[name] = value; };
+    add_number(command, "--" + name, take, range_of(first[name]), capital(first[name].meaning), list(usual[name]))
         ->group(group);
+  }
 }
 
 void add_training_options(CLI::App& command, TrainOptions& o) {
   const std::string group = "Training";
-  command.add_option("--steps", o.steps, "Steps (default: 2000 of text, 1000 of rows)")
-      ->group(group)
-      ->check(CLI::PositiveNumber);
-  command.add_option("--batch", o.batch, "Sequences in a batch (default: 12 of text, 32 of rows)")
-      ->group(group)
-      ->check(CLI::PositiveNumber);
-  command.add_option("--micro-batches", o.micro_batches, "Batches that make a step together")
-      ->group(group)
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command.add_option("--schedule", o.schedule, "Of the learning rate: " + list(weft::schedules()))
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--lr", o.lr, "Peak learning rate (default: 2e-3 for text, 1e-3 for rows; factor 1 for noam)")
+  add_number(command, "--steps", o.steps, {1}, "Steps", "2000 of text, 1000 of rows")->group(group);
+  add_number(command, "--batch", o.batch, {1}, "Sequences in a batch", "12 of text, 32 of rows")->group(group);
+  add_number(command, "--micro-batches", o.micro_batches, {1}, "Batches that make a step together")->group(group);
+  add_text(command, "--schedule", "NAME", o.schedule, "Of the learning rate: " + list(weft::schedules()))->group(group);
+  add_number(command, "--lr", o.lr, {.lowest = 0, .above = true}, "Peak learning rate",
+             "2e-3 for text, 1e-3 for rows; factor 1 for noam")
       ->group(group);
-  command.add_option("--lr-floor", o.lr_floor, "Cosine, linear: the last rate as a part of the peak")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--warmup", o.warmup, "Steps until the peak (default 100; noam 2000)")
-      ->group(group)
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--label-smoothing", o.label_smoothing, "Part of the loss that is spread over all classes")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--seed", o.seed, "Seed of parameters, batches and dropout")->group(group)->capture_default_str();
-  command.add_option("--eval-every,--save-every", o.eval_every, "Steps from one validation and checkpoint to the next")
-      ->group(group)
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command.add_option("--patience", o.patience, "End after so many validations without a new lowest loss; 0: never")
-      ->group(group)
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+  add_number(command, "--lr-floor", o.lr_floor, {0, 1}, "Cosine, linear: the last rate as a part of the peak", "0")
+      ->group(group);
+  add_number(command, "--warmup", o.warmup, {0}, "Steps until the peak", "100; noam 2000")->group(group);
+  add_number(command, "--label-smoothing", o.label_smoothing, {.lowest = 0, .highest = 1, .below = true},
+             "Part of the loss that is spread over all classes")
+      ->group(group);
+  add_number(command, "--seed", o.seed, {0}, "Seed of parameters, batches and dropout")->group(group);
+  add_number(command, "--eval-every,--save-every", o.eval_every, {1},
+             "Steps from one validation and checkpoint to the next")
+      ->group(group);
+  add_number(command, "--patience", o.patience, {0},
+             "End after so many validations without a new lowest loss; 0: never")
+      ->group(group);
 }
 
 void add_run_options(CLI::App& command, TrainOptions& o) {
   const std::string group = "Run";
-  command.add_option("--out", o.out, "Folder of the run: checkpoints in best and last, run.json, metrics.jsonl")
-      ->group(group)
-      ->type_name("DIR");
+  add_text(command, "--out", "FOLDER", o.out, "Of the run: checkpoints in best and last, run.json, metrics.jsonl")
+      ->group(group);
   command
       .add_option("--resume", o.resume,
-                  "Go on with the run in DIR, to the same bits as one that never stopped; of the other options with\n"
-                  "--steps, --eval-every, --patience, --threads, --log, --keep-going alone, and where its data are now")
+                  "Go on with the run in this folder, to the same bits as one that never stopped; of the other options "
+                  "with --steps, --eval-every, --patience, --threads, --log, --keep-going and where its data are now")
       ->group(group)
-      ->type_name("DIR")
-      ->expected(0, 1);
+      ->type_name("FOLDER")
+      ->expected(0, 1)
+      ->take_last();
   command.add_flag("--overwrite", o.overwrite, "Replace the run in --out, when this one saves its first checkpoint")
       ->group(group);
   command.add_flag("--keep-going", o.keep_going, "Go on when a save fails, on a full disk, say, and try again later")
       ->group(group);
-  command.add_option("--log", o.log, "File for the losses: step, loss, validation loss; --resume goes on in it")
-      ->group(group)
-      ->type_name("FILE");
+  add_text(command, "--log", "FILE", o.log, "File for the losses: step, loss, validation loss; --resume goes on in it")
+      ->group(group);
 }
 
 // What neither changes the run that --resume goes on with nor is another one.
@@ -181,7 +158,7 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   rate.peak = lr.value_or(noam ? 1 : rows ? 1e-3 : 2e-3);
   rate.steps = steps.value_or(rows ? 1000 : 2000);
   rate.warmup = warmup.value_or(noam ? 2000 : 100);
-  rate.floor = lr_floor;
+  rate.floor = lr_floor.value_or(0);
   rate.d_model = config_value(made.config(), "d_model", 1);
   options.optimizer = optimizer;
   return options;

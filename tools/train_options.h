@@ -12,11 +12,11 @@
 struct TrainOptions {
   ModelOptions model;
   std::string text, csv, csv_test, out, log, from, resume;
-  std::int64_t classes = 0, vocabulary_size = 20000, min_count = 2;
-  std::optional<std::int64_t> batch, steps, warmup;
+  std::int64_t vocabulary_size = 20000, min_count = 2;
+  std::optional<std::int64_t> classes, batch, steps, warmup;
   std::int64_t micro_batches = 1, eval_every = 500, patience = 0;
-  std::optional<double> lr;
-  double lr_floor = 0, label_smoothing = 0;
+  std::optional<double> lr, lr_floor;
+  double label_smoothing = 0;
   weft::OptimizerOptions optimizer;
   std::string schedule = "cosine";
   std::uint64_t seed = 1;

@@ -184,8 +184,8 @@ int affinity() noexcept {
 
 }  // namespace
 
-int available_threads() noexcept {
-  int threads = affinity();
+int available_threads(int cpus) noexcept {
+  int threads = std::max(affinity(), cpus);
   if (threads == 0) threads = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   const double quota = std::ceil(limits_of_this_process().cpus);
   if (quota < threads) threads = static_cast<int>(quota);
@@ -343,6 +343,15 @@ void say_from_signal_handler(const char* line) noexcept {
   const int error = errno;
   (void)!::write(STDERR_FILENO, line, std::strlen(line));
   errno = error;
+}
+
+void open_standard_streams() {
+  const std::string nothing = "/dev/null";
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF) {
+      const int opened = ::open(nothing.c_str(), stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+      if (opened != stream) fail("open", nothing);  // the lowest number that is free
+    }
 }
 
 bool is_terminal() noexcept { return ::isatty(STDERR_FILENO) == 1; }

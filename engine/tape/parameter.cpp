@@ -45,6 +45,12 @@ void detail::rebind(const Parameter& parameter, Tensor value) {
   parameter.data_->value = value.detach();
 }
 
+Parameter detail::as_it_lies(Tensor value) {
+  Parameter made(Tensor::zeros({}, value.dtype()));
+  made.data_->value = value.detach();
+  return made;
+}
+
 bool Parameter::trainable() const { return data_ && data_->trainable; }
 
 void Parameter::set_trainable(bool trainable) {

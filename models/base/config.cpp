@@ -5,6 +5,14 @@
 namespace weft {
 using namespace detail;
 
+void detail::check_all_listed(const ConfigFieldRefs& listed, std::size_t fields) {
+  if (listed.size() >= fields) return;
+  std::string names;
+  for (const ConfigFieldRef& field : listed) names += std::string(names.empty() ? "" : ", ") + field.name;
+  throw Error("[config] fields() lists " + std::to_string(listed.size()) + " of the struct's " +
+              std::to_string(fields) + " fields: " + names);
+}
+
 void read_config(const std::string& where, const std::string& text, const ConfigFieldRefs& fields) {
   const nlohmann::json object = parse_json(text);
   if (!object.is_object()) throw Error("[" + where + "] the config is not a JSON object");

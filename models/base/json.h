@@ -1,5 +1,6 @@
 // JSON from files.
 #pragma once
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <type_traits>
@@ -22,11 +23,24 @@ inline nlohmann::json parse_json(const std::string& text) {
 template <class T>
 void read_field(const std::string& where, const std::string& key, const nlohmann::json& value, T& field) {
   bool fits;
-  if constexpr (std::is_same_v<T, bool>) fits = value.is_boolean();
-  else if constexpr (std::is_integral_v<T>) fits = value.is_number_integer();
-  else if constexpr (std::is_floating_point_v<T>) fits = value.is_number();
-  else fits = value.is_string();
-  if (!fits) throw Error("[" + where + "] the value of \"" + key + "\" has the wrong type: " + value.dump());
+  const char* expected;
+  if constexpr (std::is_same_v<T, bool>) {
+    fits = value.is_boolean();
+    expected = "true or false";
+  } else if constexpr (std::is_integral_v<T>) {
+    // Larger ones would come as negative numbers.
+    fits = value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
+    expected = "a whole number below 2^63";
+  } else if constexpr (std::is_floating_point_v<T>) {
+    fits = value.is_number();
+    expected = "a number";
+  } else {
+    fits = value.is_string();
+    expected = "a string";
+  }
+  if (!fits)
+    throw Error("[" + where + "] the value of \"" + key + "\" has the wrong type: " + value.dump() + ", expected " +
+                expected);
   field = value.get<T>();
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "weft/context.h"
+#include "weft/detail/rebind.h"
 
 namespace weft {
 namespace {
@@ -13,31 +14,37 @@ namespace {
 // bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
 constexpr std::int64_t few_rows = 16;
 
+// Of that shape, also if the value is one element.
+Parameter of_shape(const Tensor& value, const Shape& shape) {
+  if (value.shape() == shape) return Parameter(value);
+  return detail::as_it_lies(value.view(shape, Strides(shape.size(), 0), 0));
+}
+
 }  // namespace
 
-void Init::draw(const Shape& shape) const {
+// The shape of what is made for a parameter.
+Shape Init::draw(const Shape& shape) const {
   const std::int64_t count = numel(shape);
-  if (!budget) return;
-  if (budget->parameters < 1 || budget->elements < count)
-    throw Error("[model] its config asks for a parameter of shape " + to_string(shape) + ", but there are only " +
-                std::to_string(budget->parameters) + " more, with " + std::to_string(budget->elements) + " elements");
-  --budget->parameters;
-  budget->elements -= count;
+  if (budget) {
+    if (budget->parameters < 1 || budget->elements < count)
+      throw Error("[model] its config asks for a parameter of shape " + to_string(shape) + ", but there are only " +
+                  std::to_string(budget->parameters) + " more, with " + std::to_string(budget->elements) + " elements");
+    --budget->parameters;
+    budget->elements -= count;
+  }
+  return shapes_only ? Shape(shape.size(), 1) : shape;
 }
 
 Parameter Init::uniform(const Shape& shape, double low, double high) const {
-  draw(shape);
-  return Parameter(random.uniform(shape, low, high, dtype));
+  return of_shape(random.uniform(draw(shape), low, high, dtype), shape);
 }
 
 Parameter Init::normal(const Shape& shape, double deviation) const {
-  draw(shape);
-  return Parameter(random.normal(shape, 0, deviation, dtype));
+  return of_shape(random.normal(draw(shape), 0, deviation, dtype), shape);
 }
 
 Parameter Init::full(const Shape& shape, double value) const {
-  draw(shape);
-  return Parameter(Tensor::full(shape, value, dtype));
+  return of_shape(Tensor::full(draw(shape), value, dtype), shape);
 }
 
 struct Linear::Packed {

@@ -1,8 +1,12 @@
 // FNet masked language model and classifier (arXiv 2105.03824): encoder and head.
 #include "weft/fnet.h"
 
+#include <cmath>
+
 namespace weft {
 namespace {
+
+const char* const no_causal_lm = "the Fourier mixing sees the future";
 
 FnetConfig checked(FnetConfig config) {
   check_size("fnet", "d_model", config.d_model, 1);
@@ -13,7 +17,8 @@ FnetConfig checked(FnetConfig config) {
   if (config.d_ffn == 0) config.d_ffn = 4 * config.d_model;
   (void)norm_place_from_name(config.norm);
   (void)activation_from_name(config.activation);
-  if (!(config.eps > 0)) throw Error("[fnet] expected eps > 0, got " + std::to_string(config.eps));
+  if (!(config.eps > 0) || !std::isfinite(config.eps))
+    throw Error("[fnet] expected a finite eps > 0, got " + std::to_string(config.eps));
   if (!(config.dropout >= 0 && config.dropout < 1))
     throw Error("[fnet] expected 0 <= dropout < 1, got " + std::to_string(config.dropout));
   return config;
@@ -28,9 +33,8 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
       outputs_(spec.task == Task::classifier ? spec.classes : spec.vocabulary),
       encoder_(config_, spec.vocabulary, init.child(0)) {
   if (task_ == Task::causal_lm)
-    throw Error(
-        "[fnet] a causal language model is refused: the Fourier mixing sees the future; "
-        "train a masked-lm or a classifier");
+    throw Error(std::string("[fnet] a causal language model is refused: ") + no_causal_lm +
+                "; train a masked-lm or a classifier");
   const std::int64_t d = config_.d_model;
   if (task_ == Task::classifier)
     classifier_ = ClassifierHead{FnetPooler(d, init.child(1)), Linear(d, outputs_, init.child(2))};
@@ -70,7 +74,8 @@ Architecture Fnet::architecture() {
           make_as<Fnet>,
           {{"fnet-base", Task::masked_lm, 32000, 0, R"({"d_model":768,"d_ffn":3072,"layers":12,"seq_len":512})"},
            {"fnet-classifier", Task::classifier, 32000, 4,
-            R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":512,"norm":"pre"})"}}};
+            R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":512,"norm":"pre"})"}},
+          no_causal_lm};
 }
 
 }  // namespace weft

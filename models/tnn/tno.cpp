@@ -19,7 +19,10 @@ TnoOptions checked(std::int64_t h, std::int64_t dim, const TnoOptions& options) 
     throw Error("[Tno] expected par_type 1, 2 or 3, got " + std::to_string(options.par_type));
   if (options.par_type == 3 && !options.causal) throw Error("[Tno] par_type 3 is defined for the causal form alone");
   if (options.use_decay && options.use_multi_decay)
-    throw Error("[Tno] use_decay and use_multi_decay exclude each other");
+    throw Error(
+        "[Tno] use_decay and use_multi_decay exclude each other: for use_multi_decay set use_decay, true by default, "
+        "to "
+        "false");
   if (!(options.gamma >= 0 && options.gamma <= 1))
     throw Error("[Tno] expected 0 <= gamma <= 1, got " + std::to_string(options.gamma));
   return options;

@@ -52,14 +52,16 @@ bool same_model(const json& a, const json& b) {
   return true;
 }
 
-// config.json; null if there is none, discarded if it is damaged.
+// config.json; null if there is none, discarded if it is damaged. Mapped, as a pipe of that name would be waited for.
 json read_config(const std::string& folder) {
-  if (!std::filesystem::exists(config_path(folder))) return nullptr;
-  const std::string text = os::read_file(config_path(folder));
+  const std::string path = config_path(folder);
+  if (!std::filesystem::exists(path)) return nullptr;
+  const os::MappedFile file = os::map_file(path);
+  const std::string text(reinterpret_cast<const char*>(file.data), file.size);
   try {
     return parse_json(text);
   } catch (const Error& error) {
-    throw Error("\"" + config_path(folder) + "\" is damaged: " + error.what());
+    throw Error("\"" + path + "\": " + error.what());
   }
 }
 

@@ -1,3 +1,4 @@
+#include "weft/context.h"
 #include "weft/trainer.h"
 
 namespace weft {
@@ -14,14 +15,19 @@ std::optional<Evaluation> evaluate(const Model& model, const Data& data, const s
   const NoGrad suspended;
   Evaluation total;
   const auto meter = data.meter();
-  for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
-    if (stop && stop()) return std::nullopt;
-    const Batch batch = data.validation(k);
-    const Tensor output = model(batch.tokens);
-    total.loss += data.loss(output, batch).item() * static_cast<double>(batch.predicted);
-    total.predicted += batch.predicted;
-    if (meter) meter->add(output, batch);
-  }
+  bool stopped = false;
+  Context::current().parallel_region([&] {
+    for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
+      stopped = stop && stop();
+      if (stopped) return;
+      const Batch batch = data.validation(k);
+      const Tensor output = model(batch.tokens);
+      total.loss += data.loss(output, batch).item() * static_cast<double>(batch.predicted);
+      total.predicted += batch.predicted;
+      if (meter) meter->add(output, batch);
+    }
+  });
+  if (stopped) return std::nullopt;
   total.loss /= static_cast<double>(total.predicted);
   if (meter) total.metrics = meter->metrics();
   return total;

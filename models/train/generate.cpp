@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "weft/context.h"
+
 namespace weft {
 
 std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u) {
@@ -35,15 +37,17 @@ void generate(const Model& model, const Vocabulary& vocabulary, const std::strin
       if (vocabulary.decode(id) == "\n") line_end = id;
     ids.push_back(line_end);
   }
-  Tensor logits;
-  for (std::int32_t id : ids) logits = stream->next(id);
-  const Random random(options.seed);
-  for (std::int64_t i = 0; i < options.tokens; ++i) {
-    const double u = random.uniform(static_cast<std::uint64_t>(i));
-    const std::int64_t id = sample(logits, options.temperature, options.top_k, u);
-    if (!out(vocabulary.decode(id)) || i + 1 == options.tokens) return;
-    logits = stream->next(id);
-  }
+  Context::current().parallel_region([&] {
+    Tensor logits;
+    for (std::int32_t id : ids) logits = stream->next(id);
+    const Random random(options.seed);
+    for (std::int64_t i = 0; i < options.tokens; ++i) {
+      const double u = random.uniform(static_cast<std::uint64_t>(i));
+      const std::int64_t id = sample(logits, options.temperature, options.top_k, u);
+      if (!out(vocabulary.decode(id)) || i + 1 == options.tokens) return;
+      logits = stream->next(id);
+    }
+  });
 }
 
 }  // namespace weft

@@ -79,7 +79,7 @@ std::vector<OptimizerInfo> optimizers() {
     const auto rule = make_rule();
     all.push_back({rule->name(), {}, rule->weight_decay});
     for (const RuleOption& option : rule->options())
-      all.back().own.push_back({option.name, *option.value, option.meaning});
+      all.back().own.push_back({option.name, *option.value, option.lowest, option.end, option.meaning});
   }
   return all;
 }

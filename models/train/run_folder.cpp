@@ -65,6 +65,9 @@ void recover(const std::string& folder) {
 
 const std::string& made(const std::string& folder) {
   std::error_code error;
+  if (fs::is_symlink(folder, error) && !fs::exists(folder, error))
+    throw Error("can't make the folder \"" + folder + "\": it is a link to \"" +
+                fs::read_symlink(folder, error).string() + "\", which doesn't exist");
   fs::create_directories(folder, error);
   if (error) throw Error("can't make the folder \"" + folder + "\": " + error.message());
   return folder;

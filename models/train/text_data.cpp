@@ -20,15 +20,21 @@ constexpr std::uint64_t validation_seed = 0x5eed;
 void check_batch(const std::string& where, std::int64_t length, std::int64_t lowest, std::int64_t batch) {
   constexpr double bytes = 2 * sizeof(std::int64_t);  // token and target
   const double needed = bytes * static_cast<double>(length) * static_cast<double>(batch);
-  if (length < lowest || batch < 1 || needed > static_cast<double>(os::physical_memory()) / 4)
+  if (length < lowest)
+    throw Error("[" + where + "] expected sequences of at least " + std::to_string(lowest) + " tokens, got " +
+                std::to_string(length));
+  if (batch < 1) throw Error("[" + where + "] expected a batch of at least 1 sequence, got " + std::to_string(batch));
+  if (needed > static_cast<double>(os::physical_memory()) / 4)
     throw Error("[" + where + "] a batch of " + std::to_string(batch) + " sequences of " + std::to_string(length) +
-                ": expected at least 1 of " + std::to_string(lowest) + ", and no more than fit into memory");
+                " tokens doesn't fit into memory: make it smaller");
 }
 
 std::string read_text(const std::string& path) {
   std::string text = os::read_file(path);
-  if (text.empty()) throw Error("\"" + path + "\" is empty");
   for_each_code_point(text, "\"" + path + "\"", [](char32_t, std::size_t) {});
+  const std::string_view mark = "\xEF\xBB\xBF";  // U+FEFF, which some programs begin files with
+  if (text.rfind(mark, 0) == 0) text.erase(0, mark.size());
+  if (text.empty()) throw Error("\"" + path + "\" is empty");
   return text;
 }
 

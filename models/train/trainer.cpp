@@ -11,6 +11,7 @@
 
 #include "train/metrics.h"
 #include "weft/checkpoint.h"
+#include "weft/context.h"
 #include "weft/ops.h"
 #include "weft/run_folder.h"
 #include "weft/update_rules.h"
@@ -33,7 +34,8 @@ TrainOptions checked(const TrainOptions& options) {
   if (!(options.label_smoothing >= 0) || options.label_smoothing >= 1)
     throw Error("[train] expected a label smoothing of 0 or more, less than 1, got " +
                 std::to_string(options.label_smoothing));
-  if (!(s.floor >= 0)) throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
+  if (!(s.floor >= 0) || !std::isfinite(s.floor))
+    throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
   return options;
 }
 
@@ -131,6 +133,12 @@ Tensor Trainer::training_loss(const Batch& batch, const Random& dropout) const {
 }
 
 double Trainer::step() {
+  double loss = 0;
+  Context::current().parallel_region([&] { loss = step_in_region(); });
+  return loss;
+}
+
+double Trainer::step_in_region() {
   const std::int64_t step = step_ + 1;
   const std::string where = "[train] step " + std::to_string(step) + ": ";
   const std::int64_t first = step_ * options_.micro_batches;

@@ -243,7 +243,7 @@ TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, si
 }
 
 TEST_CASE_FIXTURE(Runs, "eval, generate and info take a run's folder, the best or the last, or a checkpoint's folder") {
-  REQUIRE(weft(train("run", "--steps 60 --eval-every 15 --lr 0.01 --warmup 0 --clip 0 --lr-floor 100")).code == 0);
+  REQUIRE(weft(train("run", "--steps 60 --eval-every 4 --lr 1 --warmup 100 --schedule constant --clip 0")).code == 0);
   const std::string run = folder / "run", text = " --text " + (folder / "text");
   const double best = *load_checkpoint(run + "/best").info.validation_loss;
   const double last = *load_checkpoint(run + "/last").info.validation_loss;
@@ -261,13 +261,13 @@ TEST_CASE_FIXTURE(Runs, "eval, generate and info take a run's folder, the best o
   CHECK(number_after(weft("info " + run + " --checkpoint last").out, "\nstep ") == 60);
   CHECK(weft("generate " + run + " --prompt line --tokens 3").code == 0);
   CHECK(fails_with(weft("generate " + run + " --checkpoint first"), 1, "\"best\" and one \"last\""));
-  CHECK(fails_with(weft("generate --prompt a"), 2, "DIR"));
-  CHECK(fails_with(weft("eval" + text), 2, "DIR"));
+  CHECK(fails_with(weft("generate --prompt a"), 2, "folder of a run"));
+  CHECK(fails_with(weft("eval" + text), 2, "folder of a run"));
 }
 
 TEST_CASE_FIXTURE(Runs, "patience ends a run, which is a result; --patience lets it go on") {
   const Outcome ended =
-      weft(train("run", "--steps 90 --eval-every 15 --patience 2 --lr 0.01 --warmup 0 --clip 0 --lr-floor 100"));
+      weft(train("run", "--steps 90 --eval-every 4 --patience 2 --lr 1 --warmup 100 --schedule constant --clip 0"));
   CAPTURE(ended.err);
   CHECK(ended.code == 0);
   CHECK(contains(ended.err, ": no lower validation loss in 2 validations"));

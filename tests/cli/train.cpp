@@ -139,11 +139,12 @@ TEST_CASE("every training option of weft train reaches the trainer") {
   options.optimizer.weight_decay = 0.3;
   options.optimizer.clip = 0.4;
   const std::string all =
-      "--seed 9 --micro-batches 2 --steps 6 --warmup 3 --lr 0.02 --lr-floor 0.25 --weight-decay 0.3 "
+      "--seed 9 --micro-batches 2 --steps 6 --warmup 3 --lr 0.02 --weight-decay 0.3 "
       "--clip 0.4 ";
   const std::string adam = "--beta1 0.7 --beta2 0.8 --eps 1e-5 ";
-  check(all + adam, options);
+  check(all + "--lr-floor 0.25 " + adam, options);
   options.optimizer.name = "adam";
+  options.schedule.floor = 0;  // the other schedules have none
   options.schedule.kind = ScheduleKind::noam;
   options.schedule.d_model = 16;
   check(all + adam + "--optimizer adam --schedule noam", options);

@@ -9,7 +9,8 @@
 #pragma GCC visibility push(default)
 namespace weft::os {
 
-int available_threads() noexcept;               ///< min(affinity, cgroup quota rounded up), at least 1
+/// min(CPUs that the calling thread may run on, or `cpus` if that is more; cgroup quota rounded up), at least 1
+int available_threads(int cpus = 0) noexcept;
 std::uint64_t physical_memory() noexcept;       ///< bytes: min(the machine's, cgroup limit)
 std::uint64_t peak_resident_memory() noexcept;  ///< bytes of this process so far
 
@@ -71,6 +72,9 @@ std::string read_file(const std::string& path);
 
 /// Writes a line to standard error, unbuffered: all that a signal handler may do.
 void say_from_signal_handler(const char* line) noexcept;
+/// Opens those of standard input, output and error that are closed, so that no file takes their place; reading and
+/// writing them goes on failing.
+void open_standard_streams();
 
 bool is_terminal() noexcept;    ///< whether standard error is one
 int terminal_width() noexcept;  ///< standard error's, in columns; 80 if unknown

@@ -14,7 +14,8 @@ namespace weft {
 class Parameter;
 namespace detail {
 [[gnu::visibility("hidden")]] void rebind(const Parameter& parameter, Tensor value);
-}
+[[gnu::visibility("hidden")]] Parameter as_it_lies(Tensor value);
+}  // namespace detail
 
 /// A handle: copies share value and state.
 class Parameter {
@@ -41,6 +42,7 @@ class Parameter {
 
  private:
   friend void detail::rebind(const Parameter& parameter, Tensor value);
+  friend Parameter detail::as_it_lies(Tensor value);
 
   struct Data;
   std::shared_ptr<Data> data_;

@@ -31,6 +31,7 @@ struct Architecture {
   /// make_model has already checked task, vocabulary and classes. Several threads may call it at once.
   std::function<std::unique_ptr<Model>(const ModelSpec&, const Init&)> make;
   std::vector<Preset> presets = {};  ///< none: no sizes have a name
+  std::string no_other_task = {};    ///< why it can't do the other tasks, for messages; empty: nothing to say
 };
 
 /// Architecture::make of a class with a constructor (spec, init).

@@ -6,8 +6,10 @@
 /// \endcode
 /// and is read, checked, written and described by that list. Fields are bool, std::int64_t, double or std::string.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -29,6 +31,35 @@ struct ConfigFieldRef {
 };
 using ConfigFieldRefs = std::vector<ConfigFieldRef>;  ///< of one config, which must outlive them
 
+/// \cond internal
+namespace detail {
+
+// Becomes whatever a config's field may be.
+struct AnyField {
+  template <class T, class = std::enable_if_t<std::is_same_v<T, bool> || std::is_same_v<T, std::int64_t> ||
+                                              std::is_same_v<T, double> || std::is_same_v<T, std::string>>>
+  operator T() const;
+};
+
+template <class Config, class Enable, class... Fields>
+struct TakesFields : std::false_type {};
+template <class Config, class... Fields>
+struct TakesFields<Config, std::void_t<decltype(Config{Fields()...})>, Fields...> : std::true_type {};
+
+// How many fields a struct has at its beginning that a config may have; 0 for a class that isn't an aggregate.
+template <class Config, class... Fields>
+constexpr std::size_t count_fields() {
+  if constexpr (std::is_aggregate_v<Config> && TakesFields<Config, void, Fields..., AnyField>::value)
+    return count_fields<Config, Fields..., AnyField>();
+  else return sizeof...(Fields);
+}
+
+// Error if the struct has more fields than are listed: the others would not be read, checked or saved.
+void check_all_listed(const ConfigFieldRefs& listed, std::size_t fields);
+
+}  // namespace detail
+/// \endcond
+
 /// What config_from_json does, for fields that have their defaults.
 void read_config(const std::string& where, const std::string& json, const ConfigFieldRefs& fields);
 /// What config_to_json does.
@@ -36,12 +67,13 @@ std::string write_config(const ConfigFieldRefs& fields);
 /// What config_fields does: the values now are the defaults.
 std::vector<ConfigField> describe_config(const ConfigFieldRefs& fields);
 
-/// References to the fields that Config::fields lists, in its order.
+/// References to the fields that Config::fields lists, in its order. Error if one of a plain struct's is not listed.
 template <class Config>
 ConfigFieldRefs config_field_refs(Config& config) {
   ConfigFieldRefs refs;
   const auto add = [&](const char* name, auto& value, const char* meaning) { refs.push_back({name, &value, meaning}); };
   Config::fields(config, add);
+  detail::check_all_listed(refs, detail::count_fields<Config>());
   return refs;
 }
 

@@ -58,7 +58,8 @@ class Data {
 /// Error unless lowest <= length, 1 <= batch, and a batch fits into memory.
 void check_batch(const std::string& where, std::int64_t length, std::int64_t lowest, std::int64_t batch);
 
-/// A file's text. Error if it can't be read, is empty, or is not UTF-8 (naming the byte offset).
+/// A file's text, without a byte order mark at its beginning. Error if it can't be read, is empty, or is not UTF-8
+/// (naming the byte offset).
 std::string read_text(const std::string& path);
 
 /// How much of a text or CSV file is for validation; the rest is for training.

@@ -26,9 +26,10 @@ struct Init {
   Random random{0};                   ///< of this place
   DType dtype = DType::f32;           ///< f32 or f64
   ParameterBudget* budget = nullptr;  ///< none: any number
+  bool shapes_only = false;           ///< a parameter is one element over its whole shape: for looking, not for running
 
   /// The one for the k-th part of this place.
-  Init child(std::uint64_t k) const { return {random.split(k), dtype, budget}; }
+  Init child(std::uint64_t k) const { return {random.split(k), dtype, budget, shapes_only}; }
   /// Values in [low, high).
   Parameter uniform(const Shape& shape, double low, double high) const;
   /// Values of mean 0.
@@ -37,7 +38,7 @@ struct Init {
   Parameter full(const Shape& shape, double value) const;
 
  private:
-  void draw(const Shape& shape) const;
+  Shape draw(const Shape& shape) const;
 };
 
 /// y = x Wᵀ + b. Where no tape records, the weight stays packed between calls with more than a few rows, which takes

@@ -28,6 +28,8 @@ struct OptimizerInfo {
   struct Option {
     std::string name;     ///< its key in OptimizerOptions::own
     double usual;         ///< its default
+    double lowest;        ///< of its range, lowest <= value < end
+    double end;           ///< infinite: any finite value
     std::string meaning;  ///< a line of text
   };
   std::string name;         ///< what OptimizerOptions::name takes

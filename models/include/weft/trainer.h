@@ -118,6 +118,7 @@ class Trainer {
 
  private:
   struct [[gnu::visibility("hidden")]] Run;
+  double step_in_region();
   Progress timed_step(Run& run);
   void evaluate_and_save(Run& run);
   void check_finite();

@@ -1,0 +1,160 @@
+// What weft says of itself, and of commands and options that it doesn't have.
+#include <doctest/doctest.h>
+
+#include <sstream>
+#include <vector>
+
+#include "../temporary_folder.h"
+#include "command.h"
+#include "tools/arguments.h"
+#include "tools/nearest.h"
+
+namespace weft::test {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// The subcommands that weft --help lists.
+std::vector<std::string> listed_commands() {
+  std::vector<std::string> commands;
+  bool here = false;
+  for (const std::string& line : lines_of(weft("--help").out)) {
+    if (here && line.empty()) break;
+    if (here) commands.push_back(line.substr(2, line.find(' ', 2) - 2));
+    if (line == "Subcommands:") here = true;
+  }
+  return commands;
+}
+
+// The words from an option's name to the next option's.
+std::string entry(const std::string& page, const std::string& name) {
+  std::string words;
+  bool here = false;
+  for (const std::string& line : lines_of(page)) {
+    if (line.rfind("  -", 0) == 0) here = line.rfind("  " + name, 0) == 0;
+    if (line.rfind("  ", 0) != 0) here = false;
+    std::istringstream stream(line);
+    for (std::string word; here && stream >> word;) words += (words.empty() ? "" : " ") + word;
+  }
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("help pages: of every command, within 100 columns, with an example") {
+  const std::vector<std::string> commands = listed_commands();
+  CHECK(commands.size() >= 5);
+  for (const std::string& command : commands) {
+    CAPTURE(command);
+    const Outcome help = weft(command + " --help");
+    CHECK(help.code == 0);
+    CHECK(help.err.empty());
+    CHECK(contains(help.out, "Example"));
+    CHECK(contains(help.out, "\n  weft " + command));
+    for (const std::string& line : lines_of(help.out)) {
+      CAPTURE(line);
+      CHECK(line.size() <= 100);
+    }
+    CHECK(weft("help " + command).out == help.out);
+    CHECK(weft(command + " -h").out == help.out);
+  }
+  for (const std::string& line : lines_of(weft("--help").out)) CHECK(line.size() <= 100);
+  CHECK(weft("help").out == weft("--help").out);
+}
+
+TEST_CASE("help pages: partners, ranges and defaults are in the sentences beside an option") {
+  const std::string page = weft("train --help").out;
+  CHECK_FALSE(contains(page, "Excludes"));
+  CHECK_FALSE(contains(page, "Needs"));
+  CHECK_FALSE(contains(page, "REQUIRED"));
+  CHECK(contains(entry(page, "--text"), "characters. Not with --csv"));
+  CHECK(contains(entry(page, "--csv-test"), ". Only with --csv"));
+  CHECK(contains(entry(page, "--overwrite"), ". Not with --resume"));
+  CHECK(contains(entry(page, "--out"), "(required)"));
+  CHECK(contains(entry(page, "--steps"), "--steps N Steps (at least 1; default: 2000 of text, 1000 of rows)"));
+  CHECK(contains(entry(page, "--clip"), "(at least 0; default: 1)"));
+  CHECK(contains(entry(page, "--optimizer"), "(default: adamw)"));
+  CHECK(contains(entry(page, "--beta2"), "(at least 0, below 1; default: adamw 0.99, adam 0.999)"));
+  CHECK(contains(entry(page, "--eval-every"), "--eval-every, --save-every N Steps from"));
+  CHECK(contains(entry(page, "--resume"), "--resume Go on"));
+  CHECK_FALSE(contains(page, "\n\n\n"));
+}
+
+TEST_CASE("an unknown command exits with 2, also beside --help, and the nearest is named") {
+  for (const std::string typed :
+       {"tarin", "tarin --help", "--help tarin", "help tarin", "trian --steps 3", "train2", "-h tarin"}) {
+    CAPTURE(typed);
+    CHECK(fails_with(weft(typed), 2, "unknown command \"t"));
+    CHECK(contains(weft(typed).err, "did you mean train?"));
+  }
+  CHECK(fails_with(weft("gen"), 2, "unknown command \"gen\"; did you mean generate?"));
+  CHECK(fails_with(weft("zebra --help"), 2, "unknown command \"zebra\", expected one of train, generate, eval, info"));
+  CHECK(fails_with(weft("''"), 2, "unknown command \"\""));
+  CHECK(fails_with(weft(""), 2, "give a subcommand: train, generate, eval, info"));
+}
+
+TEST_CASE("an unknown option: the nearest of that command is named") {
+  const auto refused = [](const std::string& arguments, const std::string& part) {
+    const Outcome outcome = weft(arguments);
+    CAPTURE(outcome.err);
+    CHECK(fails_with(outcome, 2, part + " (see --help)"));
+  };
+  refused("train --layer 2", "unknown option --layer of weft train; did you mean --layers?");
+  refused("train --d_model=2", "unknown option --d_model of weft train; did you mean --d-model?");
+  refused("train -steps 2", "unknown option -steps of weft train; did you mean --steps?");
+  refused("train --out x --vocab 2", "unknown option --vocab of weft train; did you mean --vocabulary-size?");
+  refused("info --vocab 2", "unknown option --vocab of weft info; did you mean --vocabulary?");
+  refused("generate --checkpoint x --temprature 2", "did you mean --temperature?");
+  refused("train --colour red", "unknown option --colour of weft train");
+  refused("--verison", "unknown option --verison; did you mean --version?");
+  refused("train --out x elephant", "unexpected argument \"elephant\"");
+  refused("train --out", "--out: expected a value, got none");
+}
+
+TEST_CASE("nearest: fewest letters added, left out, changed or swapped, at most one of three") {
+  const std::vector<std::string> names = {"layers", "lr", "lr-floor", "log", "all", "vocabulary-size"};
+  CHECK(nearest("layer", names) == "layers");
+  CHECK(nearest("layres", names) == "layers");
+  CHECK(nearest("lyers", names) == "layers");
+  CHECK(nearest("laXers", names) == "layers");
+  CHECK(nearest("lXyXrs", names) == "layers");
+  CHECK(nearest("XXXers", names) == "");
+  CHECK(nearest("lr-flor", names) == "lr-floor");
+  CHECK(nearest("rl", names) == "lr");
+  CHECK(nearest("vocab", names) == "vocabulary-size");
+  CHECK(nearest("vo", names) == "");
+  CHECK(nearest("", names) == "");
+  CHECK(nearest("x", names) == "");
+  CHECK(nearest(std::string(100000, 'x'), names) == "");
+}
+
+TEST_CASE("values stand behind = or come next, also if they are empty or look like options") {
+  CLI::App app;
+  (void)generate_command(app);
+  const char* const typed[] = {"weft", "generate", "--prompt=a=b", "--prompt", "--seed=3", "--seed=", "--new=1"};
+  CHECK(arguments_for(app, 7, typed) ==
+        std::vector<std::string>{"--new=1", "", "--seed", "--seed=3", "--prompt", "a=b", "--prompt", "generate"});
+}
+
+TEST_CASE("an option that comes twice: the last one counts") {
+  CHECK(contains(weft("info --arch tnn --layers 2 --layers 4 --arch gmlp").out, "architecture gmlp\n"));
+  CHECK(contains(weft("info --arch tnn --layers 2 --layers 4 --arch gmlp").out, "\"layers\":4"));
+  CHECK(contains(weft("info --arch gmlp --set layers=2 --set tied=true --set layers=5").out, "\"layers\":5"));
+  CHECK(contains(weft("info --arch gmlp --dropout=0.1 --dropout=0.25").out, "\"dropout\":0.25"));
+  CHECK(fails_with(weft("info --arch gmlp --layers x --layers x"), 2, "--layers"));
+}
+
+TEST_CASE("what isn't written is an error, help too") {
+  for (const std::string arguments : {"--help", "train --help", "help", "--version", "info"}) {
+    CAPTURE(arguments);
+    CHECK(fails_with(weft(arguments + " >/dev/full"), 1, "can't write to standard output"));
+    CHECK(fails_with(weft(arguments + " >&-"), 1, "can't write to standard output"));
+  }
+}
+
+}  // namespace weft::test

@@ -1,0 +1,86 @@
+// Progress on terminals of any width.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <vector>
+
+#include "../temporary_folder.h"
+#include "../train_support.h"
+#include "command.h"
+
+namespace weft::test {
+namespace {
+
+// What weft writes to a terminal of so many columns, which is its standard error.
+std::string on_terminal(int columns, const std::vector<std::string>& arguments) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) throw std::runtime_error("no terminal");
+  struct winsize size {};
+  size.ws_col = static_cast<unsigned short>(columns);
+  size.ws_row = 24;
+  const std::string name = ::ptsname(terminal);
+  const int other = ::open(name.c_str(), O_RDWR | O_NOCTTY);
+  if (other < 0 || ::ioctl(other, TIOCSWINSZ, &size) != 0) throw std::runtime_error("no terminal " + name);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const char* program = std::getenv("WEFT");
+    std::vector<char*> words{const_cast<char*>(program)};
+    for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+    words.push_back(nullptr);
+    ::dup2(other, STDERR_FILENO);
+    ::dup2(::open("/dev/null", O_RDWR), STDOUT_FILENO);
+    ::execv(program, words.data());
+    ::_exit(127);
+  }
+  ::close(other);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got; (got = ::read(terminal, buffer, sizeof buffer)) > 0;)  // an error once the other end is closed
+    text.append(buffer, static_cast<std::size_t>(got));
+  ::close(terminal);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw std::runtime_error("weft failed: " + text);
+  return text;
+}
+
+// The bars: what stands between "\r\033[K" and the next control character.
+std::vector<std::string> bars(const std::string& text) {
+  const std::string clear = "\r\033[K";
+  std::vector<std::string> all;
+  for (std::size_t at = text.find(clear); at != std::string::npos; at = text.find(clear, at + 1)) {
+    const std::size_t begin = at + clear.size();
+    const std::string bar = text.substr(begin, text.find_first_of("\r\n\033", begin) - begin);
+    if (contains(bar, "/")) all.push_back(bar);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("the bar fits its terminal") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  for (const int columns : {200, 80, 60, 40, 25, 10, 1}) {
+    CAPTURE(columns);
+    const auto drawn = bars(
+        on_terminal(columns, {"train", "--arch", "tnn", "--layers", "1", "--d-model", "8", "--seq-len", "8", "--steps",
+                              "30", "--overwrite", "--text", folder / "text", "--out", folder / "run"}));
+    if (columns > 10) REQUIRE(!drawn.empty());
+    for (const std::string& bar : drawn) {
+      CAPTURE(bar);
+      CHECK(bar.size() < static_cast<std::size_t>(columns));
+      CHECK(contains(bar, "loss") == (columns >= 25));
+      CHECK(contains(bar, "ETA") == (columns >= 40));
+      CHECK(contains(bar, "tokens/s") == (columns >= 60));
+      if (columns != 60) CHECK(contains(bar, "[") == (columns > 60));  // at 60 it depends on the speed
+    }
+  }
+}
+
+}  // namespace weft::test

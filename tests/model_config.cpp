@@ -1,0 +1,135 @@
+// Configs: every field of the struct is listed, so that it is read, checked and saved. Models of shapes alone.
+#include "weft/config.h"
+
+#include <doctest/doctest.h>
+
+#include "temporary_folder.h"
+#include "train_support.h"
+#include "weft/fnet.h"
+#include "weft/gmlp.h"
+#include "weft/tnn.h"
+
+namespace weft::test {
+namespace {
+
+template <bool whole>
+struct Listed {
+  std::int64_t size = 1;
+  bool tied = true;
+  double scale = 2;
+  std::string name = "x";
+  bool forgotten = false;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit visit) {
+    visit("size", self.size, "");
+    visit("tied", self.tied, "");
+    visit("scale", self.scale, "");
+    visit("name", self.name, "");
+    if constexpr (whole) visit("forgotten", self.forgotten, "");
+  }
+};
+
+// Not a plain struct: it may list what it wants.
+struct Own {
+  Own() : hidden(3) {}
+  std::int64_t size = 1, hidden;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit visit) {
+    visit("size", self.size, "");
+  }
+};
+
+// weft's own list all.
+static_assert(detail::count_fields<GmlpConfig>() == 7);
+static_assert(detail::count_fields<TnnConfig>() == 23);
+static_assert(detail::count_fields<FnetConfig>() == 9);
+
+}  // namespace
+
+TEST_CASE("config: a field that isn't listed is an error wherever the list is used") {
+  CHECK(config_to_json(Listed<true>()) == R"({"size":1,"tied":true,"scale":2.0,"name":"x","forgotten":false})");
+  CHECK(config_fields<Listed<true>>().size() == 5);
+  const char* const error = "[config] fields() lists 4 of the struct's 5 fields: size, tied, scale, name";
+  CHECK_THROWS_WITH_AS(config_to_json(Listed<false>()), error, Error);
+  CHECK_THROWS_WITH_AS(config_from_json<Listed<false>>("here", "{}"), error, Error);
+  CHECK_THROWS_WITH_AS(config_fields<Listed<false>>(), error, Error);
+  CHECK(config_to_json(Own()) == R"({"size":1})");
+}
+
+TEST_CASE("config: values of another type say what was expected") {
+  const auto error = [](const std::string& json) -> std::string {
+    try {
+      (void)config_from_json<Listed<true>>("here", json);
+    } catch (const Error& thrown) {
+      return thrown.what();
+    }
+    return "";
+  };
+  const std::string wrong = " has the wrong type: ";
+  CHECK(error(R"({"size":2.5})") == "[here] the value of \"size\"" + wrong + "2.5, expected a whole number below 2^63");
+  CHECK(error(R"({"size":9223372036854775808})") ==
+        "[here] the value of \"size\"" + wrong + "9223372036854775808, expected a whole number below 2^63");
+  CHECK(error(R"({"size":9223372036854775807})") == "");
+  CHECK(error(R"({"size":-9223372036854775808})") == "");
+  CHECK(error(R"({"tied":1})") == "[here] the value of \"tied\"" + wrong + "1, expected true or false");
+  CHECK(error(R"({"scale":null})") == "[here] the value of \"scale\"" + wrong + "null, expected a number");
+  CHECK(error(R"({"scale":18446744073709551615})") == "");
+  CHECK(error(R"({"name":3})") == "[here] the value of \"name\"" + wrong + "3, expected a string");
+}
+
+TEST_CASE("models of shapes alone: the same parameters, each of one element") {
+  for (const std::string& arch : own_architectures)
+    for (Task task : architecture(arch).tasks) {
+      CAPTURE(arch);
+      const ModelSpec spec{arch, task, 7, 3, R"({"layers":2,"d_model":6})"};
+      Init shapes;
+      shapes.shapes_only = true;
+      const auto model = make_model(spec, {}), outline = make_model(spec, shapes);
+      CHECK(outline->config() == model->config());
+      const NamedParameters whole = model->parameters(), planned = outline->parameters();
+      REQUIRE(planned.size() == whole.size());
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        CAPTURE(whole[i].first);
+        CHECK(planned[i].first == whole[i].first);
+        const Tensor &value = whole[i].second.value(), &plan = planned[i].second.value();
+        CHECK(plan.shape() == value.shape());
+        CHECK(plan.dtype() == value.dtype());
+        for (std::int64_t stride : plan.strides()) CHECK((stride == 0 || plan.numel() == 1));
+      }
+      CHECK(parameter_count(planned) == parameter_count(whole));
+    }
+  Init shapes;
+  shapes.shapes_only = true;
+  ParameterBudget budget{100, 1000};
+  shapes.budget = &budget;
+  CHECK_THROWS_AS(make_model({"tnn", Task::causal_lm, 7, 0, R"({"layers":0,"d_model":1000})"}, shapes), Error);
+}
+
+TEST_CASE("read_text: without a byte order mark, and with its errors") {
+  const TemporaryFolder folder;
+  const std::string mark = "\xEF\xBB\xBF";
+  const auto read = [&](const std::string& text) {
+    folder.write("text", text);
+    return read_text(folder / "text");
+  };
+  CHECK(read(mark + "a") == "a");
+  CHECK(read("a" + mark) == "a" + mark);
+  CHECK(read(mark + mark) == mark);
+  CHECK(read("\xEF\xBB\xBE") == "\xEF\xBB\xBE");
+  CHECK_THROWS_WITH_AS(read(mark), doctest::Contains("is empty"), Error);
+  CHECK_THROWS_WITH_AS(read(""), doctest::Contains("is empty"), Error);
+  CHECK_THROWS_WITH_AS(read(mark + "\xFF"), doctest::Contains("invalid UTF-8 at byte 3"), Error);
+}
+
+TEST_CASE("check_batch: each of its reasons by itself") {
+  CHECK_NOTHROW(check_batch("here", 2, 2, 1));
+  CHECK_THROWS_WITH_AS(check_batch("here", 1, 2, 1), "[here] expected sequences of at least 2 tokens, got 1", Error);
+  CHECK_THROWS_WITH_AS(check_batch("here", 2, 2, 0), "[here] expected a batch of at least 1 sequence, got 0", Error);
+  CHECK_THROWS_WITH_AS(
+      check_batch("here", 1000000, 2, 1000000000000),
+      "[here] a batch of 1000000000000 sequences of 1000000 tokens doesn't fit into memory: make it smaller", Error);
+}
+
+}  // namespace weft::test

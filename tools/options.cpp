@@ -1,0 +1,62 @@
+#include "options.h"
+
+#include <weft/context.h>
+#include <weft/error.h>
+
+#include <filesystem>
+
+namespace {
+
+// The folder that a path means: itself, or that of a checkpoint's file.
+std::string checkpoint_folder(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::exists(path, none) || std::filesystem::is_directory(path, none)) return path;
+  const std::filesystem::path file(path);
+  if (file.filename() != "model.safetensors" && file.filename() != "config.json")
+    throw weft::Error("expected a folder that weft train wrote, got the file \"" + path + "\"");
+  return file.has_parent_path() ? file.parent_path().string() : ".";
+}
+
+std::string not_empty(const std::string& typed, const std::string& type) {
+  if (typed.empty()) throw weft::Error("expected " + type + ", got nothing (\"\")");
+  return typed;
+}
+
+}  // namespace
+
+CLI::Option* add_option(CLI::App& command, const std::string& name, const std::string& type,
+                        std::function<void(const std::string&)> take, const std::string& help) {
+  const auto read = [name, take](const CLI::results_t& typed) {
+    try {
+      take(typed.front());
+    } catch (const weft::Error& error) {
+      throw CLI::ValidationError(name.substr(0, name.find(',')), error.what());
+    }
+    return true;
+  };
+  return command.add_option(name, CLI::callback_t(read), help)->type_name(type)->take_last();
+}
+
+std::string help_text(const std::string& meaning, const std::string& range, const std::string& usual) {
+  const std::string fallback = usual.empty() ? "" : "default: " + usual;
+  if (range.empty() && fallback.empty()) return meaning;
+  return meaning + " (" + range + (range.empty() || fallback.empty() ? "" : "; ") + fallback + ")";
+}
+
+CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
+                      const std::string& meaning) {
+  const auto read = [type, &target](const std::string& typed) { target = not_empty(typed, type); };
+  return add_option(command, name, type, read, help_text(meaning, "", target))->default_str(target);
+}
+
+CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::string& target,
+                            const std::string& meaning) {
+  const auto read = [&target](const std::string& typed) { target = checkpoint_folder(not_empty(typed, "FOLDER")); };
+  return add_option(command, name, "FOLDER", read, meaning);
+}
+
+CLI::Option* add_threads(CLI::App& command) {
+  const std::function<void(int)> take = [](int count) { weft::set_default_threads(count); };
+  return add_number<int>(command, "--threads", take, {1, 1024}, "Threads to compute with",
+                         "as many as this process may use");
+}
