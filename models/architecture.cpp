@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/names.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/fnet.h"
 #include "weft/gmlp.h"
 #include "weft/tnn.h"
@@ -82,27 +83,33 @@ const Architecture& architecture(const std::string& name) {
 }
 
 std::vector<std::string> architectures() {
-  std::vector<std::string> names;
-  for_each_architecture([&](const Architecture& known) { names.push_back(known.name); });
-  return names;
+  return guard_memory("architecture", [&] {
+    std::vector<std::string> names;
+    for_each_architecture([&](const Architecture& known) { names.push_back(known.name); });
+    return names;
+  });
 }
 
 std::vector<std::string> presets() {
-  std::vector<std::string> names;
-  for_each_architecture([&](const Architecture& known) {
-    for (const Preset& preset : known.presets) names.push_back(preset.name);
+  return guard_memory("preset", [&] {
+    std::vector<std::string> names;
+    for_each_architecture([&](const Architecture& known) {
+      for (const Preset& preset : known.presets) names.push_back(preset.name);
+    });
+    return names;
   });
-  return names;
 }
 
 ModelSpec preset(const std::string& name) {
-  ModelSpec spec;
-  for_each_architecture([&](const Architecture& known) {
-    for (const Preset& p : known.presets)
-      if (p.name == name) spec = {known.name, p.task, p.vocabulary, p.classes, p.config};
+  return guard_memory("preset", [&] {
+    ModelSpec spec;
+    for_each_architecture([&](const Architecture& known) {
+      for (const Preset& p : known.presets)
+        if (p.name == name) spec = {known.name, p.task, p.vocabulary, p.classes, p.config};
+    });
+    if (spec.arch.empty()) throw Error("[model] unknown preset \"" + name + "\", expected one of " + join(presets()));
+    return spec;
   });
-  if (spec.arch.empty()) throw Error("[model] unknown preset \"" + name + "\", expected one of " + join(presets()));
-  return spec;
 }
 
 Task usual_task(const Architecture& architecture, Source source) {
@@ -113,15 +120,17 @@ Task usual_task(const Architecture& architecture, Source source) {
 }
 
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init) {
-  const Architecture& known = architecture(spec.arch);
-  check_spec(spec, known);
-  std::unique_ptr<Model> made = known.make(spec, init);
-  // Else a checkpoint of it could not be loaded.
-  const auto text = [](const std::string& arch, Task task) { return arch + " " + task_name(task); };
-  if (made == nullptr || made->arch() != spec.arch || made->task() != spec.task)
-    throw Error("[model] expected a " + text(spec.arch, spec.task) + ", its architecture made " +
-                (made == nullptr ? "nothing" : "a " + text(made->arch(), made->task())));
-  return made;
+  return guard_memory("model", [&] {
+    const Architecture& known = architecture(spec.arch);
+    check_spec(spec, known);
+    std::unique_ptr<Model> made = known.make(spec, init);
+    // Else a checkpoint of it could not be loaded.
+    const auto text = [](const std::string& arch, Task task) { return arch + " " + task_name(task); };
+    if (made == nullptr || made->arch() != spec.arch || made->task() != spec.task)
+      throw Error("[model] expected a " + text(spec.arch, spec.task) + ", its architecture made " +
+                  (made == nullptr ? "nothing" : "a " + text(made->arch(), made->task())));
+    return made;
+  });
 }
 
 }  // namespace weft

@@ -60,6 +60,10 @@ TEST_CASE("parallel_for: pieces depend on n and grain alone") {
     CHECK(pieces_of(context, -5, 4).empty());
     CHECK(pieces_of(context, 10, INT64_MAX) == std::vector<Piece>{{0, 10}});
     CHECK(pieces_of(context, 1000, 1).size() == 1000);
+    const std::int64_t half = INT64_MAX / 2;  // 2^62 - 1
+    CHECK(pieces_of(context, INT64_MAX, half + 1) == std::vector<Piece>{{0, half + 1}, {half + 1, INT64_MAX}});
+    CHECK(pieces_of(context, INT64_MAX, half) ==
+          std::vector<Piece>{{0, half}, {half, 2 * half}, {2 * half, INT64_MAX}});
   }
 }
 
@@ -158,6 +162,9 @@ TEST_CASE("parallel_for: scratch is aligned, each thread's own and given back") 
     CHECK_THROWS_AS(context.parallel_for(2, 1, 64, [](std::int64_t, std::int64_t, void*) { throw Error("x"); }), Error);
     CHECK(context.memory().use().current == 0);
     CHECK_THROWS_AS(context.parallel_for(2, 1, std::size_t{1} << 60, [](std::int64_t, std::int64_t, void*) {}), Error);
+    for (std::size_t bytes : {SIZE_MAX, SIZE_MAX - 62, SIZE_MAX / 2})  // no scratch of 0 bytes by overflow
+      CHECK_THROWS_AS(context.parallel_for(3, 1, bytes, [](std::int64_t, std::int64_t, void*) { CHECK(false); }),
+                      Error);
   }
 }
 

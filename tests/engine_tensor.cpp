@@ -167,6 +167,7 @@ TEST_CASE("undefined tensors are refused where a scalar would do") {
   CHECK_THROWS_AS(Parameter(scalar).assign(Tensor()), Error);
   CHECK_THROWS_AS(raw::accumulate(scalar, Tensor()), Error);
   CHECK_THROWS_AS(raw::copy(Tensor(), scalar), Error);
+  CHECK_THROWS_WITH_AS(raw::convert(Tensor(), DType::f64), "[convert] undefined tensor", Error);
   CHECK_THROWS_AS(Gradients().of(Parameter()), Error);
   Tape tape;
   Gradients gradients;

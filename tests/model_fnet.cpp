@@ -48,7 +48,21 @@ TEST_CASE("FNet presets: the base encoder with pooler has 82,861,056 parameters"
     if (entry.first.find("encoder.") == 0) parameters.push_back(entry);
   CHECK(parameter_count(parameters) == 82861056);
   CHECK(parameter_count(base->parameters()) == 82894592);  // no pooler; transform, norm and the decoder's bias
-  CHECK(parameter_count(make_model(preset("fnet-classifier"), Init{})->parameters()) == 29788164);
+  const auto classifier = make_model(preset("fnet-classifier"), Init{});
+  CHECK(parameter_count(classifier->parameters()) == 29788164);
+  CHECK(classifier->config().find(R"("activation":"relu","eps":1e-05)") != std::string::npos);  // labml.ai's
+  CHECK(base->config().find(R"("activation":"gelu_tanh","eps":1e-12)") != std::string::npos);   // the paper's
+}
+
+TEST_CASE("FNet encoder: d_ffn 0 is 4 d_model, by itself as in a model") {
+  FnetConfig config;
+  config.d_model = 6;
+  config.layers = 1;
+  const FnetEncoder encoder(config, 7, init64);
+  CHECK(encoder.layers[0].proj1.weight.value().shape() == Shape{24, 6});
+  CHECK(encoder(tokens_2x4).shape() == Shape{2, 4, 6});
+  const auto model = make_model({"fnet", Task::masked_lm, 7, 0, R"({"d_model":6,"layers":1})"}, init64);
+  CHECK(model->config().find("\"d_ffn\":24") != std::string::npos);
 }
 
 TEST_CASE("FNet layer: pre-norm and post-norm as compositions of operations") {

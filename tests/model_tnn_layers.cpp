@@ -236,6 +236,32 @@ TEST_CASE("Tno: coefficients and their product by the definition") {
     }
 }
 
+TEST_CASE("Tno: a learned decay that underflows leaves lag 0 as it is, and no gradient is NaN") {
+  for (DType dtype : {DType::f32, DType::f64})
+    for (double g : {-30.0, -90.0, -200.0, -1e4}) {  // sigmoid(g) is small, below f32, 0 in f32, 0
+      CAPTURE(g);
+      TnoOptions options;
+      options.rpe = small_rpe();
+      options.use_decay = false;
+      const Tno plain(1, 2, options, {Random(9), dtype});
+      options.use_multi_decay = true;
+      options.gamma = 0;
+      const Tno tno(1, 2, options, {Random(9), dtype});
+      for (auto& [name, parameter] : parameters_of(tno))
+        if (name == "gamma") Parameter(parameter).assign(Tensor::full({1, 1, 2}, g, dtype));
+      Tape tape;
+      const Tensor t = tno.coefficients(4);
+      CHECK(same_bits(slice(t, 0, 0, 1).detach(), slice(plain.coefficients(4), 0, 0, 1).detach()));
+      CHECK(max_abs(slice(t, 0, 1, 4).detach()) < 1e-10);  // exp(-30) and less
+      Gradients gradients;
+      tape.backward(sum(t), gradients);
+      for (const auto& [name, parameter] : parameters_of(tno)) {
+        CAPTURE(name);
+        CHECK(std::isfinite(max_abs(gradients.of(parameter))));
+      }
+    }
+}
+
 TEST_CASE("Tno: what is kept between products is that of the parameters, the length and the batch") {
   for (bool normalize : {false, true}) {
     TnoOptions options;

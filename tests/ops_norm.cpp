@@ -215,6 +215,67 @@ TEST_CASE("layer_norm subtracts the mean first") {
   CHECK(max_difference(layer_norm(tiny, 1, {}, {}, 0), layer_norm(x, 1, {}, {}, 0)) <= 1e-10);
 }
 
+TEST_CASE("layer_norm of a constant row is the bias, whatever the eps: the mean is right to its last bit") {
+  for (Isa isa : available_isas()) {
+    Context context;
+    context.set_isa(isa);
+    const ContextScope scope(context);
+    for (DType dtype : {DType::f32, DType::f64})
+      for (double value : {0.1, -9.7, 1234.5678, 1e-6, 3e19, -2.9e38})
+        for (std::int64_t n : {1, 3, 37, 768, 100003}) {
+          CAPTURE(value);
+          CAPTURE(n);
+          const Tensor row = Tensor::full({n}, value, dtype);
+          Tape tape;
+          const Tensor leaf = tape.watch(row);
+          const Tensor y = layer_norm(leaf, 1, {}, Tensor::full({n}, 0.25, dtype), 1e-12);
+          CHECK(same_bits(y.detach(), Tensor::full({n}, 0.25, dtype)));
+          Gradients gradients;
+          tape.backward(sum(square(y)), gradients);
+          CHECK(max_abs(gradients.of(leaf)) <=
+                1e6 * (dtype == DType::f32 ? 1e-4 : 1e-12));  // 0 but for 1/√eps times rounding
+        }
+  }
+}
+
+TEST_CASE("layer_norm of nearly constant rows: the spread survives next to a large mean") {
+  // 1 and the numbers beside it in f32: ±1 units of 2^-23, and 0.
+  std::vector<float> row(300, 1);
+  for (std::size_t i = 0; i < 100; ++i) {
+    row[i] = 1 + 0x1p-23F;
+    row[100 + i] = 1 - 0x1p-23F;
+  }
+  const Tensor x = Tensor::from(row, {300});
+  for (double eps : {0.0, 1e-16, 1e-12})
+    CHECK(max_difference(layer_norm(x, 1, {}, {}, eps), layer_norm(raw::convert(x, DType::f64), 1, {}, {}, eps)) <=
+          1e-6);
+}
+
+TEST_CASE("norms of rows whose squares overflow, and their gradients") {
+  for (Isa isa : available_isas()) {
+    Context context;
+    context.set_isa(isa);
+    const ContextScope scope(context);
+    for (DType dtype : {DType::f32, DType::f64}) {
+      const Tensor small = raw::convert(random_tensor({{5, 77}, -1, 2}, 3), dtype);
+      for (double factor : dtype == DType::f32 ? std::vector<double>{0x1p62, 0x1p100, 0x1p125}
+                                               : std::vector<double>{0x1p500, 0x1p1000, 0x1p1021}) {
+        CAPTURE(factor);
+        const Tensor large = scale(small, factor);
+        for (const bool layer : {true, false}) {
+          const Function norm = [&](Ins in) {
+            return layer ? layer_norm(in[0], 1, {}, {}, 0) : rms_norm(in[0], {}, 0);
+          };
+          const Differentiated want = differentiate(norm, {small}, {true}), got = differentiate(norm, {large}, {true});
+          const double tolerance = dtype == DType::f32 ? 3e-6 : 1e-14;
+          CHECK(max_difference(got.y, want.y) <= tolerance);
+          CHECK(max_difference(scale(got.gradients[0], factor), want.gradients[0]) <= 10 * tolerance);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a row's norm doesn't depend on the other rows") {
   const Tensor x = to_single(random_tensor({{130, 45}}, 1));
   const Tensor all = layer_norm(x, 1, {}, {}), rms = rms_norm(x);

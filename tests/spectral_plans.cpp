@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <complex>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "op_table.h"
 #include "spectral/fft_derived_plans.h"
+#include "spectral/fft_roots.h"
 #include "spectral/plan_cache.h"
 #include "weft/context.h"
 #include "weft/os.h"
@@ -102,6 +106,38 @@ void check_threads(const std::vector<std::unique_ptr<Context>>& contexts) {
 }
 
 }  // namespace
+
+TEST_CASE("plans: roots of unity of long tables are right to long double's last places") {
+  for (int64_t n : {1000, 16383, 16384, 16385, 131074, 1999966, 2097152}) {
+    CAPTURE(n);
+    const UnitRoots roots(n);
+    long double worst = 0;
+    const int64_t step = std::max<int64_t>(1, n / 2000);
+    for (int64_t i = 0; i < n; i += step)
+      for (int64_t k : {i, n - 1 - i}) worst = std::max(worst, std::abs(roots(k) - unit_root(k, n)));
+    CHECK(worst <= (n < 16384 ? 0 : 4 * std::numeric_limits<long double>::epsilon()));
+  }
+}
+
+TEST_CASE("fft of a long prime length and of a long power of two: sampled bins by the definition") {
+  for (int64_t n : {65537, 1 << 17}) {
+    CAPTURE(n);
+    const Tensor x = random_tensor(complex_in({n}), 5);
+    const auto* from = x.data<std::complex<double>>();
+    const Tensor y = fft(x, 0), single = fft(to_single(x), 0);
+    double energy = 0;
+    for (int64_t j = 0; j < n; ++j) energy += std::norm(from[j]);
+    for (int64_t k : {int64_t{0}, int64_t{1}, n / 3, n / 2, n - 1}) {
+      Complex want = 0;
+      for (int64_t j = 0; j < n; ++j) want += times(Complex(from[j]), unit_root(j * k % n, n));
+      const auto error = [&](std::complex<double> got) {
+        return static_cast<double>(std::abs(Complex(got) - want)) / std::sqrt(energy);
+      };
+      CHECK(error(y.data<std::complex<double>>()[k]) <= 1e-15);
+      CHECK(error(std::complex<double>(single.data<std::complex<float>>()[k])) <= 5e-7);
+    }
+  }
+}
 
 TEST_CASE("spectral plans: radices for smooth lengths, Bluestein for the others") {
   const auto sorted = [](int64_t n) {

@@ -83,11 +83,16 @@ void Context::parallel_for(std::int64_t n, std::int64_t grain, std::size_t scrat
   const std::int64_t pieces = (n - 1) / grain + 1;
   const int threads = loops_are_serial() || pieces == 1 ? 1 : this->threads();
   const auto working = static_cast<std::size_t>(std::min<std::int64_t>(threads, pieces));
-  const std::size_t stride = (scratch_bytes + 63) / 64 * 64;
-  ScratchBlock scratch(*memory_, stride * working);
+  std::size_t stride = 0, total = 0;  // of a thread and of all
+  if (__builtin_add_overflow(scratch_bytes, 63, &stride) ||
+      __builtin_mul_overflow(stride &= ~std::size_t{63}, working, &total))
+    throw Error("[context] a scratch of " + std::to_string(scratch_bytes) + " bytes for each of " +
+                std::to_string(working) + " threads: more than there are addresses");
+  ScratchBlock scratch(*memory_, total);
   run_tasks(*this, executor_.get(), pieces, threads, [&](std::int64_t piece, int thread) {
     void* own = stride ? scratch.data() + stride * static_cast<std::size_t>(thread) : nullptr;
-    body(piece * grain, std::min(n, (piece + 1) * grain), own);
+    const std::int64_t begin = piece * grain;
+    body(begin, begin + std::min(grain, n - begin), own);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "weft/memory.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <string>
 
@@ -30,8 +31,37 @@ std::size_t MemoryCache::size_class(std::size_t bytes) noexcept {
   return (bytes + step - 1) / step * step;
 }
 
-MemoryCache::MemoryCache() : cap_(std::min<std::size_t>(std::size_t{2} << 30, os::physical_memory() / 4)) {}
-MemoryCache::~MemoryCache() { trim(); }
+namespace {
+
+// All caches of the process. Its mutex is taken before any cache's, never while one is held.
+std::mutex caches_mutex;
+MemoryCache* first_cache = nullptr;
+std::atomic<std::size_t> cached_by_all{0};
+std::atomic<std::uint64_t> uses{0};  // tells which blocks were used last
+
+std::atomic<std::size_t>& budget_of_all() noexcept {
+  static std::atomic<std::size_t> bytes{std::min<std::size_t>(std::size_t{2} << 30, os::physical_memory() / 4)};
+  return bytes;
+}
+
+}  // namespace
+
+MemoryCache::MemoryCache() {
+  (void)budget();  // now, while nothing is locked
+  const std::lock_guard<std::mutex> lock(caches_mutex);
+  after_ = first_cache;
+  if (after_ != nullptr) after_->before_ = this;
+  first_cache = this;
+}
+
+MemoryCache::~MemoryCache() {
+  {
+    const std::lock_guard<std::mutex> lock(caches_mutex);
+    (before_ != nullptr ? before_->after_ : first_cache) = after_;
+    if (after_ != nullptr) after_->before_ = before_;
+  }
+  trim();
+}
 
 void* MemoryCache::allocate(std::size_t bytes) {
   static const std::uint64_t limit = os::physical_memory();
@@ -40,12 +70,13 @@ void* MemoryCache::allocate(std::size_t bytes) {
   const std::size_t size = size_class(bytes);
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    auto found = free_.find(size);
+    const auto found = free_.find(size);
     if (found != free_.end() && !found->second.blocks.empty()) {
       void* block = found->second.blocks.back();
       found->second.blocks.pop_back();
-      found->second.last_use = ++uses_;
+      found->second.last_use = ++uses;
       use_.cached -= size;
+      cached_by_all -= size;
       use_.current += size;
       use_.peak = std::max(use_.peak, use_.current);
       return block;
@@ -53,7 +84,7 @@ void* MemoryCache::allocate(std::size_t bytes) {
   }
   void* block = system_block(size);
   if (block == nullptr) {
-    trim();
+    trim_all();
     block = system_block(size);
   }
   if (block == nullptr) throw Error("[memory] out of memory: " + std::to_string(bytes) + " bytes asked for");
@@ -65,34 +96,68 @@ void* MemoryCache::allocate(std::size_t bytes) {
 }
 
 void MemoryCache::release(void* block, std::size_t bytes) noexcept {
-  const std::size_t size = size_class(bytes);
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    use_.current -= size;
-    if (size <= cap_) {
-      evict(size);
-      try {
-        FreeBlocks& same = free_[size];
-        same.blocks.push_back(block);
-        same.last_use = ++uses_;
-        use_.cached += size;
-        return;
-      } catch (const std::bad_alloc&) {  // no room to note it: give it back below
-      }
-    }
-  }
-  std::free(block);
+  if (!keep(block, size_class(bytes))) std::free(block);
+  else if (cached_by_all > budget()) keep_to_budget();
 }
 
-void MemoryCache::evict(std::size_t room) noexcept {
-  while (use_.cached > 0 && use_.cached + room > cap_) {
-    const auto oldest = std::min_element(free_.begin(), free_.end(), [](const auto& a, const auto& b) {
-      return a.second.blocks.empty() < b.second.blocks.empty() ||
-             (a.second.blocks.empty() == b.second.blocks.empty() && a.second.last_use < b.second.last_use);
-    });
-    std::free(oldest->second.blocks.back());
-    oldest->second.blocks.pop_back();
-    use_.cached -= oldest->first;
+// False if there is no room for it.
+bool MemoryCache::keep(void* block, std::size_t size) noexcept {
+  std::lock_guard<std::mutex> lock(mutex_);
+  use_.current -= size;
+  if (size > std::min(cap_, budget())) return false;
+  evict_down_to(cap_ - size);
+  try {
+    FreeBlocks& same = free_[size];
+    same.last_use = ++uses;
+    same.blocks.push_back(block);
+  } catch (const std::bad_alloc&) {  // no room to note it
+    return false;
+  }
+  use_.cached += size;
+  cached_by_all += size;
+  return true;
+}
+
+// Of the blocks that were not used for longest; after all others' if it keeps none. The mutex is held.
+std::uint64_t MemoryCache::oldest_use() const noexcept {
+  std::uint64_t oldest = UINT64_MAX;
+  for (const auto& [size, same] : free_)
+    if (!same.blocks.empty()) oldest = std::min(oldest, same.last_use);
+  return oldest;
+}
+
+// Gives back one of those blocks; there is one. The mutex is held.
+void MemoryCache::evict_oldest() noexcept {
+  const auto oldest = std::min_element(free_.begin(), free_.end(), [](const auto& a, const auto& b) {
+    if (a.second.blocks.empty() != b.second.blocks.empty()) return b.second.blocks.empty();
+    return a.second.last_use < b.second.last_use;
+  });
+  std::free(oldest->second.blocks.back());
+  oldest->second.blocks.pop_back();
+  use_.cached -= oldest->first;
+  cached_by_all -= oldest->first;
+}
+
+void MemoryCache::evict_down_to(std::size_t bytes) noexcept {
+  while (use_.cached > bytes) evict_oldest();
+}
+
+void MemoryCache::keep_to_budget() noexcept {
+  const std::lock_guard<std::mutex> lock(caches_mutex);
+  while (cached_by_all > budget()) {
+    MemoryCache* oldest = nullptr;
+    std::uint64_t use = UINT64_MAX;
+    for (MemoryCache* cache = first_cache; cache != nullptr; cache = cache->after_) {
+      const std::lock_guard<std::mutex> own(cache->mutex_);
+      const std::uint64_t its = cache->oldest_use();
+      if (its < use) {
+        use = its;
+        oldest = cache;
+      }
+    }
+    if (oldest == nullptr) return;
+    const std::lock_guard<std::mutex> own(oldest->mutex_);
+    if (oldest->use_.cached > 0) oldest->evict_oldest();
   }
 }
 
@@ -101,14 +166,27 @@ void MemoryCache::trim() noexcept {
   for (auto& [size, same] : free_)
     for (void* block : same.blocks) std::free(block);
   free_.clear();
+  cached_by_all -= use_.cached;
   use_.cached = 0;
+}
+
+void MemoryCache::trim_all() noexcept {
+  const std::lock_guard<std::mutex> lock(caches_mutex);
+  for (MemoryCache* cache = first_cache; cache != nullptr; cache = cache->after_) cache->trim();
 }
 
 void MemoryCache::set_cap(std::size_t bytes) noexcept {
   std::lock_guard<std::mutex> lock(mutex_);
   cap_ = bytes;
-  evict(0);
+  evict_down_to(cap_);
 }
+
+void MemoryCache::set_budget(std::size_t bytes) noexcept {
+  budget_of_all() = bytes;
+  keep_to_budget();
+}
+
+std::size_t MemoryCache::budget() noexcept { return budget_of_all(); }
 
 MemoryUse MemoryCache::use() const noexcept {
   std::lock_guard<std::mutex> lock(mutex_);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "files/safetensors_format.h"
 #include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/os.h"
 
 namespace weft {
@@ -65,7 +65,8 @@ class HeaderReader {
       return true;
     }
     if (level_ != Level::tensor || key_ != "dtype") return unexpected("a text");
-    return once(has_dtype_) && (entries.back().dtype = std::move(value), true);
+    entries.back().dtype = std::move(value);
+    return once(has_dtype_);
   }
 
   bool key(std::string& value) {
@@ -272,23 +273,23 @@ struct SafetensorsFile::Impl {
 };
 
 SafetensorsFile::SafetensorsFile(const std::string& path) {
-  try {
+  guard_memory("safetensors", [&] {
     auto impl = std::make_shared<Impl>();
     impl->path = path;
     impl->file = os::map_file(path);
     impl->read();
     impl_ = std::move(impl);
-  } catch (const std::bad_alloc&) {
-    throw Error("[safetensors] \"" + path + "\": out of memory");
-  }
+  });
 }
 
 const std::string& SafetensorsFile::path() const noexcept { return impl_->path; }
 
 std::vector<std::string> SafetensorsFile::names() const {
-  std::vector<std::string> names;
-  for (const Entry& entry : impl_->entries) names.push_back(entry.name);
-  return names;
+  return guard_memory("safetensors", [&] {
+    std::vector<std::string> names;
+    for (const Entry& entry : impl_->entries) names.push_back(entry.name);
+    return names;
+  });
 }
 
 bool SafetensorsFile::contains(const std::string& name) const { return impl_->index.count(name) != 0; }
@@ -297,11 +298,7 @@ const Shape& SafetensorsFile::shape(const std::string& name) const { return impl
 const std::map<std::string, std::string>& SafetensorsFile::metadata() const noexcept { return impl_->metadata; }
 
 Tensor SafetensorsFile::load(const std::string& name, Load how) const {
-  try {
-    return impl_->load(impl_->find(name), how);
-  } catch (const std::bad_alloc&) {
-    impl_->fail("out of memory");
-  }
+  return guard_memory("safetensors", [&] { return impl_->load(impl_->find(name), how); });
 }
 
 }  // namespace weft

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "files/safetensors_format.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/os.h"
 #include "weft/safetensors.h"
 
@@ -45,6 +45,7 @@ void check(const std::vector<Named>& tensors) {
 // elements come first, so each is aligned to its element.
 std::vector<const Named*> in_file_order(const std::vector<Named>& tensors) {
   std::vector<const Named*> order;
+  order.reserve(tensors.size());
   for (const Named& named : tensors) order.push_back(&named);
   const auto rank = [](const Named* named) {
     return bytes_of(named->second) % alignment == 0 ? std::size_t{0} : 16 - dtype_size(named->second.dtype());
@@ -56,17 +57,26 @@ std::vector<const Named*> in_file_order(const std::vector<Named>& tensors) {
 // Throws nlohmann's type_error if the text is not UTF-8.
 std::string to_json(const std::string& text) { return nlohmann::json(text).dump(); }
 
+std::string list_of(const Shape& shape) {
+  std::string list = "[";
+  for (std::int64_t size : shape) list += (list.size() == 1 ? "" : ",") + std::to_string(size);
+  return list + "]";
+}
+
+// Written without a tree of JSON values: nlohmann's destructor of one allocates memory.
 std::string header_of(const std::vector<const Named*>& order, const std::map<std::string, std::string>& metadata) {
   std::string header = "{";
-  if (!metadata.empty()) header += to_json(safetensors::metadata_key) + ":" + nlohmann::json(metadata).dump();
+  for (const auto& [key, value] : metadata)
+    header +=
+        (header.size() == 1 ? to_json(safetensors::metadata_key) + ":{" : ",") + to_json(key) + ":" + to_json(value);
+  if (!metadata.empty()) header += '}';
   std::size_t begin = 0;
   for (const Named* named : order) {
     const Tensor& t = named->second;
     const std::size_t end = begin + bytes_of(t);
     if (header.size() > 1) header += ',';
-    header += to_json(named->first) + ":{\"dtype\":\"" + stored_name(t.dtype()) +
-              "\",\"shape\":" + nlohmann::json(t.shape()).dump() + ",\"data_offsets\":[" + std::to_string(begin) + "," +
-              std::to_string(end) + "]}";
+    header += to_json(named->first) + ":{\"dtype\":\"" + stored_name(t.dtype()) + "\",\"shape\":" + list_of(t.shape()) +
+              ",\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(end) + "]}";
     begin = end;
   }
   header += '}';
@@ -82,30 +92,30 @@ std::string header_of(const std::vector<const Named*>& order, const std::map<std
 
 void save_safetensors(const std::string& path, const std::vector<Named>& tensors,
                       const std::map<std::string, std::string>& metadata) {
-  const std::string place = "[safetensors] \"" + path + "\": ";
-  std::vector<const Named*> order;
-  std::string header;
-  try {
-    check(tensors);
-    order = in_file_order(tensors);
-    header = header_of(order, metadata);
-  } catch (const nlohmann::json::exception&) {
-    throw Error(place + "a name or the metadata are not UTF-8");
-  } catch (const Error& error) {
-    throw Error(place + error.what());
-  } catch (const std::bad_alloc&) {
-    throw Error(place + "out of memory");
-  }
-  os::AtomicFile file(path);
-  unsigned char length[safetensors::length_bytes];
-  for (std::size_t i = 0; i < sizeof length; ++i) length[i] = static_cast<unsigned char>(header.size() >> 8 * i);
-  file.write(length, sizeof length);
-  file.write(header.data(), header.size());
-  for (const Named* named : order) {
-    const Tensor dense = raw::contiguous(named->second);
-    file.write(dense.raw(), bytes_of(dense));
-  }
-  file.commit();
+  guard_memory("safetensors", [&] {
+    const std::string place = "[safetensors] \"" + path + "\": ";
+    std::vector<const Named*> order;
+    std::string header;
+    try {
+      check(tensors);
+      order = in_file_order(tensors);
+      header = header_of(order, metadata);
+    } catch (const nlohmann::json::exception&) {
+      throw Error(place + "a name or the metadata are not UTF-8");
+    } catch (const Error& error) {
+      throw Error(place + error.what());
+    }
+    os::AtomicFile file(path);
+    unsigned char length[safetensors::length_bytes];
+    for (std::size_t i = 0; i < sizeof length; ++i) length[i] = static_cast<unsigned char>(header.size() >> 8 * i);
+    file.write(length, sizeof length);
+    file.write(header.data(), header.size());
+    for (const Named* named : order) {
+      const Tensor dense = raw::contiguous(named->second);
+      file.write(dense.raw(), bytes_of(dense));
+    }
+    file.commit();
+  });
 }
 
 }  // namespace weft

@@ -83,7 +83,7 @@ Tensor Gradient::claim_part(const PartOp& op, const Shape& shape, DType dtype) {
     return op.part_of(sum_);
   }
   if (blank_.empty()) return {};
-  const Tensor part = op.part_of(sum_);
+  Tensor part = op.part_of(sum_);
   const auto found =
       std::find_if(blank_.begin(), blank_.end(), [&](const Tensor& view) { return same_view(view, part); });
   if (found == blank_.end()) return {};

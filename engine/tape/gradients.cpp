@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tape/gradient.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
@@ -12,25 +13,29 @@ void Gradients::begin(const std::vector<Leaf>& leaves) {
 }
 
 Tensor Gradients::of(const Tensor& watched) const {
-  for (const Entry& entry : entries_)
-    if (entry.leaf.tape == watched.node().tape && entry.leaf.index == watched.node().index)
-      return entry.gradient.defined() ? entry.gradient : Tensor::zeros(watched.shape(), watched.dtype());
-  throw Error("[gradients] the tensor was not watched: it has no gradient here");
+  return guard_memory("gradients", [&] {
+    for (const Entry& entry : entries_)
+      if (entry.leaf.tape == watched.node().tape && entry.leaf.index == watched.node().index)
+        return entry.gradient.defined() ? entry.gradient : Tensor::zeros(watched.shape(), watched.dtype());
+    throw Error("[gradients] the tensor was not watched: it has no gradient here");
+  });
 }
 
 Tensor Gradients::of(const Parameter& parameter) const {
-  (void)parameter.value();  // Error if it is undefined
-  Tensor sum;
-  for (const Entry& entry : entries_) {
-    if (entry.parameter != parameter.id() || !entry.gradient.defined()) continue;
-    if (sum.defined()) {
-      sum = copy_of(sum);
-      raw::accumulate(sum, entry.gradient);
-    } else {
-      sum = entry.gradient;
+  return guard_memory("gradients", [&] {
+    (void)parameter.value();  // Error if it is undefined
+    Tensor sum;
+    for (const Entry& entry : entries_) {
+      if (entry.parameter != parameter.id() || !entry.gradient.defined()) continue;
+      if (sum.defined()) {
+        sum = copy_of(sum);
+        raw::accumulate(sum, entry.gradient);
+      } else {
+        sum = entry.gradient;
+      }
     }
-  }
-  return sum.defined() ? sum : Tensor::zeros(parameter.value().shape(), parameter.value().dtype());
+    return sum.defined() ? sum : Tensor::zeros(parameter.value().shape(), parameter.value().dtype());
+  });
 }
 
 void Gradients::complete(const Leaf& leaf, Tensor gradient) {

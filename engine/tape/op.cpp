@@ -1,10 +1,8 @@
 #include "weft/op.h"
 
-#include <new>
-#include <string>
-
 #include "tape/tape_records.h"
 #include "weft/detail/op_timer.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/detail/record_observer.h"
 
 namespace weft {
@@ -26,12 +24,10 @@ thread_local RecordObserver* current_observer = nullptr;
 }  // namespace
 
 Tensor run_op(const char* name, FunctionRef<Tensor()> f) {
-  try {
+  return guard_memory(name, [&] {
     const OpTimer timer(name, &OpTime::forward);
     return f();
-  } catch (const std::bad_alloc&) {
-    throw Error(std::string("[") + name + "] out of memory");
-  }
+  });
 }
 
 Tensor compute(Op& op, const Inputs& in) {

@@ -1,6 +1,7 @@
 #include "weft/parameter_set.h"
 
 #include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/detail/rebind.h"
 
 namespace weft {
@@ -17,7 +18,7 @@ Tensor slice_of(const Tensor& flat, const ParameterSet::Entry& entry) {
 
 }  // namespace
 
-ParameterSet::ParameterSet(const NamedParameters& parameters) {
+ParameterSet::ParameterSet(const NamedParameters& parameters) try {
   std::int64_t end = 0;
   DType dtype = DType::f32;
   for (const auto& [name, parameter] : parameters) {
@@ -41,6 +42,8 @@ ParameterSet::ParameterSet(const NamedParameters& parameters) {
   }
   Context::current().memory().trim();  // the parameters' former blocks, of sizes that nobody else may ask for
   gradients_ = Tensor::zeros({end}, dtype);
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("parameter set");
 }
 
 std::int64_t ParameterSet::parameter_count() const noexcept {

@@ -6,6 +6,7 @@
 #include "tape/tape_records.h"
 #include "tensor/storage.h"
 #include "weft/detail/op_timer.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
@@ -35,7 +36,7 @@ Tape::Frame::~Frame() {
     }
 }
 
-Tape::Tape() : impl_(std::make_unique<TapeRecords>()), frame_(this) {
+Tape::Tape() : impl_(guard_memory("tape", [] { return std::make_unique<TapeRecords>(); })), frame_(this) {
   impl_->serial = next_serial.fetch_add(1);
   impl_->thread = std::this_thread::get_id();
 }
@@ -57,26 +58,28 @@ Tensor Tape::watch(const Tensor& x) {
 }
 
 Tensor Tape::leaf(const Tensor& value, const std::shared_ptr<const void>& parameter) {
-  if (value.dtype() == DType::i64) throw Error("[tape] an i64 tensor has no gradient");
-  if (impl_->thread != std::this_thread::get_id()) throw Error("[tape] used on another thread than its own");
-  if (impl_->consumed) throw Error("[tape] backward was called already: make a new tape");
-  const auto index = static_cast<std::int64_t>(impl_->records.size());
-  const auto known = parameter ? impl_->leaves.find(parameter.get()) : impl_->leaves.end();
-  if (known != impl_->leaves.end()) {
-    Tensor again = value;
-    again.set_node({impl_->serial, known->second});
-    return again;
-  }
-  Record record;
-  record.leaf = {value, parameter.get()};
-  record.leaf.value.set_node({impl_->serial, index});
-  record.parameter = parameter;
-  record.shape = value.shape();
-  record.dtype = value.dtype();
-  Tensor leaf = record.leaf.value;
-  impl_->records.push_back(std::move(record));
-  if (parameter) impl_->leaves.emplace(parameter.get(), index);  // if it throws the record is a leaf that nobody uses
-  return leaf;
+  return guard_memory("tape", [&] {
+    if (value.dtype() == DType::i64) throw Error("[tape] an i64 tensor has no gradient");
+    if (impl_->thread != std::this_thread::get_id()) throw Error("[tape] used on another thread than its own");
+    if (impl_->consumed) throw Error("[tape] backward was called already: make a new tape");
+    const auto index = static_cast<std::int64_t>(impl_->records.size());
+    const auto known = parameter ? impl_->leaves.find(parameter.get()) : impl_->leaves.end();
+    if (known != impl_->leaves.end()) {
+      Tensor again = value;
+      again.set_node({impl_->serial, known->second});
+      return again;
+    }
+    Record record;
+    record.leaf = {value, parameter.get()};
+    record.leaf.value.set_node({impl_->serial, index});
+    record.parameter = parameter;
+    record.shape = value.shape();
+    record.dtype = value.dtype();
+    Tensor leaf = record.leaf.value;
+    impl_->records.push_back(std::move(record));
+    if (parameter) impl_->leaves.emplace(parameter.get(), index);  // if it throws the record is a leaf that nobody uses
+    return leaf;
+  });
 }
 
 void Tape::backward(const Tensor& result, GradientSink& sink) {
@@ -94,35 +97,34 @@ void Tape::backward(const Tensor& result, const Tensor& cotangent, GradientSink&
   if (cotangent.shape() != result.shape() || cotangent.dtype() != result.dtype())
     throw Error("[backward] expected a cotangent of " + describe(result.dtype(), result.shape()) + ", got " +
                 describe(cotangent.dtype(), cotangent.shape()));
-  const std::int64_t last = result.node().index;
-  std::vector<bool> reached(static_cast<std::size_t>(last) + 1, false);
-  reached[static_cast<std::size_t>(last)] = true;
-  for (std::int64_t i = last; i >= 0; --i) {
-    Record& record = tape.at(i);
-    if (!reached[static_cast<std::size_t>(i)]) continue;
-    tape.check_versions(record);
-    for (std::int64_t input : record.inputs)
-      if (input >= 0) reached[static_cast<std::size_t>(input)] = true;
-    for (const Kept& kept : record.kept)
-      if (kept.producer >= 0) reached[static_cast<std::size_t>(kept.producer)] = true;
-  }
-  std::vector<Leaf> leaves;
-  for (const Record& record : tape.records)
-    if (!record.op) leaves.push_back(record.leaf);
-  NoGrad suspended;
-  tape.consumed = true;
-  tape.at(last).gradient.add(cotangent.detach());
-  try {
-    sink.begin(leaves);
-    tape.walk(last, sink);
-  } catch (const std::bad_alloc&) {
+  guard_memory("backward", [&] {
+    const std::int64_t last = result.node().index;
+    std::vector<bool> reached(static_cast<std::size_t>(last) + 1, false);
+    reached[static_cast<std::size_t>(last)] = true;
+    for (std::int64_t i = last; i >= 0; --i) {
+      Record& record = tape.at(i);
+      if (!reached[static_cast<std::size_t>(i)]) continue;
+      tape.check_versions(record);
+      for (std::int64_t input : record.inputs)
+        if (input >= 0) reached[static_cast<std::size_t>(input)] = true;
+      for (const Kept& kept : record.kept)
+        if (kept.producer >= 0) reached[static_cast<std::size_t>(kept.producer)] = true;
+    }
+    std::vector<Leaf> leaves;
+    for (const Record& record : tape.records)
+      if (!record.op) leaves.push_back(record.leaf);
+    NoGrad suspended;
+    tape.consumed = true;
+    tape.at(last).gradient.add(cotangent.detach());
+    try {
+      sink.begin(leaves);
+      tape.walk(last, sink);
+    } catch (...) {
+      tape.clear();
+      throw;
+    }
     tape.clear();
-    throw Error("[backward] out of memory");
-  } catch (...) {
-    tape.clear();
-    throw;
-  }
-  tape.clear();
+  });
 }
 
 }  // namespace weft

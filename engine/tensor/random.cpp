@@ -5,8 +5,11 @@
 #include <string>
 
 #include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
+using namespace detail;
+
 namespace {
 
 __extension__ typedef unsigned __int128 uint128;  // pedantic ISO C++ has none
@@ -144,24 +147,29 @@ Random Random::split(std::uint64_t k) const noexcept {
 }
 
 Tensor Random::uniform(const Shape& shape, double low, double high, DType dtype) const {
-  const double most = dtype == DType::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
-  if (!(low <= high) || !std::isfinite(high - low) || low < -most || high > most)
-    throw Error("[uniform] expected finite low <= high, got " + std::to_string(low) + " and " + std::to_string(high));
-  return make("uniform", shape, dtype, [&](std::uint64_t j, auto type) {
-    using T = decltype(type);
-    const Block b = block(j, stream_, seed_);
-    return std::array<T, 2>{between<T>(low, high, b.first), between<T>(low, high, b.second)};
+  return guard_memory("uniform", [&] {
+    const double most = dtype == DType::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+    if (!(low <= high) || !std::isfinite(high - low) || low < -most || high > most)
+      throw Error("[uniform] expected finite low <= high, got " + std::to_string(low) + " and " + std::to_string(high));
+    return make("uniform", shape, dtype, [&](std::uint64_t j, auto type) {
+      using T = decltype(type);
+      const Block b = block(j, stream_, seed_);
+      return std::array<T, 2>{between<T>(low, high, b.first), between<T>(low, high, b.second)};
+    });
   });
 }
 
 Tensor Random::normal(const Shape& shape, double mean, double deviation, DType dtype) const {
-  if (!std::isfinite(mean) || !std::isfinite(deviation))
-    throw Error("[normal] expected a finite mean and deviation, got " + std::to_string(mean) + " and " +
-                std::to_string(deviation));
-  return make("normal", shape, dtype, [&](std::uint64_t j, auto type) {
-    using T = decltype(type);
-    const Circle two = normals(block(j, stream_, seed_));
-    return std::array<T, 2>{static_cast<T>(mean + deviation * two.cosine), static_cast<T>(mean + deviation * two.sine)};
+  return guard_memory("normal", [&] {
+    if (!std::isfinite(mean) || !std::isfinite(deviation))
+      throw Error("[normal] expected a finite mean and deviation, got " + std::to_string(mean) + " and " +
+                  std::to_string(deviation));
+    return make("normal", shape, dtype, [&](std::uint64_t j, auto type) {
+      using T = decltype(type);
+      const Circle two = normals(block(j, stream_, seed_));
+      return std::array<T, 2>{static_cast<T>(mean + deviation * two.cosine),
+                              static_cast<T>(mean + deviation * two.sine)};
+    });
   });
 }
 

@@ -4,9 +4,11 @@
 #include <optional>
 
 #include "weft/detail/nest.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft::raw {
 
+using detail::guard_memory;
 using detail::Nest;
 
 namespace {
@@ -97,51 +99,61 @@ void check_same(const char* op, const Tensor& x, const Tensor& y) {
 }  // namespace
 
 void fill(Tensor& y, double value) {
-  if (y.dtype() == DType::i64 && !(std::abs(value) < 0x1p63))
-    throw Error("[fill] " + std::to_string(value) + " is no i64 value");
-  with_type(y.dtype(), [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
-    const T v = static_cast<T>(value);
-    strided<T, T>(y, y, [v](const T&, T& b) { b = v; });
+  guard_memory("fill", [&] {
+    if (y.dtype() == DType::i64 && !(std::abs(value) < 0x1p63))
+      throw Error("[fill] " + std::to_string(value) + " is no i64 value");
+    with_type(y.dtype(), [&](auto* type) {
+      using T = std::remove_pointer_t<decltype(type)>;
+      const T v = static_cast<T>(value);
+      strided<T, T>(y, y, [v](const T&, T& b) { b = v; });
+    });
   });
 }
 
 void copy(const Tensor& x, Tensor& y) {
-  check_same("copy", x, y);
-  with_type(y.dtype(), [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
-    const Nest<2> nest(y.shape(), {&x.strides(), &y.strides()});
-    const auto axes = transposed(nest);
-    if (axes && y.numel() > 0)
-      copy_tiles(nest, *axes, static_cast<const T*>(x.raw()), static_cast<T*>(y.mutable_raw()));
-    else strided<T, T>(x, y, [](const T& a, T& b) { b = a; });
+  guard_memory("copy", [&] {
+    check_same("copy", x, y);
+    with_type(y.dtype(), [&](auto* type) {
+      using T = std::remove_pointer_t<decltype(type)>;
+      const Nest<2> nest(y.shape(), {&x.strides(), &y.strides()});
+      const auto axes = transposed(nest);
+      if (axes && y.numel() > 0)
+        copy_tiles(nest, *axes, static_cast<const T*>(x.raw()), static_cast<T*>(y.mutable_raw()));
+      else strided<T, T>(x, y, [](const T& a, T& b) { b = a; });
+    });
   });
 }
 
 void accumulate(Tensor& y, const Tensor& x) {
-  check_same("accumulate", x, y);
-  with_type(y.dtype(), [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
-    strided<T, T>(x, y, [](const T& a, T& b) { b += a; });
+  guard_memory("accumulate", [&] {
+    check_same("accumulate", x, y);
+    with_type(y.dtype(), [&](auto* type) {
+      using T = std::remove_pointer_t<decltype(type)>;
+      strided<T, T>(x, y, [](const T& a, T& b) { b += a; });
+    });
   });
 }
 
 Tensor convert(const Tensor& x, DType dtype) {
-  if ((is_complex(x.dtype()) && !is_complex(dtype)) || (x.dtype() != DType::i64 && dtype == DType::i64))
-    throw Error(std::string("[convert] ") + dtype_name(x.dtype()) + " has no " + dtype_name(dtype) + " value");
-  Tensor y = Tensor::empty(x.shape(), dtype);
-  with_type(x.dtype(), [&](auto* from) {
-    with_type(dtype, [&](auto* to) {
-      using X = std::remove_pointer_t<decltype(from)>;
-      using Y = std::remove_pointer_t<decltype(to)>;
-      if constexpr (std::is_arithmetic_v<X> || !std::is_arithmetic_v<Y>)
-        strided<X, Y>(x, y, [](const X& a, Y& b) {
-          if constexpr (std::is_arithmetic_v<X> && !std::is_arithmetic_v<Y>) b = static_cast<typename Y::value_type>(a);
-          else b = static_cast<Y>(a);
-        });
+  return guard_memory("convert", [&] {
+    if (!x.defined()) throw Error("[convert] undefined tensor");
+    if ((is_complex(x.dtype()) && !is_complex(dtype)) || (x.dtype() != DType::i64 && dtype == DType::i64))
+      throw Error(std::string("[convert] ") + dtype_name(x.dtype()) + " has no " + dtype_name(dtype) + " value");
+    Tensor y = Tensor::empty(x.shape(), dtype);
+    with_type(x.dtype(), [&](auto* from) {
+      with_type(dtype, [&](auto* to) {
+        using X = std::remove_pointer_t<decltype(from)>;
+        using Y = std::remove_pointer_t<decltype(to)>;
+        if constexpr (std::is_arithmetic_v<X> || !std::is_arithmetic_v<Y>)
+          strided<X, Y>(x, y, [](const X& a, Y& b) {
+            if constexpr (std::is_arithmetic_v<X> && !std::is_arithmetic_v<Y>)
+              b = static_cast<typename Y::value_type>(a);
+            else b = static_cast<Y>(a);
+          });
+      });
     });
+    return y;
   });
-  return y;
 }
 
 Tensor contiguous(const Tensor& x) {

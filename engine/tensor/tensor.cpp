@@ -5,6 +5,7 @@
 #include "tensor/storage.h"
 #include "weft/context.h"
 #include "weft/detail/enum_names.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
@@ -20,11 +21,7 @@ namespace {
 
 template <class... Source>
 std::shared_ptr<Storage> make_storage(std::int64_t numel, DType dtype, Source... source) {
-  try {
-    return std::make_shared<Storage>(std::move(source)..., static_cast<std::size_t>(numel) * dtype_size(dtype));
-  } catch (const std::bad_alloc&) {
-    throw Error("[tensor] out of memory");
-  }
+  return std::make_shared<Storage>(std::move(source)..., static_cast<std::size_t>(numel) * dtype_size(dtype));
 }
 
 }  // namespace
@@ -78,13 +75,15 @@ Strides contiguous_strides(const Shape& shape) {
 }
 
 Tensor Tensor::empty(const Shape& shape, DType dtype) {
-  Tensor t;
-  t.numel_ = weft::numel(shape);
-  t.shape_ = shape;
-  t.strides_ = contiguous_strides(shape);
-  t.dtype_ = dtype;
-  t.storage_ = make_storage(t.numel_, dtype, Context::current().memory_handle());
-  return t;
+  return guard_memory("tensor", [&] {
+    Tensor t;
+    t.numel_ = weft::numel(shape);
+    t.shape_ = shape;
+    t.strides_ = contiguous_strides(shape);
+    t.dtype_ = dtype;
+    t.storage_ = make_storage(t.numel_, dtype, Context::current().memory_handle());
+    return t;
+  });
 }
 
 Tensor Tensor::zeros(const Shape& shape, DType dtype) { return full(shape, 0.0, dtype); }
@@ -105,13 +104,15 @@ Tensor Tensor::from_values(const Shape& shape, DType dtype, std::size_t count) {
 }
 
 Tensor Tensor::borrow(std::shared_ptr<const void> owner, const void* data, const Shape& shape, DType dtype) {
-  Tensor t;
-  t.numel_ = weft::numel(shape);
-  t.shape_ = shape;
-  t.strides_ = contiguous_strides(shape);
-  t.dtype_ = dtype;
-  t.storage_ = make_storage(t.numel_, dtype, std::move(owner), data);
-  return t;
+  return guard_memory("tensor", [&] {
+    Tensor t;
+    t.numel_ = weft::numel(shape);
+    t.shape_ = shape;
+    t.strides_ = contiguous_strides(shape);
+    t.dtype_ = dtype;
+    t.storage_ = make_storage(t.numel_, dtype, std::move(owner), data);
+    return t;
+  });
 }
 
 std::int64_t Tensor::size(std::int64_t dim) const {
@@ -162,30 +163,34 @@ double Tensor::item() const {
 }
 
 Tensor Tensor::detach() const {
-  Tensor t = *this;
-  t.node_ = Node{};
-  return t;
+  return guard_memory("tensor", [&] {
+    Tensor t = *this;
+    t.node_ = Node{};
+    return t;
+  });
 }
 
 Tensor Tensor::view(const Shape& shape, const Strides& strides, std::int64_t offset) const {
-  if (!storage_) throw Error("[tensor] undefined tensor");
-  if (shape.size() != strides.size()) throw Error("[view] shape and strides differ in length");
-  Tensor t = detach();
-  t.numel_ = weft::numel(shape);
-  t.shape_ = shape;
-  t.strides_ = strides;
-  t.offset_ = offset;
-  const auto elements = static_cast<std::int64_t>(storage_->bytes() / dtype_size(dtype_));
-  std::int64_t low = offset, high = offset;
-  bool outside = false;
-  for (std::size_t i = 0; i < shape.size() && t.numel_ > 0; ++i) {
-    std::int64_t reach = 0, &end = strides[i] < 0 ? low : high;
-    outside |= __builtin_mul_overflow(strides[i], shape[i] - 1, &reach) || __builtin_add_overflow(end, reach, &end);
-  }
-  if (t.numel_ > 0 && (outside || low < 0 || high >= elements))
-    throw Error("[view] shape " + to_string(shape) + " reaches outside a storage of " + std::to_string(elements) +
-                " elements");
-  return t;
+  return guard_memory("view", [&] {
+    if (!storage_) throw Error("[tensor] undefined tensor");
+    if (shape.size() != strides.size()) throw Error("[view] shape and strides differ in length");
+    Tensor t = detach();
+    t.numel_ = weft::numel(shape);
+    t.shape_ = shape;
+    t.strides_ = strides;
+    t.offset_ = offset;
+    const auto elements = static_cast<std::int64_t>(storage_->bytes() / dtype_size(dtype_));
+    std::int64_t low = offset, high = offset;
+    bool outside = false;
+    for (std::size_t i = 0; i < shape.size() && t.numel_ > 0; ++i) {
+      std::int64_t reach = 0, &end = strides[i] < 0 ? low : high;
+      outside |= __builtin_mul_overflow(strides[i], shape[i] - 1, &reach) || __builtin_add_overflow(end, reach, &end);
+    }
+    if (t.numel_ > 0 && (outside || low < 0 || high >= elements))
+      throw Error("[view] shape " + to_string(shape) + " reaches outside a storage of " + std::to_string(elements) +
+                  " elements");
+    return t;
+  });
 }
 
 std::uint64_t Tensor::version() const noexcept { return storage_ ? storage_->version() : 0; }

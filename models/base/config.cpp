@@ -1,6 +1,7 @@
 #include "weft/config.h"
 
 #include "base/json.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
@@ -14,35 +15,41 @@ void detail::check_all_listed(const ConfigFieldRefs& listed, std::size_t fields)
 }
 
 void read_config(const std::string& where, const std::string& text, const ConfigFieldRefs& fields) {
-  const nlohmann::json object = parse_json(text);
-  if (!object.is_object()) throw Error("[" + where + "] the config is not a JSON object");
-  std::string known;
-  for (const ConfigFieldRef& field : fields) {
-    known += std::string(known.empty() ? "" : ", ") + field.name;
-    if (!object.contains(field.name)) continue;
-    std::visit([&](auto* value) { read_field(where, field.name, object.at(field.name), *value); }, field.value);
-  }
-  for (const auto& entry : object.items()) {
-    bool listed = false;
-    for (const ConfigFieldRef& field : fields) listed = listed || entry.key() == field.name;
-    if (!listed) throw Error("[" + where + "] unknown config key \"" + entry.key() + "\", expected one of " + known);
-  }
+  guard_memory("config", [&] {
+    const nlohmann::json object = parse_json(text);
+    if (!object.is_object()) throw Error("[" + where + "] the config is not a JSON object");
+    std::string known;
+    for (const ConfigFieldRef& field : fields) {
+      known += std::string(known.empty() ? "" : ", ") + field.name;
+      if (!object.contains(field.name)) continue;
+      std::visit([&](auto* value) { read_field(where, field.name, object.at(field.name), *value); }, field.value);
+    }
+    for (const auto& entry : object.items()) {
+      bool listed = false;
+      for (const ConfigFieldRef& field : fields) listed = listed || entry.key() == field.name;
+      if (!listed) throw Error("[" + where + "] unknown config key \"" + entry.key() + "\", expected one of " + known);
+    }
+  });
 }
 
 std::string write_config(const ConfigFieldRefs& fields) {
-  nlohmann::ordered_json object = nlohmann::ordered_json::object();
-  for (const ConfigFieldRef& field : fields)
-    std::visit([&](const auto* value) { object[field.name] = *value; }, field.value);
-  return object.dump();
+  return guard_memory("config", [&] {
+    nlohmann::ordered_json object = nlohmann::ordered_json::object();
+    for (const ConfigFieldRef& field : fields)
+      std::visit([&](const auto* value) { object[field.name] = *value; }, field.value);
+    return object.dump();
+  });
 }
 
 std::vector<ConfigField> describe_config(const ConfigFieldRefs& fields) {
-  std::vector<ConfigField> all;
-  for (const ConfigFieldRef& field : fields) {
-    const auto as_json = [](const auto* value) { return nlohmann::json(*value).dump(); };
-    all.push_back({field.name, std::visit(as_json, field.value), field.meaning});
-  }
-  return all;
+  return guard_memory("config", [&] {
+    std::vector<ConfigField> all;
+    for (const ConfigFieldRef& field : fields) {
+      const auto as_json = [](const auto* value) { return nlohmann::json(*value).dump(); };
+      all.push_back({field.name, std::visit(as_json, field.value), field.meaning});
+    }
+    return all;
+  });
 }
 
 void check_size(const std::string& where, const char* key, std::int64_t size, std::int64_t lowest) {

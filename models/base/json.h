@@ -9,14 +9,18 @@
 
 namespace weft::detail {
 
-// A discarded value if `text` is not JSON. Error if it is nested deeper than anything of ours: nlohmann's dump() recurses.
+// A discarded value if `text` is not JSON. Error if it is nested deeper or has more values than anything of ours: nlohmann's
+// dump() recurses, and its destructor allocates, which ends the process where there is no memory.
 inline nlohmann::json parse_json(const std::string& text) {
   constexpr int deepest = 16;
-  const auto shallow = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+  constexpr std::int64_t most = 1 << 20;
+  std::int64_t values = 0;
+  const auto small = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
     if (depth > deepest) throw Error("[json] nested more than " + std::to_string(deepest) + " deep");
+    if (++values > most) throw Error("[json] more than " + std::to_string(most) + " values");
     return true;
   };
-  return nlohmann::json::parse(text, shallow, false);
+  return nlohmann::json::parse(text, small, false);
 }
 
 // Error, naming the key, if the value is not of the field's type.

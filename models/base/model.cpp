@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/sequence.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/ops.h"
 
 namespace weft {
@@ -16,17 +17,19 @@ class RepeatedPasses : public TokenStream {
   explicit RepeatedPasses(const Model& model) : model_(model), parameters_(model.parameters()) {}
 
   Tensor next(std::int64_t token) override {
-    const NoGrad suspended;
-    parameters_.check();
-    std::vector<std::int64_t> tokens = tokens_;
-    const auto longest = static_cast<std::size_t>(model_.max_length());
-    if (longest > 0 && tokens.size() == longest) tokens.erase(tokens.begin());
-    tokens.push_back(token);
-    const auto n = static_cast<std::int64_t>(tokens.size());
-    const Tensor all = model_(Tensor::from(tokens, {1, n}));  // (1, n, vocabulary)
-    Tensor logits = reshape(slice(all, 1, n - 1, n), {model_.outputs()});
-    tokens_ = std::move(tokens);
-    return logits;
+    return guard_memory("generate", [&] {
+      const NoGrad suspended;
+      parameters_.check();
+      std::vector<std::int64_t> tokens = tokens_;
+      const auto longest = static_cast<std::size_t>(model_.max_length());
+      if (longest > 0 && tokens.size() == longest) tokens.erase(tokens.begin());
+      tokens.push_back(token);
+      const auto n = static_cast<std::int64_t>(tokens.size());
+      const Tensor all = model_(Tensor::from(tokens, {1, n}));  // (1, n, vocabulary)
+      Tensor logits = reshape(slice(all, 1, n - 1, n), {model_.outputs()});
+      tokens_ = std::move(tokens);
+      return logits;
+    });
   }
 
  private:
@@ -38,9 +41,11 @@ class RepeatedPasses : public TokenStream {
 }  // namespace
 
 NamedParameters Model::parameters() const {
-  NamedParameters all;
-  collect("", all);
-  return all;
+  return guard_memory("model", [&] {
+    NamedParameters all;
+    collect("", all);
+    return all;
+  });
 }
 
 std::unique_ptr<TokenStream> Model::stream() const {

@@ -1,9 +1,12 @@
 // FNet masked language model and classifier (arXiv 2105.03824): encoder and head.
 #include "weft/fnet.h"
+#include "weft/detail/out_of_memory.h"
 
 #include <cmath>
 
 namespace weft {
+using namespace detail;
+
 namespace {
 
 const char* const no_causal_lm = "the Fourier mixing sees the future";
@@ -14,7 +17,7 @@ FnetConfig checked(FnetConfig config) {
   check_size("fnet", "seq_len", config.seq_len, 1);
   check_size("fnet", "types", config.types, 1);
   check_size("fnet", "d_ffn", config.d_ffn, 0);
-  if (config.d_ffn == 0) config.d_ffn = 4 * config.d_model;
+  config.d_ffn = config.ffn_channels();
   (void)norm_place_from_name(config.norm);
   (void)activation_from_name(config.activation);
   if (!(config.eps > 0) || !std::isfinite(config.eps))
@@ -47,11 +50,13 @@ std::string Fnet::config() const { return config_to_json(config_); }
 
 // x = encoder(tokens);  logits = E norm(act(transform(x))) + bias, or classifier(tanh(dense(x_0))).
 Tensor Fnet::operator()(const Tensor& tokens, const Random* dropout) const {
-  const Tensor x = encoder_(tokens, {}, dropout);                           // (b, n, d_model)
-  if (classifier_) return classifier_->classifier(classifier_->pooler(x));  // (b, classes)
-  const Activation act = activation_from_name(config_.activation);
-  const Tensor h = language_model_->norm(language_model_->transform(x, act));  // (b, n, d_model)
-  return linear(h, encoder_.embeddings.word.weight, language_model_->bias);    // (b, n, vocabulary)
+  return guard_memory("fnet", [&] {
+    const Tensor x = encoder_(tokens, {}, dropout);                           // (b, n, d_model)
+    if (classifier_) return classifier_->classifier(classifier_->pooler(x));  // (b, classes)
+    const Activation act = activation_from_name(config_.activation);
+    const Tensor h = language_model_->norm(language_model_->transform(x, act));  // (b, n, d_model)
+    return linear(h, encoder_.embeddings.word.weight, language_model_->bias);    // (b, n, vocabulary)
+  });
 }
 
 void Fnet::collect(const std::string& prefix, NamedParameters& out) const {
@@ -66,7 +71,8 @@ void Fnet::collect(const std::string& prefix, NamedParameters& out) const {
   }
 }
 
-// The presets have the sizes of the original experiments.
+// The presets: the paper's base model, and the classifier of labml.ai's experiment on AG News: sizes, ReLU, the eps of
+// PyTorch's LayerNorm.
 Architecture Fnet::architecture() {
   return {"fnet",
           {Task::masked_lm, Task::classifier},
@@ -74,7 +80,8 @@ Architecture Fnet::architecture() {
           make_as<Fnet>,
           {{"fnet-base", Task::masked_lm, 32000, 0, R"({"d_model":768,"d_ffn":3072,"layers":12,"seq_len":512})"},
            {"fnet-classifier", Task::classifier, 32000, 4,
-            R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":512,"norm":"pre"})"}},
+            R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":512,"norm":"pre","activation":"relu",)"
+            R"("eps":1e-5})"}},
           no_causal_lm};
 }
 

@@ -87,8 +87,8 @@ FnetEncoder::FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, cons
       dropout(config.dropout) {
   const NormPlace place = norm_place_from_name(config.norm);
   for (std::int64_t i = 0; i < config.layers; ++i)
-    layers.emplace_back(config.d_model, config.d_ffn, place, init.child(static_cast<std::uint64_t>(1 + i)), config.eps,
-                        config.dropout, activation_from_name(config.activation));
+    layers.emplace_back(config.d_model, config.ffn_channels(), place, init.child(static_cast<std::uint64_t>(1 + i)),
+                        config.eps, config.dropout, activation_from_name(config.activation));
   if (place == NormPlace::pre) final_norm_.emplace(config.d_model, init, config.eps);
 }
 

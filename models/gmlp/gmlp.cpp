@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/sequence.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
@@ -68,15 +69,17 @@ Tensor Gmlp::head(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : l
 
 // x = embed(tokens);  x = block(x) for each block;  logits = head(x), or head of x's mean over the tokens.
 Tensor Gmlp::operator()(const Tensor& tokens, const Random* dropout) const {
-  check_tokens("gmlp", tokens, config_.seq_len);
-  const SpatialMask mask = task_ == Task::causal_lm ? SpatialMask::causal() : SpatialMask();
-  Tensor x = embed(transpose(tokens, 0, 1), 0);  // (n, b, d_model)
-  for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    const Random random = dropout ? dropout->split(i) : Random(0);
-    x = blocks_[i](x, mask, dropout ? &random : nullptr);  // (n, b, d_model)
-  }
-  if (task_ != Task::classifier) return transpose(head(x), 0, 1);  // (b, n, vocabulary)
-  return head(mean_of_tokens(transpose(x, 0, 1), tokens));         // (b, classes)
+  return guard_memory("gmlp", [&] {
+    check_tokens("gmlp", tokens, config_.seq_len);
+    const SpatialMask mask = task_ == Task::causal_lm ? SpatialMask::causal() : SpatialMask();
+    Tensor x = embed(transpose(tokens, 0, 1), 0);  // (n, b, d_model)
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const Random random = dropout ? dropout->split(i) : Random(0);
+      x = blocks_[i](x, mask, dropout ? &random : nullptr);  // (n, b, d_model)
+    }
+    if (task_ != Task::classifier) return transpose(head(x), 0, 1);  // (b, n, vocabulary)
+    return head(mean_of_tokens(transpose(x, 0, 1), tokens));         // (b, classes)
+  });
 }
 
 void Gmlp::collect(const std::string& prefix, NamedParameters& out) const {

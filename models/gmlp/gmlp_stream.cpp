@@ -1,5 +1,6 @@
 // A gMLP language model, token by token.
 #include "base/sequence.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/gmlp.h"
 
 namespace weft {
@@ -37,10 +38,12 @@ class Gmlp::Stream : public TokenStream {
   }
 
   Tensor next(std::int64_t token) override {
-    NoGrad suspended;
-    parameters_.check();
-    if (static_cast<std::int64_t>(window_.size()) == model_.config_.seq_len) slide();
-    return read(token);
+    return guard_memory("generate", [&] {
+      NoGrad suspended;
+      parameters_.check();
+      if (static_cast<std::int64_t>(window_.size()) == model_.config_.seq_len) slide();
+      return read(token);
+    });
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/sequence.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
@@ -87,14 +88,16 @@ Tensor Tnn::logits(const Tensor& x) const { return linear(norm_(x), embedding_.w
 
 // x = embed(tokens);  x = layer(x) for each layer;  logits = norm(x) Eᵀ, or the head of norm(x's mean over the tokens).
 Tensor Tnn::operator()(const Tensor& tokens, const Random* dropout) const {
-  check_tokens("tnn", tokens, 0);
-  Tensor x = embed(tokens);  // (b, n, d_model)
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const Random random = dropout ? dropout->split(i) : Random(0);
-    x = layers_[i](x, dropout ? &random : nullptr);  // (b, n, d_model)
-  }
-  if (task_ != Task::classifier) return logits(x);    // (b, n, vocabulary)
-  return (*head_)(norm_(mean_of_tokens(x, tokens)));  // (b, classes)
+  return guard_memory("tnn", [&] {
+    check_tokens("tnn", tokens, 0);
+    Tensor x = embed(tokens);  // (b, n, d_model)
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const Random random = dropout ? dropout->split(i) : Random(0);
+      x = layers_[i](x, dropout ? &random : nullptr);  // (b, n, d_model)
+    }
+    if (task_ != Task::classifier) return logits(x);    // (b, n, vocabulary)
+    return (*head_)(norm_(mean_of_tokens(x, tokens)));  // (b, classes)
+  });
 }
 
 void Tnn::collect(const std::string& prefix, NamedParameters& out) const {
@@ -105,7 +108,8 @@ void Tnn::collect(const std::string& prefix, NamedParameters& out) const {
   if (head_) head_->collect(prefix + "head.", out);
 }
 
-// The preset has the sizes of the original experiment.
+// The preset is the authors' language model "tnn_decay_99_pre" (OpenNLPLab, fairseq) for an alphabet of 65: sizes, gamma,
+// and SimpleRMSNorm in the layers. The last norm, theirs a LayerNorm, is of the same kind here.
 Architecture Tnn::architecture() {
   return {"tnn",
           {Task::causal_lm, Task::masked_lm, Task::classifier},
@@ -113,7 +117,7 @@ Architecture Tnn::architecture() {
           make_as<Tnn>,
           {{"tnn-original", Task::causal_lm, 65, 0,
             R"({"d_model":512,"layers":7,"expand_ratio":3,"rpe_dim":64,"rpe_layers":6,"glu_dim":512,"gamma":0.99,)"
-            R"("seq_len":512})"}}};
+            R"("norm_type":"simplermsnorm","seq_len":512})"}}};
 }
 
 }  // namespace weft

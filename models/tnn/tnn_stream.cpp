@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/sequence.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/tnn.h"
 
 namespace weft {
@@ -52,14 +53,16 @@ class Tnn::Stream : public TokenStream {
   }
 
   Tensor next(std::int64_t token) override {
-    NoGrad suspended;
-    parameters_.check();
-    Tensor x = model_.embed(Tensor::from<std::int64_t>({token}, {1, 1}));  // (1, 1, d_model)
-    for (std::size_t layer = 0; layer < histories_.size(); ++layer)
-      x = model_.layers_[layer](x, nullptr, [&](const Tensor& v) { return histories_[layer].append(v, tokens_); });
-    Tensor logits = reshape(model_.logits(x), {model_.outputs_});
-    ++tokens_;
-    return logits;
+    return guard_memory("generate", [&] {
+      NoGrad suspended;
+      parameters_.check();
+      Tensor x = model_.embed(Tensor::from<std::int64_t>({token}, {1, 1}));  // (1, 1, d_model)
+      for (std::size_t layer = 0; layer < histories_.size(); ++layer)
+        x = model_.layers_[layer](x, nullptr, [&](const Tensor& v) { return histories_[layer].append(v, tokens_); });
+      Tensor logits = reshape(model_.logits(x), {model_.outputs_});
+      ++tokens_;
+      return logits;
+    });
   }
 
  private:

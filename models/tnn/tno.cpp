@@ -1,6 +1,7 @@
 // The Toeplitz neural operator (arXiv 2305.04749, sections 3.2 and 3.4).
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 
 #include "base/sequence.h"
@@ -74,13 +75,15 @@ Tensor Tno::positions(const std::vector<double>& lags) const {
   return column(p, dtype_);
 }
 
-// gamma^|k|: (m, 1), or learned (m, h·dim) = exp(|k| log gamma), gamma = lambda + (1 - lambda) sigmoid(g).
+// gamma^|k|: (m, 1), or learned (m, h·dim) = exp(|k| log gamma), gamma = lambda + (1 - lambda) sigmoid(g). lambda is at
+// least the smallest normal number: else a sigmoid that underflows gives 0 · log 0 at lag 0, where the factor is 1.
 Tensor Tno::decay(const std::vector<double>& lags) const {
   std::vector<double> factors;
   for (double k : lags) factors.push_back(options_.use_decay ? std::pow(options_.gamma, std::abs(k)) : std::abs(k));
   const Tensor per_lag = column(factors, dtype_);
   if (options_.use_decay) return per_lag;
-  const double lambda = options_.gamma;
+  const double smallest = dtype_ == DType::f32 ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min();
+  const double lambda = std::max(options_.gamma, smallest);
   const Tensor sigmoid = activation(reshape(gamma_, {1, h_ * dim_}), Activation::sigmoid);
   const Tensor gamma = add(scale(sigmoid, 1 - lambda), Tensor::full({1, 1}, lambda, dtype_));
   return exp(mul(per_lag, log(gamma)));

@@ -16,12 +16,12 @@ class Adam : public UpdateRule {
             {"beta2", &beta2_, 0, 1, "decay of their mean square"},
             {"eps", &eps_, 0, HUGE_VAL, "added to the root of their mean square"}};
   }
-  void update(RangeStep& r) const override {
-    adam(r.value, r.gradient, r.states[0], r.states[1], r.step, of(r), r.gradient_scale);
+  void update(Step& s) const override {
+    adam(s.value, s.gradient, s.states[0], s.states[1], s.step, of(s), s.gradient_scale);
   }
 
  protected:
-  AdamOptions of(const RangeStep& r) const { return {r.learning_rate, beta1_, beta2_, eps_, r.weight_decay}; }
+  AdamOptions of(const Step& s) const { return {s.learning_rate, beta1_, beta2_, eps_, s.weight_decay, s.decayed}; }
 
   double beta1_ = 0.9, beta2_ = 0.999, eps_ = 1e-8;
 };
@@ -33,8 +33,8 @@ class AdamW : public Adam {
     weight_decay = 0.1;
   }
   const char* name() const noexcept override { return "adamw"; }
-  void update(RangeStep& r) const override {
-    adamw(r.value, r.gradient, r.states[0], r.states[1], r.step, of(r), r.gradient_scale);
+  void update(Step& s) const override {
+    adamw(s.value, s.gradient, s.states[0], s.states[1], s.step, of(s), s.gradient_scale);
   }
 };
 

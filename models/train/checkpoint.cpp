@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/os.h"
 #include "weft/run_folder.h"
 #include "weft/safetensors.h"
@@ -179,6 +180,8 @@ void save_checkpoint(const std::string& folder, const Model& model, const Vocabu
   for (const auto& [name, parameter] : parameters) tensors.emplace_back(name, parameter.value());
   save_safetensors(model_path(folder), tensors, {{metadata_key, metadata.dump()}});
   write_text(config_path(folder), metadata.dump(2) + "\n");
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("checkpoint");
 } catch (const std::filesystem::filesystem_error& error) {
   throw Error("[checkpoint] can't write \"" + folder + "\": " + error.code().message());
 } catch (const json::exception& error) {
@@ -225,6 +228,8 @@ Checkpoint load_checkpoint(const std::string& given) try {
     const std::string message = error.what();
     throw Error(message.find(name) == std::string::npos ? name + ": " + message : message);
   }
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("checkpoint");
 } catch (const std::filesystem::filesystem_error& error) {
   throw Error("[checkpoint] can't read \"" + given + "\": " + error.code().message());
 }

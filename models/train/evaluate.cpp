@@ -1,7 +1,9 @@
 #include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/trainer.h"
 
 namespace weft {
+using namespace detail;
 
 double Evaluation::metric(const std::string& name) const {
   for (const Metric& measured : metrics)
@@ -11,7 +13,7 @@ double Evaluation::metric(const std::string& name) const {
 
 Evaluation evaluate(const Model& model, const Data& data) { return *evaluate(model, data, nullptr); }
 
-std::optional<Evaluation> evaluate(const Model& model, const Data& data, const std::function<bool()>& stop) {
+std::optional<Evaluation> evaluate(const Model& model, const Data& data, const std::function<bool()>& stop) try {
   const NoGrad suspended;
   Evaluation total;
   const auto meter = data.meter();
@@ -31,6 +33,8 @@ std::optional<Evaluation> evaluate(const Model& model, const Data& data, const s
   total.loss /= static_cast<double>(total.predicted);
   if (meter) total.metrics = meter->metrics();
   return total;
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("evaluate");
 }
 
 }  // namespace weft

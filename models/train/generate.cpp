@@ -5,10 +5,12 @@
 #include <numeric>
 
 #include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
+using namespace detail;
 
-std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u) {
+std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u) try {
   const auto x = raw::convert(logits, DType::f64).to_vector<double>();
   if (!std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); }))
     throw Error("[generate] the model's logits are not finite");
@@ -23,10 +25,12 @@ std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k
   for (std::int64_t i : order) sums.push_back(sum += std::exp((at(i) - at(order.front())) / temperature));
   const auto chosen = std::upper_bound(sums.begin(), sums.end(), u * sum) - sums.begin();
   return order[static_cast<std::size_t>(std::min(chosen, std::ssize(order) - 1))];
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("generate");
 }
 
 void generate(const Model& model, const Vocabulary& vocabulary, const std::string& prompt,
-              const GenerateOptions& options, const std::function<bool(const std::string&)>& out) {
+              const GenerateOptions& options, const std::function<bool(const std::string&)>& out) try {
   if (!(options.temperature >= 0) || options.top_k < 0 || options.tokens < 0)
     throw Error("[generate] expected temperature, top_k and tokens of at least 0");
   const auto stream = model.stream();
@@ -48,6 +52,8 @@ void generate(const Model& model, const Vocabulary& vocabulary, const std::strin
       logits = stream->next(id);
     }
   });
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("generate");
 }
 
 }  // namespace weft

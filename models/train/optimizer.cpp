@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "train/adam.h"
 #include "train/sgd.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
@@ -74,17 +75,19 @@ NamedParameters matrices_first(NamedParameters parameters) {
 }  // namespace
 
 std::vector<OptimizerInfo> optimizers() {
-  std::vector<OptimizerInfo> all;
-  for (const auto make_rule : all_rules) {
-    const auto rule = make_rule();
-    all.push_back({rule->name(), {}, rule->weight_decay});
-    for (const RuleOption& option : rule->options())
-      all.back().own.push_back({option.name, *option.value, option.lowest, option.end, option.meaning});
-  }
-  return all;
+  return guard_memory("optimizer", [&] {
+    std::vector<OptimizerInfo> all;
+    for (const auto make_rule : all_rules) {
+      const auto rule = make_rule();
+      all.push_back({rule->name(), {}, rule->weight_decay});
+      for (const RuleOption& option : rule->options())
+        all.back().own.push_back({option.name, *option.value, option.lowest, option.end, option.meaning});
+    }
+    return all;
+  });
 }
 
-Optimizer::Optimizer(const NamedParameters& parameters, const OptimizerOptions& options)
+Optimizer::Optimizer(const NamedParameters& parameters, const OptimizerOptions& options) try
     : rule_(checked_rule(options)),
       clip_(options.clip),
       set_(matrices_first(parameters)),
@@ -96,6 +99,8 @@ Optimizer::Optimizer(const NamedParameters& parameters, const OptimizerOptions& 
     }
   for (std::size_t k = 0; k < states(); ++k)
     (void)set_.state(k);  // now: made in the first step, they would take blocks that the second one misses
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("optimizer");
 }
 
 Optimizer::~Optimizer() = default;
@@ -104,27 +109,27 @@ Optimizer::Optimizer(Optimizer&&) noexcept = default;
 std::size_t Optimizer::states() const noexcept { return rule_->states(); }
 
 std::string Optimizer::description() const {
-  nlohmann::ordered_json description{{"optimizer", rule_->name()}};
-  for (const RuleOption& option : rule_->options()) description[option.name] = *option.value;
-  description["weight-decay"] = rule_->weight_decay;
-  description["clip"] = clip_;
-  return description.dump();
+  return guard_memory("optimizer", [&] {
+    nlohmann::ordered_json description{{"optimizer", rule_->name()}};
+    for (const RuleOption& option : rule_->options()) description[option.name] = *option.value;
+    description["weight-decay"] = rule_->weight_decay;
+    description["clip"] = clip_;
+    return description.dump();
+  });
 }
 
 double Optimizer::step(std::int64_t step, double learning_rate) {
-  const double norm = l2_norm(set_.gradients());
-  if (!std::isfinite(norm)) throw Error("[optimizer] the gradient's norm is not finite");
-  const double gradient_scale = clip_ > 0 ? std::min(1.0, clip_ / (norm + 1e-6)) : 1;
-  const auto update = [&](std::int64_t begin, std::int64_t end, double weight_decay) {
-    if (begin == end) return;
-    const auto part = [&](const Tensor& flat) { return flat.view({end - begin}, {1}, begin); };
-    RangeStep range{part(set_.values()), part(set_.gradients()), {}, step, learning_rate, weight_decay, gradient_scale};
-    for (std::size_t k = 0; k < states(); ++k) range.states.push_back(part(set_.state(k)));
-    rule_->update(range);
-  };
-  update(0, matrices_end_, rule_->weight_decay);
-  update(matrices_end_, set_.values().numel(), 0);
-  return norm;
+  return guard_memory("optimizer", [&] {
+    const double norm = l2_norm(set_.gradients());
+    if (!std::isfinite(norm)) throw Error("[optimizer] the gradient's norm is not finite");
+    const double gradient_scale = clip_ > 0 ? std::min(1.0, clip_ / (norm + 1e-6)) : 1;
+    std::vector<Tensor> states;
+    for (std::size_t k = 0; k < this->states(); ++k) states.push_back(set_.state(k));
+    Step all{set_.values(), set_.gradients(),    states,        step, matrices_end_,
+             learning_rate, rule_->weight_decay, gradient_scale};
+    rule_->update(all);
+    return norm;
+  });
 }
 
 }  // namespace weft

@@ -12,8 +12,9 @@ class Sgd : public UpdateRule {
   std::vector<RuleOption> options() override {
     return {{"momentum", &momentum_, 0, 1, "part of the last change that goes on"}};
   }
-  void update(RangeStep& r) const override {
-    sgd(r.value, r.gradient, r.states[0], r.step, {r.learning_rate, momentum_, r.weight_decay}, r.gradient_scale);
+  void update(Step& s) const override {
+    sgd(s.value, s.gradient, s.states[0], s.step, {s.learning_rate, momentum_, s.weight_decay, s.decayed},
+        s.gradient_scale);
   }
 
  private:

@@ -1,8 +1,10 @@
 // What a stopped run goes on from: parameters, the optimizer's state and the step, with the options that must stay.
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
 #include "weft/checkpoint.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/safetensors.h"
 #include "weft/trainer.h"
 
@@ -97,9 +99,11 @@ void Trainer::save_state(const std::string& path) try {
   save_safetensors(path, buffers(optimizer_), {{metadata_key, run.dump()}});
 } catch (const json::exception& error) {
   throw Error("can't write \"" + path + "\": " + error.what());
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("train");
 }
 
-void Trainer::load_state(const std::string& path) {
+void Trainer::load_state(const std::string& path) try {
   const SafetensorsFile file(path);
   try {
     const auto found = file.metadata().find(metadata_key);
@@ -115,7 +119,12 @@ void Trainer::load_state(const std::string& path) {
     if (!run.at("best").is_null())
       best = BestEvaluation{run.at("best").at("step").get<std::int64_t>(), run.at("best").at("loss").get<double>()};
     if (step < 0) throw Error("it has step " + std::to_string(step));
-    for (std::size_t i = 0; i < own.size(); ++i) raw::copy(loaded[i].second, own[i].second);
+    // Allocates nothing: from here on nothing fails, and the state is whole.
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const Tensor& from = loaded[i].second;
+      std::memcpy(own[i].second.mutable_raw(), from.raw(),
+                  static_cast<std::size_t>(from.numel()) * dtype_size(from.dtype()));
+    }
     step_ = step;
     evaluation_due_ = due;
     equal_shares_ = equal_shares;
@@ -126,6 +135,8 @@ void Trainer::load_state(const std::string& path) {
   } catch (const Error& error) {
     throw Error("\"" + path + "\": " + error.what());
   }
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("train");
 }
 
 }  // namespace weft

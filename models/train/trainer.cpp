@@ -12,6 +12,7 @@
 #include "train/metrics.h"
 #include "weft/checkpoint.h"
 #include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/ops.h"
 #include "weft/run_folder.h"
 #include "weft/update_rules.h"
@@ -99,7 +100,7 @@ struct Trainer::Run {
   RunResult result;
 };
 
-Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options)
+Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) try
     : model_(model),
       data_(data),
       options_(checked(options)),
@@ -113,6 +114,8 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options)
   if (model.max_length() > 0 && data.length() > model.max_length())
     throw Error("[train] sequences of " + std::to_string(data.length()) + " tokens; the model takes at most " +
                 std::to_string(model.max_length()));
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("train");
 }
 
 // Each micro-batch's part of the mean over all that they predict.
@@ -132,10 +135,12 @@ Tensor Trainer::training_loss(const Batch& batch, const Random& dropout) const {
   return smoothed(data_.loss(output, batch), output, batch.target, options_.label_smoothing);
 }
 
-double Trainer::step() {
+double Trainer::step() try {
   double loss = 0;
   Context::current().parallel_region([&] { loss = step_in_region(); });
   return loss;
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("train");
 }
 
 double Trainer::step_in_region() {
@@ -146,6 +151,7 @@ double Trainer::step_in_region() {
   for (std::int64_t k = first; k < first + options_.micro_batches; ++k) batches.push_back(data_.training(k, batches_));
   const std::vector<double> share = shares(batches);
   double loss = 0;
+  std::int64_t tokens = 0;
   optimizer_.parameters().zero_gradients();
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const Batch& batch = batches[i];
@@ -154,7 +160,7 @@ double Trainer::step_in_region() {
     const Tensor mean = training_loss(batch, dropout);
     if (!std::isfinite(mean.item())) throw Error(where + "the loss is " + std::to_string(mean.item()));
     loss += mean.item() * share[i];
-    tokens_ += batch.tokens.numel();
+    tokens += batch.tokens.numel();
     tape.backward(mean, Tensor::full(mean.shape(), share[i], mean.dtype()), optimizer_.parameters());
   }
   try {
@@ -163,6 +169,7 @@ double Trainer::step_in_region() {
     throw Error(where + error.what());
   }
   step_ = step;
+  tokens_ += tokens;
   return loss;
 }
 
@@ -243,7 +250,7 @@ Progress Trainer::timed_step(Run& run) {
   return progress;
 }
 
-RunResult Trainer::run(const RunOptions& options) {
+RunResult Trainer::run(const RunOptions& options) try {
   Run run(*this, options);
   // A best checkpoint that somebody has removed is none.
   if (best_ && run.folder != nullptr && !std::filesystem::exists(best_path(run.folder->path()))) best_.reset();
@@ -269,6 +276,8 @@ RunResult Trainer::run(const RunOptions& options) {
     });
     return run.ended();
   }
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("train");
 }
 
 }  // namespace weft

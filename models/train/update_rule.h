@@ -8,12 +8,13 @@
 
 namespace weft::detail {
 
-// A range of the flat buffers, all of one shape, and how a step is to change it.
-struct RangeStep {
-  Tensor value;
-  Tensor gradient;             // to be multiplied by gradient_scale
-  std::vector<Tensor> states;  // zeros before the first step
-  std::int64_t step;           // counts from 1
+// The flat buffers, all of one shape, and how a step is to change them.
+struct Step {
+  Tensor& value;
+  const Tensor& gradient;       // to be multiplied by gradient_scale
+  std::vector<Tensor>& states;  // zeros before the first step
+  std::int64_t step;            // counts from 1
+  std::int64_t decayed;         // the first elements, which weight_decay is for
   double learning_rate, weight_decay, gradient_scale;
 };
 
@@ -31,7 +32,8 @@ class UpdateRule {
   virtual const char* name() const noexcept = 0;
   virtual std::size_t states() const noexcept = 0;  // buffers that it keeps
   virtual std::vector<RuleOption> options() = 0;    // at first they have the usual values
-  virtual void update(RangeStep& range) const = 0;
+  // By one rule of weft/update_rules.h: if it fails nothing is changed.
+  virtual void update(Step& step) const = 0;
 
   double weight_decay = 0;
 };

@@ -5,6 +5,7 @@
 #include "pointwise/records.h"
 #include "weft/context.h"
 #include "weft/dense.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/pointwise.h"
 #include "weft/rows.h"
 #include "weft/shape.h"
@@ -137,12 +138,14 @@ Tensor fused_epilogue(const Inputs& in, Activation function) {
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& epilogue) {
-  const Inputs all = {x, weight, bias, epilogue.gate, epilogue.residual};
-  const bool plain = epilogue.activation == Activation::none && !epilogue.gate.defined();
-  if (plain || !would_record(all)) return apply_op(LinearOp(epilogue.activation), all);
-  (void)LinearOp(epilogue.activation).shape(all);
-  const Tensor y = fused_epilogue({x, weight, bias, epilogue.gate, Tensor()}, epilogue.activation);
-  return epilogue.residual.defined() ? add(epilogue.residual, y) : y;
+  return guard_memory("linear", [&] {
+    const Inputs all = {x, weight, bias, epilogue.gate, epilogue.residual};
+    const bool plain = epilogue.activation == Activation::none && !epilogue.gate.defined();
+    if (plain || !would_record(all)) return apply_op(LinearOp(epilogue.activation), all);
+    (void)LinearOp(epilogue.activation).shape(all);
+    const Tensor y = fused_epilogue({x, weight, bias, epilogue.gate, Tensor()}, epilogue.activation);
+    return epilogue.residual.defined() ? add(epilogue.residual, y) : y;
+  });
 }
 
 PackedWeight::PackedWeight(const Tensor& weight) : isa_(Context::current().isa()) {
@@ -153,18 +156,22 @@ PackedWeight::PackedWeight(const Tensor& weight) : isa_(Context::current().isa()
   with_real("PackedWeight", weight.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     const std::int64_t n = weight.shape()[0], k = weight.shape()[1];
-    panels_ = Tensor::empty({packed_b_elements<T>(k, n)}, weight.dtype());
-    pack_b(k, n, transposed_view_of<T>(weight), panels_.mutable_data<T>());
+    guard_memory("PackedWeight", [&] {
+      panels_ = Tensor::empty({packed_b_elements<T>(k, n)}, weight.dtype());
+      pack_b(k, n, transposed_view_of<T>(weight), panels_.mutable_data<T>());
+    });
   });
 }
 
 Tensor packed_linear(const Tensor& x, const PackedWeight& packed, const Tensor& bias, const Epilogue& epilogue) {
-  const Inputs in = {x, packed.weight(), bias, epilogue.gate, epilogue.residual};
-  if (!packed.is_current()) fail("packed_linear", "the weight was written after it was packed");
-  if (would_record(in)) return linear(x, packed.weight(), bias, epilogue);
-  LinearOp op(epilogue.activation);
-  if (packed.isa() == Context::current().isa()) op.panels = packed.panels_;
-  return apply_op(std::move(op), in);
+  return guard_memory("packed_linear", [&] {
+    const Inputs in = {x, packed.weight(), bias, epilogue.gate, epilogue.residual};
+    if (!packed.is_current()) fail("packed_linear", "the weight was written after it was packed");
+    if (would_record(in)) return linear(x, packed.weight(), bias, epilogue);
+    LinearOp op(epilogue.activation);
+    if (packed.isa() == Context::current().isa()) op.panels = packed.panels_;
+    return apply_op(std::move(op), in);
+  });
 }
 
 }  // namespace weft

@@ -70,6 +70,6 @@ struct MatmulOp : Op {
 
 }  // namespace
 
-Tensor matmul(const Tensor& a, const Tensor& b) { return apply_op(MatmulOp(), {a, b}); }
+Tensor matmul(const Tensor& a, const Tensor& b) { return apply_op(MatmulOp(), a, b); }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include "dense/gemm.h"
 #include "pointwise/records.h"
 #include "weft/dense.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/rows.h"
 #include "weft/shape.h"
 
@@ -118,12 +119,14 @@ struct SpatialMixOp : Op {
 }  // namespace
 
 Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal) {
-  check(gate, x, weight, bias);
-  FusedOp mix{std::make_unique<SpatialMixOp>(causal), {x, weight, bias}};
-  FusedOp product{gate_op("spatial_gate", Activation::none), {gate, Tensor()}};
-  return apply_fused(std::move(mix), std::move(product), 1, x.shape(), x.dtype(), [&](const Tensor& v) {
-    return with_real("spatial_gate", x.dtype(),
-                     [&](auto* type) { return mixed<element_of<decltype(type)>>(gate, x, weight, bias, causal, v); });
+  return guard_memory("spatial_gate", [&] {
+    check(gate, x, weight, bias);
+    FusedOp mix{std::make_unique<SpatialMixOp>(causal), {x, weight, bias}};
+    FusedOp product{gate_op("spatial_gate", Activation::none), {gate, Tensor()}};
+    return apply_fused(std::move(mix), std::move(product), 1, x.shape(), x.dtype(), [&](const Tensor& v) {
+      return with_real("spatial_gate", x.dtype(),
+                       [&](auto* type) { return mixed<element_of<decltype(type)>>(gate, x, weight, bias, causal, v); });
+    });
   });
 }
 

@@ -68,7 +68,7 @@ std::unique_ptr<Op> detail::activation_op(Activation f) { return std::make_uniqu
 
 Tensor activation(const Tensor& x, Activation function) {
   (void)activation_name(function);
-  return apply_op(ActivationOp(function), {x});
+  return apply_op(ActivationOp(function), x);
 }
 
 }  // namespace weft

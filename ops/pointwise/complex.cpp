@@ -107,9 +107,9 @@ struct ConjOp : PartsOp {
 
 }  // namespace
 
-Tensor complex(const Tensor& re, const Tensor& im) { return apply_op(ComplexOp(), {re, im}); }
-Tensor real(const Tensor& x) { return apply_op(RealOp(), {x}); }
-Tensor imag(const Tensor& x) { return apply_op(ImagOp(), {x}); }
-Tensor conj(const Tensor& x) { return apply_op(ConjOp(), {x}); }
+Tensor complex(const Tensor& re, const Tensor& im) { return apply_op(ComplexOp(), re, im); }
+Tensor real(const Tensor& x) { return apply_op(RealOp(), x); }
+Tensor imag(const Tensor& x) { return apply_op(ImagOp(), x); }
+Tensor conj(const Tensor& x) { return apply_op(ConjOp(), x); }
 
 }  // namespace weft

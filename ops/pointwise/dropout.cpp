@@ -46,6 +46,6 @@ struct DropoutOp : Op {
 
 }  // namespace
 
-Tensor dropout(const Tensor& x, double p, const Random& random) { return apply_op(DropoutOp(p, random), {x}); }
+Tensor dropout(const Tensor& x, double p, const Random& random) { return apply_op(DropoutOp(p, random), x); }
 
 }  // namespace weft

@@ -183,9 +183,9 @@ struct DivOp : Op {
 
 std::unique_ptr<Op> detail::add_op() { return std::make_unique<AddOp>(); }
 
-Tensor add(const Tensor& a, const Tensor& b) { return apply_op(AddOp(), {a, b}); }
-Tensor sub(const Tensor& a, const Tensor& b) { return apply_op(SubOp(), {a, b}); }
-Tensor mul(const Tensor& a, const Tensor& b) { return apply_op(MulOp(), {a, b}); }
-Tensor div(const Tensor& a, const Tensor& b) { return apply_op(DivOp(), {a, b}); }
+Tensor add(const Tensor& a, const Tensor& b) { return apply_op(AddOp(), a, b); }
+Tensor sub(const Tensor& a, const Tensor& b) { return apply_op(SubOp(), a, b); }
+Tensor mul(const Tensor& a, const Tensor& b) { return apply_op(MulOp(), a, b); }
+Tensor div(const Tensor& a, const Tensor& b) { return apply_op(DivOp(), a, b); }
 
 }  // namespace weft

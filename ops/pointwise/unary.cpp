@@ -113,10 +113,10 @@ struct ScaleOp : Op {
 
 }  // namespace
 
-Tensor scale(const Tensor& x, double factor) { return apply_op(ScaleOp(factor), {x}); }
-Tensor exp(const Tensor& x) { return apply_op(ExpOp(), {x}); }
-Tensor log(const Tensor& x) { return apply_op(LogOp(), {x}); }
-Tensor sqrt(const Tensor& x) { return apply_op(SqrtOp(), {x}); }
-Tensor square(const Tensor& x) { return apply_op(SquareOp(), {x}); }
+Tensor scale(const Tensor& x, double factor) { return apply_op(ScaleOp(factor), x); }
+Tensor exp(const Tensor& x) { return apply_op(ExpOp(), x); }
+Tensor log(const Tensor& x) { return apply_op(LogOp(), x); }
+Tensor sqrt(const Tensor& x) { return apply_op(SqrtOp(), x); }
+Tensor square(const Tensor& x) { return apply_op(SquareOp(), x); }
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // The update rules of AdamW, Adam and SGD, and the norm of a flat tensor.
 #include "weft/update_rules.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "base/kernels/reduce.h"
 #include "pointwise/kernels/optimizer.h"
 #include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
@@ -30,32 +32,57 @@ void check_update(const char* op, std::int64_t step, const Tensor& p, std::initi
   if (step < 1) fail(op, "steps count from 1, got " + std::to_string(step));
 }
 
+// The elements of p that are decayed. Error if there are more than there are elements.
+std::int64_t checked_decayed(const char* op, const Tensor& p, std::optional<std::int64_t> decayed) {
+  if (decayed && (*decayed < 0 || *decayed > p.numel()))
+    fail(op, "expected 0 to " + std::to_string(p.numel()) + " elements to be decayed, got " + std::to_string(*decayed));
+  return decayed.value_or(p.numel());
+}
+
+// Calls update(begin, end, constants) for pieces of [0, n), with the first constants for those that are decayed. What
+// may fail has failed before the first call.
+template <class Constants, class Update>
+void for_decayed_and_others(std::int64_t n, std::int64_t decayed, const Constants& with, const Constants& without,
+                            const Update& update) {
+  Context::current().parallel_for(n, task_elements, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t middle = std::clamp(decayed, begin, end);
+    if (begin < middle) update(begin, middle, with);
+    if (middle < end) update(middle, end, without);
+  });
+}
+
 // l2 is added to the gradient times p, decay multiplies p.
 void adam_update(const char* op, Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, std::int64_t step,
                  const AdamOptions& o, double grad_scale, double l2, double decay) {
-  check_update(op, step, p, {&grad, &m, &v});
-  if (!(o.beta1 >= 0 && o.beta1 < 1 && o.beta2 >= 0 && o.beta2 < 1 && o.eps >= 0) || !std::isfinite(o.lr))
-    fail(op, "expected 0 <= beta < 1, eps >= 0 and a finite lr, got " + std::to_string(o.beta1) + ", " +
-                 std::to_string(o.beta2) + ", " + std::to_string(o.eps) + " and " + std::to_string(o.lr));
-  const double t = static_cast<double>(step);
-  const double mean_correction = 1 - std::pow(o.beta1, t), square_correction = 1 - std::pow(o.beta2, t);
-  with_real(op, p.dtype(), [&](auto* type) {
-    using T = element_of<decltype(type)>;
-    const AdamUpdate<T> update{static_cast<T>(grad_scale),
-                               static_cast<T>(l2),
-                               static_cast<T>(o.beta1),
-                               static_cast<T>(1 - o.beta1),
-                               static_cast<T>(o.beta2),
-                               static_cast<T>(1 - o.beta2),
-                               static_cast<T>(decay),
-                               static_cast<T>(o.lr / mean_correction),
-                               static_cast<T>(1 / std::sqrt(square_correction)),
-                               static_cast<T>(o.eps)};
-    const auto kernel = kernels<OptimizerKernels<T>>().adam;
-    const T* g = grad.data<T>();
-    T *value = p.mutable_data<T>(), *mean = m.mutable_data<T>(), *square = v.mutable_data<T>();
-    Context::current().parallel_for(p.numel(), task_elements, [&](std::int64_t begin, std::int64_t end) {
-      kernel(update, value + begin, g + begin, mean + begin, square + begin, end - begin);
+  guard_memory(op, [&] {
+    check_update(op, step, p, {&grad, &m, &v});
+    if (!(o.beta1 >= 0 && o.beta1 < 1 && o.beta2 >= 0 && o.beta2 < 1 && o.eps >= 0) || !std::isfinite(o.lr))
+      fail(op, "expected 0 <= beta < 1, eps >= 0 and a finite lr, got " + std::to_string(o.beta1) + ", " +
+                   std::to_string(o.beta2) + ", " + std::to_string(o.eps) + " and " + std::to_string(o.lr));
+    const std::int64_t decayed = checked_decayed(op, p, o.decayed);
+    const double t = static_cast<double>(step);
+    const double mean_correction = 1 - std::pow(o.beta1, t), square_correction = 1 - std::pow(o.beta2, t);
+    with_real(op, p.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const AdamUpdate<T> update{static_cast<T>(grad_scale),
+                                 static_cast<T>(l2),
+                                 static_cast<T>(o.beta1),
+                                 static_cast<T>(1 - o.beta1),
+                                 static_cast<T>(o.beta2),
+                                 static_cast<T>(1 - o.beta2),
+                                 static_cast<T>(decay),
+                                 static_cast<T>(o.lr / mean_correction),
+                                 static_cast<T>(1 / std::sqrt(square_correction)),
+                                 static_cast<T>(o.eps)};
+      AdamUpdate<T> undecayed = update;
+      undecayed.l2 = 0;
+      undecayed.decay = 1;
+      const auto kernel = kernels<OptimizerKernels<T>>().adam;
+      const T* g = grad.data<T>();
+      T *value = p.mutable_data<T>(), *mean = m.mutable_data<T>(), *square = v.mutable_data<T>();
+      for_decayed_and_others(p.numel(), decayed, update, undecayed, [&](auto begin, auto end, const AdamUpdate<T>& u) {
+        kernel(u, value + begin, g + begin, mean + begin, square + begin, end - begin);
+      });
     });
   });
 }
@@ -73,34 +100,41 @@ void adamw(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, std::int64_t ste
 }
 
 void sgd(Tensor& p, const Tensor& grad, Tensor& buf, std::int64_t step, const SgdOptions& options, double grad_scale) {
-  check_update("sgd", step, p, {&grad, &buf});
-  with_real("sgd", p.dtype(), [&](auto* type) {
-    using T = element_of<decltype(type)>;
-    const SgdUpdate<T> update{static_cast<T>(grad_scale), static_cast<T>(options.weight_decay),
-                              static_cast<T>(options.momentum), static_cast<T>(options.lr), step == 1};
-    const auto kernel = kernels<OptimizerKernels<T>>().sgd;
-    const T* g = grad.data<T>();
-    T *value = p.mutable_data<T>(), *velocity = buf.mutable_data<T>();
-    Context::current().parallel_for(p.numel(), task_elements, [&](std::int64_t begin, std::int64_t end) {
-      kernel(update, value + begin, g + begin, velocity + begin, end - begin);
+  guard_memory("sgd", [&] {
+    check_update("sgd", step, p, {&grad, &buf});
+    const std::int64_t decayed = checked_decayed("sgd", p, options.decayed);
+    with_real("sgd", p.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const SgdUpdate<T> update{static_cast<T>(grad_scale), static_cast<T>(options.weight_decay),
+                                static_cast<T>(options.momentum), static_cast<T>(options.lr), step == 1};
+      SgdUpdate<T> undecayed = update;
+      undecayed.l2 = 0;
+      const auto kernel = kernels<OptimizerKernels<T>>().sgd;
+      const T* g = grad.data<T>();
+      T *value = p.mutable_data<T>(), *velocity = buf.mutable_data<T>();
+      for_decayed_and_others(p.numel(), decayed, update, undecayed, [&](auto begin, auto end, const SgdUpdate<T>& u) {
+        kernel(u, value + begin, g + begin, velocity + begin, end - begin);
+      });
     });
   });
 }
 
 double l2_norm(const Tensor& x) {
-  check_real("l2_norm", x);
-  const Tensor dense = raw::contiguous(x);
-  std::vector<double> squares(static_cast<std::size_t>((x.numel() + norm_block - 1) / norm_block));
-  with_real("l2_norm", x.dtype(), [&](auto* type) {
-    using T = element_of<decltype(type)>;
-    const auto kernel = kernels<ReduceKernels<T>>().sum_squares;
-    Context::current().parallel_for(x.numel(), norm_block, [&](std::int64_t begin, std::int64_t end) {
-      squares[static_cast<std::size_t>(begin / norm_block)] = kernel(dense.data<T>() + begin, end - begin);
+  return guard_memory("l2_norm", [&] {
+    check_real("l2_norm", x);
+    const Tensor dense = raw::contiguous(x);
+    std::vector<double> squares(static_cast<std::size_t>((x.numel() + norm_block - 1) / norm_block));
+    with_real("l2_norm", x.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const auto kernel = kernels<ReduceKernels<T>>().sum_squares;
+      Context::current().parallel_for(x.numel(), norm_block, [&](std::int64_t begin, std::int64_t end) {
+        squares[static_cast<std::size_t>(begin / norm_block)] = kernel(dense.data<T>() + begin, end - begin);
+      });
     });
+    double sum = 0;
+    for (double s : squares) sum += s;
+    return std::sqrt(sum);
   });
-  double sum = 0;
-  for (double s : squares) sum += s;
-  return std::sqrt(sum);
 }
 
 }  // namespace weft

@@ -98,6 +98,6 @@ struct EmbeddingOp : Op {
 
 }  // namespace
 
-Tensor embedding(const Tensor& indices, const Tensor& weight) { return apply_op(EmbeddingOp(), {indices, weight}); }
+Tensor embedding(const Tensor& indices, const Tensor& weight) { return apply_op(EmbeddingOp(), indices, weight); }
 
 }  // namespace weft

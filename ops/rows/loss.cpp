@@ -85,7 +85,7 @@ struct CrossEntropyOp : Op {
 }  // namespace
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, std::int64_t ignore_index) {
-  return apply_op(CrossEntropyOp(ignore_index), {logits, target});
+  return apply_op(CrossEntropyOp(ignore_index), logits, target);
 }
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include "pointwise/records.h"
 #include "rows/kernels/norm.h"
 #include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/rows.h"
 #include "weft/shape.h"
 
@@ -177,16 +178,20 @@ Tensor norm_of_sum(NormOp op, Inputs in, const Tensor& residual) {
 
 Tensor layer_norm(const Tensor& x, std::int64_t axes, const Tensor& weight, const Tensor& bias, double eps,
                   const Tensor& residual) {
-  Inputs in{x};
-  if (weight.defined()) in.push_back(weight);
-  if (bias.defined()) in.push_back(bias);
-  return norm_of_sum(NormOp(Kind::layer, axes, eps, weight.defined(), bias.defined()), in, residual);
+  return guard_memory("layer_norm", [&] {
+    Inputs in{x};
+    if (weight.defined()) in.push_back(weight);
+    if (bias.defined()) in.push_back(bias);
+    return norm_of_sum(NormOp(Kind::layer, axes, eps, weight.defined(), bias.defined()), in, residual);
+  });
 }
 
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps, const Tensor& residual) {
-  Inputs in{x};
-  if (weight.defined()) in.push_back(weight);
-  return norm_of_sum(NormOp(Kind::rms, 1, eps, weight.defined(), false), in, residual);
+  return guard_memory("rms_norm", [&] {
+    Inputs in{x};
+    if (weight.defined()) in.push_back(weight);
+    return norm_of_sum(NormOp(Kind::rms, 1, eps, weight.defined(), false), in, residual);
+  });
 }
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include "base/common.h"
 #include "base/kernels/reduce.h"
 #include "base/sum.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/pointwise.h"
 #include "weft/rows.h"
 #include "weft/shape.h"
@@ -172,11 +173,11 @@ struct MaxOp : Op {
 }  // namespace
 
 Tensor sum(const Tensor& x, const std::vector<std::int64_t>& dims, bool keepdim) {
-  return apply_op(SumOp(dims, keepdim), {x});
+  return guard_memory("sum", [&] { return apply_op(SumOp(dims, keepdim), x); });
 }
 Tensor mean(const Tensor& x, const std::vector<std::int64_t>& dims, bool keepdim) {
-  return apply_op(MeanOp(dims, keepdim), {x});
+  return guard_memory("mean", [&] { return apply_op(MeanOp(dims, keepdim), x); });
 }
-Tensor max(const Tensor& x, std::int64_t dim, bool keepdim) { return apply_op(MaxOp(dim, keepdim), {x}); }
+Tensor max(const Tensor& x, std::int64_t dim, bool keepdim) { return apply_op(MaxOp(dim, keepdim), x); }
 
 }  // namespace weft

@@ -79,7 +79,7 @@ struct LogSoftmaxOp : RowOp {
 
 }  // namespace
 
-Tensor softmax(const Tensor& x, std::int64_t dim) { return apply_op(SoftmaxOp(dim), {x}); }
-Tensor log_softmax(const Tensor& x, std::int64_t dim) { return apply_op(LogSoftmaxOp(dim), {x}); }
+Tensor softmax(const Tensor& x, std::int64_t dim) { return apply_op(SoftmaxOp(dim), x); }
+Tensor log_softmax(const Tensor& x, std::int64_t dim) { return apply_op(LogSoftmaxOp(dim), x); }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/common.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/detail/part_op.h"
 #include "weft/shape.h"
 
@@ -208,38 +209,46 @@ struct CastOp : LayoutOp {
 }  // namespace
 
 Tensor reshape(const Tensor& x, const Shape& shape) {
-  ReshapeOp op;
-  op.to = shape;
-  return apply_op(std::move(op), {x});
+  return guard_memory("reshape", [&] {
+    ReshapeOp op;
+    op.to = shape;
+    return apply_op(std::move(op), x);
+  });
 }
 
 Tensor permute(const Tensor& x, const std::vector<std::int64_t>& dims) {
-  PermuteOp op;
-  op.dims = dims;
-  for (std::int64_t& d : op.dims)
-    if (d < 0) d += x.rank();
-  return apply_op(std::move(op), {x});
+  return guard_memory("permute", [&] {
+    PermuteOp op;
+    op.dims = dims;
+    for (std::int64_t& d : op.dims)
+      if (d < 0) d += x.rank();
+    return apply_op(std::move(op), x);
+  });
 }
 
 Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1) {
-  std::vector<std::int64_t> dims(x.shape().size());
-  std::iota(dims.begin(), dims.end(), 0);
-  std::swap(dims[checked_dim("transpose", dim0, x.rank())], dims[checked_dim("transpose", dim1, x.rank())]);
-  return permute(x, dims);
+  return guard_memory("transpose", [&] {
+    std::vector<std::int64_t> dims(x.shape().size());
+    std::iota(dims.begin(), dims.end(), 0);
+    std::swap(dims[checked_dim("transpose", dim0, x.rank())], dims[checked_dim("transpose", dim1, x.rank())]);
+    return permute(x, dims);
+  });
 }
 
 Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start, std::int64_t stop, std::int64_t step) {
-  return apply_op(SliceOp(dim, start, stop, step), {x});
+  return apply_op(SliceOp(dim, start, stop, step), x);
 }
 
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dim) {
-  const std::int64_t n = x.size(dim);
-  if (chunks < 1 || n % chunks != 0)
-    fail("chunk",
-         std::to_string(chunks) + " equal pieces of axis " + std::to_string(dim) + " of shape " + to_string(x.shape()));
-  std::vector<Tensor> parts;
-  for (std::int64_t i = 0; i < chunks; ++i) parts.push_back(slice(x, dim, i * (n / chunks), (i + 1) * (n / chunks)));
-  return parts;
+  return guard_memory("chunk", [&] {
+    const std::int64_t n = x.size(dim);
+    if (chunks < 1 || n % chunks != 0)
+      fail("chunk", std::to_string(chunks) + " equal pieces of axis " + std::to_string(dim) + " of shape " +
+                        to_string(x.shape()));
+    std::vector<Tensor> parts;
+    for (std::int64_t i = 0; i < chunks; ++i) parts.push_back(slice(x, dim, i * (n / chunks), (i + 1) * (n / chunks)));
+    return parts;
+  });
 }
 
 Tensor concat(const std::vector<Tensor>& parts, std::int64_t dim) {
@@ -249,12 +258,14 @@ Tensor concat(const std::vector<Tensor>& parts, std::int64_t dim) {
 }
 
 Tensor expand(const Tensor& x, const Shape& shape) {
-  ExpandOp op;
-  op.to = shape;
-  return apply_op(std::move(op), {x});
+  return guard_memory("expand", [&] {
+    ExpandOp op;
+    op.to = shape;
+    return apply_op(std::move(op), x);
+  });
 }
 
-Tensor flip(const Tensor& x, std::int64_t dim) { return apply_op(FlipOp(dim), {x}); }
-Tensor cast(const Tensor& x, DType dtype) { return apply_op(CastOp(dtype), {x}); }
+Tensor flip(const Tensor& x, std::int64_t dim) { return apply_op(FlipOp(dim), x); }
+Tensor cast(const Tensor& x, DType dtype) { return apply_op(CastOp(dtype), x); }
 
 }  // namespace weft

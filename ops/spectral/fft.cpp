@@ -83,11 +83,11 @@ struct FftOp : Op {
 
 }  // namespace
 
-Tensor fft(const Tensor& x, std::int64_t dim, FftNorm norm) { return apply_op(FftOp(Kind::fft, norm, dim), {x}); }
-Tensor ifft(const Tensor& x, std::int64_t dim, FftNorm norm) { return apply_op(FftOp(Kind::ifft, norm, dim), {x}); }
-Tensor rfft(const Tensor& x, std::int64_t dim, FftNorm norm) { return apply_op(FftOp(Kind::rfft, norm, dim), {x}); }
+Tensor fft(const Tensor& x, std::int64_t dim, FftNorm norm) { return apply_op(FftOp(Kind::fft, norm, dim), x); }
+Tensor ifft(const Tensor& x, std::int64_t dim, FftNorm norm) { return apply_op(FftOp(Kind::ifft, norm, dim), x); }
+Tensor rfft(const Tensor& x, std::int64_t dim, FftNorm norm) { return apply_op(FftOp(Kind::rfft, norm, dim), x); }
 Tensor irfft(const Tensor& x, std::int64_t n, std::int64_t dim, FftNorm norm) {
-  return apply_op(FftOp(Kind::irfft, norm, dim, n), {x});
+  return apply_op(FftOp(Kind::irfft, norm, dim, n), x);
 }
 
 namespace {

@@ -8,10 +8,11 @@ namespace weft::detail {
 template <class T>
 RingPlan<T>::RingPlan(std::int64_t n) : n_(n), plan_(fft_fast_length(n)) {
   const std::int64_t m = rows();
+  const UnitRoots root(4 * m);
   std::vector<Complex> twist, untwist;
   for (std::int64_t j = 0; j < m; ++j) {
-    untwist.push_back(unit_root(j, 4 * m) / static_cast<long double>(m));
-    twist.push_back(std::conj(unit_root(j, 4 * m)));
+    untwist.push_back(root(j) / static_cast<long double>(m));
+    twist.push_back(std::conj(root(j)));
   }
   twist_ = interleaved<T>(twist);
   untwist_ = interleaved<T>(untwist);
@@ -26,8 +27,9 @@ std::size_t RingPlan<T>::bytes() const noexcept {
 template <class T>
 RealFftPlan<T>::RealFftPlan(std::int64_t n) : half_(n / 2) {
   const FftView<T>& half = half_.view();
+  const UnitRoots root(n);
   std::vector<Complex> twiddles;
-  for (std::int64_t k = 0; 2 * k <= half.n; ++k) twiddles.push_back(unit_root(k, n));
+  for (std::int64_t k = 0; 2 * k <= half.n; ++k) twiddles.push_back(root(k));
   twiddles_ = interleaved<T>(twiddles);
   row_of_bin_.assign(half.row_of_bin, half.row_of_bin + half.n);
   row_of_bin_.push_back(static_cast<std::int32_t>(half.n));
@@ -73,10 +75,11 @@ std::int64_t FourStepPlan<T>::middle() const noexcept {
 template <class T>
 FourStepPlan<T>::FourStepPlan(std::int64_t n) : first_(first_factor(n)), second_(n / first_factor(n)) {
   const std::int64_t n1 = first_.length(), n2 = second_.length();
+  const UnitRoots unit(n);
   twiddles_.resize(static_cast<std::size_t>(2 * n));
   for (std::int64_t k = 0; k < n1; ++k)
     for (std::int64_t j = 0; j < n2; ++j) {
-      const Complex root = unit_root(j * k % n, n);
+      const Complex root = unit(j * k % n);
       twiddles_[static_cast<std::size_t>(k * 2 * n2 + j)] = static_cast<T>(root.real());
       twiddles_[static_cast<std::size_t>((k * 2 + 1) * n2 + j)] = static_cast<T>(root.imag());
     }
@@ -91,8 +94,9 @@ std::size_t FourStepPlan<T>::bytes() const noexcept {
 
 template <class T>
 RealFourStepPlan<T>::RealFourStepPlan(std::int64_t n) : half_(n / 2) {
+  const UnitRoots root(n);
   std::vector<Complex> twiddles;
-  for (std::int64_t k = 0; 4 * k <= n; ++k) twiddles.push_back(unit_root(k, n));
+  for (std::int64_t k = 0; 4 * k <= n; ++k) twiddles.push_back(root(k));
   twiddles_ = interleaved<T>(twiddles);
 }
 

@@ -1,5 +1,7 @@
 #include "spectral/fft_plan.h"
 
+#include <algorithm>
+
 #include "spectral/fft_roots.h"
 #include "spectral/plan_cache.h"
 
@@ -24,33 +26,82 @@ double radix_cost(std::int64_t radix) {
   }
 }
 
-// y_k = Σ_j x_(j stride) root^(jk), of n elements, by the definition for each prime factor.
-// roots: exp(-2πi j/N), N a multiple of n.
-void exact_transform(const Complex* x, std::int64_t stride, std::int64_t n, const std::vector<Complex>& roots,
-                     Complex* y) {
-  if (n == 1) {
-    y[0] = x[0];
-    return;
-  }
-  std::int64_t p = 2;
-  while (n % p != 0) ++p;
-  const std::int64_t m = n / p, total = static_cast<std::int64_t>(roots.size()), apart = total / n;
-  for (std::int64_t q = 0; q < p; ++q) exact_transform(x + q * stride, stride * p, m, roots, y + q * m);
-  std::vector<Complex> part(static_cast<std::size_t>(p));
-  for (std::int64_t k = 0; k < m; ++k) {
-    for (std::int64_t q = 0; q < p; ++q) part[static_cast<std::size_t>(q)] = y[q * m + k];
-    for (std::int64_t r = 0; r < p; ++r) {
-      long double re = part[0].real(), im = part[0].imag();  // operator* would look after infinities
-      for (std::int64_t q = 1; q < p; ++q) {
-        const Complex z = part[static_cast<std::size_t>(q)];
-        const Complex root = roots[static_cast<std::size_t>(q * (k + r * m) % n * apart)];
-        re += z.real() * root.real() - z.imag() * root.imag();
-        im += z.real() * root.imag() + z.imag() * root.real();
-      }
-      y[r * m + k] = {re, im};
+// Fourier transforms of n elements, n a product of primes up to 13, to long double's accuracy.
+class ExactTransform {
+ public:
+  explicit ExactTransform(std::int64_t n) : n_(n) {
+    while (n > 1) {
+      Level level{radix_of(n), {}};
+      const UnitRoots root(n);
+      for (std::int64_t k = 0; k < n; ++k) level.roots.push_back(root(k));
+      n /= level.radix;
+      levels_.push_back(std::move(level));
     }
   }
-}
+
+  // y_k = Σ_j x_j exp(-2πi jk/n)
+  void operator()(const Complex* x, Complex* y) const {
+    if (levels_.empty()) y[0] = x[0];
+    else transform(levels_.data(), x, 1, n_, y);
+  }
+
+ private:
+  // A pass of sequences of n: those of n / radix are combined. Each has a table of its own, exp(-2πi k/n): the elements of
+  // one table that a short sequence needs would lie pages apart.
+  struct Level {
+    std::int64_t radix;
+    std::vector<Complex> roots;
+    const Complex& root(std::int64_t k) const noexcept { return roots[static_cast<std::size_t>(k)]; }
+  };
+
+  static std::int64_t radix_of(std::int64_t n) {
+    std::int64_t p = n % 4 == 0 ? 4 : 2;
+    while (n % p != 0) ++p;
+    return p;
+  }
+
+  static void transform(const Level* level, const Complex* x, std::int64_t stride, std::int64_t n, Complex* y) {
+    const std::int64_t p = level->radix, m = n / p;
+    if (m == 1) {
+      for (std::int64_t q = 0; q < p; ++q) y[q] = x[q * stride];
+      return combine(*level, p, y);
+    }
+    for (std::int64_t q = 0; q < p; ++q) transform(level + 1, x + q * stride, stride * p, m, y + q * m);
+    for (std::int64_t k = 0; k < m; ++k) {
+      Complex z[13];
+      z[0] = y[k];
+      for (std::int64_t q = 1; q < p; ++q) z[q] = times(y[q * m + k], level->root(q * k));
+      combine(*level, n, z);
+      for (std::int64_t q = 0; q < p; ++q) y[q * m + k] = z[q];
+    }
+  }
+
+  // The transform of the `radix` elements of z, in place.
+  static void combine(const Level& level, std::int64_t n, Complex* z) {
+    const std::int64_t p = level.radix;
+    if (p == 2) {
+      const Complex a = z[0], b = z[1];
+      z[0] = a + b;
+      z[1] = a - b;
+    } else if (p == 4) {
+      const Complex a = z[0] + z[2], b = z[0] - z[2], c = z[1] + z[3], d = z[1] - z[3];
+      z[0] = a + c;
+      z[1] = {b.real() + d.imag(), b.imag() - d.real()};  // b - i d
+      z[2] = a - c;
+      z[3] = {b.real() - d.imag(), b.imag() + d.real()};
+    } else {
+      Complex given[13];
+      std::copy_n(z, p, given);
+      for (std::int64_t r = 0; r < p; ++r) {
+        z[r] = given[0];
+        for (std::int64_t q = 1; q < p; ++q) z[r] += times(given[q], level.root(q * r % p * (n / p)));
+      }
+    }
+  }
+
+  std::int64_t n_;
+  std::vector<Level> levels_;
+};
 
 }  // namespace
 
@@ -142,9 +193,10 @@ void FftPlan<T>::make_passes(const std::vector<std::int64_t>& radices) {
   std::int64_t length = view_.n;
   for (std::int64_t radix : radices) {
     const std::int64_t stride = length / radix;
+    const UnitRoots root(length);
     std::vector<Complex> twiddles, roots;
     for (std::int64_t i = 0; i < stride; ++i)
-      for (std::int64_t j = 1; j < radix; ++j) twiddles.push_back(unit_root(i * j, length));
+      for (std::int64_t j = 1; j < radix; ++j) twiddles.push_back(root(i * j));
     for (std::int64_t j = 0; j < radix; ++j) roots.push_back(std::conj(unit_root(j, radix)));
     tables_.push_back(interleaved<T>(twiddles));
     const T* w = tables_.back().data();
@@ -159,13 +211,14 @@ void FftPlan<T>::make_passes(const std::vector<std::int64_t>& radices) {
 template <class T>
 void FftPlan<T>::make_chirp() {
   const std::int64_t n = view_.n, m = fft_fast_length(2 * n - 1);
-  std::vector<Complex> b, folded(static_cast<std::size_t>(m)), roots, spectrum(static_cast<std::size_t>(m));
+  std::vector<Complex> b, folded(static_cast<std::size_t>(m)), spectrum(static_cast<std::size_t>(m));
+  const UnitRoots chirp(2 * n);
   for (std::int64_t k = 0; k < n; ++k) {
-    b.push_back(std::conj(unit_root(k * k % (2 * n), 2 * n)));
+    b.push_back(std::conj(chirp(k * k % (2 * n))));
     folded[static_cast<std::size_t>(k)] = folded[static_cast<std::size_t>((m - k) % m)] = b.back();
   }
-  for (std::int64_t k = 0; k < m; ++k) roots.push_back(unit_root(k, m));
-  exact_transform(folded.data(), 1, m, roots, spectrum.data());
+  const ExactTransform transform(m);
+  transform(folded.data(), spectrum.data());
   for (Complex& s : spectrum) s /= static_cast<long double>(m);
   convolution_ = std::make_unique<const FftPlan>(m);
   view_.convolution = &convolution_->view();

@@ -25,6 +25,37 @@ inline Complex unit_root(std::int64_t k, std::int64_t n) {
   return {left ? -c : c, below ? -s : s};
 }
 
+// a b; operator* would look after infinities.
+inline Complex times(const Complex& a, const Complex& b) noexcept {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+// exp(-2πi k/n), 0 <= k < n, for most k of a long n: a sine and a cosine take as long as twenty products, so from
+// `shortest` on the root is that of k's higher digits times that of its lower ones, right to 2 units of long double's last
+// place. Shorter tables have the roots themselves.
+class UnitRoots {
+ public:
+  explicit UnitRoots(std::int64_t n) : n_(n) {
+    if (n < shortest) return;
+    while (std::int64_t{1} << 2 * shift_ < n) ++shift_;
+    const std::int64_t step = std::int64_t{1} << shift_;
+    for (std::int64_t k = 0; k < n; k += step) high_.push_back(unit_root(k, n));
+    for (std::int64_t k = 0; k < step; ++k) low_.push_back(unit_root(k, n));
+  }
+  Complex operator()(std::int64_t k) const noexcept {
+    if (n_ < shortest) return unit_root(k, n_);
+    const std::int64_t step = std::int64_t{1} << shift_;
+    return times(high_[static_cast<std::size_t>(k >> shift_)], low_[static_cast<std::size_t>(k & (step - 1))]);
+  }
+
+ private:
+  static constexpr std::int64_t shortest = 1 << 14;
+
+  std::int64_t n_;
+  int shift_ = 0;
+  std::vector<Complex> high_, low_;
+};
+
 // Real and imaginary parts in turn.
 template <class T>
 std::vector<T> interleaved(const std::vector<Complex>& z) {

@@ -130,7 +130,7 @@ struct FourierMixOp : Op {
 }  // namespace
 
 Tensor fourier_mix(const Tensor& x, std::int64_t sequence_dim, std::int64_t hidden_dim) {
-  return apply_op(FourierMixOp(sequence_dim, hidden_dim), {x});
+  return apply_op(FourierMixOp(sequence_dim, hidden_dim), x);
 }
 
 }  // namespace weft

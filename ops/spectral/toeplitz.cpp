@@ -8,6 +8,7 @@
 #include "base/common.h"
 #include "spectral/fft_plan.h"
 #include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/spectral.h"
 
 namespace weft {
@@ -198,7 +199,7 @@ ToeplitzForm toeplitz_form(int64_t b, int64_t h, int64_t n, int64_t d, bool caus
 }
 
 Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form) {
-  return apply_op(ToeplitzOp(causal, form, {}), {x, t});
+  return apply_op(ToeplitzOp(causal, form, {}), x, t);
 }
 
 ToeplitzCoefficients::ToeplitzCoefficients(const Tensor& t, bool causal, int64_t b, ToeplitzForm form)
@@ -209,21 +210,17 @@ ToeplitzCoefficients::ToeplitzCoefficients(const Tensor& t, bool causal, int64_t
     fail(op, std::string("expected t (h, ") + (causal ? "n" : "2n-1") + ", d) with n >= 1, got " + describe(t));
   const int64_t h = t.shape()[0], n = causal ? t.shape()[1] : t.shape()[1] / 2 + 1, d = t.shape()[2];
   if (form_ == ToeplitzForm::automatic) form_ = toeplitz_form(b, h, n, d, causal);
-  try {
-    if (form_ == ToeplitzForm::ring && t.numel() > 0)
-      spectra_ = toeplitz_spectra(t, {op, b, n, causal ? 0 : n - 1, causal});
-  } catch (const std::bad_alloc&) {
-    fail(op, "out of memory");
-  }
+  if (form_ == ToeplitzForm::ring && t.numel() > 0)
+    spectra_ = guard_memory(op, [&] { return toeplitz_spectra(t, {op, b, n, causal ? 0 : n - 1, causal}); });
   version_ = t.version();
 }
 
 Tensor toeplitz_product(const Tensor& x, const ToeplitzCoefficients& c) {
   if (c.t_.version() != c.version_)
     fail("toeplitz_product", "the coefficients were written after their spectra were made");
-  return apply_op(ToeplitzOp(c.causal_, c.form_, c.spectra_), {x, c.t_});
+  return apply_op(ToeplitzOp(c.causal_, c.form_, c.spectra_), x, c.t_);
 }
 
-Tensor circulant_product(const Tensor& x, const Tensor& c) { return apply_op(CirculantOp(), {x, c}); }
+Tensor circulant_product(const Tensor& x, const Tensor& c) { return apply_op(CirculantOp(), x, c); }
 
 }  // namespace weft

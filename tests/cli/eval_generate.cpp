@@ -13,7 +13,7 @@ namespace weft::test {
 TEST_CASE("eval of a checkpoint that doesn't say the length of its sequences: the config's") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
-  for (const std::string& arch : architectures()) {
+  for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const SmallTask small = small_task(arch, usual_task(arch));
     save_checkpoint(folder / arch, *small.model, small.data->vocabulary());

@@ -17,7 +17,7 @@ TEST_CASE("weft train, eval, generate and info on a text") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const std::string text = "--text " + (folder / "text"), run = folder / "run";
-  for (const std::string& arch : architectures()) {
+  for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const Outcome trained = weft("train --arch " + arch + " " + text + sizes + "--steps 40 --overwrite --out " + run +
                                  " --log " + (folder / "log"));
@@ -56,7 +56,7 @@ TEST_CASE("weft train and eval on rows") {
   const TemporaryFolder folder;
   folder.write("csv", small_csv());
   const std::string csv = folder / "csv", run = folder / "run";
-  for (const std::string& arch : architectures()) {
+  for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const Outcome trained = weft("train --arch " + arch + " --csv " + csv + " --csv-test " + csv + sizes +
                                  "--steps 30 --min-count 1 --threads 1 --overwrite --out " + run);

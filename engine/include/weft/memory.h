@@ -18,8 +18,9 @@ struct MemoryUse {
   std::size_t system_allocations = 0;  ///< how many blocks came from the system so far
 };
 
-/// Blocks are aligned to 64 bytes. Freed blocks are kept for reuse up to a cap (at first 2 GiB or a quarter of the
-/// machine's memory, whichever is less), beyond which the sizes that were not used for longest go. Thread-safe.
+/// Blocks are aligned to 64 bytes. Freed blocks are kept for reuse, all caches of the process together up to a budget (at
+/// first 2 GiB or a quarter of the memory that the process may have, whichever is less), beyond which those that were not
+/// used for longest go, whoever has them. When memory runs out all caches give back what they keep. Thread-safe.
 class MemoryCache {
  public:
   MemoryCache();
@@ -31,10 +32,13 @@ class MemoryCache {
   /// Takes back a block that allocate(bytes) gave.
   void release(void* block, std::size_t bytes) noexcept;
   void trim() noexcept;  ///< gives all cached blocks back to the system
-  /// The most bytes to keep for reuse.
+  /// The most bytes that this cache keeps for reuse; at first any number within the budget.
   void set_cap(std::size_t bytes) noexcept;
-  MemoryUse use() const noexcept;  ///< now
-  void reset_peak() noexcept;      ///< to what is in use now
+  /// The most bytes that all caches of the process keep for reuse.
+  static void set_budget(std::size_t bytes) noexcept;
+  static std::size_t budget() noexcept;  ///< the most bytes that all caches of the process keep for reuse
+  MemoryUse use() const noexcept;        ///< now
+  void reset_peak() noexcept;            ///< to what is in use now
 
  private:
   struct FreeBlocks {
@@ -42,13 +46,18 @@ class MemoryCache {
     std::uint64_t last_use = 0;
   };
   static std::size_t size_class(std::size_t bytes) noexcept;
-  void evict(std::size_t room) noexcept;  // until `room` more bytes fit under the cap
+  static void trim_all() noexcept;
+  static void keep_to_budget() noexcept;
+  bool keep(void* block, std::size_t size) noexcept;
+  std::uint64_t oldest_use() const noexcept;
+  void evict_oldest() noexcept;
+  void evict_down_to(std::size_t bytes) noexcept;
 
   mutable std::mutex mutex_;
   std::map<std::size_t, FreeBlocks> free_;  // by size
-  std::uint64_t uses_ = 0;
-  std::size_t cap_;
+  std::size_t cap_ = static_cast<std::size_t>(-1);
   MemoryUse use_;
+  MemoryCache *before_ = nullptr, *after_ = nullptr;  // in the process's list
 };
 
 }  // namespace weft

@@ -86,6 +86,9 @@ struct FnetConfig {
   double eps = 1e-12;                    ///< of the norms
   double dropout = 0;                    ///< of the embeddings and each layer
 
+  /// d_ffn, or what its 0 stands for.
+  std::int64_t ffn_channels() const noexcept { return d_ffn == 0 ? 4 * d_model : d_ffn; }
+
   /// For weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
@@ -106,7 +109,7 @@ struct FnetConfig {
 /// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model). Threads may call it at once, as its parts.
 class FnetEncoder {
  public:
-  /// d_ffn is taken as it is. Error for a norm or an activation that isn't known.
+  /// Error for a norm or an activation that isn't known, or a size below 1.
   FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init);
   /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model). Dropout is on if `dropout` is given.
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr) const;

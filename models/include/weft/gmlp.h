@@ -101,8 +101,8 @@ struct GmlpConfig {
 };
 
 /// The model: embedding · √d_model plus sinusoidal positions; blocks; final LayerNorm; a linear head.
-/// Language model: the blocks have the causal mask, the head gives (b, n, vocabulary).
-/// Classifier: no mask, the mean over tokens that are not padding (0), the head gives (b, classes).
+/// Language models: the head gives (b, n, vocabulary); the blocks of a causal one have the causal mask, those of a masked
+/// one none. Classifier: no mask, the mean over tokens that are not padding (0), the head gives (b, classes).
 class Gmlp : public Model {
  public:
   /// As make_model, which is the way to make one by name.

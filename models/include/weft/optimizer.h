@@ -58,7 +58,7 @@ class Optimizer {
   /// step().
   ParameterSet& parameters() noexcept { return set_; }
   /// One update from the gradients in parameters(); step counts from 1. Gives the gradient's norm before clipping.
-  /// Error, with nothing changed, if that is not finite.
+  /// Error, with nothing changed, if that is not finite or memory runs out.
   double step(std::int64_t step, double learning_rate);
   std::size_t states() const noexcept;  ///< buffers that it keeps, each as large as the parameters
   /// Name and every option, as a JSON object: {"optimizer":"sgd","momentum":0.9,"weight-decay":0,"clip":1}.

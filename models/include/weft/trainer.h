@@ -98,7 +98,8 @@ class Trainer {
   std::int64_t steps_done() const noexcept { return step_; }
   /// Of the runs of this trainer, and of those whose state it loaded; none if none has been evaluated.
   const std::optional<BestEvaluation>& best() const noexcept { return best_; }
-  /// One step; gives its loss in nats. Error, with nothing changed, if loss or gradient are not finite.
+  /// One step; gives its loss in nats. Error, with nothing changed, if loss or gradient are not finite, or if memory runs
+  /// out: the step can be tried again.
   double step();
   /// Steps up to options.schedule.steps, then an evaluation and a save. If a step fails its Error says which, and the
   /// folder keeps its last save. Whenever the process ends, a trainer that loads the state from the folder goes on to the
