@@ -47,8 +47,8 @@ int eval(const EvalCommand& o) {
   const auto data = load_data(o, checkpoint);
   const weft::Evaluation evaluation = weft::evaluate(*checkpoint.model, *data);
   if (!std::isfinite(evaluation.loss))
-    throw weft::Error("the loss of \"" + o.checkpoint.path() + "\" on these data is " + std::to_string(evaluation.loss) +
-                      ": some of the model's outputs are not finite");
+    throw weft::Error("the loss of \"" + o.checkpoint.path() + "\" on these data is " +
+                      std::to_string(evaluation.loss) + ": some of the model's outputs are not finite");
   std::cout << "predicted " << evaluation.predicted << "\n";
   print_evaluation(evaluation, "test");
   print_memory();

@@ -114,7 +114,8 @@ void ModelOptions::add_to(CLI::App& command) {
   };
   texts("--arch", "NAME", arch, "Architecture: " + list(weft::architectures()));
   texts("--preset", "NAME", preset, "Sizes of an original experiment: " + list(weft::presets()));
-  texts("--config", "FILE", config, "JSON: arch, task, the architecture's fields; a checkpoint's config.json; or a run's run.json, to repeat it");
+  texts("--config", "FILE", config,
+        "JSON: arch, task, the architecture's fields; a checkpoint's config.json; or a run's run.json, to repeat it");
   texts("--task", "NAME", task, "Task: " + list(weft::tasks()));
   add_number(command, "--layers", layers, {0}, "Layers")->group(group);
   add_number(command, "--d-model", d_model, {1}, "Width of the model")->group(group);

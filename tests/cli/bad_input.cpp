@@ -125,6 +125,7 @@ TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
   refuses("train --out " + run() + " --resume", "weft train --resume " + run(), 2);
   refuses("train --resume " + run() + " --out " + run(), "weft train --resume " + run(), 2);
   refuses("train --resume", "weft train --resume DIR", 2);
+  refuses("train --resume ''", "weft train --resume DIR", 2);
   for (const std::string option : {"--lr 1", "--arch gmlp", "--seq-len 8", "--seed 1", "--overwrite", "--config x"})
     refuses("train --resume " + run() + " " + option, "leave out " + option.substr(0, option.find(' ')), 2);
   refuses("train --resume " + (folder / "missing"), "there is no run in");

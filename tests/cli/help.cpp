@@ -74,14 +74,13 @@ TEST_CASE("help pages: partners, ranges and defaults are in the sentences beside
   CHECK_FALSE(contains(page, "REQUIRED"));
   CHECK(contains(entry(page, "--text"), "characters. Not with --csv"));
   CHECK(contains(entry(page, "--csv-test"), ". Only with --csv"));
-  CHECK(contains(entry(page, "--overwrite"), ". Not with --resume"));
-  CHECK(contains(entry(page, "--out"), "(required)"));
+  CHECK(contains(entry(page, "--from"), ". Not with --preset"));
   CHECK(contains(entry(page, "--steps"), "--steps N Steps (at least 1; default: 2000 of text, 1000 of rows)"));
   CHECK(contains(entry(page, "--clip"), "(at least 0; default: 1)"));
   CHECK(contains(entry(page, "--optimizer"), "(default: adamw)"));
   CHECK(contains(entry(page, "--beta2"), "(at least 0, below 1; default: adamw 0.99, adam 0.999)"));
   CHECK(contains(entry(page, "--eval-every"), "--eval-every, --save-every N Steps from"));
-  CHECK(contains(entry(page, "--resume"), "--resume Go on"));
+  CHECK(contains(entry(page, "--resume"), "--resume FOLDER Go on"));
   CHECK_FALSE(contains(page, "\n\n\n"));
 }
 

@@ -49,8 +49,9 @@ TEST_CASE_FIXTURE(Files, "options that have no use are refused, or it is said") 
   refused("--min-count 3", "--min-count requires --csv", 2);
   refused("--vocabulary-size 3", "--vocabulary-size requires --csv", 2);
   refused("--classes 3", "--classes requires --csv", 2);
-  refused("--schedule constant --lr-floor 0", "--lr-floor is of the cosine schedule, this one is constant", 2);
-  refused("--schedule noam --lr-floor 0.1", "--lr-floor is of the cosine schedule, this one is noam", 2);
+  refused("--schedule constant --lr-floor 0.2",
+          "--lr-floor is of the cosine and the linear schedule, this one is constant", 2);
+  refused("--schedule noam --lr-floor 0.1", "--lr-floor is of the cosine and the linear schedule, this one is noam", 2);
   refused("--arch tnn --d-ffn 8", "--d-ffn: unknown config key \"d_ffn\" of tnn", 1);
   const Outcome warm = weft(train("--warmup 4 --lr 0.5"));
   CHECK(warm.code == 0);

@@ -74,6 +74,7 @@ TEST_CASE("no option takes an empty name, file or folder") {
       CAPTURE(command);
       CAPTURE(option.name);
       if (option.type != "NAME" && option.type != "FILE" && option.type != "FOLDER") continue;
+      if (option.name == "--resume") continue;  // says what it takes, with and without the empty name
       for (const std::string empty : {" ''", "="})
         CHECK(fails_with(weft(command + " " + option.name + empty), 2,
                          option.name + ": expected " + option.type + ", got nothing"));

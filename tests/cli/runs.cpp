@@ -146,7 +146,7 @@ TEST_CASE_FIXTURE(Runs, "run.json repeats a run, of a text and of rows, with eve
   CHECK(settings("a")["training"]["lr"] == 2e-3);  // nobody gave it
   CHECK(settings("a")["training"]["batch"] == 4);
   CHECK(settings("a")["optimizer"]["beta2"] == 0.99);
-  CHECK(settings("a")["model"]["config"]["d_ffn"] == 64);
+  CHECK(settings("a")["model"]["config"]["d_ffn"] == 128);
   CHECK(settings("a")["data"]["text"] == (folder / "text"));
   CHECK(settings("a")["weft"].is_string());
 }
