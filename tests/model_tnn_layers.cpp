@@ -255,9 +255,9 @@ TEST_CASE("Tno: a learned decay that underflows leaves lag 0 as it is, and no gr
       CHECK(max_abs(slice(t, 0, 1, 4).detach()) < 1e-10);  // exp(-30) and less
       Gradients gradients;
       tape.backward(sum(t), gradients);
-      for (const auto& [name, parameter] : parameters_of(tno)) {
-        CAPTURE(name);
-        CHECK(std::isfinite(max_abs(gradients.of(parameter))));
+      for (const auto& named : parameters_of(tno)) {
+        CAPTURE(named.first);
+        CHECK(std::isfinite(max_abs(gradients.of(named.second))));
       }
     }
 }
