@@ -29,8 +29,10 @@ TEST_CASE("weft: the number of threads is OpenMP's, whatever the threads are mad
   CHECK(threads_with({{"OMP_NUM_THREADS", " 3 , 2"}}) == 3);
   CHECK(threads_with({{"OMP_NUM_THREADS", "9"}, {"OMP_THREAD_LIMIT", "4"}}) == 4);
   CHECK(threads_with({{"OMP_THREAD_LIMIT", "1"}}) == 1);
+#ifndef __clang__  // LLVM's OpenMP ends a process for nonsense
   for (const char* nonsense : {"", "0", "-2", "many", "3x"})
     CHECK(threads_with({{"OMP_NUM_THREADS", nonsense}}) == usual);
+#endif
   // Binding the first thread to a CPU doesn't make the others go.
   CHECK(threads_with({{"OMP_PROC_BIND", "true"}}) == usual);
   CHECK(threads_with({{"OMP_PROC_BIND", "close"}, {"OMP_PLACES", "cores"}}) == usual);
