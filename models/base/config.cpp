@@ -6,7 +6,7 @@
 namespace weft {
 using namespace detail;
 
-void detail::check_all_listed(const ConfigFieldRefs& listed, std::size_t fields) {
+void check_all_listed(const ConfigFieldRefs& listed, std::size_t fields) {
   if (listed.size() >= fields) return;
   std::string names;
   for (const ConfigFieldRef& field : listed) names += std::string(names.empty() ? "" : ", ") + field.name;

@@ -54,12 +54,11 @@ constexpr std::size_t count_fields() {
   else return sizeof...(Fields);
 }
 
-// Error if the struct has more fields than are listed: the others would not be read, checked or saved.
-void check_all_listed(const ConfigFieldRefs& listed, std::size_t fields);
-
 }  // namespace detail
 /// \endcond
 
+/// Error if a struct of so many fields lists fewer: the others would not be read, checked or saved.
+void check_all_listed(const ConfigFieldRefs& listed, std::size_t fields);
 /// What config_from_json does, for fields that have their defaults.
 void read_config(const std::string& where, const std::string& json, const ConfigFieldRefs& fields);
 /// What config_to_json does.
@@ -73,7 +72,7 @@ ConfigFieldRefs config_field_refs(Config& config) {
   ConfigFieldRefs refs;
   const auto add = [&](const char* name, auto& value, const char* meaning) { refs.push_back({name, &value, meaning}); };
   Config::fields(config, add);
-  detail::check_all_listed(refs, detail::count_fields<Config>());
+  check_all_listed(refs, detail::count_fields<Config>());
   return refs;
 }
 
