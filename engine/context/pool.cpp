@@ -1,7 +1,8 @@
 #include "context/pool.h"
 
+#include <exception>
 #include <memory>
-#include <system_error>
+#include <new>
 #include <thread>
 
 #include "system/futex.h"
@@ -14,9 +15,10 @@ namespace {
 class Crew {
  public:
   explicit Crew(int threads) : team_(threads) {
+    threads_.reserve(static_cast<std::size_t>(threads - 1));
     try {
       for (int thread = 1; thread < threads; ++thread) threads_.emplace_back([this, thread] { team_.serve(thread); });
-    } catch (const std::system_error&) {  // no more to be had: the leader does their share
+    } catch (const std::exception&) {  // no more threads, or no memory for them: the leader does their share
     }
   }
   ~Crew() {
@@ -53,9 +55,13 @@ class Pool {
     return crew;
   }
 
-  void give_back(std::unique_ptr<Crew> crew) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    idle_.push_back(std::move(crew));
+  // A crew that there is no memory to keep ends.
+  void give_back(std::unique_ptr<Crew> crew) noexcept {
+    try {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      idle_.push_back(std::move(crew));
+    } catch (const std::bad_alloc&) {
+    }
   }
 
  private:
@@ -66,20 +72,16 @@ class Pool {
 // Never destroyed: its threads sleep when the process ends. A child of fork() has none of its parent's threads and
 // begins anew.
 std::atomic<Pool*> current_pool{nullptr};
+[[maybe_unused]] const bool watching_forks = [] {
+  os::in_forked_children([] { current_pool.store(nullptr); });
+  return true;
+}();
 
 Pool& pool() {
-  if (Pool* made = current_pool.load()) return *made;
-  static std::mutex making;
-  const std::lock_guard<std::mutex> lock(making);
-  if (current_pool.load() == nullptr) {
-    static const bool watching_forks = [] {
-      os::in_forked_children([] { current_pool.store(nullptr); });
-      return true;
-    }();
-    (void)watching_forks;
-    current_pool.store(new Pool);
-  }
-  return *current_pool.load();
+  Pool* made = current_pool.load();
+  if (made != nullptr) return *made;
+  auto own = std::make_unique<Pool>();
+  return current_pool.compare_exchange_strong(made, own.get()) ? *own.release() : *made;
 }
 
 }  // namespace
@@ -88,7 +90,10 @@ void with_pooled_team(int threads, FunctionRef<void(Team&)> lead) {
   struct Lease {
     Pool& from;
     std::unique_ptr<Crew> crew;
-    ~Lease() { from.give_back(std::move(crew)); }
+    ~Lease() {
+      if (&from == current_pool.load()) from.give_back(std::move(crew));
+      else (void)crew.release();  // forked meanwhile: its threads are the parent's
+    }
   };
   const Lease lease{pool(), pool().take(threads)};
   lead(lease.crew->team());

@@ -87,8 +87,9 @@ std::uint32_t Team::claim(Share& share, std::uint32_t loop, std::uint32_t& first
 }
 
 void Team::perform(std::uint32_t claimed, int thread) {
-  const std::int64_t begin = claimed * tasks_of_claim_, end = std::min(tasks_, begin + tasks_of_claim_);
-  for (std::int64_t task = begin; task < end; ++task) (*body_)(task, thread);
+  const std::int64_t begin = claimed * tasks_of_claim_, end = begin + std::min(tasks_of_claim_, tasks_ - begin);
+  for (std::int64_t task = begin; task < end && !failed_.load(std::memory_order_relaxed); ++task)
+    (*body_)(task, thread);
 }
 
 void Team::take_part(int thread) {

@@ -29,7 +29,8 @@ class Executor {
  public:
   virtual ~Executor() = default;
   /// Calls task(0) … task(count - 1), each once, on any threads, in any order or at the same time; returns when all have
-  /// returned. Calls that come late find nothing left to do. `task` doesn't throw.
+  /// returned. Calls that come late find nothing left to do. `task` doesn't throw; run may, while no call is running or
+  /// still to come.
   virtual void run(int count, FunctionRef<void(int index)> task) = 0;
 };
 
@@ -80,7 +81,8 @@ class Context {
   /// Calls body() with this context as the current one, and with its threads at hand for all loops in it: outside of a
   /// region each loop gathers them anew, and waits at its end for threads that another program may just have displaced.
   /// One region for a training step, a request or a whole run is what it is made for (Trainer, evaluate and generate open
-  /// one). A region inside of a region is part of it. Rethrows what body throws.
+  /// one). A region inside of a region is part of it. Rethrows what body throws. A child that was forked in a region must
+  /// not leave it, and one that was forked in a task not its loop.
   void parallel_region(FunctionRef<void()> body);
 
   /// The context's one T, made on first use: plan caches of the rooms above. T does its own locking.
