@@ -147,9 +147,9 @@ TEST_CASE("training lowers the loss, and a checkpoint has the loss that evaluati
 
 TEST_CASE("the loss of a masked language model is the mean over what is predicted, batch by batch") {
   // 15 % of 7 is one, and so it is of the shorter last window.
-  const auto vocabulary = Vocabulary::of_characters(small_text(), true);
-  const TextData data(small_text(), vocabulary, Task::masked_lm, 7, 4);
-  const auto model = make_model({"fnet", Task::masked_lm, vocabulary.size(), 0, R"({"d_model":8,"seq_len":7})"},
+  const auto tokenizer = characters(small_text(), Task::masked_lm);
+  const TextData data(small_text(), tokenizer, Task::masked_lm, 7, 4);
+  const auto model = make_model({"fnet", Task::masked_lm, tokenizer->size(), 0, R"({"d_model":8,"seq_len":7})"},
                                 {Random(3), DType::f64});
   randomize(model->parameters());
   double sum = 0, count = 0;
@@ -185,11 +185,11 @@ TEST_CASE("a classifier's accuracy") {
 TEST_CASE("micro-batches: two of a batch are a step on their mean gradient") {
   // Without dropout and with batches of one row the two ways see the same rows.
   LabelledTexts rows = small_rows();
-  const Vocabulary v = Vocabulary::of_words(rows.texts);
+  const auto v = words(rows.texts);
   const ClassifierData one(rows, rows, v, 8, 1), two(rows, rows, v, 8, 2);
   std::vector<double> values[2];
   for (std::size_t i : {0, 1}) {
-    const auto model = make_model({"gmlp", Task::classifier, v.size(), 3, R"({"d_model":8,"layers":1,"seq_len":8})"},
+    const auto model = make_model({"gmlp", Task::classifier, v->size(), 3, R"({"d_model":8,"layers":1,"seq_len":8})"},
                                   {Random(3), DType::f64});
     TrainOptions options = small_options(10);
     options.micro_batches = i == 0 ? 2 : 1;
@@ -204,12 +204,12 @@ TEST_CASE("micro-batches: two of a batch are a step on their mean gradient") {
 TEST_CASE("micro-batches: their mean gradient, not their sum, makes a step, and is what clipping sees") {
   // SGD, whose steps are as large as the gradient. Adam's are not.
   LabelledTexts rows = small_rows();
-  const Vocabulary v = Vocabulary::of_words(rows.texts);
+  const auto v = words(rows.texts);
   const ClassifierData one(rows, rows, v, 8, 1), two(rows, rows, v, 8, 2);
   for (double clip : {0.0, 0.5}) {
     std::vector<double> values[2];
     for (std::size_t i : {0, 1}) {
-      const auto model = make_model({"gmlp", Task::classifier, v.size(), 3, R"({"d_model":8,"layers":1,"seq_len":8})"},
+      const auto model = make_model({"gmlp", Task::classifier, v->size(), 3, R"({"d_model":8,"layers":1,"seq_len":8})"},
                                     {Random(3), DType::f64});
       TrainOptions options = small_options(10);
       options.micro_batches = i == 0 ? 2 : 1;
@@ -318,11 +318,11 @@ TEST_CASE("a loss that is not finite stops training at its step and keeps the la
 TEST_CASE("parameters that are not finite are never saved") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
-  save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+  save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
   const std::string before = folder.read("run/model.safetensors");
   Parameter p = small.model->parameters()[0].second;
   p.assign(Tensor::full(p.value().shape(), std::nan("")));
-  CHECK_THROWS_AS(save_checkpoint(folder / "run", *small.model, small.data->vocabulary()), Error);
+  CHECK_THROWS_AS(save_checkpoint(folder / "run", *small.model, *small.data->tokenizer()), Error);
   Trainer trainer(*small.model, *small.data, small_options(1));
   CHECK_THROWS_AS(trainer.run({}), Error);
   CHECK(folder.read("run/model.safetensors") == before);
@@ -345,10 +345,10 @@ TEST_CASE("model, data and options that don't agree") {
   const SmallTask lm = small_task("gmlp", Task::causal_lm), masked = small_task("gmlp", Task::masked_lm);
   CHECK_THROWS_AS(Trainer(*lm.model, *masked.data, small_options(1)), Error);
   const std::string text = small_text();
-  const TextData longer(text, Vocabulary::of_characters(text), Task::causal_lm, 17, 2);
+  const TextData longer(text, characters(text), Task::causal_lm, 17, 2);
   CHECK_THROWS_WITH(Trainer(*lm.model, longer, small_options(1)),
                     "[train] sequences of 17 tokens; the model takes at most 16");
-  const TextData other("abcabcabcabcabcabcabc", Vocabulary::of_characters("abc"), Task::causal_lm, 4, 2);
+  const TextData other("abcabcabcabcabcabcabc", characters("abc"), Task::causal_lm, 4, 2);
   CHECK_THROWS_AS(Trainer(*lm.model, other, small_options(1)), Error);
   CHECK_THROWS_AS(Trainer(*lm.model, *lm.data, small_options(0)), Error);
   TrainOptions options = small_options(1);
@@ -399,7 +399,7 @@ TEST_CASE("data with a loss and metrics of their own") {
     }
   };
   const SmallTask small = small_task("gmlp", Task::causal_lm);
-  const LastSymbol data(small_text(), small.data->vocabulary(), Task::causal_lm, 16, 4);
+  const LastSymbol data(small_text(), small.data->tokenizer(), Task::causal_lm, 16, 4);
   const Evaluation own = evaluate(*small.model, data);
   CHECK(own.loss != evaluate(*small.model, *small.data).loss);
   CHECK(own.metric("half") * 2 == own.metric("rows"));
@@ -456,7 +456,7 @@ TEST_CASE("a state of another run is refused") {
   options.optimizer.weight_decay = 0;
   CHECK(load(small, options) == "\"" + path + "\": it is of a run with weight-decay 0.1, now it is 0.0");
   CHECK(load(small_task("fnet", Task::masked_lm), small_options(5)) ==
-        "\"" + path + "\": it is of a run with another model or vocabulary");
+        "\"" + path + "\": it is of a run with another model or tokenizer");
   const std::pair<const char*, std::function<void(TrainOptions&)>> others[] = {
       {"micro-batches", [](TrainOptions& o) { o.micro_batches = 2; }},
       {"optimizer", [](TrainOptions& o) { o.optimizer.name = "adam"; }},
@@ -480,13 +480,13 @@ TEST_CASE("a state of another run is refused") {
   SmallTask changed = small_task("gmlp", Task::causal_lm);  // two characters change places
   std::string text = small_text();
   std::swap(text[0], text[1]);
-  changed.data = std::make_unique<TextData>(text, changed.data->vocabulary(), Task::causal_lm, 16, 4);
+  changed.data = std::make_unique<TextData>(text, changed.data->tokenizer(), Task::causal_lm, 16, 4);
   CHECK(load(changed, small_options(5)).find("it is of a run with data ") != std::string::npos);
   for (std::size_t cut : {std::size_t{0}, std::size_t{7}, bytes.size() / 2, bytes.size() - 1}) {
     folder.write("state", bytes.substr(0, cut));
     CHECK(load(small, small_options(5)).find(path) != std::string::npos);
   }
-  save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+  save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
   folder.write("state", folder.read("run/model.safetensors"));
   CHECK(load(small, small_options(5)) == "\"" + path + "\": it is not the state of a training run");
 }

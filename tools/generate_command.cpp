@@ -19,7 +19,7 @@ int generate(const GenerateCommand& o) {
     if (!accepted) std::cout << o.prompt;
     accepted = true;
   };
-  weft::generate(*checkpoint.model, checkpoint.vocabulary, o.prompt, o.options, [&](const std::string& symbol) {
+  weft::generate(*checkpoint.model, *checkpoint.tokenizer, o.prompt, o.options, [&](const std::string& symbol) {
     print_prompt();
     return static_cast<bool>(std::cout << symbol << std::flush);
   });

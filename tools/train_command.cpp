@@ -157,19 +157,19 @@ struct Setup {
   std::unique_ptr<weft::Data> data;
 };
 
-std::unique_ptr<weft::Model> new_model(const TrainCommand& o, weft::ModelSpec spec, const weft::Vocabulary& vocabulary,
+std::unique_ptr<weft::Model> new_model(const TrainCommand& o, weft::ModelSpec spec, const weft::Tokenizer& tokenizer,
                                        std::int64_t classes) {
-  spec.vocabulary = vocabulary.size();
+  spec.vocabulary = tokenizer.size();
   spec.classes = classes;
   return weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
 }
 
 Setup load_text(const TrainCommand& o, const weft::ModelSpec& spec) {
   const std::string text = weft::read_text(o.text);
-  const auto vocabulary = weft::text_vocabulary(text, spec.task);
-  Setup setup{new_model(o, spec, vocabulary, 0), nullptr};
+  const auto tokenizer = weft::text_tokenizer(text, spec.task);
+  Setup setup{new_model(o, spec, *tokenizer, 0), nullptr};
   setup.data =
-      std::make_unique<weft::TextData>(text, vocabulary, spec.task, usual_length(*setup.model), o.batch.value_or(12));
+      std::make_unique<weft::TextData>(text, tokenizer, spec.task, usual_length(*setup.model), o.batch.value_or(12));
   return setup;
 }
 
@@ -178,9 +178,10 @@ Setup load_csv(const TrainCommand& o, const weft::ModelSpec& spec) {
   const weft::LabelledTexts test =
       o.csv_test.empty() ? weft::hold_out(training) : weft::read_csv(o.csv_test, training.classes);
   if (training.texts.empty()) throw Error("\"" + o.csv + "\" has one row, which is held out: give more, or --csv-test");
-  const auto vocabulary = weft::Vocabulary::of_words(training.texts, o.vocabulary_size, o.min_count);
-  Setup setup{new_model(o, spec, vocabulary, training.classes), nullptr};
-  setup.data = std::make_unique<weft::ClassifierData>(training, test, vocabulary, usual_length(*setup.model),
+  const weft::TokenizerOptions options = {spec.task, o.vocabulary_size, o.min_count};
+  const auto tokenizer = weft::learn_tokenizer("words", training.texts, options);
+  Setup setup{new_model(o, spec, *tokenizer, training.classes), nullptr};
+  setup.data = std::make_unique<weft::ClassifierData>(training, test, tokenizer, usual_length(*setup.model),
                                                       o.batch.value_or(32));
   return setup;
 }
@@ -238,7 +239,7 @@ void check_log_is_no_input(const TrainCommand& o) {
 void print_start(const weft::Model& model, const weft::Data& data) {
   const weft::Context& context = weft::Context::current();
   std::cerr << model.arch() << " " << weft::task_name(model.task()) << ", " << weft::parameter_count(model.parameters())
-            << " parameters, " << data.vocabulary().size() << " symbols, sequences of " << data.length()
+            << " parameters, " << data.tokenizer()->size() << " symbols, sequences of " << data.length()
             << " in batches of " << data.batch() << "; " << context.threads() << " threads, "
             << weft::isa_name(context.isa()) << std::endl;
 }

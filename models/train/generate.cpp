@@ -23,26 +23,28 @@ std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k
   return order[static_cast<std::size_t>(std::min(chosen, std::ssize(order) - 1))];
 }
 
-void generate(const Model& model, const Vocabulary& vocabulary, const std::string& prompt,
-              const GenerateOptions& options, const std::function<bool(const std::string&)>& out) {
+void generate(const Model& model, const Tokenizer& tokenizer, const std::string& prompt, const GenerateOptions& options,
+              const std::function<bool(const std::string&)>& out) {
   if (!(options.temperature >= 0) || options.top_k < 0 || options.tokens < 0)
     throw Error("[generate] expected temperature, top_k and tokens of at least 0");
   const auto stream = model.stream();
-  std::vector<std::int32_t> ids = vocabulary.encode(prompt);
+  std::vector<std::int64_t> ids = tokenizer.encode(prompt);
   if (ids.empty()) {
-    std::int32_t line_end = 0;
-    for (std::int32_t id = 0; id < vocabulary.size(); ++id)
-      if (vocabulary.decode(id) == "\n") line_end = id;
+    std::int64_t line_end = 0;
+    for (std::int64_t id = 0; id < tokenizer.size(); ++id)
+      if (tokenizer.decode(id) == "\n") line_end = id;
     ids.push_back(line_end);
   }
   Tensor logits;
-  for (std::int32_t id : ids) logits = stream->next(id);
+  for (std::int64_t id : ids) logits = stream->next(id);
   const Random random(options.seed);
+  std::int64_t before = ids.back();
   for (std::int64_t i = 0; i < options.tokens; ++i) {
     const double u = random.uniform(static_cast<std::uint64_t>(i));
     const std::int64_t id = sample(logits, options.temperature, options.top_k, u);
-    if (!out(vocabulary.decode(id)) || i + 1 == options.tokens) return;
+    if (!out(tokenizer.separator(before, id) + tokenizer.decode(id)) || i + 1 == options.tokens) return;
     logits = stream->next(id);
+    before = id;
   }
 }
 

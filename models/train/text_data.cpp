@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "text/utf8.h"
 #include "train/hash.h"
-#include "train/utf8.h"
 #include "weft/data.h"
 #include "weft/os.h"
 
@@ -34,16 +34,22 @@ std::string read_text(const std::string& path) {
 
 Tensor Data::loss(const Tensor& output, const Batch& batch) const { return cross_entropy(output, batch.target); }
 
-Vocabulary text_vocabulary(const std::string& text, Task task) {
-  return Vocabulary::of_characters(text, task == Task::masked_lm);
+std::shared_ptr<const Tokenizer> text_tokenizer(const std::string& text, Task task) {
+  TokenizerOptions options;
+  options.task = task;
+  return learn_tokenizer("characters", text, options);
 }
 
-TextData::TextData(const std::string& text, const Vocabulary& vocabulary, Task task, std::int64_t length,
+TextData::TextData(const std::string& text, std::shared_ptr<const Tokenizer> tokenizer, Task task, std::int64_t length,
                    std::int64_t batch, Part validation)
-    : vocabulary_(vocabulary), task_(task), length_(length), batch_(batch), tokens_(vocabulary.encode(text)) {
-  if (task_source(task) != Source::text || vocabulary.by_words())
-    throw Error("[text] expected a language model by characters");
-  if (task == Task::masked_lm) (void)vocabulary.mask();
+    : tokenizer_(std::move(tokenizer)), task_(task), length_(length), batch_(batch) {
+  if (task_source(task) != Source::text)
+    throw Error(std::string("[text] a ") + task_name(task) + " is no language model");
+  if (task == Task::masked_lm && !tokenizer_->special().mask)
+    throw Error(std::string("[text] a masked language model needs a tokenizer with a mask symbol; this one, ") +
+                tokenizer_->kind() + ", has none");
+  const std::vector<std::int64_t> ids = tokenizer_->encode(text);
+  tokens_.assign(ids.begin(), ids.end());
   check_batch("text", length, 1, batch);
   const auto count = static_cast<std::int64_t>(tokens_.size());
   const std::int64_t shift = task == Task::causal_lm ? 1 : 0;
@@ -103,13 +109,14 @@ Batch TextData::windows(const std::vector<std::int64_t>& starts, std::int64_t n,
 
 void TextData::mask(std::int64_t* tokens, std::int64_t* target, std::int64_t n, const Random& random) const {
   const Random chosen = random.split(0), kind = random.split(1), replacement = random.split(2);
-  const auto characters = static_cast<std::uint64_t>(vocabulary_.mask());
+  const std::int64_t mask_id = *tokenizer_->special().mask;
+  const auto characters = static_cast<std::uint64_t>(mask_id);
   const std::uint64_t always = random.split(3).below(0, static_cast<std::uint64_t>(n));
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(n); ++i) {
     if (i != always && chosen.uniform(i) >= 0.15) continue;
     target[i] = tokens[i];
     const double u = kind.uniform(i);
-    if (u < 0.8) tokens[i] = vocabulary_.mask();
+    if (u < 0.8) tokens[i] = mask_id;
     else if (u < 0.9) tokens[i] = static_cast<std::int64_t>(replacement.below(i, characters));
   }
 }

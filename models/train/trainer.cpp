@@ -33,10 +33,10 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options)
       optimizer_(model.parameters(), options.optimizer),
       batches_(Random(options.seed).split(1)),
       dropout_(Random(options.seed).split(2)) {
-  if (model.task() != data.task() || model.vocabulary() != data.vocabulary().size())
+  if (model.task() != data.task() || model.vocabulary() != data.tokenizer()->size())
     throw Error(std::string("[train] the model is a ") + task_name(model.task()) + " of " +
                 std::to_string(model.vocabulary()) + " symbols, the data are for a " + task_name(data.task()) + " of " +
-                std::to_string(data.vocabulary().size()));
+                std::to_string(data.tokenizer()->size()));
   if (model.max_length() > 0 && data.length() > model.max_length())
     throw Error("[train] sequences of " + std::to_string(data.length()) + " tokens; the model takes at most " +
                 std::to_string(model.max_length()));
@@ -87,7 +87,7 @@ void Trainer::save(const std::string& folder, const std::optional<Evaluation>& e
   std::error_code ignored;  // save_state says what is wrong
   std::filesystem::create_directories(folder, ignored);
   save_state(state_path(folder));
-  save_checkpoint(folder, model_, data_.vocabulary(), info);
+  save_checkpoint(folder, model_, *data_.tokenizer(), info);
 }
 
 RunResult Trainer::run(const RunOptions& run) {

@@ -102,7 +102,7 @@ TEST_CASE("eval of a checkpoint that doesn't say the length of its sequences: th
   for (const std::string& arch : architectures()) {
     CAPTURE(arch);
     const SmallTask small = small_task(arch, usual_task(arch));
-    save_checkpoint(folder / arch, *small.model, small.data->vocabulary());
+    save_checkpoint(folder / arch, *small.model, *small.data->tokenizer());
     const std::string eval = "eval --checkpoint " + (folder / arch) + " --text " + (folder / "text");
     const Outcome outcome = weft(eval), given = weft(eval + " --seq-len 16");
     CHECK(outcome.code == 0);
@@ -116,7 +116,7 @@ TEST_CASE("eval takes the length of training, not the longest that the model can
   const SmallTask small = small_task("gmlp", Task::causal_lm);  // of at most 16
   CheckpointInfo info;
   info.length = 5;
-  save_checkpoint(folder / "run", *small.model, small.data->vocabulary(), info);
+  save_checkpoint(folder / "run", *small.model, *small.data->tokenizer(), info);
   const auto loss = [&](const std::string& more) {
     const Outcome outcome = weft("eval --checkpoint " + (folder / "run") + " --text " + (folder / "text") + more);
     CHECK(outcome.code == 0);
@@ -163,8 +163,8 @@ TEST_CASE("what weft train takes by default is what its help says") {
 TEST_CASE("every training option of weft train reaches the trainer") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
-  const auto vocabulary = Vocabulary::of_characters(small_text());
-  const TextData data(small_text(), vocabulary, Task::causal_lm, 8, 3);
+  const auto tokenizer = characters(small_text());
+  const TextData data(small_text(), tokenizer, Task::causal_lm, 8, 3);
   const auto check = [&](const std::string& given, const TrainOptions& options) {
     CAPTURE(given);
     const Outcome outcome = weft(
@@ -173,7 +173,7 @@ TEST_CASE("every training option of weft train reaches the trainer") {
         (folder / "text") + " --out " + (folder / "run") + " " + given);
     CAPTURE(outcome.err);
     REQUIRE(outcome.code == 0);
-    const auto model = make_model({"gmlp", Task::causal_lm, vocabulary.size(), 0,
+    const auto model = make_model({"gmlp", Task::causal_lm, tokenizer->size(), 0,
                                    R"({"layers":1,"d_model":16,"d_ffn":10,"seq_len":8,"dropout":0.2})"},
                                   {Random(options.seed).split(0), DType::f32});
     Trainer trainer(*model, data, options);
@@ -210,7 +210,7 @@ TEST_CASE("generate's temperature and top-k; eval of the whole text") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const SmallTask small = small_task("tnn", Task::causal_lm);
-  save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+  save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
   const auto text = [&](const std::string& options) {
     const Outcome outcome = weft("generate --tokens 40 --checkpoint " + (folder / "run") + " --prompt line " + options);
     CHECK(outcome.code == 0);
@@ -223,7 +223,7 @@ TEST_CASE("generate's temperature and top-k; eval of the whole text") {
   CHECK(text("--top-k 2 --seed 3") != text("--seed 3"));
   CHECK(text("--temperature 0.1 --seed 3") != text("--seed 3"));
   const std::string eval = "eval --checkpoint " + (folder / "run") + " --text " + (folder / "text");
-  const auto symbols = static_cast<double>(small.data->vocabulary().encode(small_text()).size());
+  const auto symbols = static_cast<double>(small.data->tokenizer()->encode(small_text()).size());
   CHECK(number_after(weft(eval + " --all").out, "predicted ") == symbols - 1);
   CHECK(number_after(weft(eval).out, "predicted ") == std::floor(symbols / 10) - 1);
 }
@@ -237,10 +237,10 @@ TEST_CASE("the log's lines are the means of the steps since the line before") {
                  std::to_string(steps) + " --out " + (folder / "run") + " --log " + (folder / "log"))
                 .code == 0);
     // The same run, by the library.
-    const auto vocabulary = Vocabulary::of_characters(small_text());
-    const TextData data(small_text(), vocabulary, Task::causal_lm, 8, 4);
+    const auto tokenizer = characters(small_text());
+    const TextData data(small_text(), tokenizer, Task::causal_lm, 8, 4);
     const auto model =
-        make_model({"gmlp", Task::causal_lm, vocabulary.size(), 0, R"({"layers":1,"d_model":16,"seq_len":8})"},
+        make_model({"gmlp", Task::causal_lm, tokenizer->size(), 0, R"({"layers":1,"d_model":16,"seq_len":8})"},
                    {Random(1).split(0), DType::f32});
     TrainOptions options;
     options.schedule.steps = steps;

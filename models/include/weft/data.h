@@ -8,7 +8,7 @@
 
 #include "weft/model.h"
 #include "weft/random.h"
-#include "weft/vocabulary.h"
+#include "weft/tokenizer.h"
 
 #pragma GCC visibility push(default)
 namespace weft {
@@ -38,10 +38,10 @@ class Meter {
 class Data {
  public:
   virtual ~Data() = default;
-  virtual Task task() const noexcept = 0;                     ///< what models of it predict
-  virtual const Vocabulary& vocabulary() const noexcept = 0;  ///< of the tokens
-  virtual std::int64_t length() const noexcept = 0;           ///< the longest sequence of a batch
-  virtual std::int64_t batch() const noexcept = 0;            ///< sequences of a training batch
+  virtual Task task() const noexcept = 0;                                          ///< what models of it predict
+  virtual const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept = 0;  ///< of the tokens; never null
+  virtual std::int64_t length() const noexcept = 0;                                ///< the longest sequence of a batch
+  virtual std::int64_t batch() const noexcept = 0;                                 ///< sequences of a training batch
   /// Batch k of the run that `random` stands for: it depends on those two alone. Error if there is nothing to train on.
   virtual Batch training(std::int64_t k, const Random& random) const = 0;
   virtual std::int64_t validation_batches() const noexcept = 0;  ///< at least 1
@@ -67,8 +67,8 @@ enum class Part {
   all,    ///< all of it, for evaluation alone
 };
 
-/// A vocabulary for a language model of a text, by characters, with a mask symbol if the task needs one.
-Vocabulary text_vocabulary(const std::string& text, Task task);
+/// A tokenizer for a language model of a text, by characters, with a mask symbol if the task needs one.
+std::shared_ptr<const Tokenizer> text_tokenizer(const std::string& text, Task task);
 
 /// A text for language models. Training: windows from random places. Validation: consecutive windows that don't overlap
 /// (the last may be shorter), so that each character is predicted once.
@@ -76,12 +76,13 @@ Vocabulary text_vocabulary(const std::string& text, Task task);
 /// predicted, at least one a window; of these 80 % are masked, 10 % random, 10 % left as they are.
 class TextData : public Data {
  public:
-  /// Error if the text has a character that the vocabulary doesn't have, or is too short for a window.
-  TextData(const std::string& text, const Vocabulary& vocabulary, Task task, std::int64_t length, std::int64_t batch,
-           Part validation = Part::tenth);
+  /// Error if the text can't be encoded, is too short for a window, or if the task needs a mask symbol that the tokenizer
+  /// doesn't have.
+  TextData(const std::string& text, std::shared_ptr<const Tokenizer> tokenizer, Task task, std::int64_t length,
+           std::int64_t batch, Part validation = Part::tenth);
 
   Task task() const noexcept override { return task_; }
-  const Vocabulary& vocabulary() const noexcept override { return vocabulary_; }
+  const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept override { return tokenizer_; }
   std::int64_t length() const noexcept override { return length_; }
   std::int64_t batch() const noexcept override { return batch_; }
   Batch training(std::int64_t k, const Random& random) const override;
@@ -94,7 +95,7 @@ class TextData : public Data {
                 std::int64_t first) const;
   void mask(std::int64_t* tokens, std::int64_t* target, std::int64_t n, const Random& random) const;
 
-  Vocabulary vocabulary_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
   Task task_;
   std::int64_t length_, batch_;
   std::vector<std::int32_t> tokens_;
@@ -123,12 +124,13 @@ LabelledTexts hold_out(LabelledTexts& all);
 /// new order each time.
 class ClassifierData : public Data {
  public:
-  /// A vocabulary by words. Error if it is by characters, if there is no row for validation, or for a length below 2.
-  ClassifierData(const LabelledTexts& training, const LabelledTexts& validation, const Vocabulary& vocabulary,
-                 std::int64_t length, std::int64_t batch);
+  /// Error if the tokenizer has no symbols for padding, which must be id 0, and for the beginning of a sequence; if there
+  /// is no row for validation, or for a length below 2.
+  ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
+                 std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch);
 
   Task task() const noexcept override { return Task::classifier; }
-  const Vocabulary& vocabulary() const noexcept override { return vocabulary_; }
+  const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept override { return tokenizer_; }
   std::int64_t length() const noexcept override { return length_; }
   std::int64_t batch() const noexcept override { return batch_; }
   Batch training(std::int64_t k, const Random& random) const override;
@@ -146,7 +148,7 @@ class ClassifierData : public Data {
   Rows rows(const LabelledTexts& texts) const;
   Batch gather(const Rows& from, const std::vector<std::int64_t>& which) const;
 
-  Vocabulary vocabulary_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
   std::int64_t length_, batch_;
   Rows training_, validation_;
 };

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "weft/model.h"
-#include "weft/vocabulary.h"
+#include "weft/tokenizer.h"
 
 #pragma GCC visibility push(default)
 namespace weft {
@@ -20,10 +20,10 @@ struct GenerateOptions {
 };
 
 /// Gives `out` each new symbol as soon as it is there; it returns false to stop. An empty prompt stands for a line end
-/// (or the vocabulary's first symbol). What `out` throws comes back to the caller. Error unless it is a causal language
-/// model, or for a character of the prompt that the vocabulary doesn't have.
-void generate(const Model& model, const Vocabulary& vocabulary, const std::string& prompt,
-              const GenerateOptions& options, const std::function<bool(const std::string&)>& out);
+/// (or the tokenizer's first symbol). What `out` throws comes back to the caller. Error unless it is a causal language
+/// model, or for a prompt that can't be encoded.
+void generate(const Model& model, const Tokenizer& tokenizer, const std::string& prompt, const GenerateOptions& options,
+              const std::function<bool(const std::string&)>& out);
 
 /// The symbol that u in [0, 1) chooses among the top_k by softmax(logits / temperature), logits (vocabulary) of any real
 /// dtype. Error if one is not finite.

@@ -65,7 +65,7 @@ struct RunResult {
 /// Trains one model. One thread's; meanwhile no other may use the model, whose parameters each step writes.
 class Trainer {
  public:
-  /// Error if model and data don't agree in task, vocabulary and length, or for an option out of its range. Both must
+  /// Error if model and data don't agree in task, number of symbols and length, or for an option out of its range. Both must
   /// outlive the trainer. The parameters become views of one buffer: a model has one trainer at a time.
   Trainer(Model& model, const Data& data, const TrainOptions& options);
 
@@ -79,7 +79,7 @@ class Trainer {
 
   /// Writes parameters, optimizer state, step and options to a file, from which another trainer can go on.
   void save_state(const std::string& path);
-  /// The state that save_state wrote. Error if the file is damaged, or of another model, vocabulary, data, seed,
+  /// The state that save_state wrote. Error if the file is damaged, or of another model, tokenizer, data, seed,
   /// optimizer or schedule.
   void load_state(const std::string& path);
 

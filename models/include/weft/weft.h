@@ -37,6 +37,7 @@
 #include "weft/task.h"
 #include "weft/tensor.h"
 #include "weft/tnn.h"
+#include "weft/tokenizer.h"
 #include "weft/trainer.h"
 #include "weft/update_rules.h"
 #include "weft/version.h"

@@ -1,4 +1,4 @@
-#include "train/utf8.h"
+#include "text/utf8.h"
 
 #include <cstdio>
 
