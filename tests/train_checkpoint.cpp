@@ -157,7 +157,7 @@ TEST_CASE("checkpoint: forged sizes take no memory") {
   }
   // Without layers gMLP has no parameter of its length.
   const auto model = make_model({"gmlp", Task::causal_lm, 2, 0, R"({"d_model":4,"layers":0})"}, {});
-  save_checkpoint(folder / "run", *model, *characters("ab"));
+  save_checkpoint(folder / "run", *model, *characters("a"));
   for (bool positions : {false, true})
     CHECK(error({{"seq_len", (std::int64_t{1} << 31) - 1}, {"positions", positions}}).empty());
   const Checkpoint loaded = load_checkpoint(folder / "forged");
@@ -230,10 +230,77 @@ TEST_CASE("generate: as many symbols as asked for, the same with the same seed, 
   CHECK(text("line", 1, 40) != text("line", 2, 40));
   CHECK(text("", 1, 5) == text("\n", 1, 5));
   CHECK(text("line", 1, 0).empty());
-  CHECK_THROWS_AS(text("LINE", 1, 5), Error);
+  CHECK_THROWS_AS(text("LINE\xFF", 1, 5), Error);
   int calls = 0;
   generate(*small.model, *small.data->tokenizer(), "l", {}, [&](const std::string&) { return ++calls < 3; });
   CHECK(calls == 3);
+}
+
+TEST_CASE("sample: among the most likely that have a probability together") {
+  const Tensor x = Tensor::from<float>({0, std::log(2.0f), -100, std::log(5.0f)}, {4});  // 1/8, 2/8, 0, 5/8
+  CHECK(sample(x, 1, 0, 0.999, 0.6) == 3);
+  CHECK(sample(x, 1, 0, 0.999, 0.7) == 1);
+  CHECK(sample(x, 1, 0, 5.0 / 7 - 0.01, 0.7) == 3);  // 5/7 and 2/7
+  CHECK(sample(x, 1, 0, 5.0 / 7 + 0.01, 0.7) == 1);
+  CHECK(sample(x, 1, 0, 0.999, 0.9) == 0);
+  CHECK(sample(x, 1, 2, 0.999, 0.9) == 1);
+  CHECK(sample(x, 1, 2, 0.999, 0.7) == 3);  // of these two 5/7 is enough
+  CHECK(sample(x, 1, 0, 0.999, 1e-9) == 3);
+  CHECK(sample(x, 0.5, 0, 0.999, 0.8) == 3);
+}
+
+TEST_CASE("generate: special symbols are never chosen; texts to stop at") {
+  const auto tokenizer = characters("ab");  // and [unk]
+  const auto model = make_model({"gmlp", Task::causal_lm, 3, 0, R"({"d_model":8,"seq_len":16})"}, {Random(3)});
+  GenerateOptions options;
+  options.tokens = 200;
+  const auto text = [&](const std::vector<std::string>& stop, std::int64_t* count = nullptr) {
+    std::string all;
+    options.stop = stop;
+    const std::int64_t symbols =
+        generate(*model, *tokenizer, "zb", options, [&](const std::string& s) { return all += s, true; });
+    if (count != nullptr) *count = symbols;
+    return all;
+  };
+  std::int64_t count = 0;
+  const std::string all = text({}, &count);
+  CHECK(count == 200);
+  CHECK(all.size() == 200);
+  CHECK(all.find_first_not_of("ab") == std::string::npos);
+  for (const std::string stop : {"a", "bb", "aab", "abab", "babba"}) {
+    CAPTURE(stop);
+    const std::size_t found = all.find(stop);
+    REQUIRE(found != std::string::npos);
+    CHECK(text({stop}, &count) == all.substr(0, found));
+    CHECK(count == static_cast<std::int64_t>(found + stop.size()));
+    CHECK(text({"xyz", stop}) == all.substr(0, found));
+  }
+  CHECK(text({"abx", "x"}, &count) == all);  // never comes; what waited for it is given out
+  CHECK(count == 200);
+  const std::string end = all.substr(195) + "x";
+  CHECK(text({end}) == all);
+  CHECK(text({"bb", "a"}) == all.substr(0, std::min(all.find("bb"), all.find("a"))));
+  CHECK_THROWS_WITH(text({""}), "[generate] a text to stop at is empty");
+  for (double p : {0.0, -1.0, 1.1, std::nan("")}) {
+    options.top_p = p;
+    CHECK_THROWS_WITH(text({}), doctest::Contains("expected top_p above 0, at most 1"));
+  }
+  options.top_p = 1;
+  CHECK_THROWS_WITH(generate(*model, *characters("abc"), "a", options, [](const auto&) { return true; }),
+                    "[generate] the tokenizer has 4 symbols, the model 3: they don't belong together");
+}
+
+TEST_CASE("generate: words come with what stands between them") {
+  const auto tokenizer = words({"one two"});
+  const auto model =
+      make_model({"gmlp", Task::causal_lm, tokenizer->size(), 0, R"({"d_model":8,"seq_len":16})"}, {Random(3)});
+  GenerateOptions options;
+  options.tokens = 3;
+  std::string all;
+  generate(*model, *tokenizer, "one", options, [&](const std::string& s) { return all += s, true; });
+  CHECK(all.size() == 12);
+  CHECK(all[0] == ' ');
+  CHECK(tokenizer->decode(tokenizer->encode(all)) == all.substr(1));
 }
 
 TEST_CASE("generate: an empty prompt is a line end, also if that isn't the first symbol; else the first symbol") {

@@ -123,7 +123,9 @@ TEST_CASE("masked language model: one character a window at least") {
 TEST_CASE("text that doesn't fit") {
   const auto v = characters("abc");
   CHECK_THROWS_AS(TextData("abcabcabc", v, Task::causal_lm, 9, 1), Error);
-  CHECK_THROWS_AS(TextData("abd", v, Task::causal_lm, 1, 1), Error);
+  CHECK_THROWS_AS(TextData("abcabcabc\xFF", v, Task::causal_lm, 2, 1), Error);
+  CHECK_THROWS_WITH(TextData(EncodedText("abcabcabc", *characters("ab")), v, Task::causal_lm, 2, 1),
+                    doctest::Contains("don't belong together"));
   CHECK_THROWS_AS(TextData("abcabcabc", v, Task::masked_lm, 2, 1), Error);
   CHECK_THROWS_AS(TextData("abcabcabc", v, Task::classifier, 2, 1), Error);
   CHECK_THROWS_AS(TextData("abcabcabc", v, Task::causal_lm, 2, std::int64_t{1} << 40), Error);

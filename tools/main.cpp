@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "command.h"
+#include "tokenizer_options.h"
 
 namespace {
 
@@ -27,11 +28,13 @@ std::string describe(const CLI::App& weft, const CLI::ParseError& error) {
 }
 
 int run(int argc, char** argv) {
+  register_optional_tokenizers();
   CLI::App weft("weft trains and runs gMLP, TNN and FNet on CPUs.", "weft");
   weft.set_version_flag("--version", "weft " WEFT_VERSION);
   weft.require_subcommand(1);
   weft.footer("weft COMMAND --help has each command's options and an example.");
-  const Command commands[] = {train_command(weft), generate_command(weft), eval_command(weft), info_command(weft)};
+  const Command commands[] = {train_command(weft), generate_command(weft), eval_command(weft), tokenizer_command(weft),
+                              info_command(weft)};
   try {
     weft.parse(argc, argv);
   } catch (const CLI::Success& help) {

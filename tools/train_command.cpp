@@ -14,6 +14,7 @@
 #include "model_options.h"
 #include "progress.h"
 #include "report.h"
+#include "tokenizer_options.h"
 
 namespace {
 
@@ -22,7 +23,8 @@ using weft::Error;
 struct TrainCommand {
   ModelOptions model;
   std::string text, csv, csv_test, out, log;
-  std::int64_t classes = 0, vocabulary_size = 20000, min_count = 2;
+  std::int64_t classes = 0;
+  TokenizerChoice tokenizer;
   std::optional<std::int64_t> batch, steps, warmup;
   std::int64_t micro_batches = 1, eval_every = 500;
   std::optional<double> lr;
@@ -51,7 +53,7 @@ void stop_on_signals() {
 
 void add_data_options(CLI::App& command, TrainCommand& o) {
   const std::string group = "Data";
-  auto* text = command.add_option("--text", o.text, "UTF-8 text: a language model by characters")->group(group);
+  auto* text = command.add_option("--text", o.text, "UTF-8 text: a language model")->group(group);
   auto* csv =
       command.add_option("--csv", o.csv, "Rows \"class\",\"title\",\"description\": a classifier")->group(group);
   command.add_option("--csv-test", o.csv_test, "Rows to test on (default: every tenth row of --csv is held out)")
@@ -62,13 +64,7 @@ void add_data_options(CLI::App& command, TrainCommand& o) {
       ->group(group)
       ->needs(csv)
       ->check(CLI::PositiveNumber);
-  command.add_option("--vocabulary-size", o.vocabulary_size, "Most words that a classifier knows")
-      ->group(group)
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  command.add_option("--min-count", o.min_count, "Fewest times that a word must occur")
-      ->group(group)
-      ->capture_default_str();
+  o.tokenizer.add_to(command, group);
   command.add_option("--out", o.out, "Folder for the checkpoint")->group(group)->required();
   command.add_option("--log", o.log, "File for the losses: step, loss, validation loss; --resume appends")
       ->group(group);
@@ -164,10 +160,24 @@ std::unique_ptr<weft::Model> new_model(const TrainCommand& o, weft::ModelSpec sp
   return weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
 }
 
+// A run goes on with the tokenizer that it began with, unless --tokenizer names one.
+std::shared_ptr<const weft::Tokenizer> make_tokenizer(const TrainCommand& o, const weft::Texts& texts, weft::Task task,
+                                                      const char* usual) {
+  std::error_code ignored;
+  if (o.resume && o.tokenizer.tokenizer.empty() && std::filesystem::exists(model_path(o.out), ignored))
+    return weft::load_checkpoint(o.out).tokenizer;
+  return o.tokenizer.make(texts, task, usual);
+}
+
 Setup load_text(const TrainCommand& o, const weft::ModelSpec& spec) {
-  const std::string text = weft::read_text(o.text);
-  const auto tokenizer = weft::text_tokenizer(text, spec.task);
+  std::error_code ignored;  // what reads it says what is wrong
+  const bool pipe = std::filesystem::is_fifo(o.text, ignored);
+  const std::string piped = pipe ? weft::read_text(o.text) : "";  // it can't be read twice
+  const weft::Texts texts = pipe ? weft::Texts([&](const auto& use) { use(piped); }) : weft::text_file(o.text);
+  const auto tokenizer = make_tokenizer(o, texts, spec.task, "characters");
   Setup setup{new_model(o, spec, *tokenizer, 0), nullptr};
+  const weft::EncodedText text = pipe ? weft::EncodedText(piped, *tokenizer)
+                                      : weft::EncodedText::of_file(o.text, *tokenizer, o.out + "/tokens.ids");
   setup.data =
       std::make_unique<weft::TextData>(text, tokenizer, spec.task, usual_length(*setup.model), o.batch.value_or(12));
   return setup;
@@ -178,8 +188,10 @@ Setup load_csv(const TrainCommand& o, const weft::ModelSpec& spec) {
   const weft::LabelledTexts test =
       o.csv_test.empty() ? weft::hold_out(training) : weft::read_csv(o.csv_test, training.classes);
   if (training.texts.empty()) throw Error("\"" + o.csv + "\" has one row, which is held out: give more, or --csv-test");
-  const weft::TokenizerOptions options = {spec.task, o.vocabulary_size, o.min_count};
-  const auto tokenizer = weft::learn_tokenizer("words", training.texts, options);
+  const auto each = [&](const auto& use) {
+    for (const std::string& text : training.texts) use(text);
+  };
+  const auto tokenizer = make_tokenizer(o, each, spec.task, "words");
   Setup setup{new_model(o, spec, *tokenizer, training.classes), nullptr};
   setup.data = std::make_unique<weft::ClassifierData>(training, test, tokenizer, usual_length(*setup.model),
                                                       o.batch.value_or(32));

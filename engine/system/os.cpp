@@ -184,6 +184,13 @@ MappedFile map_file(const std::string& path) {
   return file;
 }
 
+void forget_pages(const void* begin, std::size_t bytes) noexcept {
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(begin) / page * page;
+  const auto end = (reinterpret_cast<std::uintptr_t>(begin) + bytes + page - 1) / page * page;
+  (void)::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+}
+
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   if (path.empty()) fail("write", path, ENOENT);
   struct stat old;

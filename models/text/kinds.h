@@ -5,6 +5,9 @@
 namespace weft::detail {
 
 TokenizerKind characters_kind();
+TokenizerKind bytes_kind();
 TokenizerKind words_kind();
+TokenizerKind wordpunct_kind();
+TokenizerKind whitespace_kind();
 
 }  // namespace weft::detail

@@ -17,8 +17,7 @@ struct Registry {
   std::mutex mutex;
   // A new kind is a line here.
   std::deque<TokenizerKind> all = {
-      characters_kind(),
-      words_kind(),
+      characters_kind(), bytes_kind(), words_kind(), wordpunct_kind(), whitespace_kind(),
   };
 };
 
@@ -50,9 +49,12 @@ const TokenizerKind& tokenizer_kind(const std::string& name) {
   for_each_kind([&](const TokenizerKind& known) {
     if (known.name == name) found = &known;
   });
-  if (found == nullptr)
-    throw Error("[tokenizer] unknown kind \"" + name + "\", expected one of " + detail::join(tokenizer_kinds()));
-  return *found;
+  if (found != nullptr) return *found;
+  for (const char* optional : {"unigram", "bpe", "sentencepiece"})
+    if (name == optional)
+      throw Error("[tokenizer] kind \"" + name + "\" needs SentencePiece, which this program has not: install it " +
+                  "(Debian: libsentencepiece-dev), build weft again, and link weft::sentencepiece");
+  throw Error("[tokenizer] unknown kind \"" + name + "\", expected one of " + detail::join(tokenizer_kinds()));
 }
 
 std::vector<std::string> tokenizer_kinds() {
@@ -60,6 +62,10 @@ std::vector<std::string> tokenizer_kinds() {
   for_each_kind([&](const TokenizerKind& known) { names.push_back(known.name); });
   return names;
 }
+
+bool Tokenizer::takes_any_bytes() const noexcept { return false; }
+
+std::size_t Tokenizer::cut(std::string_view) const { return 0; }
 
 std::string Tokenizer::separator(std::int64_t, std::int64_t) const { return ""; }
 

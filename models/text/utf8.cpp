@@ -1,10 +1,13 @@
 #include "text/utf8.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 #include "weft/error.h"
 
-namespace weft::detail {
+namespace weft {
+namespace detail {
 
 CodePoint first_code_point(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -23,8 +26,27 @@ CodePoint first_code_point(std::string_view text) noexcept {
   return {symbol, bytes};
 }
 
-void fail_utf8(const std::string& where, std::size_t offset) {
-  throw Error(where + ": invalid UTF-8 at byte " + std::to_string(offset));
+std::string prefix(const TextPlace& place) { return place.name.empty() ? "[tokenizer] " : place.name + ": "; }
+
+std::string byte_name(const TextPlace& place, std::size_t at) { return "byte " + std::to_string(place.offset + at); }
+
+void fail_utf8(std::string_view text, std::size_t at, const TextPlace& place) {
+  const std::string_view rest = text.substr(at);
+  std::string reason;
+  if (place.offset + at == 0 && (rest.substr(0, 2) == "\xFF\xFE" || rest.substr(0, 2) == "\xFE\xFF"))
+    reason = ": it looks like UTF-16 (iconv -f UTF-16 -t UTF-8 converts it)";
+  else if (whole_code_points(text) == at) reason = ": the text ends inside of a character";
+  throw Error(prefix(place) + "invalid UTF-8 at " + byte_name(place, at) + reason);
+}
+
+std::size_t whole_code_points(std::string_view text) noexcept {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xC0) == 0x80) continue;
+    const std::size_t bytes = byte > 0xF4 ? 1 : byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC2 ? 2 : 1;
+    return bytes > back ? text.size() - back : text.size();
+  }
+  return text.size();
 }
 
 void append_utf8(char32_t symbol, std::string& text) {
@@ -42,4 +64,22 @@ std::string code_point_name(char32_t symbol) {
   return name;
 }
 
-}  // namespace weft::detail
+}  // namespace detail
+
+using namespace detail;
+
+void check_utf8(std::string_view text, const TextPlace& place) {
+  for (std::size_t at = 0; at < text.size();) {
+    std::uint64_t eight = 0x80;
+    if (text.size() - at >= 8) std::memcpy(&eight, text.data() + at, 8);
+    if ((eight & 0x8080808080808080) == 0) {  // ASCII
+      at += 8;
+      continue;
+    }
+    const CodePoint next = first_code_point(text.substr(at));
+    if (next.bytes == 0) fail_utf8(text, at, place);
+    at += next.bytes;
+  }
+}
+
+}  // namespace weft

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "train/batch_ahead.h"
 #include "weft/checkpoint.h"
 #include "weft/update_rules.h"
 
@@ -42,14 +43,17 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options)
                 std::to_string(model.max_length()));
 }
 
+Trainer::~Trainer() = default;
+
 double Trainer::step() {
   const std::int64_t step = step_ + 1;
   const std::string where = "[train] step " + std::to_string(step) + ": ";
   const double share = 1 / static_cast<double>(options_.micro_batches);
   double loss = 0;
+  if (!ahead_) ahead_ = std::make_unique<detail::BatchAhead>(data_, batches_);
   optimizer_.parameters().zero_gradients();
   for (std::int64_t k = step_ * options_.micro_batches; k < step * options_.micro_batches; ++k) {
-    const Batch batch = data_.training(k, batches_);
+    const Batch batch = ahead_->take(k);
     const Random dropout = dropout_.split(static_cast<std::uint64_t>(k));
     Tape tape;
     const Tensor mean = data_.loss(model_(batch.tokens, &dropout), batch);

@@ -71,7 +71,7 @@ TEST_CASE("weft train, eval, generate and info on a text") {
     CHECK(generated.out.size() >= 12 + 50);
     CHECK(weft("generate --checkpoint " + run + " --prompt 'the fox – ' --tokens 50 --seed 2").out == generated.out);
     CHECK(weft("generate --checkpoint " + run + " --prompt 'the fox – ' --tokens 50 --seed 3").out != generated.out);
-    CHECK(fails_with(weft("generate --checkpoint " + run + " --prompt Q"), 1, "U+0051"));
+    CHECK(weft("generate --checkpoint " + run + " --prompt Zoë").out.rfind("Zoë", 0) == 0);
   }
 }
 

@@ -25,6 +25,8 @@ struct MappedFile {
   std::uint64_t size = 0;               ///< bytes
 };
 MappedFile map_file(const std::string& path);  ///< Error if it can't be opened or is not a regular file
+/// These bytes of a mapped file, rounded to pages, leave the process's memory until they are read again.
+void forget_pages(const void* begin, std::size_t bytes) noexcept;
 
 /// Writes to a temporary file in path's folder; commit() syncs it and renames it to path. Without commit (an
 /// exception, say) the temporary file is removed and path stays as it was. A symbolic link is followed. Errors name

@@ -23,6 +23,15 @@ struct SpecialIds {
   std::optional<std::int64_t> mask;     ///< hides a symbol that is to be predicted
 };
 
+/// Where a text is from, for messages.
+struct TextPlace {
+  std::string name = {};     ///< a file's, in quotation marks, say; empty if it has none
+  std::uint64_t offset = 0;  ///< bytes of it that come before the text
+};
+
+/// Error, naming the first byte that isn't UTF-8.
+void check_utf8(std::string_view text, const TextPlace& place);
+
 /// Texts and their ids 0 … size()-1. It never changes once it is made: threads may share it.
 class Tokenizer {
  public:
@@ -31,9 +40,17 @@ class Tokenizer {
   virtual const char* kind() const noexcept = 0;    ///< "characters", "words", …
   virtual std::int64_t size() const noexcept = 0;   ///< symbols, special ones included
   virtual SpecialIds special() const noexcept = 0;  ///< those that it has
-  /// The text's ids, in their order. Error, naming the byte offset, for invalid UTF-8, or for a symbol that it doesn't
-  /// have if it has no id for unknown ones.
-  virtual std::vector<std::int64_t> encode(std::string_view text) const = 0;
+  /// The text's ids, in their order. Error, naming the place, for invalid UTF-8 (unless it takes any bytes), or for a
+  /// symbol that it doesn't have if it has no id for unknown ones.
+  virtual std::vector<std::int64_t> encode(std::string_view text, const TextPlace& place) const = 0;
+  /// The same for a text from nowhere.
+  std::vector<std::int64_t> encode(std::string_view text) const { return encode(text, TextPlace{}); }
+  /// Whether encode() takes what is not UTF-8, too.
+  virtual bool takes_any_bytes() const noexcept;
+  /// So that a long text can be encoded piece by piece: the longest beginning of a text whose ids, followed by those of
+  /// the rest, are the ids of the whole, whatever follows the text; in bytes. 0 if there is none, as always if a
+  /// tokenizer doesn't say.
+  virtual std::size_t cut(std::string_view text) const;
   /// The text of one id; special ones have names like "[mask]". Error if there is none.
   virtual std::string decode(std::int64_t id) const = 0;
   /// What stands between the texts of two ids that follow one another.
@@ -53,9 +70,9 @@ using Texts = std::function<void(const std::function<void(std::string_view)>&)>;
 
 /// What a tokenizer is made for.
 struct TokenizerOptions {
-  Task task = Task::causal_lm;  ///< decides which special symbols it has
-  std::int64_t size = 0;        ///< the most symbols; 0: any number
-  std::int64_t min_count = 1;   ///< the fewest times that a symbol must occur
+  std::optional<Task> task = {};  ///< decides which special symbols it has; none: all, so that it serves every task
+  std::int64_t size = 0;          ///< the most symbols; 0: any number (bpe, unigram: 8000)
+  std::int64_t min_count = 1;     ///< the fewest times that a word must occur
 };
 
 /// A way to cut texts into symbols.
@@ -66,6 +83,7 @@ struct TokenizerKind {
   std::function<std::shared_ptr<const Tokenizer>(const Texts&, const TokenizerOptions&)> learn;
   /// From what to_json() wrote. Error unless it did. Several threads may call it at once.
   std::function<std::shared_ptr<const Tokenizer>(const std::string& json)> from_json;
+  std::int64_t usual_size = 0;  ///< TokenizerOptions::size that programs offer; 0: any number
 };
 
 /// Adds one to weft's own, for the rest of the process. Error, with nothing added, if its name is taken, or if it has no
