@@ -54,6 +54,10 @@ Step::Step(const StepSizes& sizes, bool train, int threads)
 }
 
 void Step::step() {
+  Context::current().parallel_region([&] { step_in_region(); });
+}
+
+void Step::step_in_region() {
   if (!train_) {
     const Tensor y = model_.forward();
     if (steps_++ == 0) loss_ = mean(square(y)).item();
@@ -65,12 +69,12 @@ void Step::step() {
     Tape tape;
     loss = step_loss(model_);
     {
-      const detail::OpTimer timer("zero_gradients", &OpTime::backward);
+      const OpTimer timer("zero_gradients", &OpTime::backward);
       optimizer_->parameters().zero_gradients();
     }
     tape.backward(loss, optimizer_->parameters());
   }
-  const detail::OpTimer timer("adamw", &OpTime::backward);
+  const OpTimer timer("adamw", &OpTime::backward);
   const double norm = optimizer_->step(++steps_, learning_rate);
   if (steps_ > 1) return;
   loss_ = loss.item();
@@ -90,6 +94,19 @@ double Step::run() {
   step();
   seconds_.push_back(std::chrono::duration<double>(Clock::now() - start).count());
   return seconds_.back();
+}
+
+double Step::rate(double seconds) {
+  warm();
+  const auto start = Clock::now();
+  std::int64_t steps = 0;
+  double passed = 0;
+  do {
+    step();
+    ++steps;
+    passed = std::chrono::duration<double>(Clock::now() - start).count();
+  } while (passed < seconds);
+  return static_cast<double>(steps) / passed;
 }
 
 // Milliseconds a step and share of the step's time, the longest first; "other" is what no operation accounts for.

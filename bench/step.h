@@ -19,13 +19,16 @@ class Step {
 
   void warm();   // the untimed runs
   double run();  // seconds
+  // Steps a second, for about that many seconds after the untimed runs.
+  double rate(double seconds);
   // Of all runs: times, speed, memory beyond that of the model, operations. One run at least.
   nlohmann::json report() const;
   // Input, parameters (vectors with some noise), result and, if it trains, gradients: as safetensors.
   void save(const std::string& path);
 
  private:
-  void step();
+  void step();  // as the Trainer, one region for all of it
+  void step_in_region();
   nlohmann::json operations() const;
 
   StepSizes sizes_;

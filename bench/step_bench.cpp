@@ -18,6 +18,7 @@ using namespace weft::bench;
 struct Options {
   std::string model, mode = "train", save;
   int threads = Context::current().threads(), repeat = 15;
+  double seconds = 0;
   bool serve = false;
 };
 
@@ -80,6 +81,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--repeat", o.repeat, "Timed steps, after two untimed ones")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
+  app.add_option("--seconds", o.seconds, "Print the steps a second of so many seconds, and nothing else");
   app.add_option("--save", o.save,
                  "Run nothing; write input, parameters, result and gradients to this safetensors file");
   app.add_flag("--serve", o.serve,
@@ -93,7 +95,10 @@ void add_options(CLI::App& app, Options& o) {
 }
 
 nlohmann::json answer(const std::string& request, Step& step) {
-  if (request == "warm") return step.warm(), "warm";
+  if (request == "warm") {
+    step.warm();
+    return "warm";
+  }
   if (request == "run") return step.run();
   if (request == "report") return step.report();
   throw Error("expected warm, run or report, got " + request);
@@ -123,8 +128,18 @@ int run(int argc, char** argv) {
     throw Error(std::string(error.what()) + " (see --help)");
   }
   Step step(flags.sizes(o.model), o.mode == "train", o.threads);
-  if (!o.save.empty()) return step.save(o.save), 0;
-  if (o.serve) return serve(step), 0;
+  if (!o.save.empty()) {
+    step.save(o.save);
+    return 0;
+  }
+  if (o.serve) {
+    serve(step);
+    return 0;
+  }
+  if (o.seconds > 0) {
+    std::cout << step.rate(o.seconds) << std::endl;
+    return 0;
+  }
   for (int i = 0; i < o.repeat; ++i) step.run();
   std::cout << step.report() << std::endl;
   return 0;

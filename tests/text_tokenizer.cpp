@@ -80,6 +80,13 @@ TEST_CASE("tokenizer by characters: code points in order, an unknown symbol, tex
   CHECK_THROWS_AS((void)t->decode(-1), Error);
 }
 
+TEST_CASE("tokenizer by characters: the first and last symbols of one, two, three and four bytes") {
+  const std::string text = "\x01\x7F\u0080\u07FF\u0800\uFFFF\U00010000\U0010FFFF";
+  const auto t = characters(text);
+  CHECK(t->size() == 8 + 1);
+  CHECK(t->decode(t->encode(text)) == text);
+}
+
 TEST_CASE("tokenizer by characters of an earlier weft: what it doesn't have is an Error") {
   const std::string json = R"({"unit":"characters","characters":"\nabé€𝄞 ","mask":false})";
   const auto t = tokenizer_from_json(json);

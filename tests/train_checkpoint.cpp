@@ -221,8 +221,11 @@ TEST_CASE("generate: as many symbols as asked for, the same with the same seed, 
     options.seed = seed;
     std::string all;
     std::int64_t count = 0;
-    generate(*small.model, *small.data->tokenizer(), prompt, options,
-             [&](const std::string& s) { return ++count, all += s, true; });
+    generate(*small.model, *small.data->tokenizer(), prompt, options, [&](const std::string& s) {
+      ++count;
+      all += s;
+      return true;
+    });
     CHECK(count == tokens);
     return all;
   };
@@ -257,8 +260,10 @@ TEST_CASE("generate: special symbols are never chosen; texts to stop at") {
   const auto text = [&](const std::vector<std::string>& stop, std::int64_t* count = nullptr) {
     std::string all;
     options.stop = stop;
-    const std::int64_t symbols =
-        generate(*model, *tokenizer, "zb", options, [&](const std::string& s) { return all += s, true; });
+    const std::int64_t symbols = generate(*model, *tokenizer, "zb", options, [&](const std::string& s) {
+      all += s;
+      return true;
+    });
     if (count != nullptr) *count = symbols;
     return all;
   };
@@ -297,7 +302,10 @@ TEST_CASE("generate: words come with what stands between them") {
   GenerateOptions options;
   options.tokens = 3;
   std::string all;
-  generate(*model, *tokenizer, "one", options, [&](const std::string& s) { return all += s, true; });
+  generate(*model, *tokenizer, "one", options, [&](const std::string& s) {
+    all += s;
+    return true;
+  });
   CHECK(all.size() == 12);
   CHECK(all[0] == ' ');
   CHECK(tokenizer->decode(tokenizer->encode(all)) == all.substr(1));
@@ -311,7 +319,10 @@ TEST_CASE("generate: an empty prompt is a line end, also if that isn't the first
     std::string all;
     GenerateOptions options;
     options.tokens = 30;
-    generate(*model, *tokenizer, prompt, options, [&](const std::string& s) { return all += s, true; });
+    generate(*model, *tokenizer, prompt, options, [&](const std::string& s) {
+      all += s;
+      return true;
+    });
     return all;
   };
   const auto with = characters("\t\nabc"), without = characters("abc");

@@ -1,10 +1,12 @@
 // What the tests of training share: a small text, small models.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "weft/architecture.h"
 #include "weft/data.h"
+#include "weft/trainer.h"
 
 namespace weft::test {
 
@@ -46,7 +48,7 @@ inline std::unique_ptr<Model> small_model(const std::string& arch, Task task, st
                                           std::int64_t classes, const Sizes& sizes) {
   const std::string config = R"({"layers":2,"dropout":0.1,"d_model":)" + std::to_string(sizes.d_model) +
                              R"(,"seq_len":)" + std::to_string(sizes.length) + "}";
-  return make_model({arch, task, vocabulary, classes, config}, {Random(3), DType::f32});
+  return make_model({arch, task, tokenizer, classes, config}, {Random(3), DType::f32});
 }
 
 // Data and model for one task of an architecture.
@@ -68,6 +70,23 @@ inline SmallTask small_task(const std::string& arch, Task task, const Sizes& siz
   const std::int64_t classes = task_source(task) == Source::rows ? 3 : 0;
   small.model = small_model(arch, task, small.data->tokenizer()->size(), classes, sizes);
   return small;
+}
+
+inline TrainOptions small_options(std::int64_t steps) {
+  TrainOptions options;
+  options.schedule.steps = steps;
+  options.schedule.warmup = 3;
+  return options;
+}
+
+// The message of the Error that `body` throws; empty if it throws none.
+inline std::string error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 // weft's own, whatever a test registers later.

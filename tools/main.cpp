@@ -56,8 +56,8 @@ int run(int argc, char** argv) {
 void add_threads_option(CLI::App& command) {
   command
       .add_option_function<int>(
-          "--threads", [](int count) { weft::Context::current().set_threads(count); },
-          "Threads to compute with (default: as many as this process may use)")
+          "--threads", [](int count) { weft::set_default_threads(count); },
+          "Threads to compute with (default: OMP_NUM_THREADS, or as many as this process may use)")
       ->check(CLI::Range(1, 1024));
 }
 

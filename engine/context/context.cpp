@@ -37,7 +37,7 @@ class ScratchBlock {
 
 Isa detail::current_isa() { return Context::current().isa(); }
 
-Context::Context() : threads_(os::available_threads()), isa_(best_isa()), memory_(std::make_shared<MemoryCache>()) {}
+Context::Context() : isa_(best_isa()), memory_(std::make_shared<MemoryCache>()) {}
 Context::~Context() = default;
 
 Context& Context::current() {
@@ -46,13 +46,18 @@ Context& Context::current() {
   return own;
 }
 
+int Context::threads() const {
+  const int own = threads_.load(std::memory_order_relaxed);
+  return own != 0 ? own : default_threads();
+}
+
 void Context::set_threads(int count) {
-  if (count < 1 || count > 1024) throw Error("[context] expected 1 to 1024 threads, got " + std::to_string(count));
+  check_threads(count);
   threads_.store(count, std::memory_order_relaxed);
 }
 
 void Context::set_isa(Isa isa) {
-  detail::require_isa("context", isa);
+  require_isa("context", isa);
   isa_.store(isa, std::memory_order_relaxed);
 }
 
@@ -76,14 +81,19 @@ void Context::parallel_for(std::int64_t n, std::int64_t grain, std::size_t scrat
   if (n <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t pieces = (n - 1) / grain + 1;
-  const int threads = in_parallel_region() || pieces == 1 ? 1 : this->threads();
+  const int threads = loops_are_serial() || pieces == 1 ? 1 : this->threads();
   const auto working = static_cast<std::size_t>(std::min<std::int64_t>(threads, pieces));
   const std::size_t stride = (scratch_bytes + 63) / 64 * 64;
   ScratchBlock scratch(*memory_, stride * working);
-  run_tasks(*this, pieces, threads, [&](std::int64_t piece, int thread) {
+  run_tasks(*this, executor_.get(), pieces, threads, [&](std::int64_t piece, int thread) {
     void* own = stride ? scratch.data() + stride * static_cast<std::size_t>(thread) : nullptr;
     body(piece * grain, std::min(n, (piece + 1) * grain), own);
   });
+}
+
+void Context::parallel_region(FunctionRef<void()> body) {
+  const ContextScope scope(*this);
+  lead_region(executor_ ? 1 : threads(), body);
 }
 
 ContextScope::ContextScope(Context& context) noexcept : previous_(current_context) { current_context = &context; }

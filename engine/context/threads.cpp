@@ -1,63 +1,104 @@
 #include "context/threads.h"
 
-#include <omp.h>
-
+#include <algorithm>
 #include <atomic>
-#include <exception>
-#include <mutex>
-#include <vector>
+#include <charconv>
+#include <cstdlib>
+#include <string>
+#include <string_view>
 
-namespace weft::detail {
+#include "context/backend.h"
+#include "weft/error.h"
+#include "weft/os.h"
+
+namespace weft {
+namespace detail {
 
 namespace {
 
-// The tasks that a thread does first, from memory it touched the last time; done with them, it helps the others.
-struct alignas(64) Share {
-  std::atomic<std::int64_t> next{0};
-  std::int64_t end = 0;
+thread_local Team* led = nullptr;  // by the calling thread, in a region
+
+class LeadScope {
+ public:
+  explicit LeadScope(Team& team) noexcept { led = &team; }
+  ~LeadScope() { led = nullptr; }
+  LeadScope(const LeadScope&) = delete;
+  LeadScope& operator=(const LeadScope&) = delete;
 };
 
 }  // namespace
 
-bool in_parallel_region() noexcept { return omp_in_parallel() != 0; }
+bool loops_are_serial() noexcept { return in_task() || (led == nullptr && in_foreign_team()); }
 
-void run_tasks(Context& context, std::int64_t tasks, int threads,
-               FunctionRef<void(std::int64_t task, int thread)> body) {
-  if (threads <= 1 || tasks <= 1 || in_parallel_region()) {
-    ContextScope scope(context);
+void run_tasks(Context& context, Executor* executor, std::int64_t tasks, int threads, const TaskBody& body) {
+  if (threads <= 1 || tasks <= 1 || loops_are_serial()) {
+    const ContextScope scope(context);
     for (std::int64_t task = 0; task < tasks; ++task) body(task, 0);
-    return;
+  } else if (executor != nullptr) {
+    Team team(static_cast<int>(std::min<std::int64_t>(tasks, threads)));
+    team.post(context, tasks, threads, body);
+    executor->run(team.threads(), [&](int thread) { team.take_part(thread); });
+    team.finish();
+  } else if (led != nullptr) {
+    led->run(context, tasks, threads, body);
+  } else {
+    with_team(threads, [&](Team& team) { team.run(context, tasks, threads, body); });
   }
-  std::exception_ptr error;
-  std::mutex error_mutex;
-  std::atomic<bool> failed{false};
-  const int working = static_cast<int>(tasks < threads ? tasks : threads);
-  std::vector<Share> shares(static_cast<std::size_t>(working));
-  for (int t = 0; t < working; ++t) {
-    shares[static_cast<std::size_t>(t)].next = tasks * t / working;
-    shares[static_cast<std::size_t>(t)].end = tasks * (t + 1) / working;
-  }
-// A team of constant size, however few the tasks: OpenMP's runtimes end and start threads when it changes.
-#pragma omp parallel num_threads(threads)
-  {
-    ContextScope scope(context);
-    const int thread = omp_get_thread_num();
-    for (int i = 0; i < working && thread < working; ++i) {
-      Share& share = shares[static_cast<std::size_t>((thread + i) % working)];
-      for (;;) {
-        const std::int64_t task = share.next.fetch_add(1, std::memory_order_relaxed);
-        if (task >= share.end || failed.load(std::memory_order_relaxed)) break;
-        try {
-          body(task, thread);
-        } catch (...) {
-          std::lock_guard<std::mutex> lock(error_mutex);
-          if (!error) error = std::current_exception();
-          failed.store(true, std::memory_order_relaxed);
-        }
-      }
-    }
-  }
-  if (error) std::rethrow_exception(error);
 }
 
-}  // namespace weft::detail
+void lead_region(int threads, FunctionRef<void()> body) {
+  if (threads <= 1 || led != nullptr || loops_are_serial()) return body();
+  with_team(threads, [&](Team& team) {
+    const LeadScope scope(team);
+    body();
+  });
+}
+
+}  // namespace detail
+
+namespace {
+
+constexpr int most_threads = 1024;
+
+std::atomic<int> chosen_threads{0};  // by set_default_threads; 0: none
+
+// The first number of a variable like OMP_NUM_THREADS, which may be a list ("4,2"); 0 if it is not set or makes no sense.
+int number_in_environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr) return 0;
+  std::string_view text(value);
+  text = text.substr(0, text.find(','));
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number > 0 ? std::min(number, most_threads) : 0;
+}
+
+int usual_threads() {
+  int threads = number_in_environment("OMP_NUM_THREADS");
+  if (threads == 0) threads = os::available_threads(detail::backend_cpus());
+  const int limit = number_in_environment("OMP_THREAD_LIMIT");
+  return std::min(limit == 0 ? most_threads : limit, threads);
+}
+
+}  // namespace
+
+void detail::check_threads(int count) {
+  if (count < 1 || count > most_threads)
+    throw Error("[context] expected 1 to " + std::to_string(most_threads) + " threads, got " + std::to_string(count));
+}
+
+int default_threads() {
+  const int chosen = chosen_threads.load(std::memory_order_relaxed);
+  if (chosen != 0) return chosen;
+  static const int usual = usual_threads();
+  return usual;
+}
+
+void set_default_threads(int count) {
+  detail::check_threads(count);
+  chosen_threads.store(count, std::memory_order_relaxed);
+}
+
+}  // namespace weft

@@ -137,8 +137,8 @@ int affinity() noexcept {
 
 }  // namespace
 
-int available_threads() noexcept {
-  int threads = affinity();
+int available_threads(int cpus) noexcept {
+  int threads = std::max(affinity(), cpus);
   if (threads == 0) threads = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   const double quota = std::ceil(limits_of_this_process().cpus);
   if (quota < threads) threads = static_cast<int>(quota);

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "weft/context.h"
 #include "weft/trainer.h"
 
 namespace weft {
@@ -21,14 +22,16 @@ Evaluation evaluate(const Model& model, const Data& data) {
   const NoGrad suspended;
   Evaluation total;
   const auto meter = data.meter();
-  for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
-    const Batch batch = data.validation(k);
-    const Tensor output = model(batch.tokens);
-    total.loss += data.loss(output, batch).item() * static_cast<double>(batch.predicted);
-    total.predicted += batch.predicted;
-    total.bytes += batch.bytes;
-    if (meter) meter->add(output, batch);
-  }
+  Context::current().parallel_region([&] {
+    for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
+      const Batch batch = data.validation(k);
+      const Tensor output = model(batch.tokens);
+      total.loss += data.loss(output, batch).item() * static_cast<double>(batch.predicted);
+      total.predicted += batch.predicted;
+      total.bytes += batch.bytes;
+      if (meter) meter->add(output, batch);
+    }
+  });
   total.loss /= static_cast<double>(total.predicted);
   if (meter) total.metrics = meter->metrics();
   return total;

@@ -4,6 +4,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "weft/context.h"
+
+#include "weft/context.h"
+
 namespace weft {
 namespace {
 
@@ -101,6 +105,30 @@ void leave_out(const SpecialIds& special, std::vector<double>& logits) {
     if (id) logits[static_cast<std::size_t>(*id)] = -HUGE_VAL;
 }
 
+// Gives the number of symbols.
+std::int64_t continue_text(TokenStream& stream, const Tokenizer& tokenizer, const std::vector<std::int64_t>& prompt,
+                           const GenerateOptions& options, const std::function<bool(const std::string&)>& out) {
+  Tensor logits;
+  for (std::int64_t id : prompt) logits = stream.next(id);
+  const Random random(options.seed);
+  const SpecialIds special = tokenizer.special();
+  StopFilter filter(options.stop);
+  std::int64_t before = prompt.back();
+  for (std::int64_t i = 0; i < options.tokens; ++i) {
+    std::vector<double> x = values_of(logits);
+    leave_out(special, x);
+    const std::int64_t id =
+        choose(x, options.temperature, options.top_k, options.top_p, random.uniform(static_cast<std::uint64_t>(i)));
+    const bool last = i + 1 == options.tokens;
+    std::string text = filter.add(tokenizer.separator(before, id) + tokenizer.decode(id));
+    if (last && !filter.stopped()) text += filter.rest();
+    if (!out(text) || last || filter.stopped()) return i + 1;
+    logits = stream.next(id);
+    before = id;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u, double top_p) {
@@ -115,25 +143,9 @@ std::int64_t generate(const Model& model, const Tokenizer& tokenizer, const std:
                 std::to_string(model.vocabulary()) + ": they don't belong together");
   const auto stream = model.stream();
   const std::vector<std::int64_t> ids = encode_prompt(tokenizer, prompt);
-  Tensor logits;
-  for (std::int64_t id : ids) logits = stream->next(id);
-  const Random random(options.seed);
-  const SpecialIds special = tokenizer.special();
-  StopFilter filter(options.stop);
-  std::int64_t before = ids.back();
-  for (std::int64_t i = 0; i < options.tokens; ++i) {
-    std::vector<double> x = values_of(logits);
-    leave_out(special, x);
-    const std::int64_t id =
-        choose(x, options.temperature, options.top_k, options.top_p, random.uniform(static_cast<std::uint64_t>(i)));
-    const bool last = i + 1 == options.tokens;
-    std::string text = filter.add(tokenizer.separator(before, id) + tokenizer.decode(id));
-    if (last && !filter.stopped()) text += filter.rest();
-    if (!out(text) || last || filter.stopped()) return i + 1;
-    logits = stream->next(id);
-    before = id;
-  }
-  return 0;
+  std::int64_t symbols = 0;
+  Context::current().parallel_region([&] { symbols = continue_text(*stream, tokenizer, ids, options, out); });
+  return symbols;
 }
 
 }  // namespace weft

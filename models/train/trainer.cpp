@@ -6,6 +6,7 @@
 
 #include "train/batch_ahead.h"
 #include "weft/checkpoint.h"
+#include "weft/context.h"
 #include "weft/update_rules.h"
 
 namespace weft {
@@ -46,6 +47,12 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options)
 Trainer::~Trainer() = default;
 
 double Trainer::step() {
+  double loss = 0;
+  Context::current().parallel_region([&] { loss = step_in_region(); });
+  return loss;
+}
+
+double Trainer::step_in_region() {
   const std::int64_t step = step_ + 1;
   const std::string where = "[train] step " + std::to_string(step) + ": ";
   const double share = 1 / static_cast<double>(options_.micro_batches);

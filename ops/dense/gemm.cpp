@@ -45,6 +45,9 @@ constexpr int64_t super_columns = 3072;
 // Tasks, at least, that share what is packed at once, and rows of them: more keep more threads busy and read B's panels
 // more often, fewer need smaller panels of A. bench: weft-bench --benchmark_filter=gemm-tn
 constexpr int64_t super_tasks = 16, super_tasks_down = 4;
+// Tasks for each thread, if they are of so many rows of tiles at least: more end at the same time, even where a thread is
+// held up, fewer read their columns of B less often. bench: bench/busy; weft-step-bench --model gmlp
+constexpr int64_t tasks_of_thread = 12, task_tile_rows = 4;
 // Packed elements up to which each item of a batch is a task of its own, with panels of its own; with more, the threads
 // share each item. bench: bench/einsum_compare; weft-bench --benchmark_filter=toeplitz-matrix
 constexpr int64_t private_panels = 1 << 18;
@@ -161,7 +164,9 @@ struct Product {
 
   void multiply_packed(const Block& block, const Operands<T>& from) const {
     const int64_t nc = kernel.nc, across = (block.columns - 1) / nc + 1;
-    const int64_t down = std::max<int64_t>(1, (block.rows + kernel.mc / 2) / kernel.mc);
+    const int64_t wanted = (tasks_of_thread * Context::current().threads() - 1) / across + 1;
+    const int64_t most = block.rows / (task_tile_rows * kernel.mr);
+    const int64_t down = std::max<int64_t>({1, (block.rows + kernel.mc / 2) / kernel.mc, std::min(wanted, most)});
     const int64_t mc = rounded_up((block.rows - 1) / down + 1, kernel.mr);
     const int64_t grain = std::max<int64_t>(1, task_work / std::max<int64_t>(1, mc * nc * block.k));
     Context::current().parallel_for(down * across, grain, [&](int64_t begin, int64_t end) {
@@ -184,7 +189,8 @@ struct Product {
   // All rows: nobody else needs a task's columns of B, so it packs them for itself, in cache. How many there are
   // depends on the threads, an element's sum doesn't. `from_b` is B's first element of the block.
   void multiply_packing(const Block& block, const Operands<T>& from, const T* from_b) const {
-    const int64_t work = std::max<int64_t>(1, block.rows * block.k), tasks = 4 * Context::current().threads();
+    const int64_t work = std::max<int64_t>(1, block.rows * block.k),
+                  tasks = tasks_of_thread * Context::current().threads();
     const int64_t least = std::max<int64_t>(16 * task_work / work, (block.columns - 1) / tasks) + 1;
     const int64_t nc = std::min(kernel.nc, rounded_up(least, kernel.nr));
     const auto bytes = static_cast<std::size_t>(nc * block.k) * sizeof(T);

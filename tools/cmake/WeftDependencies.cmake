@@ -27,6 +27,15 @@ if(WEFT_SENTENCEPIECE AND NOT (WEFT_SENTENCEPIECE_INCLUDE AND WEFT_SENTENCEPIECE
   set(WEFT_SENTENCEPIECE OFF)
 endif()
 
+# What the source of threads needs (engine/context/backend_*.cpp).
+set(WEFT_THREADS_CHOICES openmp pool serial)
+if(NOT WEFT_THREADS IN_LIST WEFT_THREADS_CHOICES)
+  message(FATAL_ERROR "WEFT_THREADS: expected openmp, pool or serial, got \"${WEFT_THREADS}\"")
+endif()
 set(THREADS_PREFER_PTHREAD_FLAG ON)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(Threads REQUIRED)
+set(WEFT_THREAD_LIBRARIES Threads::Threads)
+if(WEFT_THREADS STREQUAL "openmp")
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
+  list(APPEND WEFT_THREAD_LIBRARIES OpenMP::OpenMP_CXX)
+endif()

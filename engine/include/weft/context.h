@@ -18,6 +18,21 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
+/// How many threads each context uses that was not told otherwise. At first OMP_NUM_THREADS, or as many as there are CPUs
+/// which the process may use (its affinity and control groups are respected), in either case at most OMP_THREAD_LIMIT.
+int default_threads();
+/// For the whole process, contexts that are there already included. Error unless 1 <= count <= 1024.
+void set_default_threads(int count);
+
+/// Threads of a host program, for it to lend: see Context::set_executor.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  /// Calls task(0) … task(count - 1), each once, on any threads, in any order or at the same time; returns when all have
+  /// returned. Calls that come late find nothing left to do. `task` doesn't throw.
+  virtual void run(int count, FunctionRef<void(int index)> task) = 0;
+};
+
 /// What operations run under: memory, plan caches, threads, instruction set and log. Two contexts on two threads never
 /// meet. One context may serve several threads.
 class Context {
@@ -30,10 +45,13 @@ class Context {
   /// The calling thread's; made on first use.
   static Context& current();
 
-  /// How many threads parallel_for uses; at first as many as the process may use.
-  int threads() const noexcept { return threads_.load(std::memory_order_relaxed); }
+  /// How many threads parallel_for uses: those that were set, or default_threads().
+  int threads() const;
   /// Error unless 1 <= count <= 1024. OpenMP's runtime ends the process if the system refuses it a thread.
   void set_threads(int count);
+  /// Loops are done by the executor's threads, threads() of them at once, instead of weft's own; null: by those again.
+  /// To be set before other threads use the context.
+  void set_executor(std::shared_ptr<Executor> executor) { executor_ = std::move(executor); }
   /// The instruction set of the kernels; at first best_isa().
   Isa isa() const noexcept { return isa_.load(std::memory_order_relaxed); }
   void set_isa(Isa isa);  ///< Error if this CPU can't run it
@@ -59,6 +77,12 @@ class Context {
   void parallel_for(std::int64_t n, std::int64_t grain, std::size_t scratch_bytes,
                     FunctionRef<void(std::int64_t begin, std::int64_t end, void* scratch)> body);
 
+  /// Calls body() with this context as the current one, and with its threads at hand for all loops in it: outside of a
+  /// region each loop gathers them anew, and waits at its end for threads that another program may just have displaced.
+  /// One region for a training step, a request or a whole run is what it is made for (Trainer, evaluate and generate open
+  /// one). A region inside of a region is part of it. Rethrows what body throws.
+  void parallel_region(FunctionRef<void()> body);
+
   /// The context's one T, made on first use: plan caches of the rooms above. T does its own locking.
   template <class T>
   T& slot() {
@@ -70,9 +94,10 @@ class Context {
   void* find_slot(std::type_index type);                             // null if there is none
   void* add_slot(std::type_index type, std::shared_ptr<void> made);  // the one that was first
 
-  std::atomic<int> threads_;
+  std::atomic<int> threads_{0};  // 0: default_threads()
   std::atomic<Isa> isa_;
   std::shared_ptr<MemoryCache> memory_;
+  std::shared_ptr<Executor> executor_;
   Log log_;
   std::mutex slots_mutex_;
   std::unordered_map<std::type_index, std::shared_ptr<void>> slots_;

@@ -9,7 +9,8 @@
 #pragma GCC visibility push(default)
 namespace weft::os {
 
-int available_threads() noexcept;               ///< min(affinity, cgroup quota rounded up), at least 1
+/// min(CPUs that the calling thread may run on, or `cpus` if that is more; cgroup quota rounded up), at least 1
+int available_threads(int cpus = 0) noexcept;
 std::uint64_t physical_memory() noexcept;       ///< bytes: min(the machine's, cgroup limit)
 std::uint64_t peak_resident_memory() noexcept;  ///< bytes of this process so far
 

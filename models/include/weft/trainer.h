@@ -96,6 +96,7 @@ class Trainer {
   void load_state(const std::string& path);
 
  private:
+  double step_in_region();
   Evaluation checked_evaluation() const;
   void save(const std::string& folder, const std::optional<Evaluation>& evaluation);
 

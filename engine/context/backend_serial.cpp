@@ -1,0 +1,15 @@
+// No threads but the caller's, and those of an executor.
+#include "context/backend.h"
+
+namespace weft::detail {
+
+bool in_foreign_team() noexcept { return false; }
+
+int backend_cpus() noexcept { return 0; }
+
+void with_team(int, FunctionRef<void(Team&)> lead) {
+  Team team(1);
+  lead(team);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,40 @@
+// How many threads the command computes with.
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "command.h"
+
+namespace weft::test {
+namespace {
+
+// What `weft info` says with environment variables set.
+double threads_with(const std::vector<std::pair<std::string, std::string>>& variables) {
+  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+  const Outcome outcome = weft("info");
+  for (const auto& [name, value] : variables) ::unsetenv(name.c_str());
+  return outcome.code == 0 ? number_after(outcome.out, "threads ") : std::nan("");
+}
+
+}  // namespace
+
+TEST_CASE("weft: the number of threads is OpenMP's, whatever the threads are made of") {
+  const double usual = threads_with({});
+  CHECK(usual >= 1);
+  CHECK(threads_with({{"OMP_NUM_THREADS", "3"}}) == 3);
+  CHECK(threads_with({{"OMP_NUM_THREADS", " 3 , 2"}}) == 3);
+  CHECK(threads_with({{"OMP_NUM_THREADS", "9"}, {"OMP_THREAD_LIMIT", "4"}}) == 4);
+  CHECK(threads_with({{"OMP_THREAD_LIMIT", "1"}}) == 1);
+  for (const char* nonsense : {"", "0", "-2", "many", "3x"})
+    CHECK(threads_with({{"OMP_NUM_THREADS", nonsense}}) == usual);
+  // Binding the first thread to a CPU doesn't make the others go.
+  CHECK(threads_with({{"OMP_PROC_BIND", "true"}}) == usual);
+  CHECK(threads_with({{"OMP_PROC_BIND", "close"}, {"OMP_PLACES", "cores"}}) == usual);
+  CHECK(threads_with({{"GOMP_CPU_AFFINITY", "0-1023"}}) == usual);
+}
+
+}  // namespace weft::test

@@ -1,0 +1,332 @@
+// Where loops find their threads: regions, teams, the pool, executors, default numbers, forked children.
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "context/pool.h"
+#include "context/team.h"
+#include "weft/context.h"
+#include "weft/error.h"
+
+using namespace weft;
+using detail::Team;
+
+namespace {
+
+// Each of n elements is touched once, in a loop with scratch whose threads don't meet in it.
+bool loop_is_right(Context& context, std::int64_t n, std::int64_t grain) {
+  std::vector<int> touched(static_cast<std::size_t>(n));
+  std::atomic<int> wrong{0};
+  context.parallel_for(n, grain, sizeof(std::int64_t), [&](std::int64_t begin, std::int64_t end, void* scratch) {
+    auto& own = *static_cast<std::int64_t*>(scratch);
+    own = begin;
+    for (std::int64_t i = begin; i < end; ++i) ++touched[static_cast<std::size_t>(i)];
+    wrong += own != begin || &Context::current() != &context;
+  });
+  for (int count : touched) wrong += count != 1;
+  return wrong == 0;
+}
+
+std::set<std::thread::id> threads_of_loop(Context& context, std::int64_t tasks) {
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  context.parallel_for(tasks, 1, [&](std::int64_t, std::int64_t) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::lock_guard<std::mutex> lock(mutex);
+    seen.insert(std::this_thread::get_id());
+  });
+  return seen;
+}
+
+// A new thread for each call; the first index comes last.
+class NewThreads : public Executor {
+ public:
+  void run(int count, FunctionRef<void(int)> task) override {
+    ++runs;
+    most = std::max(most.load(), count);
+    std::vector<std::thread> threads;
+    for (int i = 1; i < count; ++i) threads.emplace_back([&, i] { task(i); });
+    for (std::thread& thread : threads) thread.join();
+    task(0);
+  }
+  std::atomic<int> runs{0}, most{0};
+};
+
+class DefaultThreads {
+ public:
+  DefaultThreads() : before_(default_threads()) {}
+  ~DefaultThreads() { set_default_threads(before_); }
+
+ private:
+  int before_;
+};
+
+}  // namespace
+
+TEST_CASE("region: its loops are right, whatever their number of tasks and threads") {
+  Context context;
+  for (int threads : {1, 2, 3, 8}) {
+    context.set_threads(threads);
+    context.parallel_region([&] {
+      CHECK(&Context::current() == &context);
+      for (std::int64_t n : {0, 1, 2, 7, 64, 1000})
+        for (std::int64_t grain : {1, 3}) CHECK(loop_is_right(context, n, grain));
+      context.set_threads(2);
+      CHECK(loop_is_right(context, 100, 1));
+      context.set_threads(9);  // more than the region has
+      CHECK(loop_is_right(context, 100, 1));
+    });
+  }
+}
+
+TEST_CASE("region: another context's loops in it keep to their own settings") {
+  Context context, other;
+  context.set_threads(4);
+  other.set_threads(2);
+  context.parallel_region([&] {
+    const ContextScope scope(other);
+    CHECK(loop_is_right(other, 200, 1));
+    CHECK(threads_of_loop(other, 32).size() <= 2);
+    other.set_threads(1);
+    CHECK(threads_of_loop(other, 8).size() == 1);
+  });
+}
+
+TEST_CASE("region: one in another is part of it, one in a task has that thread alone") {
+  Context context;
+  context.set_threads(3);
+  int inner = 0;
+  context.parallel_region([&] {
+    context.parallel_region([&] {
+      ++inner;
+      CHECK(loop_is_right(context, 50, 1));
+    });
+    CHECK(loop_is_right(context, 50, 1));
+    std::atomic<int> strangers{0};
+    context.parallel_for(12, 1, [&](std::int64_t, std::int64_t) {
+      const auto self = std::this_thread::get_id();
+      context.parallel_region([&] {
+        context.parallel_for(4, 1,
+                             [&](std::int64_t, std::int64_t) { strangers += std::this_thread::get_id() != self; });
+      });
+    });
+    CHECK(strangers == 0);
+  });
+  CHECK(inner == 1);
+  CHECK(loop_is_right(context, 50, 1));
+}
+
+TEST_CASE("region: exceptions of its body and of its loops reach the caller, and the next loop works") {
+  Context context;
+  context.set_threads(4);
+  CHECK_THROWS_AS(context.parallel_region([] { throw std::out_of_range("body"); }), std::out_of_range);
+  context.parallel_region([&] {
+    std::atomic<int> calls{0};
+    CHECK_THROWS_WITH_AS(context.parallel_for(1 << 20, 1,
+                                              [&](std::int64_t, std::int64_t) {
+                                                ++calls;
+                                                throw Error("all of them");
+                                              }),
+                         "all of them", Error);
+    CHECK(calls <= 4);
+    CHECK(loop_is_right(context, 300, 1));
+  });
+  CHECK_THROWS_AS(context.parallel_region([&] {
+    context.parallel_for(9, 1, [](std::int64_t i, std::int64_t) {
+      if (i == 8) throw std::out_of_range("eight");
+    });
+  }),
+                  std::out_of_range);
+  CHECK(loop_is_right(context, 300, 1));
+}
+
+TEST_CASE("region: concurrent ones on threads of their own") {
+  std::vector<std::thread> hosts;
+  std::atomic<int> wrong{0};
+  for (int host = 0; host < 3; ++host)
+    hosts.emplace_back([&] {
+      Context context;
+      for (int round = 0; round < 20; ++round) {
+        context.set_threads(1 + round % 4);
+        context.parallel_region([&] {
+          for (std::int64_t n = 1; n < 40; n += 3) wrong += !loop_is_right(context, n, 1);
+        });
+        wrong += !loop_is_right(context, 33, 2);
+      }
+    });
+  for (std::thread& host : hosts) host.join();
+  CHECK(wrong == 0);
+}
+
+// Nobody serves the team: the leader does all, and waits for nobody.
+TEST_CASE("team: a loop is done when its tasks are, without members that never come") {
+  Context context;
+  Team team(4);
+  std::vector<int> done(1000);
+  team.run(context, 1000, 4,
+           [&](std::int64_t task, int thread) { done[static_cast<std::size_t>(task)] += 1 + thread; });
+  CHECK(std::accumulate(done.begin(), done.end(), 0) == 1000);
+}
+
+TEST_CASE("team: a member that comes late finds nothing of a loop that is over, and takes part in the next") {
+  Context context;
+  Team team(2);
+  int first = 0;
+  team.run(context, 50, 2, [&](std::int64_t, int) { ++first; });
+  std::thread late([&] { team.serve(1); });
+  std::atomic<bool> came{false};
+  std::atomic<int> second{0};
+  team.run(context, 2, 2, [&](std::int64_t, int thread) {
+    ++second;
+    if (thread == 1) came = true;
+    while (!came) std::this_thread::yield();  // the leader's task ends when the member has come
+  });
+  team.dismiss();
+  late.join();
+  CHECK(first == 50);
+  CHECK(second == 2);
+}
+
+TEST_CASE("team: the leader waits for a task that another member is in") {
+  Context context;
+  Team team(2);
+  std::thread member([&] { team.serve(1); });
+  for (int length : {0, 1, 20}) {  // milliseconds: within the leader's patience and beyond it
+    std::atomic<bool> taken{false};
+    std::atomic<int> done{0};
+    team.run(context, 2, 2, [&](std::int64_t, int thread) {
+      if (thread == 1) {
+        taken = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(length));
+      } else {
+        while (!taken) std::this_thread::yield();
+      }
+      ++done;
+    });
+    CHECK(done == 2);
+    std::this_thread::sleep_for(std::chrono::milliseconds(length));  // the member falls asleep, too
+  }
+  team.dismiss();
+  member.join();
+}
+
+TEST_CASE("team: members beyond a loop's number of threads stay out of it") {
+  Context context;
+  Team team(4);
+  std::vector<std::thread> members;
+  for (int thread = 1; thread < 4; ++thread) members.emplace_back([&, thread] { team.serve(thread); });
+  std::atomic<int> highest{0}, tasks{0};
+  for (int round = 0; round < 300; ++round) {
+    const int threads = 1 + round % 4;
+    team.run(context, 20, threads, [&](std::int64_t, int thread) {
+      ++tasks;
+      if (thread >= threads) highest = thread;
+    });
+  }
+  team.dismiss();
+  for (std::thread& member : members) member.join();
+  CHECK(highest == 0);
+  CHECK(tasks == 300 * 20);
+}
+
+TEST_CASE("team: more tasks than can be counted one by one") {
+  Context context;
+  Team team(2);
+  const std::int64_t tasks = std::int64_t{1} << 31;
+  std::int64_t last = -1, count = 0;
+  const auto count_up = [&](std::int64_t task, int) {
+    if (task != last + 1) throw Error("out of order");
+    last = task;
+    ++count;
+    if (count == 1000) throw std::out_of_range("enough");
+  };
+  CHECK_THROWS_AS(team.run(context, tasks, 1, count_up), std::out_of_range);
+  CHECK(count == 1000);
+}
+
+TEST_CASE("pool: teams are lent, grow, and are several where several lead at once") {
+  Context context;
+  for (int threads : {2, 4, 3}) {
+    int sum = 0;
+    detail::with_pooled_team(threads, [&](Team& team) {
+      CHECK(team.threads() >= threads);
+      std::atomic<int> tasks{0};
+      team.run(context, 100, threads, [&](std::int64_t, int thread) { tasks += thread < threads; });
+      sum = tasks;
+      detail::with_pooled_team(2, [&](Team& another) { CHECK(&another != &team); });
+    });
+    CHECK(sum == 100);
+  }
+  CHECK_THROWS_AS(detail::with_pooled_team(2, [](Team&) { throw Error("lead"); }), Error);
+}
+
+TEST_CASE("executor: loops are done by the host's threads") {
+  Context context;
+  context.set_threads(3);
+  const auto executor = std::make_shared<NewThreads>();
+  context.set_executor(executor);
+  for (std::int64_t n : {0, 1, 2, 3, 100}) CHECK(loop_is_right(context, n, 1));
+  CHECK(executor->runs == 3);  // none for a loop of one task
+  CHECK(executor->most == 3);
+  context.parallel_region([&] { CHECK(loop_is_right(context, 100, 1)); });
+  CHECK(executor->runs == 4);
+  CHECK_THROWS_AS(context.parallel_for(100, 1, [](std::int64_t, std::int64_t) { throw Error("x"); }), Error);
+  CHECK(loop_is_right(context, 100, 7));
+  std::atomic<int> strangers{0};
+  context.parallel_for(6, 1, [&](std::int64_t, std::int64_t) {
+    const auto self = std::this_thread::get_id();
+    context.parallel_for(6, 1, [&](std::int64_t, std::int64_t) { strangers += std::this_thread::get_id() != self; });
+  });
+  CHECK(strangers == 0);
+  context.set_executor(nullptr);
+  const int before = executor->runs;
+  CHECK(loop_is_right(context, 100, 1));
+  CHECK(executor->runs == before);
+}
+
+TEST_CASE("default threads: they hold for every context that was not told otherwise") {
+  const DefaultThreads restored;
+  Context early, told;
+  told.set_threads(3);
+  set_default_threads(5);
+  CHECK(default_threads() == 5);
+  CHECK(early.threads() == 5);
+  CHECK(told.threads() == 3);
+  CHECK(Context().threads() == 5);
+  int seen = 0;
+  std::thread([&] { seen = Context::current().threads(); }).join();
+  CHECK(seen == 5);
+  for (int count : {0, -1, 1025}) CHECK_THROWS_AS(set_default_threads(count), Error);
+  CHECK(default_threads() == 5);
+}
+
+#ifndef __SANITIZE_THREAD__
+// Also where the parent's threads were made by OpenMP, whose runtimes lose them.
+TEST_CASE("fork: a child has threads of its own") {
+  Context context;
+  context.set_threads(3);
+  CHECK(loop_is_right(context, 100, 1));
+  detail::with_pooled_team(3, [](Team&) {});
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    bool right = loop_is_right(context, 100, 1);
+    context.parallel_region([&] { right = right && loop_is_right(context, 100, 1); });
+    ::_exit(right && threads_of_loop(context, 64).size() > 1 ? 0 : 1);
+  }
+  int status = -1;
+  for (int tenths = 0; tenths < 300 && ::waitpid(child, &status, WNOHANG) == 0; ++tenths) ::usleep(100000);
+  CHECK(status == 0);
+  if (status == -1) ::kill(child, SIGKILL);
+}
+#endif
