@@ -68,7 +68,7 @@ TEST_CASE("an encoded text has the ids of the whole, however it is read") {
   const TemporaryFolder folder;
   const std::string text = long_text(), path = folder / "text";
   folder.write("text", text);
-  for (const std::string& kind : {"characters", "bytes", "words", "wordpunct", "whitespace"}) {
+  for (const std::string kind : {"characters", "bytes", "words", "wordpunct", "whitespace"}) {
     CAPTURE(kind);
     const auto t = learned(kind, text_file(path));
     CHECK(*t == *learn_tokenizer(kind, text));

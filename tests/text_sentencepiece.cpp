@@ -52,8 +52,8 @@ TEST_CASE("unigram and bpe give back every text byte by byte") {
     CHECK(t->special().cls == 2);
     CHECK(t->special().mask == 3);
     CHECK(t->encode(small_text()).size() * 2 < small_text().size());
-    for (const std::string text : {small_text(), std::string("\n\n  two  spaces \n\t"),
-                                   std::string("Zoë 漢字 𝄞 a\0b", 22), std::string(200000, 'q'), std::string("")})
+    for (const std::string& text : {small_text(), std::string("\n\n  two  spaces \n\t"),
+                                    std::string("Zoë 漢字 𝄞 a\0b", 22), std::string(200000, 'q'), std::string("")})
       CHECK(t->decode(t->encode(text)) == text);
     CHECK_THROWS_WITH((void)t->encode("ab\xFF"), "[tokenizer] invalid UTF-8 at byte 2");
     CHECK_THROWS_AS((void)t->decode(t->size()), Error);
@@ -125,7 +125,6 @@ TEST_CASE("a model of SentencePiece that puts a space before each line") {
   const auto t = sentencepiece_tokenizer(small_foreign_model());
   CHECK(t->kind() == std::string("sentencepiece"));
   CHECK(t->decode(t->encode("the quick fox")) == "the quick fox");
-  CHECK(t->decode(t->encode("the quick fox")[0]).substr(0, 1) == "t");
   CHECK_FALSE(t->special().mask);
   CHECK_FALSE(t->special().pad);
   CHECK(t->special().unknown == 0);

@@ -216,7 +216,7 @@ TEST_CASE("a million different words are too many to count: the rarest are forgo
 
 TEST_CASE("a text may be cut where a tokenizer says: the ids are the same") {
   const std::string text = small_text() + "naïve (2nd) – [x]\n";
-  for (const std::string& kind : {"characters", "bytes", "words", "wordpunct", "whitespace"}) {
+  for (const std::string kind : {"characters", "bytes", "words", "wordpunct", "whitespace"}) {
     CAPTURE(kind);
     const auto t = learned(kind, text);
     const Ids whole = t->encode(text);

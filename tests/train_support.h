@@ -48,7 +48,7 @@ inline std::unique_ptr<Model> small_model(const std::string& arch, Task task, st
                                           std::int64_t classes, const Sizes& sizes) {
   const std::string config = R"({"layers":2,"dropout":0.1,"d_model":)" + std::to_string(sizes.d_model) +
                              R"(,"seq_len":)" + std::to_string(sizes.length) + "}";
-  return make_model({arch, task, tokenizer, classes, config}, {Random(3), DType::f32});
+  return make_model({arch, task, vocabulary, classes, config}, {Random(3), DType::f32});
 }
 
 // Data and model for one task of an architecture.
