@@ -4,7 +4,7 @@
 #include <string>
 
 #include "weft/architecture.h"
-#include "weft/data.h"
+#include "weft/classifier_data.h"
 
 namespace weft::test {
 
@@ -16,13 +16,22 @@ inline std::string small_text() {
 
 inline LabelledTexts small_rows() {
   LabelledTexts rows;
-  rows.classes = 3;
+  rows.names = {"1", "2", "3"};
   const char* words[] = {"red green blue", "one two three", "north south west"};
   for (int i = 0; i < 60; ++i) {
     rows.labels.push_back(i % 3);
     rows.texts.push_back(std::string(words[i % 3]) + " and " + std::to_string(i));
   }
   return rows;
+}
+
+// The same as a file, "label","","text".
+inline std::string small_csv() {
+  std::string csv;
+  const LabelledTexts rows = small_rows();
+  for (std::size_t i = 0; i < rows.texts.size(); ++i)
+    csv += "\"" + std::to_string(rows.labels[i] + 1) + "\",\"\",\"" + rows.texts[i] + "\"\n";
+  return csv;
 }
 
 struct Sizes {

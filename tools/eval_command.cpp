@@ -1,17 +1,20 @@
 #include <weft/checkpoint.h>
+#include <weft/classifier_data.h>
 #include <weft/error.h>
 #include <weft/trainer.h>
 
 #include <iostream>
 
 #include "command.h"
+#include "data_options.h"
 #include "model_options.h"
 #include "report.h"
 
 namespace {
 
 struct EvalCommand {
-  std::string checkpoint, text, csv;
+  std::string checkpoint, text, data;
+  DataOptions form;
   std::int64_t seq_len = 0, batch = 32;
   bool all = false;
 };
@@ -19,6 +22,7 @@ struct EvalCommand {
 // A checkpoint that a program saved needn't say what it was trained on.
 std::int64_t length_of(const EvalCommand& o, const weft::Checkpoint& checkpoint) {
   if (o.seq_len > 0) return o.seq_len;
+  if (checkpoint.info.pad_to > 0) return checkpoint.info.pad_to;
   if (checkpoint.info.length > 0) return checkpoint.info.length;
   return usual_length(*checkpoint.model);
 }
@@ -28,11 +32,15 @@ std::unique_ptr<weft::Data> load_data(const EvalCommand& o, const weft::Checkpoi
   const std::int64_t length = length_of(o, checkpoint);
   const std::string what = std::string("the checkpoint is a ") + weft::task_name(model.task());
   if (weft::task_source(model.task()) == weft::Source::rows) {
-    if (o.csv.empty()) throw weft::Error(what + ": give --csv");
-    const weft::LabelledTexts texts = weft::read_csv(o.csv, model.outputs());
-    return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.vocabulary, length, o.batch);
+    if (o.data.empty()) throw weft::Error(what + ": give --data");
+    const weft::LabelledTexts texts = weft::read_labelled(o.data, o.form.labelled(checkpoint.info.labels));
+    std::cerr << describe(o.data, texts) << std::endl;
+    const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
+    return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.vocabulary, length, o.batch,
+                                                  padding);
   }
   if (o.text.empty()) throw weft::Error(what + ": give --text");
+  if (o.form.given()) throw weft::Error("--format, --columns, --header and --skip-bad-rows are of --data");
   return std::make_unique<weft::TextData>(weft::read_text(o.text), checkpoint.vocabulary, model.task(), length, o.batch,
                                           o.all ? weft::Part::all : weft::Part::tenth);
 }
@@ -54,12 +62,15 @@ Command eval_command(CLI::App& weft) {
   const auto o = std::make_shared<EvalCommand>();
   command->add_option("--checkpoint", o->checkpoint, "Folder that weft train wrote")->required();
   auto* text = command->add_option("--text", o->text, "UTF-8 text, of which the last tenth is measured");
-  command->add_option("--csv", o->csv, "Rows \"class\",\"title\",\"description\", all measured")->excludes(text);
+  command->add_option("--data,--csv", o->data, "Labelled texts, a file or a folder, all measured")->excludes(text);
+  o->form.add_to(*command);
   command->add_flag("--all", o->all, "Measure the whole text")->needs(text);
   command->add_option("--seq-len", o->seq_len, "Length of the sequences (default: that of training, or the config's)")
       ->check(CLI::PositiveNumber);
   command->add_option("--batch", o->batch, "Sequences at a time")->capture_default_str()->check(CLI::PositiveNumber);
   add_threads_option(*command);
-  command->footer("Example:\n  weft eval --checkpoint book --text book.txt");
+  command->footer(
+      "Examples:\n  weft eval --checkpoint book --text book.txt\n"
+      "  weft eval --checkpoint news --data test.csv");
   return {command, [o] { return eval(*o); }};
 }

@@ -31,7 +31,8 @@ int run(int argc, char** argv) {
   weft.set_version_flag("--version", "weft " WEFT_VERSION);
   weft.require_subcommand(1);
   weft.footer("weft COMMAND --help has each command's options and an example.");
-  const Command commands[] = {train_command(weft), generate_command(weft), eval_command(weft), info_command(weft)};
+  const Command commands[] = {train_command(weft), classify_command(weft), generate_command(weft), eval_command(weft),
+                              info_command(weft)};
   try {
     weft.parse(argc, argv);
   } catch (const CLI::Success& help) {

@@ -1,9 +1,11 @@
 #include <weft/checkpoint.h>
+#include <weft/classifier_data.h>
 #include <weft/context.h>
 #include <weft/os.h>
 #include <weft/trainer.h>
 
 #include <cctype>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -11,6 +13,7 @@
 #include <map>
 
 #include "command.h"
+#include "data_options.h"
 #include "model_options.h"
 #include "progress.h"
 #include "report.h"
@@ -21,8 +24,9 @@ using weft::Error;
 
 struct TrainCommand {
   ModelOptions model;
-  std::string text, csv, csv_test, out, log;
-  std::int64_t classes = 0, vocabulary_size = 20000, min_count = 2;
+  DataOptions form;
+  std::string text, data, test, out, log, pad_to = "exact";
+  std::int64_t vocabulary_size = 20000, min_count = 2;
   std::optional<std::int64_t> batch, steps, warmup;
   std::int64_t micro_batches = 1, eval_every = 500;
   std::optional<double> lr;
@@ -52,16 +56,17 @@ void stop_on_signals() {
 void add_data_options(CLI::App& command, TrainCommand& o) {
   const std::string group = "Data";
   auto* text = command.add_option("--text", o.text, "UTF-8 text: a language model by characters")->group(group);
-  auto* csv =
-      command.add_option("--csv", o.csv, "Rows \"class\",\"title\",\"description\": a classifier")->group(group);
-  command.add_option("--csv-test", o.csv_test, "Rows to test on (default: every tenth row of --csv is held out)")
+  auto* data =
+      command.add_option("--data,--csv", o.data, "Labelled texts, a file or a folder: a classifier")->group(group);
+  command.add_option("--test,--csv-test", o.test, "Rows to test on (default: every tenth row of --data is held out)")
       ->group(group)
-      ->needs(csv);
-  text->excludes(csv);
-  command.add_option("--classes", o.classes, "Number of classes (default: the highest in --csv)")
+      ->needs(data);
+  text->excludes(data);
+  o.form.add_to(command);
+  command.add_option("--pad-to", o.pad_to, "Length that rows are filled up to, or exact: their own")
       ->group(group)
-      ->needs(csv)
-      ->check(CLI::PositiveNumber);
+      ->needs(data)
+      ->capture_default_str();
   command.add_option("--vocabulary-size", o.vocabulary_size, "Most words that a classifier knows")
       ->group(group)
       ->capture_default_str()
@@ -155,6 +160,7 @@ std::string model_path(const std::string& folder) { return folder + "/model.safe
 struct Setup {
   std::unique_ptr<weft::Model> model;
   std::unique_ptr<weft::Data> data;
+  std::vector<std::string> notes;  // on the files
 };
 
 std::unique_ptr<weft::Model> new_model(const TrainCommand& o, weft::ModelSpec spec, const weft::Vocabulary& vocabulary,
@@ -167,21 +173,43 @@ std::unique_ptr<weft::Model> new_model(const TrainCommand& o, weft::ModelSpec sp
 Setup load_text(const TrainCommand& o, const weft::ModelSpec& spec) {
   const std::string text = weft::read_text(o.text);
   const auto vocabulary = weft::text_vocabulary(text, spec.task);
-  Setup setup{new_model(o, spec, vocabulary, 0), nullptr};
+  Setup setup{new_model(o, spec, vocabulary, 0), nullptr, {}};
   setup.data =
       std::make_unique<weft::TextData>(text, vocabulary, spec.task, usual_length(*setup.model), o.batch.value_or(12));
   return setup;
 }
 
-Setup load_csv(const TrainCommand& o, const weft::ModelSpec& spec) {
-  weft::LabelledTexts training = weft::read_csv(o.csv, o.classes);
-  const weft::LabelledTexts test =
-      o.csv_test.empty() ? weft::hold_out(training) : weft::read_csv(o.csv_test, training.classes);
-  if (training.texts.empty()) throw Error("\"" + o.csv + "\" has one row, which is held out: give more, or --csv-test");
+// Of --pad-to: 0 for exact.
+std::int64_t padded_length(const std::string& pad_to) {
+  if (pad_to == "exact") return 0;
+  std::int64_t length = 0;
+  const char* end = pad_to.data() + pad_to.size();
+  const auto [stop, error] = std::from_chars(pad_to.data(), end, length);
+  if (error != std::errc() || stop != end || length < 2)
+    throw Error("--pad-to " + pad_to + ": expected exact, or a length of at least 2");
+  return length;
+}
+
+Setup load_rows(const TrainCommand& o, const weft::ModelSpec& spec) {
+  const std::int64_t pad_to = padded_length(o.pad_to);
+  weft::LabelledTexts training = weft::read_labelled(o.data, o.form.labelled());
+  if (training.names.size() < 2)
+    throw Error("\"" + o.data + "\": all rows have the label \"" + training.names[0] +
+                "\"; a classifier needs two (--columns label=NAME says which column it is)");
+  Setup setup;
+  setup.notes.push_back(describe(o.data, training));
+  weft::LabelledTexts test;
+  if (o.test.empty()) {
+    test = weft::hold_out(training);
+  } else {
+    test = weft::read_labelled(o.test, o.form.labelled(training.names));
+    setup.notes.push_back(describe(o.test, test));
+  }
   const auto vocabulary = weft::Vocabulary::of_words(training.texts, o.vocabulary_size, o.min_count);
-  Setup setup{new_model(o, spec, vocabulary, training.classes), nullptr};
-  setup.data = std::make_unique<weft::ClassifierData>(training, test, vocabulary, usual_length(*setup.model),
-                                                      o.batch.value_or(32));
+  setup.model = new_model(o, spec, vocabulary, std::ssize(training.names));
+  const std::int64_t length = pad_to > 0 ? pad_to : usual_length(*setup.model);
+  setup.data = std::make_unique<weft::ClassifierData>(training, test, vocabulary, length, o.batch.value_or(32),
+                                                      pad_to > 0 ? weft::Padding::full : weft::Padding::exact);
   return setup;
 }
 
@@ -191,7 +219,7 @@ weft::TrainOptions train_options(const TrainCommand& o, const weft::Model& model
   options.micro_batches = o.micro_batches;
   weft::Schedule& schedule = options.schedule;
   schedule.kind = weft::schedule_from_name(o.schedule);
-  const bool noam = schedule.kind == weft::ScheduleKind::noam, rows = !o.csv.empty();
+  const bool noam = schedule.kind == weft::ScheduleKind::noam, rows = !o.data.empty();
   schedule.peak = o.lr.value_or(noam ? 1 : rows ? 1e-3 : 2e-3);
   schedule.steps = o.steps.value_or(rows ? 1000 : 2000);
   schedule.warmup = o.warmup.value_or(noam ? 2000 : 100);
@@ -230,29 +258,31 @@ void check_writable(const std::string& folder) {
 
 void check_log_is_no_input(const TrainCommand& o) {
   std::error_code no_such_file;
-  for (const std::string& input : {o.text, o.csv, o.csv_test})
+  for (const std::string& input : {o.text, o.data, o.test})
     if (std::filesystem::equivalent(o.log, input, no_such_file))
       throw Error("--log names the input \"" + input + "\", which it would overwrite");
 }
 
 void print_start(const weft::Model& model, const weft::Data& data) {
   const weft::Context& context = weft::Context::current();
+  const bool exact = weft::task_source(model.task()) == weft::Source::rows && data.pad_to() == 0;
   std::cerr << model.arch() << " " << weft::task_name(model.task()) << ", " << weft::parameter_count(model.parameters())
-            << " parameters, " << data.vocabulary().size() << " symbols, sequences of " << data.length()
-            << " in batches of " << data.batch() << "; " << context.threads() << " threads, "
+            << " parameters, " << data.vocabulary().size() << " symbols, sequences of " << (exact ? "at most " : "")
+            << data.length() << " in batches of " << data.batch() << "; " << context.threads() << " threads, "
             << weft::isa_name(context.isa()) << std::endl;
 }
 
 int train(const TrainCommand& o) {
-  if (o.text.empty() == o.csv.empty())
-    throw Error("give --text FILE for a language model or --csv FILE for a classifier");
-  const weft::Source source = o.csv.empty() ? weft::Source::text : weft::Source::rows;
+  if (o.text.empty() == o.data.empty())
+    throw Error("give --text FILE for a language model or --data FILE for a classifier");
+  if (o.data.empty() && o.form.given()) throw Error("--format, --columns, --header and --skip-bad-rows are of --data");
+  const weft::Source source = o.data.empty() ? weft::Source::text : weft::Source::rows;
   const weft::ModelSpec spec = o.model.spec(source);
   if (weft::task_source(spec.task) != source)
-    throw Error(std::string("a ") + weft::task_name(spec.task) + " needs " + (o.csv.empty() ? "--csv" : "--text"));
+    throw Error(std::string("a ") + weft::task_name(spec.task) + " needs " + (o.data.empty() ? "--data" : "--text"));
   check_nothing_lost(o);
   check_log_is_no_input(o);
-  const auto [model, data] = o.csv.empty() ? load_text(o, spec) : load_csv(o, spec);
+  const auto [model, data, notes] = o.data.empty() ? load_text(o, spec) : load_rows(o, spec);
   const weft::TrainOptions training = train_options(o, *model);
   weft::Trainer trainer(*model, *data, training);
   if (o.resume) {
@@ -262,6 +292,7 @@ int train(const TrainCommand& o) {
   check_writable(o.out);
   ProgressDisplay display(o.log, o.resume);
   stop_on_signals();
+  for (const std::string& note : notes) std::cerr << note << std::endl;
   print_start(*model, *data);
 
   weft::RunOptions run;
@@ -282,7 +313,7 @@ int train(const TrainCommand& o) {
   display.finish(trainer.steps_done(), *result.evaluation);
   std::cout << "checkpoint " << o.out << "\nparameters " << weft::parameter_count(model->parameters()) << "\ntime "
             << as_time(result.seconds) << "\n";
-  print_evaluation(*result.evaluation, o.csv_test.empty() ? "validation" : "test");
+  print_evaluation(*result.evaluation, o.test.empty() ? "validation" : "test");
   std::cout << "tokens/s " << static_cast<std::int64_t>(result.tokens_per_second) << "\n";
   print_memory();
   display.check_log();
@@ -302,7 +333,7 @@ Command train_command(CLI::App& weft) {
   command->footer(
       "Examples:\n"
       "  weft train --arch gmlp --text book.txt --layers 4 --d-model 128 --seq-len 64 --out book\n"
-      "  weft train --arch fnet --csv train.csv --csv-test test.csv --layers 2 --d-model 128 --out news\n"
+      "  weft train --arch fnet --data train.csv --test test.csv --layers 2 --d-model 128 --out news\n"
       "Ctrl-C saves the checkpoint and stops.");
   return {command, [options] { return train(*options); }};
 }

@@ -83,6 +83,8 @@ void Trainer::save(const std::string& folder, const std::optional<Evaluation>& e
   CheckpointInfo info;
   info.step = step_;
   info.length = data_.length();
+  info.labels = data_.labels();
+  info.pad_to = data_.pad_to();
   if (evaluation) info.validation_loss = evaluation->loss;
   std::error_code ignored;  // save_state says what is wrong
   std::filesystem::create_directories(folder, ignored);
