@@ -65,12 +65,12 @@ void Step::step() {
     Tape tape;
     loss = step_loss(model_);
     {
-      const detail::OpTimer timer("zero_gradients", &OpTime::backward);
+      const OpTimer timer("zero_gradients", &OpTime::backward);
       optimizer_->parameters().zero_gradients();
     }
     tape.backward(loss, optimizer_->parameters());
   }
-  const detail::OpTimer timer("adamw", &OpTime::backward);
+  const OpTimer timer("adamw", &OpTime::backward);
   const double norm = optimizer_->step(++steps_, learning_rate);
   if (steps_ > 1) return;
   loss_ = loss.item();

@@ -93,7 +93,10 @@ void add_options(CLI::App& app, Options& o) {
 }
 
 nlohmann::json answer(const std::string& request, Step& step) {
-  if (request == "warm") return step.warm(), "warm";
+  if (request == "warm") {
+    step.warm();
+    return "warm";
+  }
   if (request == "run") return step.run();
   if (request == "report") return step.report();
   throw Error("expected warm, run or report, got " + request);
@@ -123,8 +126,14 @@ int run(int argc, char** argv) {
     throw Error(std::string(error.what()) + " (see --help)");
   }
   Step step(flags.sizes(o.model), o.mode == "train", o.threads);
-  if (!o.save.empty()) return step.save(o.save), 0;
-  if (o.serve) return serve(step), 0;
+  if (!o.save.empty()) {
+    step.save(o.save);
+    return 0;
+  }
+  if (o.serve) {
+    serve(step);
+    return 0;
+  }
   for (int i = 0; i < o.repeat; ++i) step.run();
   std::cout << step.report() << std::endl;
   return 0;

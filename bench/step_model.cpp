@@ -75,14 +75,61 @@ Tensor random_tokens(std::uint64_t seed, const StepSizes& s) {
   return Tensor::from(tokens, {s.batch, s.seq_len});
 }
 
+nlohmann::json ffn_config(const StepSizes& s) { return {{"d_ffn", s.d_ffn}}; }
+
+nlohmann::json tnn_config(const StepSizes& s) {
+  return {
+      {"glu_dim", s.glu_dim}, {"expand_ratio", s.expand_ratio}, {"rpe_dim", s.rpe_dim}, {"rpe_layers", s.rpe_layers}};
+}
+
+double tokens_of(const StepSizes& s) { return static_cast<double>(s.batch) * static_cast<double>(s.seq_len); }
+
+void count_gmlp(const StepSizes& s, StepModel& model) {
+  const auto b = static_cast<double>(s.batch), n = static_cast<double>(s.seq_len), d = static_cast<double>(s.d_model),
+             layers = static_cast<double>(s.layers), ffn = static_cast<double>(s.d_ffn);
+  model.gemm_flops = layers * (2 * tokens_of(s) * (d * ffn + ffn / 2 * d) + 2 * n * n * b * ffn / 2);
+}
+
+void count_tnn(const StepSizes& s, StepModel& model) {
+  const auto n = static_cast<double>(s.seq_len), d = static_cast<double>(s.d_model),
+             layers = static_cast<double>(s.layers), d1 = static_cast<double>(s.expand_ratio) * d,
+             r = static_cast<double>(s.rpe_dim), glu = static_cast<double>(s.glu_dim);
+  const double rpe = 2 * n * (r + static_cast<double>(s.rpe_layers) * r * r + r * d1);
+  model.gemm_flops = layers * (2 * tokens_of(s) * (3 * d * d1 + 3 * d * glu) + rpe);
+  model.other_flops = layers * nominal_flops("toeplitz", {s.batch, s.seq_len, s.expand_ratio * s.d_model});
+}
+
+void count_fnet(const StepSizes& s, StepModel& model) {
+  const auto d = static_cast<double>(s.d_model), layers = static_cast<double>(s.layers),
+             ffn = static_cast<double>(s.d_ffn);
+  model.gemm_flops = layers * 2 * tokens_of(s) * 2 * d * ffn;
+  model.other_flops = layers * nominal_flops("mix", {s.batch, s.seq_len, s.d_model});
+  if (s.vocabulary > 0) model.gemm_flops += 2 * tokens_of(s) * 2 * d * d;  // after the embeddings, before the decoder
+}
+
+// What one model has of its own.
+struct Kind {
+  StepSizes sizes;  // with its name
+  void (*make_blocks)(const StepSizes&, StepModel&);
+  nlohmann::json (*config)(const StepSizes&);         // of its language model, beside what every one has
+  void (*count_flops)(const StepSizes&, StepModel&);  // all but those of the product with the vocabulary
+};
+
+const Kind kinds[] = {
+    {{.model = "gmlp"}, make_gmlp, ffn_config, count_gmlp},
+    {{.model = "tnn", .layers = 7}, make_tnn, tnn_config, count_tnn},
+    {{.model = "fnet", .d_model = 768, .layers = 12, .d_ffn = 3072}, make_fnet, ffn_config, count_fnet},
+};
+
+const Kind& kind_of(const std::string& model) {
+  for (const Kind& kind : kinds)
+    if (kind.sizes.model == model) return kind;
+  throw Error("expected gmlp, tnn or fnet, got " + model);
+}
+
 void make_language_model(const StepSizes& s, StepModel& model) {
   nlohmann::json config = {{"d_model", s.d_model}, {"layers", s.layers}, {"seq_len", s.seq_len}};
-  if (s.model == "tnn")
-    config.update({{"glu_dim", s.glu_dim},
-                   {"expand_ratio", s.expand_ratio},
-                   {"rpe_dim", s.rpe_dim},
-                   {"rpe_layers", s.rpe_layers}});
-  else config["d_ffn"] = s.d_ffn;
+  config.update(kind_of(s.model).config(s));
   const Task task = usual_task(architecture(s.model), Source::text);
   const std::shared_ptr<const Model> made = make_model({s.model, task, s.vocabulary, 0, config.dump()}, init);
   model.parameters = made->parameters();
@@ -91,46 +138,17 @@ void make_language_model(const StepSizes& s, StepModel& model) {
   model.forward = [made, tokens = model.x] { return (*made)(tokens); };
 }
 
-void count_flops(const StepSizes& s, StepModel& model) {
-  const auto b = static_cast<double>(s.batch), n = static_cast<double>(s.seq_len), d = static_cast<double>(s.d_model),
-             layers = static_cast<double>(s.layers), ffn = static_cast<double>(s.d_ffn), tokens = b * n;
-  if (s.model == "gmlp") model.gemm_flops = layers * (2 * tokens * (d * ffn + ffn / 2 * d) + 2 * n * n * b * ffn / 2);
-  if (s.model == "tnn") {
-    const auto d1 = static_cast<double>(s.expand_ratio) * d, r = static_cast<double>(s.rpe_dim),
-               glu = static_cast<double>(s.glu_dim);
-    const double rpe = 2 * n * (r + static_cast<double>(s.rpe_layers) * r * r + r * d1);
-    model.gemm_flops = layers * (2 * tokens * (3 * d * d1 + 3 * d * glu) + rpe);
-    model.other_flops = layers * nominal_flops("toeplitz", {s.batch, s.seq_len, s.expand_ratio * s.d_model});
-  }
-  if (s.model == "fnet") {
-    model.gemm_flops = layers * 2 * tokens * 2 * d * ffn;
-    model.other_flops = layers * nominal_flops("mix", {s.batch, s.seq_len, s.d_model});
-    if (s.vocabulary > 0) model.gemm_flops += 2 * tokens * 2 * d * d;  // after the embeddings, before the decoder
-  }
-  model.gemm_flops += 2 * tokens * d * static_cast<double>(s.vocabulary);
-}
-
 }  // namespace
 
-StepSizes default_sizes(const std::string& model) {
-  StepSizes s;
-  s.model = model;
-  if (model == "tnn") s.layers = 7;
-  if (model == "fnet") {
-    s.d_model = 768;
-    s.d_ffn = 3072;
-    s.layers = 12;
-  }
-  return s;
-}
+StepSizes default_sizes(const std::string& model) { return kind_of(model).sizes; }
 
 StepModel make_step_model(const StepSizes& s) {
+  const Kind& kind = kind_of(s.model);
   StepModel model;
   if (s.vocabulary > 0) make_language_model(s, model);
-  else if (s.model == "gmlp") make_gmlp(s, model);
-  else if (s.model == "tnn") make_tnn(s, model);
-  else make_fnet(s, model);
-  count_flops(s, model);
+  else kind.make_blocks(s, model);
+  kind.count_flops(s, model);
+  model.gemm_flops += 2 * tokens_of(s) * static_cast<double>(s.d_model) * static_cast<double>(s.vocabulary);
   return model;
 }
 

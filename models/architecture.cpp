@@ -50,7 +50,7 @@ void check_spec(const ModelSpec& spec, const Architecture& architecture) {
   const auto& tasks = architecture.tasks;
   if (std::find(tasks.begin(), tasks.end(), spec.task) == tasks.end())
     throw Error("[" + spec.arch + "] it can't be a " + task_name(spec.task) + ", its tasks are " +
-                detail::join(detail::task_names(tasks)));
+                join(task_names(tasks)));
   if (task_source(spec.task) == Source::rows && spec.classes < 1)
     throw Error(std::string("[model] a ") + task_name(spec.task) + " needs at least 1 class, got " +
                 std::to_string(spec.classes));
@@ -76,7 +76,7 @@ const Architecture& architecture(const std::string& name) {
     if (known.name == name) found = &known;
   });
   if (found == nullptr)
-    throw Error("[model] unknown architecture \"" + name + "\", expected one of " + detail::join(architectures()));
+    throw Error("[model] unknown architecture \"" + name + "\", expected one of " + join(architectures()));
   return *found;
 }
 
@@ -100,8 +100,7 @@ ModelSpec preset(const std::string& name) {
     for (const Preset& p : known.presets)
       if (p.name == name) spec = {known.name, p.task, p.vocabulary, p.classes, p.config};
   });
-  if (spec.arch.empty())
-    throw Error("[model] unknown preset \"" + name + "\", expected one of " + detail::join(presets()));
+  if (spec.arch.empty()) throw Error("[model] unknown preset \"" + name + "\", expected one of " + join(presets()));
   return spec;
 }
 
@@ -109,7 +108,7 @@ Task usual_task(const Architecture& architecture, Source source) {
   for (Task task : architecture.tasks)
     if (task_source(task) == source) return task;
   throw Error("[model] " + architecture.name + " can't learn from " + (source == Source::text ? "a text" : "rows") +
-              ", its tasks are " + detail::join(detail::task_names(architecture.tasks)));
+              ", its tasks are " + join(task_names(architecture.tasks)));
 }
 
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init) {

@@ -15,7 +15,6 @@
 
 using namespace weft;
 using namespace weft::detail;
-using detail::IsaLine;
 
 namespace {
 
@@ -41,8 +40,7 @@ std::string features_of(Isa isa) {
 #undef HAS
   };
   std::string all;
-  for (std::size_t i = detail::index_of(isa); i < detail::isa_count; i = detail::extended(detail::isa_lines, i))
-    all += own[i];
+  for (std::size_t i = index_of(isa); i < isa_count; i = extended(isa_lines, i)) all += own[i];
   std::transform(all.begin(), all.end(), all.begin(), [](unsigned char x) { return std::tolower(x); });
   return all;
 }
@@ -50,41 +48,41 @@ std::string features_of(Isa isa) {
 }  // namespace
 
 TEST_CASE("isas: a list is in order if each extends an earlier one of its processor") {
-  CHECK(detail::is_ordered(detail::isa_lines));
-  CHECK(detail::is_ordered(list));
-  CHECK_FALSE(detail::is_ordered(late));
-  CHECK_FALSE(detail::is_ordered(itself));
-  CHECK_FALSE(detail::is_ordered(foreign));
-  CHECK_FALSE(detail::is_ordered(two_roots));
-  CHECK_FALSE(detail::is_ordered(unknown));
-  CHECK_FALSE(detail::is_ordered(part));
+  CHECK(is_ordered(isa_lines));
+  CHECK(is_ordered(list));
+  CHECK_FALSE(is_ordered(late));
+  CHECK_FALSE(is_ordered(itself));
+  CHECK_FALSE(is_ordered(foreign));
+  CHECK_FALSE(is_ordered(two_roots));
+  CHECK_FALSE(is_ordered(unknown));
+  CHECK_FALSE(is_ordered(part));
 }
 
 TEST_CASE("isas: kernels that one doesn't have are those of the nearest that it extends") {
-  for (std::size_t isa : {a, b, e}) CHECK(detail::serving(list, isa, "gemm") == isa);
-  CHECK(detail::serving(list, c, "gemm") == c);
-  CHECK(detail::serving(list, c, "norm") == b);
-  CHECK(detail::serving(list, d, "norm") == d);
-  CHECK(detail::serving(list, d, "softmax") == d);
-  CHECK(detail::serving(list, d, "gemm") == c);
-  CHECK(detail::serving(list, d, "fft") == b);
-  for (const char* unit : {"soft", "max", "norm softmax", "", "all"}) CHECK(detail::serving(list, d, unit) == b);
+  for (std::size_t isa : {a, b, e}) CHECK(serving(list, isa, "gemm") == isa);
+  CHECK(serving(list, c, "gemm") == c);
+  CHECK(serving(list, c, "norm") == b);
+  CHECK(serving(list, d, "norm") == d);
+  CHECK(serving(list, d, "softmax") == d);
+  CHECK(serving(list, d, "gemm") == c);
+  CHECK(serving(list, d, "fft") == b);
+  for (const char* unit : {"soft", "max", "norm softmax", "", "all"}) CHECK(serving(list, d, unit) == b);
 }
 
 TEST_CASE("isas: a CPU runs one if it has its features and those of all that it extends") {
   constexpr bool all[] = {true, true, true, true, true, true};
   for (std::size_t isa = 0; isa < std::size(all); ++isa) {
-    CHECK(detail::runs(list, all, isa));
+    CHECK(runs(list, all, isa));
     bool has[] = {true, true, true, true, true, true};
     has[isa] = false;
-    CHECK_FALSE(detail::runs(list, has, isa));
+    CHECK_FALSE(runs(list, has, isa));
   }
   constexpr bool without_b[] = {true, false, true, true, true, true};
-  CHECK(detail::runs(list, without_b, a));
-  for (std::size_t isa : {b, c, d, e}) CHECK_FALSE(detail::runs(list, without_b, isa));
+  CHECK(runs(list, without_b, a));
+  for (std::size_t isa : {b, c, d, e}) CHECK_FALSE(runs(list, without_b, isa));
   constexpr bool without_c[] = {true, true, true, false, true, true};
-  CHECK_FALSE(detail::runs(list, without_c, d));
-  CHECK(detail::runs(list, without_c, e));
+  CHECK_FALSE(runs(list, without_c, d));
+  CHECK(runs(list, without_c, e));
 }
 
 TEST_CASE("isas: the CPU has one if the system says so, and if it is of this build and processor") {
@@ -94,28 +92,28 @@ TEST_CASE("isas: the CPU has one if the system says so, and if it is of this bui
   info.erase(std::remove(info.begin(), info.end(), '_'), info.end());
   std::replace_if(
       info.begin(), info.end(), [](unsigned char x) { return std::isspace(x) != 0; }, ' ');
-  for (std::size_t i = 0; i < detail::isa_count; ++i) {
+  for (std::size_t i = 0; i < isa_count; ++i) {
     const auto isa = static_cast<Isa>(i);
-    bool expected = detail::is_built(isa) && detail::isa_lines[i].processor == detail::this_processor;
+    bool expected = is_built(isa) && isa_lines[i].processor == this_processor;
     std::string features = features_of(isa);
     for (std::size_t at = 1; at < features.size();) {
       const std::size_t end = std::min(features.find(' ', at), features.size());
-      expected = expected && detail::has_word(info, features.substr(at, end - at));
+      expected = expected && has_word(info, features.substr(at, end - at));
       at = end + 1;
     }
     CAPTURE(isa_name(isa));
     CAPTURE(features);
     CHECK(cpu_has(isa) == expected);
   }
-  CHECK_FALSE(cpu_has(static_cast<Isa>(detail::isa_count)));
+  CHECK_FALSE(cpu_has(static_cast<Isa>(isa_count)));
 }
 
 TEST_CASE("isas: names, order and the settings of a context") {
   Context context;
   std::vector<Isa> available;
-  for (std::size_t i = 0; i < detail::isa_count; ++i) {
+  for (std::size_t i = 0; i < isa_count; ++i) {
     const auto isa = static_cast<Isa>(i);
-    CHECK(isa_name(isa) == detail::isa_lines[i].name);
+    CHECK(isa_name(isa) == isa_lines[i].name);
     if (cpu_has(isa)) {
       available.push_back(isa);
       context.set_isa(isa);
@@ -125,18 +123,18 @@ TEST_CASE("isas: names, order and the settings of a context") {
     }
   }
   CHECK(available_isas() == available);
-  CHECK(isa_name(static_cast<Isa>(detail::isa_count)) == std::string("unknown"));
+  CHECK(isa_name(static_cast<Isa>(isa_count)) == std::string("unknown"));
 }
 
 TEST_CASE("isas: WEFT_ISA must name one of this kind of processor, whether this build has it or not") {
   const char* const variable = ::getenv("WEFT_ISA");
   const std::string before = variable == nullptr ? "" : variable;
   std::string names;
-  for (const IsaLine& line : detail::isa_lines)
-    if (line.processor == detail::this_processor) names += (names.empty() ? "" : ", ") + std::string(line.name);
-  for (const IsaLine& line : detail::isa_lines) {
+  for (const IsaLine& line : isa_lines)
+    if (line.processor == this_processor) names += (names.empty() ? "" : ", ") + std::string(line.name);
+  for (const IsaLine& line : isa_lines) {
     ::setenv("WEFT_ISA", std::string(line.name).c_str(), 1);
-    if (line.processor == detail::this_processor) CHECK(cpu_has(best_isa()));
+    if (line.processor == this_processor) CHECK(cpu_has(best_isa()));
     else CHECK_THROWS_WITH_AS(best_isa(), doctest::Contains(("expected one of " + names).c_str()), Error);
   }
   before.empty() ? ::unsetenv("WEFT_ISA") : ::setenv("WEFT_ISA", before.c_str(), 1);

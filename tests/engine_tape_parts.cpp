@@ -100,7 +100,7 @@ TEST_CASE("tape: one part given twice") {
 
 TEST_CASE("gradient: blank parts stand for zeros until something is added") {
   const Slice first(0, 2), middle(1, 2), rest(2, 4);
-  detail::Gradient g;
+  Gradient g;
   CHECK_FALSE(g.defined());
   Tensor claimed = g.claim_part(first, {4}, DType::f64);
   REQUIRE(claimed.defined());
@@ -127,7 +127,7 @@ TEST_CASE("gradient: blank parts stand for zeros until something is added") {
 }
 
 TEST_CASE("gradient: a sum that somebody else holds is not written") {
-  detail::Gradient g;
+  Gradient g;
   const Tensor mine = vector_of({1, 2});
   g.add(mine);
   g.add_part(Slice(0, 1), {2}, vector_of({10}));

@@ -232,7 +232,7 @@ TEST_CASE("parameter: arguments that don't fit") {
   CHECK_THROWS_AS(Parameter(Tensor::zeros({2}, DType::c64)), Error);
   CHECK_THROWS_AS(p.assign(vector_of({1, 2, 3})), Error);
   CHECK_THROWS_AS(p.assign(Tensor::zeros({2})), Error);
-  CHECK_THROWS_AS(detail::rebind(p, vector_of({1, 2, 3})), Error);
+  CHECK_THROWS_AS(rebind(p, vector_of({1, 2, 3})), Error);
   CHECK_THROWS_AS(Parameter().value(), Error);
   CHECK_THROWS_AS(Parameter().set_trainable(true), Error);
   CHECK(values_of(p.value()) == Values{1, 2});

@@ -40,10 +40,9 @@ void check_family() {
     const Table& table = kernels<Table>();
     CHECK(&table == &kernels<Table>(isa));
     // Its own, or those of the instruction set that isas.def says.
-    const std::size_t owner = detail::serving(detail::isa_lines, detail::index_of(isa), detail::unit_of(Table::header));
+    const std::size_t owner = serving(isa_lines, index_of(isa), unit_of(Table::header));
     for (Isa other : available_isas()) {
-      const std::size_t other_owner =
-          detail::serving(detail::isa_lines, detail::index_of(other), detail::unit_of(Table::header));
+      const std::size_t other_owner = serving(isa_lines, index_of(other), unit_of(Table::header));
       CHECK((&table == &kernels<Table>(other)) == (owner == other_owner));
     }
     // No function or number of it is left out.
@@ -90,23 +89,23 @@ TEST_CASE("dispatch: WEFT_ISA caps the kernels, and the vectors are as wide as i
     Context context;
     const ContextScope scope(context);
     CHECK(&kernels<FftKernels<float>>() == &kernels<FftKernels<float>>(isa));
-    CHECK(kernels<FftKernels<float>>().lanes == bytes[detail::index_of(isa)] / 4);
-    CHECK(kernels<FftKernels<double>>().lanes == bytes[detail::index_of(isa)] / 8);
+    CHECK(kernels<FftKernels<float>>().lanes == bytes[index_of(isa)] / 4);
+    CHECK(kernels<FftKernels<double>>().lanes == bytes[index_of(isa)] / 8);
   }
   before.empty() ? ::unsetenv("WEFT_ISA") : ::setenv("WEFT_ISA", before.c_str(), 1);
 }
 
 TEST_CASE("dispatch: kernels that this build or CPU doesn't have are an Error") {
-  for (std::size_t i = 0; i <= detail::isa_count; ++i) {
+  for (std::size_t i = 0; i <= isa_count; ++i) {
     const auto isa = static_cast<Isa>(i);
     if (!cpu_has(isa)) CHECK_THROWS_WITH_AS(kernels<GemmKernels<float>>(isa), doctest::Contains(isa_name(isa)), Error);
   }
 }
 
 TEST_CASE("dispatch: a family's unit is named as its header") {
-  CHECK(detail::unit_of("/a.b/ops/kernels/fft_real.h") == "fft_real");
-  CHECK(detail::unit_of("gemm.h") == "gemm");
-  CHECK(detail::unit_of(GemmKernels<float>::header) == "gemm");
+  CHECK(unit_of("/a.b/ops/kernels/fft_real.h") == "fft_real");
+  CHECK(unit_of("gemm.h") == "gemm");
+  CHECK(unit_of(GemmKernels<float>::header) == "gemm");
 }
 
 }  // namespace weft

@@ -173,7 +173,7 @@ TEST_CASE("Linear: what it keeps of its weight follows the weight") {
   check();
   const Tensor flat = Random(4).normal({70}, 0, 1);
   for (const std::int64_t offset : {0, 35}) {  // one storage, one version
-    detail::rebind(layer.weight, flat.view({7, 5}, {5, 1}, offset));
+    rebind(layer.weight, flat.view({7, 5}, {5, 1}, offset));
     check();
   }
   std::thread other(check);

@@ -91,7 +91,10 @@ class MeanModel : public Model {
 };
 
 void register_mean() {
-  static const bool once = [] { return register_architecture(MeanModel::architecture()), true; }();
+  static const bool once = [] {
+    register_architecture(MeanModel::architecture());
+    return true;
+  }();
   (void)once;
 }
 
@@ -185,7 +188,10 @@ TEST_CASE("a registered architecture without a stream: sampled by repeated passe
   std::string text;
   GenerateOptions options;
   options.tokens = 20;
-  generate(*model, vocabulary, "abc", options, [&](const std::string& symbol) { return text += symbol, true; });
+  generate(*model, vocabulary, "abc", options, [&](const std::string& symbol) {
+    text += symbol;
+    return true;
+  });
   CHECK(text.size() == 20);
   const auto rows = make_model({"mean", Task::classifier, 7, 2, "{}"}, {});
   CHECK_THROWS_WITH((void)rows->stream(),

@@ -30,7 +30,7 @@ class Replay {
   }
 
   int records_ = 0;
-  detail::RecordObserver observer_{[this](Op& op, const Inputs& in, const Tensor& out) { again(op, in, out); }};
+  RecordObserver observer_{[this](Op& op, const Inputs& in, const Tensor& out) { again(op, in, out); }};
 };
 
 // y and the gradients of all parameters.
@@ -109,7 +109,7 @@ TEST_CASE("op replay: a forward that gives something else is found") {
     int runs = 0;
   };
   bool same = true;
-  const detail::RecordObserver observer([&](Op& op, const Inputs& in, const Tensor& out) {
+  const RecordObserver observer([&](Op& op, const Inputs& in, const Tensor& out) {
     same = same_bits(op.forward({in[0].detach()}, op.shape(in)), out);
   });
   Tape tape;

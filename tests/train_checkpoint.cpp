@@ -259,8 +259,11 @@ TEST_CASE("generate: as many symbols as asked for, the same with the same seed, 
     options.seed = seed;
     std::string all;
     std::int64_t count = 0;
-    generate(*small.model, small.data->vocabulary(), prompt, options,
-             [&](const std::string& s) { return ++count, all += s, true; });
+    generate(*small.model, small.data->vocabulary(), prompt, options, [&](const std::string& s) {
+      ++count;
+      all += s;
+      return true;
+    });
     CHECK(count == tokens);
     return all;
   };
@@ -282,7 +285,10 @@ TEST_CASE("generate: an empty prompt is a line end, also if that isn't the first
     std::string all;
     GenerateOptions options;
     options.tokens = 30;
-    generate(*model, vocabulary, prompt, options, [&](const std::string& s) { return all += s, true; });
+    generate(*model, vocabulary, prompt, options, [&](const std::string& s) {
+      all += s;
+      return true;
+    });
     return all;
   };
   const auto with = Vocabulary::of_characters("\t\nabc"), without = Vocabulary::of_characters("abc");

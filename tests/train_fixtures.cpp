@@ -131,7 +131,10 @@ TEST_CASE("fixtures: an earlier weft's language models continue a text as there"
     options.tokens = 48;
     options.temperature = 0;
     std::string text = "5 plus";
-    const auto out = [&](const std::string& symbol) { return text += symbol, true; };
+    const auto out = [&](const std::string& symbol) {
+      text += symbol;
+      return true;
+    };
     generate(*saved.model, saved.vocabulary, text, options, out);
     CHECK(text + "\n" == os::read_file(path(name + "/continued")));
   }

@@ -1,10 +1,12 @@
 // What the tests of training share: a small text, small models.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "weft/architecture.h"
 #include "weft/classifier_data.h"
+#include "weft/trainer.h"
 
 namespace weft::test {
 
@@ -23,15 +25,6 @@ inline LabelledTexts small_rows() {
     rows.texts.push_back(std::string(words[i % 3]) + " and " + std::to_string(i));
   }
   return rows;
-}
-
-// The same as a file, "label","","text".
-inline std::string small_csv() {
-  std::string csv;
-  const LabelledTexts rows = small_rows();
-  for (std::size_t i = 0; i < rows.texts.size(); ++i)
-    csv += "\"" + std::to_string(rows.labels[i] + 1) + "\",\"\",\"" + rows.texts[i] + "\"\n";
-  return csv;
 }
 
 struct Sizes {
@@ -65,6 +58,23 @@ inline SmallTask small_task(const std::string& arch, Task task, const Sizes& siz
   const std::int64_t classes = task_source(task) == Source::rows ? 3 : 0;
   small.model = small_model(arch, task, small.data->vocabulary().size(), classes, sizes);
   return small;
+}
+
+inline TrainOptions small_options(std::int64_t steps) {
+  TrainOptions options;
+  options.schedule.steps = steps;
+  options.schedule.warmup = 3;
+  return options;
+}
+
+// The message of the Error that `body` throws; empty if it throws none.
+inline std::string error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 // weft's own, whatever a test registers later.

@@ -34,6 +34,15 @@ TEST_CASE("vocabulary by characters: code points in order, text and ids") {
                     "[vocabulary] the character U+0063 at byte 5 is not one of the 7 that the model knows");
 }
 
+TEST_CASE("vocabulary: the first and last symbols of one, two, three and four bytes") {
+  const std::string text = "\x01\x7F\u0080\u07FF\u0800\uFFFF\U00010000\U0010FFFF";
+  const Vocabulary v = Vocabulary::of_characters(text);
+  CHECK(v.size() == 8);
+  std::string back;
+  for (auto id : v.encode(text)) back += v.decode(id);
+  CHECK(back == text);
+}
+
 TEST_CASE("vocabulary with a mask symbol") {
   const Vocabulary v = Vocabulary::of_characters("abc", true);
   CHECK(v.size() == 4);

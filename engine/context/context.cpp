@@ -52,7 +52,7 @@ void Context::set_threads(int count) {
 }
 
 void Context::set_isa(Isa isa) {
-  detail::require_isa("context", isa);
+  require_isa("context", isa);
   isa_.store(isa, std::memory_order_relaxed);
 }
 

@@ -45,7 +45,7 @@ void require_isa(const char* who, Isa isa) {
 
 }  // namespace detail
 
-const char* isa_name(Isa isa) noexcept { return detail::enum_name(isa); }
+const char* isa_name(Isa isa) noexcept { return enum_name(isa); }
 
 bool cpu_has(Isa isa) noexcept {
   const bool has[] = {
@@ -53,13 +53,12 @@ bool cpu_has(Isa isa) noexcept {
   ON_##processor(true features),
 #include "weft/isas.def"
   };
-  return detail::index_of(isa) < detail::isa_count && detail::is_built(isa) &&
-         detail::runs(detail::isa_lines, has, detail::index_of(isa));
+  return index_of(isa) < isa_count && is_built(isa) && runs(isa_lines, has, index_of(isa));
 }
 
 std::vector<Isa> available_isas() {
   std::vector<Isa> all;
-  for (const detail::EnumName<Isa>& known : detail::EnumNames<Isa>::all)
+  for (const EnumName<Isa>& known : EnumNames<Isa>::all)
     if (cpu_has(known.value)) all.push_back(known.value);
   return all;
 }
@@ -69,8 +68,8 @@ Isa best_isa() {
   const std::string cap = variable == nullptr ? "" : variable;
   Isa best = available_isas().front();
   std::string names;
-  for (const auto& [isa, name] : detail::EnumNames<Isa>::all) {
-    if (detail::isa_lines[detail::index_of(isa)].processor != detail::this_processor) continue;
+  for (const auto& [isa, name] : EnumNames<Isa>::all) {
+    if (isa_lines[index_of(isa)].processor != this_processor) continue;
     names += std::string(names.empty() ? "" : ", ") + name;
     if (cpu_has(isa)) best = isa;
     if (cap == name) return best;

@@ -7,12 +7,12 @@ using namespace detail;
 namespace {
 
 // The record, if it has an input i.
-const detail::Record& with_input(const detail::Record& record, std::size_t i) {
+const Record& with_input(const Record& record, std::size_t i) {
   if (i >= record.inputs.size()) throw Error("[tape] backward asks for an input that the operation doesn't have");
   return record;
 }
 
-void check_contribution(const detail::Record& record, std::size_t i, const Tensor& contribution) {
+void check_contribution(const Record& record, std::size_t i, const Tensor& contribution) {
   if (contribution.shape() == record.input_shapes[i] && contribution.dtype() == record.input_dtypes[i]) return;
   throw Error(std::string("[") + record.op->name() + "] backward: the gradient of input " + std::to_string(i) +
               " should be " + dtype_name(record.input_dtypes[i]) + " " + to_string(record.input_shapes[i]) + ", got " +
@@ -31,17 +31,17 @@ Tensor Backward::take_gradient() { return tape_.at(index_).gradient.take(); }
 
 void Backward::add(std::size_t i, Tensor contribution) {
   if (!needs(i)) return;
-  const detail::Record& record = tape_.at(index_);
+  const Record& record = tape_.at(index_);
   check_contribution(record, i, contribution);
   tape_.at(record.inputs[i]).gradient.add(std::move(contribution));
 }
 
 void Backward::write(std::size_t i, FunctionRef<void(Tensor&)> f) {
-  const detail::Record& record = tape_.at(index_);
+  const Record& record = tape_.at(index_);
   Tensor contribution, place;
   if (needs(i)) {
-    detail::Record& input = tape_.at(record.inputs[i]);
-    detail::Record* whole = input.gradient.defined() ? nullptr : tape_.whole_of(input);
+    Record& input = tape_.at(record.inputs[i]);
+    Record* whole = input.gradient.defined() ? nullptr : tape_.whole_of(input);
     if (whole) place = contribution = whole->gradient.claim_part(*input.part, whole->shape, whole->dtype);
   }
   f(contribution);
@@ -53,8 +53,8 @@ void Backward::write(std::size_t i, FunctionRef<void(Tensor&)> f) {
 void detail::PartOp::backward(Backward& b) const { b.add_to_whole(); }
 
 void Backward::add_to_whole() {
-  detail::Record& record = tape_.at(index_);
-  detail::Record& whole = *tape_.whole_of(record);
+  Record& record = tape_.at(index_);
+  Record& whole = *tape_.whole_of(record);
   whole.gradient.add_part(*record.part, whole.shape, record.gradient.sum());
 }
 

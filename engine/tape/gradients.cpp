@@ -24,7 +24,7 @@ Tensor Gradients::of(const Parameter& parameter) const {
   for (const Entry& entry : entries_) {
     if (entry.parameter != parameter.id() || !entry.gradient.defined()) continue;
     if (sum.defined()) {
-      sum = detail::copy_of(sum);
+      sum = copy_of(sum);
       raw::accumulate(sum, entry.gradient);
     } else {
       sum = entry.gradient;

@@ -37,7 +37,7 @@ ParameterSet::ParameterSet(const NamedParameters& parameters) {
   for (Entry& entry : entries_) {
     Tensor place = slice_of(values_, entry);
     raw::copy(entry.parameter.value(), place);
-    detail::rebind(entry.parameter, place);
+    rebind(entry.parameter, place);
   }
   Context::current().memory().trim();  // the parameters' former blocks, of sizes that nobody else may ask for
   gradients_ = Tensor::zeros({end}, dtype);

@@ -35,7 +35,7 @@ Tape::Frame::~Frame() {
     }
 }
 
-Tape::Tape() : impl_(std::make_unique<detail::TapeRecords>()), frame_(this) {
+Tape::Tape() : impl_(std::make_unique<TapeRecords>()), frame_(this) {
   impl_->serial = next_serial.fetch_add(1);
   impl_->thread = std::this_thread::get_id();
 }
@@ -67,7 +67,7 @@ Tensor Tape::leaf(const Tensor& value, const std::shared_ptr<const void>& parame
     again.set_node({impl_->serial, known->second});
     return again;
   }
-  detail::Record record;
+  Record record;
   record.leaf = {value, parameter.get()};
   record.leaf.value.set_node({impl_->serial, index});
   record.parameter = parameter;
@@ -86,7 +86,7 @@ void Tape::backward(const Tensor& result, GradientSink& sink) {
 }
 
 void Tape::backward(const Tensor& result, const Tensor& cotangent, GradientSink& sink) {
-  detail::TapeRecords& tape = *impl_;
+  TapeRecords& tape = *impl_;
   if (tape.thread != std::this_thread::get_id()) throw Error("[backward] called on another thread than the tape's own");
   if (tape.consumed) throw Error("[backward] this tape was consumed by an earlier backward");
   if (!owns(result)) throw Error("[backward] the result is not recorded on this tape: it depends on no leaf of it");
@@ -98,16 +98,16 @@ void Tape::backward(const Tensor& result, const Tensor& cotangent, GradientSink&
   std::vector<bool> reached(static_cast<std::size_t>(last) + 1, false);
   reached[static_cast<std::size_t>(last)] = true;
   for (std::int64_t i = last; i >= 0; --i) {
-    detail::Record& record = tape.at(i);
+    Record& record = tape.at(i);
     if (!reached[static_cast<std::size_t>(i)]) continue;
     tape.check_versions(record);
     for (std::int64_t input : record.inputs)
       if (input >= 0) reached[static_cast<std::size_t>(input)] = true;
-    for (const detail::Kept& kept : record.kept)
+    for (const Kept& kept : record.kept)
       if (kept.producer >= 0) reached[static_cast<std::size_t>(kept.producer)] = true;
   }
   std::vector<Leaf> leaves;
-  for (const detail::Record& record : tape.records)
+  for (const Record& record : tape.records)
     if (!record.op) leaves.push_back(record.leaf);
   NoGrad suspended;
   tape.consumed = true;

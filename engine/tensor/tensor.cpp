@@ -29,7 +29,7 @@ std::shared_ptr<Storage> make_storage(std::int64_t numel, DType dtype, Source...
 
 }  // namespace
 
-const char* dtype_name(DType dtype) noexcept { return detail::enum_name(dtype); }
+const char* dtype_name(DType dtype) noexcept { return enum_name(dtype); }
 
 std::size_t dtype_size(DType dtype) noexcept {
   switch (dtype) {

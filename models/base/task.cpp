@@ -16,13 +16,13 @@ struct EnumNames<Task> {
 
 }  // namespace detail
 
-const char* task_name(Task task) noexcept { return detail::enum_name(task); }
+const char* task_name(Task task) noexcept { return enum_name(task); }
 
-Task task_from_name(const std::string& name) { return detail::enum_from_name<Task>(name); }
+Task task_from_name(const std::string& name) { return enum_from_name<Task>(name); }
 
 std::vector<std::string> tasks() {
   std::vector<std::string> names;
-  for (const auto& known : detail::EnumNames<Task>::all) names.emplace_back(known.name);
+  for (const auto& known : EnumNames<Task>::all) names.emplace_back(known.name);
   return names;
 }
 

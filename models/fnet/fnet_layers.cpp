@@ -12,7 +12,7 @@ struct detail::EnumNames<NormPlace> {
   static constexpr EnumName<NormPlace> all[] = {{NormPlace::pre, "pre"}, {NormPlace::post, "post"}};
 };
 
-NormPlace norm_place_from_name(const std::string& name) { return detail::enum_from_name<NormPlace>(name); }
+NormPlace norm_place_from_name(const std::string& name) { return enum_from_name<NormPlace>(name); }
 
 namespace {
 

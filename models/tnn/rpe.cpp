@@ -12,7 +12,7 @@ struct detail::EnumNames<NormType> {
                                                {NormType::simple_rms_norm, "simplermsnorm"}};
 };
 
-NormType norm_type_from_name(const std::string& name) { return detail::enum_from_name<NormType>(name); }
+NormType norm_type_from_name(const std::string& name) { return enum_from_name<NormType>(name); }
 
 Norm::Norm(NormType type, std::int64_t d, const Init& init) {
   if (type == NormType::layer_norm) layer_norm_.emplace(d, init);

@@ -13,9 +13,6 @@ using namespace detail;
 
 namespace {
 
-using detail::RuleOption;
-using detail::UpdateRule;
-
 template <class Rule>
 std::unique_ptr<UpdateRule> make() {
   return std::make_unique<Rule>();
@@ -23,9 +20,9 @@ std::unique_ptr<UpdateRule> make() {
 
 // A new optimizer is a line here.
 constexpr std::unique_ptr<UpdateRule> (*all_rules[])() = {
-    make<detail::AdamW>,
-    make<detail::Adam>,
-    make<detail::Sgd>,
+    make<AdamW>,
+    make<Adam>,
+    make<Sgd>,
 };
 
 std::unique_ptr<UpdateRule> rule_named(const std::string& name) {
@@ -35,7 +32,7 @@ std::unique_ptr<UpdateRule> rule_named(const std::string& name) {
     if (name == rule->name()) return rule;
     known.emplace_back(rule->name());
   }
-  throw Error("[optimizer] unknown optimizer \"" + name + "\", expected one of " + detail::join(known));
+  throw Error("[optimizer] unknown optimizer \"" + name + "\", expected one of " + join(known));
 }
 
 void set_option(UpdateRule& rule, const std::string& name, double value) {
@@ -47,8 +44,7 @@ void set_option(UpdateRule& rule, const std::string& name, double value) {
     }
     known.emplace_back(option.name);
   }
-  throw Error(std::string("[optimizer] ") + rule.name() + " has no " + name + ", its options are " +
-              detail::join(known));
+  throw Error(std::string("[optimizer] ") + rule.name() + " has no " + name + ", its options are " + join(known));
 }
 
 void check_range(const std::string& name, double value, double lowest, double end) {
@@ -122,8 +118,7 @@ double Optimizer::step(std::int64_t step, double learning_rate) {
   const auto update = [&](std::int64_t begin, std::int64_t end, double weight_decay) {
     if (begin == end) return;
     const auto part = [&](const Tensor& flat) { return flat.view({end - begin}, {1}, begin); };
-    detail::RangeStep range{part(set_.values()), part(set_.gradients()), {}, step, learning_rate,
-                            weight_decay,        gradient_scale};
+    RangeStep range{part(set_.values()), part(set_.gradients()), {}, step, learning_rate, weight_decay, gradient_scale};
     for (std::size_t k = 0; k < states(); ++k) range.states.push_back(part(set_.state(k)));
     rule_->update(range);
   };

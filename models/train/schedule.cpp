@@ -25,13 +25,13 @@ constexpr double pi = 3.14159265358979323846;
 
 }  // namespace
 
-const char* schedule_name(ScheduleKind kind) noexcept { return detail::enum_name(kind); }
+const char* schedule_name(ScheduleKind kind) noexcept { return enum_name(kind); }
 
-ScheduleKind schedule_from_name(const std::string& name) { return detail::enum_from_name<ScheduleKind>(name); }
+ScheduleKind schedule_from_name(const std::string& name) { return enum_from_name<ScheduleKind>(name); }
 
 std::vector<std::string> schedules() {
   std::vector<std::string> names;
-  for (const auto& known : detail::EnumNames<ScheduleKind>::all) names.emplace_back(known.name);
+  for (const auto& known : EnumNames<ScheduleKind>::all) names.emplace_back(known.name);
   return names;
 }
 

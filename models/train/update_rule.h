@@ -19,7 +19,7 @@ struct RangeStep {
 
 // An option: lowest <= value < end.
 struct RuleOption {
-  const char* name;  // on the command line, in a state file and in messages
+  const char* name;  // on the command line, in a state file and in messages; not that of a run's setting
   double* value;
   double lowest, end;
   const char* meaning;

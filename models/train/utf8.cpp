@@ -31,9 +31,12 @@ void append_utf8(char32_t symbol, std::string& text) {
   const auto put = [&](char32_t byte) { text += static_cast<char>(static_cast<unsigned char>(byte)); };
   const auto rest = [&](int shift) { put(0x80 | (symbol >> shift & 0x3F)); };
   if (symbol < 0x80) return put(symbol);
-  if (symbol < 0x800) return put(0xC0 | symbol >> 6), rest(0);
-  if (symbol < 0x10000) return put(0xE0 | symbol >> 12), rest(6), rest(0);
-  put(0xF0 | symbol >> 18), rest(12), rest(6), rest(0);
+  if (symbol < 0x800) put(0xC0 | symbol >> 6);
+  else if (symbol < 0x10000) put(0xE0 | symbol >> 12);
+  else put(0xF0 | symbol >> 18);
+  if (symbol >= 0x10000) rest(12);
+  if (symbol >= 0x800) rest(6);
+  rest(0);
 }
 
 std::string code_point_name(char32_t symbol) {

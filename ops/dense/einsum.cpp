@@ -148,7 +148,7 @@ struct EinsumOp : Op {
 }  // namespace
 
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands) {
-  return detail::run_op("einsum", [&] { return apply_op(EinsumOp(plan_of(equation, operands)), operands); });
+  return run_op("einsum", [&] { return apply_op(EinsumOp(plan_of(equation, operands)), operands); });
 }
 
 }  // namespace weft

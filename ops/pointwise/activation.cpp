@@ -59,10 +59,10 @@ const char* activation_name(Activation activation) {
   const int number = static_cast<int>(activation);
   if (number < 0 || number >= activation_count)
     throw Error("[activation] no activation has the number " + std::to_string(number));
-  return detail::enum_name(activation);
+  return enum_name(activation);
 }
 
-Activation activation_from_name(const std::string& name) { return detail::enum_from_name<Activation>(name); }
+Activation activation_from_name(const std::string& name) { return enum_from_name<Activation>(name); }
 
 std::unique_ptr<Op> detail::activation_op(Activation f) { return std::make_unique<ActivationOp>(f); }
 

@@ -73,7 +73,7 @@ struct PermuteOp : LayoutOp {
 };
 
 // y = x[start:stop:step] along dim, a view. dx[start:stop:step] += dy
-struct SliceOp : detail::PartOp {
+struct SliceOp : PartOp {
   std::int64_t dim, start, stop, step;
   SliceOp(std::int64_t d, std::int64_t first, std::int64_t end, std::int64_t stride)
       : dim(d), start(first), stop(end), step(stride) {}

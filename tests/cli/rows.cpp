@@ -8,14 +8,14 @@
 #include <thread>
 
 #include "../temporary_folder.h"
-#include "../train_support.h"
 #include "command.h"
+#include "small_run.h"
 #include "weft/classifier.h"
 
 namespace weft::test {
 namespace {
 
-const std::string sizes = " --layers 1 --d-model 16 --seq-len 8 --batch 4 --min-count 1 --threads 1 ";
+const std::string small = sizes + "--min-count 1 --threads 1 ";
 
 const char* const names[] = {"colour", "number", "wind"};
 
@@ -54,7 +54,7 @@ TEST_CASE("weft train and eval on rows") {
   for (const std::string& arch : architectures())
     for (const std::string padding : {"exact", "7"}) {
       CAPTURE(arch);
-      const Outcome trained = weft("train --arch " + arch + " --data " + csv + " --test " + csv + sizes +
+      const Outcome trained = weft("train --arch " + arch + " --data " + csv + " --test " + csv + small +
                                    "--steps 30 " + "--pad-to " + padding + " --overwrite --out " + run);
       CAPTURE(trained.err);
       CHECK(trained.code == 0);
@@ -71,9 +71,9 @@ TEST_CASE("weft train and eval on rows") {
       CHECK(fails_with(weft("eval --checkpoint " + run + " --text " + csv), 1, "--data"));
     }
   // The old names of the options, and rows held out.
-  const Outcome held_out = weft("train --arch gmlp --csv " + csv + sizes + "--steps 2 --overwrite --out " + run);
+  const Outcome held_out = weft("train --arch gmlp --csv " + csv + small + "--steps 2 --overwrite --out " + run);
   CHECK(std::isfinite(number_after(held_out.out, "validation accuracy ")));
-  CHECK(weft("train --arch gmlp --csv " + csv + " --csv-test " + csv + sizes + "--steps 2 --overwrite --out " + run)
+  CHECK(weft("train --arch gmlp --csv " + csv + " --csv-test " + csv + small + "--steps 2 --overwrite --out " + run)
             .code == 0);
   CHECK(weft("eval --checkpoint " + run + " --csv " + csv).code == 0);
 }
@@ -86,7 +86,7 @@ TEST_CASE("weft train: every form gives the same model, which knows the labels' 
   const LabelledTexts rows = small_rows();
   for (const Form& form : all) {
     CAPTURE(form.file);
-    const Outcome trained = weft("train --arch gmlp --data " + (folder / form.file) + " " + form.options + sizes +
+    const Outcome trained = weft("train --arch gmlp --data " + (folder / form.file) + " " + form.options + small +
                                  "--steps 60 --lr 5e-3 --overwrite --out " + (folder / "run"));
     CAPTURE(trained.err);
     CHECK(trained.code == 0);
@@ -101,7 +101,7 @@ TEST_CASE("weft train: every form gives the same model, which knows the labels' 
   for (std::size_t i = 0; i < rows.texts.size(); ++i)
     folder.write("d/" + std::string(names[rows.labels[i]]) + "/" + std::to_string(i), rows.texts[i]);
   const Outcome trained =
-      weft("train --arch gmlp --data " + (folder / "d") + sizes + "--steps 2 --overwrite --out " + (folder / "run"));
+      weft("train --arch gmlp --data " + (folder / "d") + small + "--steps 2 --overwrite --out " + (folder / "run"));
   CHECK(contains(trained.err, "d: a folder for each label; 60 rows, 3 labels: colour, number, wind\n"));
   CHECK(contains(folder.read("run/config.json"), "\"colour\",\n    \"number\",\n    \"wind\""));
 }
@@ -111,7 +111,7 @@ TEST_CASE("weft train and eval: bad rows are left out and counted") {
   folder.write("csv", small_csv() + "1,a\n\"2\",\"\",\"\xFF\"\n");
   folder.write("test", small_csv() + "4,,a\n");
   const std::string train =
-      "train --arch gmlp --data " + (folder / "csv") + sizes + "--steps 2 --out " + (folder / "run");
+      "train --arch gmlp --data " + (folder / "csv") + small + "--steps 2 --out " + (folder / "run");
   CHECK(fails_with(weft(train), 1, "csv\": row 61: expected 3 columns"));
   const Outcome trained = weft(train + " --skip-bad-rows");
   CHECK(trained.code == 0);
@@ -124,7 +124,7 @@ TEST_CASE("weft train and eval: bad rows are left out and counted") {
   CHECK(number_after(left_out.out, "predicted ") == 60);
   folder.write("several", "__label__a __label__b x y\n__label__b z\n__label__a u\n");
   CHECK(contains(
-      weft("train --arch gmlp --data " + (folder / "several") + sizes + "--steps 1 --out " + (folder / "s")).err,
+      weft("train --arch gmlp --data " + (folder / "several") + small + "--steps 1 --out " + (folder / "s")).err,
       "; 1 row with several labels, of which the first counts\n"));
 }
 
@@ -135,7 +135,7 @@ class Classified {
  public:
   Classified() {
     folder.write("rows", forms()[1].content);
-    const Outcome trained = weft("train --arch fnet --data " + (folder / "rows") + sizes +
+    const Outcome trained = weft("train --arch fnet --data " + (folder / "rows") + small +
                                  "--steps 150 --lr 5e-3 --out " + (folder / "run"));
     REQUIRE(trained.code == 0);
   }

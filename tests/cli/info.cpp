@@ -1,0 +1,68 @@
+// weft info and --help; architecture, task and sizes from presets, config files and flags.
+#include <doctest/doctest.h>
+
+#include "../temporary_folder.h"
+#include "../train_support.h"
+#include "command.h"
+
+namespace weft::test {
+
+TEST_CASE("sizes: a preset's, replaced by a config file's, replaced by flags") {
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"d_model": 24, "layers": 2})");
+  const std::string config = " --config " + (folder / "config.json");
+  const Outcome info = weft("info --preset gmlp-original" + config + " --layers 1 --set d_ffn=10 --set tied=true");
+  CHECK(contains(info.out, R"("d_model":24,"d_ffn":10,"layers":1,"seq_len":256,"tied":true)"));
+  CHECK(contains(weft("info --arch fnet" + config).out, R"("layers":2)"));
+  for (const std::string& arch : architectures()) {
+    const std::string out = weft("info --arch " + arch + config).out;
+    for (const ConfigField& field : architecture(arch).fields) {
+      CAPTURE(field.name);
+      CHECK_FALSE(field.meaning.empty());
+      const std::size_t line = out.find("\n  " + field.name + " ");
+      REQUIRE(line != std::string::npos);
+      CHECK(contains(out.substr(line, out.find('\n', line + 1) - line), "  " + field.usual + " "));
+      CHECK(contains(out.substr(line, out.find('\n', line + 1) - line), "  " + field.meaning));
+    }
+  }
+  CHECK(number_after(weft("info --preset gmlp-original").out, "\nparameters ") == 9933377);
+  CHECK(fails_with(weft("info --preset gmlp-original --arch fnet"), 1, "gmlp-original"));
+}
+
+TEST_CASE("architecture and task from a config file, also from a checkpoint's") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  folder.write("gmlp.json", R"({"arch": "gmlp", "task": "masked-lm", "d_model": 24, "layers": 1, "seq_len": 8})");
+  folder.write("number.json", R"({"arch": 3})");
+  const std::string gmlp = " --config " + (folder / "gmlp.json"), text = " --text " + (folder / "text");
+  const Outcome info = weft("info" + gmlp);
+  CHECK(contains(info.out, "architecture gmlp\ntask masked-lm\n"));
+  CHECK(contains(info.out, R"("d_model":24)"));
+  folder.write("wide.json", R"({"arch": "gmlp", "d_model": 24})");
+  CHECK(contains(weft("info --arch tnn --config " + (folder / "wide.json")).out, "architecture tnn\n"));
+  CHECK(contains(weft("info --task causal-lm" + gmlp).out, "architecture gmlp\ntask causal-lm\n"));
+  CHECK(fails_with(weft("info --preset fnet-base" + gmlp), 1, "fnet-base is of fnet, not of gmlp"));
+  CHECK(fails_with(weft("info --config " + (folder / "number.json")), 1, "\"arch\" to be a string"));
+
+  REQUIRE(weft("train --steps 2" + text + gmlp + " --out " + (folder / "a")).code == 0);
+  const std::string saved = " --config " + (folder / "a/config.json");
+  CHECK(weft("train --steps 2" + text + saved + " --out " + (folder / "b")).code == 0);
+  CHECK(folder.read("b/model.safetensors") == folder.read("a/model.safetensors"));
+  std::string colour = folder.read("a/config.json");
+  colour.insert(1, "\"colour\": 1,");
+  folder.write("colour.json", colour);
+  CHECK(fails_with(weft("info --config " + (folder / "colour.json")), 1, "unknown config key \"colour\""));
+}
+
+TEST_CASE("weft info and help") {
+  const Outcome info = weft("info");
+  CHECK(info.code == 0);
+  for (const char* part : {"weft ", "instruction set ", "threads ", "architectures ", "presets "})
+    CHECK(contains(info.out, part));
+  CHECK(weft("--version").out.rfind("weft ", 0) == 0);
+  CHECK(weft("--help").code == 0);
+  for (const char* command : {"train", "classify", "generate", "eval", "info"})
+    CHECK(contains(weft(command + std::string(" --help")).out, std::string("\n  weft ") + command));
+}
+
+}  // namespace weft::test

@@ -1,0 +1,26 @@
+// What the tests of small runs share: their sizes, a table of rows, the end of what they print.
+#pragma once
+#include <string>
+
+#include "../train_support.h"
+
+namespace weft::test {
+
+inline const std::string sizes = " --layers 1 --d-model 16 --seq-len 8 --batch 4 ";
+
+inline std::string small_csv() {
+  std::string csv;
+  const LabelledTexts rows = small_rows();
+  for (std::size_t i = 0; i < rows.texts.size(); ++i)
+    csv += "\"" + std::to_string(rows.labels[i] + 1) + "\",\"\",\"" + rows.texts[i] + "\"\n";
+  return csv;
+}
+
+// The last three lines of what train prints, as the documentation promises them.
+inline bool ends_as_promised(const std::string& out) {
+  const std::size_t memory = out.rfind("\npeak memory "), speed = out.rfind("\ntokens/s "),
+                    loss = out.rfind("\nvalidation loss ");
+  return memory != std::string::npos && loss < speed && speed < memory && out.find('\n', memory + 1) == out.size() - 1;
+}
+
+}  // namespace weft::test

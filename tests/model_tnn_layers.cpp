@@ -1,0 +1,277 @@
+// TNN's layers: Rpe, Tno, Gtu, Glu and the layer of them: parameters, gradients, coefficients.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "random_parameters.h"
+#include "tnn_support.h"
+#include "weft/context.h"
+
+namespace weft::test {
+namespace {
+
+// Norms' biases are made random: without biases lag 0 is a zero vector inside the Rpe, where the next norm, of what a
+// norm's bias of 0 ± step leaves of it, is too curved for central differences.
+template <class Module>
+double module_gradient_error(const Module& module, const Tensor& x) {
+  NamedParameters parameters;
+  module.collect("", parameters);
+  for (auto [name, parameter] : parameters)
+    if (name.find(".0.bias") != std::string::npos) parameter.assign(random_tensor({parameter.value().shape()}, 13));
+  return gradient_error([&](const std::vector<Tensor>& in) { return module(in[0]); }, {x}, parameters);
+}
+
+template <class Module>
+std::vector<std::string> names(const Module& module) {
+  NamedParameters parameters;
+  module.collect("", parameters);
+  std::vector<std::string> list;
+  for (const auto& [name, parameter] : parameters) list.push_back(name + to_string(parameter.value().shape()));
+  return list;
+}
+
+constexpr NormType norm_types[] = {NormType::layer_norm, NormType::simple_rms_norm};
+
+}  // namespace
+
+TEST_CASE("TNN: names and shapes of parameters") {
+  TnoOptions options;
+  options.rpe = {4, 1};
+  CHECK(names(Tno(2, 3, options, init64)) ==
+        std::vector<std::string>{"rpe.pos_proj.weight(4, 1)", "rpe.pos_proj.bias(4,)", "rpe.layers.0.0.weight(4,)",
+                                 "rpe.layers.0.0.bias(4,)", "rpe.layers.0.2.weight(4, 4)", "rpe.layers.0.2.bias(4,)",
+                                 "rpe.out.0.weight(4,)", "rpe.out.0.bias(4,)", "rpe.out.2.weight(6, 4)",
+                                 "rpe.out.2.bias(6,)"});
+  options.use_decay = false;
+  options.use_multi_decay = true;
+  options.rpe.norm_type = NormType::simple_rms_norm;
+  options.rpe.bias = false;
+  CHECK(names(Tno(2, 3, options, init64)) == std::vector<std::string>{"gamma(2, 1, 3)", "rpe.pos_proj.weight(4, 1)",
+                                                                      "rpe.layers.0.2.weight(4, 4)",
+                                                                      "rpe.out.2.weight(6, 4)"});
+  TnnLayerOptions layer;
+  layer.glu_dim = 5;
+  layer.gtu.num_heads = 3;
+  layer.gtu.expand_ratio = 1.5;
+  layer.gtu.use_norm = true;
+  layer.gtu.tno.rpe = {4, 0};
+  CHECK(names(TnnLayer(7, layer, init64)) == std::vector<std::string>{"token_mixer.v_proj.weight(9, 7)",
+                                                                      "token_mixer.v_proj.bias(9,)",
+                                                                      "token_mixer.u_proj.weight(9, 7)",
+                                                                      "token_mixer.u_proj.bias(9,)",
+                                                                      "token_mixer.o.weight(7, 9)",
+                                                                      "token_mixer.o.bias(7,)",
+                                                                      "token_mixer.toep.rpe.pos_proj.weight(4, 1)",
+                                                                      "token_mixer.toep.rpe.pos_proj.bias(4,)",
+                                                                      "token_mixer.toep.rpe.out.0.weight(4,)",
+                                                                      "token_mixer.toep.rpe.out.0.bias(4,)",
+                                                                      "token_mixer.toep.rpe.out.2.weight(9, 4)",
+                                                                      "token_mixer.toep.rpe.out.2.bias(9,)",
+                                                                      "token_mixer.norm.weight(9,)",
+                                                                      "token_mixer.norm.bias(9,)",
+                                                                      "token_norm.weight(7,)",
+                                                                      "token_norm.bias(7,)",
+                                                                      "feature_norm.weight(7,)",
+                                                                      "feature_norm.bias(7,)",
+                                                                      "feature_mixer.l1.weight(5, 7)",
+                                                                      "feature_mixer.l1.bias(5,)",
+                                                                      "feature_mixer.l2.weight(5, 7)",
+                                                                      "feature_mixer.l2.bias(5,)",
+                                                                      "feature_mixer.l3.weight(7, 5)",
+                                                                      "feature_mixer.l3.bias(7,)"});
+}
+
+TEST_CASE("TNN: layer, gated Toeplitz unit and Rpe have norms and biases of their own; a model's are alike") {
+  const auto count = [](const auto& module, const std::string& end) {
+    std::int64_t found = 0;
+    for (const std::string& name : names(module)) found += name.find(end) != std::string::npos;
+    return found;
+  };
+  const auto layer = [](NormType outer, NormType middle, NormType inner, int bias) {
+    TnnLayerOptions options;
+    options.norm_type = outer;
+    options.gtu.norm_type = middle;
+    options.gtu.tno.rpe.norm_type = inner;
+    options.gtu.use_norm = true;
+    options.bias = bias == 0;
+    options.gtu.bias = bias == 1;
+    options.gtu.tno.rpe.bias = bias == 2;
+    return TnnLayer(4, options, init64);
+  };
+  const NormType with = NormType::layer_norm, without = NormType::simple_rms_norm;
+  CHECK(count(layer(with, without, without, 3), "norm.weight") == 2);  // token_norm, feature_norm
+  CHECK(count(layer(without, with, without, 3), "mixer.norm.weight") == 1);
+  CHECK(count(layer(without, with, without, 3), "norm.weight") == 1);
+  CHECK(count(layer(without, without, with, 3), ".0.weight") == 4);  // three layers and `out`
+  CHECK(count(layer(without, without, with, 3), "norm.weight") == 0);
+  CHECK(count(layer(without, without, without, 0), "feature_mixer.l") == 6);
+  CHECK(count(layer(without, without, without, 0), "bias") == 3);
+  CHECK(count(layer(without, without, without, 1), "_proj.bias") == 2);  // beside o's
+  CHECK(count(layer(without, without, without, 1), "bias") == 3);
+  CHECK(count(layer(without, without, without, 2), "rpe.") == 10);
+  CHECK(count(layer(without, without, without, 2), "bias") == 5);
+
+  const auto model = [](const char* more) {
+    std::vector<std::string> list;
+    for (const auto& [name, parameter] : small_model(Task::causal_lm, more)->parameters()) list.push_back(name);
+    return list;
+  };
+  const auto has = [](const std::vector<std::string>& list, const char* part) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const auto& name) { return name.find(part) != std::string::npos; });
+  };
+  const auto bare = model(R"("use_norm":true,"bias":false,"norm_type":"simplermsnorm")");
+  CHECK(!has(bare, "bias"));
+  CHECK(!has(bare, "norm"));
+  CHECK(!has(bare, ".0.weight"));
+  const auto full = model(R"("use_norm":true)");
+  for (const char* part : {"v_proj.bias", "o.bias", "l3.bias", "rpe.out.2.bias", "token_mixer.norm.bias",
+                           "token_norm.bias", "feature_norm.weight", "rpe.out.0.weight"})
+    CHECK(has(full, part));
+}
+
+TEST_CASE("Rpe, Glu: gradients") {
+  for (NormType norm_type : norm_types)
+    for (bool bias : {true, false}) {
+      const Rpe rpe(3, small_rpe(bias, norm_type, bias), init64);
+      CHECK(module_gradient_error(rpe, random_tensor({{5, 1}, 1, 4}, 3)) <= 1e-6);
+      const Glu glu(3, 4, Activation::gelu, init64, bias, Activation::tanh);
+      CHECK(module_gradient_error(glu, random_tensor({{2, 3, 3}}, 3)) <= 1e-6);
+    }
+}
+
+TEST_CASE("Tno: gradients") {
+  const Tensor x = random_tensor({{2, 2, 5, 3}}, 3);
+  TnoOptions plain;
+  plain.rpe = small_rpe();
+  for (bool causal : {true, false})
+    for (std::int64_t par_type : {1, 2, 3}) {
+      if (par_type == 3 && !causal) continue;
+      TnoOptions options = plain;
+      options.causal = causal;
+      options.par_type = par_type;
+      CHECK(module_gradient_error(Tno(2, 3, options, init64), x) <= 1e-6);
+      options.use_decay = false;
+      options.use_multi_decay = true;
+      options.act_type = Activation::exp;
+      options.normalize = true;
+      options.rpe = small_rpe(true, NormType::simple_rms_norm);
+      CHECK(module_gradient_error(Tno(2, 3, options, init64), x) <= 1e-6);
+      CHECK(module_gradient_error(Tno(2, 3, options, init64), random_tensor({{2, 2, 1, 3}}, 3)) <= 1e-6);
+    }
+}
+
+TEST_CASE("Gtu, TnnLayer: gradients") {
+  const Tensor x = random_tensor({{2, 5, 4}}, 3);
+  for (NormType norm_type : norm_types)
+    for (bool bias : {true, false})
+      for (bool option : {true, false}) {
+        TnnLayerOptions layer;
+        layer.glu_dim = 3;
+        layer.prenorm = option;
+        layer.gtu.num_heads = 2;
+        layer.gtu.expand_ratio = 1.25;
+        layer.gtu.use_norm = option;
+        layer.gtu.tno.causal = bias;
+        layer.norm_type = layer.gtu.norm_type = norm_type;
+        layer.bias = layer.gtu.bias = bias;
+        layer.gtu.tno.rpe = small_rpe(false, norm_type, bias);
+        CHECK(module_gradient_error(Gtu(4, layer.gtu, init64), x) <= 1e-6);
+        CHECK(module_gradient_error(TnnLayer(4, layer, init64), x) <= 1e-6);
+      }
+}
+
+TEST_CASE("TNN layer: each of its two parts drops elements of its own") {
+  TnnLayerOptions options;
+  options.dropout = 0.5;
+  const TnnLayer layer(64, options, init64);
+  for (auto [name, parameter] : parameters_of(layer)) {
+    const bool is_output = name == "token_mixer.o.bias" || name == "feature_mixer.l3.bias";
+    parameter.assign(Tensor::full(parameter.value().shape(), is_output ? 1 : 0, DType::f64));
+  }
+  // x = 0: each part adds 1, which dropout makes 0 or 2.
+  const Tensor x = Tensor::zeros({2, 5, 64}, DType::f64);
+  const Random random(3);
+  int count[5] = {};
+  for (double y : layer(x, &random).to_vector<double>()) ++count[static_cast<int>(y)];
+  CHECK(count[0] + count[2] + count[4] == 640);
+  for (int y : {0, 2, 4}) CHECK(std::abs(count[y] / 640.0 - (y == 2 ? 0.5 : 0.25)) < 0.1);
+  CHECK(max_difference(layer(x), Tensor::full({2, 5, 64}, 2, DType::f64)) == 0);
+}
+
+// The coefficients by their definition, from the Rpe's own values.
+TEST_CASE("Tno: coefficients and their product by the definition") {
+  const Init init{Random(9), DType::f64};
+  const std::int64_t n = 6, h = 2, dim = 3, c = h * dim;
+  for (std::int64_t par_type : {1, 2, 3})
+    for (bool causal : {true, false}) {
+      if (par_type == 3 && !causal) continue;
+      TnoOptions options;
+      options.rpe = small_rpe();
+      options.causal = causal;
+      options.par_type = par_type;
+      options.gamma = 0.9;
+      const Tno tno(h, dim, options, init);
+      const Rpe rpe(c, options.rpe, init.child(0));  // the one inside
+      const Tensor x = random_tensor({{1, h, n, dim}}, 3);
+      const auto got = tno(x).to_vector<double>(), in = x.to_vector<double>();
+      const auto t = [&](std::int64_t k, std::int64_t channel) {
+        const double share = static_cast<double>(k) / (n - 1);
+        const double p = par_type == 1 ? static_cast<double>(k) : par_type == 2 ? share : std::exp(share);
+        return std::pow(0.9, std::abs(static_cast<double>(k))) *
+               rpe(Tensor::full({1, 1}, p, DType::f64)).to_vector<double>()[static_cast<std::size_t>(channel)];
+      };
+      double worst = 0;
+      for (std::int64_t channel = 0; channel < c; ++channel)
+        for (std::int64_t i = 0; i < n; ++i) {
+          double want = 0;
+          const auto at = [&](std::int64_t row) {
+            return static_cast<std::size_t>(((channel / dim) * n + row) * dim + channel % dim);
+          };
+          for (std::int64_t j = 0; j < (causal ? i + 1 : n); ++j) want += t(i - j, channel) * in[at(j)];
+          worst = std::max(worst, std::abs(want - got[at(i)]));
+        }
+      CHECK(worst <= 1e-12);
+    }
+}
+
+TEST_CASE("Tno: what is kept between products is that of the parameters, the length and the batch") {
+  for (bool normalize : {false, true}) {
+    TnoOptions options;
+    options.rpe = small_rpe();
+    options.use_decay = false;
+    options.use_multi_decay = true;
+    options.normalize = normalize;
+    const Tno tno(2, 3, options, init64);
+    NamedParameters parameters;
+    tno.collect("", parameters);
+    const auto kept_equals_recorded = [&](std::int64_t b, std::int64_t n) {
+      const Tensor x = random_tensor({{b, 2, n, 3}}, 3);
+      const Tensor kept = tno(x), again = tno(x);
+      Tape tape;
+      const Tensor recorded = tno(tape.watch(x));
+      CHECK(same_bits(kept, recorded.detach()));
+      CHECK(same_bits(kept, again));
+    };
+    kept_equals_recorded(2, 200);
+    kept_equals_recorded(2, 9);
+    kept_equals_recorded(1, 9);
+    for (Isa isa : available_isas()) {
+      Context context;
+      context.set_isa(isa);
+      ContextScope scope(context);
+      kept_equals_recorded(1, 9);
+    }
+    const Tensor before = tno(random_tensor({{1, 2, 9, 3}}, 3));
+    for (auto& [name, parameter] : parameters) {
+      const std::string text = name;
+      CAPTURE(text);
+      parameter.assign(random_tensor({parameter.value().shape()}, 17));
+      kept_equals_recorded(1, 9);
+    }
+    CHECK(max_difference(before, tno(random_tensor({{1, 2, 9, 3}}, 3))) > 1e-3);
+  }
+}
+
+}  // namespace weft::test

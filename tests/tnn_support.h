@@ -1,0 +1,31 @@
+// What the tests of TNN share: small models and options.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "op_table.h"
+#include "weft/tnn.h"
+
+namespace weft::test {
+
+inline const Init init64{Random(5), DType::f64};
+
+// A small config; later keys replace earlier ones.
+inline std::string small_config(const std::string& more = "") {
+  return R"({"d_model":6,"layers":2,"heads":2,"expand_ratio":1.34,"rpe_dim":4,"rpe_layers":1,)"
+         R"("rpe_act":"silu","glu_dim":5)" +
+         (more.empty() ? "" : "," + more) + "}";
+}
+
+inline std::unique_ptr<Model> small_model(Task task, const std::string& more = "") {
+  return make_model({"tnn", task, 7, 3, small_config(more)}, init64);
+}
+
+inline Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indices({b, n}, 7), 11); }
+
+// silu, so that no kink is near; the options of every test of gradients.
+inline RpeOptions small_rpe(bool residual = false, NormType norm_type = NormType::layer_norm, bool bias = true) {
+  return {4, 2, residual, Activation::silu, norm_type, bias};
+}
+
+}  // namespace weft::test

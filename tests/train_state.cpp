@@ -1,0 +1,130 @@
+// The state that training resumes from: when it is written, and of which run it must be.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "temporary_folder.h"
+#include "train_support.h"
+#include "weft/checkpoint.h"
+#include "weft/safetensors.h"
+
+namespace weft::test {
+
+TEST_CASE("the state is written before the checkpoint") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "run/model.safetensors");  // no file can have that name
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  Trainer trainer(*small.model, *small.data, small_options(2));
+  RunOptions run;
+  run.folder = folder / "run";
+  CHECK_THROWS_AS(trainer.run(run), Error);
+  Trainer resumed(*small.model, *small.data, small_options(2));
+  resumed.load_state(state_path(run.folder));
+  CHECK(resumed.steps_done() == 2);
+}
+
+// Files of weft 0.x's first commits have the options of all optimizers, whichever it was.
+TEST_CASE("a state that has options of other optimizers, too") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  Trainer trainer(*small.model, *small.data, small_options(5));
+  (void)trainer.step();
+  trainer.save_state(folder / "state");
+  const SafetensorsFile file(folder / "state");
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const std::string& name : file.names()) tensors.emplace_back(name, file.load(name, Load::copy));
+  nlohmann::json run = nlohmann::json::parse(file.metadata().at("weft-training"));
+  for (const char* key : {"optimizer", "beta1", "beta2", "eps", "weight-decay", "clip", "schedule"})
+    CHECK(run.contains(key));
+  run["momentum"] = 0.9;
+  save_safetensors(folder / "old", tensors, {{"weft-training", run.dump()}});
+  Trainer resumed(*small.model, *small.data, small_options(5));
+  resumed.load_state(folder / "old");
+  CHECK(resumed.steps_done() == 1);
+}
+
+// A state has the options of its optimizer beside the settings of the run: one of the same name would hide a setting.
+TEST_CASE("no option of an optimizer has the name of a setting of the run") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  std::set<std::string> settings;  // whatever the optimizer, the same
+  for (const OptimizerInfo& info : optimizers()) {
+    CAPTURE(info.name);
+    TrainOptions options = small_options(5);
+    options.optimizer.name = info.name;
+    Trainer(*small.model, *small.data, options).save_state(folder / "state");
+    const SafetensorsFile file(folder / "state");
+    nlohmann::json run = nlohmann::json::parse(file.metadata().at("weft-training"));
+    for (const OptimizerInfo::Option& option : info.own) {
+      CAPTURE(option.name);
+      CHECK(run.erase(option.name) == 1);
+    }
+    std::set<std::string> others;
+    for (const auto& entry : run.items()) others.insert(entry.key());
+    if (settings.empty()) settings = others;
+    CHECK(others == settings);
+  }
+  for (const char* key : {"model", "data", "seed", "batch", "lr", "optimizer", "weight-decay", "clip", "step"})
+    CHECK(settings.count(key) == 1);
+}
+
+TEST_CASE("a state of another run is refused") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  const std::string path = folder / "state";
+  Trainer(*small.model, *small.data, small_options(5)).save_state(path);
+  const auto load = [&](const SmallTask& task, const TrainOptions& options) {
+    return error_of([&] { Trainer(*task.model, *task.data, options).load_state(path); });
+  };
+  CHECK(load(small, small_options(5)).empty());
+  CHECK(load(small, small_options(9)).empty());  // a longer run
+  TrainOptions options = small_options(5);
+  options.seed = 2;
+  CHECK(load(small, options) == "\"" + path + "\": it is of a run with seed 1, now it is 2");
+  options = small_options(5);
+  options.optimizer.name = "sgd";
+  CHECK(load(small, options) == "\"" + path + "\": it is of a run with optimizer \"adamw\", now it is \"sgd\"");
+  options = small_options(5);
+  options.optimizer.own["beta2"] = 0.95;
+  CHECK(load(small, options) == "\"" + path + "\": it is of a run with beta2 0.99, now it is 0.95");
+  options = small_options(5);
+  options.optimizer.weight_decay = 0;
+  CHECK(load(small, options) == "\"" + path + "\": it is of a run with weight-decay 0.1, now it is 0.0");
+  CHECK(load(small_task("fnet", Task::masked_lm), small_options(5)) ==
+        "\"" + path + "\": it is of a run with another model or vocabulary");
+  const std::pair<const char*, std::function<void(TrainOptions&)>> others[] = {
+      {"micro-batches", [](TrainOptions& o) { o.micro_batches = 2; }},
+      {"optimizer", [](TrainOptions& o) { o.optimizer.name = "adam"; }},
+      {"beta1", [](TrainOptions& o) { o.optimizer.own["beta1"] = 0.8; }},
+      {"beta2", [](TrainOptions& o) { o.optimizer.own["beta2"] = 0.98; }},
+      {"eps", [](TrainOptions& o) { o.optimizer.own["eps"] = 1e-7; }},
+      {"weight-decay", [](TrainOptions& o) { o.optimizer.weight_decay = 0.2; }},
+      {"clip", [](TrainOptions& o) { o.optimizer.clip = 2; }},
+      {"schedule", [](TrainOptions& o) { o.schedule.kind = ScheduleKind::constant; }},
+      {"lr", [](TrainOptions& o) { o.schedule.peak = 1; }},
+      {"warmup", [](TrainOptions& o) { o.schedule.warmup = 4; }},
+      {"lr-floor", [](TrainOptions& o) { o.schedule.floor = 0.5; }}};
+  for (const auto& change : others) {
+    TrainOptions other = small_options(5);
+    change.second(other);
+    const std::string message = load(small, other);
+    CAPTURE(message);
+    CHECK(message.find(std::string("it is of a run with ") + change.first + " ") != std::string::npos);
+  }
+  const std::string bytes = folder.read("state");
+  SmallTask changed = small_task("gmlp", Task::causal_lm);  // two characters change places
+  std::string text = small_text();
+  std::swap(text[0], text[1]);
+  changed.data = std::make_unique<TextData>(text, changed.data->vocabulary(), Task::causal_lm, 16, 4);
+  CHECK(load(changed, small_options(5)).find("it is of a run with data ") != std::string::npos);
+  for (std::size_t cut : {std::size_t{0}, std::size_t{7}, bytes.size() / 2, bytes.size() - 1}) {
+    folder.write("state", bytes.substr(0, cut));
+    CHECK(load(small, small_options(5)).find(path) != std::string::npos);
+  }
+  save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+  folder.write("state", folder.read("run/model.safetensors"));
+  CHECK(load(small, small_options(5)) == "\"" + path + "\": it is not the state of a training run");
+}
+
+}  // namespace weft::test
