@@ -166,7 +166,7 @@ TEST_CASE("classifier data, exact lengths: near ones in a batch, every row once 
     all.push_back(text);
   }
   const Vocabulary v = Vocabulary::of_words(all);
-  const ClassifierData data(rows, rows, v, 9, 8);
+  const ClassifierData data(rows, rows, v, 9, 8, Padding::exact);
   CHECK(data.pad_to() == 0);
   std::vector<std::multiset<std::int64_t>> first_batches;
   std::vector<Ids> orders;
@@ -246,7 +246,7 @@ TEST_CASE("a fingerprint tells texts, rows and their order apart") {
   LabelledTexts named = rows;
   named.names = {"a", "b", "c"};
   CHECK(all.insert(of(named, named)).second);
-  CHECK(all.insert(ClassifierData(rows, rows, v, 8, 2, Padding::full).fingerprint()).second);
+  CHECK(all.insert(ClassifierData(rows, rows, v, 8, 2, Padding::exact).fingerprint()).second);
   CHECK(all.count(of(small_rows(), small_rows())) == 1);
   for (const LabelledTexts& other : {labels, texts, order}) {
     CHECK(all.insert(of(other, rows)).second);

@@ -25,7 +25,7 @@ using weft::Error;
 struct TrainCommand {
   ModelOptions model;
   DataOptions form;
-  std::string text, data, test, out, log, pad_to = "exact";
+  std::string text, data, test, out, log, pad_to;
   std::int64_t vocabulary_size = 20000, min_count = 2;
   std::optional<std::int64_t> batch, steps, warmup;
   std::int64_t micro_batches = 1, eval_every = 500;
@@ -63,10 +63,11 @@ void add_data_options(CLI::App& command, TrainCommand& o) {
       ->needs(data);
   text->excludes(data);
   o.form.add_to(command);
-  command.add_option("--pad-to", o.pad_to, "Length that rows are filled up to, or exact: their own")
+  command
+      .add_option("--pad-to", o.pad_to,
+                  "Length that rows are filled up to, or exact: their own (default: that of the sequences)")
       ->group(group)
-      ->needs(data)
-      ->capture_default_str();
+      ->needs(data);
   command.add_option("--vocabulary-size", o.vocabulary_size, "Most words that a classifier knows")
       ->group(group)
       ->capture_default_str()
@@ -179,9 +180,9 @@ Setup load_text(const TrainCommand& o, const weft::ModelSpec& spec) {
   return setup;
 }
 
-// Of --pad-to: 0 for exact.
+// Of --pad-to: 0 if it gives no length.
 std::int64_t padded_length(const std::string& pad_to) {
-  if (pad_to == "exact") return 0;
+  if (pad_to.empty() || pad_to == "exact") return 0;
   std::int64_t length = 0;
   const char* end = pad_to.data() + pad_to.size();
   const auto [stop, error] = std::from_chars(pad_to.data(), end, length);
@@ -209,7 +210,7 @@ Setup load_rows(const TrainCommand& o, const weft::ModelSpec& spec) {
   setup.model = new_model(o, spec, vocabulary, std::ssize(training.names));
   const std::int64_t length = pad_to > 0 ? pad_to : usual_length(*setup.model);
   setup.data = std::make_unique<weft::ClassifierData>(training, test, vocabulary, length, o.batch.value_or(32),
-                                                      pad_to > 0 ? weft::Padding::full : weft::Padding::exact);
+                                                      o.pad_to == "exact" ? weft::Padding::exact : weft::Padding::full);
   return setup;
 }
 

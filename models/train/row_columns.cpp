@@ -12,8 +12,8 @@ namespace weft::detail {
 namespace {
 
 // What people call these columns, in lower case and without all that isn't a letter or digit; the likelier first.
-const char* const label_names[] = {"label",    "labels",  "class",     "category",  "target", "classindex",
-                                   "classid",  "labelid", "topic",     "intent",    "tag",    "sentiment",
+const char* const label_names[] = {"label",    "labels",  "class",     "category", "target", "classindex",
+                                   "classid",  "labelid", "topic",     "intent",   "tag",    "sentiment",
                                    "polarity", "stars",   "labelname", "labeltext"};
 const char* const text_names[] = {"text",    "title",   "body",     "description", "sentence", "content", "message",
                                   "review",  "comment", "question", "headline",    "document", "tweet",   "abstract",
@@ -57,7 +57,7 @@ bool looks_like_a_name(const std::string& field) {
 
 // Of a column's fields in some rows.
 struct ColumnFacts {
-  std::size_t rows = 0, distinct = 0, empty = 0, bytes = 0, words = 0, numbers = 0, wanted = 0;
+  std::size_t rows = 0, distinct = 0, unfit = 0, bytes = 0, words = 0, numbers = 0, wanted = 0;  // unfit: as a label
 };
 
 ColumnFacts facts_of(const Rows& rows, std::size_t first, std::size_t column, const std::vector<std::string>& labels) {
@@ -66,7 +66,7 @@ ColumnFacts facts_of(const Rows& rows, std::size_t first, std::size_t column, co
   for (std::size_t i = first; i < rows.size(); ++i) {
     const std::string field = trimmed(rows[i][column]);
     ++facts.rows;
-    facts.empty += field.empty();
+    facts.unfit += field.empty() || field.find_first_of("\r\n\t") != std::string::npos;
     facts.bytes += field.size();
     facts.words += words(field);
     facts.numbers += is_whole_number(field);
@@ -80,8 +80,8 @@ ColumnFacts facts_of(const Rows& rows, std::size_t first, std::size_t column, co
 // Values of a label repeat.
 bool repeats(const ColumnFacts& facts) { return facts.distinct >= 2 && 2 * facts.distinct <= facts.rows; }
 
-// The column that looks most like a label: one whose fields are those that the model knows; else one that is never
-// empty and has the fewest different fields; of such the shortest, the first. A field that is the same everywhere is
+// The column that looks most like a label: one whose fields are those that the model knows; else one that can be it in
+// each row and has the fewest different fields; of such the shortest, the first. A field that is the same everywhere is
 // the label of sorted rows, which are many, where no other column repeats a few. None if many rows repeat nothing.
 std::optional<std::size_t> label_by_content(const Rows& rows, std::size_t first,
                                             const std::vector<std::size_t>& columns,
@@ -90,7 +90,7 @@ std::optional<std::size_t> label_by_content(const Rows& rows, std::size_t first,
   std::vector<std::pair<std::size_t, ColumnFacts>> candidates;
   for (std::size_t column : columns) {
     const ColumnFacts facts = facts_of(rows, first, column, labels);
-    if (facts.empty == 0) candidates.emplace_back(column, facts);
+    if (facts.unfit == 0) candidates.emplace_back(column, facts);
   }
   if (candidates.empty()) return {};
   const auto by_labels = [](const auto& a, const auto& b) { return a.second.wanted < b.second.wanted; };

@@ -71,7 +71,7 @@ TEST_CASE("what weft train takes by default is what its help says") {
        "--weight-decay 0.1 --clip 1 --schedule cosine --lr 2e-3 --lr-floor 0 --warmup 100 --seed 1"},
       {csv,
        "--task classifier --batch 32 --lr 1e-3 --min-count 2 --vocabulary-size 20000 --format auto --header auto "
-       "--columns text=2+3,label=1 --pad-to exact"},
+       "--columns text=2+3,label=1 --pad-to 8"},
       {text + "--schedule noam ", "--lr 1 --warmup 2000"},
       {text + "--schedule constant ", "--lr 2e-3 --warmup 100"},
       {csv + "--schedule noam ", "--lr 1 --warmup 2000"},

@@ -25,7 +25,7 @@ class ClassifierData : public Data {
   /// A vocabulary by words. Error if it is by characters, if there is no row for validation, if the two have other
   /// labels, or for a length below 2.
   ClassifierData(const LabelledTexts& training, const LabelledTexts& validation, const Vocabulary& vocabulary,
-                 std::int64_t length, std::int64_t batch, Padding padding = Padding::exact);
+                 std::int64_t length, std::int64_t batch, Padding padding = Padding::full);
 
   Task task() const noexcept override { return Task::classifier; }
   const Vocabulary& vocabulary() const noexcept override { return vocabulary_; }
