@@ -55,7 +55,7 @@ Trained made(const std::string& arch, Padding padding, std::int64_t d_model = 16
   for (std::size_t i = 0; i < validation.texts.size(); ++i)
     validation.labels.push_back(static_cast<std::int64_t>(i % 3));
   validation.names = rows.names;
-  t.data = std::make_unique<ClassifierData>(rows, validation, v, 10, 7, padding);
+  t.data = std::make_unique<ClassifierData>(rows, validation, v, 10, 64, padding);
   return t;
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("classifier: what evaluation measures is what it says, bit for bit") {
       rows.texts = texts;
       rows.labels.assign(texts.size(), 0);
       for (std::size_t i = 0; i < texts.size(); ++i) rows.labels[i] = static_cast<std::int64_t>(i % 3);
-      const KeepingData data({}, rows, t.checkpoint.vocabulary, 10, 7, padding);
+      const KeepingData data({}, rows, t.checkpoint.vocabulary, 10, 64, padding);
       const Evaluation evaluation = evaluate(*t.checkpoint.model, data),
                        measured = evaluate(*t.checkpoint.model, *t.data);
       CHECK(evaluation.loss == measured.loss);
