@@ -86,6 +86,7 @@ std::uint32_t Team::claim(Share& share, std::uint32_t loop, std::uint32_t& first
   }
 }
 
+// None of the tasks once the loop has failed.
 void Team::perform(std::uint32_t claimed, int thread) {
   const std::int64_t begin = claimed * tasks_of_claim_, end = begin + std::min(tasks_of_claim_, tasks_ - begin);
   for (std::int64_t task = begin; task < end && !failed_.load(std::memory_order_relaxed); ++task)
@@ -102,7 +103,6 @@ void Team::take_part(int thread) {
     std::uint32_t first = 0;
     while (const std::uint32_t count = claim(share, loop, first)) {
       done += count;
-      if (failed_.load(std::memory_order_relaxed)) continue;
       try {
         const ContextScope scope(*context_);
         const TaskScope task;
