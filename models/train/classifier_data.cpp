@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "train/hash.h"
+#include "weft/confusion.h"
 #include "weft/data.h"
 
 namespace weft {
@@ -25,25 +26,11 @@ std::int64_t shuffled(std::int64_t i, std::int64_t count, const Random& random) 
   return static_cast<std::int64_t>(x);
 }
 
-// Rows of logits (b, c) whose highest is at the target.
-std::int64_t count_right(const Tensor& logits, const Tensor& target) {
-  const auto x = raw::convert(logits, DType::f64).to_vector<double>();
-  const auto want = target.to_vector<std::int64_t>();
-  const auto classes = static_cast<std::size_t>(logits.size(1));
-  std::int64_t right = 0;
-  for (std::size_t row = 0; row < want.size(); ++row) {
-    std::size_t best = 0;
-    for (std::size_t c = 1; c < classes; ++c)
-      if (x[row * classes + c] > x[row * classes + best]) best = c;
-    right += best == static_cast<std::size_t>(want[row]);
-  }
-  return right;
-}
-
 class Accuracy : public Meter {
  public:
   void add(const Tensor& output, const Batch& batch) override {
-    right_ += count_right(output, batch.target);
+    const std::vector<std::int64_t> given = predicted_labels(output), want = batch.target.to_vector<std::int64_t>();
+    for (std::size_t row = 0; row < want.size(); ++row) right_ += given[row] == want[row];
     rows_ += batch.predicted;
   }
   std::vector<Metric> metrics() const override {

@@ -307,6 +307,9 @@ class Tnn : public Model {
   /// a forward pass.
   std::unique_ptr<TokenStream> stream() const override;
 
+  /// In their order, for a look at what each has learned: layers()[0].token_mixer().toep().coefficients(n).
+  const std::vector<TnnLayer>& layers() const noexcept { return layers_; }
+
  private:
   class [[gnu::visibility("hidden")]] Stream;
   Tensor embed(const Tensor& tokens) const;

@@ -5,6 +5,7 @@
 #include "weft/architecture.h"
 #include "weft/checkpoint.h"
 #include "weft/config.h"
+#include "weft/confusion.h"
 #include "weft/context.h"
 #include "weft/cpu.h"
 #include "weft/custom_op.h"
