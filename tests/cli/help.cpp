@@ -92,9 +92,10 @@ TEST_CASE("an unknown command exits with 2, also beside --help, and the nearest 
     CHECK(contains(weft(typed).err, "did you mean train?"));
   }
   CHECK(fails_with(weft("gen"), 2, "unknown command \"gen\"; did you mean generate?"));
-  CHECK(fails_with(weft("zebra --help"), 2, "unknown command \"zebra\", expected one of train, generate, eval, info"));
+  CHECK(fails_with(weft("zebra --help"), 2,
+                   "unknown command \"zebra\", expected one of train, generate, eval, report, info"));
   CHECK(fails_with(weft("''"), 2, "unknown command \"\""));
-  CHECK(fails_with(weft(""), 2, "give a subcommand: train, generate, eval, info"));
+  CHECK(fails_with(weft(""), 2, "give a subcommand: train, generate, eval, report, info"));
 }
 
 TEST_CASE("an unknown option: the nearest of that command is named") {
