@@ -53,10 +53,12 @@ void check_folders(const std::vector<std::string>& folders) {
   }
 }
 
+// "a, b, c", or "a, b, c and 5 more".
 std::string title_of(const std::vector<std::string>& names) {
+  const std::size_t named = names.size() > 4 ? 3 : names.size();
   std::string title;
-  for (const std::string& name : names) title += (title.empty() ? "" : ", ") + name;
-  return title;
+  for (std::size_t i = 0; i < named; ++i) title += (i == 0 ? "" : ", ") + names[i];
+  return title + (named < names.size() ? " and " + std::to_string(names.size() - named) + " more" : "");
 }
 
 int write_report(const ReportCommand& o) {

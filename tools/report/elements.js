@@ -8,7 +8,8 @@ window.addEventListener("error", (event) => {
 });
 
 function fill(element, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) if (value !== undefined) element.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes))
+    if (value !== undefined) element.setAttribute(name, value);
   element.append(...children.filter((child) => child !== null && child !== undefined));
   return element;
 }
@@ -27,7 +28,8 @@ const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 function format(value) {
   if (!isNumber(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e9)) return value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e");
+  if (size !== 0 && (size < 1e-4 || size >= 1e9))
+    return value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e");
   if (Number.isInteger(value) || size >= 10000) return Math.round(value).toLocaleString("en");
   return String(Number(value.toPrecision(4)));
 }
@@ -90,9 +92,9 @@ const runColour = (index) => `var(--run${index % 8})`;
 const runDash = (index) => (index < 8 ? undefined : "5 3");
 
 function runKey(index) {
-  return html("span", { class: index < 8 ? "key" : "key dashed", style: `border-color:${runColour(index)}` });
+  return html("span", {class: index < 8 ? "key" : "key dashed", style: `border-color:${runColour(index)}`});
 }
 
 function runName(name) {
-  return html("span", { class: "name", title: name }, name);
+  return html("span", {class: "name", title: name}, name);
 }

@@ -36,7 +36,6 @@ class Table {
     if (time.size() == before) time.push_back(seconds);
     for (auto& [name, values] : columns_) values.resize(rows_, none);
   }
-  std::size_t rows() const { return rows_; }
   Json row(std::size_t i) const {
     Json fields = Json::object();
     for (const auto& [name, values] : columns_) fields[name] = number(values[i]);
@@ -166,7 +165,6 @@ Json parse_metrics(const std::string& text, const std::string& path) {
   metrics["last_step"] = number(step);
   metrics["no_loss"] = no_loss;
   metrics["best"] = best_of(evaluations);
-  metrics["last_evaluation"] = evaluations.rows() == 0 ? Json(nullptr) : evaluations.row(evaluations.rows() - 1);
   for (const char* field : {"tokens_per_second", "seconds"}) metrics[field] = last_of(training, field);
   return metrics;
 }
