@@ -7,6 +7,7 @@
 #include "../temporary_folder.h"
 #include "../train_support.h"
 #include "command.h"
+#include "drawn_cells.h"
 #include "report/json.h"
 #include "report/page.h"
 #include "report/run.h"
@@ -51,25 +52,6 @@ struct Reports {
   TemporaryFolder folder;
 };
 
-// The cells of a drawn grid, as the page decodes them.
-std::vector<double> cells(const Json& grid) {
-  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes;
-  unsigned bits = 0;
-  int have = 0;
-  for (const char c : grid["cells"].get<std::string>()) {
-    if (c == '=') break;
-    bits = bits << 6 | static_cast<unsigned>(digits.find(c));
-    if ((have += 6) >= 8) bytes += static_cast<char>(bits >> (have -= 8) & 255);
-  }
-  std::vector<double> values;
-  for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
-    const int low = static_cast<unsigned char>(bytes[i]), value = low | static_cast<signed char>(bytes[i + 1]) * 256;
-    values.push_back(value == -32768 ? std::nan("") : value / 32767.0 * grid["scale"].get<double>());
-  }
-  return values;
-}
-
 }  // namespace
 
 TEST_CASE("report: numbers and grids as the page reads them") {
@@ -80,7 +62,7 @@ TEST_CASE("report: numbers and grids as the page reads them") {
   report::Grid small = report::grid(2, 3, std::nan(""));
   small.at(0, 1) = -2;
   small.at(1, 2) = 1;
-  const std::vector<double> drawn = cells(report::drawn_grid(small));
+  const std::vector<double> drawn = drawn_cells(report::drawn_grid(small));
   REQUIRE(drawn.size() == 6);
   CHECK(std::isnan(drawn[0]));
   CHECK(drawn[1] == -2);
@@ -93,10 +75,10 @@ TEST_CASE("report: numbers and grids as the page reads them") {
   CHECK(grid["rows"] == 100);
   CHECK(grid["row_pool"] == 3);
   CHECK(grid["columns"] == 128);
-  CHECK(cells(grid)[1] == doctest::Approx(1).epsilon(1e-2));
-  CHECK(cells(grid)[128] == doctest::Approx(4.5).epsilon(1e-2));  // of 4 and 5
-  CHECK(cells(grid).back() == doctest::Approx(298).epsilon(1e-4));
-  CHECK(cells(report::drawn_grid(report::grid(1, 2))) == std::vector<double>{0, 0});
+  CHECK(drawn_cells(grid)[1] == doctest::Approx(1).epsilon(1e-2));
+  CHECK(drawn_cells(grid)[128] == doctest::Approx(4.5).epsilon(1e-2));  // of 4 and 5
+  CHECK(drawn_cells(grid).back() == doctest::Approx(298).epsilon(1e-4));
+  CHECK(drawn_cells(report::drawn_grid(report::grid(1, 2))) == std::vector<double>{0, 0});
 }
 
 TEST_CASE("report: nothing in title or data is markup, and the page is known as one") {
@@ -152,7 +134,7 @@ TEST_CASE_FIXTURE(Reports, "report of gMLP: the gating matrices are the model's,
     CHECK(learned["kind"] == "gating");
     CHECK(learned["causal"] == (kind == "text"));
     CHECK(learned["length"] == 8);
-    const std::vector<double> drawn = cells(learned["layers"][0]["matrix"]);
+    const std::vector<double> drawn = drawn_cells(learned["layers"][0]["matrix"]);
     const auto weight = model.blocks()[0].sgu.weight.value().to_vector<float>();
     double next = 0;  // the mean |W[i, i-1]|
     for (std::size_t i = 0; i < 8; ++i)
@@ -179,7 +161,7 @@ TEST_CASE_FIXTURE(Reports, "report of TNN: the coefficients are the model's, wit
   CHECK(learned["gamma"] == 0.9);
   CHECK(learned["channels"] == channels);
   CHECK(learned["lags"].dump() == "[0,1,2,3,4,5,6,7]");
-  const std::vector<double> drawn = cells(learned["layers"][0]["matrix"]);
+  const std::vector<double> drawn = drawn_cells(learned["layers"][0]["matrix"]);
   CHECK(drawn.size() == x.size());
   for (std::size_t k = 0; k < 8; ++k) {
     double squares = 0, shown = 0;
@@ -229,7 +211,7 @@ TEST_CASE_FIXTURE(Reports, "report of FNet: shares, frequencies that add up, inf
     CHECK(layer["mixing_share"].get<double>() > 0.9);  // a sum over 8 tokens and 16 channels
     CHECK(layer["influence"]["rows"] == 8);
     CHECK(layer["influence"]["columns"] == 8);
-    for (const double change : cells(layer["influence"])) CHECK(change > 0);
+    for (const double change : drawn_cells(layer["influence"])) CHECK(change > 0);
   }
 }
 

@@ -119,7 +119,7 @@ function curveSection(runs) {
     curveFigure("Learning rate", "What multiplies each update, as the schedule gives it.", runs,
       training("learning_rate"), {label: "learning rate", zero: true}),
     curveFigure("Gradient norm",
-      "The length of the gradient over all parameters, before it is clipped; a jump here comes before one of the loss.",
+      "The length of the gradient over all parameters, before it is clipped; a jump here often comes before one of the loss.",
       runs, training("gradient_norm"), {label: "norm", log: true}),
     curveFigure("Throughput",
       "Tokens trained a second, the mean since the run began or went on; validation and saving don't count.", runs,

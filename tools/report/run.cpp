@@ -85,11 +85,9 @@ void add_model(Json& described, const json& run, const weft::Checkpoint& checkpo
     });
   if (validation && validation->changed)
     notes.push_back("The data file has changed since the run began: it was trained on other rows than those shown");
-  const std::int64_t length = checkpoint.info.length > 0 ? checkpoint.info.length
-                              : model.max_length() > 0   ? model.max_length()
-                                                         : 64;
   described["sample"] = attempt(notes, "No sample", [&] { return sample_of(checkpoint, validation.get(), options); });
-  described["learned"] = attempt(notes, "No weights", [&] { return learned_weights(model, length); });
+  described["learned"] =
+      attempt(notes, "No weights", [&] { return learned_weights(model, sequence_length(checkpoint)); });
   if (validation)
     described["mixing"] = attempt(notes, "No mixing", [&] {
       const weft::Tensor tokens = validation->data->validation(0).tokens;

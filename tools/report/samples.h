@@ -15,6 +15,9 @@ struct SampleOptions {
   std::int64_t rows = 10000;  // of a classifier, at most
 };
 
+// Of training; of a checkpoint that doesn't say it the model's usual length.
+std::int64_t sequence_length(const weft::Checkpoint& checkpoint);
+
 // The validation data that run.json names, for a model that predicts labels or masked symbols.
 struct Validation {
   std::unique_ptr<weft::Data> data;

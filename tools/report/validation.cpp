@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "model_options.h"
 #include "report/samples.h"
 
 namespace report {
@@ -23,11 +24,6 @@ std::string file_of(const nlohmann::json& run, const char* name) {
   if (!std::filesystem::exists(path.get<std::string>()))
     throw Error("the data file \"" + path.get<std::string>() + "\" is gone");
   return path;
-}
-
-std::int64_t length_of(const weft::Checkpoint& checkpoint) {
-  if (checkpoint.info.length > 0) return checkpoint.info.length;
-  return checkpoint.model->max_length() > 0 ? checkpoint.model->max_length() : 64;
 }
 
 // At most `most` of them, evenly spread.
@@ -56,7 +52,7 @@ Validation load_rows(const nlohmann::json& run, const weft::Checkpoint& checkpoi
   const weft::LabelledTexts test =
       csv_test.empty() ? weft::hold_out(training) : weft::read_csv(csv_test, training.classes);
   Validation validation;
-  const std::int64_t length = length_of(checkpoint);
+  const std::int64_t length = sequence_length(checkpoint);
   compare(validation, weft::ClassifierData(training, test, checkpoint.vocabulary, length, 32), run);
   validation.of = static_cast<std::int64_t>(test.texts.size());
   validation.rows = spread(test, most);
@@ -70,12 +66,16 @@ Validation load_text(const nlohmann::json& run, const weft::Checkpoint& checkpoi
   if (path.empty()) throw Error("run.json names no text");
   Validation validation;
   validation.data = std::make_unique<weft::TextData>(weft::read_text(path), checkpoint.vocabulary,
-                                                     checkpoint.model->task(), length_of(checkpoint), 4);
+                                                     checkpoint.model->task(), sequence_length(checkpoint), 4);
   compare(validation, *validation.data, run);
   return validation;
 }
 
 }  // namespace
+
+std::int64_t sequence_length(const weft::Checkpoint& checkpoint) {
+  return checkpoint.info.length > 0 ? checkpoint.info.length : usual_length(*checkpoint.model);
+}
 
 Validation load_validation(const nlohmann::json& run, const weft::Checkpoint& checkpoint, std::int64_t rows) {
   const bool labelled = weft::task_source(checkpoint.model->task()) == weft::Source::rows;
