@@ -145,7 +145,7 @@ function scoreTable({labels, scores, macro}) {
     ...[percent(s.precision), percent(s.recall), percent(s.f1), format(s.actual), format(s.predicted)].map(
       (cell) => html("td", {class: "number"}, cell)));
   const head = ["label", "precision", "recall", "F1", "rows", "predicted"];
-  return html("div", {class: "scroll"},
+  return html("div", {class: "scroll tall"},
     html("table", {},
       html("thead", {},
         html("tr", {}, ...head.map((name, i) => html("th", {scope: "col", class: i === 0 ? "" : "number"}, name)))),
