@@ -48,7 +48,7 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, std::optiona
 CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
                       const std::string& meaning);
 
-// Names, files or folders without an option's name, as many as there are: none of them empty.
+// Texts that aren't empty, one each time that the option is given.
 CLI::Option* add_texts(CLI::App& command, const std::string& name, const std::string& type,
                        std::vector<std::string>& target, const std::string& meaning);
 

@@ -83,7 +83,8 @@ int write_report(const ReportCommand& o) {
 Command report_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("report", "Show one run or several in a page for the browser");
   const auto o = std::make_shared<ReportCommand>();
-  add_texts(*command, "dirs", "FOLDER", o->folders, "Folders of runs, also of one that is not at its end");
+  add_texts(*command, "dirs", "FOLDER", o->folders, "Folders of runs, also of one that is not at its end")
+      ->expected(CLI::detail::expected_max_vector_size);
   add_text(*command, "--out", "FILE", o->out,
            "The page; a report that is there is replaced (default: report.html in the first folder)");
   add_text(*command, "--title", "TEXT", o->title, "Its title (default: the runs' names)");

@@ -1,7 +1,7 @@
 // What a report shows of a classifier: its errors are the rows that the model takes for others.
 #include <doctest/doctest.h>
 
-#include "command.h"
+#include "../train_support.h"
 #include "report/samples.h"
 #include "weft/confusion.h"
 #include "weft/ops.h"
@@ -19,11 +19,11 @@ TEST_CASE(
   }
   rows.texts[40] += " " + std::string(500, 'x') + "é";
   Checkpoint checkpoint;
-  checkpoint.vocabulary = Vocabulary::of_words(rows.texts);
+  checkpoint.tokenizer = words(rows.texts);
   checkpoint.model =
-      make_model({"gmlp", Task::classifier, checkpoint.vocabulary.size(), 3, config}, {Random(3), DType::f32});
+      make_model({"gmlp", Task::classifier, checkpoint.tokenizer->size(), 3, config}, {Random(3), DType::f32});
   const auto data = [&](std::int64_t batch) {
-    return std::make_unique<ClassifierData>(LabelledTexts(), rows, checkpoint.vocabulary, 8, batch);
+    return std::make_unique<ClassifierData>(LabelledTexts(), rows, checkpoint.tokenizer, 8, batch);
   };
   const Tensor logits = (*checkpoint.model)(data(50)->validation(0).tokens);
   const std::vector<std::int64_t> given = predicted_labels(logits);

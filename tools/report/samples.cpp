@@ -80,6 +80,7 @@ void judge(const weft::Checkpoint& checkpoint, const weft::Data& data, std::int6
 // Appends a symbol, to the text before it if both are as they were.
 void append(Json& window, const std::string& symbol, const std::string* given) {
   if (given != nullptr) window.push_back({{"text", symbol}, {"given", *given}});
+  else if (symbol.empty()) return;
   else if (window.empty() || window.back().contains("given")) window.push_back({{"text", symbol}});
   else window.back()["text"] = window.back()["text"].get<std::string>() + symbol;
 }
@@ -92,7 +93,7 @@ Json text_sample(const weft::Checkpoint& checkpoint, const SampleOptions& option
   generate.temperature = 0.8;
   generate.seed = options.seed;
   std::string text;
-  weft::generate(*checkpoint.model, checkpoint.vocabulary, "", generate, [&](const std::string& symbol) {
+  weft::generate(*checkpoint.model, *checkpoint.tokenizer, "", generate, [&](const std::string& symbol) {
     text += symbol;
     return true;
   });
@@ -109,16 +110,21 @@ Json masked_sample(const weft::Checkpoint& checkpoint, const Validation& validat
   const weft::Tensor logits = (*checkpoint.model)(batch.tokens);
   const auto given = weft::predicted_labels(weft::reshape(logits, {-1, logits.size(2)}));
   const auto tokens = batch.tokens.to_vector<std::int64_t>(), target = batch.target.to_vector<std::int64_t>();
-  const weft::Vocabulary& vocabulary = checkpoint.vocabulary;
+  const weft::Tokenizer& tokenizer = *checkpoint.tokenizer;
   Json sample{{"kind", "masked"}, {"windows", Json::array()}};
   std::int64_t masked = 0, right = 0;
   for (std::int64_t w = 0; w < count; ++w) {
     Json window = Json::array();
+    std::int64_t before = -1;  // none
     for (auto i = static_cast<std::size_t>(w * n); i < static_cast<std::size_t>((w + 1) * n); ++i) {
-      const std::string filled = target[i] < 0 ? "" : vocabulary.decode(given[i]);
-      append(window, vocabulary.decode(target[i] < 0 ? tokens[i] : target[i]), target[i] < 0 ? nullptr : &filled);
-      masked += target[i] >= 0;
-      right += target[i] >= 0 && given[i] == target[i];
+      const bool hidden = target[i] >= 0;
+      const std::int64_t id = hidden ? target[i] : tokens[i];
+      if (before >= 0) append(window, tokenizer.separator(before, id), nullptr);
+      const std::string filled = hidden ? tokenizer.decode(given[i]) : "";
+      append(window, tokenizer.decode(id), hidden ? &filled : nullptr);
+      masked += hidden;
+      right += hidden && given[i] == id;
+      before = id;
     }
     sample["windows"].push_back(window);
   }

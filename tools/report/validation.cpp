@@ -1,3 +1,4 @@
+#include <weft/encoded_text.h>
 #include <weft/error.h>
 
 #include <algorithm>
@@ -21,9 +22,10 @@ nlohmann::json setting(const nlohmann::json& run, const char* section, const cha
 std::string file_of(const nlohmann::json& run, const char* name) {
   const nlohmann::json path = setting(run, "data", name);
   if (!path.is_string()) return "";
-  if (!std::filesystem::exists(path.get<std::string>()))
-    throw Error("the data file \"" + path.get<std::string>() + "\" is gone");
-  return path;
+  const std::string file = path;
+  if (!std::filesystem::exists(file)) throw Error("the data file \"" + file + "\" is gone");
+  if (!std::filesystem::is_regular_file(file)) throw Error("\"" + file + "\" is no file that can be read again");
+  return file;
 }
 
 // At most `most` of them, evenly spread.
@@ -53,11 +55,11 @@ Validation load_rows(const nlohmann::json& run, const weft::Checkpoint& checkpoi
       csv_test.empty() ? weft::hold_out(training) : weft::read_csv(csv_test, training.classes);
   Validation validation;
   const std::int64_t length = sequence_length(checkpoint);
-  compare(validation, weft::ClassifierData(training, test, checkpoint.vocabulary, length, 32), run);
+  compare(validation, weft::ClassifierData(training, test, checkpoint.tokenizer, length, 32), run);
   validation.of = static_cast<std::int64_t>(test.texts.size());
   validation.rows = spread(test, most);
   validation.data =
-      std::make_unique<weft::ClassifierData>(weft::LabelledTexts(), validation.rows, checkpoint.vocabulary, length, 32);
+      std::make_unique<weft::ClassifierData>(weft::LabelledTexts(), validation.rows, checkpoint.tokenizer, length, 32);
   return validation;
 }
 
@@ -65,8 +67,9 @@ Validation load_text(const nlohmann::json& run, const weft::Checkpoint& checkpoi
   const std::string path = file_of(run, "text");
   if (path.empty()) throw Error("run.json names no text");
   Validation validation;
-  validation.data = std::make_unique<weft::TextData>(weft::read_text(path), checkpoint.vocabulary,
-                                                     checkpoint.model->task(), sequence_length(checkpoint), 4);
+  validation.data =
+      std::make_unique<weft::TextData>(weft::EncodedText::of_file(path, *checkpoint.tokenizer), checkpoint.tokenizer,
+                                       checkpoint.model->task(), sequence_length(checkpoint), 4);
   compare(validation, *validation.data, run);
   return validation;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "weft/model.h"
-#include "weft/vocabulary.h"
+#include "weft/tokenizer.h"
 
 #pragma GCC visibility push(default)
 namespace weft {
@@ -23,19 +23,20 @@ struct CheckpointInfo {
 
 /// What load_checkpoint gives.
 struct Checkpoint {
-  std::unique_ptr<Model> model;  ///< never null
-  Vocabulary vocabulary;         ///< of its input
-  CheckpointInfo info;           ///< as it was saved
+  std::unique_ptr<Model> model;                ///< never null
+  std::shared_ptr<const Tokenizer> tokenizer;  ///< of its input; never null
+  CheckpointInfo info;                         ///< as it was saved
 };
 
 /// Writes each file beside the old one, syncs and renames it: whenever it stops, the folder holds a checkpoint that
 /// loads, the old or the new one. The folder is made if it is missing. Error, with nothing written, if a parameter is
-/// not finite or the vocabulary has another size than the model's.
-void save_checkpoint(const std::string& folder, const Model& model, const Vocabulary& vocabulary,
+/// not finite or the tokenizer has another size than the model's vocabulary.
+void save_checkpoint(const std::string& folder, const Model& model, const Tokenizer& tokenizer,
                      const CheckpointInfo& info = {});
 
 /// From a checkpoint's folder, or from a run's, see checkpoint_folder.
-/// Any architecture that is registered by then, see weft/architecture.h. Parameters have the dtype of Init{}, f32.
+/// Any architecture and tokenizer that is registered by then, see weft/architecture.h and weft/tokenizer.h. Parameters
+/// have the dtype of Init{}, f32.
 /// Error, naming the file, if it is missing, damaged or none of weft's, if tensors and config don't agree, or if
 /// config.json is of another model.
 Checkpoint load_checkpoint(const std::string& folder);
@@ -45,8 +46,8 @@ Checkpoint load_checkpoint(const std::string& folder);
 /// have other outputs there. Error, with nothing written, if a shape differs otherwise, or if there is nothing to write.
 std::vector<std::string> copy_parameters(const Model& from, const Model& to);
 
-/// What makes two models interchangeable: architecture, task, sizes and vocabulary, as JSON.
-std::string model_description(const Model& model, const Vocabulary& vocabulary);
+/// What makes two models interchangeable: architecture, task, sizes and tokenizer, as JSON.
+std::string model_description(const Model& model, const Tokenizer& tokenizer);
 
 }  // namespace weft
 #pragma GCC visibility pop
