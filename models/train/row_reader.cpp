@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "base/json.h"
-#include "train/json_row.h"
 #include "text/utf8.h"
+#include "train/json_row.h"
 
 namespace weft::detail {
 namespace {
