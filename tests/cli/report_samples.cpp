@@ -12,30 +12,32 @@ TEST_CASE(
     "report of a classifier: examples are the rows that are wrong, beyond the first batch, with their probability") {
   const std::string config = R"({"layers":1,"d_model":8,"seq_len":8})";
   LabelledTexts rows;
-  rows.classes = 3;
+  rows.names = {"red", "green", "blue"};
   for (int i = 0; i < 50; ++i) {
     rows.texts.push_back("row w" + std::to_string(i));
     rows.labels.push_back(0);
   }
   rows.texts[40] += " " + std::string(500, 'x') + "é";
   Checkpoint checkpoint;
+  checkpoint.info.labels = rows.names;
+  checkpoint.info.length = checkpoint.info.pad_to = 8;
   checkpoint.tokenizer = words(rows.texts);
   checkpoint.model =
       make_model({"gmlp", Task::classifier, checkpoint.tokenizer->size(), 3, config}, {Random(3), DType::f32});
   const auto data = [&](std::int64_t batch) {
-    return std::make_unique<ClassifierData>(LabelledTexts(), rows, checkpoint.tokenizer, 8, batch);
+    return ClassifierData(LabelledTexts(), rows, checkpoint.tokenizer, 8, batch);
   };
-  const Tensor logits = (*checkpoint.model)(data(50)->validation(0).tokens);
+  const Tensor logits = (*checkpoint.model)(data(50).validation(0).tokens);
   const std::vector<std::int64_t> given = predicted_labels(logits);
   const std::vector<float> p = softmax(logits, -1).to_vector<float>();
   for (std::size_t i = 0; i < 50; ++i) rows.labels[i] = i < 40 ? given[i] : (given[i] + 1) % 3;  // ten are wrong
   report::Validation validation;
-  validation.data = data(16);
   validation.rows = rows;
   validation.of = 50;
-  const report::Json sample = report::confusion_sample(checkpoint, validation);
+  const report::Json sample = report::confusion_sample(Classifier(std::move(checkpoint)), validation);
   CHECK(sample["accuracy"] == 0.8);
   CHECK(sample["rows"] == 50);
+  CHECK(sample["labels"].dump() == R"(["red","green","blue"])");
   CHECK_FALSE(sample["examples"].empty());
   for (const report::Json& example : sample["examples"]) {
     const std::string text = example["text"];

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "report/learned.h"
 #include "report/metrics.h"
@@ -62,35 +63,33 @@ Json attempt(Json& notes, const std::string& what, const Make& make) {
   }
 }
 
-Json sample_of(const weft::Checkpoint& checkpoint, const Validation* validation, const SampleOptions& options) {
-  switch (checkpoint.model->task()) {
-    case weft::Task::causal_lm: return text_sample(checkpoint, options);
-    case weft::Task::masked_lm: return validation == nullptr ? Json(nullptr) : masked_sample(checkpoint, *validation);
-    case weft::Task::classifier:
-      return validation == nullptr ? Json(nullptr) : confusion_sample(checkpoint, *validation);
-  }
-  return nullptr;
-}
-
 // What the model of a checkpoint does and has learned.
-void add_model(Json& described, const json& run, const weft::Checkpoint& checkpoint, const SampleOptions& options) {
+void add_model(Json& described, const json& run, const std::string& folder, weft::Checkpoint loaded,
+               const SampleOptions& options) {
   const weft::NoGrad suspended;
+  std::optional<weft::Classifier> classifier;
+  if (loaded.model->task() == weft::Task::classifier) classifier.emplace(std::move(loaded));
+  const weft::Checkpoint& checkpoint = classifier ? classifier->checkpoint() : loaded;
   const weft::Model& model = *checkpoint.model;
   Json& notes = described["notes"];
   std::unique_ptr<Validation> validation;
   if (model.task() != weft::Task::causal_lm)
     (void)attempt(notes, "No validation data, and what needs them", [&] {
-      validation = std::make_unique<Validation>(load_validation(run, checkpoint, options.rows));
+      validation = std::make_unique<Validation>(load_validation(run, folder, checkpoint, options.rows));
       return Json();
     });
   if (validation && validation->changed)
     notes.push_back("The data file has changed since the run began: it was trained on other rows than those shown");
-  described["sample"] = attempt(notes, "No sample", [&] { return sample_of(checkpoint, validation.get(), options); });
+  described["sample"] = attempt(notes, "No sample", [&] {
+    if (model.task() == weft::Task::causal_lm) return text_sample(checkpoint, options);
+    if (!validation) return Json();
+    return classifier ? confusion_sample(*classifier, *validation) : masked_sample(checkpoint, *validation);
+  });
   described["learned"] =
       attempt(notes, "No weights", [&] { return learned_weights(model, sequence_length(checkpoint)); });
   if (validation)
     described["mixing"] = attempt(notes, "No mixing", [&] {
-      const weft::Tensor tokens = validation->data->validation(0).tokens;
+      const weft::Tensor tokens = validation->data->validation(validation->data->validation_batches() / 2).tokens;
       return learned_mixing(model, weft::slice(tokens, 0, 0, std::min<std::int64_t>(4, tokens.size(0))));
     });
 }
@@ -128,10 +127,10 @@ Json read_run(const std::string& folder, const std::string& name, const RunOptio
   for (const char* part : {"checkpoint", "sample", "learned", "mixing"}) described[part] = nullptr;
   if (options.curves_only) return described;
   (void)attempt(described["notes"], "No model", [&] {
-    const weft::Checkpoint checkpoint = weft::load_checkpoint(weft::checkpoint_folder(folder));
+    weft::Checkpoint checkpoint = weft::load_checkpoint(weft::checkpoint_folder(folder));
     described["checkpoint"] = {{"step", checkpoint.info.step}};
     described["parameters"] = weft::parameter_count(checkpoint.model->parameters());
-    add_model(described, run, checkpoint, options.sample);
+    add_model(described, run, folder, std::move(checkpoint), options.sample);
     return Json();
   });
   return described;

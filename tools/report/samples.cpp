@@ -1,7 +1,6 @@
 #include "report/samples.h"
 
 #include <weft/confusion.h>
-#include <weft/context.h>
 #include <weft/generate.h>
 #include <weft/ops.h>
 
@@ -55,28 +54,6 @@ Json as_json(const weft::LabelScores& scores) {
           {"predicted", scores.predicted}};
 }
 
-// What each output of a classifier is, as the data have it.
-std::vector<std::string> label_names(const weft::Checkpoint& checkpoint) {
-  std::vector<std::string> names;
-  for (std::int64_t label = 1; label <= checkpoint.model->outputs(); ++label) names.push_back(std::to_string(label));
-  return names;
-}
-
-// Wrong rows of batch k, counting all of them.
-void judge(const weft::Checkpoint& checkpoint, const weft::Data& data, std::int64_t k, weft::Confusion& confusion,
-           std::vector<Example>& wrong) {
-  const weft::Batch batch = data.validation(k);
-  const weft::Tensor logits = (*checkpoint.model)(batch.tokens);
-  const auto p = weft::raw::convert(weft::softmax(logits, -1), weft::DType::f64).to_vector<double>();
-  const auto given = weft::predicted_labels(logits), actual = batch.target.to_vector<std::int64_t>();
-  const auto labels = static_cast<std::size_t>(logits.size(1));
-  const auto first = static_cast<std::size_t>(confusion.rows());
-  confusion.add(logits, batch.target);
-  for (std::size_t i = 0; i < actual.size(); ++i)
-    if (given[i] != actual[i])
-      wrong.push_back({actual[i], given[i], p[i * labels + static_cast<std::size_t>(given[i])], first + i});
-}
-
 // Appends a symbol, to the text before it if both are as they were.
 void append(Json& window, const std::string& symbol, const std::string* given) {
   if (given != nullptr) window.push_back({{"text", symbol}, {"given", *given}});
@@ -105,7 +82,7 @@ Json text_sample(const weft::Checkpoint& checkpoint, const SampleOptions& option
 }
 
 Json masked_sample(const weft::Checkpoint& checkpoint, const Validation& validation) {
-  const weft::Batch batch = validation.data->validation(0);
+  const weft::Batch batch = validation.data->validation(validation.data->validation_batches() / 2);
   const std::int64_t n = batch.tokens.size(1), count = std::min(windows, batch.tokens.size(0));
   const weft::Tensor logits = (*checkpoint.model)(batch.tokens);
   const auto given = weft::predicted_labels(weft::reshape(logits, {-1, logits.size(2)}));
@@ -133,13 +110,17 @@ Json masked_sample(const weft::Checkpoint& checkpoint, const Validation& validat
   return sample;
 }
 
-Json confusion_sample(const weft::Checkpoint& checkpoint, const Validation& validation) {
-  weft::Confusion confusion(checkpoint.model->outputs());
+Json confusion_sample(const weft::Classifier& classifier, const Validation& validation) {
+  const weft::LabelledTexts& rows = validation.rows;
+  const std::vector<std::vector<double>> p = classifier.probabilities(rows.texts);
+  weft::Confusion confusion(std::ssize(classifier.labels()));
   std::vector<Example> wrong;
-  weft::Context::current().parallel_region([&] {
-    for (std::int64_t k = 0; k < validation.data->validation_batches(); ++k)
-      judge(checkpoint, *validation.data, k, confusion, wrong);
-  });
+  for (std::size_t row = 0; row < p.size(); ++row) {
+    const auto highest = std::max_element(p[row].begin(), p[row].end());
+    const std::int64_t given = highest - p[row].begin();
+    confusion.add(rows.labels[row], given);
+    if (given != rows.labels[row]) wrong.push_back({rows.labels[row], given, *highest, row});
+  }
   Json counts = Json::array(), scores = Json::array();
   for (std::int64_t actual = 0; actual < confusion.labels(); ++actual) {
     scores.push_back(as_json(confusion.scores(actual)));
@@ -148,14 +129,14 @@ Json confusion_sample(const weft::Checkpoint& checkpoint, const Validation& vali
     counts.push_back(row);
   }
   return {{"kind", "confusion"},
-          {"labels", label_names(checkpoint)},
+          {"labels", classifier.labels()},
           {"counts", counts},
           {"scores", scores},
           {"macro", as_json(confusion.macro_average())},
           {"accuracy", number(confusion.accuracy())},
           {"rows", confusion.rows()},
           {"of", validation.of},
-          {"examples", chosen(wrong, validation.rows.texts)}};
+          {"examples", chosen(wrong, rows.texts)}};
 }
 
 }  // namespace report
