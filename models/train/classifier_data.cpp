@@ -28,19 +28,15 @@ std::int64_t shuffled(std::int64_t i, std::int64_t count, const Random& random) 
   return static_cast<std::int64_t>(x);
 }
 
-class Accuracy : public Meter {
+class ConfusionMeter : public Meter {
  public:
-  void add(const Tensor& output, const Batch& batch) override {
-    const std::vector<std::int64_t> given = predicted_labels(output), want = batch.target.to_vector<std::int64_t>();
-    for (std::size_t row = 0; row < want.size(); ++row) right_ += given[row] == want[row];
-    rows_ += batch.predicted;
-  }
-  std::vector<Metric> metrics() const override {
-    return {{"accuracy", static_cast<double>(right_) / static_cast<double>(rows_)}};
-  }
+  explicit ConfusionMeter(std::int64_t labels) : confusion_(labels) {}
+  void add(const Tensor& output, const Batch& batch) override { confusion_.add(output, batch.target); }
+  std::vector<Metric> metrics() const override { return {{"accuracy", confusion_.accuracy()}}; }
+  std::optional<Confusion> confusion() const override { return confusion_; }
 
  private:
-  std::int64_t right_ = 0, rows_ = 0;
+  Confusion confusion_;
 };
 
 }  // namespace
@@ -144,7 +140,7 @@ Batch ClassifierData::validation(std::int64_t k) const {
   return gather(validation_, which);
 }
 
-std::unique_ptr<Meter> ClassifierData::meter() const { return std::make_unique<Accuracy>(); }
+std::unique_ptr<Meter> ClassifierData::meter() const { return std::make_unique<ConfusionMeter>(std::ssize(labels_)); }
 
 // What it was before labels had names and rows their own lengths, for training states of then.
 std::string ClassifierData::fingerprint() const {

@@ -31,23 +31,27 @@ std::vector<std::int64_t> predicted_labels(const Tensor& logits) {
 
 Confusion::Confusion(std::int64_t labels) try : labels_(labels) {
   if (labels < 1) throw Error("[Confusion] expected at least one label, got " + std::to_string(labels));
-  counts_.resize(static_cast<std::size_t>(numel({labels, labels})));
+  actual_.resize(static_cast<std::size_t>(labels));
+  predicted_.resize(static_cast<std::size_t>(labels));
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("Confusion");
 } catch (const std::length_error&) {  // beyond what a vector can have
   fail_out_of_memory("Confusion");
 }
 
-std::size_t Confusion::place(std::int64_t actual, std::int64_t predicted) const {
-  for (const std::int64_t label : {actual, predicted})
-    if (label < 0 || label >= labels_)
-      throw Error("[Confusion] expected a label of 0 to " + std::to_string(labels_ - 1) + ", got " +
-                  std::to_string(label));
-  return static_cast<std::size_t>(actual * labels_ + predicted);
+void Confusion::check(std::int64_t label) const {
+  if (label < 0 || label >= labels_)
+    throw Error("[Confusion] expected a label of 0 to " + std::to_string(labels_ - 1) + ", got " +
+                std::to_string(label));
 }
 
 void Confusion::add(std::int64_t actual, std::int64_t predicted) {
-  ++counts_[place(actual, predicted)];
+  check(actual);
+  check(predicted);
+  ++counts_[{actual, predicted}];
+  ++actual_[static_cast<std::size_t>(actual)];
+  ++predicted_[static_cast<std::size_t>(predicted)];
+  right_ += actual == predicted;
   ++rows_;
 }
 
@@ -57,28 +61,24 @@ void Confusion::add(const Tensor& logits, const Tensor& target) {
     throw Error("[Confusion] expected logits (b, " + std::to_string(labels_) + ") and targets (b), got " +
                 to_string(logits.shape()) + " and " + (target.defined() ? to_string(target.shape()) : "none"));
   const auto actual = target.to_vector<std::int64_t>();
-  for (const std::int64_t label : actual) (void)place(label, 0);
+  for (const std::int64_t label : actual) check(label);
   for (std::size_t row = 0; row < actual.size(); ++row) add(actual[row], given[row]);
 }
 
 std::int64_t Confusion::count(std::int64_t actual, std::int64_t predicted) const {
-  return counts_[place(actual, predicted)];
+  check(actual);
+  check(predicted);
+  const auto found = counts_.find({actual, predicted});
+  return found == counts_.end() ? 0 : found->second;
 }
 
-double Confusion::accuracy() const noexcept {
-  std::int64_t right = 0;
-  for (std::int64_t label = 0; label < labels_; ++label)
-    right += counts_[static_cast<std::size_t>(label * labels_ + label)];
-  return ratio(right, rows_);
-}
+double Confusion::accuracy() const noexcept { return ratio(right_, rows_); }
 
 LabelScores Confusion::scores(std::int64_t label) const {
   LabelScores scores;
   const std::int64_t right = count(label, label);
-  for (std::int64_t other = 0; other < labels_; ++other) {
-    scores.actual += count(label, other);
-    scores.predicted += count(other, label);
-  }
+  scores.actual = actual_[static_cast<std::size_t>(label)];
+  scores.predicted = predicted_[static_cast<std::size_t>(label)];
   scores.precision = ratio(right, scores.predicted);
   scores.recall = ratio(right, scores.actual);
   scores.f1 = ratio(2 * right, scores.actual + scores.predicted);

@@ -2,6 +2,8 @@
 /// Confusion: which labels a classifier takes for which others, and the scores that follow from that.
 #pragma once
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "weft/tensor.h"
@@ -25,7 +27,7 @@ struct LabelScores {
 /// Counts of rows by their label and by the one that they were given; labels are 0 … labels-1. One thread's.
 class Confusion {
  public:
-  /// Error unless labels >= 1 and its square of counts fits into memory.
+  /// Error unless labels >= 1.
   explicit Confusion(std::int64_t labels);
 
   /// Counts a row. Error if one of the two is no label.
@@ -48,11 +50,12 @@ class Confusion {
   LabelScores macro_average() const;
 
  private:
-  std::size_t place(std::int64_t actual, std::int64_t predicted) const;
+  void check(std::int64_t label) const;
 
   std::int64_t labels_;
-  std::int64_t rows_ = 0;
-  std::vector<std::int64_t> counts_;  // [actual][predicted]
+  std::int64_t rows_ = 0, right_ = 0;
+  std::vector<std::int64_t> actual_, predicted_;                          // rows of each label
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> counts_;  // of (actual, predicted) that occur
 };
 
 }  // namespace weft

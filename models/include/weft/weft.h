@@ -15,6 +15,7 @@
 #include "weft/dense.h"
 #include "weft/encoded_text.h"
 #include "weft/error.h"
+#include "weft/fill_mask.h"
 #include "weft/fnet.h"
 #include "weft/function_ref.h"
 #include "weft/generate.h"
