@@ -43,7 +43,7 @@ std::unique_ptr<weft::Data> load_data(const EvalCommand& o, const weft::Checkpoi
 }
 
 int eval(const EvalCommand& o) {
-  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path());
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference);
   const auto data = load_data(o, checkpoint);
   const weft::Evaluation evaluation = weft::evaluate(*checkpoint.model, *data);
   if (!std::isfinite(evaluation.loss))

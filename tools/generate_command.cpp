@@ -16,7 +16,7 @@ struct GenerateCommand {
 };
 
 int generate(const GenerateCommand& o) {
-  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path());
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference);
   bool accepted = false;
   const auto print_prompt = [&] {
     if (!accepted) std::cout << o.prompt;

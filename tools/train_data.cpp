@@ -49,7 +49,7 @@ Training load_training(const TrainOptions& o) {
   check_source(o);
   const weft::Source source = o.csv.empty() ? weft::Source::text : weft::Source::rows;
   std::optional<weft::Checkpoint> from;
-  if (!o.from.empty()) from = weft::load_checkpoint(o.from);
+  if (!o.from.empty()) from = weft::load_checkpoint(o.from, weft::Purpose::inference);
   const weft::Checkpoint* start = from ? &*from : nullptr;
   const weft::ModelSpec spec = o.model.spec(source, start != nullptr ? start->model.get() : nullptr);
   if (weft::task_source(spec.task) != source)

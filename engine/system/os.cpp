@@ -206,6 +206,16 @@ void prefer_huge_pages(void* block, std::size_t bytes) noexcept {
 #endif
 }
 
+void small_pages_at_end(void* block, std::size_t bytes) noexcept {
+#ifdef MADV_NOHUGEPAGE
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(block) + bytes, begin = end / huge_page * huge_page;
+  if (begin >= reinterpret_cast<std::uintptr_t>(block) && begin < end)
+    (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_NOHUGEPAGE);
+#else
+  (void)block, (void)bytes;
+#endif
+}
+
 // Not getrusage: its figure includes what the process was before exec.
 std::uint64_t peak_resident_memory() noexcept {
   try {
@@ -229,6 +239,13 @@ MappedFile map_file(const std::string& path) {
   file.data = static_cast<const unsigned char*>(data);
   file.owner = std::shared_ptr<const void>(data, [data, size = file.size](const void*) { ::munmap(data, size); });
   return file;
+}
+
+void give_back(const void* data, std::size_t bytes) noexcept {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t begin = (first + page - 1) / page * page, end = (first + bytes) / page * page;
+  if (begin < end) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {

@@ -14,16 +14,10 @@ namespace {
 // bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
 constexpr std::int64_t few_rows = 16;
 
-// Of that shape, also if the value is one element.
-Parameter of_shape(const Tensor& value, const Shape& shape) {
-  if (value.shape() == shape) return Parameter(value);
-  return detail::as_it_lies(value.view(shape, Strides(shape.size(), 0), 0));
-}
-
 }  // namespace
 
-// The shape of what is made for a parameter.
-Shape Init::draw(const Shape& shape) const {
+template <class Draw>
+Parameter Init::make(const Shape& shape, Draw draw) const {
   const std::int64_t count = numel(shape);
   if (budget) {
     if (budget->parameters < 1 || budget->elements < count)
@@ -32,19 +26,19 @@ Shape Init::draw(const Shape& shape) const {
     --budget->parameters;
     budget->elements -= count;
   }
-  return shapes_only ? Shape(shape.size(), 1) : shape;
+  return shapes_only ? detail::outline(shape, dtype) : Parameter(draw());
 }
 
 Parameter Init::uniform(const Shape& shape, double low, double high) const {
-  return of_shape(random.uniform(draw(shape), low, high, dtype), shape);
+  return make(shape, [&] { return random.uniform(shape, low, high, dtype); });
 }
 
 Parameter Init::normal(const Shape& shape, double deviation) const {
-  return of_shape(random.normal(draw(shape), 0, deviation, dtype), shape);
+  return make(shape, [&] { return random.normal(shape, 0, deviation, dtype); });
 }
 
 Parameter Init::full(const Shape& shape, double value) const {
-  return of_shape(Tensor::full(draw(shape), value, dtype), shape);
+  return make(shape, [&] { return Tensor::full(shape, value, dtype); });
 }
 
 struct Linear::Packed {
@@ -61,7 +55,9 @@ Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bi
   if (with_bias) bias = init.child(1).uniform({out}, -bound, bound);
 }
 
-std::shared_ptr<const PackedWeight> Linear::packed() const {
+// For products of few rows the packed weight that is there, in place of one whose memory was given back; or null.
+std::shared_ptr<const PackedWeight> Linear::packed(bool few) const {
+  if (few && weight.writable()) return nullptr;
   const Tensor& value = weight.value();
   const std::lock_guard<std::mutex> lock(packed_->mutex);
   std::shared_ptr<const PackedWeight>& latest = packed_->latest;
@@ -69,18 +65,20 @@ std::shared_ptr<const PackedWeight> Linear::packed() const {
     return p.weight().raw() == value.raw() && p.weight().strides() == value.strides() &&
            p.weight().storage() == value.storage() && p.is_current() && p.isa() == Context::current().isa();
   };
-  if (!latest || !of_this_weight(*latest)) {
-    latest.reset();  // its memory first
-    latest = std::make_shared<const PackedWeight>(value);
-  }
+  if (latest && of_this_weight(*latest)) return latest;
+  if (few) return nullptr;
+  latest.reset();  // its memory first
+  latest = std::make_shared<const PackedWeight>(value);
+  detail::give_back(value);
   return latest;
 }
 
 Tensor Linear::operator()(const Tensor& x, const Epilogue& epilogue) const {
   const bool records = Tape::recording() != nullptr;
   const bool fits = x.rank() > 0 && x.dtype() == weight.value().dtype() && x.size(-1) == weight.value().size(1);
-  if (!records && fits && x.numel() > few_rows * x.size(-1))
-    return packed_linear(x, *packed(), optional(bias), epilogue);
+  if (!records && fits)
+    if (const auto panels = packed(x.numel() <= few_rows * x.size(-1)))
+      return packed_linear(x, *panels, optional(bias), epilogue);
   if (records) {
     const std::lock_guard<std::mutex> lock(packed_->mutex);
     packed_->latest.reset();
