@@ -14,6 +14,7 @@
 #include "weft/context.h"
 #include "weft/generate.h"
 #include "weft/optimizer.h"
+#include "weft/os.h"
 #include "weft/parameter_set.h"
 #include "weft/safetensors.h"
 
@@ -51,10 +52,11 @@ Tensor tokens_of(std::int64_t b, std::int64_t n) {
   return Tensor::from(ids, {b, n});
 }
 
-// Products of few rows, of many, of few again: the second pack the weights, the third read what is packed.
+// Products of few rows, of many, which at their second call pack the weights, and of few, which read what is packed.
 std::vector<Tensor> answers(const Model& model) {
   std::vector<Tensor> all;
-  for (const auto& [b, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {3, 5}, {2, 41}, {1, 1}, {3, 5}})
+  for (const auto& [b, n] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {3, 5}, {2, 41}, {2, 41}, {1, 40}, {1, 1}, {3, 5}})
     all.push_back(model(tokens_of(b, n)));
   if (model.task() == Task::causal_lm) {
     const auto stream = model.stream();
@@ -226,6 +228,17 @@ TEST_CASE("loading: for inference, a file that is replaced or removed meanwhile 
   check_same(answers(*loaded.model), want);
 }
 
+TEST_CASE("loading: for training, a weight's file is given back before the next one is read") {
+  const Saved saved("fnet", Task::masked_lm, 512);
+  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(saved.file()));
+  Context::current().memory().trim();
+  std::ofstream clear("/proc/self/clear_refs");  // 5: the peak is what is resident now
+  if (!(clear << 5 << std::flush)) return;       // a system without it
+  const auto before = static_cast<std::int64_t>(os::peak_resident_memory());
+  const Checkpoint loaded = load_checkpoint(saved.path);
+  CHECK(static_cast<std::int64_t>(os::peak_resident_memory()) - before < size * 3 / 2);
+}
+
 TEST_CASE("loading: each weight is in memory once") {
   const Saved saved("fnet", Task::masked_lm, 512);  // 2 layers of 512 × 2048, twice; two of 512 × 512; a tied table
   const auto size = static_cast<std::int64_t>(std::filesystem::file_size(saved.file()));
@@ -249,6 +262,8 @@ TEST_CASE("loading: each weight is in memory once") {
   (void)(*loaded.model)(tokens_of(1, 5));
   CHECK(own() == 0);  // few rows: as it lies
   (void)(*loaded.model)(tokens_of(1, 40));
+  CHECK(own() == 0);  // once: as it lies
+  (void)(*loaded.model)(tokens_of(1, 40));
   CHECK(own() >= linear);
   CHECK(own() < linear * 5 / 4);
   // Around what is read afterwards the system maps some pages at once, also of weights that were given back.
@@ -260,13 +275,22 @@ TEST_CASE("loading: each weight is in memory once") {
   CHECK(resident_of(saved.file()) <= before);  // few rows, too, read what is packed
 }
 
-TEST_CASE("loading: memory of others is never given back") {
+TEST_CASE("loading: memory that can't be given back stays as it is, and holds each weight once") {
   const Saved saved("fnet", Task::masked_lm, 128);
   const auto bytes = saved.bytes();
   const std::string copy = *bytes;
-  const Checkpoint loaded = load_checkpoint(view_of(bytes), Purpose::inference);
-  (void)answers(*loaded.model);
-  CHECK(*bytes == copy);
+  Context context;
+  const ContextScope scope(context);
+  for (const bool has_owner : {true, false}) {
+    CAPTURE(has_owner);
+    const Checkpoint loaded =
+        load_checkpoint({bytes->data(), bytes->size(), has_owner ? bytes : nullptr, false}, Purpose::inference);
+    const std::size_t before = context.memory().use().current;
+    CHECK((before == 0) == has_owner);
+    (void)answers(*loaded.model);
+    CHECK(context.memory().use().current == before);
+    CHECK(*bytes == copy);
+  }
 }
 
 TEST_CASE("loading: threads share a model that was loaded for inference") {

@@ -69,9 +69,12 @@ void detail::lend(const Parameter& parameter, Tensor value) {
   parameter.data_->trainable = false;
 }
 
+bool detail::in_mapped_file(const Tensor& tensor) noexcept {
+  return tensor.defined() && tensor.storage()->in_mapped_file;
+}
+
 void detail::give_back(const Tensor& tensor) noexcept {
-  const Storage* storage = tensor.storage().get();
-  if (storage != nullptr && storage->in_mapped_file) os::give_back(storage->data(), storage->bytes());
+  if (in_mapped_file(tensor)) os::give_back(tensor.storage()->data(), tensor.storage()->bytes());
 }
 
 std::string detail::lent_message(const std::string& who) {

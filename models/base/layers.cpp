@@ -3,6 +3,7 @@
 #include <cmath>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "weft/context.h"
 #include "weft/detail/rebind.h"
@@ -44,6 +45,7 @@ Parameter Init::full(const Shape& shape, double value) const {
 struct Linear::Packed {
   std::mutex mutex;
   std::shared_ptr<const PackedWeight> latest;
+  bool is_in_use = false;  // by many rows, once at least
 };
 
 Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias)
@@ -55,7 +57,9 @@ Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bi
   if (with_bias) bias = init.child(1).uniform({out}, -bound, bound);
 }
 
-// For products of few rows the packed weight that is there, in place of one whose memory was given back; or null.
+// Null: read the weight where it lies. That is, for few rows, unless its memory was given back; of a model that was loaded
+// for inference, if it can't be given back; and at the first call with many rows: a program that asks once has its
+// answer without a copy.
 std::shared_ptr<const PackedWeight> Linear::packed(bool few) const {
   if (few && weight.writable()) return nullptr;
   const Tensor& value = weight.value();
@@ -66,7 +70,8 @@ std::shared_ptr<const PackedWeight> Linear::packed(bool few) const {
            p.weight().storage() == value.storage() && p.is_current() && p.isa() == Context::current().isa();
   };
   if (latest && of_this_weight(*latest)) return latest;
-  if (few) return nullptr;
+  if (few || (!weight.writable() && !(detail::in_mapped_file(value) && std::exchange(packed_->is_in_use, true))))
+    return nullptr;
   latest.reset();  // its memory first
   latest = std::make_shared<const PackedWeight>(value);
   detail::give_back(value);

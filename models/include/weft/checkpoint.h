@@ -39,8 +39,8 @@ void save_checkpoint(const std::string& folder, const Model& model, const Vocabu
 enum class Purpose {
   training,  ///< all that a model can do: its parameters are memory of its own, to be written, trained and saved
   /// Forward passes and generation. A parameter stays where it lies, in the file, which is mapped; the weight of a Linear
-  /// is packed by the first call with many rows, after which the file's memory is given back: each weight is there once.
-  /// What isn't f32 or isn't aligned is copied. To write, train or save such a model is an Error. The file may be
+  /// is packed by the second call with many rows, layer by layer, and the file's memory given back: each weight is in
+  /// memory once, packed or as it lies. What isn't f32 or isn't aligned is copied, and not packed. To write, train or save such a model is an Error. The file may be
   /// replaced or removed meanwhile (as save_checkpoint does), but not be cut or written in place.
   inference,
 };
@@ -62,7 +62,8 @@ struct LoadOptions {
 Checkpoint load_checkpoint(const std::string& folder, const LoadOptions& options = {});
 
 /// From the bytes of a model.safetensors. For inference the parameters stay where they lie if the bytes have an owner,
-/// which the model keeps; else they are copied.
+/// which the model keeps; else they are copied. Unless the bytes are a mapped file's, no weight is packed, as it would be
+/// there twice: products of many rows are some percent slower.
 Checkpoint load_checkpoint(const Bytes& bytes, const LoadOptions& options = {});
 
 /// Writes the parameters of `from` to those of `to` that have their names: to go on with a trained model, also with

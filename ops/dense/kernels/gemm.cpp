@@ -325,7 +325,7 @@ void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_
 }
 
 // Steps of `lanes` rows of a panel that are added in one go: more load and store the sums less often and prefetch further
-// ahead. bench: weft-bench --benchmark_filter=linear-packed
+// ahead. bench: weft-bench --benchmark_filter='linear-packed-cold|gemm-nt-cold'
 constexpr std::int64_t panel_steps = 48;
 
 // One row of A times one panel, in dot's order: lane l of dot's sum for a column is the sum of its products p = l, l +

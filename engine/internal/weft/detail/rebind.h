@@ -17,6 +17,8 @@ Parameter outline(const Shape& shape, DType dtype);
 // As rebind; from then on the parameter is not writable().
 void lend(const Parameter& parameter, Tensor value);
 
+// Whether the tensor lies in a mapped file.
+bool in_mapped_file(const Tensor& tensor) noexcept;
 // Gives the memory of a tensor that lies in a mapped file back to the system, which reads the file again where it is
 // needed; does nothing to others. Any thread may call it while others read the tensor.
 void give_back(const Tensor& tensor) noexcept;
