@@ -144,7 +144,7 @@ TEST_CASE("a registered architecture: made, trained, saved, loaded, evaluated") 
   register_mean();
   for (Task task : {Task::causal_lm, Task::classifier}) {
     SmallTask small = small_task("gmlp", task);
-    small.model = make_model({"mean", task, small.data->vocabulary().size(), 3, "{}"}, {Random(3)});
+    small.model = make_model({"mean", task, small.data->tokenizer()->size(), 3, "{}"}, {Random(3)});
     const TemporaryFolder folder;
     TrainOptions options;
     options.schedule.steps = 60;
@@ -167,7 +167,7 @@ TEST_CASE("a registered architecture: made, trained, saved, loaded, evaluated") 
 
 TEST_CASE("a registered architecture without a stream: sampled by repeated passes over its latest tokens") {
   register_mean();
-  const Vocabulary vocabulary = Vocabulary::of_characters("abcdefg");
+  const auto tokenizer = characters("abcdef");
   const auto model = make_model({"mean", Task::causal_lm, 7, 0, R"({"seq_len":5})"}, {Random(3)});
   const auto stream = model->stream();
   std::vector<std::int64_t> tokens;
@@ -188,7 +188,7 @@ TEST_CASE("a registered architecture without a stream: sampled by repeated passe
   std::string text;
   GenerateOptions options;
   options.tokens = 20;
-  generate(*model, vocabulary, "abc", options, [&](const std::string& symbol) {
+  generate(*model, *tokenizer, "abc", options, [&](const std::string& symbol) {
     text += symbol;
     return true;
   });
@@ -261,8 +261,8 @@ TEST_CASE("a checkpoint of a model whose config is no JSON object is refused, an
   Odd model({"mean", Task::causal_lm, 30, 0, "{}"}, {});
   for (const char* text : {"", "7", "{", "[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]"}) {
     model.text = text;
-    CHECK_THROWS_AS(save_checkpoint(folder / "odd", model, Vocabulary::of_characters("ab")), Error);
-    CHECK_THROWS_AS(model_description(model, Vocabulary::of_characters("ab")), Error);
+    CHECK_THROWS_AS(save_checkpoint(folder / "odd", model, *characters("ab")), Error);
+    CHECK_THROWS_AS(model_description(model, *characters("ab")), Error);
   }
   CHECK(!std::filesystem::exists(folder / "odd"));
 }

@@ -213,8 +213,8 @@ TEST_CASE("out of memory while saving and loading: an Error, and the folder and 
   const SmallTask small = small_task("fnet", Task::masked_lm);
   Trainer trainer(*small.model, *small.data, options_of("adamw"));
   const std::string saved = folder / "saved", state = folder / "state";
-  const Vocabulary& vocabulary = small.data->vocabulary();
-  save_checkpoint(saved, *small.model, vocabulary);
+  const Tokenizer& tokenizer = *small.data->tokenizer();
+  save_checkpoint(saved, *small.model, tokenizer);
   trainer.save_state(state);
   const NamedParameters parameters = small.model->parameters();
   const std::vector<Tensor> first = copies(parameters);
@@ -230,8 +230,7 @@ TEST_CASE("out of memory while saving and loading: an Error, and the folder and 
         check();
       }
     };
-    try_all([&] { save_checkpoint(folder / "other", *small.model, vocabulary); },
-            [&] { CHECK(same(parameters, now)); });
+    try_all([&] { save_checkpoint(folder / "other", *small.model, tokenizer); }, [&] { CHECK(same(parameters, now)); });
     try_all([&] { trainer.save_state(folder / "other state"); }, [&] { CHECK(same(parameters, now)); });
     try_all([&] { (void)load_checkpoint(saved); },
             [&] { CHECK(same(load_checkpoint(saved).model->parameters(), first)); });
@@ -252,7 +251,7 @@ TEST_CASE("out of memory while evaluating and generating: an Error") {
   const auto generates = [&] {
     GenerateOptions options;
     options.tokens = 3;
-    generate(*small.model, small.data->vocabulary(), "li", options, [](const std::string&) { return true; });
+    generate(*small.model, *small.data->tokenizer(), "li", options, [](const std::string&) { return true; });
   };
   for (const std::function<void()>& body : {std::function<void()>(evaluates), std::function<void()>(generates)}) {
     body();

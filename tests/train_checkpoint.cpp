@@ -59,9 +59,9 @@ TEST_CASE("checkpoint: saved and loaded, the model gives the same bits") {
       info.step = 12;
       info.length = 16;
       info.validation_loss = 1.5;
-      save_checkpoint(folder / "new/folder", *small.model, small.data->vocabulary(), info);
+      save_checkpoint(folder / "new/folder", *small.model, *small.data->tokenizer(), info);
       const Checkpoint loaded = load_checkpoint(folder / "new/folder");
-      CHECK(loaded.vocabulary == small.data->vocabulary());
+      CHECK(*loaded.tokenizer == *small.data->tokenizer());
       CHECK(loaded.model->config() == small.model->config());
       CHECK(loaded.model->task() == task);
       CHECK(loaded.info.step == 12);
@@ -69,15 +69,15 @@ TEST_CASE("checkpoint: saved and loaded, the model gives the same bits") {
       CHECK(*loaded.info.validation_loss == 1.5);
       const Tensor tokens = small.data->validation(0).tokens;
       CHECK(same_bits((*loaded.model)(tokens), (*small.model)(tokens)));
-      CHECK(model_description(*loaded.model, loaded.vocabulary) ==
-            model_description(*small.model, small.data->vocabulary()));
+      CHECK(model_description(*loaded.model, *loaded.tokenizer) ==
+            model_description(*small.model, *small.data->tokenizer()));
     }
 }
 
 TEST_CASE("checkpoint: damaged files and files of others") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
-  save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+  save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
   const std::string model = folder.read("run/model.safetensors"), config = folder.read("run/config.json");
   CHECK(load_error(folder / "run").empty());
   CHECK(contains(load_error(folder / "missing"), "missing/model.safetensors"));
@@ -98,7 +98,7 @@ TEST_CASE("checkpoint: damaged files and files of others") {
 TEST_CASE("checkpoint: forged metadata and tensors") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
-  save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+  save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
   const auto error = [&](const std::function<void(Json&, Tensors&)>& change) {
     rewrite(folder, change);
     const std::string message = load_error(folder / "forged");
@@ -122,7 +122,7 @@ TEST_CASE("checkpoint: forged metadata and tensors") {
   CHECK(contains(error([](Json& j, Tensors&) { j.erase("step"); }), "metadata are damaged"));
   CHECK(contains(error([](Json& j, Tensors&) { j["task"] = 7; }), "metadata are damaged"));
   CHECK(contains(error([](Json& j, Tensors&) { j["step"] = 1e300; }), "\"step\" has the wrong type"));
-  CHECK(contains(error([](Json& j, Tensors&) { j["vocabulary"]["unit"] = 1; }), "[vocabulary] it is damaged"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["vocabulary"]["unit"] = 1; }), "[tokenizer] it is damaged"));
   CHECK(contains(error([](Json&, Tensors& t) { t.back().first = "other"; }), "no tensor is named"));
   CHECK(contains(error([](Json&, Tensors& t) { t.pop_back(); }), "there are only 0 more"));
   CHECK(contains(error([](Json&, Tensors& t) { t.emplace_back("more", t[0].second); }), "tensors, its config"));
@@ -148,7 +148,7 @@ TEST_CASE("checkpoint: forged sizes take no memory") {
   };
   for (const std::string& arch : own_architectures) {
     const SmallTask small = small_task(arch, usual_task(arch));
-    save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+    save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
     for (const char* config : {R"({"layers":1000000000})", R"({"d_model":20000})"})
       CHECK(contains(error(Json::parse(config)), "its config asks for"));
     if (small.model->max_length() > 0)  // else it has no parameter of the length
@@ -157,7 +157,7 @@ TEST_CASE("checkpoint: forged sizes take no memory") {
   }
   // Without layers gMLP has no parameter of its length.
   const auto model = make_model({"gmlp", Task::causal_lm, 2, 0, R"({"d_model":4,"layers":0})"}, {});
-  save_checkpoint(folder / "run", *model, Vocabulary::of_characters("ab"));
+  save_checkpoint(folder / "run", *model, *characters("a"));
   for (bool positions : {false, true})
     CHECK(error({{"seq_len", (std::int64_t{1} << 31) - 1}, {"positions", positions}}).empty());
   const Checkpoint loaded = load_checkpoint(folder / "forged");
@@ -168,12 +168,12 @@ TEST_CASE("checkpoint: forged sizes take no memory") {
 TEST_CASE("checkpoint: another model's config.json is not left beside new parameters; a folder that can't be written") {
   const TemporaryFolder folder;
   const SmallTask lm = small_task("gmlp", Task::causal_lm), masked = small_task("fnet", Task::masked_lm);
-  save_checkpoint(folder / "run", *lm.model, lm.data->vocabulary());
-  save_checkpoint(folder / "run", *masked.model, masked.data->vocabulary());
+  save_checkpoint(folder / "run", *lm.model, *lm.data->tokenizer());
+  save_checkpoint(folder / "run", *masked.model, *masked.data->tokenizer());
   CHECK(load_checkpoint(folder / "run").model->arch() == std::string("fnet"));
   folder.write("file", "x");
-  CHECK_THROWS_AS(save_checkpoint(folder / "file", *lm.model, lm.data->vocabulary()), Error);
-  CHECK_THROWS_AS(save_checkpoint(folder / "file/below", *lm.model, lm.data->vocabulary()), Error);
+  CHECK_THROWS_AS(save_checkpoint(folder / "file", *lm.model, *lm.data->tokenizer()), Error);
+  CHECK_THROWS_AS(save_checkpoint(folder / "file/below", *lm.model, *lm.data->tokenizer()), Error);
   CHECK(folder.read("file") == "x");
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("checkpoint: another model's config.json is gone before anything is wr
   std::filesystem::create_directory(folder / "run");
   std::filesystem::create_symlink("/proc/self/limits", folder / "run/config.json");  // writing to it fails
   try {
-    save_checkpoint(folder / "run", *lm.model, lm.data->vocabulary());
+    save_checkpoint(folder / "run", *lm.model, *lm.data->tokenizer());
   } catch (const Error&) {  // as a stop between the two files
   }
   CHECK(load_error(folder / "run").empty());
@@ -221,7 +221,7 @@ TEST_CASE("generate: as many symbols as asked for, the same with the same seed, 
     options.seed = seed;
     std::string all;
     std::int64_t count = 0;
-    generate(*small.model, small.data->vocabulary(), prompt, options, [&](const std::string& s) {
+    generate(*small.model, *small.data->tokenizer(), prompt, options, [&](const std::string& s) {
       ++count;
       all += s;
       return true;
@@ -233,27 +233,99 @@ TEST_CASE("generate: as many symbols as asked for, the same with the same seed, 
   CHECK(text("line", 1, 40) != text("line", 2, 40));
   CHECK(text("", 1, 5) == text("\n", 1, 5));
   CHECK(text("line", 1, 0).empty());
-  CHECK_THROWS_AS(text("LINE", 1, 5), Error);
+  CHECK_THROWS_AS(text("LINE\xFF", 1, 5), Error);
   int calls = 0;
-  generate(*small.model, small.data->vocabulary(), "l", {}, [&](const std::string&) { return ++calls < 3; });
+  generate(*small.model, *small.data->tokenizer(), "l", {}, [&](const std::string&) { return ++calls < 3; });
   CHECK(calls == 3);
 }
 
+TEST_CASE("sample: among the most likely that have a probability together") {
+  const Tensor x = Tensor::from<float>({0, std::log(2.0f), -100, std::log(5.0f)}, {4});  // 1/8, 2/8, 0, 5/8
+  CHECK(sample(x, 1, 0, 0.999, 0.6) == 3);
+  CHECK(sample(x, 1, 0, 0.999, 0.7) == 1);
+  CHECK(sample(x, 1, 0, 5.0 / 7 - 0.01, 0.7) == 3);  // 5/7 and 2/7
+  CHECK(sample(x, 1, 0, 5.0 / 7 + 0.01, 0.7) == 1);
+  CHECK(sample(x, 1, 0, 0.999, 0.9) == 0);
+  CHECK(sample(x, 1, 2, 0.999, 0.9) == 1);
+  CHECK(sample(x, 1, 2, 0.999, 0.7) == 3);  // of these two 5/7 is enough
+  CHECK(sample(x, 1, 0, 0.999, 1e-9) == 3);
+  CHECK(sample(x, 0.5, 0, 0.999, 0.8) == 3);
+}
+
+TEST_CASE("generate: special symbols are never chosen; texts to stop at") {
+  const auto tokenizer = characters("ab");  // and [unk]
+  const auto model = make_model({"gmlp", Task::causal_lm, 3, 0, R"({"d_model":8,"seq_len":16})"}, {Random(3)});
+  GenerateOptions options;
+  options.tokens = 200;
+  const auto text = [&](const std::vector<std::string>& stop, std::int64_t* count = nullptr) {
+    std::string all;
+    options.stop = stop;
+    const std::int64_t symbols = generate(*model, *tokenizer, "zb", options, [&](const std::string& s) {
+      all += s;
+      return true;
+    });
+    if (count != nullptr) *count = symbols;
+    return all;
+  };
+  std::int64_t count = 0;
+  const std::string all = text({}, &count);
+  CHECK(count == 200);
+  CHECK(all.size() == 200);
+  CHECK(all.find_first_not_of("ab") == std::string::npos);
+  for (const std::string stop : {"a", "bb", "aab", "abab", "babba"}) {
+    CAPTURE(stop);
+    const std::size_t found = all.find(stop);
+    REQUIRE(found != std::string::npos);
+    CHECK(text({stop}, &count) == all.substr(0, found));
+    CHECK(count == static_cast<std::int64_t>(found + stop.size()));
+    CHECK(text({"xyz", stop}) == all.substr(0, found));
+  }
+  CHECK(text({"abx", "x"}, &count) == all);  // never comes; what waited for it is given out
+  CHECK(count == 200);
+  const std::string end = all.substr(195) + "x";
+  CHECK(text({end}) == all);
+  CHECK(text({"bb", "a"}) == all.substr(0, std::min(all.find("bb"), all.find("a"))));
+  CHECK_THROWS_WITH(text({""}), "[generate] a text to stop at is empty");
+  for (double p : {0.0, -1.0, 1.1, std::nan("")}) {
+    options.top_p = p;
+    CHECK_THROWS_WITH(text({}), doctest::Contains("expected top_p above 0, at most 1"));
+  }
+  options.top_p = 1;
+  CHECK_THROWS_WITH(generate(*model, *characters("abc"), "a", options, [](const auto&) { return true; }),
+                    "[generate] the tokenizer has 4 symbols, the model 3: they don't belong together");
+}
+
+TEST_CASE("generate: words come with what stands between them") {
+  const auto tokenizer = words({"one two"});
+  const auto model =
+      make_model({"gmlp", Task::causal_lm, tokenizer->size(), 0, R"({"d_model":8,"seq_len":16})"}, {Random(3)});
+  GenerateOptions options;
+  options.tokens = 3;
+  std::string all;
+  generate(*model, *tokenizer, "one", options, [&](const std::string& s) {
+    all += s;
+    return true;
+  });
+  CHECK(all.size() == 12);
+  CHECK(all[0] == ' ');
+  CHECK(tokenizer->decode(tokenizer->encode(all)) == all.substr(1));
+}
+
 TEST_CASE("generate: an empty prompt is a line end, also if that isn't the first symbol; else the first symbol") {
-  const auto text = [](const Vocabulary& vocabulary, const std::string& prompt) {
-    const auto model = make_model({"gmlp", Task::causal_lm, vocabulary.size(), 0, R"({"d_model":8,"seq_len":16})"},
+  const auto text = [](const std::shared_ptr<const Tokenizer>& tokenizer, const std::string& prompt) {
+    const auto model = make_model({"gmlp", Task::causal_lm, tokenizer->size(), 0, R"({"d_model":8,"seq_len":16})"},
                                   {Random(3), DType::f32});
     randomize(model->parameters());
     std::string all;
     GenerateOptions options;
     options.tokens = 30;
-    generate(*model, vocabulary, prompt, options, [&](const std::string& s) {
+    generate(*model, *tokenizer, prompt, options, [&](const std::string& s) {
       all += s;
       return true;
     });
     return all;
   };
-  const auto with = Vocabulary::of_characters("\t\nabc"), without = Vocabulary::of_characters("abc");
+  const auto with = characters("\t\nabc"), without = characters("abc");
   CHECK(text(with, "") == text(with, "\n"));
   CHECK(text(with, "") != text(with, "\t"));
   CHECK(text(without, "") == text(without, "a"));
@@ -262,7 +334,7 @@ TEST_CASE("generate: an empty prompt is a line end, also if that isn't the first
 
 TEST_CASE("generate: classifiers and masked language models are refused") {
   for (const SmallTask& small : {small_task("gmlp", Task::classifier), small_task("fnet", Task::masked_lm)})
-    CHECK_THROWS_AS(generate(*small.model, small.data->vocabulary(), "a", {}, [](const auto&) { return true; }), Error);
+    CHECK_THROWS_AS(generate(*small.model, *small.data->tokenizer(), "a", {}, [](const auto&) { return true; }), Error);
 }
 
 }  // namespace weft::test

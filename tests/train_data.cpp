@@ -40,8 +40,8 @@ Ids predicted(const Data& data) {
 
 TEST_CASE("validation is the last tenth, each character predicted once") {
   const std::string text = small_text();
-  const Vocabulary v = Vocabulary::of_characters(text);
-  const auto ids = v.encode(text);
+  const auto v = characters(text);
+  const auto ids = v->encode(text);
   const auto split = static_cast<std::ptrdiff_t>(ids.size() - ids.size() / 10);
   for (std::int64_t length : {1, 7, 16, 50})
     for (std::int64_t batch : {1, 3, 100}) {
@@ -54,7 +54,7 @@ TEST_CASE("training windows: the next character is the target, nothing of the la
   // Each character occurs once, so that a window says where it is from.
   std::string text;
   for (int c = 0; c < 100; ++c) text += {static_cast<char>(0xC4 + c / 64), static_cast<char>(0x80 + c % 64)};
-  const Vocabulary v = Vocabulary::of_characters(text);
+  const auto v = characters(text);
   const TextData data(text, v, Task::causal_lm, 8, 5);
   std::set<std::int64_t> starts;
   for (std::int64_t k = 0; k < 200; ++k) {
@@ -75,7 +75,7 @@ TEST_CASE("training windows: the next character is the target, nothing of the la
 TEST_CASE("masked language model: 15 %, of these 80/10/10") {
   std::string text;
   for (int i = 0; i < 4000; ++i) text += static_cast<char>('a' + i * 7 % 26);
-  const Vocabulary v = Vocabulary::of_characters(text, true);
+  const auto v = characters(text, Task::masked_lm);
   const TextData data(text, v, Task::masked_lm, 50, 40);
   double chosen = 0, masked = 0, same = 0, all = 0;
   for (std::int64_t k = 0; k < 20; ++k) {
@@ -84,9 +84,9 @@ TEST_CASE("masked language model: 15 %, of these 80/10/10") {
     for (std::size_t i = 0; i < x.size(); ++i) {
       ++all;
       chosen += y[i] != -100;
-      masked += x[i] == v.mask();
+      masked += x[i] == v->special().mask;
       same += y[i] == x[i];
-      CHECK((y[i] != -100 || x[i] != v.mask()));
+      CHECK((y[i] != -100 || x[i] != v->special().mask));
     }
   }
   CHECK(chosen / all == doctest::Approx(0.15 + 0.85 / 50).epsilon(0.05));
@@ -98,7 +98,7 @@ TEST_CASE("masked language model: 15 %, of these 80/10/10") {
 
 TEST_CASE("masked language model: each window of validation has a mask of its own, whatever the batch") {
   const std::string text(2000, 'x');
-  const Vocabulary v = Vocabulary::of_characters("xy", true);
+  const auto v = characters("xy", Task::masked_lm);
   const auto targets = [&](std::int64_t batch) {
     std::vector<Ids> rows;
     const TextData data(text, v, Task::masked_lm, 40, batch, Part::all);
@@ -115,15 +115,17 @@ TEST_CASE("masked language model: each window of validation has a mask of its ow
 }
 
 TEST_CASE("masked language model: one character a window at least") {
-  const Vocabulary v = Vocabulary::of_characters("ab", true);
+  const auto v = characters("ab", Task::masked_lm);
   const TextData data("abababababababababab", v, Task::masked_lm, 1, 3);
   for (std::int64_t k = 0; k < 20; ++k) CHECK(data.training(k, Random(5)).predicted == 3);
 }
 
 TEST_CASE("text that doesn't fit") {
-  const Vocabulary v = Vocabulary::of_characters("abc");
+  const auto v = characters("abc");
   CHECK_THROWS_AS(TextData("abcabcabc", v, Task::causal_lm, 9, 1), Error);
-  CHECK_THROWS_AS(TextData("abd", v, Task::causal_lm, 1, 1), Error);
+  CHECK_THROWS_AS(TextData("abcabcabc\xFF", v, Task::causal_lm, 2, 1), Error);
+  CHECK_THROWS_WITH(TextData(EncodedText("abcabcabc", *characters("ab")), v, Task::causal_lm, 2, 1),
+                    doctest::Contains("don't belong together"));
   CHECK_THROWS_AS(TextData("abcabcabc", v, Task::masked_lm, 2, 1), Error);
   CHECK_THROWS_AS(TextData("abcabcabc", v, Task::classifier, 2, 1), Error);
   CHECK_THROWS_AS(TextData("abcabcabc", v, Task::causal_lm, 2, std::int64_t{1} << 40), Error);
@@ -179,14 +181,14 @@ TEST_CASE("classifier data: [cls], words, padding; every row once an epoch") {
   const LabelledTexts held = hold_out(rows);
   CHECK(rows.labels.size() == 54);
   CHECK(held.labels.size() == 6);
-  const Vocabulary v = Vocabulary::of_words(rows.texts);
+  const auto v = words(rows.texts);
   const ClassifierData data(rows, held, v, 4, 9);
   const Ids first = data.validation(0).tokens.to_vector<std::int64_t>();
   CHECK(data.validation(0).tokens.shape() == Shape{6, 4});
-  CHECK(first[0] == Vocabulary::cls);
-  CHECK(v.decode(first[1]) == "red");
+  CHECK(first[0] == v->special().cls);
+  CHECK(v->decode(first[1]) == "red");
   const ClassifierData longer(rows, held, v, 10, 9);
-  CHECK(longer.validation(0).tokens.to_vector<std::int64_t>()[9] == Vocabulary::pad);
+  CHECK(longer.validation(0).tokens.to_vector<std::int64_t>()[9] == v->special().pad);
 
   std::vector<Ids> order(2);
   for (std::int64_t k = 0; k < 12; ++k) {
@@ -201,7 +203,7 @@ TEST_CASE("classifier data: [cls], words, padding; every row once an epoch") {
 
 TEST_CASE("a fingerprint tells texts, rows and their order apart") {
   const LabelledTexts rows = small_rows();
-  const Vocabulary v = Vocabulary::of_words(rows.texts);
+  const auto v = words(rows.texts);
   const auto of = [&](const LabelledTexts& training, const LabelledTexts& test) {
     return ClassifierData(training, test, v, 8, 2).fingerprint();
   };
@@ -223,7 +225,7 @@ TEST_CASE("classifier data: rows of any length, in any order") {
   rows.texts = {"b c", "", "a b c a b", "c"};
   rows.labels = {0, 1, 0, 1};
   rows.classes = 2;
-  const Vocabulary v = Vocabulary::of_words({"a a a b b c"});  // a 3, b 4, c 5
+  const auto v = words({"a a a b b c"});  // a 3, b 4, c 5
   const ClassifierData data(rows, rows, v, 4, 3);
   const Ids want[] = {{2, 4, 5, 0}, {2, 0, 0, 0}, {2, 3, 4, 5}, {2, 5, 0, 0}};
   std::size_t row = 0;
@@ -240,10 +242,10 @@ TEST_CASE("classifier data: rows of any length, in any order") {
 
 TEST_CASE("classifier data that doesn't fit") {
   const LabelledTexts rows = small_rows();
-  const Vocabulary v = Vocabulary::of_words(rows.texts);
+  const auto v = words(rows.texts);
   CHECK_THROWS_AS(ClassifierData(rows, rows, v, 1, 1), Error);
   CHECK_THROWS_AS(ClassifierData(rows, {}, v, 4, 1), Error);
-  CHECK_THROWS_AS(ClassifierData(rows, rows, Vocabulary::of_characters("a"), 4, 1), Error);
+  CHECK_THROWS_AS(ClassifierData(rows, rows, characters("a"), 4, 1), Error);
   CHECK_THROWS_AS((void)ClassifierData({}, rows, v, 4, 1).training(0, Random(1)), Error);
 }
 

@@ -10,9 +10,9 @@ namespace weft::test {
 
 TEST_CASE("the loss of a masked language model is the mean over what is predicted, batch by batch") {
   // 15 % of 7 is one, and so it is of the shorter last window.
-  const auto vocabulary = Vocabulary::of_characters(small_text(), true);
-  const TextData data(small_text(), vocabulary, Task::masked_lm, 7, 4);
-  const auto model = make_model({"fnet", Task::masked_lm, vocabulary.size(), 0, R"({"d_model":8,"seq_len":7})"},
+  const auto tokenizer = characters(small_text(), Task::masked_lm);
+  const TextData data(small_text(), tokenizer, Task::masked_lm, 7, 4);
+  const auto model = make_model({"fnet", Task::masked_lm, tokenizer->size(), 0, R"({"d_model":8,"seq_len":7})"},
                                 {Random(3), DType::f64});
   randomize(model->parameters());
   double sum = 0, count = 0;
@@ -89,7 +89,7 @@ TEST_CASE("data with a loss and metrics of their own") {
     }
   };
   const SmallTask small = small_task("gmlp", Task::causal_lm);
-  const LastSymbol data(small_text(), small.data->vocabulary(), Task::causal_lm, 16, 4);
+  const LastSymbol data(small_text(), small.data->tokenizer(), Task::causal_lm, 16, 4);
   const Evaluation own = evaluate(*small.model, data);
   CHECK(own.loss != evaluate(*small.model, *small.data).loss);
   CHECK(own.metric("half") * 2 == own.metric("rows"));

@@ -66,10 +66,10 @@ const char* const names[] = {"gmlp-causal-lm", "gmlp-tied",     "gmlp-masked-lm"
 std::unique_ptr<Data> data_for(const Checkpoint& checkpoint) {
   const Task task = checkpoint.model->task();
   if (task != Task::classifier)
-    return std::make_unique<TextData>(read_text(path("sums.txt")), checkpoint.vocabulary, task, 16, 4);
+    return std::make_unique<TextData>(read_text(path("sums.txt")), checkpoint.tokenizer, task, 16, 4);
   LabelledTexts training = read_csv(path("sums.csv"));
   const LabelledTexts validation = hold_out(training);
-  return std::make_unique<ClassifierData>(training, validation, checkpoint.vocabulary, 8, 4);
+  return std::make_unique<ClassifierData>(training, validation, checkpoint.tokenizer, 8, 4);
 }
 
 // The losses of the steps in a log of lines "step TAB loss TAB validation loss".
@@ -131,7 +131,7 @@ TEST_CASE("fixtures: an earlier weft's language models continue a text as there"
       text += symbol;
       return true;
     };
-    generate(*saved.model, saved.vocabulary, text, options, out);
+    generate(*saved.model, *saved.tokenizer, text, options, out);
     CHECK(text + "\n" == os::read_file(path(name + "/continued")));
   }
 }

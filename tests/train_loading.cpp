@@ -26,14 +26,14 @@ struct Saved {
   TemporaryFolder folder;
   std::unique_ptr<Model> model;
   std::string path = folder / "saved";
-  Vocabulary vocabulary = Vocabulary::of_characters("abcdefghijklmnopqrstuvw");
+  std::shared_ptr<const Tokenizer> tokenizer = characters("abcdefghijklmnopqrstuvw");
 
   Saved(const std::string& arch, Task task, std::int64_t d_model = 37) {
     const std::string config = R"({"layers":2,"seq_len":41,"d_model":)" + std::to_string(d_model) + "}";
     const std::int64_t classes = task_source(task) == Source::rows ? 3 : 0;
-    model = make_model({arch, task, vocabulary.size(), classes, config}, {Random(3), DType::f32});
+    model = make_model({arch, task, tokenizer->size(), classes, config}, {Random(3), DType::f32});
     randomize(model->parameters(), 0.5);
-    save_checkpoint(path, *model, vocabulary);
+    save_checkpoint(path, *model, *tokenizer);
   }
 
   std::string file() const { return path + "/model.safetensors"; }
@@ -113,7 +113,7 @@ TEST_CASE("loading: for inference, for training, from memory: the same bits, in 
           auto bytes = saved.bytes();
           const Checkpoint kept = load_checkpoint(view_of(bytes), purpose);
           const Checkpoint copied = load_checkpoint({bytes->data(), bytes->size(), nullptr, false}, purpose);
-          CHECK(kept.vocabulary == saved.vocabulary);
+          CHECK(kept.tokenizer->to_json() == saved.tokenizer->to_json());
           CHECK((bytes.use_count() > 1) == (purpose == Purpose::inference));
           if (bytes.use_count() == 1) bytes->assign(bytes->size(), '\xff');
           bytes.reset();
@@ -193,7 +193,7 @@ TEST_CASE("loading: writing, training and saving a model that was loaded for inf
   CHECK_NOTHROW(parameter.set_trainable(false));
   refused([&] { (void)ParameterSet(parameters); }, name);
   refused([&] { (void)Optimizer(parameters, {}); }, name);
-  refused([&] { save_checkpoint(saved.folder / "again", model, loaded.vocabulary); }, "nothing was written");
+  refused([&] { save_checkpoint(saved.folder / "again", model, *loaded.tokenizer); }, "nothing was written");
   CHECK_FALSE(std::filesystem::exists(saved.folder / "again"));
   refused([&] { (void)copy_parameters(*saved.model, model); }, "[parameter]");
   CHECK_THROWS_AS(Tensor(parameter.value()).mutable_data<float>(), Error);
@@ -222,7 +222,7 @@ TEST_CASE("loading: for inference, a file that is replaced or removed meanwhile 
   randomize(other.model->parameters(), 0.01);
   const auto want = answers(*saved.model);
   const Checkpoint loaded = load_checkpoint(saved.path, Purpose::inference);
-  save_checkpoint(saved.path, *other.model, other.vocabulary);
+  save_checkpoint(saved.path, *other.model, *other.tokenizer);
   check_same(answers(*loaded.model), want);
   std::filesystem::remove_all(saved.path);
   check_same(answers(*loaded.model), want);

@@ -11,11 +11,11 @@ namespace weft::test {
 TEST_CASE("micro-batches: two of a batch are a step on their mean gradient") {
   // Without dropout and with batches of one row the two ways see the same rows.
   LabelledTexts rows = small_rows();
-  const Vocabulary v = Vocabulary::of_words(rows.texts);
+  const auto v = words(rows.texts);
   const ClassifierData one(rows, rows, v, 8, 1), two(rows, rows, v, 8, 2);
   std::vector<double> values[2];
   for (std::size_t i : {0, 1}) {
-    const auto model = make_model({"gmlp", Task::classifier, v.size(), 3, R"({"d_model":8,"layers":1,"seq_len":8})"},
+    const auto model = make_model({"gmlp", Task::classifier, v->size(), 3, R"({"d_model":8,"layers":1,"seq_len":8})"},
                                   {Random(3), DType::f64});
     TrainOptions options = small_options(10);
     options.micro_batches = i == 0 ? 2 : 1;
@@ -30,12 +30,12 @@ TEST_CASE("micro-batches: two of a batch are a step on their mean gradient") {
 TEST_CASE("micro-batches: their mean gradient, not their sum, makes a step, and is what clipping sees") {
   // SGD, whose steps are as large as the gradient. Adam's are not.
   LabelledTexts rows = small_rows();
-  const Vocabulary v = Vocabulary::of_words(rows.texts);
+  const auto v = words(rows.texts);
   const ClassifierData one(rows, rows, v, 8, 1), two(rows, rows, v, 8, 2);
   for (double clip : {0.0, 0.5}) {
     std::vector<double> values[2];
     for (std::size_t i : {0, 1}) {
-      const auto model = make_model({"gmlp", Task::classifier, v.size(), 3, R"({"d_model":8,"layers":1,"seq_len":8})"},
+      const auto model = make_model({"gmlp", Task::classifier, v->size(), 3, R"({"d_model":8,"layers":1,"seq_len":8})"},
                                     {Random(3), DType::f64});
       TrainOptions options = small_options(10);
       options.micro_batches = i == 0 ? 2 : 1;
@@ -77,10 +77,9 @@ TEST_CASE("micro-batches: each has rows and dropout masks of its own") {
 // Rows of one text, of which the batch's row r predicts its first r % 5 + 1 symbols.
 class UnevenData : public TextData {
  public:
-  explicit UnevenData(std::int64_t rows) : TextData(small_text(), vocabulary_of(), Task::causal_lm, 8, rows) {}
-  static Vocabulary vocabulary_of() { return Vocabulary::of_characters(small_text()); }
+  explicit UnevenData(std::int64_t rows) : TextData(small_text(), characters(small_text()), Task::causal_lm, 8, rows) {}
   Batch training(std::int64_t k, const Random&) const override {
-    const auto ids = vocabulary().encode(small_text());
+    const auto ids = tokenizer()->encode(small_text());
     std::vector<std::int64_t> tokens, target;
     Batch made;
     for (std::int64_t row = k * batch(); row < (k + 1) * batch(); ++row)
@@ -102,7 +101,7 @@ TEST_CASE("micro-batches that predict more count for more: as the large batch") 
     std::vector<double> values[2], losses[2];
     for (std::size_t i : {0, 1}) {
       const auto model =
-          make_model({"gmlp", Task::causal_lm, one.vocabulary().size(), 0, R"({"d_model":8,"layers":1,"seq_len":8})"},
+          make_model({"gmlp", Task::causal_lm, one.tokenizer()->size(), 0, R"({"d_model":8,"layers":1,"seq_len":8})"},
                      {Random(3), DType::f64});
       TrainOptions options = small_options(10);
       options.micro_batches = i == 0 ? 6 : 1;
@@ -125,7 +124,7 @@ TEST_CASE("label smoothing: the cross entropy with a target that is spread over 
   const UnevenData data(6);
   const double epsilon = 0.3;
   const auto config = R"({"d_model":8,"layers":1,"seq_len":8})";
-  const ModelSpec spec{"gmlp", Task::causal_lm, data.vocabulary().size(), 0, config};
+  const ModelSpec spec{"gmlp", Task::causal_lm, data.tokenizer()->size(), 0, config};
   const auto model = make_model(spec, {Random(3), DType::f64}), same = make_model(spec, {Random(3), DType::f64});
   TrainOptions options = small_options(10);
   options.label_smoothing = epsilon;

@@ -21,19 +21,16 @@ namespace {
 class ScriptedData : public TextData {
  public:
   explicit ScriptedData(std::vector<double> losses)
-      : TextData(small_text(), Vocabulary::of_characters(small_text()), Task::causal_lm, 16, 4),
+      : TextData(small_text(), characters(small_text()), Task::causal_lm, 16, 4),
         losses_(std::move(losses)) {}
   std::int64_t validation_batches() const noexcept override { return 1; }
-  Batch training(std::int64_t k, const Random& random) const override {
-    evaluating_ = false;
-    return TextData::training(k, random);
-  }
   Batch validation(std::int64_t k) const override {
     evaluating_ = true;
     return TextData::validation(k);
   }
   Tensor loss(const Tensor& output, const Batch& batch) const override {
     if (!evaluating_) return TextData::loss(output, batch);
+    evaluating_ = false;
     const double next = losses_[std::min(static_cast<std::size_t>(evaluations++), losses_.size() - 1)];
     return Tensor::full({}, next, DType::f64);
   }
@@ -41,11 +38,11 @@ class ScriptedData : public TextData {
 
  private:
   std::vector<double> losses_;
-  mutable bool evaluating_ = false;
+  mutable bool evaluating_ = false;  // from a batch to its loss
 };
 
 std::unique_ptr<Model> small_gmlp() {
-  return small_model("gmlp", Task::causal_lm, Vocabulary::of_characters(small_text()).size(), 0, {});
+  return small_model("gmlp", Task::causal_lm, characters(small_text())->size(), 0, {});
 }
 
 std::vector<nlohmann::json> metrics_of(const TemporaryFolder& folder, const std::string& run) {
@@ -287,7 +284,7 @@ TEST_CASE("what is replaced is a run's alone, a former version's, too") {
   CHECK(folder.read("run/best/notes") == "mine");
   CHECK(folder.read("run/run.json") == "{}");
   const SmallTask small = small_task("gmlp", Task::causal_lm);
-  save_checkpoint(folder / "old", *small.model, small.data->vocabulary());
+  save_checkpoint(folder / "old", *small.model, *small.data->tokenizer());
   folder.write("old/training.safetensors", "state");
   const std::string config = folder.read("old/config.json");
   CHECK(saved_run(folder / "old") == (folder / "old/model.safetensors"));
@@ -329,12 +326,12 @@ TEST_CASE("which checkpoint a folder stands for") {
 
 TEST_CASE("a state of an earlier version has micro-batches of equal weight, and keeps them") {
   const TemporaryFolder folder;
-  const auto vocabulary = Vocabulary::of_characters(small_text(), true);
-  const TextData data(small_text(), vocabulary, Task::masked_lm, 16, 1);
+  const auto tokenizer = characters(small_text(), Task::masked_lm);
+  const TextData data(small_text(), tokenizer, Task::masked_lm, 16, 1);
   TrainOptions options = small_options(6);
   options.micro_batches = 3;
   const auto values = [&](bool former) {
-    const auto model = make_model({"gmlp", Task::masked_lm, vocabulary.size(), 0, R"({"d_model":8,"seq_len":16})"},
+    const auto model = make_model({"gmlp", Task::masked_lm, tokenizer->size(), 0, R"({"d_model":8,"seq_len":16})"},
                                   {Random(3), DType::f32});
     Trainer trainer(*model, data, options);
     trainer.save_state(folder / "state");

@@ -16,7 +16,7 @@ namespace {
 class WatchedData : public TextData {
  public:
   explicit WatchedData(std::function<void(std::int64_t)> f)
-      : TextData(small_text(), text_vocabulary(small_text(), Task::causal_lm), Task::causal_lm, 16, 4),
+      : TextData(small_text(), text_tokenizer(small_text(), Task::causal_lm), Task::causal_lm, 16, 4),
         each(std::move(f)) {}
   Batch validation(std::int64_t k) const override {
     each(k);
@@ -26,7 +26,7 @@ class WatchedData : public TextData {
 };
 
 std::unique_ptr<Model> small_gmlp() {
-  return small_model("gmlp", Task::causal_lm, text_vocabulary(small_text(), Task::causal_lm).size(), 0, {});
+  return small_model("gmlp", Task::causal_lm, text_tokenizer(small_text(), Task::causal_lm)->size(), 0, {});
 }
 
 const std::string saved_files[] = {"last/model.safetensors", "last/training.safetensors", "last/config.json",
@@ -34,18 +34,18 @@ const std::string saved_files[] = {"last/model.safetensors", "last/training.safe
 
 }  // namespace
 
-TEST_CASE("saving: a vocabulary that isn't the model's is refused, and the old checkpoint stays") {
+TEST_CASE("saving: a tokenizer that isn't the model's is refused, and the old checkpoint stays") {
   const TemporaryFolder folder;
   const auto model = make_model({"gmlp", Task::causal_lm, 4, 0, R"({"d_model":8,"layers":1,"seq_len":8})"}, {});
-  save_checkpoint(folder / "run", *model, Vocabulary::of_characters("abcd"));
+  save_checkpoint(folder / "run", *model, *characters("abc"));
   const std::string before = folder.read("run/model.safetensors");
-  for (const char* characters : {"ab", "abcde"}) {
-    CHECK_THROWS_WITH_AS(save_checkpoint(folder / "run", *model, Vocabulary::of_characters(characters)),
-                         doctest::Contains("the model takes 4 symbols, the vocabulary has"), Error);
-    CHECK_THROWS_AS(save_checkpoint(folder / "new", *model, Vocabulary::of_characters(characters)), Error);
+  for (const char* text : {"ab", "abcd"}) {
+    CHECK_THROWS_WITH_AS(save_checkpoint(folder / "run", *model, *characters(text)),
+                         doctest::Contains("the model takes 4 symbols, the tokenizer has"), Error);
+    CHECK_THROWS_AS(save_checkpoint(folder / "new", *model, *characters(text)), Error);
   }
   CHECK(folder.read("run/model.safetensors") == before);
-  CHECK(load_checkpoint(folder / "run").vocabulary == Vocabulary::of_characters("abcd"));
+  CHECK(load_checkpoint(folder / "run").tokenizer->to_json() == characters("abc")->to_json());
   CHECK_FALSE(std::filesystem::exists(folder / "new"));
 }
 

@@ -94,7 +94,7 @@ TEST_CASE("a state of another run is refused") {
   options.optimizer.weight_decay = 0;
   CHECK(load(small, options) == "\"" + path + "\": it is of a run with weight-decay 0.1, now it is 0.0");
   CHECK(load(small_task("fnet", Task::masked_lm), small_options(5)) ==
-        "\"" + path + "\": it is of a run with another model or vocabulary");
+        "\"" + path + "\": it is of a run with another model or tokenizer");
   const std::pair<const char*, std::function<void(TrainOptions&)>> others[] = {
       {"micro-batches", [](TrainOptions& o) { o.micro_batches = 2; }},
       {"optimizer", [](TrainOptions& o) { o.optimizer.name = "adam"; }},
@@ -118,13 +118,13 @@ TEST_CASE("a state of another run is refused") {
   SmallTask changed = small_task("gmlp", Task::causal_lm);  // two characters change places
   std::string text = small_text();
   std::swap(text[0], text[1]);
-  changed.data = std::make_unique<TextData>(text, changed.data->vocabulary(), Task::causal_lm, 16, 4);
+  changed.data = std::make_unique<TextData>(text, changed.data->tokenizer(), Task::causal_lm, 16, 4);
   CHECK(load(changed, small_options(5)).find("it is of a run with data ") != std::string::npos);
   for (std::size_t cut : {std::size_t{0}, std::size_t{7}, bytes.size() / 2, bytes.size() - 1}) {
     folder.write("state", bytes.substr(0, cut));
     CHECK(load(small, small_options(5)).find(path) != std::string::npos);
   }
-  save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+  save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
   folder.write("state", folder.read("run/model.safetensors"));
   CHECK(load(small, small_options(5)) == "\"" + path + "\": it is not the state of a training run");
 }

@@ -16,13 +16,26 @@ inline std::string small_text() {
   return text;
 }
 
+// A tokenizer by characters, with a mask symbol for masked language models.
+inline std::shared_ptr<const Tokenizer> characters(const std::string& text, Task task = Task::causal_lm) {
+  TokenizerOptions options;
+  options.task = task;
+  return learn_tokenizer("characters", text, options);
+}
+
+// A tokenizer by words, for classifiers.
+inline std::shared_ptr<const Tokenizer> words(const std::vector<std::string>& texts, std::int64_t size = 0,
+                                              std::int64_t min_count = 1) {
+  return learn_tokenizer("words", texts, {Task::classifier, size, min_count});
+}
+
 inline LabelledTexts small_rows() {
   LabelledTexts rows;
   rows.classes = 3;
-  const char* words[] = {"red green blue", "one two three", "north south west"};
+  const char* texts[] = {"red green blue", "one two three", "north south west"};
   for (int i = 0; i < 60; ++i) {
     rows.labels.push_back(i % 3);
-    rows.texts.push_back(std::string(words[i % 3]) + " and " + std::to_string(i));
+    rows.texts.push_back(std::string(texts[i % 3]) + " and " + std::to_string(i));
   }
   return rows;
 }
@@ -49,14 +62,13 @@ inline SmallTask small_task(const std::string& arch, Task task, const Sizes& siz
   if (task_source(task) == Source::rows) {
     LabelledTexts rows = small_rows();
     const LabelledTexts test = hold_out(rows);
-    small.data =
-        std::make_unique<ClassifierData>(rows, test, Vocabulary::of_words(rows.texts), sizes.length, sizes.batch);
+    small.data = std::make_unique<ClassifierData>(rows, test, words(rows.texts), sizes.length, sizes.batch);
   } else {
-    const auto vocabulary = text_vocabulary(small_text(), task);
-    small.data = std::make_unique<TextData>(small_text(), vocabulary, task, sizes.length, sizes.batch);
+    const auto tokenizer = text_tokenizer(small_text(), task);
+    small.data = std::make_unique<TextData>(small_text(), tokenizer, task, sizes.length, sizes.batch);
   }
   const std::int64_t classes = task_source(task) == Source::rows ? 3 : 0;
-  small.model = small_model(arch, task, small.data->vocabulary().size(), classes, sizes);
+  small.model = small_model(arch, task, small.data->tokenizer()->size(), classes, sizes);
   return small;
 }
 

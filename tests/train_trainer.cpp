@@ -197,11 +197,11 @@ TEST_CASE("a loss that is not finite stops training at its step and keeps the la
 TEST_CASE("parameters that are not finite are never saved") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
-  save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+  save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
   const std::string before = folder.read("run/model.safetensors");
   Parameter p = small.model->parameters()[0].second;
   p.assign(Tensor::full(p.value().shape(), std::nan("")));
-  CHECK_THROWS_AS(save_checkpoint(folder / "run", *small.model, small.data->vocabulary()), Error);
+  CHECK_THROWS_AS(save_checkpoint(folder / "run", *small.model, *small.data->tokenizer()), Error);
   Trainer trainer(*small.model, *small.data, small_options(1));
   CHECK_THROWS_AS(trainer.run({}), Error);
   CHECK(folder.read("run/model.safetensors") == before);
@@ -211,10 +211,10 @@ TEST_CASE("model, data and options that don't agree") {
   const SmallTask lm = small_task("gmlp", Task::causal_lm), masked = small_task("gmlp", Task::masked_lm);
   CHECK_THROWS_AS(Trainer(*lm.model, *masked.data, small_options(1)), Error);
   const std::string text = small_text();
-  const TextData longer(text, Vocabulary::of_characters(text), Task::causal_lm, 17, 2);
+  const TextData longer(text, characters(text), Task::causal_lm, 17, 2);
   CHECK_THROWS_WITH(Trainer(*lm.model, longer, small_options(1)),
                     "[train] sequences of 17 tokens; the model takes at most 16");
-  const TextData other("abcabcabcabcabcabcabc", Vocabulary::of_characters("abc"), Task::causal_lm, 4, 2);
+  const TextData other("abcabcabcabcabcabcabc", characters("abc"), Task::causal_lm, 4, 2);
   CHECK_THROWS_AS(Trainer(*lm.model, other, small_options(1)), Error);
   CHECK_THROWS_AS(Trainer(*lm.model, *lm.data, small_options(0)), Error);
   TrainOptions options = small_options(1);

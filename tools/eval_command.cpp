@@ -35,10 +35,11 @@ std::unique_ptr<weft::Data> load_data(const EvalCommand& o, const weft::Checkpoi
   if (weft::task_source(model.task()) == weft::Source::rows) {
     if (o.csv.empty()) throw weft::Error(what + ": give --csv");
     const weft::LabelledTexts texts = weft::read_csv(o.csv, model.outputs());
-    return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.vocabulary, length, o.batch);
+    return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.tokenizer, length, o.batch);
   }
   if (o.text.empty()) throw weft::Error(what + ": give --text");
-  return std::make_unique<weft::TextData>(weft::read_text(o.text), checkpoint.vocabulary, model.task(), length, o.batch,
+  return std::make_unique<weft::TextData>(weft::EncodedText::of_file(o.text, *checkpoint.tokenizer),
+                                          checkpoint.tokenizer, model.task(), length, o.batch,
                                           o.all ? weft::Part::all : weft::Part::tenth);
 }
 

@@ -8,6 +8,7 @@
 #include "arguments.h"
 #include "command.h"
 #include "help.h"
+#include "tokenizer_options.h"
 
 namespace {
 
@@ -21,13 +22,15 @@ int fail(std::string what, int code) {
 
 // Runs the command that was parsed, or prints the help that was asked for.
 int run(int argc, char** argv) {
+  register_optional_tokenizers();
   CLI::App weft("weft trains and runs gMLP, TNN and FNet on CPUs.", "weft");
   weft.formatter(std::make_shared<HelpFormatter>());  // of all that follow, too
   weft.set_help_flag("-h,--help", "Show this page");
   weft.set_version_flag("--version", "weft " WEFT_VERSION, "Show the version");
   weft.require_subcommand(1);
   weft.footer("weft COMMAND --help has each command's options and an example.");
-  const Command commands[] = {train_command(weft), generate_command(weft), eval_command(weft), info_command(weft)};
+  const Command commands[] = {train_command(weft), generate_command(weft), eval_command(weft), tokenizer_command(weft),
+                              info_command(weft)};
   weft.add_subcommand("help", "Show this page, or a command's")->footer("Examples:\n  weft help\n  weft help train");
   try {
     weft.parse(arguments_for(weft, argc, argv));

@@ -49,6 +49,20 @@ CLI::Option* add_text(CLI::App& command, const std::string& name, const std::str
   return add_option(command, name, type, read, help_text(meaning, "", target))->default_str(target);
 }
 
+CLI::Option* add_texts(CLI::App& command, const std::string& name, const std::string& type,
+                       std::vector<std::string>& target, const std::string& meaning) {
+  const auto read = [name, type, &target](const CLI::results_t& typed) {
+    target.clear();
+    try {
+      for (const std::string& text : typed) target.push_back(not_empty(text, type));
+    } catch (const weft::Error& error) {
+      throw CLI::ValidationError(name, error.what());
+    }
+    return true;
+  };
+  return command.add_option(name, CLI::callback_t(read), meaning)->type_name(type)->take_all()->allow_extra_args(false);
+}
+
 CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::string& target,
                             const std::string& meaning) {
   const auto read = [&target](const std::string& typed) { target = checkpoint_folder(not_empty(typed, "FOLDER")); };

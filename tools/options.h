@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "number.h"
 
@@ -46,6 +47,10 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, std::optiona
 // A name, file or folder, as `type` says: not empty. The target's value now is the default, unless it is empty.
 CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
                       const std::string& meaning);
+
+// Texts that aren't empty, one each time that the option is given.
+CLI::Option* add_texts(CLI::App& command, const std::string& name, const std::string& type,
+                       std::vector<std::string>& target, const std::string& meaning);
 
 // A folder that weft train wrote; also by the name of its model.safetensors or config.json.
 CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::string& target,

@@ -12,6 +12,10 @@ void print_evaluation(const weft::Evaluation& evaluation, const char* kind) {
     std::snprintf(text, sizeof text, " %.2f %%\n", 100 * metric.value);
     std::cout << kind << " " << metric.name << text;
   }
+  if (const auto bits = evaluation.bits_per_byte()) {
+    std::snprintf(text, sizeof text, "perplexity %.4f\nbits per byte %.4f\n", evaluation.perplexity(), *bits);
+    std::cout << text;
+  }
   std::snprintf(text, sizeof text, "validation loss %.4f\n", evaluation.loss);
   std::cout << text;
 }

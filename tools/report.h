@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-// "KIND METRIC X %" for each metric, and "validation loss X".
+// "KIND METRIC X %" for each metric; of language models perplexity and bits per byte; "validation loss X".
 void print_evaluation(const weft::Evaluation& evaluation, const char* kind);
 // "a, b"
 std::string list(const std::vector<std::string>& names);

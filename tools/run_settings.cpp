@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "tokenizer_options.h"
+
 namespace {
 
 using nlohmann::json;
@@ -29,13 +31,14 @@ std::string section_of(const CLI::Option& option) {
   return group == "model" || option.get_lnames().empty() ? "" : group;
 }
 
-bool is_path(const CLI::Option& option) {
-  return option.get_type_name() == "FILE" || option.get_type_name() == "FOLDER";
+bool is_path(const CLI::Option& option, const std::string& text) {
+  const std::string type = option.get_type_name();
+  return type == "FILE" || type == "FOLDER" || (type == "KIND|FILE" && names_tokenizer_file(text));
 }
 
 // A number where the option is one, else a string.
 ordered_json value_of(const CLI::Option& option, const std::string& text) {
-  if (is_path(option)) return std::filesystem::absolute(text).lexically_normal().string();
+  if (is_path(option, text)) return std::filesystem::absolute(text).lexically_normal().string();
   const ordered_json number = ordered_json::parse(text, nullptr, false);
   const bool is_number = option.get_type_name() == "N" || option.get_type_name() == "X";
   return is_number && number.is_number() ? number : ordered_json(text);

@@ -56,6 +56,7 @@ have() {
     nlohmann-json3-dev) have_header nlohmann/json.hpp ;;
     libcli11-dev) have_header CLI/CLI.hpp ;;
     doctest-dev) have_header doctest/doctest.h ;;
+    libsentencepiece-dev) have_header sentencepiece_processor.h ;;
     *) die "need_packages: unknown package $1" ;;
   esac
 }

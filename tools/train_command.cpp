@@ -79,7 +79,7 @@ void print_start(const TrainOptions& o, const Training& training) {
   const weft::Data& data = *training.data;
   const weft::Context& context = weft::Context::current();
   std::cerr << model.arch() << " " << weft::task_name(model.task()) << ", " << weft::parameter_count(model.parameters())
-            << " parameters, " << data.vocabulary().size() << " symbols, sequences of " << data.length()
+            << " parameters, " << data.tokenizer()->size() << " symbols, sequences of " << data.length()
             << " in batches of " << data.batch() << "; " << context.threads() << " threads, "
             << weft::isa_name(context.isa()) << std::endl;
   if (!o.from.empty() && o.resume.empty())
@@ -209,7 +209,7 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
   const std::string settings = weft::os::read_file(path);
   apply_run(command, settings, path);
   o.model.config = path;
-  if (!o.from.empty() && !std::filesystem::exists(o.from)) o.from = weft::last_path(o.out);  // has the same vocabulary
+  if (!o.from.empty() && !std::filesystem::exists(o.from)) o.from = weft::last_path(o.out);  // has the same tokenizer
   return run_setting(settings, "training", "steps", 0);
 }
 

@@ -1,7 +1,11 @@
 #include "train_data.h"
 
 #include <weft/checkpoint.h>
+#include <weft/encoded_text.h>
 #include <weft/error.h>
+#include <weft/run_folder.h>
+
+#include <filesystem>
 
 namespace {
 
@@ -11,14 +15,31 @@ std::unique_ptr<weft::Model> new_model(const TrainOptions& o, const weft::ModelS
   return weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
 }
 
-// The data are read before the model is made, which may be large. from: whose vocabulary is taken, or null.
+// The run's own, if it goes on and has saved it; else that of --from; else the chosen one.
+std::shared_ptr<const weft::Tokenizer> tokenizer_of(const TrainOptions& o, const weft::Checkpoint* from,
+                                                    const weft::Texts& texts, weft::Task task, const char* usual) {
+  std::error_code ignored;
+  const std::string last = weft::last_path(o.out);
+  if (!o.resume.empty() && std::filesystem::exists(last + "/model.safetensors", ignored)) try {
+      return weft::load_checkpoint(last).tokenizer;
+    } catch (const Error&) {  // a damaged one, which the run goes on without
+    }
+  return from != nullptr ? from->tokenizer : o.tokenizer.make(texts, task, usual);
+}
+
+// The data are read before the model is made, which may be large. from: whose tokenizer is taken, or null.
 Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
-  const std::string text = weft::read_text(o.text);
-  const auto vocabulary = from != nullptr ? from->vocabulary : weft::text_vocabulary(text, spec.task);
-  spec.vocabulary = vocabulary.size();
+  std::error_code ignored;  // what reads it says what is wrong
+  const bool pipe = std::filesystem::is_fifo(o.text, ignored);
+  const std::string piped = pipe ? weft::read_text(o.text) : "";  // it can't be read twice
+  const weft::Texts texts = pipe ? weft::Texts([&](const auto& use) { use(piped); }) : weft::text_file(o.text);
+  const auto tokenizer = tokenizer_of(o, from, texts, spec.task, "characters");
+  spec.vocabulary = tokenizer->size();
   const auto planned = outline(spec);
+  const weft::EncodedText text = pipe ? weft::EncodedText(piped, *tokenizer)
+                                      : weft::EncodedText::of_file(o.text, *tokenizer, o.out + "/tokens.ids");
   auto data =
-      std::make_unique<weft::TextData>(text, vocabulary, spec.task, usual_length(*planned), o.batch.value_or(12));
+      std::make_unique<weft::TextData>(text, tokenizer, spec.task, usual_length(*planned), o.batch.value_or(12));
   check_memory_to_train(*planned);
   return {new_model(o, spec), std::move(data), {}};
 }
@@ -27,13 +48,15 @@ Training load_csv(const TrainOptions& o, weft::ModelSpec spec, const weft::Check
   weft::LabelledTexts rows = weft::read_csv(o.csv, o.classes.value_or(0));
   const weft::LabelledTexts test = o.csv_test.empty() ? weft::hold_out(rows) : weft::read_csv(o.csv_test, rows.classes);
   if (rows.texts.empty()) throw Error("\"" + o.csv + "\" has one row, which is held out: give more, or --csv-test");
-  const auto vocabulary =
-      from != nullptr ? from->vocabulary : weft::Vocabulary::of_words(rows.texts, o.vocabulary_size, o.min_count);
-  spec.vocabulary = vocabulary.size();
+  const auto each = [&](const auto& use) {
+    for (const std::string& text : rows.texts) use(text);
+  };
+  const auto tokenizer = tokenizer_of(o, from, each, spec.task, "words");
+  spec.vocabulary = tokenizer->size();
   spec.classes = rows.classes;
   const auto planned = outline(spec);
   auto data =
-      std::make_unique<weft::ClassifierData>(rows, test, vocabulary, usual_length(*planned), o.batch.value_or(32));
+      std::make_unique<weft::ClassifierData>(rows, test, tokenizer, usual_length(*planned), o.batch.value_or(32));
   check_memory_to_train(*planned);
   return {new_model(o, spec), std::move(data), {}};
 }

@@ -12,7 +12,7 @@ namespace {
 
 void add_data_options(CLI::App& command, TrainOptions& o) {
   const std::string group = "Data";
-  auto* text = add_text(command, "--text", "FILE", o.text, "UTF-8 text: a language model by characters")->group(group);
+  auto* text = add_text(command, "--text", "FILE", o.text, "UTF-8 text: a language model")->group(group);
   auto* csv = add_text(command, "--csv", "FILE", o.csv, "Rows \"class\",\"title\",\"description\": a classifier")
                   ->group(group)
                   ->excludes(text);
@@ -22,13 +22,12 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
   add_number(command, "--classes", o.classes, {1}, "Number of classes", "the highest in --csv")
       ->group(group)
       ->needs(csv);
-  add_number(command, "--vocabulary-size", o.vocabulary_size, {1}, "Most words that a classifier knows")
-      ->group(group)
-      ->needs(csv);
-  add_number(command, "--min-count", o.min_count, {1}, "Fewest times that a word must occur")->group(group)->needs(csv);
-  add_text(command, "--from", "FOLDER", o.from,
-           "Begin with the parameters, sizes and vocabulary of a run's or checkpoint's")
-      ->group(group);
+  o.tokenizer.add_to(command, group);
+  auto* from = add_text(command, "--from", "FOLDER", o.from,
+                        "Begin with the parameters, sizes and tokenizer of a run's or checkpoint's")
+                   ->group(group);
+  for (const char* chosen : {"--tokenizer", "--vocabulary-size", "--min-count"})
+    from->excludes(command.get_option(chosen));
 }
 
 std::string capital(std::string text) {

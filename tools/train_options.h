@@ -8,11 +8,12 @@
 #include <string>
 
 #include "model_options.h"
+#include "tokenizer_options.h"
 
 struct TrainOptions {
   ModelOptions model;
+  TokenizerChoice tokenizer;
   std::string text, csv, csv_test, out, log, from, resume;
-  std::int64_t vocabulary_size = 20000, min_count = 2;
   std::optional<std::int64_t> classes, batch, steps, warmup;
   std::int64_t micro_batches = 1, eval_every = 500, patience = 0;
   std::optional<double> lr, lr_floor;

@@ -241,11 +241,35 @@ MappedFile map_file(const std::string& path) {
   return file;
 }
 
-void give_back(const void* data, std::size_t bytes) noexcept {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto first = reinterpret_cast<std::uintptr_t>(data);
-  const std::uintptr_t begin = (first + page - 1) / page * page, end = (first + bytes) / page * page;
-  if (begin < end) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+void forget_pages(const void* begin, std::size_t bytes) noexcept {
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(begin) / page * page;
+  const auto end = (reinterpret_cast<std::uintptr_t>(begin) + bytes + page - 1) / page * page;
+  (void)::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+}
+
+RandomAccessFile::RandomAccessFile(const std::string& path) : path_(path) {
+  descriptor_ = open_to_read(path, O_NONBLOCK);
+  struct stat s;
+  const int error = ::fstat(descriptor_, &s) != 0 ? errno : S_ISREG(s.st_mode) ? 0 : EINVAL;
+  if (error != 0) {
+    ::close(descriptor_);
+    fail("open", path, error);
+  }
+  size_ = static_cast<std::uint64_t>(s.st_size);
+}
+
+RandomAccessFile::~RandomAccessFile() { ::close(descriptor_); }
+
+void RandomAccessFile::read(std::uint64_t offset, void* data, std::size_t bytes) const {
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t count = uninterrupted([&] {
+      return ::pread(descriptor_, static_cast<char*>(data) + done, bytes - done, static_cast<off_t>(offset + done));
+    });
+    if (count < 0) fail("read", path_);
+    if (count == 0) throw Error("[file] \"" + path_ + "\" has become shorter while it was read");
+    done += static_cast<std::size_t>(count);
+  }
 }
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {

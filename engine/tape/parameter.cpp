@@ -74,7 +74,7 @@ bool detail::in_mapped_file(const Tensor& tensor) noexcept {
 }
 
 void detail::give_back(const Tensor& tensor) noexcept {
-  if (in_mapped_file(tensor)) os::give_back(tensor.storage()->data(), tensor.storage()->bytes());
+  if (in_mapped_file(tensor)) os::forget_pages(tensor.storage()->data(), tensor.storage()->bytes());
 }
 
 std::string detail::lent_message(const std::string& who) {

@@ -37,13 +37,13 @@ ordered_json config_of(const Model& model) {
   return ordered_json::parse(text);
 }
 
-ordered_json describe(const Model& model, const Vocabulary& vocabulary) {
+ordered_json describe(const Model& model, const Tokenizer& tokenizer) {
   ordered_json description;
   description["arch"] = model.arch();
   description["task"] = task_name(model.task());
   description["classes"] = task_source(model.task()) == Source::rows ? model.outputs() : 0;
   description["config"] = config_of(model);
-  description["vocabulary"] = ordered_json::parse(vocabulary.to_json());
+  description["vocabulary"] = ordered_json::parse(tokenizer.to_json());
   return description;
 }
 
@@ -110,11 +110,11 @@ json read_metadata(const SafetensorsFile& file) {
 
 Checkpoint load_from(const SafetensorsFile& file, const json& metadata, Purpose purpose) {
   Checkpoint checkpoint;
-  checkpoint.vocabulary = Vocabulary::from_json(metadata.at("vocabulary").dump());
+  checkpoint.tokenizer = tokenizer_from_json(metadata.at("vocabulary").dump());
   ModelSpec spec;
   spec.arch = metadata.at("arch");
   spec.task = task_from_name(metadata.at("task"));
-  spec.vocabulary = checkpoint.vocabulary.size();
+  spec.vocabulary = checkpoint.tokenizer->size();
   read_field("checkpoint", "classes", metadata.at("classes"), spec.classes);
   spec.config = metadata.at("config").dump();
   read_field("checkpoint", "step", metadata.at("step"), checkpoint.info.step);
@@ -156,20 +156,20 @@ void write_text(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-std::string model_description(const Model& model, const Vocabulary& vocabulary) {
-  return describe(model, vocabulary).dump();
+std::string model_description(const Model& model, const Tokenizer& tokenizer) {
+  return describe(model, tokenizer).dump();
 }
 
-void save_checkpoint(const std::string& folder, const Model& model, const Vocabulary& vocabulary,
+void save_checkpoint(const std::string& folder, const Model& model, const Tokenizer& tokenizer,
                      const CheckpointInfo& info) try {
-  if (vocabulary.size() != model.vocabulary())
-    throw Error("[checkpoint] the model takes " + std::to_string(model.vocabulary()) + " symbols, the vocabulary has " +
-                std::to_string(vocabulary.size()) + "; nothing was written");
+  if (tokenizer.size() != model.vocabulary())
+    throw Error("[checkpoint] the model takes " + std::to_string(model.vocabulary()) + " symbols, the tokenizer has " +
+                std::to_string(tokenizer.size()) + "; nothing was written");
   const NamedParameters parameters = model.parameters();
   check_writable(parameters);
   check_finite(parameters);
   ordered_json metadata{{"version", format_version}};
-  metadata.update(describe(model, vocabulary));
+  metadata.update(describe(model, tokenizer));
   metadata["length"] = info.length;
   metadata["step"] = info.step;
   metadata["validation_loss"] = info.validation_loss ? ordered_json(*info.validation_loss) : ordered_json(nullptr);

@@ -9,6 +9,8 @@ using namespace detail;
 
 namespace {
 
+constexpr std::int64_t padding = 0;  // what Model takes for it
+
 // Element i of a random order of 0 … count-1, without a table: four rounds of a Feistel network permute the numbers
 // below the next power of four; those that land outside go round again.
 std::int64_t shuffled(std::int64_t i, std::int64_t count, const Random& random) {
@@ -70,9 +72,13 @@ LabelledTexts hold_out(LabelledTexts& all) {
 }
 
 ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
-                               const Vocabulary& vocabulary, std::int64_t length, std::int64_t batch)
-    : vocabulary_(vocabulary), length_(length), batch_(batch) {
-  if (!vocabulary.by_words()) throw Error("[classifier] expected a vocabulary by words");
+                               std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch)
+    : tokenizer_(std::move(tokenizer)), length_(length), batch_(batch) {
+  const SpecialIds special = tokenizer_->special();
+  if (special.pad != padding || !special.cls)
+    throw Error(std::string("[classifier] expected a tokenizer whose id 0 is padding, and with one that begins a "
+                            "sequence; this one, ") +
+                tokenizer_->kind() + ", was not made for a classifier");
   check_batch("classifier", length, 2, batch);
   if (validation.labels.empty()) throw Error("[classifier] no rows for validation");
   training_ = rows(training);
@@ -84,9 +90,9 @@ ClassifierData::Rows ClassifierData::rows(const LabelledTexts& texts) const {
   rows.labels = texts.labels;
   rows.ends.push_back(0);
   for (const std::string& text : texts.texts) {
-    const std::vector<std::int32_t> words = vocabulary_.encode(text);
+    const std::vector<std::int64_t> words = tokenizer_->encode(text);
     const std::int64_t kept = std::min(length_ - 1, static_cast<std::int64_t>(words.size()));
-    rows.tokens.push_back(Vocabulary::cls);
+    rows.tokens.push_back(static_cast<std::int32_t>(*tokenizer_->special().cls));
     rows.tokens.insert(rows.tokens.end(), words.begin(), words.begin() + kept);
     rows.ends.push_back(static_cast<std::int64_t>(rows.tokens.size()));
   }
@@ -128,7 +134,7 @@ Batch ClassifierData::gather(const Rows& from, const std::vector<std::int64_t>& 
   for (std::int64_t row : which) {
     const auto r = static_cast<std::size_t>(row);
     tokens.insert(tokens.end(), from.tokens.begin() + from.ends[r], from.tokens.begin() + from.ends[r + 1]);
-    tokens.resize((labels.size() + 1) * static_cast<std::size_t>(length_), Vocabulary::pad);
+    tokens.resize((labels.size() + 1) * static_cast<std::size_t>(length_), padding);
     labels.push_back(from.labels[r]);
   }
   const auto rows = static_cast<std::int64_t>(which.size());

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "train/utf8.h"
+#include "text/utf8.h"
 #include "weft/data.h"
 #include "weft/os.h"
 

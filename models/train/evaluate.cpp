@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/trainer.h"
@@ -9,6 +11,13 @@ double Evaluation::metric(const std::string& name) const {
   for (const Metric& measured : metrics)
     if (measured.name == name) return measured.value;
   throw Error("[evaluate] no " + name + " was measured");
+}
+
+double Evaluation::perplexity() const { return std::exp(loss); }
+
+std::optional<double> Evaluation::bits_per_byte() const {
+  if (bytes == 0) return std::nullopt;
+  return loss * static_cast<double>(predicted) / std::log(2) / static_cast<double>(bytes);
 }
 
 Evaluation evaluate(const Model& model, const Data& data) { return *evaluate(model, data, nullptr); }
@@ -26,6 +35,7 @@ std::optional<Evaluation> evaluate(const Model& model, const Data& data, const s
       const Tensor output = model(batch.tokens);
       total.loss += data.loss(output, batch).item() * static_cast<double>(batch.predicted);
       total.predicted += batch.predicted;
+      total.bytes += batch.bytes;
       if (meter) meter->add(output, batch);
     }
   });

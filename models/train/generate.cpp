@@ -10,48 +10,145 @@
 namespace weft {
 using namespace detail;
 
-std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u) try {
-  const auto x = raw::convert(logits, DType::f64).to_vector<double>();
+namespace {
+
+// Finite logits as numbers.
+std::vector<double> values_of(const Tensor& logits) {
+  auto x = raw::convert(logits, DType::f64).to_vector<double>();
   if (!std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); }))
     throw Error("[generate] the model's logits are not finite");
+  return x;
+}
+
+// One of the ids 0 … x.size() - 1; of those with -infinity none.
+std::int64_t choose(const std::vector<double>& x, double temperature, std::int64_t top_k, double top_p, double u) {
   std::vector<std::int64_t> order(x.size());
   std::iota(order.begin(), order.end(), 0);
   const auto at = [&](std::int64_t i) { return x[static_cast<std::size_t>(i)]; };
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return at(a) > at(b); });
+  while (order.size() > 1 && at(order.back()) == -HUGE_VAL) order.pop_back();
   if (temperature == 0) return order.front();
   if (top_k > 0 && top_k < std::ssize(order)) order.resize(static_cast<std::size_t>(top_k));
   std::vector<double> sums;  // of exp((x - max) / temperature)
   double sum = 0;
   for (std::int64_t i : order) sums.push_back(sum += std::exp((at(i) - at(order.front())) / temperature));
+  if (top_p < 1) {
+    const auto enough = std::lower_bound(sums.begin(), sums.end(), top_p * sum) - sums.begin();
+    sums.resize(static_cast<std::size_t>(std::min(enough, std::ssize(sums) - 1)) + 1);
+    sum = sums.back();
+  }
   const auto chosen = std::upper_bound(sums.begin(), sums.end(), u * sum) - sums.begin();
-  return order[static_cast<std::size_t>(std::min(chosen, std::ssize(order) - 1))];
+  return order[static_cast<std::size_t>(std::min(chosen, std::ssize(sums) - 1))];
+}
+
+// Lets a text through up to the first of the texts to stop at; what may be the beginning of one waits.
+class StopFilter {
+ public:
+  explicit StopFilter(const std::vector<std::string>& stops) : stops_(stops) {}
+
+  // What can be given out now that `more` has come; stopped() afterwards.
+  std::string add(const std::string& more) {
+    held_ += more;
+    std::size_t end = held_.size();
+    for (const std::string& stop : stops_) {
+      const std::size_t found = held_.find(stop);
+      if (found == std::string::npos) continue;
+      stopped_ = true;
+      end = std::min(end, found);
+    }
+    if (!stopped_) end -= longest_beginning();
+    return take(end);
+  }
+  // What waits when nothing more comes.
+  std::string rest() { return take(held_.size()); }
+  bool stopped() const noexcept { return stopped_; }
+
+ private:
+  // The longest end of held_ that a text to stop at begins with.
+  std::size_t longest_beginning() const {
+    std::size_t longest = 0;
+    for (const std::string& stop : stops_)
+      for (std::size_t n = std::min(stop.size() - 1, held_.size()); n > longest; --n)
+        if (held_.compare(held_.size() - n, n, stop, 0, n) == 0) longest = n;
+    return longest;
+  }
+  std::string take(std::size_t count) {
+    std::string taken = held_.substr(0, count);
+    held_.erase(0, count);
+    return taken;
+  }
+
+  const std::vector<std::string>& stops_;
+  std::string held_;
+  bool stopped_ = false;
+};
+
+void check(const GenerateOptions& options) {
+  if (!(options.temperature >= 0) || options.top_k < 0 || options.tokens < 0)
+    throw Error("[generate] expected temperature, top_k and tokens of at least 0");
+  if (!(options.top_p > 0 && options.top_p <= 1))
+    throw Error("[generate] expected top_p above 0, at most 1, got " + std::to_string(options.top_p));
+  for (const std::string& stop : options.stop)
+    if (stop.empty()) throw Error("[generate] a text to stop at is empty");
+}
+
+std::vector<std::int64_t> encode_prompt(const Tokenizer& tokenizer, const std::string& prompt) {
+  std::vector<std::int64_t> ids = tokenizer.encode(prompt);
+  if (!ids.empty()) return ids;
+  for (std::int64_t id = tokenizer.size() - 1; id > 0; --id)
+    if (tokenizer.decode(id) == "\n") return {id};
+  return {0};
+}
+
+// Special symbols can't be chosen any more.
+void leave_out(const SpecialIds& special, std::vector<double>& logits) {
+  for (const auto& id : {special.unknown, special.pad, special.cls, special.mask})
+    if (id) logits[static_cast<std::size_t>(*id)] = -HUGE_VAL;
+}
+
+// Gives the number of symbols.
+std::int64_t continue_text(TokenStream& stream, const Tokenizer& tokenizer, const std::vector<std::int64_t>& prompt,
+                           const GenerateOptions& options, const std::function<bool(const std::string&)>& out) {
+  Tensor logits;
+  for (std::int64_t id : prompt) logits = stream.next(id);
+  const Random random(options.seed);
+  const SpecialIds special = tokenizer.special();
+  StopFilter filter(options.stop);
+  std::int64_t before = prompt.back();
+  for (std::int64_t i = 0; i < options.tokens; ++i) {
+    std::vector<double> x = values_of(logits);
+    leave_out(special, x);
+    const std::int64_t id =
+        choose(x, options.temperature, options.top_k, options.top_p, random.uniform(static_cast<std::uint64_t>(i)));
+    const bool last = i + 1 == options.tokens;
+    std::string text = filter.add(tokenizer.separator(before, id) + tokenizer.decode(id));
+    if (last && !filter.stopped()) text += filter.rest();
+    if (!out(text) || last || filter.stopped()) return i + 1;
+    logits = stream.next(id);
+    before = id;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u, double top_p) try {
+  return choose(values_of(logits), temperature, top_k, top_p, u);
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("generate");
 }
 
-void generate(const Model& model, const Vocabulary& vocabulary, const std::string& prompt,
-              const GenerateOptions& options, const std::function<bool(const std::string&)>& out) try {
-  if (!(options.temperature >= 0) || options.top_k < 0 || options.tokens < 0)
-    throw Error("[generate] expected temperature, top_k and tokens of at least 0");
+std::int64_t generate(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
+                      const GenerateOptions& options, const std::function<bool(const std::string&)>& out) try {
+  check(options);
+  if (tokenizer.size() != model.vocabulary())
+    throw Error("[generate] the tokenizer has " + std::to_string(tokenizer.size()) + " symbols, the model " +
+                std::to_string(model.vocabulary()) + ": they don't belong together");
   const auto stream = model.stream();
-  std::vector<std::int32_t> ids = vocabulary.encode(prompt);
-  if (ids.empty()) {
-    std::int32_t line_end = 0;
-    for (std::int32_t id = 0; id < vocabulary.size(); ++id)
-      if (vocabulary.decode(id) == "\n") line_end = id;
-    ids.push_back(line_end);
-  }
-  Context::current().parallel_region([&] {
-    Tensor logits;
-    for (std::int32_t id : ids) logits = stream->next(id);
-    const Random random(options.seed);
-    for (std::int64_t i = 0; i < options.tokens; ++i) {
-      const double u = random.uniform(static_cast<std::uint64_t>(i));
-      const std::int64_t id = sample(logits, options.temperature, options.top_k, u);
-      if (!out(vocabulary.decode(id)) || i + 1 == options.tokens) return;
-      logits = stream->next(id);
-    }
-  });
+  const std::vector<std::int64_t> ids = encode_prompt(tokenizer, prompt);
+  std::int64_t symbols = 0;
+  Context::current().parallel_region([&] { symbols = continue_text(*stream, tokenizer, ids, options, out); });
+  return symbols;
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("generate");
 }

@@ -20,7 +20,7 @@ const char* const metadata_key = "weft-training";
 // The number of steps is left out: a run may be made longer.
 json describe(const Model& model, const Data& data, const TrainOptions& options, const Optimizer& optimizer) {
   const Schedule& s = options.schedule;
-  json run{{"model", json::parse(model_description(model, data.vocabulary()))},
+  json run{{"model", json::parse(model_description(model, *data.tokenizer()))},
            {"data", data.fingerprint()},
            {"seed", options.seed},
            {"seq-len", data.length()},
@@ -56,7 +56,7 @@ json with_former_defaults(json saved) {
 
 // Error, naming what differs, unless both are the same run.
 void check_same(const json& saved, const json& now) {
-  if (saved.at("model") != now.at("model")) throw Error("it is of a run with another model or vocabulary");
+  if (saved.at("model") != now.at("model")) throw Error("it is of a run with another model or tokenizer");
   const auto check = [&](const std::string& key) {
     if (saved.at(key) != now.at(key))
       throw Error("it is of a run with " + key + " " + saved.at(key).dump() + ", now it is " + now.at(key).dump());

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "train/hash.h"
-#include "train/utf8.h"
 #include "weft/data.h"
 #include "weft/os.h"
 
@@ -12,8 +11,19 @@ namespace {
 
 constexpr std::int64_t ignored = -100;
 
+// Of a long text's last tenth so much is measured.
+constexpr std::int64_t most_validated = 1000000;
+
 // The masks of validation are the same for every run, so that losses can be compared.
 constexpr std::uint64_t validation_seed = 0x5eed;
+
+std::vector<std::int64_t> ordinary_ids(const Tokenizer& tokenizer) {
+  const SpecialIds special = tokenizer.special();
+  std::vector<std::int64_t> ids;
+  for (std::int64_t id = 0; id < tokenizer.size(); ++id)
+    if (id != special.unknown && id != special.pad && id != special.cls && id != special.mask) ids.push_back(id);
+  return ids;
+}
 
 }  // namespace
 
@@ -29,35 +39,47 @@ void check_batch(const std::string& where, std::int64_t length, std::int64_t low
                 " tokens doesn't fit into memory: make it smaller");
 }
 
-std::string read_text(const std::string& path) {
-  std::string text = os::read_file(path);
-  for_each_code_point(text, "\"" + path + "\"", [](char32_t, std::size_t) {});
-  const std::string_view mark = "\xEF\xBB\xBF";  // U+FEFF, which some programs begin files with
-  if (text.rfind(mark, 0) == 0) text.erase(0, mark.size());
-  if (text.empty()) throw Error("\"" + path + "\" is empty");
-  return text;
-}
-
 Tensor Data::loss(const Tensor& output, const Batch& batch) const { return cross_entropy(output, batch.target); }
 
-Vocabulary text_vocabulary(const std::string& text, Task task) {
-  return Vocabulary::of_characters(text, task == Task::masked_lm);
+std::shared_ptr<const Tokenizer> text_tokenizer(const std::string& text, Task task) {
+  TokenizerOptions options;
+  options.task = task;
+  return learn_tokenizer("characters", text, options);
 }
 
-TextData::TextData(const std::string& text, const Vocabulary& vocabulary, Task task, std::int64_t length,
+TextData::TextData(const std::string& text, std::shared_ptr<const Tokenizer> tokenizer, Task task, std::int64_t length,
                    std::int64_t batch, Part validation)
-    : vocabulary_(vocabulary), task_(task), length_(length), batch_(batch), tokens_(vocabulary.encode(text)) {
-  if (task_source(task) != Source::text || vocabulary.by_words())
-    throw Error("[text] expected a language model by characters");
-  if (task == Task::masked_lm) (void)vocabulary.mask();
+    : TextData(EncodedText(text, *tokenizer), tokenizer, task, length, batch, validation) {}
+
+TextData::TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer, Task task, std::int64_t length,
+                   std::int64_t batch, Part validation)
+    : tokenizer_(std::move(tokenizer)),
+      task_(task),
+      length_(length),
+      batch_(batch),
+      tokens_(std::move(text)),
+      bytes_(static_cast<std::size_t>(tokenizer_->size())),
+      ordinary_(ordinary_ids(*tokenizer_)) {
+  if (task_source(task) != Source::text)
+    throw Error(std::string("[text] a ") + task_name(task) + " is no language model");
+  if (task == Task::masked_lm && !tokenizer_->special().mask)
+    throw Error(std::string("[text] a masked language model needs a tokenizer with a mask symbol; this one, ") +
+                tokenizer_->kind() + ", has none");
+  if (tokens_.symbols() != tokenizer_->size())
+    throw Error("[text] encoded with " + std::to_string(tokens_.symbols()) + " symbols, the tokenizer has " +
+                std::to_string(tokenizer_->size()) + ": they don't belong together");
   check_batch("text", length, 1, batch);
-  const auto count = static_cast<std::int64_t>(tokens_.size());
+  const std::int64_t count = tokens_.size();
   const std::int64_t shift = task == Task::causal_lm ? 1 : 0;
   split_ = validation == Part::all ? 0 : count - count / 10;
   predicted_ = count - split_ - shift;
+  if (validation == Part::tenth) predicted_ = std::min(predicted_, most_validated);
   if (predicted_ < 1 || (validation == Part::tenth && split_ < length + shift))
-    throw Error("[text] " + std::to_string(count) + " characters are too few for sequences of " +
-                std::to_string(length));
+    throw Error("[text] " + std::to_string(count) + " tokens (" + tokenizer_->kind() +
+                ") are too few for sequences of " + std::to_string(length));
+  for (const std::int64_t id : ordinary_)
+    bytes_[static_cast<std::size_t>(id)] =
+        static_cast<std::int32_t>(tokenizer_->separator(id, id).size() + tokenizer_->decode(id).size());
 }
 
 Batch TextData::training(std::int64_t k, const Random& random) const {
@@ -87,36 +109,44 @@ Batch TextData::validation(std::int64_t k) const {
 }
 
 std::string TextData::fingerprint() const {
-  return std::to_string(tokens_.size()) + " characters, hash " + std::to_string(hash(hash_start, tokens_));
+  return std::to_string(tokens_.size()) + " " + tokenizer_->kind() + ", hash " + std::to_string(tokens_.hash());
 }
 
 // Row i is masked by child first + i of the generator.
 Batch TextData::windows(const std::vector<std::int64_t>& starts, std::int64_t n, const Random& random,
                         std::int64_t first) const {
   std::vector<std::int64_t> tokens, target;
-  for (std::int64_t start : starts)
-    for (std::int64_t i = start; i < start + n; ++i) {
-      tokens.push_back(tokens_[static_cast<std::size_t>(i)]);
-      target.push_back(task_ == Task::causal_lm ? tokens_[static_cast<std::size_t>(i + 1)] : ignored);
-    }
+  const std::int64_t shift = task_ == Task::causal_lm ? 1 : 0;
+  std::vector<std::int64_t> window(static_cast<std::size_t>(n + shift));
+  for (std::int64_t start : starts) {
+    tokens_.copy(start, n + shift, window.data());
+    tokens.insert(tokens.end(), window.begin(), window.begin() + n);
+    if (shift == 1) target.insert(target.end(), window.begin() + 1, window.end());
+    else target.insert(target.end(), window.size(), ignored);
+  }
   const auto rows = static_cast<std::int64_t>(starts.size());
   if (task_ == Task::masked_lm)
     for (std::int64_t row = 0; row < rows; ++row)
       mask(tokens.data() + row * n, target.data() + row * n, n, random.split(static_cast<std::uint64_t>(first + row)));
-  const auto predicted = std::count_if(target.begin(), target.end(), [](std::int64_t t) { return t != ignored; });
-  return {Tensor::from(tokens, {rows, n}), Tensor::from(target, {rows, n}), predicted};
+  std::int64_t predicted = 0, bytes = 0;
+  for (const std::int64_t id : target) {
+    if (id == ignored) continue;
+    ++predicted;
+    bytes += bytes_[static_cast<std::size_t>(id)];
+  }
+  return {Tensor::from(tokens, {rows, n}), Tensor::from(target, {rows, n}), predicted, bytes};
 }
 
 void TextData::mask(std::int64_t* tokens, std::int64_t* target, std::int64_t n, const Random& random) const {
   const Random chosen = random.split(0), kind = random.split(1), replacement = random.split(2);
-  const auto characters = static_cast<std::uint64_t>(vocabulary_.mask());
+  const std::int64_t mask_id = *tokenizer_->special().mask;
   const std::uint64_t always = random.split(3).below(0, static_cast<std::uint64_t>(n));
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(n); ++i) {
     if (i != always && chosen.uniform(i) >= 0.15) continue;
     target[i] = tokens[i];
     const double u = kind.uniform(i);
-    if (u < 0.8) tokens[i] = vocabulary_.mask();
-    else if (u < 0.9) tokens[i] = static_cast<std::int64_t>(replacement.below(i, characters));
+    if (u < 0.8) tokens[i] = mask_id;
+    else if (u < 0.9) tokens[i] = ordinary_[replacement.below(i, ordinary_.size())];
   }
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 
+#include "train/batch_ahead.h"
 #include "train/metrics.h"
 #include "weft/checkpoint.h"
 #include "weft/context.h"
@@ -107,10 +108,10 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
       optimizer_(model.parameters(), options.optimizer),
       batches_(Random(options.seed).split(1)),
       dropout_(Random(options.seed).split(2)) {
-  if (model.task() != data.task() || model.vocabulary() != data.vocabulary().size())
+  if (model.task() != data.task() || model.vocabulary() != data.tokenizer()->size())
     throw Error(std::string("[train] the model is a ") + task_name(model.task()) + " of " +
                 std::to_string(model.vocabulary()) + " symbols, the data are for a " + task_name(data.task()) + " of " +
-                std::to_string(data.vocabulary().size()));
+                std::to_string(data.tokenizer()->size()));
   if (model.max_length() > 0 && data.length() > model.max_length())
     throw Error("[train] sequences of " + std::to_string(data.length()) + " tokens; the model takes at most " +
                 std::to_string(model.max_length()));
@@ -135,6 +136,8 @@ Tensor Trainer::training_loss(const Batch& batch, const Random& dropout) const {
   return smoothed(data_.loss(output, batch), output, batch.target, options_.label_smoothing);
 }
 
+Trainer::~Trainer() = default;
+
 double Trainer::step() try {
   double loss = 0;
   Context::current().parallel_region([&] { loss = step_in_region(); });
@@ -146,16 +149,15 @@ double Trainer::step() try {
 double Trainer::step_in_region() {
   const std::int64_t step = step_ + 1;
   const std::string where = "[train] step " + std::to_string(step) + ": ";
-  const std::int64_t first = step_ * options_.micro_batches;
-  std::vector<Batch> batches;
-  for (std::int64_t k = first; k < first + options_.micro_batches; ++k) batches.push_back(data_.training(k, batches_));
+  if (!ahead_) ahead_ = std::make_unique<BatchAhead>(data_, batches_, options_.micro_batches);
+  const std::vector<Batch> batches = ahead_->take(step_);
   const std::vector<double> share = shares(batches);
   double loss = 0;
   std::int64_t tokens = 0;
   optimizer_.parameters().zero_gradients();
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const Batch& batch = batches[i];
-    const Random dropout = dropout_.split(static_cast<std::uint64_t>(first) + i);
+    const Random dropout = dropout_.split(static_cast<std::uint64_t>(step_ * options_.micro_batches) + i);
     Tape tape;
     const Tensor mean = training_loss(batch, dropout);
     if (!std::isfinite(mean.item())) throw Error(where + "the loss is " + std::to_string(mean.item()));
@@ -175,7 +177,7 @@ double Trainer::step_in_region() {
 
 bool Trainer::is_saved_as(const Checkpoint& checkpoint) const {
   if (checkpoint.info.step != step_ || !checkpoint.info.validation_loss) return false;
-  if (model_description(*checkpoint.model, checkpoint.vocabulary) != model_description(model_, data_.vocabulary()))
+  if (model_description(*checkpoint.model, *checkpoint.tokenizer) != model_description(model_, *data_.tokenizer()))
     return false;
   const NamedParameters saved = checkpoint.model->parameters(), own = model_.parameters();
   return std::equal(own.begin(), own.end(), saved.begin(), saved.end(), [](const auto& a, const auto& b) {
@@ -199,7 +201,7 @@ void Trainer::save_model(const std::string& folder, const std::optional<Evaluati
   info.step = step_;
   info.length = data_.length();
   if (evaluation) info.validation_loss = evaluation->loss;
-  save_checkpoint(folder, model_, data_.vocabulary(), info);
+  save_checkpoint(folder, model_, *data_.tokenizer(), info);
 }
 
 // The state comes first, and says that the evaluation is due: whenever the run ends from here on, no step is lost, and

@@ -167,10 +167,14 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
   for (const std::string option : {"--arch fnet", "--preset fnet-base", "--config x", "--layers 2", "--classes 2"})
     refuses("info --checkpoint " + run() + " " + option, option.substr(0, option.find(' ')), 2);
   refuses("eval --checkpoint " + run() + " --text " + (folder / "missing"), "missing");
-  refuses("eval --checkpoint " + run() + " --text " + (folder / "rows"), "U+");
+  refuses("eval --checkpoint " + run() + " --text " + (folder / "latin1"), "latin1\": invalid UTF-8 at byte 3");
   refuses("eval --checkpoint " + run() + " --csv " + (folder / "rows"), "--text");
   refuses("eval --checkpoint " + run() + " --text " + text() + " --seq-len 9", "a sequence of 9 tokens");
-  refuses("generate --checkpoint " + run() + " --prompt €", "U+20AC");
+  refuses("generate --checkpoint " + run() + " --prompt caf\xE9", "invalid UTF-8 at byte 3");
+  refuses("generate --checkpoint " + run() + " --prompt a --prompt-file " + text(), "--prompt", 2);
+  refuses("generate --checkpoint " + run() + " --prompt-file " + (folder / "missing"), "missing");
+  refuses("generate --checkpoint " + run() + " --top-p 0",
+          "--top-p: expected a finite number in decimal, above 0, at most 1, got \"0\"", 2);
   refuses("generate --checkpoint " + run() + " --temperature -1", "--temperature", 2);
   refuses("generate --checkpoint " + run() + " --tokens 20 >/dev/full", "standard output");
 }

@@ -16,7 +16,7 @@ TEST_CASE("eval of a checkpoint that doesn't say the length of its sequences: th
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const SmallTask small = small_task(arch, usual_task(arch));
-    save_checkpoint(folder / arch, *small.model, small.data->vocabulary());
+    save_checkpoint(folder / arch, *small.model, *small.data->tokenizer());
     const std::string eval = "eval --checkpoint " + (folder / arch) + " --text " + (folder / "text");
     const Outcome outcome = weft(eval), given = weft(eval + " --seq-len 16");
     CHECK(outcome.code == 0);
@@ -30,7 +30,7 @@ TEST_CASE("eval takes the length of training, not the longest that the model can
   const SmallTask small = small_task("gmlp", Task::causal_lm);  // of at most 16
   CheckpointInfo info;
   info.length = 5;
-  save_checkpoint(folder / "run", *small.model, small.data->vocabulary(), info);
+  save_checkpoint(folder / "run", *small.model, *small.data->tokenizer(), info);
   const auto loss = [&](const std::string& more) {
     const Outcome outcome = weft("eval --checkpoint " + (folder / "run") + " --text " + (folder / "text") + more);
     CHECK(outcome.code == 0);
@@ -44,7 +44,7 @@ TEST_CASE("generate's temperature and top-k; eval of the whole text") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const SmallTask small = small_task("tnn", Task::causal_lm);
-  save_checkpoint(folder / "run", *small.model, small.data->vocabulary());
+  save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
   const auto text = [&](const std::string& options) {
     const Outcome outcome = weft("generate --tokens 40 --checkpoint " + (folder / "run") + " --prompt line " + options);
     CHECK(outcome.code == 0);
@@ -57,7 +57,7 @@ TEST_CASE("generate's temperature and top-k; eval of the whole text") {
   CHECK(text("--top-k 2 --seed 3") != text("--seed 3"));
   CHECK(text("--temperature 0.1 --seed 3") != text("--seed 3"));
   const std::string eval = "eval --checkpoint " + (folder / "run") + " --text " + (folder / "text");
-  const auto symbols = static_cast<double>(small.data->vocabulary().encode(small_text()).size());
+  const auto symbols = static_cast<double>(small.data->tokenizer()->encode(small_text()).size());
   CHECK(number_after(weft(eval + " --all").out, "predicted ") == symbols - 1);
   CHECK(number_after(weft(eval).out, "predicted ") == std::floor(symbols / 10) - 1);
 }

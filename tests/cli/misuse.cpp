@@ -46,8 +46,8 @@ TEST_CASE_FIXTURE(Files, "options that have no use are refused, or it is said") 
     CAPTURE(outcome.err);
     CHECK(fails_with(outcome, code, part));
   };
-  refused("--min-count 3", "--min-count requires --csv", 2);
-  refused("--vocabulary-size 3", "--vocabulary-size requires --csv", 2);
+  refused("--min-count 3", "--min-count is for tokenizers by words, not by characters", 2);
+  refused("--tokenizer bytes --vocabulary-size 3", "a tokenizer by bytes has no size to choose", 2);
   refused("--classes 3", "--classes requires --csv", 2);
   refused("--schedule constant --lr-floor 0.2",
           "--lr-floor is of the cosine and the linear schedule, this one is constant", 2);
@@ -175,7 +175,7 @@ TEST_CASE_FIXTURE(Files, "eval of a model that gives no numbers is an error") {
       for (std::size_t i = 0; i < values.size(); i += 2) values[i] = -3e38f;
       Parameter(parameter).assign(Tensor::from(values, parameter.value().shape()));
     }
-  save_checkpoint(folder / "broken", *broken.model, broken.data->vocabulary());
+  save_checkpoint(folder / "broken", *broken.model, *broken.data->tokenizer());
   const Outcome outcome = weft("eval --checkpoint " + (folder / "broken") + " --text " + (folder / "text"));
   CAPTURE(outcome.err);
   CHECK(fails_with(outcome, 1, "the loss of \"" + (folder / "broken") + "\" on these data is "));

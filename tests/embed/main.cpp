@@ -14,8 +14,7 @@ int main(int argc, char** argv) {
     const weft::Checkpoint saved = weft::load_checkpoint(argv[1], weft::Purpose::inference);
 
     // The logits of a whole text, (1, n, vocabulary).
-    const std::vector<std::int32_t> encoded = saved.vocabulary.encode(argv[2]);
-    const std::vector<std::int64_t> ids(encoded.begin(), encoded.end());
+    const std::vector<std::int64_t> ids = saved.tokenizer->encode(argv[2]);
     const auto n = static_cast<std::int64_t>(ids.size());
     const weft::Tensor logits = (*saved.model)(weft::Tensor::from(ids, {1, n}));
     std::printf("logits: %s\n", weft::to_string(logits.shape()).c_str());
@@ -24,7 +23,7 @@ int main(int argc, char** argv) {
     weft::GenerateOptions options;
     options.tokens = 20;
     options.temperature = 0.8;
-    weft::generate(*saved.model, saved.vocabulary, argv[2], options, [](const std::string& symbol) {
+    weft::generate(*saved.model, *saved.tokenizer, argv[2], options, [](const std::string& symbol) {
       std::fputs(symbol.c_str(), stdout);
       return true;
     });

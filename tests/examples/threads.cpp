@@ -26,14 +26,13 @@ Answer answer(const weft::Checkpoint& saved, const std::string& prompt) {
   const weft::ContextScope scope(context);
 
   Answer result;
-  const std::vector<std::int32_t> encoded = saved.vocabulary.encode(prompt);
-  const std::vector<std::int64_t> ids(encoded.begin(), encoded.end());
+  const std::vector<std::int64_t> ids = saved.tokenizer->encode(prompt);
   const auto n = static_cast<std::int64_t>(ids.size());
   result.logits = (*saved.model)(weft::Tensor::from(ids, {1, n})).to_vector<float>();
 
   weft::GenerateOptions options;
   options.tokens = 40;
-  weft::generate(*saved.model, saved.vocabulary, prompt, options, [&](const std::string& symbol) {
+  weft::generate(*saved.model, *saved.tokenizer, prompt, options, [&](const std::string& symbol) {
     result.text += symbol;
     return true;
   });

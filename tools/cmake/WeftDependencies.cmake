@@ -17,6 +17,16 @@ if(NOT WEFT_JSON_INCLUDE)
   message(FATAL_ERROR "weft needs nlohmann_json and found none (Debian: apt-get install nlohmann-json3-dev)")
 endif()
 
+# Optional: tokenizers of SentencePiece, in a library of their own.
+find_path(WEFT_SENTENCEPIECE_INCLUDE sentencepiece_processor.h)
+find_library(WEFT_SENTENCEPIECE_LIBRARY sentencepiece)
+find_library(WEFT_SENTENCEPIECE_TRAIN_LIBRARY sentencepiece_train)
+set(WEFT_SENTENCEPIECE_LIBRARIES ${WEFT_SENTENCEPIECE_LIBRARY} ${WEFT_SENTENCEPIECE_TRAIN_LIBRARY})
+if(WEFT_SENTENCEPIECE AND NOT (WEFT_SENTENCEPIECE_INCLUDE AND WEFT_SENTENCEPIECE_LIBRARY AND WEFT_SENTENCEPIECE_TRAIN_LIBRARY))
+  message(STATUS "without tokenizers of SentencePiece (Debian: apt-get install libsentencepiece-dev)")
+  set(WEFT_SENTENCEPIECE OFF)
+endif()
+
 # What the source of threads needs (engine/context/backend_*.cpp).
 set(WEFT_THREADS_CHOICES openmp pool serial)
 if(NOT WEFT_THREADS IN_LIST WEFT_THREADS_CHOICES)

@@ -8,6 +8,10 @@ foreach(room engine ops models)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(WEFT_SENTENCEPIECE)  # by itself: weft-config.cmake reads it if it is there
+  install(TARGETS weft_sentencepiece EXPORT weft-sentencepiece-targets)
+  install(EXPORT weft-sentencepiece-targets NAMESPACE weft:: DESTINATION ${WEFT_CMAKE_DIR})
+endif()
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${WEFT_CMAKE_DIR})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/weft-config.cmake.in ${PROJECT_BINARY_DIR}/weft-config.cmake

@@ -28,9 +28,25 @@ struct MappedFile {
   std::uint64_t size = 0;               ///< bytes
 };
 MappedFile map_file(const std::string& path);  ///< Error if it can't be opened or is not a regular file
-/// Gives the memory of the pages that lie in these bytes of a MappedFile back to the system. They stay readable: the
-/// system reads the file again.
-void give_back(const void* data, std::size_t bytes) noexcept;
+/// These bytes of a mapped file, rounded to pages, leave the process's memory until they are read again.
+void forget_pages(const void* begin, std::size_t bytes) noexcept;
+
+/// A regular file that is read here and there; it may be renamed or removed meanwhile. Threads may share it.
+class RandomAccessFile {
+ public:
+  explicit RandomAccessFile(const std::string& path);  ///< Error if it can't be opened or is not a regular file
+  ~RandomAccessFile();
+  RandomAccessFile(const RandomAccessFile&) = delete;
+  RandomAccessFile& operator=(const RandomAccessFile&) = delete;
+  std::uint64_t size() const noexcept { return size_; }  ///< bytes, when it was opened
+  /// Error if it has become shorter.
+  void read(std::uint64_t offset, void* data, std::size_t bytes) const;
+
+ private:
+  std::string path_;
+  int descriptor_;
+  std::uint64_t size_;
+};
 
 /// Writes to a temporary file in path's folder; commit() syncs it and renames it to path. Without commit (an
 /// exception, say) the temporary file is removed and path stays as it was. A symbolic link is followed. Errors name

@@ -10,7 +10,7 @@
 
 #include "weft/model.h"
 #include "weft/safetensors.h"
-#include "weft/vocabulary.h"
+#include "weft/tokenizer.h"
 
 #pragma GCC visibility push(default)
 namespace weft {
@@ -24,15 +24,15 @@ struct CheckpointInfo {
 
 /// What load_checkpoint gives.
 struct Checkpoint {
-  std::unique_ptr<Model> model;  ///< never null
-  Vocabulary vocabulary;         ///< of its input
-  CheckpointInfo info;           ///< as it was saved
+  std::unique_ptr<Model> model;                ///< never null
+  std::shared_ptr<const Tokenizer> tokenizer;  ///< of its input; never null
+  CheckpointInfo info;                         ///< as it was saved
 };
 
 /// Writes each file beside the old one, syncs and renames it: whenever it stops, the folder holds a checkpoint that
 /// loads, the old or the new one. The folder is made if it is missing. Error, with nothing written, if a parameter is
-/// not finite or the vocabulary has another size than the model's.
-void save_checkpoint(const std::string& folder, const Model& model, const Vocabulary& vocabulary,
+/// not finite or the tokenizer has another size than the model's vocabulary.
+void save_checkpoint(const std::string& folder, const Model& model, const Tokenizer& tokenizer,
                      const CheckpointInfo& info = {});
 
 /// What a model is loaded for.
@@ -40,8 +40,9 @@ enum class Purpose {
   training,  ///< all that a model can do: its parameters are memory of its own, to be written, trained and saved
   /// Forward passes and generation. A parameter stays where it lies, in the file, which is mapped; the weight of a Linear
   /// is packed by the second call with many rows, layer by layer, and the file's memory given back: each weight is in
-  /// memory once, packed or as it lies. What isn't f32 or isn't aligned is copied, and not packed. To write, train or save such a model is an Error. The file may be
-  /// replaced or removed meanwhile (as save_checkpoint does), but not be cut or written in place.
+  /// memory once, packed or as it lies. What isn't f32 or isn't aligned is copied, and not packed. To write, train or
+  /// save such a model is an Error. The file may be replaced or removed meanwhile (as save_checkpoint does), but not be
+  /// cut or written in place.
   inference,
 };
 
@@ -55,8 +56,8 @@ struct LoadOptions {
 };
 
 /// From a checkpoint's folder, or from a run's, see checkpoint_folder.
-/// Any architecture that is registered by then, see weft/architecture.h. It makes the model of Init::shapes_only, whose
-/// parameters are then given their values. These have the dtype of Init{}, f32.
+/// Any architecture and tokenizer that is registered by then, see weft/architecture.h and weft/tokenizer.h. It makes the
+/// model of Init::shapes_only, whose parameters are then given their values. These have the dtype of Init{}, f32.
 /// Error, naming the file, if it is missing, damaged or none of weft's, if tensors and config don't agree, or if
 /// config.json is of another model.
 Checkpoint load_checkpoint(const std::string& folder, const LoadOptions& options = {});
@@ -71,8 +72,8 @@ Checkpoint load_checkpoint(const Bytes& bytes, const LoadOptions& options = {});
 /// have other outputs there. Error, with nothing written, if a shape differs otherwise, or if there is nothing to write.
 std::vector<std::string> copy_parameters(const Model& from, const Model& to);
 
-/// What makes two models interchangeable: architecture, task, sizes and vocabulary, as JSON.
-std::string model_description(const Model& model, const Vocabulary& vocabulary);
+/// What makes two models interchangeable: architecture, task, sizes and tokenizer, as JSON.
+std::string model_description(const Model& model, const Tokenizer& tokenizer);
 
 }  // namespace weft
 #pragma GCC visibility pop

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "weft/encoded_text.h"
 #include "weft/model.h"
 #include "weft/random.h"
-#include "weft/vocabulary.h"
+#include "weft/tokenizer.h"
 
 #pragma GCC visibility push(default)
 namespace weft {
@@ -18,6 +19,7 @@ struct Batch {
   Tensor tokens;               ///< (b, n) i64
   Tensor target;               ///< language models: (b, n) i64, -100 where nothing is predicted; classifiers: (b) i64
   std::int64_t predicted = 0;  ///< targets that count
+  std::int64_t bytes = 0;      ///< of the texts that they stand for; 0 where they stand for none
 };
 
 /// A part of a whole, 0 … 1, where 1 is best; as "accuracy".
@@ -38,11 +40,12 @@ class Meter {
 class Data {
  public:
   virtual ~Data() = default;
-  virtual Task task() const noexcept = 0;                     ///< what models of it predict
-  virtual const Vocabulary& vocabulary() const noexcept = 0;  ///< of the tokens
-  virtual std::int64_t length() const noexcept = 0;           ///< the longest sequence of a batch
-  virtual std::int64_t batch() const noexcept = 0;            ///< sequences of a training batch
+  virtual Task task() const noexcept = 0;                                          ///< what models of it predict
+  virtual const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept = 0;  ///< of the tokens; never null
+  virtual std::int64_t length() const noexcept = 0;                                ///< the longest sequence of a batch
+  virtual std::int64_t batch() const noexcept = 0;                                 ///< sequences of a training batch
   /// Batch k of the run that `random` stands for: it depends on those two alone. Error if there is nothing to train on.
+  /// A Trainer calls it from a thread of its own, while others call the rest.
   virtual Batch training(std::int64_t k, const Random& random) const = 0;
   virtual std::int64_t validation_batches() const noexcept = 0;  ///< at least 1
   virtual Batch validation(std::int64_t k) const = 0;            ///< the k-th; always the same
@@ -58,31 +61,31 @@ class Data {
 /// Error unless lowest <= length, 1 <= batch, and a batch fits into memory.
 void check_batch(const std::string& where, std::int64_t length, std::int64_t lowest, std::int64_t batch);
 
-/// A file's text, without a byte order mark at its beginning. Error if it can't be read, is empty, or is not UTF-8
-/// (naming the byte offset).
-std::string read_text(const std::string& path);
-
 /// How much of a text or CSV file is for validation; the rest is for training.
 enum class Part {
-  tenth,  ///< text: the last 10 % of the characters; CSV: every tenth row
+  tenth,  ///< text: the last 10 % of its tokens, measured by the first million of these; CSV: every tenth row
   all,    ///< all of it, for evaluation alone
 };
 
-/// A vocabulary for a language model of a text, by characters, with a mask symbol if the task needs one.
-Vocabulary text_vocabulary(const std::string& text, Task task);
+/// A tokenizer for a language model of a text, by characters, with a mask symbol if the task needs one.
+std::shared_ptr<const Tokenizer> text_tokenizer(const std::string& text, Task task);
 
 /// A text for language models. Training: windows from random places. Validation: consecutive windows that don't overlap
-/// (the last may be shorter), so that each character is predicted once.
-/// Causal: the target is the next character. Masked (Devlin et al. 2018, section 3.1): 15 % of the characters are
-/// predicted, at least one a window; of these 80 % are masked, 10 % random, 10 % left as they are.
+/// (the last may be shorter), so that each token is predicted once.
+/// Causal: the target is the next token. Masked (Devlin et al. 2018, section 3.1): 15 % of the tokens are predicted, at
+/// least one a window; of these 80 % are masked, 10 % random, 10 % left as they are.
 class TextData : public Data {
  public:
-  /// Error if the text has a character that the vocabulary doesn't have, or is too short for a window.
-  TextData(const std::string& text, const Vocabulary& vocabulary, Task task, std::int64_t length, std::int64_t batch,
-           Part validation = Part::tenth);
+  /// Error if the text can't be encoded, is too short for a window, or if the task needs a mask symbol that the tokenizer
+  /// doesn't have.
+  TextData(const std::string& text, std::shared_ptr<const Tokenizer> tokenizer, Task task, std::int64_t length,
+           std::int64_t batch, Part validation = Part::tenth);
+  /// The same for a text that the tokenizer has encoded.
+  TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer, Task task, std::int64_t length,
+           std::int64_t batch, Part validation = Part::tenth);
 
   Task task() const noexcept override { return task_; }
-  const Vocabulary& vocabulary() const noexcept override { return vocabulary_; }
+  const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept override { return tokenizer_; }
   std::int64_t length() const noexcept override { return length_; }
   std::int64_t batch() const noexcept override { return batch_; }
   Batch training(std::int64_t k, const Random& random) const override;
@@ -95,12 +98,14 @@ class TextData : public Data {
                 std::int64_t first) const;
   void mask(std::int64_t* tokens, std::int64_t* target, std::int64_t n, const Random& random) const;
 
-  Vocabulary vocabulary_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
   Task task_;
   std::int64_t length_, batch_;
-  std::vector<std::int32_t> tokens_;
-  std::int64_t split_;      // where validation begins
-  std::int64_t predicted_;  // characters of validation that are predicted
+  EncodedText tokens_;
+  std::int64_t split_;                  // where validation begins
+  std::int64_t predicted_;              // tokens of validation that are predicted
+  std::vector<std::int32_t> bytes_;     // of the text of each id
+  std::vector<std::int64_t> ordinary_;  // ids that aren't special
 };
 
 /// Rows of a text and a class each.
@@ -124,12 +129,13 @@ LabelledTexts hold_out(LabelledTexts& all);
 /// new order each time.
 class ClassifierData : public Data {
  public:
-  /// A vocabulary by words. Error if it is by characters, if there is no row for validation, or for a length below 2.
-  ClassifierData(const LabelledTexts& training, const LabelledTexts& validation, const Vocabulary& vocabulary,
-                 std::int64_t length, std::int64_t batch);
+  /// Error if the tokenizer has no symbols for padding, which must be id 0, and for the beginning of a sequence; if there
+  /// is no row for validation, or for a length below 2.
+  ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
+                 std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch);
 
   Task task() const noexcept override { return Task::classifier; }
-  const Vocabulary& vocabulary() const noexcept override { return vocabulary_; }
+  const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept override { return tokenizer_; }
   std::int64_t length() const noexcept override { return length_; }
   std::int64_t batch() const noexcept override { return batch_; }
   Batch training(std::int64_t k, const Random& random) const override;
@@ -147,7 +153,7 @@ class ClassifierData : public Data {
   Rows rows(const LabelledTexts& texts) const;
   Batch gather(const Rows& from, const std::vector<std::int64_t>& which) const;
 
-  Vocabulary vocabulary_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
   std::int64_t length_, batch_;
   Rows training_, validation_;
 };

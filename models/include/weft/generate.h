@@ -4,30 +4,35 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "weft/model.h"
-#include "weft/vocabulary.h"
+#include "weft/tokenizer.h"
 
 #pragma GCC visibility push(default)
 namespace weft {
 
 /// How a text is continued.
 struct GenerateOptions {
-  std::int64_t tokens = 200;  ///< how many symbols
-  double temperature = 1;     ///< divides the logits; 0: always the most likely symbol
-  std::int64_t top_k = 0;     ///< choose among the k most likely; 0: among all
-  std::uint64_t seed = 1;     ///< of the choices: with the same model, prompt and options they are the same
+  std::int64_t tokens = 200;           ///< how many symbols at most
+  double temperature = 1;              ///< divides the logits; 0: always the most likely symbol
+  std::int64_t top_k = 0;              ///< choose among the k most likely; 0: among all
+  std::uint64_t seed = 1;              ///< of the choices: with the same model, prompt and options they are the same
+  double top_p = 1;                    ///< of these among the most likely that have this probability together
+  std::vector<std::string> stop = {};  ///< texts before the first of which it ends
 };
 
-/// Gives `out` each new symbol as soon as it is there; it returns false to stop. An empty prompt stands for a line end
-/// (or the vocabulary's first symbol). What `out` throws comes back to the caller. Error unless it is a causal language
-/// model, or for a character of the prompt that the vocabulary doesn't have.
-void generate(const Model& model, const Vocabulary& vocabulary, const std::string& prompt,
-              const GenerateOptions& options, const std::function<bool(const std::string&)>& out);
+/// Gives `out` the text of each new symbol as soon as it is there (or, if a text to stop at may have begun, as soon as
+/// it is known); it returns false to stop. Special symbols are never chosen. An empty prompt stands for a line end (or
+/// the tokenizer's first symbol). Returns how many symbols there were. What `out` throws comes back to the caller. Error
+/// unless it is a causal language model, for a prompt that can't be encoded, or an option out of its range.
+std::int64_t generate(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
+                      const GenerateOptions& options, const std::function<bool(const std::string&)>& out);
 
-/// The symbol that u in [0, 1) chooses among the top_k by softmax(logits / temperature), logits (vocabulary) of any real
+/// The symbol that u in [0, 1) chooses among the top_k, of these among the most likely that have the probability top_p
+/// together (Holtzman et al. 2019, arXiv 1904.09751), by softmax(logits / temperature); logits (vocabulary) of any real
 /// dtype. Error if one is not finite.
-std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u);
+std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u, double top_p = 1);
 
 }  // namespace weft
 #pragma GCC visibility pop

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,8 +36,13 @@ struct Evaluation {
   double loss = 0;              ///< the mean over what is predicted, nats
   std::vector<Metric> metrics;  ///< what the data measure besides
   std::int64_t predicted = 0;   ///< targets that counted: symbols, or rows of a classifier
+  std::int64_t bytes = 0;       ///< of the text that they stand for; 0 of a classifier
 
   double metric(const std::string& name) const;  ///< Error if there is none of that name
+  double perplexity() const;                     ///< e^loss
+  /// The loss as bits for each byte of text, which tokenizers don't change the meaning of: what they leave out (white
+  /// space between words, say) isn't counted, and neither is what they don't know. None of a classifier.
+  std::optional<double> bits_per_byte() const;
 };
 
 /// Over all of the data's validation batches, one after the other, without dropout. Nothing is recorded.
@@ -87,12 +93,18 @@ struct RunResult {
   double seconds = 0;                    ///< that the steps took
 };
 
-/// Trains one model. One thread's; meanwhile no other may use the model, whose parameters each step writes.
+namespace detail {
+class [[gnu::visibility("hidden")]] BatchAhead;
+}
+
+/// Trains one model. One thread's; meanwhile no other may use the model, whose parameters each step writes. A
+/// second thread, the trainer's own, calls Data::training() for the next batch while a step computes.
 class Trainer {
  public:
-  /// Error if model and data don't agree in task, vocabulary and length, or for an option out of its range. Both must
+  /// Error if model and data don't agree in task, number of symbols and length, or for an option out of its range. Both must
   /// outlive the trainer. The parameters become views of one buffer: a model has one trainer at a time.
   Trainer(Model& model, const Data& data, const TrainOptions& options);
+  ~Trainer();
 
   /// Also those before its state was saved and loaded.
   std::int64_t steps_done() const noexcept { return step_; }
@@ -110,7 +122,7 @@ class Trainer {
   std::string description() const;
   /// Writes parameters, optimizer state, step and options to a file, from which another trainer can go on.
   void save_state(const std::string& path);
-  /// The state that save_state wrote. Error if the file is damaged, or of another model, vocabulary, data, seed,
+  /// The state that save_state wrote. Error if the file is damaged, or of another model, tokenizer, data, seed,
   /// optimizer or schedule.
   void load_state(const std::string& path);
   /// Whether the checkpoint is what a run saves after this step's evaluation: of this step, with a validation loss, and
@@ -134,12 +146,13 @@ class Trainer {
   Optimizer optimizer_;
   Random batches_, dropout_;
   std::int64_t step_ = 0;
-  std::int64_t tokens_ = 0;             // that steps have seen
-  double gradient_norm_ = 0;            // of the last step
-  bool equal_shares_ = false;           // of micro-batches, as in runs that an earlier version began
-  bool evaluation_due_ = false;         // after step_, which the run does before it goes on
-  std::optional<BestEvaluation> best_;  // before the evaluation that is due
-  std::int64_t without_better_ = 0;     // evaluations since the best
+  std::int64_t tokens_ = 0;                    // that steps have seen
+  double gradient_norm_ = 0;                   // of the last step
+  bool equal_shares_ = false;                  // of micro-batches, as in runs that an earlier version began
+  bool evaluation_due_ = false;                // after step_, which the run does before it goes on
+  std::optional<BestEvaluation> best_;         // before the evaluation that is due
+  std::int64_t without_better_ = 0;            // evaluations since the best
+  std::unique_ptr<detail::BatchAhead> ahead_;  // from the first step on
 };
 
 }  // namespace weft

@@ -38,7 +38,7 @@ std::unique_ptr<weft::Model> train(const weft::TextData& data, bool toeplitz, in
 
   const std::string sizes = R"("d_model":32,"d_ffn":128,"d_attn":16,"layers":2,"seq_len":32)";
   const std::string config = "{" + sizes + ",\"toeplitz\":" + (toeplitz ? "true" : "false") + "}";
-  const weft::ModelSpec spec = {"amlp", weft::Task::causal_lm, data.vocabulary().size(), 0, config};
+  const weft::ModelSpec spec = {"amlp", weft::Task::causal_lm, data.tokenizer()->size(), 0, config};
   std::unique_ptr<weft::Model> model = weft::make_model(spec, {weft::Random(1)});
   check(model->config() == config, "the config is as asked for");
   const double before = weft::evaluate(*model, data).loss;
@@ -53,14 +53,13 @@ std::unique_ptr<weft::Model> train(const weft::TextData& data, bool toeplitz, in
   const double after = weft::evaluate(*model, data).loss;
   std::printf("loss before and after %d steps, threads %d: %.3f %.3f nats\n", int(steps), threads, before, after);
   check(after < before / 2, "the loss falls");
-  weft::save_checkpoint(folder, *model, data.vocabulary(), {steps, after, length});
+  weft::save_checkpoint(folder, *model, *data.tokenizer(), {steps, after, length});
   return model;
 }
 
 // The logits of one text.
-Tensor logits(const weft::Model& model, const weft::Vocabulary& vocabulary, const std::string& text) {
-  const std::vector<std::int32_t> encoded = vocabulary.encode(text);
-  const std::vector<std::int64_t> ids(encoded.begin(), encoded.end());
+Tensor logits(const weft::Model& model, const weft::Tokenizer& tokenizer, const std::string& text) {
+  const std::vector<std::int64_t> ids = tokenizer.encode(text);
   return model(Tensor::from(ids, {1, static_cast<std::int64_t>(ids.size())}));
 }
 
@@ -77,9 +76,9 @@ bool same_parameters(const weft::Model& a, const weft::Model& b) {
 }
 
 // The largest change of the logits of "12 plus 7" when the text goes on otherwise.
-float seen_of_the_future(const weft::Model& model, const weft::Vocabulary& vocabulary) {
-  const std::vector<float> a = weft::slice(logits(model, vocabulary, "12 plus 7 is 19"), 1, 0, 9).to_vector<float>();
-  const std::vector<float> b = weft::slice(logits(model, vocabulary, "12 plus 7\n5 plu"), 1, 0, 9).to_vector<float>();
+float seen_of_the_future(const weft::Model& model, const weft::Tokenizer& tokenizer) {
+  const std::vector<float> a = weft::slice(logits(model, tokenizer, "12 plus 7 is 19"), 1, 0, 9).to_vector<float>();
+  const std::vector<float> b = weft::slice(logits(model, tokenizer, "12 plus 7\n5 plu"), 1, 0, 9).to_vector<float>();
   float largest = 0;
   for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
   return largest;
@@ -88,8 +87,8 @@ float seen_of_the_future(const weft::Model& model, const weft::Vocabulary& vocab
 void run(const std::string& folder) {
   weft::register_architecture(amlp::Amlp::architecture());
   const std::string text = sums();
-  const weft::Vocabulary vocabulary = weft::Vocabulary::of_characters(text);
-  const weft::TextData data(text, vocabulary, weft::Task::causal_lm, length, batch);
+  const auto tokenizer = weft::text_tokenizer(text, weft::Task::causal_lm);
+  const weft::TextData data(text, tokenizer, weft::Task::causal_lm, length, batch);
 
   for (const bool toeplitz : {false, true}) {
     std::printf("%s spatial weights\n", toeplitz ? "Toeplitz" : "dense");
@@ -98,19 +97,19 @@ void run(const std::string& folder) {
 
     const weft::Checkpoint saved = weft::load_checkpoint(folder, weft::Purpose::inference);
     check(saved.model->config() == model->config() && saved.info.step == steps, "loaded: the same config and step");
-    check(same_bits(logits(*saved.model, saved.vocabulary, "12 plus 7 is"), logits(*model, vocabulary, "12 plus 7 is")),
+    check(same_bits(logits(*saved.model, *saved.tokenizer, "12 plus 7 is"), logits(*model, *tokenizer, "12 plus 7 is")),
           "loaded: the same logits");
     check(weft::evaluate(*saved.model, data).loss == saved.info.validation_loss, "loaded: the same validation loss");
 
     // Transforms would round what they take from the future to about 1e-7 of the sums, not to 0.
-    const float seen = seen_of_the_future(*saved.model, saved.vocabulary);
+    const float seen = seen_of_the_future(*saved.model, *saved.tokenizer);
     check(toeplitz ? seen < 1e-4f : seen == 0, "a token's logits don't depend on those after it");
 
     weft::GenerateOptions options;
     options.tokens = 40;
     options.temperature = 0;  // always the most likely symbol
     std::string sample;
-    weft::generate(*saved.model, saved.vocabulary, "12 plus 7", options, [&](const std::string& symbol) {
+    weft::generate(*saved.model, *saved.tokenizer, "12 plus 7", options, [&](const std::string& symbol) {
       sample += symbol;
       return true;
     });

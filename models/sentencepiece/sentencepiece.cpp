@@ -1,0 +1,243 @@
+#include "weft/sentencepiece.h"
+
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+
+#include <algorithm>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "base/json.h"
+#include "sentencepiece/base64.h"
+#include "weft/error.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+namespace sp = ::sentencepiece;
+
+const std::string space_mark = "\u2581";  // SentencePiece's for a space
+
+void check(const sp::util::Status& status, const std::string& what) {
+  if (!status.ok()) throw Error("[tokenizer] " + what + ": " + status.ToString());
+}
+
+// What is encoded by itself: a line, or of a longer one the part before the last space that fits in. So that ids don't
+// depend on what is read at once, this is a function of what follows the unit before. 0: more text must be seen.
+std::size_t first_unit(std::string_view text) {
+  constexpr std::size_t longest = 1 << 16;
+  const std::size_t line = text.substr(0, longest).find('\n');
+  if (line != std::string_view::npos) return line + 1;
+  if (text.size() < longest) return 0;
+  const std::size_t space = text.rfind(' ', longest - 1);
+  if (space != std::string_view::npos && space > 0) return space;
+  std::size_t end = longest - 1;
+  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // the first byte of a code point
+  return end;
+}
+
+class SentencePiece : public Tokenizer {
+ public:
+  SentencePiece(const char* kind, std::string model) : kind_(kind), model_(std::move(model)) {
+    check(processor_.LoadFromSerializedProto(model_), "not a model of SentencePiece");
+    for (const char* name : {"<0x0A>", "\n"}) {
+      const int id = processor_.PieceToId(name);
+      if (!processor_.IsUnknown(id)) line_end_ = id;
+    }
+    std::vector<std::string> pieces;
+    check(processor_.Encode("a", &pieces), "it can't encode");
+    dummy_prefix_ = !pieces.empty() && pieces[0].rfind(space_mark, 0) == 0;
+  }
+
+  const char* kind() const noexcept override { return kind_; }
+  std::int64_t size() const noexcept override { return processor_.GetPieceSize(); }
+
+  SpecialIds special() const noexcept override {
+    SpecialIds ids;
+    const auto control = [&](const char* name) -> std::optional<std::int64_t> {
+      const int id = processor_.PieceToId(name);
+      return processor_.IsControl(id) ? std::optional<std::int64_t>(id) : std::nullopt;
+    };
+    if (processor_.unk_id() >= 0) ids.unknown = processor_.unk_id();
+    if (processor_.pad_id() >= 0) ids.pad = processor_.pad_id();
+    ids.cls = control("[cls]");
+    ids.mask = control("[mask]");
+    return ids;
+  }
+
+  std::vector<std::int64_t> encode(std::string_view text, const TextPlace& place) const override {
+    check_utf8(text, place);
+    std::vector<std::int64_t> ids;
+    while (!text.empty()) {
+      std::size_t unit = first_unit(text);
+      if (unit == 0) unit = text.size();
+      const bool whole_line = text[unit - 1] == '\n';
+      std::vector<int> found;
+      check(processor_.Encode(text.substr(0, unit - whole_line), &found), "it can't encode");
+      ids.insert(ids.end(), found.begin(), found.end());
+      if (whole_line && line_end_) ids.push_back(*line_end_);
+      text.remove_prefix(unit);
+    }
+    return ids;
+  }
+
+  std::size_t cut(std::string_view text) const override {
+    std::size_t at = 0;
+    while (const std::size_t unit = first_unit(text.substr(at))) at += unit;
+    return at;
+  }
+
+  using Tokenizer::decode;
+  std::string decode(std::int64_t id) const override {
+    const std::string& name = piece(id);
+    const int i = static_cast<int>(id);
+    if (processor_.IsByte(i)) return std::string(1, static_cast<char>(std::stoi(name.substr(1, 4), nullptr, 16)));
+    std::string text;
+    for (std::size_t at = 0; at < name.size();) {
+      const bool is_space = name.compare(at, space_mark.size(), space_mark) == 0;
+      if (!is_space) text += name[at];
+      else if (at > 0 || !dummy_prefix_) text += ' ';
+      at += is_space ? space_mark.size() : 1;
+    }
+    return text;
+  }
+  // A model that puts a space before each line means by a piece's mark the space before it.
+  std::string separator(std::int64_t, std::int64_t id) const override {
+    return dummy_prefix_ && piece(id).rfind(space_mark, 0) == 0 ? " " : "";
+  }
+
+  std::string to_json() const override {
+    return nlohmann::ordered_json{{"unit", kind_}, {"model", to_base64(model_)}}.dump();
+  }
+
+ private:
+  const std::string& piece(std::int64_t id) const {
+    if (id < 0 || id >= size())
+      throw Error("[tokenizer] no symbol " + std::to_string(id) + ", there are " + std::to_string(size()));
+    return processor_.IdToPiece(static_cast<int>(id));
+  }
+
+  const char* kind_;
+  std::string model_;  // as SentencePiece writes it
+  sp::SentencePieceProcessor processor_;
+  std::optional<std::int64_t> line_end_;  // if it has one
+  bool dummy_prefix_;
+};
+
+// Lines to learn from: of a text that is longer than `most` bytes every second, fourth, … line.
+class Sample : public sp::SentenceIterator {
+ public:
+  explicit Sample(const Texts& texts) {
+    texts([&](std::string_view text) {
+      check_utf8(text, {});
+      while (!text.empty()) {
+        std::size_t end = std::min(text.find('\n'), text.size());
+        if (end > longest) end = cut_at(text);
+        add(text.substr(0, end));
+        text.remove_prefix(end < text.size() && text[end] == '\n' ? end + 1 : end);
+      }
+    });
+  }
+
+  bool done() const override { return next_ >= lines_.size(); }
+  void Next() override { ++next_; }
+  const std::string& value() const override { return lines_[next_]; }
+  sp::util::Status status() const override { return {}; }
+
+ private:
+  static constexpr std::size_t longest = 4000;       // SentencePiece leaves out lines above 4192 bytes
+  static constexpr std::size_t most = 32 * 1000000;  // what it makes of them takes several times as much
+
+  static std::size_t cut_at(std::string_view text) {
+    const std::size_t space = text.rfind(' ', longest);
+    if (space != std::string_view::npos && space > 0) return space;
+    std::size_t end = longest;
+    while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    return end;
+  }
+
+  void add(std::string_view line) {
+    if (line.empty() || seen_++ % stride_ != 0) return;
+    lines_.emplace_back(line);
+    bytes_ += line.size();
+    if (bytes_ <= most) return;
+    stride_ *= 2;
+    bytes_ = 0;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < lines_.size(); i += 2) {
+      bytes_ += lines_[i].size();
+      std::swap(lines_[kept++], lines_[i]);
+    }
+    lines_.resize(kept);
+  }
+
+  std::vector<std::string> lines_;
+  std::size_t next_ = 0, bytes_ = 0;
+  std::uint64_t seen_ = 0, stride_ = 1;
+};
+
+constexpr std::int64_t usual_size = 8000;
+
+// As a text is given back byte by byte: nothing is normalized, no space is put before it, and what has no piece goes by
+// bytes. All special symbols, so that it serves every task.
+std::shared_ptr<const Tokenizer> learn(const char* kind, const Texts& texts, const TokenizerOptions& options) {
+  Sample sample(texts);
+  if (sample.done()) throw Error(std::string("[tokenizer] no text to learn ") + kind + " from");
+  const std::unordered_map<std::string, std::string> settings = {
+      {"model_type", kind},
+      {"vocab_size", std::to_string(options.size > 0 ? options.size : usual_size)},
+      {"hard_vocab_limit", "false"},  // unigram: fewer if there aren't that many
+      {"normalization_rule_name", "identity"},
+      {"remove_extra_whitespaces", "false"},
+      {"add_dummy_prefix", "false"},
+      {"byte_fallback", "true"},
+      {"character_coverage", "0.9995"},
+      {"pad_id", "0"},
+      {"unk_id", "1"},
+      {"bos_id", "-1"},
+      {"eos_id", "-1"},
+      {"control_symbols", "[cls],[mask]"},
+      {"num_threads", "1"},  // sums in one order: the same model on every machine
+      {"minloglevel", "2"},
+  };
+  std::string model;
+  check(sp::SentencePieceTrainer::Train(settings, &sample, &model), std::string("can't learn ") + kind);
+  return std::make_shared<SentencePiece>(kind, model);
+}
+
+std::shared_ptr<const Tokenizer> from_json(const char* kind, const std::string& text) {
+  return std::make_shared<SentencePiece>(kind, from_base64(parse_json(text).at("model").get<std::string>()));
+}
+
+TokenizerKind learning_kind(const char* kind, const char* meaning) {
+  return {kind, meaning,
+          [kind](const Texts& texts, const TokenizerOptions& options) { return learn(kind, texts, options); },
+          [kind](const std::string& json) { return from_json(kind, json); }, usual_size};
+}
+
+const char* const foreign = "sentencepiece";
+
+std::shared_ptr<const Tokenizer> refuse_to_learn(const Texts&, const TokenizerOptions&) {
+  throw Error("[tokenizer] sentencepiece is for models that are there already: learn bpe or unigram, or give the file");
+}
+
+}  // namespace
+
+void register_sentencepiece() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    register_tokenizer(learning_kind("unigram", "pieces of words, by their probabilities (SentencePiece)"));
+    register_tokenizer(learning_kind("bpe", "pieces of words, by merging frequent pairs (SentencePiece)"));
+    register_tokenizer({foreign, "a model file of SentencePiece, from elsewhere", refuse_to_learn,
+                        [](const std::string& json) { return from_json(foreign, json); }});
+  });
+}
+
+std::shared_ptr<const Tokenizer> sentencepiece_tokenizer(const std::string& model) {
+  return std::make_shared<SentencePiece>(foreign, model);
+}
+
+}  // namespace weft

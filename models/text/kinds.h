@@ -1,0 +1,13 @@
+// weft's own kinds of tokenizers, each in the file of its name. A new one is a line of the table in tokenizer.cpp.
+#pragma once
+#include "weft/tokenizer.h"
+
+namespace weft::detail {
+
+TokenizerKind characters_kind();
+TokenizerKind bytes_kind();
+TokenizerKind words_kind();
+TokenizerKind wordpunct_kind();
+TokenizerKind whitespace_kind();
+
+}  // namespace weft::detail

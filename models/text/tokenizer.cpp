@@ -1,0 +1,108 @@
+#include "weft/tokenizer.h"
+
+#include <deque>
+#include <mutex>
+
+#include "base/json.h"
+#include "base/names.h"
+#include "text/kinds.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+// References to its elements stay valid: none is ever removed, and a deque's don't move when it grows at its end.
+struct Registry {
+  std::mutex mutex;
+  // A new kind is a line here.
+  std::deque<TokenizerKind> all = {
+      characters_kind(), bytes_kind(), words_kind(), wordpunct_kind(), whitespace_kind(),
+  };
+};
+
+// Made when it is first asked for: no initialiser that a linker could leave out.
+Registry& registry() {
+  static Registry made;
+  return made;
+}
+
+template <class Use>
+void for_each_kind(Use use) {
+  const std::lock_guard<std::mutex> lock(registry().mutex);
+  for (const TokenizerKind& known : registry().all) use(known);
+}
+
+}  // namespace
+
+void register_tokenizer(TokenizerKind added) {
+  if (added.name.empty() || !added.learn || !added.from_json)
+    throw Error("[tokenizer] kind \"" + added.name + "\": expected a name and functions that learn and read one");
+  const std::lock_guard<std::mutex> lock(registry().mutex);
+  for (const TokenizerKind& known : registry().all)
+    if (known.name == added.name) throw Error("[tokenizer] the name \"" + added.name + "\" is taken");
+  registry().all.push_back(std::move(added));
+}
+
+const TokenizerKind& tokenizer_kind(const std::string& name) {
+  const TokenizerKind* found = nullptr;
+  for_each_kind([&](const TokenizerKind& known) {
+    if (known.name == name) found = &known;
+  });
+  if (found != nullptr) return *found;
+  for (const char* optional : {"unigram", "bpe", "sentencepiece"})
+    if (name == optional)
+      throw Error("[tokenizer] kind \"" + name + "\" needs SentencePiece, which this program has not: install it " +
+                  "(Debian: libsentencepiece-dev), build weft again, and link weft::sentencepiece");
+  throw Error("[tokenizer] unknown kind \"" + name + "\", expected one of " + detail::join(tokenizer_kinds()));
+}
+
+std::vector<std::string> tokenizer_kinds() {
+  std::vector<std::string> names;
+  for_each_kind([&](const TokenizerKind& known) { names.push_back(known.name); });
+  return names;
+}
+
+bool Tokenizer::takes_any_bytes() const noexcept { return false; }
+
+std::size_t Tokenizer::cut(std::string_view) const { return 0; }
+
+std::string Tokenizer::separator(std::int64_t, std::int64_t) const { return ""; }
+
+std::string Tokenizer::decode(const std::vector<std::int64_t>& ids) const {
+  std::string text;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i > 0) text += separator(ids[i - 1], ids[i]);
+    text += decode(ids[i]);
+  }
+  return text;
+}
+
+bool operator==(const Tokenizer& a, const Tokenizer& b) { return &a == &b || a.to_json() == b.to_json(); }
+bool operator!=(const Tokenizer& a, const Tokenizer& b) { return !(a == b); }
+
+std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const Texts& texts,
+                                                 const TokenizerOptions& options) {
+  return tokenizer_kind(kind).learn(texts, options);
+}
+
+std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const std::string& text,
+                                                 const TokenizerOptions& options) {
+  return learn_tokenizer(kind, Texts([&](const auto& use) { use(text); }), options);
+}
+
+std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const std::vector<std::string>& texts,
+                                                 const TokenizerOptions& options) {
+  const auto each = [&](const auto& use) {
+    for (const std::string& text : texts) use(text);
+  };
+  return learn_tokenizer(kind, Texts(each), options);
+}
+
+std::shared_ptr<const Tokenizer> tokenizer_from_json(const std::string& text) try {
+  return tokenizer_kind(parse_json(text).at("unit")).from_json(text);
+} catch (const nlohmann::json::exception& error) {
+  throw Error(std::string("[tokenizer] it is damaged: ") + error.what());
+}
+
+}  // namespace weft

@@ -1,0 +1,28 @@
+// Tokenizers that cut a text into words and have a list of these. Each knows where its words begin and end.
+#pragma once
+#include "weft/function_ref.h"
+#include "weft/tokenizer.h"
+
+namespace weft::detail {
+
+struct WordRule {
+  const char* name;
+  const char* meaning;
+  // Calls its second argument with each word of a UTF-8 text, in order.
+  void (*split)(std::string_view text, FunctionRef<void(const std::string&)> use);
+  // Whether this byte is never inside of a word of several bytes: after it a text may be cut.
+  bool (*ends_word)(unsigned char byte);
+};
+
+// The most frequent words; ids: [pad], [unk], [cls], the words, and [mask] if it is asked for.
+TokenizerKind word_list_kind(const WordRule& rule);
+
+// 0-9, A-Z, a-z, and whatever is not ASCII.
+constexpr bool is_letter(unsigned char byte) noexcept {
+  return byte >= 0x80 || (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+}
+
+// ASCII's white space.
+constexpr bool is_space(unsigned char byte) noexcept { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
+
+}  // namespace weft::detail

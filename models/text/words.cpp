@@ -1,0 +1,31 @@
+// Runs of letters and digits, ASCII letters in lower case; symbols beyond ASCII count as letters. What stands between them
+// is left out.
+#include "text/kinds.h"
+#include "text/word_list.h"
+
+namespace weft::detail {
+namespace {
+
+void split(std::string_view text, FunctionRef<void(const std::string&)> use) {
+  std::string word;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(i < text.size() ? text[i] : ' ');
+    if (is_letter(byte)) {
+      word += static_cast<char>(byte >= 'A' && byte <= 'Z' ? byte - 'A' + 'a' : byte);
+    } else if (!word.empty()) {
+      use(word);
+      word.clear();
+    }
+  }
+}
+
+bool ends_word(unsigned char byte) { return !is_letter(byte); }
+
+}  // namespace
+
+TokenizerKind words_kind() {
+  return word_list_kind(
+      {"words", "words of letters and digits, in lower case, without what stands between them", split, ends_word});
+}
+
+}  // namespace weft::detail

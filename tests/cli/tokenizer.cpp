@@ -1,0 +1,224 @@
+// weft tokenizer, weft train --tokenizer, and what generate does besides choosing.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "../temporary_folder.h"
+#include "../train_support.h"
+#include "command.h"
+#include "weft/checkpoint.h"
+#include "weft/generate.h"
+
+namespace weft::test {
+namespace {
+
+const std::string sizes = " --layers 1 --d-model 16 --seq-len 8 --batch 4 --steps 3 --overwrite ";
+
+bool has_sentencepiece() {
+  const Outcome help = weft("train --help");
+  return contains(help.out, "bpe");
+}
+
+}  // namespace
+
+TEST_CASE("weft train --tokenizer: each kind trains, evaluates and continues a text") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  const std::string text = " --text " + (folder / "text"), run = folder / "run";
+  for (const std::string kind : {"characters", "bytes", "words", "wordpunct", "whitespace"}) {
+    CAPTURE(kind);
+    const Outcome trained = weft("train --arch gmlp" + text + sizes + "--tokenizer " + kind + " --out " + run);
+    CAPTURE(trained.err);
+    REQUIRE(trained.code == 0);
+    CHECK(load_checkpoint(run).tokenizer->kind() == kind);
+    const Outcome evaluated = weft("eval " + run + text);
+    const double loss = number_after(evaluated.out, "validation loss ");
+    CHECK(loss == number_after(trained.out, "validation loss "));
+    CHECK(number_after(evaluated.out, "perplexity ") == doctest::Approx(std::exp(loss)).epsilon(1e-3));
+    CHECK(number_after(evaluated.out, "bits per byte ") == number_after(trained.out, "bits per byte "));
+    const Outcome generated = weft("generate --tokens 5 --prompt 'line 7' " + run);
+    CHECK(generated.code == 0);
+    CHECK(generated.out.rfind("line 7", 0) == 0);
+    CHECK(contains(generated.err, "tokens/s "));
+  }
+  CHECK(number_after(weft("eval " + run + text).out, "bits per byte ") > 0);
+  CHECK_FALSE(std::filesystem::exists(folder / "run/tokens.ids"));  // of long texts alone
+}
+
+TEST_CASE("weft tokenizer train: a file for any task") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  std::string csv;
+  for (int i = 0; i < 40; ++i) csv += std::to_string(i % 2 + 1) + (i % 2 == 0 ? ",\"red (x)\"" : ",blue") + ",\n";
+  folder.write("rows", csv);
+  const std::string file = folder / "tokens.json";
+  const Outcome learned =
+      weft("tokenizer train " + (folder / "text") + " --kind wordpunct --min-count 1 --size 30 --out " + file);
+  CAPTURE(learned.err);
+  REQUIRE(learned.code == 0);
+  CHECK(number_after(learned.out, "symbols ") == 30);
+  CHECK(contains(learned.out, "kind wordpunct\n"));
+  CHECK(number_after(learned.out, "bytes/token ") > 2);
+  const std::string json = folder.read("tokens.json");
+  for (const std::string& data : {"--arch gmlp --text " + (folder / "text"), "--arch fnet --text " + (folder / "text"),
+                                  "--arch fnet --csv " + (folder / "rows")}) {
+    CAPTURE(data);
+    const Outcome trained = weft("train " + data + sizes + "--tokenizer " + file + " --out " + (folder / "run"));
+    CAPTURE(trained.err);
+    CHECK(trained.code == 0);
+    CHECK(load_checkpoint(folder / "run").tokenizer->to_json() + "\n" == json);
+  }
+  for (const std::string kind : {"characters", "bytes"}) {
+    REQUIRE(weft("tokenizer train " + (folder / "text") + " --kind " + kind + " --out " + file).code == 0);
+    CHECK(weft("train --arch gmlp --csv " + (folder / "rows") + sizes + "--tokenizer " + file + " --out " +
+               (folder / "run"))
+              .code == 0);
+  }
+  REQUIRE(weft("tokenizer train " + (folder / "text") + " --kind characters --task causal-lm --out " + file).code == 0);
+  const Outcome masked = weft("train --arch fnet --text " + (folder / "text") + sizes + "--tokenizer " + file +
+                              " --out " + (folder / "m"));
+  CHECK(fails_with(masked, 1, "needs a tokenizer with a mask symbol"));
+  CHECK(fails_with(
+      weft("train --arch gmlp --csv " + (folder / "rows") + sizes + "--tokenizer " + file + " --out " + (folder / "m")),
+      1, "was not made for a classifier"));
+}
+
+TEST_CASE("weft tokenizer: bpe and unigram, where SentencePiece is") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  const std::string file = folder / "pieces";
+  for (const std::string kind : {"bpe", "unigram"}) {
+    const Outcome learned =
+        weft("tokenizer train " + (folder / "text") + " --kind " + kind + " --size 300 --out " + file);
+    CAPTURE(learned.err);
+    if (!has_sentencepiece()) {
+      CHECK(fails_with(learned, 1, "libsentencepiece-dev"));
+      continue;
+    }
+    REQUIRE(learned.code == 0);
+    CHECK(number_after(learned.out, "symbols ") <= 300);
+    const std::string run = folder / kind;
+    for (const std::string& tokenizer : {file, kind + " --vocabulary-size 300"})
+      CHECK(weft("train --arch gmlp --text " + (folder / "text") + sizes + "--tokenizer " + tokenizer + " --out " + run)
+                .code == 0);
+    CHECK(contains(weft("generate --prompt 'Zoë ' --tokens 4 --checkpoint " + run).out, "Zoë "));
+  }
+}
+
+#ifndef __SANITIZE_ADDRESS__  // which keeps what is freed
+TEST_CASE("a long text is not in memory, neither as text nor as ids; its ids are used again") {
+  const TemporaryFolder folder;
+  folder.write("short", small_text());
+  std::string text;
+  while (text.size() < 40000000) text += small_text();
+  folder.write("long", text);
+  const auto train = [&](const std::string& name, const std::string& options) {
+    const Outcome outcome = weft("train --arch gmlp --layers 1 --d-model 8 --seq-len 64 --batch 64 --steps 20 --text " +
+                                 (folder / name) + " --overwrite --out " + (folder / "run") + " " + options);
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == 0);
+    return outcome.out;
+  };
+  const double least = number_after(train("short", ""), "peak memory ");
+  for (const std::string kind : {"characters", "bytes", "whitespace"}) {
+    CAPTURE(kind);
+    const std::string first = train("long", "--tokenizer " + kind);
+    CHECK(number_after(first, "peak memory ") < least + 60);  // MB; the text is 40, its ids 80
+    const std::string ids = folder.read("run/tokens.ids"), model = folder.read("run/last/model.safetensors");
+    CHECK(ids.size() > 1000000);
+    CHECK(number_after(train("long", "--tokenizer " + kind), "validation loss ") ==
+          number_after(first, "validation loss "));
+    CHECK(folder.read("run/tokens.ids") == ids);
+    CHECK(folder.read("run/last/model.safetensors") == model);
+  }
+}
+#endif
+
+TEST_CASE("tokenizers that can't be used") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  folder.write("empty", "");
+  folder.write("utf16", std::string("\xFF\xFEw\0e\0", 6));
+  folder.write("cut", "caf\xC3");
+  folder.write("tokens.json", "{\"unit\":\"words\"}");
+  folder.write("noise", "noise");
+  const std::string train = "train --arch gmlp --text " + (folder / "text") + sizes + "--out " + (folder / "run") + " ";
+  CHECK(fails_with(weft(train + "--tokenizer syllables"), 1, "unknown kind \"syllables\""));
+  CHECK(fails_with(weft(train + "--tokenizer " + (folder / "missing")), 1, "missing"));
+  CHECK(fails_with(weft(train + "--tokenizer " + (folder / "tokens.json")), 1, "tokens.json"));
+  CHECK(fails_with(weft(train + "--tokenizer " + (folder / "noise")), 1, "noise"));
+  const std::string learn = "tokenizer train --out " + (folder / "out") + " ";
+  CHECK(fails_with(weft(learn + (folder / "empty") + " --kind words"), 1, "empty\" is empty"));
+  CHECK(fails_with(weft(learn + (folder / "utf16") + " --kind words"), 1, "utf16"));
+  CHECK(fails_with(weft(learn + (folder / "cut") + " --kind words"), 1, "invalid UTF-8 at byte 3"));
+  CHECK(fails_with(weft(learn + (folder / "missing") + " --kind words"), 1, "missing"));
+  CHECK(fails_with(weft(learn + (folder / "text") + " --kind verses"), 1, "unknown kind \"verses\""));
+  CHECK(fails_with(weft("tokenizer"), 2, "give a subcommand: train"));
+  CHECK(fails_with(weft("tokenizer tran x"), 2, "unknown command \"tran\"; did you mean train?"));
+  CHECK(fails_with(weft("tokenizer train --sizes 3"), 2,
+                   "unknown option --sizes of weft tokenizer train; did you mean --size?"));
+  CHECK_FALSE(std::filesystem::exists(folder / "out"));
+  CHECK_FALSE(std::filesystem::exists(folder / "run"));
+  // A run goes on with its own; another one with its parameters, too.
+  REQUIRE(weft(train).code == 0);
+  const std::string resume = "train --steps 5 --resume " + (folder / "run"),
+                    from = "train --text " + (folder / "text") + " --from " + (folder / "run") + " --out x";
+  CHECK(fails_with(weft(resume + " --tokenizer bytes"), 2, "leave out --tokenizer"));
+  for (const char* option : {" --tokenizer bytes", " --vocabulary-size 9", " --min-count 2"})
+    CHECK(fails_with(weft(from + option), 2, "excludes --from"));
+  CHECK(weft(resume).code == 0);
+}
+
+TEST_CASE("a resumed run has its own tokenizer, whatever the file is now that it was read from") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  const std::string file = folder / "tokens.json", run = folder / "run";
+  const std::string learn = "tokenizer train " + (folder / "text") + " --out " + file + " --kind ";
+  REQUIRE(weft(learn + "wordpunct").code == 0);
+  const std::string json = folder.read("tokens.json");
+  REQUIRE(
+      weft("train --arch gmlp --text " + (folder / "text") + sizes + "--tokenizer " + file + " --out " + run).code ==
+      0);
+  CHECK(contains(folder.read("run/run.json"), "\"tokenizer\": \"" + file + "\""));
+  REQUIRE(weft(learn + "bytes").code == 0);
+  CHECK(weft("train --steps 5 --resume " + run).code == 0);
+  CHECK(load_checkpoint(run).tokenizer->to_json() + "\n" == json);
+}
+
+TEST_CASE("an earlier weft's characters, without an unknown symbol: what they aren't is refused") {
+  const TemporaryFolder folder;
+  const auto old = tokenizer_from_json(R"({"unit":"characters","characters":"abc\n","mask":false})");
+  const auto model = make_model({"gmlp", Task::causal_lm, old->size(), 0, R"({"layers":1,"d_model":16,"seq_len":8})"},
+                                {Random(1).split(0), DType::f32});
+  save_checkpoint(folder / "old", *model, *old);
+  CHECK(weft("generate --prompt abc " + (folder / "old")).code == 0);
+  CHECK(fails_with(weft("generate --prompt Q " + (folder / "old")), 1, "U+0051"));
+}
+
+TEST_CASE("generate: prompts from a file and standard input, texts to stop at, several samples, top-p") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("tnn", Task::causal_lm);
+  save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
+  const std::string generate = "generate --tokens 40 --checkpoint " + (folder / "run") + " ";
+  const auto text = [&](const std::string& options) {
+    const Outcome outcome = weft(generate + options);
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == 0);
+    return outcome.out;
+  };
+  folder.write("prompt", "line\nfox\n");
+  const std::string plain = text("--prompt 'line\nfox'");
+  CHECK(text("--prompt-file " + (folder / "prompt")) == plain);
+  CHECK(text("--prompt-file - <" + (folder / "prompt")) == plain);
+  CHECK(text("--prompt - <" + (folder / "prompt")) == plain);
+  const std::string stop = plain.substr(20, 2);
+  const std::string stopped = text("--prompt 'line\nfox' --stop '" + stop + "' --stop never");
+  CHECK(stopped == plain.substr(0, plain.find(stop, 8)) + "\n");
+  CHECK(text("--prompt line --seed 4 --num-samples 3") == text("--prompt line --seed 4") + "---------------\n" +
+                                                              text("--prompt line --seed 5") + "---------------\n" +
+                                                              text("--prompt line --seed 6"));
+  CHECK(text("--prompt line --top-p 1e-9 --seed 1") == text("--prompt line --temperature 0 --seed 2"));
+  CHECK(text("--prompt line --top-p 0.5 --seed 1") != text("--prompt line --seed 1"));
+}
+
+}  // namespace weft::test

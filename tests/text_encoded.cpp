@@ -1,0 +1,203 @@
+#include "weft/encoded_text.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "temporary_folder.h"
+#include "train_support.h"
+#include "weft/error.h"
+#include "weft/os.h"
+
+namespace weft::test {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+Ids all(const EncodedText& text) {
+  Ids ids(static_cast<std::size_t>(text.size()));
+  text.copy(0, text.size(), ids.data());
+  return ids;
+}
+
+std::shared_ptr<const Tokenizer> learned(const std::string& kind, const Texts& texts) {
+  return learn_tokenizer(kind, texts);
+}
+
+// About 3 MB: several chunks, with characters of one to four bytes and a line that is longer than a chunk.
+std::string long_text() {
+  std::string text;
+  for (int i = 0; i < 40000; ++i) text += "line " + std::to_string(i * 7919 % 1000) + ": naïve €𝄞 fox – jumps\n";
+  for (int i = 0; i < 300000; ++i) text += i % 11 == 0 ? " ﬁ" : "wörd";
+  text += "\n";
+  for (int i = 0; i < 20000; ++i) text += "end " + std::to_string(i % 10) + "\n";
+  return text;
+}
+
+std::string error_of(const std::string& path, const Tokenizer& tokenizer, std::uint64_t most = 0) {
+  try {
+    (void)EncodedText::of_file(path, tokenizer, "", most);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// 70000 symbols: numbers.
+class Many : public Tokenizer {
+ public:
+  const char* kind() const noexcept override { return "many"; }
+  std::int64_t size() const noexcept override { return 70000; }
+  SpecialIds special() const noexcept override { return {}; }
+  Ids encode(std::string_view text, const TextPlace&) const override {
+    Ids ids;
+    for (std::size_t i = 0; i < text.size(); ++i)
+      ids.push_back(static_cast<std::int64_t>(text.size() * 4099 + i * 7) % 70000);
+    return ids;
+  }
+  using Tokenizer::decode;
+  std::string decode(std::int64_t) const override { return "x"; }
+  std::string to_json() const override { return "{}"; }
+};
+
+}  // namespace
+
+TEST_CASE("an encoded text has the ids of the whole, however it is read") {
+  const TemporaryFolder folder;
+  const std::string text = long_text(), path = folder / "text";
+  folder.write("text", text);
+  for (const std::string kind : {"characters", "bytes", "words", "wordpunct", "whitespace"}) {
+    CAPTURE(kind);
+    const auto t = learned(kind, text_file(path));
+    CHECK(*t == *learn_tokenizer(kind, text));
+    const Ids whole = t->encode(text);
+    const EncodedText memory(text, *t), file = EncodedText::of_file(path, *t),
+                                        mapped = EncodedText::of_file(path, *t, folder / "ids", 0),
+                                        temporary = EncodedText::of_file(path, *t, "", 0);
+    for (const EncodedText& encoded : {memory, file, mapped, temporary}) {
+      CHECK(all(encoded) == whole);
+      CHECK(encoded.hash() == memory.hash());
+      CHECK(encoded.symbols() == t->size());
+    }
+    Ids part(5);
+    mapped.copy(1234, 5, part.data());
+    CHECK(part == Ids(whole.begin() + 1234, whole.begin() + 1239));
+  }
+  CHECK(folder.files() == 2);
+}
+
+TEST_CASE("a tokenizer that doesn't say where to cut gets the whole text; more than 65536 symbols") {
+  const TemporaryFolder folder;
+  const std::string text(3000000, 'x');
+  folder.write("text", text);
+  const Ids whole = Many().encode(text, {});
+  CHECK(all(EncodedText(text, Many())) == whole);
+  CHECK(all(EncodedText::of_file(folder / "text", Many(), folder / "ids", 0)) == whole);
+  CHECK(std::filesystem::file_size(folder / "ids") == 4 * text.size() + 64);
+}
+
+TEST_CASE("a file of ids is used again for the same text and tokenizer, and written anew for others") {
+  const TemporaryFolder folder;
+  const std::string text = small_text(), path = folder / "text", ids = folder / "ids";
+  folder.write("text", text);
+  const auto by_bytes = learned("bytes", text_file(path)), by_words = learned("words", text_file(path));
+  const auto encode = [&](const Tokenizer& t) { return all(EncodedText::of_file(path, t, ids, 0)); };
+  const auto inode = [&] {
+    struct stat s;
+    REQUIRE(::stat(ids.c_str(), &s) == 0);
+    return s.st_ino;
+  };
+  CHECK(encode(*by_bytes) == by_bytes->encode(text));
+  const auto first = inode();
+  const EncodedText kept = EncodedText::of_file(path, *by_bytes, ids, 0);  // its mapping keeps the number from others
+  CHECK(encode(*by_bytes) == by_bytes->encode(text));
+  CHECK(inode() == first);
+  CHECK(encode(*by_words) == by_words->encode(text));
+  CHECK(inode() != first);
+  CHECK(encode(*by_bytes) == by_bytes->encode(text));
+
+  // Damaged: any byte of it, and cut at any place.
+  const std::string good = folder.read("ids");
+  for (std::size_t at = 0; at < good.size(); at += at + 70 < good.size() ? 97 : 1) {
+    std::string bad = good;
+    bad[at] ^= 1;
+    folder.write("ids", bad);
+    CHECK(encode(*by_bytes) == by_bytes->encode(text));
+    CHECK(folder.read("ids") == good);
+  }
+  for (std::size_t size : {std::size_t{0}, std::size_t{10}, std::size_t{64}, good.size() - 64, good.size() - 1}) {
+    folder.write("ids", good.substr(0, size));
+    CHECK(encode(*by_bytes) == by_bytes->encode(text));
+  }
+  // Another text of the same length.
+  std::string other = text;
+  other[100] = '#';
+  folder.write("text", other);
+  CHECK(encode(*by_bytes) == by_bytes->encode(other));
+  // Removed while it is in use.
+  std::filesystem::remove(ids);
+  CHECK(all(kept) == by_bytes->encode(text));
+  CHECK_THROWS_WITH((void)EncodedText::of_file(path, *by_bytes, "/proc/weft/ids", 0),
+                    doctest::Contains("/proc/weft/ids"));
+}
+
+TEST_CASE("texts that can't be encoded: the file and the place are named") {
+  const TemporaryFolder folder;
+  const auto file = [&](const std::string& content) {
+    folder.write("text", content);
+    return folder / "text";
+  };
+  const std::string name = "\"" + (folder / "text") + "\"";
+  const auto t = characters("abc\n");
+  const std::string megabytes(2500000, 'a');
+  for (std::uint64_t most : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
+    CHECK(error_of(file(""), *t, most) == name + " is empty");
+    CHECK(error_of(file("\xEF\xBB\xBF"), *t, most) == name + " is empty");
+    CHECK(error_of(file(megabytes + "\xFF" + megabytes), *t, most) == name + ": invalid UTF-8 at byte 2500000");
+    CHECK(error_of(file("\xEF\xBB\xBF" + megabytes + "\xFF"), *t, most) == name + ": invalid UTF-8 at byte 2500003");
+    CHECK(error_of(file(megabytes + "\xE2\x82"), *t, most) ==
+          name + ": invalid UTF-8 at byte 2500000: the text ends inside of a character");
+    CHECK(error_of(file("\xFF\xFE" + std::string("a\0b\0", 4)), *t, most) ==
+          name + ": invalid UTF-8 at byte 0: it looks like UTF-16 (iconv -f UTF-16 -t UTF-8 converts it)");
+    CHECK(error_of(file(std::string("a\0b\0", 4)), *t, most) ==
+          name +
+              ": byte 1 is 0, which is in no text: expected UTF-8 (if it is UTF-16, iconv -f UTF-16 -t UTF-8 converts "
+              "it)");
+    const auto old = tokenizer_from_json(R"({"unit":"characters","characters":"a","mask":false})");
+    CHECK(error_of(file(megabytes + "€"), *old, most) ==
+          name + ": the character U+20AC at byte 2500000 is not one of the 1 that the model knows");
+    CHECK(error_of(folder / "missing", *t, most).find("missing") != std::string::npos);
+    CHECK(error_of(folder / ".", *t, most).find("not a regular file") != std::string::npos);
+    CHECK(error_of(file(std::string("a\0\xFF", 3)), *learned("bytes", text_file(folder / "text")), most).empty());
+  }
+  CHECK_THROWS_WITH(characters(read_text(file("ab\xFF"))), (name + ": invalid UTF-8 at byte 2").c_str());
+  CHECK_THROWS_WITH((void)learned("words", text_file(file(megabytes + "\xFF"))),
+                    (name + ": invalid UTF-8 at byte 2500000").c_str());
+  CHECK_THROWS_WITH((void)learned("words", text_file(file(""))), (name + " is empty").c_str());
+  CHECK(read_text(file("\xEF\xBB\xBFxy")) == "xy");
+  CHECK(folder.files() == 1);  // nothing is left of files of ids
+}
+
+TEST_CASE("a file that is larger than the memory: refused by its beginning, or read in parts") {
+  const TemporaryFolder folder;
+  folder.write("text", "text\n");
+  // Holes that take no room on the disk; zeros.
+  std::filesystem::resize_file(folder / "text", std::uintmax_t{1} << 40);
+  CHECK(error_of(folder / "text", *characters("text\n")).find("byte 5 is 0") != std::string::npos);
+  CHECK_THROWS_WITH((void)learned("words", text_file(folder / "text")), doctest::Contains("byte 5 is 0"));
+}
+
+TEST_CASE("a pipe is a text file that is read once") {
+  const TemporaryFolder folder;
+  const std::string text = small_text(), path = folder / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  std::thread writer([&] { folder.write("pipe", text); });
+  const auto t = learn_tokenizer("bytes", text);
+  const EncodedText encoded = EncodedText::of_file(path, *t, folder / "ids", 0);
+  writer.join();
+  CHECK(all(encoded) == t->encode(text));
+}
+
+}  // namespace weft::test

@@ -1,0 +1,110 @@
+// Batches that a trainer has prepared on a thread of its own, and what a language model's batches hold.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "train_support.h"
+#include "weft/context.h"
+#include "weft/trainer.h"
+
+namespace weft::test {
+
+TEST_CASE("concurrent: batches are prepared ahead, in the same order; their errors come out; the thread ends") {
+  class Watched : public TextData {
+   public:
+    using TextData::TextData;
+    Batch training(std::int64_t k, const Random& random) const override {
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        threads.insert(std::this_thread::get_id());
+        numbers.push_back(k);
+      }
+      if (k == fails) throw Error("[data] batch " + std::to_string(k));
+      return TextData::training(k, random);
+    }
+    std::atomic<std::int64_t> fails = -1;
+    mutable std::mutex mutex;
+    mutable std::set<std::thread::id> threads;
+    mutable std::vector<std::int64_t> numbers;
+  };
+  Context context;
+  context.set_threads(2);
+  const ContextScope scope(context);
+  const SmallTask small = small_task("gmlp", Task::causal_lm), same = small_task("gmlp", Task::causal_lm);
+  Watched data(small_text(), small.data->tokenizer(), Task::causal_lm, 16, 4);
+  TrainOptions options = small_options(4);
+  options.micro_batches = 2;
+  {
+    Trainer trainer(*small.model, data, options), plain(*same.model, *same.data, options);
+    for (int step = 0; step < 4; ++step) CHECK(trainer.step() == plain.step());
+  }
+  CHECK(data.threads.size() == 1);
+  CHECK(data.threads.count(std::this_thread::get_id()) == (context.threads() == 1));  // serially in a serial build
+  for (std::size_t i = 0; i < data.numbers.size(); ++i) CHECK(data.numbers[i] == static_cast<std::int64_t>(i));
+  CHECK(data.numbers.size() >= 8);
+  CHECK(data.numbers.size() <= 10);  // those of one step more
+
+  data.fails = 5;
+  Trainer trainer(*small.model, data, options);
+  trainer.step();
+  trainer.step();
+  for (int again = 0; again < 2; ++again) CHECK_THROWS_WITH(trainer.step(), "[data] batch 5");
+  CHECK(trainer.steps_done() == 2);
+  data.fails = -1;
+  CHECK_NOTHROW(trainer.step());
+  data.fails = 7;  // prepared, and never asked for
+}
+
+TEST_CASE("perplexity and bits per byte") {
+  Evaluation evaluation;
+  evaluation.loss = std::log(8.0);
+  evaluation.predicted = 10;
+  CHECK_FALSE(evaluation.bits_per_byte());
+  CHECK(evaluation.perplexity() == doctest::Approx(8));
+  evaluation.bytes = 15;
+  CHECK(*evaluation.bits_per_byte() == doctest::Approx(3 * 10 / 15.0));
+
+  // Each predicted symbol's bytes; what isn't known has none.
+  const auto tokenizer = characters("aé€ \n");
+  const std::string text = "aaaaaaaaaaaaaaaaaa€é xa\n";
+  const TextData causal(text, tokenizer, Task::causal_lm, 2, 1, Part::all);
+  std::int64_t bytes = 0;
+  for (std::int64_t k = 0; k < causal.validation_batches(); ++k) bytes += causal.validation(k).bytes;
+  CHECK(bytes == 17 + 3 + 2 + 1 + 0 + 1 + 1);
+  const TextData by_words("one two  three four", words({"one two three"}), Task::causal_lm, 1, 1, Part::all);
+  CHECK(by_words.validation(0).bytes == 4);  // with the space before it
+  CHECK(by_words.validation(1).bytes == 6);
+  CHECK(by_words.validation(2).bytes == 0);
+  const SmallTask masked = small_task("fnet", Task::masked_lm), classifier = small_task("fnet", Task::classifier);
+  const Batch batch = masked.data->validation(0);
+  std::int64_t predicted = 0;
+  for (const std::int64_t id : batch.target.to_vector<std::int64_t>())
+    if (id != -100) predicted += static_cast<std::int64_t>(masked.data->tokenizer()->decode(id).size());
+  CHECK(batch.bytes == predicted);
+  CHECK(evaluate(*masked.model, *masked.data).bytes > 0);
+  CHECK(evaluate(*classifier.model, *classifier.data).bytes == 0);
+}
+
+TEST_CASE("masked language models: nothing special is put in place of a symbol") {
+  for (const char* kind : {"characters", "words", "bytes"}) {
+    CAPTURE(kind);
+    TokenizerOptions options;
+    options.task = Task::masked_lm;
+    const auto tokenizer = learn_tokenizer(kind, small_text(), options);
+    const SpecialIds special = tokenizer->special();
+    const TextData data(small_text(), tokenizer, Task::masked_lm, 40, 4);
+    std::int64_t masked = 0;
+    for (std::int64_t k = 0; k < 50; ++k)
+      for (const std::int64_t id : data.training(k, Random(1)).tokens.to_vector<std::int64_t>()) {
+        CHECK((id != special.unknown && id != special.pad && id != special.cls));
+        masked += id == special.mask;
+      }
+    CHECK(masked > 0);
+  }
+}
+
+}  // namespace weft::test

@@ -1,0 +1,60 @@
+#include <weft/encoded_text.h>
+#include <weft/error.h>
+#include <weft/os.h>
+#include <weft/task.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "command.h"
+#include "options.h"
+#include "report.h"
+#include "tokenizer_options.h"
+
+namespace {
+
+struct TokenizerCommand {
+  std::string text, kind = "bpe", task, out;
+  TokenizerChoice sizes;
+};
+
+int train(const TokenizerCommand& o) {
+  if (o.text.empty()) throw UsageError("give the text to learn from");
+  if (o.out.empty()) throw UsageError("--out is required: the file for the tokenizer");
+  std::optional<weft::Task> task;
+  if (!o.task.empty()) task = weft::task_from_name(o.task);
+  const weft::TokenizerOptions options = o.sizes.options(o.kind, task);
+  const weft::Texts texts = weft::text_file(o.text);
+  weft::os::AtomicFile file(o.out);  // before what takes long
+  const auto tokenizer = weft::learn_tokenizer(o.kind, texts, options);
+  const std::string json = tokenizer->to_json() + "\n";
+  file.write(json.data(), json.size());
+  file.commit();
+  double bytes = 0, tokens = 0;
+  texts([&](std::string_view text) {
+    bytes += static_cast<double>(text.size());
+    tokens += static_cast<double>(tokenizer->encode(text).size());
+  });
+  char line[64];
+  std::snprintf(line, sizeof line, "bytes/token %.3f\n", bytes / tokens);
+  std::cout << "tokenizer " << o.out << "\nkind " << tokenizer->kind() << "\nsymbols " << tokenizer->size() << "\n"
+            << line;
+  return 0;
+}
+
+}  // namespace
+
+Command tokenizer_command(CLI::App& weft) {
+  CLI::App* command = weft.add_subcommand("tokenizer", "Learn how to cut texts into symbols");
+  command->require_subcommand(1);
+  CLI::App* learn = command->add_subcommand("train", "Learn a tokenizer from a text, for weft train --tokenizer");
+  const auto o = std::make_shared<TokenizerCommand>();
+  add_text(*learn, "text", "FILE", o->text, "UTF-8 text to learn from");
+  add_text(*learn, "--kind", "NAME", o->kind, "One of " + list(weft::tokenizer_kinds()));
+  o->sizes.add_sizes_to(*learn, "--size", "Options");
+  add_text(*learn, "--task", "NAME", o->task, "The one that it is for, any if none is given: " + list(weft::tasks()));
+  add_text(*learn, "--out", "FILE", o->out, "For the tokenizer");
+  learn->footer("Example:\n  weft tokenizer train book.txt --kind bpe --size 8000 --out book.bpe");
+  command->footer("Example:\n  weft tokenizer train book.txt --kind bpe --size 8000 --out book.bpe");
+  return {command, [o] { return train(*o); }};
+}
