@@ -21,7 +21,7 @@ std::shared_ptr<const weft::Tokenizer> tokenizer_of(const TrainOptions& o, const
   std::error_code ignored;
   const std::string last = weft::last_path(o.out);
   if (!o.resume.empty() && std::filesystem::exists(last + "/model.safetensors", ignored)) try {
-      return weft::load_checkpoint(last).tokenizer;
+      return weft::load_checkpoint(last, weft::Purpose::inference).tokenizer;
     } catch (const Error&) {  // a damaged one, which the run goes on without
     }
   return from != nullptr ? from->tokenizer : o.tokenizer.make(texts, task, usual);
