@@ -3,7 +3,6 @@
 #include <cmath>
 #include <mutex>
 #include <set>
-#include <utility>
 
 #include "weft/context.h"
 #include "weft/detail/rebind.h"
@@ -14,6 +13,9 @@ namespace {
 // Rows up to which a packed copy of the weight isn't worth its memory: gemm reads so few rows' weight where it is.
 // bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
 constexpr std::int64_t few_rows = 16;
+// Calls with few rows that a weight in a mapped file is read by, or one with more, before it is packed: a program that asks
+// once has its answer without a copy. One that goes on reads packed weights on large pages, files lie on small ones.
+constexpr int first_calls = 8;
 
 }  // namespace
 
@@ -45,7 +47,7 @@ Parameter Init::full(const Shape& shape, double value) const {
 struct Linear::Packed {
   std::mutex mutex;
   std::shared_ptr<const PackedWeight> latest;
-  bool is_in_use = false;  // by many rows, once at least
+  int calls = 0;  // that read the weight in its file; one with many rows counts as first_calls
 };
 
 Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias)
@@ -57,9 +59,8 @@ Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bi
   if (with_bias) bias = init.child(1).uniform({out}, -bound, bound);
 }
 
-// Null: read the weight where it lies. That is, for few rows, unless its memory was given back; of a model that was loaded
-// for inference, if it can't be given back; and at the first call with many rows: a program that asks once has its
-// answer without a copy.
+// Null: read the weight where it lies. One that is a model's own is packed for many rows alone; one that was loaded for
+// inference after its first calls, for all rows, if its memory can then be given back.
 std::shared_ptr<const PackedWeight> Linear::packed(bool few) const {
   if (few && weight.writable()) return nullptr;
   const Tensor& value = weight.value();
@@ -70,8 +71,13 @@ std::shared_ptr<const PackedWeight> Linear::packed(bool few) const {
            p.weight().storage() == value.storage() && p.is_current() && p.isa() == Context::current().isa();
   };
   if (latest && of_this_weight(*latest)) return latest;
-  if (few || (!weight.writable() && !(detail::in_mapped_file(value) && std::exchange(packed_->is_in_use, true))))
-    return nullptr;
+  if (!weight.writable()) {
+    if (!detail::in_mapped_file(value)) return nullptr;
+    if (packed_->calls < first_calls) {
+      packed_->calls += few ? 1 : first_calls;
+      return nullptr;
+    }
+  }
   latest.reset();  // its memory first
   latest = std::make_shared<const PackedWeight>(value);
   detail::give_back(value);

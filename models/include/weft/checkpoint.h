@@ -39,8 +39,8 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
 enum class Purpose {
   training,  ///< all that a model can do: its parameters are memory of its own, to be written, trained and saved
   /// Forward passes and generation. A parameter stays where it lies, in the file, which is mapped; the weight of a Linear
-  /// is packed by the second call with many rows, layer by layer, and the file's memory given back: each weight is in
-  /// memory once, packed or as it lies. What isn't f32 or isn't aligned is copied, and not packed. To write, train or
+  /// is packed when it is used again, layer by layer, and the file's memory given back: each weight is in memory once,
+  /// packed or as it lies. What isn't f32 or isn't aligned is copied, and not packed. To write, train or
   /// save such a model is an Error. The file may be replaced or removed meanwhile (as save_checkpoint does), but not be
   /// cut or written in place.
   inference,

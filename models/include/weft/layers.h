@@ -46,7 +46,8 @@ struct Init {
 
 /// y = x Wᵀ + b. Where no tape records, the weight stays packed between calls with more than a few rows, which takes
 /// its memory again; a recorded call gives that back. The weight of a model that was loaded for inference is packed by the
-/// second such call if it lies in a mapped file: its own memory is then given back, and all calls read the packed one.
+/// second such call, or the ninth with few rows, if it lies in a mapped file: its own memory is then given back, and all
+/// calls read the packed one.
 /// Copies share parameters and packed weight. Calls may come from several threads, each with a Context of its own, as
 /// long as nobody writes a parameter; the packed weight is behind a lock.
 class Linear {
