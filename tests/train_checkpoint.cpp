@@ -136,6 +136,44 @@ TEST_CASE("checkpoint: forged metadata and tensors") {
   CHECK(contains(load_error(folder / "forged"), "is not a checkpoint of weft"));
 }
 
+TEST_CASE("checkpoint: a classifier's labels, and the length of its rows") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::classifier);
+  CheckpointInfo info;
+  info.length = 16;
+  info.labels = {"Sport", "Börse", "x y"};
+  info.pad_to = 12;
+  save_checkpoint(folder / "run", *small.model, *small.data->tokenizer(), info);
+  const Checkpoint saved = load_checkpoint(folder / "run");
+  CHECK(saved.info.labels == info.labels);
+  CHECK(saved.info.pad_to == 12);
+  // What an earlier weft wrote: numbers, and rows filled up to the length.
+  rewrite(folder, [](Json& j, Tensors&) {
+    j.erase("labels");
+    j.erase("pad_to");
+  });
+  const Checkpoint old = load_checkpoint(folder / "forged");
+  CHECK(old.info.labels == std::vector<std::string>{"1", "2", "3"});
+  CHECK(old.info.pad_to == 16);
+  const auto error = [&](const std::function<void(Json&, Tensors&)>& change) {
+    rewrite(folder, change);
+    return load_error(folder / "forged");
+  };
+  CHECK(contains(error([](Json& j, Tensors&) { j["labels"] = {"a", "b"}; }), "expected 3 labels, each another, got 2"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["labels"] = {"a", "b", "a"}; }), "expected 3 labels, each another"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["labels"] = {1, 2, 3}; }), "metadata are damaged"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["pad_to"] = -1; }), "expected pad_to of at least 0"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["pad_to"] = "x"; }), "\"pad_to\" has the wrong type"));
+  // Another model's names in config.json.
+  std::string config = folder.read("run/config.json");
+  folder.write("run/config.json", replaced(config, "Sport", "Sports"));
+  CHECK(contains(load_error(folder / "run"), "is of another model"));
+  info.labels = {"a"};
+  CHECK_THROWS_WITH(save_checkpoint(folder / "none", *small.model, *small.data->tokenizer(), info),
+                    "[checkpoint] expected 3 labels, each another, got 1");
+  CHECK_FALSE(std::filesystem::exists(folder / "none/model.safetensors"));
+}
+
 TEST_CASE("checkpoint: forged sizes take no memory") {
   const TemporaryFolder folder;
   const auto error = [&](const Json& config) {

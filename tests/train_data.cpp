@@ -14,15 +14,6 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-std::string csv_error(const std::string& content, std::int64_t classes = 0) {
-  try {
-    (void)parse_csv(content, "file", classes);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 // Tokens that are predicted in validation, in order.
 Ids predicted(const Data& data) {
   Ids all;
@@ -137,58 +128,22 @@ TEST_CASE("text that doesn't fit") {
   CHECK_THROWS_AS((void)read_text(folder / "missing"), Error);
 }
 
-TEST_CASE("CSV: quotes, doubled quotes, commas and line ends inside, CRLF, byte order mark") {
-  const LabelledTexts rows = parse_csv(
-      "\xEF\xBB\xBF\"2\",\"a \"\"b\"\", c\",\"line 1\nline 2\"\r\n1,,plain text\n\n"
-      "\"2\",\"\",\"\"\"\"",
-      "file");
-  CHECK(rows.classes == 2);
-  CHECK(rows.labels == Ids{1, 0, 1});
-  CHECK(rows.texts == std::vector<std::string>{"a \"b\", c line 1\nline 2", "plain text", "\""});
-}
-
-TEST_CASE("CSV: line ends after fields without quotation marks") {
-  for (const std::string end : {"\n", "\r\n", "\r"}) {
-    CAPTURE(end.size());
-    const LabelledTexts rows = parse_csv("1,a,b" + end + "2,c," + end + end + "2,\"d\",e", "file");
-    CHECK(rows.texts == std::vector<std::string>{"a b", "c ", "d e"});
-    CHECK(rows.labels == Ids{0, 1, 1});
-  }
-}
-
-TEST_CASE("CSV: errors name the row") {
-  const std::string good = "\"1\",\"t\",\"d\"\n";
-  CHECK(csv_error(good).empty());
-  CHECK(csv_error(good + "\"1\",\"t\"\n") == "file: row 2: expected 3 columns (class, title, description), got 2");
-  CHECK(csv_error(good + "1,a,b,c\n") == "file: row 2: expected 3 columns (class, title, description), got 4");
-  CHECK(csv_error(good + good + "0,a,b\n") == "file: row 3: the class is \"0\", expected a whole number from 1");
-  CHECK(csv_error("Class,Title,Text\n") == "file: row 1: the class is \"Class\", expected a whole number from 1");
-  CHECK(csv_error(good + "5,a,b\n", 4) == "file: row 2: the class is \"5\", expected 1 to 4");
-  CHECK(csv_error(good + "3,a,b\n") == "file: row 2: the class is 3, but no row has class 2");
-  CHECK(csv_error(good + "\"1\",\"t\",\"d\n") == "file: row 2: a quotation mark is not closed");
-  CHECK(csv_error(good + "\"1\"x,\"t\",\"d\"\n") == "file: row 2: text after a closing quotation mark");
-  // Line ends inside of a field and empty lines: an editor's line is not the row.
-  const std::string two = "1,t,\"d\r\nd\"\r\n\r\n";
-  CHECK(csv_error(two + "1,a\n") == "file: row 2 (line 4): expected 3 columns (class, title, description), got 2");
-  CHECK(csv_error(two + "x,\"a\n\",b\n") == "file: row 2 (line 4): the class is \"x\", expected a whole number from 1");
-  CHECK(csv_error(two + "3,a,b\n") == "file: row 2 (line 4): the class is 3, but no row has class 2");
-  CHECK(csv_error("") == "file has no rows");
-  CHECK(csv_error("1,a,\xFF\n") == "file: invalid UTF-8 at byte 4");
-}
-
-TEST_CASE("classifier data: [cls], words, padding; every row once an epoch") {
+TEST_CASE("classifier data, filled up: [cls], words, padding; every row once an epoch") {
   LabelledTexts rows = small_rows();
   const LabelledTexts held = hold_out(rows);
   CHECK(rows.labels.size() == 54);
   CHECK(held.labels.size() == 6);
+  CHECK(held.names == rows.names);
   const auto v = words(rows.texts);
-  const ClassifierData data(rows, held, v, 4, 9);
+  const ClassifierData data(rows, held, v, 4, 9, Padding::full);
+  CHECK(data.pad_to() == 4);
+  CHECK(data.labels() == rows.names);
   const Ids first = data.validation(0).tokens.to_vector<std::int64_t>();
   CHECK(data.validation(0).tokens.shape() == Shape{6, 4});
   CHECK(first[0] == v->special().cls);
   CHECK(v->decode(first[1]) == "red");
-  const ClassifierData longer(rows, held, v, 10, 9);
-  CHECK(longer.validation(0).tokens.to_vector<std::int64_t>()[9] == v->special().pad);
+  const ClassifierData longer(rows, held, v, 10, 9, Padding::full);
+  CHECK(longer.validation(0).tokens.to_vector<std::int64_t>()[9] == v->special().pad.value());
 
   std::vector<Ids> order(2);
   for (std::int64_t k = 0; k < 12; ++k) {
@@ -199,6 +154,83 @@ TEST_CASE("classifier data: [cls], words, padding; every row once an epoch") {
   CHECK(order[0] != order[1]);
   // The rows' numbers differ.
   for (Ids& epoch : order) CHECK(std::set<std::int64_t>(epoch.begin(), epoch.end()).size() == 54);
+}
+
+TEST_CASE("classifier data, exact lengths: near ones in a batch, every row once an epoch, in new company and order") {
+  LabelledTexts rows;
+  rows.names = {"even", "odd"};
+  std::vector<std::string> all;
+  for (int i = 0; i < 50; ++i) {
+    std::string text = "row" + std::to_string(i);
+    for (int k = 0; k < i * 7 % 10 / 3; ++k) text += " x";  // 2, 3, 4 or 5 tokens with [cls]
+    rows.texts.push_back(text);
+    rows.labels.push_back(i % 2);
+    all.push_back(text);
+  }
+  const auto v = words(all);
+  const ClassifierData data(rows, rows, v, 9, 8, Padding::exact);
+  CHECK(data.pad_to() == 0);
+  std::vector<std::multiset<std::int64_t>> first_batches;
+  std::vector<Ids> orders;
+  for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
+    std::map<std::int64_t, int> seen;
+    Ids order;
+    for (std::int64_t k = 7 * epoch; k < 7 * (epoch + 1); ++k) {  // 50 rows in 7 batches
+      const Batch batch = data.training(k, Random(4));
+      const std::int64_t b = batch.tokens.size(0), n = batch.tokens.size(1);
+      CHECK((b == 7 || b == 8));
+      CHECK(batch.target.size(0) == b);
+      CHECK(batch.predicted == b);
+      const Ids tokens = batch.tokens.to_vector<std::int64_t>(), labels = batch.target.to_vector<std::int64_t>();
+      bool some_full = false;
+      for (std::int64_t row = 0; row < b; ++row) {
+        const auto* t = tokens.data() + row * n;
+        CHECK(t[0] == v->special().cls);
+        const int number = std::stoi(v->decode(t[1]).substr(3));
+        CHECK(labels[static_cast<std::size_t>(row)] == number % 2);
+        ++seen[t[1]];
+        order.push_back(t[1]);
+        const std::int64_t size = 2 + number * 7 % 10 / 3;
+        some_full = some_full || size == n;
+        CHECK(n - size <= 1);
+        for (std::int64_t i = size; i < n; ++i) CHECK(t[i] == v->special().pad.value());
+        for (std::int64_t i = 2; i < size; ++i) CHECK(v->decode(t[i]) == "x");
+      }
+      CHECK(some_full);
+    }
+    CHECK(seen.size() == 50);
+    orders.push_back(order);
+    const Batch first = data.training(7 * epoch, Random(4));
+    CHECK(first.tokens.to_vector<std::int64_t>() ==
+          data.training(7 * epoch, Random(4)).tokens.to_vector<std::int64_t>());
+  }
+  CHECK(orders[0] != orders[1]);
+  CHECK(orders[1] != orders[2]);
+  // Rows of one length change places: some batch is a set of rows that the epoch before had in none.
+  const auto sets = [](const Ids& order) {
+    std::set<std::set<std::int64_t>> batches;
+    for (std::size_t i = 0; i + 8 <= order.size(); i += 7)
+      batches.insert(
+          {order.begin() + static_cast<std::ptrdiff_t>(i), order.begin() + static_cast<std::ptrdiff_t>(i + 7)});
+    return batches;
+  };
+  CHECK(sets(orders[0]) != sets(orders[1]));
+
+  std::map<std::int64_t, int> measured;
+  for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
+    const Batch batch = data.validation(k);
+    CHECK(batch.tokens.size(0) <= 8);
+    const Ids tokens = batch.tokens.to_vector<std::int64_t>();
+    CHECK(std::count(tokens.begin(), tokens.end(), v->special().pad.value()) == 0);
+    for (std::int64_t row = 0; row < batch.tokens.size(0); ++row) {
+      const std::int64_t id = tokens[static_cast<std::size_t>(row * batch.tokens.size(1) + 1)];
+      ++measured[id];
+      CHECK(batch.target.to_vector<std::int64_t>()[static_cast<std::size_t>(row)] ==
+            std::stoi(v->decode(id).substr(3)) % 2);
+    }
+  }
+  CHECK(measured.size() == 50);
+  CHECK(std::all_of(measured.begin(), measured.end(), [](const auto& m) { return m.second == 1; }));
 }
 
 TEST_CASE("a fingerprint tells texts, rows and their order apart") {
@@ -213,6 +245,10 @@ TEST_CASE("a fingerprint tells texts, rows and their order apart") {
   std::swap(order.labels[3], order.labels[4]);
   std::swap(order.texts[3], order.texts[4]);
   std::set<std::string> all{of(rows, rows)};
+  LabelledTexts named = rows;
+  named.names = {"a", "b", "c"};
+  CHECK(all.insert(of(named, named)).second);
+  CHECK(all.insert(ClassifierData(rows, rows, v, 8, 2, Padding::exact).fingerprint()).second);
   CHECK(all.count(of(small_rows(), small_rows())) == 1);
   for (const LabelledTexts& other : {labels, texts, order}) {
     CHECK(all.insert(of(other, rows)).second);
@@ -224,9 +260,9 @@ TEST_CASE("classifier data: rows of any length, in any order") {
   LabelledTexts rows;
   rows.texts = {"b c", "", "a b c a b", "c"};
   rows.labels = {0, 1, 0, 1};
-  rows.classes = 2;
+  rows.names = {"1", "2"};
   const auto v = words({"a a a b b c"});  // a 3, b 4, c 5
-  const ClassifierData data(rows, rows, v, 4, 3);
+  const ClassifierData data(rows, rows, v, 4, 3, Padding::full);
   const Ids want[] = {{2, 4, 5, 0}, {2, 0, 0, 0}, {2, 3, 4, 5}, {2, 5, 0, 0}};
   std::size_t row = 0;
   for (std::int64_t k = 0; k < 2; ++k) {
@@ -245,6 +281,9 @@ TEST_CASE("classifier data that doesn't fit") {
   const auto v = words(rows.texts);
   CHECK_THROWS_AS(ClassifierData(rows, rows, v, 1, 1), Error);
   CHECK_THROWS_AS(ClassifierData(rows, {}, v, 4, 1), Error);
+  LabelledTexts other = rows;
+  std::swap(other.names[0], other.names[1]);
+  CHECK_THROWS_WITH(ClassifierData(rows, other, v, 4, 1), "[classifier] the rows for validation have other labels");
   CHECK_THROWS_AS(ClassifierData(rows, rows, characters("a"), 4, 1), Error);
   CHECK_THROWS_AS((void)ClassifierData({}, rows, v, 4, 1).training(0, Random(1)), Error);
 }

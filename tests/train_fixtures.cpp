@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "weft/checkpoint.h"
+#include "weft/classifier_data.h"
 #include "weft/generate.h"
 #include "weft/os.h"
 #include "weft/trainer.h"
@@ -67,9 +68,9 @@ std::unique_ptr<Data> data_for(const Checkpoint& checkpoint) {
   const Task task = checkpoint.model->task();
   if (task != Task::classifier)
     return std::make_unique<TextData>(read_text(path("sums.txt")), checkpoint.tokenizer, task, 16, 4);
-  LabelledTexts training = read_csv(path("sums.csv"));
+  LabelledTexts training = read_labelled(path("sums.csv"));
   const LabelledTexts validation = hold_out(training);
-  return std::make_unique<ClassifierData>(training, validation, checkpoint.tokenizer, 8, 4);
+  return std::make_unique<ClassifierData>(training, validation, checkpoint.tokenizer, 8, 4, Padding::full);
 }
 
 // The losses of the steps in a log of lines "step TAB loss TAB validation loss".
@@ -114,6 +115,9 @@ TEST_CASE("fixtures: an earlier weft's checkpoints load and evaluate as there") 
       const Checkpoint saved = load_checkpoint(path(folder));
       CHECK(saved.info.step == (folder == name ? 60 : 68));
       CHECK(name.find(saved.model->arch()) == 0);
+      const bool classifies = saved.model->task() == Task::classifier;
+      CHECK(saved.info.labels == (classifies ? std::vector<std::string>{"1", "2", "3"} : std::vector<std::string>{}));
+      CHECK(saved.info.pad_to == (classifies ? 8 : 0));
       const Evaluation evaluation = evaluate(*saved.model, *data_for(saved));
       CHECK(evaluation.loss == doctest::Approx(*saved.info.validation_loss).epsilon(loss_tolerance));
     }

@@ -12,7 +12,7 @@ TEST_CASE("micro-batches: two of a batch are a step on their mean gradient") {
   // Without dropout and with batches of one row the two ways see the same rows.
   LabelledTexts rows = small_rows();
   const auto v = words(rows.texts);
-  const ClassifierData one(rows, rows, v, 8, 1), two(rows, rows, v, 8, 2);
+  const ClassifierData one(rows, rows, v, 8, 1, Padding::full), two(rows, rows, v, 8, 2, Padding::full);
   std::vector<double> values[2];
   for (std::size_t i : {0, 1}) {
     const auto model = make_model({"gmlp", Task::classifier, v->size(), 3, R"({"d_model":8,"layers":1,"seq_len":8})"},
@@ -31,7 +31,7 @@ TEST_CASE("micro-batches: their mean gradient, not their sum, makes a step, and 
   // SGD, whose steps are as large as the gradient. Adam's are not.
   LabelledTexts rows = small_rows();
   const auto v = words(rows.texts);
-  const ClassifierData one(rows, rows, v, 8, 1), two(rows, rows, v, 8, 2);
+  const ClassifierData one(rows, rows, v, 8, 1, Padding::full), two(rows, rows, v, 8, 2, Padding::full);
   for (double clip : {0.0, 0.5}) {
     std::vector<double> values[2];
     for (std::size_t i : {0, 1}) {

@@ -21,8 +21,7 @@ namespace {
 class ScriptedData : public TextData {
  public:
   explicit ScriptedData(std::vector<double> losses)
-      : TextData(small_text(), characters(small_text()), Task::causal_lm, 16, 4),
-        losses_(std::move(losses)) {}
+      : TextData(small_text(), characters(small_text()), Task::causal_lm, 16, 4), losses_(std::move(losses)) {}
   std::int64_t validation_batches() const noexcept override { return 1; }
   Batch validation(std::int64_t k) const override {
     evaluating_ = true;

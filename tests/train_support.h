@@ -5,7 +5,7 @@
 #include <string>
 
 #include "weft/architecture.h"
-#include "weft/data.h"
+#include "weft/classifier_data.h"
 #include "weft/trainer.h"
 
 namespace weft::test {
@@ -31,7 +31,7 @@ inline std::shared_ptr<const Tokenizer> words(const std::vector<std::string>& te
 
 inline LabelledTexts small_rows() {
   LabelledTexts rows;
-  rows.classes = 3;
+  rows.names = {"1", "2", "3"};
   const char* texts[] = {"red green blue", "one two three", "north south west"};
   for (int i = 0; i < 60; ++i) {
     rows.labels.push_back(i % 3);

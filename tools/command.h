@@ -17,6 +17,7 @@ struct Command {
 
 Command train_command(CLI::App& weft);
 Command generate_command(CLI::App& weft);
+Command classify_command(CLI::App& weft);
 Command eval_command(CLI::App& weft);
 Command tokenizer_command(CLI::App& weft);
 Command info_command(CLI::App& weft);

@@ -1,4 +1,5 @@
 #include <weft/checkpoint.h>
+#include <weft/classifier_data.h>
 #include <weft/error.h>
 #include <weft/trainer.h>
 
@@ -7,6 +8,7 @@
 
 #include "checkpoint_option.h"
 #include "command.h"
+#include "data_options.h"
 #include "model_options.h"
 #include "options.h"
 #include "report.h"
@@ -15,7 +17,8 @@ namespace {
 
 struct EvalCommand {
   CheckpointOption checkpoint;
-  std::string text, csv;
+  std::string text, data;
+  DataOptions form;
   std::optional<std::int64_t> seq_len;
   std::int64_t batch = 32;
   bool all = false;
@@ -24,6 +27,7 @@ struct EvalCommand {
 // A checkpoint that a program saved needn't say what it was trained on.
 std::int64_t length_of(const EvalCommand& o, const weft::Checkpoint& checkpoint) {
   if (o.seq_len) return *o.seq_len;
+  if (checkpoint.info.pad_to > 0) return checkpoint.info.pad_to;
   if (checkpoint.info.length > 0) return checkpoint.info.length;
   return usual_length(*checkpoint.model);
 }
@@ -33,9 +37,12 @@ std::unique_ptr<weft::Data> load_data(const EvalCommand& o, const weft::Checkpoi
   const std::int64_t length = length_of(o, checkpoint);
   const std::string what = std::string("the checkpoint is a ") + weft::task_name(model.task());
   if (weft::task_source(model.task()) == weft::Source::rows) {
-    if (o.csv.empty()) throw weft::Error(what + ": give --csv");
-    const weft::LabelledTexts texts = weft::read_csv(o.csv, model.outputs());
-    return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.tokenizer, length, o.batch);
+    if (o.data.empty()) throw weft::Error(what + ": give --data");
+    const weft::LabelledTexts texts = weft::read_labelled(o.data, o.form.labelled(checkpoint.info.labels));
+    std::cerr << describe(o.data, texts) << std::endl;
+    const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
+    return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.tokenizer, length, o.batch,
+                                                  padding);
   }
   if (o.text.empty()) throw weft::Error(what + ": give --text");
   return std::make_unique<weft::TextData>(weft::EncodedText::of_file(o.text, *checkpoint.tokenizer),
@@ -63,11 +70,17 @@ Command eval_command(CLI::App& weft) {
   const auto o = std::make_shared<EvalCommand>();
   o->checkpoint.add_to(*command);
   auto* text = add_text(*command, "--text", "FILE", o->text, "UTF-8 text, of which the last tenth is measured");
-  add_text(*command, "--csv", "FILE", o->csv, "Rows \"class\",\"title\",\"description\", all measured")->excludes(text);
+  auto* data =
+      add_text(*command, "--data,--csv", "FILE|DIR", o->data, "Labelled texts, a file or a folder, all measured");
+  data->excludes(text);
+  o->form.add_to(*command, data);
   command->add_flag("--all", o->all, "Measure the whole text")->needs(text);
   add_number(*command, "--seq-len", o->seq_len, {1}, "Length of the sequences", "that of training, or the config's");
   add_number(*command, "--batch", o->batch, {1}, "Sequences at a time");
   add_threads(*command);
-  command->footer("Example:\n  weft eval book --text book.txt");
+  command->footer(
+      "Examples:\n"
+      "  weft eval book --text book.txt\n"
+      "  weft eval news --data test.csv");
   return {command, [o] { return eval(*o); }};
 }

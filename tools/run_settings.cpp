@@ -33,7 +33,8 @@ std::string section_of(const CLI::Option& option) {
 
 bool is_path(const CLI::Option& option, const std::string& text) {
   const std::string type = option.get_type_name();
-  return type == "FILE" || type == "FOLDER" || (type == "KIND|FILE" && names_tokenizer_file(text));
+  return type == "FILE" || type == "FOLDER" || type == "FILE|DIR" ||
+         (type == "KIND|FILE" && names_tokenizer_file(text));
 }
 
 // A number where the option is one, else a string.

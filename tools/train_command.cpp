@@ -55,7 +55,7 @@ bool same_file(const std::string& a, const std::string& b) {
 void check_log(const CLI::App& command, const TrainOptions& o) {
   if (o.log.empty()) return;
   for (const CLI::Option* option : command.get_options())
-    if (option->get_type_name() == "FILE" && option->get_name() != "--log")
+    if ((option->get_type_name() == "FILE" || option->get_type_name() == "FILE|DIR") && option->get_name() != "--log")
       for (const std::string& input : option->results())
         if (same_file(o.log, input)) throw Error("--log names the input \"" + input + "\", which it would overwrite");
   const std::string out = o.out;
@@ -78,6 +78,7 @@ void print_start(const TrainOptions& o, const Training& training) {
   const weft::Model& model = *training.model;
   const weft::Data& data = *training.data;
   const weft::Context& context = weft::Context::current();
+  for (const std::string& note : training.notes) std::cerr << note << std::endl;
   std::cerr << model.arch() << " " << weft::task_name(model.task()) << ", " << weft::parameter_count(model.parameters())
             << " parameters, " << data.tokenizer()->size() << " symbols, sequences of " << data.length()
             << " in batches of " << data.batch() << "; " << context.threads() << " threads, "
@@ -178,7 +179,7 @@ void print_result(const weft::Trainer& trainer, const weft::RunResult& result, c
             << as_time(result.seconds) << "\n";
   if (trainer.best())
     std::cout << "best " << as_text(trainer.best()->loss) << " at step " << trainer.best()->step << "\n";
-  print_evaluation(*result.evaluation, o.csv_test.empty() ? "validation" : "test");
+  print_evaluation(*result.evaluation, o.test.empty() ? "validation" : "test");
   std::cout << "tokens/s " << static_cast<std::int64_t>(result.tokens_per_second) << "\n";
   print_memory();
 }
@@ -269,7 +270,7 @@ Command train_command(CLI::App& weft) {
   command->footer(
       "Examples:\n"
       "  weft train --arch gmlp --text book.txt --layers 4 --d-model 128 --seq-len 64 --out book\n"
-      "  weft train --arch fnet --csv train.csv --csv-test test.csv --layers 2 --d-model 128 --out news\n"
+      "  weft train --arch fnet --data train.csv --test test.csv --layers 2 --d-model 128 --out news\n"
       "  weft train --resume book --steps 4000\n"
       "  weft train --config book/run.json --seed 2 --out book2\n"
       "  weft train --from book --text letters.txt --out letters\n"

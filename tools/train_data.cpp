@@ -1,10 +1,12 @@
 #include "train_data.h"
 
 #include <weft/checkpoint.h>
+#include <weft/classifier_data.h>
 #include <weft/encoded_text.h>
 #include <weft/error.h>
 #include <weft/run_folder.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace {
@@ -13,6 +15,12 @@ using weft::Error;
 
 std::unique_ptr<weft::Model> new_model(const TrainOptions& o, const weft::ModelSpec& spec) {
   return weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
+}
+
+bool is_permutation_of(std::vector<std::string> names, std::vector<std::string> others) {
+  std::sort(names.begin(), names.end());
+  std::sort(others.begin(), others.end());
+  return names == others;
 }
 
 // The run's own, if it goes on and has saved it; else that of --from; else the chosen one.
@@ -41,43 +49,66 @@ Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   auto data =
       std::make_unique<weft::TextData>(text, tokenizer, spec.task, usual_length(*planned), o.batch.value_or(12));
   check_memory_to_train(*planned);
-  return {new_model(o, spec), std::move(data), {}};
+  return {new_model(o, spec), std::move(data), {}, {}};
 }
 
-Training load_csv(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
-  weft::LabelledTexts rows = weft::read_csv(o.csv, o.classes.value_or(0));
-  const weft::LabelledTexts test = o.csv_test.empty() ? weft::hold_out(rows) : weft::read_csv(o.csv_test, rows.classes);
-  if (rows.texts.empty()) throw Error("\"" + o.csv + "\" has one row, which is held out: give more, or --csv-test");
-  const auto each = [&](const auto& use) {
-    for (const std::string& text : rows.texts) use(text);
+// The rows to train on and those to measure, and a note on each file. Of the labels of the checkpoint that the run begins
+// with the order is kept.
+std::pair<weft::LabelledTexts, weft::LabelledTexts> read_rows(const TrainOptions& o, const weft::Checkpoint* from,
+                                                              std::vector<std::string>& notes) {
+  const auto labels = from != nullptr ? from->info.labels : std::vector<std::string>();
+  weft::LabelledTexts training = weft::read_labelled(o.data, o.form.labelled());
+  if (is_permutation_of(training.names, labels)) training = weft::read_labelled(o.data, o.form.labelled(labels));
+  if (training.names.size() < 2)
+    throw Error("\"" + o.data + "\": all rows have the label \"" + training.names[0] +
+                "\"; a classifier needs two (--columns label=NAME says which column it is)");
+  notes.push_back(describe(o.data, training));
+  if (o.test.empty()) {
+    weft::LabelledTexts test = weft::hold_out(training);
+    return {std::move(training), std::move(test)};
+  }
+  weft::LabelledTexts test = weft::read_labelled(o.test, o.form.labelled(training.names));
+  notes.push_back(describe(o.test, test));
+  return {std::move(training), std::move(test)};
+}
+
+Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
+  Training made;
+  const std::pair<weft::LabelledTexts, weft::LabelledTexts> rows = read_rows(o, from, made.notes);
+  const weft::LabelledTexts &training = rows.first, &test = rows.second;
+  const weft::Texts texts = [&](const auto& use) {
+    for (const std::string& text : training.texts) use(text);
   };
-  const auto tokenizer = tokenizer_of(o, from, each, spec.task, "words");
+  const auto tokenizer = tokenizer_of(o, from, texts, spec.task, "words");
   spec.vocabulary = tokenizer->size();
-  spec.classes = rows.classes;
+  spec.classes = std::ssize(training.names);
   const auto planned = outline(spec);
-  auto data =
-      std::make_unique<weft::ClassifierData>(rows, test, tokenizer, usual_length(*planned), o.batch.value_or(32));
+  const bool exact = o.pad_to == "exact";
+  const std::int64_t length = exact || o.pad_to.empty() ? usual_length(*planned) : std::stoll(o.pad_to);
+  made.data = std::make_unique<weft::ClassifierData>(training, test, tokenizer, length, o.batch.value_or(32),
+                                                     exact ? weft::Padding::exact : weft::Padding::full);
   check_memory_to_train(*planned);
-  return {new_model(o, spec), std::move(data), {}};
+  made.model = new_model(o, spec);
+  return made;
 }
 
 }  // namespace
 
 void check_source(const TrainOptions& o) {
-  if (o.text.empty() == o.csv.empty())
-    throw Error("give --text FILE for a language model or --csv FILE for a classifier");
+  if (o.text.empty() == o.data.empty())
+    throw Error("give --text FILE for a language model or --data FILE for a classifier");
 }
 
 Training load_training(const TrainOptions& o) {
   check_source(o);
-  const weft::Source source = o.csv.empty() ? weft::Source::text : weft::Source::rows;
+  const weft::Source source = o.data.empty() ? weft::Source::text : weft::Source::rows;
   std::optional<weft::Checkpoint> from;
   if (!o.from.empty()) from = weft::load_checkpoint(o.from, weft::Purpose::inference);
   const weft::Checkpoint* start = from ? &*from : nullptr;
   const weft::ModelSpec spec = o.model.spec(source, start != nullptr ? start->model.get() : nullptr);
   if (weft::task_source(spec.task) != source)
-    throw Error(std::string("a ") + weft::task_name(spec.task) + " needs " + (o.csv.empty() ? "--csv" : "--text"));
-  Training training = o.csv.empty() ? load_text(o, spec, start) : load_csv(o, spec, start);
+    throw Error(std::string("a ") + weft::task_name(spec.task) + " needs " + (o.data.empty() ? "--data" : "--text"));
+  Training training = o.data.empty() ? load_text(o, spec, start) : load_rows(o, spec, start);
   if (start != nullptr) training.new_parameters = weft::copy_parameters(*start->model, *training.model);
   return training;
 }

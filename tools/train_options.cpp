@@ -10,18 +10,31 @@
 
 namespace {
 
+// Of --pad-to.
+void check_length(const std::string& typed) try {
+  (void)number_in(Range<std::int64_t>{2}, typed);
+} catch (const weft::Error&) {
+  throw weft::Error("expected a whole number in decimal, at least 2, or exact, got \"" + typed + "\"");
+}
+
 void add_data_options(CLI::App& command, TrainOptions& o) {
   const std::string group = "Data";
   auto* text = add_text(command, "--text", "FILE", o.text, "UTF-8 text: a language model")->group(group);
-  auto* csv = add_text(command, "--csv", "FILE", o.csv, "Rows \"class\",\"title\",\"description\": a classifier")
-                  ->group(group)
-                  ->excludes(text);
-  add_text(command, "--csv-test", "FILE", o.csv_test, "Rows to test on, in place of every tenth row of --csv")
+  auto* data = add_text(command, "--data,--csv", "FILE|DIR", o.data, "Labelled texts, a file or a folder: a classifier")
+                   ->group(group)
+                   ->excludes(text);
+  add_text(command, "--test,--csv-test", "FILE|DIR", o.test, "Rows to test on, in place of every tenth row of --data")
       ->group(group)
-      ->needs(csv);
-  add_number(command, "--classes", o.classes, {1}, "Number of classes", "the highest in --csv")
+      ->needs(data);
+  o.form.add_to(command, data);
+  const auto read_pad_to = [&o](const std::string& typed) {
+    if (typed != "exact") check_length(typed);
+    o.pad_to = typed;
+  };
+  add_option(command, "--pad-to", "N|exact", read_pad_to,
+             help_text("Length that rows are filled up to; exact: their own", "at least 2", "that of the sequences"))
       ->group(group)
-      ->needs(csv);
+      ->needs(data);
   o.tokenizer.add_to(command, group);
   auto* from = add_text(command, "--from", "FOLDER", o.from,
                         "Begin with the parameters, sizes and tokenizer of a run's or checkpoint's")
@@ -114,7 +127,7 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
 // What neither changes the run that --resume goes on with nor is another one.
 bool goes_with_resume(const std::string& name) {
   for (const char* each : {"--resume", "--steps", "--eval-every", "--patience", "--threads", "--log", "--keep-going",
-                           "--text", "--csv", "--csv-test", "--help"})
+                           "--text", "--data", "--test", "--help"})
     if (name == each) return true;
   return false;
 }
@@ -153,7 +166,7 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   options.label_smoothing = label_smoothing;
   weft::Schedule& rate = options.schedule;
   rate.kind = weft::schedule_from_name(schedule);
-  const bool noam = rate.kind == weft::ScheduleKind::noam, rows = !csv.empty();
+  const bool noam = rate.kind == weft::ScheduleKind::noam, rows = !data.empty();
   rate.peak = lr.value_or(noam ? 1 : rows ? 1e-3 : 2e-3);
   rate.steps = steps.value_or(rows ? 1000 : 2000);
   rate.warmup = warmup.value_or(noam ? 2000 : 100);

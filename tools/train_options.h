@@ -7,14 +7,17 @@
 #include <optional>
 #include <string>
 
+#include "data_options.h"
 #include "model_options.h"
 #include "tokenizer_options.h"
 
 struct TrainOptions {
   ModelOptions model;
   TokenizerChoice tokenizer;
-  std::string text, csv, csv_test, out, log, from, resume;
-  std::optional<std::int64_t> classes, batch, steps, warmup;
+  DataOptions form;
+  std::string text, data, test, out, log, from, resume;
+  std::string pad_to;  // "exact", a number, or empty: the length of the sequences
+  std::optional<std::int64_t> batch, steps, warmup;
   std::int64_t micro_batches = 1, eval_every = 500, patience = 0;
   std::optional<double> lr, lr_floor;
   double label_smoothing = 0;

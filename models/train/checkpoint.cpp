@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/json.h"
+#include "train/labels.h"
 #include "train/load_parameters.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/os.h"
@@ -51,7 +53,34 @@ ordered_json describe(const Model& model, const Tokenizer& tokenizer) {
 bool same_model(const json& a, const json& b) {
   for (const char* key : {"arch", "task", "classes", "config", "vocabulary"})
     if (!a.contains(key) || !b.contains(key) || a.at(key) != b.at(key)) return false;
-  return true;
+  return a.value("labels", json()) == b.value("labels", json());
+}
+
+void check_labels(const std::vector<std::string>& labels, std::int64_t outputs) {
+  const std::set<std::string> different(labels.begin(), labels.end());
+  if (std::ssize(labels) != outputs || std::ssize(different) != outputs)
+    throw Error("[checkpoint] expected " + std::to_string(outputs) + " labels, each another, got " +
+                std::to_string(labels.size()));
+}
+
+// What classifiers have besides.
+void describe_labels(const Model& model, const CheckpointInfo& info, ordered_json& metadata) {
+  if (task_source(model.task()) != Source::rows) return;
+  const auto labels = info.labels.empty() ? numbered_labels(model.outputs()) : info.labels;
+  check_labels(labels, model.outputs());
+  metadata["labels"] = labels;
+  metadata["pad_to"] = info.pad_to;
+}
+
+// Before they were there, labels were numbers, and rows were filled up to the length.
+void read_labels(const json& metadata, const Model& model, CheckpointInfo& info) {
+  if (task_source(model.task()) != Source::rows) return;
+  info.labels = metadata.contains("labels") ? metadata.at("labels").get<std::vector<std::string>>()
+                                            : numbered_labels(model.outputs());
+  check_labels(info.labels, model.outputs());
+  info.pad_to = info.length;
+  if (metadata.contains("pad_to")) read_field("checkpoint", "pad_to", metadata.at("pad_to"), info.pad_to);
+  if (info.pad_to < 0) throw Error("[checkpoint] expected pad_to of at least 0, got " + std::to_string(info.pad_to));
 }
 
 // config.json; null if there is none, discarded if it is damaged. Mapped, as a pipe of that name would be waited for.
@@ -129,6 +158,7 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata, Purpose 
   init.shapes_only = true;
   checkpoint.model = make_model(spec, init);
   load_parameters(file, *checkpoint.model, purpose);
+  read_labels(metadata, *checkpoint.model, checkpoint.info);
   return checkpoint;
 }
 
@@ -170,6 +200,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
   check_finite(parameters);
   ordered_json metadata{{"version", format_version}};
   metadata.update(describe(model, tokenizer));
+  describe_labels(model, info, metadata);
   metadata["length"] = info.length;
   metadata["step"] = info.step;
   metadata["validation_loss"] = info.validation_loss ? ordered_json(*info.validation_loss) : ordered_json(nullptr);

@@ -1,15 +1,15 @@
+#include "weft/classifier_data.h"
+
 #include <algorithm>
 #include <numeric>
 
 #include "train/hash.h"
-#include "weft/data.h"
+#include "train/labels.h"
 
 namespace weft {
 using namespace detail;
 
 namespace {
-
-constexpr std::int64_t padding = 0;  // what Model takes for it
 
 // Element i of a random order of 0 … count-1, without a table: four rounds of a Feistel network permute the numbers
 // below the next power of four; those that land outside go round again.
@@ -58,31 +58,38 @@ class Accuracy : public Meter {
 
 }  // namespace
 
-LabelledTexts hold_out(LabelledTexts& all) {
-  LabelledTexts kept, held;
-  kept.classes = held.classes = all.classes;
-  const std::size_t rows = all.texts.size(), last = std::min<std::size_t>(rows, 10) - 1;
-  for (std::size_t i = 0; i < rows; ++i) {
-    LabelledTexts& part = i % 10 == last ? held : kept;
-    part.texts.push_back(std::move(all.texts[i]));
-    part.labels.push_back(all.labels[i]);
-  }
-  all = std::move(kept);
-  return held;
+std::int64_t ClassifierData::Rows::size(std::int64_t row) const {
+  const auto r = static_cast<std::size_t>(row);
+  return ends[r + 1] - ends[r];
 }
 
 ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
-                               std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch)
-    : tokenizer_(std::move(tokenizer)), length_(length), batch_(batch) {
+                               std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch,
+                               Padding padding)
+    : tokenizer_(std::move(tokenizer)),
+      length_(length),
+      batch_(batch),
+      padding_(padding),
+      labels_(training.texts.empty() ? validation.names : training.names) {
   const SpecialIds special = tokenizer_->special();
-  if (special.pad != padding || !special.cls)
+  if (special.pad != pad_id || !special.cls)
     throw Error(std::string("[classifier] expected a tokenizer whose id 0 is padding, and with one that begins a "
                             "sequence; this one, ") +
                 tokenizer_->kind() + ", was not made for a classifier");
   check_batch("classifier", length, 2, batch);
   if (validation.labels.empty()) throw Error("[classifier] no rows for validation");
+  if (validation.names != labels_) throw Error("[classifier] the rows for validation have other labels");
   training_ = rows(training);
   validation_ = rows(validation);
+  const auto count = std::ssize(validation_.by_length);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto size = [&](std::int64_t at) {
+      return validation_.size(validation_.by_length[static_cast<std::size_t>(at)]);
+    };
+    const bool same_length = i > 0 && size(i) == size(i - 1);
+    if (!same_length || i - validation_starts_.back() == batch_) validation_starts_.push_back(i);
+  }
+  validation_starts_.push_back(count);
 }
 
 ClassifierData::Rows ClassifierData::rows(const LabelledTexts& texts) const {
@@ -90,30 +97,60 @@ ClassifierData::Rows ClassifierData::rows(const LabelledTexts& texts) const {
   rows.labels = texts.labels;
   rows.ends.push_back(0);
   for (const std::string& text : texts.texts) {
-    const std::vector<std::int64_t> words = tokenizer_->encode(text);
-    const std::int64_t kept = std::min(length_ - 1, static_cast<std::int64_t>(words.size()));
-    rows.tokens.push_back(static_cast<std::int32_t>(*tokenizer_->special().cls));
-    rows.tokens.insert(rows.tokens.end(), words.begin(), words.begin() + kept);
+    const std::vector<std::int64_t> tokens = classifier_tokens(*tokenizer_, text, length_);
+    rows.tokens.insert(rows.tokens.end(), tokens.begin(), tokens.end());
     rows.ends.push_back(static_cast<std::int64_t>(rows.tokens.size()));
   }
+  rows.by_length.resize(texts.texts.size());
+  std::iota(rows.by_length.begin(), rows.by_length.end(), 0);
+  std::stable_sort(rows.by_length.begin(), rows.by_length.end(),
+                   [&](std::int64_t a, std::int64_t b) { return rows.size(a) < rows.size(b); });
   return rows;
 }
 
-// Row r of the run is row r mod N of epoch r / N.
+// Rows that are filled up: row r of the run is row r mod N of epoch r / N.
 Batch ClassifierData::training(std::int64_t k, const Random& random) const {
   const auto count = static_cast<std::int64_t>(training_.labels.size());
   if (count == 0) throw Error("[classifier] no rows for training");
+  if (padding_ == Padding::exact) return gather(training_, near_rows(k, random));
   std::vector<std::int64_t> which;
   for (std::int64_t r = k * batch_; r < (k + 1) * batch_; ++r)
     which.push_back(shuffled(r % count, count, random.split(static_cast<std::uint64_t>(r / count))));
   return gather(training_, which);
 }
 
+// Batch k of the run is one of epoch k / M, which has M batches in an order of its own. They are pieces of the rows by
+// length, N / M rows each; rows of one length change places in each epoch.
+std::vector<std::int64_t> ClassifierData::near_rows(std::int64_t k, const Random& random) const {
+  const std::vector<std::int64_t>& order = training_.by_length;
+  const auto count = static_cast<std::int64_t>(order.size()), batches = (count + batch_ - 1) / batch_;
+  const Random epoch = random.split(static_cast<std::uint64_t>(k / batches));
+  const std::int64_t piece = shuffled(k % batches, batches, epoch);
+  const auto shorter = [&](std::int64_t row, std::int64_t size) { return training_.size(row) < size; };
+  const auto longer = [&](std::int64_t size, std::int64_t row) { return size < training_.size(row); };
+  std::vector<std::int64_t> which;
+  for (std::int64_t i = piece * count / batches; i < (piece + 1) * count / batches; ++i) {
+    const std::int64_t size = training_.size(order[static_cast<std::size_t>(i)]);
+    const std::int64_t first = std::lower_bound(order.begin(), order.end(), size, shorter) - order.begin();
+    const std::int64_t last = std::upper_bound(order.begin(), order.end(), size, longer) - order.begin();
+    const Random of_length = epoch.split(static_cast<std::uint64_t>(size));
+    which.push_back(order[static_cast<std::size_t>(first + shuffled(i - first, last - first, of_length))]);
+  }
+  return which;
+}
+
 std::int64_t ClassifierData::validation_batches() const noexcept {
+  if (padding_ == Padding::exact) return std::ssize(validation_starts_) - 1;
   return (static_cast<std::int64_t>(validation_.labels.size()) + batch_ - 1) / batch_;
 }
 
 Batch ClassifierData::validation(std::int64_t k) const {
+  if (padding_ == Padding::exact) {
+    const auto at = [&](std::int64_t i) {
+      return validation_.by_length.begin() + validation_starts_[static_cast<std::size_t>(i)];
+    };
+    return gather(validation_, {at(k), at(k + 1)});
+  }
   const auto count = static_cast<std::int64_t>(validation_.labels.size());
   std::vector<std::int64_t> which(static_cast<std::size_t>(std::min(batch_, count - k * batch_)));
   std::iota(which.begin(), which.end(), k * batch_);
@@ -122,23 +159,29 @@ Batch ClassifierData::validation(std::int64_t k) const {
 
 std::unique_ptr<Meter> ClassifierData::meter() const { return std::make_unique<Accuracy>(); }
 
+// What it was before labels had names and rows their own lengths, for training states of then.
 std::string ClassifierData::fingerprint() const {
   std::uint64_t h = hash_start;
   for (const Rows* rows : {&training_, &validation_}) h = hash(hash(h, rows->labels), rows->tokens);
-  return std::to_string(training_.labels.size()) + " + " + std::to_string(validation_.labels.size()) + " rows, hash " +
-         std::to_string(h);
+  if (labels_ != numbered_labels(std::ssize(labels_)))
+    for (const std::string& name : labels_)
+      h = hash(hash(h, std::vector<unsigned char>(name.begin(), name.end())), std::vector{0});
+  return std::to_string(training_.labels.size()) + " + " + std::to_string(validation_.labels.size()) + " rows" +
+         (padding_ == Padding::exact ? " of their own lengths" : "") + ", hash " + std::to_string(h);
 }
 
 Batch ClassifierData::gather(const Rows& from, const std::vector<std::int64_t>& which) const {
+  std::int64_t length = padding_ == Padding::full ? length_ : 0;
+  for (std::int64_t row : which) length = std::max(length, from.size(row));
   std::vector<std::int64_t> tokens, labels;
   for (std::int64_t row : which) {
     const auto r = static_cast<std::size_t>(row);
     tokens.insert(tokens.end(), from.tokens.begin() + from.ends[r], from.tokens.begin() + from.ends[r + 1]);
-    tokens.resize((labels.size() + 1) * static_cast<std::size_t>(length_), padding);
+    tokens.resize((labels.size() + 1) * static_cast<std::size_t>(length), pad_id);
     labels.push_back(from.labels[r]);
   }
   const auto rows = static_cast<std::int64_t>(which.size());
-  return {Tensor::from(tokens, {rows, length_}), Tensor::from(labels, {rows}), rows};
+  return {Tensor::from(tokens, {rows, length}), Tensor::from(labels, {rows}), rows};
 }
 
 }  // namespace weft

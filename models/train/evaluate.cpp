@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "train/labels.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/trainer.h"
@@ -26,13 +27,14 @@ std::optional<Evaluation> evaluate(const Model& model, const Data& data, const s
   const NoGrad suspended;
   Evaluation total;
   const auto meter = data.meter();
+  const bool rows = task_source(data.task()) == Source::rows;
   bool stopped = false;
   Context::current().parallel_region([&] {
     for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
       stopped = stop && stop();
       if (stopped) return;
       const Batch batch = data.validation(k);
-      const Tensor output = model(batch.tokens);
+      const Tensor output = rows ? logits_of_rows(model, batch.tokens) : model(batch.tokens);
       total.loss += data.loss(output, batch).item() * static_cast<double>(batch.predicted);
       total.predicted += batch.predicted;
       total.bytes += batch.bytes;

@@ -200,6 +200,8 @@ void Trainer::save_model(const std::string& folder, const std::optional<Evaluati
   CheckpointInfo info;
   info.step = step_;
   info.length = data_.length();
+  info.labels = data_.labels();
+  info.pad_to = data_.pad_to();
   if (evaluation) info.validation_loss = evaluation->loss;
   save_checkpoint(folder, model_, *data_.tokenizer(), info);
 }

@@ -64,17 +64,29 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
   const std::string rows = folder.read("rows");
   folder.write("test", rows);
   for (const std::string log : {"rows", "test"}) {
-    refuses(gmlp + "--csv " + (folder / "rows") + " --csv-test " + (folder / "test") + " --log " + (folder / log),
+    refuses(gmlp + "--data " + (folder / "rows") + " --test " + (folder / "test") + " --log " + (folder / log),
             "--log names the input \"" + (folder / log));
     CHECK(folder.read(log) == rows);
   }
-  refuses(gmlp + "--csv " + (folder / "missing"), "missing");
-  refuses(gmlp + "--csv " + (folder / "empty"), "is empty");
-  refuses(gmlp + "--csv " + (folder / "row"), "has one row, which is held out");
-  refuses(gmlp + "--csv " + (folder / "columns"), "row 2: expected 3 columns");
-  refuses(gmlp + "--csv " + (folder / "class"), "row 3: the class is \"x\"");
-  refuses(gmlp + "--classes 1 --csv " + (folder / "rows"), "row 2: the class is \"2\", expected 1 to 1");
-  refuses(gmlp + "--csv " + (folder / "rows") + " --csv-test " + (folder / "class"), "row 3");
+  refuses(gmlp + "--data " + (folder / "missing"), "missing");
+  refuses(gmlp + "--data " + (folder / "empty"), "is empty");
+  refuses(gmlp + "--data " + (folder / "row"), "all rows have the label \"1\"; a classifier needs two (--columns");
+  refuses(gmlp + "--data " + (folder / "columns"), "row 2: expected 3 columns, as in row 1, got 2");
+  refuses(gmlp + "--data " + (folder / "latin1"), "--format");
+  refuses(gmlp + "--data " + (folder / "rows") + " --test " + (folder / "class"),
+          "class\": row 3: the label is \"x\", expected one of \"1\", \"2\" (--skip-bad-rows");
+  const std::string data = gmlp + "--data " + (folder / "rows") + " ";
+  refuses(data + "--format xml", "[format] expected one of auto, csv, tsv, semicolon, jsonl, fasttext, folders");
+  refuses(data + "--format jsonl", "row 1: expected a JSON object");
+  refuses(data + "--format folders", "a file; expected a folder");
+  refuses(data + "--header maybe", "--header: expected yes, no or auto, got \"maybe\"", 2);
+  for (const std::string columns : {"text", "text=", "body=1", "text=1,text=2", "label=1,label=2", "text=1,,label=2"})
+    refuses(data + "--columns " + columns, "--columns " + columns + ": expected text=NAME,label=NAME");
+  refuses(data + "--columns text=7", "expected a column's name, or its number from 1, got \"7\"");
+  for (const std::string length : {"1", "x", "8x", "-2", "99999999999999999999"})
+    refuses(data + "--pad-to " + length, "--pad-to: expected a whole number in decimal, at least 2, or exact, got", 2);
+  refuses(data + sizes + "--pad-to 9", "sequences of 9 tokens; the model takes at most 8");
+  refuses(gmlp + "--text " + text() + " --columns text=1", "--columns requires --data", 2);
 }
 
 TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
@@ -85,7 +97,7 @@ TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
   refuses(train + "--preset big", "unknown preset \"big\"");
   refuses(train + "--arch fnet --task causal-lm", "masked-lm");
   refuses(gmlp + "--task translation", "[task] expected one of causal-lm, masked-lm, classifier");
-  refuses(gmlp + "--task classifier", "--csv");
+  refuses(gmlp + "--task classifier", "--data");
   refuses(gmlp + "--config " + (folder / "missing.json"), "missing.json");
   refuses(gmlp + "--config " + (folder / "unknown.json"), "unknown config key \"colour\"");
   refuses(gmlp + "--config " + (folder / "type.json"), "\"d_model\" has the wrong type");
@@ -119,7 +131,7 @@ TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
   refuses(train + "--colour red", "--colour", 2);
   refuses("train --arch gmlp --out " + run(), "--text");
   refuses("train --arch gmlp --text " + text(), "--out", 2);
-  refuses("train --arch gmlp --out x --text a --csv b", "--csv", 2);
+  refuses("train --arch gmlp --out x --text a --data b", "--data", 2);
   refuses("", "subcommand", 2);
   refuses("train --resume --out " + run(), "weft train --resume " + run(), 2);
   refuses("train --out " + run() + " --resume", "weft train --resume " + run(), 2);
@@ -156,7 +168,8 @@ TEST_CASE_FIXTURE(Fixture, "a checkpoint is replaced only if asked, also by a ru
 
 TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
   const std::string model = folder.read("run/last/model.safetensors"), config = folder.read("run/last/config.json");
-  for (const std::string command : {"generate --checkpoint ", "info --checkpoint ", "eval --text x --checkpoint "}) {
+  for (const std::string command :
+       {"generate --checkpoint ", "info --checkpoint ", "eval --text x --checkpoint ", "classify "}) {
     refuses(command + (folder / "missing"), "missing/model.safetensors");
     folder.write("cut/model.safetensors", model.substr(0, model.size() / 2));
     refuses(command + (folder / "cut"), "cut/model.safetensors");
@@ -168,7 +181,7 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
     refuses("info --checkpoint " + run() + " " + option, option.substr(0, option.find(' ')), 2);
   refuses("eval --checkpoint " + run() + " --text " + (folder / "missing"), "missing");
   refuses("eval --checkpoint " + run() + " --text " + (folder / "latin1"), "latin1\": invalid UTF-8 at byte 3");
-  refuses("eval --checkpoint " + run() + " --csv " + (folder / "rows"), "--text");
+  refuses("eval --checkpoint " + run() + " --data " + (folder / "rows"), "--text");
   refuses("eval --checkpoint " + run() + " --text " + text() + " --seq-len 9", "a sequence of 9 tokens");
   refuses("generate --checkpoint " + run() + " --prompt caf\xE9", "invalid UTF-8 at byte 3");
   refuses("generate --checkpoint " + run() + " --prompt a --prompt-file " + text(), "--prompt", 2);

@@ -72,8 +72,8 @@ TEST_CASE("help pages: partners, ranges and defaults are in the sentences beside
   CHECK_FALSE(contains(page, "Excludes"));
   CHECK_FALSE(contains(page, "Needs"));
   CHECK_FALSE(contains(page, "REQUIRED"));
-  CHECK(contains(entry(page, "--text"), "a language model. Not with --csv"));
-  CHECK(contains(entry(page, "--csv-test"), ". Only with --csv"));
+  CHECK(contains(entry(page, "--text"), "a language model. Not with --data"));
+  CHECK(contains(entry(page, "--test"), ". Only with --data"));
   CHECK(contains(entry(page, "--from"), ". Not with --min-count, --preset, --tokenizer, --vocabulary-size"));
   CHECK(contains(entry(page, "--steps"), "--steps N Steps (at least 1; default: 2000 of text, 1000 of rows)"));
   CHECK(contains(entry(page, "--clip"), "(at least 0; default: 1)"));
@@ -93,9 +93,9 @@ TEST_CASE("an unknown command exits with 2, also beside --help, and the nearest 
   }
   CHECK(fails_with(weft("gen"), 2, "unknown command \"gen\"; did you mean generate?"));
   CHECK(fails_with(weft("zebra --help"), 2,
-                   "unknown command \"zebra\", expected one of train, generate, eval, tokenizer, info"));
+                   "unknown command \"zebra\", expected one of train, classify, generate, eval, tokenizer, info"));
   CHECK(fails_with(weft("''"), 2, "unknown command \"\""));
-  CHECK(fails_with(weft(""), 2, "give a subcommand: train, generate, eval, tokenizer, info"));
+  CHECK(fails_with(weft(""), 2, "give a subcommand: train, classify, generate, eval, tokenizer, info"));
 }
 
 TEST_CASE("an unknown option: the nearest of that command is named") {

@@ -126,7 +126,7 @@ TEST_CASE_FIXTURE(Runs, "run.json repeats a run, of a text and of rows, with eve
             "--warmup 2 --label-smoothing 0.1 --seed 5 --patience 9 --optimizer adam --beta1 0.8 "
             "--weight-decay 0.01 --clip 0.5 --dropout 0.1 --set tied=true");
   const std::string rows = "train --arch fnet --csv " + (folder / "csv") + " --csv-test " + (folder / "csv") + sizes +
-                           "--steps 5 --min-count 1 --vocabulary-size 30 --classes 3 --optimizer sgd --out " +
+                           "--steps 5 --min-count 1 --vocabulary-size 30 --pad-to exact --optimizer sgd --out " +
                            (folder / "a");
   for (const std::string& first : {text, rows, train("a", "--steps 4")}) {
     CAPTURE(first);
@@ -224,7 +224,10 @@ TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, si
   const std::string csv = "--csv " + (folder / "csv") + " ";
   REQUIRE(weft("train --arch fnet " + csv + sizes + "--steps 3 --min-count 1 --out " + (folder / "rows")).code == 0);
   const std::string from_rows = "train --from " + (folder / "rows") + " --overwrite --out " + (folder / "run") + " ";
-  const Outcome head = weft(from_rows + csv + "--steps 2 --classes 5");
+  std::string five;
+  for (int i = 0; i < 40; ++i) five += std::string(1, "vwxyz"[i % 5]) + ",red green\n";
+  folder.write("five", five);
+  const Outcome head = weft(from_rows + "--data " + (folder / "five") + " --steps 2");
   CAPTURE(head.err);
   CHECK(head.code == 0);
   CHECK(contains(head.err, "; new: "));

@@ -52,27 +52,6 @@ TEST_CASE("weft train, eval, generate and info on a text") {
   }
 }
 
-TEST_CASE("weft train and eval on rows") {
-  const TemporaryFolder folder;
-  folder.write("csv", small_csv());
-  const std::string csv = folder / "csv", run = folder / "run";
-  for (const std::string& arch : own_architectures) {
-    CAPTURE(arch);
-    const Outcome trained = weft("train --arch " + arch + " --csv " + csv + " --csv-test " + csv + sizes +
-                                 "--steps 30 --min-count 1 --threads 1 --overwrite --out " + run);
-    CAPTURE(trained.err);
-    CHECK(trained.code == 0);
-    CHECK(ends_as_promised(trained.out));
-    const Outcome evaluated = weft("eval --checkpoint " + run + " --csv " + csv);
-    CHECK(number_after(evaluated.out, "test accuracy ") == number_after(trained.out, "test accuracy "));
-    CHECK(number_after(evaluated.out, "predicted ") == 60);
-    CHECK(fails_with(weft("generate --checkpoint " + run), 1, "classifier"));
-    CHECK(fails_with(weft("eval --checkpoint " + run + " --text " + csv), 1, "--csv"));
-  }
-  const Outcome held_out = weft("train --arch gmlp --csv " + csv + sizes + "--steps 2 --overwrite --out " + run);
-  CHECK(std::isfinite(number_after(held_out.out, "validation accuracy ")));
-}
-
 TEST_CASE("what weft train takes by default is what its help says") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
@@ -90,7 +69,9 @@ TEST_CASE("what weft train takes by default is what its help says") {
       {text,
        "--task causal-lm --batch 12 --micro-batches 1 --optimizer adamw --beta1 0.9 --beta2 0.99 --eps 1e-8 "
        "--weight-decay 0.1 --clip 1 --schedule cosine --lr 2e-3 --lr-floor 0 --warmup 100 --seed 1"},
-      {csv, "--task classifier --batch 32 --lr 1e-3 --min-count 2 --vocabulary-size 20000 --classes 3"},
+      {csv,
+       "--task classifier --batch 32 --lr 1e-3 --min-count 2 --vocabulary-size 20000 --format auto --header auto "
+       "--columns text=2+3,label=1 --pad-to 8"},
       {text + "--schedule noam ", "--lr 1 --warmup 2000"},
       {text + "--schedule constant ", "--lr 2e-3 --warmup 100"},
       {csv + "--schedule noam ", "--lr 1 --warmup 2000"},

@@ -19,7 +19,9 @@ namespace weft {
 struct CheckpointInfo {
   std::int64_t step = 0;                  ///< of training
   std::optional<double> validation_loss;  ///< nats, at that step
-  std::int64_t length = 0;                ///< of the sequences it was trained on
+  std::int64_t length = 0;                ///< of the sequences it was trained on; of a classifier: the longest
+  std::vector<std::string> labels;        ///< classifiers: what each output is; none: "1", "2", …
+  std::int64_t pad_to = 0;                ///< classifiers: the length that rows are filled up to; 0: their own
 };
 
 /// What load_checkpoint gives.
@@ -31,7 +33,8 @@ struct Checkpoint {
 
 /// Writes each file beside the old one, syncs and renames it: whenever it stops, the folder holds a checkpoint that
 /// loads, the old or the new one. The folder is made if it is missing. Error, with nothing written, if a parameter is
-/// not finite or the tokenizer has another size than the model's vocabulary.
+/// not finite, the tokenizer has another size than the model's vocabulary, or a classifier's labels are not as many as
+/// its outputs, each another.
 void save_checkpoint(const std::string& folder, const Model& model, const Tokenizer& tokenizer,
                      const CheckpointInfo& info = {});
 

@@ -1,5 +1,6 @@
 /// \file
-/// Data: what a task is trained and measured on: its batches, from a text or from labelled texts; its loss; its metrics.
+/// Data: what a task is trained and measured on: its batches, its loss, its metrics; and data of a text. Those of labelled
+/// texts are in weft/classifier_data.h.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -54,6 +55,10 @@ class Data {
   virtual Tensor loss(const Tensor& output, const Batch& batch) const;
   /// What is measured besides the loss; null if nothing is.
   virtual std::unique_ptr<Meter> meter() const { return nullptr; }
+  /// Classifiers: the names of the labels, by their numbers.
+  virtual std::vector<std::string> labels() const { return {}; }
+  /// Classifiers: the length that every row is filled up to with padding, 0 if rows of validation have none.
+  virtual std::int64_t pad_to() const noexcept { return 0; }
   /// Tells other data from the same: how much there is, and a hash of it.
   virtual std::string fingerprint() const = 0;
 };
@@ -61,9 +66,9 @@ class Data {
 /// Error unless lowest <= length, 1 <= batch, and a batch fits into memory.
 void check_batch(const std::string& where, std::int64_t length, std::int64_t lowest, std::int64_t batch);
 
-/// How much of a text or CSV file is for validation; the rest is for training.
+/// How much of a text is for validation; the rest is for training.
 enum class Part {
-  tenth,  ///< text: the last 10 % of its tokens, measured by the first million of these; CSV: every tenth row
+  tenth,  ///< the last 10 % of its tokens, measured by the first million of these
   all,    ///< all of it, for evaluation alone
 };
 
@@ -106,56 +111,6 @@ class TextData : public Data {
   std::int64_t predicted_;              // tokens of validation that are predicted
   std::vector<std::int32_t> bytes_;     // of the text of each id
   std::vector<std::int64_t> ordinary_;  // ids that aren't special
-};
-
-/// Rows of a text and a class each.
-struct LabelledTexts {
-  std::vector<std::string> texts;    ///< UTF-8
-  std::vector<std::int64_t> labels;  ///< 0 … classes-1
-  std::int64_t classes = 0;          ///< how many
-};
-
-/// A CSV file of rows "class","title","description": fields may be quoted, with "" for a quotation mark and with line
-/// ends inside; classes are 1 … classes (0: up to the highest, each of which must occur). The text is title and
-/// description, joined. Errors name the row, and the line where it begins if that is another number.
-LabelledTexts read_csv(const std::string& path, std::int64_t classes = 0);
-/// The same from the file's content; `where` names it in errors.
-LabelledTexts parse_csv(const std::string& content, const std::string& where, std::int64_t classes = 0);
-
-/// Takes every tenth row out of `all` and gives those, for validation; of less than ten rows the last.
-LabelledTexts hold_out(LabelledTexts& all);
-
-/// Rows for classifiers. A sequence is [cls] and the first length - 1 words, padded. Training goes over all rows in a
-/// new order each time.
-class ClassifierData : public Data {
- public:
-  /// Error if the tokenizer has no symbols for padding, which must be id 0, and for the beginning of a sequence; if there
-  /// is no row for validation, or for a length below 2.
-  ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
-                 std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch);
-
-  Task task() const noexcept override { return Task::classifier; }
-  const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept override { return tokenizer_; }
-  std::int64_t length() const noexcept override { return length_; }
-  std::int64_t batch() const noexcept override { return batch_; }
-  Batch training(std::int64_t k, const Random& random) const override;
-  std::int64_t validation_batches() const noexcept override;
-  Batch validation(std::int64_t k) const override;
-  std::unique_ptr<Meter> meter() const override;  ///< accuracy: the part of the rows whose class has the highest logit
-  std::string fingerprint() const override;
-
- private:
-  struct Rows {
-    std::vector<std::int32_t> tokens;  // of all rows, without padding
-    std::vector<std::int64_t> ends;    // 0, then where each row ends
-    std::vector<std::int64_t> labels;
-  };
-  Rows rows(const LabelledTexts& texts) const;
-  Batch gather(const Rows& from, const std::vector<std::int64_t>& which) const;
-
-  std::shared_ptr<const Tokenizer> tokenizer_;
-  std::int64_t length_, batch_;
-  Rows training_, validation_;
 };
 
 }  // namespace weft

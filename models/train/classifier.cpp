@@ -1,0 +1,107 @@
+#include "weft/classifier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "train/labels.h"
+#include "train/row_reader.h"
+#include "weft/context.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+// exp(x_i - max) / Σ_j exp(x_j - max) of logits (1, classes).
+std::vector<double> softmax_of(const Tensor& logits) {
+  std::vector<double> p = raw::convert(logits, DType::f64).to_vector<double>();
+  if (!std::all_of(p.begin(), p.end(), [](double x) { return std::isfinite(x); }))
+    throw Error("[classifier] the model's logits are not finite");
+  const double highest = *std::max_element(p.begin(), p.end());
+  for (double& x : p) x = std::exp(x - highest);
+  const double sum = std::accumulate(p.begin(), p.end(), 0.0);
+  for (double& x : p) x /= sum;
+  return p;
+}
+
+}  // namespace
+
+Classifier::Classifier(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {
+  const Model& model = *checkpoint_.model;
+  if (task_source(model.task()) != Source::rows)
+    throw Error(std::string("[classifier] the checkpoint is a ") + task_name(model.task()) + ", expected a classifier");
+  if (!checkpoint_.tokenizer->special().cls)
+    throw Error(std::string("[classifier] the tokenizer of the checkpoint, ") + checkpoint_.tokenizer->kind() +
+                ", was not made for a classifier");
+  CheckpointInfo& info = checkpoint_.info;
+  if (info.labels.empty()) info.labels = numbered_labels(model.outputs());
+  if (std::ssize(info.labels) != model.outputs())
+    throw Error("[classifier] expected " + std::to_string(model.outputs()) + " labels, got " +
+                std::to_string(info.labels.size()));
+}
+
+std::vector<std::int64_t> Classifier::row_of(const std::string& text) const {
+  const CheckpointInfo& info = checkpoint_.info;
+  const std::int64_t most = checkpoint_.model->max_length();
+  const std::int64_t length = info.pad_to > 0   ? info.pad_to
+                              : info.length > 0 ? info.length
+                              : most > 0        ? most
+                                                : std::numeric_limits<std::int64_t>::max();
+  const WrongBytes wrong = wrong_bytes(text, 0);
+  if (!wrong.what.empty()) throw Error("[classifier] " + wrong.what + " (" + wrong.hint + ")");
+  std::vector<std::int64_t> row = classifier_tokens(*checkpoint_.tokenizer, text, length);
+  if (info.pad_to > 0) row.resize(static_cast<std::size_t>(info.pad_to), pad_id);
+  return row;
+}
+
+std::vector<double> Classifier::probabilities(const std::string& text) const {
+  const NoGrad suspended;
+  const std::vector<std::int64_t> row = row_of(text);
+  return softmax_of((*checkpoint_.model)(Tensor::from(row, {1, std::ssize(row)})));
+}
+
+// A forward pass for each text (see logits_of_rows). Texts of one length follow each other: what layers keep for a
+// length serves all of them.
+std::vector<std::vector<double>> Classifier::probabilities(const std::vector<std::string>& texts) const {
+  std::vector<std::size_t> order(texts.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::vector<std::int64_t>> rows(texts.size());
+  std::vector<std::vector<double>> all(texts.size());
+  Context& context = Context::current();
+  const auto each = [&](auto use) {
+    context.parallel_for(std::ssize(texts), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) use(order[static_cast<std::size_t>(i)]);
+    });
+  };
+  each([&](std::size_t i) { rows[i] = row_of(texts[i]); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return rows[a].size() < rows[b].size(); });
+  each([&](std::size_t i) {
+    const NoGrad suspended;
+    all[i] = softmax_of((*checkpoint_.model)(Tensor::from(rows[i], {1, std::ssize(rows[i])})));
+  });
+  return all;
+}
+
+std::vector<Prediction> Classifier::best(const std::vector<double>& probabilities, std::int64_t top,
+                                         double threshold) const {
+  if (probabilities.size() != labels().size())
+    throw Error("[classifier] expected " + std::to_string(labels().size()) + " probabilities, got " +
+                std::to_string(probabilities.size()));
+  std::vector<std::size_t> order(labels().size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return probabilities[a] > probabilities[b]; });
+  std::vector<Prediction> predictions;
+  for (std::size_t i : order) {
+    if ((top > 0 && std::ssize(predictions) == top) || probabilities[i] < threshold) break;
+    predictions.push_back({labels()[i], probabilities[i]});
+  }
+  return predictions;
+}
+
+Prediction Classifier::operator()(const std::string& text) const { return best(probabilities(text)).at(0); }
+
+}  // namespace weft

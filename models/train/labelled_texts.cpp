@@ -1,0 +1,284 @@
+#include "weft/labelled_texts.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <numeric>
+#include <unordered_map>
+
+#include "train/row_form.h"
+#include "weft/detail/enum_names.h"
+#include "weft/os.h"
+
+namespace weft {
+using namespace detail;
+
+namespace detail {
+
+template <>
+struct EnumNames<DataFormat> {
+  static constexpr const char* what = "format";
+  static constexpr EnumName<DataFormat> all[] = {{DataFormat::automatic, "auto"}, {DataFormat::csv, "csv"},
+                                                 {DataFormat::tsv, "tsv"},        {DataFormat::semicolon, "semicolon"},
+                                                 {DataFormat::jsonl, "jsonl"},    {DataFormat::fasttext, "fasttext"},
+                                                 {DataFormat::folders, "folders"}};
+};
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+}  // namespace detail
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file's bytes, mapped if that can be.
+struct FileBytes {
+  os::MappedFile mapped;
+  std::string read;
+  std::string_view view() const {
+    return mapped.owner ? std::string_view(reinterpret_cast<const char*>(mapped.data), mapped.size) : read;
+  }
+};
+
+FileBytes bytes_of(const std::string& path) {
+  std::error_code ignored;  // opening it says what is wrong
+  FileBytes bytes;
+  if (fs::is_regular_file(path, ignored)) bytes.mapped = os::map_file(path);
+  else bytes.read = os::read_file(path);
+  return bytes;
+}
+
+// Without a byte order mark. Error if it isn't the beginning of a text in UTF-8.
+Content text_of(std::string_view bytes, const std::string& where) {
+  const auto begins = [&](std::string_view mark) { return bytes.substr(0, mark.size()) == mark; };
+  if (bytes.empty()) throw Error(where + " is empty");
+  const std::string_view utf32[] = {{"\xFF\xFE\0\0", 4}, {"\0\0\xFE\xFF", 4}};
+  if (begins(utf32[0]) || begins(utf32[1]))
+    throw BadRow(where + ": UTF-32; expected UTF-8 (" + convert_hint("UTF-32") + ")");
+  if (begins("\xFF\xFE") || begins("\xFE\xFF"))
+    throw BadRow(where + ": UTF-16; expected UTF-8 (" + convert_hint("UTF-16") + ")");
+  if (begins("\x1F\x8B")) throw BadRow(where + ": compressed by gzip; expected a text (gunzip unpacks it)");
+  const std::size_t before = begins("\xEF\xBB\xBF") ? 3 : 0;
+  return {bytes.substr(before), where, before};
+}
+
+// "a", "b" and 3 more
+std::string some_names(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i ? ", \"" : "\"") + names[i] + "\"";
+  return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more" : text;
+}
+
+// Numbers for the names of labels: those that are known, or those that occur.
+class LabelNumbers {
+ public:
+  explicit LabelNumbers(const std::vector<std::string>& known) : are_known_(!known.empty()), names_(known) {
+    for (const std::string& name : known) numbers_.emplace(name, static_cast<std::int64_t>(numbers_.size()));
+  }
+
+  // Why the name can't be a label; empty if it can.
+  std::string refusal(const std::string& name) const {
+    if (name.empty()) return "the label is empty";
+    if (std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }))
+      return "the label has a line end or another control character";
+    if (!are_known_ || numbers_.count(name) > 0) return "";
+    return "the label is \"" + name.substr(0, 60) + "\", expected one of " + some_names(names_);
+  }
+
+  std::int64_t of(const std::string& name) {
+    const auto [found, is_new] = numbers_.emplace(name, static_cast<std::int64_t>(names_.size()));
+    if (is_new) names_.push_back(name);
+    return found->second;
+  }
+
+  // Names that occurred become sorted, and the labels their new numbers.
+  std::vector<std::string> sort(std::vector<std::int64_t>& labels) const {
+    if (are_known_) return names_;
+    const bool numbers = std::all_of(names_.begin(), names_.end(), is_number);
+    std::vector<std::size_t> order(names_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      const long x = numbers ? std::atol(names_[a].c_str()) : 0, y = numbers ? std::atol(names_[b].c_str()) : 0;
+      return x != y ? x < y : names_[a] < names_[b];
+    });
+    std::vector<std::string> sorted;
+    std::vector<std::int64_t> place(order.size());
+    for (std::size_t i : order) {
+      place[i] = static_cast<std::int64_t>(sorted.size());
+      sorted.push_back(names_[i]);
+    }
+    for (std::int64_t& label : labels) label = place[static_cast<std::size_t>(label)];
+    return sorted;
+  }
+
+ private:
+  static bool is_number(const std::string& name) {
+    const std::size_t sign = name[0] == '-';
+    return name.size() > sign && name.size() < 18 && name.find_first_not_of("0123456789", sign) == std::string::npos;
+  }
+
+  bool are_known_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::int64_t> numbers_;
+};
+
+// Fields that aren't empty, joined by blanks.
+std::string joined(const std::vector<std::string>& fields, const std::vector<std::size_t>& columns) {
+  std::string text;
+  for (std::size_t column : columns) {
+    if (fields[column].empty()) continue;
+    if (!text.empty()) text += ' ';
+    text += fields[column];
+  }
+  return text;
+}
+
+// The next row into `all`; false at the end.
+bool add_row(RowReader& rows, const RowForm& form, std::vector<std::string>& fields, LabelNumbers& labels,
+             LabelledTexts& all) {
+  if (!rows.next(fields)) return false;
+  if (fields.size() != form.columns)
+    rows.fail(
+        "expected " + std::to_string(form.columns) + " columns, as in row 1, got " + std::to_string(fields.size()),
+        "--format and --columns say how to read rows");
+  const std::string name = trimmed(fields[form.label]), refusal = labels.refusal(name);
+  if (!refusal.empty()) rows.fail(refusal);
+  all.texts.push_back(joined(fields, form.text));
+  all.labels.push_back(labels.of(name));
+  return true;
+}
+
+// Leaves a row out if options say so and something is wrong with it.
+template <class Add>
+bool add_or_skip(const LabelledOptions& options, LabelledTexts& all, Add add) {
+  try {
+    return add();
+  } catch (const BadRow&) {
+    if (!options.skip_bad_rows) throw;
+    ++all.skipped;
+    return true;
+  }
+}
+
+LabelledTexts finished(LabelledTexts all, const std::string& where, const LabelNumbers& labels) {
+  if (all.texts.empty())
+    throw Error(where + " has no rows" +
+                (all.skipped > 0 ? " but the " + std::to_string(all.skipped) + " bad ones that were left out" : ""));
+  all.names = labels.sort(all.labels);
+  return all;
+}
+
+// Without hidden ones.
+std::vector<fs::path> sorted_entries(const fs::path& folder, bool only_folders) {
+  std::vector<fs::path> entries;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.path().filename().string()[0] != '.' && (entry.is_directory() || !only_folders))
+      entries.push_back(entry.path());
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+// A file's text, as one row.
+std::string whole_text(const std::string& path) {
+  const std::string where = "\"" + path + "\"";
+  if (fs::is_directory(path))
+    throw BadRow(where + ": a folder; expected a file for each text (--skip-bad-rows leaves such folders out)");
+  const FileBytes bytes = bytes_of(path);
+  if (bytes.view().empty()) return "";
+  const Content content = text_of(bytes.view(), where);
+  const WrongBytes wrong = wrong_bytes(content.text, content.before);
+  if (!wrong.what.empty())
+    throw BadRow(where + ": " + wrong.what + " (" + wrong.hint + "; --skip-bad-rows leaves such files out)");
+  return std::string(content.text);
+}
+
+LabelledTexts read_folders(const std::string& path, const LabelledOptions& options) try {
+  const std::string where = "\"" + path + "\"";
+  if (options.header || !options.text.empty() || !options.label.empty())
+    throw Error(where + ": folders have no header and no columns (--header and --columns are of files with rows)");
+  LabelNumbers labels(options.labels);
+  LabelledTexts all;
+  all.form = "a folder for each label";
+  const std::vector<fs::path> folders = sorted_entries(path, true);
+  if (folders.empty()) throw Error(where + ": expected a folder for each label, with a file for each text");
+  for (const fs::path& folder : folders) {
+    const std::string name = folder.filename().string(), refusal = labels.refusal(name);
+    for (const fs::path& file : sorted_entries(folder, false))
+      (void)add_or_skip(options, all, [&] {
+        if (!refusal.empty())
+          throw BadRow("\"" + file.string() + "\": " + refusal + " (--skip-bad-rows leaves such files out)");
+        all.texts.push_back(whole_text(file.string()));
+        all.labels.push_back(labels.of(name));
+        return true;
+      });
+  }
+  return finished(std::move(all), where, labels);
+} catch (const fs::filesystem_error& error) {
+  throw Error("\"" + error.path1().string() + "\": " + error.code().message());
+}
+
+}  // namespace
+
+const char* data_format_name(DataFormat format) noexcept { return enum_name(format); }
+
+DataFormat data_format_from_name(const std::string& name) { return enum_from_name<DataFormat>(name); }
+
+std::vector<std::string> data_formats() {
+  std::vector<std::string> names;
+  for (const auto& known : EnumNames<DataFormat>::all) names.emplace_back(known.name);
+  return names;
+}
+
+LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, const LabelledOptions& options) {
+  if (options.format == DataFormat::folders) throw Error(where + ": a file; expected a folder (--format folders)");
+  const Content content = text_of(bytes, where);
+  if (content.text.find_first_not_of("\r\n \t") == std::string_view::npos) throw Error(where + " has no rows");
+  const RowForm form = find_form(content, options);
+  const auto rows = rows_of(content, form);
+  LabelNumbers labels(options.labels);
+  LabelledTexts all;
+  all.form = describe(form);
+  std::vector<std::string> fields;
+  for (bool header = form.header; header;)
+    (void)add_or_skip(options, all, [&] {
+      (void)rows->next(fields);
+      return header = false;
+    });
+  while (add_or_skip(options, all, [&] { return add_row(*rows, form, fields, labels, all); })) {
+  }
+  all.several = rows->several();
+  return finished(std::move(all), where, labels);
+}
+
+LabelledTexts read_labelled(const std::string& path, const LabelledOptions& options) {
+  std::error_code ignored;  // reading says what is wrong
+  const bool is_folder = fs::is_directory(path, ignored);
+  if (is_folder && options.format != DataFormat::automatic && options.format != DataFormat::folders)
+    throw Error("\"" + path + "\": a folder; expected a file (--format " + data_format_name(options.format) + ")");
+  if (is_folder) return read_folders(path, options);
+  const FileBytes bytes = bytes_of(path);
+  return parse_labelled(bytes.view(), "\"" + path + "\"", options);
+}
+
+LabelledTexts hold_out(LabelledTexts& all) {
+  LabelledTexts kept, held;
+  kept.names = held.names = all.names;
+  kept.form = held.form = all.form;
+  kept.skipped = all.skipped;
+  kept.several = all.several;
+  const std::size_t rows = all.texts.size(), last = std::min<std::size_t>(rows, 10) - 1;
+  for (std::size_t i = 0; i < rows; ++i) {
+    LabelledTexts& part = i % 10 == last ? held : kept;
+    part.texts.push_back(std::move(all.texts[i]));
+    part.labels.push_back(all.labels[i]);
+  }
+  all = std::move(kept);
+  return held;
+}
+
+}  // namespace weft

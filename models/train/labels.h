@@ -1,0 +1,24 @@
+// What a classifier reads and says.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/model.h"
+#include "weft/tokenizer.h"
+
+namespace weft::detail {
+
+constexpr std::int64_t pad_id = 0;  // what Model takes for padding
+
+// [cls] and the first length - 1 symbols, by a tokenizer that has such a one.
+std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const std::string& text, std::int64_t length);
+
+// "1", "2", …: the names of labels that have none.
+std::vector<std::string> numbered_labels(std::int64_t count);
+
+// The model's logits for each row of tokens (b, n): (b, classes). Each is a forward pass of its own, as a product's last
+// bits depend on how many rows it has: what a text gives doesn't depend on those beside it. Threads share the rows.
+Tensor logits_of_rows(const Model& model, const Tensor& tokens);
+
+}  // namespace weft::detail

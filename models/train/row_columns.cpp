@@ -1,0 +1,230 @@
+#include "train/row_columns.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "train/row_form.h"
+#include "weft/error.h"
+
+namespace weft::detail {
+namespace {
+
+// What people call these columns, in lower case and without all that isn't a letter or digit; the likelier first.
+const char* const label_names[] = {"label",    "labels",  "class",     "category", "target", "classindex",
+                                   "classid",  "labelid", "topic",     "intent",   "tag",    "sentiment",
+                                   "polarity", "stars",   "labelname", "labeltext"};
+const char* const text_names[] = {"text",    "title",   "body",     "description", "sentence", "content", "message",
+                                  "review",  "comment", "question", "headline",    "document", "tweet",   "abstract",
+                                  "subject", "summary", "query",    "utterance",   "phrase",   "news",    "article"};
+
+constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+std::string plain(const std::string& name) {
+  std::string letters;
+  for (char c : name) {
+    if (c >= 'A' && c <= 'Z') letters += static_cast<char>(c - 'A' + 'a');
+    else if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) letters += c;
+  }
+  return letters;
+}
+
+// Which of the known names it is, or none.
+template <std::size_t N>
+std::size_t known(const char* const (&known_names)[N], const std::string& name) {
+  const auto found = std::find(std::begin(known_names), std::end(known_names), plain(name));
+  return found == std::end(known_names) ? none : static_cast<std::size_t>(found - std::begin(known_names));
+}
+
+bool is_whole_number(const std::string& text) {
+  const std::size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+');
+  return text.size() > sign && std::all_of(text.begin() + static_cast<std::ptrdiff_t>(sign), text.end(),
+                                           [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::size_t words(const std::string& text) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) count += text[i] != ' ' && (i == 0 || text[i - 1] == ' ');
+  return count;
+}
+
+bool looks_like_a_name(const std::string& field) {
+  constexpr std::size_t longest_name = 40, most_words = 3;
+  return !trimmed(field).empty() && field.size() <= longest_name && words(field) <= most_words &&
+         field.find_first_of("\r\n") == std::string::npos;
+}
+
+// Of a column's fields in some rows.
+struct ColumnFacts {
+  std::size_t rows = 0, distinct = 0, unfit = 0, bytes = 0, words = 0, numbers = 0, wanted = 0;  // unfit: as a label
+};
+
+ColumnFacts facts_of(const Rows& rows, std::size_t first, std::size_t column, const std::vector<std::string>& labels) {
+  ColumnFacts facts;
+  std::set<std::string> distinct;
+  for (std::size_t i = first; i < rows.size(); ++i) {
+    const std::string field = trimmed(rows[i][column]);
+    ++facts.rows;
+    facts.unfit += field.empty() || field.find_first_of("\r\n\t") != std::string::npos;
+    facts.bytes += field.size();
+    facts.words += words(field);
+    facts.numbers += is_whole_number(field);
+    facts.wanted += std::find(labels.begin(), labels.end(), field) != labels.end();
+    distinct.insert(field);
+  }
+  facts.distinct = distinct.size();
+  return facts;
+}
+
+// Values of a label repeat.
+bool repeats(const ColumnFacts& facts) { return facts.distinct >= 2 && 2 * facts.distinct <= facts.rows; }
+
+// The column that looks most like a label: one whose fields are those that the model knows; else one that can be it in
+// each row and has the fewest different fields; of such the shortest, the first. A field that is the same everywhere is
+// the label of sorted rows, which are many, where no other column repeats a few. None if many rows repeat nothing.
+std::optional<std::size_t> label_by_content(const Rows& rows, std::size_t first,
+                                            const std::vector<std::size_t>& columns,
+                                            const std::vector<std::string>& labels) {
+  constexpr std::size_t many_rows = 20;
+  std::vector<std::pair<std::size_t, ColumnFacts>> candidates;
+  for (std::size_t column : columns) {
+    const ColumnFacts facts = facts_of(rows, first, column, labels);
+    if (facts.unfit == 0) candidates.emplace_back(column, facts);
+  }
+  if (candidates.empty()) return {};
+  const auto by_labels = [](const auto& a, const auto& b) { return a.second.wanted < b.second.wanted; };
+  const auto known_best = std::max_element(candidates.begin(), candidates.end(), by_labels);
+  if (2 * known_best->second.wanted > known_best->second.rows) return known_best->first;
+  const bool any_repeats =
+      std::any_of(candidates.begin(), candidates.end(), [](const auto& c) { return repeats(c.second); });
+  const auto worse = [&](const auto& a, const auto& b) {
+    const auto rank = [&](const ColumnFacts& f) {
+      return std::make_tuple(f.distinct == 1 && (any_repeats || f.rows < many_rows), f.distinct, f.bytes);
+    };
+    return rank(a.second) < rank(b.second);
+  };
+  const auto& [column, facts] = *std::min_element(candidates.begin(), candidates.end(), worse);
+  if (facts.rows >= many_rows && 2 * facts.distinct > facts.rows) return {};
+  return column;
+}
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "\"" : ", \"") + name + "\"";
+  return text;
+}
+
+std::vector<std::size_t> without(std::size_t count, const std::vector<std::size_t>& taken) {
+  std::vector<std::size_t> free;
+  for (std::size_t i = 0; i < count; ++i)
+    if (std::find(taken.begin(), taken.end(), i) == taken.end()) free.push_back(i);
+  return free;
+}
+
+class Finder {
+ public:
+  Finder(const std::string& where, const std::vector<std::string>& names, std::size_t count, const Rows& rows,
+         const LabelledOptions& options)
+      : where_(where), names_(names), count_(count), rows_(rows), options_(options) {}
+
+  Columns find() const {
+    if (count_ < 2)
+      throw Error(where_ + ": one column; expected a text and a label (--format says how the columns are parted)");
+    Columns columns{none, {}};
+    for (const std::string& wanted : options_.text) columns.text.push_back(column(wanted));
+    columns.label = options_.label.empty() ? label(without(count_, columns.text)) : column(options_.label);
+    if (columns.text.empty()) columns.text = text(without(count_, {columns.label}));
+    if (std::find(columns.text.begin(), columns.text.end(), columns.label) != columns.text.end())
+      throw Error(where_ + ": --columns: one column can't be both text and label");
+    return columns;
+  }
+
+ private:
+  std::string columns_there() const {
+    return names_.empty() ? std::to_string(count_) + " columns without names" : "the columns " + quoted_list(names_);
+  }
+
+  [[noreturn]] void cant_tell(const char* what) const {
+    throw Error(where_ + ": can't tell which column is the " + what + "; it has " + columns_there() +
+                " (--columns text=NAME,label=NAME says which, by names or by numbers from 1)");
+  }
+
+  std::size_t column(const std::string& wanted) const {
+    const auto found = std::find(names_.begin(), names_.end(), wanted);
+    if (found != names_.end()) return static_cast<std::size_t>(found - names_.begin());
+    if (is_whole_number(wanted) && wanted.size() < 9 && std::stol(wanted) >= 1 &&
+        static_cast<std::size_t>(std::stol(wanted)) <= count_)
+      return static_cast<std::size_t>(std::stol(wanted)) - 1;
+    throw Error(where_ + ": --columns: expected a column's name, or its number from 1, got \"" + wanted +
+                "\"; it has " + columns_there());
+  }
+
+  std::size_t label(const std::vector<std::size_t>& free) const {
+    std::size_t best = none, column = none;
+    for (std::size_t i : free)
+      if (!names_.empty() && known(label_names, names_[i]) < best) best = known(label_names, names_[column = i]);
+    if (best != none) return column;
+    if (free.size() == 1) return free[0];
+    if (!names_.empty() && count_ > 2) cant_tell("label");
+    const auto found = label_by_content(rows_, 0, free, options_.labels);
+    if (!found) cant_tell("label");
+    return *found;
+  }
+
+  std::vector<std::size_t> text(const std::vector<std::size_t>& free) const {
+    if (names_.empty() || free.size() == 1) return free;
+    std::vector<std::size_t> named;
+    for (std::size_t i : free)
+      if (known(text_names, names_[i]) != none) named.push_back(i);
+    if (named.empty()) cant_tell("text");
+    return named;
+  }
+
+  const std::string& where_;
+  const std::vector<std::string>& names_;
+  std::size_t count_;
+  const Rows& rows_;
+  const LabelledOptions& options_;
+};
+
+}  // namespace
+
+// It does if its fields look like names, and are called as such columns are, or don't look like those below: no number
+// above numbers, or a label that doesn't come again and short texts above long ones.
+bool has_header(const Rows& rows, const LabelledOptions& options) {
+  const auto is_name = [](const std::string& column) { return !is_whole_number(column); };
+  if (std::any_of(options.text.begin(), options.text.end(), is_name) ||
+      (!options.label.empty() && is_name(options.label)))
+    return true;
+  const std::vector<std::string>& first = rows[0];
+  if (!std::all_of(first.begin(), first.end(), looks_like_a_name)) return false;
+  if (std::set<std::string>(first.begin(), first.end()).size() != first.size()) return false;
+  const auto comes_again = [&](std::size_t column) {
+    return std::any_of(rows.begin() + 1, rows.end(), [&](const auto& row) { return row[column] == first[column]; });
+  };
+  bool label = false, text = false, again = false;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const bool is_label = known(label_names, first[i]) != none, is_text = known(text_names, first[i]) != none;
+    label = label || is_label;
+    text = text || is_text;
+    again = again || ((is_label || is_text) && comes_again(i));
+  }
+  if ((label && text) || ((label || text) && !again)) return true;
+  if (rows.size() < 2) return false;
+  const auto column = label_by_content(rows, 1, without(first.size(), {}), options.labels);
+  if (!column) return false;
+  const ColumnFacts labels = facts_of(rows, 1, *column, {});
+  if (labels.numbers == labels.rows) return !is_whole_number(trimmed(first[*column]));
+  std::size_t text_words = 0;
+  for (std::size_t i : without(first.size(), {*column})) text_words += facts_of(rows, 1, i, {}).words;
+  constexpr std::size_t words_of_a_text = 4;
+  return repeats(labels) && !comes_again(*column) && text_words >= words_of_a_text * labels.rows;
+}
+
+Columns find_columns(const std::string& where, const std::vector<std::string>& names, std::size_t count,
+                     const Rows& rows, const LabelledOptions& options) {
+  return Finder(where, names, count, rows, options).find();
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,193 @@
+#include "train/row_form.h"
+
+#include <algorithm>
+
+#include "train/json_row.h"
+#include "train/row_columns.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::size_t sample_bytes = std::size_t{1} << 20, sample_rows = 1000;
+
+const char* const expected_forms =
+    "expected CSV, TSV or semicolons with a label and a text in each row, JSON lines, or fastText's __label__ lines";
+
+// The first rows, cut at a line's end.
+Content beginning_of(const Content& content) {
+  Content sample = content;
+  if (sample.text.size() <= sample_bytes) return sample;
+  const std::size_t end = sample.text.find_last_of("\r\n", sample_bytes);
+  if (end != std::string_view::npos) sample.text = sample.text.substr(0, end + 1);
+  return sample;
+}
+
+// Rows of the sample that can be read.
+Rows some_rows(const Content& sample, const Dialect& dialect) {
+  const auto reader = delimited_rows(sample, dialect);
+  Rows rows;
+  std::vector<std::string> fields;
+  while (rows.size() < sample_rows) try {
+      if (!reader->next(fields)) break;
+      rows.push_back(fields);
+    } catch (const BadRow&) {  // reading all of them will say so
+    }
+  return rows;
+}
+
+// Rows with as many columns as the first, at least 2.
+std::size_t agreeing(const Rows& rows) {
+  if (rows.empty() || rows[0].size() < 2) return 0;
+  return static_cast<std::size_t>(
+      std::count_if(rows.begin(), rows.end(), [&](const auto& row) { return row.size() == rows[0].size(); }));
+}
+
+// Tables of tabs have no quotation marks around fields, or have them by the rules of CSV: as the first rows do.
+Dialect dialect_of(const Content& sample, char delimiter) {
+  const Dialect quoted{delimiter, true}, plain{delimiter, false};
+  if (delimiter != '\t') return quoted;
+  const Rows rows = some_rows(sample, plain);
+  const auto marked = [](const std::vector<std::string>& row) {
+    return std::any_of(row.begin(), row.end(), [](const std::string& field) { return field[0] == '"'; });
+  };
+  if (std::none_of(rows.begin(), rows.end(), marked)) return plain;
+  return agreeing(some_rows(sample, quoted)) >= agreeing(rows) ? quoted : plain;
+}
+
+DataFormat format_of(char delimiter) {
+  return delimiter == '\t' ? DataFormat::tsv : delimiter == ',' ? DataFormat::csv : DataFormat::semicolon;
+}
+
+char delimiter_of(DataFormat format) {
+  return format == DataFormat::tsv ? '\t' : format == DataFormat::csv ? ',' : ';';
+}
+
+bool is_delimited(DataFormat format) {
+  return format == DataFormat::csv || format == DataFormat::tsv || format == DataFormat::semicolon;
+}
+
+DataFormat sniffed(const Content& sample) {
+  const std::string_view text = sample.text,
+                         first = text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  if (first.substr(0, 1) == "{") return DataFormat::jsonl;
+  const std::size_t inside = first.find_first_not_of(" \t\r\n", 1);
+  if (first.substr(0, 1) == "[" && inside != std::string_view::npos && first[inside] == '{')
+    throw Error(sample.where + ": a JSON array; expected an object in each line (jq -c '.[]' FILE > NEW makes them)");
+  const std::string_view line = first.substr(0, first.find_first_of("\r\n"));
+  if (line.find(fasttext_prefix) != std::string_view::npos) return DataFormat::fasttext;
+  std::size_t most = 0;
+  char best = 0;
+  for (char delimiter : {'\t', ',', ';'}) {
+    const std::size_t rows = agreeing(some_rows(sample, dialect_of(sample, delimiter)));
+    if (rows > most) {
+      most = rows;
+      best = delimiter;
+    }
+  }
+  if (most == 0)
+    throw Error(sample.where + ": " + expected_forms + "; its first rows are none of these (--format says which)");
+  return format_of(best);
+}
+
+// A table's columns: those of its first row.
+RowForm delimited_form(const Content& sample, DataFormat format, const LabelledOptions& options) {
+  RowForm form;
+  form.format = format;
+  form.dialect = dialect_of(sample, delimiter_of(format));
+  Rows rows = some_rows(sample, form.dialect);
+  if (rows.empty()) {
+    form.columns = 0;  // reading says what is wrong with the first row
+    return form;
+  }
+  form.columns = rows[0].size();
+  rows.erase(std::remove_if(rows.begin(), rows.end(), [&](const auto& row) { return row.size() != form.columns; }),
+             rows.end());
+  form.header = options.header.value_or(has_header(rows, options));
+  if (form.header) {
+    for (const std::string& name : rows[0]) form.names.push_back(trimmed(name));
+    rows.erase(rows.begin());
+  }
+  const Columns columns = find_columns(sample.where, form.names, form.columns, rows, options);
+  form.label = columns.label;
+  form.text = columns.text;
+  return form;
+}
+
+// Keys are columns: those of all first rows, in the order in which they occur.
+RowForm jsonl_form(const Content& sample, const LabelledOptions& options) {
+  std::vector<std::string> keys;
+  std::vector<nlohmann::ordered_json> objects;
+  const auto lines = delimited_rows(sample, {'\0', false});  // which no row has
+  std::vector<std::string> line;
+  while (objects.size() < sample_rows) try {
+      if (!lines->next(line)) break;
+      auto object = json_row(line[0]);
+      if (!object.is_object()) continue;
+      for (const auto& item : object.items())
+        if (std::find(keys.begin(), keys.end(), item.key()) == keys.end()) keys.push_back(item.key());
+      objects.push_back(std::move(object));
+    } catch (const BadRow&) {
+    }
+  if (objects.empty()) throw Error(sample.where + ": row 1: expected a JSON object (--format says what the rows are)");
+  Rows rows;
+  for (const auto& object : objects) {
+    std::vector<std::string> row(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (object.contains(keys[i])) (void)json_text(object.at(keys[i]), row[i]);
+    rows.push_back(std::move(row));
+  }
+  const Columns columns = find_columns(sample.where, keys, keys.size(), rows, options);
+  RowForm form;
+  form.format = DataFormat::jsonl;
+  form.names = {keys[columns.label]};
+  form.text.clear();
+  for (std::size_t column : columns.text) {
+    form.text.push_back(form.names.size());
+    form.names.push_back(keys[column]);
+  }
+  form.columns = form.names.size();
+  return form;
+}
+
+}  // namespace
+
+RowForm find_form(const Content& content, const LabelledOptions& options) {
+  const Content sample = beginning_of(content);
+  const DataFormat format = options.format == DataFormat::automatic ? sniffed(sample) : options.format;
+  const std::string name = data_format_name(format);
+  if (options.header && !is_delimited(format))
+    throw Error(content.where + ": " + name + " has no header (--header is of csv, tsv and semicolon)");
+  if (is_delimited(format)) return delimited_form(sample, format, options);
+  if (format == DataFormat::jsonl) return jsonl_form(sample, options);
+  if (!options.text.empty() || !options.label.empty())
+    throw Error(content.where + ": " + name +
+                " has no columns to choose from (--columns is of csv, tsv, semicolon and jsonl)");
+  RowForm form;
+  form.format = format;
+  return form;
+}
+
+std::unique_ptr<RowReader> rows_of(const Content& content, const RowForm& form) {
+  if (form.format == DataFormat::fasttext) return fasttext_rows(content);
+  if (form.format == DataFormat::jsonl) return jsonl_rows(content, form.names);
+  return delimited_rows(content, form.dialect);
+}
+
+std::string describe(const RowForm& form) {
+  if (form.format == DataFormat::fasttext) return "fastText's lines";
+  const auto column = [&](std::size_t i) {
+    return form.names.empty() ? std::to_string(i + 1) : "\"" + form.names[i] + "\"";
+  };
+  std::string texts;
+  for (std::size_t i = 0; i < form.text.size(); ++i)
+    texts += (i == 0 ? "" : i + 1 == form.text.size() ? " and " : ", ") + column(form.text[i]);
+  const std::string name = form.format == DataFormat::jsonl       ? "JSON lines"
+                           : form.format == DataFormat::semicolon ? "semicolons"
+                           : form.format == DataFormat::csv       ? "CSV"
+                                                                  : "TSV";
+  const std::string header = !is_delimited(form.format) ? "" : form.header ? " with a header" : " without a header";
+  return name + header + ", label in column " + column(form.label) + ", text in column" +
+         (form.text.size() > 1 ? "s " : " ") + texts;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,33 @@
+// How a file of labelled texts is written: what isn't said is found by its first rows.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/row_reader.h"
+#include "weft/labelled_texts.h"
+
+namespace weft::detail {
+
+struct RowForm {
+  DataFormat format = DataFormat::csv;  // not automatic, no folders
+  Dialect dialect;                      // csv, tsv, semicolon
+  bool header = false;
+  std::size_t columns = 2;         // fields of each row
+  std::vector<std::string> names;  // of the columns, if they have some; jsonl: the keys, the label's first
+  std::size_t label = 0;           // which column
+  std::vector<std::size_t> text = {1};
+};
+
+// Error if it can't be told; the message names the option that says it.
+RowForm find_form(const Content& content, const LabelledOptions& options);
+
+// All rows, also the header.
+std::unique_ptr<RowReader> rows_of(const Content& content, const RowForm& form);
+
+// "CSV without a header, label in column 1, text in columns 2 and 3"
+std::string describe(const RowForm& form);
+
+std::string trimmed(const std::string& text);
+
+}  // namespace weft::detail

@@ -1,0 +1,198 @@
+#include "train/row_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/json.h"
+#include "text/utf8.h"
+#include "train/json_row.h"
+
+namespace weft::detail {
+namespace {
+
+bool is_line_end(char c) noexcept { return c == '\n' || c == '\r'; }
+
+// A carriage return and a line feed end one line.
+std::int64_t line_ends(std::string_view text) noexcept {
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    count += text[i] == '\n' || (text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n'));
+  return count;
+}
+
+// The first byte that is 0 or not UTF-8, or text.size(). Eight bytes of ASCII at once.
+std::size_t first_bad_byte(std::string_view text) noexcept {
+  constexpr std::uint64_t ones = 0x0101010101010101, highs = ones << 7;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    std::uint64_t eight;
+    if (text.size() - i >= sizeof eight) {
+      std::memcpy(&eight, text.data() + i, sizeof eight);
+      if (((eight | (eight - ones)) & highs) == 0) {
+        i += sizeof eight;
+        continue;
+      }
+    }
+    const CodePoint next = first_code_point(text.substr(i));
+    if (next.bytes == 0 || next.symbol == 0) return i;
+    i += next.bytes;
+  }
+  return i;
+}
+
+class DelimitedRows : public RowReader {
+ public:
+  DelimitedRows(Content content, const Dialect& dialect) : RowReader(std::move(content)), dialect_(dialect) {}
+
+ private:
+  void read(std::vector<std::string>& fields) override {
+    std::size_t count = 0;
+    for (;;) {
+      if (count == fields.size()) fields.emplace_back();
+      read_field(fields[count++]);
+      if (!at(dialect_.delimiter)) break;
+      move(1);
+    }
+    fields.resize(count);
+  }
+
+  void read_field(std::string& field) {
+    field.clear();
+    if (dialect_.quotes && at('"')) return read_quoted(field);
+    const std::string_view from = rest();
+    const auto ends = [&](char c) { return c == dialect_.delimiter || is_line_end(c); };
+    const auto end = std::find_if(from.begin(), from.end(), ends) - from.begin();
+    field.append(from.substr(0, static_cast<std::size_t>(end)));
+    move(static_cast<std::size_t>(end));
+  }
+
+  void read_quoted(std::string& field) {
+    for (;;) {
+      move(1);  // the mark that opens the field, or the second of a pair
+      const std::size_t end = rest().find('"');
+      if (end == std::string_view::npos) fail("a quotation mark is not closed");
+      field.append(rest().substr(0, end));
+      move(end + 1);
+      if (!at('"')) break;
+      field += '"';
+    }
+    if (!rest().empty() && !at(dialect_.delimiter) && !is_line_end(rest().front()))
+      fail("text after a closing quotation mark");
+  }
+
+  Dialect dialect_;
+};
+
+class FasttextRows : public RowReader {
+ public:
+  using RowReader::RowReader;
+
+ private:
+  void read(std::vector<std::string>& fields) override {
+    const std::string_view prefix = fasttext_prefix;
+    fields.assign(2, "");
+    int labels = 0;
+    std::string_view line = take_line();
+    for (;;) {
+      line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+      if (line.empty()) break;
+      const std::string_view word = line.substr(0, line.find_first_of(" \t"));
+      line.remove_prefix(word.size());
+      if (word.substr(0, prefix.size()) == prefix) {
+        if (labels++ == 0) fields[0].assign(word.substr(prefix.size()));
+      } else {
+        if (!fields[1].empty()) fields[1] += ' ';
+        fields[1].append(word);
+      }
+    }
+    if (labels == 0) fail(std::string("expected a label, a word that begins with ") + fasttext_prefix);
+    if (labels > 1) count_several();
+  }
+};
+
+class JsonlRows : public RowReader {
+ public:
+  JsonlRows(Content content, std::vector<std::string> keys) : RowReader(std::move(content)), keys_(std::move(keys)) {}
+
+ private:
+  void read(std::vector<std::string>& fields) override {
+    const auto row = json_row(take_line());
+    if (!row.is_object()) fail("expected a JSON object");
+    fields.assign(keys_.size(), "");
+    bool has_text = false;
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      const auto found = row.find(keys_[i]);
+      const bool missing = found == row.end() || found->is_null();
+      if (missing && i == 0) fail("expected a value of \"" + keys_[i] + "\"");
+      if (missing) continue;
+      if (i > 0) has_text = true;
+      if (!json_text(*found, fields[i])) fail("expected a string, a number or true or false as \"" + keys_[i] + "\"");
+    }
+    if (!has_text) fail("expected a value of \"" + keys_[1] + "\"");
+  }
+
+  std::vector<std::string> keys_;
+};
+
+}  // namespace
+
+bool RowReader::next(std::vector<std::string>& fields) {
+  while (at('\n') || at('\r')) move(1);
+  if (rest().empty()) return false;
+  ++row_;
+  row_start_ = at_;
+  try {
+    read(fields);
+  } catch (const BadRow&) {
+    at_ = row_start_;
+    check_bytes(take_line());
+    throw;
+  }
+  check_bytes(content_.text.substr(row_start_, at_ - row_start_));
+  return true;
+}
+
+std::string_view RowReader::take_line() {
+  const std::string_view from = rest();
+  const auto end = static_cast<std::size_t>(std::find_if(from.begin(), from.end(), is_line_end) - from.begin());
+  move(end);
+  return from.substr(0, end);
+}
+
+void RowReader::check_bytes(std::string_view row) {
+  const WrongBytes wrong = wrong_bytes(row, content_.before + row_start_);
+  if (!wrong.what.empty()) fail(wrong.what, wrong.hint);
+}
+
+void RowReader::fail(const std::string& what, const std::string& hint) {
+  line_ += line_ends(content_.text.substr(counted_, row_start_ - counted_));
+  counted_ = row_start_;
+  std::string place = content_.where + ": row " + std::to_string(row_);
+  if (row_ != line_) place += " (line " + std::to_string(line_) + ")";
+  throw BadRow(place + ": " + what + " (" + (hint.empty() ? "" : hint + "; ") +
+               "--skip-bad-rows leaves such rows out)");
+}
+
+WrongBytes wrong_bytes(std::string_view text, std::size_t before) {
+  const std::size_t bad = first_bad_byte(text);
+  if (bad == text.size()) return {};
+  const std::string byte = " at byte " + std::to_string(before + bad);
+  if (text[bad] == 0) return {"a 0" + byte + ", which no text has", "is it UTF-16? " + convert_hint("UTF-16LE")};
+  return {"invalid UTF-8" + byte, "is it of another encoding? " + convert_hint("ISO-8859-1")};
+}
+
+std::string convert_hint(const char* encoding) {
+  return std::string("iconv -f ") + encoding + " -t UTF-8 FILE > NEW converts it";
+}
+
+std::unique_ptr<RowReader> delimited_rows(Content content, const Dialect& dialect) {
+  return std::make_unique<DelimitedRows>(std::move(content), dialect);
+}
+
+std::unique_ptr<RowReader> fasttext_rows(Content content) { return std::make_unique<FasttextRows>(std::move(content)); }
+
+std::unique_ptr<RowReader> jsonl_rows(Content content, std::vector<std::string> keys) {
+  return std::make_unique<JsonlRows>(std::move(content), std::move(keys));
+}
+
+}  // namespace weft::detail

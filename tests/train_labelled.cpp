@@ -1,0 +1,370 @@
+// Labelled texts as people have them: forms, columns, labels, and what is refused.
+#include "weft/labelled_texts.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "temporary_folder.h"
+#include "weft/error.h"
+
+namespace weft::test {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+using Strings = std::vector<std::string>;
+
+LabelledOptions columns(const Strings& text, const std::string& label) {
+  LabelledOptions options;
+  options.text = text;
+  options.label = label;
+  return options;
+}
+
+LabelledOptions format(DataFormat f) {
+  LabelledOptions options;
+  options.format = f;
+  return options;
+}
+
+LabelledOptions skipping() {
+  LabelledOptions options;
+  options.skip_bad_rows = true;
+  return options;
+}
+
+LabelledTexts parse(const std::string& content, const LabelledOptions& options = {}) {
+  return parse_labelled(content, "file", options);
+}
+
+std::string error(const std::string& content, const LabelledOptions& options = {}) {
+  try {
+    (void)parse(content, options);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+std::string path_error(const std::string& path, const LabelledOptions& options = {}) {
+  try {
+    (void)read_labelled(path, options);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Label and text of each row.
+Strings pairs(const LabelledTexts& all) {
+  Strings rows;
+  for (std::size_t i = 0; i < all.texts.size(); ++i)
+    rows.push_back(all.names.at(static_cast<std::size_t>(all.labels.at(i))) + ": " + all.texts[i]);
+  return rows;
+}
+
+const std::string skip = " (--skip-bad-rows leaves such rows out)";
+
+}  // namespace
+
+TEST_CASE("labelled texts: CSV: quotes, doubled quotes, commas and line ends inside, CRLF, byte order mark") {
+  const LabelledTexts rows = parse(
+      "\xEF\xBB\xBF\"2\",\"a \"\"b\"\", c\",\"line 1\nline 2\"\r\n1,,plain text\n\n"
+      "\"2\",\"\",\"\"\"\"");
+  CHECK(rows.form == "CSV without a header, label in column 1, text in columns 2 and 3");
+  CHECK(rows.names == Strings{"1", "2"});
+  CHECK(rows.labels == Ids{1, 0, 1});
+  CHECK(rows.texts == Strings{"a \"b\", c line 1\nline 2", "plain text", "\""});
+}
+
+TEST_CASE("labelled texts: line ends after fields without quotation marks") {
+  for (const std::string end : {"\n", "\r\n", "\r"}) {
+    CAPTURE(end.size());
+    const LabelledTexts rows = parse("1,a,b" + end + "2,c," + end + end + "2,\"d\",e", format(DataFormat::csv));
+    CHECK(pairs(rows) == Strings{"1: a b", "2: c", "2: d e"});
+  }
+}
+
+TEST_CASE("labelled texts: the forms, found by the first rows") {
+  const struct {
+    const char *content, *form;
+  } forms[] = {
+      {"3,t,a long text\n4,t,another text here\n3,u,more of it\n",
+       "CSV without a header, label in column 1, text in columns 2 and 3"},
+      {"Class Index,Title,Description\n3,t,d\n4,u,e\n",
+       "CSV with a header, label in column \"Class Index\", text in columns \"Title\" and \"Description\""},
+      {"text,label\ngood,a\nbad,b\n", "CSV with a header, label in column \"label\", text in column \"text\""},
+      {"id,text,x,category\n1,good,7,a\n2,bad,8,b\n",
+       "CSV with a header, label in column \"category\", text in column \"text\""},
+      {"I like it, really;5\nnot so good;1\nI like it;5\n",
+       "semicolons without a header, label in column 2, text in column 1"},
+      {"pos\tI like it, really\nneg\tI don't, no\npos\twell, yes\n",
+       "TSV without a header, label in column 1, text in column 2"},
+      {"stars;review\n5;good; no\n", ""},
+      {"{\"id\": 1, \"text\": \"a\", \"label\": \"x\"}\n{\"id\": 2, \"text\": \"b\", \"label\": \"y\"}\n",
+       "JSON lines, label in column \"label\", text in column \"text\""},
+      {"__label__a some words, here\n__label__b more; words\n", "fastText's lines"},
+      {"some words __label__a\nmore words __label__b\n", "fastText's lines"},
+  };
+  for (const auto& f : forms) {
+    CAPTURE(f.content);
+    if (*f.form) CHECK(parse(f.content).form == f.form);
+    else CHECK(contains(error(f.content), "file: row 2: expected 2 columns, as in row 1, got 3 (--format"));
+  }
+  std::string german = "Sparte,Meldung\n";
+  for (int i = 0; i < 12; ++i)
+    german += std::string(i % 2 ? "Sport" : "Politik") + ",dies ist die Meldung " + std::to_string(i) + "\n";
+  CHECK(parse(german).form == "CSV with a header, label in column \"Sparte\", text in column \"Meldung\"");
+  CHECK(parse(german.substr(german.find('\n') + 1)).form ==
+        "CSV without a header, label in column 1, text in column 2");
+  CHECK(parse("Note,Satz\n1,gut\n2,schlecht\n").form ==
+        "CSV with a header, label in column \"Note\", text in column \"Satz\"");
+}
+
+TEST_CASE("labelled texts: a header that is said to be one, or none") {
+  LabelledOptions options;
+  options.header = true;
+  CHECK(pairs(parse("1,a\n2,b\n3,c\n", options)) == Strings{"2: b", "3: c"});
+  options.header = false;
+  CHECK(pairs(parse("text,label\na,x\nb,label\n", options)).size() == 3);
+  options.format = DataFormat::jsonl;
+  CHECK(contains(error("{\"text\":\"a\",\"label\":1}\n", options), "jsonl has no header (--header"));
+}
+
+TEST_CASE("labelled texts: columns by name and by number") {
+  const std::string table = "id,title,body,kind,tag\n1,A,a b,x,7\n2,B,,y,8\n";
+  CHECK(pairs(parse(table, columns({"title", "body"}, "kind"))) == Strings{"x: A a b", "y: B"});
+  CHECK(pairs(parse(table, columns({"body", "2"}, "5"))) == Strings{"7: a b A", "8: B"});
+  CHECK(pairs(parse(table, columns({}, "kind"))) == Strings{"x: A a b", "y: B"});
+  CHECK(pairs(parse(table, columns({"title"}, ""))) == Strings{"7: A", "8: B"});  // "tag" is a name for labels
+  // Names stand in the first row, whatever it looks like.
+  CHECK(pairs(parse("1,2,a b c d e f\nx,y,z\n", columns({"a b c d e f"}, "1"))) == Strings{"x: z"});
+  CHECK(pairs(parse("5,a,b\n6,c,d\n", columns({"3"}, "1"))) == Strings{"5: b", "6: d"});
+  const std::string none = "file: --columns: expected a column's name, or its number from 1, got ";
+  CHECK(error(table, columns({"text"}, "kind")) ==
+        none + "\"text\"; it has the columns \"id\", \"title\", \"body\", \"kind\", \"tag\"");
+  CHECK(error("1,a\n", columns({"3"}, "1")) == none + "\"3\"; it has 2 columns without names");
+  CHECK(error("1,a\n", columns({"0"}, "1")) == none + "\"0\"; it has 2 columns without names");
+  CHECK(error(table, columns({"title"}, "title")) == "file: --columns: one column can't be both text and label");
+  CHECK(error("id,colour,note\n1,red,this is a note\n2,blue,that is not\n") ==
+        "file: can't tell which column is the label; it has the columns \"id\", \"colour\", \"note\" "
+        "(--columns text=NAME,label=NAME says which, by names or by numbers from 1)");
+  CHECK(contains(error("colour,label,note\nred,1,x\nblue,2,y\n"), "can't tell which column is the text"));
+  CHECK(contains(error("a\nb\n", format(DataFormat::csv)), "one column; expected a text and a label"));
+  const std::string json = "{\"a\":\"t\",\"b\":\"u\",\"c\":true}\n{\"a\":\"v\",\"c\":false,\"b\":null}\n";
+  CHECK(pairs(parse(json, columns({"b", "a"}, "c"))) == Strings{"true: u t", "false: v"});
+}
+
+TEST_CASE("labelled texts: of columns without names the label is the one that repeats few values") {
+  std::string last, sorted, numbers;
+  for (int i = 0; i < 60; ++i) {
+    const std::string n = std::to_string(i);
+    last += "text number " + n + ",en," + (i % 3 ? "good" : "bad") + "\n";
+    sorted += std::string("spam,text number ") + n + "\n";
+    numbers += "a" + n + ",b" + n + "\n";
+  }
+  CHECK(parse(last).form == "CSV without a header, label in column 3, text in columns 1 and 2");
+  CHECK(parse(sorted).form == "CSV without a header, label in column 1, text in column 2");
+  CHECK(contains(error(numbers), "can't tell which column is the label"));
+  LabelledOptions options;
+  options.labels = {"x", "y"};
+  CHECK(parse("y,y,a\nz,x,b\nz,y,c\nz,x,d\n", options).form ==
+        "CSV without a header, label in column 2, text in columns 1 and 3");
+}
+
+TEST_CASE("labelled texts: names of labels in the order of their values; those that a model knows") {
+  CHECK(parse("10,a\n9,b\n-1,c\n10,d\n").names == Strings{"-1", "9", "10"});
+  CHECK(parse("b,a x\n10,b x\n9,c x\nb,d x\n").names == Strings{"10", "9", "b"});
+  const LabelledTexts spaced = parse(" b ,x\nb,y\na,z\n");
+  CHECK(spaced.names == Strings{"a", "b"});
+  CHECK(spaced.labels == Ids{1, 1, 0});
+  LabelledOptions known;
+  known.labels = {"z", "b", "a"};
+  const LabelledTexts few = parse("a,t\nb,u\na,v\n", known);
+  CHECK(few.names == known.labels);
+  CHECK(few.labels == Ids{2, 1, 2});
+  CHECK(error("a,t\nb,u\na,v\n\nc,w\n", known) ==
+        "file: row 4 (line 5): the label is \"c\", expected one of \"z\", \"b\", \"a\"" + skip);
+  known.skip_bad_rows = true;
+  const LabelledTexts left = parse("a,t\nb,u\nc,w\na,v\n", known);
+  CHECK(left.texts == Strings{"t", "u", "v"});
+  CHECK(left.skipped == 1);
+  known.labels.clear();
+  for (int i = 0; i < 12; ++i) known.labels.push_back("l" + std::to_string(i));
+  known.skip_bad_rows = false;
+  CHECK(contains(error("l1,t\nl2,t\nl3,t\nx,t\n", known), "\"l7\" and 4 more"));
+}
+
+TEST_CASE("labelled texts: CSV that is cut short or damaged: the row, what was expected, what helps") {
+  const std::string good = "\"1\",\"t\",\"d\"\n";
+  CHECK(error(good).empty());
+  const std::string three = "expected 3 columns, as in row 1, got ",
+                    help = " (--format and --columns say how to read rows; --skip-bad-rows leaves such rows out)";
+  CHECK(error(good + "\"1\",\"t\"\n") == "file: row 2: " + three + "2" + help);
+  CHECK(error(good + "1,a,b,c\n") == "file: row 2: " + three + "4" + help);
+  CHECK(error(good + good + ",a,b\n", columns({"2", "3"}, "1")) == "file: row 3: the label is empty" + skip);
+  CHECK(error(good + "\"a\nb\",c,d\n", columns({"2", "3"}, "1")) ==
+        "file: row 2: the label has a line end or another control character" + skip);
+  CHECK(error("Class,Title,Text\n") == "file has no rows");
+  CHECK(error("\n\n") == "file has no rows");
+  CHECK(error("") == "file is empty");
+  CHECK(error("\xEF\xBB\xBF\n") == "file has no rows");
+  CHECK(error(good + "\"1\",\"t\",\"d\n") == "file: row 2: a quotation mark is not closed" + skip);
+  CHECK(error(good + "\"1\"x,\"t\",\"d\"\n") == "file: row 2: text after a closing quotation mark" + skip);
+  // Line ends inside of a field and empty lines: an editor's line is not the row.
+  const std::string two = "1,t,\"d\r\nd\"\r\n\r\n";
+  CHECK(error(two + "1,a\n") == "file: row 2 (line 4): " + three + "2" + help);
+  CHECK(error(two + "1,t,\"a\n\"\r1,a\n") == "file: row 3 (line 6): " + three + "2" + help);
+  // With every row cut somewhere.
+  const std::string table = "text,label\n\"a, b\",x\n\"c \"\"d\"\"\",y\nplain,x\n";
+  for (std::size_t cut = 0; cut < table.size(); ++cut) {
+    const std::string message = error(table.substr(0, cut), format(DataFormat::csv));
+    CHECK((message.empty() || message.rfind("file", 0) == 0));
+  }
+}
+
+TEST_CASE("labelled texts: bad rows are left out and counted") {
+  const LabelledTexts rows = parse("text,label\na,x\nb\nc,y,z\n\"d\"d,x\ne,y\nf,\n\xFFg,x\n\"h\ni,y\n", skipping());
+  CHECK(pairs(rows) == Strings{"x: a", "y: e", "y: i"});
+  CHECK(rows.skipped == 6);
+  CHECK(pairs(parse("\xFFtext\ntext,label\na,x\nb,y\n", skipping())) == Strings{"x: a", "y: b"});
+  CHECK(error("text,label\nb\n\xFF\n", skipping()) == "file has no rows but the 2 bad ones that were left out");
+  CHECK(parse("__label__a x\nno label\n__label__b y\n", skipping()).skipped == 1);
+  CHECK(parse("{\"text\":\"a\",\"label\":1}\n{\"text\":\"b\"\n{\"text\":\"c\",\"label\":2}\n", skipping()).skipped ==
+        1);
+}
+
+TEST_CASE("labelled texts: other encodings are named, with what converts them") {
+  const std::string latin =
+      " (is it of another encoding? iconv -f ISO-8859-1 -t UTF-8 FILE > NEW converts it; "
+      "--skip-bad-rows leaves such rows out)";
+  CHECK(error("1,a\n2,caf\xE9\n") == "file: row 2: invalid UTF-8 at byte 9" + latin);
+  CHECK(error("\xEF\xBB\xBF"
+              "1,a\n2,a long caf\xE9\n") == "file: row 2: invalid UTF-8 at byte 19" + latin);
+  CHECK(error("__label__a x\n__label__a \xC3\n") == "file: row 2: invalid UTF-8 at byte 24" + latin);
+  CHECK(error("{\"text\":\"a\",\"label\":1}\n{\"text\":\"\xE9\",\"label\":1}\n") ==
+        "file: row 2: invalid UTF-8 at byte 32" + latin);
+  CHECK(error("a\t1\nb\xFF\t2\n") == "file: row 2: invalid UTF-8 at byte 5" + latin);
+  CHECK(error("a;1\nb\xFF;2\n") == "file: row 2: invalid UTF-8 at byte 5" + latin);
+  const std::string to_8 = "; expected UTF-8 (iconv -f ";
+  CHECK(contains(error({"\xFF\xFE"
+                        "1\0,\0a\0\n\0",
+                        10}),
+                 "file: UTF-16" + to_8 + "UTF-16 -t UTF-8"));
+  CHECK(contains(error({"\xFE\xFF\0"
+                        "1\0,\0a\0\n",
+                        10}),
+                 "file: UTF-16" + to_8));
+  CHECK(contains(error({"\xFF\xFE\0\0"
+                        "1\0\0\0",
+                        8}),
+                 "file: UTF-32" + to_8 + "UTF-32"));
+  CHECK(contains(error({"1\0,\0a\0\n\0", 8}, format(DataFormat::csv)),
+                 "row 1: a 0 at byte 1, which no text has (is it UTF-16?"));
+  CHECK(contains(error("\x1F\x8B\x08"), "compressed by gzip"));
+}
+
+TEST_CASE("labelled texts: tabs, with quotation marks in the text or around fields") {
+  CHECK(pairs(parse("x\t\"Never\" he said\ny\tplain \"b\"\nx\t\"\n")) ==
+        Strings{"x: \"Never\" he said", "y: plain \"b\"", "x: \""});
+  CHECK(pairs(parse("label\ttext\n1\t\"a\ttab, a \"\"quote\"\"\nand a line\"\n2\tb\n")) ==
+        Strings{"1: a\ttab, a \"quote\"\nand a line", "2: b"});
+  CHECK(error("x\ta\ny\n") ==
+        "file: row 2: expected 2 columns, as in row 1, got 1 (--format and --columns say how to "
+        "read rows; --skip-bad-rows leaves such rows out)");
+}
+
+TEST_CASE("labelled texts: JSON lines") {
+  const LabelledTexts rows = parse(
+      "{\"title\":\"A\\n\",\"text\":\"\\u00e9 "
+      "\\ud83d\\ude00\",\"label\":3}\n\n{\"label\":20,\"text\":\"c\",\"title\":null}\r\n"
+      "{\"label\":3,\"text\":\"d\"}");
+  CHECK(rows.names == Strings{"3", "20"});
+  CHECK(rows.texts == Strings{"A\n \xC3\xA9 \xF0\x9F\x98\x80", "c", "d"});
+  const std::string good = "{\"text\":\"a\",\"label\":1}\n";
+  CHECK(error(good + "{\"text\":\"b\",\"lab") == "file: row 2: expected a JSON object" + skip);
+  CHECK(error(good + "[1]\n") == "file: row 2: expected a JSON object" + skip);
+  CHECK(error(good + "{\"text\":\"b\"}") == "file: row 2: expected a value of \"label\"" + skip);
+  CHECK(error(good + "{\"label\":\"b\"}") == "file: row 2: expected a value of \"text\"" + skip);
+  CHECK(error(good + "{\"text\":\"b\",\"label\":[1]}") ==
+        "file: row 2: expected a string, a number or true or false as \"label\"" + skip);
+  CHECK(error(good + "{\"text\":\"b\",\"label\":1,\"x\":" + std::string(100000, '[') + "\n") ==
+        "file: row 2: expected a JSON object" + skip);
+  CHECK(contains(error("[{\"text\":\"a\"}]"), "a JSON array; expected an object in each line (jq"));
+  CHECK(contains(error("{\"text\"", format(DataFormat::jsonl)), "row 1: expected a JSON object"));
+}
+
+TEST_CASE("labelled texts: fastText's lines, of several labels the first") {
+  const LabelledTexts rows = parse("__label__b  two\twords \n__label__a __label__b one\nlast __label__c __label__a\n");
+  CHECK(pairs(rows) == Strings{"b: two words", "a: one", "c: last"});
+  CHECK(rows.several == 2);
+  CHECK(error("__label__a x\ny\n") == "file: row 2: expected a label, a word that begins with __label__" + skip);
+  CHECK(error("__label__a x\n__lab") == "file: row 2: expected a label, a word that begins with __label__" + skip);
+  CHECK(error("__label__ x\n") == "file: row 1: the label is empty" + skip);
+  CHECK(contains(error("__label__a x\n", columns({"1"}, "2")), "fasttext has no columns to choose from"));
+}
+
+TEST_CASE("labelled texts: a folder for each label") {
+  const TemporaryFolder folder;
+  folder.write("d/b/2.txt", "two\n");
+  folder.write("d/b/1.txt", "\xEF\xBB\xBFone");
+  folder.write("d/a/x", "three");
+  folder.write("d/README", "\xFF");
+  folder.write("d/b/.hidden", "\xFF");
+  folder.write("d/.git/x", "x");
+  const LabelledTexts rows = read_labelled(folder / "d");
+  CHECK(pairs(rows) == Strings{"a: three", "b: one", "b: two\n"});
+  CHECK(rows.form == "a folder for each label");
+  const auto leaves_out = [](const std::string& what) { return what + "--skip-bad-rows leaves such files out)"; };
+  folder.write("d/b/3.txt", "caf\xE9");
+  CHECK(path_error(folder / "d") == leaves_out("\"" + (folder / "d/b/3.txt") +
+                                               "\": invalid UTF-8 at byte 3 (is it of another encoding? iconv -f "
+                                               "ISO-8859-1 -t UTF-8 FILE > NEW converts it; "));
+  CHECK(read_labelled(folder / "d", skipping()).skipped == 1);
+  folder.write("d/b/3.txt", "\xFF\xFEx");
+  CHECK(contains(path_error(folder / "d"), "3.txt\": UTF-16"));
+  CHECK(read_labelled(folder / "d", skipping()).skipped == 1);
+  std::filesystem::remove(folder / "d/b/3.txt");
+  folder.write("d/b/deep/x", "x");
+  CHECK(contains(path_error(folder / "d"), "deep\": a folder; expected a file for each text"));
+  LabelledOptions known = skipping();
+  known.labels = {"b"};
+  CHECK(pairs(read_labelled(folder / "d", known)) == Strings{"b: one", "b: two\n"});
+  known.skip_bad_rows = false;
+  CHECK(path_error(folder / "d", known) ==
+        leaves_out("\"" + (folder / "d/a/x") + "\": the label is \"a\", expected one of \"b\" ("));
+  std::filesystem::create_directory(folder / "empty");
+  CHECK(contains(path_error(folder / "empty"), "expected a folder for each label"));
+  CHECK(contains(path_error(folder / "d", format(DataFormat::csv)), "a folder; expected a file (--format csv)"));
+  CHECK(contains(path_error(folder / "d", columns({}, "1")), "folders have no header and no columns"));
+  folder.write("file", "1,a\n");
+  CHECK(contains(path_error(folder / "file", format(DataFormat::folders)), "a file; expected a folder"));
+  CHECK(contains(path_error(folder / "missing"), "missing"));
+}
+
+TEST_CASE("labelled texts: a file, mapped; what it says of a text in no form") {
+  const TemporaryFolder folder;
+  folder.write("rows", "1,a\n2,b\n");
+  CHECK(pairs(read_labelled(folder / "rows")) == Strings{"1: a", "2: b"});
+  folder.write("empty", "");
+  CHECK(path_error(folder / "empty") == "\"" + (folder / "empty") + "\" is empty");
+  folder.write("prose", "Nothing of all\nthat is here.\n");
+  CHECK(contains(path_error(folder / "prose"), "its first rows are none of these (--format says which)"));
+  CHECK(data_format_from_name("jsonl") == DataFormat::jsonl);
+  CHECK_THROWS_AS((void)data_format_from_name("xml"), Error);
+  for (const std::string& name : data_formats()) CHECK(data_format_name(data_format_from_name(name)) == name);
+}
+
+TEST_CASE("labelled texts: a file in which nearly every row is bad") {
+  std::string bad = "text,label\na,x\n", open = bad;
+  for (int i = 0; i < 20000; ++i) {
+    bad += "\"a\"b\n";
+    open += "\"a\n";
+  }
+  CHECK(parse(bad + "b,y\n", skipping()).skipped == 20000);
+  CHECK(parse(open + "\nb,y\n", skipping()).texts.size() >= 2);
+}
+
+}  // namespace weft::test

@@ -1,0 +1,20 @@
+// The options that say how labelled texts are read.
+#pragma once
+#include <weft/labelled_texts.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+struct DataOptions {
+  std::string format = "auto", header = "auto", columns;
+  bool skip_bad_rows = false;
+
+  // data: the option that names them.
+  void add_to(CLI::App& command, CLI::Option* data);
+  // `labels` are those that a model knows; none: those that occur. Error for columns that make no sense.
+  weft::LabelledOptions labelled(const std::vector<std::string>& labels = {}) const;
+};
+
+// "FILE: CSV without a header, …; 120000 rows, 4 labels: …", for standard error.
+std::string describe(const std::string& path, const weft::LabelledTexts& texts);
