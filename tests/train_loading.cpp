@@ -196,7 +196,8 @@ TEST_CASE("loading: writing, training and saving a model that was loaded for inf
   const Checkpoint loaded = load_checkpoint(saved.path, Purpose::inference);
   const Model& model = *loaded.model;
   NamedParameters parameters = model.parameters();
-  auto& [name, parameter] = parameters.front();
+  const std::string name = parameters.front().first;
+  Parameter parameter = parameters.front().second;
   const std::string way = "Purpose::training";
   const auto refused = [&](const std::function<void()>& body, const std::string& who) {
     const std::string message = error_of(body);
