@@ -21,7 +21,8 @@ struct ClassifyCommand {
 
 class Answers {
  public:
-  explicit Answers(const ClassifyCommand& o) : o_(o), classifier_(weft::load_checkpoint(o.checkpoint.path())) {}
+  explicit Answers(const ClassifyCommand& o)
+      : o_(o), classifier_(weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference)) {}
 
   // A line of output for each line of `name`. Error, naming the line, after the answers of those before it.
   void give(const std::vector<std::string>& lines, const std::string& name) {

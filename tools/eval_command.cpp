@@ -75,7 +75,7 @@ void print_json(const weft::Evaluation& evaluation, const weft::Checkpoint& chec
 }
 
 int eval(const EvalCommand& o) {
-  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path());
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference);
   const auto data = load_data(o, checkpoint);
   BatchCount count(data->validation_batches());
   const auto counted = [&] {

@@ -53,7 +53,7 @@ std::int64_t print_sample(const weft::Checkpoint& checkpoint, const std::string&
 }
 
 int generate(const GenerateCommand& o) {
-  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path());
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference);
   const std::string prompt = prompt_of(o);
   const auto start = std::chrono::steady_clock::now();
   std::int64_t symbols = 0;
