@@ -33,7 +33,7 @@ std::string as_json_line(const weft::FilledText& filled) {
 }
 
 int fill_mask(const FillMaskCommand& o) {
-  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path(), {weft::Purpose::inference});
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference);
   std::int64_t number = 0;
   const auto fill = [&](const std::string& line, const std::string& name) {
     ++number;

@@ -127,7 +127,7 @@ Json read_run(const std::string& folder, const std::string& name, const RunOptio
   for (const char* part : {"checkpoint", "sample", "learned", "mixing"}) described[part] = nullptr;
   if (options.curves_only) return described;
   (void)attempt(described["notes"], "No model", [&] {
-    weft::Checkpoint checkpoint = weft::load_checkpoint(weft::checkpoint_folder(folder));
+    weft::Checkpoint checkpoint = weft::load_checkpoint(weft::checkpoint_folder(folder), weft::Purpose::inference);
     described["checkpoint"] = {{"step", checkpoint.info.step}};
     described["parameters"] = weft::parameter_count(checkpoint.model->parameters());
     add_model(described, run, folder, std::move(checkpoint), options.sample);
