@@ -124,7 +124,8 @@ TEST_CASE("text that doesn't fit") {
   folder.write("empty", "");
   folder.write("bad", "ab\xFE");
   CHECK_THROWS_WITH((void)read_text(folder / "empty"), ("\"" + (folder / "empty") + "\" is empty").c_str());
-  CHECK_THROWS_WITH((void)read_text(folder / "bad"), ("\"" + (folder / "bad") + "\": invalid UTF-8 at byte 2").c_str());
+  CHECK_THROWS_WITH((void)read_text(folder / "bad"),
+                    doctest::Contains(("\"" + (folder / "bad") + "\": invalid UTF-8 at byte 2").c_str()));
   CHECK_THROWS_AS((void)read_text(folder / "missing"), Error);
 }
 
