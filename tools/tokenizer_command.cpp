@@ -4,6 +4,7 @@
 #include <weft/task.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 
 #include "command.h"
@@ -21,6 +22,9 @@ struct TokenizerCommand {
 int train(const TokenizerCommand& o) {
   if (o.text.empty()) throw UsageError("give the text to learn from");
   if (o.out.empty()) throw UsageError("--out is required: the file for the tokenizer");
+  std::error_code ignored;  // what reads or writes them says what is wrong
+  if (std::filesystem::equivalent(o.text, o.out, ignored))
+    throw weft::Error("--out names the text \"" + o.text + "\", which the tokenizer would replace");
   std::optional<weft::Task> task;
   if (!o.task.empty()) task = weft::task_from_name(o.task);
   const weft::TokenizerOptions options = o.sizes.options(o.kind, task);

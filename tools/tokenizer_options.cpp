@@ -42,6 +42,9 @@ void register_optional_tokenizers() {
 }
 
 std::shared_ptr<const weft::Tokenizer> read_tokenizer(const std::string& path) try {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw weft::Error("a folder, expected a file that weft tokenizer train wrote (weft train --from takes a run's)");
   return tokenizer_of(weft::os::read_file(path));
 } catch (const weft::Error& error) {
   const std::string message = error.what();

@@ -181,6 +181,14 @@ class Sample : public sp::SentenceIterator {
 
 constexpr std::int64_t usual_size = 8000;
 
+// "315" of SentencePiece's "... is smaller than required_chars. 200 vs 315. Increase ...".
+std::string smallest_size(const std::string& reason) {
+  const std::size_t found = reason.find(" vs ");
+  const std::string rest = found == std::string::npos ? "" : reason.substr(found + 4);
+  const std::string digits = rest.substr(0, rest.find_first_not_of("0123456789"));
+  return digits.empty() ? "more" : digits;
+}
+
 // As a text is given back byte by byte: nothing is normalized, no space is put before it, and what has no piece goes by
 // bytes. All special symbols, so that it serves every task.
 std::shared_ptr<const Tokenizer> learn(const char* kind, const Texts& texts, const TokenizerOptions& options) {
@@ -204,7 +212,13 @@ std::shared_ptr<const Tokenizer> learn(const char* kind, const Texts& texts, con
       {"minloglevel", "2"},
   };
   std::string model;
-  check(sp::SentencePieceTrainer::Train(settings, &sample, &model), std::string("can't learn ") + kind);
+  const sp::util::Status learned = sp::SentencePieceTrainer::Train(settings, &sample, &model);
+  const std::string reason = learned.ToString();
+  if (!learned.ok() && reason.find("required_chars") != std::string::npos)
+    throw Error(std::string("[tokenizer] can't learn ") + kind + " of " + settings.at("vocab_size") +
+                " symbols: the bytes, the special symbols and the text's characters are " + smallest_size(reason) +
+                "; choose a larger size");
+  check(learned, std::string("can't learn ") + kind);
   return std::make_shared<SentencePiece>(kind, model);
 }
 

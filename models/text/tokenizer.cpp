@@ -100,7 +100,11 @@ std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const 
 }
 
 std::shared_ptr<const Tokenizer> tokenizer_from_json(const std::string& text) try {
-  return tokenizer_kind(parse_json(text).at("unit")).from_json(text);
+  const nlohmann::json json = parse_json(text);
+  if (json.is_discarded()) throw Error("[tokenizer] it is damaged: not JSON, is it cut short?");
+  if (!json.is_object() || !json.contains("unit"))
+    throw Error("[tokenizer] it is damaged: expected an object with \"unit\", the tokenizer's kind");
+  return tokenizer_kind(json.at("unit")).from_json(text);
 } catch (const nlohmann::json::exception& error) {
   throw Error(std::string("[tokenizer] it is damaged: ") + error.what());
 }

@@ -97,6 +97,10 @@ TEST_CASE("weft tokenizer: bpe and unigram, where SentencePiece is") {
     }
     REQUIRE(learned.code == 0);
     CHECK(number_after(learned.out, "symbols ") <= 300);
+    const Outcome small = weft("tokenizer train " + (folder / "text") + " --size 9 --out x --kind " + kind);
+    CHECK(fails_with(small, 1, "can't learn " + kind + " of 9 symbols"));
+    CHECK(number_after(small.err, "characters are ") > 256);
+    CHECK(contains(small.err, "; choose a larger size"));
     const std::string run = folder / kind;
     for (const std::string& tokenizer : {file, kind + " --vocabulary-size 300"})
       CHECK(weft("train --arch gmlp --text " + (folder / "text") + sizes + "--tokenizer " + tokenizer + " --out " + run)
@@ -142,17 +146,23 @@ TEST_CASE("tokenizers that can't be used") {
   folder.write("cut", "caf\xC3");
   folder.write("tokens.json", "{\"unit\":\"words\"}");
   folder.write("noise", "noise");
+  folder.write("half.json", "{\"unit\":\"words\",\"wor");
   const std::string train = "train --arch gmlp --text " + (folder / "text") + sizes + "--out " + (folder / "run") + " ";
   CHECK(fails_with(weft(train + "--tokenizer syllables"), 1, "unknown kind \"syllables\""));
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "missing")), 1, "missing"));
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "tokens.json")), 1, "tokens.json"));
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "noise")), 1, "noise"));
+  const Outcome half = weft(train + "--tokenizer " + (folder / "half.json"));
+  CHECK(fails_with(half, 1, "half.json\": [tokenizer] it is damaged: not JSON, is it cut short?"));
+  CHECK(fails_with(weft(train + "--tokenizer " + (folder / "")), 1, "--from takes a run's"));
   const std::string learn = "tokenizer train --out " + (folder / "out") + " ";
   CHECK(fails_with(weft(learn + (folder / "empty") + " --kind words"), 1, "empty\" is empty"));
   CHECK(fails_with(weft(learn + (folder / "utf16") + " --kind words"), 1, "utf16"));
   CHECK(fails_with(weft(learn + (folder / "cut") + " --kind words"), 1, "invalid UTF-8 at byte 3"));
   CHECK(fails_with(weft(learn + (folder / "missing") + " --kind words"), 1, "missing"));
   CHECK(fails_with(weft(learn + (folder / "text") + " --kind verses"), 1, "unknown kind \"verses\""));
+  CHECK(fails_with(weft("tokenizer train --kind words " + (folder / "text") + " --out " + (folder / "./text")), 1,
+                   "--out names the text"));
   CHECK(fails_with(weft("tokenizer"), 2, "give a subcommand: train"));
   CHECK(fails_with(weft("tokenizer tran x"), 2, "unknown command \"tran\"; did you mean train?"));
   CHECK(fails_with(weft("tokenizer train --sizes 3"), 2,
