@@ -34,6 +34,9 @@ std::string as_json_line(const weft::FilledText& filled) {
 
 int fill_mask(const FillMaskCommand& o) {
   const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference);
+  if (const weft::Task task = checkpoint.model->task(); task != weft::Task::masked_lm)  // before any text is waited for
+    throw weft::Error(std::string("the checkpoint is a ") + weft::task_name(task) +
+                      ", expected a masked-lm (weft train --task masked-lm)");
   std::int64_t number = 0;
   const auto fill = [&](const std::string& line, const std::string& name) {
     ++number;

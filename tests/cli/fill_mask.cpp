@@ -37,6 +37,7 @@ TEST_CASE("weft fill-mask: a line for each gap, or an object for each text") {
   CHECK(fails_with(weft("fill-mask " + run + " " + (folder / "in") + " >/dev/full"), 1, "standard output"));
   REQUIRE(weft("train --arch gmlp --text " + (folder / "text") + sizes + (folder / "lm")).code == 0);
   CHECK(fails_with(weft("fill-mask " + (folder / "lm") + " " + (folder / "in")), 1, "expected a masked-lm"));
+  CHECK(fails_with(weft("fill-mask " + (folder / "lm") + " </dev/null"), 1, "weft: the checkpoint is a causal-lm"));
 }
 
 TEST_CASE("weft eval of a classifier: scores of each label, the confusion matrix, JSON") {
