@@ -84,6 +84,11 @@ void set_option(CLI::Option& option, const json& value, const std::string& path)
 
 }  // namespace
 
+void check_object(const std::string& text, const std::string& path) {
+  if (!parse_run(text).is_object())
+    throw Error("\"" + path + "\" is not a JSON object of the architecture's fields or of a run; is it cut short?");
+}
+
 bool describes_run(const std::string& text) {
   const json run = parse_run(text);
   return run.is_object() && run.contains("weft") && run.contains("model") && run["model"].is_object();

@@ -6,6 +6,8 @@
 #include "weft/model.h"
 #include "weft/trainer.h"
 
+// Error, naming the path, unless the text is a JSON object.
+void check_object(const std::string& text, const std::string& path);
 // Whether the text is that of a run.json, and not of an architecture's config.
 bool describes_run(const std::string& json);
 

@@ -198,6 +198,16 @@ void check_schedule(const TrainOptions& o) {
     throw UsageError("--lr-floor is of the cosine and the linear schedule, this one is " + o.schedule);
 }
 
+// A run that goes on finds its data where they were, or where it is told that they are now.
+void check_data_there(const CLI::App& command) {
+  for (const char* name : {"--text", "--data", "--test"})
+    for (const std::string& path : command.get_option(name)->results()) {
+      std::error_code none;
+      if (std::filesystem::status(path, none).type() == std::filesystem::file_type::not_found)
+        throw Error("can't open \"" + path + "\", which the run learns from: " + name + " says where it is now");
+    }
+}
+
 // Opens the run that --resume names: its options become those of `command`. Gives the steps that it was to have.
 std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFolder>& folder) {
   o.out = o.resume;
@@ -210,9 +220,18 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
                 " begins another run with its checkpoint");
   const std::string settings = weft::os::read_file(path);
   apply_run(command, settings, path);
+  check_data_there(command);
   o.model.config = path;
   if (!o.from.empty() && !std::filesystem::exists(o.from)) o.from = weft::last_path(o.out);  // has the same tokenizer
   return run_setting(settings, "training", "steps", 0);
+}
+
+// All but its log, which would be replaced.
+void repeat_run(CLI::App& command, TrainOptions& o, const std::string& settings, const std::string& path) {
+  const std::string log = o.log;
+  apply_run(command, settings, path);
+  o.log = log;
+  if (log.empty()) command.get_option("--log")->clear();
 }
 
 int train(CLI::App& command, TrainOptions& o) {
@@ -224,7 +243,8 @@ int train(CLI::App& command, TrainOptions& o) {
     steps_before = open_run(command, o, folder);
   } else {
     const std::string config = o.model.config.empty() ? "" : weft::os::read_file(o.model.config);
-    if (describes_run(config)) apply_run(command, config, repeated = o.model.config);
+    if (!o.model.config.empty()) check_object(config, o.model.config);
+    if (describes_run(config)) repeat_run(command, o, config, repeated = o.model.config);
     check_source(o);
     check_nothing_lost(o);
   }

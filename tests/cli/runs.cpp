@@ -151,6 +151,18 @@ TEST_CASE_FIXTURE(Runs, "run.json repeats a run, of a text and of rows, with eve
   CHECK(settings("a")["weft"].is_string());
 }
 
+TEST_CASE_FIXTURE(Runs, "a run that is repeated leaves the log of the first as it is") {
+  REQUIRE(weft(train("a", "--steps 4 --log " + (folder / "log"))).code == 0);
+  const std::string log = folder.read("log"), again = "train --config " + (folder / "a/run.json") + " --seed 2 --out ";
+  REQUIRE_FALSE(log.empty());
+  CHECK(weft(again + (folder / "b")).code == 0);
+  CHECK(folder.read("log") == log);
+  CHECK_FALSE(settings("b")["run"].contains("log"));
+  CHECK(weft(again + (folder / "c") + " --log " + (folder / "other")).code == 0);
+  CHECK(settings("c")["run"]["log"] == (folder / "other"));
+  CHECK_FALSE(folder.read("other").empty());
+}
+
 TEST_CASE_FIXTURE(Runs, "run.json with other options: those that are given count") {
   REQUIRE(weft(train("a", "--steps 4 --beta1 0.8")).code == 0);
   const std::string again = "train --config " + (folder / "a/run.json") + " --overwrite --out " + (folder / "b") + " ";
@@ -177,6 +189,8 @@ TEST_CASE_FIXTURE(Runs, "run.json with other options: those that are given count
                      "changed.json"));
   }
   folder.write("a/run.json", run.substr(0, run.size() / 2));
+  CHECK(fails_with(weft(again), 1,
+                   "run.json\" is not a JSON object of the architecture's fields or of a run; is it cut "));
   CHECK(fails_with(weft("train --resume " + (folder / "a")), 1, "run.json"));
   CHECK(weft("info --config " + (folder / "b/run.json")).code == 0);
 }
@@ -188,7 +202,8 @@ TEST_CASE_FIXTURE(Runs, "--resume from another folder of the system, the data mo
   std::filesystem::rename(folder / "text", folder / "moved");
   std::filesystem::rename(folder / "run", folder / "other");
   const std::string resume = "train --resume " + (folder / "other");
-  CHECK(fails_with(weft(resume + " --steps 12"), 1, folder / "text"));
+  CHECK(fails_with(weft(resume + " --steps 12"), 1,
+                   (folder / "text") + "\", which the run learns from: --text says where it is now"));
   const Outcome longer = weft(resume + " --steps 12 --text " + (folder / "moved"));
   CHECK(longer.code == 0);
   CHECK(contains(longer.err,
