@@ -58,7 +58,8 @@ Tensor row_of(const Tensor& logits, std::int64_t row) { return slice(logits, 0, 
 TEST_CASE("token streams: many tokens at once are those tokens one by one, at any length, and so is what follows") {
   for (const auto& [arch, config] : all_streams)
     for (const DType dtype : {DType::f64, DType::f32}) {
-      CAPTURE(config);
+      const std::string options_of_model = config;
+      CAPTURE(options_of_model);
       const double tolerance = dtype == DType::f64 ? 1e-12 : 1e-5;
       const auto model = made(arch, config, dtype);
       const std::int64_t all = model->why_stream_is_slow().empty() ? 240 : 22;
@@ -88,7 +89,8 @@ TEST_CASE("token streams: many tokens at once are those tokens one by one, at an
 
 TEST_CASE("token streams: tokens in pieces of any lengths") {
   for (const auto& [arch, config] : all_streams) {
-    CAPTURE(config);
+    const std::string options_of_model = config;
+    CAPTURE(options_of_model);
     const auto model = made(arch, config, DType::f64);
     const Ids ids = random_ids(150);
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
@@ -108,7 +110,8 @@ TEST_CASE("token streams: tokens in pieces of any lengths") {
 TEST_CASE("token streams: a prompt is one forward pass, and its logits are those of that pass") {
   for (const auto& [arch, config] : all_streams)
     for (const DType dtype : {DType::f64, DType::f32}) {
-      CAPTURE(config);
+      const std::string options_of_model = config;
+      CAPTURE(options_of_model);
       const auto model = made(arch, config, dtype);
       const std::int64_t longest = model->max_length() > 0 ? model->max_length() : 100;
       for (const std::int64_t n : {longest, std::max<std::int64_t>(1, longest - 2)}) {
@@ -146,7 +149,8 @@ TEST_CASE("token streams: a text has the same bits alone and beside any others")
     const ContextScope scope(context);
     for (const Case& c : cases) {
       const char* const config = c.config;
-      CAPTURE(config);
+      const std::string options_of_model = config;
+      CAPTURE(options_of_model);
       const auto model = made(c.arch, config, DType::f32);
       const auto prompt = one_row(random_ids(5));
       for (const std::int64_t count : {2, 3, 9, 19}) {
@@ -192,7 +196,8 @@ TEST_CASE("token streams: a text has the same bits alone and beside any others")
 
 TEST_CASE("token streams: several tokens for each of several texts; texts that were selected don't meet") {
   for (const auto& [arch, config] : all_streams) {
-    CAPTURE(config);
+    const std::string options_of_model = config;
+    CAPTURE(options_of_model);
     const auto model = made(arch, config, DType::f32);
     const auto a = model->stream(), b = model->stream(), prompted = model->stream();
     for (TokenStream* stream : {a.get(), b.get(), prompted.get()}) (void)stream->append(one_row({1, 2, 3}));
@@ -218,7 +223,8 @@ TEST_CASE("token streams: several tokens for each of several texts; texts that w
 
 TEST_CASE("token streams: what is refused leaves the texts as they were") {
   for (const auto& [arch, config] : all_streams) {
-    CAPTURE(config);
+    const std::string options_of_model = config;
+    CAPTURE(options_of_model);
     const auto model = made(arch, config, DType::f32);
     const auto stream = model->stream()->select({0, 0}), other = model->stream()->select({0, 0});
     for (std::int64_t i = 0; i < 12; ++i) {

@@ -253,7 +253,8 @@ TEST_CASE("out of memory in a token stream: an Error, and the texts are as they 
                  {"tnn", R"({"d_model":6,"layers":1,"rpe_dim":4,"par_type":2})"}};
   const std::vector<std::int64_t> both{0, 1};
   for (const auto& [arch, config] : streams) {
-    CAPTURE(config);
+    const std::string options_of_model = config;
+    CAPTURE(options_of_model);
     const auto model = make_model({arch, Task::causal_lm, 7, 0, config}, {Random(5), DType::f32});
     const auto want = model->stream()->select({0, 0}), stream = model->stream()->select({0, 0});
     // Steps, a full window, several tokens at once: each is tried with less memory than it takes, until there is enough.

@@ -65,7 +65,8 @@ Samples together(
 
 TEST_CASE("generate_samples: each is what its seed gives alone, whatever ends when") {
   for (const auto& [arch, config] : all_models) {
-    CAPTURE(config);
+    const std::string options_of_model = config;
+    CAPTURE(options_of_model);
     const auto model = made(arch, config);
     GenerateOptions options;
     options.tokens = 30;

@@ -184,12 +184,11 @@ std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, co
   if (tokenizer.size() != model.vocabulary())
     throw Error("[generate] the tokenizer has " + std::to_string(tokenizer.size()) + " symbols, the model " +
                 std::to_string(model.vocabulary()) + ": they don't belong together");
-  const auto stream = model.stream();
+  auto stream = model.stream();
   const std::vector<std::int64_t> ids = encode_prompt(tokenizer, prompt);
   const Continuation continuation(tokenizer, options, out);
   std::int64_t symbols = 0;
   Context::current().parallel_region([&] {
-    const NoGrad suspended;
     const Tensor logits = stream->append(Tensor::from(ids, {1, std::ssize(ids)}));  // (1, vocabulary)
     for (std::int64_t first = 0; first < samples; first += samples_at_once) {
       const std::int64_t count = std::min(samples_at_once, samples - first);
@@ -197,8 +196,9 @@ std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, co
       for (std::int64_t s = first; s < first + count; ++s)
         batch.push_back(
             {s, Random(options.seed + static_cast<std::uint64_t>(s)), StopFilter(options.stop), ids.back()});
-      const std::vector<std::int64_t> copies(static_cast<std::size_t>(count), 0);
-      symbols += continuation.run(stream->select(copies), expand(logits, {count, logits.size(1)}), std::move(batch));
+      auto texts = stream->select(std::vector<std::int64_t>(static_cast<std::size_t>(count), 0));
+      if (first + count == samples) stream.reset();  // one text less to share memory with
+      symbols += continuation.run(std::move(texts), expand(logits, {count, logits.size(1)}), std::move(batch));
     }
   });
   return symbols;
