@@ -31,7 +31,7 @@ Rival plainer(const std::string& kind, const Product& p) {
 void add_dense(int threads) {
   for (const char* kind : {"gemm-nn", "gemm-nt", "gemm-tn"})
     for (const Product& p : products) add(kind, p, threads);
-  for (const char* kind : {"gemm-nt", "gemm-nt-cold"})
+  for (const char* kind : {"gemm-nt", "gemm-nt-cold", "linear-packed-cold"})
     for (const std::int64_t m : {1, 4, 8, 16}) add(kind, {m, 2048, 512}, threads);
   for (const Product& p : layers) {
     add("linear", p, threads);

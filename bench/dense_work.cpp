@@ -74,12 +74,20 @@ Work with_threads(int threads, std::function<void()> run, double flops, double b
           flops, bytes};
 }
 
+// y (m, n) = x (m, k) Wᵀ from packed weights, which aren't in cache.
+std::function<void()> packed_run(const Sizes& s) {
+  const auto packed = std::make_shared<std::vector<PackedWeight>>();
+  for (const Tensor& weight : weights_of("linear-packed-cold", s)->all) packed->emplace_back(weight);
+  const auto taken = std::make_shared<std::size_t>(0);
+  return [=, x = normal({s.b, s.d}, 0)] { packed_linear(x, (*packed)[(*taken)++ % packed->size()]); };
+}
+
 }  // namespace
 
 std::shared_ptr<Weights> weights_of(const std::string& kind, const Sizes& s) {
   static std::map<Shape, std::shared_ptr<Weights>> cold;
   const Shape shape = {s.n, s.d};
-  const bool is_cold = kind == "gemm-nt-cold";
+  const bool is_cold = kind == "gemm-nt-cold" || kind == "linear-packed-cold";
   if (is_cold && cold.count(shape) != 0) return cold[shape];
   const int64_t cache = last_level_cache(), bytes = cache > 0 ? 2 * cache : int64_t{512} << 20;
   const auto made = std::make_shared<Weights>();
@@ -103,6 +111,7 @@ Work dense_work(const std::string& kind, const Sizes& s, int threads) {
     const EinsumCase e(kind);
     return with_threads(threads, einsum_run(e), e.flops, 0);
   }
+  if (kind == "linear-packed-cold") return made(packed_run(s));
   if (kind.rfind("linear", 0) == 0) return made(linear_run(kind, s));
   const bool is_tn = kind == "gemm-tn";
   const Tensor a = is_tn ? transpose(normal({s.d, s.b}, 0), 0, 1) : normal({s.b, s.d}, 0);

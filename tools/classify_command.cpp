@@ -1,14 +1,13 @@
 #include <weft/classifier.h>
 #include <weft/error.h>
 
-#include <cstdio>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "checkpoint_option.h"
 #include "command.h"
 #include "line_reader.h"
 #include "options.h"
+#include "predictions.h"
 
 namespace {
 
@@ -20,27 +19,10 @@ struct ClassifyCommand {
   bool json = false;
 };
 
-// "LABEL TAB PROBABILITY" for each label, with tabs between them.
-std::string as_fields(const std::vector<weft::Prediction>& predictions) {
-  std::string line;
-  for (const weft::Prediction& p : predictions) {
-    char probability[32];
-    std::snprintf(probability, sizeof probability, "\t%.4f", p.probability);
-    line += (line.empty() ? "" : "\t") + p.label + probability;
-  }
-  return line;
-}
-
-// {"labels": [{"label": …, "probability": …}, …]}
-std::string as_json(const std::vector<weft::Prediction>& predictions) {
-  nlohmann::ordered_json labels = nlohmann::ordered_json::array();
-  for (const weft::Prediction& p : predictions) labels.push_back({{"label", p.label}, {"probability", p.probability}});
-  return nlohmann::ordered_json{{"labels", labels}}.dump();
-}
-
 class Answers {
  public:
-  explicit Answers(const ClassifyCommand& o) : o_(o), classifier_(weft::load_checkpoint(o.checkpoint.path())) {}
+  explicit Answers(const ClassifyCommand& o)
+      : o_(o), classifier_(weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference)) {}
 
   // A line of output for each line of `name`. Error, naming the line, after the answers of those before it.
   void give(const std::vector<std::string>& lines, const std::string& name) {
@@ -66,7 +48,7 @@ class Answers {
     std::string out;
     for (const std::vector<double>& probabilities : all) {
       const auto predictions = classifier_.best(probabilities, o_.top, o_.threshold);
-      out += (o_.json ? as_json(predictions) : as_fields(predictions)) + "\n";
+      out += o_.json ? as_line({{"labels", as_json(predictions, "label")}}) : as_fields(predictions) + "\n";
     }
     if (!(std::cout << out << std::flush)) throw weft::Error("can't write to standard output");
     given_ += std::ssize(all);
@@ -77,23 +59,10 @@ class Answers {
   std::int64_t given_ = 0;
 };
 
-// Takes a byte order mark off. Error for that of UTF-16.
-void check_beginning(std::string& line, const std::string& name) {
-  const std::string mark = line.substr(0, 2);
-  if (mark == "\xFF\xFE" || mark == "\xFE\xFF")
-    throw weft::Error(name + ": UTF-16; expected UTF-8 (iconv -f UTF-16 -t UTF-8 FILE > NEW converts it)");
-  if (line.substr(0, 3) == "\xEF\xBB\xBF") line.erase(0, 3);
-}
-
 int classify(const ClassifyCommand& o) {
   Answers answers(o);
-  LineReader reader(o.file);
-  if (reader.is_terminal()) std::cerr << "a text in each line; Ctrl-D ends" << std::endl;
-  bool first = true;
-  for (std::vector<std::string> lines; !(lines = reader.next()).empty(); first = false) {
-    if (first) check_beginning(lines[0], reader.name());
-    answers.give(lines, reader.name());
-  }
+  for_each_lines(o.file,
+                 [&](const std::vector<std::string>& lines, const std::string& name) { answers.give(lines, name); });
   return 0;
 }
 

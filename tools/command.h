@@ -19,5 +19,7 @@ Command train_command(CLI::App& weft);
 Command generate_command(CLI::App& weft);
 Command classify_command(CLI::App& weft);
 Command eval_command(CLI::App& weft);
+Command fill_mask_command(CLI::App& weft);
+Command report_command(CLI::App& weft);
 Command tokenizer_command(CLI::App& weft);
 Command info_command(CLI::App& weft);

@@ -5,13 +5,16 @@
 
 #include <cmath>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "checkpoint_option.h"
 #include "command.h"
 #include "data_options.h"
 #include "model_options.h"
 #include "options.h"
+#include "progress.h"
 #include "report.h"
+#include "scores.h"
 
 namespace {
 
@@ -21,7 +24,7 @@ struct EvalCommand {
   DataOptions form;
   std::optional<std::int64_t> seq_len;
   std::int64_t batch = 32;
-  bool all = false;
+  bool all = false, json = false;
 };
 
 // A checkpoint that a program saved needn't say what it was trained on.
@@ -50,13 +53,46 @@ std::unique_ptr<weft::Data> load_data(const EvalCommand& o, const weft::Checkpoi
                                           o.all ? weft::Part::all : weft::Part::tenth);
 }
 
+std::vector<std::string> names_of(const weft::Checkpoint& checkpoint, const weft::Confusion& confusion) {
+  std::vector<std::string> names = checkpoint.info.labels;
+  for (auto i = std::ssize(names); i < confusion.labels(); ++i) names.push_back(std::to_string(i + 1));
+  return names;
+}
+
+void print_json(const weft::Evaluation& evaluation, const weft::Checkpoint& checkpoint) {
+  nlohmann::ordered_json all{{"task", weft::task_name(checkpoint.model->task())},
+                             {"step", checkpoint.info.step},
+                             {"predicted", evaluation.predicted},
+                             {"loss", evaluation.loss}};
+  if (const auto bits = evaluation.bits_per_byte()) {
+    all["perplexity"] = evaluation.perplexity();
+    all["bits_per_byte"] = *bits;
+  }
+  for (const weft::Metric& metric : evaluation.metrics) all[metric.name] = metric.value;
+  if (evaluation.confusion)
+    all.update(scores_as_json(*evaluation.confusion, names_of(checkpoint, *evaluation.confusion)));
+  std::cout << all.dump() << "\n";
+}
+
 int eval(const EvalCommand& o) {
-  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path());
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference);
   const auto data = load_data(o, checkpoint);
-  const weft::Evaluation evaluation = weft::evaluate(*checkpoint.model, *data);
+  BatchCount count(data->validation_batches());
+  const auto counted = [&] {
+    count.next();
+    return false;
+  };
+  const weft::Evaluation evaluation = *weft::evaluate(*checkpoint.model, *data, counted);
+  count.clear();
   if (!std::isfinite(evaluation.loss))
     throw weft::Error("the loss of \"" + o.checkpoint.path() + "\" on these data is " +
                       std::to_string(evaluation.loss) + ": some of the model's outputs are not finite");
+  if (o.json) {
+    print_json(evaluation, checkpoint);
+    return 0;
+  }
+  if (evaluation.confusion)
+    std::cout << scores_as_text(*evaluation.confusion, names_of(checkpoint, *evaluation.confusion)) << "\n";
   std::cout << "predicted " << evaluation.predicted << "\n";
   print_evaluation(evaluation, "test");
   print_memory();
@@ -77,10 +113,11 @@ Command eval_command(CLI::App& weft) {
   command->add_flag("--all", o->all, "Measure the whole text")->needs(text);
   add_number(*command, "--seq-len", o->seq_len, {1}, "Length of the sequences", "that of training, or the config's");
   add_number(*command, "--batch", o->batch, {1}, "Sequences at a time");
+  command->add_flag("--json", o->json, "One JSON object, with the scores of each label and the confusion matrix");
   add_threads(*command);
   command->footer(
       "Examples:\n"
       "  weft eval book --text book.txt\n"
-      "  weft eval news --data test.csv");
+      "  weft eval news --data test.csv --json");
   return {command, [o] { return eval(*o); }};
 }

@@ -77,7 +77,7 @@ class SamplePrinter {
 };
 
 int generate(const GenerateCommand& o) {
-  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path());
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference);
   const std::string prompt = prompt_of(o), why_slow = checkpoint.model->why_stream_is_slow();
   if (!why_slow.empty())
     std::cerr << "weft: slow, as each symbol takes a forward pass over the whole text: " << why_slow << std::endl;

@@ -56,7 +56,7 @@ void print_fields(const weft::Architecture& architecture) {
 }
 
 void print_checkpoint(const std::string& folder) {
-  const weft::Checkpoint checkpoint = weft::load_checkpoint(folder);
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(folder, weft::Purpose::inference);
   print_model(*checkpoint.model);
   std::cout << "trained on sequences of " << checkpoint.info.length << "\nstep " << checkpoint.info.step << "\n";
   if (checkpoint.info.validation_loss) std::cout << "validation loss " << *checkpoint.info.validation_loss << "\n";

@@ -6,6 +6,7 @@
 #include <weft/error.h>
 
 #include <cerrno>
+#include <iostream>
 #include <system_error>
 
 namespace {
@@ -15,6 +16,14 @@ constexpr std::size_t enough = 1 << 20;  // bytes of lines that are given at onc
 
 [[noreturn]] void fail(const char* what, const std::string& name) {
   throw weft::Error(std::string("can't ") + what + " " + name + ": " + std::generic_category().message(errno));
+}
+
+// A byte order mark. Error for that of UTF-16.
+void take_mark_off(std::string& line, const std::string& name) {
+  const std::string mark = line.substr(0, 2);
+  if (mark == "\xFF\xFE" || mark == "\xFE\xFF")
+    throw weft::Error(name + ": UTF-16; expected UTF-8 (iconv -f UTF-16 -t UTF-8 FILE > NEW converts it)");
+  if (line.substr(0, 3) == "\xEF\xBB\xBF") line.erase(0, 3);
 }
 
 }  // namespace
@@ -66,4 +75,15 @@ std::vector<std::string> LineReader::next() {
   }
   rest_.erase(0, begin);
   return lines;
+}
+
+void for_each_lines(const std::string& path,
+                    const std::function<void(const std::vector<std::string>&, const std::string&)>& use) {
+  LineReader reader(path);
+  if (reader.is_terminal()) std::cerr << "a text in each line; Ctrl-D ends" << std::endl;
+  bool first = true;
+  for (std::vector<std::string> lines; !(lines = reader.next()).empty(); first = false) {
+    if (first) take_mark_off(lines[0], reader.name());
+    use(lines, reader.name());
+  }
 }

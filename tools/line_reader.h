@@ -1,6 +1,7 @@
 // Lines as they come: what is there is read at once, and nothing is waited for while lines are there.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,3 +28,8 @@ class LineReader {
   std::string rest_;  // of a line whose end hasn't come
   bool ended_ = false;
 };
+
+// Calls use(lines, name) with all lines of a file, or of standard input ("-"), some at a time, without a byte order mark.
+// Error, naming it, if it can't be read or is UTF-16.
+void for_each_lines(const std::string& path,
+                    const std::function<void(const std::vector<std::string>&, const std::string&)>& use);

@@ -41,6 +41,24 @@ ProgressDisplay::ProgressDisplay() : terminal_(weft::os::is_terminal()) {}
 
 ProgressDisplay::~ProgressDisplay() { clear(); }
 
+BatchCount::BatchCount(std::int64_t batches) : batches_(batches), terminal_(weft::os::is_terminal()) {}
+
+BatchCount::~BatchCount() { clear(); }
+
+void BatchCount::next() {
+  ++begun_;
+  const auto now = std::chrono::steady_clock::now();
+  if (!terminal_ || (drawn_ && now - last_drawn_ < std::chrono::milliseconds(100))) return;
+  last_drawn_ = now;
+  std::cerr << "\r\033[Kbatch " << begun_ << "/" << batches_ << std::flush;
+  drawn_ = true;
+}
+
+void BatchCount::clear() {
+  if (drawn_) std::cerr << "\r\033[K" << std::flush;
+  drawn_ = false;
+}
+
 void ProgressDisplay::clear() {
   if (drawn_) std::cerr << "\r\033[K" << std::flush;
   drawn_ = false;

@@ -24,5 +24,19 @@ class ProgressDisplay {
   std::int64_t shown_ = 0;
 };
 
+// "batch 12/340" on a terminal.
+class BatchCount {
+ public:
+  explicit BatchCount(std::int64_t batches);
+  ~BatchCount();
+  void next();   // another one begins
+  void clear();  // takes it off the screen
+
+ private:
+  std::int64_t batches_, begun_ = 0;
+  bool terminal_, drawn_ = false;
+  std::chrono::steady_clock::time_point last_drawn_;
+};
+
 // "1:02:03" or "2:03"
 std::string as_time(double seconds);

@@ -49,7 +49,7 @@ have() {
     clang-format) clang_format >/dev/null ;;
     doxygen) have_command doxygen ;;
     libomp-dev) clang_has_openmp ;;
-    gnuplot-nox) have_command gnuplot ;;
+    chromium) have_command chromium chromium-browser google-chrome ;;
     bible-kjv) have_command bible ;;
     wordnet-base) [ -r /usr/share/wordnet/data.noun ] ;;
     libxsimd-dev) have_header xsimd/xsimd.hpp ;;

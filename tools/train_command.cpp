@@ -105,7 +105,8 @@ bool is_saved(const weft::Trainer& trainer, const std::string& run) try {
   const std::string folder = weft::last_path(run);
   std::error_code ignored;  // load_checkpoint says what is wrong
   if (!std::filesystem::exists(folder + "/model.safetensors", ignored)) return false;
-  if (!trainer.is_saved_as(weft::load_checkpoint(folder)) || !std::filesystem::exists(folder + "/config.json"))
+  if (!trainer.is_saved_as(weft::load_checkpoint(folder, weft::Purpose::inference)) ||
+      !std::filesystem::exists(folder + "/config.json"))
     return false;
   const auto config = nlohmann::json::parse(weft::os::read_file(folder + "/config.json"), nullptr, false);
   return config.value("step", nlohmann::json()) == trainer.steps_done() &&

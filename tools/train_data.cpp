@@ -29,7 +29,7 @@ std::shared_ptr<const weft::Tokenizer> tokenizer_of(const TrainOptions& o, const
   std::error_code ignored;
   const std::string last = weft::last_path(o.out);
   if (!o.resume.empty() && std::filesystem::exists(last + "/model.safetensors", ignored)) try {
-      return weft::load_checkpoint(last).tokenizer;
+      return weft::load_checkpoint(last, weft::Purpose::inference).tokenizer;
     } catch (const Error&) {  // a damaged one, which the run goes on without
     }
   return from != nullptr ? from->tokenizer : o.tokenizer.make(texts, task, usual);
@@ -103,7 +103,7 @@ Training load_training(const TrainOptions& o) {
   check_source(o);
   const weft::Source source = o.data.empty() ? weft::Source::text : weft::Source::rows;
   std::optional<weft::Checkpoint> from;
-  if (!o.from.empty()) from = weft::load_checkpoint(o.from);
+  if (!o.from.empty()) from = weft::load_checkpoint(o.from, weft::Purpose::inference);
   const weft::Checkpoint* start = from ? &*from : nullptr;
   const weft::ModelSpec spec = o.model.spec(source, start != nullptr ? start->model.get() : nullptr);
   if (weft::task_source(spec.task) != source)

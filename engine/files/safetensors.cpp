@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "files/safetensors_format.h"
+#include "tensor/storage.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/os.h"
@@ -172,10 +173,14 @@ Tensor widen(const unsigned char* data, const Shape& shape, DType dtype, Value v
   return t;
 }
 
-Tensor as_stored(const unsigned char* data, const Shape& shape, DType dtype, std::shared_ptr<const void> mapping) {
+// A view of `bytes`, if they are given, else a copy.
+Tensor as_stored(const unsigned char* data, const Shape& shape, DType dtype, const Bytes* bytes) {
   const std::size_t size = dtype_size(dtype);
-  if (mapping && reinterpret_cast<std::uintptr_t>(data) % size == 0)
-    return Tensor::borrow(std::move(mapping), data, shape, dtype);
+  if (bytes != nullptr && bytes->owner && reinterpret_cast<std::uintptr_t>(data) % size == 0) {
+    Tensor view = Tensor::borrow(bytes->owner, data, shape, dtype);
+    view.storage()->in_mapped_file = bytes->in_mapped_file;
+    return view;
+  }
   Tensor t = Tensor::empty(shape, dtype);
   if (t.numel() > 0) std::memcpy(t.mutable_raw(), data, static_cast<std::size_t>(t.numel()) * size);
   return t;
@@ -185,7 +190,7 @@ Tensor as_stored(const unsigned char* data, const Shape& shape, DType dtype, std
 
 struct SafetensorsFile::Impl {
   std::string path;
-  os::MappedFile file;
+  Bytes file;
   const unsigned char* data = nullptr;
   std::vector<Entry> entries;  // by their place
   std::unordered_map<std::string, std::size_t> index;
@@ -195,13 +200,14 @@ struct SafetensorsFile::Impl {
 
   void read() {
     using namespace safetensors;
+    const auto* const first = static_cast<const unsigned char*>(file.data);
     if (file.size < length_bytes) fail("too short for a safetensors file, " + std::to_string(file.size) + " bytes");
     std::uint64_t length = 0;
-    for (std::uint64_t i = 0; i < length_bytes; ++i) length |= std::uint64_t{file.data[i]} << 8 * i;
+    for (std::uint64_t i = 0; i < length_bytes; ++i) length |= std::uint64_t{first[i]} << 8 * i;
     if (length > header_limit || length > file.size - length_bytes)
       fail("not a safetensors file or cut off: a header of " + std::to_string(length) + " bytes in a file of " +
            std::to_string(file.size));
-    const unsigned char* header = file.data + length_bytes;
+    const unsigned char* header = first + length_bytes;
     if (length == 0 || *header != '{') fail("not a safetensors file: the header doesn't begin with '{'");
     HeaderReader reader;
     if (!nlohmann::json::sax_parse(header, header + length, &reader)) fail(reader.error);
@@ -253,7 +259,7 @@ struct SafetensorsFile::Impl {
     const unsigned char* p = data + entry.begin;
     const Shape& shape = entry.shape;
     const std::string& dtype = entry.dtype;
-    const auto mapping = how == Load::map ? file.owner : nullptr;
+    const Bytes* mapping = how == Load::map ? &file : nullptr;
     if (dtype == "F32") return as_stored(p, shape, DType::f32, mapping);
     if (dtype == "F64") return as_stored(p, shape, DType::f64, mapping);
     if (dtype == "I64") return as_stored(p, shape, DType::i64, mapping);
@@ -272,11 +278,21 @@ struct SafetensorsFile::Impl {
   }
 };
 
-SafetensorsFile::SafetensorsFile(const std::string& path) {
+SafetensorsFile::SafetensorsFile(const std::string& path)
+    : SafetensorsFile(
+          [&] {
+            return guard_memory("safetensors", [&] {
+              const os::MappedFile file = os::map_file(path);
+              return Bytes{file.data, file.size, file.owner, true};
+            });
+          }(),
+          path) {}
+
+SafetensorsFile::SafetensorsFile(const Bytes& bytes, const std::string& name) {
   guard_memory("safetensors", [&] {
     auto impl = std::make_shared<Impl>();
-    impl->path = path;
-    impl->file = os::map_file(path);
+    impl->path = name;
+    impl->file = bytes;
     impl->read();
     impl_ = std::move(impl);
   });

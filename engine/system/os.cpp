@@ -206,6 +206,16 @@ void prefer_huge_pages(void* block, std::size_t bytes) noexcept {
 #endif
 }
 
+void small_pages_at_end(void* block, std::size_t bytes) noexcept {
+#ifdef MADV_NOHUGEPAGE
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(block) + bytes, begin = end / huge_page * huge_page;
+  if (begin >= reinterpret_cast<std::uintptr_t>(block) && begin < end)
+    (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_NOHUGEPAGE);
+#else
+  (void)block, (void)bytes;
+#endif
+}
+
 // Not getrusage: its figure includes what the process was before exec.
 std::uint64_t peak_resident_memory() noexcept {
   try {

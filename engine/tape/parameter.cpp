@@ -1,6 +1,10 @@
 #include "weft/parameter.h"
 
+#include <utility>
+
+#include "tensor/storage.h"
 #include "weft/detail/rebind.h"
+#include "weft/os.h"
 #include "weft/tape.h"
 
 namespace weft {
@@ -9,6 +13,8 @@ using namespace detail;
 struct Parameter::Data {
   Tensor value;
   bool trainable = true;
+  bool lent = false;     // not to be written
+  bool outline = false;  // without elements of its own
 };
 
 Parameter::Parameter(Tensor value, bool trainable) : data_(std::make_shared<Data>()) {
@@ -33,6 +39,8 @@ void Parameter::assign(const Tensor& v) {
   if (value().shape() != v.shape() || value().dtype() != v.dtype())
     throw Error(std::string("[parameter] expected ") + dtype_name(value().dtype()) + " " + to_string(value().shape()) +
                 ", got " + dtype_name(v.dtype()) + " " + to_string(v.shape()));
+  if (data_->lent) throw Error(lent_message("[parameter] it"));
+  if (data_->outline) return;
   if (v.storage() != data_->value.storage()) return raw::copy(v, data_->value);
   Tensor apart = Tensor::empty(v.shape(), v.dtype());  // v may be a view of the value itself
   raw::copy(v, apart);
@@ -43,18 +51,44 @@ void detail::rebind(const Parameter& parameter, Tensor value) {
   if (parameter.value().shape() != value.shape() || parameter.value().dtype() != value.dtype())
     throw Error("[parameter] rebind: shape or dtype differs");
   parameter.data_->value = value.detach();
+  parameter.data_->outline = false;
 }
 
-Parameter detail::as_it_lies(Tensor value) {
-  Parameter made(Tensor::zeros({}, value.dtype()));
-  made.data_->value = value.detach();
+Parameter detail::outline(const Shape& shape, DType dtype) {
+  static constexpr double zero = 0;  // of any real dtype
+  const Tensor element = Tensor::borrow(nullptr, &zero, {}, dtype);
+  Parameter made(element);
+  made.data_->value = element.view(shape, Strides(shape.size(), 0), 0);
+  made.data_->outline = true;
   return made;
 }
 
+void detail::lend(const Parameter& parameter, Tensor value) {
+  rebind(parameter, std::move(value));
+  parameter.data_->lent = true;
+  parameter.data_->trainable = false;
+}
+
+bool detail::in_mapped_file(const Tensor& tensor) noexcept {
+  return tensor.defined() && tensor.storage()->in_mapped_file;
+}
+
+void detail::give_back(const Tensor& tensor) noexcept {
+  if (in_mapped_file(tensor)) os::forget_pages(tensor.storage()->data(), tensor.storage()->bytes());
+}
+
+std::string detail::lent_message(const std::string& who) {
+  return who +
+         " is of a model that was loaded for inference, which reads its weights where they lie; to write or train "
+         "it, load it for training (LoadOptions, Purpose::training)";
+}
+
 bool Parameter::trainable() const { return data_ && data_->trainable; }
+bool Parameter::writable() const { return data_ && !data_->lent; }
 
 void Parameter::set_trainable(bool trainable) {
   (void)value();
+  if (trainable && data_->lent) throw Error(lent_message("[parameter] it"));
   data_->trainable = trainable;
 }
 

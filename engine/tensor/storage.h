@@ -38,6 +38,9 @@ class Storage {
   Node producer;
   std::uint64_t produced_version = 0;
 
+  // Whether the elements lie in a file that is mapped to be read: their pages may be given back at any time.
+  bool in_mapped_file = false;
+
  private:
   // No two storages share a version: a cache that is keyed by it can't take one storage for another.
   static std::uint64_t next_version() noexcept {

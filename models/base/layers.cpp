@@ -13,17 +13,14 @@ namespace {
 // Rows up to which a packed copy of the weight isn't worth its memory: gemm reads so few rows' weight where it is.
 // bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
 constexpr std::int64_t few_rows = 16;
-
-// Of that shape, also if the value is one element.
-Parameter of_shape(const Tensor& value, const Shape& shape) {
-  if (value.shape() == shape) return Parameter(value);
-  return detail::as_it_lies(value.view(shape, Strides(shape.size(), 0), 0));
-}
+// Calls with few rows that a weight in a mapped file is read by, or one with more, before it is packed: a program that asks
+// once has its answer without a copy. One that goes on reads packed weights on large pages, files lie on small ones.
+constexpr int first_calls = 8;
 
 }  // namespace
 
-// The shape of what is made for a parameter.
-Shape Init::draw(const Shape& shape) const {
+template <class Draw>
+Parameter Init::make(const Shape& shape, Draw draw) const {
   const std::int64_t count = numel(shape);
   if (budget) {
     if (budget->parameters < 1 || budget->elements < count)
@@ -32,24 +29,25 @@ Shape Init::draw(const Shape& shape) const {
     --budget->parameters;
     budget->elements -= count;
   }
-  return shapes_only ? Shape(shape.size(), 1) : shape;
+  return shapes_only ? detail::outline(shape, dtype) : Parameter(draw());
 }
 
 Parameter Init::uniform(const Shape& shape, double low, double high) const {
-  return of_shape(random.uniform(draw(shape), low, high, dtype), shape);
+  return make(shape, [&] { return random.uniform(shape, low, high, dtype); });
 }
 
 Parameter Init::normal(const Shape& shape, double deviation) const {
-  return of_shape(random.normal(draw(shape), 0, deviation, dtype), shape);
+  return make(shape, [&] { return random.normal(shape, 0, deviation, dtype); });
 }
 
 Parameter Init::full(const Shape& shape, double value) const {
-  return of_shape(Tensor::full(draw(shape), value, dtype), shape);
+  return make(shape, [&] { return Tensor::full(shape, value, dtype); });
 }
 
 struct Linear::Packed {
   std::mutex mutex;
   std::shared_ptr<const PackedWeight> latest;
+  int calls = 0;  // that read the weight in its file; one with many rows counts as first_calls
 };
 
 Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias)
@@ -61,7 +59,10 @@ Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bi
   if (with_bias) bias = init.child(1).uniform({out}, -bound, bound);
 }
 
-std::shared_ptr<const PackedWeight> Linear::packed() const {
+// Null: read the weight where it lies. One that is a model's own is packed for many rows alone; one that was loaded for
+// inference after its first calls, for all rows, if its memory can then be given back.
+std::shared_ptr<const PackedWeight> Linear::packed(bool few) const {
+  if (few && weight.writable()) return nullptr;
   const Tensor& value = weight.value();
   const std::lock_guard<std::mutex> lock(packed_->mutex);
   std::shared_ptr<const PackedWeight>& latest = packed_->latest;
@@ -69,18 +70,26 @@ std::shared_ptr<const PackedWeight> Linear::packed() const {
     return p.weight().raw() == value.raw() && p.weight().strides() == value.strides() &&
            p.weight().storage() == value.storage() && p.is_current() && p.isa() == Context::current().isa();
   };
-  if (!latest || !of_this_weight(*latest)) {
-    latest.reset();  // its memory first
-    latest = std::make_shared<const PackedWeight>(value);
+  if (latest && of_this_weight(*latest)) return latest;
+  if (!weight.writable()) {
+    if (!detail::in_mapped_file(value)) return nullptr;
+    if (packed_->calls < first_calls) {
+      packed_->calls += few ? 1 : first_calls;
+      return nullptr;
+    }
   }
+  latest.reset();  // its memory first
+  latest = std::make_shared<const PackedWeight>(value);
+  detail::give_back(value);
   return latest;
 }
 
 Tensor Linear::operator()(const Tensor& x, const Epilogue& epilogue) const {
   const bool records = Tape::recording() != nullptr;
   const bool fits = x.rank() > 0 && x.dtype() == weight.value().dtype() && x.size(-1) == weight.value().size(1);
-  if (!records && fits && x.numel() > few_rows * x.size(-1))
-    return packed_linear(x, *packed(), optional(bias), epilogue);
+  if (!records && fits)
+    if (const auto panels = packed(x.numel() <= few_rows * x.size(-1)))
+      return packed_linear(x, *panels, optional(bias), epilogue);
   if (records) {
     const std::lock_guard<std::mutex> lock(packed_->mutex);
     packed_->latest.reset();

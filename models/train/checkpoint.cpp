@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "train/labels.h"
+#include "train/load_parameters.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/os.h"
 #include "weft/run_folder.h"
@@ -112,35 +113,18 @@ bool is_output(const Shape& a, const Shape& b, const Model& from, const Model& t
   });
 }
 
+void check_writable(const NamedParameters& parameters) {
+  for (const auto& [name, parameter] : parameters)
+    if (!parameter.writable())
+      throw Error(
+          "[checkpoint] the model was loaded for inference: to save it, load it for training (LoadOptions, "
+          "Purpose::training); to have it twice, copy its folder; nothing was written");
+}
+
 void check_finite(const NamedParameters& parameters) {
   for (const auto& [name, parameter] : parameters)
     if (!std::isfinite(l2_norm(reshape(raw::contiguous(parameter.value()), {-1}))))
       throw Error("[checkpoint] parameter " + name + " is not finite; nothing was written");
-}
-
-// The file's tensors: a model that asks for more is not made.
-ParameterBudget contents(const SafetensorsFile& file) {
-  ParameterBudget all;
-  for (const std::string& name : file.names()) {
-    ++all.parameters;
-    all.elements += numel(file.shape(name));
-  }
-  return all;
-}
-
-// The tensors of `file` as the model's parameters.
-void load_parameters(const SafetensorsFile& file, const Model& model) {
-  NamedParameters parameters = model.parameters();
-  for (auto& [name, parameter] : parameters) {
-    const Tensor value = file.load(name);
-    if (value.shape() != parameter.value().shape())
-      throw Error("\"" + file.path() + "\": " + name + " is " + to_string(value.shape()) + ", its config asks for " +
-                  to_string(parameter.value().shape()));
-    parameter.assign(is_real(value.dtype()) ? raw::convert(value, parameter.value().dtype()) : value);
-  }
-  if (file.names().size() != parameters.size())
-    throw Error("\"" + file.path() + "\": " + std::to_string(file.names().size()) + " tensors, its config asks for " +
-                std::to_string(parameters.size()));
 }
 
 json read_metadata(const SafetensorsFile& file) {
@@ -153,7 +137,7 @@ json read_metadata(const SafetensorsFile& file) {
   return metadata;
 }
 
-Checkpoint load_from(const SafetensorsFile& file, const json& metadata) {
+Checkpoint load_from(const SafetensorsFile& file, const json& metadata, Purpose purpose) {
   Checkpoint checkpoint;
   checkpoint.tokenizer = tokenizer_from_json(metadata.at("vocabulary").dump());
   ModelSpec spec;
@@ -168,13 +152,30 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata) {
     throw Error("[checkpoint] expected a step and a length of at least 0, got " + std::to_string(checkpoint.info.step) +
                 " and " + std::to_string(checkpoint.info.length));
   if (!metadata.at("validation_loss").is_null()) checkpoint.info.validation_loss = metadata.at("validation_loss");
-  ParameterBudget budget = contents(file);
+  ParameterBudget budget = contents(file);  // a model that asks for more is not made
   Init init;
   init.budget = &budget;
+  init.shapes_only = true;
   checkpoint.model = make_model(spec, init);
-  load_parameters(file, *checkpoint.model);
+  load_parameters(file, *checkpoint.model, purpose);
   read_labels(metadata, *checkpoint.model, checkpoint.info);
   return checkpoint;
+}
+
+// Calls `check` with the metadata.
+template <class Check>
+Checkpoint load_checked(const SafetensorsFile& file, const LoadOptions& options, Check check) {
+  const std::string name = "\"" + file.path() + "\"";
+  try {
+    const json metadata = read_metadata(file);
+    check(metadata);
+    return load_from(file, metadata, options.purpose);
+  } catch (const json::exception& error) {
+    throw Error(name + ": its metadata are damaged: " + error.what());
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    throw Error(message.find(name) == std::string::npos ? name + ": " + message : message);
+  }
 }
 
 void write_text(const std::string& path, const std::string& text) {
@@ -195,6 +196,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
     throw Error("[checkpoint] the model takes " + std::to_string(model.vocabulary()) + " symbols, the tokenizer has " +
                 std::to_string(tokenizer.size()) + "; nothing was written");
   const NamedParameters parameters = model.parameters();
+  check_writable(parameters);
   check_finite(parameters);
   ordered_json metadata{{"version", format_version}};
   metadata.update(describe(model, tokenizer));
@@ -241,28 +243,26 @@ std::vector<std::string> copy_parameters(const Model& from, const Model& to) {
   return others;
 }
 
-Checkpoint load_checkpoint(const std::string& given) try {
+Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options) try {
   const std::string folder = checkpoint_folder(given);
   const SafetensorsFile file(model_path(folder));
   const json config = read_config(folder);
   if (!config.is_null() && !config.is_object())
     throw Error("\"" + config_path(folder) + "\" is damaged: not a JSON object");
-  const std::string name = "\"" + file.path() + "\"";
-  try {
-    const json metadata = read_metadata(file);
+  return load_checked(file, options, [&](const json& metadata) {
     if (!config.is_null() && !same_model(config, metadata))
       throw Error("\"" + config_path(folder) + "\" is of another model than \"" + file.path() + "\"");
-    return load_from(file, metadata);
-  } catch (const json::exception& error) {
-    throw Error(name + ": its metadata are damaged: " + error.what());
-  } catch (const Error& error) {
-    const std::string message = error.what();
-    throw Error(message.find(name) == std::string::npos ? name + ": " + message : message);
-  }
+  });
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("checkpoint");
 } catch (const std::filesystem::filesystem_error& error) {
   throw Error("[checkpoint] can't read \"" + given + "\": " + error.code().message());
+}
+
+Checkpoint load_checkpoint(const Bytes& bytes, const LoadOptions& options) try {
+  return load_checked(SafetensorsFile(bytes), options, [](const json&) {});
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("checkpoint");
 }
 
 }  // namespace weft

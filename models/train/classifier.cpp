@@ -1,7 +1,6 @@
 #include "weft/classifier.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -11,22 +10,6 @@
 
 namespace weft {
 using namespace detail;
-
-namespace {
-
-// exp(x_i - max) / Σ_j exp(x_j - max) of logits (1, classes).
-std::vector<double> softmax_of(const Tensor& logits) {
-  std::vector<double> p = raw::convert(logits, DType::f64).to_vector<double>();
-  if (!std::all_of(p.begin(), p.end(), [](double x) { return std::isfinite(x); }))
-    throw Error("[classifier] the model's logits are not finite");
-  const double highest = *std::max_element(p.begin(), p.end());
-  for (double& x : p) x = std::exp(x - highest);
-  const double sum = std::accumulate(p.begin(), p.end(), 0.0);
-  for (double& x : p) x /= sum;
-  return p;
-}
-
-}  // namespace
 
 Classifier::Classifier(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {
   const Model& model = *checkpoint_.model;
@@ -59,7 +42,7 @@ std::vector<std::int64_t> Classifier::row_of(const std::string& text) const {
 std::vector<double> Classifier::probabilities(const std::string& text) const {
   const NoGrad suspended;
   const std::vector<std::int64_t> row = row_of(text);
-  return softmax_of((*checkpoint_.model)(Tensor::from(row, {1, std::ssize(row)})));
+  return softmax_of((*checkpoint_.model)(Tensor::from(row, {1, std::ssize(row)})), "classifier");
 }
 
 // A forward pass for each text (see logits_of_rows). Texts of one length follow each other: what layers keep for a
@@ -80,7 +63,7 @@ std::vector<std::vector<double>> Classifier::probabilities(const std::vector<std
                    [&](std::size_t a, std::size_t b) { return rows[a].size() < rows[b].size(); });
   each([&](std::size_t i) {
     const NoGrad suspended;
-    all[i] = softmax_of((*checkpoint_.model)(Tensor::from(rows[i], {1, std::ssize(rows[i])})));
+    all[i] = softmax_of((*checkpoint_.model)(Tensor::from(rows[i], {1, std::ssize(rows[i])})), "classifier");
   });
   return all;
 }

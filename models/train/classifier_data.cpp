@@ -5,6 +5,7 @@
 
 #include "train/hash.h"
 #include "train/labels.h"
+#include "weft/confusion.h"
 
 namespace weft {
 using namespace detail;
@@ -27,33 +28,15 @@ std::int64_t shuffled(std::int64_t i, std::int64_t count, const Random& random) 
   return static_cast<std::int64_t>(x);
 }
 
-// Rows of logits (b, c) whose highest is at the target.
-std::int64_t count_right(const Tensor& logits, const Tensor& target) {
-  const auto x = raw::convert(logits, DType::f64).to_vector<double>();
-  const auto want = target.to_vector<std::int64_t>();
-  const auto classes = static_cast<std::size_t>(logits.size(1));
-  std::int64_t right = 0;
-  for (std::size_t row = 0; row < want.size(); ++row) {
-    std::size_t best = 0;
-    for (std::size_t c = 1; c < classes; ++c)
-      if (x[row * classes + c] > x[row * classes + best]) best = c;
-    right += best == static_cast<std::size_t>(want[row]);
-  }
-  return right;
-}
-
-class Accuracy : public Meter {
+class ConfusionMeter : public Meter {
  public:
-  void add(const Tensor& output, const Batch& batch) override {
-    right_ += count_right(output, batch.target);
-    rows_ += batch.predicted;
-  }
-  std::vector<Metric> metrics() const override {
-    return {{"accuracy", static_cast<double>(right_) / static_cast<double>(rows_)}};
-  }
+  explicit ConfusionMeter(std::int64_t labels) : confusion_(labels) {}
+  void add(const Tensor& output, const Batch& batch) override { confusion_.add(output, batch.target); }
+  std::vector<Metric> metrics() const override { return {{"accuracy", confusion_.accuracy()}}; }
+  std::optional<Confusion> confusion() const override { return confusion_; }
 
  private:
-  std::int64_t right_ = 0, rows_ = 0;
+  Confusion confusion_;
 };
 
 }  // namespace
@@ -157,7 +140,7 @@ Batch ClassifierData::validation(std::int64_t k) const {
   return gather(validation_, which);
 }
 
-std::unique_ptr<Meter> ClassifierData::meter() const { return std::make_unique<Accuracy>(); }
+std::unique_ptr<Meter> ClassifierData::meter() const { return std::make_unique<ConfusionMeter>(std::ssize(labels_)); }
 
 // What it was before labels had names and rows their own lengths, for training states of then.
 std::string ClassifierData::fingerprint() const {

@@ -8,6 +8,8 @@
 namespace weft {
 using namespace detail;
 
+std::optional<Confusion> Meter::confusion() const { return {}; }
+
 double Evaluation::metric(const std::string& name) const {
   for (const Metric& measured : metrics)
     if (measured.name == name) return measured.value;
@@ -43,7 +45,10 @@ std::optional<Evaluation> evaluate(const Model& model, const Data& data, const s
   });
   if (stopped) return std::nullopt;
   total.loss /= static_cast<double>(total.predicted);
-  if (meter) total.metrics = meter->metrics();
+  if (meter) {
+    total.metrics = meter->metrics();
+    total.confusion = meter->confusion();
+  }
   return total;
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("evaluate");

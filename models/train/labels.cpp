@@ -1,6 +1,8 @@
 #include "train/labels.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "weft/context.h"
 
@@ -12,6 +14,17 @@ std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const st
   const std::int64_t kept = std::min(length - 1, std::ssize(symbols));
   tokens.insert(tokens.end(), symbols.begin(), symbols.begin() + kept);
   return tokens;
+}
+
+std::vector<double> softmax_of(const Tensor& logits, const char* who) {
+  std::vector<double> p = raw::convert(logits, DType::f64).to_vector<double>();
+  if (!std::all_of(p.begin(), p.end(), [](double x) { return std::isfinite(x); }))
+    throw Error(std::string("[") + who + "] the model's logits are not finite");
+  const double highest = *std::max_element(p.begin(), p.end());
+  for (double& x : p) x = std::exp(x - highest);
+  const double sum = std::accumulate(p.begin(), p.end(), 0.0);
+  for (double& x : p) x /= sum;
+  return p;
 }
 
 std::vector<std::string> numbered_labels(std::int64_t count) {

@@ -14,6 +14,9 @@ constexpr std::int64_t pad_id = 0;  // what Model takes for padding
 // [cls] and the first length - 1 symbols, by a tokenizer that has such a one.
 std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const std::string& text, std::int64_t length);
 
+// exp(x_i - max) / Σ_j exp(x_j - max) of logits, a row of any shape. Error, of `who`, if they are not finite.
+std::vector<double> softmax_of(const Tensor& logits, const char* who);
+
 // "1", "2", …: the names of labels that have none.
 std::vector<std::string> numbered_labels(std::int64_t count);
 

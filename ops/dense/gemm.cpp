@@ -75,6 +75,11 @@ int64_t k_block(const GemmKernels<T>& kernel, int64_t k) {
   return std::max<int64_t>(1, (k - 1) / blocks + 1);
 }
 
+template <class T>
+PanelLayout layout_of(const GemmKernels<T>& kernel, int64_t k, int64_t n) {
+  return {k, rounded_up(n, kernel.nr), k_block(kernel, k)};
+}
+
 // Packs `count` rows of A or columns of B, a few panels a task.
 template <class T>
 void pack_panels(typename GemmKernels<T>::Pack kernel, int64_t width, int64_t count, int64_t k, const T* x,
@@ -153,7 +158,7 @@ struct Product {
     pack_panels(kernel.pack_a, kernel.mr, block.rows - from.direct, block.k, from_a + from.direct * g.a.row, g.a.row,
                 g.a.column, g.sign, packed_a);
     if (g.packed_b) {
-      from.b_panels = g.packed_b + block.k0 * rounded_up(g.n, kernel.nr) + block.j0 * block.k;
+      from.b_panels = g.packed_b + layout_of(kernel, g.k, g.n).at(block.k0, block.j0);
     } else if (!shares_b()) {
       return multiply_packing(block, from, from_b);
     } else if (block.i0 == 0) {
@@ -288,12 +293,18 @@ struct Product {
     return g.m <= unpacked_dot_rows && g.k >= long_dot && contiguous_k();
   }
 
+  // j is a panel's first column.
   void few_rows_product(int64_t j, int64_t columns) const {
     const T* from = b + j * g.b.column;
     T* to = c + j * g.c.column;
-    if (contiguous_n() && !(contiguous_k() && (g.k > g.n || g.m > unpacked_rows)))
+    if (contiguous_n() && !(contiguous_k() && (g.k > g.n || g.m > unpacked_rows))) {
       kernel.rows(g.m, columns, g.k, a, g.a.row, g.a.column, from, g.b.row, to, g.c.row, g.accumulate);
-    else kernel.dot(g.m, columns, g.k, a, g.a.row, from, g.b.column, to, g.c.row, g.c.column, g.accumulate);
+    } else if (g.packed_b && g.c.column == 1) {
+      kernel.dot_panels(g.m, columns, g.k, a, g.a.row, g.packed_b, layout_of(kernel, g.k, g.n), j, to, g.c.row,
+                        g.accumulate);
+    } else {
+      kernel.dot(g.m, columns, g.k, a, g.a.row, from, g.b.column, to, g.c.row, g.c.column, g.accumulate);
+    }
     if (has_epilogue(g.epilogue)) kernel.epilogue(shifted(g.epilogue, int64_t{0}, j), g.m, columns, to, g.c.row);
   }
 
@@ -381,23 +392,23 @@ void gemm(const GemmProblem<T>& problem) {
 }
 
 template <class T>
-int64_t packed_b_elements(int64_t k, int64_t n) {
-  return k * rounded_up(n, kernels<GemmKernels<T>>().nr);
+PanelLayout panel_layout(int64_t k, int64_t n) {
+  return layout_of(kernels<GemmKernels<T>>(), k, n);
 }
 
 template <class T>
 void pack_b(int64_t k, int64_t n, MatrixView<const T> b, T* out) {
   const GemmKernels<T>& kernel = kernels<GemmKernels<T>>();
-  const int64_t kc = k_block(kernel, k);
-  for (int64_t p = 0; p < k; p += kc)
-    pack_panels(kernel.pack_b, kernel.nr, n, std::min(kc, k - p), b.data + p * b.row, b.column, b.row, T(1),
-                out + p * rounded_up(n, kernel.nr));
+  const PanelLayout layout = layout_of(kernel, k, n);
+  for (int64_t p = 0; p < k; p += layout.block)
+    pack_panels(kernel.pack_b, kernel.nr, n, std::min(layout.block, k - p), b.data + p * b.row, b.column, b.row, T(1),
+                out + layout.at(p, 0));
 }
 
 template void gemm(const GemmProblem<float>&);
 template void gemm(const GemmProblem<double>&);
-template int64_t packed_b_elements<float>(int64_t, int64_t);
-template int64_t packed_b_elements<double>(int64_t, int64_t);
+template PanelLayout panel_layout<float>(int64_t, int64_t);
+template PanelLayout panel_layout<double>(int64_t, int64_t);
 template void pack_b(int64_t, int64_t, MatrixView<const float>, float*);
 template void pack_b(int64_t, int64_t, MatrixView<const double>, double*);
 

@@ -30,7 +30,8 @@ struct GemmProblem {
   T sign = T(1);            // ±1, a factor of A B
   std::vector<BatchAxis> batch = {};
   GemmEpilogue<T> epilogue = {};  // without a batch, and with contiguous rows of C
-  const T* packed_b = nullptr;    // B once more, as pack_b gives it on the same instruction set; without a batch
+  const T* packed_b = nullptr;    // B once more, as pack_b gives it on the same instruction set; without a batch. Then
+                                  // B itself is not read, unless its rows are contiguous or there are few columns.
   // A(i, p) is 0 for p > i (lower) or p < i (upper): most products with these zeros are left out, so that a NaN of B need
   // not meet them.
   Triangle a_triangle = Triangle::none;
@@ -42,9 +43,10 @@ struct GemmProblem {
 template <class T>
 void gemm(const GemmProblem<T>& problem);
 
-// B (k, n) in the order in which gemm reads it on the current instruction set.
+// Of a packed B (k, n) on the current instruction set.
 template <class T>
-std::int64_t packed_b_elements(std::int64_t k, std::int64_t n);
+PanelLayout panel_layout(std::int64_t k, std::int64_t n);
+// With room for its elements.
 template <class T>
 void pack_b(std::int64_t k, std::int64_t n, MatrixView<const T> b, T* out);
 

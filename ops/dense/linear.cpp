@@ -6,6 +6,7 @@
 #include "weft/context.h"
 #include "weft/dense.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/os.h"
 #include "weft/pointwise.h"
 #include "weft/rows.h"
 #include "weft/shape.h"
@@ -157,8 +158,10 @@ PackedWeight::PackedWeight(const Tensor& weight) : isa_(Context::current().isa()
     using T = element_of<decltype(type)>;
     const std::int64_t n = weight.shape()[0], k = weight.shape()[1];
     guard_memory("PackedWeight", [&] {
-      panels_ = Tensor::empty({packed_b_elements<T>(k, n)}, weight.dtype());
-      pack_b(k, n, transposed_view_of<T>(weight), panels_.mutable_data<T>());
+      panels_ = Tensor::empty({panel_layout<T>(k, n).elements()}, weight.dtype());
+      T* panels = panels_.mutable_data<T>();
+      os::small_pages_at_end(panels, static_cast<std::size_t>(panels_.numel()) * sizeof(T));
+      pack_b(k, n, transposed_view_of<T>(weight), panels);
     });
   });
 }

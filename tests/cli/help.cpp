@@ -93,9 +93,11 @@ TEST_CASE("an unknown command exits with 2, also beside --help, and the nearest 
   }
   CHECK(fails_with(weft("gen"), 2, "unknown command \"gen\"; did you mean generate?"));
   CHECK(fails_with(weft("zebra --help"), 2,
-                   "unknown command \"zebra\", expected one of train, classify, generate, eval, tokenizer, info"));
+                   "unknown command \"zebra\", expected one of train, classify, fill-mask, generate, eval, report, "
+                   "tokenizer, info"));
   CHECK(fails_with(weft("''"), 2, "unknown command \"\""));
-  CHECK(fails_with(weft(""), 2, "give a subcommand: train, classify, generate, eval, tokenizer, info"));
+  CHECK(fails_with(weft(""), 2,
+                   "give a subcommand: train, classify, fill-mask, generate, eval, report, tokenizer, info"));
 }
 
 TEST_CASE("an unknown option: the nearest of that command is named") {

@@ -61,7 +61,7 @@ TEST_CASE("weft info and help") {
     CHECK(contains(info.out, part));
   CHECK(weft("--version").out.rfind("weft ", 0) == 0);
   CHECK(weft("--help").code == 0);
-  for (const char* command : {"train", "classify", "generate", "eval", "info"})
+  for (const char* command : {"train", "classify", "fill-mask", "generate", "eval", "info"})
     CHECK(contains(weft(command + std::string(" --help")).out, std::string("\n  weft ") + command));
 }
 

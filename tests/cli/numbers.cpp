@@ -36,7 +36,7 @@ std::vector<PageOption> options_of(const std::string& command) {
   return options;
 }
 
-const char* const commands[] = {"train", "generate", "eval", "info", "tokenizer train"};
+const char* const commands[] = {"train", "classify", "fill-mask", "generate", "eval", "tokenizer train", "info"};
 
 }  // namespace
 

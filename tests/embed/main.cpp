@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const weft::Checkpoint saved = weft::load_checkpoint(argv[1]);
+    const weft::Checkpoint saved = weft::load_checkpoint(argv[1], weft::Purpose::inference);
 
     // The logits of a whole text, (1, n, vocabulary).
     const std::vector<std::int64_t> ids = saved.tokenizer->encode(argv[2]);

@@ -40,7 +40,7 @@ Answer answer(const weft::Checkpoint& saved, const std::string& prompt) {
 }
 
 void run(const std::string& folder) {
-  const weft::Checkpoint saved = weft::load_checkpoint(folder);
+  const weft::Checkpoint saved = weft::load_checkpoint(folder, weft::Purpose::inference);
   const std::vector<std::string> prompts = {"1 plus 2 is", "5 plus", "3", "10 plus 10"};
 
   std::vector<std::future<Answer>> running;  // a future hands on what its thread throws

@@ -23,10 +23,10 @@ elsewhere() {
 }
 touch "$work/bin/make" && chmod +x "$work/bin/make"
 expect "make does as well as ninja, no package is missing" "$(elsewhere ninja-build)" ready
-expect "only what is missing is named" "$(elsewhere g++ ninja-build cmake gnuplot-nox)" \
-  "script: missing here, by the names of Debian's packages: g++ cmake gnuplot-nox. Install their equivalents and run this again"
-for name in clang++ cmake gnuplot; do cp "$work/bin/make" "$work/bin/$name"; done
-expect "all is there" "$(elsewhere g++ ninja-build cmake gnuplot-nox)" ready
+expect "only what is missing is named" "$(elsewhere g++ ninja-build cmake binutils)" \
+  "script: missing here, by the names of Debian's packages: g++ cmake binutils. Install their equivalents and run this again"
+for name in clang++ cmake nm; do cp "$work/bin/make" "$work/bin/$name"; done
+expect "all is there" "$(elsewhere g++ ninja-build cmake binutils)" ready
 if [ ! -f /usr/include/CLI/CLI.hpp ] && [ ! -f /usr/local/include/CLI/CLI.hpp ]; then
   expect "a header is missing" "$(elsewhere libcli11-dev | grep -c libcli11-dev)" 1
 fi

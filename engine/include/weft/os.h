@@ -17,6 +17,8 @@ std::uint64_t peak_resident_memory() noexcept;  ///< bytes of this process so fa
 constexpr std::size_t huge_page = std::size_t{2} << 20;  ///< bytes
 /// Asks for pages of that size in a block that is aligned to one; nothing happens where the system has none.
 void prefer_huge_pages(void* block, std::size_t bytes) noexcept;
+/// Takes that back for the end of a block that fills no such page: what is there to stay should take no more than it needs.
+void small_pages_at_end(void* block, std::size_t bytes) noexcept;
 
 /// A read-only mapping of a whole file, unmapped with the last handle. The file may be replaced or removed meanwhile,
 /// but not be cut or written in place.

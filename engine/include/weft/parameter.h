@@ -14,7 +14,8 @@ namespace weft {
 class Parameter;
 namespace detail {
 [[gnu::visibility("hidden")]] void rebind(const Parameter& parameter, Tensor value);
-[[gnu::visibility("hidden")]] Parameter as_it_lies(Tensor value);
+[[gnu::visibility("hidden")]] Parameter outline(const Shape& shape, DType dtype);
+[[gnu::visibility("hidden")]] void lend(const Parameter& parameter, Tensor value);
 }  // namespace detail
 
 /// A handle: copies share value and state.
@@ -30,19 +31,23 @@ class Parameter {
   operator Tensor() const;  // NOLINT: implicit on purpose
   /// The value, never a leaf.
   const Tensor& value() const;
-  /// Replaces the value's elements. Error unless shape and dtype agree.
+  /// Replaces the value's elements. Error unless shape and dtype agree and it is writable().
   void assign(const Tensor& value);
 
   /// Whether tapes take it as a leaf.
   bool trainable() const;
-  /// Freezes or thaws it, for all its handles.
+  /// Whether its value may be written and trained. False in a model that was loaded for inference (weft/checkpoint.h),
+  /// whose values may lie in a file; such a parameter is frozen.
+  bool writable() const;
+  /// Freezes or thaws it, for all its handles. Error if one that isn't writable() is to be thawed.
   void set_trainable(bool trainable);
   /// The same for all handles of one parameter.
   const void* id() const noexcept { return data_.get(); }
 
  private:
   friend void detail::rebind(const Parameter& parameter, Tensor value);
-  friend Parameter detail::as_it_lies(Tensor value);
+  friend Parameter detail::outline(const Shape& shape, DType dtype);
+  friend void detail::lend(const Parameter& parameter, Tensor value);
 
   struct Data;
   std::shared_ptr<Data> data_;

@@ -18,7 +18,7 @@ class ParameterSet : public GradientSink {
  public:
   /// Frozen parameters are left out; one that comes twice counts once. Empties the current Context's memory cache, so
   /// that the former values' memory goes back to the system.
-  /// Error if there is none or their dtypes differ.
+  /// Error if there is none, if their dtypes differ, or if one isn't writable().
   explicit ParameterSet(const NamedParameters& parameters);
 
   /// A parameter's place in the flat buffers.

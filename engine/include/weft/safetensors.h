@@ -1,6 +1,7 @@
 /// \file
 /// safetensors files: https://github.com/huggingface/safetensors
 #pragma once
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,14 +20,27 @@ enum class Load {
   copy,  ///< always a copy
 };
 
+/// A file's bytes in memory, and what keeps them there.
+struct Bytes {
+  const void* data = nullptr;         ///< the first byte
+  std::size_t size = 0;               ///< how many
+  std::shared_ptr<const void> owner;  ///< keeps them as long as somebody reads them; none: what is read is copied
+  /// Whether they are a file's, mapped to be read alone (os::map_file). The memory of those that are not needed for a
+  /// while is then given back to the system, which reads the file again. Never so for other memory, which would be lost.
+  bool in_mapped_file = false;
+};
+
 /// An open file: a JSON header and mapped data. A file that is cut off, forged or too large gives an Error that
 /// names the path.
 class SafetensorsFile {
  public:
   /// Opens and checks it.
   explicit SafetensorsFile(const std::string& path);
+  /// Checks them as a file's, which messages call `name`. Load::map gives a view of them if they have an owner. Without
+  /// one they must stay until the last handle of the SafetensorsFile goes.
+  explicit SafetensorsFile(const Bytes& bytes, const std::string& name = "memory");
 
-  const std::string& path() const noexcept;                        ///< as given
+  const std::string& path() const noexcept;                        ///< or the name, as given
   std::vector<std::string> names() const;                          ///< sorted by their place in the file
   bool contains(const std::string& name) const;                    ///< a tensor of that name
   const std::string& stored_dtype(const std::string& name) const;  ///< "F16", …

@@ -27,7 +27,8 @@ struct Architecture {
   std::string name;                 ///< what Model::arch() gives
   std::vector<Task> tasks;          ///< what it can do; of those with the same source the usual one first
   std::vector<ConfigField> fields;  ///< of its config, for people to read
-  /// Makes a model of the spec's task, whose parameters come from `init`. Error for a config or sizes that don't fit;
+  /// Makes a model of the spec's task, whose parameters come from `init` and may get other values later (load_checkpoint):
+  /// nothing is derived from them here. Error for a config or sizes that don't fit;
   /// make_model has already checked task, vocabulary and classes. Several threads may call it at once.
   std::function<std::unique_ptr<Model>(const ModelSpec&, const Init&)> make;
   std::vector<Preset> presets = {};  ///< none: no sizes have a name

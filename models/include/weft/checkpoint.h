@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/model.h"
+#include "weft/safetensors.h"
 #include "weft/tokenizer.h"
 
 #pragma GCC visibility push(default)
@@ -37,12 +38,37 @@ struct Checkpoint {
 void save_checkpoint(const std::string& folder, const Model& model, const Tokenizer& tokenizer,
                      const CheckpointInfo& info = {});
 
+/// What a model is loaded for.
+enum class Purpose {
+  training,  ///< all that a model can do: its parameters are memory of its own, to be written, trained and saved
+  /// Forward passes and generation. A parameter stays where it lies, in the file, which is mapped; the weight of a Linear
+  /// is packed when it is used again, layer by layer, and the file's memory given back: each weight is in memory once,
+  /// packed or as it lies. What isn't f32 or isn't aligned is copied, and not packed. To write, train or
+  /// save such a model is an Error. The file may be replaced or removed meanwhile (as save_checkpoint does), but not be
+  /// cut or written in place.
+  inference,
+};
+
+/// How load_checkpoint loads.
+struct LoadOptions {
+  LoadOptions() = default;
+  /// A purpose alone is a LoadOptions, too: load_checkpoint(folder, Purpose::inference).
+  LoadOptions(Purpose what_for) : purpose(what_for) {}
+
+  Purpose purpose = Purpose::training;  ///< either gives the same bits
+};
+
 /// From a checkpoint's folder, or from a run's, see checkpoint_folder.
-/// Any architecture and tokenizer that is registered by then, see weft/architecture.h and weft/tokenizer.h. Parameters
-/// have the dtype of Init{}, f32.
+/// Any architecture and tokenizer that is registered by then, see weft/architecture.h and weft/tokenizer.h. It makes the
+/// model of Init::shapes_only, whose parameters are then given their values. These have the dtype of Init{}, f32.
 /// Error, naming the file, if it is missing, damaged or none of weft's, if tensors and config don't agree, or if
 /// config.json is of another model.
-Checkpoint load_checkpoint(const std::string& folder);
+Checkpoint load_checkpoint(const std::string& folder, const LoadOptions& options = {});
+
+/// From the bytes of a model.safetensors. For inference the parameters stay where they lie if the bytes have an owner,
+/// which the model keeps; else they are copied. Unless the bytes are a mapped file's, no weight is packed, as it would be
+/// there twice: products of many rows are some percent slower.
+Checkpoint load_checkpoint(const Bytes& bytes, const LoadOptions& options = {});
 
 /// Writes the parameters of `from` to those of `to` that have their names: to go on with a trained model, also with
 /// another head. Gives the names of the others of `to`, which stay as they are: those that `from` doesn't have, or that

@@ -4,9 +4,11 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "weft/confusion.h"
 #include "weft/encoded_text.h"
 #include "weft/model.h"
 #include "weft/random.h"
@@ -35,6 +37,7 @@ class Meter {
   virtual ~Meter() = default;
   virtual void add(const Tensor& output, const Batch& batch) = 0;  ///< a model's output for the batch's tokens
   virtual std::vector<Metric> metrics() const = 0;                 ///< of all batches so far
+  virtual std::optional<Confusion> confusion() const;              ///< of labels; none unless overridden
 };
 
 /// Batches, loss and metrics of one task. weft's own never change once they are made: threads may share them.

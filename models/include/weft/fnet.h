@@ -143,6 +143,9 @@ class Fnet : public Model {
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   void collect(const std::string& prefix, NamedParameters& out) const override;
 
+  /// All but the head, for a look at what each layer does.
+  const FnetEncoder& encoder() const noexcept { return encoder_; }
+
  private:
   FnetConfig config_;
   Task task_;

@@ -124,6 +124,9 @@ class Gmlp : public Model {
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
 
+  /// In their order, for a look at what each has learned: blocks()[0].sgu.weight.
+  const std::vector<GmlpBlock>& blocks() const noexcept { return blocks_; }
+
  private:
   class [[gnu::visibility("hidden")]] Stream;
   Tensor positions(std::int64_t first, std::int64_t n) const;

@@ -26,7 +26,9 @@ struct Init {
   Random random{0};                   ///< of this place
   DType dtype = DType::f32;           ///< f32 or f64
   ParameterBudget* budget = nullptr;  ///< none: any number
-  bool shapes_only = false;           ///< a parameter is one element over its whole shape: for looking, not for running
+  /// A parameter has its shape alone: all its elements are one 0. For looking, not for running; and for load_checkpoint,
+  /// which then gives it its value. What is assigned to such a parameter is lost, to write its elements is an Error.
+  bool shapes_only = false;
 
   /// The one for the k-th part of this place.
   Init child(std::uint64_t k) const { return {random.split(k), dtype, budget, shapes_only}; }
@@ -38,11 +40,14 @@ struct Init {
   Parameter full(const Shape& shape, double value) const;
 
  private:
-  Shape draw(const Shape& shape) const;
+  template <class Draw>
+  Parameter make(const Shape& shape, Draw draw) const;
 };
 
 /// y = x Wᵀ + b. Where no tape records, the weight stays packed between calls with more than a few rows, which takes
-/// its memory again; a recorded call gives that back.
+/// its memory again; a recorded call gives that back. The weight of a model that was loaded for inference is packed by the
+/// second such call, or the ninth with few rows, if it lies in a mapped file: its own memory is then given back, and all
+/// calls read the packed one.
 /// Copies share parameters and packed weight. Calls may come from several threads, each with a Context of its own, as
 /// long as nobody writes a parameter; the packed weight is behind a lock.
 class Linear {
@@ -59,7 +64,7 @@ class Linear {
 
  private:
   struct Packed;
-  std::shared_ptr<const PackedWeight> packed() const;
+  std::shared_ptr<const PackedWeight> packed(bool few) const;
 
   std::shared_ptr<Packed> packed_;
 };

@@ -309,6 +309,9 @@ class Tnn : public Model {
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
 
+  /// In their order, for a look at what each has learned: layers()[0].token_mixer().toep().coefficients(n).
+  const std::vector<TnnLayer>& layers() const noexcept { return layers_; }
+
  private:
   class [[gnu::visibility("hidden")]] Stream;
   Tensor embed(const Tensor& tokens) const;

@@ -33,10 +33,11 @@ struct TrainOptions {
 
 /// What a model does on validation data.
 struct Evaluation {
-  double loss = 0;              ///< the mean over what is predicted, nats
-  std::vector<Metric> metrics;  ///< what the data measure besides
-  std::int64_t predicted = 0;   ///< targets that counted: symbols, or rows of a classifier
-  std::int64_t bytes = 0;       ///< of the text that they stand for; 0 of a classifier
+  double loss = 0;                          ///< the mean over what is predicted, nats
+  std::vector<Metric> metrics;              ///< what the data measure besides
+  std::int64_t predicted = 0;               ///< targets that counted: symbols, or rows of a classifier
+  std::int64_t bytes = 0;                   ///< of the text that they stand for; 0 of a classifier
+  std::optional<Confusion> confusion = {};  ///< of a classifier's labels
 
   double metric(const std::string& name) const;  ///< Error if there is none of that name
   double perplexity() const;                     ///< e^loss

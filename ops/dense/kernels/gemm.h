@@ -52,6 +52,18 @@ struct GemmTile {
   const GemmEpilogue<T>* epilogue;  // of this tile, or null
 };
 
+// Where the elements of a packed B (k, n) lie: blocks of k, in each one panel of nr columns after the other, in each
+// panel one row of nr elements after the other. All that packs B or reads it asks here.
+struct PanelLayout {
+  std::int64_t k, columns;  // of whole panels
+  std::int64_t block;       // rows of a block; of the last one fewer
+
+  std::int64_t elements() const { return k * columns; }
+  // Row p, the first of a block, of the panel that begins with column j.
+  // Always inline: kernels of every instruction set call it.
+  [[gnu::always_inline]] std::int64_t at(std::int64_t p, std::int64_t j) const { return p * columns + j * (k - p < block ? k - p : block); }
+};
+
 // Strides are in elements. `accumulate` adds to C instead of writing it.
 template <class T>
 struct GemmKernels {
@@ -71,6 +83,10 @@ struct GemmKernels {
   // C(i, j) = Σ_p a[i · a_row + p] b[j · b_column + p].
   void (*dot)(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
               std::int64_t b_column, T* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept;
+  // The same bits, from all of a packed B: columns j … j+n, of which j is a panel's first one. Rows of C are contiguous,
+  // c is its element (0, j).
+  void (*dot_panels)(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
+                     const PanelLayout& layout, std::int64_t j, T* c, std::int64_t c_row, bool accumulate) noexcept;
   // Rows of B and C are contiguous: C(i, j) = Σ_p a[i · a_row + p · a_column] b[p · b_row + j].
   void (*rows)(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
                const T* b, std::int64_t b_row, T* c, std::int64_t c_row, bool accumulate) noexcept;

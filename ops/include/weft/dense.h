@@ -32,10 +32,10 @@ struct Epilogue {
 /// x (…, in), weight (out, in), bias (out) or undefined: y (…, out).
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
 
-/// linear's weight (out, in), f32 or f64, with a copy in the order in which products of many rows read it: inference
-/// that keeps it doesn't rearrange the weight at each call. The weight is a constant here: it gets no gradient. The
-/// copy serves the instruction set of the context in which it was made; under another the weight itself is used.
-/// Threads may share it.
+/// linear's weight (out, in), f32 or f64, with a copy in the order in which products read it: inference that keeps it
+/// doesn't rearrange the weight at each call, and doesn't read the weight itself but for matrices of a few rows. The weight
+/// is a constant here: it gets no gradient. The copy serves the instruction set of the context in which it was made; under
+/// another the weight itself is used. Threads may share it.
 class PackedWeight {
  public:
   /// Packs it now.

@@ -95,7 +95,7 @@ void run(const std::string& folder) {
     const auto model = train(data, toeplitz, 1, folder);
     check(same_parameters(*model, *train(data, toeplitz, 2, folder)), "the same bits on one thread and on two");
 
-    const weft::Checkpoint saved = weft::load_checkpoint(folder);
+    const weft::Checkpoint saved = weft::load_checkpoint(folder, weft::Purpose::inference);
     check(saved.model->config() == model->config() && saved.info.step == steps, "loaded: the same config and step");
     check(same_bits(logits(*saved.model, *saved.tokenizer, "12 plus 7 is"), logits(*model, *tokenizer, "12 plus 7 is")),
           "loaded: the same logits");

@@ -1,5 +1,7 @@
 // Where a parameter's value lies.
 #pragma once
+#include <string>
+
 #include "weft/parameter.h"
 
 namespace weft::detail {
@@ -8,7 +10,20 @@ namespace weft::detail {
 // agree.
 void rebind(const Parameter& parameter, Tensor value);
 
-// A parameter whose value stays where it is, contiguous or not. Nobody may write it.
-Parameter as_it_lies(Tensor value);
+// A parameter of that shape and dtype without memory: its elements are one 0. To write them is an Error; what is assigned
+// to it is lost, so that constructors may. rebind and lend give it a value.
+Parameter outline(const Shape& shape, DType dtype);
+
+// As rebind; from then on the parameter is not writable().
+void lend(const Parameter& parameter, Tensor value);
+
+// Whether the tensor lies in a mapped file.
+bool in_mapped_file(const Tensor& tensor) noexcept;
+// Gives the memory of a tensor that lies in a mapped file back to the system, which reads the file again where it is
+// needed; does nothing to others. Any thread may call it while others read the tensor.
+void give_back(const Tensor& tensor) noexcept;
+
+// What who wants to write a parameter that isn't writable() is told; `who` names the parameter.
+std::string lent_message(const std::string& who);
 
 }  // namespace weft::detail

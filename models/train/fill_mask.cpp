@@ -1,0 +1,78 @@
+#include "weft/fill_mask.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "train/labels.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+const std::string gap = "[mask]";
+
+// The text's ids; what is beside a gap is encoded by itself.
+std::vector<std::int64_t> encode(const Tokenizer& tokenizer, const std::string& text) {
+  std::vector<std::int64_t> ids;
+  for (std::size_t at = 0;;) {
+    const std::size_t end = std::min(text.find(gap, at), text.size());
+    const std::vector<std::int64_t> part =
+        tokenizer.encode(std::string_view(text).substr(at, end - at), TextPlace{"", at});
+    ids.insert(ids.end(), part.begin(), part.end());
+    if (end == text.size()) return ids;
+    ids.push_back(*tokenizer.special().mask);
+    at = end + gap.size();
+  }
+}
+
+// Ids by their probability, without those of special symbols.
+std::vector<std::int64_t> by_probability(const std::vector<double>& p, const SpecialIds& special) {
+  std::vector<std::int64_t> ids(p.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  const auto is_special = [&](std::int64_t id) {
+    return id == special.unknown || id == special.pad || id == special.cls || id == special.mask;
+  };
+  ids.erase(std::remove_if(ids.begin(), ids.end(), is_special), ids.end());
+  const auto of = [&](std::int64_t id) { return p[static_cast<std::size_t>(id)]; };
+  std::stable_sort(ids.begin(), ids.end(), [&](std::int64_t a, std::int64_t b) { return of(a) > of(b); });
+  return ids;
+}
+
+void check(const Checkpoint& checkpoint) {
+  const Task task = checkpoint.model->task();
+  if (task != Task::masked_lm)
+    throw Error(std::string("[fill-mask] the checkpoint is a ") + task_name(task) + ", expected a masked-lm");
+  if (!checkpoint.tokenizer->special().mask) throw Error("[fill-mask] the tokenizer has no mask symbol");
+}
+
+}  // namespace
+
+FilledText fill_mask(const Checkpoint& checkpoint, const std::string& text, std::int64_t top, double threshold) {
+  check(checkpoint);
+  const NoGrad suspended;
+  const Tokenizer& tokenizer = *checkpoint.tokenizer;
+  const SpecialIds special = tokenizer.special();
+  std::vector<std::int64_t> ids = encode(tokenizer, text);
+  if (std::find(ids.begin(), ids.end(), special.mask) == ids.end())
+    throw Error("[fill-mask] expected a text with \"" + gap + "\" for each symbol to fill in, got none");
+  const Tensor logits = (*checkpoint.model)(Tensor::from(ids, {1, std::ssize(ids)}));  // (1, n, symbols)
+  FilledText filled;
+  for (std::int64_t i = 0; i < std::ssize(ids); ++i) {
+    std::int64_t& id = ids[static_cast<std::size_t>(i)];
+    if (id != special.mask) continue;
+    const std::vector<double> p = softmax_of(slice(logits, 1, i, i + 1), "fill-mask");
+    const std::vector<std::int64_t> order = by_probability(p, special);
+    std::vector<Prediction>& gap_symbols = filled.gaps.emplace_back();
+    for (const std::int64_t symbol : order) {
+      const double probability = p[static_cast<std::size_t>(symbol)];
+      if ((top > 0 && std::ssize(gap_symbols) == top) || probability < threshold) break;
+      gap_symbols.push_back({tokenizer.decode(symbol), probability});
+    }
+    id = order.front();
+  }
+  filled.text = tokenizer.decode(ids);
+  return filled;
+}
+
+}  // namespace weft

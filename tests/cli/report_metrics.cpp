@@ -1,0 +1,104 @@
+// A run's metrics.jsonl as the curves of a report.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+
+#include "command.h"
+#include "report/metrics.h"
+#include "weft/error.h"
+
+namespace weft::test {
+namespace {
+
+using report::Json;
+using report::parse_metrics;
+
+std::string message(const std::string& text) {
+  try {
+    (void)parse_metrics(text, "m");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("report's curves: steps, evaluations with the time of their step, the best of them") {
+  const Json m = parse_metrics(
+      "{\"step\":1,\"loss\":3.0,\"learning_rate\":0.1,\"seconds\":0.5}\n"
+      "{\"step\":2,\"loss\":2.0,\"seconds\":1.0,\"tokens_per_second\":50}\n"
+      "{\"step\":2,\"validation_loss\":2.25,\"predicted\":9,\"accuracy\":0.5}\n"
+      "{\"step\":3,\"learning_rate\":0.05,\"seconds\":1.5}\n"
+      "{\"step\":4,\"loss\":null,\"seconds\":2}\n"
+      "{\"step\":4,\"validation_loss\":2.125,\"accuracy\":0.25}\n"
+      "{\"step\":5,\"loss\":1,\"seconds\":2.5,\"tokens_per_second\":null}\n"
+      "{\"step\":5,\"validation_loss\":null}\n",
+      "m");
+  CHECK(m["training"]["step"].dump() == "[1,2,3,4,5]");
+  CHECK(m["training"]["loss"].dump() == "[3,2,null,null,1]");
+  CHECK(m["training"]["learning_rate"].dump() == "[0.1,null,0.05,null,null]");
+  CHECK(m["training"]["seconds"].dump() == "[0.5,1,1.5,2,2.5]");
+  CHECK_FALSE(m["training"].contains("low"));
+  CHECK(m["evaluations"]["step"].dump() == "[2,4,5]");
+  CHECK(m["evaluations"]["seconds"].dump() == "[1,2,2.5]");
+  CHECK(m["evaluations"]["validation_loss"].dump() == "[2.25,2.125,null]");
+  CHECK(m["evaluations"]["accuracy"].dump() == "[0.5,0.25,null]");
+  CHECK(m["best"]["step"] == 4);
+  CHECK(m["best"]["accuracy"] == 0.25);
+  CHECK(m["last_step"] == 5);
+  CHECK(m["no_loss"] == 1);
+  CHECK(m["tokens_per_second"] == 50);
+  CHECK(m["seconds"] == 2.5);
+}
+
+TEST_CASE("report's curves: none, one step, a last line that was cut off") {
+  const Json none = parse_metrics("", "m");
+  CHECK(none["last_step"].is_null());
+  CHECK(none["best"].is_null());
+  CHECK(parse_metrics("{\"step\":1,\"loss\":3}", "m")["last_step"] == 1);  // whole, but for its end
+  for (const std::string cut : {"{", "{\"step\":2", "{\"step\":2,\"loss\":1.5", "12"}) {
+    CAPTURE(cut);
+    CHECK(parse_metrics("{\"step\":1,\"loss\":3}\n" + cut, "m")["training"]["step"].dump() == "[1]");
+    CHECK(message("{\"step\":1,\"loss\":3}\n" + cut + "\n") != "");
+  }
+}
+
+TEST_CASE("report's curves: a hundred thousand steps become points that can be seen, with their means and ends") {
+  std::string text;
+  for (int i = 1; i <= 100000; ++i) {
+    text += "{\"step\":" + std::to_string(i) + ",\"loss\":" + std::to_string(i % 2) + "}\n";
+    if (i % 1000 == 0)
+      text += "{\"step\":" + std::to_string(i) + ",\"validation_loss\":" + std::to_string(1e6 - i) + "}\n";
+  }
+  const Json m = parse_metrics(text, "m"), training = m["training"];
+  CHECK(training["step"].size() <= 300);
+  CHECK(training["step"].size() > 200);
+  CHECK(training["step"].back() == 100000);
+  CHECK(training["step"][0] == 334);
+  CHECK(training["loss"][0] == 0.5);
+  CHECK(training["low"][0] == 0);
+  CHECK(training["high"][0] == 1);
+  CHECK(training["seconds"][0].is_null());
+  CHECK(m["evaluations"]["step"].size() == 100);
+  CHECK(m["best"]["step"] == 100000);
+}
+
+TEST_CASE("report's curves: what is no line of a run is refused by its number") {
+  const std::string good = "{\"step\":2,\"loss\":1}\n";
+  CHECK(message(good + "x\n") == "\"m\" line 2: expected a JSON object, got \"x\"");
+  CHECK(message(good + "\n" + good) == "\"m\" line 2: expected a JSON object, got \"\"");
+  CHECK(message("[1]\n") == "\"m\" line 1: expected a JSON object, got \"[1]\"");
+  CHECK(message(good + "{\"loss\":1}\n") == "\"m\" line 2: expected a whole number \"step\", got \"{\\\"loss\\\":1}\"");
+  CHECK(contains(message("{\"step\":1.5}\n"), "line 1: expected a whole number \"step\""));
+  CHECK(message(good + good + "{\"step\":1,\"loss\":1}\n") == "\"m\" line 3: step 1 comes after a later one");
+  CHECK(message("{\"step\":1,\"loss\":\"x\"}\n") == "\"m\" line 1: expected \"loss\" to be a number, got \"x\"");
+  CHECK(message("{\"step\":1,\"validation_loss\":[]}\n") ==
+        "\"m\" line 1: expected \"validation_loss\" to be a number, got []");
+  CHECK(contains(message("{\"step\":1,\"loss\":NaN}\n"), "line 1: expected a JSON object"));
+  CHECK(message(good + std::string(100, '[') + "\n") != "");
+  CHECK(message("\xff\n") != "");
+}
+
+}  // namespace weft::test

@@ -1,0 +1,185 @@
+// The runs beside one another: a table, curves, settings.
+
+// What stands below the curves: steps, or the seconds that training took.
+let horizontal = "step";
+
+function summary(runs) {
+  const metrics = [...new Set(runs.flatMap((run) => measures(run)))];
+  const head = [
+    "run", "model", "parameters", "steps", "best validation loss", ...metrics.map((name) => name + " there"), "time",
+    "tokens/s"
+  ];
+  const rows = runs.map((run, index) => {
+    const {best, last_step, seconds, tokens_per_second} = run.metrics;
+    const steps =
+      format(last_step) + (isNumber(run.steps) && run.steps !== last_step ? " of " + format(run.steps) : "");
+    const loss = best === null ? "–" : `${format(best.validation_loss)} at step ${format(best.step)}`;
+    const cells = [
+      `${run.arch} ${run.task}`, format(run.parameters), steps, loss,
+      ...metrics.map((name) => (best === null ? "–" : percent(best[name]))), duration(seconds),
+      format(Math.round(tokens_per_second ?? NaN))
+    ];
+    return html("tr", {}, html("th", {scope: "row"}, runKey(index), runName(run.name)),
+      ...cells.map((cell, i) => html("td", {class: i === 0 ? "" : "number"}, cell)));
+  });
+  return html("div", {class: "scroll"},
+    html("table", {},
+      html("thead", {},
+        html("tr", {}, ...head.map((name, i) => html("th", {scope: "col", class: i < 2 ? "" : "number"}, name)))),
+      html("tbody", {}, ...rows)));
+}
+
+// What was measured besides the loss: parts of a whole, as accuracy.
+function measures(run) {
+  const known = ["step", "seconds", "validation_loss", "predicted", "low", "high"];
+  return Object.keys(run.metrics.evaluations).filter((name) => !known.includes(name));
+}
+
+function curveOf(run, index, group, field, more = {}) {
+  const table = run.metrics[group], ys = table[field] ?? [];
+  return {
+    name: run.name,
+    colour: runColour(index),
+    dash: runDash(index),
+    key: index < 8 ? "key" : "key dashed",
+    xs: (table[horizontal] ?? []).slice(0, ys.length),
+    ys,
+    ...more
+  };
+}
+
+const hasNumbers = (curve) => curve.ys.some(isNumber) && curve.xs.some(isNumber);
+
+// Steps, or seconds in the unit that fits.
+function acrossRuns(series) {
+  const [, last] = extent(...series.map((each) => each.xs)) ?? [0, 1];
+  if (horizontal === "step") return {label: "step"};
+  const [unit, name] = last < 180 ? [1, "seconds"] : last < 10800 ? [60, "minutes"] : [3600, "hours"];
+  series.forEach((each) => {
+    each.xs = each.xs.map((x) => (isNumber(x) ? x / unit : null));
+  });
+  return {label: name + " of training"};
+}
+
+function curveFigure(title, note, runs, make, y, options) {
+  const chart = () => {
+    const series = runs.flatMap(make).filter(hasNumbers);
+    return {x: acrossRuns(series), y, series};
+  };
+  if (chart().series.length === 0) return null;
+  return figure(title, note, [lineChart(chart, options)], {legend: options?.legend});
+}
+
+// The highest loss after the first steps, which would make all else flat; whether some of the first is above it.
+function lossRange(runs) {
+  const later = ({metrics: {training, last_step}}) =>
+    (training.loss ?? []).filter((_, i) => training.step[i] > 0.04 * last_step);
+  const [, highest] =
+    extent(...runs.map(later), ...runs.map((run) => run.metrics.evaluations.validation_loss ?? [])) ?? [0, undefined];
+  const [, all] = extent(...runs.map((run) => run.metrics.training.loss ?? [])) ?? [0, 0];
+  return {highest, cut: all > highest * 1.05};
+}
+
+function lossFigure(runs) {
+  const both = (run, index) => [curveOf(run, index, "training", "loss", {
+    name: run.name + ", training",
+    width: 1.4,
+    opacity: 0.6,
+    key: "key thin",
+    dash: undefined,
+    band: runs.length === 1 && run.metrics.training.low ? [run.metrics.training.low, run.metrics.training.high] :
+                                                          undefined
+  }),
+    curveOf(run, index, "evaluations", "validation_loss", {name: run.name + ", validation", width: 2.6, dots: true}),
+  ];
+  const key = (kind) => html("span", {class: kind, style: "border-color:var(--muted)"});
+  const entries = [{key: key("key thin"), name: "training"}, {key: key("key"), name: "validation"}];
+  const pooled = runs.some((run) => run.metrics.training.low);
+  const {highest, cut} = lossRange(runs);
+  const note = "The cross entropy with what was to be predicted, in nats: lower is better, 0 is certainty." +
+    (pooled ? " A point of training is the mean of several steps" +
+          (runs.length === 1 ? ", the band their lowest and highest." : ".") :
+              "") +
+    (cut ? " What is above the figure are the first steps." : "");
+  return curveFigure("Loss", note, runs, both, {label: "nats", highest}, {
+    height: 0.42,
+    legend:
+      legend(runs.length > 1 ? [...runs.map((run, i) => ({key: runKey(i), name: run.name})), ...entries] : entries)
+  });
+}
+
+function curveSection(runs) {
+  const training = (field) => (run, index) => [curveOf(run, index, "training", field, {width: 1.8})];
+  const metrics = [...new Set(runs.flatMap((run) => measures(run)))];
+  const small = [
+    ...metrics.map(
+      (name) => curveFigure(name[0].toUpperCase() + name.slice(1), "The part of the validation data that is right.",
+        runs, (run, index) => [curveOf(run, index, "evaluations", name, {dots: true, width: 2.4})],
+        {label: "%", show: (v) => format(100 * v)})),
+    curveFigure("Learning rate", "What multiplies each update, as the schedule gives it.", runs,
+      training("learning_rate"), {label: "learning rate", zero: true}),
+    curveFigure("Gradient norm",
+      "The length of the gradient over all parameters, before it is clipped; a jump here often comes before one of the loss.",
+      runs, training("gradient_norm"), {label: "norm", log: true}),
+    curveFigure("Throughput",
+      "Tokens trained a second, the mean since the run began or went on; validation and saving don't count.", runs,
+      training("tokens_per_second"), {label: "tokens/s", zero: true}),
+  ];
+  const loss = lossFigure(runs);
+  const timed = runs.some((run) => (run.metrics.training.seconds ?? []).some(isNumber));
+  return html("section", {}, html("h2", {}, "Curves"), ...curveNotes(runs),
+    loss !== null && timed ? horizontalSwitch() : null, loss,
+    html("div", {class: "pair"}, ...small.filter((each) => each !== null)));
+}
+
+function curveNotes(runs) {
+  const notes = [];
+  const differ = (name) => new Set(runs.map((run) => String(run[name]))).size > 1;
+  if (differ("data") || differ("symbols") || differ("task"))
+    notes.push("These runs differ in data, vocabulary or task: their losses are not of the same thing.");
+  for (const run of runs) {
+    if (run.metrics.last_step === null) notes.push(`${run.name} has no steps yet.`);
+    if (run.metrics.no_loss > 0)
+      notes.push(`${run.name}: the loss of ${
+        format(run.metrics.no_loss)} steps is not a finite number; its curve has gaps there.`);
+  }
+  return notes.map((text) => html("p", {class: "note"}, text));
+}
+
+function horizontalSwitch() {
+  const buttons = [["step", "by step"], ["seconds", "by time"]].map(([kind, text]) => {
+    const button = html("button", {type: "button", "aria-pressed": kind === horizontal}, text);
+    button.addEventListener("click", () => {
+      horizontal = kind;
+      buttons.forEach((each) => each.setAttribute("aria-pressed", each === button));
+      drawAll();
+    });
+    return button;
+  });
+  return html("div", {class: "switch", role: "group", "aria-label": "what the curves are drawn over"}, ...buttons);
+}
+
+// Those that differ, and the others for who wants to see them. Fields of one architecture alone are no difference in
+// value.
+function settingsSection(runs) {
+  const names = [...new Set(runs.flatMap((run) => Object.keys(run.settings)))].sort();
+  const differs = (name) => new Set(runs.map((run) => run.settings[name])).size > 1;
+  const ofSome = (name) => name.startsWith("model: config: ") && runs.some((run) => !(name in run.settings));
+  const table = (rows) => html("div", {class: "scroll"},
+    html("table", {},
+      html("thead", {},
+        html("tr", {}, html("th", {scope: "col"}, "setting"),
+          ...runs.map((run) => html("th", {scope: "col"}, runName(run.name))))),
+      html("tbody", {},
+        ...rows.map((name) => html("tr", {}, html("th", {scope: "row"}, name),
+                      ...runs.map((run) => html("td", {}, run.settings[name] ?? "–")))))));
+  const more = (title, rows) =>
+    (rows.length === 0 ? null : html("details", {}, html("summary", {}, title), table(rows)));
+  const same = names.filter((name) => !differs(name)), some = names.filter((name) => differs(name) && ofSome(name));
+  if (runs.length === 1)
+    return html("section", {}, html("h2", {}, "Settings"), more(`all ${same.length}, as run.json has them`, same));
+  const other = names.filter((name) => differs(name) && !ofSome(name));
+  return html("section", {}, html("h2", {}, "Settings that differ"),
+    other.length > 0 ? table(other) : html("p", {}, "None: these runs have the same settings."),
+    more(`${some.length} of some architectures alone`, some), more(`${same.length} that are the same`, same));
+}

@@ -1,0 +1,155 @@
+// What the layers have learned, as the papers show it.
+
+function learnedBlock(learned) {
+  const make = {gating: gatingFigures, toeplitz: toeplitzFigures, fourier: fourierFigures};
+  return learned === null || learned.layers.length === 0 ? [] : make[learned.kind](learned);
+}
+
+const layerName = (i) => `Layer ${i + 1}`;
+
+// The first layer to the last in one colour after another.
+function layerLines(layers, xs, ys) {
+  return layers.map((layer, i) => ({
+    name: layerName(i),
+    colour: runColour(i),
+    dash: runDash(i),
+    key: i < 8 ? "key" : "key dashed",
+    xs,
+    ys: ys(layer),
+    width: 1.8
+  }));
+}
+
+const layerLegend = (layers) => legend(layers.map((_, i) => ({key: runKey(i), name: layerName(i)})));
+
+function pooledNote(grid) {
+  const cells = grid.row_pool * grid.column_pool;
+  return cells > 1 ? ` A cell is the mean of ${grid.row_pool} × ${grid.column_pool}.` : "";
+}
+
+function gatingFigures({layers, length, causal, distances}) {
+  const axis = {from: 0, to: length};
+  const plots = layers.map((layer, i) => {
+    const grid = decodeGrid(layer.matrix), limit = usualLimit(grid.values);
+    return matrixPlot({
+      grid,
+      limit,
+      x: {label: "from token j", ...axis},
+      y: {label: "to token i", ...axis},
+      caption: `${layerName(i)}, colours to ±${format(Number(limit.toPrecision(2)))}`,
+      value: "W"
+    });
+  });
+  const shades = ["negative", "positive"];
+  return [
+    figure("Spatial gating matrices",
+      "W[i, j] of each layer's spatial gating unit: how much token j adds to the gate of token i; all began within " +
+        "±0.01." +
+        (causal ? " The model sees no later tokens: what is above the diagonal isn't used." : "") +
+        pooledNote(layers[0].matrix),
+      plots, {legend: rampLegend(shades, ["negative", "0", "positive"]), layout: "many"}),
+    figure("How far gating looks",
+      "The mean |W[i, j]| by the distance i − j: where a line is high, the layer takes its context from.",
+      [lineChart(() => ({
+        x: {label: causal ? "tokens back, i − j" : "i − j, in tokens"},
+        y: {label: "mean |W|", log: true},
+        series: layerLines(layers, distances, (layer) => layer.by_distance)
+      }),
+        {height: 0.4})],
+      {legend: layerLegend(layers)}),
+  ];
+}
+
+function toeplitzFigures({layers, lags, gamma, causal, length, channels}) {
+  const shown = layers[0].matrix.rows;
+  const first = layers[0].rms[nearest(lags, 0)];
+  const chart = () => {
+    const series = layerLines(layers, lags, (layer) => layer.rms);
+    if (gamma !== null && gamma < 1)
+      series.push({
+        name: "decay alone",
+        colour: "var(--muted)",
+        dash: "6 4",
+        width: 1.5,
+        key: "key dashed",
+        xs: lags,
+        ys: lags.map((lag) => first * gamma ** Math.abs(lag))
+      });
+    return {x: {label: "lag, in tokens"}, y: {label: "root mean square", log: true}, series};
+  };
+  const decay = gamma !== null && gamma < 1 ?
+    ` Dashed: the decay γ^|lag| alone, γ = ${format(gamma)}, from where layer 1 begins.` :
+    "";
+  const learned = layers[0].gammas ? " Learned decays γ (lowest, median, highest channel): " +
+      layers.map((layer, i) => `${layerName(i).toLowerCase()}: ${layer.gammas.map(format).join(", ")}`).join("; ") +
+      "." :
+                                     "";
+  const plots = layers.map((layer, i) => {
+    const grid = decodeGrid(layer.matrix), limit = usualLimit(grid.values);
+    return matrixPlot({
+      grid,
+      limit,
+      x: {label: "lag, in tokens", from: causal ? 0 : 1 - length, to: length},
+      y: {label: "channel", from: 0, to: channels},
+      caption: `${layerName(i)}, colours to ±${format(Number(limit.toPrecision(2)))}`,
+      value: "coefficient"
+    });
+  });
+  return [
+    figure("Toeplitz coefficients over lags",
+      "How much a token that is so many places " + (causal ? "back" : "away (back: positive)") +
+        " adds, the root mean square over each layer's channels." + decay + learned,
+      [lineChart(chart, {height: 0.42})], {legend: layerLegend(layers)}),
+    figure("Toeplitz coefficients by channel",
+      "The coefficients themselves, a line for each channel" +
+        (shown < channels ? ` (${shown} of the ${channels}, evenly spread)` : "") + ", those that look nearest first." +
+        pooledNote(layers[0].matrix),
+      plots, {legend: rampLegend(["negative", "positive"], ["negative", "0", "positive"]), layout: "many"}),
+  ];
+}
+
+function fourierFigures({layers, length, sequences}) {
+  const measured = `Measured on ${sequences === 1 ? "one sequence" : sequences + " sequences"} of ${
+    length} tokens from the validation data.`;
+  const bars = html("div", {class: "bars"},
+    ...layers.flatMap(
+      (layer, i) => [["mixing", layer.mixing_share, "run0"], ["network", layer.network_share, "run4"]].flatMap(
+        ([name, part, shade]) => [html("span", {}, `${layerName(i)}, ${name}`),
+          html("span", {class: "bar"}, html("i", {style: `width:${100 * part}%;background:var(--${shade})`})),
+          html("span", {}, percent(part))])));
+  const frequencies = layers[0].by_frequency.map((_, k) => k);
+  const spectrum = () => ({
+    x: {label: `frequency, in cycles over ${length} tokens`},
+    y: {label: "% of the squares", log: true, show: (v) => format(100 * v) + " %"},
+    series: layerLines(layers, frequencies, (layer) => layer.by_frequency)
+  });
+  const axis = {from: 0, to: length};
+  const plots = layers.map((layer, i) => {
+    const grid = decodeGrid(layer.influence), limit = usualLimit(grid.values);
+    return matrixPlot({
+      grid,
+      limit,
+      shades: ["page", "amount"],
+      x: {label: "token j replaced", ...axis},
+      y: {label: "output i", ...axis},
+      caption: `${layerName(i)}, colours to ${percent(limit)}`,
+      show: percent,
+      value: "change"
+    });
+  });
+  return [
+    staticFigure("What each layer adds",
+      "FNet's mixing has no weights: its share in the sum with what came in shows how it is used. Of the squares of " +
+        "each of a layer's two sums, the part that the Fourier mixing, or the feed-forward network, brings. The mixing " +
+        "adds up all tokens and channels without scaling them down: it is large beside what came in. " + measured,
+      bars),
+    figure("What frequencies the mixing finds",
+      "The mixing puts the k-th frequency along the sequence at token k (and again at n − k): the part of its " +
+        "squares there. 0 is the sum of all tokens, the highest frequency a change at every token.",
+      [lineChart(spectrum, {height: 0.4})], {legend: layerLegend(layers)}),
+    figure("Which tokens an output depends on",
+      "How much output i of a layer changes, as a part of itself, when its input at token j is replaced with the " +
+        "mean over all tokens." + pooledNote(layers[0].influence),
+      plots, {legend: rampLegend(["page", "amount"], ["none", "much"]), layout: "many"}),
+  ];
+}

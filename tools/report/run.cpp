@@ -1,0 +1,151 @@
+#include "report/run.h"
+
+#include <weft/error.h>
+#include <weft/ops.h>
+#include <weft/os.h>
+#include <weft/run_folder.h>
+#include <weft/tape.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "report/learned.h"
+#include "report/metrics.h"
+
+namespace report {
+namespace {
+
+using nlohmann::json;
+using weft::Error;
+
+json read_description(const std::string& folder) {
+  const std::string path = weft::run_path(folder);
+  const auto shallow = [](int depth, json::parse_event_t, json&) { return depth <= 16; };
+  json run = json::parse(weft::os::read_file(path), shallow, false);
+  if (!run.is_object()) throw Error("\"" + path + "\" is damaged: expected a JSON object");
+  return run;
+}
+
+std::string as_words(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// "model: config: layers" of {"model": {"config": {"layers": …}}}
+void flatten(const json& values, const std::string& prefix, Json& flat) {
+  for (const auto& each : values.items()) {
+    const std::string name = prefix.empty() ? each.key() : prefix + ": " + each.key();
+    if (each.value().is_object()) flatten(each.value(), name, flat);
+    else flat[name] = as_words(each.value());
+  }
+}
+
+// A part of run.json: {"model", "arch"}, or {"arch"} as Trainer::run writes it.
+json find(const json& run, std::initializer_list<const char*> path) {
+  json at = run;
+  for (const char* key : path) {
+    if (!at.is_object() || !at.contains(key)) return nullptr;
+    at = json(at[key]);
+  }
+  return at;
+}
+
+json first_of(const json& a, const json& b) { return a.is_null() ? b : a; }
+
+// What `make` gives; a note and nothing if it fails.
+template <class Make>
+Json attempt(Json& notes, const std::string& what, const Make& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    notes.push_back(what + ": " + error.what());
+    return nullptr;
+  }
+}
+
+// What the model of a checkpoint does and has learned.
+void add_model(Json& described, const json& run, const std::string& folder, weft::Checkpoint loaded,
+               const SampleOptions& options) {
+  const weft::NoGrad suspended;
+  std::optional<weft::Classifier> classifier;
+  if (loaded.model->task() == weft::Task::classifier) classifier.emplace(std::move(loaded));
+  const weft::Checkpoint& checkpoint = classifier ? classifier->checkpoint() : loaded;
+  const weft::Model& model = *checkpoint.model;
+  Json& notes = described["notes"];
+  std::unique_ptr<Validation> validation;
+  if (model.task() != weft::Task::causal_lm)
+    (void)attempt(notes, "No validation data, and what needs them", [&] {
+      validation = std::make_unique<Validation>(load_validation(run, folder, checkpoint, options.rows));
+      return Json();
+    });
+  if (validation && validation->changed)
+    notes.push_back("The data file has changed since the run began: it was trained on other rows than those shown");
+  described["sample"] = attempt(notes, "No sample", [&] {
+    if (model.task() == weft::Task::causal_lm) return text_sample(checkpoint, options);
+    if (!validation) return Json();
+    return classifier ? confusion_sample(*classifier, *validation) : masked_sample(checkpoint, *validation);
+  });
+  described["learned"] =
+      attempt(notes, "No weights", [&] { return learned_weights(model, sequence_length(checkpoint)); });
+  if (validation)
+    described["mixing"] = attempt(notes, "No mixing", [&] {
+      const weft::Tensor tokens = validation->data->validation(validation->data->validation_batches() / 2).tokens;
+      return learned_mixing(model, weft::slice(tokens, 0, 0, std::min<std::int64_t>(4, tokens.size(0))));
+    });
+}
+
+}  // namespace
+
+void check_run(const std::string& folder) {
+  const std::string begin = "expected the folder of a run, got ";
+  if (!std::filesystem::exists(folder)) throw Error(begin + "\"" + folder + "\", which doesn't exist");
+  if (!std::filesystem::is_directory(folder)) throw Error(begin + "the file \"" + folder + "\"");
+  if (std::filesystem::exists(weft::run_path(folder))) return;
+  const std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
+  const std::filesystem::path parent = (path.has_filename() ? path : path.parent_path()).parent_path();
+  if (std::filesystem::exists(weft::run_path(parent.string())))
+    throw Error(begin + "\"" + folder + "\"; its run is \"" + parent.string() + "\"");
+  if (std::filesystem::exists(folder + "/model.safetensors"))
+    throw Error(begin + "\"" + folder + "\", a checkpoint without run.json");
+  throw Error(begin + "\"" + folder + "\", which has no run.json");
+}
+
+Json read_run(const std::string& folder, const std::string& name, const RunOptions& options) {
+  check_run(folder);
+  const json run = read_description(folder);
+  Json described{{"name", name}, {"folder", std::filesystem::absolute(folder).lexically_normal().string()}};
+  described["arch"] = as_words(first_of(find(run, {"model", "arch"}), find(run, {"arch"})));
+  described["task"] = as_words(first_of(find(run, {"model", "task"}), find(run, {"task"})));
+  described["steps"] = first_of(find(run, {"training", "steps"}), find(run, {"steps"}));
+  described["parameters"] = find(run, {"found", "parameters"});
+  described["data"] = first_of(find(run, {"found", "data"}), find(run, {"data"}));
+  described["symbols"] = find(run, {"found", "symbols"});
+  described["settings"] = Json::object();
+  flatten(run, "", described["settings"]);
+  described["metrics"] = read_metrics(weft::metrics_path(folder));
+  described["notes"] = Json::array();
+  for (const char* part : {"checkpoint", "sample", "learned", "mixing"}) described[part] = nullptr;
+  if (options.curves_only) return described;
+  (void)attempt(described["notes"], "No model", [&] {
+    weft::Checkpoint checkpoint = weft::load_checkpoint(weft::checkpoint_folder(folder), weft::Purpose::inference);
+    described["checkpoint"] = {{"step", checkpoint.info.step}};
+    described["parameters"] = weft::parameter_count(checkpoint.model->parameters());
+    add_model(described, run, folder, std::move(checkpoint), options.sample);
+    return Json();
+  });
+  return described;
+}
+
+std::vector<std::string> run_names(const std::vector<std::string>& folders) {
+  std::vector<std::string> names;
+  for (const std::string& folder : folders) {
+    const auto path = std::filesystem::absolute(folder).lexically_normal();
+    names.push_back((path.has_filename() ? path : path.parent_path()).filename().string());
+  }
+  std::vector<std::string> clear = names;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (std::count(names.begin(), names.end(), names[i]) > 1) clear[i] = folders[i];
+  return clear;
+}
+
+}  // namespace report

@@ -1,0 +1,142 @@
+#include "report/samples.h"
+
+#include <weft/confusion.h>
+#include <weft/generate.h>
+#include <weft/ops.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace report {
+namespace {
+
+// Of an example's text, in bytes, and of examples in all and of one pair of labels.
+constexpr std::size_t longest_text = 400, most_examples = 300, most_of_pair = 3;
+constexpr std::int64_t windows = 3;  // of masked text
+
+struct Example {
+  std::int64_t actual, predicted;
+  double probability;
+  std::size_t row;
+};
+
+// The text's first bytes, not cut inside a character.
+std::string beginning(const std::string& text) {
+  if (text.size() <= longest_text) return text;
+  std::size_t end = longest_text;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + " …";
+}
+
+// Those of the highest probability, of each pair of labels not more than a few.
+Json chosen(std::vector<Example> examples, const std::vector<std::string>& texts) {
+  std::stable_sort(examples.begin(), examples.end(),
+                   [](const Example& a, const Example& b) { return a.probability > b.probability; });
+  std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> of_pair;
+  Json all = Json::array();
+  for (const Example& example : examples) {
+    if (all.size() == most_examples) break;
+    if (of_pair[{example.actual, example.predicted}]++ >= most_of_pair) continue;
+    all.push_back({{"actual", example.actual},
+                   {"predicted", example.predicted},
+                   {"probability", number(example.probability)},
+                   {"text", beginning(texts[example.row])}});
+  }
+  return all;
+}
+
+Json as_json(const weft::LabelScores& scores) {
+  return {{"precision", number(scores.precision)},
+          {"recall", number(scores.recall)},
+          {"f1", number(scores.f1)},
+          {"actual", scores.actual},
+          {"predicted", scores.predicted}};
+}
+
+// Appends a symbol, to the text before it if both are as they were.
+void append(Json& window, const std::string& symbol, const std::string* given) {
+  if (given != nullptr) window.push_back({{"text", symbol}, {"given", *given}});
+  else if (symbol.empty()) return;
+  else if (window.empty() || window.back().contains("given")) window.push_back({{"text", symbol}});
+  else window.back()["text"] = window.back()["text"].get<std::string>() + symbol;
+}
+
+}  // namespace
+
+Json text_sample(const weft::Checkpoint& checkpoint, const SampleOptions& options) {
+  weft::GenerateOptions generate;
+  generate.tokens = options.tokens;
+  generate.temperature = 0.8;
+  generate.seed = options.seed;
+  std::string text;
+  weft::generate(*checkpoint.model, *checkpoint.tokenizer, "", generate, [&](const std::string& symbol) {
+    text += symbol;
+    return true;
+  });
+  return {{"kind", "text"},
+          {"text", text},
+          {"tokens", generate.tokens},
+          {"temperature", generate.temperature},
+          {"seed", generate.seed}};
+}
+
+Json masked_sample(const weft::Checkpoint& checkpoint, const Validation& validation) {
+  const weft::Batch batch = validation.data->validation(validation.data->validation_batches() / 2);
+  const std::int64_t n = batch.tokens.size(1), count = std::min(windows, batch.tokens.size(0));
+  const weft::Tensor logits = (*checkpoint.model)(batch.tokens);
+  const auto given = weft::predicted_labels(weft::reshape(logits, {-1, logits.size(2)}));
+  const auto tokens = batch.tokens.to_vector<std::int64_t>(), target = batch.target.to_vector<std::int64_t>();
+  const weft::Tokenizer& tokenizer = *checkpoint.tokenizer;
+  Json sample{{"kind", "masked"}, {"windows", Json::array()}};
+  std::int64_t masked = 0, right = 0;
+  for (std::int64_t w = 0; w < count; ++w) {
+    Json window = Json::array();
+    std::int64_t before = -1;  // none
+    for (auto i = static_cast<std::size_t>(w * n); i < static_cast<std::size_t>((w + 1) * n); ++i) {
+      const bool hidden = target[i] >= 0;
+      const std::int64_t id = hidden ? target[i] : tokens[i];
+      if (before >= 0) append(window, tokenizer.separator(before, id), nullptr);
+      const std::string filled = hidden ? tokenizer.decode(given[i]) : "";
+      append(window, tokenizer.decode(id), hidden ? &filled : nullptr);
+      masked += hidden;
+      right += hidden && given[i] == id;
+      before = id;
+    }
+    sample["windows"].push_back(window);
+  }
+  sample["masked"] = masked;
+  sample["right"] = right;
+  return sample;
+}
+
+Json confusion_sample(const weft::Classifier& classifier, const Validation& validation) {
+  const weft::LabelledTexts& rows = validation.rows;
+  const std::vector<std::vector<double>> p = classifier.probabilities(rows.texts);
+  weft::Confusion confusion(std::ssize(classifier.labels()));
+  std::vector<Example> wrong;
+  for (std::size_t row = 0; row < p.size(); ++row) {
+    const auto highest = std::max_element(p[row].begin(), p[row].end());
+    const std::int64_t given = highest - p[row].begin();
+    confusion.add(rows.labels[row], given);
+    if (given != rows.labels[row]) wrong.push_back({rows.labels[row], given, *highest, row});
+  }
+  Json counts = Json::array(), scores = Json::array();
+  for (std::int64_t actual = 0; actual < confusion.labels(); ++actual) {
+    scores.push_back(as_json(confusion.scores(actual)));
+    Json row = Json::array();
+    for (std::int64_t given = 0; given < confusion.labels(); ++given) row.push_back(confusion.count(actual, given));
+    counts.push_back(row);
+  }
+  return {{"kind", "confusion"},
+          {"labels", classifier.labels()},
+          {"counts", counts},
+          {"scores", scores},
+          {"macro", as_json(confusion.macro_average())},
+          {"accuracy", number(confusion.accuracy())},
+          {"rows", confusion.rows()},
+          {"of", validation.of},
+          {"examples", chosen(wrong, rows.texts)}};
+}
+
+}  // namespace report

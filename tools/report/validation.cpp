@@ -1,0 +1,99 @@
+#include <weft/classifier_data.h>
+#include <weft/encoded_text.h>
+#include <weft/error.h>
+#include <weft/run_folder.h>
+
+#include <filesystem>
+
+#include "model_options.h"
+#include "report/samples.h"
+#include "run_settings.h"
+#include "train_options.h"
+
+namespace report {
+namespace {
+
+using weft::Error;
+
+// The options of weft train that a run.json stands for.
+void read_options(TrainOptions& options, const nlohmann::json& run, const std::string& path) {
+  CLI::App command;
+  options.add_to(command);
+  apply_run(command, run.dump(), path);
+}
+
+// Error unless it can be read, and as often as is needed.
+void check_there(const std::string& path) {
+  if (!std::filesystem::exists(path)) throw Error("the data file \"" + path + "\" is gone");
+  if (!std::filesystem::is_regular_file(path) && !std::filesystem::is_directory(path))
+    throw Error("\"" + path + "\" is no file that can be read again");
+}
+
+// At most `most` of them, evenly spread.
+weft::LabelledTexts spread(const weft::LabelledTexts& all, std::int64_t most) {
+  const auto count = static_cast<std::int64_t>(all.texts.size());
+  if (count <= most) return all;
+  weft::LabelledTexts some;
+  some.names = all.names;
+  for (std::int64_t i = 0; i < most; ++i) {
+    const auto row = static_cast<std::size_t>(i * count / most);
+    some.texts.push_back(all.texts[row]);
+    some.labels.push_back(all.labels[row]);
+  }
+  return some;
+}
+
+bool has_changed(const weft::Data& whole, const nlohmann::json& run) {
+  const auto found = run.find("found");
+  if (found == run.end() || !found->is_object() || !found->contains("data")) return false;
+  return (*found)["data"] != whole.fingerprint();
+}
+
+Validation load_rows(const TrainOptions& options, const nlohmann::json& run, const weft::Checkpoint& checkpoint,
+                     std::int64_t most) {
+  for (const std::string& path : {options.data, options.test})
+    if (!path.empty()) check_there(path);
+  const weft::LabelledOptions form = options.form.labelled(checkpoint.info.labels);
+  weft::LabelledTexts training = weft::read_labelled(options.data, form);
+  const weft::LabelledTexts test =
+      options.test.empty() ? weft::hold_out(training) : weft::read_labelled(options.test, form);
+  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured) {
+    const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
+    return std::make_unique<weft::ClassifierData>(learned, measured, checkpoint.tokenizer, sequence_length(checkpoint),
+                                                  32, padding);
+  };
+  Validation validation;
+  validation.changed = has_changed(*data_of(training, test), run);
+  validation.of = static_cast<std::int64_t>(test.texts.size());
+  validation.rows = spread(test, most);
+  validation.data = data_of({}, validation.rows);
+  return validation;
+}
+
+Validation load_text(const TrainOptions& options, const nlohmann::json& run, const weft::Checkpoint& checkpoint) {
+  check_there(options.text);
+  Validation validation;
+  validation.data =
+      std::make_unique<weft::TextData>(weft::EncodedText::of_file(options.text, *checkpoint.tokenizer),
+                                       checkpoint.tokenizer, checkpoint.model->task(), sequence_length(checkpoint), 4);
+  validation.changed = has_changed(*validation.data, run);
+  return validation;
+}
+
+}  // namespace
+
+std::int64_t sequence_length(const weft::Checkpoint& checkpoint) {
+  if (checkpoint.info.pad_to > 0) return checkpoint.info.pad_to;
+  return checkpoint.info.length > 0 ? checkpoint.info.length : usual_length(*checkpoint.model);
+}
+
+Validation load_validation(const nlohmann::json& run, const std::string& folder, const weft::Checkpoint& checkpoint,
+                           std::int64_t rows) {
+  TrainOptions options;
+  read_options(options, run, weft::run_path(folder));
+  const bool labelled = weft::task_source(checkpoint.model->task()) == weft::Source::rows;
+  if ((labelled ? options.data : options.text).empty()) throw Error("run.json names no data");
+  return labelled ? load_rows(options, run, checkpoint, rows) : load_text(options, run, checkpoint);
+}
+
+}  // namespace report
