@@ -180,6 +180,10 @@ TEST_CASE("a registered architecture without a stream: sampled by repeated passe
     const Tensor full = (*model)(Tensor::from(latest, {1, n}));
     CHECK(same_bits(logits, reshape(slice(full, 1, n - 1, n), {7})));
   }
+  const auto at_once = model->stream();
+  (void)at_once->append(Tensor::from(tokens, {1, 12}));
+  CHECK(same_bits(at_once->next(3), stream->next(3)));
+  CHECK(model->why_stream_is_slow() == "its architecture, mean, has no token stream of its own");
   Parameter start = model->parameters()[1].second;
   start.assign(scale(start, 0.5));
   CHECK_THROWS_WITH_AS(stream->next(1), doctest::Contains("a parameter was written since this text's first token"),

@@ -247,6 +247,37 @@ TEST_CASE("out of memory while saving and loading: an Error, and the folder and 
   CHECK(same(parameters, first));
 }
 
+TEST_CASE("out of memory in a token stream: an Error, and the texts are as they were") {
+  constexpr struct {
+    const char *arch, *config;
+  } streams[] = {{"gmlp", R"({"d_model":6,"layers":2,"seq_len":6})"},
+                 {"tnn", R"({"d_model":6,"layers":2,"rpe_dim":4})"},
+                 {"tnn", R"({"d_model":6,"layers":1,"rpe_dim":4,"par_type":2})"}};
+  const std::vector<std::int64_t> both{0, 1};
+  for (const auto& [arch, config] : streams) {
+    const std::string options_of_model = config;
+    CAPTURE(options_of_model);
+    const auto model = make_model({arch, Task::causal_lm, 7, 0, config}, {Random(5), DType::f32});
+    const auto want = model->stream()->select({0, 0}), stream = model->stream()->select({0, 0});
+    // Steps, a full window, several tokens at once: each is tried with less memory than it takes, until there is enough.
+    for (const std::int64_t n : {3, 1, 1, 1, 1, 2, 1, 70, 1}) {
+      CAPTURE(n);
+      const Tensor tokens = random_tensor(indices({2, n}, 7), static_cast<std::uint64_t>(n));
+      const Tensor other = Tensor::from<std::int64_t>({5, 6}, {2, 1}), next = want->select(both)->append(other);
+      constexpr std::int64_t most = 20000;
+      std::int64_t k = 1;
+      for (Tensor logits; k < most && runs_out([&] { logits = stream->append(tokens); }, k); k += 5)
+        CHECK(same_bits(stream->select(both)->append(other), next));
+      CHECK(k > 50);
+      REQUIRE(k < most);
+      for (k = 1; k < most && runs_out([&] { (void)stream->select(both); }, k); ++k) continue;
+      CHECK(k < most);
+      (void)want->append(tokens);
+      CHECK(same_bits(stream->select(both)->append(other), want->select(both)->append(other)));
+    }
+  }
+}
+
 TEST_CASE("out of memory while evaluating and generating: an Error") {
   const SmallTask small = small_task("tnn", Task::causal_lm);
   const auto evaluates = [&] { (void)evaluate(*small.model, *small.data); };

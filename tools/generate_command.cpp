@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <iostream>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include "checkpoint_option.h"
 #include "command.h"
@@ -34,35 +36,57 @@ std::string prompt_of(const GenerateCommand& o) {
   return o.prompt_file.empty() ? o.prompt : read_prompt(o.prompt_file);
 }
 
-// The prompt and its continuation, as it comes. Gives the number of symbols.
-std::int64_t print_sample(const weft::Checkpoint& checkpoint, const std::string& prompt,
-                          const weft::GenerateOptions& options) {
-  bool accepted = false;
-  const auto print_prompt = [&] {
-    if (!accepted) std::cout << prompt;
-    accepted = true;
-  };
-  const auto print = [&](const std::string& text) {
-    print_prompt();
-    return static_cast<bool>(std::cout << text << std::flush);
-  };
-  const std::int64_t count = weft::generate(*checkpoint.model, *checkpoint.tokenizer, prompt, options, print);
-  print_prompt();
-  std::cout << "\n";
-  return count;
-}
+// Samples as they come, each after the prompt: those of the one that is being printed at once, what comes of later ones
+// meanwhile when it is their turn.
+class SamplePrinter {
+ public:
+  SamplePrinter(std::string prompt, std::int64_t samples)
+      : prompt_(std::move(prompt)), waiting_(static_cast<std::size_t>(samples)), ended_(waiting_.size()) {}
+
+  // False once nothing can be printed any more.
+  bool add(const weft::SampleText& piece) {
+    const auto sample = static_cast<std::size_t>(piece.sample);
+    waiting_[sample] += piece.text;
+    ended_[sample] = piece.is_last;
+    if (sample == current_) print();
+    return static_cast<bool>(std::cout);
+  }
+
+  // Whatever has not been printed.
+  void finish() {
+    ended_.assign(ended_.size(), true);
+    print();
+  }
+
+ private:
+  void print() {
+    for (; current_ < waiting_.size(); ++current_, begun_ = false) {
+      if (!begun_) std::cout << (current_ > 0 ? "---------------\n" : "") << prompt_;
+      begun_ = true;
+      std::cout << std::exchange(waiting_[current_], {}) << std::flush;
+      if (!ended_[current_]) return;
+      std::cout << "\n";
+    }
+  }
+
+  std::string prompt_;
+  std::vector<std::string> waiting_;  // of each sample
+  std::vector<bool> ended_;
+  std::size_t current_ = 0;
+  bool begun_ = false;  // the current one
+};
 
 int generate(const GenerateCommand& o) {
   const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference);
-  const std::string prompt = prompt_of(o);
+  const std::string prompt = prompt_of(o), why_slow = checkpoint.model->why_stream_is_slow();
+  if (!why_slow.empty())
+    std::cerr << "weft: slow, as each symbol takes a forward pass over the whole text: " << why_slow << std::endl;
+  SamplePrinter printer(prompt, o.samples);
   const auto start = std::chrono::steady_clock::now();
-  std::int64_t symbols = 0;
-  for (std::int64_t i = 0; i < o.samples; ++i) {
-    if (i > 0) std::cout << "---------------\n";
-    weft::GenerateOptions options = o.options;
-    options.seed += static_cast<std::uint64_t>(i);
-    symbols += print_sample(checkpoint, prompt, options);
-  }
+  const std::int64_t symbols =
+      weft::generate_samples(*checkpoint.model, *checkpoint.tokenizer, prompt, o.options, o.samples,
+                             [&](const weft::SampleText& piece) { return printer.add(piece); });
+  printer.finish();
   if (!std::cout.flush()) return 0;  // which main() says
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   char line[64];
@@ -88,7 +112,9 @@ Command generate_command(CLI::App& weft) {
   add_number(*command, "--top-p", options.top_p, {.lowest = 0, .highest = 1, .above = true},
              "Choose among the most likely that have this probability together");
   add_texts(*command, "--stop", "TEXT", options.stop, "End before this text; may be given more than once");
-  add_number(*command, "--num-samples", o->samples, {1}, "Continuations: of --seed, of --seed + 1, ...");
+  add_number(*command, "--num-samples", o->samples, {1},
+             "Continuations: of --seed, of --seed + 1, ..., up to eight in one batch; the first is printed as it "
+             "comes, the others in their order");
   add_number(*command, "--seed", options.seed, {0}, "Seed of the choices");
   add_threads(*command);
   command->footer(

@@ -11,31 +11,52 @@ using namespace detail;
 
 namespace {
 
-// A forward pass over the latest tokens, as many as the model takes.
+// A forward pass over each text's latest tokens, as many as the model takes.
 class RepeatedPasses : public TokenStream {
  public:
   explicit RepeatedPasses(const Model& model) : model_(model), parameters_(model.parameters()) {}
 
-  Tensor next(std::int64_t token) override {
+  std::int64_t texts() const noexcept override { return std::ssize(texts_); }
+
+  Tensor append(const Tensor& tokens) override {
     return guard_memory("generate", [&] {
       const NoGrad suspended;
+      check_appended(tokens, texts());
       parameters_.check();
-      std::vector<std::int64_t> tokens = tokens_;
-      const auto longest = static_cast<std::size_t>(model_.max_length());
-      if (longest > 0 && tokens.size() == longest) tokens.erase(tokens.begin());
-      tokens.push_back(token);
-      const auto n = static_cast<std::int64_t>(tokens.size());
-      const Tensor all = model_(Tensor::from(tokens, {1, n}));  // (1, n, vocabulary)
-      Tensor logits = reshape(slice(all, 1, n - 1, n), {model_.outputs()});
-      tokens_ = std::move(tokens);
-      return logits;
+      std::vector<std::vector<std::int64_t>> texts = texts_;
+      std::vector<Tensor> logits;
+      for (std::int64_t i = 0; i < std::ssize(texts); ++i) {
+        const auto more = slice(tokens, 0, i, i + 1).to_vector<std::int64_t>();
+        logits.push_back(read(texts[static_cast<std::size_t>(i)], more));
+      }
+      Tensor all = concat(logits, 0);
+      texts_ = std::move(texts);
+      return all;
+    });
+  }
+
+  std::unique_ptr<TokenStream> select(const std::vector<std::int64_t>& texts) const override {
+    return guard_memory("generate", [&] {
+      auto stream = std::make_unique<RepeatedPasses>(*this);
+      stream->texts_ = selected(texts_, texts);
+      return stream;
     });
   }
 
  private:
+  // Appends to one text: (1, vocabulary).
+  Tensor read(std::vector<std::int64_t>& text, const std::vector<std::int64_t>& more) const {
+    text.insert(text.end(), more.begin(), more.end());
+    const std::int64_t longest = model_.max_length();
+    if (longest > 0 && std::ssize(text) > longest) text.erase(text.begin(), text.end() - longest);
+    const std::int64_t n = std::ssize(text);
+    const Tensor all = model_(Tensor::from(text, {1, n}));  // (1, n, vocabulary)
+    return reshape(slice(all, 1, n - 1, n), {1, model_.outputs()});
+  }
+
   const Model& model_;
   SteadyParameters parameters_;
-  std::vector<std::int64_t> tokens_;
+  std::vector<std::vector<std::int64_t>> texts_ = {{}};
 };
 
 }  // namespace
@@ -46,6 +67,17 @@ NamedParameters Model::parameters() const {
     collect("", all);
     return all;
   });
+}
+
+Tensor TokenStream::next(std::int64_t token) {
+  return guard_memory("generate", [&] {
+    const NoGrad suspended;
+    return reshape(append(Tensor::from<std::int64_t>({token}, {1, 1})), {-1});
+  });
+}
+
+std::string Model::why_stream_is_slow() const {
+  return std::string("its architecture, ") + arch() + ", has no token stream of its own";
 }
 
 std::unique_ptr<TokenStream> Model::stream() const {

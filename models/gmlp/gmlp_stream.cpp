@@ -1,4 +1,6 @@
-// A gMLP language model, token by token.
+// A gMLP language model's texts, token by token and in whole windows.
+#include <algorithm>
+
 #include "base/sequence.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/gmlp.h"
@@ -6,79 +8,126 @@
 namespace weft {
 using namespace detail;
 
-namespace {
-
-// One block's past: v = norm(z2) of the window's tokens. Rows from the window's end on are not used.
-class History {
- public:
-  History(const SpatialGatingUnit& unit, std::int64_t d)
-      : unit_(unit), past_(Tensor::zeros({unit.seq_len, d}, unit.weight.value().dtype())) {}
-
-  // z1, v (1, 1, d) of token i: z1_i ⊙ (sum_(j <= i) W[i,j] v_j + b_i), (1, 1, d).
-  Tensor append(const Tensor& z1, const Tensor& v, std::int64_t i) {
-    Tensor row = slice(past_, 0, i, i + 1);
-    raw::copy(reshape(v, row.shape()), row);
-    const Tensor w = slice(slice(unit_.weight, 0, i, i + 1), 1, 0, i + 1);  // (1, i+1)
-    const Tensor mixed = matmul(w, slice(past_, 0, 0, i + 1));              // (1, d)
-    return mul(z1, reshape(add(mixed, slice(unit_.bias, 0, i, i + 1)), z1.shape()));
-  }
-
- private:
-  const SpatialGatingUnit& unit_;
-  Tensor past_;  // v (seq_len, d)
-};
-
-}  // namespace
-
-// A full window slides by half: its newer half is read again from position 0.
+// A full window slides by half: its newer half is read again from position 0. All texts are of one length.
 class Gmlp::Stream : public TokenStream {
  public:
-  explicit Stream(const Gmlp& model) : model_(model), parameters_(model.parameters()) {
-    for (const GmlpBlock& block : model.blocks_) histories_.emplace_back(block.sgu, model.config_.d_ffn / 2);
+  explicit Stream(const Gmlp& model)
+      : model_(model), parameters_(model.parameters()), texts_{{{}, std::vector<TokenRows>(model.blocks_.size())}} {}
+
+  std::int64_t texts() const noexcept override { return std::ssize(texts_); }
+
+  Tensor append(const Tensor& tokens) override {
+    return guard_memory("generate", [&] {
+      const NoGrad suspended;
+      check_appended(tokens, texts());
+      parameters_.check();
+      const std::int64_t n = tokens.size(1), length = length_after(n);
+      return n == 1 && length == length_ + 1 ? step(tokens) : read_again(tokens, length);
+    });
   }
 
-  Tensor next(std::int64_t token) override {
+  std::unique_ptr<TokenStream> select(const std::vector<std::int64_t>& texts) const override {
     return guard_memory("generate", [&] {
-      NoGrad suspended;
-      parameters_.check();
-      if (static_cast<std::int64_t>(window_.size()) == model_.config_.seq_len) slide();
-      return read(token);
+      auto stream = std::make_unique<Stream>(*this);
+      stream->texts_ = selected(texts_, texts);
+      return stream;
     });
   }
 
  private:
-  void slide() {
-    const std::vector<std::int64_t> whole = window_;
-    window_.clear();
-    try {
-      for (std::size_t i = (whole.size() + 1) / 2; i < whole.size(); ++i) (void)read(whole[i]);
-    } catch (...) {
-      window_ = whole;  // to slide again
-      throw;
+  struct Text {
+    std::vector<std::int64_t> window;  // its first length_ tokens
+    std::vector<TokenRows> past;       // v = norm(z2) of these, (length_, d_ffn/2) for each block
+  };
+
+  // Of the window, when n tokens more have come one by one.
+  std::int64_t length_after(std::int64_t n) const {
+    std::int64_t length = length_;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (length == model_.config_.seq_len) length /= 2;
+      ++length;
     }
+    return length;
   }
 
-  // The forward pass of the window's last token.
-  Tensor read(std::int64_t token) {
-    const auto i = static_cast<std::int64_t>(window_.size());
-    Tensor x = model_.embed(Tensor::from<std::int64_t>({token}, {1, 1}), i);  // (1, 1, d_model)
-    for (std::size_t layer = 0; layer < histories_.size(); ++layer)
-      x = model_.blocks_[layer](x, {}, nullptr,
-                                [&](const Tensor& z1, const Tensor& v) { return histories_[layer].append(z1, v, i); });
-    Tensor logits = reshape(model_.head(x), {model_.outputs_});
-    window_.push_back(token);
-    return logits;
+  // The forward pass of one token of each text, tokens (b, 1): (b, vocabulary).
+  Tensor step(const Tensor& tokens) {
+    std::vector<Tensor> logits;
+    for (std::int64_t first = 0; first < texts(); first += texts_at_once) {
+      const std::int64_t last = std::min(first + texts_at_once, texts());
+      Tensor x = model_.embed(transpose(slice(tokens, 0, first, last), 0, 1), length_);  // (1, b, d_model)
+      for (std::size_t block = 0; block < model_.blocks_.size(); ++block)
+        x = model_.blocks_[block](x, {}, nullptr,
+                                  [&](const Tensor& z1, const Tensor& v) { return gate_last(z1, v, block, first); });
+      logits.push_back(reshape(model_.head(x), {last - first, model_.outputs_}));
+    }
+    Tensor all = concat(logits, 0);
+    const auto ids = tokens.to_vector<std::int64_t>();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      texts_[i].window.resize(static_cast<std::size_t>(length_));  // an Error may have left more
+      texts_[i].window.push_back(ids[i]);
+    }
+    ++length_;
+    return all;
+  }
+
+  // z1, v (1, b, d) of token i of the texts from `first` on: z1_i ⊙ (sum_(j <= i) W[i,j] v_j + b_i), (1, b, d).
+  Tensor gate_last(const Tensor& z1, const Tensor& v, std::size_t block, std::int64_t first) {
+    const SpatialGatingUnit& unit = model_.blocks_[block].sgu;
+    const std::int64_t i = length_, b = v.size(1), d = v.size(2);
+    const Tensor w = slice(slice(unit.weight, 0, i, i + 1), 1, 0, i + 1);  // (1, i+1)
+    std::vector<Tensor> mixed;
+    for (std::int64_t text = 0; text < b; ++text) {
+      TokenRows& past = texts_[static_cast<std::size_t>(first + text)].past[block];
+      past.put(i, reshape(slice(v, 1, text, text + 1), {1, d}));
+      mixed.push_back(matmul(w, past.first(i + 1)));  // (1, d)
+    }
+    return mul(z1, reshape(add(concat(mixed, 0), slice(unit.bias, 0, i, i + 1)), z1.shape()));
+  }
+
+  // Forward passes over what is then the window of each text, `length` tokens.
+  Tensor read_again(const Tensor& tokens, std::int64_t length) {
+    std::vector<Text> texts = texts_;
+    std::vector<Tensor> logits;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const auto row = static_cast<std::int64_t>(i);
+      const auto more = slice(tokens, 0, row, row + 1).to_vector<std::int64_t>();
+      std::vector<std::int64_t>& window = texts[i].window;
+      window.resize(static_cast<std::size_t>(length_));
+      window.insert(window.end(), more.begin(), more.end());
+      window.erase(window.begin(), window.end() - length);
+      logits.push_back(read(texts[i]));
+    }
+    Tensor all = concat(logits, 0);
+    texts_ = std::move(texts);
+    length_ = length;
+    return all;
+  }
+
+  // The forward pass over a text's window, which leaves its past: (1, vocabulary).
+  Tensor read(Text& text) const {
+    const std::int64_t n = std::ssize(text.window);
+    Tensor x = model_.embed(Tensor::from(text.window, {n, 1}), 0);  // (n, 1, d_model)
+    for (std::size_t block = 0; block < model_.blocks_.size(); ++block)
+      x = model_.blocks_[block](x, {}, nullptr, [&](const Tensor& z1, const Tensor& v) {
+        const SpatialGatingUnit& unit = model_.blocks_[block].sgu;
+        text.past[block].put(0, reshape(v, {n, v.size(2)}));
+        return spatial_gate(z1, v, slice(slice(unit.weight, 0, 0, n), 1, 0, n), slice(unit.bias, 0, 0, n), true);
+      });
+    return reshape(model_.head(slice(x, 0, n - 1, n)), {1, model_.outputs_});
   }
 
   const Gmlp& model_;
   SteadyParameters parameters_;
-  std::vector<std::int64_t> window_;
-  std::vector<History> histories_;
+  std::int64_t length_ = 0;  // of each text's window
+  std::vector<Text> texts_;
 };
 
 std::unique_ptr<TokenStream> Gmlp::stream() const {
   if (task_ != Task::causal_lm) return Model::stream();
-  return std::make_unique<Stream>(*this);
+  return guard_memory("generate", [&] { return std::make_unique<Stream>(*this); });
 }
+
+std::string Gmlp::why_stream_is_slow() const { return {}; }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/ops.h"
 
 namespace weft {
 using namespace detail;
@@ -44,13 +45,13 @@ std::int64_t choose(const std::vector<double>& x, double temperature, std::int64
 // Lets a text through up to the first of the texts to stop at; what may be the beginning of one waits.
 class StopFilter {
  public:
-  explicit StopFilter(const std::vector<std::string>& stops) : stops_(stops) {}
+  explicit StopFilter(const std::vector<std::string>& stops) : stops_(&stops) {}
 
   // What can be given out now that `more` has come; stopped() afterwards.
   std::string add(const std::string& more) {
     held_ += more;
     std::size_t end = held_.size();
-    for (const std::string& stop : stops_) {
+    for (const std::string& stop : *stops_) {
       const std::size_t found = held_.find(stop);
       if (found == std::string::npos) continue;
       stopped_ = true;
@@ -67,7 +68,7 @@ class StopFilter {
   // The longest end of held_ that a text to stop at begins with.
   std::size_t longest_beginning() const {
     std::size_t longest = 0;
-    for (const std::string& stop : stops_)
+    for (const std::string& stop : *stops_)
       for (std::size_t n = std::min(stop.size() - 1, held_.size()); n > longest; --n)
         if (held_.compare(held_.size() - n, n, stop, 0, n) == 0) longest = n;
     return longest;
@@ -78,7 +79,7 @@ class StopFilter {
     return taken;
   }
 
-  const std::vector<std::string>& stops_;
+  const std::vector<std::string>* stops_;
   std::string held_;
   bool stopped_ = false;
 };
@@ -106,29 +107,66 @@ void leave_out(const SpecialIds& special, std::vector<double>& logits) {
     if (id) logits[static_cast<std::size_t>(*id)] = -HUGE_VAL;
 }
 
-// Gives the number of symbols.
-std::int64_t continue_text(TokenStream& stream, const Tokenizer& tokenizer, const std::vector<std::int64_t>& prompt,
-                           const GenerateOptions& options, const std::function<bool(const std::string&)>& out) {
-  Tensor logits;
-  for (std::int64_t id : prompt) logits = stream.next(id);
-  const Random random(options.seed);
-  const SpecialIds special = tokenizer.special();
-  StopFilter filter(options.stop);
-  std::int64_t before = prompt.back();
-  for (std::int64_t i = 0; i < options.tokens; ++i) {
-    std::vector<double> x = values_of(logits);
-    leave_out(special, x);
-    const std::int64_t id =
-        choose(x, options.temperature, options.top_k, options.top_p, random.uniform(static_cast<std::uint64_t>(i)));
-    const bool last = i + 1 == options.tokens;
-    std::string text = filter.add(tokenizer.separator(before, id) + tokenizer.decode(id));
-    if (last && !filter.stopped()) text += filter.rest();
-    if (!out(text) || last || filter.stopped()) return i + 1;
-    logits = stream.next(id);
-    before = id;
+// One of several continuations.
+struct Sample {
+  std::int64_t index;
+  Random random;
+  StopFilter filter;
+  std::int64_t before;  // its latest id
+};
+
+// What continues any number of samples.
+class Continuation {
+ public:
+  Continuation(const Tokenizer& tokenizer, const GenerateOptions& options,
+               const std::function<bool(const SampleText&)>& out)
+      : tokenizer_(tokenizer), options_(options), out_(out), special_(tokenizer.special()) {}
+
+  // The stream's texts are one for each of `samples`; logits (b, vocabulary) are those for their next symbols. Gives the
+  // number of symbols.
+  std::int64_t run(std::unique_ptr<TokenStream> stream, Tensor logits, std::vector<Sample> samples) const {
+    std::int64_t symbols = 0;
+    for (std::int64_t i = 0; i < options_.tokens; ++i) {
+      std::vector<std::int64_t> going_on, ids;
+      for (std::int64_t row = 0; row < std::ssize(samples); ++row, ++symbols)
+        if (add_symbol(samples[static_cast<std::size_t>(row)], slice(logits, 0, row, row + 1), i)) {
+          going_on.push_back(row);
+          ids.push_back(samples[static_cast<std::size_t>(row)].before);
+        }
+      if (going_on.empty()) break;
+      if (going_on.size() < samples.size()) {
+        stream = stream->select(going_on);
+        std::vector<Sample> others;
+        for (std::int64_t row : going_on) others.push_back(std::move(samples[static_cast<std::size_t>(row)]));
+        samples = std::move(others);
+      }
+      logits = stream->append(Tensor::from(ids, {std::ssize(ids), 1}));
+    }
+    return symbols;
   }
-  return 0;
-}
+
+ private:
+  // Chooses the sample's i-th symbol. Whether more are to follow.
+  bool add_symbol(Sample& sample, const Tensor& logits, std::int64_t i) const {
+    std::vector<double> x = values_of(logits);
+    leave_out(special_, x);
+    const double u = sample.random.uniform(static_cast<std::uint64_t>(i));
+    const std::int64_t id = choose(x, options_.temperature, options_.top_k, options_.top_p, u);
+    std::string text = sample.filter.add(tokenizer_.separator(sample.before, id) + tokenizer_.decode(id));
+    const bool ends = sample.filter.stopped() || i + 1 == options_.tokens;
+    if (ends && !sample.filter.stopped()) text += sample.filter.rest();
+    sample.before = id;
+    return out_({sample.index, text, ends}) && !ends;
+  }
+
+  const Tokenizer& tokenizer_;
+  const GenerateOptions& options_;
+  const std::function<bool(const SampleText&)>& out_;
+  SpecialIds special_;
+};
+
+// Samples in one batch: more gain little and each takes memory for what it has read.
+constexpr std::int64_t samples_at_once = 8;
 
 }  // namespace
 
@@ -138,19 +176,40 @@ std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k
   fail_out_of_memory("generate");
 }
 
-std::int64_t generate(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
-                      const GenerateOptions& options, const std::function<bool(const std::string&)>& out) try {
+std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
+                              const GenerateOptions& options, std::int64_t samples,
+                              const std::function<bool(const SampleText&)>& out) try {
   check(options);
+  if (samples < 1) throw Error("[generate] expected at least one sample, got " + std::to_string(samples));
   if (tokenizer.size() != model.vocabulary())
     throw Error("[generate] the tokenizer has " + std::to_string(tokenizer.size()) + " symbols, the model " +
                 std::to_string(model.vocabulary()) + ": they don't belong together");
-  const auto stream = model.stream();
+  auto stream = model.stream();
   const std::vector<std::int64_t> ids = encode_prompt(tokenizer, prompt);
+  const Continuation continuation(tokenizer, options, out);
   std::int64_t symbols = 0;
-  Context::current().parallel_region([&] { symbols = continue_text(*stream, tokenizer, ids, options, out); });
+  Context::current().parallel_region([&] {
+    const Tensor logits = stream->append(Tensor::from(ids, {1, std::ssize(ids)}));  // (1, vocabulary)
+    for (std::int64_t first = 0; first < samples; first += samples_at_once) {
+      const std::int64_t count = std::min(samples_at_once, samples - first);
+      std::vector<Sample> batch;
+      for (std::int64_t s = first; s < first + count; ++s)
+        batch.push_back(
+            {s, Random(options.seed + static_cast<std::uint64_t>(s)), StopFilter(options.stop), ids.back()});
+      auto texts = stream->select(std::vector<std::int64_t>(static_cast<std::size_t>(count), 0));
+      if (first + count == samples) stream.reset();  // one text less to share memory with
+      symbols += continuation.run(std::move(texts), expand(logits, {count, logits.size(1)}), std::move(batch));
+    }
+  });
   return symbols;
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("generate");
+}
+
+std::int64_t generate(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
+                      const GenerateOptions& options, const std::function<bool(const std::string&)>& out) {
+  return generate_samples(model, tokenizer, prompt, options, 1,
+                          [&](const SampleText& piece) { return out(piece.text); });
 }
 
 }  // namespace weft

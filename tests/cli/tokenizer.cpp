@@ -209,6 +209,22 @@ TEST_CASE("an earlier weft's characters, without an unknown symbol: what they ar
   CHECK(fails_with(weft("generate --prompt Q " + (folder / "old")), 1, "U+0051"));
 }
 
+TEST_CASE("generate says why a model is slow, once; and that of another nothing") {
+  const TemporaryFolder folder;
+  const auto tokenizer = characters("abc");
+  for (const std::string type : {"1", "2", "3"}) {
+    const auto model = make_model(
+        {"tnn", Task::causal_lm, tokenizer->size(), 0, R"({"layers":1,"d_model":8,"par_type":)" + type + "}"},
+        {Random(1), DType::f32});
+    save_checkpoint(folder / type, *model, *tokenizer);
+    const Outcome outcome = weft("generate --prompt ab --tokens 3 --num-samples 2 " + (folder / type));
+    CHECK(outcome.code == 0);
+    CHECK(contains(outcome.err, "weft: slow, as each symbol takes a forward pass over the whole text: with par_type " +
+                                    type) == (type != "1"));
+    CHECK(contains(outcome.err, "slow") == (type != "1"));
+  }
+}
+
 TEST_CASE("generate: prompts from a file and standard input, texts to stop at, several samples, top-p") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("tnn", Task::causal_lm);
@@ -231,6 +247,13 @@ TEST_CASE("generate: prompts from a file and standard input, texts to stop at, s
   CHECK(text("--prompt line --seed 4 --num-samples 3") == text("--prompt line --seed 4") + "---------------\n" +
                                                               text("--prompt line --seed 5") + "---------------\n" +
                                                               text("--prompt line --seed 6"));
+  // More than one batch; some end early, the first before the second.
+  const std::string stops = "--prompt line --stop '" + plain.substr(12, 1) + "' ";
+  std::string all;
+  for (int seed = 4; seed < 15; ++seed)
+    all += (all.empty() ? "" : "---------------\n") + text(stops + "--seed " + std::to_string(seed));
+  CHECK(text(stops + "--seed 4 --num-samples 11") == all);
+  CHECK(text("--prompt a --tokens 0 --num-samples 2") == "a\n---------------\na\n");
   CHECK(text("--prompt line --top-p 1e-9 --seed 1") == text("--prompt line --temperature 0 --seed 2"));
   CHECK(text("--prompt line --top-p 0.5 --seed 1") != text("--prompt line --seed 1"));
 }

@@ -22,12 +22,28 @@ struct GenerateOptions {
   std::vector<std::string> stop = {};  ///< texts before the first of which it ends
 };
 
+/// The prompt costs a forward pass over it; what a symbol costs, Model::stream says.
 /// Gives `out` the text of each new symbol as soon as it is there (or, if a text to stop at may have begun, as soon as
 /// it is known); it returns false to stop. Special symbols are never chosen. An empty prompt stands for a line end (or
 /// the tokenizer's first symbol). Returns how many symbols there were. What `out` throws comes back to the caller. Error
 /// unless it is a causal language model, for a prompt that can't be encoded, or an option out of its range.
 std::int64_t generate(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
                       const GenerateOptions& options, const std::function<bool(const std::string&)>& out);
+
+/// A piece of one of several continuations.
+struct SampleText {
+  std::int64_t sample = 0;  ///< 0 … samples - 1
+  std::string text;         ///< may be empty
+  bool is_last = false;     ///< nothing follows
+};
+
+/// Several continuations of one prompt, up to eight in one batch: sample s is what generate() gives with the seed
+/// options.seed + s, to the last bit. The prompt is read once. Each symbol goes to `out` as soon as it is there: those of
+/// the samples in turn, of the first eight before those of the ninth. `out` returns false to end that sample. Returns
+/// how many symbols there were in all. Errors are those of generate(), and samples below 1.
+std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
+                              const GenerateOptions& options, std::int64_t samples,
+                              const std::function<bool(const SampleText&)>& out);
 
 /// The symbol that u in [0, 1) chooses among the top_k, of these among the most likely that have the probability top_p
 /// together (Holtzman et al. 2019, arXiv 1904.09751), by softmax(logits / temperature); logits (vocabulary) of any real

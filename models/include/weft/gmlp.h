@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -119,8 +120,9 @@ class Gmlp : public Model {
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   void collect(const std::string& prefix, NamedParameters& out) const override;
   /// Keeps norm(z2) of every token of its window, layer by layer. A full window (seq_len) slides by half: the newer
-  /// half is read again from position 0.
+  /// half is read again from position 0, in one forward pass.
   std::unique_ptr<TokenStream> stream() const override;
+  std::string why_stream_is_slow() const override;
 
   /// In their order, for a look at what each has learned: blocks()[0].sgu.weight.
   const std::vector<GmlpBlock>& blocks() const noexcept { return blocks_; }

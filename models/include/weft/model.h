@@ -12,16 +12,26 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A text that grows a token at a time; with a stream of the architecture's own at O(n·d) a token instead of a forward
-/// pass over all of it.
-/// One thread's; several streams of one model may run at once. Its model must outlive it and keep its parameters:
-/// next() is an Error once one was written since it was first called. An Error leaves the text as it was.
+/// Texts that grow together, at first one empty text; with a stream of the architecture's own at O(n·d) a token instead of
+/// a forward pass over all of it. What a text gives is the same, bit by bit, beside any others.
+/// One thread's, together with the streams that were selected from it; several streams of one model may run at once. Its
+/// model must outlive it and keep its parameters: append() is an Error once one was written since it was first called. An
+/// Error leaves the texts as they were.
 class TokenStream {
  public:
   virtual ~TokenStream() = default;
-  /// Appends a token, 0 … vocabulary-1, and gives the logits (vocabulary) for the one after it: up to rounding those of
-  /// a forward pass over the text, or over its end where the text is longer than the model takes. Nothing is recorded.
-  virtual Tensor next(std::int64_t token) = 0;
+  /// How many texts.
+  virtual std::int64_t texts() const noexcept = 0;
+  /// Appends n >= 1 tokens, 0 … vocabulary-1, to each text: tokens (texts, n) i64 -> the logits (texts, vocabulary) for
+  /// the one after the last; up to rounding those of a forward pass over the text, or over its end where the text is
+  /// longer than the model takes. Many tokens at once, as a prompt has them, cost one forward pass. Nothing is recorded.
+  virtual Tensor append(const Tensor& tokens) = 0;
+  /// A stream that goes on with some of these texts, each as often as its index is in `texts`: {0, 0, 0} are three
+  /// continuations of one prompt, {0, 2} is without the text between. Memory is shared until it is written. Error for an
+  /// index that is not in 0 … texts()-1, or if there is none.
+  virtual std::unique_ptr<TokenStream> select(const std::vector<std::int64_t>& texts) const = 0;
+  /// append() of one token to the only text: the logits (vocabulary) for the one after it.
+  Tensor next(std::int64_t token);
 };
 
 /// What every architecture's models have. Const calls may come from several threads, each with a Context of its own, as
@@ -52,6 +62,9 @@ class Model {
   /// A new, empty text. Error unless it is a causal language model. Unless the architecture knows better, each token
   /// costs a forward pass over the last max_length() tokens.
   virtual std::unique_ptr<TokenStream> stream() const;
+  /// Why each token that stream() appends costs a forward pass over the text, for users to read: "its architecture …";
+  /// empty if it doesn't.
+  virtual std::string why_stream_is_slow() const;
 };
 
 /// What to make.

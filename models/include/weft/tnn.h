@@ -151,14 +151,14 @@ class Gtu {
   /// "v_proj.…", "u_proj.…", "o.…", "toep.…", and "norm.…" with use_norm.
   void collect(const std::string& prefix, NamedParameters& out) const;
 
+  /// merge(tno(split(v))): v (b, n, d1), the same shape.
+  Tensor mix(const Tensor& v) const;
   /// Channels that the Tno mixes.
   std::int64_t d1() const noexcept { return d1_; }
   /// The Tno.
   const Tno& toep() const noexcept { return toep_; }
 
  private:
-  Tensor mix(const Tensor& v) const;
-
   std::int64_t d1_, num_heads_;
   Activation act_;
   Linear v_proj_, u_proj_, o_;
@@ -271,7 +271,8 @@ struct TnnConfig {
           "the same with a gamma for each channel, learned, between gamma and 1; not with use_decay");
     visit("gamma", self.gamma, "the decay, 0 to 1; 1: none");
     visit("par_type", self.par_type,
-          "what the encoder sees of lag k: k (1), k/(n-1) (2) or, causal alone, exp(k/(n-1)) (3)");
+          "what the encoder sees of lag k: k (1), k/(n-1) (2) or, causal alone, exp(k/(n-1)) (3); with 2 and 3 all "
+          "changes with the length n, so that generating a token takes a forward pass");
     visit("act_type", self.act_type, "activation of the coefficients; none: they may have any sign");
     visit("normalize", self.normalize, "sums over tokens are divided by the sum of their coefficients");
     visit("norm_type", self.norm_type, "every norm: layernorm or simplermsnorm");
@@ -306,6 +307,7 @@ class Tnn : public Model {
   /// coefficients change with the length, and with them all that the layers made of earlier tokens: there a token costs
   /// a forward pass.
   std::unique_ptr<TokenStream> stream() const override;
+  std::string why_stream_is_slow() const override;
 
   /// In their order, for a look at what each has learned: layers()[0].token_mixer().toep().coefficients(n).
   const std::vector<TnnLayer>& layers() const noexcept { return layers_; }

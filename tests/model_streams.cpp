@@ -1,0 +1,271 @@
+// Token streams: many tokens at once, and several texts.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "op_table.h"
+#include "random_parameters.h"
+#include "weft/context.h"
+#include "weft/model.h"
+#include "weft/profile.h"
+
+namespace weft::test {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+constexpr struct {
+  const char *arch, *config;
+} all_streams[] = {
+    {"gmlp", R"({"d_model":6,"d_ffn":8,"layers":2,"seq_len":9})"},
+    {"gmlp", R"({"d_model":6,"d_ffn":2,"layers":2,"seq_len":8,"tied":true})"},
+    {"gmlp", R"({"d_model":20,"d_ffn":72,"layers":2,"seq_len":70,"positions":false})"},
+    {"gmlp", R"({"d_model":6,"layers":1,"seq_len":1})"},
+    {"gmlp", R"({"d_model":6,"layers":0,"seq_len":4})"},
+    {"tnn", R"({"d_model":6,"layers":2,"heads":2,"expand_ratio":1.34,"rpe_dim":4,"gamma":0.95})"},
+    {"tnn", R"({"d_model":6,"layers":2,"rpe_dim":4,"act_type":"exp","normalize":true,"use_norm":true,"gamma":0.9})"},
+    {"tnn", R"({"d_model":20,"layers":2,"use_decay":false,"use_multi_decay":true,"prenorm":false,"gamma":0.5,)"
+            R"("norm_type":"simplermsnorm","bias":false})"},
+    {"tnn", R"({"d_model":6,"layers":1,"use_decay":false,"rpe_residual":true})"},
+    {"tnn", R"({"d_model":6,"layers":1,"gamma":0})"},
+    {"tnn", R"({"d_model":6,"layers":0})"},
+    {"tnn", R"({"d_model":6,"layers":1,"par_type":2})"},
+    {"tnn", R"({"d_model":6,"layers":1,"par_type":3})"},
+};
+
+std::unique_ptr<Model> made(const char* arch, const char* config, DType dtype) {
+  auto model = make_model({arch, Task::causal_lm, 7, 0, config}, {Random(5), dtype});
+  randomize(model->parameters(), 0.7);
+  return model;
+}
+
+Ids random_ids(std::int64_t n, std::uint64_t seed = 11) {
+  return random_tensor(indices({n}, 7), seed).to_vector<std::int64_t>();
+}
+
+Tensor one_row(const Ids& ids) { return Tensor::from(ids, {1, std::ssize(ids)}); }
+Tensor one_column(const Ids& ids) { return Tensor::from(ids, {std::ssize(ids), 1}); }
+Ids part(const Ids& ids, std::int64_t begin, std::int64_t end) { return {ids.begin() + begin, ids.begin() + end}; }
+
+// A token of the text-th of several texts.
+std::int64_t token_of(std::int64_t text, std::int64_t i) { return (text * text + 3 * i + text * i) % 7; }
+
+Tensor row_of(const Tensor& logits, std::int64_t row) { return slice(logits, 0, row, row + 1); }
+
+}  // namespace
+
+TEST_CASE("token streams: many tokens at once are those tokens one by one, at any length, and so is what follows") {
+  for (const auto& [arch, config] : all_streams)
+    for (const DType dtype : {DType::f64, DType::f32}) {
+      const std::string options_of_model = config;
+      CAPTURE(options_of_model);
+      const double tolerance = dtype == DType::f64 ? 1e-12 : 1e-5;
+      const auto model = made(arch, config, dtype);
+      const std::int64_t all = model->why_stream_is_slow().empty() ? 240 : 22;
+      const Ids ids = random_ids(all);
+      const auto one_by_one = model->stream();
+      std::vector<Tensor> each;
+      double size = 1;
+      for (std::int64_t id : ids) {
+        each.push_back(reshape(one_by_one->next(id), {1, 7}));
+        size = std::max(size, max_abs(each.back()));
+      }
+      for (const std::int64_t n : {1, 2, 8, 9, 10, 13, 17, 31, 64, 65, 71, 127, 200}) {
+        if (n > all) break;
+        CAPTURE(n);
+        const auto at_once = model->stream();
+        const Tensor first = at_once->append(one_row(part(ids, 0, n)));
+        CHECK(first.shape() == Shape{1, 7});
+        double worst = max_difference(first, each[static_cast<std::size_t>(n - 1)]);
+        for (std::int64_t i = n; i < std::min(n + 40, all); ++i) {
+          const auto at = static_cast<std::size_t>(i);
+          worst = std::max(worst, max_difference(at_once->append(one_row({ids[at]})), each[at]));
+        }
+        CHECK(worst <= tolerance * size);
+      }
+    }
+}
+
+TEST_CASE("token streams: tokens in pieces of any lengths") {
+  for (const auto& [arch, config] : all_streams) {
+    const std::string options_of_model = config;
+    CAPTURE(options_of_model);
+    const auto model = made(arch, config, DType::f64);
+    const Ids ids = random_ids(150);
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      const auto pieces = model->stream(), one_by_one = model->stream();
+      std::int64_t done = 0;
+      for (const std::int64_t n : random_tensor(indices({12}, 12), seed).to_vector<std::int64_t>()) {
+        Tensor logits;
+        for (std::int64_t i = done; i <= done + n; ++i) logits = one_by_one->next(ids[static_cast<std::size_t>(i)]);
+        const Tensor piece = pieces->append(one_row(part(ids, done, done + n + 1)));
+        CHECK(max_difference(reshape(piece, {7}), logits) <= 1e-12 * std::max(1.0, max_abs(logits)));
+        done += n + 1;
+      }
+    }
+  }
+}
+
+TEST_CASE("token streams: a prompt is one forward pass, and its logits are those of that pass") {
+  for (const auto& [arch, config] : all_streams)
+    for (const DType dtype : {DType::f64, DType::f32}) {
+      const std::string options_of_model = config;
+      CAPTURE(options_of_model);
+      const auto model = made(arch, config, dtype);
+      const std::int64_t longest = model->max_length() > 0 ? model->max_length() : 100;
+      for (const std::int64_t n : {longest, std::max<std::int64_t>(1, longest - 2)}) {
+        const Tensor tokens = one_row(random_ids(n));
+        const auto linears = [&](auto body) {
+          const NoGrad suspended;
+          const Profile profile;
+          body();
+          const auto found = profile.ops().find("linear");
+          return found == profile.ops().end() ? 0 : found->second.calls;
+        };
+        Tensor full, last;
+        (void)(*model)(tokens);  // what is kept from here on is made
+        const std::int64_t forward = linears([&] { full = (*model)(tokens); });
+        const auto stream = model->stream();
+        CHECK(linears([&] { last = stream->append(tokens); }) == forward);
+        full = reshape(slice(full, 1, n - 1, n), {1, 7});
+        CHECK(max_difference(last, full) <= (dtype == DType::f64 ? 1e-12 : 1e-5) * std::max(1.0, max_abs(full)));
+      }
+    }
+}
+
+// f32, small sizes and those that people use: then products are cut into pieces.
+TEST_CASE("token streams: a text has the same bits alone and beside any others") {
+  struct Case {
+    const char *arch, *config;
+  };
+  std::vector<Case> cases;
+  for (const auto& [arch, config] : all_streams) cases.push_back({arch, config});
+  cases.push_back({"gmlp", R"({"d_model":130,"layers":1,"seq_len":30})"});
+  cases.push_back({"tnn", R"({"d_model":130,"layers":1})"});
+  for (const Isa isa : available_isas()) {
+    Context context;
+    context.set_isa(isa);
+    const ContextScope scope(context);
+    for (const Case& c : cases) {
+      const char* const config = c.config;
+      const std::string options_of_model = config;
+      CAPTURE(options_of_model);
+      const auto model = made(c.arch, config, DType::f32);
+      const auto prompt = one_row(random_ids(5));
+      for (const std::int64_t count : {2, 3, 9, 19}) {
+        CAPTURE(count);
+        const std::int64_t steps = !model->why_stream_is_slow().empty() ? 4 : count == 3 ? 70 : 14;
+        std::vector<std::unique_ptr<TokenStream>> alone;
+        for (std::int64_t text = 0; text < count; ++text) {
+          alone.push_back(model->stream());
+          (void)alone.back()->append(prompt);
+        }
+        const auto prompted = model->stream();
+        (void)prompted->append(prompt);
+        auto together = prompted->select(Ids(static_cast<std::size_t>(count), 0));
+        Ids left(static_cast<std::size_t>(count));
+        std::iota(left.begin(), left.end(), 0);
+        bool same = true;
+        for (std::int64_t i = 0; i < steps; ++i) {
+          if (i == 2 || i == 9) {  // in another order, and without one
+            Ids chosen(left.size());
+            std::iota(chosen.rbegin(), chosen.rend(), 0);
+            chosen.erase(chosen.begin() + 1);
+            together = together->select(chosen);
+            CHECK(together->texts() == std::ssize(chosen));
+            Ids now;
+            for (std::int64_t k : chosen) now.push_back(left[static_cast<std::size_t>(k)]);
+            left = now;
+            if (left.size() < 2) break;
+          }
+          Ids tokens;
+          for (std::int64_t text : left) tokens.push_back(token_of(text, i));
+          const Tensor logits = together->append(one_column(tokens));
+          CHECK(logits.shape() == Shape{std::ssize(left), 7});
+          for (std::size_t row = 0; row < left.size(); ++row) {
+            const Tensor own = alone[static_cast<std::size_t>(left[row])]->append(one_row({tokens[row]}));
+            same = same && same_bits(raw::contiguous(row_of(logits, static_cast<std::int64_t>(row))), own);
+          }
+        }
+        CHECK(same);
+      }
+    }
+  }
+}
+
+TEST_CASE("token streams: several tokens for each of several texts; texts that were selected don't meet") {
+  for (const auto& [arch, config] : all_streams) {
+    const std::string options_of_model = config;
+    CAPTURE(options_of_model);
+    const auto model = made(arch, config, DType::f32);
+    const auto a = model->stream(), b = model->stream(), prompted = model->stream();
+    for (TokenStream* stream : {a.get(), b.get(), prompted.get()}) (void)stream->append(one_row({1, 2, 3}));
+    const auto both = prompted->select({0, 0}), second = prompted->select({0});
+    const Tensor logits = both->append(Tensor::from<std::int64_t>({4, 5, 6, 0, 1, 2}, {2, 3}));
+    CHECK(same_bits(raw::contiguous(row_of(logits, 0)), a->append(one_row({4, 5, 6}))));
+    CHECK(same_bits(raw::contiguous(row_of(logits, 1)), b->append(one_row({0, 1, 2}))));
+    // Each goes on as if the others were not there.
+    const auto again = both->select({1, 1, 0});
+    const Tensor more = again->append(one_column({3, 4, 5}));
+    const auto b_too = b->select({0});
+    CHECK(same_bits(raw::contiguous(row_of(more, 0)), b->append(one_row({3}))));
+    CHECK(same_bits(raw::contiguous(row_of(more, 1)), b_too->append(one_row({4}))));
+    CHECK(same_bits(raw::contiguous(row_of(more, 2)), a->append(one_row({5}))));
+    CHECK(same_bits(raw::contiguous(row_of(both->append(one_column({5, 3})), 1)), raw::contiguous(row_of(more, 0))));
+    const auto fresh = model->stream();
+    (void)fresh->append(one_row({1, 2, 3}));
+    const Tensor want = fresh->next(6);
+    CHECK(same_bits(prompted->next(6), want));
+    CHECK(same_bits(second->next(6), want));
+  }
+}
+
+TEST_CASE("token streams: what is refused leaves the texts as they were") {
+  for (const auto& [arch, config] : all_streams) {
+    const std::string options_of_model = config;
+    CAPTURE(options_of_model);
+    const auto model = made(arch, config, DType::f32);
+    const auto stream = model->stream()->select({0, 0}), other = model->stream()->select({0, 0});
+    for (std::int64_t i = 0; i < 12; ++i) {
+      CHECK_THROWS_AS(stream->append(one_column({1, 7})), Error);
+      CHECK_THROWS_AS(stream->append(one_column({-1, 1})), Error);
+      CHECK_THROWS_AS(stream->append(Tensor::from<std::int64_t>({1, 2, 3, 7}, {2, 2})), Error);
+      CHECK_THROWS_AS(stream->next(1), Error);
+      CHECK(same_bits(stream->append(one_column({i % 7, 6 - i % 7})), other->append(one_column({i % 7, 6 - i % 7}))));
+    }
+    CHECK_THROWS_WITH_AS(stream->append(one_column({1})), "[generate] expected tokens i64 (2, n >= 1), got i64 (1, 1)",
+                         Error);
+    CHECK_THROWS_WITH_AS(stream->append(Tensor::zeros({2, 1})),
+                         "[generate] expected tokens i64 (2, n >= 1), got f32 (2, 1)", Error);
+    CHECK_THROWS_AS(stream->append(Tensor::zeros({2, 0}, DType::i64)), Error);
+    CHECK_THROWS_AS(stream->append(Tensor::zeros({2}, DType::i64)), Error);
+    CHECK_THROWS_WITH_AS(stream->append(Tensor()),
+                         "[generate] expected tokens i64 (2, n >= 1), got an undefined tensor", Error);
+    CHECK_THROWS_WITH_AS((void)stream->select({0, 2}), "[generate] expected indices of texts, 0 to 1, got 2", Error);
+    CHECK_THROWS_AS((void)stream->select({-1}), Error);
+    CHECK_THROWS_WITH_AS((void)stream->select({}), "[generate] expected the index of a text at least, got none", Error);
+    CHECK(stream->texts() == 2);
+  }
+}
+
+TEST_CASE("token streams: nothing is recorded") {
+  for (const auto& [arch, config] : all_streams) {
+    const auto model = made(arch, config, DType::f32);
+    Tape tape;
+    const auto stream = model->stream();
+    (void)stream->append(one_row({1, 2, 3}));
+    (void)stream->select({0, 0})->append(one_column({1, 2}));
+    (void)stream->next(3);
+    CHECK(tape.records() == 0);
+  }
+}
+
+TEST_CASE("token streams: slow ones say why") {
+  CHECK(made("gmlp", "{}", DType::f32)->why_stream_is_slow().empty());
+  CHECK(made("tnn", "{}", DType::f32)->why_stream_is_slow().empty());
+  CHECK(made("tnn", R"({"par_type":2})", DType::f32)->why_stream_is_slow().rfind("with par_type 2 ", 0) == 0);
+  CHECK(made("tnn", R"({"par_type":3})", DType::f32)->why_stream_is_slow().rfind("with par_type 3 ", 0) == 0);
+}
+
+}  // namespace weft::test
