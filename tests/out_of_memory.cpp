@@ -13,7 +13,9 @@
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/checkpoint.h"
+#include "weft/classifier.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/fill_mask.h"
 #include "weft/generate.h"
 #include "weft/trainer.h"
 
@@ -287,6 +289,32 @@ TEST_CASE("out of memory while evaluating and generating: an Error") {
   for (const std::function<void()>& body : {std::function<void()>(evaluates), std::function<void()>(generates)}) {
     body();
     for (const std::int64_t k : chosen(allocations_of(body), 60)) (void)runs_out(body, k);
+  }
+}
+
+TEST_CASE("out of memory while classifying and filling gaps: an Error, and the next call has its answer") {
+  const TemporaryFolder folder;
+  const auto loaded = [&](const char* arch, Task task) {
+    const SmallTask small = small_task(arch, task);
+    save_checkpoint(folder / arch, *small.model, *small.data->tokenizer());
+    return load_checkpoint(folder / arch, Purpose::inference);
+  };
+  const Classifier classifier(loaded("gmlp", Task::classifier));
+  const Checkpoint masked = loaded("fnet", Task::masked_lm);
+  const std::vector<std::string> texts = {"red", "green blue", "red"};
+  const auto answers = classifier.probabilities(texts);
+  const std::string filled = fill_mask(masked, "l[mask]").text;
+  const auto one = [&] { (void)classifier.probabilities(texts[1]); };
+  const auto several = [&] { (void)classifier.probabilities(texts); };
+  const auto fills = [&] { (void)fill_mask(masked, "l[mask]"); };
+  for (const std::function<void()>& body :
+       {std::function<void()>(one), std::function<void()>(several), std::function<void()>(fills)}) {
+    body();
+    for (const std::int64_t k : chosen(allocations_of(body), 60)) {
+      (void)runs_out(body, k);
+      CHECK((classifier.probabilities(texts) == answers));
+      CHECK((fill_mask(masked, "l[mask]").text == filled));
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "temporary_folder.h"
@@ -136,6 +137,10 @@ TEST_CASE("a file of ids is used again for the same text and tokenizer, and writ
   other[100] = '#';
   folder.write("text", other);
   CHECK(encode(*by_bytes) == by_bytes->encode(other));
+  // Written to while it is in use.
+  const EncodedText in_use = EncodedText::of_file(path, *by_bytes, ids, 0);
+  std::fstream(ids, std::ios::in | std::ios::out | std::ios::binary).write("\xFF\xFF", 2);
+  CHECK_THROWS_WITH((void)all(in_use), doctest::Contains("id 65535 of "));
   // Removed while it is in use.
   std::filesystem::remove(ids);
   CHECK(all(kept) == by_bytes->encode(text));

@@ -99,6 +99,22 @@ TEST_CASE("unigram and bpe: a text may be cut where they say, also within long l
   }
 }
 
+TEST_CASE("unigram and bpe: bytes that are no UTF-8 and have no line end are cut somewhere, and refused") {
+  const auto t = learned("bpe", small_text());
+  const std::string bytes(200000, '\x80');
+  for (const std::string& before : {std::string(), std::string("a"), std::string("a line\n")}) {
+    const std::string text = before + bytes;
+    const std::size_t cut = t->cut(text);
+    CHECK(cut > before.size());
+    CHECK(cut <= text.size());
+    CHECK_THROWS_WITH((void)t->encode(text),
+                      ("[tokenizer] invalid UTF-8 at byte " + std::to_string(before.size())).c_str());
+  }
+  const TemporaryFolder folder;
+  folder.write("text", bytes + "\n" + std::string(3000000, ' '));
+  CHECK_THROWS_AS((void)EncodedText::of_file(folder / "text", *t), Error);
+}
+
 TEST_CASE("unigram and bpe: JSON and back, in a checkpoint, too; damaged ones") {
   const auto t = learned("bpe", small_text());
   const auto back = tokenizer_from_json(t->to_json());

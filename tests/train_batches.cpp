@@ -107,4 +107,15 @@ TEST_CASE("masked language models: nothing special is put in place of a symbol")
   }
 }
 
+TEST_CASE("language models: a tokenizer that has special symbols alone is refused") {
+  for (const Task task : {Task::causal_lm, Task::masked_lm}) {
+    TokenizerOptions options;
+    options.task = task;
+    options.min_count = 1000000;  // no word is as frequent
+    const auto tokenizer = learn_tokenizer("words", small_text(), options);
+    CHECK_THROWS_WITH(TextData(small_text(), tokenizer, task, 16, 4),
+                      doctest::Contains("words, has no symbols but special ones"));
+  }
+}
+
 }  // namespace weft::test

@@ -211,6 +211,13 @@ TEST_CASE("classifier: what isn't one, and texts that aren't") {
   CHECK_THROWS_AS((void)classifier.probabilities("caf\xE9"), Error);
   CHECK_THROWS_AS((void)classifier.probabilities(std::vector<std::string>{"a", "caf\xE9"}), Error);
   CHECK(classifier.probabilities(std::vector<std::string>{}).empty());
+  for (const std::string arch : {"gmlp", "tnn"}) {  // the second takes any length
+    Trained longer = made(arch, Padding::full);
+    longer.checkpoint.info.pad_to = arch == "gmlp" ? 11 : INT64_MAX;
+    CHECK_THROWS_WITH(Classifier(std::move(longer.checkpoint)),
+                      doctest::Contains(arch == "gmlp" ? "filled up to 11 tokens; the model takes at most 10"
+                                                       : "doesn't fit into memory"));
+  }
   Trained broken = made("gmlp", Padding::exact);
   NamedParameters parameters = broken.checkpoint.model->parameters();
   parameters[0].second.assign(Tensor::full(parameters[0].second.value().shape(), std::nan(""), DType::f32));

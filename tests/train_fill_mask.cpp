@@ -74,6 +74,12 @@ TEST_CASE("fill_mask: texts and models that have no gaps") {
   other.tokenizer = causal.data->tokenizer();
   other.model = std::move(causal.model);
   CHECK_THROWS_WITH((void)fill_mask(other, "[mask]"), doctest::Contains("is a causal-lm, expected a masked-lm"));
+  TokenizerOptions options;
+  options.task = Task::masked_lm;
+  options.min_count = 1000000;
+  other.tokenizer = learn_tokenizer("words", small_text(), options);
+  other.model = small_model("fnet", Task::masked_lm, other.tokenizer->size(), 0, {});
+  CHECK_THROWS_WITH((void)fill_mask(other, "[mask]"), doctest::Contains("no symbols but special ones"));
 }
 
 }  // namespace weft::test

@@ -2,6 +2,7 @@
 #include "weft/labelled_texts.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -329,6 +330,9 @@ TEST_CASE("labelled texts: a folder for each label") {
   std::filesystem::remove(folder / "d/b/3.txt");
   folder.write("d/b/deep/x", "x");
   CHECK(contains(path_error(folder / "d"), "deep\": a folder; expected a file for each text"));
+  std::filesystem::remove_all(folder / "d/b/deep");
+  REQUIRE(::mkfifo((folder / "d/b/pipe").c_str(), 0600) == 0);
+  CHECK(contains(path_error(folder / "d"), "pipe\": not a regular file"));
   LabelledOptions known = skipping();
   known.labels = {"b"};
   CHECK(pairs(read_labelled(folder / "d", known)) == Strings{"b: one", "b: two\n"});

@@ -35,7 +35,8 @@ std::size_t first_unit(std::string_view text) {
   const std::size_t space = text.rfind(' ', longest - 1);
   if (space != std::string_view::npos && space > 0) return space;
   std::size_t end = longest - 1;
-  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // the first byte of a code point
+  const std::size_t lowest = end - 3;  // cut() takes what isn't UTF-8, too
+  while (end > lowest && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // a code point's first byte
   return end;
 }
 

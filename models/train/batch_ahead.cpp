@@ -1,12 +1,16 @@
 #include "train/batch_ahead.h"
 
+#include <system_error>
 #include <utility>
 
 namespace weft::detail {
 
 BatchAhead::BatchAhead(const Data& data, const Random& random, std::int64_t count)
     : data_(data), random_(random), count_(count), isa_(Context::current().isa()) {
-  if (Context::current().threads() > 1) thread_ = std::thread([this] { work(); });
+  if (Context::current().threads() > 1) try {
+      thread_ = std::thread([this] { work(); });
+    } catch (const std::system_error&) {  // no more threads: take() prepares
+    }
 }
 
 BatchAhead::~BatchAhead() {

@@ -14,7 +14,8 @@ namespace weft::detail {
 
 class BatchAhead {
  public:
-  // A step has `count` batches. Data and generator must outlive it. Where the current Context has one thread, so has this.
+  // A step has `count` batches. Data and generator must outlive it. Where the current Context has one thread,
+  // or the system no other, so has this.
   BatchAhead(const Data& data, const Random& random, std::int64_t count);
   // Waits for batches that are being prepared.
   ~BatchAhead();

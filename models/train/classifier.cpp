@@ -7,6 +7,8 @@
 #include "train/labels.h"
 #include "train/row_reader.h"
 #include "weft/context.h"
+#include "weft/data.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
@@ -23,6 +25,10 @@ Classifier::Classifier(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint
   if (std::ssize(info.labels) != model.outputs())
     throw Error("[classifier] expected " + std::to_string(model.outputs()) + " labels, got " +
                 std::to_string(info.labels.size()));
+  if (model.max_length() > 0 && info.pad_to > model.max_length())
+    throw Error("[classifier] rows are filled up to " + std::to_string(info.pad_to) +
+                " tokens; the model takes at most " + std::to_string(model.max_length()));
+  if (info.pad_to > 0) check_batch("classifier", info.pad_to, 1, 1);
 }
 
 std::vector<std::int64_t> Classifier::row_of(const std::string& text) const {
@@ -39,15 +45,17 @@ std::vector<std::int64_t> Classifier::row_of(const std::string& text) const {
   return row;
 }
 
-std::vector<double> Classifier::probabilities(const std::string& text) const {
+std::vector<double> Classifier::probabilities(const std::string& text) const try {
   const NoGrad suspended;
   const std::vector<std::int64_t> row = row_of(text);
   return softmax_of((*checkpoint_.model)(Tensor::from(row, {1, std::ssize(row)})), "classifier");
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("classifier");
 }
 
 // A forward pass for each text (see logits_of_rows). Texts of one length follow each other: what layers keep for a
 // length serves all of them.
-std::vector<std::vector<double>> Classifier::probabilities(const std::vector<std::string>& texts) const {
+std::vector<std::vector<double>> Classifier::probabilities(const std::vector<std::string>& texts) const try {
   std::vector<std::size_t> order(texts.size());
   std::iota(order.begin(), order.end(), 0);
   std::vector<std::vector<std::int64_t>> rows(texts.size());
@@ -66,6 +74,8 @@ std::vector<std::vector<double>> Classifier::probabilities(const std::vector<std
     all[i] = softmax_of((*checkpoint_.model)(Tensor::from(rows[i], {1, std::ssize(rows[i])})), "classifier");
   });
   return all;
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("classifier");
 }
 
 std::vector<Prediction> Classifier::best(const std::vector<double>& probabilities, std::int64_t top,

@@ -205,6 +205,9 @@ void EncodedText::copy(std::int64_t begin, std::int64_t count, std::int64_t* out
       std::memcpy(&wide, next, 4);
       out[i] = wide;
     }
+    if (out[i] >= symbols_)
+      throw Error("[text] id " + std::to_string(out[i]) + " of " + std::to_string(symbols_) +
+                  " symbols: the file of ids was written to while it was read; remove it");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "train/labels.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
@@ -48,7 +49,7 @@ void check(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-FilledText fill_mask(const Checkpoint& checkpoint, const std::string& text, std::int64_t top, double threshold) {
+FilledText fill_mask(const Checkpoint& checkpoint, const std::string& text, std::int64_t top, double threshold) try {
   check(checkpoint);
   const NoGrad suspended;
   const Tokenizer& tokenizer = *checkpoint.tokenizer;
@@ -63,6 +64,7 @@ FilledText fill_mask(const Checkpoint& checkpoint, const std::string& text, std:
     if (id != special.mask) continue;
     const std::vector<double> p = softmax_of(slice(logits, 1, i, i + 1), "fill-mask");
     const std::vector<std::int64_t> order = by_probability(p, special);
+    if (order.empty()) throw Error("[fill-mask] the tokenizer has no symbols but special ones");
     std::vector<Prediction>& gap_symbols = filled.gaps.emplace_back();
     for (const std::int64_t symbol : order) {
       const double probability = p[static_cast<std::size_t>(symbol)];
@@ -73,6 +75,8 @@ FilledText fill_mask(const Checkpoint& checkpoint, const std::string& text, std:
   }
   filled.text = tokenizer.decode(ids);
   return filled;
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("fill-mask");
 }
 
 }  // namespace weft

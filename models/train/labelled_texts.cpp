@@ -188,6 +188,8 @@ std::string whole_text(const std::string& path) {
   const std::string where = "\"" + path + "\"";
   if (fs::is_directory(path))
     throw BadRow(where + ": a folder; expected a file for each text (--skip-bad-rows leaves such folders out)");
+  if (fs::exists(path) && !fs::is_regular_file(path))  // a pipe would be waited for
+    throw BadRow(where + ": not a regular file (--skip-bad-rows leaves such files out)");
   const FileBytes bytes = bytes_of(path);
   if (bytes.view().empty()) return "";
   const Content content = text_of(bytes.view(), where);

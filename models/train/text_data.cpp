@@ -65,6 +65,10 @@ TextData::TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer,
   if (task == Task::masked_lm && !tokenizer_->special().mask)
     throw Error(std::string("[text] a masked language model needs a tokenizer with a mask symbol; this one, ") +
                 tokenizer_->kind() + ", has none");
+  if (ordinary_.empty())
+    throw Error(std::string("[text] the tokenizer, ") + tokenizer_->kind() +
+                ", has no symbols but special ones: learn it from more text, or with words that occur less often "
+                "(--min-count)");
   if (tokens_.symbols() != tokenizer_->size())
     throw Error("[text] encoded with " + std::to_string(tokens_.symbols()) + " symbols, the tokenizer has " +
                 std::to_string(tokenizer_->size()) + ": they don't belong together");

@@ -1,7 +1,9 @@
 // weft tokenizer, weft train --tokenizer, and what generate does besides choosing.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cmath>
+#include <thread>
 
 #include "../temporary_folder.h"
 #include "../train_support.h"
@@ -81,6 +83,18 @@ TEST_CASE("weft tokenizer train: a file for any task") {
   CHECK(fails_with(
       weft("train --arch gmlp --csv " + (folder / "rows") + sizes + "--tokenizer " + file + " --out " + (folder / "m")),
       1, "was not made for a classifier"));
+}
+
+TEST_CASE("weft tokenizer train: a text from a pipe, which can be read once") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe", file = folder / "tokens.json";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::thread writer([&] { folder.write("pipe", small_text()); });
+  const Outcome learned = weft("tokenizer train " + pipe + " --kind words --out " + file);
+  writer.join();
+  CAPTURE(learned.err);
+  CHECK(learned.code == 0);
+  CHECK(number_after(learned.out, "bytes/token ") > 2);
 }
 
 TEST_CASE("weft tokenizer: bpe and unigram, where SentencePiece is") {

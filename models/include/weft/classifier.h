@@ -22,7 +22,7 @@ struct Prediction {
 /// length (CheckpointInfo::pad_to). Threads may share one; nobody may write the model's parameters meanwhile.
 class Classifier {
  public:
-  /// Of a checkpoint. Error unless its model is a classifier.
+  /// Of a checkpoint. Error unless its model is a classifier, which takes rows of CheckpointInfo::pad_to tokens.
   explicit Classifier(Checkpoint checkpoint);
 
   /// The names of the labels, in the order of probabilities.

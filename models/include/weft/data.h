@@ -84,8 +84,8 @@ std::shared_ptr<const Tokenizer> text_tokenizer(const std::string& text, Task ta
 /// least one a window; of these 80 % are masked, 10 % random, 10 % left as they are.
 class TextData : public Data {
  public:
-  /// Error if the text can't be encoded, is too short for a window, or if the task needs a mask symbol that the tokenizer
-  /// doesn't have.
+  /// Error if the text can't be encoded, is too short for a window, or if the tokenizer has special symbols alone, or no
+  /// mask symbol where the task needs one.
   TextData(const std::string& text, std::shared_ptr<const Tokenizer> tokenizer, Task task, std::int64_t length,
            std::int64_t batch, Part validation = Part::tenth);
   /// The same for a text that the tokenizer has encoded.

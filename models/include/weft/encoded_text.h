@@ -38,7 +38,7 @@ class EncodedText {
   std::int64_t size() const noexcept { return size_; }        ///< how many ids
   std::uint64_t hash() const noexcept { return hash_; }       ///< of the ids
   std::int64_t symbols() const noexcept { return symbols_; }  ///< of the tokenizer that encoded it
-  /// Ids begin … begin + count - 1, which must be there. Error if the file can't be read any more.
+  /// Ids begin … begin + count - 1, which must be there. Error if the file can't be read any more, or holds what is no id.
   void copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
 
  private:

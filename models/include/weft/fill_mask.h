@@ -18,8 +18,8 @@ struct FilledText {
 
 /// Of a text in which "[mask]" stands for each symbol to fill in: at most `top` symbols for a gap (0: all), each at least
 /// `threshold` probable; special symbols are none. One forward pass of the text's own length. Threads may share the
-/// checkpoint. Error if its model is no masked language model, if the text has no "[mask]", can't be encoded or is longer
-/// than the model takes, or if the model gives what isn't finite.
+/// checkpoint. Error if its model is no masked language model, if its tokenizer has special symbols alone, if the text has
+/// no "[mask]", can't be encoded or is longer than the model takes, or if the model gives what isn't finite.
 FilledText fill_mask(const Checkpoint& checkpoint, const std::string& text, std::int64_t top = 5, double threshold = 0);
 
 }  // namespace weft

@@ -61,7 +61,9 @@ struct PanelLayout {
   std::int64_t elements() const { return k * columns; }
   // Row p, the first of a block, of the panel that begins with column j.
   // Always inline: kernels of every instruction set call it.
-  [[gnu::always_inline]] std::int64_t at(std::int64_t p, std::int64_t j) const { return p * columns + j * (k - p < block ? k - p : block); }
+  [[gnu::always_inline]] std::int64_t at(std::int64_t p, std::int64_t j) const {
+    return p * columns + j * (k - p < block ? k - p : block);
+  }
 };
 
 // Strides are in elements. `accumulate` adds to C instead of writing it.
