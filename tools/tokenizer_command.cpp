@@ -28,7 +28,6 @@ int train(const TokenizerCommand& o) {
   std::optional<weft::Task> task;
   if (!o.task.empty()) task = weft::task_from_name(o.task);
   const weft::TokenizerOptions options = o.sizes.options(o.kind, task);
-  std::error_code ignored;  // what reads it says what is wrong
   const bool pipe = std::filesystem::is_fifo(o.text, ignored);
   const std::string piped = pipe ? weft::read_text(o.text) : "";  // it can't be read twice
   const weft::Texts texts = pipe ? weft::Texts([&](const auto& use) { use(piped); }) : weft::text_file(o.text);
