@@ -158,8 +158,9 @@ TEST_CASE("invalid UTF-8 names the byte") {
   const std::string far = std::string(100, 'x') + "\xC3\xA9";
   CHECK_NOTHROW(check_utf8(far + far, {}));
   for (std::size_t at : {0, 7, 8, 15, 16, 99})
-    CHECK_THROWS_WITH(check_utf8(std::string(far).replace(at, 1, "\x90"), {"\"file\"", 1000}),
-                      ("\"file\": invalid UTF-8 at byte " + std::to_string(1000 + at)).c_str());
+    CHECK_THROWS_WITH(
+        check_utf8(std::string(far).replace(at, 1, "\x90"), {"\"file\"", 1000}),
+        doctest::Contains(("\"file\": invalid UTF-8 at byte " + std::to_string(1000 + at) + " (is it").c_str()));
   for (const char* kind : {"words", "wordpunct", "whitespace"}) {
     CHECK_THROWS_WITH((void)learned(kind, "fine ab\xFF"), "[tokenizer] invalid UTF-8 at byte 7");
     CHECK_THROWS_WITH((void)learned(kind, "fine")->encode("ab\xFF"), "[tokenizer] invalid UTF-8 at byte 2");

@@ -79,7 +79,7 @@ class SamplePrinter {
 int generate(const GenerateCommand& o) {
   const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference);
   const std::string prompt = prompt_of(o), why_slow = checkpoint.model->why_stream_is_slow();
-  if (!why_slow.empty())
+  if (checkpoint.model->task() == weft::Task::causal_lm && !why_slow.empty())
     std::cerr << "weft: slow, as each symbol takes a forward pass over the whole text: " << why_slow << std::endl;
   SamplePrinter printer(prompt, o.samples);
   const auto start = std::chrono::steady_clock::now();
