@@ -61,7 +61,7 @@ TEST_CASE("unigram and bpe give back every text byte by byte") {
     CHECK(t->special().mask == 3);
     CHECK(t->encode(varied_text()).size() * 3 < varied_text().size() * 2);
     for (const std::string& text : {small_text(), std::string("\n\n  two  spaces \n\t"),
-                                    std::string("Zoë 漢字 𝄞 a\0b", 22), std::string(200000, 'q'), std::string("")})
+                                    std::string("Zoë 漢字 𝄞 a\0b", 20), std::string(200000, 'q'), std::string("")})
       CHECK(t->decode(t->encode(text)) == text);
     CHECK_THROWS_WITH((void)t->encode("ab\xFF"), "[tokenizer] invalid UTF-8 at byte 2");
     CHECK_THROWS_AS((void)t->decode(t->size()), Error);
