@@ -17,11 +17,11 @@ namespace weft {
 
 /// What is known of a model besides itself.
 struct CheckpointInfo {
-  std::int64_t step = 0;                  ///< of training
-  std::optional<double> validation_loss;  ///< nats, at that step
-  std::int64_t length = 0;                ///< of the sequences it was trained on; of a classifier: the longest
-  std::vector<std::string> labels;        ///< classifiers: what each output is; none: "1", "2", …
-  std::int64_t pad_to = 0;                ///< classifiers: the length that rows are filled up to; 0: their own
+  std::int64_t step = 0;                       ///< of training
+  std::optional<double> validation_loss = {};  ///< nats, at that step
+  std::int64_t length = 0;                     ///< of the sequences it was trained on; of a classifier: the longest
+  std::vector<std::string> labels = {};        ///< classifiers: what each output is; none: "1", "2", …
+  std::int64_t pad_to = 0;                     ///< classifiers: the length that rows are filled up to; 0: their own
 };
 
 /// What load_checkpoint gives.
