@@ -22,6 +22,7 @@
 #include <algorithm>
 
 #include "dense/kernels/gemm.h"
+#include "dense/packing.h"
 #include "weft/context.h"
 #include "weft/tensor.h"
 
@@ -30,9 +31,6 @@ namespace {
 
 using std::int64_t;
 
-// Multiply-adds that are worth a task: fewer cost more to hand out than they save, more leave threads idle at the end.
-// bench: weft-bench --benchmark_filter='gemm-nn/(256|257)'
-constexpr int64_t task_work = 1 << 18;
 // Rows up to which B is not packed, as too few would share the panels; more rows if A and B lie along k and k is long:
 // then they are dot products, each of which ends in a sum over the lanes that takes time.
 // bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
@@ -52,8 +50,6 @@ constexpr int64_t tasks_of_thread = 12, task_tile_rows = 4;
 // share each item. bench: bench/einsum_compare; weft-bench --benchmark_filter=toeplitz-matrix
 constexpr int64_t private_panels = 1 << 18;
 
-int64_t rounded_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
-
 template <class T>
 GemmEpilogue<T> shifted(GemmEpilogue<T> e, int64_t i, int64_t j) {
   if (e.bias) e.bias += i * e.bias_row + j * e.bias_column;
@@ -66,28 +62,6 @@ GemmEpilogue<T> shifted(GemmEpilogue<T> e, int64_t i, int64_t j) {
 template <class T>
 bool has_epilogue(const GemmEpilogue<T>& e) {
   return e.bias || e.activation != Activation::none || e.gate || e.residual || e.preactivation;
-}
-
-// k is cut into equal blocks of at most kernel.kc.
-template <class T>
-int64_t k_block(const GemmKernels<T>& kernel, int64_t k) {
-  const int64_t blocks = (std::max<int64_t>(1, k) - 1) / kernel.kc + 1;
-  return std::max<int64_t>(1, (k - 1) / blocks + 1);
-}
-
-template <class T>
-PanelLayout layout_of(const GemmKernels<T>& kernel, int64_t k, int64_t n) {
-  return {k, rounded_up(n, kernel.nr), k_block(kernel, k)};
-}
-
-// Packs `count` rows of A or columns of B, a few panels a task.
-template <class T>
-void pack_panels(typename GemmKernels<T>::Pack kernel, int64_t width, int64_t count, int64_t k, const T* x,
-                 int64_t stride_n, int64_t stride_k, T sign, T* out) {
-  const int64_t grain = rounded_up(std::max<int64_t>(1, task_work / 8 / std::max<int64_t>(1, k)), width);
-  Context::current().parallel_for(count, grain, [&](int64_t begin, int64_t end) {
-    kernel(end - begin, k, x + begin * stride_n, stride_n, stride_k, sign, out + begin * k);
-  });
 }
 
 // A block of A and one of B. Of A's rows the first `direct` are read where they are, the others from the panels; of B's
@@ -391,25 +365,7 @@ void gemm(const GemmProblem<T>& problem) {
   run_batch(kernels<GemmKernels<T>>(), oriented(problem), count);
 }
 
-template <class T>
-PanelLayout panel_layout(int64_t k, int64_t n) {
-  return layout_of(kernels<GemmKernels<T>>(), k, n);
-}
-
-template <class T>
-void pack_b(int64_t k, int64_t n, MatrixView<const T> b, T* out) {
-  const GemmKernels<T>& kernel = kernels<GemmKernels<T>>();
-  const PanelLayout layout = layout_of(kernel, k, n);
-  for (int64_t p = 0; p < k; p += layout.block)
-    pack_panels(kernel.pack_b, kernel.nr, n, std::min(layout.block, k - p), b.data + p * b.row, b.column, b.row, T(1),
-                out + layout.at(p, 0));
-}
-
 template void gemm(const GemmProblem<float>&);
 template void gemm(const GemmProblem<double>&);
-template PanelLayout panel_layout<float>(int64_t, int64_t);
-template PanelLayout panel_layout<double>(int64_t, int64_t);
-template void pack_b(int64_t, int64_t, MatrixView<const float>, float*);
-template void pack_b(int64_t, int64_t, MatrixView<const double>, double*);
 
 }  // namespace weft::detail

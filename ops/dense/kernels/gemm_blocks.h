@@ -1,0 +1,86 @@
+// How many rows and vectors the kernels of products keep in registers and caches, by instruction set.
+#pragma once
+#include "simd/simd.h"
+#include "simd/unroll.h"
+
+namespace weft::detail::WEFT_ISA {
+
+using simd::Vec;
+
+// The tile is mr rows of nv vectors: mr · nv sums, nv vectors of B and one broadcast of A fill the registers. A panel
+// of A (mr × kc) stays in L1, a block of B (kc × nc) in L2.
+struct Blocks {
+  int mr, nv;  // more rows: more sums for each load of B; as many as there are registers for
+  // Longer blocks of k store and load C less often; shorter ones leave more of L1 to A's next panel and of L2 to B's.
+  std::int64_t kc_f32, kc_f64;
+  // A task's share of C: large ones read packed blocks less often, small ones keep the threads busy to the end.
+  std::int64_t mc, nc;
+  int dot_rows;               // `dot` keeps dot_rows × 4 sums in registers
+  int few_rows, few_vectors;  // `rows` keeps few_rows × few_vectors
+  int panel_sums;             // `dot_panels` keeps so many
+};
+// bench: WEFT_ISA=… weft-bench --benchmark_filter='gemm-nn|linear'; few rows: 'gemm-nt(-cold)?/[0-9]*x2048x512'
+#if defined(__AVX512F__)
+inline constexpr Blocks blocks = {.mr = 12,
+                                  .nv = 2,
+                                  .kc_f32 = 768,
+                                  .kc_f64 = 384,
+                                  .mc = 120,
+                                  .nc = 256,
+                                  .dot_rows = 4,
+                                  .few_rows = 8,
+                                  .few_vectors = 3,
+                                  .panel_sums = 16};
+#elif defined(__AVX2__)
+inline constexpr Blocks blocks = {.mr = 6,
+                                  .nv = 2,
+                                  .kc_f32 = 256,
+                                  .kc_f64 = 256,
+                                  .mc = 120,
+                                  .nc = 256,
+                                  .dot_rows = 2,
+                                  .few_rows = 4,
+                                  .few_vectors = 3,
+                                  .panel_sums = 8};
+#elif defined(__aarch64__)
+inline constexpr Blocks blocks = {.mr = 8,
+                                  .nv = 2,
+                                  .kc_f32 = 256,
+                                  .kc_f64 = 256,
+                                  .mc = 120,
+                                  .nc = 256,
+                                  .dot_rows = 4,
+                                  .few_rows = 8,
+                                  .few_vectors = 3,
+                                  .panel_sums = 16};
+#else
+inline constexpr Blocks blocks = {.mr = 4,
+                                  .nv = 2,
+                                  .kc_f32 = 256,
+                                  .kc_f64 = 256,
+                                  .mc = 120,
+                                  .nc = 256,
+                                  .dot_rows = 2,
+                                  .few_rows = 4,
+                                  .few_vectors = 2,
+                                  .panel_sums = 8};
+#endif
+
+// The first n elements of p, or a whole vector if there are more.
+template <class T>
+WEFT_INLINE inline Vec<T> read(const T* p, std::int64_t n) noexcept {
+  return n < simd::lanes<T> ? simd::load_n(p, n) : simd::load(p);
+}
+
+template <class T>
+WEFT_INLINE inline void write(T* p, Vec<T> v, std::int64_t n) noexcept {
+  if (n < simd::lanes<T>) simd::store_n(p, v, n);
+  else simd::store(p, v);
+}
+
+template <class T>
+void put(T* to, T value, bool accumulate) noexcept {
+  *to = accumulate ? *to + value : value;
+}
+
+}  // namespace weft::detail::WEFT_ISA

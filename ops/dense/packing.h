@@ -1,0 +1,39 @@
+// How A and B are packed for gemm: its blocks of k, and the panels in each (PanelLayout).
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "dense/kernels/gemm.h"
+#include "weft/context.h"
+
+namespace weft::detail {
+
+// Multiply-adds that are worth a task: fewer cost more to hand out than they save, more leave threads idle at the end.
+// bench: weft-bench --benchmark_filter='gemm-nn/(256|257)'
+inline constexpr std::int64_t task_work = 1 << 18;
+
+inline std::int64_t rounded_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
+
+// k is cut into equal blocks of at most kernel.kc.
+template <class T>
+std::int64_t k_block(const GemmKernels<T>& kernel, std::int64_t k) {
+  const std::int64_t blocks = (std::max<std::int64_t>(1, k) - 1) / kernel.kc + 1;
+  return std::max<std::int64_t>(1, (k - 1) / blocks + 1);
+}
+
+template <class T>
+PanelLayout layout_of(const GemmKernels<T>& kernel, std::int64_t k, std::int64_t n) {
+  return {k, rounded_up(n, kernel.nr), k_block(kernel, k)};
+}
+
+// Packs `count` rows of A or columns of B, a few panels a task.
+template <class T>
+void pack_panels(typename GemmKernels<T>::Pack kernel, std::int64_t width, std::int64_t count, std::int64_t k,
+                 const T* x, std::int64_t stride_n, std::int64_t stride_k, T sign, T* out) {
+  const std::int64_t grain = rounded_up(std::max<std::int64_t>(1, task_work / 8 / std::max<std::int64_t>(1, k)), width);
+  Context::current().parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    kernel(end - begin, k, x + begin * stride_n, stride_n, stride_k, sign, out + begin * k);
+  });
+}
+
+}  // namespace weft::detail
