@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "text/kinds.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
@@ -83,7 +84,7 @@ bool operator!=(const Tokenizer& a, const Tokenizer& b) { return !(a == b); }
 
 std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const Texts& texts,
                                                  const TokenizerOptions& options) {
-  return tokenizer_kind(kind).learn(texts, options);
+  return guard_memory("tokenizer", [&] { return tokenizer_kind(kind).learn(texts, options); });
 }
 
 std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const std::string& text,
@@ -107,6 +108,8 @@ std::shared_ptr<const Tokenizer> tokenizer_from_json(const std::string& text) tr
   return tokenizer_kind(json.at("unit")).from_json(text);
 } catch (const nlohmann::json::exception& error) {
   throw Error(std::string("[tokenizer] it is damaged: ") + error.what());
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("tokenizer");
 }
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "text/utf8.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/encoded_text.h"
 #include "weft/error.h"
 
@@ -51,11 +52,13 @@ static std::size_t piece_end(std::string_view piece) {
 
 using namespace detail;
 
-std::string read_text(const std::string& path) {
+std::string read_text(const std::string& path) try {
   const TextFile file(path);
   file.check_is_text();
   check_utf8(file.text(), file.place(0));
   return std::string(file.text());
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("text");
 }
 
 Texts text_file(const std::string& path) {
