@@ -2,12 +2,14 @@
 
 #include <weft/checkpoint.h>
 #include <weft/classifier_data.h>
-#include <weft/encoded_text.h>
 #include <weft/error.h>
 #include <weft/run_folder.h>
 
 #include <algorithm>
 #include <filesystem>
+
+#include "command.h"
+#include "text_input.h"
 
 namespace {
 
@@ -31,17 +33,12 @@ std::shared_ptr<const weft::Tokenizer> tokenizer_of(const TrainOptions& o, const
 
 // The data are read before the model is made, which may be large. from: whose tokenizer is taken, or null.
 Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
-  std::error_code ignored;  // what reads it says what is wrong
-  const bool pipe = std::filesystem::is_fifo(o.text, ignored);
-  const std::string piped = pipe ? weft::read_text(o.text) : "";  // it can't be read twice
-  const weft::Texts texts = pipe ? weft::Texts([&](const auto& use) { use(piped); }) : weft::text_file(o.text);
-  const auto tokenizer = tokenizer_of(o, from, texts, spec.task, "characters");
+  const TextInput input(o.text);
+  const auto tokenizer = tokenizer_of(o, from, input.texts(), spec.task, "characters");
   spec.vocabulary = tokenizer->size();
   const auto planned = outline(spec);
-  const weft::EncodedText text = pipe ? weft::EncodedText(piped, *tokenizer)
-                                      : weft::EncodedText::of_file(o.text, *tokenizer, o.out + "/tokens.ids");
-  auto data =
-      std::make_unique<weft::TextData>(text, tokenizer, spec.task, usual_length(*planned), o.batch.value_or(12));
+  auto data = std::make_unique<weft::TextData>(input.encoded(*tokenizer, o.out + "/tokens.ids"), tokenizer, spec.task,
+                                               usual_length(*planned), o.batch.value_or(12));
   check_memory_to_train(*planned);
   return {new_model(o, spec), std::move(data), {}, {}};
 }
@@ -100,7 +97,7 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
 
 void check_source(const TrainOptions& o) {
   if (o.text.empty() == o.data.empty())
-    throw Error("give --text FILE for a language model or --data FILE for a classifier");
+    throw UsageError("give --text FILE for a language model or --data FILE for a classifier");
 }
 
 Training load_training(const TrainOptions& o) {
@@ -111,7 +108,8 @@ Training load_training(const TrainOptions& o) {
   const weft::Checkpoint* start = from ? &*from : nullptr;
   const weft::ModelSpec spec = o.model.spec(source, start != nullptr ? start->model.get() : nullptr);
   if (weft::task_source(spec.task) != source)
-    throw Error(std::string("a ") + weft::task_name(spec.task) + " needs " + (o.data.empty() ? "--data" : "--text"));
+    throw UsageError(std::string("a ") + weft::task_name(spec.task) + " needs " +
+                     (o.data.empty() ? "--data" : "--text"));
   Training training = o.data.empty() ? load_text(o, spec, start) : load_rows(o, spec, start);
   if (start == nullptr) return training;
   const std::vector<std::string> labels = training.data->labels();
