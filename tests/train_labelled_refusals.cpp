@@ -44,7 +44,12 @@ TEST_CASE("rows: two columns of one name are refused where that name is meant") 
   CHECK(parse_labelled(two_texts, "rows", header).texts[0] == "e f");
   const LabelledTexts other = parse_labelled("label,text,x,x\n1,a b,,\n2,c d,,\n", "rows");  // of columns nobody needs
   CHECK(other.texts == std::vector<std::string>{"a b", "c d"});
+  // Names above numbers are names, also if they are equal.
+  CHECK(parse_labelled("foo,foo\n1,a b c d e\n2,b c d e f\n1,c d e f g\n2,e f g h i\n", "rows").texts.size() == 4);
   // Rows without a header may have equal fields.
+  const std::string equal = "hello,hello\nbye,see you later my friends\nnew,what is new to you\n";
+  CHECK(parse_labelled(equal + "bye,until we meet again here\nnew,has anything happened since then\n", "rows")
+            .texts.size() == 5);
   CHECK(parse_labelled("1,yes,yes\n2,no,no\n1,yes,no\n2,no,no\n", "rows").texts.size() == 4);
 }
 

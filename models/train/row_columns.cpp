@@ -220,8 +220,7 @@ bool has_header(const Rows& rows, const LabelledOptions& options) {
     again = again || ((is_label || is_text) && comes_again(i));
   }
   if ((label && text) || ((label || text) && !again)) return true;
-  const bool all_differ = std::set<std::string>(first.begin(), first.end()).size() == first.size();
-  if (rows.size() < 2 || !all_differ) return false;
+  if (rows.size() < 2) return false;
   const auto column = label_by_content(rows, 1, without(first.size(), {}), options.labels);
   if (!column) return false;
   const ColumnFacts labels = facts_of(rows, 1, *column, {});
@@ -229,7 +228,8 @@ bool has_header(const Rows& rows, const LabelledOptions& options) {
   std::size_t text_words = 0;
   for (std::size_t i : without(first.size(), {*column})) text_words += facts_of(rows, 1, i, {}).words;
   constexpr std::size_t words_of_a_text = 4;
-  return repeats(labels) && !comes_again(*column) && text_words >= words_of_a_text * labels.rows;
+  const bool all_differ = std::set<std::string>(first.begin(), first.end()).size() == first.size();
+  return all_differ && repeats(labels) && !comes_again(*column) && text_words >= words_of_a_text * labels.rows;
 }
 
 Columns find_columns(const std::string& where, const std::vector<std::string>& names, std::size_t count,
