@@ -12,6 +12,8 @@ namespace weft {
 namespace detail {
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+// Where a page is read, the kernel maps a block around it, with pages that were forgotten before.
+constexpr std::size_t mapped_around = std::size_t{4} << 20;
 
 TextFile::TextFile(const std::string& path) : name_("\"" + path + "\"") {
   std::error_code ignored;  // what opens it says what is wrong
@@ -36,6 +38,7 @@ void TextFile::check_is_text() const {
 }
 
 void TextFile::forget(std::size_t begin, std::size_t end) const noexcept {
+  begin -= std::min(begin, mapped_around);
   if (file_.data != nullptr) os::forget_pages(text_.data() + begin, end - begin);
 }
 

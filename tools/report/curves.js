@@ -121,7 +121,7 @@ function curveSection(runs) {
     ...metrics.map(
       (name) => curveFigure(name[0].toUpperCase() + name.slice(1), "The part of the validation data that is right.",
         runs, (run, index) => [curveOf(run, index, "evaluations", name, {dots: true, width: 2.4})],
-        {label: "%", show: (v) => format(100 * v)})),
+        {label: "%", most: 1, show: (v) => format(100 * v)})),
     curveFigure("Learning rate", "What multiplies each update, as the schedule gives it.", runs,
       training("learning_rate"), {label: "learning rate", zero: true}),
     curveFigure("Gradient norm",
