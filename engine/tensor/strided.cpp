@@ -1,7 +1,9 @@
 // The four strided loops every tensor needs: fill, copy, convert, add.
 #include <cmath>
 #include <complex>
+#include <cstring>
 #include <optional>
+#include <type_traits>
 
 #include "weft/detail/nest.h"
 #include "weft/detail/out_of_memory.h"
@@ -25,8 +27,25 @@ void with_type(DType dtype, F f) {
     case DType::c64: return f(static_cast<std::complex<float>*>(nullptr));
     case DType::c128: return f(static_cast<std::complex<double>*>(nullptr));
     case DType::i64: return f(static_cast<std::int64_t*>(nullptr));
+    case DType::bf16: return f(static_cast<bfloat16*>(nullptr));
   }
 }
+
+// What a number is computed as: a bfloat16 as a float, any other as itself.
+template <class T>
+T computed(const T& x) {
+  return x;
+}
+inline float computed(bfloat16 x) { return static_cast<float>(x); }
+
+template <class T>
+constexpr bool is_complex_type = false;
+template <class R>
+constexpr bool is_complex_type<std::complex<R>> = true;
+
+// What elements are moved as: compilers' vector loops move numbers, not structs.
+template <class T>
+using Moved = std::conditional_t<std::is_same_v<T, bfloat16>, std::uint16_t, T>;
 
 template <class X, class Y, class Combine>
 void strided(const Tensor& x, Tensor& y, Combine combine) {
@@ -105,7 +124,9 @@ void fill(Tensor& y, double value) {
     with_type(y.dtype(), [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
       const T v = static_cast<T>(value);
-      strided<T, T>(y, y, [v](const T&, T& b) { b = v; });
+      Moved<T> moved;
+      std::memcpy(&moved, &v, sizeof v);
+      strided<Moved<T>, Moved<T>>(y, y, [moved](const auto&, auto& b) { b = moved; });
     });
   });
 }
@@ -114,7 +135,7 @@ void copy(const Tensor& x, Tensor& y) {
   guard_memory("copy", [&] {
     check_same("copy", x, y);
     with_type(y.dtype(), [&](auto* type) {
-      using T = std::remove_pointer_t<decltype(type)>;
+      using T = Moved<std::remove_pointer_t<decltype(type)>>;
       const Nest<2> nest(y.shape(), {&x.strides(), &y.strides()});
       const auto axes = transposed(nest);
       if (axes && y.numel() > 0)
@@ -129,7 +150,7 @@ void accumulate(Tensor& y, const Tensor& x) {
     check_same("accumulate", x, y);
     with_type(y.dtype(), [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
-      strided<T, T>(x, y, [](const T& a, T& b) { b += a; });
+      strided<T, T>(x, y, [](const T& a, T& b) { b = static_cast<T>(computed(b) + computed(a)); });
     });
   });
 }
@@ -144,12 +165,10 @@ Tensor convert(const Tensor& x, DType dtype) {
       with_type(dtype, [&](auto* to) {
         using X = std::remove_pointer_t<decltype(from)>;
         using Y = std::remove_pointer_t<decltype(to)>;
-        if constexpr (std::is_arithmetic_v<X> || !std::is_arithmetic_v<Y>)
-          strided<X, Y>(x, y, [](const X& a, Y& b) {
-            if constexpr (std::is_arithmetic_v<X> && !std::is_arithmetic_v<Y>)
-              b = static_cast<typename Y::value_type>(a);
-            else b = static_cast<Y>(a);
-          });
+        if constexpr (is_complex_type<Y> && !is_complex_type<X>)
+          strided<X, Y>(x, y, [](const X& a, Y& b) { b = static_cast<typename Y::value_type>(computed(a)); });
+        else if constexpr (is_complex_type<Y> || !is_complex_type<X>)
+          strided<X, Y>(x, y, [](const X& a, Y& b) { b = static_cast<Y>(computed(a)); });
       });
     });
     return y;

@@ -52,15 +52,23 @@ inline void philox(std::uint64_t first, std::uint64_t stream, std::uint64_t seed
 
 template <class T>
 void dropout_values(const T* x, T* y, std::int64_t n, std::uint64_t first, std::uint64_t seed, std::uint64_t stream,
-                    std::uint64_t limit, T factor) noexcept {
-  const T factors[2] = {factor, 0};  // a table, as the branch would be mispredicted
+                    std::uint64_t limit, Computed<T> factor) noexcept {
+  const Computed<T> factors[2] = {factor, 0};  // a table, as the branch would be mispredicted
   Block block;
   for (std::int64_t begin = 0; begin < n; begin += 2 * counters) {
     philox((first + static_cast<std::uint64_t>(begin)) / 2, stream, seed, block);
     const std::int64_t count = n - begin < 2 * counters ? n - begin : 2 * counters;
-    for (std::int64_t i = 0; i < count; ++i) {
+    const auto product = [&](std::int64_t i) noexcept {
       const std::uint64_t bits = i % 2 == 0 ? block.first[i / 2] : block.second[i / 2];
-      y[begin + i] = x[begin + i] * factors[bits >> 11 < limit];
+      return simd::get(x + begin + i) * factors[bits >> 11 < limit];
+    };
+    if constexpr (std::is_same_v<T, Computed<T>>) {
+      for (std::int64_t i = 0; i < count; ++i) y[begin + i] = product(i);
+    } else {
+      static_assert(2 * counters == simd::lanes<T>);
+      Computed<T> products[2 * counters] = {};
+      for (std::int64_t i = 0; i < count; ++i) products[i] = product(i);
+      simd::store_n(y + begin, simd::load(products), count);
     }
   }
 }
@@ -73,4 +81,4 @@ constexpr DropoutKernels<T> table() {
 }  // namespace
 }  // namespace weft::detail::WEFT_ISA
 
-WEFT_KERNEL_TABLES(DropoutKernels)
+WEFT_KERNEL_TABLES_AND_BF16(DropoutKernels)
