@@ -154,10 +154,11 @@ TEST_CASE("safetensors: every half is widened exactly") {
   folder.write("bf16", one_tensor("BF16", halves.size(), bytes_of(halves)));
   const Tensor f16 = SafetensorsFile(folder / "f16").load("x"), bf16 = SafetensorsFile(folder / "bf16").load("x");
   REQUIRE(f16.dtype() == DType::f32);
-  REQUIRE(bf16.dtype() == DType::f32);
-  const auto wide = bits_of(f16), brain = bits_of(bf16);
+  REQUIRE(bf16.dtype() == DType::bf16);
+  const auto wide = bits_of(f16), brain = bits_of(weft::raw::convert(bf16, DType::f32));
   std::size_t wrong = 0;
   for (std::uint32_t h = 0; h < 65536; ++h) {
+    wrong += bf16.data<weft::bfloat16>()[h].bits != h;
     wrong += brain[h] != h << 16;
     // IEEE 754 binary16: sign, 5 bits of exponent, 10 of fraction.
     const int exponent = static_cast<int>(h >> 10 & 31), fraction = static_cast<int>(h & 1023);

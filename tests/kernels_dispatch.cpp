@@ -12,6 +12,7 @@
 #include "pointwise/kernels/activation.h"
 #include "pointwise/kernels/dropout.h"
 #include "pointwise/kernels/elementwise.h"
+#include "pointwise/kernels/gate.h"
 #include "pointwise/kernels/optimizer.h"
 #include "pointwise/kernels/unary.h"
 #include "rows/kernels/norm.h"
@@ -58,23 +59,30 @@ void check_family_of_both_types() {
   check_family<Table<double>>();
 }
 
+template <template <class> class Table>
+void check_family_of_all_types() {
+  check_family_of_both_types<Table>();
+  check_family<Table<bfloat16>>();
+}
+
 }  // namespace
 
 TEST_CASE("dispatch: every family has its kernels of every instruction set") {
-  check_family_of_both_types<ActivationKernels>();
+  check_family_of_all_types<ActivationKernels>();
   check_family_of_both_types<ToeplitzRingKernels>();
-  check_family_of_both_types<DropoutKernels>();
-  check_family_of_both_types<ElementwiseKernels>();
+  check_family_of_all_types<DropoutKernels>();
+  check_family_of_all_types<ElementwiseKernels>();
   check_family_of_both_types<FftKernels>();
   check_family_of_both_types<FourStepKernels>();
   check_family_of_both_types<GemmKernels>();
-  check_family_of_both_types<NormKernels>();
+  check_family_of_all_types<GateKernels>();
+  check_family_of_all_types<NormKernels>();
   check_family_of_both_types<OptimizerKernels>();
   check_family_of_both_types<RealFftKernels>();
-  check_family_of_both_types<ReduceKernels>();
-  check_family_of_both_types<SoftmaxKernels>();
+  check_family_of_all_types<ReduceKernels>();
+  check_family_of_all_types<SoftmaxKernels>();
   check_family_of_both_types<ToeplitzNaiveKernels>();
-  check_family_of_both_types<UnaryKernels>();
+  check_family_of_all_types<UnaryKernels>();
 }
 
 TEST_CASE("dispatch: WEFT_ISA caps the kernels, and the vectors are as wide as isas.def says") {

@@ -233,6 +233,23 @@ TEST_CASE("loading: what isn't f32 is converted, and not writable either") {
   CHECK(contains(error_of([&] { (void)ParameterSet(loaded.model->parameters()); }), "Purpose::training"));
 }
 
+TEST_CASE("loading: weights that are stored in bf16 are those of a model in f32 that was rounded") {
+  const Saved saved("gmlp", Task::causal_lm);
+  const SafetensorsFile file(saved.file());
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const std::string& name : file.names()) tensors.emplace_back(name, raw::convert(file.load(name), DType::bf16));
+  std::filesystem::create_directory(saved.folder / "half");
+  save_safetensors(saved.folder / "half/model.safetensors", tensors, file.metadata());
+  for (auto& named : saved.model->parameters())
+    named.second.assign(raw::convert(raw::convert(named.second.value(), DType::bf16), DType::f32));
+  const auto want = answers(*saved.model);
+  for (Purpose purpose : {Purpose::inference, Purpose::training}) {
+    const Checkpoint loaded = load_checkpoint(saved.folder / "half", purpose);
+    for (const auto& named : loaded.model->parameters()) CHECK(named.second.value().dtype() == DType::f32);
+    check_same(answers(*loaded.model), want);
+  }
+}
+
 TEST_CASE("loading: for inference, a file that is replaced or removed meanwhile changes nothing") {
   const Saved saved("gmlp", Task::causal_lm), other("gmlp", Task::causal_lm);
   randomize(other.model->parameters(), 0.01);

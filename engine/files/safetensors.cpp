@@ -262,11 +262,9 @@ struct SafetensorsFile::Impl {
     const Bytes* mapping = how == Load::map ? &file : nullptr;
     if (dtype == "F32") return as_stored(p, shape, DType::f32, mapping);
     if (dtype == "F64") return as_stored(p, shape, DType::f64, mapping);
+    if (dtype == "BF16") return as_stored(p, shape, DType::bf16, mapping);
     if (dtype == "I64") return as_stored(p, shape, DType::i64, mapping);
     if (dtype == "F16") return widen<std::uint16_t, std::uint32_t>(p, shape, DType::f32, widen_half);
-    if (dtype == "BF16")
-      return widen<std::uint16_t, std::uint32_t>(p, shape, DType::f32,
-                                                 [](std::uint16_t x) { return std::uint32_t{x} << 16; });
     if (dtype == "I32")
       return widen<std::int32_t, std::int64_t>(p, shape, DType::i64, [](std::int32_t x) { return std::int64_t{x}; });
     if (dtype == "U8")

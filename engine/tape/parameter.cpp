@@ -18,7 +18,7 @@ struct Parameter::Data {
 };
 
 Parameter::Parameter(Tensor value, bool trainable) : data_(std::make_shared<Data>()) {
-  if (!value.defined() || !is_real(value.dtype())) throw Error("[parameter] expected an f32 or f64 tensor");
+  if (!value.defined() || !is_floating(value.dtype())) throw Error("[parameter] expected a bf16, f32 or f64 tensor");
   data_->value = raw::contiguous(value.detach());
   data_->trainable = trainable;
 }

@@ -25,8 +25,21 @@ void with_type(DType dtype, F f) {
     case DType::c64: return f(static_cast<std::complex<float>*>(nullptr));
     case DType::c128: return f(static_cast<std::complex<double>*>(nullptr));
     case DType::i64: return f(static_cast<std::int64_t*>(nullptr));
+    case DType::bf16: return f(static_cast<bfloat16*>(nullptr));
   }
 }
+
+// What a number is computed as: a bfloat16 as a float, any other as itself.
+template <class T>
+T computed(const T& x) {
+  return x;
+}
+inline float computed(bfloat16 x) { return static_cast<float>(x); }
+
+template <class T>
+constexpr bool is_complex_type = false;
+template <class R>
+constexpr bool is_complex_type<std::complex<R>> = true;
 
 template <class X, class Y, class Combine>
 void strided(const Tensor& x, Tensor& y, Combine combine) {
@@ -129,7 +142,7 @@ void accumulate(Tensor& y, const Tensor& x) {
     check_same("accumulate", x, y);
     with_type(y.dtype(), [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
-      strided<T, T>(x, y, [](const T& a, T& b) { b += a; });
+      strided<T, T>(x, y, [](const T& a, T& b) { b = static_cast<T>(computed(b) + computed(a)); });
     });
   });
 }
@@ -144,12 +157,10 @@ Tensor convert(const Tensor& x, DType dtype) {
       with_type(dtype, [&](auto* to) {
         using X = std::remove_pointer_t<decltype(from)>;
         using Y = std::remove_pointer_t<decltype(to)>;
-        if constexpr (std::is_arithmetic_v<X> || !std::is_arithmetic_v<Y>)
-          strided<X, Y>(x, y, [](const X& a, Y& b) {
-            if constexpr (std::is_arithmetic_v<X> && !std::is_arithmetic_v<Y>)
-              b = static_cast<typename Y::value_type>(a);
-            else b = static_cast<Y>(a);
-          });
+        if constexpr (is_complex_type<Y> && !is_complex_type<X>)
+          strided<X, Y>(x, y, [](const X& a, Y& b) { b = static_cast<typename Y::value_type>(computed(a)); });
+        else if constexpr (is_complex_type<Y> || !is_complex_type<X>)
+          strided<X, Y>(x, y, [](const X& a, Y& b) { b = static_cast<Y>(computed(a)); });
       });
     });
     return y;

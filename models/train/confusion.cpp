@@ -19,7 +19,7 @@ double ratio(std::int64_t part, std::int64_t whole) {
 }  // namespace
 
 std::vector<std::int64_t> predicted_labels(const Tensor& logits) {
-  if (!logits.defined() || logits.rank() != 2 || logits.size(1) < 1 || !is_real(logits.dtype()))
+  if (!logits.defined() || logits.rank() != 2 || logits.size(1) < 1 || !is_floating(logits.dtype()))
     throw Error("[predicted_labels] expected real logits (b, labels), got " +
                 (logits.defined() ? dtype_name(logits.dtype()) + (" " + to_string(logits.shape())) : "none"));
   const auto x = raw::convert(logits, DType::f64).to_vector<double>();

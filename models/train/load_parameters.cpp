@@ -40,7 +40,7 @@ void detail::load_parameters(const SafetensorsFile& file, const Model& model, Pu
       throw Error("\"" + file.path() + "\": " + name + " is " + to_string(file.shape(name)) + ", its config asks for " +
                   to_string(shape));
     const Tensor value = file.load(name);
-    if (!is_real(value.dtype()))
+    if (!is_floating(value.dtype()))
       throw Error("\"" + file.path() + "\": " + name + " is " + file.stored_dtype(name) + ", expected " +
                   dtype_name(dtype));
     if (purpose == Purpose::training) rebind(parameter, own_copy(value, dtype));

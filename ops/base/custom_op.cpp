@@ -11,7 +11,13 @@ std::string describe(const Tensor& x) {
 void fail(const char* op, const std::string& what) { throw Error("[" + std::string(op) + "] " + what); }
 
 void check_real(const char* op, const Tensor& x) {
-  if (!x.defined() || !is_real(x.dtype())) fail(op, "expected f32 or f64, got " + describe(x));
+  if (x.defined() && is_real(x.dtype())) return;
+  const bool is_bf16 = x.defined() && x.dtype() == DType::bf16;
+  fail(op, "expected f32 or f64, got " + describe(x) + (is_bf16 ? "; cast(x, DType::f32) converts it" : ""));
+}
+
+void check_floating(const char* op, const Tensor& x) {
+  if (!x.defined() || !is_floating(x.dtype())) fail(op, "expected bf16, f32 or f64, got " + describe(x));
 }
 
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {

@@ -38,17 +38,17 @@ std::int64_t block_length(std::int64_t inner) {
 // y (outer, inner) = the sum of x (outer, n, inner) over its middle axis, all contiguous. Long sums are cut into
 // blocks whose length depends on the shape alone, and the blocks' sums are summed in the same way.
 template <class T>
-void sum_middle(const T* x, T* y, std::int64_t outer, std::int64_t n, std::int64_t inner) {
+void sum_middle(const T* x, Computed<T>* y, std::int64_t outer, std::int64_t n, std::int64_t inner) {
   const ReduceKernels<T>& kernel = kernels<ReduceKernels<T>>();
   const std::int64_t block = std::min(n, block_length(inner)), blocks = (n - 1) / block + 1;
   const std::int64_t columns = std::min(inner, std::max<std::int64_t>(1, task_elements / block));
   const std::int64_t pieces = (inner - 1) / columns + 1;
   const std::int64_t tasks_at_once = std::max<std::int64_t>(1, task_elements / block / columns);
   Tensor partial;
-  T* to = y;
+  Computed<T>* to = y;
   if (blocks > 1) {
-    partial = Tensor::empty({outer, blocks, inner}, dtype_of<T>::value);
-    to = partial.mutable_data<T>();
+    partial = Tensor::empty({outer, blocks, inner}, dtype_of<Computed<T>>::value);
+    to = partial.mutable_data<Computed<T>>();
   }
   Context::current().parallel_for(outer * blocks * pieces, tasks_at_once, [&](std::int64_t begin, std::int64_t end) {
     if (inner == 1 && blocks == 1) return kernel.sum_rows(x + begin * n, to + begin, end - begin, n);
@@ -56,7 +56,7 @@ void sum_middle(const T* x, T* y, std::int64_t outer, std::int64_t n, std::int64
       const std::int64_t first = task % pieces * columns, at = task / pieces % blocks, o = task / pieces / blocks;
       const std::int64_t length = std::min(block, n - at * block), width = std::min(columns, inner - first);
       const T* from = x + (o * n + at * block) * inner + first;
-      T* sums = to + (o * blocks + at) * inner + first;
+      Computed<T>* sums = to + (o * blocks + at) * inner + first;
       if (inner == 1) kernel.sum_rows(from, sums, 1, length);
       else kernel.sum_columns(from, inner, sums, length, width);
     }
@@ -66,26 +66,23 @@ void sum_middle(const T* x, T* y, std::int64_t outer, std::int64_t n, std::int64
 
 // Sums the runs one after the other, the innermost first. `width` is 2 for the pairs of a complex tensor.
 template <class T>
-void sum_runs(const T* x, Shape runs, std::int64_t width, T* y) {
-  Tensor kept;
-  while (true) {
-    const std::int64_t inner = runs.back() * width, n = runs[runs.size() - 2];
-    runs.pop_back();
-    runs.pop_back();
-    const std::int64_t outer = numel(runs);
-    if (runs.size() == 1) return sum_middle(x, y, outer, n, inner);
-    Tensor next = Tensor::empty({outer, inner}, dtype_of<T>::value);
-    sum_middle(x, next.mutable_data<T>(), outer, n, inner);
-    kept = next;
-    x = kept.data<T>();
-    runs.back() *= inner / width;
-  }
+void sum_runs(const T* x, Shape runs, std::int64_t width, Computed<T>* y) {
+  const std::int64_t inner = runs.back() * width, n = runs[runs.size() - 2];
+  runs.pop_back();
+  runs.pop_back();
+  const std::int64_t outer = numel(runs);
+  if (runs.size() == 1) return sum_middle(x, y, outer, n, inner);
+  Tensor next = Tensor::empty({outer, inner}, dtype_of<Computed<T>>::value);
+  auto* sums = next.mutable_data<Computed<T>>();
+  sum_middle(x, sums, outer, n, inner);
+  runs.back() *= inner / width;
+  sum_runs(sums, std::move(runs), width, y);
 }
 
 }  // namespace
 
 Tensor sum_axes(const char* op, const Tensor& x, const std::vector<bool>& reduced, const Shape& shape) {
-  Tensor y = Tensor::empty(shape, x.dtype());
+  Tensor y = Tensor::empty(shape, computed_of(x.dtype()));
   if (y.numel() == 0) return y;
   if (x.numel() == 0) {
     raw::fill(y, 0);
@@ -95,13 +92,13 @@ Tensor sum_axes(const char* op, const Tensor& x, const std::vector<bool>& reduce
   const Shape runs = alternating_runs(x.shape(), reduced);
   if (runs.size() == 1) {
     Tensor flat = y.view(x.shape(), contiguous_strides(x.shape()), y.offset());
-    raw::copy(dense, flat);
+    raw::copy(as_dtype(dense, y.dtype()), flat);
     return y;
   }
-  with_real(op, real_of(x.dtype()), [&](auto* type) {
+  with_floating(op, real_of(x.dtype()), [&](auto* type) {
     using T = element_of<decltype(type)>;
     const auto* from = static_cast<const T*>(dense.raw());
-    sum_runs(from, runs, is_complex(x.dtype()) ? 2 : 1, static_cast<T*>(y.mutable_raw()));
+    sum_runs(from, runs, is_complex(x.dtype()) ? 2 : 1, static_cast<Computed<T>*>(y.mutable_raw()));
   });
   return y;
 }
@@ -114,7 +111,7 @@ Tensor sum_to(const Tensor& g, const Shape& shape) {
   std::vector<bool> reduced;
   for (std::size_t i = 0; i < g.shape().size(); ++i)
     reduced.push_back(i < lead || (shape[i - lead] == 1 && g.shape()[i] != 1));
-  return detail::sum_axes("sum_to", g, reduced, shape);
+  return detail::as_dtype(detail::sum_axes("sum_to", g, reduced, shape), g.dtype());
 }
 
 }  // namespace weft

@@ -31,11 +31,11 @@ struct ActivationOp : Op {
   explicit ActivationOp(Activation f) : function(f) {}
   const char* name() const noexcept override { return "activation"; }
   Shape shape(const Inputs& in) const override {
-    check_real(name(), in[0]);
+    check_floating(name(), in[0]);
     return in[0].shape();
   }
   Tensor forward(const Inputs& in, const Shape&) override {
-    return with_real(name(), in[0].dtype(), [&](auto* type) {
+    return with_floating(name(), in[0].dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const auto kernel = kernels<ActivationKernels<T>>().forward;
       return pointwise<T>([&](const T* x, T* y, std::int64_t n) { kernel(function, x, y, n); }, in[0]);
@@ -44,7 +44,7 @@ struct ActivationOp : Op {
   bool cheap() const override { return true; }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
   void backward(Backward& b) const override {
-    b.add(0, with_real(name(), b.gradient().dtype(), [&](auto* type) {
+    b.add(0, with_floating(name(), b.gradient().dtype(), [&](auto* type) {
             using T = element_of<decltype(type)>;
             const auto kernel = kernels<ActivationKernels<T>>().backward;
             const auto run = [&](const T* x, const T* dy, T* dx, std::int64_t n) { kernel(function, x, dy, dx, n); };

@@ -17,7 +17,7 @@ struct DropoutOp : Op {
   DropoutOp(double probability, const Random& generator) : p(probability), random(generator) {}
   const char* name() const noexcept override { return "dropout"; }
   Shape shape(const Inputs& in) const override {
-    check_real(name(), in[0]);
+    check_floating(name(), in[0]);
     if (!(p >= 0 && p < 1)) fail(name(), "expected 0 <= p < 1, got " + std::to_string(p));
     return in[0].shape();
   }
@@ -26,10 +26,10 @@ struct DropoutOp : Op {
     Tensor y = Tensor::empty(x.shape(), x.dtype());
     // uniform(i) is the upper 53 bits of bits(i), as a fraction.
     const auto limit = static_cast<std::uint64_t>(std::ceil(p * 0x1p53));
-    with_real(name(), x.dtype(), [&](auto* type) {
+    with_floating(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const auto kernel = kernels<DropoutKernels<T>>().dropout;
-      const T factor = static_cast<T>(1 / (1 - p));
+      const auto factor = static_cast<Computed<T>>(1 / (1 - p));
       T* to = y.mutable_data<T>();
       static_assert(task_elements % 2 == 0);
       Context::current().parallel_for(y.numel(), task_elements, [&](std::int64_t begin, std::int64_t end) {

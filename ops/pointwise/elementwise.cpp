@@ -92,7 +92,7 @@ Tensor complex_compute(Kind kind, const Tensor& a, const Tensor& b, const Shape&
 Tensor compute(const char* name, Kind kind, const Tensor& a, const Tensor& b, const Shape& shape) {
   if (a.dtype() == DType::c64) return complex_compute<float>(kind, a, b, shape);
   if (a.dtype() == DType::c128) return complex_compute<double>(kind, a, b, shape);
-  return with_real(name, a.dtype(), [&](auto* type) {
+  return with_floating(name, a.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     Tensor y = Tensor::empty(shape, a.dtype());
     real_binary<T>(kernel_of<T>(kind), a, b, y);
@@ -104,7 +104,7 @@ Tensor compute(const char* name, Kind kind, const Tensor& a, const Tensor& b, co
 Tensor mul_gradient(Tensor dy, const Tensor& b) {
   if (is_complex(b.dtype())) return mul(dy, conj(b));
   if (!dy.unique() || !dy.is_contiguous()) return mul(dy, b);
-  with_real("mul", dy.dtype(), [&](auto* type) {
+  with_floating("mul", dy.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     real_binary<T>(kernels<ElementwiseKernels<T>>().mul, dy, b, dy);
   });
@@ -113,7 +113,7 @@ Tensor mul_gradient(Tensor dy, const Tensor& b) {
 
 Shape checked_shape(const char* name, const Inputs& in, bool complex_too) {
   check_same_dtype(name, in[0], in[1]);
-  if (!is_real(in[0].dtype()) && !(complex_too && is_complex(in[0].dtype())))
+  if (!is_floating(in[0].dtype()) && !(complex_too && is_complex(in[0].dtype())))
     fail(name,
          "expected " + std::string(complex_too ? "real or complex" : "real") + " operands, got " + describe(in[0]));
   return broadcast_shapes(name, in[0].shape(), in[1].shape());
@@ -159,7 +159,12 @@ struct MulOp : Op {
     for (std::size_t i : {0, 1}) {
       if (!b.needs(i)) continue;
       const bool last = i == 1 || !b.needs(1);
-      b.add(i, sum_to(mul_gradient(last ? b.take_gradient() : b.gradient(), b.input(1 - i)), b.input_shape(i)));
+      Tensor dy = last ? b.take_gradient() : b.gradient();
+      const DType dtype = dy.dtype();
+      const Shape& shape = b.input_shape(i);
+      if (dy.shape() != shape) dy = as_dtype(std::move(dy), computed_of(dtype));  // summed before it is rounded
+      const Tensor other = as_dtype(b.input(1 - i), dy.dtype());
+      b.add(i, as_dtype(sum_to(mul_gradient(std::move(dy), other), shape), dtype));
     }
   }
 };
@@ -173,9 +178,13 @@ struct DivOp : Op {
   }
   bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return i == 1 || needs[1]; }
   void backward(Backward& b) const override {
-    const Tensor over = div(b.gradient(), b.input(1));  // dy / b
-    if (b.needs(0)) b.add(0, sum_to(over, b.input_shape(0)));
-    if (b.needs(1)) b.add(1, scale(sum_to(div(mul(over, b.input(0)), b.input(1)), b.input_shape(1)), -1));
+    const DType dtype = b.gradient().dtype();
+    const auto computed = [dtype](const Tensor& x) { return as_dtype(x, computed_of(dtype)); };
+    const Tensor divisor = computed(b.input(1)), over = div(computed(b.gradient()), divisor);  // dy / b
+    if (b.needs(0)) b.add(0, as_dtype(sum_to(over, b.input_shape(0)), dtype));
+    if (!b.needs(1)) return;
+    const Tensor terms = div(mul(over, computed(b.input(0))), divisor);
+    b.add(1, as_dtype(scale(sum_to(terms, b.input_shape(1)), -1), dtype));
   }
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 struct UnaryOp : Op {
   Shape shape(const Inputs& in) const override {
-    check_real(name(), in[0]);
+    check_floating(name(), in[0]);
     return in[0].shape();
   }
 
@@ -19,14 +19,14 @@ struct UnaryOp : Op {
   // f(kernels of T) is the kernel to run.
   template <class Choice>
   Tensor map(const Tensor& x, Choice choice) const {
-    return with_real(name(), x.dtype(), [&](auto* type) {
+    return with_floating(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       return pointwise<T>(choice(kernels<UnaryKernels<T>>()), x);
     });
   }
   template <class Choice>
   Tensor map_backward(const Tensor& kept, Tensor dy, Choice choice) const {
-    return with_real(name(), dy.dtype(), [&](auto* type) {
+    return with_floating(name(), dy.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       return pointwise_backward<T>(choice(kernels<UnaryKernels<T>>()), kept, std::move(dy));
     });
@@ -95,14 +95,14 @@ struct ScaleOp : Op {
     const Tensor dense = raw::contiguous(in[0]);
     Tensor y = Tensor::empty(shape, in[0].dtype());
     const std::int64_t numbers = y.numel() * (is_complex(y.dtype()) ? 2 : 1);
-    with_real(name(), real_of(y.dtype()), [&](auto* type) {
+    with_floating(name(), real_of(y.dtype()), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const auto kernel = kernels<ElementwiseKernels<T>>().mul.scalar_right;
-      const T f = static_cast<T>(factor);
+      const auto kernel = kernels<ElementwiseKernels<T>>().scale;
+      const auto f = static_cast<Computed<T>>(factor);
       const T* from = static_cast<const T*>(dense.raw());
       T* to = static_cast<T*>(y.mutable_raw());
       Context::current().parallel_for(numbers, task_elements, [&](std::int64_t begin, std::int64_t end) {
-        kernel(from + begin, &f, to + begin, end - begin);
+        kernel(from + begin, f, to + begin, end - begin);
       });
     });
     return y;

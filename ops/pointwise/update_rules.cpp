@@ -121,10 +121,10 @@ void sgd(Tensor& p, const Tensor& grad, Tensor& buf, std::int64_t step, const Sg
 
 double l2_norm(const Tensor& x) {
   return guard_memory("l2_norm", [&] {
-    check_real("l2_norm", x);
+    check_floating("l2_norm", x);
     const Tensor dense = raw::contiguous(x);
     std::vector<double> squares(static_cast<std::size_t>((x.numel() + norm_block - 1) / norm_block));
-    with_real("l2_norm", x.dtype(), [&](auto* type) {
+    with_floating("l2_norm", x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const auto kernel = kernels<ReduceKernels<T>>().sum_squares;
       Context::current().parallel_for(x.numel(), norm_block, [&](std::int64_t begin, std::int64_t end) {

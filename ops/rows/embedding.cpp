@@ -15,7 +15,7 @@ using namespace detail;
 namespace {
 
 // indices (…), weight (v, d): y_i = weight[index_i], (…, d). dweight[r] = sum of dy_i over the i with index_i = r, in
-// the order of i.
+// the order of i; in f32 of a bf16 weight.
 struct EmbeddingOp : Op {
   const char* name() const noexcept override { return "embedding"; }
   bool keeps_input(std::size_t i, const std::vector<bool>&) const override { return i == 0; }
@@ -24,7 +24,7 @@ struct EmbeddingOp : Op {
     const Tensor &indices = in[0], &weight = in[1];
     if (!indices.defined() || indices.dtype() != DType::i64)
       fail(name(), "expected i64 indices, got " + describe(indices));
-    check_real(name(), weight);
+    check_floating(name(), weight);
     if (weight.rank() != 2) fail(name(), "expected a weight (v, d), got " + describe(weight));
     for (const std::int64_t index : indices.to_vector<std::int64_t>())
       if (index < 0 || index >= weight.size(0))
@@ -81,17 +81,32 @@ struct EmbeddingOp : Op {
     const std::int64_t rows = dweight.size(0), d = dweight.size(1);
     const Positions positions = by_row(indices, rows);
     const std::int64_t mean_elements = dy.numel() / rows + 1;
-    with_real("embedding", dy.dtype(), [&](auto* type) {
+    const std::int64_t grain = std::max<std::int64_t>(1, task_elements / mean_elements);
+    with_floating("embedding", dy.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      const auto add = kernels<ElementwiseKernels<T>>().add.both;
+      using C = Computed<T>;
+      const auto accumulate = kernels<ElementwiseKernels<T>>().accumulate;
+      Tensor wide;  // a row of sums for each task
+      if (dy.dtype() == DType::bf16) wide = Tensor::empty({(rows - 1) / grain + 1, d}, DType::f32);
+      C* sums = wide.defined() ? wide.mutable_data<C>() : nullptr;
       T* out = dweight.mutable_data<T>();
       const std::int64_t *first = positions.first.data(), *position = positions.position.data();
-      const auto run = [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t r = begin; r < end; ++r)
-          for (std::int64_t i = first[r]; i < first[r + 1]; ++i)
-            add(out + r * d, dy.data<T>() + position[i] * d, out + r * d, d);
-      };
-      Context::current().parallel_for(rows, std::max<std::int64_t>(1, task_elements / mean_elements), run);
+      Context::current().parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t r = begin; r < end; ++r) {
+          if (first[r] == first[r + 1]) continue;
+          const auto add_to = [&](C* row) {
+            for (std::int64_t i = first[r]; i < first[r + 1]; ++i) accumulate(dy.data<T>() + position[i] * d, row, d);
+          };
+          if constexpr (std::is_same_v<T, C>) {
+            add_to(out + r * d);
+          } else {
+            C* row = sums + begin / grain * d;
+            std::fill_n(row, d, C(0));
+            add_to(row);
+            std::transform(row, row + d, out + r * d, [](C sum) { return T(sum); });
+          }
+        }
+      });
     });
   }
 };

@@ -12,6 +12,7 @@ namespace {
 
 // logits x (…, c), target (…): y = mean over the N targets t_r that are not ignored of ln sum_j e^x_rj - x_r,t_r.
 // dx_rj = dy / N (softmax(x_r)_j - [j = t_r]), 0 in ignored rows. N = 0: y is NaN, dx is 0, as in PyTorch.
+// Of bf16 logits, y is f32.
 struct CrossEntropyOp : Op {
   std::int64_t ignore_index;
   std::int64_t counted = 0;  // N
@@ -23,7 +24,7 @@ struct CrossEntropyOp : Op {
 
   Shape shape(const Inputs& in) const override {
     const Tensor &x = in[0], &target = in[1];
-    check_real(name(), x);
+    check_floating(name(), x);
     if (!target.defined() || target.dtype() != DType::i64)
       fail(name(), "expected an i64 target, got " + describe(target));
     if (x.rank() < 1 || Shape(x.shape().begin(), x.shape().end() - 1) != target.shape())
@@ -47,12 +48,14 @@ struct CrossEntropyOp : Op {
     const auto* t = target.data<std::int64_t>();
     const std::int64_t rows = target.numel(), c = x.size(-1);
     counted = rows - std::count(t, t + rows, ignore_index);
-    stats = Tensor::empty({rows, 2}, x.dtype());
-    Tensor losses = Tensor::empty({rows}, x.dtype());
-    const double total = with_real(name(), x.dtype(), [&](auto* type) {
+    const DType wide = computed_of(x.dtype());
+    stats = Tensor::empty({rows, 2}, wide);
+    Tensor losses = Tensor::empty({rows}, wide);
+    const double total = with_floating(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
+      using C = Computed<T>;
       const auto kernel = kernels<SoftmaxKernels<T>>().cross_entropy;
-      T *loss = losses.mutable_data<T>(), *stat = stats.mutable_data<T>();
+      C *loss = losses.mutable_data<C>(), *stat = stats.mutable_data<C>();
       for_rows(rows, c, [&](std::int64_t begin, std::int64_t end) {
         kernel(x.data<T>() + begin * c, t + begin, ignore_index, loss + begin, stat + 2 * begin, end - begin, c);
       });
@@ -61,7 +64,7 @@ struct CrossEntropyOp : Op {
       return sum;
     });
     if (!recording) stats = Tensor();
-    return Tensor::full(shape, total / static_cast<double>(counted), x.dtype());
+    return Tensor::full(shape, total / static_cast<double>(counted), wide);
   }
 
   void backward(Backward& b) const override {
@@ -69,13 +72,14 @@ struct CrossEntropyOp : Op {
     Tensor dx = Tensor::empty(x.shape(), x.dtype());
     const std::int64_t c = x.size(-1);
     const double factor = b.gradient().item() / static_cast<double>(counted);
-    with_real(name(), x.dtype(), [&](auto* type) {
+    with_floating(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
+      using C = Computed<T>;
       const auto kernel = kernels<SoftmaxKernels<T>>().cross_entropy_backward;
       T* to = dx.mutable_data<T>();
       for_rows(target.numel(), c, [&](std::int64_t begin, std::int64_t end) {
-        kernel(x.data<T>() + begin * c, target.data<std::int64_t>() + begin, ignore_index, stats.data<T>() + 2 * begin,
-               static_cast<T>(factor), to + begin * c, end - begin, c);
+        kernel(x.data<T>() + begin * c, target.data<std::int64_t>() + begin, ignore_index, stats.data<C>() + 2 * begin,
+               static_cast<C>(factor), to + begin * c, end - begin, c);
       });
     });
     b.add(0, dx);

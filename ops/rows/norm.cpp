@@ -30,6 +30,7 @@ enum class Kind { layer, rms };
 // With g = dy ⊙ gamma and r = dx̂/dx's common factor, x̂ = (x - mean) r:
 //   layer_norm: dx = r (g - avg(g) - x̂ avg(g x̂)),  rms_norm: dx = r (g - x̂ avg(g x̂) (‖x‖₂/√n + eps) / (‖x‖₂/√n))
 //   dgamma = sum of dy x̂, dbeta = sum of dy, over the other axes.
+// Of a bf16 x, y and dx are bf16; gamma, beta and their gradients are f32.
 struct NormOp : Op {
   Kind kind;
   std::int64_t axes;
@@ -45,15 +46,16 @@ struct NormOp : Op {
 
   Shape shape(const Inputs& in) const override {
     const Tensor& x = in[0];
-    check_real(name(), x);
+    check_floating(name(), x);
     if (axes < 1 || axes > x.rank())
       fail(name(), "the last " + std::to_string(axes) + " axes of a tensor of rank " + std::to_string(x.rank()));
     if (!(eps >= 0) || std::isinf(eps)) fail(name(), "expected a finite eps >= 0, got " + std::to_string(eps));
     const Shape normalized(x.shape().end() - axes, x.shape().end());
     for (std::size_t i = 1; i < in.size(); ++i)
-      if (in[i].dtype() != x.dtype() || in[i].shape() != normalized)
+      if (in[i].dtype() != computed_of(x.dtype()) || in[i].shape() != normalized)
         fail(name(), std::string("expected a ") + (has_gamma && i == 1 ? "weight" : "bias") + " of " +
-                         dtype_name(x.dtype()) + " " + to_string(normalized) + ", got " + describe(in[i]));
+                         dtype_name(computed_of(x.dtype())) + " " + to_string(normalized) +
+                         (x.dtype() == DType::bf16 ? " for a bf16 x" : "") + ", got " + describe(in[i]));
     return x.shape();
   }
 
@@ -65,21 +67,24 @@ struct NormOp : Op {
     if (y.numel() == 0) return y;
     const std::int64_t n = row_length(shape), rows = y.numel() / n;
     const Tensor x = as_rows(in[0], axes), added = residual.defined() ? as_rows(residual, axes) : Tensor();
-    const Tensor scale = gamma(n, x.dtype(), has_gamma ? in[1] : Tensor());
+    const DType wide = computed_of(x.dtype());
+    const Tensor scale = gamma(n, wide, has_gamma ? in[1] : Tensor());
     Tensor shift;  // layer_norm's alone
-    if (kind == Kind::layer) shift = has_beta ? raw::contiguous(in.back()) : Tensor::zeros({n}, x.dtype());
-    if (recording) stats = Tensor::empty({rows, 2}, x.dtype());
-    with_real(name(), x.dtype(), [&](auto* type) {
+    if (kind == Kind::layer) shift = has_beta ? raw::contiguous(in.back()) : Tensor::zeros({n}, wide);
+    if (recording) stats = Tensor::empty({rows, 2}, wide);
+    with_floating(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
+      using C = Computed<T>;
       const NormKernels<T>& kernel = kernels<NormKernels<T>>();
       const auto add = kernels<ElementwiseKernels<T>>().add.both;
-      T *to = y.mutable_data<T>(), *stat = recording ? stats.mutable_data<T>() : nullptr;
+      T* to = y.mutable_data<T>();
+      C* stat = recording ? stats.mutable_data<C>() : nullptr;
       T* sums = sum.defined() ? sum.mutable_data<T>() : nullptr;
       const auto run = [&](const T* from, std::int64_t row, std::int64_t begin, std::int64_t end) {
-        T* own = stat ? stat + 2 * begin : nullptr;
+        C* own = stat ? stat + 2 * begin : nullptr;
         if (kind == Kind::layer)
-          kernel.layer(from, row, scale.data<T>(), shift.data<T>(), eps, to + begin * n, own, end - begin, n);
-        else kernel.rms(from, row, scale.data<T>(), eps, to + begin * n, own, end - begin, n);
+          kernel.layer(from, row, scale.data<C>(), shift.data<C>(), eps, to + begin * n, own, end - begin, n);
+        else kernel.rms(from, row, scale.data<C>(), eps, to + begin * n, own, end - begin, n);
       };
       for_rows(rows, n, [&](std::int64_t begin, std::int64_t end) {
         const T* from = x.data<T>();
@@ -102,22 +107,24 @@ struct NormOp : Op {
     const std::int64_t n = row_length(shape), rows = numel(shape) / n, block = block_rows(n);
     const Tensor x = as_rows(b.input(0), axes);
     const std::int64_t x_row = x.strides()[0];
-    const Tensor scale = gamma(n, x.dtype(), has_gamma ? b.input(1) : Tensor());
+    const DType wide = computed_of(x.dtype());
+    const Tensor scale = gamma(n, wide, has_gamma ? b.input(1) : Tensor());
     const Tensor dy = raw::contiguous(b.take_gradient());
     const bool in_place = dy.unique();
     Tensor partial;  // sums over blocks of rows: dgamma's and dbeta's
-    if (wants_parameters) partial = Tensor::empty({(rows - 1) / block + 1, 2, n}, x.dtype());
+    if (wants_parameters) partial = Tensor::empty({(rows - 1) / block + 1, 2, n}, wide);
     const auto run = [&](Tensor dx) {  // undefined if it isn't wanted
-      with_real(name(), x.dtype(), [&](auto* type) {
+      with_floating(name(), x.dtype(), [&](auto* type) {
         using T = element_of<decltype(type)>;
+        using C = Computed<T>;
         const NormKernels<T>& kernels_of = kernels<NormKernels<T>>();
         const auto kernel = kind == Kind::layer ? kernels_of.layer_backward : kernels_of.rms_backward;
         T* to = dx.defined() ? dx.mutable_data<T>() : nullptr;
         const std::int64_t dx_row = dx.defined() ? dx.strides()[0] : 0;
-        T* sums = partial.defined() ? partial.mutable_data<T>() : nullptr;
+        C* sums = partial.defined() ? partial.mutable_data<C>() : nullptr;
         Context::current().parallel_for(rows, block, [&](std::int64_t begin, std::int64_t end) {
-          T *own = sums ? sums + begin / block * 2 * n : nullptr, *shifts = own ? own + n : nullptr;
-          kernel(x.data<T>() + begin * x_row, x_row, scale.data<T>(), stats.data<T>() + 2 * begin,
+          C *own = sums ? sums + begin / block * 2 * n : nullptr, *shifts = own ? own + n : nullptr;
+          kernel(x.data<T>() + begin * x_row, x_row, scale.data<C>(), stats.data<C>() + 2 * begin,
                  dy.data<T>() + begin * n, to ? to + begin * dx_row : nullptr, dx_row, own, shifts, end - begin, n);
         });
       });
@@ -150,8 +157,9 @@ struct NormOp : Op {
   }
 
   void add_zeros(Backward& b) const {
+    const DType dtype = b.gradient().dtype();
     for (std::size_t i = 0; i < 1u + has_gamma + has_beta; ++i)
-      if (b.needs(i)) b.add(i, Tensor::zeros(b.input_shape(i), b.gradient().dtype()));
+      if (b.needs(i)) b.add(i, Tensor::zeros(b.input_shape(i), i == 0 ? dtype : computed_of(dtype)));
   }
 
   static Tensor parameter_gradient(const Tensor& both, std::int64_t which, const Shape& shape) {

@@ -66,7 +66,7 @@ struct SumOp : AxesOp {
       fail(name(), "expected a real or complex tensor, got " + describe(in[0]));
     return result_shape(in[0]);
   }
-  Tensor forward(const Inputs& in, const Shape& shape) override { return total(in[0], shape); }
+  Tensor forward(const Inputs& in, const Shape& shape) override { return as_dtype(total(in[0], shape), in[0].dtype()); }
   void backward(Backward& b) const override { b.add(0, spread_gradient(b.gradient(), b.input_shape(0))); }
 };
 
@@ -75,24 +75,27 @@ struct MeanOp : AxesOp {
   using AxesOp::AxesOp;
   const char* name() const noexcept override { return "mean"; }
   Shape shape(const Inputs& in) const override {
-    check_real(name(), in[0]);
+    check_floating(name(), in[0]);
     return result_shape(in[0]);
   }
   Tensor forward(const Inputs& in, const Shape& shape) override {
-    return div(total(in[0], shape), count(in[0].shape(), in[0].dtype()));
+    return as_dtype(quotient(total(in[0], shape), in[0].shape()), in[0].dtype());
   }
   void backward(Backward& b) const override {
     const Shape& shape = b.input_shape(0);
-    b.add(0, spread_gradient(div(b.gradient(), count(shape, b.gradient().dtype())), shape));
+    const DType dtype = b.gradient().dtype();
+    const Tensor each = quotient(as_dtype(b.gradient(), computed_of(dtype)), shape);
+    b.add(0, spread_gradient(as_dtype(each, dtype), shape));
   }
 
  private:
-  Tensor count(const Shape& shape, DType dtype) const {
+  // x / N for sums x of elements of that shape.
+  Tensor quotient(const Tensor& x, const Shape& shape) const {
     const auto reduced = reduced_axes(name(), dims, static_cast<std::int64_t>(shape.size()));
     double n = 1;
     for (std::size_t i = 0; i < shape.size(); ++i)
       if (reduced[i]) n *= static_cast<double>(shape[i]);
-    return Tensor::scalar(n, dtype);
+    return div(x, Tensor::scalar(n, x.dtype()));
   }
 };
 
@@ -107,7 +110,7 @@ struct MaxOp : Op {
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
 
   Shape shape(const Inputs& in) const override {
-    check_real(name(), in[0]);
+    check_floating(name(), in[0]);
     const std::size_t d = checked_dim(name(), dim, in[0].rank());
     Shape out = in[0].shape();
     if (out[d] == 0) fail(name(), "no maximum along axis " + std::to_string(dim) + " of shape " + to_string(out));
@@ -121,7 +124,7 @@ struct MaxOp : Op {
     const std::int64_t n = rows.size(-1);
     Tensor y = Tensor::empty(shape, rows.dtype());
     Tensor place = Tensor::empty({y.numel()}, DType::i64);
-    with_real(name(), rows.dtype(), [&](auto* type) {
+    with_floating(name(), rows.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const auto kernel = kernels<ReduceKernels<T>>().max_rows;
       T* to = y.mutable_data<T>();
@@ -158,7 +161,7 @@ struct MaxOp : Op {
   void scatter(const Tensor& dy, Tensor& rows) const {
     const auto* at = index.data<std::int64_t>();
     const Shape& shape = rows.shape();
-    with_real(name(), dy.dtype(), [&](auto* type) {
+    with_floating(name(), dy.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       T* to = rows.mutable_data<T>();
       for (std::int64_t r = 0; r < dy.numel(); ++r) {

@@ -35,7 +35,7 @@ struct RowOp : Op {
   std::int64_t dim;
   explicit RowOp(std::int64_t d) : dim(d) {}
   Shape shape(const Inputs& in) const override {
-    check_real(name(), in[0]);
+    check_floating(name(), in[0]);
     (void)checked_dim(name(), dim, in[0].rank());
     return in[0].shape();
   }
@@ -46,7 +46,7 @@ struct RowOp : Op {
   // choice(kernels of T) is the kernel to run.
   template <class Choice, class... X>
   Tensor run(Choice choice, const Tensor& first, const X&... rest) const {
-    return with_real(name(), first.dtype(), [&](auto* type) {
+    return with_floating(name(), first.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       return along_rows<T>(choice(kernels<SoftmaxKernels<T>>()), dim, first, rest...);
     });
@@ -80,6 +80,10 @@ struct LogSoftmaxOp : RowOp {
 }  // namespace
 
 Tensor softmax(const Tensor& x, std::int64_t dim) { return apply_op(SoftmaxOp(dim), x); }
-Tensor log_softmax(const Tensor& x, std::int64_t dim) { return apply_op(LogSoftmaxOp(dim), x); }
+Tensor log_softmax(const Tensor& x, std::int64_t dim) {
+  if (!x.defined() || x.dtype() != DType::bf16) return apply_op(LogSoftmaxOp(dim), x);
+  // e^y of a y that was rounded to bf16 would be off by percents: backward reads it in f32.
+  return cast(log_softmax(cast(x, DType::f32), dim), DType::bf16);
+}
 
 }  // namespace weft

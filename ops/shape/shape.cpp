@@ -189,14 +189,14 @@ struct FlipOp : LayoutOp {
   void backward(Backward& b) const override { b.add(0, flip(b.gradient(), dim)); }
 };
 
-// y = x rounded to another real dtype. dx = dy rounded to x's
+// y = x rounded to another dtype of real numbers. dx = dy rounded to x's
 struct CastOp : LayoutOp {
   DType from = DType::f32, to;
   explicit CastOp(DType dtype) : to(dtype) {}
   const char* name() const noexcept override { return "cast"; }
   Shape shape(const Inputs& in) const override {
-    check_real(name(), in[0]);
-    if (!is_real(to)) fail(name(), std::string("expected f32 or f64, got ") + dtype_name(to));
+    check_floating(name(), in[0]);
+    if (!is_floating(to)) fail(name(), std::string("expected bf16, f32 or f64, got ") + dtype_name(to));
     return in[0].shape();
   }
   Tensor forward(const Inputs& in, const Shape&) override {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "simd/computed.h"
 #include "weft/detail/isas.h"
 
 namespace weft::detail {
@@ -16,16 +17,15 @@ struct KernelTable {
   static const Table value;
 };
 
-// The end of a unit: its table<T>() gives the kernels of the instruction set that it is compiled for, f32 and f64.
-#define WEFT_KERNEL_TABLES(Table)                                                          \
-  template <>                                                                              \
-  constinit const weft::detail::Table<float>                                               \
-      weft::detail::KernelTable<weft::Isa::WEFT_ISA, weft::detail::Table<float>>::value =  \
-          weft::detail::WEFT_ISA::table<float>();                                          \
-  template <>                                                                              \
-  constinit const weft::detail::Table<double>                                              \
-      weft::detail::KernelTable<weft::Isa::WEFT_ISA, weft::detail::Table<double>>::value = \
-          weft::detail::WEFT_ISA::table<double>();
+// The end of a unit: its table<T>() gives the kernels of the instruction set that it is compiled for; of f32 and f64, or
+// of bf16, too.
+#define WEFT_KERNEL_TABLE(Table, T)                                                   \
+  template <>                                                                         \
+  constinit const weft::detail::Table<T>                                              \
+      weft::detail::KernelTable<weft::Isa::WEFT_ISA, weft::detail::Table<T>>::value = \
+          weft::detail::WEFT_ISA::table<T>();
+#define WEFT_KERNEL_TABLES(Table) WEFT_KERNEL_TABLE(Table, float) WEFT_KERNEL_TABLE(Table, double)
+#define WEFT_KERNEL_TABLES_AND_BF16(Table) WEFT_KERNEL_TABLES(Table) WEFT_KERNEL_TABLE(Table, weft::bfloat16)
 
 // "gemm" of …/kernels/gemm.h: the header's name is the unit's. Families state theirs as `header = __FILE__`.
 constexpr std::string_view unit_of(std::string_view header) {

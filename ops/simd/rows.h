@@ -5,57 +5,79 @@
 
 namespace weft::detail::WEFT_ISA::simd {
 
-// A full vector of each array, from index i.
-template <class T>
+// A full vector of each array, from index i. The arrays may be of several types that are computed in one.
 struct Whole {
   std::int64_t i;
-  Vec<T> load(const T* p, T = T(0)) const noexcept { return simd::load(p + i); }
-  void store(T* p, Vec<T> v) const noexcept { simd::store(p + i, v); }
-  void prefetch(const T* p) const noexcept { __builtin_prefetch(p + i); }
-  void prefetch_to_write(T* p) const noexcept { __builtin_prefetch(p + i, 1); }
+  template <class T>
+  Vec<T> load(const T* p, Computed<T> = 0) const noexcept {
+    return simd::load(p + i);
+  }
+  template <class T>
+  void store(T* p, Vec<T> v) const noexcept {
+    simd::store(p + i, v);
+  }
+  template <class T>
+  void prefetch(const T* p) const noexcept {
+    __builtin_prefetch(p + i);
+  }
+  template <class T>
+  void prefetch_to_write(T* p) const noexcept {
+    __builtin_prefetch(p + i, 1);
+  }
 };
 
 // The last n < lanes elements of each array, from index i; the other lanes are `fill`.
-template <class T>
 struct Rest {
   std::int64_t i, n;
-  Vec<T> load(const T* p, T fill = T(0)) const noexcept { return simd::load_n(p + i, n, fill); }
-  void store(T* p, Vec<T> v) const noexcept { simd::store_n(p + i, v, n); }
-  void prefetch(const T* p) const noexcept { __builtin_prefetch(p + i); }
-  void prefetch_to_write(T* p) const noexcept { __builtin_prefetch(p + i, 1); }
+  template <class T>
+  Vec<T> load(const T* p, Computed<T> fill = 0) const noexcept {
+    return simd::load_n(p + i, n, fill);
+  }
+  template <class T>
+  void store(T* p, Vec<T> v) const noexcept {
+    simd::store_n(p + i, v, n);
+  }
+  template <class T>
+  void prefetch(const T* p) const noexcept {
+    __builtin_prefetch(p + i);
+  }
+  template <class T>
+  void prefetch_to_write(T* p) const noexcept {
+    __builtin_prefetch(p + i, 1);
+  }
 };
 
-// Calls f(at) for each vector of a row of n; f reads and writes by at.load(array), at.store(array, value).
+// Calls f(at) for each vector of a row of n, T or stored as T; f reads and writes by at.load(array), at.store(array, value).
 template <class T, class F>
 inline void for_vectors(std::int64_t n, F f) noexcept {
   std::int64_t i = 0;
-  for (; i + lanes<T> <= n; i += lanes<T>) f(Whole<T>{i});
-  if (i < n) f(Rest<T>{i, n - i});
+  for (; i + lanes<T> <= n; i += lanes<T>) f(Whole{i});
+  if (i < n) f(Rest{i, n - i});
 }
 
 // K sums along a row of n: f(at, a) adds a vector of terms to each a[k]. The terms of padding must be 0.
 // Four accumulators each, so that the additions don't wait for one another.
 template <class T, int K>
 struct Sums {
-  T of[K];
+  Computed<T> of[K];
 };
 
 template <class T, int K, class F>
 inline Sums<T, K> sums(std::int64_t n, F f) noexcept {
   constexpr std::int64_t step = lanes<T>;
   Vec<T> a[K], b[K], c[K], d[K];
-  for (int k = 0; k < K; ++k) a[k] = b[k] = c[k] = d[k] = Vec<T>(T(0));
+  for (int k = 0; k < K; ++k) a[k] = b[k] = c[k] = d[k] = Vec<T>(0);
   std::int64_t i = 0;
   for (; i + 4 * step <= n; i += 4 * step) {
-    f(Whole<T>{i}, a);
-    f(Whole<T>{i + step}, b);
-    f(Whole<T>{i + 2 * step}, c);
-    f(Whole<T>{i + 3 * step}, d);
+    f(Whole{i}, a);
+    f(Whole{i + step}, b);
+    f(Whole{i + 2 * step}, c);
+    f(Whole{i + 3 * step}, d);
   }
-  for (; i + step <= n; i += step) f(Whole<T>{i}, a);
-  if (i < n) f(Rest<T>{i, n - i}, b);
+  for (; i + step <= n; i += step) f(Whole{i}, a);
+  if (i < n) f(Rest{i, n - i}, b);
   Sums<T, K> result;
-  for (int k = 0; k < K; ++k) result.of[k] = simd::sum<T>((a[k] + b[k]) + (c[k] + d[k]));
+  for (int k = 0; k < K; ++k) result.of[k] = simd::sum((a[k] + b[k]) + (c[k] + d[k]));
   return result;
 }
 

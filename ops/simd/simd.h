@@ -8,6 +8,7 @@
 #include <utility>
 #include <xsimd/xsimd.hpp>
 
+#include "simd/computed.h"
 #include "simd/unroll.h"
 
 #if !defined(WEFT_ISA) || !defined(WEFT_ARCH)
@@ -17,20 +18,36 @@
 namespace weft::detail::WEFT_ISA::simd {
 
 template <class T>
-using Vec = xsimd::batch<T, WEFT_ARCH>;
+using Batch = xsimd::batch<T, WEFT_ARCH>;
+
+// A vector of T, or of what is computed in where elements are stored as T. As a parameter's type it doesn't say T: where
+// a vector alone must, the parameter is a Batch<T>.
+template <class T>
+using Vec = Batch<Computed<T>>;
 static_assert(sizeof(Vec<float>) == WEFT_VECTOR_BYTES);
 
 template <class T>
 inline constexpr std::int64_t lanes = static_cast<std::int64_t>(Vec<T>::size);
 
 template <class T>
-inline Vec<T> load(const T* p) noexcept {
-  return Vec<T>::load_unaligned(p);
+inline Batch<T> load(const T* p) noexcept {
+  return Batch<T>::load_unaligned(p);
 }
 
 template <class T>
-inline void store(T* p, Vec<T> v) noexcept {
+inline void store(T* p, Batch<T> v) noexcept {
   v.store_unaligned(p);
+}
+
+// A single element, as it is computed with.
+template <class T>
+inline T get(const T* p) noexcept {
+  return *p;
+}
+
+template <class T>
+inline void put(T* p, T x) noexcept {
+  *p = x;
 }
 
 #if defined(__AVX512F__)
@@ -42,7 +59,7 @@ inline Mask first_lanes(std::int64_t n) noexcept {
 
 // The first n < lanes elements of p; the other lanes are `fill`.
 template <class T>
-inline Vec<T> load_n(const T* p, std::int64_t n, T fill = T(0)) noexcept {
+inline Batch<T> load_n(const T* p, std::int64_t n, T fill = T(0)) noexcept {
 #if defined(__AVX512F__)
   if constexpr (lanes<T> == 16) {
     return _mm512_mask_loadu_ps(_mm512_set1_ps(fill), first_lanes<__mmask16>(n), p);
@@ -58,7 +75,7 @@ inline Vec<T> load_n(const T* p, std::int64_t n, T fill = T(0)) noexcept {
 }
 
 template <class T>
-inline void store_n(T* p, Vec<T> v, std::int64_t n) noexcept {
+inline void store_n(T* p, Batch<T> v, std::int64_t n) noexcept {
 #if defined(__AVX512F__)
   if constexpr (lanes<T> == 16) {
     _mm512_mask_storeu_ps(p, first_lanes<__mmask16>(n), v);
@@ -71,6 +88,62 @@ inline void store_n(T* p, Vec<T> v, std::int64_t n) noexcept {
     store(buffer, v);
     for (std::int64_t i = 0; i < n; ++i) p[i] = buffer[i];
   }
+}
+
+// The same of bfloat16: what is read is widened to float, what is written is rounded as bfloat16 says, by operations on
+// integers. AVX512-BF16's own conversion takes denormals for 0.
+using Words = std::uint32_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
+using Halves = std::uint16_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
+
+#if WEFT_VECTOR_BYTES == 64
+inline Words widened(Halves x) noexcept {
+  return reinterpret_cast<Words>(_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(x)));
+}
+inline Halves narrowed(Words x) noexcept {
+  return reinterpret_cast<Halves>(_mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(x)));
+}
+#else
+inline Words widened(Halves x) noexcept { return __builtin_convertvector(x, Words); }
+inline Halves narrowed(Words x) noexcept { return __builtin_convertvector(x, Halves); }
+#endif
+
+inline Vec<float> load(const bfloat16* p) noexcept {
+  Halves x;
+  __builtin_memcpy(&x, p, sizeof x);
+  return Vec<float>(reinterpret_cast<Vec<float>::register_type>(widened(x) << 16));
+}
+
+inline void store(bfloat16* p, Vec<float> v) noexcept {
+  const auto u = reinterpret_cast<Words>(static_cast<Vec<float>::register_type>(v));
+  const Words nearest = u + 0x7fff + (u >> 16 & 1), quiet = u | 0x400000;
+  const Halves x = narrowed(((u & 0x7fffffff) > 0x7f800000 ? quiet : nearest) >> 16);
+  __builtin_memcpy(p, &x, sizeof x);
+}
+
+inline float get(const bfloat16* p) noexcept {
+  const std::uint32_t u = static_cast<std::uint32_t>(p->bits) << 16;
+  float x;
+  __builtin_memcpy(&x, &u, sizeof x);
+  return x;
+}
+
+inline void put(bfloat16* p, float x) noexcept {
+  std::uint32_t u;
+  __builtin_memcpy(&u, &x, sizeof u);
+  const std::uint32_t nearest = u + 0x7fff + (u >> 16 & 1), quiet = u | 0x400000;
+  p->bits = static_cast<std::uint16_t>(((u & 0x7fffffff) > 0x7f800000 ? quiet : nearest) >> 16);
+}
+
+inline Vec<float> load_n(const bfloat16* p, std::int64_t n, float fill = 0) noexcept {
+  float buffer[lanes<float>];
+  for (std::int64_t i = 0; i < lanes<float>; ++i) buffer[i] = i < n ? get(p + i) : fill;
+  return load(buffer);
+}
+
+inline void store_n(bfloat16* p, Vec<float> v, std::int64_t n) noexcept {
+  bfloat16 buffer[lanes<float>];
+  store(buffer, v);
+  for (std::int64_t i = 0; i < n; ++i) p[i] = buffer[i];
 }
 
 // fma(a, b, c) = a*b + c and fnma(a, b, c) = c - a*b, rounded once where the instruction set can. The intrinsic is named
@@ -119,13 +192,13 @@ inline V fnma(V a, V b, V c) noexcept {
 
 // The lanes of a and b, numbered from 0 to 2 · lanes - 1, in another order: lane i is number Order::at(i).
 template <class T, class Order, int... I>
-inline Vec<T> shuffled(Vec<T> a, Vec<T> b, std::integer_sequence<int, I...>) noexcept {
-  using Register = typename Vec<T>::register_type;
-  return Vec<T>(static_cast<Register>(
+inline Batch<T> shuffled(Batch<T> a, Batch<T> b, std::integer_sequence<int, I...>) noexcept {
+  using Register = typename Batch<T>::register_type;
+  return Batch<T>(static_cast<Register>(
       __builtin_shufflevector(static_cast<Register>(a), static_cast<Register>(b), Order::at(I)...)));
 }
 template <class Order, class T>
-inline Vec<T> shuffled(Vec<T> a, Vec<T> b) noexcept {
+inline Batch<T> shuffled(Batch<T> a, Batch<T> b) noexcept {
   return shuffled<T, Order>(a, b, std::make_integer_sequence<int, static_cast<int>(lanes<T>)>());
 }
 
@@ -152,24 +225,24 @@ struct Reversed {
 
 // a0 a2 … b0 b2 …,  a1 a3 … b1 b3 …
 template <class T>
-inline Vec<T> even(Vec<T> a, Vec<T> b) noexcept {
+inline Batch<T> even(Batch<T> a, Batch<T> b) noexcept {
   return shuffled<EvenLanes<lanes<T>>>(a, b);
 }
 template <class T>
-inline Vec<T> odd(Vec<T> a, Vec<T> b) noexcept {
+inline Batch<T> odd(Batch<T> a, Batch<T> b) noexcept {
   return shuffled<OddLanes<lanes<T>>>(a, b);
 }
 // a0 b0 a1 b1 …, of the lower and of the upper halves
 template <class T>
-inline Vec<T> zip_lo(Vec<T> a, Vec<T> b) noexcept {
+inline Batch<T> zip_lo(Batch<T> a, Batch<T> b) noexcept {
   return shuffled<LowZip<lanes<T>>>(a, b);
 }
 template <class T>
-inline Vec<T> zip_hi(Vec<T> a, Vec<T> b) noexcept {
+inline Batch<T> zip_hi(Batch<T> a, Batch<T> b) noexcept {
   return shuffled<HighZip<lanes<T>>>(a, b);
 }
 template <class T>
-inline Vec<T> reversed(Vec<T> a) noexcept {
+inline Batch<T> reversed(Batch<T> a) noexcept {
   return shuffled<Reversed<lanes<T>>>(a, a);
 }
 
@@ -189,7 +262,7 @@ struct EveryOtherBlock {
 
 // v[i] lane j becomes v[j] lane i, for a square of lanes × lanes: first the squares within blocks, then blocks.
 template <class T>
-WEFT_INLINE inline void transpose(Vec<T>* v) noexcept {
+WEFT_INLINE inline void transpose(Batch<T>* v) noexcept {
   constexpr int L = static_cast<int>(lanes<T>), E = 16 / static_cast<int>(sizeof(T));
   repeat<__builtin_ctz(L)>([&](auto stage) WEFT_INLINE {
     constexpr int apart = 1 << decltype(stage)::value;
@@ -221,7 +294,7 @@ struct Rotated {
   static constexpr int at(int i) { return (i + Step) % L; }
 };
 template <class T, int Width = static_cast<int>(lanes<T>) / 2>
-inline T sum(Vec<T> v) noexcept {
+inline T sum(Batch<T> v) noexcept {
   if constexpr (Width > 0) {
     return sum<T, Width / 2>(v + shuffled<Rotated<static_cast<int>(lanes<T>), Width>>(v, v));
   } else {
@@ -232,7 +305,7 @@ inline T sum(Vec<T> v) noexcept {
 }
 
 template <class T>
-inline T max(Vec<T> v) noexcept {
+inline T max(Batch<T> v) noexcept {
   T a[lanes<T>];
   store(a, v);
   for (std::int64_t i = 1; i < lanes<T>; ++i) a[0] = a[i] > a[0] || a[i] != a[i] ? a[i] : a[0];

@@ -36,7 +36,8 @@ struct FftOp : Op {
   Shape shape(const Inputs& in) const override {
     const Tensor& x = in[0];
     if (kind == Kind::rfft) check_real(name(), x);
-    if (!x.defined() || x.dtype() == DType::i64) fail(name(), "expected a real or complex tensor, got " + describe(x));
+    if (!x.defined() || (!is_real(x.dtype()) && !is_complex(x.dtype())))
+      fail(name(), "expected f32, f64, c64 or c128, got " + describe(x));
     if (kind == Kind::irfft && is_real(x.dtype())) fail(name(), "expected c64 or c128, got " + describe(x));
     Shape result = x.shape();
     std::int64_t& size = result[checked_dim(name(), dim, x.rank())];

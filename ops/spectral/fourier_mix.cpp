@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/common.h"
+#include "spectral/border.h"
 #include "spectral/fft_derived_plans.h"
 #include "spectral/fft_driver.h"
 #include "spectral/kernels/fft.h"
@@ -130,7 +131,7 @@ struct FourierMixOp : Op {
 }  // namespace
 
 Tensor fourier_mix(const Tensor& x, std::int64_t sequence_dim, std::int64_t hidden_dim) {
-  return apply_op(FourierMixOp(sequence_dim, hidden_dim), x);
+  return in_f32(x, [&](const Tensor& given) { return apply_op(FourierMixOp(sequence_dim, hidden_dim), given); });
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/common.h"
+#include "spectral/border.h"
 #include "spectral/fft_plan.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
@@ -43,6 +44,11 @@ class FastLengths {
   std::mutex mutex_;
   std::array<Entry, 64> entries_;
 };
+
+void check_coefficients(const char* op, const Tensor& x, const Tensor& t) {
+  if (x.dtype() == DType::bf16 && t.dtype() != DType::f32)
+    fail(op, "expected f32 coefficients for a bf16 x, got " + describe(t));
+}
 
 // x (b, n, d) as (b, 1, n, d), c (n, d) as (1, n, d).
 Tensor with_head(const Tensor& x) {
@@ -199,7 +205,8 @@ ToeplitzForm toeplitz_form(int64_t b, int64_t h, int64_t n, int64_t d, bool caus
 }
 
 Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form) {
-  return apply_op(ToeplitzOp(causal, form, {}), x, t);
+  check_coefficients("toeplitz_product", x, t);
+  return in_f32(x, [&](const Tensor& given) { return apply_op(ToeplitzOp(causal, form, {}), given, t); });
 }
 
 ToeplitzCoefficients::ToeplitzCoefficients(const Tensor& t, bool causal, int64_t b, ToeplitzForm form)
@@ -218,9 +225,14 @@ ToeplitzCoefficients::ToeplitzCoefficients(const Tensor& t, bool causal, int64_t
 Tensor toeplitz_product(const Tensor& x, const ToeplitzCoefficients& c) {
   if (c.t_.version() != c.version_)
     fail("toeplitz_product", "the coefficients were written after their spectra were made");
-  return apply_op(ToeplitzOp(c.causal_, c.form_, c.spectra_), x, c.t_);
+  check_coefficients("toeplitz_product", x, c.t_);
+  return in_f32(x,
+                [&](const Tensor& given) { return apply_op(ToeplitzOp(c.causal_, c.form_, c.spectra_), given, c.t_); });
 }
 
-Tensor circulant_product(const Tensor& x, const Tensor& c) { return apply_op(CirculantOp(), x, c); }
+Tensor circulant_product(const Tensor& x, const Tensor& c) {
+  check_coefficients("circulant_product", x, c);
+  return in_f32(x, [&](const Tensor& given) { return apply_op(CirculantOp(), given, c); });
+}
 
 }  // namespace weft

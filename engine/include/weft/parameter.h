@@ -22,7 +22,7 @@ namespace detail {
 class Parameter {
  public:
   Parameter() = default;  ///< undefined
-  /// Error unless f32 or f64.
+  /// Error unless bf16, f32 or f64. The optimizers train f32 and f64.
   explicit Parameter(Tensor value, bool trainable = true);
 
   /// False for a Parameter() alone.

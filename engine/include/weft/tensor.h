@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/bfloat16.h"
 #include "weft/error.h"
 
 #pragma GCC visibility push(default)
@@ -21,14 +22,19 @@ enum class DType {
   c64,   ///< std::complex<float>
   c128,  ///< std::complex<double>
   i64,   ///< std::int64_t
+  bf16,  ///< bfloat16: a real dtype of storage. Operations that take it read and write it, and compute in f32
 };
 
 const char* dtype_name(DType dtype) noexcept;  ///< "f32", …
 std::size_t dtype_size(DType dtype) noexcept;  ///< bytes an element
 /// c64 or c128.
 inline bool is_complex(DType t) noexcept { return t == DType::c64 || t == DType::c128; }
-/// f32 or f64.
+/// f32 or f64: what is computed in.
 inline bool is_real(DType t) noexcept { return t == DType::f32 || t == DType::f64; }
+/// bf16, f32 or f64: what real numbers are stored in.
+inline bool is_floating(DType t) noexcept { return t == DType::bf16 || is_real(t); }
+/// What operations compute in: bf16 -> f32, else itself.
+inline DType computed_of(DType t) noexcept { return t == DType::bf16 ? DType::f32 : t; }
 DType real_of(DType dtype) noexcept;     ///< c64 -> f32, c128 -> f64, else itself
 DType complex_of(DType dtype) noexcept;  ///< f32 -> c64, f64 -> c128, else itself
 
@@ -55,6 +61,10 @@ struct dtype_of<std::complex<double>> {
 template <>
 struct dtype_of<std::int64_t> {
   static constexpr DType value = DType::i64;
+};
+template <>
+struct dtype_of<bfloat16> {
+  static constexpr DType value = DType::bf16;
 };
 /// \endcond
 
@@ -129,7 +139,7 @@ class Tensor {
   const void* raw() const noexcept;  ///< data() of any dtype
   void* mutable_raw();               ///< mutable_data() of any dtype
 
-  /// The value of a tensor of one element, of any real or integer dtype.
+  /// The value of a tensor of one element, of any real or integer dtype, bf16 too.
   double item() const;
   /// All elements in row-major order. Error if T is not the tensor's dtype.
   template <class T>
@@ -169,8 +179,8 @@ namespace raw {
 
 void fill(Tensor& y, double value);            ///< y = value
 void copy(const Tensor& x, Tensor& y);         ///< y = x; same shape and dtype
-Tensor convert(const Tensor& x, DType dtype);  ///< i64 to real, real to one another and to complex
-void accumulate(Tensor& y, const Tensor& x);   ///< y += x; same shape and dtype
+Tensor convert(const Tensor& x, DType dtype);  ///< i64 to real, real to one another and to complex, rounded once
+void accumulate(Tensor& y, const Tensor& x);   ///< y += x; same shape and dtype, rounded once
 
 /// x itself if it is contiguous, else a contiguous copy.
 Tensor contiguous(const Tensor& x);

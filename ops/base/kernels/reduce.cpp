@@ -9,7 +9,7 @@ using simd::lanes;
 using simd::Vec;
 
 template <class T>
-void sum_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept {
+void sum_rows(const T* x, Computed<T>* y, std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, x += n)
     y[r] = simd::sums<T, 1>(n, [x](auto at, Vec<T>* a) noexcept { a[0] += at.load(x); }).of[0];
 }
@@ -17,11 +17,11 @@ void sum_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept {
 // Four vectors of columns at a time stay in registers over all rows; then one; then single columns, whose sums have
 // the same order.
 template <class T>
-void sum_columns(const T* x, std::int64_t stride, T* y, std::int64_t rows, std::int64_t n) noexcept {
+void sum_columns(const T* x, std::int64_t stride, Computed<T>* y, std::int64_t rows, std::int64_t n) noexcept {
   constexpr std::int64_t step = lanes<T>;
   std::int64_t j = 0;
   for (; j + 4 * step <= n; j += 4 * step) {
-    Vec<T> a(T(0)), b(T(0)), c(T(0)), d(T(0));
+    Vec<T> a(0), b(0), c(0), d(0);
     const T* p = x + j;
     for (std::int64_t r = 0; r < rows; ++r, p += stride) {
       a += simd::load(p);
@@ -35,39 +35,48 @@ void sum_columns(const T* x, std::int64_t stride, T* y, std::int64_t rows, std::
     simd::store(y + j + 3 * step, d);
   }
   for (; j + step <= n; j += step) {
-    Vec<T> a(T(0));
+    Vec<T> a(0);
     for (std::int64_t r = 0; r < rows; ++r) a += simd::load(x + r * stride + j);
     simd::store(y + j, a);
   }
   for (; j < n; ++j) {
-    T a = 0;
-    for (std::int64_t r = 0; r < rows; ++r) a += x[r * stride + j];
+    Computed<T> a = 0;
+    for (std::int64_t r = 0; r < rows; ++r) a += simd::get(x + r * stride + j);
     y[j] = a;
   }
 }
 
 template <class T>
-T row_max(const T* x, std::int64_t n) noexcept {
-  const T lowest = -static_cast<T>(__builtin_inf());
-  Vec<T> m(lowest), nan(T(0));
+Computed<T> row_max(const T* x, std::int64_t n) noexcept {
+  const auto lowest = -static_cast<Computed<T>>(__builtin_inf());
+  Vec<T> m(lowest), nan(0);
   simd::for_vectors<T>(n, [&, lowest](auto at) noexcept {
     const Vec<T> v = at.load(x, lowest);
     m = xsimd::max(m, v);
     nan = xsimd::select(v == v, nan, v);
   });
-  const T found = simd::sum<T>(nan);
-  return found == found ? simd::max<T>(m) : found;
+  const Computed<T> found = simd::sum(nan);
+  return found == found ? simd::max(m) : found;
 }
 
 template <class T>
 void max_rows(const T* x, T* y, std::int64_t* index, std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, x += n) {
-    const T m = row_max(x, n);
+    const Computed<T> m = row_max(x, n);
     std::int64_t j = 0;
-    while (j < n - 1 && !(x[j] == m || x[j] != x[j])) ++j;
-    y[r] = m;
+    for (; j < n - 1; ++j) {
+      const Computed<T> v = simd::get(x + j);
+      if (v == m || v != v) break;
+    }
+    simd::put(y + r, m);
     index[r] = j;
   }
+}
+
+template <class T>
+double square(const T* x) noexcept {
+  const auto v = static_cast<double>(simd::get(x));
+  return v * v;
 }
 
 template <class T>
@@ -78,8 +87,8 @@ double sum_squares(const T* x, std::int64_t n) noexcept {
   double a[width] = {};
   std::int64_t i = 0;
   for (; i + width <= n; i += width)
-    for (int k = 0; k < width; ++k) a[k] += static_cast<double>(x[i + k]) * static_cast<double>(x[i + k]);
-  for (int k = 0; i + k < n; ++k) a[k] += static_cast<double>(x[i + k]) * static_cast<double>(x[i + k]);
+    for (int k = 0; k < width; ++k) a[k] += square(x + i + k);
+  for (int k = 0; i + k < n; ++k) a[k] += square(x + i + k);
   for (int half = width / 2; half > 0; half /= 2)
     for (int k = 0; k < half; ++k) a[k] += a[k + half];
   return a[0];
@@ -94,4 +103,4 @@ constexpr ReduceKernels<T> table() {
 }  // namespace
 }  // namespace weft::detail::WEFT_ISA
 
-WEFT_KERNEL_TABLES(ReduceKernels)
+WEFT_KERNEL_TABLES_AND_BF16(ReduceKernels)

@@ -11,9 +11,9 @@ template <class T>
 struct ReduceKernels {
   static constexpr const char* header = __FILE__;
   // y[r] = sum_j x[r n + j]
-  void (*sum_rows)(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept;
+  void (*sum_rows)(const T* x, Computed<T>* y, std::int64_t rows, std::int64_t n) noexcept;
   // y[j] = sum_r x[r stride + j], j < n
-  void (*sum_columns)(const T* x, std::int64_t stride, T* y, std::int64_t rows, std::int64_t n) noexcept;
+  void (*sum_columns)(const T* x, std::int64_t stride, Computed<T>* y, std::int64_t rows, std::int64_t n) noexcept;
   // y[r] = max_j x[r n + j], index[r] its first place; NaN is larger than all. n >= 1.
   void (*max_rows)(const T* x, T* y, std::int64_t* index, std::int64_t rows, std::int64_t n) noexcept;
   // sum_i x[i]², in f64

@@ -28,12 +28,20 @@ auto with_real(const char* op, DType dtype, F f) {
   if (dtype != DType::f32) fail(op, std::string("expected f32 or f64, got ") + dtype_name(dtype));
   return f(static_cast<float*>(nullptr));
 }
-/// float or double, of with_real's pointer.
+/// The same for bf16, too.
+template <class F>
+auto with_floating(const char* op, DType dtype, F f) {
+  if (dtype == DType::bf16) return f(static_cast<bfloat16*>(nullptr));
+  return with_real(op, dtype, f);
+}
+/// float, double or bfloat16, of the pointer of with_real and with_floating.
 template <class P>
 using element_of = std::remove_pointer_t<P>;
 
 /// Error unless x is f32 or f64.
 void check_real(const char* op, const Tensor& x);
+/// Error unless x is bf16, f32 or f64.
+void check_floating(const char* op, const Tensor& x);
 /// Error unless both are defined and of one dtype.
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b);
 

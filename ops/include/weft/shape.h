@@ -26,7 +26,7 @@ Tensor concat(const std::vector<Tensor>& parts, std::int64_t dim);
 Tensor expand(const Tensor& x, const Shape& shape);
 /// y_i = x_(n-1-i) along dim; a view.
 Tensor flip(const Tensor& x, std::int64_t dim);
-/// Rounded to another dtype, between f32 and f64.
+/// Rounded to another dtype: bf16, f32 or f64. So is the gradient, to x's.
 Tensor cast(const Tensor& x, DType dtype);
 
 }  // namespace weft

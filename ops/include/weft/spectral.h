@@ -44,7 +44,7 @@ enum class ToeplitzForm {
   matrix,     ///< a dense product with T as a matrix
   ring,       ///< by transforms, in a ring of polynomials
 };
-/// x (b, h, n, d). Bidirectional: t (h, 2n-1, d) = t_-(n-1) … t_(n-1), y_i = Σ_j t_(i-j) x_j.
+/// x (b, h, n, d); t is of x's dtype, or f32 if x is bf16. Bidirectional: t (h, 2n-1, d) = t_-(n-1) … t_(n-1), y_i = Σ_j t_(i-j) x_j.
 /// Causal: t (h, n, d) = t_0 … t_(n-1), the sum over j <= i. TNN's mixing, arXiv 2305.04749, section 3.2.
 /// The ring form's errors, also where exact sums would be 0, are below 8 u ‖t‖₂ ‖x‖₂ of a channel (u = 2^-24 in f32,
 /// 2^-53 in f64); the naive form is exactly causal, the matrix form for finite x.
@@ -67,7 +67,7 @@ class ToeplitzCoefficients {
 };
 /// The product with coefficients that are kept. Error if t was written since.
 Tensor toeplitz_product(const Tensor& x, const ToeplitzCoefficients& c);
-/// x (b, n, d), c (n, d): y_i = Σ_j c_((i-j) mod n) x_j.
+/// x (b, n, d), c (n, d), of dtypes as toeplitz_product's: y_i = Σ_j c_((i-j) mod n) x_j.
 Tensor circulant_product(const Tensor& x, const Tensor& c);
 
 }  // namespace weft

@@ -26,4 +26,4 @@ constexpr ActivationKernels<T> table() {
 }  // namespace
 }  // namespace weft::detail::WEFT_ISA
 
-WEFT_KERNEL_TABLES(ActivationKernels)
+WEFT_KERNEL_TABLES_AND_BF16(ActivationKernels)

@@ -52,15 +52,15 @@ inline void philox(std::uint64_t first, std::uint64_t stream, std::uint64_t seed
 
 template <class T>
 void dropout_values(const T* x, T* y, std::int64_t n, std::uint64_t first, std::uint64_t seed, std::uint64_t stream,
-                    std::uint64_t limit, T factor) noexcept {
-  const T factors[2] = {factor, 0};  // a table, as the branch would be mispredicted
+                    std::uint64_t limit, Computed<T> factor) noexcept {
+  const Computed<T> factors[2] = {factor, 0};  // a table, as the branch would be mispredicted
   Block block;
   for (std::int64_t begin = 0; begin < n; begin += 2 * counters) {
     philox((first + static_cast<std::uint64_t>(begin)) / 2, stream, seed, block);
     const std::int64_t count = n - begin < 2 * counters ? n - begin : 2 * counters;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::uint64_t bits = i % 2 == 0 ? block.first[i / 2] : block.second[i / 2];
-      y[begin + i] = x[begin + i] * factors[bits >> 11 < limit];
+      simd::put(y + begin + i, simd::get(x + begin + i) * factors[bits >> 11 < limit]);
     }
   }
 }
@@ -73,4 +73,4 @@ constexpr DropoutKernels<T> table() {
 }  // namespace
 }  // namespace weft::detail::WEFT_ISA
 
-WEFT_KERNEL_TABLES(DropoutKernels)
+WEFT_KERNEL_TABLES_AND_BF16(DropoutKernels)

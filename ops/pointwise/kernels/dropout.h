@@ -11,7 +11,7 @@ struct DropoutKernels {
   static constexpr const char* header = __FILE__;
   // y[i] = x[i] times 0 if Random(seed, stream).bits(first + i) >> 11 < limit, else times factor. `first` is even.
   void (*dropout)(const T* x, T* y, std::int64_t n, std::uint64_t first, std::uint64_t seed, std::uint64_t stream,
-                  std::uint64_t limit, T factor) noexcept;
+                  std::uint64_t limit, Computed<T> factor) noexcept;
 };
 
 }  // namespace weft::detail

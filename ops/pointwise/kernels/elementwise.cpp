@@ -37,14 +37,25 @@ void both(const T* a, const T* b, T* y, std::int64_t n) noexcept {
 
 template <class T, class F>
 void scalar_right(const T* a, const T* b, T* y, std::int64_t n) noexcept {
-  const simd::Vec<T> s(*b);
+  const simd::Vec<T> s(simd::get(b));
   simd::map([s](simd::Vec<T> v) { return F{}(v, s); }, y, n, a);
 }
 
 template <class T, class F>
 void scalar_left(const T* a, const T* b, T* y, std::int64_t n) noexcept {
-  const simd::Vec<T> s(*a);
+  const simd::Vec<T> s(simd::get(a));
   simd::map([s](simd::Vec<T> v) { return F{}(s, v); }, y, n, b);
+}
+
+template <class T>
+void scale(const T* x, Computed<T> factor, T* y, std::int64_t n) noexcept {
+  const simd::Vec<T> s(factor);
+  simd::map([s](simd::Vec<T> v) { return v * s; }, y, n, x);
+}
+
+template <class T>
+void accumulate(const T* x, Computed<T>* y, std::int64_t n) noexcept {
+  simd::map([](simd::Vec<T> sum, simd::Vec<T> v) { return sum + v; }, y, n, y, x);
 }
 
 template <class T, class F>
@@ -54,10 +65,15 @@ constexpr BinaryKernel<T> binary() {
 
 template <class T>
 constexpr ElementwiseKernels<T> table() {
-  return {.add = binary<T, Add>(), .sub = binary<T, Sub>(), .mul = binary<T, Mul>(), .div = binary<T, Div>()};
+  return {.add = binary<T, Add>(),
+          .sub = binary<T, Sub>(),
+          .mul = binary<T, Mul>(),
+          .div = binary<T, Div>(),
+          .scale = scale<T>,
+          .accumulate = accumulate<T>};
 }
 
 }  // namespace
 }  // namespace weft::detail::WEFT_ISA
 
-WEFT_KERNEL_TABLES(ElementwiseKernels)
+WEFT_KERNEL_TABLES_AND_BF16(ElementwiseKernels)

@@ -94,4 +94,4 @@ constexpr UnaryKernels<T> table() {
 }  // namespace
 }  // namespace weft::detail::WEFT_ISA
 
-WEFT_KERNEL_TABLES(UnaryKernels)
+WEFT_KERNEL_TABLES_AND_BF16(UnaryKernels)

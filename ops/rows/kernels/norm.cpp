@@ -25,9 +25,9 @@ struct WiderOf<double> {
   using type = long double;
 };
 template <class T>
-using Wider = typename WiderOf<T>::type;
+using Wider = typename WiderOf<Computed<T>>::type;
 
-// What a row's x̂ = (x - mean) rstd is made of.
+// What a row's x̂ = (x - mean) rstd is made of; of float and double.
 template <class T>
 struct Row {
   T mean, rstd;
@@ -36,15 +36,15 @@ struct Row {
 
 // The average of x - mean.
 template <class T>
-T average_about(const T* x, std::int64_t n, T mean) noexcept {
+Computed<T> average_about(const T* x, std::int64_t n, Computed<T> mean) noexcept {
   const auto sum =
       simd::sums<T, 1>(n, [x, mean](auto at, Vec<T>* a) noexcept { a[0] += at.load(x, mean) - Vec<T>(mean); });
-  return sum.of[0] / static_cast<T>(n);
+  return sum.of[0] / static_cast<Computed<T>>(n);
 }
 
 // The average of (x - mean)².
 template <class T>
-double squares_about(const T* x, std::int64_t n, T mean) noexcept {
+double squares_about(const T* x, std::int64_t n, Computed<T> mean) noexcept {
   const auto squares = simd::sums<T, 1>(n, [x, mean](auto at, Vec<T>* a) noexcept {
     const Vec<T> d = at.load(x, mean) - Vec<T>(mean);
     a[0] = simd::fma(d, d, a[0]);
@@ -56,24 +56,25 @@ double squares_about(const T* x, std::int64_t n, T mean) noexcept {
 template <class T>
 Wider<T> wide_squares_about(const T* x, std::int64_t n, Wider<T> mean) noexcept {
   Wider<T> squares = 0;
-  for (std::int64_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
+  for (std::int64_t i = 0; i < n; ++i) squares += (simd::get(x + i) - mean) * (simd::get(x + i) - mean);
   return squares / static_cast<Wider<T>>(n);
 }
 
 template <class T>
-[[gnu::noinline]] Row<T> wide_layer_row(const T* x, std::int64_t n, double eps) noexcept {
+[[gnu::noinline]] Row<Computed<T>> wide_layer_row(const T* x, std::int64_t n, double eps) noexcept {
   Wider<T> sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += x[i];
+  for (std::int64_t i = 0; i < n; ++i) sum += simd::get(x + i);
   const Wider<T> mean = sum / static_cast<Wider<T>>(n), variance = wide_squares_about(x, n, mean);
-  return {static_cast<T>(mean), finite<T>(static_cast<double>(1 / __builtin_sqrtl(variance + eps)))};
+  return {static_cast<Computed<T>>(mean),
+          finite<Computed<T>>(static_cast<double>(1 / __builtin_sqrtl(variance + eps)))};
 }
 
 // A mean of sums in T is off by some of its last digits, to which rows that are nearly constant owe their spread: what is
 // left after it is taken away says by how much. At most 4 times: the sums of the longest rows are off by more digits.
 template <class T>
-[[gnu::noinline]] T corrected_mean(const T* x, std::int64_t n, T mean) noexcept {
+[[gnu::noinline]] Computed<T> corrected_mean(const T* x, std::int64_t n, Computed<T> mean) noexcept {
   for (int i = 0; i < 4; ++i) {
-    const T before = mean;
+    const Computed<T> before = mean;
     mean += average_about(x, n, mean);
     if (mean == before) break;
   }
@@ -83,34 +84,35 @@ template <class T>
 // Two passes over a row that stays in cache: the mean first, then the squares of what is left. More where the spread is
 // below a 64th of the mean, and in wider numbers where the squares overflow.
 template <class T>
-Row<T> layer_row(const T* x, std::int64_t n, double eps) noexcept {
+Row<Computed<T>> layer_row(const T* x, std::int64_t n, double eps) noexcept {
   const auto sum = simd::sums<T, 1>(n, [x](auto at, Vec<T>* a) noexcept { a[0] += at.load(x); });
-  T mean = sum.of[0] / static_cast<T>(n);
+  Computed<T> mean = sum.of[0] / static_cast<Computed<T>>(n);
   double variance = squares_about(x, n, mean);
   if (variance < static_cast<double>(mean) * static_cast<double>(mean) * 0x1p-12) {
     mean = corrected_mean(x, n, mean);
     variance = squares_about(x, n, mean);
   }
-  if (!(variance <= static_cast<double>(largest<T>))) return wide_layer_row(x, n, eps);
-  return {mean, finite<T>(1 / __builtin_sqrt(variance + eps))};
+  if (!(variance <= static_cast<double>(largest<Computed<T>>))) return wide_layer_row(x, n, eps);
+  return {mean, finite<Computed<T>>(1 / __builtin_sqrt(variance + eps))};
 }
 
 // ‖x‖₂/√n
 template <class T>
-T rms_of(const T* x, std::int64_t n) noexcept {
+Computed<T> rms_of(const T* x, std::int64_t n) noexcept {
   const auto squares = simd::sums<T, 1>(n, [x](auto at, Vec<T>* a) noexcept {
     const Vec<T> v = at.load(x);
     a[0] = simd::fma(v, v, a[0]);
   });
-  if (!(squares.of[0] <= largest<T>)) return static_cast<T>(__builtin_sqrtl(wide_squares_about(x, n, Wider<T>(0))));
-  return static_cast<T>(__builtin_sqrt(static_cast<double>(squares.of[0]) / static_cast<double>(n)));
+  if (!(squares.of[0] <= largest<Computed<T>>))
+    return static_cast<Computed<T>>(__builtin_sqrtl(wide_squares_about(x, n, Wider<T>(0))));
+  return static_cast<Computed<T>>(__builtin_sqrt(static_cast<double>(squares.of[0]) / static_cast<double>(n)));
 }
 
 template <class T>
-void layer(const T* x, std::int64_t x_row, const T* gamma, const T* beta, double eps, T* y, T* stats, std::int64_t rows,
-           std::int64_t n) noexcept {
+void layer(const T* x, std::int64_t x_row, const Computed<T>* gamma, const Computed<T>* beta, double eps, T* y,
+           Computed<T>* stats, std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, x += x_row, y += n) {
-    const Row<T> row = layer_row(x, n, eps);
+    const Row<Computed<T>> row = layer_row(x, n, eps);
     simd::for_vectors<T>(n, [=](auto at) noexcept {
       at.prefetch(x + x_row);
       at.prefetch_to_write(y + n);
@@ -123,10 +125,10 @@ void layer(const T* x, std::int64_t x_row, const T* gamma, const T* beta, double
 }
 
 template <class T>
-void rms(const T* x, std::int64_t x_row, const T* gamma, double eps, T* y, T* stats, std::int64_t rows,
-         std::int64_t n) noexcept {
+void rms(const T* x, std::int64_t x_row, const Computed<T>* gamma, double eps, T* y, Computed<T>* stats,
+         std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, x += x_row, y += n) {
-    const T scale = rms_of(x, n), rstd = finite<T>(1 / (static_cast<double>(scale) + eps));
+    const Computed<T> scale = rms_of(x, n), rstd = finite<Computed<T>>(1 / (static_cast<double>(scale) + eps));
     simd::for_vectors<T>(n, [=](auto at) noexcept {
       at.prefetch(x + x_row);
       at.prefetch_to_write(y + n);
@@ -138,7 +140,7 @@ void rms(const T* x, std::int64_t x_row, const T* gamma, double eps, T* y, T* st
   }
 }
 
-// What the gradients of a row are made of: dx = rstd (g - offset - x̂ slope), g = dy ⊙ gamma.
+// What the gradients of a row are made of, of float and double: dx = rstd (g - offset - x̂ slope), g = dy ⊙ gamma.
 template <class T>
 struct RowGradient {
   Row<T> row;
@@ -147,7 +149,8 @@ struct RowGradient {
 
 // The sums of g and of g x̂.
 template <class T>
-simd::Sums<T, 2> gradient_sums(const T* x, const T* gamma, const T* dy, Row<T> row, std::int64_t n) noexcept {
+simd::Sums<T, 2> gradient_sums(const T* x, const Computed<T>* gamma, const T* dy, Row<Computed<T>> row,
+                               std::int64_t n) noexcept {
   return simd::sums<T, 2>(n, [=](auto at, Vec<T>* a) noexcept {
     const Vec<T> g = at.load(dy) * at.load(gamma);
     a[0] += g;
@@ -162,9 +165,10 @@ struct Layer {
     return {stats[0], stats[1]};
   }
   template <class T>
-  static RowGradient<T> gradient(const T* x, const T* gamma, const T* stats, const T* dy, std::int64_t n) noexcept {
+  static RowGradient<Computed<T>> gradient(const T* x, const Computed<T>* gamma, const Computed<T>* stats, const T* dy,
+                                           std::int64_t n) noexcept {
     const auto sum = gradient_sums(x, gamma, dy, row(stats), n);
-    return {row(stats), sum.of[0] / static_cast<T>(n), sum.of[1] / static_cast<T>(n)};
+    return {row(stats), sum.of[0] / static_cast<Computed<T>>(n), sum.of[1] / static_cast<Computed<T>>(n)};
   }
 };
 
@@ -175,10 +179,11 @@ struct Rms {
     return {T(0), stats[1]};
   }
   template <class T>
-  static RowGradient<T> gradient(const T* x, const T* gamma, const T* stats, const T* dy, std::int64_t n) noexcept {
-    if (stats[0] == T(0)) return {row(stats), T(0), T(0)};
-    const T sum = gradient_sums(x, gamma, dy, row(stats), n).of[1];
-    return {row(stats), T(0), sum / static_cast<T>(n) / (stats[0] * stats[1])};
+  static RowGradient<Computed<T>> gradient(const T* x, const Computed<T>* gamma, const Computed<T>* stats, const T* dy,
+                                           std::int64_t n) noexcept {
+    if (stats[0] == 0) return {row(stats), 0, 0};
+    const Computed<T> sum = gradient_sums(x, gamma, dy, row(stats), n).of[1];
+    return {row(stats), 0, sum / static_cast<Computed<T>>(n) / (stats[0] * stats[1])};
   }
 };
 
@@ -189,9 +194,10 @@ Vec<T> input_gradient(Vec<T> normalized, Vec<T> g, const RowGradient<T>& r) noex
 
 // The gradients of `count` rows in one pass: the parameters' stay in registers over the rows. The next ones are fetched.
 template <class T, int count>
-void all_gradients(const T* x, std::int64_t x_row, const T* gamma, const T* dy, T* dx, std::int64_t dx_row, T* dgamma,
-                   T* dbeta, const RowGradient<T>* rows, std::int64_t n) noexcept {
-  RowGradient<T> row[count];
+void all_gradients(const T* x, std::int64_t x_row, const Computed<T>* gamma, const T* dy, T* dx, std::int64_t dx_row,
+                   Computed<T>* dgamma, Computed<T>* dbeta, const RowGradient<Computed<T>>* rows,
+                   std::int64_t n) noexcept {
+  RowGradient<Computed<T>> row[count];
   for (int k = 0; k < count; ++k) row[k] = rows[k];
   simd::for_vectors<T>(n, [=](auto at) noexcept {
     const Vec<T> scale = at.load(gamma);
@@ -212,10 +218,10 @@ void all_gradients(const T* x, std::int64_t x_row, const T* gamma, const T* dy, 
 }
 
 template <class T, class Kind>
-void gradients_of_x(const T* x, std::int64_t x_row, const T* gamma, const T* stats, const T* dy, T* dx,
-                    std::int64_t dx_row, std::int64_t rows, std::int64_t n) noexcept {
+void gradients_of_x(const T* x, std::int64_t x_row, const Computed<T>* gamma, const Computed<T>* stats, const T* dy,
+                    T* dx, std::int64_t dx_row, std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, x += x_row, dy += n, dx += dx_row, stats += 2) {
-    const RowGradient<T> row = Kind::gradient(x, gamma, stats, dy, n);
+    const RowGradient<Computed<T>> row = Kind::gradient(x, gamma, stats, dy, n);
     simd::for_vectors<T>(n, [=](auto at) noexcept {
       at.prefetch(x + x_row);
       at.prefetch(dy + n);
@@ -226,10 +232,10 @@ void gradients_of_x(const T* x, std::int64_t x_row, const T* gamma, const T* sta
 }
 
 template <class T, class Kind>
-void gradients_of_parameters(const T* x, std::int64_t x_row, const T* stats, const T* dy, T* dgamma, T* dbeta,
-                             std::int64_t rows, std::int64_t n) noexcept {
+void gradients_of_parameters(const T* x, std::int64_t x_row, const Computed<T>* stats, const T* dy, Computed<T>* dgamma,
+                             Computed<T>* dbeta, std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, x += x_row, dy += n, stats += 2) {
-    const Row<T> row = Kind::row(stats);
+    const Row<Computed<T>> row = Kind::row(stats);
     simd::for_vectors<T>(n, [=](auto at) noexcept {
       const Vec<T> d = at.load(dy);
       at.store(dgamma, simd::fma(d, row.normalized(at.load(x)), at.load(dgamma)));
@@ -239,15 +245,16 @@ void gradients_of_parameters(const T* x, std::int64_t x_row, const T* stats, con
 }
 
 template <class T, class Kind>
-void backward(const T* x, std::int64_t x_row, const T* gamma, const T* stats, const T* dy, T* dx, std::int64_t dx_row,
-              T* dgamma, T* dbeta, std::int64_t rows, std::int64_t n) noexcept {
+void backward(const T* x, std::int64_t x_row, const Computed<T>* gamma, const Computed<T>* stats, const T* dy, T* dx,
+              std::int64_t dx_row, Computed<T>* dgamma, Computed<T>* dbeta, std::int64_t rows,
+              std::int64_t n) noexcept {
   if (dgamma == nullptr) return gradients_of_x<T, Kind>(x, x_row, gamma, stats, dy, dx, dx_row, rows, n);
   for (std::int64_t i = 0; i < n; ++i) dgamma[i] = dbeta[i] = 0;
   if (dx == nullptr) return gradients_of_parameters<T, Kind>(x, x_row, stats, dy, dgamma, dbeta, rows, n);
   // Rows at a time: more read dgamma and dbeta less often, fewer leave registers. bench: weft-bench
   // --benchmark_filter='(layer|rms)-norm-backward'
   constexpr int group = 2;
-  RowGradient<T> row[group];
+  RowGradient<Computed<T>> row[group];
   while (rows > 0) {
     const std::int64_t count = rows >= group ? group : 1;
     for (std::int64_t k = 0; k < count; ++k)
@@ -270,4 +277,4 @@ constexpr NormKernels<T> table() {
 }  // namespace
 }  // namespace weft::detail::WEFT_ISA
 
-WEFT_KERNEL_TABLES(NormKernels)
+WEFT_KERNEL_TABLES_AND_BF16(NormKernels)

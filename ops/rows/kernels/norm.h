@@ -3,6 +3,7 @@
 //   y = (x - mean) rstd ⊙ gamma + beta.
 // Layer norm: rstd = 1/√(var + eps), var biased. RMS norm: mean = 0, beta = 0, rstd = 1/(‖x‖₂/√n + eps).
 // rstd is kept finite: a row without spread gives beta even if eps rounds to 0.
+// x, y and their gradients are T; parameters, their gradients and statistics are what T is computed in.
 #pragma once
 #include <cstdint>
 
@@ -14,19 +15,20 @@ template <class T>
 struct NormKernels {
   static constexpr const char* header = __FILE__;
   // stats (rows, 2) = mean, rstd of each row; may be null.
-  void (*layer)(const T* x, std::int64_t x_row, const T* gamma, const T* beta, double eps, T* y, T* stats,
-                std::int64_t rows, std::int64_t n) noexcept;
+  void (*layer)(const T* x, std::int64_t x_row, const Computed<T>* gamma, const Computed<T>* beta, double eps, T* y,
+                Computed<T>* stats, std::int64_t rows, std::int64_t n) noexcept;
   // stats (rows, 2) = ‖x‖₂/√n, rstd of each row; may be null.
-  void (*rms)(const T* x, std::int64_t x_row, const T* gamma, double eps, T* y, T* stats, std::int64_t rows,
-              std::int64_t n) noexcept;
+  void (*rms)(const T* x, std::int64_t x_row, const Computed<T>* gamma, double eps, T* y, Computed<T>* stats,
+              std::int64_t rows, std::int64_t n) noexcept;
 
   // With x̂ = (x - mean) rstd and g = dy ⊙ gamma:
   //   layer: dx = rstd (g - avg(g) - x̂ avg(g x̂))
   //   rms:   dx = rstd (g - x̂ avg(g x̂) / q), q = rstd ‖x‖₂/√n; the second term is 0 where x = 0
   //   dgamma = sum over rows of dy ⊙ x̂, dbeta = sum over rows of dy
   // dx may be dy itself, or null; dgamma and dbeta may both be null.
-  using Backward = void (*)(const T* x, std::int64_t x_row, const T* gamma, const T* stats, const T* dy, T* dx,
-                            std::int64_t dx_row, T* dgamma, T* dbeta, std::int64_t rows, std::int64_t n) noexcept;
+  using Backward = void (*)(const T* x, std::int64_t x_row, const Computed<T>* gamma, const Computed<T>* stats,
+                            const T* dy, T* dx, std::int64_t dx_row, Computed<T>* dgamma, Computed<T>* dbeta,
+                            std::int64_t rows, std::int64_t n) noexcept;
   Backward layer_backward, rms_backward;
 };
 

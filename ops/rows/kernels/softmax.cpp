@@ -11,11 +11,11 @@ using simd::Vec;
 
 // Where the last vector of a row reaches past its end, e^x of the padding is 0.
 template <class T>
-inline constexpr T padding = -math::Constants<T>::infinity;
+inline constexpr Computed<T> padding = -math::Constants<Computed<T>>::infinity;
 
 // A NaN in the row may be missed here; it comes back by the sum.
 template <class T>
-T row_max(const T* x, std::int64_t n) noexcept {
+Computed<T> row_max(const T* x, std::int64_t n) noexcept {
   constexpr std::int64_t step = lanes<T>;
   Vec<T> m[4];  // that the comparisons don't wait for one another
   for (Vec<T>& v : m) v = Vec<T>(padding<T>);
@@ -24,7 +24,7 @@ T row_max(const T* x, std::int64_t n) noexcept {
     for (int k = 0; k < 4; ++k) m[k] = xsimd::max(m[k], simd::load(x + i + k * step));
   for (; i + step <= n; i += step) m[0] = xsimd::max(m[0], simd::load(x + i));
   if (i < n) m[1] = xsimd::max(m[1], simd::load_n(x + i, n - i, padding<T>));
-  return simd::max<T>(xsimd::max(xsimd::max(m[0], m[1]), xsimd::max(m[2], m[3])));
+  return simd::max(xsimd::max(xsimd::max(m[0], m[1]), xsimd::max(m[2], m[3])));
 }
 
 // The sum of f(x[i], …) over a row; f of the padding must be 0.
@@ -34,14 +34,14 @@ T row_sum(F f, std::int64_t n, T fill, const X*... x) noexcept {
   std::int64_t i = 0;
   for (; i + lanes<T> <= n; i += lanes<T>) s += f(simd::load(x + i)...);
   if (i < n) s += f(simd::load_n(x + i, n - i, fill)...);
-  return simd::sum<T>(s);
+  return simd::sum(s);
 }
 
 template <class T>
-T log_scalar(T x) noexcept {
-  T y[lanes<T>];
-  simd::store(y, math::log(Vec<T>(x)));
-  return y[0];
+T first(simd::Batch<T> v) noexcept {
+  T each[lanes<T>];
+  simd::store(each, v);
+  return each[0];
 }
 
 template <class T>
@@ -50,35 +50,38 @@ struct RowStats {
 };
 
 template <class T>
-RowStats<T> row_stats(const T* x, std::int64_t n) noexcept {
-  const T max = row_max(x, n);
+RowStats<Computed<T>> row_stats(const T* x, std::int64_t n) noexcept {
+  const Computed<T> max = row_max(x, n);
   const Vec<T> m(max);
   const auto sum = simd::sums<T, 1>(n, [=](auto at, Vec<T>* a) noexcept {
     at.prefetch(x + n);
     a[0] += math::exp_bounded(at.load(x, padding<T>) - m);
   });
-  return {max, log_scalar(sum.of[0])};
+  return {max, first(math::log(Vec<T>(sum.of[0])))};
 }
 
 template <class T>
 void softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept {
+  constexpr bool keeps_powers =
+      std::is_same_v<T, Computed<T>>;  // in y, which would round them: else they are made twice
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
     const Vec<T> m(row_max(x, n));
     const auto sum = simd::sums<T, 1>(n, [=](auto at, Vec<T>* a) noexcept {
       const Vec<T> e = math::exp_bounded(at.load(x, padding<T>) - m);
       at.prefetch(x + n);
-      at.store(y, e);
+      if constexpr (keeps_powers) at.store(y, e);
       a[0] += e;
     });
-    const Vec<T> inverse(T(1) / sum.of[0]);
-    simd::map([inverse](Vec<T> v) noexcept { return v * inverse; }, y, n, y);
+    const Vec<T> inverse(1 / sum.of[0]);
+    if constexpr (keeps_powers) simd::map([inverse](Vec<T> v) noexcept { return v * inverse; }, y, n, y);
+    else simd::map([=](Vec<T> v) noexcept { return math::exp_bounded(v - m) * inverse; }, y, n, x);
   }
 }
 
 template <class T>
 void softmax_backward(const T* y, const T* dy, T* dx, std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
-    const Vec<T> dot(row_sum<T>([](Vec<T> a, Vec<T> b) noexcept { return a * b; }, n, T(0), y, dy));
+    const Vec<T> dot(row_sum<Computed<T>>([](Vec<T> a, Vec<T> b) noexcept { return a * b; }, n, 0, y, dy));
     simd::map([dot](Vec<T> p, Vec<T> d) noexcept { return p * (d - dot); }, dx, n, y, dy);
   }
 }
@@ -95,14 +98,14 @@ void log_softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) noexc
 template <class T>
 void log_softmax_backward(const T* y, const T* dy, T* dx, std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
-    const Vec<T> sum(row_sum<T>([](Vec<T> d) noexcept { return d; }, n, T(0), dy));
+    const Vec<T> sum(row_sum<Computed<T>>([](Vec<T> d) noexcept { return d; }, n, 0, dy));
     simd::map([sum](Vec<T> v, Vec<T> d) noexcept { return simd::fnma(math::exp(v), sum, d); }, dx, n, y, dy);
   }
 }
 
 template <class T>
-void cross_entropy(const T* x, const std::int64_t* target, std::int64_t ignore, T* loss, T* stats, std::int64_t rows,
-                   std::int64_t n) noexcept {
+void cross_entropy(const T* x, const std::int64_t* target, std::int64_t ignore, Computed<T>* loss, Computed<T>* stats,
+                   std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, x += n, stats += 2) {
     if (target[r] == ignore) {
       loss[r] = stats[0] = stats[1] = 0;
@@ -111,22 +114,25 @@ void cross_entropy(const T* x, const std::int64_t* target, std::int64_t ignore, 
     const auto [max, log_sum] = row_stats(x, n);
     stats[0] = max;
     stats[1] = log_sum;
-    loss[r] = log_sum - (x[target[r]] - max);
+    loss[r] = log_sum - (simd::get(x + target[r]) - max);
   }
 }
 
 template <class T>
-void cross_entropy_backward(const T* x, const std::int64_t* target, std::int64_t ignore, const T* stats, T scale, T* dx,
-                            std::int64_t rows, std::int64_t n) noexcept {
+void cross_entropy_backward(const T* x, const std::int64_t* target, std::int64_t ignore, const Computed<T>* stats,
+                            Computed<T> scale, T* dx, std::int64_t rows, std::int64_t n) noexcept {
   const Vec<T> s(scale);
   for (std::int64_t r = 0; r < rows; ++r, x += n, dx += n, stats += 2) {
     if (target[r] == ignore) {
-      for (std::int64_t i = 0; i < n; ++i) dx[i] = 0;
+      for (std::int64_t i = 0; i < n; ++i) simd::put(dx + i, Computed<T>(0));
       continue;
     }
     const Vec<T> m(stats[0]), l(stats[1]);
-    simd::map([=](Vec<T> v) noexcept { return s * math::exp((v - m) - l); }, dx, n, x);
-    dx[target[r]] -= scale;
+    const auto scaled = [=](Vec<T> v) noexcept { return s * math::exp((v - m) - l); };
+    simd::map(scaled, dx, n, x);
+    // Where the target's probability is near 1 what is left is small: nothing may be rounded before the difference.
+    if constexpr (std::is_same_v<T, Computed<T>>) dx[target[r]] -= scale;
+    else simd::put(dx + target[r], first(scaled(Vec<T>(simd::get(x + target[r])))) - scale);
   }
 }
 
@@ -143,4 +149,4 @@ constexpr SoftmaxKernels<T> table() {
 }  // namespace
 }  // namespace weft::detail::WEFT_ISA
 
-WEFT_KERNEL_TABLES(SoftmaxKernels)
+WEFT_KERNEL_TABLES_AND_BF16(SoftmaxKernels)

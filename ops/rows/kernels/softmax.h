@@ -22,11 +22,11 @@ struct SoftmaxKernels {
   // loss[r] = -log_softmax(x_r)[target[r]], stats[r] = (max, ln sum of e^(x - max)): (rows, 2), apart because their
   // sum would round away what matters when the logits are large. A row whose target is `ignore` gets loss 0 and
   // isn't read. Every other target is in 0 … n-1.
-  void (*cross_entropy)(const T* x, const std::int64_t* target, std::int64_t ignore, T* loss, T* stats,
-                        std::int64_t rows, std::int64_t n) noexcept;
+  void (*cross_entropy)(const T* x, const std::int64_t* target, std::int64_t ignore, Computed<T>* loss,
+                        Computed<T>* stats, std::int64_t rows, std::int64_t n) noexcept;
   // dx[r] = scale (softmax(x_r) - one_hot(target[r])), 0 for an ignored row.
-  void (*cross_entropy_backward)(const T* x, const std::int64_t* target, std::int64_t ignore, const T* stats, T scale,
-                                 T* dx, std::int64_t rows, std::int64_t n) noexcept;
+  void (*cross_entropy_backward)(const T* x, const std::int64_t* target, std::int64_t ignore, const Computed<T>* stats,
+                                 Computed<T> scale, T* dx, std::int64_t rows, std::int64_t n) noexcept;
 };
 
 }  // namespace weft::detail

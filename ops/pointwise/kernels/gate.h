@@ -1,0 +1,19 @@
+// Products of a gate and an activation, of whole arrays.
+#pragma once
+#include <cstdint>
+
+#include "simd/family.h"
+#include "weft/activation.h"
+
+namespace weft::detail {
+
+template <class T>
+struct GateKernels {
+  static constexpr const char* header = __FILE__;
+  // y = gate f(x)
+  void (*forward)(Activation f, const T* gates, const T* x, T* y, std::int64_t n) noexcept;
+  // dgate = dy f(x), dx = (dy gate) f'(x), which may be dy itself; either may be null.
+  void (*backward)(Activation f, const T* gates, const T* x, const T* dy, T* dgates, T* dx, std::int64_t n) noexcept;
+};
+
+}  // namespace weft::detail
