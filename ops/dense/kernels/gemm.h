@@ -24,6 +24,9 @@ struct GemmTypes<Bf16ToF32> {
   using In = bfloat16;
   using Out = float;
 };
+// The product of the same matrices with C in f32 where T's is bf16.
+template <class T>
+using WithF32 = std::conditional_t<std::is_same_v<T, bfloat16>, Bf16ToF32, T>;
 template <class T>
 using GemmIn = typename GemmTypes<T>::In;
 template <class T>
