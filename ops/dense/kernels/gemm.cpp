@@ -23,11 +23,21 @@ WEFT_INLINE inline void prefetch(const T* p) noexcept {
   repeat<lines>([&](auto i) WEFT_INLINE { __builtin_prefetch(p + i.value * line / std::int64_t{sizeof(T)}); });
 }
 
+// C from its sums alone.
+template <class T>
+void round_sums(std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int64_t sums_row, GemmOut<T>* c,
+                std::int64_t c_row) noexcept {
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; j += simd::lanes<GemmSum<T>>)
+      write_result(c + i * c_row + j, read(sums + i * sums_row + j, n - j), n - j);
+}
+
 template <class T>
 void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int64_t sums_row,
               GemmOut<T>* c, std::int64_t c_row, bool add) noexcept {
   using V = Vec<GemmSum<T>>;
   constexpr std::int64_t lanes = simd::lanes<GemmSum<T>>;
+  if (!holds_sums<T> && !add && !has_epilogue(e)) return round_sums<T>(m, n, sums, sums_row, c, c_row);
   with_activation(e.activation, [&](auto f) noexcept {
     for (std::int64_t j = 0; j < n; j += lanes) {
       const std::int64_t rest = n - j;
