@@ -1,10 +1,9 @@
 #include "weft/architecture.h"
 
 #include <algorithm>
-#include <deque>
-#include <mutex>
 
 #include "base/names.h"
+#include "base/registry.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/fnet.h"
 #include "weft/gmlp.h"
@@ -15,27 +14,15 @@ using namespace detail;
 
 namespace {
 
-// References to its elements stay valid: none is ever removed, and a deque's don't move when it grows at its end.
-struct Registry {
-  std::mutex mutex;
+// Made when it is first asked for: no initialiser that a linker could leave out.
+Registry<Architecture>& registry() {
   // A new architecture is a line here.
-  std::deque<Architecture> all = {
+  static Registry<Architecture> made = {
       Gmlp::architecture(),
       Tnn::architecture(),
       Fnet::architecture(),
   };
-};
-
-// Made when it is first asked for: no initialiser that a linker could leave out.
-Registry& registry() {
-  static Registry made;
   return made;
-}
-
-template <class Use>
-void for_each_architecture(Use use) {
-  const std::lock_guard<std::mutex> lock(registry().mutex);
-  for (const Architecture& known : registry().all) use(known);
 }
 
 void check_new(const Architecture& added, const Architecture& known) {
@@ -63,37 +50,26 @@ void check_spec(const ModelSpec& spec, const Architecture& architecture) {
 void register_architecture(Architecture added) {
   if (added.name.empty() || added.tasks.empty() || !added.make)
     throw Error("[architecture] \"" + added.name + "\": expected a name, a task and a function that makes a model");
-  const std::lock_guard<std::mutex> lock(registry().mutex);
-  for (const Architecture& known : registry().all) check_new(added, known);
   for (std::size_t i = 0; i < added.presets.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (added.presets[i].name == added.presets[j].name)
         throw Error("[architecture] the preset name \"" + added.presets[i].name + "\" comes twice");
-  registry().all.push_back(std::move(added));
+  registry().add(std::move(added), check_new);
 }
 
 const Architecture& architecture(const std::string& name) {
-  const Architecture* found = nullptr;
-  for_each_architecture([&](const Architecture& known) {
-    if (known.name == name) found = &known;
-  });
-  if (found == nullptr)
-    throw Error("[model] unknown architecture \"" + name + "\", expected one of " + join(architectures()));
-  return *found;
+  if (const Architecture* found = registry().find(name)) return *found;
+  throw Error("[model] unknown architecture \"" + name + "\", expected one of " + join(architectures()));
 }
 
 std::vector<std::string> architectures() {
-  return guard_memory("architecture", [&] {
-    std::vector<std::string> names;
-    for_each_architecture([&](const Architecture& known) { names.push_back(known.name); });
-    return names;
-  });
+  return guard_memory("architecture", [&] { return registry().names(); });
 }
 
 std::vector<std::string> presets() {
   return guard_memory("preset", [&] {
     std::vector<std::string> names;
-    for_each_architecture([&](const Architecture& known) {
+    registry().for_each([&](const Architecture& known) {
       for (const Preset& preset : known.presets) names.push_back(preset.name);
     });
     return names;
@@ -103,7 +79,7 @@ std::vector<std::string> presets() {
 ModelSpec preset(const std::string& name) {
   return guard_memory("preset", [&] {
     ModelSpec spec;
-    for_each_architecture([&](const Architecture& known) {
+    registry().for_each([&](const Architecture& known) {
       for (const Preset& p : known.presets)
         if (p.name == name) spec = {known.name, p.task, p.vocabulary, p.classes, p.config};
     });

@@ -118,6 +118,7 @@ TEST_CASE("bf16: kernels read and write it as the type says, in every instructio
   for (Isa isa : available_isas()) {
     CAPTURE(isa_name(isa));
     const auto add = kernels<ElementwiseKernels<bfloat16>>(isa).add;
+    const std::vector<bfloat16> ones(64, bfloat16(1));
     std::vector<bfloat16> y(65536 + 1);
     std::size_t wrong = 0;
     for (float other : {0.f, 0x1p-8f, -0x1p-8f, 0x1.01p-8f, 0x1.fep-9f, 3.f, -0x1p-133f, 0x1.fep127f, -0x1p120f}) {
@@ -137,6 +138,13 @@ TEST_CASE("bf16: kernels read and write it as the type says, in every instructio
         wrong += y[i].bits != (i < n ? bfloat16(static_cast<float>(from[i]) + 0x1p-8f).bits : 0x1234);
     }
     CHECK(wrong == 0);
+    // A NaN of f32 whose lower bits would carry into its sign.
+    const auto scale = kernels<ElementwiseKernels<bfloat16>>(isa).scale;
+    for (std::uint32_t nan : {0x7fffffffu, 0xffffffffu, 0x7fc08000u})
+      for (std::int64_t n : {1, 64}) {
+        scale(ones.data(), float_of(nan), y.data(), n);
+        for (std::int64_t i = 0; i < n; ++i) CHECK(y[i].bits == kept_nan(nan));
+      }
   }
 }
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "failing_memory.h"
 #include "op_table.h"
+#include "running_out.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/checkpoint.h"
@@ -23,39 +23,6 @@ namespace weft::test {
 using namespace detail;
 
 namespace {
-
-// Runs `body` with the failing-th allocation failing. False if it succeeded; what else than an Error about memory comes out
-// fails the test.
-bool runs_out(const std::function<void()>& body, std::int64_t failing, std::size_t smallest = 0,
-              bool sustained = false) {
-  std::string what = "nothing";
-  try {
-    const FailingMemory memory(failing, smallest, sustained);
-    body();
-    return false;
-  } catch (const Error& error) {
-    what = error.what();
-  } catch (const std::bad_alloc&) {
-    what = "std::bad_alloc";
-  }
-  CAPTURE(failing);
-  CHECK_MESSAGE(what.find("memory") != std::string::npos, what);
-  return true;
-}
-
-std::int64_t allocations_of(const std::function<void()>& body, std::size_t smallest = 0) {
-  const FailingMemory memory(0, smallest);
-  body();
-  return memory.allocations();
-}
-
-// Of 1 … last: `wanted` of them or more, and all of the last ones, where what must be whole is written.
-std::vector<std::int64_t> chosen(std::int64_t last, std::int64_t wanted, std::int64_t tail = 60) {
-  std::vector<std::int64_t> all;
-  const std::int64_t step = std::max<std::int64_t>(1, last / wanted);
-  for (std::int64_t k = 1; k <= last; k += k < last - tail ? step : 1) all.push_back(k);
-  return all;
-}
 
 std::vector<Tensor> copies(const NamedParameters& parameters) {
   std::vector<Tensor> all;

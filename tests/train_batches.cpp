@@ -75,6 +75,8 @@ TEST_CASE("perplexity and bits per byte") {
   std::int64_t bytes = 0;
   for (std::int64_t k = 0; k < causal.validation_batches(); ++k) bytes += causal.validation(k).bytes;
   CHECK(bytes == 17 + 3 + 2 + 1 + 0 + 1 + 1);
+  const auto model = small_model("gmlp", Task::causal_lm, tokenizer->size(), 0, {});
+  CHECK(evaluate(*model, causal).bytes == bytes);
   const TextData by_words("one two  three four", words({"one two three"}), Task::causal_lm, 1, 1, Part::all);
   CHECK(by_words.validation(0).bytes == 4);  // with the space before it
   CHECK(by_words.validation(1).bytes == 6);

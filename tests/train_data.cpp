@@ -135,6 +135,11 @@ TEST_CASE("classifier data, filled up: [cls], words, padding; every row once an 
   CHECK(rows.labels.size() == 54);
   CHECK(held.labels.size() == 6);
   CHECK(held.names == rows.names);
+  CHECK(held.texts.front() == "red green blue and 9");  // the last of each ten
+  LabelledTexts few = small_rows();
+  few.texts.resize(3);
+  few.labels.resize(3);
+  CHECK(hold_out(few).texts == std::vector<std::string>{"north south west and 2"});
   const auto v = words(rows.texts);
   const ClassifierData data(rows, held, v, 4, 9, Padding::full);
   CHECK(data.pad_to() == 4);

@@ -263,7 +263,7 @@ TEST_CASE("labelled texts: other encodings are named, with what converts them") 
                         8}),
                  "file: UTF-32" + to_8 + "UTF-32"));
   CHECK(contains(error({"1\0,\0a\0\n\0", 8}, format(DataFormat::csv)),
-                 "row 1: a 0 at byte 1, which no text has (is it UTF-16?"));
+                 "UTF-16LE without a byte order mark; expected UTF-8 (iconv"));
   CHECK(contains(error("\x1F\x8B\x08"), "compressed by gzip"));
 }
 

@@ -27,11 +27,20 @@ std::size_t command_place(const std::vector<std::string>& arguments, std::size_t
   return at < arguments.size() && is_option(arguments[at]) ? arguments.size() : at;
 }
 
+// What fastText and nanoGPT call a command; empty if they don't call one so.
+std::string name_here(const std::string& name) {
+  static const char* const names[][2] = {{"predict", "classify"}, {"predict-prob", "classify"}, {"test", "eval"},
+                                         {"test-label", "eval"},  {"supervised", "train"},      {"sample", "generate"}};
+  for (const auto& [there, here] : names)
+    if (name == there) return here;
+  return "";
+}
+
 const CLI::App* find_command(const CLI::App& weft, const std::string& name) {
   for (const CLI::App* command : weft.get_subcommands({}))
     if (command->get_name() == name) return command;
   const std::vector<std::string> names = command_names(weft);
-  const std::string meant = nearest(name, names);
+  const std::string same = name_here(name), meant = same.empty() || weft.get_parent() ? nearest(name, names) : same;
   throw UsageError("unknown command \"" + name + "\"" +
                    (meant.empty() ? ", expected one of " + list(names) : suggestion(meant)));
 }

@@ -3,25 +3,16 @@
 
 #include <iostream>
 
-#include "checkpoint_option.h"
+#include "answer_options.h"
 #include "command.h"
 #include "line_reader.h"
-#include "options.h"
 #include "predictions.h"
 
 namespace {
 
-struct ClassifyCommand {
-  CheckpointOption checkpoint;
-  std::string file = "-";
-  std::int64_t top = 1;
-  double threshold = 0;
-  bool json = false;
-};
-
 class Answers {
  public:
-  explicit Answers(const ClassifyCommand& o)
+  explicit Answers(const AnswerOptions& o)
       : o_(o), classifier_(weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference)) {}
 
   // A line of output for each line of `name`. Error, naming the line, after the answers of those before it.
@@ -54,12 +45,12 @@ class Answers {
     given_ += std::ssize(all);
   }
 
-  const ClassifyCommand& o_;
+  const AnswerOptions& o_;
   weft::Classifier classifier_;
   std::int64_t given_ = 0;
 };
 
-int classify(const ClassifyCommand& o) {
+int classify(const AnswerOptions& o) {
   Answers answers(o);
   for_each_lines(o.file,
                  [&](const std::vector<std::string>& lines, const std::string& name) { answers.give(lines, name); });
@@ -70,13 +61,8 @@ int classify(const ClassifyCommand& o) {
 
 Command classify_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("classify", "Say the label of each line of a text");
-  const auto o = std::make_shared<ClassifyCommand>();
-  o->checkpoint.add_to(*command);
-  add_text(*command, "file", "FILE", o->file, "Texts, one in each line; - for standard input");
-  add_number(*command, "--top", o->top, {0}, "Labels to show, the most probable first; 0: all");
-  add_number(*command, "--threshold", o->threshold, {0, 1}, "Show no label that is less probable");
-  command->add_flag("--json", o->json, "A JSON object for each line");
-  add_threads(*command);
+  const auto o = std::make_shared<AnswerOptions>(1);
+  o->add_to(*command, "Texts, one in each line", "labels", "A JSON object for each line");
   command->footer(
       "Prints LABEL, tab, PROBABILITY for each line, in their order, as soon as it is there.\n"
       "Examples:\n"

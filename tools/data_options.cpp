@@ -2,33 +2,43 @@
 
 #include <weft/error.h>
 
-#include <sstream>
+#include <algorithm>
 
 #include "options.h"
 #include "report.h"
+#include "visible.h"
 
 namespace {
 
 [[noreturn]] void refuse(const std::string& columns) {
-  throw weft::Error("--columns " + columns +
-                    ": expected text=NAME,label=NAME, or one of the two; names or numbers from 1, "
-                    "several columns of text as text=NAME+NAME");
+  throw weft::Error(
+      "expected text=NAME,label=NAME, or one of the two; names or numbers from 1, several columns of text as "
+      "text=NAME+NAME; got \"" +
+      columns + "\"");
 }
 
+// At least one part; some may be empty.
 std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, at);) parts.push_back(part);
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == at) parts.emplace_back();
+    else parts.back() += c;
+  }
   return parts;
+}
+
+bool any_empty(const std::vector<std::string>& parts) {
+  return std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return part.empty(); });
 }
 
 void set_columns(const std::string& columns, weft::LabelledOptions& options) {
   for (const std::string& part : split(columns, ',')) {
     const std::size_t equals = part.find('=');
     const std::string key = part.substr(0, equals), value = equals == std::string::npos ? "" : part.substr(equals + 1);
-    if (value.empty()) refuse(columns);
+    const std::vector<std::string> texts = split(value, '+');
+    if (any_empty(texts)) refuse(columns);
     if (key == "label" && options.label.empty()) options.label = value;
-    else if (key == "text" && options.text.empty()) options.text = split(value, '+');
+    else if (key == "text" && options.text.empty()) options.text = texts;
     else refuse(columns);
   }
 }
@@ -44,10 +54,17 @@ void DataOptions::add_to(CLI::App& command, CLI::Option* data) {
       throw weft::Error("expected yes, no or auto, got \"" + typed + "\"");
     header = typed;
   };
-  add_text(command, "--format", "NAME", format, "How labelled texts are written: " + list(weft::data_formats()))
+  const auto check_format = [](const std::string& name) { (void)weft::data_format_from_name(name); };
+  const auto check_columns = [](const std::string& typed) {
+    weft::LabelledOptions ignored;
+    set_columns(typed, ignored);
+  };
+  add_text(command, "--format", "NAME", format, "How labelled texts are written: " + list(weft::data_formats()),
+           check_format)
       ->group(group)
       ->needs(data);
-  add_text(command, "--columns", "NAMES", columns, "text=NAME+NAME,label=NAME: columns by name, or by number from 1")
+  add_text(command, "--columns", "NAMES", columns, "text=NAME+NAME,label=NAME: columns by name, or by number from 1",
+           check_columns)
       ->group(group)
       ->needs(data);
   add_option(command, "--header", "yes|no|auto", read_header,
@@ -74,6 +91,7 @@ std::string describe(const std::string& path, const weft::LabelledTexts& texts) 
   constexpr std::size_t most = 6;
   std::vector<std::string> some(texts.names.begin(),
                                 texts.names.begin() + static_cast<std::ptrdiff_t>(std::min(texts.names.size(), most)));
+  for (std::string& name : some) name = visible(name);
   if (texts.names.size() > most) some.emplace_back("…");
   std::string text = path + ": " + texts.form + "; " + count(std::ssize(texts.texts), "row") + ", " +
                      count(std::ssize(texts.names), "label") + ": " + list(some);

@@ -12,7 +12,7 @@ struct DataOptions {
 
   // data: the option that names them.
   void add_to(CLI::App& command, CLI::Option* data);
-  // `labels` are those that a model knows; none: those that occur. Error for columns that make no sense.
+  // `labels` are those that a model knows; none: those that occur.
   weft::LabelledOptions labelled(const std::vector<std::string>& labels = {}) const;
 };
 

@@ -3,21 +3,12 @@
 
 #include <iostream>
 
-#include "checkpoint_option.h"
+#include "answer_options.h"
 #include "command.h"
 #include "line_reader.h"
-#include "options.h"
 #include "predictions.h"
 
 namespace {
-
-struct FillMaskCommand {
-  CheckpointOption checkpoint;
-  std::string file = "-";
-  std::int64_t top = 5;
-  double threshold = 0;
-  bool json = false;
-};
 
 std::string as_text(const weft::FilledText& filled) {
   std::string text;
@@ -32,7 +23,7 @@ std::string as_json_line(const weft::FilledText& filled) {
   return as_line({{"text", filled.text}, {"gaps", gaps}});
 }
 
-int fill_mask(const FillMaskCommand& o) {
+int fill_mask(const AnswerOptions& o) {
   const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference);
   if (const weft::Task task = checkpoint.model->task(); task != weft::Task::masked_lm)  // before any text is waited for
     throw weft::Error(std::string("the checkpoint is a ") + weft::task_name(task) +
@@ -58,13 +49,9 @@ int fill_mask(const FillMaskCommand& o) {
 
 Command fill_mask_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("fill-mask", "Say what stands in the gaps of a text");
-  const auto o = std::make_shared<FillMaskCommand>();
-  o->checkpoint.add_to(*command);
-  add_text(*command, "file", "FILE", o->file, "Texts with [mask] for each symbol to fill in; - for standard input");
-  add_number(*command, "--top", o->top, {0}, "Symbols to show for a gap, the most probable first; 0: all");
-  add_number(*command, "--threshold", o->threshold, {0, 1}, "Show no symbol that is less probable");
-  command->add_flag("--json", o->json, "A JSON object for each text, with the text as it is filled in");
-  add_threads(*command);
+  const auto o = std::make_shared<AnswerOptions>(5);
+  o->add_to(*command, "Texts with [mask] for each symbol to fill in", "symbols of a gap",
+            "A JSON object for each text, with the text as it is filled in");
   command->footer(
       "Prints SYMBOL, tab, PROBABILITY for each symbol, a line for each gap, in their order.\n"
       "Examples:\n"

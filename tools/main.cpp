@@ -9,6 +9,7 @@
 #include "command.h"
 #include "help.h"
 #include "tokenizer_options.h"
+#include "visible.h"
 
 namespace {
 
@@ -16,7 +17,7 @@ namespace {
 int fail(std::string what, int code) {
   for (char& c : what)
     if (c == '\n' || c == '\r') c = ' ';
-  std::cerr << "weft: " << what << std::endl;
+  std::cerr << "weft: " << visible(what) << std::endl;
   return code;
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "command.h"
 #include "nearest.h"
 #include "options.h"
 #include "report.h"
@@ -95,29 +96,45 @@ bool is_utf8(const std::string& text) {
 // KEY=VALUE.
 void set_field(json& config, const weft::Architecture& architecture, const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (!is_utf8(text)) throw Error("--set: expected KEY=VALUE in UTF-8");
-  if (equals == std::string::npos || equals == 0) throw Error("--set " + text + ": expected KEY=VALUE");
+  if (!is_utf8(text)) throw UsageError("--set: expected KEY=VALUE in UTF-8");
+  if (equals == std::string::npos || equals == 0) throw UsageError("--set " + text + ": expected KEY=VALUE");
   const std::string name = text.substr(0, equals);
   const weft::ConfigField* field = find_field(architecture, name);
-  if (field == nullptr) throw Error("--set " + text + ": " + unknown_field(architecture, name));
+  if (field == nullptr) throw UsageError("--set " + text + ": " + unknown_field(architecture, name));
   try {
     config[name] = value_for(*field, text.substr(equals + 1));
   } catch (const Error& error) {
-    throw Error("--set " + text + ": " + error.what());
+    throw UsageError("--set " + text + ": " + error.what());
   }
+}
+
+// Error for fields of the file's own architecture that the chosen one doesn't have. Of others the config says so.
+void check_fields_of(const ConfigFile& file, const weft::Architecture& chosen, const std::string& path) {
+  if (file.arch.empty() || file.arch == chosen.name) return;
+  std::vector<std::string> foreign;
+  for (const auto& field : file.fields.items())
+    if (find_field(chosen, field.key()) == nullptr) foreign.push_back(field.key());
+  if (!foreign.empty())
+    throw UsageError("--arch " + chosen.name + ": \"" + path + "\" is of " + file.arch + ", and " + chosen.name +
+                     " has no " + list(foreign) + ": leave out --arch, or leave out --config and give the sizes of " +
+                     chosen.name + " (weft info --arch " + chosen.name + " lists them)");
 }
 
 }  // namespace
 
 void ModelOptions::add_to(CLI::App& command) {
-  const auto texts = [&](const char* name, const char* type, std::string& target, const std::string& meaning) {
-    add_text(command, name, type, target, meaning)->group(group);
-  };
-  texts("--arch", "NAME", arch, "Architecture: " + list(weft::architectures()));
-  texts("--preset", "NAME", preset, "Sizes of an original experiment: " + list(weft::presets()));
-  texts("--config", "FILE", config,
-        "JSON: arch, task, the architecture's fields; a checkpoint's config.json; or a run's run.json, to repeat it");
-  texts("--task", "NAME", task, "Task: " + list(weft::tasks()));
+  add_text(command, "--arch", "NAME", arch, "Architecture: " + list(weft::architectures()),
+           [](const std::string& name) { (void)weft::architecture(name); })
+      ->group(group);
+  add_text(command, "--preset", "NAME", preset, "Sizes of an original experiment: " + list(weft::presets()),
+           [](const std::string& name) { (void)weft::preset(name); })
+      ->group(group);
+  add_text(command, "--config", "FILE", config,
+           "JSON: arch, task, the architecture's fields; a checkpoint's config.json; or a run's run.json, to repeat it")
+      ->group(group);
+  add_text(command, "--task", "NAME", task, "Task: " + list(weft::tasks()), [](const std::string& name) {
+    (void)weft::task_from_name(name);
+  })->group(group);
   add_number(command, "--layers", layers, {0}, "Layers")->group(group);
   add_number(command, "--d-model", d_model, {1}, "Width of the model")->group(group);
   add_number(command, "--d-ffn", d_ffn, {0}, "Width of the feed-forward part; 0: the architecture's usual one")
@@ -150,15 +167,16 @@ weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source, const wef
     throw Error((from != nullptr ? "--from" : "preset " + preset) + " is of " + spec.arch + ", not of " + wanted);
   if (!wanted.empty()) spec.arch = wanted;
   if (spec.arch.empty())
-    throw Error("give --arch (" + list(weft::architectures()) + "), --preset, or \"arch\" in the --config file");
+    throw UsageError("give --arch (" + list(weft::architectures()) + "), --preset, or \"arch\" in the --config file");
 
   const weft::Architecture& architecture = weft::architecture(spec.arch);
   json fields = json::parse(spec.config);
+  check_fields_of(file, architecture, config);
   fields.update(file.fields);
   const auto put = [&](const char* option, const char* field, const auto& value) {
     if (!value) return;
     if (find_field(architecture, field) == nullptr)
-      throw Error(std::string(option) + ": " + unknown_field(architecture, field));
+      throw UsageError(std::string(option) + ": " + unknown_field(architecture, field));
     fields[field] = *value;
   };
   put("--layers", "layers", layers);

@@ -45,7 +45,15 @@ std::string help_text(const std::string& meaning, const std::string& range, cons
 
 CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
                       const std::string& meaning) {
-  const auto read = [type, &target](const std::string& typed) { target = not_empty(typed, type); };
+  return add_text(command, name, type, target, meaning, [](const std::string&) {});
+}
+
+CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
+                      const std::string& meaning, std::function<void(const std::string&)> check) {
+  const auto read = [type, check, &target](const std::string& typed) {
+    check(not_empty(typed, type));
+    target = typed;
+  };
   return add_option(command, name, type, read, help_text(meaning, "", target))->default_str(target);
 }
 

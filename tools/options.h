@@ -48,6 +48,10 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, std::optiona
 CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
                       const std::string& meaning);
 
+// The same of a text that `check` takes: what it throws is an error of usage, and the message says what was expected.
+CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
+                      const std::string& meaning, std::function<void(const std::string&)> check);
+
 // Texts that aren't empty, one each time that the option is given.
 CLI::Option* add_texts(CLI::App& command, const std::string& name, const std::string& type,
                        std::vector<std::string>& target, const std::string& meaning);

@@ -2,19 +2,7 @@
 
 #include <cstdio>
 
-namespace {
-
-std::string visible(const std::string& name) {
-  std::string text;
-  for (const char c : name) {
-    if (c == '\t') text += "\\t";
-    else if (c == '\n') text += "\\n";
-    else text += c;
-  }
-  return text;
-}
-
-}  // namespace
+#include "visible.h"
 
 std::string as_fields(const std::vector<weft::Prediction>& predictions) {
   std::string line;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "command.h"
 #include "tokenizer_options.h"
 
 namespace {
@@ -37,9 +38,10 @@ bool is_path(const CLI::Option& option, const std::string& text) {
          (type == "KIND|FILE" && names_tokenizer_file(text));
 }
 
-// A number where the option is one, else a string.
+// A number where the option is one, true or false of a flag, else a string.
 ordered_json value_of(const CLI::Option& option, const std::string& text) {
   if (is_path(option, text)) return std::filesystem::absolute(text).lexically_normal().string();
+  if (option.get_items_expected_max() == 0) return text == "true";
   const ordered_json number = ordered_json::parse(text, nullptr, false);
   const bool is_number = option.get_type_name() == "N" || option.get_type_name() == "X";
   return is_number && number.is_number() ? number : ordered_json(text);
@@ -116,7 +118,8 @@ std::string describe_run(const CLI::App& command, const weft::Model& model, cons
   return run.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-void apply_run(CLI::App& command, const std::string& text, const std::string& path) {
+void apply_run(CLI::App& command, const std::string& text, const std::string& path,
+               const std::vector<std::string>& but) {
   if (!describes_run(text)) throw Error("\"" + path + "\" is not the run.json of a run");
   const json run = parse_run(text);
   const bool other_optimizer = command.count("--optimizer") > 0;  // whose options are its own
@@ -131,12 +134,19 @@ void apply_run(CLI::App& command, const std::string& text, const std::string& pa
       CLI::Option* option = command.get_option_no_throw("--" + setting.key());
       if (option == nullptr || is_no_setting(setting.key()))
         throw Error("\"" + path + "\": weft train has no option \"" + setting.key() + "\"");
+      if (std::find(but.begin(), but.end(), setting.key()) != but.end()) continue;
       if (option->count() == 0 && !is_excluded(*option)) found.emplace_back(option, setting.value());
     }
   }
   for (const auto& [option, value] : found) set_option(*option, value, path);
   for (const auto& [option, value] : found)
     if (lacks_partner(*option)) option->clear();  // is set, and of no use
+}
+
+void check_partners(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0 && lacks_partner(*option))
+      throw UsageError(option->get_name() + " requires " + (*option->get_needs().begin())->get_name());
 }
 
 std::int64_t run_setting(const std::string& text, const std::string& section, const std::string& name,

@@ -2,6 +2,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "weft/model.h"
 #include "weft/trainer.h"
@@ -17,8 +18,13 @@ std::string describe_run(const CLI::App& command, const weft::Model& model, cons
                          const weft::Trainer& trainer);
 
 // Sets the options that the run.json has, as if they had been given: those that are given stay, and put out those that
-// exclude them. The model is read by ModelOptions. Error, naming `path`, if it isn't what describe_run gives.
-void apply_run(CLI::App& command, const std::string& json, const std::string& path);
+// exclude them. The model is read by ModelOptions, and of the settings those in `but` are left out. Error, naming `path`,
+// if it isn't what describe_run gives.
+void apply_run(CLI::App& command, const std::string& json, const std::string& path,
+               const std::vector<std::string>& but = {});
+
+// UsageError for an option that is given and has no use without another.
+void check_partners(const CLI::App& command);
 
 // A whole number among its settings, or `otherwise`.
 std::int64_t run_setting(const std::string& json, const std::string& section, const std::string& name,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "visible.h"
+
 namespace {
 
 constexpr std::size_t widest = 24;       // columns of a name
@@ -12,11 +14,11 @@ constexpr std::int64_t most_shown = 12;  // labels of a matrix that fits a termi
 std::string padded(const std::string& name, std::size_t columns) {
   std::string text;
   std::size_t drawn = 0;
-  for (const char c : name) {
+  for (const char c : visible(name)) {
     const bool begins = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
     if (begins && drawn == columns) break;
     drawn += begins;
-    text += c == '\n' || c == '\t' ? ' ' : c;
+    text += c;
   }
   return text + std::string(columns - drawn, ' ');
 }
@@ -50,7 +52,7 @@ nlohmann::ordered_json ratios(const weft::LabelScores& s) {
 
 std::string scores_as_text(const weft::Confusion& confusion, const std::vector<std::string>& labels) {
   std::size_t width = 14;
-  for (const std::string& label : labels) width = std::max(width, std::min(label.size(), widest));
+  for (const std::string& label : labels) width = std::max(width, std::min(code_points(visible(label)), widest));
   std::string text = padded("label", width) + "  precision     recall         F1       rows\n";
   for (std::int64_t i = 0; i < confusion.labels(); ++i)
     text += padded(labels[static_cast<std::size_t>(i)], width) + figures(confusion.scores(i));

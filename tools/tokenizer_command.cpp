@@ -1,4 +1,3 @@
-#include <weft/encoded_text.h>
 #include <weft/error.h>
 #include <weft/os.h>
 #include <weft/task.h>
@@ -10,6 +9,7 @@
 #include "command.h"
 #include "options.h"
 #include "report.h"
+#include "text_input.h"
 #include "tokenizer_options.h"
 
 namespace {
@@ -28,9 +28,7 @@ int train(const TokenizerCommand& o) {
   std::optional<weft::Task> task;
   if (!o.task.empty()) task = weft::task_from_name(o.task);
   const weft::TokenizerOptions options = o.sizes.options(o.kind, task);
-  const bool pipe = std::filesystem::is_fifo(o.text, ignored);
-  const std::string piped = pipe ? weft::read_text(o.text) : "";  // it can't be read twice
-  const weft::Texts texts = pipe ? weft::Texts([&](const auto& use) { use(piped); }) : weft::text_file(o.text);
+  const weft::Texts texts = TextInput(o.text).texts();
   weft::os::AtomicFile file(o.out);  // before what takes long
   const auto tokenizer = weft::learn_tokenizer(o.kind, texts, options);
   const std::string json = tokenizer->to_json() + "\n";
@@ -56,9 +54,10 @@ Command tokenizer_command(CLI::App& weft) {
   CLI::App* learn = command->add_subcommand("train", "Learn a tokenizer from a text, for weft train --tokenizer");
   const auto o = std::make_shared<TokenizerCommand>();
   add_text(*learn, "text", "FILE", o->text, "UTF-8 text to learn from");
-  add_text(*learn, "--kind", "NAME", o->kind, "One of " + list(weft::tokenizer_kinds()));
+  add_text(*learn, "--kind", "NAME", o->kind, "One of " + list(learned_kinds()), check_learned_kind);
   o->sizes.add_sizes_to(*learn, "--size", "Options");
-  add_text(*learn, "--task", "NAME", o->task, "The one that it is for, any if none is given: " + list(weft::tasks()));
+  add_text(*learn, "--task", "NAME", o->task, "The one that it is for, any if none is given: " + list(weft::tasks()),
+           [](const std::string& name) { (void)weft::task_from_name(name); });
   add_text(*learn, "--out", "FILE", o->out, "For the tokenizer");
   learn->footer("Example:\n  weft tokenizer train book.txt --kind bpe --size 8000 --out book.bpe");
   command->footer("Example:\n  weft tokenizer train book.txt --kind bpe --size 8000 --out book.bpe");

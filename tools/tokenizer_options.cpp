@@ -26,7 +26,30 @@ std::shared_ptr<const weft::Tokenizer> tokenizer_of(const std::string& content) 
 #endif
 }
 
+// Error unless it is a kind that can be learned, or may be a file.
+void check_choice(const std::string& tokenizer) {
+  if (names_tokenizer_file(tokenizer)) return;
+  try {
+    check_learned_kind(tokenizer);
+  } catch (const weft::Error& error) {
+    throw weft::Error(std::string(error.what()) + "; and there is no file of that name");
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> learned_kinds() {
+  std::vector<std::string> kinds;
+  for (const std::string& kind : weft::tokenizer_kinds())
+    if (weft::tokenizer_kind(kind).is_learned) kinds.push_back(kind);
+  return kinds;
+}
+
+void check_learned_kind(const std::string& kind) {
+  if (!weft::tokenizer_kind(kind).is_learned)
+    throw weft::Error(kind +
+                      " is read from a file that is there already; what can be learned: " + list(learned_kinds()));
+}
 
 bool names_tokenizer_file(const std::string& tokenizer) {
   const std::vector<std::string> kinds = weft::tokenizer_kinds();
@@ -54,8 +77,9 @@ std::shared_ptr<const weft::Tokenizer> read_tokenizer(const std::string& path) t
 CLI::Option* TokenizerChoice::add_to(CLI::App& command, const std::string& group) {
   add_sizes_to(command, "--vocabulary-size", group);
   return add_text(command, "--tokenizer", "KIND|FILE", tokenizer,
-                  "How texts are cut: " + list(weft::tokenizer_kinds()) +
-                      "; or a file of weft tokenizer (default: characters of a text, words of rows)")
+                  "How texts are cut: " + list(learned_kinds()) +
+                      "; or a file of weft tokenizer or SentencePiece (default: characters of a text, words of rows)",
+                  check_choice)
       ->group(group);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 struct TokenizerChoice {
   std::string tokenizer;             // a kind or a file; empty: the usual one
@@ -22,6 +23,10 @@ struct TokenizerChoice {
                                               const std::string& usual) const;
 };
 
+// Kinds that can be learned.
+std::vector<std::string> learned_kinds();
+// Error unless it is one.
+void check_learned_kind(const std::string& kind);
 // Whether it isn't a kind's name, and a path or there.
 bool names_tokenizer_file(const std::string& tokenizer);
 

@@ -140,8 +140,38 @@ bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_be
   return true;
 }
 
+// What failing saves say: the first one, and when all is saved again.
+class FailedSaves {
+ public:
+  explicit FailedSaves(bool keep_going) : keep_going_(keep_going) {}
+
+  // A save failed; whether the run goes on.
+  bool add(const Error& error, ProgressDisplay& display) {
+    latest_ = true;
+    if (any_ || !keep_going_) return keep_going_;
+    any_ = true;
+    display.clear();
+    std::cerr << "weft: " << error.what() << "; going on, what was saved before is as it was" << std::endl;
+    return true;
+  }
+  // Before what is saved with an evaluation.
+  void step() noexcept { latest_ = false; }
+  // After it.
+  void evaluated(std::int64_t step, ProgressDisplay& display) {
+    if (!any_ || latest_) return;
+    any_ = false;
+    display.clear();
+    std::cerr << "weft: step " << step << " is saved, after saves that failed" << std::endl;
+  }
+  bool ended_run() const noexcept { return latest_ && !keep_going_; }
+
+ private:
+  bool keep_going_, any_ = false, latest_ = false;
+};
+
 weft::RunResult run(weft::Trainer& trainer, weft::RunFolder& folder, const TrainOptions& o, LossLog& log) {
   ProgressDisplay display;
+  FailedSaves failed(o.keep_going);
   weft::RunOptions run;
   run.open = &folder;
   run.eval_every = o.eval_every;
@@ -149,25 +179,23 @@ weft::RunResult run(weft::Trainer& trainer, weft::RunFolder& folder, const Train
   run.progress = [&](const weft::Progress& progress) {
     log.add(progress);
     display.show(progress);
+    failed.step();
     return true;
   };
   run.evaluated = [&](std::int64_t step, const weft::Evaluation& evaluation) {
     log.add(step, evaluation);
     display.show(step, evaluation);
+    failed.evaluated(step, display);
   };
   run.stop = [] { return stop_signal != 0; };
-  if (o.keep_going)
-    run.save_failed = [&](const Error& error) {
-      display.clear();
-      std::cerr << "weft: " << error.what() << "; going on, what was saved before is as it was" << std::endl;
-      return true;
-    };
+  run.save_failed = [&](const Error& error) { return failed.add(error, display); };
   try {
     return trainer.run(run);
   } catch (const Error& error) {
-    if (!std::filesystem::exists(weft::state_path(o.out))) throw;
-    throw Error(std::string(error.what()) + "; what was saved before is as it was (--resume " + o.out +
-                " goes on from there)");
+    std::string message = error.what();
+    if (std::filesystem::exists(weft::state_path(o.out)))
+      message += "; what was saved before is as it was (--resume " + o.out + " goes on from there)";
+    throw Error(message + (failed.ended_run() ? "; --keep-going goes on when a save fails" : ""));
   }
 }
 
@@ -226,15 +254,15 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
   return run_setting(settings, "training", "steps", 0);
 }
 
-// All but its log, which would be replaced.
-void repeat_run(CLI::App& command, TrainOptions& o, const std::string& settings, const std::string& path) {
-  const std::string log = o.log;
-  apply_run(command, settings, path);
-  o.log = log;
-  if (log.empty()) command.get_option("--log")->clear();
+// All but its log, which would be replaced; and with other data all but the form of the run's own.
+void repeat_run(CLI::App& command, const std::string& settings, const std::string& path) {
+  std::vector<std::string> but = {"log"};
+  if (command.count("--data") > 0) but.insert(but.end(), {"format", "columns", "header"});
+  apply_run(command, settings, path, but);
 }
 
 int train(CLI::App& command, TrainOptions& o) {
+  o.parsed(command);
   std::unique_ptr<weft::RunFolder> folder;
   std::int64_t steps_before = 0;
   const bool resumed = !o.resume.empty();
@@ -244,7 +272,8 @@ int train(CLI::App& command, TrainOptions& o) {
   } else {
     const std::string config = o.model.config.empty() ? "" : weft::os::read_file(o.model.config);
     if (!o.model.config.empty()) check_object(config, o.model.config);
-    if (describes_run(config)) repeat_run(command, o, config, repeated = o.model.config);
+    if (describes_run(config)) repeat_run(command, config, repeated = o.model.config);
+    check_partners(command);
     check_source(o);
     check_nothing_lost(o);
   }

@@ -2,12 +2,14 @@
 
 #include <weft/checkpoint.h>
 #include <weft/classifier_data.h>
-#include <weft/encoded_text.h>
 #include <weft/error.h>
 #include <weft/run_folder.h>
 
 #include <algorithm>
 #include <filesystem>
+
+#include "command.h"
+#include "text_input.h"
 
 namespace {
 
@@ -15,12 +17,6 @@ using weft::Error;
 
 std::unique_ptr<weft::Model> new_model(const TrainOptions& o, const weft::ModelSpec& spec) {
   return weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
-}
-
-bool is_permutation_of(std::vector<std::string> names, std::vector<std::string> others) {
-  std::sort(names.begin(), names.end());
-  std::sort(others.begin(), others.end());
-  return names == others;
 }
 
 // The run's own, if it goes on and has saved it; else that of --from; else the chosen one.
@@ -37,28 +33,19 @@ std::shared_ptr<const weft::Tokenizer> tokenizer_of(const TrainOptions& o, const
 
 // The data are read before the model is made, which may be large. from: whose tokenizer is taken, or null.
 Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
-  std::error_code ignored;  // what reads it says what is wrong
-  const bool pipe = std::filesystem::is_fifo(o.text, ignored);
-  const std::string piped = pipe ? weft::read_text(o.text) : "";  // it can't be read twice
-  const weft::Texts texts = pipe ? weft::Texts([&](const auto& use) { use(piped); }) : weft::text_file(o.text);
-  const auto tokenizer = tokenizer_of(o, from, texts, spec.task, "characters");
+  const TextInput input(o.text);
+  const auto tokenizer = tokenizer_of(o, from, input.texts(), spec.task, "characters");
   spec.vocabulary = tokenizer->size();
   const auto planned = outline(spec);
-  const weft::EncodedText text = pipe ? weft::EncodedText(piped, *tokenizer)
-                                      : weft::EncodedText::of_file(o.text, *tokenizer, o.out + "/tokens.ids");
-  auto data =
-      std::make_unique<weft::TextData>(text, tokenizer, spec.task, usual_length(*planned), o.batch.value_or(12));
+  auto data = std::make_unique<weft::TextData>(input.encoded(*tokenizer, o.out + "/tokens.ids"), tokenizer, spec.task,
+                                               usual_length(*planned), o.batch.value_or(12));
   check_memory_to_train(*planned);
   return {new_model(o, spec), std::move(data), {}, {}};
 }
 
-// The rows to train on and those to measure, and a note on each file. Of the labels of the checkpoint that the run begins
-// with the order is kept.
-std::pair<weft::LabelledTexts, weft::LabelledTexts> read_rows(const TrainOptions& o, const weft::Checkpoint* from,
-                                                              std::vector<std::string>& notes) {
-  const auto labels = from != nullptr ? from->info.labels : std::vector<std::string>();
+// The rows to train on and those to measure, and a note on each file.
+std::pair<weft::LabelledTexts, weft::LabelledTexts> read_rows(const TrainOptions& o, std::vector<std::string>& notes) {
   weft::LabelledTexts training = weft::read_labelled(o.data, o.form.labelled());
-  if (is_permutation_of(training.names, labels)) training = weft::read_labelled(o.data, o.form.labelled(labels));
   if (training.names.size() < 2)
     throw Error("\"" + o.data + "\": all rows have the label \"" + training.names[0] +
                 "\"; a classifier needs two (--columns label=NAME says which column it is)");
@@ -72,9 +59,23 @@ std::pair<weft::LabelledTexts, weft::LabelledTexts> read_rows(const TrainOptions
   return {std::move(training), std::move(test)};
 }
 
+// Of the labels of the data, which of them the checkpoint that the run begins with knows.
+std::string describe_known(const std::vector<std::string>& labels, const std::vector<std::string>& of_checkpoint,
+                           const std::string& from) {
+  const auto is_known = [&](const std::string& label) {
+    return std::find(of_checkpoint.begin(), of_checkpoint.end(), label) != of_checkpoint.end();
+  };
+  const auto known = std::count_if(labels.begin(), labels.end(), is_known);
+  const std::string count = std::to_string(known) + " of " + std::to_string(labels.size());
+  return "labels: " + count + " known to " + from +
+         (known == 0                    ? "; the head is new"
+          : known == std::ssize(labels) ? ""
+                                        : "; the head's other rows are new");
+}
+
 Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   Training made;
-  const std::pair<weft::LabelledTexts, weft::LabelledTexts> rows = read_rows(o, from, made.notes);
+  const std::pair<weft::LabelledTexts, weft::LabelledTexts> rows = read_rows(o, made.notes);
   const weft::LabelledTexts &training = rows.first, &test = rows.second;
   const weft::Texts texts = [&](const auto& use) {
     for (const std::string& text : training.texts) use(text);
@@ -96,7 +97,7 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
 
 void check_source(const TrainOptions& o) {
   if (o.text.empty() == o.data.empty())
-    throw Error("give --text FILE for a language model or --data FILE for a classifier");
+    throw UsageError("give --text FILE for a language model or --data FILE for a classifier");
 }
 
 Training load_training(const TrainOptions& o) {
@@ -107,8 +108,17 @@ Training load_training(const TrainOptions& o) {
   const weft::Checkpoint* start = from ? &*from : nullptr;
   const weft::ModelSpec spec = o.model.spec(source, start != nullptr ? start->model.get() : nullptr);
   if (weft::task_source(spec.task) != source)
-    throw Error(std::string("a ") + weft::task_name(spec.task) + " needs " + (o.data.empty() ? "--data" : "--text"));
+    throw UsageError(std::string("a ") + weft::task_name(spec.task) + " needs " +
+                     (o.data.empty() ? "--data" : "--text"));
   Training training = o.data.empty() ? load_text(o, spec, start) : load_rows(o, spec, start);
-  if (start != nullptr) training.new_parameters = weft::copy_parameters(*start->model, *training.model);
+  if (start == nullptr) return training;
+  const std::vector<std::string> labels = training.data->labels();
+  if (labels.empty()) {
+    training.new_parameters = weft::copy_parameters(*start->model, *training.model);
+  } else {
+    training.new_parameters = weft::copy_parameters(*start, *training.model, labels);
+    if (!start->info.labels.empty() && o.resume.empty())
+      training.notes.push_back(describe_known(labels, start->info.labels, o.from));
+  }
   return training;
 }

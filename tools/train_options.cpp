@@ -1,5 +1,8 @@
 #include "train_options.h"
 
+#include <weft/error.h>
+
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <map>
@@ -70,7 +73,11 @@ void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o) {
       usual[option.name].push_back(optimizer.name + " " + as_text(option.usual));
     }
   }
-  add_text(command, "--optimizer", "NAME", o.name, "What updates the parameters: " + list(names))->group(group);
+  const auto check = [names](const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw weft::Error("unknown optimizer \"" + name + "\", expected one of " + list(names));
+  };
+  add_text(command, "--optimizer", "NAME", o.name, "What updates the parameters: " + list(names), check)->group(group);
   add_number(command, "--weight-decay", o.weight_decay, {0}, "Of matrices", list(decays))->group(group);
   add_number(command, "--clip", o.clip, {0}, "Highest norm of the gradient, 0 for any")->group(group);
   for (const std::string& name : own) {
@@ -85,7 +92,10 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
   add_number(command, "--steps", o.steps, {1}, "Steps", "2000 of text, 1000 of rows")->group(group);
   add_number(command, "--batch", o.batch, {1}, "Sequences in a batch", "12 of text, 32 of rows")->group(group);
   add_number(command, "--micro-batches", o.micro_batches, {1}, "Batches that make a step together")->group(group);
-  add_text(command, "--schedule", "NAME", o.schedule, "Of the learning rate: " + list(weft::schedules()))->group(group);
+  const auto check_schedule = [](const std::string& name) { (void)weft::schedule_from_name(name); };
+  add_text(command, "--schedule", "NAME", o.schedule, "Of the learning rate: " + list(weft::schedules()),
+           check_schedule)
+      ->group(group);
   add_number(command, "--lr", o.lr, {.lowest = 0, .above = true}, "Peak learning rate",
              "2e-3 for text, 1e-3 for rows; factor 1 for noam")
       ->group(group);
@@ -147,8 +157,17 @@ void check_options(const CLI::App& command, const TrainOptions& o) {
                                  ", or begin another run with its parameters by --from " + o.resume);
 }
 
+// The options that are of use beside `option` alone.
+std::vector<CLI::Option*> partners_of(CLI::App& command, CLI::Option* option) {
+  std::vector<CLI::Option*> partners;
+  for (CLI::Option* each : command.get_options())
+    if (each->get_needs().count(option) > 0) partners.push_back(each);
+  return partners;
+}
+
 }  // namespace
 
+// With --config the rows may be those of a run.json: CLI11 can't know whether they are missing.
 void TrainOptions::add_to(CLI::App& command) {
   add_data_options(command, *this);
   model.add_to(command);
@@ -156,7 +175,15 @@ void TrainOptions::add_to(CLI::App& command) {
   add_training_options(command, *this);
   add_optimizer_options(command, optimizer);
   add_run_options(command, *this);
+  of_rows_ = partners_of(command, command.get_option("--data"));
+  command.get_option("--config")->each([&command, this](const std::string&) {
+    for (CLI::Option* option : of_rows_) option->remove_needs(command.get_option("--data"));
+  });
   command.parse_complete_callback([&command, this] { check_options(command, *this); });
+}
+
+void TrainOptions::parsed(CLI::App& command) const {
+  for (CLI::Option* option : of_rows_) option->needs(command.get_option("--data"));
 }
 
 weft::TrainOptions TrainOptions::training(const weft::Model& made) const {

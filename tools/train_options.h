@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "data_options.h"
 #include "model_options.h"
@@ -27,5 +28,10 @@ struct TrainOptions {
   bool overwrite = false, keep_going = false;
 
   void add_to(CLI::App& command);
+  // After parsing: which options are of use with rows alone, which run.json may name. See check_partners.
+  void parsed(CLI::App& command) const;
   weft::TrainOptions training(const weft::Model& made) const;
+
+ private:
+  std::vector<CLI::Option*> of_rows_;
 };

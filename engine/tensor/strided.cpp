@@ -1,7 +1,9 @@
 // The four strided loops every tensor needs: fill, copy, convert, add.
 #include <cmath>
 #include <complex>
+#include <cstring>
 #include <optional>
+#include <type_traits>
 
 #include "weft/detail/nest.h"
 #include "weft/detail/out_of_memory.h"
@@ -40,6 +42,10 @@ template <class T>
 constexpr bool is_complex_type = false;
 template <class R>
 constexpr bool is_complex_type<std::complex<R>> = true;
+
+// What elements are moved as: compilers' vector loops move numbers, not structs.
+template <class T>
+using Moved = std::conditional_t<std::is_same_v<T, bfloat16>, std::uint16_t, T>;
 
 template <class X, class Y, class Combine>
 void strided(const Tensor& x, Tensor& y, Combine combine) {
@@ -118,7 +124,9 @@ void fill(Tensor& y, double value) {
     with_type(y.dtype(), [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
       const T v = static_cast<T>(value);
-      strided<T, T>(y, y, [v](const T&, T& b) { b = v; });
+      Moved<T> moved;
+      std::memcpy(&moved, &v, sizeof v);
+      strided<Moved<T>, Moved<T>>(y, y, [moved](const auto&, auto& b) { b = moved; });
     });
   });
 }
@@ -127,7 +135,7 @@ void copy(const Tensor& x, Tensor& y) {
   guard_memory("copy", [&] {
     check_same("copy", x, y);
     with_type(y.dtype(), [&](auto* type) {
-      using T = std::remove_pointer_t<decltype(type)>;
+      using T = Moved<std::remove_pointer_t<decltype(type)>>;
       const Nest<2> nest(y.shape(), {&x.strides(), &y.strides()});
       const auto axes = transposed(nest);
       if (axes && y.numel() > 0)

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/sequence.h"
+#include "base/token_stream.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/ops.h"
 
@@ -12,35 +12,20 @@ using namespace detail;
 namespace {
 
 // A forward pass over each text's latest tokens, as many as the model takes.
-class RepeatedPasses : public TokenStream {
+class RepeatedPasses : public StreamOf<RepeatedPasses, std::vector<std::int64_t>> {
  public:
-  explicit RepeatedPasses(const Model& model) : model_(model), parameters_(model.parameters()) {}
+  explicit RepeatedPasses(const Model& model) : StreamOf(model, {}), model_(model) {}
 
-  std::int64_t texts() const noexcept override { return std::ssize(texts_); }
-
-  Tensor append(const Tensor& tokens) override {
-    return guard_memory("generate", [&] {
-      const NoGrad suspended;
-      check_appended(tokens, texts());
-      parameters_.check();
-      std::vector<std::vector<std::int64_t>> texts = texts_;
-      std::vector<Tensor> logits;
-      for (std::int64_t i = 0; i < std::ssize(texts); ++i) {
-        const auto more = slice(tokens, 0, i, i + 1).to_vector<std::int64_t>();
-        logits.push_back(read(texts[static_cast<std::size_t>(i)], more));
-      }
-      Tensor all = concat(logits, 0);
-      texts_ = std::move(texts);
-      return all;
-    });
-  }
-
-  std::unique_ptr<TokenStream> select(const std::vector<std::int64_t>& texts) const override {
-    return guard_memory("generate", [&] {
-      auto stream = std::make_unique<RepeatedPasses>(*this);
-      stream->texts_ = selected(texts_, texts);
-      return stream;
-    });
+  Tensor extend(const Tensor& tokens) {
+    std::vector<std::vector<std::int64_t>> texts = texts_;
+    std::vector<Tensor> logits;
+    for (std::int64_t i = 0; i < std::ssize(texts); ++i) {
+      const auto more = slice(tokens, 0, i, i + 1).to_vector<std::int64_t>();
+      logits.push_back(read(texts[static_cast<std::size_t>(i)], more));
+    }
+    Tensor all = concat(logits, 0);
+    texts_ = std::move(texts);
+    return all;
   }
 
  private:
@@ -55,8 +40,6 @@ class RepeatedPasses : public TokenStream {
   }
 
   const Model& model_;
-  SteadyParameters parameters_;
-  std::vector<std::vector<std::int64_t>> texts_ = {{}};
 };
 
 }  // namespace

@@ -36,42 +36,4 @@ std::vector<std::uint64_t> versions_of(const NamedParameters& parameters) {
   return versions;
 }
 
-void SteadyParameters::check() {
-  std::vector<std::uint64_t> now = versions_of(parameters_);
-  if (versions_.empty()) versions_ = std::move(now);
-  else if (now != versions_)
-    throw Error(
-        "[generate] a parameter was written since this text's first token; what the stream keeps of earlier "
-        "tokens is of the old ones: make a new stream");
-}
-
-void TokenRows::put(std::int64_t at, const Tensor& rows) {
-  const std::int64_t end = at + rows.size(0), capacity = rows_.defined() ? rows_.size(0) : 0;
-  if (end > capacity || !rows_.unique()) {
-    const std::int64_t room = end > capacity ? std::max({std::int64_t{64}, end, 2 * capacity}) : capacity;
-    Tensor own = Tensor::empty({room, rows.size(1)}, rows.dtype());
-    Tensor kept = slice(own, 0, 0, at);
-    if (at > 0) raw::copy(first(at), kept);
-    rows_ = std::move(own);
-  }
-  Tensor place = slice(rows_, 0, at, end);
-  raw::copy(rows, place);
-}
-
-void check_appended(const Tensor& tokens, std::int64_t texts) {
-  if (!tokens.defined() || tokens.dtype() != DType::i64 || tokens.rank() != 2 || tokens.size(0) != texts ||
-      tokens.size(1) < 1)
-    throw Error("[generate] expected tokens i64 (" + std::to_string(texts) + ", n >= 1), got " +
-                (tokens.defined() ? std::string(dtype_name(tokens.dtype())) + " " + to_string(tokens.shape())
-                                  : "an undefined tensor"));
-}
-
-void check_selected(const std::vector<std::int64_t>& indices, std::int64_t texts) {
-  if (indices.empty()) throw Error("[generate] expected the index of a text at least, got none");
-  for (std::int64_t i : indices)
-    if (i < 0 || i >= texts)
-      throw Error("[generate] expected indices of texts, 0 to " + std::to_string(texts - 1) + ", got " +
-                  std::to_string(i));
-}
-
 }  // namespace weft::detail

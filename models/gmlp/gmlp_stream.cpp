@@ -1,45 +1,33 @@
 // A gMLP language model's texts, token by token and in whole windows.
 #include <algorithm>
 
-#include "base/sequence.h"
-#include "weft/detail/out_of_memory.h"
+#include "base/token_stream.h"
 #include "weft/gmlp.h"
 
 namespace weft {
 using namespace detail;
 
+namespace {
+
+struct GmlpText {
+  std::vector<std::int64_t> window;
+  std::vector<TokenRows> past;  // v = norm(z2) of these, (length, d_ffn/2) for each block
+};
+
+}  // namespace
+
 // A full window slides by half: its newer half is read again from position 0. All texts are of one length.
-class Gmlp::Stream : public TokenStream {
+class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
  public:
   explicit Stream(const Gmlp& model)
-      : model_(model), parameters_(model.parameters()), texts_{{{}, std::vector<TokenRows>(model.blocks_.size())}} {}
+      : StreamOf(model, {{}, std::vector<TokenRows>(model.blocks_.size())}), model_(model) {}
 
-  std::int64_t texts() const noexcept override { return std::ssize(texts_); }
-
-  Tensor append(const Tensor& tokens) override {
-    return guard_memory("generate", [&] {
-      const NoGrad suspended;
-      check_appended(tokens, texts());
-      parameters_.check();
-      const std::int64_t n = tokens.size(1), length = length_after(n);
-      return n == 1 && length == length_ + 1 ? step(tokens) : read_again(tokens, length);
-    });
-  }
-
-  std::unique_ptr<TokenStream> select(const std::vector<std::int64_t>& texts) const override {
-    return guard_memory("generate", [&] {
-      auto stream = std::make_unique<Stream>(*this);
-      stream->texts_ = selected(texts_, texts);
-      return stream;
-    });
+  Tensor extend(const Tensor& tokens) {
+    const std::int64_t n = tokens.size(1), length = length_after(n);
+    return n == 1 && length == length_ + 1 ? step(tokens) : read_again(tokens, length);
   }
 
  private:
-  struct Text {
-    std::vector<std::int64_t> window;  // its first length_ tokens
-    std::vector<TokenRows> past;       // v = norm(z2) of these, (length_, d_ffn/2) for each block
-  };
-
   // Of the window, when n tokens more have come one by one.
   std::int64_t length_after(std::int64_t n) const {
     std::int64_t length = length_;
@@ -87,7 +75,7 @@ class Gmlp::Stream : public TokenStream {
 
   // Forward passes over what is then the window of each text, `length` tokens.
   Tensor read_again(const Tensor& tokens, std::int64_t length) {
-    std::vector<Text> texts = texts_;
+    std::vector<GmlpText> texts = texts_;
     std::vector<Tensor> logits;
     for (std::size_t i = 0; i < texts.size(); ++i) {
       const auto row = static_cast<std::int64_t>(i);
@@ -105,7 +93,7 @@ class Gmlp::Stream : public TokenStream {
   }
 
   // The forward pass over a text's window, which leaves its past: (1, vocabulary).
-  Tensor read(Text& text) const {
+  Tensor read(GmlpText& text) const {
     const std::int64_t n = std::ssize(text.window);
     Tensor x = model_.embed(Tensor::from(text.window, {n, 1}), 0);  // (n, 1, d_model)
     for (std::size_t block = 0; block < model_.blocks_.size(); ++block)
@@ -118,9 +106,7 @@ class Gmlp::Stream : public TokenStream {
   }
 
   const Gmlp& model_;
-  SteadyParameters parameters_;
   std::int64_t length_ = 0;  // of each text's window
-  std::vector<Text> texts_;
 };
 
 std::unique_ptr<TokenStream> Gmlp::stream() const {

@@ -246,8 +246,10 @@ void register_sentencepiece() {
   std::call_once(once, [] {
     register_tokenizer(learning_kind("unigram", "pieces of words, by their probabilities (SentencePiece)"));
     register_tokenizer(learning_kind("bpe", "pieces of words, by merging frequent pairs (SentencePiece)"));
-    register_tokenizer({foreign, "a model file of SentencePiece, from elsewhere", refuse_to_learn,
-                        [](const std::string& json) { return from_json(foreign, json); }});
+    TokenizerKind model_file{foreign, "a model file of SentencePiece, from elsewhere", refuse_to_learn,
+                             [](const std::string& json) { return from_json(foreign, json); }};
+    model_file.is_learned = false;
+    register_tokenizer(std::move(model_file));
   });
 }
 

@@ -1,36 +1,23 @@
 #include "weft/tokenizer.h"
 
-#include <deque>
-#include <mutex>
-
 #include "base/json.h"
 #include "base/names.h"
+#include "base/registry.h"
 #include "text/kinds.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
 
 namespace {
 
-// References to its elements stay valid: none is ever removed, and a deque's don't move when it grows at its end.
-struct Registry {
-  std::mutex mutex;
+// Made when it is first asked for: no initialiser that a linker could leave out.
+Registry<TokenizerKind>& registry() {
   // A new kind is a line here.
-  std::deque<TokenizerKind> all = {
+  static Registry<TokenizerKind> made = {
       characters_kind(), bytes_kind(), words_kind(), wordpunct_kind(), whitespace_kind(),
   };
-};
-
-// Made when it is first asked for: no initialiser that a linker could leave out.
-Registry& registry() {
-  static Registry made;
   return made;
-}
-
-template <class Use>
-void for_each_kind(Use use) {
-  const std::lock_guard<std::mutex> lock(registry().mutex);
-  for (const TokenizerKind& known : registry().all) use(known);
 }
 
 }  // namespace
@@ -38,18 +25,13 @@ void for_each_kind(Use use) {
 void register_tokenizer(TokenizerKind added) {
   if (added.name.empty() || !added.learn || !added.from_json)
     throw Error("[tokenizer] kind \"" + added.name + "\": expected a name and functions that learn and read one");
-  const std::lock_guard<std::mutex> lock(registry().mutex);
-  for (const TokenizerKind& known : registry().all)
-    if (known.name == added.name) throw Error("[tokenizer] the name \"" + added.name + "\" is taken");
-  registry().all.push_back(std::move(added));
+  registry().add(std::move(added), [](const TokenizerKind& kind, const TokenizerKind& known) {
+    if (kind.name == known.name) throw Error("[tokenizer] the name \"" + kind.name + "\" is taken");
+  });
 }
 
 const TokenizerKind& tokenizer_kind(const std::string& name) {
-  const TokenizerKind* found = nullptr;
-  for_each_kind([&](const TokenizerKind& known) {
-    if (known.name == name) found = &known;
-  });
-  if (found != nullptr) return *found;
+  if (const TokenizerKind* found = registry().find(name)) return *found;
   for (const char* optional : {"unigram", "bpe", "sentencepiece"})
     if (name == optional)
       throw Error("[tokenizer] kind \"" + name + "\" needs SentencePiece, which this program has not: install it " +
@@ -57,11 +39,7 @@ const TokenizerKind& tokenizer_kind(const std::string& name) {
   throw Error("[tokenizer] unknown kind \"" + name + "\", expected one of " + detail::join(tokenizer_kinds()));
 }
 
-std::vector<std::string> tokenizer_kinds() {
-  std::vector<std::string> names;
-  for_each_kind([&](const TokenizerKind& known) { names.push_back(known.name); });
-  return names;
-}
+std::vector<std::string> tokenizer_kinds() { return registry().names(); }
 
 bool Tokenizer::takes_any_bytes() const noexcept { return false; }
 
@@ -83,7 +61,7 @@ bool operator!=(const Tokenizer& a, const Tokenizer& b) { return !(a == b); }
 
 std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const Texts& texts,
                                                  const TokenizerOptions& options) {
-  return tokenizer_kind(kind).learn(texts, options);
+  return guard_memory("tokenizer", [&] { return tokenizer_kind(kind).learn(texts, options); });
 }
 
 std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const std::string& text,
@@ -107,6 +85,8 @@ std::shared_ptr<const Tokenizer> tokenizer_from_json(const std::string& text) tr
   return tokenizer_kind(json.at("unit")).from_json(text);
 } catch (const nlohmann::json::exception& error) {
   throw Error(std::string("[tokenizer] it is damaged: ") + error.what());
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("tokenizer");
 }
 
 }  // namespace weft

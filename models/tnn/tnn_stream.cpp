@@ -1,50 +1,35 @@
 // A TNN language model's texts, token by token and many tokens at once.
 #include <algorithm>
 
-#include "base/sequence.h"
-#include "weft/detail/out_of_memory.h"
+#include "base/token_stream.h"
 #include "weft/tnn.h"
 
 namespace weft {
 using namespace detail;
 
+namespace {
+
+using Past = std::vector<TokenRows>;  // v of a text's tokens, (length, d1) for each layer
+
+}  // namespace
+
 // par_type 1: coefficients don't depend on the length. All texts are of one length.
-class Tnn::Stream : public TokenStream {
+class Tnn::Stream : public StreamOf<Tnn::Stream, Past> {
  public:
   explicit Stream(const Tnn& model)
-      : model_(model),
-        parameters_(model.parameters()),
-        reversed_(model.layers_.size()),
-        texts_{Past(model.layers_.size())} {}
+      : StreamOf(model, Past(model.layers_.size())), model_(model), reversed_(model.layers_.size()) {}
 
-  std::int64_t texts() const noexcept override { return std::ssize(texts_); }
-
-  Tensor append(const Tensor& tokens) override {
-    return guard_memory("generate", [&] {
-      const NoGrad suspended;
-      check_appended(tokens, texts());
-      parameters_.check();
-      const std::int64_t n = tokens.size(1), at_once = n == 1 ? texts_at_once : 1;
-      std::vector<Tensor> logits;
-      for (std::int64_t first = 0; first < texts(); first += at_once)
-        logits.push_back(read(slice(tokens, 0, first, std::min(first + at_once, texts())), first));
-      Tensor all = concat(logits, 0);
-      length_ += n;
-      return all;
-    });
-  }
-
-  std::unique_ptr<TokenStream> select(const std::vector<std::int64_t>& texts) const override {
-    return guard_memory("generate", [&] {
-      auto stream = std::make_unique<Stream>(*this);
-      stream->texts_ = selected(texts_, texts);
-      return stream;
-    });
+  Tensor extend(const Tensor& tokens) {
+    const std::int64_t n = tokens.size(1), at_once = n == 1 ? texts_at_once : 1;
+    std::vector<Tensor> logits;
+    for (std::int64_t first = 0; first < texts(); first += at_once)
+      logits.push_back(read(slice(tokens, 0, first, std::min(first + at_once, texts())), first));
+    Tensor all = concat(logits, 0);
+    length_ += n;
+    return all;
   }
 
  private:
-  using Past = std::vector<TokenRows>;  // v of a text's tokens, (length_, d1) for each layer
-
   // The forward pass of tokens (b, n) that come next in the texts from `first` on: (b, vocabulary).
   Tensor read(const Tensor& tokens, std::int64_t first) {
     const std::int64_t n = tokens.size(1);
@@ -79,21 +64,19 @@ class Tnn::Stream : public TokenStream {
     return slice(y, 1, length_, all);
   }
 
-  // t_(n-1) … t_0 (n, d1). Of more lags than that, so that the next tokens have theirs.
+  // t_(n-1) … t_0 (n, d1). Of a quarter more lags than that, so that the next tokens have theirs.
   Tensor latest_lags(std::size_t layer, std::int64_t n) {
     Tensor& reversed = reversed_[layer];
     if (!reversed.defined() || reversed.size(0) < n)
-      reversed = flip(gtu(layer).toep().coefficients(std::max<std::int64_t>(64, 2 * n)), 0);
+      reversed = flip(gtu(layer).toep().coefficients(n + std::max<std::int64_t>(64, n / 4)), 0);
     return slice(reversed, 0, reversed.size(0) - n, reversed.size(0));
   }
 
   const Gtu& gtu(std::size_t layer) const { return model_.layers_[layer].token_mixer(); }
 
   const Tnn& model_;
-  SteadyParameters parameters_;
   std::vector<Tensor> reversed_;  // of each layer the coefficients, the latest lag first (lags, d1)
   std::int64_t length_ = 0;       // of each text
-  std::vector<Past> texts_;
 };
 
 std::unique_ptr<TokenStream> Tnn::stream() const {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -104,13 +103,6 @@ bool config_is_of(const std::string& folder, const json& metadata) {
   } catch (const Error&) {
     return false;
   }
-}
-
-// Whether the shapes differ as the models' outputs do.
-bool is_output(const Shape& a, const Shape& b, const Model& from, const Model& to) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](std::int64_t x, std::int64_t y) {
-    return x == y || (x == from.outputs() && y == to.outputs());
-  });
 }
 
 void check_writable(const NamedParameters& parameters) {
@@ -219,28 +211,6 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
   throw Error("[checkpoint] can't write \"" + folder + "\": " + error.code().message());
 } catch (const json::exception& error) {
   throw Error("[checkpoint] can't write \"" + folder + "\": " + error.what());
-}
-
-std::vector<std::string> copy_parameters(const Model& from, const Model& to) {
-  std::map<std::string, Tensor> values;
-  for (const auto& [name, parameter] : from.parameters()) values.emplace(name, parameter.value());
-  std::vector<std::string> others;
-  NamedParameters parameters = to.parameters();
-  for (const auto& [name, parameter] : parameters) {
-    const auto found = values.find(name);
-    const Shape& shape = parameter.value().shape();
-    if (found == values.end() || found->second.shape() != shape) others.push_back(name);
-    if (found != values.end() && found->second.shape() != shape && !is_output(found->second.shape(), shape, from, to))
-      throw Error("[checkpoint] " + name + " is " + to_string(found->second.shape()) +
-                  ", the model that is to go on with it has " + to_string(shape));
-  }
-  if (others.size() == parameters.size())
-    throw Error(std::string("[checkpoint] no parameter of the ") + from.arch() + " is one of the " + to.arch() +
-                " that is to go on with it");
-  for (auto& [name, parameter] : parameters)
-    if (std::find(others.begin(), others.end(), name) == others.end())
-      parameter.assign(raw::convert(values.at(name), parameter.value().dtype()));
-  return others;
 }
 
 Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options) try {

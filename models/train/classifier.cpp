@@ -39,7 +39,7 @@ std::vector<std::int64_t> Classifier::row_of(const std::string& text) const {
                               : most > 0        ? most
                                                 : std::numeric_limits<std::int64_t>::max();
   const WrongBytes wrong = wrong_bytes(text, 0);
-  if (!wrong.what.empty()) throw Error("[classifier] " + wrong.what + " (" + wrong.hint + ")");
+  if (!wrong.what.empty()) throw Error("[classifier] " + wrong.what + "; expected a text in UTF-8 without zeros");
   std::vector<std::int64_t> row = classifier_tokens(*checkpoint_.tokenizer, text, length);
   if (info.pad_to > 0) row.resize(static_cast<std::size_t>(info.pad_to), pad_id);
   return row;

@@ -6,6 +6,7 @@
 #include "train/hash.h"
 #include "train/labels.h"
 #include "weft/confusion.h"
+#include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
@@ -48,7 +49,7 @@ std::int64_t ClassifierData::Rows::size(std::int64_t row) const {
 
 ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
                                std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch,
-                               Padding padding)
+                               Padding padding) try
     : tokenizer_(std::move(tokenizer)),
       length_(length),
       batch_(batch),
@@ -73,6 +74,8 @@ ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledText
     if (!same_length || i - validation_starts_.back() == batch_) validation_starts_.push_back(i);
   }
   validation_starts_.push_back(count);
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("classifier");
 }
 
 ClassifierData::Rows ClassifierData::rows(const LabelledTexts& texts) const {

@@ -10,6 +10,7 @@
 
 #include "train/hash.h"
 #include "train/text_file.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/error.h"
 
 namespace weft {
@@ -151,7 +152,7 @@ std::string temporary_path() {
 
 }  // namespace
 
-EncodedText::EncodedText(std::string_view text, const Tokenizer& tokenizer, const TextPlace& place)
+EncodedText::EncodedText(std::string_view text, const Tokenizer& tokenizer, const TextPlace& place) try
     : width_(width_of(tokenizer)), symbols_(tokenizer.size()), hash_(hash_start) {
   const auto bytes = std::make_shared<std::vector<unsigned char>>();
   encode_in_chunks(text, tokenizer, place, [&](const auto& ids, std::size_t, std::size_t) {
@@ -161,10 +162,12 @@ EncodedText::EncodedText(std::string_view text, const Tokenizer& tokenizer, cons
     size_ += std::ssize(ids);
   });
   ids_ = bytes;
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("text");
 }
 
 EncodedText EncodedText::of_file(const std::string& path, const Tokenizer& tokenizer, const std::string& cache,
-                                 std::uint64_t most_in_memory) {
+                                 std::uint64_t most_in_memory) try {
   const TextFile text(path);
   if (!tokenizer.takes_any_bytes()) text.check_is_text();
   if (text.text().size() <= most_in_memory) return EncodedText(text.text(), tokenizer, text.place(0));
@@ -184,6 +187,8 @@ EncodedText EncodedText::of_file(const std::string& path, const Tokenizer& token
   encoded.size_ = static_cast<std::int64_t>(tail.count);
   encoded.hash_ = tail.ids_hash;
   return encoded;
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("text");
 }
 
 void EncodedText::copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const {

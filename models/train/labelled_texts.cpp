@@ -8,6 +8,7 @@
 
 #include "train/row_form.h"
 #include "weft/detail/enum_names.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/os.h"
 
 namespace weft {
@@ -52,6 +53,15 @@ FileBytes bytes_of(const std::string& path) {
   return bytes;
 }
 
+// The encoding of a text in UTF-16 without a byte order mark: of each two bytes of ASCII one is 0. Null for another text.
+const char* utf16_of(std::string_view bytes) {
+  const std::string_view beginning = bytes.substr(0, 4096);
+  std::size_t zeros[2] = {0, 0};  // at even and odd places
+  for (std::size_t i = 0; i < beginning.size(); ++i) zeros[i % 2] += beginning[i] == '\0';
+  if (4 * (zeros[0] + zeros[1]) < beginning.size()) return nullptr;
+  return zeros[0] > zeros[1] ? "UTF-16BE" : "UTF-16LE";
+}
+
 // Without a byte order mark. Error if it isn't the beginning of a text in UTF-8.
 Content text_of(std::string_view bytes, const std::string& where) {
   const auto begins = [&](std::string_view mark) { return bytes.substr(0, mark.size()) == mark; };
@@ -62,6 +72,9 @@ Content text_of(std::string_view bytes, const std::string& where) {
   if (begins("\xFF\xFE") || begins("\xFE\xFF"))
     throw BadRow(where + ": UTF-16; expected UTF-8 (" + convert_hint("UTF-16") + ")");
   if (begins("\x1F\x8B")) throw BadRow(where + ": compressed by gzip; expected a text (gunzip unpacks it)");
+  if (const char* encoding = utf16_of(bytes))
+    throw BadRow(where + ": " + encoding + " without a byte order mark; expected UTF-8 (" + convert_hint(encoding) +
+                 ")");
   const std::size_t before = begins("\xEF\xBB\xBF") ? 3 : 0;
   return {bytes.substr(before), where, before};
 }
@@ -84,7 +97,8 @@ class LabelNumbers {
   // Why the name can't be a label; empty if it can.
   std::string refusal(const std::string& name) const {
     if (name.empty()) return "the label is empty";
-    if (std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }))
+    if (std::any_of(name.begin(), name.end(),
+                    [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; }))
       return "the label has a line end or another control character";
     if (!are_known_ || numbers_.count(name) > 0) return "";
     return "the label is \"" + name.substr(0, 60) + "\", expected one of " + some_names(names_);
@@ -236,7 +250,7 @@ std::vector<std::string> data_formats() {
   return names;
 }
 
-LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, const LabelledOptions& options) {
+LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, const LabelledOptions& options) try {
   if (options.format == DataFormat::folders) throw Error(where + ": a file; expected a folder (--format folders)");
   const Content content = text_of(bytes, where);
   if (content.text.find_first_not_of("\r\n \t") == std::string_view::npos) throw Error(where + " has no rows");
@@ -255,9 +269,11 @@ LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, c
   }
   all.several = rows->several();
   return finished(std::move(all), where, labels);
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("rows");
 }
 
-LabelledTexts read_labelled(const std::string& path, const LabelledOptions& options) {
+LabelledTexts read_labelled(const std::string& path, const LabelledOptions& options) try {
   std::error_code ignored;  // reading says what is wrong
   const bool is_folder = fs::is_directory(path, ignored);
   if (is_folder && options.format != DataFormat::automatic && options.format != DataFormat::folders)
@@ -265,6 +281,8 @@ LabelledTexts read_labelled(const std::string& path, const LabelledOptions& opti
   if (is_folder) return read_folders(path, options);
   const FileBytes bytes = bytes_of(path);
   return parse_labelled(bytes.view(), "\"" + path + "\"", options);
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("rows");
 }
 
 LabelledTexts hold_out(LabelledTexts& all) {

@@ -55,6 +55,10 @@ void Metrics::add(const Progress& p, double seconds) {
 void Metrics::add(std::int64_t step, const Evaluation& evaluation) {
   if (path_.empty()) return;
   ordered_json line{{"step", step}, {"validation_loss", evaluation.loss}, {"predicted", evaluation.predicted}};
+  if (const auto bits = evaluation.bits_per_byte()) {
+    line["perplexity"] = evaluation.perplexity();
+    line["bits_per_byte"] = *bits;
+  }
   for (const Metric& metric : evaluation.metrics) line[metric.name] = metric.value;
   os::append(path_, line.dump() + "\n");
 }

@@ -152,7 +152,7 @@ class Finder {
 
   std::size_t column(const std::string& wanted) const {
     const auto found = std::find(names_.begin(), names_.end(), wanted);
-    if (found != names_.end()) return static_cast<std::size_t>(found - names_.begin());
+    if (found != names_.end()) return only_one(static_cast<std::size_t>(found - names_.begin()));
     if (is_whole_number(wanted) && wanted.size() < 9 && std::stol(wanted) >= 1 &&
         static_cast<std::size_t>(std::stol(wanted)) <= count_)
       return static_cast<std::size_t>(std::stol(wanted)) - 1;
@@ -160,11 +160,21 @@ class Finder {
                 "\"; it has " + columns_there());
   }
 
+  // The column, which is meant by its name. Error if another one has that, too.
+  std::size_t only_one(std::size_t column) const {
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      if (i != column && names_[i] == names_[column])
+        throw Error(where_ + ": two columns have the name \"" + names_[column] + "\", columns " +
+                    std::to_string(std::min(i, column) + 1) + " and " + std::to_string(std::max(i, column) + 1) +
+                    " (--columns text=2,label=1, say, says which by their numbers)");
+    return column;
+  }
+
   std::size_t label(const std::vector<std::size_t>& free) const {
     std::size_t best = none, column = none;
     for (std::size_t i : free)
       if (!names_.empty() && known(label_names, names_[i]) < best) best = known(label_names, names_[column = i]);
-    if (best != none) return column;
+    if (best != none) return only_one(column);
     if (free.size() == 1) return free[0];
     if (!names_.empty() && count_ > 2) cant_tell("label");
     const auto found = label_by_content(rows_, 0, free, options_.labels);
@@ -176,7 +186,7 @@ class Finder {
     if (names_.empty() || free.size() == 1) return free;
     std::vector<std::size_t> named;
     for (std::size_t i : free)
-      if (known(text_names, names_[i]) != none) named.push_back(i);
+      if (known(text_names, names_[i]) != none) named.push_back(only_one(i));
     if (named.empty()) cant_tell("text");
     return named;
   }
@@ -199,7 +209,6 @@ bool has_header(const Rows& rows, const LabelledOptions& options) {
     return true;
   const std::vector<std::string>& first = rows[0];
   if (!std::all_of(first.begin(), first.end(), looks_like_a_name)) return false;
-  if (std::set<std::string>(first.begin(), first.end()).size() != first.size()) return false;
   const auto comes_again = [&](std::size_t column) {
     return std::any_of(rows.begin() + 1, rows.end(), [&](const auto& row) { return row[column] == first[column]; });
   };
@@ -219,7 +228,8 @@ bool has_header(const Rows& rows, const LabelledOptions& options) {
   std::size_t text_words = 0;
   for (std::size_t i : without(first.size(), {*column})) text_words += facts_of(rows, 1, i, {}).words;
   constexpr std::size_t words_of_a_text = 4;
-  return repeats(labels) && !comes_again(*column) && text_words >= words_of_a_text * labels.rows;
+  const bool all_differ = std::set<std::string>(first.begin(), first.end()).size() == first.size();
+  return all_differ && repeats(labels) && !comes_again(*column) && text_words >= words_of_a_text * labels.rows;
 }
 
 Columns find_columns(const std::string& where, const std::vector<std::string>& names, std::size_t count,

@@ -2,6 +2,7 @@
 #include "weft/run_folder.h"
 
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include "weft/error.h"
@@ -26,8 +27,19 @@ bool is_there(const std::string& path) {
   return fs::exists(fs::symlink_status(path, ignored));
 }
 
+std::string report_in(const std::string& folder) { return folder + "/report.html"; }
+
+// Whether weft report wrote it, which says so at its beginning.
+bool is_report(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string beginning(1000, '\0');
+  file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+  return beginning.find("<meta name=\"generator\" content=\"weft report") != std::string::npos;
+}
+
 // former: those of a former version's run, too.
 void move_all(const std::string& from, const std::string& to, bool former) {
+  if (is_report(report_in(from))) fs::rename(report_in(from), report_in(to));
   for (const char* name : former_names)
     if (former && is_there(from + "/" + name)) fs::rename(from + "/" + name, to + "/" + name);
   for (const char* name : names)
@@ -45,6 +57,7 @@ void put_back(const std::string& folder) {
 void abandon(const std::string& folder) {
   fs::remove(run_path(folder));
   for (const char* name : names) fs::remove_all(folder + "/" + name);
+  if (is_report(report_in(folder))) fs::remove(report_in(folder));
   fs::rename(aside(folder), on_the_way(folder));
   put_back(folder);
 }

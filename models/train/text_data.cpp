@@ -2,6 +2,7 @@
 
 #include "train/hash.h"
 #include "weft/data.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/os.h"
 
 namespace weft {
@@ -52,7 +53,7 @@ TextData::TextData(const std::string& text, std::shared_ptr<const Tokenizer> tok
     : TextData(EncodedText(text, *tokenizer), tokenizer, task, length, batch, validation) {}
 
 TextData::TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer, Task task, std::int64_t length,
-                   std::int64_t batch, Part validation)
+                   std::int64_t batch, Part validation) try
     : tokenizer_(std::move(tokenizer)),
       task_(task),
       length_(length),
@@ -84,6 +85,8 @@ TextData::TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer,
   for (const std::int64_t id : ordinary_)
     bytes_[static_cast<std::size_t>(id)] =
         static_cast<std::int32_t>(tokenizer_->separator(id, id).size() + tokenizer_->decode(id).size());
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("text");
 }
 
 Batch TextData::training(std::int64_t k, const Random& random) const {

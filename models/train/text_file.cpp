@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "text/utf8.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/encoded_text.h"
 #include "weft/error.h"
 
@@ -11,6 +12,8 @@ namespace weft {
 namespace detail {
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+// Where a page is read, the kernel maps a block around it, with pages that were forgotten before.
+constexpr std::size_t mapped_around = std::size_t{4} << 20;
 
 TextFile::TextFile(const std::string& path) : name_("\"" + path + "\"") {
   std::error_code ignored;  // what opens it says what is wrong
@@ -35,6 +38,7 @@ void TextFile::check_is_text() const {
 }
 
 void TextFile::forget(std::size_t begin, std::size_t end) const noexcept {
+  begin -= std::min(begin, mapped_around);
   if (file_.data != nullptr) os::forget_pages(text_.data() + begin, end - begin);
 }
 
@@ -51,11 +55,13 @@ static std::size_t piece_end(std::string_view piece) {
 
 using namespace detail;
 
-std::string read_text(const std::string& path) {
+std::string read_text(const std::string& path) try {
   const TextFile file(path);
   file.check_is_text();
   check_utf8(file.text(), file.place(0));
   return std::string(file.text());
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("text");
 }
 
 Texts text_file(const std::string& path) {

@@ -114,10 +114,11 @@ inline Vec<float> load(const bfloat16* p) noexcept {
 }
 
 inline void store(bfloat16* p, Vec<float> v) noexcept {
-  const auto u = reinterpret_cast<Words>(static_cast<Vec<float>::register_type>(v));
+  const auto x = static_cast<Vec<float>::register_type>(v);
+  const auto u = reinterpret_cast<Words>(x);
   const Words nearest = u + 0x7fff + (u >> 16 & 1), quiet = u | 0x400000;
-  const Halves x = narrowed(((u & 0x7fffffff) > 0x7f800000 ? quiet : nearest) >> 16);
-  __builtin_memcpy(p, &x, sizeof x);
+  const Halves y = narrowed((x != x ? quiet : nearest) >> 16);
+  __builtin_memcpy(p, &y, sizeof y);
 }
 
 inline float get(const bfloat16* p) noexcept {

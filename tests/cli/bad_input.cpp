@@ -78,12 +78,14 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
   refuses(gmlp + "--data " + (folder / "rows") + " --test " + (folder / "class"),
           "class\": row 3: the label is \"x\", expected one of \"1\", \"2\" (--skip-bad-rows");
   const std::string data = gmlp + "--data " + (folder / "rows") + " ";
-  refuses(data + "--format xml", "[format] expected one of auto, csv, tsv, semicolon, jsonl, fasttext, folders");
+  refuses(data + "--format xml",
+          "--format: [format] expected one of auto, csv, tsv, semicolon, jsonl, fasttext, folders", 2);
   refuses(data + "--format jsonl", "row 1: expected a JSON object");
   refuses(data + "--format folders", "a file; expected a folder");
   refuses(data + "--header maybe", "--header: expected yes, no or auto, got \"maybe\"", 2);
-  for (const std::string columns : {"text", "text=", "body=1", "text=1,text=2", "label=1,label=2", "text=1,,label=2"})
-    refuses(data + "--columns " + columns, "--columns " + columns + ": expected text=NAME,label=NAME");
+  for (const std::string columns : {"text", "text=", "body=1", "text=1,text=2", "label=1,label=2", "text=1,,label=2",
+                                    "text=1,", "text=body+", "text=+body", "text=1++2", "label=+"})
+    refuses(data + "--columns " + columns, "--columns: expected text=NAME,label=NAME", 2);
   refuses(data + "--columns text=7", "expected a column's name, or its number from 1, got \"7\"");
   for (const std::string length : {"1", "x", "8x", "-2", "99999999999999999999"})
     refuses(data + "--pad-to " + length, "--pad-to: expected a whole number in decimal, at least 2, or exact, got", 2);
@@ -94,19 +96,19 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
 TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
   const std::string train = "train --steps 2 --overwrite --out " + run() + " --text " + text() + " ";
   const std::string gmlp = train + "--arch gmlp ";
-  refuses(train, "--arch");
-  refuses(train + "--arch rnn", "unknown architecture \"rnn\"");
-  refuses(train + "--preset big", "unknown preset \"big\"");
+  refuses(train, "--arch", 2);
+  refuses(train + "--arch rnn", "--arch: unknown architecture \"rnn\"", 2);
+  refuses(train + "--preset big", "unknown preset \"big\"", 2);
   refuses(train + "--arch fnet --task causal-lm", "masked-lm");
-  refuses(gmlp + "--task translation", "[task] expected one of causal-lm, masked-lm, classifier");
-  refuses(gmlp + "--task classifier", "--data");
+  refuses(gmlp + "--task translation", "--task: [task] expected one of causal-lm, masked-lm, classifier", 2);
+  refuses(gmlp + "--task classifier", "--data", 2);
   refuses(gmlp + "--config " + (folder / "missing.json"), "missing.json");
   refuses(gmlp + "--config " + (folder / "unknown.json"), "unknown config key \"colour\"");
   refuses(gmlp + "--config " + (folder / "type.json"), "\"d_model\" has the wrong type");
   refuses(gmlp + "--config " + (folder / "list.json"), "not a JSON object");
-  refuses(gmlp + "--set colour", "KEY=VALUE");
-  refuses(gmlp + "--set colour=\xFF", "in UTF-8");
-  refuses(gmlp + "--set colour=3", "unknown config key \"colour\"");
+  refuses(gmlp + "--set colour", "KEY=VALUE", 2);
+  refuses(gmlp + "--set colour=\xFF", "in UTF-8", 2);
+  refuses(gmlp + "--set colour=3", "unknown config key \"colour\"", 2);
   refuses(gmlp + "--d-ffn 7", "d_ffn");
   refuses(gmlp + "--d-model 0", "--d-model", 2);
   refuses(gmlp + "--dropout 1", "--dropout", 2);
@@ -117,8 +119,9 @@ TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
 TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
   const std::string plain = "train --arch gmlp --out " + run() + " --text " + text() + " ";
   const std::string train = plain + "--overwrite ";
-  refuses(train + "--optimizer none", "unknown optimizer \"none\"");
-  refuses(train + "--schedule square", "[schedule] expected one of constant, cosine, noam, linear, inverse-sqrt");
+  refuses(train + "--optimizer none", "--optimizer: unknown optimizer \"none\"", 2);
+  refuses(train + "--schedule square",
+          "--schedule: [schedule] expected one of constant, cosine, noam, linear, inverse-sqrt", 2);
   refuses(train + "--label-smoothing 1", "--label-smoothing", 2);
   refuses(train + "--patience -1", "--patience", 2);
   refuses(train + "--lr 0", "--lr", 2);
@@ -131,7 +134,7 @@ TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
   refuses(train + "--steps many", "--steps", 2);
   refuses(train + "--threads 0", "--threads", 2);
   refuses(train + "--colour red", "--colour", 2);
-  refuses("train --arch gmlp --out " + run(), "--text");
+  refuses("train --arch gmlp --out " + run(), "--text", 2);
   refuses("train --arch gmlp --text " + text(), "--out", 2);
   refuses("train --arch gmlp --out x --text a --data b", "--data", 2);
   refuses("", "subcommand", 2);

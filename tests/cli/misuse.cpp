@@ -52,7 +52,7 @@ TEST_CASE_FIXTURE(Files, "options that have no use are refused, or it is said") 
   refused("--schedule constant --lr-floor 0.2",
           "--lr-floor is of the cosine and the linear schedule, this one is constant", 2);
   refused("--schedule noam --lr-floor 0.1", "--lr-floor is of the cosine and the linear schedule, this one is noam", 2);
-  refused("--arch tnn --d-ffn 8", "--d-ffn: unknown config key \"d_ffn\" of tnn", 1);
+  refused("--arch tnn --d-ffn 8", "--d-ffn: unknown config key \"d_ffn\" of tnn", 2);
   const Outcome warm = weft(train("--warmup 4 --lr 0.5"));
   CHECK(warm.code == 0);
   CHECK(contains(warm.err, "the warm-up of 4 steps is longer than the run: the last learning rate is 0.25 (--warmup"));

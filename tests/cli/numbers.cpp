@@ -120,7 +120,7 @@ TEST_CASE("--set takes what its field is") {
   const auto refused = [](const std::string& set, const std::string& part) {
     const Outcome outcome = weft("info --arch tnn --set '" + set + "'");
     CAPTURE(outcome.err);
-    CHECK(fails_with(outcome, 1, "--set " + set + ": " + part));
+    CHECK(fails_with(outcome, 2, "--set " + set + ": " + part));
   };
   for (const std::string text : {"", "010", "0x10", "5x", "1.5", "1e3", "+5", "two", "true", "99999999999999999999"})
     refused("layers=" + text, "expected a whole number in decimal");

@@ -114,6 +114,12 @@ TEST_CASE_FIXTURE(Reports, "report of one run: its settings, curves, sample, and
   CHECK(run["metrics"]["training"]["step"].dump() == "[1,2,3]");
   CHECK(run["metrics"]["evaluations"]["step"].dump() == "[2,3]");
   CHECK(run["metrics"]["last_step"] == 3);
+  const Json& best = run["metrics"]["best"];
+  CHECK(best["perplexity"].get<double>() ==
+        doctest::Approx(std::exp(best["validation_loss"].get<double>())).epsilon(1e-5));
+  CHECK(best["bits_per_byte"].get<double>() ==
+        doctest::Approx(number_after(weft("eval --batch 4 " + (folder / "run") + data("text")).out, "\nbits per byte "))
+            .epsilon(1e-4));
   CHECK(run["notes"].empty());
   const std::string generated = weft("generate " + (folder / "run") + " --tokens 40 --seed 3 --temperature 0.8").out;
   CHECK(run["sample"]["text"].get<std::string>() + "\n" == generated);

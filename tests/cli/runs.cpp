@@ -313,8 +313,13 @@ TEST_CASE_FIXTURE(Runs, "a disk that fills up: the checkpoint before survives; t
   CHECK(ended.code == 1);
   CHECK(contains(ended.err, "File too large"));
   CHECK(contains(ended.err, "--resume " + (folder / "run")));
+  CHECK(contains(ended.err, "; --keep-going goes on when a save fails\n"));
   CHECK(went_on.code == 1);  // the last save failed, too
-  CHECK(contains(went_on.err, "going on, what was saved before is as it was"));
+  const std::string going_on = "going on, what was saved before is as it was";
+  CHECK(contains(went_on.err, going_on));
+  CHECK(went_on.err.find(going_on) == went_on.err.rfind(going_on));  // told once
+  CHECK_FALSE(contains(went_on.err, "keep-going"));
+  CHECK_FALSE(contains(went_on.err, "is saved, after"));
   CHECK(contains(went_on.err, "step 8: validation loss"));
   CHECK(folder.read("run/last/model.safetensors") == model);
   CHECK(weft("train --steps 9 --resume " + (folder / "run")).code == 0);

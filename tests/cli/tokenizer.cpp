@@ -106,7 +106,7 @@ TEST_CASE("weft tokenizer: bpe and unigram, where SentencePiece is") {
         weft("tokenizer train " + (folder / "text") + " --kind " + kind + " --size 300 --out " + file);
     CAPTURE(learned.err);
     if (!has_sentencepiece()) {
-      CHECK(fails_with(learned, 1, "libsentencepiece-dev"));
+      CHECK(fails_with(learned, 2, "libsentencepiece-dev"));
       continue;
     }
     REQUIRE(learned.code == 0);
@@ -162,7 +162,12 @@ TEST_CASE("tokenizers that can't be used") {
   folder.write("noise", "noise");
   folder.write("half.json", "{\"unit\":\"words\",\"wor");
   const std::string train = "train --arch gmlp --text " + (folder / "text") + sizes + "--out " + (folder / "run") + " ";
-  CHECK(fails_with(weft(train + "--tokenizer syllables"), 1, "unknown kind \"syllables\""));
+  for (const std::string none : {"syllables", "missing.bpe", "missing.model"}) {
+    const Outcome refused = weft(train + "--tokenizer " + none);
+    CHECK(
+        fails_with(refused, 2, "--tokenizer: [tokenizer] unknown kind \"" + none + "\", expected one of characters, "));
+    CHECK(contains(refused.err, "; and there is no file of that name"));
+  }
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "missing")), 1, "missing"));
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "tokens.json")), 1, "tokens.json"));
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "noise")), 1, "noise"));
@@ -174,7 +179,8 @@ TEST_CASE("tokenizers that can't be used") {
   CHECK(fails_with(weft(learn + (folder / "utf16") + " --kind words"), 1, "utf16"));
   CHECK(fails_with(weft(learn + (folder / "cut") + " --kind words"), 1, "invalid UTF-8 at byte 3"));
   CHECK(fails_with(weft(learn + (folder / "missing") + " --kind words"), 1, "missing"));
-  CHECK(fails_with(weft(learn + (folder / "text") + " --kind verses"), 1, "unknown kind \"verses\""));
+  CHECK(
+      fails_with(weft(learn + (folder / "text") + " --kind verses"), 2, "--kind: [tokenizer] unknown kind \"verses\""));
   CHECK(fails_with(weft("tokenizer train --kind words " + (folder / "text") + " --out " + (folder / "./text")), 1,
                    "--out names the text"));
   CHECK(fails_with(weft("tokenizer"), 2, "give a subcommand: train"));
@@ -191,6 +197,19 @@ TEST_CASE("tokenizers that can't be used") {
   for (const char* option : {" --tokenizer bytes", " --vocabulary-size 9", " --min-count 2"})
     CHECK(fails_with(weft(from + option), 2, "excludes --from"));
   CHECK(weft(resume).code == 0);
+}
+
+TEST_CASE("a kind that isn't learned is none to choose") {
+  for (const std::string page : {"tokenizer train --help", "train --help"}) {
+    const std::string help = weft(page).out;
+    CHECK(contains(help, "words, wordpunct"));
+    CHECK_FALSE(contains(help, ", sentencepiece"));
+  }
+  if (!has_sentencepiece()) return;
+  for (const std::string typed : {"tokenizer train x --out y --kind sentencepiece",
+                                  "train --arch gmlp --text x --out y --tokenizer sentencepiece"})
+    CHECK(fails_with(weft(typed), 2,
+                     "sentencepiece is read from a file that is there already; what can be learned: characters, "));
 }
 
 TEST_CASE("a resumed run has its own tokenizer, whatever the file is now that it was read from") {

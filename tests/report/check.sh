@@ -60,6 +60,12 @@ report huge 1 huge
 report three 13 gmlp tnn* fnet
 report eight 23 gmlp tnn* masked fnet "$long" classifier nan new
 
+header() { grep -o '<th scope="col"[^>]*>[^<]*' "$1.dom" | sed 's/.*>//'; }
+[ "$(header gmlp | grep -c 'perplexity there\|bits per byte there')" = 2 ] || fail "no perplexity of a language model"
+! header classifier | grep 'perplexity\|bits' || fail "perplexity of a classifier"
+grep -q '<td class="number">[0-9.]* at step [0-9]*</td><td class="number">[0-9.]*</td><td class="number">[0-9.]*</td>' gmlp.dom ||
+  fail "no figures of perplexity and bits per byte"
+
 # What is found wrong is reported: the check can fail.
 sed 's/"by_distance":\[[^]]*\]/"by_distance":["x"]/' gmlp.html >broken.html
 open broken 1200

@@ -93,7 +93,7 @@ function nearest(list, x) {
   return low > 0 && x - list[low - 1] <= list[low] - x ? low - 1 : low;
 }
 
-// Lines over x. `chart`: () -> {x: {label}, y: {label, log, zero, highest, show}, series: [{name, colour, dash, width,
+// Lines over x. `chart`: () -> {x: {label}, y: {label, log, zero, highest, most, show}, series: [{name, colour, dash, width,
 // opacity, dots, key, xs, ys, band: [low, high]}]}, asked anew for each drawing. Null values are gaps.
 function lineChart(chart, {height = 0.5} = {}) {
   return {draw: (width) => drawLines(chart(), width, Math.round(Math.min(380, Math.max(210, width * height))))};
@@ -153,17 +153,18 @@ function drawLine(lines, each, values, px, py) {
     if (at) lines.append(svg("circle", {cx: at[0], cy: at[1], r: 3, fill: each.colour}));
 }
 
-// What the axis shows of y's range: from 0 if asked for, to what is asked for, ending at round numbers; of a log axis
-// at most six powers of ten.
-function shownRange([low, high], {log, zero, highest}, count) {
+// What the axis shows of y's range: from 0 if asked for, to what is asked for, ending at round numbers but not beyond the
+// most that y can be; of a log axis at most six powers of ten.
+function shownRange([low, high], {log, zero, highest, most}, count) {
   if (log) return [Math.max(low, high * 1e-6), high];
-  if (zero) low = Math.min(low, 0);
+  if (zero || (isNumber(most) && low === high)) low = Math.min(low, 0);
   if (isNumber(highest)) high = Math.min(high, highest);
   for (let round = 0; round < 3 && low < high; ++round) {  // a wider range may have other round numbers
     const [first, second] = ticks(low, high, Math.max(3, count)), step = second - first;
     if (!(step > 0)) break;
     [low, high] = [Math.floor(low / step + 1e-9) * step, Math.ceil(high / step - 1e-9) * step];
   }
+  if (isNumber(most)) high = Math.min(high, most);
   return [low, high];
 }
 

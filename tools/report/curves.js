@@ -3,10 +3,15 @@
 // What stands below the curves: steps, or the seconds that training took.
 let horizontal = "step";
 
+// Of language models, measured with the loss.
+const ofTexts = ["perplexity", "bits_per_byte"];
+
 function summary(runs) {
+  const texts = ofTexts.filter((name) => runs.some((run) => name in run.metrics.evaluations));
   const metrics = [...new Set(runs.flatMap((run) => measures(run)))];
   const head = [
-    "run", "model", "parameters", "steps", "best validation loss", ...metrics.map((name) => name + " there"), "time",
+    "run", "model", "parameters", "steps", "best validation loss",
+    ...texts.map((name) => name.replaceAll("_", " ") + " there"), ...metrics.map((name) => name + " there"), "time",
     "tokens/s"
   ];
   const rows = runs.map((run, index) => {
@@ -16,6 +21,7 @@ function summary(runs) {
     const loss = best === null ? "–" : `${format(best.validation_loss)} at step ${format(best.step)}`;
     const cells = [
       `${run.arch} ${run.task}`, format(run.parameters), steps, loss,
+      ...texts.map((name) => format(best?.[name])),
       ...metrics.map((name) => (best === null ? "–" : percent(best[name]))), duration(seconds),
       format(Math.round(tokens_per_second ?? NaN))
     ];
@@ -32,7 +38,7 @@ function summary(runs) {
 // What was measured besides the loss: parts of a whole, as accuracy.
 function measures(run) {
   const known = ["step", "seconds", "validation_loss", "predicted", "low", "high"];
-  return Object.keys(run.metrics.evaluations).filter((name) => !known.includes(name));
+  return Object.keys(run.metrics.evaluations).filter((name) => !known.includes(name) && !ofTexts.includes(name));
 }
 
 function curveOf(run, index, group, field, more = {}) {
@@ -115,7 +121,7 @@ function curveSection(runs) {
     ...metrics.map(
       (name) => curveFigure(name[0].toUpperCase() + name.slice(1), "The part of the validation data that is right.",
         runs, (run, index) => [curveOf(run, index, "evaluations", name, {dots: true, width: 2.4})],
-        {label: "%", show: (v) => format(100 * v)})),
+        {label: "%", most: 1, show: (v) => format(100 * v)})),
     curveFigure("Learning rate", "What multiplies each update, as the schedule gives it.", runs,
       training("learning_rate"), {label: "learning rate", zero: true}),
     curveFigure("Gradient norm",

@@ -1,6 +1,7 @@
 /// \file
 /// bfloat16: the upper half of a float.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -43,11 +44,10 @@ struct bfloat16 {
   static float to_odd(double x) noexcept {
     const float f = static_cast<float>(x);
     const double nearest = static_cast<double>(f);
-    if (nearest == x || x != x) return f;
     std::uint32_t u;
     std::memcpy(&u, &f, sizeof u);
-    if ((x < 0 ? -nearest : nearest) > (x < 0 ? -x : x)) --u;  // towards 0
-    u |= 1;
+    u -= std::fabs(nearest) > std::fabs(x);  // towards 0
+    u |= nearest != x;                       // so does a NaN's last bit, which is dropped
     float odd;
     std::memcpy(&odd, &u, sizeof odd);
     return odd;

@@ -75,6 +75,12 @@ Checkpoint load_checkpoint(const Bytes& bytes, const LoadOptions& options = {});
 /// have other outputs there. Error, with nothing written, if a shape differs otherwise, or if there is nothing to write.
 std::vector<std::string> copy_parameters(const Model& from, const Model& to);
 
+/// The same for a classifier whose outputs are `labels`: those that the checkpoint knows keep what it has of them (weights
+/// and bias of the head), by their names and in any order; others stay as they are. The head is among the names that are
+/// given unless it has a label of the checkpoint. Error besides if the labels are not as many as the outputs of `to`.
+std::vector<std::string> copy_parameters(const Checkpoint& from, const Model& to,
+                                         const std::vector<std::string>& labels);
+
 /// What makes two models interchangeable: architecture, task, sizes and tokenizer, as JSON.
 std::string model_description(const Model& model, const Tokenizer& tokenizer);
 

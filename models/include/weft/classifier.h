@@ -30,7 +30,8 @@ class Classifier {
   /// What it was made of.
   const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
 
-  /// Of each label. A long text is cut as in training. Error if it is not UTF-8, or if the model gives what isn't finite.
+  /// Of each label. A long text is cut as in training. Error if it is not UTF-8 or has
+  /// a zero byte, or if the model gives what isn't finite.
   std::vector<double> probabilities(const std::string& text) const;
   /// The same of each text; the current context's threads share them.
   std::vector<std::vector<double>> probabilities(const std::vector<std::string>& texts) const;

@@ -30,8 +30,8 @@ class EncodedText {
   EncodedText(std::string_view text, const Tokenizer& tokenizer, const TextPlace& place = {});
   /// The text of a file, as read_text() reads it. Above 16 MB (or `most_in_memory` bytes) the ids are written to the
   /// file `cache` and read from it as they are needed; if that holds them already, which hashes of text, tokenizer and
-  /// ids tell, it stays as it is. It may be removed at any moment. Without a name it is a temporary file. Error, naming file and byte, for
-  /// what read_text() and Tokenizer::encode() refuse, and if the cache can't be written.
+  /// ids tell, it stays as it is. It may be removed at any moment. Without a name it is a temporary file. Error, naming
+  /// file and byte, for what read_text() and Tokenizer::encode() refuse, and if the cache can't be written.
   static EncodedText of_file(const std::string& path, const Tokenizer& tokenizer, const std::string& cache = "",
                              std::uint64_t most_in_memory = std::uint64_t{16} << 20);
 

@@ -6,6 +6,7 @@
 /// - `last/`: the checkpoint of the last save, with the training state beside it
 /// - `best/`: the checkpoint with the lowest validation loss so far
 /// - `.lock`: who trains into it now
+/// - `report.html`: what weft report wrote of it
 #pragma once
 #include <string>
 

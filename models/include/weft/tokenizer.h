@@ -86,6 +86,7 @@ struct TokenizerKind {
   std::int64_t usual_size = 0;  ///< TokenizerOptions::size that programs offer; 0: any number
   bool has_size = true;         ///< whether learn heeds TokenizerOptions::size
   bool has_min_count = false;   ///< and TokenizerOptions::min_count
+  bool is_learned = true;       ///< whether learn gives one; false: it always is an Error, such are read from files
 };
 
 /// Adds one to weft's own, for the rest of the process. Error, with nothing added, if its name is taken, or if it has no
@@ -95,7 +96,7 @@ void register_tokenizer(TokenizerKind kind);
 const TokenizerKind& tokenizer_kind(const std::string& name);
 std::vector<std::string> tokenizer_kinds();  ///< their names, weft's own first
 
-/// A tokenizer of that kind for the texts.
+/// A tokenizer of that kind for the texts. Error, as from all functions here that make one, if memory runs out.
 std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const Texts& texts,
                                                  const TokenizerOptions& options = {});
 /// The same for one text.

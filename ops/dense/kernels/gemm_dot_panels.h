@@ -9,28 +9,8 @@ namespace weft::detail::WEFT_ISA {
 // ahead. bench: weft-bench --benchmark_filter='linear-packed-cold|gemm-nt-cold'
 inline constexpr std::int64_t panel_steps = 48;
 
-// One row of A times one panel, in dot's order: lane l of dot's sum for a column is the sum of its products of the units
-// p = l, l + lanes, …; here a vector has `lanes` columns, and sums[v][l] is their lane l.
-template <class T>
-using RowSums = Computed<T>[blocks.nv][simd::lanes<T>][simd::lanes<T>];
-
-// C's n columns, of k units each. dot adds 0 to the lanes beyond k.
-template <class T>
-void finish_row(const RowSums<T>& sums, std::int64_t k, std::int64_t n, Computed<T>* c, bool accumulate) noexcept {
-  constexpr std::int64_t lanes = simd::lanes<T>;
-  for (std::int64_t v = 0; v * lanes < n; ++v) {
-    Vec<T> columns[lanes];
-    for (std::int64_t l = 0; l < lanes; ++l) {
-      columns[l] = simd::load(sums[v][l]);
-      if (k % lanes != 0 && l >= k % lanes) columns[l] = columns[l] + Vec<T>(0);
-    }
-    simd::transpose(columns);
-    for (std::int64_t j = 0; j < lanes && v * lanes + j < n; ++j)
-      put(c + v * lanes + j, simd::sum(columns[j]), accumulate);
-  }
-}
-
-// R rows of A times one panel.
+// R rows of A times one panel, in dot's order: lane l of dot's sum for a column is the sum of its products of the units
+// p = l, l + lanes, …; here a vector has `lanes` columns, and sums_[i][v][l] is their lane l in row i.
 template <int R, class T>
 class PanelDots {
  public:
@@ -66,14 +46,26 @@ class PanelDots {
       }
   }
 
-  const RowSums<T>& row(int i) const noexcept { return sums_[i]; }
+  // C's n columns in row i, of k units each. dot adds 0 to the lanes beyond k.
+  void finish_row(int i, std::int64_t k, std::int64_t n, Computed<T>* c, bool accumulate) const noexcept {
+    for (std::int64_t v = 0; v * lanes < n; ++v) {
+      Vec<T> columns[lanes];
+      for (std::int64_t l = 0; l < lanes; ++l) {
+        columns[l] = simd::load(sums_[i][v][l]);
+        if (k % lanes != 0 && l >= k % lanes) columns[l] = columns[l] + Vec<T>(0);
+      }
+      simd::transpose(columns);
+      for (std::int64_t j = 0; j < lanes && v * lanes + j < n; ++j)
+        put(c + v * lanes + j, simd::sum(columns[j]), accumulate);
+    }
+  }
 
  private:
   static constexpr std::int64_t lanes = simd::lanes<T>, width = unit<T> * blocks.nv * lanes;  // of a unit's row
   static constexpr int V = blocks.nv, L = static_cast<int>(lanes), most = blocks.panel_sums / R;
   static constexpr int P = most < 1 ? 1 : most < L ? most : L;
   static_assert(L % P == 0);
-  alignas(64) RowSums<T> sums_[R] = {};
+  alignas(64) Computed<T> sums_[R][V][lanes][lanes] = {};
 };
 
 // The first R of m rows. Of a single one two are made: measured, that is faster than code for one.
@@ -96,7 +88,7 @@ void rows_of_panel(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, s
       row += done * nr;
     }
   }
-  for (int i = 0; i < R && i < m; ++i) finish_row<T>(dots.row(i), padded<T>(k) / unit<T>, n, c + i * c_row, accumulate);
+  for (int i = 0; i < R && i < m; ++i) dots.finish_row(i, padded<T>(k) / unit<T>, n, c + i * c_row, accumulate);
 }
 
 template <class T>

@@ -58,9 +58,17 @@ void dropout_values(const T* x, T* y, std::int64_t n, std::uint64_t first, std::
   for (std::int64_t begin = 0; begin < n; begin += 2 * counters) {
     philox((first + static_cast<std::uint64_t>(begin)) / 2, stream, seed, block);
     const std::int64_t count = n - begin < 2 * counters ? n - begin : 2 * counters;
-    for (std::int64_t i = 0; i < count; ++i) {
+    const auto product = [&](std::int64_t i) noexcept {
       const std::uint64_t bits = i % 2 == 0 ? block.first[i / 2] : block.second[i / 2];
-      simd::put(y + begin + i, simd::get(x + begin + i) * factors[bits >> 11 < limit]);
+      return simd::get(x + begin + i) * factors[bits >> 11 < limit];
+    };
+    if constexpr (std::is_same_v<T, Computed<T>>) {
+      for (std::int64_t i = 0; i < count; ++i) y[begin + i] = product(i);
+    } else {
+      static_assert(2 * counters == simd::lanes<T>);
+      Computed<T> products[2 * counters] = {};
+      for (std::int64_t i = 0; i < count; ++i) products[i] = product(i);
+      simd::store_n(y + begin, simd::load(products), count);
     }
   }
 }

@@ -62,8 +62,8 @@ RowStats<Computed<T>> row_stats(const T* x, std::int64_t n) noexcept {
 
 template <class T>
 void softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept {
-  constexpr bool keeps_powers =
-      std::is_same_v<T, Computed<T>>;  // in y, which would round them: else they are made twice
+  // In y, unless that would round them: then they are computed twice.
+  constexpr bool keeps_powers = std::is_same_v<T, Computed<T>>;
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
     const Vec<T> m(row_max(x, n));
     const auto sum = simd::sums<T, 1>(n, [=](auto at, Vec<T>* a) noexcept {

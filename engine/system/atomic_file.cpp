@@ -1,0 +1,191 @@
+// Files that are written: never half, and by one process at a time.
+#include <pthread.h>
+#include <signal.h>
+#include <sys/file.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "system/descriptor.h"
+#include "weft/os.h"
+
+namespace weft::os {
+namespace {
+
+// Keeps SIGXFSZ, which a write beyond RLIMIT_FSIZE raises on its thread, from ending the process: the write then
+// gives EFBIG.
+class WithoutFileSizeSignal {
+ public:
+  WithoutFileSizeSignal() noexcept {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~WithoutFileSizeSignal() {
+    if (sigismember(&before_, SIGXFSZ) == 1) return;
+    const timespec now{};
+    while (sigtimedwait(&signal_, nullptr, &now) == -1 && errno == EINTR) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutFileSizeSignal(const WithoutFileSizeSignal&) = delete;
+  WithoutFileSizeSignal& operator=(const WithoutFileSizeSignal&) = delete;
+
+ private:
+  sigset_t signal_, before_;
+};
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Temporary files are .weft-PROCESS-NUMBER.tmp: the number makes the name unique in this process, the process's in this
+// machine, O_EXCL everywhere. Who writes one has it locked: the system lets go of the lock when the process ends, and
+// knows it in containers too, where another process may have the same number.
+std::atomic<unsigned> next_temporary{0};
+
+bool is_temporary(const std::string& name) {
+  return name.size() > 10 && name.rfind(".weft-", 0) == 0 && name.compare(name.size() - 4, 4, ".tmp") == 0;
+}
+
+// False if another one has it, or if it isn't known.
+bool lock(int descriptor) noexcept {
+  return uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) == 0;
+}
+
+bool is_file_of(int descriptor, const std::string& path) noexcept {
+  struct stat open, named;
+  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
+         open.st_dev == named.st_dev;
+}
+
+// A new file that is locked, or -1. Between opening and locking, another process may take it for abandoned.
+int create_temporary(const std::string& path, mode_t mode) noexcept {
+  const int descriptor =
+      uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode); });
+  if (descriptor < 0) return -1;
+  (void)uninterrupted([&] { return ::flock(descriptor, LOCK_EX); });  // where there are no locks, go on without
+  if (is_file_of(descriptor, path)) return descriptor;
+  ::close(descriptor);
+  errno = EEXIST;
+  return -1;
+}
+
+void remove_if_abandoned(const std::string& path) noexcept {
+  const int descriptor =
+      uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
+  if (descriptor < 0) return;
+  if (lock(descriptor) && is_file_of(descriptor, path)) ::unlink(path.c_str());
+  ::close(descriptor);
+}
+
+// Linux writes at most 2^31 - 4096 bytes at a time and says how many.
+void write_all(int descriptor, const void* data, std::size_t bytes, const std::string& path) {
+  const WithoutFileSizeSignal guard;
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = uninterrupted([&] { return ::write(descriptor, next, bytes); });
+    if (written < 0) fail("write", path);
+    next += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+}
+
+std::string this_process() {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  return "process " + std::to_string(::getpid()) + " on " + host;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  if (path.empty()) fail("write", path, ENOENT);
+  struct stat old;
+  const bool exists = ::stat(path.c_str(), &old) == 0;
+  if (exists && !S_ISREG(old.st_mode)) throw Error("[file] can't write \"" + path + "\": not a regular file");
+  if (exists) {
+    const std::unique_ptr<char, decltype(&std::free)> target(::realpath(path.c_str(), nullptr), &std::free);
+    if (!target) fail("write", path);
+    path_ = target.get();
+  }
+  const std::string prefix = folder_of(path_) + "/.weft-" + std::to_string(::getpid()) + "-";
+  for (int attempt = 0; descriptor_ < 0; ++attempt) {
+    temporary_ = prefix + std::to_string(next_temporary++) + ".tmp";
+    descriptor_ = create_temporary(temporary_, exists ? 0600 : 0666);
+    if (descriptor_ < 0 && (errno != EEXIST || attempt == 1000)) fail("write", path);
+  }
+  if (exists) (void)::fchmod(descriptor_, old.st_mode & 07777);
+}
+
+AtomicFile::~AtomicFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void AtomicFile::write(const void* data, std::size_t bytes) {
+  if (descriptor_ < 0) throw Error("[file] can't write \"" + path_ + "\": already committed");
+  write_all(descriptor_, data, bytes, path_);
+}
+
+void AtomicFile::commit() {
+  if (descriptor_ < 0) throw Error("[file] can't write \"" + path_ + "\": already committed");
+  if (uninterrupted([&] { return ::fsync(descriptor_); }) != 0) fail("write", path_);
+  const std::string folder = folder_of(path_);
+  const Descriptor descriptor(open_to_read(folder, O_DIRECTORY));
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("write", path_);
+  temporary_.clear();
+  ::close(descriptor_);  // and with it the lock, which the temporary file needs no longer
+  descriptor_ = -1;
+  // The folder's entry too: some file systems can't sync folders (EINVAL).
+  if (uninterrupted([&] { return ::fsync(descriptor); }) != 0 && errno != EINVAL) fail("sync the folder of", path_);
+}
+
+void append(const std::string& path, const std::string& text) {
+  const Descriptor descriptor(uninterrupted(
+      [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666); }));
+  if (descriptor < 0) fail("write", path);
+  const struct stat before = status(descriptor, path);
+  if (!S_ISREG(before.st_mode)) throw Error("[file] can't write \"" + path + "\": not a regular file");
+  try {
+    write_all(descriptor, text.data(), text.size(), path);
+  } catch (const Error&) {
+    (void)!::ftruncate(descriptor, before.st_size);
+    throw;
+  }
+}
+
+void remove_abandoned_files(const std::string& folder) {
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored))
+    if (entry->is_regular_file(ignored) && is_temporary(entry->path().filename().string()))
+      remove_if_abandoned(entry->path().string());
+}
+
+FolderLock::FolderLock(const std::string& folder) {
+  const std::string path = folder + "/.lock";
+  descriptor_ = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
+  if (descriptor_ < 0) fail("lock", folder);
+  if (!lock(descriptor_) && errno == EWOULDBLOCK) {
+    char holder[512];
+    const ssize_t size = uninterrupted([&] { return ::pread(descriptor_, holder, sizeof holder, 0); });
+    ::close(descriptor_);
+    const std::string who = size > 0 ? std::string(holder, static_cast<std::size_t>(size)) : "another process";
+    throw Error("\"" + folder + "\" is in use: " + who + " trains into it");
+  }
+  const std::string who = this_process();
+  (void)!::ftruncate(descriptor_, 0);  // a disk that is full keeps nobody out
+  (void)!::pwrite(descriptor_, who.data(), who.size(), 0);
+}
+
+FolderLock::~FolderLock() {
+  (void)!::ftruncate(descriptor_, 0);
+  ::close(descriptor_);
+}
+
+}  // namespace weft::os

@@ -1,0 +1,78 @@
+// Files that are read: mapped, piece by piece, or whole.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+#include "system/descriptor.h"
+#include "weft/os.h"
+
+namespace weft::os {
+
+MappedFile map_file(const std::string& path) {
+  const Descriptor descriptor(open_to_read(path, O_NONBLOCK));
+  const struct stat s = status(descriptor, path);
+  if (!S_ISREG(s.st_mode)) throw Error("[file] can't map \"" + path + "\": not a regular file");
+  MappedFile file;
+  file.size = static_cast<std::uint64_t>(s.st_size);
+  if (file.size == 0) return file;  // mmap refuses an empty range
+  void* data = ::mmap(nullptr, file.size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (data == MAP_FAILED) fail("map", path);
+  file.data = static_cast<const unsigned char*>(data);
+  file.owner = std::shared_ptr<const void>(data, [data, size = file.size](const void*) { ::munmap(data, size); });
+  return file;
+}
+
+void forget_pages(const void* begin, std::size_t bytes) noexcept {
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(begin) / page * page;
+  const auto end = (reinterpret_cast<std::uintptr_t>(begin) + bytes + page - 1) / page * page;
+  (void)::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+}
+
+RandomAccessFile::RandomAccessFile(const std::string& path) : path_(path) {
+  Descriptor descriptor(open_to_read(path, O_NONBLOCK));
+  const struct stat s = status(descriptor, path);
+  if (!S_ISREG(s.st_mode)) fail("open", path, EINVAL);
+  size_ = static_cast<std::uint64_t>(s.st_size);
+  descriptor_ = descriptor.release();
+}
+
+RandomAccessFile::~RandomAccessFile() { ::close(descriptor_); }
+
+void RandomAccessFile::read(std::uint64_t offset, void* data, std::size_t bytes) const {
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t count = uninterrupted([&] {
+      return ::pread(descriptor_, static_cast<char*>(data) + done, bytes - done, static_cast<off_t>(offset + done));
+    });
+    if (count < 0) fail("read", path_);
+    if (count == 0) throw Error("[file] \"" + path_ + "\" has become shorter while it was read");
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+std::string read_file(const std::string& path) {
+  const Descriptor descriptor(open_to_read(path, 0));
+  const struct stat s = status(descriptor, path);
+  if (!S_ISREG(s.st_mode) && !S_ISFIFO(s.st_mode))
+    throw Error("[file] can't read \"" + path + "\": neither a regular file nor a pipe");
+  if (static_cast<std::uint64_t>(s.st_size) > physical_memory()) fail("read", path, ENOMEM);
+  try {
+    // Files of /proc say they are empty, and any file may grow: read until the end comes.
+    std::string text;
+    std::size_t size = 0, room = static_cast<std::size_t>(s.st_size) + 1;
+    for (;;) {
+      text.resize(size + room);
+      const ssize_t got = uninterrupted([&] { return ::read(descriptor, text.data() + size, room); });
+      if (got < 0) fail("read", path);
+      size += static_cast<std::size_t>(got);
+      text.resize(size);
+      if (got == 0) return text;
+      room = std::max<std::size_t>(size / 2, 1 << 16);
+    }
+  } catch (const std::bad_alloc&) {
+    fail("read", path, ENOMEM);
+  }
+}
+
+}  // namespace weft::os

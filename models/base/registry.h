@@ -1,0 +1,53 @@
+// What users find by name and may add to.
+#pragma once
+#include <deque>
+#include <initializer_list>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft::detail {
+
+// Entries with a `name`. Calls may come from several threads. References to entries stay valid: none is ever removed, and
+// a deque's don't move when it grows at its end.
+template <class Entry>
+class Registry {
+ public:
+  Registry(std::initializer_list<Entry> known) : all_(known) {}
+
+  // After check(added, known) of each that is known, which may throw.
+  template <class Check>
+  void add(Entry added, Check check) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const Entry& known : all_) check(std::as_const(added), known);
+    all_.push_back(std::move(added));
+  }
+
+  template <class Use>
+  void for_each(Use use) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const Entry& known : all_) use(known);
+  }
+
+  // Null if there is none.
+  const Entry* find(const std::string& name) const {
+    const Entry* found = nullptr;
+    for_each([&](const Entry& known) {
+      if (known.name == name) found = &known;
+    });
+    return found;
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for_each([&](const Entry& known) { names.push_back(known.name); });
+    return names;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<Entry> all_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,76 @@
+// weft train --from: what of a checkpoint a run of other data goes on with.
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+
+#include "../temporary_folder.h"
+#include "command.h"
+#include "small_run.h"
+#include "weft/classifier.h"
+
+namespace weft::test {
+namespace {
+
+// Rows of small_rows whose labels have these names.
+std::string named_rows(const std::vector<std::string>& names) {
+  std::string rows;
+  const LabelledTexts all = small_rows();
+  for (std::size_t i = 0; i < all.texts.size(); ++i)
+    rows += all.texts[i] + "\t" + names[static_cast<std::size_t>(all.labels[i])] + "\n";
+  return rows;
+}
+
+// A classifier of colour, number and wind that has learned them.
+struct Classified {
+  Classified() {
+    folder.write("rows", named_rows({"colour", "number", "wind"}));
+    const Outcome trained = weft("train --arch fnet --data " + (folder / "rows") + sizes +
+                                 "--min-count 1 --steps 150 --lr 5e-3 --out " + (folder / "first"));
+    REQUIRE(trained.code == 0);
+  }
+  std::string from(const std::string& data) const {
+    return "train --from " + (folder / "first") + " --steps 1 --lr 1e-30 --overwrite --data " + (folder / data) +
+           " --out " + (folder / "run") + " ";
+  }
+  std::vector<double> probabilities(const std::string& run, const std::string& text) const {
+    return Classifier(load_checkpoint(folder / run)).probabilities(text);
+  }
+  TemporaryFolder folder;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Classified, "weft train --from: as many labels of other names, of which some are known") {
+  const std::string text = "red green blue and 3";
+  folder.write("other", named_rows({"wind", "breeze", "number"}));
+  const Outcome some = weft(from("other"));
+  CAPTURE(some.err);
+  REQUIRE(some.code == 0);
+  CHECK(contains(some.err, "labels: 2 of 3 known to " + (folder / "first") + "; the head's other rows are new\n"));
+  CHECK_FALSE(contains(some.err, "; new: "));
+  const std::vector<double> before = probabilities("first", text), after = probabilities("run", text);
+  CHECK(load_checkpoint(folder / "run").info.labels == std::vector<std::string>{"breeze", "number", "wind"});
+  CHECK(after[1] / after[2] == doctest::Approx(before[1] / before[2]));  // of known rows, whatever the new one gives
+  CHECK(after[0] / after[1] != doctest::Approx(before[0] / before[1]));
+
+  folder.write("new", named_rows({"a", "b", "c"}));
+  const Outcome none = weft(from("new"));
+  CHECK(contains(none.err, "labels: 0 of 3 known to " + (folder / "first") + "; the head is new\n"));
+  CHECK(contains(none.err, "; new: classifier.weight, classifier.bias\n"));
+
+  const Outcome all = weft(from("rows"));
+  CHECK(contains(all.err, "labels: 3 of 3 known to " + (folder / "first") + "\n"));
+  CHECK(probabilities("run", text)[0] == doctest::Approx(before[0]));
+  CHECK_FALSE(contains(weft("train --resume " + (folder / "run") + " --steps 2").err, "known to"));
+}
+
+TEST_CASE_FIXTURE(Classified, "weft train --from reads the rows once: they may come by a pipe") {
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  const std::string run = "timeout 60 sh -c 'cat " + (folder / "rows") + " >" + (folder / "pipe") +
+                          " & exec timeout 20 \"$WEFT\" " + from("pipe") + "' >" + (folder / "said") + " 2>&1";
+  CHECK(std::system(run.c_str()) == 0);
+  CHECK(contains(folder.read("said"), "labels: 3 of 3 known to "));
+}
+
+}  // namespace weft::test

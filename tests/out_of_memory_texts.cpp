@@ -1,0 +1,61 @@
+// What is left when memory runs out while data are read: a weft::Error, at each allocation.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "running_out.h"
+#include "temporary_folder.h"
+#include "train_support.h"
+#include "weft/encoded_text.h"
+
+namespace weft::test {
+
+namespace {
+
+// JSON's destructor allocates, and ends the program where that fails: only larger allocations do.
+constexpr std::size_t of_json = 300;
+
+struct Call {
+  std::string name;
+  std::function<void()> body;
+  std::size_t smallest = 0;
+};
+
+}  // namespace
+
+// Not a folder of rows: libstdc++ ends the program where its directory_iterator finds no memory.
+TEST_CASE("out of memory while texts, rows and tokenizers are read and made: an Error") {
+  const TemporaryFolder folder;
+  std::string rows = "label,text\n", text = small_text();
+  for (int i = 0; i < 20; ++i)
+    rows += std::string(i % 2 ? "a" : "b") + ",\"red and green " + std::to_string(i) + "\"\n";
+  folder.write("rows", rows);
+  folder.write("text", text);
+  const LabelledTexts read = read_labelled(folder / "rows");
+  const auto of_rows = words(read.texts), of_text = characters(text);
+  const std::string json = of_text->to_json(), kind = "words", where = "rows";
+  const std::string row_file = folder / "rows", text_path = folder / "text", ids = folder / "ids";
+  const std::vector<Call> calls = {
+      {"parse_labelled", [&] { (void)parse_labelled(rows, where); }},
+      {"read_labelled", [&] { (void)read_labelled(row_file); }},
+      {"learn_tokenizer", [&] { (void)learn_tokenizer(kind, text); }},
+      {"tokenizer_from_json", [&] { (void)tokenizer_from_json(json); }, of_json},
+      {"read_text", [&] { (void)read_text(text_path); }},
+      {"EncodedText", [&] { (void)EncodedText(text, *of_text); }},
+      {"EncodedText::of_file", [&] { (void)EncodedText::of_file(text_path, *of_text, ids, 10); }, of_json},
+      {"TextData", [&] { (void)TextData(text, of_text, Task::causal_lm, 16, 4); }},
+      {"ClassifierData", [&] { (void)ClassifierData(read, read, of_rows, 8, 4); }}};
+  for (const Call& call : calls) {
+    CAPTURE(call.name);
+    std::filesystem::remove(ids);
+    const std::int64_t count = allocations_of(call.body, call.smallest);
+    CHECK(count > 0);
+    for (const std::int64_t k : chosen(count, 60)) {
+      std::filesystem::remove(ids);
+      (void)runs_out(call.body, k, call.smallest);
+    }
+    CHECK_NOTHROW(call.body());
+  }
+}
+
+}  // namespace weft::test

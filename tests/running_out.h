@@ -1,0 +1,50 @@
+// Calls whose allocations fail in turn.
+#pragma once
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "failing_memory.h"
+#include "weft/error.h"
+
+namespace weft::test {
+
+// Runs `body` with the failing-th allocation failing. False if it succeeded; what else than an Error about memory comes out
+// fails the test.
+inline bool runs_out(const std::function<void()>& body, std::int64_t failing, std::size_t smallest = 0,
+                     bool sustained = false) {
+  std::string what = "nothing";
+  try {
+    const FailingMemory memory(failing, smallest, sustained);
+    body();
+    return false;
+  } catch (const Error& error) {
+    what = error.what();
+  } catch (const std::bad_alloc&) {
+    what = "std::bad_alloc";
+  }
+  CAPTURE(failing);
+  CHECK_MESSAGE(what.find("memory") != std::string::npos, what);
+  return true;
+}
+
+inline std::int64_t allocations_of(const std::function<void()>& body, std::size_t smallest = 0) {
+  const FailingMemory memory(0, smallest);
+  body();
+  return memory.allocations();
+}
+
+// Of 1 … last: `wanted` of them or more, and all of the last ones, where what must be whole is written.
+inline std::vector<std::int64_t> chosen(std::int64_t last, std::int64_t wanted, std::int64_t tail = 60) {
+  std::vector<std::int64_t> all;
+  const std::int64_t step = std::max<std::int64_t>(1, last / wanted);
+  for (std::int64_t k = 1; k <= last; k += k < last - tail ? step : 1) all.push_back(k);
+  return all;
+}
+
+}  // namespace weft::test

@@ -1,0 +1,104 @@
+// Labelled texts that can be read in more than one way, or in none.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "temporary_folder.h"
+#include "train_support.h"
+#include "weft/labelled_texts.h"
+#include "weft/run_folder.h"
+
+namespace weft::test {
+namespace {
+
+std::string refusal(const std::string& rows, const LabelledOptions& options = {}) {
+  return error_of([&] { (void)parse_labelled(rows, "rows", options); });
+}
+
+LabelledOptions columns(std::vector<std::string> text, const std::string& label) {
+  LabelledOptions options;
+  options.text = std::move(text);
+  options.label = label;
+  return options;
+}
+
+std::string utf16(const std::string& ascii, bool big_endian) {
+  std::string text;
+  for (const char c : ascii) text += big_endian ? std::string{'\0', c} : std::string{c, '\0'};
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("rows: two columns of one name are refused where that name is meant") {
+  const std::string rows = "1,a b c d,e f\n2,b c,d\n1,c,d e\n2,e,f\n";
+  const std::string two_texts = "label,text,text\n" + rows, two_labels = "label,text,label\n" + rows;
+  CHECK(refusal(two_texts) ==
+        "rows: two columns have the name \"text\", columns 2 and 3 (--columns text=2,label=1, say, says which by their "
+        "numbers)");
+  CHECK(refusal(two_labels).find("the name \"label\", columns 1 and 3") != std::string::npos);
+  CHECK(refusal(two_texts, columns({"text"}, "")).find("columns 2 and 3") != std::string::npos);
+  CHECK(refusal(two_labels, columns({"text"}, "label")).find("columns 1 and 3") != std::string::npos);
+  LabelledOptions header = columns({"3"}, "1");
+  header.header = true;
+  CHECK(parse_labelled(two_texts, "rows", header).texts[0] == "e f");
+  const LabelledTexts other = parse_labelled("label,text,x,x\n1,a b,,\n2,c d,,\n", "rows");  // of columns nobody needs
+  CHECK(other.texts == std::vector<std::string>{"a b", "c d"});
+  // Names above numbers are names, also if they are equal.
+  CHECK(parse_labelled("foo,foo\n1,a b c d e\n2,b c d e f\n1,c d e f g\n2,e f g h i\n", "rows").texts.size() == 4);
+  // Rows without a header may have equal fields.
+  const std::string equal = "hello,hello\nbye,see you later my friends\nnew,what is new to you\n";
+  CHECK(parse_labelled(equal + "bye,until we meet again here\nnew,has anything happened since then\n", "rows")
+            .texts.size() == 5);
+  CHECK(parse_labelled("1,yes,yes\n2,no,no\n1,yes,no\n2,no,no\n", "rows").texts.size() == 4);
+}
+
+TEST_CASE("rows: UTF-16 without a byte order mark is named") {
+  const std::string rows = "label,text\n1,one two\n2,three four\n";
+  for (const bool big : {false, true})
+    for (const DataFormat format :
+         {DataFormat::automatic, DataFormat::csv, DataFormat::tsv, DataFormat::jsonl, DataFormat::fasttext}) {
+      LabelledOptions options;
+      options.format = format;
+      const std::string encoding = big ? "UTF-16BE" : "UTF-16LE";
+      CHECK(refusal(utf16(rows, big), options) == "rows: " + encoding +
+                                                      " without a byte order mark; expected UTF-8 (iconv -f " +
+                                                      encoding + " -t UTF-8 FILE > NEW converts it)");
+    }
+  CHECK(refusal(rows + std::string("1,a\0b\n", 6)).find("row 4: a 0 at byte ") != std::string::npos);
+  const TemporaryFolder folder;
+  folder.write("d/a/1", utf16("one two", false));
+  folder.write("d/a/2", "one two");
+  folder.write("d/b/1", "three");
+  LabelledOptions skip;
+  skip.skip_bad_rows = true;
+  CHECK(read_labelled(folder / "d", skip).skipped == 1);
+}
+
+TEST_CASE("rows: a label with a control character is refused, and the row named") {
+  for (const std::string name : {"a\x1B[31m", "a\x7F", "a\tb"})
+    CHECK(refusal("label,text\n1,one two\n\"" + name + "\",three\n", columns({"text"}, "label")) ==
+          "rows: row 3: the label has a line end or another control character (--skip-bad-rows leaves such rows out)");
+}
+
+TEST_CASE("a run that is replaced takes its report along, and brings it back") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  save_checkpoint(folder / "run/last", *small.model, *small.data->tokenizer());
+  const std::string page = "<!doctype html><meta name=\"generator\" content=\"weft report\">";
+  folder.write("run/report.html", page);
+  {
+    RunFolder run(folder / "run");
+    run.begin("{}");
+    CHECK_FALSE(std::filesystem::exists(folder / "run/report.html"));
+    folder.write("run/report.html", page + "new");  // of a run that saves nothing
+  }
+  CHECK(folder.read("run/report.html") == page);
+  RunFolder run(folder / "run");
+  run.begin("{}");
+  save_checkpoint(folder / "run/last", *small.model, *small.data->tokenizer());
+  run.saved();
+  CHECK_FALSE(std::filesystem::exists(folder / "run/report.html"));
+}
+
+}  // namespace weft::test
