@@ -12,6 +12,9 @@ constexpr Product products[] = {
     {256, 256, 256},    {257, 129, 511},   {512, 512, 512},   {1024, 1024, 1024},
     {2048, 2048, 2048}, {4096, 512, 2048}, {4096, 2048, 512},
 };
+constexpr Product bf16_products[] = {
+    {1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 512, 2048}, {4096, 2048, 512}, {4096, 768, 3072}, {2048, 512, 4096},
+};
 constexpr Product layers[] = {{4096, 2048, 512}, {4096, 512, 2048}};
 
 Sizes sizes_of(const Product& p) { return {p.m, p.n, p.k}; }
@@ -31,6 +34,12 @@ Rival plainer(const std::string& kind, const Product& p) {
 void add_dense(int threads) {
   for (const char* kind : {"gemm-nn", "gemm-nt", "gemm-tn"})
     for (const Product& p : products) add(kind, p, threads);
+  for (const std::string form : {"nn", "nt", "tn"})
+    for (const Product& p : bf16_products) add("gemm-bf16-" + form, p, threads, plainer("gemm-" + form, p));
+  for (const std::int64_t m : {1, 4, 8}) {
+    const Product p{m, 2048, 512};
+    add("gemm-bf16-nt", p, threads, plainer("gemm-nt", p));
+  }
   for (const char* kind : {"gemm-nt", "gemm-nt-cold", "linear-packed-cold"})
     for (const std::int64_t m : {1, 4, 8, 16}) add(kind, {m, 2048, 512}, threads);
   for (const Product& p : layers) {

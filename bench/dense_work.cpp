@@ -30,6 +30,16 @@ std::function<void()> linear_run(const std::string& kind, const Sizes& s) {
   };
 }
 
+// C (m, n) of bf16; form: which of A and B is stored transposed.
+std::function<void()> bf16_run(const std::string& form, const Sizes& s) {
+  const auto made = [](const Shape& shape, std::uint64_t stream, char stored) {
+    const Shape other = {shape[1], shape[0]};
+    const Tensor x = raw::convert(normal(stored == 't' ? other : shape, stream), DType::bf16);
+    return stored == 't' ? transpose(x, 0, 1) : x;
+  };
+  return [a = made({s.b, s.d}, 0, form[0]), b = made({s.d, s.n}, 1, form[1])] { matmul(a, b); };
+}
+
 // "einsum:EQUATION:SIZES", the sizes of the letters in the order of their first appearance.
 struct EinsumCase {
   std::string equation;
@@ -113,6 +123,12 @@ Work dense_work(const std::string& kind, const Sizes& s, int threads) {
   }
   if (kind == "linear-packed-cold") return made(packed_run(s));
   if (kind.rfind("linear", 0) == 0) return made(linear_run(kind, s));
+  if (kind.rfind("gemm-bf16-", 0) == 0) {
+    Work w = made(bf16_run(kind.substr(kind.size() - 2), s));
+    w.bytes /= 2;
+    w.bf16 = true;
+    return w;
+  }
   const bool is_tn = kind == "gemm-tn";
   const Tensor a = is_tn ? transpose(normal({s.d, s.b}, 0), 0, 1) : normal({s.b, s.d}, 0);
   if (is_tn || kind == "gemm-nn") return made([=, b = normal({s.d, s.n}, 1)] { matmul(a, b); });

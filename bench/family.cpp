@@ -79,9 +79,8 @@ void count_rate(State& state, const char* name, double amount) {
 
 // Alone, with what is known of the machine just before: "limit", the time of a plain-store copy of the same bytes over
 // the work's; "peak", the time of as many multiply-adds.
-void time_alone(State& state, const Work& work, int threads) {
+void time_alone(State& state, const Work& work, const Work& fma, int threads) {
   const double copy = work.memory_bound ? plain_copy_seconds(work.bytes, threads) : 0;
-  const Work fma = fma_work(threads);
   const double fma_seconds = work.flops > 0 ? work.flops / fma.flops * seconds_per_call(fma.run, 0.01) : 0;
   const auto seconds = [&] {
     if (work.before) work.before();
@@ -103,9 +102,9 @@ void run_benchmark(State& state, const Entry& entry, Made& made, const std::func
                    const std::function<Work(int)>& make_rival) {
   if (!made.work.run) made.work = make();
   if (!entry.rival.empty() && !made.rival.run) made.rival = make_rival(entry.threads);
-  if (made.rival.run || made.work.read || made.work.elements > 0)
-    time_in_turn(state, made.work, made.rival, fma_work(entry.threads));
-  else time_alone(state, made.work, entry.threads);
+  const Work fma = made.work.bf16 ? bf16_peak_work(entry.threads) : fma_work(entry.threads);
+  if (made.rival.run || made.work.read || made.work.elements > 0) time_in_turn(state, made.work, made.rival, fma);
+  else time_alone(state, made.work, fma, entry.threads);
   count_rate(state, "FLOP/s", made.work.flops);
   count_rate(state, "B/s", made.work.bytes);
 }

@@ -13,6 +13,7 @@ struct Work {
   double flops = 0;     // nominal: 5 n log2 n a complex transform of n, 2.5 n log2 n a real one, of the plain form
   double bytes = 0;     // of the inputs and outputs, each once
   double elements = 0;  // of one thread, to be counted in cycles each, where what matters is arithmetic in cache
+  bool bf16 = false;    // its peak is that of multiply-adds of bf16
   bool memory_bound = false;          // to be compared with a copy of `bytes`
   std::function<void()> read = {};    // no more than reading the bytes that may bound it, if flops don't
   std::function<void()> before = {};  // untimed, before each call of `run`
@@ -23,7 +24,7 @@ struct Sizes {
   bool causal = true;
 };
 
-// Kinds, all in f32 but one:
+// Kinds, all in f32 but those that say another:
 //   c2c, r2c, c2r     transforms of b contiguous rows of n
 //   c2c-f64           c2c in f64
 //   c2c-columns       c2c of (b, n, d) along n
@@ -35,6 +36,7 @@ struct Sizes {
 //   circulant         cyclic product of x (b, n, d), spectra included
 //   mix, mix-train    Re FFT FFT of (b, n, d) over n and d; with backward
 //   gemm-nn, -nt, -tn C (b, n) of a sum over d; T: the matrix is stored transposed
+//   gemm-bf16-nn, …   the same of bf16
 //   gemm-nt-cold      the same with another B at each call, out of more than the last level's cache holds
 //   linear            x (b, d), weight (n, d), bias
 //   linear-gelu       with gelu; linear-gelu-train: under a tape, which keeps what gelu was applied to

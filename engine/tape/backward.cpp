@@ -23,6 +23,7 @@ void check_contribution(const Record& record, std::size_t i, const Tensor& contr
 
 bool Backward::needs(std::size_t i) const { return with_input(tape_.at(index_), i).inputs[i] >= 0; }
 const Shape& Backward::input_shape(std::size_t i) const { return with_input(tape_.at(index_), i).input_shapes[i]; }
+DType Backward::input_dtype(std::size_t i) const { return with_input(tape_.at(index_), i).input_dtypes[i]; }
 Tensor Backward::input(std::size_t i) const { return tape_.restore(with_input(tape_.at(index_), i).kept[i]).detach(); }
 Tensor Backward::output() const { return tape_.restore(tape_.at(index_).kept.back()).detach(); }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "dense/gemm.h"
 #include "dense/kernels/gemm.h"
@@ -264,11 +265,19 @@ Labelled in_own_order(const Labelled& a, const Labelled& b, const Labelled& c) {
   return {c.x.view(shape, contiguous_strides(shape), c.x.offset()), order};
 }
 
+Labelled in_f32(const Labelled& x) { return {as_dtype(x.x, DType::f32), x.labels}; }
+
 // Operands of no size but what the product needs; c contiguous.
 void multiply(Labelled a, Labelled b, Labelled& c) {
   AxisGroups groups = groups_of(a, b, c);
   const DType dtype = c.x.dtype();
-  const bool is_small = is_real(dtype) && has_small_matrices(groups);
+  const bool is_small = is_floating(dtype) && has_small_matrices(groups);
+  if (is_small && dtype == DType::bf16) {  // batched_dot adds to c
+    Labelled wide{Tensor::empty(c.x.shape(), DType::f32), c.labels};
+    multiply(in_f32(a), in_f32(b), wide);
+    c.x = as_dtype(wide.x, dtype);
+    return;
+  }
   if (is_small && !has_contiguous_batch(groups)) groups = with_contiguous_batch(a, b, c);
   const bool batched = is_small && has_contiguous_batch(groups);
   if (!batched && groups.k.size() > 1) groups = with_one_k(a, b, c);
@@ -282,13 +291,15 @@ void multiply(Labelled a, Labelled b, Labelled& c) {
       return;
     }
   }
-  with_real("contract", real_of(dtype), [&](auto* type) {
+  with_floating("contract", real_of(dtype), [&](auto* type) {
     using T = element_of<decltype(type)>;
     const T *pa = static_cast<const T*>(a.x.raw()), *pb = static_cast<const T*>(b.x.raw());
     T* pc = static_cast<T*>(c.x.mutable_raw());
-    if (is_complex(dtype)) run_complex<T>(groups, pa, pb, pc);
-    else if (batched) run_batched_dot<T>(groups, pa, pb, pc);
-    else gemm(problem_of<T>(groups, pa, pb, pc));
+    if constexpr (!std::is_same_v<T, bfloat16>) {
+      if (is_complex(dtype)) return run_complex<T>(groups, pa, pb, pc);
+      if (batched) return run_batched_dot<T>(groups, pa, pb, pc);
+    }
+    gemm(problem_of<T>(groups, pa, pb, pc));
   });
 }
 
@@ -312,6 +323,12 @@ Tensor contract(const Labelled& a, const Labelled& b, const Labels& out) {
   for (std::size_t i = 0; i < out.size(); ++i)
     if (shape[i] != 1) dense.push_back(out[i]);
   const Labelled whole_a = squeezed(a), whole_b = squeezed(b);
+  const auto needs_sum = [&](const Labelled& x, const Labelled& other) {
+    return std::any_of(x.labels.begin(), x.labels.end(),
+                       [&](int label) { return !contains(other.labels, label) && !contains(dense, label); });
+  };
+  if (a.x.dtype() == DType::bf16 && (needs_sum(whole_a, whole_b) || needs_sum(whole_b, whole_a)))
+    return as_dtype(contract(in_f32(a), in_f32(b), out), DType::bf16);  // rounded once, not the sums
   const Labelled left = without_own_labels(whole_a, whole_b.labels, dense);
   const Labelled right = without_own_labels(whole_b, whole_a.labels, dense);
   const bool sums =

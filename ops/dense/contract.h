@@ -15,7 +15,7 @@ struct Labelled {
 };
 
 // y[out] = the sum over all labels not in `out` of a · b. An axis of size 1 broadcasts against any other; a label of
-// `out` that neither has gives an axis of size 1. Real or complex. The result is new and contiguous.
+// `out` that neither has gives an axis of size 1. Real, bf16 or complex. The result is new and contiguous.
 Tensor contract(const Labelled& a, const Labelled& b, const Labels& out);
 
 // y[out] = the sum of x over its labels not in `out`, whose labels are all in x. A view of x if nothing is summed.

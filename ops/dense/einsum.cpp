@@ -44,7 +44,7 @@ std::shared_ptr<const EinsumPlan> plan_of(const std::string& equation, const Inp
   std::vector<Shape> shapes;
   for (const Tensor& x : in) {
     check_same_dtype(op, in[0], x);
-    if (!is_real(x.dtype()) && !is_complex(x.dtype()))
+    if (!is_floating(x.dtype()) && !is_complex(x.dtype()))
       fail(op, "expected real or complex operands, got " + describe(x));
     shapes.push_back(x.shape());
   }

@@ -17,6 +17,9 @@
 // is, for all rows at once. If all rows are one block, no other task needs a task's columns of B: each packs its own
 // (multiply_packing), most of them while its first row of tiles multiplies. B may come packed (pack_b), and few rows
 // need no packing at all (run_few).
+//
+// Panels hold k in whole units (kernels/gemm.h): a block's k rounded up to them is its `depth`. A C that doesn't hold its
+// sums, bf16, is written from a tile's own; sums of several blocks of k wait in `partial` for the last one.
 #include "dense/gemm.h"
 
 #include <algorithm>
@@ -50,6 +53,10 @@ constexpr int64_t tasks_of_thread = 12, task_tile_rows = 4;
 // share each item. bench: bench/einsum_compare; weft-bench --benchmark_filter=toeplitz-matrix
 constexpr int64_t private_panels = 1 << 18;
 
+// Bytes between addresses of one set of L1, of 64 sets: rows of A so far apart would evict each other.
+// bench: weft-bench --benchmark_filter='gemm-n[nt]/(4096x512x2048|1024)'
+constexpr int64_t same_set = 4096;
+
 template <class T>
 GemmEpilogue<T> shifted(GemmEpilogue<T> e, int64_t i, int64_t j) {
   if (e.bias) e.bias += i * e.bias_row + j * e.bias_column;
@@ -68,21 +75,25 @@ bool has_epilogue(const GemmEpilogue<T>& e) {
 // columns those before `unpacked` are read where they are by the first row of tiles, which packs them on its way.
 template <class T>
 struct Operands {
-  MatrixView<const T> a;
+  using In = GemmIn<T>;
+  MatrixView<const In> a;
   int64_t direct;
-  const T *a_panels, *b_panels;
-  const T* b = nullptr;  // the block's first element
+  const In *a_panels, *b_panels;
+  const In* b = nullptr;  // the block's first element
   int64_t unpacked = 0;
-  T* packs = nullptr;  // the panels
+  In* packs = nullptr;  // the panels
 };
 
 // One product of two matrices.
 template <class T>
 struct Product {
+  using In = GemmIn<T>;
+  using Out = GemmOut<T>;
+  using Sum = GemmSum<T>;
   const GemmKernels<T>& kernel;
   const GemmProblem<T>& g;
-  const T *a, *b;
-  T* c;
+  const In *a, *b;
+  Out* c;
 
   // Rows and columns that share a packed block of A and of B.
   int64_t super_rows() const {
@@ -94,9 +105,14 @@ struct Product {
   int64_t block_k() const { return k_block(kernel, g.k); }
   int64_t a_elements() const { return (reads_a() ? kernel.mr : rows_at_once()) * block_k(); }
   int64_t b_elements() const { return shares_b() ? super_n() * block_k() : 0; }
+  // Sums of some columns of C, all rows, if C doesn't hold them.
+  int64_t partial_elements() const { return !holds_sums<T> && block_k() < g.k ? g.m * super_n() : 0; }
 
   // Whether A's rows, whose elements are contiguous, are read where they are; but for those of a last tile that is cut.
-  bool reads_a() const { return g.a.column == 1 && g.sign == T(1); }
+  bool reads_a() const {
+    const bool shares_sets = g.a.row * int64_t{sizeof(In)} % same_set == 0;
+    return g.a.column == 1 && g.sign == 1 && g.k % unit<In> == 0 && !shares_sets;
+  }
   int64_t direct_rows(int64_t rows) const { return reads_a() ? rows / kernel.mr * kernel.mr : 0; }
 
   bool contiguous_k() const { return g.a.column == 1 && g.b.row == 1; }
@@ -109,34 +125,41 @@ struct Product {
   struct Block {
     int64_t i0, rows, j0, columns, k0, k;
     bool first, last;  // of k's blocks
+    Sum* partial;      // of its first element of C, rows super_n() apart; or null
+    int64_t depth() const { return padded<In>(k); }
   };
 
-  // With room for a_elements() and b_elements().
-  void run_packed(T* packed_a, T* packed_b) const {
+  // With room for a_elements(), b_elements() and partial_elements().
+  void run_packed(In* packed_a, In* packed_b, Sum* partial) const {
     const int64_t kc = block_k();
     for (int64_t j = 0; j < g.n; j += super_n())
       for (int64_t p = 0; p == 0 || p < g.k; p += kc)
         for (int64_t i = 0; i < g.m; i += rows_at_once()) {
-          const Block block{i,      std::min(rows_at_once(), g.m - i),
-                            j,      std::min(super_n(), g.n - j),
-                            p,      std::min(kc, g.k - p),
-                            p == 0, p + kc >= g.k};
+          const Block block{i,
+                            std::min(rows_at_once(), g.m - i),
+                            j,
+                            std::min(super_n(), g.n - j),
+                            p,
+                            std::min(kc, g.k - p),
+                            p == 0,
+                            p + kc >= g.k,
+                            partial_elements() == 0 ? nullptr : partial + i * super_n()};
           run_block(block, packed_a, packed_b);
         }
   }
 
-  void run_block(const Block& block, T* packed_a, T* packed_b) const {
-    const T* from_a = a + block.i0 * g.a.row + block.k0 * g.a.column;
-    const T* from_b = b + block.k0 * g.b.row + block.j0 * g.b.column;
+  void run_block(const Block& block, In* packed_a, In* packed_b) const {
+    const In* from_a = a + block.i0 * g.a.row + block.k0 * g.a.column;
+    const In* from_b = b + block.k0 * g.b.row + block.j0 * g.b.column;
     Operands<T> from{{from_a, g.a.row, g.a.column}, direct_rows(block.rows), packed_a, packed_b};
-    pack_panels(kernel.pack_a, kernel.mr, block.rows - from.direct, block.k, from_a + from.direct * g.a.row, g.a.row,
-                g.a.column, g.sign, packed_a);
+    pack_panels<T>(kernel.pack_a, kernel.mr, block.rows - from.direct, block.k, from_a + from.direct * g.a.row, g.a.row,
+                   g.a.column, g.sign, packed_a);
     if (g.packed_b) {
       from.b_panels = g.packed_b + layout_of(kernel, g.k, g.n).at(block.k0, block.j0);
     } else if (!shares_b()) {
       return multiply_packing(block, from, from_b);
     } else if (block.i0 == 0) {
-      pack_panels(kernel.pack_b, kernel.nr, block.columns, block.k, from_b, g.b.column, g.b.row, T(1), packed_b);
+      pack_panels<T>(kernel.pack_b, kernel.nr, block.columns, block.k, from_b, g.b.column, g.b.row, 1, packed_b);
     }
     multiply_packed(block, from);
   }
@@ -154,7 +177,7 @@ struct Product {
         if (i >= block.rows) continue;
         const int64_t i2 = std::min(block.rows, i + mc), j2 = std::min(block.columns, j + nc);
         // The next columns, or the first ones again for the next rows.
-        const T* next = from.b_panels + (j2 == block.columns && i2 < block.rows ? 0 : j2) * block.k;
+        const In* next = from.b_panels + (j2 == block.columns && i2 < block.rows ? 0 : j2) * block.depth();
         tiles(block, from, i, i2, j, j2, next);
       }
     });
@@ -162,23 +185,24 @@ struct Product {
 
   // Whether tiles of the first mr rows may pack B: they meet all of it.
   bool packs_on_the_way(const Block& block) const {
-    return g.b.column == 1 && block.rows >= kernel.mr && g.a_triangle == Triangle::none && !g.c_lower;
+    return g.b.column == 1 && block.rows >= kernel.mr && g.a_triangle == Triangle::none && !g.c_lower &&
+           block.k == block.depth();
   }
 
   // All rows: nobody else needs a task's columns of B, so it packs them for itself, in cache. How many there are
   // depends on the threads, an element's sum doesn't. `from_b` is B's first element of the block.
-  void multiply_packing(const Block& block, const Operands<T>& from, const T* from_b) const {
+  void multiply_packing(const Block& block, const Operands<T>& from, const In* from_b) const {
     const int64_t work = std::max<int64_t>(1, block.rows * block.k),
                   tasks = tasks_of_thread * Context::current().threads();
     const int64_t least = std::max<int64_t>(16 * task_work / work, (block.columns - 1) / tasks) + 1;
     const int64_t nc = std::min(kernel.nc, rounded_up(least, kernel.nr));
-    const auto bytes = static_cast<std::size_t>(nc * block.k) * sizeof(T);
+    const auto bytes = static_cast<std::size_t>(nc * block.depth()) * sizeof(In);
     Context::current().parallel_for(block.columns, nc, bytes, [&](int64_t begin, int64_t end, void* scratch) {
-      T* own = static_cast<T*>(scratch);
+      In* own = static_cast<In*>(scratch);
       const int64_t later = packs_on_the_way(block) ? (end - begin) / kernel.nr * kernel.nr : 0, first = begin + later;
-      kernel.pack_b(end - first, block.k, from_b + first * g.b.column, g.b.column, g.b.row, T(1),
-                    own + later * block.k);
-      T* panels = own - begin * block.k;
+      kernel.pack_b(end - first, block.k, from_b + first * g.b.column, g.b.column, g.b.row, 1,
+                    own + later * block.depth());
+      In* panels = own - begin * block.depth();
       tiles(block, {from.a, from.direct, from.a_panels, panels, from_b, first, panels}, 0, block.rows, begin, end, own);
     });
   }
@@ -186,15 +210,16 @@ struct Product {
   // Rows i1 … i2 and columns j1 … j2 of the block. Prefetches as many panels from `next` on, and with each row of tiles
   // the A of the next one.
   void tiles(const Block& block, const Operands<T>& from, int64_t i1, int64_t i2, int64_t j1, int64_t j2,
-             const T* next) const {
+             const In* next) const {
     const int64_t tiles_down = (i2 - i1 - 1) / kernel.mr + 1, step = (kernel.nr - 1) / tiles_down + 1;
-    const int64_t line = 64 / int64_t{sizeof(T)}, lines = (block.k - 1) / line + 1;
+    const int64_t line = 64 / int64_t{sizeof(In)}, lines = (block.k - 1) / line + 1;
     const int64_t tiles_across = (j2 - j1 - 1) / kernel.nr + 1, share = (lines - 1) / tiles_across + 1;
     for (int64_t i = i1; i < i2; i += kernel.mr) {
       // Fewer tiles have no time for it.
       const bool prefetches_a = tiles_across >= 4 && i + kernel.mr < std::min(i2, from.direct);
       for (int64_t j = j1; j < j2 && !(g.c_lower && block.j0 + j >= block.i0 + i + kernel.mr); j += kernel.nr) {
-        GemmPrefetch<T> prefetch{next + (j - j1 + (i - i1) / kernel.mr * step) * block.k, step, nullptr, 0};
+        GemmPrefetch<T> prefetch{next + (j - j1 + (i - i1) / kernel.mr * step) * block.depth(), unit<In> * step,
+                                 nullptr, 0};
         const int64_t first = (j - j1) / kernel.nr * share;
         if (prefetches_a && first < lines) {
           prefetch.a = from.a.data + (i + kernel.mr) * from.a.row + first * line;
@@ -219,73 +244,104 @@ struct Product {
   // Rows i … and columns j … of the block, as far as a tile goes.
   void tile(const Block& block, const Operands<T>& from, int64_t i, int64_t j, const GemmPrefetch<T>& prefetch) const {
     const bool direct = i < from.direct;
-    const int64_t rows = std::min(kernel.mr, block.rows - i), columns = std::min(kernel.nr, block.columns - j);
-    const bool add = g.accumulate || !block.first;
-    T* to = c + (block.i0 + i) * g.c.row + (block.j0 + j) * g.c.column;
     GemmTile<T> t{};
     const Span k = span(block, i);
-    t.k = k.end - k.begin;
-    t.a_row = direct ? from.a.row : 1;
-    t.a_column = direct ? from.a.column : kernel.mr;
-    t.a = (direct ? from.a.data + i * from.a.row : from.a_panels + (i - from.direct) * block.k) + k.begin * t.a_column;
+    t.k = padded<In>(k.end - k.begin) / unit<In>;
+    t.a_row = direct ? from.a.row : unit<In>;
+    t.a_column = unit<In> * (direct ? 1 : kernel.mr);
+    t.a = direct ? from.a.data + i * from.a.row + k.begin
+                 : from.a_panels + (i - from.direct) * block.depth() + k.begin * kernel.mr;
     if (i == 0 && j < from.unpacked) {
       t.b = from.b + j;
       t.b_row = g.b.row;
-      t.packs = from.packs + j * block.k;
+      t.packs = from.packs + j * block.depth();
     } else {
-      t.b = from.b_panels + j * block.k + k.begin * kernel.nr;
-      t.b_row = kernel.nr;
+      t.b = from.b_panels + j * block.depth() + k.begin * kernel.nr;
     }
+    t.rows = std::min(kernel.mr, block.rows - i);
+    t.columns = std::min(kernel.nr, block.columns - j);
+    t.prefetch = prefetch;
+    write_tile(t, block, i, j);
+  }
+
+  // C's tile from the sums that t makes, which go to C, to `partial` or beside it.
+  void write_tile(GemmTile<T>& t, const Block& block, int64_t i, int64_t j) const {
+    const bool rows = g.c.column == 1;
+    bool add = g.accumulate || (holds_sums<T> && !block.first);
+    alignas(64) Sum whole[largest_tile];
+    Out* to = c + (block.i0 + i) * g.c.row + (block.j0 + j) * g.c.column;
     t.c = to;
     t.c_row = g.c.row;
-    t.rows = rows;
-    t.columns = columns;
-    t.accumulate = add;
-    t.prefetch = prefetch;
-    const GemmEpilogue<T> epilogue = shifted(g.epilogue, block.i0 + i, block.j0 + j);
-    if (block.last && has_epilogue(g.epilogue)) t.epilogue = &epilogue;
-    if (g.c.column == 1) {
-      kernel.tile(t);
-    } else {
-      alignas(64) T whole[largest_tile];
-      t.c = whole;
-      t.c_row = kernel.nr;
-      t.accumulate = false;
-      kernel.tile(t);
-      for (int64_t p = 0; p < rows; ++p)
-        for (int64_t q = 0; q < columns; ++q) {
-          T& y = to[p * g.c.row + q * g.c.column];
-          y = add ? y + whole[p * kernel.nr + q] : whole[p * kernel.nr + q];
-        }
+    t.sums = whole;
+    t.sums_row = kernel.nr;
+    if constexpr (holds_sums<T>) {
+      if (rows) {
+        t.sums = to;
+        t.sums_row = g.c.row;
+        t.accumulate = add;
+      }
+    } else if (block.partial) {
+      t.sums = block.partial + i * super_n() + j;
+      t.sums_row = super_n();
+      t.accumulate = !block.first;
     }
+    const GemmEpilogue<T> epilogue = shifted(g.epilogue, block.i0 + i, block.j0 + j);
+    if (rows && block.last && (!holds_sums<T> || has_epilogue(g.epilogue))) t.epilogue = &epilogue;
+    t.add_to_c = add;
+    kernel.tile(t);
+    if (!rows && (holds_sums<T> || block.last)) write(t.sums, t.sums_row, to, t.rows, t.columns, add);
+  }
+
+  // C whose rows are not contiguous, from its sums.
+  void write(const Sum* sums, int64_t sums_row, Out* to, int64_t rows, int64_t columns, bool add) const {
+    for (int64_t p = 0; p < rows; ++p)
+      for (int64_t q = 0; q < columns; ++q) {
+        Out& y = to[p * g.c.row + q * g.c.column];
+        const Sum sum = sums[p * sums_row + q];
+        y = Out(add ? static_cast<Sum>(y) + sum : sum);
+      }
   }
 
   // Whether B is read where it is, as packing it would cost more than it saves.
   bool few() const {
-    if (g.sign != T(1)) return false;
+    if (g.sign != 1) return false;
     if (g.m <= unpacked_rows) return contiguous_k() || contiguous_n();
     return g.m <= unpacked_dot_rows && g.k >= long_dot && contiguous_k();
   }
 
-  // j is a panel's first column.
-  void few_rows_product(int64_t j, int64_t columns) const {
-    const T* from = b + j * g.b.column;
-    T* to = c + j * g.c.column;
-    if (contiguous_n() && !(contiguous_k() && (g.k > g.n || g.m > unpacked_rows))) {
-      kernel.rows(g.m, columns, g.k, a, g.a.row, g.a.column, from, g.b.row, to, g.c.row, g.accumulate);
-    } else if (g.packed_b && g.c.column == 1) {
-      kernel.dot_panels(g.m, columns, g.k, a, g.a.row, g.packed_b, layout_of(kernel, g.k, g.n), j, to, g.c.row,
-                        g.accumulate);
+  // C's columns j …, of which j is a panel's first one; `sums` has room for them if C doesn't hold them.
+  void few_rows_product(int64_t j, int64_t columns, [[maybe_unused]] Sum* sums) const {
+    const GemmEpilogue<T> epilogue = shifted(g.epilogue, int64_t{0}, j);
+    Out* to = c + j * g.c.column;
+    if constexpr (holds_sums<T>) {
+      few_rows_sums(j, columns, {to, g.c.row, g.c.column}, g.accumulate);
+      if (has_epilogue(g.epilogue)) kernel.epilogue(epilogue, g.m, columns, to, g.c.row, to, g.c.row, false);
     } else {
-      kernel.dot(g.m, columns, g.k, a, g.a.row, from, g.b.column, to, g.c.row, g.c.column, g.accumulate);
+      few_rows_sums(j, columns, {sums, columns, 1}, false);
+      if (g.c.column == 1) kernel.epilogue(epilogue, g.m, columns, sums, columns, to, g.c.row, g.accumulate);
+      else write(sums, columns, to, g.m, columns, g.accumulate);
     }
-    if (has_epilogue(g.epilogue)) kernel.epilogue(shifted(g.epilogue, int64_t{0}, j), g.m, columns, to, g.c.row);
+  }
+
+  void few_rows_sums(int64_t j, int64_t columns, MatrixView<Sum> to, bool add) const {
+    const In* from = b + j * g.b.column;
+    if (contiguous_n() && !(contiguous_k() && (g.k > g.n || g.m > unpacked_rows))) {
+      kernel.rows(g.m, columns, g.k, a, g.a.row, g.a.column, from, g.b.row, to.data, to.row, add);
+    } else if (g.packed_b && to.column == 1) {
+      kernel.dot_panels(g.m, columns, g.k, a, g.a.row, g.packed_b, layout_of(kernel, g.k, g.n), j, to.data, to.row,
+                        add);
+    } else {
+      kernel.dot(g.m, columns, g.k, a, g.a.row, from, g.b.column, to.data, to.row, to.column, add);
+    }
   }
 
   void run_few() const {
     const int64_t columns = rounded_up(std::max<int64_t>(1, task_work / std::max<int64_t>(1, g.m * g.k)), kernel.nr);
-    Context::current().parallel_for(g.n, columns,
-                                    [&](int64_t begin, int64_t end) { few_rows_product(begin, end - begin); });
+    const int64_t room = holds_sums<T> ? 0 : g.m * std::min(columns, g.n);
+    Context::current().parallel_for(g.n, columns, static_cast<std::size_t>(room) * sizeof(Sum),
+                                    [&](int64_t begin, int64_t end, void* scratch) {
+                                      few_rows_product(begin, end - begin, static_cast<Sum*>(scratch));
+                                    });
   }
 };
 
@@ -322,6 +378,7 @@ GemmProblem<T> oriented(const GemmProblem<T>& problem) {
 
 template <class T>
 void run_batch(const GemmKernels<T>& kernel, const GemmProblem<T>& g, int64_t count) {
+  using In = GemmIn<T>;
   const auto item = [&](int64_t index) {
     Product<T> product{kernel, g, g.a.data, g.b.data, g.c.data};
     for (std::size_t i = g.batch.size(); i-- > 0;) {
@@ -336,21 +393,24 @@ void run_batch(const GemmKernels<T>& kernel, const GemmProblem<T>& g, int64_t co
   };
   const Product<T> first = item(0);
   const bool few = first.few();
-  const int64_t a = few ? 0 : rounded_up(first.a_elements(), 16), b = few ? 0 : first.b_elements();
-  const auto bytes = static_cast<std::size_t>(a + b) * sizeof(T);
+  constexpr int64_t line = 64 / int64_t{sizeof(In)};
+  const int64_t a = few ? 0 : rounded_up(first.a_elements(), line), b = few ? 0 : rounded_up(first.b_elements(), line),
+                sums = few ? 0 : first.partial_elements();
+  const int64_t bytes = (a + b) * int64_t{sizeof(In)} + sums * int64_t{sizeof(GemmSum<T>)};
   const auto run = [&](int64_t begin, int64_t end, void* scratch) {
-    T* own = static_cast<T*>(scratch);
+    In* own = static_cast<In*>(scratch);
     for (int64_t index = begin; index < end; ++index) {
       if (few) item(index).run_few();
-      else item(index).run_packed(own, own + a);
+      else item(index).run_packed(own, own + a, reinterpret_cast<GemmSum<T>*>(own + a + b));
     }
   };
   const int64_t work = std::max<int64_t>(1, g.m * g.n * std::max<int64_t>(1, g.k));
   const bool is_large = few && work >= 16 * task_work;  // worth all threads, and nothing is packed for each
-  if (count > 1 && a + b <= private_panels && !is_large) {
-    Context::current().parallel_for(count, std::max<int64_t>(1, task_work / work), bytes, run);
+  if (count > 1 && a + b + 2 * sums <= private_panels && !is_large) {
+    Context::current().parallel_for(count, std::max<int64_t>(1, task_work / work), static_cast<std::size_t>(bytes),
+                                    run);
   } else {
-    Tensor scratch = Tensor::empty({a + b}, dtype_of<T>::value);
+    Tensor scratch = Tensor::empty({bytes / int64_t{sizeof(float)}}, DType::f32);
     run(0, count, scratch.mutable_raw());
   }
 }
@@ -367,5 +427,7 @@ void gemm(const GemmProblem<T>& problem) {
 
 template void gemm(const GemmProblem<float>&);
 template void gemm(const GemmProblem<double>&);
+template void gemm(const GemmProblem<bfloat16>&);
+template void gemm(const GemmProblem<Bf16ToF32>&);
 
 }  // namespace weft::detail

@@ -21,17 +21,19 @@ struct BatchAxis {
 
 enum class Triangle { none, lower, upper };
 
+// Of the types that T names: kernels/gemm.h.
 template <class T>
 struct GemmProblem {
   std::int64_t m, n, k;
-  MatrixView<const T> a, b;
-  MatrixView<T> c;          // no element is reached by two indices
-  bool accumulate = false;  // C += instead of C =
-  T sign = T(1);            // ±1, a factor of A B
+  MatrixView<const GemmIn<T>> a, b;
+  MatrixView<GemmOut<T>> c;  // no element is reached by two indices
+  bool accumulate = false;   // C += instead of C =
+  GemmSum<T> sign = 1;       // ±1, a factor of A B
   std::vector<BatchAxis> batch = {};
-  GemmEpilogue<T> epilogue = {};  // without a batch, and with contiguous rows of C
-  const T* packed_b = nullptr;    // B once more, as pack_b gives it on the same instruction set; without a batch. Then
-                                  // B itself is not read, unless its rows are contiguous or there are few columns.
+  GemmEpilogue<T> epilogue = {};        // without a batch, and with contiguous rows of C
+  const GemmIn<T>* packed_b = nullptr;  // B once more, as pack_b gives it on the same instruction set; without a batch.
+                                        // Then B itself is not read, unless its rows are contiguous or there are few
+                                        // columns.
   // A(i, p) is 0 for p > i (lower) or p < i (upper): most products with these zeros are left out, so that a NaN of B need
   // not meet them.
   Triangle a_triangle = Triangle::none;
@@ -40,10 +42,11 @@ struct GemmProblem {
 
 // Each element of C is a sum over k in a fixed order, which depends on m, n, k, the strides, the sign, the triangles,
 // whether there is an epilogue, and the instruction set alone. k = 0 gives zeros (or C as it was), with the epilogue.
+// A C of bf16 is rounded once, from the whole sum in f32 with the epilogue and what C held.
 template <class T>
 void gemm(const GemmProblem<T>& problem);
 
-// Of a packed B (k, n) on the current instruction set.
+// Of a packed B (k, n) on the current instruction set; T is B's type.
 template <class T>
 PanelLayout panel_layout(std::int64_t k, std::int64_t n);
 // With room for its elements.

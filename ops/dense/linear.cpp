@@ -1,7 +1,9 @@
 // linear: the fully connected layer, with what follows it while the tile is in cache.
 #include "base/common.h"
 #include "base/fused.h"
+#include "base/sum.h"
 #include "dense/gemm.h"
+#include "dense/parameters.h"
 #include "pointwise/records.h"
 #include "weft/context.h"
 #include "weft/dense.h"
@@ -28,15 +30,17 @@ MatrixView<const T> transposed_view_of(const Tensor& x) {
 
 // y (m, n) = a (m, k) b (k, n)
 template <class T>
-Tensor product(MatrixView<const T> a, MatrixView<const T> b, std::int64_t m, std::int64_t n, std::int64_t k) {
-  Tensor y = Tensor::empty({m, n}, dtype_of<T>::value);
-  gemm(GemmProblem<T>{m, n, k, a, b, {y.mutable_data<T>(), n, 1}});
+Tensor product(MatrixView<const GemmIn<T>> a, MatrixView<const GemmIn<T>> b, std::int64_t m, std::int64_t n,
+               std::int64_t k) {
+  Tensor y = Tensor::empty({m, n}, dtype_of<GemmOut<T>>::value);
+  gemm(GemmProblem<T>{m, n, k, a, b, {y.template mutable_data<GemmOut<T>>(), n, 1}});
   return y;
 }
 
 // x (…, k), weight (n, k), bias (n), gate and residual (…, n); all but the first two may be undefined.
 // p = x Wᵀ + b, y = residual + gate ⊙ act(p).
 // Recorded without activation and gate alone: dx = dy W, dW = dyᵀ x, db = the sum of dy over rows, dresidual = dy.
+// Of a bf16 x all are, but that W and b, each with its gradient, may be f32; W is rounded for the products.
 struct LinearOp : Op {
   Activation function;
   Tensor panels;  // of the weight, if they are there
@@ -45,14 +49,18 @@ struct LinearOp : Op {
 
   Shape shape(const Inputs& in) const override {
     (void)activation_name(function);
-    check_real(name(), in[0]);
-    check_same_dtype(name(), in[0], in[1]);
+    check_floating(name(), in[0]);
+    check_parameter(name(), in[0], in[1], "weight");
     if (in[0].rank() < 1 || in[1].rank() != 2 || in[1].shape()[1] != in[0].size(-1))
       fail(name(), "expected x (…, in) and weight (out, in), got " + to_string(in[0].shape()) + " and " +
                        to_string(in[1].shape()));
     Shape out = in[0].shape();
     out.back() = in[1].shape()[0];
-    check_optional(in[0], in[2], "bias", {out.back()});
+    if (in[2].defined()) {
+      check_parameter(name(), in[0], in[2], "bias");
+      if (in[2].shape() != Shape{out.back()})
+        fail(name(), "expected bias " + to_string({out.back()}) + ", got " + describe(in[2]));
+    }
     check_optional(in[0], in[3], "gate", out);
     check_optional(in[0], in[4], "residual", out);
     return out;
@@ -69,18 +77,18 @@ struct LinearOp : Op {
 
   // `preactivation`, unless it is undefined, receives p.
   Tensor product_of(const Inputs& in, const Shape& shape, Tensor preactivation) const {
-    return with_real(name(), in[0].dtype(), [&](auto* type) {
+    return with_floating(name(), in[0].dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       Tensor y = Tensor::empty(shape, in[0].dtype());
-      const Tensor x = as_matrix(in[0]), &weight = in[1];
-      const Tensor bias = in[2].defined() ? raw::contiguous(in[2]) : in[2];
+      const Tensor x = as_matrix(in[0]), weight = as_dtype(in[1], x.dtype());
+      const Tensor bias = in[2].defined() ? raw::contiguous(as_dtype(in[2], computed_of(x.dtype()))) : in[2];
       const Tensor gate = rows_of(in[3]), residual = rows_of(in[4]);
       const std::int64_t m = x.shape()[0], k = x.shape()[1], n = weight.shape()[0];
       GemmProblem<T> problem{m, n, k, view_of<T>(x), transposed_view_of<T>(weight), {y.mutable_data<T>(), n, 1}};
       if (panels.defined()) problem.packed_b = panels.data<T>();
       problem.epilogue.activation = function;
       if (bias.defined()) {
-        problem.epilogue.bias = bias.data<T>();
+        problem.epilogue.bias = bias.data<GemmSum<T>>();
         problem.epilogue.bias_column = 1;
       }
       if (gate.defined()) {
@@ -106,19 +114,21 @@ struct LinearOp : Op {
 
   void backward(Backward& b) const override {
     const Tensor dy = as_matrix(b.gradient());
-    with_real(name(), dy.dtype(), [&](auto* type) {
+    with_floating(name(), dy.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const std::int64_t m = dy.shape()[0], n = dy.shape()[1], k = b.input_shape(1)[1];
       if (b.needs(0)) {
-        const Tensor weight = b.input(1);
+        const Tensor weight = as_dtype(b.input(1), dy.dtype());
         b.add(0, reshape(product<T>(view_of<T>(dy), view_of<T>(weight), m, k, n), b.input_shape(0)));
       }
       if (b.needs(1)) {
         const Tensor x = as_matrix(b.input(0));
-        b.add(1, product<T>(transposed_view_of<T>(dy), view_of<T>(x), n, k, m));
+        const auto dy_t = transposed_view_of<T>(dy);
+        if (b.input_dtype(1) == dy.dtype()) b.add(1, product<T>(dy_t, view_of<T>(x), n, k, m));
+        else b.add(1, product<WithF32<T>>(dy_t, view_of<T>(x), n, k, m));
       }
     });
-    if (b.needs(2)) b.add(2, sum(dy, {0}));
+    if (b.needs(2)) b.add(2, as_dtype(sum_axes(name(), dy, {true, false}, b.input_shape(2)), b.input_dtype(2)));
     if (b.needs(4)) b.add(4, b.gradient());
   }
 };
@@ -150,11 +160,11 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const E
 }
 
 PackedWeight::PackedWeight(const Tensor& weight) : isa_(Context::current().isa()) {
-  check_real("PackedWeight", weight);
+  check_floating("PackedWeight", weight);
   if (weight.rank() != 2) fail("PackedWeight", "expected a weight (out, in), got " + describe(weight));
   weight_ = weight.detach();
   version_ = weight.version();
-  with_real("PackedWeight", weight.dtype(), [&](auto* type) {
+  with_floating("PackedWeight", weight.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     const std::int64_t n = weight.shape()[0], k = weight.shape()[1];
     guard_memory("PackedWeight", [&] {

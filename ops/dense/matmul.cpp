@@ -40,7 +40,7 @@ struct MatmulOp : Op {
   Shape shape(const Inputs& in) const override {
     check_same_dtype(name(), in[0], in[1]);
     const Shape &a = in[0].shape(), &b = in[1].shape();
-    if (!is_real(in[0].dtype()) && !is_complex(in[0].dtype()))
+    if (!is_floating(in[0].dtype()) && !is_complex(in[0].dtype()))
       fail(name(), "expected real or complex operands, got " + describe(in[0]));
     const std::size_t k_axis = b.size() > 1 ? b.size() - 2 : 0;
     if (a.empty() || b.empty() || a.back() != b[k_axis])

@@ -14,25 +14,25 @@ inline constexpr std::int64_t task_work = 1 << 18;
 
 inline std::int64_t rounded_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 
-// k is cut into equal blocks of at most kernel.kc.
+// k is cut into equal blocks of whole units and at most kernel.kc.
 template <class T>
 std::int64_t k_block(const GemmKernels<T>& kernel, std::int64_t k) {
   const std::int64_t blocks = (std::max<std::int64_t>(1, k) - 1) / kernel.kc + 1;
-  return std::max<std::int64_t>(1, (k - 1) / blocks + 1);
+  return padded<GemmIn<T>>(std::max<std::int64_t>(1, (k - 1) / blocks + 1));
 }
 
 template <class T>
 PanelLayout layout_of(const GemmKernels<T>& kernel, std::int64_t k, std::int64_t n) {
-  return {k, rounded_up(n, kernel.nr), k_block(kernel, k)};
+  return {padded<GemmIn<T>>(k), rounded_up(n, kernel.nr), k_block(kernel, k)};
 }
 
 // Packs `count` rows of A or columns of B, a few panels a task.
 template <class T>
 void pack_panels(typename GemmKernels<T>::Pack kernel, std::int64_t width, std::int64_t count, std::int64_t k,
-                 const T* x, std::int64_t stride_n, std::int64_t stride_k, T sign, T* out) {
+                 const GemmIn<T>* x, std::int64_t stride_n, std::int64_t stride_k, GemmSum<T> sign, GemmIn<T>* out) {
   const std::int64_t grain = rounded_up(std::max<std::int64_t>(1, task_work / 8 / std::max<std::int64_t>(1, k)), width);
   Context::current().parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
-    kernel(end - begin, k, x + begin * stride_n, stride_n, stride_k, sign, out + begin * k);
+    kernel(end - begin, k, x + begin * stride_n, stride_n, stride_k, sign, out + begin * padded<GemmIn<T>>(k));
   });
 }
 

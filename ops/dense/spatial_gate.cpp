@@ -3,7 +3,9 @@
 
 #include "base/common.h"
 #include "base/fused.h"
+#include "base/sum.h"
 #include "dense/gemm.h"
+#include "dense/parameters.h"
 #include "pointwise/records.h"
 #include "weft/dense.h"
 #include "weft/detail/out_of_memory.h"
@@ -25,20 +27,23 @@ void clear_above_diagonal(Tensor& w) {
   for (int64_t i = 0; i < n; ++i) std::fill(data + i * n + i + 1, data + (i + 1) * n, T(0));
 }
 
-// W; if causal its lower triangle, the rest 0.
+// W as T; if causal its lower triangle, the rest 0.
 template <class T>
 Tensor used_weight(const Tensor& weight, bool causal) {
-  if (!causal) return weight;
-  Tensor w = Tensor::empty(weight.shape(), weight.dtype());
-  raw::copy(weight, w);
+  Tensor same = as_dtype(weight, dtype_of<T>::value);
+  if (!causal) return same;
+  Tensor w = Tensor::empty(weight.shape(), same.dtype());
+  raw::copy(same, w);
   clear_above_diagonal<T>(w);
   return w;
 }
 
 void check(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias) {
   constexpr const char* name = "spatial_gate";
-  check_real(name, x);
-  for (const Tensor* t : {&gate, &weight, &bias}) check_same_dtype(name, x, *t);
+  check_floating(name, x);
+  check_same_dtype(name, x, gate);
+  check_parameter(name, x, weight, "weight");
+  check_parameter(name, x, bias, "bias");
   if (x.rank() != 3 || gate.shape() != x.shape())
     fail(name, "expected gate and x (n, b, d), got " + to_string(gate.shape()) + " and " + to_string(x.shape()));
   const int64_t n = x.size(0);
@@ -54,11 +59,11 @@ Tensor mixed(const Tensor& gate, const Tensor& x, const Tensor& weight, const Te
              Tensor between) {
   const int64_t n = x.size(0), b = x.size(1), d = x.size(2);
   const Tensor gate_rows = gate.defined() ? with_contiguous_rows(gate) : gate, rows = with_contiguous_rows(x);
-  const Tensor w = used_weight<T>(weight, causal), dense_bias = raw::contiguous(bias);
+  const Tensor w = used_weight<T>(weight, causal), dense_bias = raw::contiguous(as_dtype(bias, computed_of(x.dtype())));
   Tensor y = Tensor::empty(x.shape(), x.dtype());
   GemmProblem<T> g{n, d, n, {w.data<T>(), w.strides()[0], w.strides()[1]}, {}, {}};
   g.a_triangle = causal ? Triangle::lower : Triangle::none;
-  g.epilogue.bias = dense_bias.data<T>();
+  g.epilogue.bias = dense_bias.data<GemmSum<T>>();
   g.epilogue.bias_row = 1;
   g.epilogue.preactivation_row = b * d;
   if (gate.defined()) g.epilogue.gate_row = gate_rows.strides()[0];
@@ -73,14 +78,14 @@ Tensor mixed(const Tensor& gate, const Tensor& x, const Tensor& weight, const Te
 }
 
 // x (n, b, d), weight, bias: v_i = Σ_j W_ij x_j + bias_i.
-// dx_j = Σ_i W_ij dv_i; dW_ij = Σ dv_i x_j and dbias_i = Σ dv_i over b and d.
+// dx_j = Σ_i W_ij dv_i; dW_ij = Σ dv_i x_j and dbias_i = Σ dv_i over b and d. Dtypes are linear's.
 struct SpatialMixOp : Op {
   bool causal;
   explicit SpatialMixOp(bool c) : causal(c) {}
   const char* name() const noexcept override { return "spatial_gate"; }
   Shape shape(const Inputs& in) const override { return in[0].shape(); }
   Tensor forward(const Inputs& in, const Shape&) override {
-    return with_real(name(), in[0].dtype(), [&](auto* type) {
+    return with_floating(name(), in[0].dtype(), [&](auto* type) {
       return mixed<element_of<decltype(type)>>({}, in[0], in[1], in[2], causal, {});
     });
   }
@@ -89,17 +94,15 @@ struct SpatialMixOp : Op {
   void backward(Backward& b) const override {
     const Tensor dv = raw::contiguous(b.take_gradient());
     const int64_t n = dv.size(0), columns = dv.size(1) * dv.size(2);
-    with_real(name(), dv.dtype(), [&](auto* type) {
+    with_floating(name(), dv.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const MatrixView<const T> dv_matrix{dv.data<T>(), columns, 1};
       if (b.needs(1)) {
         const Tensor x = raw::contiguous(b.input(0));
-        Tensor dw = Tensor::empty({n, n}, dv.dtype());
-        GemmProblem<T> g{n, n, columns, dv_matrix, {x.data<T>(), 1, columns}, {dw.mutable_data<T>(), n, 1}};
-        g.c_lower = causal;
-        gemm(g);
-        if (causal) clear_above_diagonal<T>(dw);
-        b.add(1, std::move(dw));
+        const MatrixView<const T> x_t{x.data<T>(), 1, columns};
+        const bool same = b.input_dtype(1) == dv.dtype();
+        b.add(1, same ? weight_gradient<T>(dv_matrix, x_t, n, columns)
+                      : weight_gradient<WithF32<T>>(dv_matrix, x_t, n, columns));
       }
       if (b.needs(0)) {
         const Tensor w = used_weight<T>(b.input(1), causal);
@@ -112,7 +115,20 @@ struct SpatialMixOp : Op {
         b.add(0, std::move(dx));
       }
     });
-    if (b.needs(2)) b.add(2, sum(reshape(dv, {n, columns}), {1}));
+    if (b.needs(2)) b.add(2, as_dtype(sum_axes(name(), dv, {false, true, true}, b.input_shape(2)), b.input_dtype(2)));
+  }
+
+  // dv (n, columns) xᵀ (columns, n)
+  template <class T>
+  Tensor weight_gradient(MatrixView<const GemmIn<T>> dv, MatrixView<const GemmIn<T>> x_t, int64_t n,
+                         int64_t columns) const {
+    using Out = GemmOut<T>;
+    Tensor dw = Tensor::empty({n, n}, dtype_of<Out>::value);
+    GemmProblem<T> g{n, n, columns, dv, x_t, {dw.template mutable_data<Out>(), n, 1}};
+    g.c_lower = causal;
+    gemm(g);
+    if (causal) clear_above_diagonal<Out>(dw);
+    return dw;
   }
 };
 
@@ -124,8 +140,9 @@ Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, c
     FusedOp mix{std::make_unique<SpatialMixOp>(causal), {x, weight, bias}};
     FusedOp product{gate_op("spatial_gate", Activation::none), {gate, Tensor()}};
     return apply_fused(std::move(mix), std::move(product), 1, x.shape(), x.dtype(), [&](const Tensor& v) {
-      return with_real("spatial_gate", x.dtype(),
-                       [&](auto* type) { return mixed<element_of<decltype(type)>>(gate, x, weight, bias, causal, v); });
+      return with_floating("spatial_gate", x.dtype(), [&](auto* type) {
+        return mixed<element_of<decltype(type)>>(gate, x, weight, bias, causal, v);
+      });
     });
   });
 }

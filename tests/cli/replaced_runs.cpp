@@ -143,6 +143,10 @@ TEST_CASE_FIXTURE(OfRows, "--keep-going says when saves succeed again") {
   CHECK(contains(outcome.err, "; going on, what was saved before is as it was\nstep 20"));
   CHECK(contains(outcome.err, " is saved, after saves that failed\n"));
   CHECK(weft("info " + run + " --checkpoint last").code == 0);
+  const Outcome whole = weft("train --arch gmlp --text " + (folder / "text") + sizes +
+                             "--steps 2 --eval-every 1 --keep-going --out " + (folder / "whole"));
+  CHECK(whole.code == 0);
+  CHECK_FALSE(contains(whole.err, "is saved"));
 }
 
 }  // namespace weft::test

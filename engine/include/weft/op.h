@@ -40,6 +40,8 @@ class Backward {
   bool needs(std::size_t i) const;
   /// The shape of input i.
   const Shape& input_shape(std::size_t i) const;
+  /// The dtype of input i, which is its gradient's.
+  DType input_dtype(std::size_t i) const;
   /// Input i. Error unless keeps_input asked for it.
   Tensor input(std::size_t i) const;
   /// The output. Error unless keeps_output asked for it.

@@ -4,6 +4,7 @@
 #include "dense/kernels/gemm_dot_panels.h"
 #include "dense/kernels/gemm_dots.h"
 #include "dense/kernels/gemm_pack.h"
+#include "dense/kernels/gemm_units.h"
 #include "pointwise/kernels/activation_functors.h"
 
 namespace weft::detail::WEFT_ISA {
@@ -23,19 +24,23 @@ WEFT_INLINE inline void prefetch(const T* p) noexcept {
 }
 
 template <class T>
-void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, T* c, std::int64_t row) noexcept {
+void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int64_t sums_row,
+              GemmOut<T>* c, std::int64_t c_row, bool add) noexcept {
+  using V = Vec<GemmSum<T>>;
+  constexpr std::int64_t lanes = simd::lanes<GemmSum<T>>;
   with_activation(e.activation, [&](auto f) noexcept {
-    for (std::int64_t j = 0; j < n; j += simd::lanes<T>) {
+    for (std::int64_t j = 0; j < n; j += lanes) {
       const std::int64_t rest = n - j;
-      const Vec<T> bias = e.bias && e.bias_column != 0 ? read(e.bias + j, rest) : Vec<T>(T(0));
+      const V bias = e.bias && e.bias_column != 0 ? read(e.bias + j, rest) : V(0);
       for (std::int64_t i = 0; i < m; ++i) {
-        Vec<T> y = read(c + i * row + j, rest);
-        if (e.bias) y = y + (e.bias_column != 0 ? bias : Vec<T>(e.bias[i * e.bias_row]));
-        if (e.preactivation) write(e.preactivation + i * e.preactivation_row + j, y, rest);
+        V y = read(sums + i * sums_row + j, rest);
+        if (!holds_sums<T> && add) y = y + read(c + i * c_row + j, rest);
+        if (e.bias) y = y + (e.bias_column != 0 ? bias : V(e.bias[i * e.bias_row]));
+        if (e.preactivation) write_result(e.preactivation + i * e.preactivation_row + j, y, rest);
         y = f.value(y);
         if (e.gate) y = y * read(e.gate + i * e.gate_row + j, rest);
         if (e.residual) y = y + read(e.residual + i * e.residual_row + j, rest);
-        write(c + i * row + j, y, rest);
+        write_result(c + i * c_row + j, y, rest);
       }
     }
   });
@@ -45,8 +50,8 @@ void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, T* c, st
 // Inline: to g++ a function that does nothing but prefetch has no effect, and it leaves out the call.
 template <class T>
 WEFT_INLINE inline void prefetch_row(const GemmTile<T>& t, std::int64_t i) noexcept {
-  constexpr std::int64_t row_bytes = blocks.nv * simd::lanes<T> * std::int64_t{sizeof(T)};
-  constexpr std::int64_t per_line = line / std::int64_t{sizeof(T)};
+  constexpr std::int64_t row_bytes = blocks.nv * simd::lanes<GemmSum<T>> * std::int64_t{sizeof(GemmOut<T>)};
+  constexpr std::int64_t per_line = line / std::int64_t{sizeof(GemmIn<T>)};
   prefetch<row_bytes>(t.c + i * t.c_row);
   for (std::int64_t l = 0; l < t.prefetch.a_lines; ++l)
     __builtin_prefetch(t.prefetch.a + i * t.a_row + l * per_line, 0, 2);
@@ -58,20 +63,21 @@ WEFT_INLINE inline void prefetch_row(const GemmTile<T>& t, std::int64_t i) noexc
 }
 
 template <class T, int R, int V>
-WEFT_INLINE inline void store_tile(const GemmTile<T>& t, const Vec<T>* sums) noexcept {
-  constexpr std::int64_t lanes = simd::lanes<T>;
+WEFT_INLINE inline void store_tile(const GemmTile<T>& t, const Vec<GemmSum<T>>* sums) noexcept {
+  using Sum = GemmSum<T>;
+  constexpr std::int64_t lanes = simd::lanes<Sum>;
   if (t.rows == R && t.columns == V * lanes) {
     repeat<R * V>([&](auto s) WEFT_INLINE {
-      T* to = t.c + s.value / V * t.c_row + s.value % V * lanes;
+      Sum* to = t.sums + s.value / V * t.sums_row + s.value % V * lanes;
       simd::store(to, t.accumulate ? simd::load(to) + sums[s.value] : sums[s.value]);
     });
   } else {
-    T whole[R * V * lanes];
+    Sum whole[R * V * lanes];
     repeat<R * V>([&](auto s) WEFT_INLINE { simd::store(whole + s.value * lanes, sums[s.value]); });
     for (std::int64_t i = 0; i < t.rows; ++i)
       for (std::int64_t j = 0; j < t.columns; j += lanes) {
-        T* to = t.c + i * t.c_row + j;
-        const Vec<T> sum = simd::load(whole + i * V * lanes + j);
+        Sum* to = t.sums + i * t.sums_row + j;
+        const Vec<Sum> sum = simd::load(whole + i * V * lanes + j);
         write(to, t.accumulate ? read(to, t.columns - j) + sum : sum, t.columns - j);
       }
   }
@@ -81,32 +87,40 @@ WEFT_INLINE inline void store_tile(const GemmTile<T>& t, const Vec<T>* sums) noe
 // the sums'.
 template <class T, int R, int V, bool Packs = false>
 [[gnu::noinline]] void part_of_tile(const GemmTile<T>& t) noexcept {
-  constexpr std::int64_t lanes = simd::lanes<T>, nr = blocks.nv * lanes, width = V * lanes * std::int64_t{sizeof(T)};
-  const std::int64_t b_row = Packs ? t.b_row : nr;
-  Vec<T> sums[R * V];
-  repeat<R * V>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<T>(T(0)); });
+  using In = GemmIn<T>;
+  constexpr std::int64_t lanes = simd::lanes<In>, both = unit<In>, row = both * blocks.nv * lanes,
+                         width = V * lanes * both * std::int64_t{sizeof(In)};
+  const std::int64_t b_row = Packs ? both * t.b_row : row;  // of a unit
+  Vec<In> sums[R * V];
+  repeat<R * V>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<In>(0); });
   // One pointer for four rows: an address is a pointer and -1, 0, 1 or 2 times the stride.
-  const T* a[(R + 3) / 4];
+  const In* a[(R + 3) / 4];
   repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (4 * q.value + 1) * t.a_row; });
-  const T *b = t.b, *next = t.prefetch.b;
-  T* packs = t.packs;
+  const In *b = t.b, *next = t.prefetch.b;
+  In* packs = t.packs;
   std::int64_t p = 0;
-  for (std::int64_t row = 0; row < R; ++row) {  // prefetches all at once would hold up B
-    prefetch_row(t, row);
-    for (const std::int64_t end = t.k * (row + 1) / R; p < end; ++p, b += b_row, next += t.prefetch.b_step) {
-      Vec<T> columns[V];
-      repeat<V>([&](auto v) WEFT_INLINE { columns[v.value] = simd::load(b + v.value * lanes); });
-      prefetch<width>(b + prefetch_steps * b_row);
+  for (std::int64_t i = 0; i < R; ++i) {  // prefetches all at once would hold up B
+    prefetch_row(t, i);
+    for (const std::int64_t end = t.k * (i + 1) / R; p < end; ++p, b += b_row, next += t.prefetch.b_step) {
+      Vec<In> columns[V];
+      repeat<V>([&](auto v) WEFT_INLINE {
+        if constexpr (Packs) columns[v.value] = read_rows(b + v.value * lanes, t.b_row, both, lanes);
+        else columns[v.value] = load_units(b + both * v.value * lanes);
+      });
       if constexpr (Packs) {
-        repeat<V>([&](auto v) WEFT_INLINE { simd::store(packs + v.value * lanes, columns[v.value]); });
-        packs += nr;
+        repeat<both>([&](auto r)
+                         WEFT_INLINE { prefetch<width / both>(b + prefetch_steps * b_row + r.value * t.b_row); });
+        repeat<V>([&](auto v) WEFT_INLINE { store_units(packs + both * v.value * lanes, columns[v.value]); });
+        packs += row;
+      } else {
+        prefetch<width>(b + prefetch_steps * b_row);
       }
       __builtin_prefetch(next, 0, 2);
       repeat<R>([&](auto i) WEFT_INLINE {
-        const Vec<T> x(a[i.value / 4][(i.value % 4 - 1) * t.a_row]);
+        const Vec<In> x = broadcast_unit(a[i.value / 4] + (i.value % 4 - 1) * t.a_row);
         repeat<V>([&](auto v) WEFT_INLINE {
-          Vec<T>& sum = sums[i.value * V + v.value];
-          sum = simd::fma(x, columns[v.value], sum);
+          Vec<In>& sum = sums[i.value * V + v.value];
+          sum = multiply_add<In>(x, columns[v.value], sum);
         });
       });
       repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] += t.a_column; });
@@ -117,7 +131,7 @@ template <class T, int R, int V, bool Packs = false>
 
 template <class T, int R>
 void rows_of_tile(const GemmTile<T>& t) noexcept {
-  if (t.columns <= simd::lanes<T>) part_of_tile<T, R, 1>(t);
+  if (t.columns <= simd::lanes<GemmSum<T>>) part_of_tile<T, R, 1>(t);
   else part_of_tile<T, R, blocks.nv>(t);
 }
 
@@ -128,29 +142,34 @@ void tile(const GemmTile<T>& t) noexcept {
   else if (t.rows <= third) rows_of_tile<T, third>(t);
   else if (t.rows <= 2 * third) rows_of_tile<T, 2 * third>(t);
   else rows_of_tile<T, blocks.mr>(t);
-  if (t.epilogue) epilogue(*t.epilogue, t.rows, t.columns, t.c, t.c_row);
+  if (t.epilogue) epilogue(*t.epilogue, t.rows, t.columns, t.sums, t.sums_row, t.c, t.c_row, t.add_to_c);
 }
 
 template <class T>
 constexpr GemmKernels<T> table() {
-  constexpr int nr = blocks.nv * static_cast<int>(simd::lanes<T>);
+  using In = GemmIn<T>;
+  constexpr int nr = blocks.nv * static_cast<int>(simd::lanes<In>);
   static_assert(blocks.mr * nr <= largest_tile);
+  static_assert(blocks.mr % unit<In> == 0);
   return {.mr = blocks.mr,
           .nr = nr,
-          .kc = sizeof(T) == 4 ? blocks.kc_f32 : blocks.kc_f64,
+          .kc = is_pairs<In>      ? blocks.kc_bf16
+                : sizeof(In) == 4 ? blocks.kc_f32
+                                  : blocks.kc_f64,
           .mc = blocks.mc,
           .nc = blocks.nc,
-          .pack_a = pack<T, blocks.mr>,
-          .pack_b = pack<T, nr>,
+          .pack_a = pack<In, blocks.mr>,
+          .pack_b = pack<In, nr>,
           .tile = tile<T>,
           .epilogue = epilogue<T>,
-          .dot = dot<T>,
-          .dot_panels = dot_panels<T>,
-          .rows = rows<T>,
-          .batched_dot = batched_dot<T>};
+          .dot = dot<In>,
+          .dot_panels = dot_panels<In>,
+          .rows = rows<In>,
+          .batched_dot = batched_dot<In>};
 }
 
 }  // namespace
 }  // namespace weft::detail::WEFT_ISA
 
-WEFT_KERNEL_TABLES(GemmKernels)
+WEFT_KERNEL_TABLES_AND_BF16(GemmKernels)
+WEFT_KERNEL_TABLE(GemmKernels, weft::detail::Bf16ToF32)

@@ -12,7 +12,7 @@ using simd::Vec;
 struct Blocks {
   int mr, nv;  // more rows: more sums for each load of B; as many as there are registers for
   // Longer blocks of k store and load C less often; shorter ones leave more of L1 to A's next panel and of L2 to B's.
-  std::int64_t kc_f32, kc_f64;
+  std::int64_t kc_f32, kc_f64, kc_bf16;
   // A task's share of C: large ones read packed blocks less often, small ones keep the threads busy to the end.
   std::int64_t mc, nc;
   int dot_rows;               // `dot` keeps dot_rows × 4 sums in registers
@@ -25,6 +25,7 @@ inline constexpr Blocks blocks = {.mr = 12,
                                   .nv = 2,
                                   .kc_f32 = 768,
                                   .kc_f64 = 384,
+                                  .kc_bf16 = 2048,
                                   .mc = 120,
                                   .nc = 256,
                                   .dot_rows = 4,
@@ -36,6 +37,7 @@ inline constexpr Blocks blocks = {.mr = 6,
                                   .nv = 2,
                                   .kc_f32 = 256,
                                   .kc_f64 = 256,
+                                  .kc_bf16 = 1024,
                                   .mc = 120,
                                   .nc = 256,
                                   .dot_rows = 2,
@@ -47,6 +49,7 @@ inline constexpr Blocks blocks = {.mr = 8,
                                   .nv = 2,
                                   .kc_f32 = 256,
                                   .kc_f64 = 256,
+                                  .kc_bf16 = 1024,
                                   .mc = 120,
                                   .nc = 256,
                                   .dot_rows = 4,
@@ -58,6 +61,7 @@ inline constexpr Blocks blocks = {.mr = 4,
                                   .nv = 2,
                                   .kc_f32 = 256,
                                   .kc_f64 = 256,
+                                  .kc_bf16 = 1024,
                                   .mc = 120,
                                   .nc = 256,
                                   .dot_rows = 2,

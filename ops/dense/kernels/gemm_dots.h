@@ -1,30 +1,31 @@
 // Products of few rows, without panels: sums along k (dot), or along the rows of B (rows, batched_dot).
 #pragma once
-#include "dense/kernels/gemm_blocks.h"
+#include "dense/kernels/gemm_units.h"
 
 namespace weft::detail::WEFT_ISA {
 
 // R × C dot products at once. Prefetches columns prefetch_begin … prefetch_end of b.
 template <int R, int C, class T>
-void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column, T* c,
+void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column, Computed<T>* c,
                std::int64_t c_row, std::int64_t c_column, bool accumulate, int prefetch_begin,
                int prefetch_end) noexcept {
   Vec<T> sums[R * C];
-  repeat<R * C>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<T>(T(0)); });
+  repeat<R * C>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<T>(0); });
   const auto step = [&](std::int64_t p, std::int64_t rest) WEFT_INLINE {
     Vec<T> x[R];
-    repeat<R>([&](auto i) WEFT_INLINE { x[i.value] = read(a + i.value * a_row + p, rest); });
+    repeat<R>([&](auto i) WEFT_INLINE { x[i.value] = read_units(a + i.value * a_row + p, rest); });
     repeat<C>([&](auto j) WEFT_INLINE {
-      const Vec<T> y = read(b + j.value * b_column + p, rest);
+      const Vec<T> y = read_units(b + j.value * b_column + p, rest);
       repeat<R>([&](auto i) WEFT_INLINE {
         Vec<T>& sum = sums[i.value * C + j.value];
-        sum = simd::fma(x[i.value], y, sum);
+        sum = multiply_add<T>(x[i.value], y, sum);
       });
     });
     for (int j = prefetch_begin; j < prefetch_end; ++j) __builtin_prefetch(b + j * b_column + p);
   };
+  constexpr std::int64_t width = unit<T> * simd::lanes<T>;
   std::int64_t p = 0;
-  for (; p + simd::lanes<T> <= k; p += simd::lanes<T>) step(p, simd::lanes<T>);
+  for (; p + width <= k; p += width) step(p, width);
   if (p < k) step(p, k - p);
   repeat<R * C>([&](auto s) WEFT_INLINE {
     put(c + s.value / C * c_row + s.value % C * c_column, simd::sum(sums[s.value]), accumulate);
@@ -35,7 +36,7 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
 // the hardware to see a stream.
 template <int C, class T>
 void dot_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column,
-                 T* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
+                 Computed<T>* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
   const int passes = static_cast<int>(m / blocks.dot_rows + m % blocks.dot_rows / 2 + m % 2);
   int pass = 0;
   const auto run = [&](auto rows) noexcept {
@@ -53,7 +54,7 @@ void dot_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row,
 
 template <class T>
 void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
-         std::int64_t b_column, T* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
+         std::int64_t b_column, Computed<T>* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
   std::int64_t j = 0;
   for (; j + 4 <= n; j += 4)
     dot_columns<4>(m, k, a, a_row, b + j * b_column, b_column, c + j * c_column, c_row, c_column, accumulate);
@@ -64,16 +65,16 @@ void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_
 // R rows of V vectors of C; of one vector (V = 1) the first `cut` elements.
 template <int R, int V, class T>
 void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b, std::int64_t b_row,
-                T* c, std::int64_t c_row, bool accumulate, std::int64_t cut) noexcept {
+                Computed<T>* c, std::int64_t c_row, bool accumulate, std::int64_t cut) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>;
   const std::int64_t width = V > 1 ? lanes : cut;
   Vec<T> sums[R * V];
-  repeat<R * V>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<T>(T(0)); });
+  repeat<R * V>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<T>(0); });
   for (std::int64_t p = 0; p < k; ++p, a += a_column, b += b_row) {
     Vec<T> y[V];
     repeat<V>([&](auto v) WEFT_INLINE { y[v.value] = read(b + v.value * lanes, width); });
     repeat<R>([&](auto i) WEFT_INLINE {
-      const Vec<T> x(a[i.value * a_row]);
+      const Vec<T> x(simd::get(a + i.value * a_row));
       repeat<V>([&](auto v) WEFT_INLINE {
         Vec<T>& sum = sums[i.value * V + v.value];
         sum = simd::fma(x, y[v.value], sum);
@@ -81,7 +82,7 @@ void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_c
     });
   }
   repeat<R * V>([&](auto s) WEFT_INLINE {
-    T* to = c + s.value / V * c_row + s.value % V * lanes;
+    Computed<T>* to = c + s.value / V * c_row + s.value % V * lanes;
     write(to, accumulate ? read(to, width) + sums[s.value] : sums[s.value], width);
   });
 }
@@ -89,7 +90,8 @@ void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_c
 // V vectors of columns, of all rows.
 template <int V, class T>
 void rows_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b,
-                  std::int64_t b_row, T* c, std::int64_t c_row, bool accumulate, std::int64_t width) noexcept {
+                  std::int64_t b_row, Computed<T>* c, std::int64_t c_row, bool accumulate,
+                  std::int64_t width) noexcept {
   const auto run = [&](auto r) noexcept {
     rows_block<r.value, V>(k, a, a_row, a_column, b, b_row, c, c_row, accumulate, width);
     a += r.value * a_row;
@@ -106,7 +108,7 @@ void rows_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row
 
 template <class T>
 void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
-          const T* b, std::int64_t b_row, T* c, std::int64_t c_row, bool accumulate) noexcept {
+          const T* b, std::int64_t b_row, Computed<T>* c, std::int64_t c_row, bool accumulate) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>;
   constexpr int V = blocks.few_vectors;
   std::int64_t j = 0;
@@ -118,25 +120,25 @@ void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64
 
 // V vectors of y; of one vector (V = 1) the first `cut` elements.
 template <int V, class T>
-void batched_dot_block(std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* y,
-                       bool accumulate, std::int64_t cut) noexcept {
+void batched_dot_block(std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
+                       Computed<T>* y, bool accumulate, std::int64_t cut) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>;
   const std::int64_t width = V > 1 ? lanes : cut;
   Vec<T> sums[V];
-  repeat<V>([&](auto v) WEFT_INLINE { sums[v.value] = Vec<T>(T(0)); });
+  repeat<V>([&](auto v) WEFT_INLINE { sums[v.value] = Vec<T>(0); });
   for (std::int64_t p = 0; p < k; ++p, a += a_stride, b += b_stride)
     repeat<V>([&](auto v) WEFT_INLINE {
       sums[v.value] = simd::fma(read(a + v.value * lanes, width), read(b + v.value * lanes, width), sums[v.value]);
     });
   repeat<V>([&](auto v) WEFT_INLINE {
-    T* to = y + v.value * lanes;
+    Computed<T>* to = y + v.value * lanes;
     write(to, accumulate ? read(to, width) + sums[v.value] : sums[v.value], width);
   });
 }
 
 template <class T>
 void batched_dot(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
-                 T* y, bool accumulate) noexcept {
+                 Computed<T>* y, bool accumulate) noexcept {
   constexpr std::int64_t width = simd::lanes<T>;
   std::int64_t i = 0;
   for (; i + 4 * width <= n; i += 4 * width)

@@ -1,49 +1,53 @@
 // A and B in the order in which tiles read them: panels, one after the other.
 #pragma once
-#include "dense/kernels/gemm_blocks.h"
+#include "dense/kernels/gemm_units.h"
 
 namespace weft::detail::WEFT_ISA {
 
 // The first n <= W rows of a panel whose columns are contiguous; the others are 0.
 template <class T, int W>
-void pack_columns(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_k, T sign, T* out) noexcept {
+void pack_columns(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_k, Computed<T> sign,
+                  T* out) noexcept {
   constexpr std::int64_t lanes = simd::lanes<T>;
-  const Vec<T> factor(sign);
-  for (std::int64_t p = 0; p < k; ++p, x += stride_k, out += W)
+  const Sign<T> factor(sign);
+  for (std::int64_t p = 0; p < k; p += unit<T>, x += unit<T> * stride_k, out += unit<T> * W)
     repeat<(W + lanes - 1) / lanes>([&](auto v) WEFT_INLINE {
       constexpr std::int64_t first = v.value * lanes, width = W - first < lanes ? W - first : lanes;
       const std::int64_t there = n == W ? width : n - first;
-      write(out + first, there > 0 ? factor * read(x + first, there) : Vec<T>(T(0)), width);
+      write_units(out + unit<T> * first, there > 0 ? factor * read_rows(x + first, stride_k, k - p, there) : Vec<T>(0),
+                  width);
     });
 }
 
 // The same of a panel whose rows are contiguous, by squares of lanes × lanes.
 template <class T, int W>
-void pack_rows(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, T sign, T* out) noexcept {
-  constexpr std::int64_t lanes = simd::lanes<T>;
-  const Vec<T> factor(sign);
+void pack_rows(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, Computed<T> sign, T* out) noexcept {
+  constexpr std::int64_t lanes = simd::lanes<T>, step = unit<T> * lanes;
+  const Sign<T> factor(sign);
   std::int64_t p = 0;
-  for (; p + lanes <= k; p += lanes)
+  for (; p + step <= k; p += step)
     repeat<(W + lanes - 1) / lanes>([&](auto square) WEFT_INLINE {
       constexpr std::int64_t first = square.value * lanes, width = W - first < lanes ? W - first : lanes;
       Vec<T> v[lanes];
       repeat<lanes>([&](auto i) WEFT_INLINE {
         const bool there = i.value < width && (n == W || first + i.value < n);
-        v[i.value] = there ? factor * simd::load(x + (first + i.value) * stride_n + p) : Vec<T>(T(0));
+        v[i.value] = there ? factor * load_units(x + (first + i.value) * stride_n + p) : Vec<T>(0);
       });
       simd::transpose(v);
-      repeat<lanes>([&](auto i) WEFT_INLINE { write(out + (p + i.value) * W + first, v[i.value], width); });
+      repeat<lanes>([&](auto i)
+                        WEFT_INLINE { write_units(out + p * W + unit<T> * (i.value * W + first), v[i.value], width); });
     });
-  for (; p < k; ++p)
-    for (std::int64_t i = 0; i < W; ++i) out[p * W + i] = i < n ? sign * x[i * stride_n + p] : T(0);
+  for (; p < k; p += unit<T>)
+    for (std::int64_t i = 0; i < W; ++i)
+      copy_unit(x + i * stride_n + p, 1, i < n ? k - p : 0, sign, out + p * W + unit<T> * i);
 }
 
 // Panels whose columns are contiguous are packed side by side, a few rows at a time: a row is one stream of memory.
 template <class T, int W>
-void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std::int64_t stride_k, T sign,
+void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std::int64_t stride_k, Computed<T> sign,
           T* out) noexcept {
   const auto panels = [&](auto&& pack_panel) WEFT_INLINE {
-    for (std::int64_t i = 0; i < n; i += W) pack_panel(n - i < W ? n - i : W, x + i * stride_n, out + i * k);
+    for (std::int64_t i = 0; i < n; i += W) pack_panel(n - i < W ? n - i : W, x + i * stride_n, out + i * padded<T>(k));
   };
   if (stride_n == 1) {
     // Rows, each a stream of x: the hardware follows only so many; few make short runs in a panel. bench: weft-bench
@@ -58,8 +62,9 @@ void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std
                WEFT_INLINE { pack_rows<T, W>(rows, k, from, stride_n, sign, to); });
   } else {
     panels([&](std::int64_t rows, const T* from, T* to) WEFT_INLINE {
-      for (std::int64_t p = 0; p < k; ++p)
-        for (std::int64_t i = 0; i < W; ++i) to[p * W + i] = i < rows ? sign * from[i * stride_n + p * stride_k] : T(0);
+      for (std::int64_t p = 0; p < k; p += unit<T>)
+        for (std::int64_t i = 0; i < W; ++i)
+          copy_unit(from + i * stride_n + p * stride_k, stride_k, i < rows ? k - p : 0, sign, to + p * W + unit<T> * i);
     });
   }
 }

@@ -13,7 +13,8 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// numpy.matmul, real or complex: a (…, m, k) or (k), b (…, k, n) or (k).
+/// numpy.matmul, real or complex: a (…, m, k) or (k), b (…, k, n) or (k). Of bf16, as all products here: sums are in f32,
+/// and each element of the result is rounded once, to bf16.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
 /// What `linear` does with x Wᵀ + b while the tile is in cache: y = residual + gate ⊙ act(x Wᵀ + b).
@@ -29,10 +30,13 @@ struct Epilogue {
   Tensor gate;                               ///< y's shape, or undefined
   Tensor residual;                           ///< y's shape, or undefined
 };
-/// x (…, in), weight (out, in), bias (out) or undefined: y (…, out).
+/// x (…, in), weight (out, in), bias (out) or undefined: y (…, out). All of one dtype; but beside a bf16 x, whose gate,
+/// residual and y are bf16, too, weight and bias may each be bf16 or f32: an f32 weight is rounded to bf16 for the
+/// product, and its gradient, like that of an f32 bias, is f32, not rounded to bf16: as mixed precision has it, whose
+/// master weights are f32.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
 
-/// linear's weight (out, in), f32 or f64, with a copy in the order in which products read it: inference that keeps it
+/// linear's weight (out, in), f32, f64 or bf16, with a copy in the order in which products read it: inference that keeps it
 /// doesn't rearrange the weight at each call, and doesn't read the weight itself but for matrices of a few rows. The weight
 /// is a constant here: it gets no gradient. The copy serves the instruction set of the context in which it was made; under
 /// another the weight itself is used. Threads may share it.
@@ -63,10 +67,12 @@ Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& 
 /// gMLP's spatial gating (arXiv 2105.08050, section 2.2). gate, x (n, b, d), weight (n, n), bias (n):
 /// y_i = gate_i ⊙ (Σ_j weight_ij x_j + bias_i), (n, b, d); causal: the sum over j <= i, whatever the rest of the weight
 /// holds. Then half of the products are left out, but for some beside the diagonal: their weight counts as 0, so that
-/// x_j, if it is not finite, may reach y_i of some i < j.
+/// x_j, if it is not finite, may reach y_i of some i < j. Of a bf16 gate and x weight and bias may each be bf16 or f32, as
+/// linear's.
 Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal = false);
 
-/// numpy's einsum, its whole syntax; a size of 1 broadcasts against n. Real or complex, all of one dtype.
+/// numpy's einsum, its whole syntax; a size of 1 broadcasts against n. Real, bf16 or complex, all of one dtype. Of several
+/// operands each product of two is rounded to it.
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 
 }  // namespace weft

@@ -1,0 +1,172 @@
+// Units of k (kernels/gemm.h): vectors of them and their products. A vector of pairs of bf16 is moved as floats, whose
+// bits nothing touches.
+#pragma once
+#include <type_traits>
+
+#include "dense/kernels/gemm.h"
+#include "dense/kernels/gemm_blocks.h"
+
+namespace weft::detail::WEFT_ISA {
+
+template <class T>
+inline constexpr bool is_pairs = unit<T> == 2;
+
+WEFT_INLINE inline simd::Words bits_of(Vec<float> x) noexcept {
+  return reinterpret_cast<simd::Words>(static_cast<Vec<float>::register_type>(x));
+}
+WEFT_INLINE inline Vec<float> of_bits(simd::Words x) noexcept {
+  return Vec<float>(reinterpret_cast<Vec<float>::register_type>(x));
+}
+
+// A vector of units, side by side from p on.
+template <class T>
+WEFT_INLINE inline Vec<T> load_units(const T* p) noexcept {
+  if constexpr (is_pairs<T>) {
+    simd::Words x;
+    __builtin_memcpy(&x, p, sizeof x);
+    return of_bits(x);
+  } else {
+    return simd::load(p);
+  }
+}
+
+template <class T>
+WEFT_INLINE inline void store_units(T* p, Vec<T> v) noexcept {
+  if constexpr (is_pairs<T>) {
+    const simd::Words x = bits_of(v);
+    __builtin_memcpy(p, &x, sizeof x);
+  } else {
+    simd::store(p, v);
+  }
+}
+
+// The first n units of v, or all if there are no more.
+template <class T>
+WEFT_INLINE inline void write_units(T* p, Vec<T> v, std::int64_t n) noexcept {
+  if constexpr (is_pairs<T>) {
+    if (n >= simd::lanes<T>) return store_units(p, v);
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_epi32(p, simd::first_lanes<__mmask16>(n), _mm512_castps_si512(v));
+    return;
+#endif
+    T buffer[2 * simd::lanes<T>];
+    store_units(buffer, v);
+    for (std::int64_t i = 0; i < 2 * n; ++i) p[i] = buffer[i];
+  } else {
+    write(p, v, n);
+  }
+}
+
+// Of the first n elements of p, and zeros; or a whole vector if there are more.
+template <class T>
+WEFT_INLINE inline Vec<T> read_units(const T* p, std::int64_t n) noexcept {
+  if constexpr (is_pairs<T>) {
+    constexpr std::int64_t all = 2 * simd::lanes<T>;
+    if (n >= all) return load_units(p);
+#if defined(__AVX512F__)
+    return _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(simd::first_lanes<__mmask32>(n), p));
+#endif
+    T buffer[all];
+    for (std::int64_t i = 0; i < all; ++i) buffer[i].bits = i < n ? p[i].bits : std::uint16_t{0};
+    return load_units(buffer);
+  } else {
+    return read(p, n);
+  }
+}
+
+// The bits of the first n elements of p, or of a whole vector if there are more, each in a word.
+WEFT_INLINE inline simd::Words read_words(const bfloat16* p, std::int64_t n) noexcept {
+#if defined(__AVX512F__)
+  if (n < simd::lanes<bfloat16>) {
+    const __m512i some = _mm512_maskz_loadu_epi16(simd::first_lanes<__mmask32>(n), p);
+    return reinterpret_cast<simd::Words>(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(some)));
+  }
+#endif
+  return bits_of(read(p, n)) >> 16;
+}
+
+// The units of n columns in contiguous rows, from the row p on, of which `count` are there.
+template <class T>
+WEFT_INLINE inline Vec<T> read_rows(const T* p, std::int64_t row, std::int64_t count, std::int64_t n) noexcept {
+  if constexpr (is_pairs<T>) {
+    const simd::Words low = read_words(p, n);
+    return of_bits(count == 1 ? low : low | read_words(p + row, n) << 16);
+  } else {
+    return read(p, n);
+  }
+}
+
+// The unit at p in all lanes.
+template <class T>
+WEFT_INLINE inline Vec<T> broadcast_unit(const T* p) noexcept {
+  Computed<T> x;
+  __builtin_memcpy(&x, p, sizeof x);
+  return Vec<T>(x);
+}
+
+// The same of a unit of which one element is there.
+template <class T>
+WEFT_INLINE inline Vec<T> broadcast_last(const T* p) noexcept {
+  if constexpr (is_pairs<T>) return of_bits(simd::Words{} + p->bits);
+  else return broadcast_unit(p);
+}
+
+// One unit, the `count` elements that are there `step` apart, times sign, ±1.
+template <class T>
+WEFT_INLINE inline void copy_unit(const T* p, std::int64_t step, std::int64_t count, Computed<T> sign,
+                                  T* out) noexcept {
+  if constexpr (is_pairs<T>) {
+    const std::uint16_t flip = sign < 0 ? 0x8000 : 0;
+    out[0].bits = count > 0 ? static_cast<std::uint16_t>(p[0].bits ^ flip) : std::uint16_t{0};
+    out[1].bits = count > 1 ? static_cast<std::uint16_t>(p[step].bits ^ flip) : std::uint16_t{0};
+  } else {
+    *out = count > 0 ? sign * *p : T(0);
+  }
+}
+
+// Units times ±1.
+template <class T>
+struct Sign {
+  Vec<T> factor;
+  explicit Sign(T sign) noexcept : factor(sign) {}
+  Vec<T> operator*(Vec<T> x) const noexcept { return factor * x; }
+};
+template <>
+struct Sign<bfloat16> {
+  simd::Words flip;
+  explicit Sign(float sign) noexcept : flip(simd::Words{} + (sign < 0 ? 0x80008000u : 0u)) {}
+  Vec<float> operator*(Vec<float> x) const noexcept { return of_bits(bits_of(x) ^ flip); }
+};
+
+// sum + x y, of a pair sum + x₀ y₀ + x₁ y₁.
+template <class T>
+WEFT_INLINE inline Vec<T> multiply_add(Vec<T> x, Vec<T> y, Vec<T> sum) noexcept {
+  if constexpr (!is_pairs<T>) {
+    return simd::fma(x, y, sum);
+  } else {
+#if defined(__AVX512BF16__)
+    return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(static_cast<__m512>(x)),
+                            reinterpret_cast<__m512bh>(static_cast<__m512>(y)));
+#else
+    const auto low = [](Vec<T> pair) WEFT_INLINE { return of_bits(bits_of(pair) << 16); };
+    const auto high = [](Vec<T> pair) WEFT_INLINE { return of_bits(bits_of(pair) & 0xffff0000); };
+    return simd::fma(high(x), high(y), simd::fma(low(x), low(y), sum));
+#endif
+  }
+}
+
+// As write; but AVX512-BF16 rounds by its own instruction, which takes denormals for 0, as its products do.
+template <class T>
+WEFT_INLINE inline void write_result(T* p, Vec<T> v, std::int64_t n) noexcept {
+#if defined(__AVX512BF16__)
+  if constexpr (is_pairs<T>) {
+    const __m256i x = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v));
+    if (n >= simd::lanes<T>) _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x);
+    else _mm512_mask_storeu_epi16(p, simd::first_lanes<__mmask32>(n), _mm512_castsi256_si512(x));
+    return;
+  }
+#endif
+  write(p, v, n);
+}
+
+}  // namespace weft::detail::WEFT_ISA
