@@ -12,6 +12,7 @@
 
 #include "dense/gemm.h"
 #include "weft/context.h"
+#include "weft/dense.h"
 #include "weft/random.h"
 
 namespace weft::test {
@@ -407,6 +408,20 @@ TEST_CASE("bf16 gemm: denormals are lost by AVX512-BF16 alone") {
       if (std::string(isa_name(context.isa())) != "avx512bf16") CHECK(inexact == 0);
     });
   }
+}
+
+// What no product made is rounded as everywhere.
+TEST_CASE("bf16 gemm: denormals of a bias and a residual are kept") {
+  Contexts contexts;
+  const Tensor x = Tensor::zeros({3, 5}, DType::bf16), weight = Tensor::zeros({40, 5}, DType::bf16);
+  const Tensor bias = Tensor::full({40}, 0x1p-130), residual = Tensor::full({3, 40}, 0x1p-131, DType::bf16);
+  contexts.each([&](Context& context) {
+    CAPTURE(isa_name(context.isa()));
+    int lost = 0;
+    for (const bfloat16 y : linear(x, weight, bias, Epilogue::adding(residual)).to_vector<bfloat16>())
+      lost += static_cast<float>(y) != 0x1.8p-130f;
+    CHECK(lost == 0);
+  });
 }
 
 }  // namespace weft::test

@@ -29,7 +29,7 @@ void round_sums(std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int
                 std::int64_t c_row) noexcept {
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; j += simd::lanes<GemmSum<T>>)
-      write_result(c + i * c_row + j, read(sums + i * sums_row + j, n - j), n - j);
+      write(c + i * c_row + j, read(sums + i * sums_row + j, n - j), n - j);
 }
 
 template <class T>
@@ -46,11 +46,11 @@ void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const Ge
         V y = read(sums + i * sums_row + j, rest);
         if (!holds_sums<T> && add) y = y + read(c + i * c_row + j, rest);
         if (e.bias) y = y + (e.bias_column != 0 ? bias : V(e.bias[i * e.bias_row]));
-        if (e.preactivation) write_result(e.preactivation + i * e.preactivation_row + j, y, rest);
+        if (e.preactivation) write(e.preactivation + i * e.preactivation_row + j, y, rest);
         y = f.value(y);
         if (e.gate) y = y * read(e.gate + i * e.gate_row + j, rest);
         if (e.residual) y = y + read(e.residual + i * e.residual_row + j, rest);
-        write_result(c + i * c_row + j, y, rest);
+        write(c + i * c_row + j, y, rest);
       }
     }
   });

@@ -43,7 +43,7 @@ template <class In>
 inline constexpr std::int64_t unit = std::is_same_v<In, bfloat16> ? 2 : 1;
 // k elements with what fills the last unit.
 template <class In>
-constexpr std::int64_t padded(std::int64_t k) {
+[[gnu::always_inline]] constexpr std::int64_t padded(std::int64_t k) {
   return (k + unit<In> - 1) / unit<In> * unit<In>;
 }
 

@@ -20,7 +20,7 @@ struct Blocks {
   int panel_sums;             // `dot_panels` keeps so many
 };
 // bench: WEFT_ISA=… weft-bench --benchmark_filter='gemm-nn|linear'; few rows: 'gemm-nt(-cold)?/[0-9]*x2048x512'
-#if defined(__AVX512F__)
+#if WEFT_VECTOR_BYTES == 64
 inline constexpr Blocks blocks = {.mr = 12,
                                   .nv = 2,
                                   .kc_f32 = 768,
@@ -32,7 +32,7 @@ inline constexpr Blocks blocks = {.mr = 12,
                                   .few_rows = 8,
                                   .few_vectors = 3,
                                   .panel_sums = 16};
-#elif defined(__AVX2__)
+#elif WEFT_VECTOR_BYTES == 32
 inline constexpr Blocks blocks = {.mr = 6,
                                   .nv = 2,
                                   .kc_f32 = 256,

@@ -6,6 +6,11 @@
 #include "dense/kernels/gemm.h"
 #include "dense/kernels/gemm_blocks.h"
 
+// Instruction sets that multiply pairs. By their names: a user's -march may let the compiler do more in the other units.
+#define WEFT_PAIR_PRODUCTS_avx512bf16 1
+#define WEFT_PASTED(a, b) a##b
+#define WEFT_NAME_OF(prefix, isa) WEFT_PASTED(prefix, isa)
+
 namespace weft::detail::WEFT_ISA {
 
 template <class T>
@@ -45,7 +50,7 @@ template <class T>
 WEFT_INLINE inline void write_units(T* p, Vec<T> v, std::int64_t n) noexcept {
   if constexpr (is_pairs<T>) {
     if (n >= simd::lanes<T>) return store_units(p, v);
-#if defined(__AVX512F__)
+#if WEFT_VECTOR_BYTES == 64
     _mm512_mask_storeu_epi32(p, simd::first_lanes<__mmask16>(n), _mm512_castps_si512(v));
     return;
 #endif
@@ -63,7 +68,7 @@ WEFT_INLINE inline Vec<T> read_units(const T* p, std::int64_t n) noexcept {
   if constexpr (is_pairs<T>) {
     constexpr std::int64_t all = 2 * simd::lanes<T>;
     if (n >= all) return load_units(p);
-#if defined(__AVX512F__)
+#if WEFT_VECTOR_BYTES == 64
     return _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(simd::first_lanes<__mmask32>(n), p));
 #endif
     T buffer[all];
@@ -76,7 +81,7 @@ WEFT_INLINE inline Vec<T> read_units(const T* p, std::int64_t n) noexcept {
 
 // The bits of the first n elements of p, or of a whole vector if there are more, each in a word.
 WEFT_INLINE inline simd::Words read_words(const bfloat16* p, std::int64_t n) noexcept {
-#if defined(__AVX512F__)
+#if WEFT_VECTOR_BYTES == 64
   if (n < simd::lanes<bfloat16>) {
     const __m512i some = _mm512_maskz_loadu_epi16(simd::first_lanes<__mmask32>(n), p);
     return reinterpret_cast<simd::Words>(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(some)));
@@ -144,7 +149,7 @@ WEFT_INLINE inline Vec<T> multiply_add(Vec<T> x, Vec<T> y, Vec<T> sum) noexcept 
   if constexpr (!is_pairs<T>) {
     return simd::fma(x, y, sum);
   } else {
-#if defined(__AVX512BF16__)
+#if WEFT_NAME_OF(WEFT_PAIR_PRODUCTS_, WEFT_ISA)
     return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(static_cast<__m512>(x)),
                             reinterpret_cast<__m512bh>(static_cast<__m512>(y)));
 #else
@@ -153,20 +158,6 @@ WEFT_INLINE inline Vec<T> multiply_add(Vec<T> x, Vec<T> y, Vec<T> sum) noexcept 
     return simd::fma(high(x), high(y), simd::fma(low(x), low(y), sum));
 #endif
   }
-}
-
-// As write; but AVX512-BF16 rounds by its own instruction, which takes denormals for 0, as its products do.
-template <class T>
-WEFT_INLINE inline void write_result(T* p, Vec<T> v, std::int64_t n) noexcept {
-#if defined(__AVX512BF16__)
-  if constexpr (is_pairs<T>) {
-    const __m256i x = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v));
-    if (n >= simd::lanes<T>) _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x);
-    else _mm512_mask_storeu_epi16(p, simd::first_lanes<__mmask32>(n), _mm512_castsi256_si512(x));
-    return;
-  }
-#endif
-  write(p, v, n);
 }
 
 }  // namespace weft::detail::WEFT_ISA
