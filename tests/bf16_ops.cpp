@@ -299,6 +299,8 @@ TEST_CASE("bf16: rows of a table, whose gradients are summed in f32") {
       cases.push_back({"embedding", {numbers({count}, static_cast<double>(table[0])), {table}}, [](Ins in) {
                          return embedding(in[0], in[1]);
                        }});
+  // Many tasks at once, each with sums of its own.
+  cases.push_back({"embedding", {numbers({5000}, 200), {{200, 301}}}, [](Ins in) { return embedding(in[0], in[1]); }});
   check(cases);
 }
 

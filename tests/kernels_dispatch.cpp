@@ -74,7 +74,8 @@ TEST_CASE("dispatch: every family has its kernels of every instruction set") {
   check_family_of_all_types<ElementwiseKernels>();
   check_family_of_both_types<FftKernels>();
   check_family_of_both_types<FourStepKernels>();
-  check_family_of_both_types<GemmKernels>();
+  check_family_of_all_types<GemmKernels>();
+  check_family<GemmKernels<Bf16ToF32>>();
   check_family_of_all_types<GateKernels>();
   check_family_of_all_types<NormKernels>();
   check_family_of_both_types<OptimizerKernels>();

@@ -66,11 +66,6 @@ GemmEpilogue<T> shifted(GemmEpilogue<T> e, int64_t i, int64_t j) {
   return e;
 }
 
-template <class T>
-bool has_epilogue(const GemmEpilogue<T>& e) {
-  return e.bias || e.activation != Activation::none || e.gate || e.residual || e.preactivation;
-}
-
 // A block of A and one of B. Of A's rows the first `direct` are read where they are, the others from the panels; of B's
 // columns those before `unpacked` are read where they are by the first row of tiles, which packs them on its way.
 template <class T>

@@ -56,14 +56,16 @@ struct LinearOp : Op {
                        to_string(in[1].shape()));
     Shape out = in[0].shape();
     out.back() = in[1].shape()[0];
-    if (in[2].defined()) {
-      check_parameter(name(), in[0], in[2], "bias");
-      if (in[2].shape() != Shape{out.back()})
-        fail(name(), "expected bias " + to_string({out.back()}) + ", got " + describe(in[2]));
-    }
+    check_bias(in[0], in[2], {out.back()});
     check_optional(in[0], in[3], "gate", out);
     check_optional(in[0], in[4], "residual", out);
     return out;
+  }
+
+  void check_bias(const Tensor& x, const Tensor& bias, const Shape& shape) const {
+    if (x.dtype() != DType::bf16 || !bias.defined()) return check_optional(x, bias, "bias", shape);
+    check_parameter(name(), x, bias, "bias");
+    if (bias.shape() != shape) fail(name(), "expected bias " + to_string(shape) + ", got " + describe(bias));
   }
 
   void check_optional(const Tensor& x, const Tensor& t, const char* what, const Shape& shape) const {

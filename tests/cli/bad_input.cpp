@@ -97,7 +97,7 @@ TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
   const std::string train = "train --steps 2 --overwrite --out " + run() + " --text " + text() + " ";
   const std::string gmlp = train + "--arch gmlp ";
   refuses(train, "--arch", 2);
-  refuses(train + "--arch rnn", "--arch: unknown architecture \"rnn\"", 2);
+  refuses(train + "--arch rnn", "--arch: [model] unknown architecture \"rnn\"", 2);
   refuses(train + "--preset big", "unknown preset \"big\"", 2);
   refuses(train + "--arch fnet --task causal-lm", "masked-lm");
   refuses(gmlp + "--task translation", "--task: [task] expected one of causal-lm, masked-lm, classifier", 2);

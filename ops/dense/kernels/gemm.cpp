@@ -23,11 +23,21 @@ WEFT_INLINE inline void prefetch(const T* p) noexcept {
   repeat<lines>([&](auto i) WEFT_INLINE { __builtin_prefetch(p + i.value * line / std::int64_t{sizeof(T)}); });
 }
 
+// C from its sums alone.
+template <class T>
+void round_sums(std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int64_t sums_row, GemmOut<T>* c,
+                std::int64_t c_row) noexcept {
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; j += simd::lanes<GemmSum<T>>)
+      write_result(c + i * c_row + j, read(sums + i * sums_row + j, n - j), n - j);
+}
+
 template <class T>
 void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int64_t sums_row,
               GemmOut<T>* c, std::int64_t c_row, bool add) noexcept {
   using V = Vec<GemmSum<T>>;
   constexpr std::int64_t lanes = simd::lanes<GemmSum<T>>;
+  if (!holds_sums<T> && !add && !has_epilogue(e)) return round_sums<T>(m, n, sums, sums_row, c, c_row);
   with_activation(e.activation, [&](auto f) noexcept {
     for (std::int64_t j = 0; j < n; j += lanes) {
       const std::int64_t rest = n - j;
@@ -88,9 +98,9 @@ WEFT_INLINE inline void store_tile(const GemmTile<T>& t, const Vec<GemmSum<T>>* 
 template <class T, int R, int V, bool Packs = false>
 [[gnu::noinline]] void part_of_tile(const GemmTile<T>& t) noexcept {
   using In = GemmIn<T>;
-  constexpr std::int64_t lanes = simd::lanes<In>, both = unit<In>, row = both * blocks.nv * lanes,
+  constexpr std::int64_t lanes = simd::lanes<In>, both = unit<In>, units_row = both * blocks.nv * lanes,
                          width = V * lanes * both * std::int64_t{sizeof(In)};
-  const std::int64_t b_row = Packs ? both * t.b_row : row;  // of a unit
+  const std::int64_t b_row = Packs ? both * t.b_row : units_row;  // of a unit
   Vec<In> sums[R * V];
   repeat<R * V>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<In>(0); });
   // One pointer for four rows: an address is a pointer and -1, 0, 1 or 2 times the stride.
@@ -99,9 +109,9 @@ template <class T, int R, int V, bool Packs = false>
   const In *b = t.b, *next = t.prefetch.b;
   In* packs = t.packs;
   std::int64_t p = 0;
-  for (std::int64_t i = 0; i < R; ++i) {  // prefetches all at once would hold up B
-    prefetch_row(t, i);
-    for (const std::int64_t end = t.k * (i + 1) / R; p < end; ++p, b += b_row, next += t.prefetch.b_step) {
+  for (std::int64_t row = 0; row < R; ++row) {  // prefetches all at once would hold up B
+    prefetch_row(t, row);
+    for (const std::int64_t end = t.k * (row + 1) / R; p < end; ++p, b += b_row, next += t.prefetch.b_step) {
       Vec<In> columns[V];
       repeat<V>([&](auto v) WEFT_INLINE {
         if constexpr (Packs) columns[v.value] = read_rows(b + v.value * lanes, t.b_row, both, lanes);
@@ -111,7 +121,7 @@ template <class T, int R, int V, bool Packs = false>
         repeat<both>([&](auto r)
                          WEFT_INLINE { prefetch<width / both>(b + prefetch_steps * b_row + r.value * t.b_row); });
         repeat<V>([&](auto v) WEFT_INLINE { store_units(packs + both * v.value * lanes, columns[v.value]); });
-        packs += row;
+        packs += units_row;
       } else {
         prefetch<width>(b + prefetch_steps * b_row);
       }

@@ -62,6 +62,12 @@ struct GemmEpilogue {
   std::int64_t preactivation_row = 0;
 };
 
+// Always inline: kernels of every instruction set call it.
+template <class T>
+[[gnu::always_inline]] inline bool has_epilogue(const GemmEpilogue<T>& e) {
+  return e.bias || e.activation != Activation::none || e.gate || e.residual || e.preactivation;
+}
+
 // What a tile prefetches for those after it: b + p · b_step for each unit p < k; `a_lines` cache lines of each of mr rows
 // of A, from a on.
 template <class T>
