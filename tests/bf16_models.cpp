@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/sequence.h"
 #include "op_table.h"
 #include "temporary_folder.h"
 #include "train_support.h"
@@ -118,6 +119,12 @@ TEST_CASE("bf16 models: logits are bf16, those of f32 but for its rounding") {
     CHECK(error < 0.03);
     CHECK(error > 1e-4);
   }
+}
+
+TEST_CASE("bf16 models: the mean of tokens is f32's, rounded once") {
+  const Tensor tokens = tokens_of(), x = raw::convert(Random(1).normal({batch, length, 40}, 0, 1), DType::bf16);
+  const Tensor want = detail::mean_of_tokens(raw::convert(x, DType::f32), tokens);
+  CHECK(same_bits(detail::mean_of_tokens(x, tokens), raw::convert(want, DType::bf16)));
 }
 
 // What they may differ by is what these models make of numbers rounded to bf16: of the weights alone, in f32, it is
