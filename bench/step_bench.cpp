@@ -16,7 +16,7 @@ using namespace weft;
 using namespace weft::bench;
 
 struct Options {
-  std::string model, mode = "train", save;
+  std::string model, mode = "train", precision = "f32", save;
   int threads = Context::current().threads(), repeat = 15;
   double seconds = 0;
   bool serve = false;
@@ -77,6 +77,9 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--mode", o.mode, "forward (no tape), or train: forward, backward, AdamW")
       ->capture_default_str()
       ->check(CLI::IsMember({"forward", "train"}));
+  app.add_option("--precision", o.precision, "What is computed in: f32, or bf16 beside f32 parameters")
+      ->capture_default_str()
+      ->check(CLI::IsMember(precisions()));
   app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
   app.add_option("--repeat", o.repeat, "Timed steps, after two untimed ones")
       ->capture_default_str()
@@ -127,7 +130,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw Error(std::string(error.what()) + " (see --help)");
   }
-  Step step(flags.sizes(o.model), o.mode == "train", o.threads);
+  StepSizes sizes = flags.sizes(o.model);
+  sizes.precision = precision_from_name(o.precision);
+  Step step(sizes, o.mode == "train", o.threads);
   if (!o.save.empty()) {
     step.save(o.save);
     return 0;

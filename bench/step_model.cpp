@@ -31,7 +31,7 @@ Blocks<Block> stack(const StepSizes& s, StepModel& model, Make make) {
 void make_gmlp(const StepSizes& s, StepModel& model) {
   const auto blocks =
       stack<GmlpBlock>(s, model, [&](const Init& own) { return GmlpBlock(s.d_model, s.d_ffn, s.seq_len, own); });
-  model.x = Random(2).normal({s.seq_len, s.batch, s.d_model}, 0, 1);
+  model.x = in_precision(Random(2).normal({s.seq_len, s.batch, s.d_model}, 0, 1), s.precision);
   model.forward = [blocks, x = model.x] {
     Tensor y = x;
     for (const GmlpBlock& block : *blocks) y = block(y, SpatialMask::causal());
@@ -42,7 +42,7 @@ void make_gmlp(const StepSizes& s, StepModel& model) {
 // x (b, n, d)
 template <class Block>
 void run_along_batch(const StepSizes& s, StepModel& model, const Blocks<Block>& blocks) {
-  model.x = Random(2).normal({s.batch, s.seq_len, s.d_model}, 0, 1);
+  model.x = in_precision(Random(2).normal({s.batch, s.seq_len, s.d_model}, 0, 1), s.precision);
   model.forward = [blocks, x = model.x] {
     Tensor y = x;
     for (const Block& block : *blocks) y = block(y);
@@ -131,7 +131,8 @@ void make_language_model(const StepSizes& s, StepModel& model) {
   nlohmann::json config = {{"d_model", s.d_model}, {"layers", s.layers}, {"seq_len", s.seq_len}};
   config.update(kind_of(s.model).config(s));
   const Task task = usual_task(architecture(s.model), Source::text);
-  const std::shared_ptr<const Model> made = make_model({s.model, task, s.vocabulary, 0, config.dump()}, init);
+  const std::shared_ptr<Model> made = make_model({s.model, task, s.vocabulary, 0, config.dump()}, init);
+  made->set_precision(s.precision);
   model.parameters = made->parameters();
   model.x = random_tokens(2, s);
   model.target = random_tokens(3, s);

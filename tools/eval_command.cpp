@@ -25,6 +25,7 @@ struct EvalCommand {
   std::optional<std::int64_t> seq_len;
   std::int64_t batch = 32;
   bool all = false, json = false;
+  weft::Precision precision = weft::Precision::f32;
 };
 
 // A checkpoint that a program saved needn't say what it was trained on.
@@ -76,6 +77,7 @@ void print_json(const weft::Evaluation& evaluation, const weft::Checkpoint& chec
 
 int eval(const EvalCommand& o) {
   const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference);
+  checkpoint.model->set_precision(o.precision);
   const auto data = load_data(o, checkpoint);
   BatchCount count(data->validation_batches());
   const auto counted = [&] {
@@ -114,6 +116,7 @@ Command eval_command(CLI::App& weft) {
   add_number(*command, "--seq-len", o->seq_len, {1}, "Length of the sequences", "that of training, or the config's");
   add_number(*command, "--batch", o->batch, {1}, "Sequences at a time");
   command->add_flag("--json", o->json, "One JSON object, with the scores of each label and the confusion matrix");
+  add_precision(*command, o->precision);
   add_threads(*command);
   command->footer(
       "Examples:\n"

@@ -82,3 +82,11 @@ CLI::Option* add_threads(CLI::App& command) {
   return add_number<int>(command, "--threads", take, {1, 1024}, "Threads to compute with",
                          "as many as this process may use");
 }
+
+CLI::Option* add_precision(CLI::App& command, weft::Precision& target) {
+  std::string names;
+  for (const std::string& name : weft::precisions()) names += (names.empty() ? "" : " or ") + name;
+  const auto read = [&target](const std::string& typed) { target = weft::precision_from_name(typed); };
+  const std::string usual = weft::precision_name(target);
+  return add_option(command, "--precision", "NAME", read, help_text("Compute in " + names, "", usual));
+}

@@ -1,6 +1,8 @@
 // Options of the subcommands. Each value is checked as it is read: numbers are decimal and in the range that the help
 // names, names and files are not empty (an unset variable of the shell is).
 #pragma once
+#include <weft/precision.h>
+
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <optional>
@@ -62,3 +64,5 @@ CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::str
 
 // --threads, for every command that computes.
 CLI::Option* add_threads(CLI::App& command);
+// --precision, for every command that runs a model.
+CLI::Option* add_precision(CLI::App& command, weft::Precision& target);

@@ -82,7 +82,7 @@ void print_start(const TrainOptions& o, const Training& training) {
   std::cerr << model.arch() << " " << weft::task_name(model.task()) << ", " << weft::parameter_count(model.parameters())
             << " parameters, " << data.tokenizer()->size() << " symbols, sequences of " << data.length()
             << " in batches of " << data.batch() << "; " << context.threads() << " threads, "
-            << weft::isa_name(context.isa()) << std::endl;
+            << weft::isa_name(context.isa()) << ", " << weft::precision_name(model.precision()) << std::endl;
   if (!o.from.empty() && o.resume.empty())
     std::cerr << "begins with \"" << o.from << "\""
               << (training.new_parameters.empty() ? "" : "; new: " + list(training.new_parameters)) << std::endl;

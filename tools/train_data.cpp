@@ -16,7 +16,9 @@ namespace {
 using weft::Error;
 
 std::unique_ptr<weft::Model> new_model(const TrainOptions& o, const weft::ModelSpec& spec) {
-  return weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
+  auto model = weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
+  model->set_precision(o.precision);
+  return model;
 }
 
 // The run's own, if it goes on and has saved it; else that of --from; else the chosen one.

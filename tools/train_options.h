@@ -24,6 +24,7 @@ struct TrainOptions {
   double label_smoothing = 0;
   weft::OptimizerOptions optimizer;
   std::string schedule = "cosine";
+  weft::Precision precision = weft::Precision::f32;
   std::uint64_t seed = 1;
   bool overwrite = false, keep_going = false;
 

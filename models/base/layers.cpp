@@ -60,18 +60,21 @@ Linear::Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bi
 }
 
 // Null: read the weight where it lies. One that is a model's own is packed for many rows alone; one that was loaded for
-// inference after its first calls, for all rows, if its memory can then be given back.
-std::shared_ptr<const PackedWeight> Linear::packed(bool few) const {
-  if (few && weight.writable()) return nullptr;
+// inference after its first calls, for all rows, if its memory can then be given back. One that is rounded for x of the
+// dtype is packed at once.
+std::shared_ptr<const PackedWeight> Linear::packed(bool few, DType dtype) const {
   const Tensor& value = weight.value();
+  const bool rounds = dtype != value.dtype();
+  if (few && weight.writable() && !rounds) return nullptr;
   const std::lock_guard<std::mutex> lock(packed_->mutex);
   std::shared_ptr<const PackedWeight>& latest = packed_->latest;
   const auto of_this_weight = [&](const PackedWeight& p) {
     return p.weight().raw() == value.raw() && p.weight().strides() == value.strides() &&
-           p.weight().storage() == value.storage() && p.is_current() && p.isa() == Context::current().isa();
+           p.weight().storage() == value.storage() && p.is_current() && p.isa() == Context::current().isa() &&
+           p.dtype() == dtype;
   };
   if (latest && of_this_weight(*latest)) return latest;
-  if (!weight.writable()) {
+  if (!weight.writable() && !rounds) {
     if (!detail::in_mapped_file(value)) return nullptr;
     if (packed_->calls < first_calls) {
       packed_->calls += few ? 1 : first_calls;
@@ -79,16 +82,18 @@ std::shared_ptr<const PackedWeight> Linear::packed(bool few) const {
     }
   }
   latest.reset();  // its memory first
-  latest = std::make_shared<const PackedWeight>(value);
+  latest = std::make_shared<const PackedWeight>(value, dtype);
   detail::give_back(value);
   return latest;
 }
 
 Tensor Linear::operator()(const Tensor& x, const Epilogue& epilogue) const {
   const bool records = Tape::recording() != nullptr;
-  const bool fits = x.rank() > 0 && x.dtype() == weight.value().dtype() && x.size(-1) == weight.value().size(1);
+  const DType own = weight.value().dtype();
+  const bool fits = x.rank() > 0 && (x.dtype() == own || (x.dtype() == DType::bf16 && own == DType::f32)) &&
+                    x.size(-1) == weight.value().size(1);
   if (!records && fits)
-    if (const auto panels = packed(x.numel() <= few_rows * x.size(-1)))
+    if (const auto panels = packed(x.numel() <= few_rows * x.size(-1), x.dtype()))
       return packed_linear(x, *panels, optional(bias), epilogue);
   if (records) {
     const std::lock_guard<std::mutex> lock(packed_->mutex);

@@ -27,7 +27,8 @@ Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens) {
     for (std::int64_t i = row * n; i < (row + 1) * n; ++i)
       share[static_cast<std::size_t>(i)] = ids[static_cast<std::size_t>(i)] != 0 ? 1 / count : 0;
   }
-  return einsum("bn,bnd->bd", {raw::convert(Tensor::from(share, {b, n}), x.dtype()), x});
+  const Tensor wide = widened(x), shares = raw::convert(Tensor::from(share, {b, n}), wide.dtype());
+  return in_dtype(einsum("bn,bnd->bd", {shares, wide}), x.dtype());
 }
 
 std::vector<std::uint64_t> versions_of(const NamedParameters& parameters) {

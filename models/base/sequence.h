@@ -10,7 +10,13 @@ namespace weft::detail {
 // (length, d): sin(p / 10000^(2i/d)) and cos(p / 10000^(2i/d)) in channels 2i and 2i+1. Vaswani et al. 2017.
 Tensor sinusoidal_positions(std::int64_t length, std::int64_t d, DType dtype);
 
-// The mean of x (b, n, d) over the tokens (b, n) that are not padding, 0: (b, d). Zeros where all are.
+// x, cast unless it is of the dtype.
+inline Tensor in_dtype(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
+// x, in f32 if it is bf16: beside parameters, where an operation takes one dtype.
+inline Tensor widened(const Tensor& x) { return in_dtype(x, x.dtype() == DType::bf16 ? DType::f32 : x.dtype()); }
+
+// The mean of x (b, n, d) over the tokens (b, n) that are not padding, 0: (b, d), of a bf16 x
+// computed in f32. Zeros where all are.
 Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens);
 
 // Of each parameter's value, in their order.

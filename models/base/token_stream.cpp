@@ -8,13 +8,19 @@
 
 namespace weft::detail {
 
-void SteadyParameters::check() {
+void SteadyModel::check() {
   std::vector<std::uint64_t> now = versions_of(parameters_);
-  if (versions_.empty()) versions_ = std::move(now);
-  else if (now != versions_)
+  if (versions_.empty()) {
+    versions_ = std::move(now);
+    precision_ = model_->precision();
+  } else if (now != versions_) {
     throw Error(
         "[generate] a parameter was written since this text's first token; what the stream keeps of earlier "
         "tokens is of the old ones: make a new stream");
+  } else if (model_->precision() != precision_) {
+    throw Error(std::string("[generate] the model's precision is ") + precision_name(model_->precision()) +
+                ", at this text's first token it was " + precision_name(precision_) + ": make a new stream");
+  }
 }
 
 void TokenRows::put(std::int64_t at, const Tensor& rows) {

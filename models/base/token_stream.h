@@ -11,16 +11,18 @@
 
 namespace weft::detail {
 
-// A token stream's parameters: what it keeps of earlier tokens is what they made of them.
-class SteadyParameters {
+// A token stream's model: what the stream keeps of earlier tokens is what its parameters made of them, in its precision.
+class SteadyModel {
  public:
-  explicit SteadyParameters(NamedParameters parameters) : parameters_(std::move(parameters)) {}
-  // Error if one was written since the first call.
+  explicit SteadyModel(const Model& model) : model_(&model), parameters_(model.parameters()) {}
+  // Error if a parameter was written, or the precision set to another, since the first call.
   void check();
 
  private:
+  const Model* model_;
   NamedParameters parameters_;
-  std::vector<std::uint64_t> versions_;  // at the first call
+  Precision precision_ = Precision::f32;  // at the first call
+  std::vector<std::uint64_t> versions_;   // at the first call
 };
 
 // What one text's tokens left in a layer, a row (d) each. Copies share their memory until one of them is written.
@@ -55,7 +57,7 @@ class StreamOf : public TokenStream {
     return guard_memory("generate", [&] {
       const NoGrad suspended;
       check_appended(tokens, texts());
-      parameters_.check();
+      steady_.check();
       return static_cast<Derived&>(*this).extend(tokens);
     });
   }
@@ -72,12 +74,12 @@ class StreamOf : public TokenStream {
 
  protected:
   // One text, empty.
-  StreamOf(const Model& model, Text empty) : texts_{std::move(empty)}, parameters_(model.parameters()) {}
+  StreamOf(const Model& model, Text empty) : texts_{std::move(empty)}, steady_(model) {}
 
   std::vector<Text> texts_;
 
  private:
-  SteadyParameters parameters_;
+  SteadyModel steady_;
 };
 
 }  // namespace weft::detail

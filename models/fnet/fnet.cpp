@@ -51,7 +51,7 @@ std::string Fnet::config() const { return config_to_json(config_); }
 // x = encoder(tokens);  logits = E norm(act(transform(x))) + bias, or classifier(tanh(dense(x_0))).
 Tensor Fnet::operator()(const Tensor& tokens, const Random* dropout) const {
   return guard_memory("fnet", [&] {
-    const Tensor x = encoder_(tokens, {}, dropout);                           // (b, n, d_model)
+    const Tensor x = encoder_(tokens, {}, dropout, precision());              // (b, n, d_model)
     if (classifier_) return classifier_->classifier(classifier_->pooler(x));  // (b, classes)
     const Activation act = activation_from_name(config_.activation);
     const Tensor h = language_model_->norm(language_model_->transform(x, act));  // (b, n, d_model)

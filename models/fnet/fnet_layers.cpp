@@ -61,11 +61,11 @@ FnetEmbeddings::FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, st
       projection(d_model, d_model, init.child(3)) {}
 
 // projection(norm(word[token] + position[i] + type[type of token])), (b, n, d_model)
-Tensor FnetEmbeddings::operator()(const Tensor& tokens, const Tensor& types) const {
+Tensor FnetEmbeddings::operator()(const Tensor& tokens, const Tensor& types, Precision precision) const {
   check_tokens("fnet", tokens, position.weight.value().size(0));
   const Tensor places = slice(position.weight, 0, 0, tokens.size(1));  // (n, d_model)
   const Tensor kinds = types.defined() ? type(types) : slice(type.weight, 0, 0, 1);
-  return projection(norm(add(word(tokens), add(places, kinds))));
+  return projection(norm(in_precision(add(word(tokens), add(places, kinds)), precision)));
 }
 
 void FnetEmbeddings::collect(const std::string& prefix, NamedParameters& out) const {
@@ -93,10 +93,11 @@ FnetEncoder::FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, cons
 }
 
 // x = embeddings(tokens, types);  x = layer(x) for each layer;  with pre-norm layers norm(x). (b, n, d_model)
-Tensor FnetEncoder::operator()(const Tensor& tokens, const Tensor& types, const Random* random) const {
+Tensor FnetEncoder::operator()(const Tensor& tokens, const Tensor& types, const Random* random,
+                               Precision precision) const {
   const Random base = random ? *random : Random(0);
   const Random embedding_random = base.split(0);
-  Tensor x = dropout(embeddings(tokens, types), random ? &embedding_random : nullptr);
+  Tensor x = dropout(embeddings(tokens, types, precision), random ? &embedding_random : nullptr);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Random layer_random = base.split(i + 1);
     x = layers[i](x, random ? &layer_random : nullptr);

@@ -61,7 +61,7 @@ Tensor Gmlp::positions(std::int64_t first, std::int64_t n) const {
 // tokens (n, b) from position `first` on: x (n, b, d_model) = √d_model · E[token] + P[position].
 Tensor Gmlp::embed(const Tensor& tokens, std::int64_t first) const {
   const Tensor x = scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model)));
-  return config_.positions ? add(x, positions(first, tokens.size(0))) : x;
+  return in_precision(config_.positions ? add(x, positions(first, tokens.size(0))) : x, precision());
 }
 
 // W norm(x) + b, or E norm(x) where the head is tied.

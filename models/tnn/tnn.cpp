@@ -80,7 +80,7 @@ std::string Tnn::config() const { return config_to_json(config_); }
 
 // tokens (b, n): √d_model · E[token], (b, n, d_model).
 Tensor Tnn::embed(const Tensor& tokens) const {
-  return scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model)));
+  return in_precision(scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model))), precision());
 }
 
 // x (b, n, d_model): norm(x) Eᵀ, (b, n, vocabulary).

@@ -9,7 +9,7 @@ using namespace detail;
 
 namespace {
 
-using Past = std::vector<TokenRows>;  // v of a text's tokens, (length, d1) for each layer
+using Past = std::vector<TokenRows>;  // v of a text's tokens, widened, (length, d1) for each layer
 
 }  // namespace
 
@@ -48,20 +48,20 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, Past> {
     std::vector<Tensor> sums;
     for (std::int64_t text = 0; text < v.size(0); ++text) {
       TokenRows& past = texts_[static_cast<std::size_t>(first + text)][layer];
-      past.put(i, reshape(slice(v, 0, text, text + 1), {1, d1}));
+      past.put(i, widened(reshape(slice(v, 0, text, text + 1), {1, d1})));
       sums.push_back(reshape(sum(mul(t, past.first(i + 1)), {0}), {1, d1}));
     }
     Tensor y = concat(sums, 0);
     if (gtu(layer).toep().options().normalize) y = div(y, sum(t, {0}));
-    return reshape(y, v.shape());
+    return in_dtype(reshape(y, v.shape()), v.dtype());
   }
 
   // v (1, n, d1) of one text's next tokens: the Tno over all its tokens, of which the last n are given.
   Tensor mix_many(const Tensor& v, TokenRows& past, std::size_t layer) const {
     const std::int64_t n = v.size(1), d1 = v.size(2), all = length_ + n;
-    past.put(length_, reshape(v, {n, d1}));
+    past.put(length_, widened(reshape(v, {n, d1})));
     const Tensor y = gtu(layer).mix(length_ == 0 ? v : reshape(past.first(all), {1, all, d1}));
-    return slice(y, 1, length_, all);
+    return in_dtype(slice(y, 1, length_, all), v.dtype());
   }
 
   // t_(n-1) … t_0 (n, d1). Of a quarter more lags than that, so that the next tokens have theirs.

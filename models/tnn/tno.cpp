@@ -34,6 +34,8 @@ Tensor column(const std::vector<double>& values, DType dtype) {
   return raw::convert(Tensor::from(values, {static_cast<std::int64_t>(values.size()), 1}), dtype);
 }
 
+Tensor quotient(const Tensor& y, const Tensor& sums) { return in_dtype(div(widened(y), sums), y.dtype()); }
+
 }  // namespace
 
 // What products with x (b, h, n, dim) need.
@@ -128,10 +130,10 @@ Tensor Tno::operator()(const Tensor& x) const {
   if (!Tape::recording()) {
     const std::shared_ptr<const Prepared> p = prepared(x.size(0), n);
     const Tensor y = toeplitz_product(x, p->t);  // (b, h, n, dim)
-    return p->sums.defined() ? div(y, p->sums) : y;
+    return p->sums.defined() ? quotient(y, p->sums) : y;
   }
   const Tensor t = channels(n), y = toeplitz_product(x, t, options_.causal);
-  return options_.normalize ? div(y, toeplitz_product(ones(n), t, options_.causal)) : y;
+  return options_.normalize ? quotient(y, toeplitz_product(ones(n), t, options_.causal)) : y;
 }
 
 void Tno::collect(const std::string& prefix, NamedParameters& out) const {

@@ -193,6 +193,8 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
   ordered_json metadata{{"version", format_version}};
   metadata.update(describe(model, tokenizer));
   describe_labels(model, info, metadata);
+  if (model.precision() != Precision::f32)
+    metadata["precision"] = precision_name(model.precision());  // to be read by people
   metadata["length"] = info.length;
   metadata["step"] = info.step;
   metadata["validation_loss"] = info.validation_loss ? ordered_json(*info.validation_loss) : ordered_json(nullptr);

@@ -27,6 +27,7 @@ json describe(const Model& model, const Data& data, const TrainOptions& options,
            {"batch", data.batch()},
            {"micro-batches", options.micro_batches},
            {"label-smoothing", options.label_smoothing},
+           {"precision", precision_name(model.precision())},
            {"schedule", schedule_name(s.kind)},
            {"lr", s.peak},
            {"warmup", s.warmup},
@@ -47,6 +48,7 @@ Buffers buffers(Optimizer& optimizer) {
 // What earlier versions' states don't say.
 json with_former_defaults(json saved) {
   saved.emplace("label-smoothing", 0.0);
+  saved.emplace("precision", precision_name(Precision::f32));
   saved.emplace("evaluation-due", false);  // they were saved after the evaluation
   saved.emplace("equal-shares", true);     // of micro-batches, whatever they predict
   saved.emplace("best", nullptr);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 
+#include "base/sequence.h"
 #include "train/batch_ahead.h"
 #include "train/metrics.h"
 #include "weft/checkpoint.h"
@@ -48,8 +49,9 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 }
 
 // (1 - ε) · loss - ε · the mean of log p over what is predicted and over all classes.
-Tensor smoothed(const Tensor& loss, const Tensor& output, const Tensor& target, double epsilon) {
+Tensor smoothed(const Tensor& loss, const Tensor& logits, const Tensor& target, double epsilon) {
   if (epsilon == 0) return loss;
+  const Tensor output = widened(logits);
   std::vector<double> weights;
   for (const std::int64_t t : target.to_vector<std::int64_t>()) weights.push_back(t < 0 ? 0 : 1);
   const double count = std::accumulate(weights.begin(), weights.end(), 0.0);

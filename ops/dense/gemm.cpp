@@ -412,6 +412,9 @@ void run_batch(const GemmKernels<T>& kernel, const GemmProblem<T>& g, int64_t co
 
 }  // namespace
 
+// Of one element a column, they are rows, too; few columns are the rows of the product that `oriented` makes.
+bool reads_b(int64_t k, int64_t n) { return k <= 1 || n <= unpacked_rows; }
+
 template <class T>
 void gemm(const GemmProblem<T>& problem) {
   int64_t count = 1;

@@ -32,13 +32,15 @@ struct GemmProblem {
   std::vector<BatchAxis> batch = {};
   GemmEpilogue<T> epilogue = {};        // without a batch, and with contiguous rows of C
   const GemmIn<T>* packed_b = nullptr;  // B once more, as pack_b gives it on the same instruction set; without a batch.
-                                        // Then B itself is not read, unless its rows are contiguous or there are few
-                                        // columns.
+                                        // Then B itself is not read, unless reads_b says so.
   // A(i, p) is 0 for p > i (lower) or p < i (upper): most products with these zeros are left out, so that a NaN of B need
   // not meet them.
   Triangle a_triangle = Triangle::none;
   bool c_lower = false;  // C(i, j) is of interest for j <= i alone; others may be left as they were
 };
+
+// Whether a product with packed_b reads B itself, whose columns are contiguous.
+bool reads_b(std::int64_t k, std::int64_t n);
 
 // Each element of C is a sum over k in a fixed order, which depends on m, n, k, the strides, the sign, the triangles,
 // whether there is an epilogue, and the instruction set alone. k = 0 gives zeros (or C as it was), with the epilogue.

@@ -82,11 +82,16 @@ struct LinearOp : Op {
     return with_floating(name(), in[0].dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       Tensor y = Tensor::empty(shape, in[0].dtype());
-      const Tensor x = as_matrix(in[0]), weight = as_dtype(in[1], x.dtype());
+      const Tensor x = as_matrix(in[0]);
       const Tensor bias = in[2].defined() ? raw::contiguous(as_dtype(in[2], computed_of(x.dtype()))) : in[2];
       const Tensor gate = rows_of(in[3]), residual = rows_of(in[4]);
-      const std::int64_t m = x.shape()[0], k = x.shape()[1], n = weight.shape()[0];
-      GemmProblem<T> problem{m, n, k, view_of<T>(x), transposed_view_of<T>(weight), {y.mutable_data<T>(), n, 1}};
+      const std::int64_t m = x.shape()[0], k = x.shape()[1], n = in[1].shape()[0];
+      const bool is_rounded = in[1].dtype() == x.dtype() || (panels.defined() && !reads_b(k, n));  // or isn't read
+      const Tensor weight = is_rounded ? in[1] : as_dtype(in[1], x.dtype());
+      const MatrixView<const T> b = weight.dtype() == x.dtype()
+                                        ? transposed_view_of<T>(weight)
+                                        : MatrixView<const T>{static_cast<const T*>(weight.raw()), 1, k};
+      GemmProblem<T> problem{m, n, k, view_of<T>(x), b, {y.mutable_data<T>(), n, 1}};
       if (panels.defined()) problem.packed_b = panels.data<T>();
       problem.epilogue.activation = function;
       if (bias.defined()) {
@@ -161,19 +166,24 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const E
   });
 }
 
-PackedWeight::PackedWeight(const Tensor& weight) : isa_(Context::current().isa()) {
+PackedWeight::PackedWeight(const Tensor& weight) : PackedWeight(weight, weight.dtype()) {}
+
+PackedWeight::PackedWeight(const Tensor& weight, DType dtype) : isa_(Context::current().isa()) {
   check_floating("PackedWeight", weight);
   if (weight.rank() != 2) fail("PackedWeight", "expected a weight (out, in), got " + describe(weight));
+  if (dtype != weight.dtype() && (dtype != DType::bf16 || weight.dtype() != DType::f32))
+    fail("PackedWeight", std::string("no x is ") + dtype_name(dtype) + " beside " + describe(weight));
   weight_ = weight.detach();
   version_ = weight.version();
-  with_floating("PackedWeight", weight.dtype(), [&](auto* type) {
+  with_floating("PackedWeight", dtype, [&](auto* type) {
     using T = element_of<decltype(type)>;
     const std::int64_t n = weight.shape()[0], k = weight.shape()[1];
     guard_memory("PackedWeight", [&] {
-      panels_ = Tensor::empty({panel_layout<T>(k, n).elements()}, weight.dtype());
+      const Tensor rounded = as_dtype(weight_, dtype);
+      panels_ = Tensor::empty({panel_layout<T>(k, n).elements()}, dtype);
       T* panels = panels_.mutable_data<T>();
       os::small_pages_at_end(panels, static_cast<std::size_t>(panels_.numel()) * sizeof(T));
-      pack_b(k, n, transposed_view_of<T>(weight), panels);
+      pack_b(k, n, transposed_view_of<T>(rounded), panels);
     });
   });
 }
@@ -184,7 +194,7 @@ Tensor packed_linear(const Tensor& x, const PackedWeight& packed, const Tensor& 
     if (!packed.is_current()) fail("packed_linear", "the weight was written after it was packed");
     if (would_record(in)) return linear(x, packed.weight(), bias, epilogue);
     LinearOp op(epilogue.activation);
-    if (packed.isa() == Context::current().isa()) op.panels = packed.panels_;
+    if (packed.isa() == Context::current().isa() && packed.dtype() == x.dtype()) op.panels = packed.panels_;
     return apply_op(std::move(op), in);
   });
 }

@@ -203,6 +203,8 @@ struct CastOp : LayoutOp {
     from = in[0].dtype();
     return raw::convert(in[0], to);
   }
+  // Whoever needs a widened x in backward keeps x.
+  bool cheap() const override { return dtype_size(from) < dtype_size(to); }
   void backward(Backward& b) const override { b.add(0, raw::convert(b.gradient(), from)); }
 };
 

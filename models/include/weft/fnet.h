@@ -49,8 +49,8 @@ class FnetEmbeddings {
   /// Their weights ~ N(0, 0.02²), as in BERT.
   FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
                  const Init& init, double eps = 1e-12);
-  /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model). Error if n > seq_len.
-  Tensor operator()(const Tensor& tokens, const Tensor& types = {}) const;
+  /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model) in the precision. Error if n > seq_len.
+  Tensor operator()(const Tensor& tokens, const Tensor& types = {}, Precision precision = Precision::f32) const;
   /// "word.…", "position.…", "type.…", "norm.…", "projection.…".
   void collect(const std::string& prefix, NamedParameters& out) const;
 
@@ -111,8 +111,10 @@ class FnetEncoder {
  public:
   /// Error for a norm or an activation that isn't known, or a size below 1.
   FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init);
-  /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model). Dropout is on if `dropout` is given.
-  Tensor operator()(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr) const;
+  /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model) in the precision. Dropout is on if `dropout`
+  /// is given.
+  Tensor operator()(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr,
+                    Precision precision = Precision::f32) const;
   /// "embeddings.…", "layers.0.…", …, and "norm.…" with pre-norm layers.
   void collect(const std::string& prefix, NamedParameters& out) const;
 

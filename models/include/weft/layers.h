@@ -47,7 +47,8 @@ struct Init {
 /// y = x Wᵀ + b. Where no tape records, the weight stays packed between calls with more than a few rows, which takes
 /// its memory again; a recorded call gives that back. The weight of a model that was loaded for inference is packed by the
 /// second such call, or the ninth with few rows, if it lies in a mapped file: its own memory is then given back, and all
-/// calls read the packed one.
+/// calls read the packed one. Of a bf16 x the packed weight is bf16, half as large, and made by the first call that isn't
+/// recorded, however few its rows: else each call would round the weight.
 /// Copies share parameters and packed weight. Calls may come from several threads, each with a Context of its own, as
 /// long as nobody writes a parameter; the packed weight is behind a lock.
 class Linear {
@@ -64,7 +65,7 @@ class Linear {
 
  private:
   struct Packed;
-  std::shared_ptr<const PackedWeight> packed(bool few) const;
+  std::shared_ptr<const PackedWeight> packed(bool few, DType dtype) const;
 
   std::shared_ptr<Packed> packed_;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/layers.h"
+#include "weft/precision.h"
 #include "weft/task.h"
 
 #pragma GCC visibility push(default)
@@ -15,8 +16,8 @@ namespace weft {
 /// Texts that grow together, at first one empty text; with a stream of the architecture's own at O(n·d) a token instead of
 /// a forward pass over all of it. What a text gives is the same, bit by bit, beside any others.
 /// One thread's, together with the streams that were selected from it; several streams of one model may run at once. Its
-/// model must outlive it and keep its parameters: append() is an Error once one was written since it was first called. An
-/// Error leaves the texts as they were.
+/// model must outlive it and keep its parameters and precision: append() is an Error once one was written, or the precision
+/// set to another, since it was first called. An Error leaves the texts as they were.
 class TokenStream {
  public:
   virtual ~TokenStream() = default;
@@ -35,7 +36,7 @@ class TokenStream {
 };
 
 /// What every architecture's models have. Const calls may come from several threads, each with a Context of its own, as
-/// long as nobody writes a parameter; what layers keep between calls is behind locks.
+/// long as nobody writes a parameter or sets the precision; what layers keep between calls is behind locks.
 class Model {
  public:
   virtual ~Model() = default;
@@ -51,7 +52,7 @@ class Model {
 
   /// tokens (b, n) i64 -> logits: (b, n, vocabulary) for language models, (b, classes) for classifiers, where token 0
   /// is padding. Dropout is on if `dropout` is given. Error if n is 0 or exceeds max_length(), or for a token that is
-  /// not in the vocabulary.
+  /// not in the vocabulary. The logits are bf16 where precision() is.
   virtual Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const = 0;
 
   /// Appends the parameters, each by a name of its own that begins with `prefix`: checkpoints find them by it.
@@ -65,6 +66,16 @@ class Model {
   /// Why each token that stream() appends costs a forward pass over the text, for users to read: "its architecture …";
   /// empty if it doesn't.
   virtual std::string why_stream_is_slow() const;
+
+  /// What it computes in: no property of the model, but of how it is run. An architecture of one's own reads it where it
+  /// embeds its tokens (in_precision): all that follows is of that dtype. One that doesn't computes as its parameters are.
+  Precision precision() const noexcept { return precision_; }
+  /// f32 unless it is set: for training, evaluation, token streams and whatever calls it. Error in bf16 unless all
+  /// parameters are f32.
+  void set_precision(Precision precision);
+
+ private:
+  Precision precision_ = Precision::f32;
 };
 
 /// What to make.

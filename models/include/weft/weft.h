@@ -33,6 +33,7 @@
 #include "weft/parameter.h"
 #include "weft/parameter_set.h"
 #include "weft/pointwise.h"
+#include "weft/precision.h"
 #include "weft/profile.h"
 #include "weft/random.h"
 #include "weft/rows.h"

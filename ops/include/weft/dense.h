@@ -38,14 +38,18 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, co
 
 /// linear's weight (out, in), f32, f64 or bf16, with a copy in the order in which products read it: inference that keeps it
 /// doesn't rearrange the weight at each call, and doesn't read the weight itself but for matrices of a few rows. The weight
-/// is a constant here: it gets no gradient. The copy serves the instruction set of the context in which it was made; under
-/// another the weight itself is used. Threads may share it.
+/// is a constant here: it gets no gradient. The copy serves the instruction set of the context in which it was made, and x
+/// of its dtype; otherwise the weight itself is used. Threads may share it.
 class PackedWeight {
  public:
-  /// Packs it now.
+  /// Packs it now, for x of its dtype.
   explicit PackedWeight(const Tensor& weight);
+  /// Packs it now, for x of `dtype`: the weight's own, or bf16 of an f32 weight, whose copy is then rounded.
+  PackedWeight(const Tensor& weight, DType dtype);
   /// As given.
   const Tensor& weight() const noexcept { return weight_; }
+  /// Of the x that the copy serves.
+  DType dtype() const noexcept { return panels_.dtype(); }
   /// The instruction set that the copy serves.
   Isa isa() const noexcept { return isa_; }
   /// False if the weight was written since it was packed.

@@ -1,0 +1,33 @@
+#include "weft/precision.h"
+
+#include "weft/detail/enum_names.h"
+#include "weft/shape.h"
+
+namespace weft {
+using namespace detail;
+
+namespace detail {
+
+template <>
+struct EnumNames<Precision> {
+  static constexpr const char* what = "precision";
+  static constexpr EnumName<Precision> all[] = {{Precision::f32, "f32"}, {Precision::bf16, "bf16"}};
+};
+
+}  // namespace detail
+
+const char* precision_name(Precision precision) noexcept { return enum_name(precision); }
+
+Precision precision_from_name(const std::string& name) { return enum_from_name<Precision>(name); }
+
+std::vector<std::string> precisions() {
+  std::vector<std::string> names;
+  for (const auto& known : EnumNames<Precision>::all) names.emplace_back(known.name);
+  return names;
+}
+
+Tensor in_precision(const Tensor& x, Precision precision) {
+  return precision == Precision::bf16 ? cast(x, DType::bf16) : x;
+}
+
+}  // namespace weft

@@ -1,0 +1,80 @@
+// --precision: of a run, which keeps it, and of what is asked of its checkpoint.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "../temporary_folder.h"
+#include "command.h"
+#include "small_run.h"
+
+namespace weft::test {
+
+TEST_CASE("--precision: in the help of every command that runs a model, f32 by default, another word is refused") {
+  for (const std::string command : {"train", "classify", "generate", "eval", "fill-mask"}) {
+    CAPTURE(command);
+    CHECK(contains(weft(command + " --help").out, "Compute in f32 or bf16 (default: f32)"));
+    CHECK(fails_with(weft(command + " --precision f16"), 2,
+                     "--precision: [precision] expected one of f32, bf16, got \"f16\""));
+  }
+}
+
+TEST_CASE("--precision bf16: run.json has it, resuming and repeating keep it, to the same bytes") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  const std::string train = "train --arch gmlp --text " + (folder / "text") + sizes + "--eval-every 4 --steps ";
+  const auto bytes = [&](const std::string& run) { return folder.read(run + "/last/training.safetensors"); };
+  const Outcome whole = weft(train + "8 --precision bf16 --schedule constant --out " + (folder / "whole"));
+  CAPTURE(whole.err);
+  REQUIRE(whole.code == 0);
+  CHECK(contains(whole.err, ", bf16\n"));
+  CHECK(ends_as_promised(whole.out));
+  const auto training = nlohmann::json::parse(folder.read("whole/run.json"))["training"];
+  CHECK(training["precision"] == "bf16");
+
+  REQUIRE(weft(train + "4 --precision bf16 --schedule constant --out " + (folder / "half")).code == 0);
+  REQUIRE(weft("train --steps 8 --resume " + (folder / "half")).code == 0);
+  CHECK(bytes("half") == bytes("whole"));
+  CHECK(fails_with(weft("train --precision f32 --resume " + (folder / "half")), 2, "leave out --precision"));
+  REQUIRE(weft("train --config " + (folder / "whole/run.json") + " --out " + (folder / "again")).code == 0);
+  CHECK(bytes("again") == bytes("whole"));
+
+  REQUIRE(weft(train + "8 --schedule constant --out " + (folder / "f32")).code == 0);
+  CHECK(nlohmann::json::parse(folder.read("f32/run.json"))["training"]["precision"] == "f32");
+  CHECK(bytes("f32") != bytes("whole"));
+}
+
+TEST_CASE("--precision: what is asked of a checkpoint, in either") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  folder.write("csv", small_csv());
+  const std::string train = "train --steps 20 --lr 0.01" + sizes + "--precision bf16 --out ";
+  REQUIRE(weft(train + (folder / "lm") + " --arch tnn --text " + (folder / "text")).code == 0);
+  REQUIRE(weft(train + (folder / "masked") + " --arch fnet --text " + (folder / "text")).code == 0);
+  REQUIRE(weft(train + (folder / "rows") + " --arch gmlp --min-count 1 --csv " + (folder / "csv")).code == 0);
+  folder.write("in", "red green blue\nnorth\n");
+  folder.write("gaps", "qu[mask]ck\n");
+  // What a number of each answer is: near f32's, and not its bits.
+  const auto near = [&](const std::string& command, const std::string& label) {
+    CAPTURE(command);
+    const Outcome f32 = weft(command), same = weft(command + " --precision f32"),
+                  bf16 = weft(command + " --precision bf16");
+    CAPTURE(bf16.err);
+    CHECK(bf16.code == 0);
+    CHECK(number_after(same.out, label) == number_after(f32.out, label));
+    CHECK(number_after(bf16.out, label) != number_after(f32.out, label));
+    CHECK(std::abs(number_after(bf16.out, label) - number_after(f32.out, label)) < 0.02);
+  };
+  near("eval --json " + (folder / "lm") + " --text " + (folder / "text"), "\"loss\":");
+  near("eval --json " + (folder / "rows") + " --csv " + (folder / "csv"), "\"loss\":");
+  near("classify --json " + (folder / "rows") + " " + (folder / "in"), "\"probability\":");
+  near("fill-mask --json --top 1 " + (folder / "masked") + " " + (folder / "gaps"), "\"probability\":");
+  const std::string generate = "generate " + (folder / "lm") + " --prompt line --tokens 200 --precision ";
+  const Outcome bf16 = weft(generate + "bf16"), again = weft(generate + "bf16 --threads 1"),
+                f32 = weft(generate + "f32");
+  CHECK(bf16.code == 0);
+  CHECK(bf16.out == again.out);
+  CHECK(bf16.out != f32.out);
+}
+
+}  // namespace weft::test
