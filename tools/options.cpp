@@ -85,8 +85,8 @@ CLI::Option* add_threads(CLI::App& command) {
 
 CLI::Option* add_precision(CLI::App& command, weft::Precision& target) {
   std::string names;
-  for (const std::string& name : weft::precisions()) names += (names.empty() ? "" : " or ") + name;
+  for (const std::string& name : weft::precisions()) names += (names.empty() ? "" : "|") + name;
   const auto read = [&target](const std::string& typed) { target = weft::precision_from_name(typed); };
   const std::string usual = weft::precision_name(target);
-  return add_option(command, "--precision", "NAME", read, help_text("Compute in " + names, "", usual));
+  return add_option(command, "--precision", names, read, help_text("What to compute in", "", usual));
 }
