@@ -53,7 +53,9 @@ TEST_CASE("copy_parameters: an output is found by its label's name, in any order
     CHECK(after[3] != before[3]);
     const std::string head = arch == "fnet" ? "classifier" : "head";
     const Values now = values_of(*some.model);
-    for (const auto& [name, values] : now) {
+    for (const auto& each : now) {
+      const std::string& name = each.first;
+      const auto& values = each.second;
       CAPTURE(name);
       if (name != head + ".weight" && name != head + ".bias") {
         CHECK(values == trained.at(name));
