@@ -6,6 +6,7 @@
 #include "running_out.h"
 #include "temporary_folder.h"
 #include "train_support.h"
+#include "weft/confusion.h"
 #include "weft/encoded_text.h"
 
 namespace weft::test {
@@ -44,7 +45,8 @@ TEST_CASE("out of memory while texts, rows and tokenizers are read and made: an 
       {"EncodedText", [&] { (void)EncodedText(text, *of_text); }},
       {"EncodedText::of_file", [&] { (void)EncodedText::of_file(text_path, *of_text, ids, 10); }, of_json},
       {"TextData", [&] { (void)TextData(text, of_text, Task::causal_lm, 16, 4); }},
-      {"ClassifierData", [&] { (void)ClassifierData(read, read, of_rows, 8, 4); }}};
+      {"ClassifierData", [&] { (void)ClassifierData(read, read, of_rows, 8, 4); }},
+      {"Confusion", [] { (void)Confusion(20); }}};
   for (const Call& call : calls) {
     CAPTURE(call.name);
     std::filesystem::remove(ids);
