@@ -92,8 +92,18 @@ Tensor Tno::decay(const std::vector<double>& lags) const {
 }
 
 // Depends on n and the parameters alone.
-Tensor Tno::coefficients(std::int64_t n) const {
-  const std::vector<double> k = lags(n);
+Tensor Tno::coefficients(std::int64_t n) const { return coefficients(lags(n)); }
+
+Tensor Tno::coefficients(std::int64_t first, std::int64_t last) const {
+  if (options_.par_type != 1 || !options_.causal || first < 0 || last <= first)
+    throw Error("[Tno] coefficients of some lags: expected par_type 1, the causal form and 0 <= first < last, got " +
+                std::to_string(first) + " and " + std::to_string(last));
+  std::vector<double> k;
+  for (std::int64_t lag = first; lag < last; ++lag) k.push_back(static_cast<double>(lag));
+  return coefficients(k);
+}
+
+Tensor Tno::coefficients(const std::vector<double>& k) const {
   Tensor t = rpe_(positions(k));  // (m, h·dim)
   if (options_.use_decay || options_.use_multi_decay) t = mul(t, decay(k));
   return options_.act_type == Activation::none ? t : activation(t, options_.act_type);

@@ -29,6 +29,8 @@ class Norm {
   Norm(NormType type, std::int64_t d, const Init& init);
   /// x (…, d): (…, d).
   Tensor operator()(const Tensor& x) const { return layer_norm_ ? (*layer_norm_)(x) : SimpleRmsNorm()(x); }
+  /// What no ‖norm(x)‖₂ over the last axis (d) exceeds, whatever x.
+  double bound(std::int64_t d) const;
   /// "weight", "bias", or nothing.
   void collect(const std::string& prefix, NamedParameters& out) const;
 
@@ -55,6 +57,8 @@ class Rpe {
   Rpe(std::int64_t outdim, const RpeOptions& options, const Init& init);
   /// positions (k, 1): (k, outdim).
   Tensor operator()(const Tensor& positions) const;
+  /// What no |rpe(p)| exceeds, whatever p, in each channel (outdim); infinity if act grows faster than its argument.
+  std::vector<double> bounds() const;
   /// "pos_proj.…", "layers.0.0.…" (norm), "layers.0.2.…" (linear), …, "out.0.…", "out.2.…".
   void collect(const std::string& prefix, NamedParameters& out) const;
 
@@ -101,11 +105,21 @@ class Tno {
   /// For n positions the m = n lags 0 … n-1, or the m = 2n-1 lags -(n-1) … n-1 if not causal:
   /// t (m, h·dim), channel = head·dim + d.
   Tensor coefficients(std::int64_t n) const;
+  /// Those of lags first … last-1 alone, (last-first, h·dim); as coefficients(last) but for rounding. Error unless causal,
+  /// with par_type 1, and 0 <= first < last.
+  Tensor coefficients(std::int64_t first, std::int64_t last) const;
+  /// An L so that the coefficients from lag L on, however many there may be, weigh less than rounding: in each channel
+  /// Σ_(k >= L) |t_k| <= u Σ_(k < 64) |t_k|, u = 2^-24 in f32 and 2^-53 in f64, or all of them are 0. It follows from
+  /// |t_k| <= gamma^k · max |rpe|, max over all positions, by the last layer's weights. The largest int64 if it doesn't:
+  /// with gamma = 1, or an act_type that isn't 0 at 0. For the causal form with par_type 1.
+  std::int64_t significant_lags() const;
   /// As they were given.
   const TnoOptions& options() const noexcept { return options_; }
 
  private:
   std::vector<double> lags(std::int64_t n) const;
+  Tensor coefficients(const std::vector<double>& lags) const;
+  std::vector<double> decay_rates() const;
   Tensor positions(const std::vector<double>& lags) const;
   Tensor decay(const std::vector<double>& lags) const;
 
@@ -303,7 +317,9 @@ class Tnn : public Model {
   std::int64_t max_length() const noexcept override { return 0; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   void collect(const std::string& prefix, NamedParameters& out) const override;
-  /// Keeps v of every token, layer by layer, and the coefficients. Goes on past seq_len. With par_type 2 and 3 all
+  /// Exact up to rounding, and goes on past seq_len. A token costs O(log² n), n tokens before it, and the stream keeps O(n):
+  /// v of every token, layer by layer, the coefficients, and what is computed of products beforehand; both are constant
+  /// if only L lags are significant (Tno::significant_lags). With par_type 2 and 3 all
   /// coefficients change with the length, and with them all that the layers made of earlier tokens: there a token costs
   /// a forward pass.
   std::unique_ptr<TokenStream> stream() const override;

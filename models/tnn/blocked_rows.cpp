@@ -1,0 +1,51 @@
+#include "tnn/blocked_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/ops.h"
+
+namespace weft::detail {
+
+void BlockedRows::put(std::int64_t at, const Tensor& rows) {
+  const std::int64_t n = rows.size(0), d = rows.size(1);
+  for (std::int64_t done = 0, count = 0; done < n; done += count) {
+    const auto index = static_cast<std::size_t>((at + done) / block - dropped_);
+    const std::int64_t first = (at + done) % block;
+    count = std::min(block - first, n - done);
+    if (index == blocks_.size()) {
+      blocks_.push_back(Tensor::empty({block, d}, rows.dtype()));
+    } else if (!blocks_[index].unique()) {
+      Tensor own = Tensor::empty({block, d}, rows.dtype());
+      Tensor kept = slice(own, 0, 0, first);
+      raw::copy(slice(blocks_[index], 0, 0, first), kept);
+      blocks_[index] = std::move(own);
+    }
+    Tensor place = slice(blocks_[index], 0, first, first + count);
+    raw::copy(slice(rows, 0, done, done + count), place);
+  }
+}
+
+void BlockedRows::drop(std::int64_t row) {
+  const std::int64_t count = std::min<std::int64_t>(row / block - dropped_, std::ssize(blocks_));
+  if (count <= 0) return;
+  blocks_.erase(blocks_.begin(), blocks_.begin() + count);
+  dropped_ += count;
+}
+
+Tensor BlockedRows::read(std::int64_t first, std::int64_t count, std::int64_t channel, std::int64_t channels) const {
+  Tensor out = Tensor::empty({count, channels}, dtype());
+  const std::size_t element = dtype_size(out.dtype()), bytes = static_cast<std::size_t>(channels) * element;
+  auto* to = static_cast<char*>(out.mutable_raw());
+  const std::int64_t end = std::min(first + count, size());
+  for (std::int64_t i = first; i < end; ++i, to += bytes) {
+    const Tensor& from = blocks_[static_cast<std::size_t>(i / block - dropped_)];
+    const auto skipped = static_cast<std::size_t>(i % block * from.size(1) + channel);
+    std::memcpy(to, static_cast<const char*>(from.raw()) + skipped * element, bytes);
+  }
+  const std::int64_t rest = first + count - std::max(first, end);
+  std::memset(to, 0, static_cast<std::size_t>(rest) * bytes);
+  return out;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,150 @@
+#include "tnn/online_toeplitz.h"
+
+#include <algorithm>
+
+#include "weft/ops.h"
+
+namespace weft::detail {
+namespace {
+
+using std::int64_t;
+
+constexpr int64_t base = BlockedRows::block;
+
+// The block with which a level begins: with more, the largest level has more products, but fewer lags and rows must be there
+// beforehand, and its pieces are smaller. At 16,384 rows 3 takes a third more memory, 12 a quarter more time.
+constexpr int64_t first_of_level = 6;
+
+// Elements of a piece of a level's work, rows times channels, and its fewest and most channels: what the vector units take at
+// once, and what is worth a call.
+constexpr int64_t piece_elements = int64_t{1} << 18, least_channels = 16, most_channels = 64;
+
+// A pass over all rows costs as much for each of them as this many rows one by one.
+constexpr int64_t rows_of_pass = 64;
+
+int64_t size_of(std::size_t level) { return base << level; }
+
+int64_t channels_of_piece(std::size_t level) {
+  return std::clamp(piece_elements / size_of(level), least_channels, most_channels);
+}
+
+int64_t pieces_of(std::size_t level, int64_t channels) {
+  return (channels + channels_of_piece(level) - 1) / channels_of_piece(level);
+}
+
+// (n, channels) as (1, 1, n, channels)
+Tensor one_head(const Tensor& x) { return reshape(x, {1, 1, x.size(0), x.size(1)}); }
+
+}  // namespace
+
+Tensor OnlineToeplitz::append(int64_t at, const Tensor& v) {
+  const int64_t n = v.size(0), significant = lags_->significant(), largest = std::max(base, at / (first_of_level - 1));
+  rows_.drop(at - std::min(at, significant) - 2 * std::min(largest, std::max(base, significant)));
+  if (n > 1 && n * rows_of_pass > at + n) return whole(at, v);
+  Tensor y = Tensor::zeros(v.shape(), v.dtype());
+  for (int64_t i = 0; i < n; ++i) {
+    prepare(at + i);
+    rows_.put(at + i, slice(v, 0, i, i + 1));
+    with_element(v.dtype(), [&]<class T>(T) {
+      T* row = y.mutable_data<T>() + i * v.size(1);
+      add_recent(at + i, row);
+      add_products(at + i, row);
+    });
+  }
+  return y;
+}
+
+// As the last n rows of a product with all that count.
+Tensor OnlineToeplitz::whole(int64_t at, const Tensor& v) {
+  const int64_t n = v.size(0), d = v.size(1), end = at + n, first = at - std::min(at, lags_->significant() - 1);
+  rows_.put(at, v);
+  lags_->reach(end - first);
+  Tensor y = Tensor::empty(v.shape(), v.dtype());
+  constexpr int64_t most = 4 * most_channels;
+  for (int64_t c = 0; c < d; c += most) {
+    const int64_t channels = std::min(most, d - c);
+    const Tensor x = one_head(rows_.read(first, end - first, c, channels));
+    const Tensor t = reshape(lags_->rows().read(0, end - first, c, channels), {1, end - first, channels});
+    Tensor to = slice(y, 1, c, c + channels);
+    raw::copy(reshape(slice(toeplitz_product(x, t, true), 2, at - first, end - first), {n, channels}), to);
+  }
+  return y;
+}
+
+// Whether the level takes part in this block: there are enough before it, and lags that count.
+bool OnlineToeplitz::begun(std::size_t level, int64_t block) const {
+  return level == 0 || (block >= first_of_level && size_of(level) + 1 < lags_->significant());
+}
+
+// From how many blocks before it a block gets a product of this level, the nearest 2 apart.
+int64_t OnlineToeplitz::sources(std::size_t level, int64_t block) const {
+  if (!begun(level, block)) return 0;
+  const int64_t farthest = begun(level + 1, block / 2) ? 2 + block % 2 : block;
+  const int64_t last = (lags_->significant() - 2) / size_of(level) + 1;  // of lags (farthest - 1) · S + 1 …
+  return block < 2 ? 0 : std::max<int64_t>(0, std::min(farthest, last) - 1);
+}
+
+void OnlineToeplitz::prepare(int64_t n) {
+  const int64_t largest = std::max(base, n / (first_of_level - 1));  // block of a level that has begun, or begins next
+  lags_->reach(n + 2 * largest + static_cast<int64_t>(phase_ * base));
+  std::size_t level = 0;
+  for (; n > 0 && (level == 0 || begun(level, n / size_of(level) + 1)); ++level) {
+    if (levels_.size() == level) levels_.emplace_back();
+    prepare(level, n);
+  }
+  levels_.resize(level);
+}
+
+void OnlineToeplitz::prepare(std::size_t level, int64_t n) {
+  const int64_t size = size_of(level), block = n / size, pieces = pieces_of(level, rows_.channels());
+  Level& of = levels_[level];
+  if (of.now.block != block) {
+    if (of.next.block != block) of.next = {block, 0, {}};
+    multiply(of.next, level, pieces * sources(level, block));
+    of.now = std::move(of.next);
+    of.next = {};
+  }
+  if (of.next.block != block + 1) of.next = {block + 1, 0, {}};
+  const auto part = (static_cast<double>(n % size)) / static_cast<double>(size);
+  const int64_t all = pieces * sources(level, block + 1);
+  multiply(of.next, level, std::min(all, static_cast<int64_t>(part * static_cast<double>(all) + phase_)));
+}
+
+// Goes on with the first `until` products: of all sources with some channels, then of all with the next.
+void OnlineToeplitz::multiply(Products& products, std::size_t level, int64_t until) const {
+  const int64_t size = size_of(level), width = channels_of_piece(level), count = sources(level, products.block);
+  for (; products.done < until; ++products.done) {
+    const int64_t distance = 2 + products.done % count, channel = products.done / count * width;
+    const int64_t channels = std::min(width, rows_.channels() - channel);
+    const Tensor x = one_head(rows_.read((products.block - distance) * size, size, channel, channels));
+    const Tensor y = reshape(toeplitz_product(x, lags_->between(size, distance, channel, channels)), {size, channels});
+    if (distance == 2) products.sums.push_back(y);
+    else products.sums.back() = add(products.sums.back(), y);
+  }
+}
+
+// y += the products for row i.
+template <class T>
+void OnlineToeplitz::add_products(int64_t i, T* y) const {
+  for (std::size_t level = 0; level < levels_.size(); ++level) {
+    T* to = y;
+    for (const Tensor& sum : levels_[level].now.sums) {
+      const int64_t channels = sum.size(1);
+      const T* from = sum.data<T>() + i % size_of(level) * channels;
+      for (int64_t c = 0; c < channels; ++c) *to++ += from[c];
+    }
+  }
+}
+
+// y += Σ t_(i-j) v_j over the rows of level 0's block and the one before.
+template <class T>
+void OnlineToeplitz::add_recent(int64_t i, T* y) const {
+  const int64_t d = rows_.channels();
+  const int64_t first = std::max<int64_t>((i / base - 1) * base, std::max<int64_t>(0, i + 1 - lags_->rows().size()));
+  for (int64_t j = first; j <= i; ++j) {
+    const T *t = lags_->rows().row<T>(i - j), *v = rows_.row<T>(j);
+    for (int64_t c = 0; c < d; ++c) y[c] += t[c] * v[c];
+  }
+}
+
+}  // namespace weft::detail

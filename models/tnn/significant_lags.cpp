@@ -1,0 +1,101 @@
+// Which lags of a Toeplitz neural operator weigh more than rounding.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "weft/tnn.h"
+
+namespace weft {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t all_lags = std::numeric_limits<std::int64_t>::max();
+
+std::vector<double> values(const Parameter& parameter) {
+  return raw::convert(Tensor(parameter), DType::f64).to_vector<double>();
+}
+
+double norm2(const double* x, std::int64_t n) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += x[i] * x[i];
+  return std::sqrt(sum);
+}
+
+// The least s with |act(x)| <= |x| + s for all x.
+double lift(Activation act) {
+  switch (act) {
+    case Activation::exp: return infinity;
+    case Activation::two_plus_elu: return 2;
+    case Activation::one_plus_elu: return 1;
+    case Activation::sigmoid: return 1;  // 1/2 would do
+    default: return 0;
+  }
+}
+
+// Σ_(k < 64) |t_k| of each channel: t (64, channels).
+std::vector<double> first_sums(const Tensor& t) {
+  const std::vector<double> all = raw::convert(t, DType::f64).to_vector<double>();
+  std::vector<double> sums(static_cast<std::size_t>(t.size(1)));
+  for (std::size_t i = 0; i < all.size(); ++i) sums[i % sums.size()] += std::abs(all[i]);
+  return sums;
+}
+
+// The least L >= 1 with gamma^L <= share, 0 < gamma < 1.
+double lags_until(double share, double gamma) {
+  return share >= 1 ? 1 : std::max(1.0, std::ceil(std::log(share) / std::log(gamma)));
+}
+
+}  // namespace
+
+// ‖(x - mean) / deviation‖₂ <= √d, as is that of x / rms.
+double Norm::bound(std::int64_t d) const {
+  const double root = std::sqrt(static_cast<double>(d));
+  if (!layer_norm_) return root;
+  const std::vector<double> weight = values(layer_norm_->weight), bias = values(layer_norm_->bias);
+  double largest = 0;
+  for (double w : weight) largest = std::max(largest, std::abs(w));
+  return largest * root + norm2(bias.data(), d);
+}
+
+// |W_c a + b_c| <= ‖W_c‖₂ ‖a‖₂ + |b_c|, a = act(norm(x)), ‖a‖₂ <= ‖norm(x)‖₂ + lift · √dim.
+std::vector<double> Rpe::bounds() const {
+  const std::int64_t dim = options_.dim;
+  const double a = out_.norm.bound(dim) + lift(options_.act) * std::sqrt(static_cast<double>(dim));
+  const std::vector<double> weight = values(out_.linear.weight);
+  std::vector<double> bounds;
+  for (std::size_t at = 0; at < weight.size(); at += static_cast<std::size_t>(dim))
+    bounds.push_back(norm2(weight.data() + at, dim) * a);
+  if (!out_.linear.bias.defined()) return bounds;
+  const std::vector<double> bias = values(out_.linear.bias);
+  for (std::size_t c = 0; c < bounds.size(); ++c) bounds[c] += std::abs(bias[c]);
+  return bounds;
+}
+
+// gamma of each channel.
+std::vector<double> Tno::decay_rates() const {
+  const auto channels = static_cast<std::size_t>(h_ * dim_);
+  if (!options_.use_multi_decay) return std::vector<double>(channels, options_.use_decay ? options_.gamma : 1);
+  std::vector<double> rates = values(gamma_);
+  for (double& g : rates) g = options_.gamma + (1 - options_.gamma) / (1 + std::exp(-g));
+  return rates;
+}
+
+// Σ_(k >= L) |t_k| <= gamma^L bound / (1 - gamma). Where that isn't small beside the first coefficients, as they are 0,
+// gamma^L is rounded to 0 in the end.
+std::int64_t Tno::significant_lags() const {
+  if (lift(options_.act_type) > 0) return all_lags;
+  const double rounding = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-53, vanishing = dtype_ == DType::f32 ? 0x1p-151 : 0;
+  const std::vector<double> rates = decay_rates(), bounds = rpe_.bounds(), sums = first_sums(coefficients(0, 64));
+  double lags = 1;
+  for (std::size_t c = 0; c < rates.size(); ++c) {
+    const double gamma = rates[c], bound = 1.01 * bounds[c];  // what is computed is rounded
+    if (gamma == 0 || bound == 0) continue;
+    if (!(gamma < 1)) return all_lags;
+    const double share = std::max(rounding * sums[c] * (1 - gamma) / bound, vanishing);
+    lags = std::max(lags, lags_until(share, gamma));
+    if (!(lags < 0x1p62)) return all_lags;
+  }
+  return static_cast<std::int64_t>(lags);
+}
+
+}  // namespace weft

@@ -1,0 +1,65 @@
+#include "tnn/toeplitz_lags.h"
+
+#include <algorithm>
+
+#include "weft/ops.h"
+
+namespace weft::detail {
+namespace {
+
+// Rows of the largest products whose spectra are kept. Smaller ones take the fixed costs of making them at nearly every
+// token; of larger ones they are a third of the work and most of the memory.
+constexpr std::int64_t kept_size = 256;
+
+template <class T>
+void add_row(const T* row, std::vector<double>& sum) {
+  for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += static_cast<double>(row[c]);
+}
+
+}  // namespace
+
+std::int64_t ToeplitzLags::significant() {
+  if (significant_ < 0) significant_ = find_significant_();
+  return significant_;
+}
+
+void ToeplitzLags::reach(std::int64_t count) {
+  count = std::min(count, significant());
+  while (rows_.size() < count) rows_.put(rows_.size(), make_(rows_.size(), rows_.size() + BlockedRows::block));
+}
+
+const ToeplitzCoefficients& ToeplitzLags::between(std::int64_t size, std::int64_t distance, std::int64_t channel,
+                                                  std::int64_t channels) {
+  const Key key{size, distance, channel};
+  std::map<Key, ToeplitzCoefficients>& kept = size <= kept_size ? small_ : latest_;
+  if (const auto found = kept.find(key); found != kept.end()) return found->second;
+  const Tensor t = rows_.read((distance - 1) * size + 1, 2 * size - 1, channel, channels);
+  ToeplitzCoefficients made(reshape(t, {1, 2 * size - 1, channels}), false);
+  if (&kept == &latest_) latest_.clear();
+  return kept.emplace(key, std::move(made)).first->second;
+}
+
+// In f64: in f32 a sum of so many would be less exact than the products it divides.
+Tensor ToeplitzLags::sums(std::int64_t at, std::int64_t n) {
+  constexpr std::int64_t block = BlockedRows::block;
+  const std::int64_t lags = std::min(at + n, significant()), first = std::min(at, lags) / block;
+  Tensor out = Tensor::empty({n, rows_.channels()}, rows_.dtype());
+  with_element(out.dtype(), [&]<class T>(T) {
+    if (sums_.empty()) sums_.emplace_back(static_cast<std::size_t>(rows_.channels()));
+    while (std::ssize(sums_) <= first) {
+      std::vector<double> sum = sums_.back();
+      for (std::int64_t k = (std::ssize(sums_) - 1) * block, end = k + block; k < end; ++k)
+        add_row(rows_.row<T>(k), sum);
+      sums_.push_back(std::move(sum));
+    }
+    std::vector<double> sum = sums_[static_cast<std::size_t>(first)];
+    T* to = out.mutable_data<T>();
+    for (std::int64_t k = first * block; k < at + n; ++k) {
+      if (k < lags) add_row(rows_.row<T>(k), sum);
+      if (k >= at) to = std::transform(sum.begin(), sum.end(), to, [](double x) { return static_cast<T>(x); });
+    }
+  });
+  return out;
+}
+
+}  // namespace weft::detail
