@@ -2,7 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
+#include "random_parameters.h"
 #include "tnn_support.h"
 
 namespace weft::test {
@@ -47,6 +50,97 @@ TEST_CASE("TNN token stream: the logits of the full forward pass, past the train
     }
   CHECK_THROWS_AS(small_model(Task::classifier)->stream(), Error);
   CHECK_THROWS_AS(small_model(Task::masked_lm)->stream(), Error);
+}
+
+// Beyond the largest blocks that tests of all architectures reach.
+TEST_CASE("TNN token stream: long texts, after a prompt and token by token") {
+  const std::int64_t n = 1000;
+  for (const char* more : {R"("gamma":1)", R"("gamma":0.5)", R"("gamma":0.97,"normalize":true,"act_type":"1+elu")",
+                           R"("gamma":0.8,"normalize":true,"act_type":"relu")"})
+    for (const DType dtype : {DType::f64, DType::f32}) {
+      const std::string options_of_model = more;
+      CAPTURE(options_of_model);
+      const auto model = make_model({"tnn", Task::causal_lm, 7, 0, small_config(more)}, {Random(5), dtype});
+      randomize(model->parameters(), 0.3);
+      const Tensor tokens = random_tokens(1, n), full = (*model)(tokens);
+      const auto ids = tokens.to_vector<std::int64_t>();
+      for (const std::int64_t prompt : {0, 390, 767, 768}) {
+        CAPTURE(prompt);
+        const auto stream = model->stream();
+        if (prompt > 0) (void)stream->append(slice(tokens, 1, 0, prompt));
+        double worst = 0;
+        for (std::int64_t i = prompt; i < n; ++i)
+          worst = std::max(worst, max_difference(stream->next(ids[static_cast<std::size_t>(i)]),
+                                                 reshape(slice(full, 1, i, i + 1), {7})));
+        CHECK(worst <= (dtype == DType::f64 ? 1e-12 : 2e-5) * std::max(1.0, max_abs(full)));
+      }
+    }
+}
+
+TEST_CASE(
+    "Tno: lags that aren't significant weigh less than rounding, and coefficients of some lags are those of all") {
+  constexpr std::int64_t all_lags = std::numeric_limits<std::int64_t>::max();
+  struct Case {
+    std::int64_t least, most;
+    TnoOptions options;
+  };
+  const RpeOptions norms = {4, 1, false, Activation::relu, NormType::simple_rms_norm, false};
+  std::vector<Case> cases;
+  const auto add = [&](std::int64_t least, std::int64_t most, double gamma, RpeOptions rpe, bool learned = false,
+                       Activation act = Activation::none) {
+    cases.push_back({least, most, {rpe, true, !learned, learned, gamma, 1, act, false}});
+  };
+  add(150, 260, 0.9, small_rpe());
+  add(150, 1100, 0.9, norms);
+  add(1500, 2400, 0.99, small_rpe(true, NormType::simple_rms_norm));
+  add(20, 1100, 0.9, norms, false, Activation::relu);
+  add(1500, 20000, 0.99, small_rpe(), true);
+  add(1, 1, 0, small_rpe());
+  for (const Activation act : {Activation::sigmoid, Activation::tanh, Activation::two_plus_elu, Activation::gelu}) {
+    RpeOptions rpe = small_rpe();
+    rpe.act = act;
+    add(150, 320, 0.9, rpe);
+  }
+  RpeOptions growing = small_rpe();
+  growing.act = Activation::exp;
+  add(900, 1100, 0.9, growing);  // from where on gamma^k is 0
+  add(all_lags, all_lags, 1, small_rpe());
+  for (const Activation act : {Activation::exp, Activation::sigmoid, Activation::one_plus_elu})
+    add(all_lags, all_lags, 0.9, small_rpe(), false, act);
+  for (const Case& c : cases)
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      CAPTURE(c.options.gamma);
+      CAPTURE(std::string(activation_name(c.options.rpe.act)));
+      CAPTURE(std::string(activation_name(c.options.act_type)));
+      const Tno tno(2, 3, c.options, {Random(5), dtype});
+      NamedParameters parameters;
+      tno.collect("", parameters);
+      randomize(parameters, 0.5);
+      const std::int64_t lags = tno.significant_lags();
+      CHECK(lags >= c.least);
+      if (dtype == DType::f32 || c.most == 1) CHECK(lags <= c.most);
+      const std::int64_t n = std::min<std::int64_t>(lags, 30000) + 500;
+      const Tensor t = tno.coefficients(n);
+      CHECK(max_difference(tno.coefficients(70, n), slice(t, 0, 70, n)) <=
+            (dtype == DType::f32 ? 1e-5 : 1e-13) * std::max(1.0, max_abs(t)));
+      if (lags > 30000) continue;
+      const auto all = raw::convert(t, DType::f64).to_vector<double>();
+      std::vector<double> first(6), rest(6);
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (i / 6 < 64) first[i % 6] += std::abs(all[i]);
+        if (static_cast<std::int64_t>(i / 6) >= lags) rest[i % 6] += std::abs(all[i]);
+      }
+      for (std::size_t i = 0; i < 6; ++i) CHECK(rest[i] <= (dtype == DType::f32 ? 0x1p-24 : 0x1p-53) * first[i]);
+    }
+  const Tno tno(1, 2, cases.front().options, {Random(5), DType::f32});
+  CHECK_THROWS_AS((void)tno.coefficients(3, 3), Error);
+  CHECK_THROWS_AS((void)tno.coefficients(-1, 3), Error);
+  TnoOptions other = cases.front().options;
+  other.par_type = 2;
+  CHECK_THROWS_AS((void)Tno(1, 2, other, {Random(5), DType::f32}).coefficients(0, 3), Error);
+  other.par_type = 1;
+  other.causal = false;
+  CHECK_THROWS_AS((void)Tno(1, 2, other, {Random(5), DType::f32}).coefficients(0, 3), Error);
 }
 
 TEST_CASE("TNN: two token streams of one model don't meet; nothing is recorded") {

@@ -7,9 +7,9 @@
 namespace weft::detail {
 namespace {
 
-// Rows of the largest products whose spectra are kept. Smaller ones take the fixed costs of making them at nearly every
-// token; of larger ones they are a third of the work and most of the memory.
-constexpr std::int64_t kept_size = 256;
+// Rows of the largest products whose spectra are kept, and how far apart their blocks are once larger ones have begun. Smaller
+// ones are made at nearly every token; of larger ones the spectra are a third of the work and most of the memory.
+constexpr std::int64_t kept_size = 256, kept_distance = 3;
 
 template <class T>
 void add_row(const T* row, std::vector<double>& sum) {
@@ -31,7 +31,7 @@ void ToeplitzLags::reach(std::int64_t count) {
 const ToeplitzCoefficients& ToeplitzLags::between(std::int64_t size, std::int64_t distance, std::int64_t channel,
                                                   std::int64_t channels) {
   const Key key{size, distance, channel};
-  std::map<Key, ToeplitzCoefficients>& kept = size <= kept_size ? small_ : latest_;
+  std::map<Key, ToeplitzCoefficients>& kept = size <= kept_size && distance <= kept_distance ? small_ : latest_;
   if (const auto found = kept.find(key); found != kept.end()) return found->second;
   const Tensor t = rows_.read((distance - 1) * size + 1, 2 * size - 1, channel, channels);
   ToeplitzCoefficients made(reshape(t, {1, 2 * size - 1, channels}), false);

@@ -13,8 +13,8 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Texts that grow together, at first one empty text; with a stream of the architecture's own at O(n·d) a token instead of
-/// a forward pass over all of it. What a text gives is the same, bit by bit, beside any others.
+/// Texts that grow together, at first one empty text; with a stream of the architecture's own at O(d·n) a token (gMLP), or
+/// O(d·log² n) (TNN), instead of a forward pass over all of it. What a text gives is the same, bit by bit, beside any others.
 /// One thread's, together with the streams that were selected from it; several streams of one model may run at once. Its
 /// model must outlive it and keep its parameters and precision: append() is an Error once one was written, or the precision
 /// set to another, since it was first called. An Error leaves the texts as they were.
