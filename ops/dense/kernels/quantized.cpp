@@ -12,7 +12,6 @@ using Floats = float __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using Shorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using HalfShorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
-using QuarterBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 4)));
 
 // Instruction sets with vpdpbusd, by name: a user's -march may let the compiler do more in the other units.
 #define WEFT_BYTE_PRODUCTS_avx512bf16 1
@@ -140,12 +139,26 @@ float magnitude(std::int64_t n, const T* x) noexcept {
   return result;
 }
 
+// x · first · second, rounded.
+WEFT_INLINE inline Ints rounded(Vec<float> x, float first, float second) noexcept {
+  return nearest(static_cast<Vec<float>::register_type>(x * Vec<float>(first) * Vec<float>(second)));
+}
+
+template <class T>
+void quantize(std::int64_t n, const T* x, float first, float second, std::int8_t* values) noexcept {
+  for (std::int64_t i = 0; i < n; i += lanes) {
+    const std::int64_t count = n - i < lanes ? n - i : lanes;
+    const Ints whole = rounded(count < lanes ? simd::load_n(x + i, count) : simd::load(x + i), first, second);
+    for (std::int64_t l = 0; l < count; ++l) values[i + l] = static_cast<std::int8_t>(whole[l]);
+  }
+}
+
 template <int Digits, class T>
 void write_rows(std::int64_t n, const T* x, float first, float second, std::int32_t* out, std::int64_t row,
                 std::int32_t* sums) noexcept {
   Ints totals[Digits] = {};
   const auto step = [&](std::int64_t i, Vec<float> v) WEFT_INLINE {
-    Ints rest = nearest(static_cast<Vec<float>::register_type>(v * Vec<float>(first) * Vec<float>(second)));
+    Ints rest = rounded(v, first, second);
     repeat<Digits>([&](auto d) WEFT_INLINE {
       constexpr int digit = Digits - 1 - d.value;
       const Ints low = rest << 24 >> 24;
@@ -232,6 +245,7 @@ constexpr QuantizedKernels<T> table() {
           .pack = pack,
           .unpack = unpack,
           .magnitude = magnitude<T>,
+          .quantize = quantize<T>,
           .write_digits = write_digits<T>,
           .tile = tile,
           .dequantize = dequantize};

@@ -43,7 +43,9 @@ struct QuantizedKernels {
                  std::int64_t row) noexcept;
   // The largest |x|; NaN if any is NaN or infinite.
   float (*magnitude)(std::int64_t n, const T* x) noexcept;
-  // x · first · second to the nearest whole number, which must have no more than `digits` digits: so many rows, `row` units
+  // values = x · first · second to the nearest, which is in -127 … 127.
+  void (*quantize)(std::int64_t n, const T* x, float first, float second, std::int8_t* values) noexcept;
+  // x · first · second to the nearest, which has at most `digits` digits: so many rows, `row` units
   // apart, of n rounded up to digit_step; and the sum of each.
   void (*write_digits)(std::int64_t n, const T* x, float first, float second, int digits, std::int32_t* out,
                        std::int64_t row, std::int32_t* sums) noexcept;

@@ -42,6 +42,11 @@ class QuantizedWeight {
                                  const Epilogue& epilogue);
   friend Tensor quantized_embedding(const Tensor& indices, const QuantizedWeight& weight);
 
+  // In the order of the current instruction set.
+  Tensor panels() const;
+  // Row i of dequantized().
+  void write_row(std::int64_t i, float* y) const;
+
   std::int64_t rows_ = 0, columns_ = 0;
   Tensor panels_, scales_;
   Isa isa_;
