@@ -14,7 +14,8 @@ namespace {
 
 using std::int64_t;
 
-// Rows up to which reading W takes the time, so that x may have digits more.
+// Rows up to which reading W takes the time, so that x may have a digit more. With a third one 8 rows would take longer
+// than reading. bench: weft-bench --benchmark_filter=linear-int8-cold
 constexpr int64_t few_rows = 8;
 // Rows of digits and bytes of panels of a task: they share L2. bench: weft-bench --benchmark_filter=linear-int8
 constexpr int64_t task_rows = 120, task_bytes = 1 << 18;
@@ -27,12 +28,8 @@ class Product {
   explicit Product(const QuantizedProblem<T>& problem)
       : kernel_(kernels<QuantizedKernels<T>>()),
         g_(problem),
-        digits_(problem.m > few_rows       ? 1
-                : std::is_same_v<T, float> ? 3
-                                           : 2),
-        limit_(digits_ == 1   ? 127.0f
-               : digits_ == 2 ? 127.0f * 256
-                              : 127.0f * 65536),
+        digits_(problem.m > few_rows ? 1 : 2),
+        limit_(digits_ == 1 ? 127.0f : 127.0f * 256),
         row_((rounded_up(problem.k, digit_step) + digit_step) / kernel_.unit),  // never a multiple of L1's ways
         scratch_(Tensor::empty({problem.m * (digits_ * row_ + digits_ + 1)}, DType::f32)) {
     rows_ = static_cast<std::int32_t*>(scratch_.mutable_raw());
@@ -71,7 +68,8 @@ class Product {
 
   // Rows i1 … i2 of y, columns of the panels j1 … j2.
   void block(int64_t i1, int64_t i2, int64_t j1, int64_t j2, const QuantizedPanels& panels) const {
-    const int64_t height = kernel_.mr / digits_;
+    const int64_t tiles = ((i2 - i1) * digits_ - 1) / kernel_.mr + 1, height = (i2 - i1 - 1) / tiles + 1;
+    const int64_t step = kernel_.nr * kernel_.unit / tiles;  // each prefetches its share of the next panel
     for (int64_t j = j1; j < j2; ++j)
       for (int64_t i = i1; i < i2; i += height) {
         QuantizedTile t{};
@@ -80,6 +78,8 @@ class Product {
         t.a_row = row_;
         t.sums = sums_ + i * digits_;
         t.panel = g_.panels + j * panels.bytes;
+        t.next = t.panel + panels.bytes + (i - i1) / height * t.k * step;
+        t.next_step = step;
         t.rows = static_cast<int>(std::min(height, i2 - i));
         t.digits = digits_;
         t.columns = std::min(panels.nr, g_.n - j * panels.nr);

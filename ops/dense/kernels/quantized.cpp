@@ -28,7 +28,7 @@ using Digit = std::conditional_t<bytes, std::int8_t, std::int16_t>;
 constexpr std::int64_t unit = bytes ? 4 : 2, lanes = simd::lanes<float>, nv = 2, nr = nv * lanes;
 // mr · nv sums, nv vectors of W and one of x fill the registers.
 constexpr int mr = WEFT_VECTOR_BYTES == 64 ? 12 : 6;
-static_assert(mr % 2 == 0 && mr % 3 == 0, "whole rows of x of any number of digits");
+static_assert(mr % 2 == 0, "whole rows of x");
 // vpdpbusd multiplies bytes without a sign with bytes that have one: panels hold w + 128, and 128 Σ x is subtracted.
 constexpr int offset = bytes ? 128 : 0;
 
@@ -181,8 +181,7 @@ template <class T>
 void write_digits(std::int64_t n, const T* x, float first, float second, int digits, std::int32_t* out,
                   std::int64_t row, std::int32_t* sums) noexcept {
   if (digits == 1) write_rows<1>(n, x, first, second, out, row, sums);
-  else if (digits == 2) write_rows<2>(n, x, first, second, out, row, sums);
-  else write_rows<3>(n, x, first, second, out, row, sums);
+  else write_rows<2>(n, x, first, second, out, row, sums);
 }
 
 // y of R rows of digits from their sums.
@@ -210,9 +209,10 @@ template <int R>
   // One pointer for four rows: an address is a pointer and -1, 0, 1 or 2 times the stride.
   const std::int32_t* a[(R + 3) / 4];
   repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (4 * q.value + 1) * t.a_row; });
-  const std::int8_t* b = t.panel;
-  for (std::int64_t p = 0; p < t.k; ++p, b += nr * unit) {
+  const std::int8_t *b = t.panel, *next = t.next;
+  for (std::int64_t p = 0; p < t.k; ++p, b += nr * unit, next += t.next_step) {
     Ints columns[nv];
+    repeat<nr * unit / 64>([&](auto l) WEFT_INLINE { __builtin_prefetch(next + l.value * 64, 0, 2); });
     repeat<nv>([&](auto v) WEFT_INLINE { columns[v.value] = load_columns(b + v.value * lanes * unit); });
     repeat<R>([&](auto i) WEFT_INLINE {
       const Ints x = Ints{} + a[i.value / 4][(i.value % 4 - 1) * t.a_row];
@@ -223,9 +223,17 @@ template <int R>
     });
     repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { ++a[q.value]; });
   }
-  alignas(64) std::int32_t all[R][nr];
-  repeat<R * nv>([&](auto s) WEFT_INLINE { store_bits(&all[s.value / nv][s.value % nv * lanes], sums[s.value]); });
-  write_tile(t, all);
+  if (t.digits == 1 && t.columns == nr) {
+    repeat<R * nv>([&](auto s) WEFT_INLINE {
+      constexpr std::int64_t i = s.value / nv, j = s.value % nv * lanes;
+      const Vec<float> scale = simd::load(t.column_scales + j), row_scale(t.row_scales[i]);
+      simd::store(t.y + i * t.y_row + j, floats(sums[s.value] - offset * t.sums[i]) * scale * row_scale);
+    });
+  } else {
+    alignas(64) std::int32_t all[R][nr];
+    repeat<R * nv>([&](auto s) WEFT_INLINE { store_bits(&all[s.value / nv][s.value % nv * lanes], sums[s.value]); });
+    write_tile(t, all);
+  }
 }
 
 template <int... I>
