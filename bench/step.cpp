@@ -139,7 +139,7 @@ json Step::report() const {
   const MemoryUse use = memory().use();
   return {{"model", sizes_.model},
           {"mode", train_ ? "train" : "forward"},
-          {"precision", precision_name(sizes_.precision)},
+          {"precision", sizes_.int8 ? "int8" : precision_name(sizes_.precision)},
           {"threads", threads_},
           {"batch", sizes_.batch},
           {"seq_len", sizes_.seq_len},

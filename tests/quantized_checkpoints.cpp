@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "op_table.h"
-#include "quantized_support.h"
+#include "quantized_cases.h"
 #include "random_parameters.h"
 #include "temporary_folder.h"
 #include "weft/classifier.h"

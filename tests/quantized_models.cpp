@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "op_table.h"
-#include "quantized_support.h"
+#include "quantized_cases.h"
 #include "random_parameters.h"
 #include "weft/context.h"
 #include "weft/generate.h"
