@@ -12,7 +12,6 @@ using Floats = float __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using Shorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using HalfShorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
-using QuarterBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 4)));
 
 // Instruction sets with vpdpbusd, by name: a user's -march may let the compiler do more in the other units.
 #define WEFT_BYTE_PRODUCTS_avx512bf16 1
@@ -29,7 +28,7 @@ using Digit = std::conditional_t<bytes, std::int8_t, std::int16_t>;
 constexpr std::int64_t unit = bytes ? 4 : 2, lanes = simd::lanes<float>, nv = 2, nr = nv * lanes;
 // mr · nv sums, nv vectors of W and one of x fill the registers.
 constexpr int mr = WEFT_VECTOR_BYTES == 64 ? 12 : 6;
-static_assert(mr % 2 == 0 && mr % 3 == 0, "whole rows of x of any number of digits");
+static_assert(mr % 2 == 0, "whole rows of x");
 // vpdpbusd multiplies bytes without a sign with bytes that have one: panels hold w + 128, and 128 Σ x is subtracted.
 constexpr int offset = bytes ? 128 : 0;
 
@@ -140,12 +139,26 @@ float magnitude(std::int64_t n, const T* x) noexcept {
   return result;
 }
 
+// x · first · second, rounded.
+WEFT_INLINE inline Ints rounded(Vec<float> x, float first, float second) noexcept {
+  return nearest(static_cast<Vec<float>::register_type>(x * Vec<float>(first) * Vec<float>(second)));
+}
+
+template <class T>
+void quantize(std::int64_t n, const T* x, float first, float second, std::int8_t* values) noexcept {
+  for (std::int64_t i = 0; i < n; i += lanes) {
+    const std::int64_t count = n - i < lanes ? n - i : lanes;
+    const Ints whole = rounded(count < lanes ? simd::load_n(x + i, count) : simd::load(x + i), first, second);
+    for (std::int64_t l = 0; l < count; ++l) values[i + l] = static_cast<std::int8_t>(whole[l]);
+  }
+}
+
 template <int Digits, class T>
 void write_rows(std::int64_t n, const T* x, float first, float second, std::int32_t* out, std::int64_t row,
                 std::int32_t* sums) noexcept {
   Ints totals[Digits] = {};
   const auto step = [&](std::int64_t i, Vec<float> v) WEFT_INLINE {
-    Ints rest = nearest(static_cast<Vec<float>::register_type>(v * Vec<float>(first) * Vec<float>(second)));
+    Ints rest = rounded(v, first, second);
     repeat<Digits>([&](auto d) WEFT_INLINE {
       constexpr int digit = Digits - 1 - d.value;
       const Ints low = rest << 24 >> 24;
@@ -168,8 +181,7 @@ template <class T>
 void write_digits(std::int64_t n, const T* x, float first, float second, int digits, std::int32_t* out,
                   std::int64_t row, std::int32_t* sums) noexcept {
   if (digits == 1) write_rows<1>(n, x, first, second, out, row, sums);
-  else if (digits == 2) write_rows<2>(n, x, first, second, out, row, sums);
-  else write_rows<3>(n, x, first, second, out, row, sums);
+  else write_rows<2>(n, x, first, second, out, row, sums);
 }
 
 // y of R rows of digits from their sums.
@@ -197,9 +209,10 @@ template <int R>
   // One pointer for four rows: an address is a pointer and -1, 0, 1 or 2 times the stride.
   const std::int32_t* a[(R + 3) / 4];
   repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (4 * q.value + 1) * t.a_row; });
-  const std::int8_t* b = t.panel;
-  for (std::int64_t p = 0; p < t.k; ++p, b += nr * unit) {
+  const std::int8_t *b = t.panel, *next = t.next;
+  for (std::int64_t p = 0; p < t.k; ++p, b += nr * unit, next += t.next_step) {
     Ints columns[nv];
+    repeat<nr * unit / 64>([&](auto l) WEFT_INLINE { __builtin_prefetch(next + l.value * 64, 0, 2); });
     repeat<nv>([&](auto v) WEFT_INLINE { columns[v.value] = load_columns(b + v.value * lanes * unit); });
     repeat<R>([&](auto i) WEFT_INLINE {
       const Ints x = Ints{} + a[i.value / 4][(i.value % 4 - 1) * t.a_row];
@@ -210,9 +223,17 @@ template <int R>
     });
     repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { ++a[q.value]; });
   }
-  alignas(64) std::int32_t all[R][nr];
-  repeat<R * nv>([&](auto s) WEFT_INLINE { store_bits(&all[s.value / nv][s.value % nv * lanes], sums[s.value]); });
-  write_tile(t, all);
+  if (t.digits == 1 && t.columns == nr) {
+    repeat<R * nv>([&](auto s) WEFT_INLINE {
+      constexpr std::int64_t i = s.value / nv, j = s.value % nv * lanes;
+      const Vec<float> scale = simd::load(t.column_scales + j), row_scale(t.row_scales[i]);
+      simd::store(t.y + i * t.y_row + j, floats(sums[s.value] - offset * t.sums[i]) * scale * row_scale);
+    });
+  } else {
+    alignas(64) std::int32_t all[R][nr];
+    repeat<R * nv>([&](auto s) WEFT_INLINE { store_bits(&all[s.value / nv][s.value % nv * lanes], sums[s.value]); });
+    write_tile(t, all);
+  }
 }
 
 template <int... I>
@@ -232,6 +253,7 @@ constexpr QuantizedKernels<T> table() {
           .pack = pack,
           .unpack = unpack,
           .magnitude = magnitude<T>,
+          .quantize = quantize<T>,
           .write_digits = write_digits<T>,
           .tile = tile,
           .dequantize = dequantize};

@@ -1,8 +1,8 @@
 // Kernels of products with weights in 8 bits, y (m, n) = x (m, k) Wᵀ; dense/quantized_product.cpp cuts the matrices into
 // the pieces they see.
 //
-// A row of x is written as scale · (…(d_0 · 256 + d_1) · 256 …), whole numbers of `digits` digits, each in -128 … 127, the
-// highest first: rows of digits, which products take for rows of their own. k goes by units, 32 bits of a row of digits:
+// A row of x is written as scale · d, or scale · (256 d_0 + d_1), whole numbers of one or two digits in -128 … 127, the
+// higher first: rows of digits, which products take for rows of their own. k goes by units, 32 bits of a row of digits:
 // four bytes, or two digits of 16 bits for the instruction sets that multiply such.
 #pragma once
 #include <cstdint>
@@ -11,7 +11,6 @@
 
 namespace weft::detail {
 
-constexpr int most_digits = 3;
 // Rows of digits are of a multiple of so many.
 constexpr std::int64_t digit_step = 64;
 
@@ -22,6 +21,8 @@ struct QuantizedTile {
   std::int64_t a_row;        // units
   const std::int32_t* sums;  // of each row of digits
   const std::int8_t* panel;
+  const std::int8_t* next;  // prefetched, so many bytes further on with each unit
+  std::int64_t next_step;
   int rows, digits;
   std::int64_t columns;
   const float *row_scales, *column_scales;
@@ -43,7 +44,9 @@ struct QuantizedKernels {
                  std::int64_t row) noexcept;
   // The largest |x|; NaN if any is NaN or infinite.
   float (*magnitude)(std::int64_t n, const T* x) noexcept;
-  // x · first · second to the nearest whole number, which must have no more than `digits` digits: so many rows, `row` units
+  // values = x · first · second to the nearest, which is in -127 … 127.
+  void (*quantize)(std::int64_t n, const T* x, float first, float second, std::int8_t* values) noexcept;
+  // x · first · second to the nearest, which has at most `digits` digits: so many rows, `row` units
   // apart, of n rounded up to digit_step; and the sum of each.
   void (*write_digits)(std::int64_t n, const T* x, float first, float second, int digits, std::int32_t* out,
                        std::int64_t row, std::int32_t* sums) noexcept;
