@@ -141,7 +141,7 @@ json Step::operations() const {
 // written, and by AdamW read with the parameter and two moments, of which three are written. Forward: the parameters.
 double Step::least_bytes() const {
   const auto parameters = static_cast<double>(parameter_count(model_.parameters));
-  if (!train_) return parameters * (sizes_.precision == Precision::bf16 ? 2 : 4);
+  if (!train_) return parameters * (sizes_.int8 ? 1 : sizes_.precision == Precision::bf16 ? 2 : 4);
   return 2 * static_cast<double>(activation_bytes()) + 32 * parameters;
 }
 
@@ -160,7 +160,7 @@ json Step::report() const {
   const MemoryUse use = memory().use();
   return {{"model", sizes_.model},
           {"mode", train_ ? "train" : "forward"},
-          {"precision", precision_name(sizes_.precision)},
+          {"precision", sizes_.int8 ? "int8" : precision_name(sizes_.precision)},
           {"threads", threads_},
           {"batch", sizes_.batch},
           {"seq_len", sizes_.seq_len},

@@ -16,12 +16,12 @@ namespace {
 constexpr double tolerance = 1e-5;  // other instruction sets round otherwise
 
 struct FormerRun {
-  std::string name, data;  // where they are now, as options
+  std::string name, option, data;
 };
 const std::string fixtures = WEFT_FIXTURES;
-const FormerRun runs[] = {{"rows", " --data " + fixtures + "/runs/sums.csv "},
-                          {"text", " --text " + fixtures + "/sums.txt "},
-                          {"masked", " --text " + fixtures + "/sums.txt "}};
+const FormerRun runs[] = {{"rows", "--data", fixtures + "/runs/sums.csv"},
+                          {"text", "--text", fixtures + "/sums.txt"},
+                          {"masked", "--text", fixtures + "/sums.txt"}};
 
 struct Copied : TemporaryFolder {
   Copied() { std::filesystem::copy(fixtures + "/runs", *this / "runs", std::filesystem::copy_options::recursive); }
@@ -45,7 +45,7 @@ TEST_CASE("former runs: they are resumed as there") {
   const Copied folder;
   for (const FormerRun& run : runs) {
     CAPTURE(run.name);
-    const Outcome resumed = weft("train --steps 28" + run.data + "--resume " + folder.of(run));
+    const Outcome resumed = weft("train --steps 28 " + run.option + " " + run.data + " --resume " + folder.of(run));
     CAPTURE(resumed.err);
     REQUIRE(resumed.code == 0);
     const auto got = losses_of(folder.read("runs/" + run.name + "/metrics.jsonl"));
@@ -62,8 +62,11 @@ TEST_CASE("former runs: run.json repeats them") {
   const Copied folder;
   for (const FormerRun& run : runs) {
     CAPTURE(run.name);
+    auto settings = nlohmann::json::parse(folder.read("runs/" + run.name + "/run.json"));
+    settings["data"][run.option.substr(2)] = run.data;
+    folder.write("run.json", settings.dump());
     const std::string again = folder.of(run) + "-again";
-    const Outcome repeated = weft("train --config " + folder.of(run) + "/run.json" + run.data + "--out " + again);
+    const Outcome repeated = weft("train --config " + (folder / "run.json") + " --out " + again);
     CAPTURE(repeated.err);
     REQUIRE(repeated.code == 0);
     const auto former = losses_of(folder.read("runs/" + run.name + "/metrics.jsonl")),
