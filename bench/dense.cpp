@@ -15,6 +15,8 @@ constexpr Product products[] = {
 constexpr Product bf16_products[] = {
     {1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 512, 2048}, {4096, 2048, 512}, {4096, 768, 3072}, {2048, 512, 4096},
 };
+constexpr Product int8_products[] = {{1024, 1024, 1024}, {4096, 2048, 512}, {4096, 512, 2048}, {128, 2048, 512},
+                                     {128, 512, 2048},   {128, 3072, 768},  {128, 768, 3072}};
 constexpr Product layers[] = {{4096, 2048, 512}, {4096, 512, 2048}};
 
 Sizes sizes_of(const Product& p) { return {p.m, p.n, p.k}; }
@@ -40,6 +42,8 @@ void add_dense(int threads) {
     const Product p{m, 2048, 512};
     add("gemm-bf16-nt", p, threads, plainer("gemm-nt", p));
   }
+  for (const Product& p : int8_products) add("linear-int8", p, threads, plainer("linear-bf16", p));
+  for (const std::int64_t m : {1, 2, 4, 8}) add("linear-int8-cold", {m, 2048, 8192}, threads);
   for (const char* kind : {"gemm-nt", "gemm-nt-cold", "linear-packed-cold"})
     for (const std::int64_t m : {1, 4, 8, 16}) add(kind, {m, 2048, 512}, threads);
   for (const Product& p : layers) {

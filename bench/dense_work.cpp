@@ -18,6 +18,8 @@ Tensor normal(const Shape& shape, std::uint64_t stream, double deviation = 1) {
   return Random(1, stream).normal(shape, 0, deviation);
 }
 
+Tensor in_bf16(const Tensor& x) { return raw::convert(x, DType::bf16); }
+
 // y (m, n) = x (m, k) Wᵀ + b, with weights that keep the scale of x.
 std::function<void()> linear_run(const std::string& kind, const Sizes& s) {
   const Tensor x = normal({s.b, s.d}, 0), weight = normal({s.n, s.d}, 1, 1 / std::sqrt(static_cast<double>(s.d))),
@@ -34,7 +36,7 @@ std::function<void()> linear_run(const std::string& kind, const Sizes& s) {
 std::function<void()> bf16_run(const std::string& form, const Sizes& s) {
   const auto made = [](const Shape& shape, std::uint64_t stream, char stored) {
     const Shape other = {shape[1], shape[0]};
-    const Tensor x = raw::convert(normal(stored == 't' ? other : shape, stream), DType::bf16);
+    const Tensor x = in_bf16(normal(stored == 't' ? other : shape, stream));
     return stored == 't' ? transpose(x, 0, 1) : x;
   };
   return [a = made({s.b, s.d}, 0, form[0]), b = made({s.d, s.n}, 1, form[1])] { matmul(a, b); };
@@ -92,6 +94,35 @@ std::function<void()> packed_run(const Sizes& s) {
   return [=, x = normal({s.b, s.d}, 0)] { packed_linear(x, (*packed)[(*taken)++ % packed->size()]); };
 }
 
+// y (m, n) = x (m, k) Wᵀ of a bf16 x; of weights packed or quantised.
+Work narrow_work(const std::string& kind, const Sizes& s, int threads) {
+  const Tensor x = in_bf16(normal({s.b, s.d}, 0)), weight = normal({s.n, s.d}, 1);
+  const double x_and_y = 2.0 * static_cast<double>(s.b * (s.n + s.d)), elements = static_cast<double>(s.n * s.d);
+  Work w;
+  if (kind == "linear-bf16") {
+    w = with_threads(
+        threads, [=, packed = PackedWeight(weight, DType::bf16)] { packed_linear(x, packed); }, dense_flops(s),
+        x_and_y + 2 * elements);
+    w.peak = Peak::bf16;
+    return w;
+  }
+  const auto all = std::make_shared<std::vector<QuantizedWeight>>();
+  const int64_t cache = last_level_cache(), bytes = cache > 0 ? 2 * cache : int64_t{512} << 20;
+  const int64_t count = kind == "linear-int8-cold" ? bytes / (s.n * s.d) + 1 : 1;
+  for (int64_t i = 0; i < count; ++i) all->emplace_back(weight);
+  const auto taken = std::make_shared<std::size_t>(0);
+  w = with_threads(
+      threads, [=] { quantized_linear(x, (*all)[(*taken)++ % all->size()]); }, dense_flops(s), x_and_y + elements);
+  w.peak = Peak::int8;
+  if (kind == "linear-int8-cold") {
+    const auto numbers = std::make_shared<std::vector<Tensor>>();  // as many bytes
+    for (int64_t i = 0; i < count; ++i) numbers->push_back(Tensor::zeros({s.n * s.d / 4}));
+    w.read =
+        read_work([=] { return (*numbers)[(*taken)++ % numbers->size()].data<float>(); }, s.n * s.d / 4, threads).run;
+  }
+  return w;
+}
+
 }  // namespace
 
 std::shared_ptr<Weights> weights_of(const std::string& kind, const Sizes& s) {
@@ -122,11 +153,12 @@ Work dense_work(const std::string& kind, const Sizes& s, int threads) {
     return with_threads(threads, einsum_run(e), e.flops, 0);
   }
   if (kind == "linear-packed-cold") return made(packed_run(s));
+  if (kind == "linear-bf16" || kind.rfind("linear-int8", 0) == 0) return narrow_work(kind, s, threads);
   if (kind.rfind("linear", 0) == 0) return made(linear_run(kind, s));
   if (kind.rfind("gemm-bf16-", 0) == 0) {
     Work w = made(bf16_run(kind.substr(kind.size() - 2), s));
     w.bytes /= 2;
-    w.bf16 = true;
+    w.peak = Peak::bf16;
     return w;
   }
   const bool is_tn = kind == "gemm-tn";

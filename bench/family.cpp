@@ -102,7 +102,9 @@ void run_benchmark(State& state, const Entry& entry, Made& made, const std::func
                    const std::function<Work(int)>& make_rival) {
   if (!made.work.run) made.work = make();
   if (!entry.rival.empty() && !made.rival.run) made.rival = make_rival(entry.threads);
-  const Work fma = made.work.bf16 ? bf16_peak_work(entry.threads) : fma_work(entry.threads);
+  const Work fma = made.work.peak == Peak::bf16   ? bf16_peak_work(entry.threads)
+                   : made.work.peak == Peak::int8 ? int8_peak_work(entry.threads)
+                                                  : fma_work(entry.threads);
   if (made.rival.run || made.work.read || made.work.elements > 0) time_in_turn(state, made.work, made.rival, fma);
   else time_alone(state, made.work, fma, entry.threads);
   count_rate(state, "FLOP/s", made.work.flops);

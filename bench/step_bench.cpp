@@ -77,9 +77,14 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--mode", o.mode, "forward (no tape), or train: forward, backward, AdamW")
       ->capture_default_str()
       ->check(CLI::IsMember({"forward", "train"}));
-  app.add_option("--precision", o.precision, "What is computed in: f32, or bf16 beside f32 parameters")
+  std::vector<std::string> names = precisions();
+  names.emplace_back("int8");
+  app.add_option(
+         "--precision", o.precision,
+         "What is computed in: f32, bf16 beside f32 parameters, or int8: quantised weights, activations in bf16; "
+         "not trained and not saved")
       ->capture_default_str()
-      ->check(CLI::IsMember(precisions()));
+      ->check(CLI::IsMember(names));
   app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
   app.add_option("--repeat", o.repeat, "Timed steps, after two untimed ones")
       ->capture_default_str()
@@ -131,7 +136,10 @@ int run(int argc, char** argv) {
     throw Error(std::string(error.what()) + " (see --help)");
   }
   StepSizes sizes = flags.sizes(o.model);
-  sizes.precision = precision_from_name(o.precision);
+  sizes.int8 = o.precision == "int8";
+  if (sizes.int8 && (o.mode == "train" || !o.save.empty()))
+    throw Error("--precision int8 is of --mode forward, without --save: a quantised model is for inference alone");
+  sizes.precision = sizes.int8 ? Precision::bf16 : precision_from_name(o.precision);
   Step step(sizes, o.mode == "train", o.threads);
   if (!o.save.empty()) {
     step.save(o.save);

@@ -14,7 +14,8 @@ struct StepSizes {
   std::int64_t d_ffn = 2048;                                                   // gmlp, fnet
   std::int64_t glu_dim = 512, expand_ratio = 3, rpe_dim = 32, rpe_layers = 3;  // tnn
   std::int64_t vocabulary = 0;                                                 // 0: the stack of blocks alone
-  Precision precision = Precision::f32;
+  Precision precision = Precision::f32;                                        // of activations
+  bool int8 = false;  // weights are quantised; then for forward passes alone
 };
 
 // The sizes of the original experiments.

@@ -7,13 +7,16 @@
 
 namespace weft::bench {
 
+// The multiply-adds in registers that products are held against: those of f32, or what is there for bf16 and int8.
+enum class Peak { same, bf16, int8 };
+
 // One call of `run` on data of its own, all made beforehand.
 struct Work {
   std::function<void()> run;
-  double flops = 0;     // nominal: 5 n log2 n a complex transform of n, 2.5 n log2 n a real one, of the plain form
-  double bytes = 0;     // of the inputs and outputs, each once
-  double elements = 0;  // of one thread, to be counted in cycles each, where what matters is arithmetic in cache
-  bool bf16 = false;    // its peak is that of multiply-adds of bf16
+  double flops = 0;        // nominal: 5 n log2 n a complex transform of n, 2.5 n log2 n a real one, of the plain form
+  double bytes = 0;        // of the inputs and outputs, each once
+  double elements = 0;     // of one thread, to be counted in cycles each, where what matters is arithmetic in cache
+  Peak peak = Peak::same;  // what its products are of
   bool memory_bound = false;          // to be compared with a copy of `bytes`
   std::function<void()> read = {};    // no more than reading the bytes that may bound it, if flops don't
   std::function<void()> before = {};  // untimed, before each call of `run`
@@ -39,6 +42,8 @@ struct Sizes {
 //   gemm-bf16-nn, …   the same of bf16
 //   gemm-nt-cold      the same with another B at each call, out of more than the last level's cache holds
 //   linear            x (b, d), weight (n, d), bias
+//   linear-bf16       the same of bf16, from packed weights; linear-int8: of a bf16 x, with quantised weights
+//   linear-int8-cold  the same with another weight at each call, out of more than the last level's cache holds
 //   linear-gelu       with gelu; linear-gelu-train: under a tape, which keeps what gelu was applied to
 //   einsum:E:SIZES    equation E; sizes of its letters in the order of their first appearance, by commas
 //   fma               the register-only loop

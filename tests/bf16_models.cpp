@@ -354,7 +354,7 @@ TEST_CASE("PackedWeight: a f32 weight for bf16 has linear's bits, of any sizes; 
   const Tensor weight = Random(1).normal({4, 4}, 0, 1);
   CHECK_THROWS_AS(PackedWeight(weight, DType::f64), Error);
   CHECK_THROWS_AS(PackedWeight(raw::convert(weight, DType::f64), DType::bf16), Error);
-  CHECK_THROWS_AS(PackedWeight(raw::convert(weight, DType::bf16), DType::f32), Error);
+  CHECK_THROWS_AS(PackedWeight(raw::convert(weight, DType::bf16), DType::f64), Error);
 }
 
 }  // namespace weft::test

@@ -14,11 +14,8 @@ struct AnswerOptions {
   std::int64_t top;  // by default
   double threshold = 0;
   bool json = false;
-  weft::Precision precision = weft::Precision::f32;
 
   explicit AnswerOptions(std::int64_t usual_top) : top(usual_top) {}
   // texts: what the file holds; answers: "labels" or "symbols" of a line; as_json: what --json gives for each line.
   void add_to(CLI::App& command, const std::string& texts, const std::string& answers, const std::string& as_json);
-  // For inference, in the precision.
-  weft::Checkpoint load() const;
 };

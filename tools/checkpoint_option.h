@@ -1,12 +1,18 @@
 // Which checkpoint a command takes: the first argument is a run's folder, or a checkpoint's.
 #pragma once
+#include <weft/checkpoint.h>
+
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 struct CheckpointOption {
   std::string folder, which;
+  std::optional<weft::Precision> precision;  // none: as it is loaded
 
   void add_to(CLI::App& command);
+  void add_precision_to(CLI::App& command);
   bool given() const { return !folder.empty() || !which.empty(); }
-  std::string path() const;  // of the checkpoint's folder; UsageError if none is given
+  std::string path() const;       // of the checkpoint's folder; UsageError if none is given
+  weft::Checkpoint load() const;  // for inference, in the precision
 };

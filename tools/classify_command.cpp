@@ -12,7 +12,7 @@ namespace {
 
 class Answers {
  public:
-  explicit Answers(const AnswerOptions& o) : o_(o), classifier_(o.load()) {}
+  explicit Answers(const AnswerOptions& o) : o_(o), classifier_(o.checkpoint.load()) {}
 
   // A line of output for each line of `name`. Error, naming the line, after the answers of those before it.
   void give(const std::vector<std::string>& lines, const std::string& name) {

@@ -22,4 +22,5 @@ Command eval_command(CLI::App& weft);
 Command fill_mask_command(CLI::App& weft);
 Command report_command(CLI::App& weft);
 Command tokenizer_command(CLI::App& weft);
+Command quantize_command(CLI::App& weft);
 Command info_command(CLI::App& weft);

@@ -24,7 +24,7 @@ std::string as_json_line(const weft::FilledText& filled) {
 }
 
 int fill_mask(const AnswerOptions& o) {
-  const weft::Checkpoint checkpoint = o.load();
+  const weft::Checkpoint checkpoint = o.checkpoint.load();
   if (const weft::Task task = checkpoint.model->task(); task != weft::Task::masked_lm)  // before any text is waited for
     throw weft::Error(std::string("the checkpoint is a ") + weft::task_name(task) +
                       ", expected a masked-lm (weft train --task masked-lm)");

@@ -21,7 +21,6 @@ struct GenerateCommand {
   std::string prompt, prompt_file;
   std::int64_t samples = 1;
   weft::GenerateOptions options;
-  weft::Precision precision = weft::Precision::f32;
 };
 
 // A file's text; of "-" that of standard input. The line end that editors put at the end is none of it.
@@ -78,8 +77,7 @@ class SamplePrinter {
 };
 
 int generate(const GenerateCommand& o) {
-  const weft::Checkpoint checkpoint = weft::load_checkpoint(o.checkpoint.path(), weft::Purpose::inference);
-  checkpoint.model->set_precision(o.precision);
+  const weft::Checkpoint checkpoint = o.checkpoint.load();
   const std::string prompt = prompt_of(o), why_slow = checkpoint.model->why_stream_is_slow();
   if (checkpoint.model->task() == weft::Task::causal_lm && !why_slow.empty())
     std::cerr << "weft: slow, as each symbol takes a forward pass over the whole text: " << why_slow << std::endl;
@@ -118,7 +116,7 @@ Command generate_command(CLI::App& weft) {
              "Continuations: of --seed, of --seed + 1, ..., up to eight in one batch; the first is printed as it "
              "comes, the others in their order");
   add_number(*command, "--seed", options.seed, {0}, "Seed of the choices");
-  add_precision(*command, o->precision);
+  o->checkpoint.add_precision_to(*command);
   add_threads(*command);
   command->footer(
       "Examples:\n"

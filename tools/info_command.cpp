@@ -1,5 +1,6 @@
 #include <weft/checkpoint.h>
 #include <weft/context.h>
+#include <weft/quantize.h>
 #include <weft/version.h>
 
 #include <algorithm>
@@ -27,7 +28,9 @@ void print_parameters(const weft::Model& model) {
   double bytes = 0;
   for (const auto& [name, parameter] : parameters) {
     const weft::Tensor& value = parameter.value();
-    bytes += static_cast<double>(value.numel()) * static_cast<double>(weft::dtype_size(value.dtype()));
+    for (const weft::Tensor& stored : {value, parameter.scales()})
+      if (stored.defined())
+        bytes += static_cast<double>(stored.numel()) * static_cast<double>(weft::dtype_size(stored.dtype()));
     std::cout << std::left << std::setw(static_cast<int>(width)) << name << "  " << weft::dtype_name(value.dtype())
               << std::right << std::setw(12) << value.numel() << "  " << weft::to_string(value.shape()) << "\n";
   }
@@ -60,6 +63,9 @@ void print_checkpoint(const std::string& folder) {
   print_model(*checkpoint.model);
   std::cout << "trained on sequences of " << checkpoint.info.length << "\nstep " << checkpoint.info.step << "\n";
   if (checkpoint.info.validation_loss) std::cout << "validation loss " << *checkpoint.info.validation_loss << "\n";
+  if (const auto to = weft::quantized_to(checkpoint.model->parameters()))
+    std::cout << "quantized " << weft::quantization_name(*to) << ", for inference\nprecision "
+              << weft::precision_name(checkpoint.model->precision()) << "\n";
   print_parameters(*checkpoint.model);
 }
 

@@ -83,10 +83,9 @@ CLI::Option* add_threads(CLI::App& command) {
                          "as many as this process may use");
 }
 
-CLI::Option* add_precision(CLI::App& command, weft::Precision& target) {
+CLI::Option* add_precision(CLI::App& command, std::function<void(weft::Precision)> set, const std::string& usual) {
   std::string names;
   for (const std::string& name : weft::precisions()) names += (names.empty() ? "" : "|") + name;
-  const auto read = [&target](const std::string& typed) { target = weft::precision_from_name(typed); };
-  const std::string usual = weft::precision_name(target);
+  const auto read = [set](const std::string& typed) { set(weft::precision_from_name(typed)); };
   return add_option(command, "--precision", names, read, help_text("What to compute in", "", usual));
 }

@@ -64,5 +64,5 @@ CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::str
 
 // --threads, for every command that computes.
 CLI::Option* add_threads(CLI::App& command);
-// --precision, for every command that runs a model.
-CLI::Option* add_precision(CLI::App& command, weft::Precision& target);
+// --precision, for every command that runs a model; `usual` says what happens without.
+CLI::Option* add_precision(CLI::App& command, std::function<void(weft::Precision)> set, const std::string& usual);

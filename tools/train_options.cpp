@@ -105,7 +105,8 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
   add_number(command, "--label-smoothing", o.label_smoothing, {.lowest = 0, .highest = 1, .below = true},
              "Part of the loss that is spread over all classes")
       ->group(group);
-  add_precision(command, o.precision)->group(group);
+  const auto set_precision = [&o](weft::Precision given) { o.precision = given; };
+  add_precision(command, set_precision, weft::precision_name(o.precision))->group(group);
   add_number(command, "--seed", o.seed, {0}, "Seed of parameters, batches and dropout")->group(group);
   add_number(command, "--eval-every,--save-every", o.eval_every, {1},
              "Steps from one validation and checkpoint to the next")

@@ -263,6 +263,7 @@ struct SafetensorsFile::Impl {
     if (dtype == "F32") return as_stored(p, shape, DType::f32, mapping);
     if (dtype == "F64") return as_stored(p, shape, DType::f64, mapping);
     if (dtype == "BF16") return as_stored(p, shape, DType::bf16, mapping);
+    if (dtype == "I8") return as_stored(p, shape, DType::i8, mapping);
     if (dtype == "I64") return as_stored(p, shape, DType::i64, mapping);
     if (dtype == "F16") return widen<std::uint16_t, std::uint32_t>(p, shape, DType::f32, widen_half);
     if (dtype == "I32")
@@ -272,7 +273,8 @@ struct SafetensorsFile::Impl {
     if (dtype == "BOOL")
       return widen<std::uint8_t, std::int64_t>(p, shape, DType::i64,
                                                [](std::uint8_t x) { return std::int64_t{x != 0}; });
-    fail("tensor " + shown(entry.name) + " is " + dtype + "; weft reads F64, F32, F16, BF16, I64, I32, U8 and BOOL");
+    fail("tensor " + shown(entry.name) + " is " + dtype +
+         "; weft reads F64, F32, F16, BF16, I64, I32, I8, U8 and BOOL");
   }
 };
 

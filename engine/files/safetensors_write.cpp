@@ -23,6 +23,7 @@ const char* stored_name(DType dtype) noexcept {
     case DType::f64: return "F64";
     case DType::i64: return "I64";
     case DType::bf16: return "BF16";
+    case DType::i8: return "I8";
     default: return nullptr;
   }
 }
@@ -37,7 +38,7 @@ void check(const std::vector<Named>& tensors) {
     if (!names.insert(name).second) throw Error("two tensors are named " + safetensors::shown(name));
     if (!tensor.defined()) throw Error(which + " is undefined");
     if (stored_name(tensor.dtype()) == nullptr)
-      throw Error(which + " is " + dtype_name(tensor.dtype()) + ", expected bf16, f32, f64 or i64");
+      throw Error(which + " is " + dtype_name(tensor.dtype()) + ", expected bf16, f32, f64, i64 or i8");
   }
 }
 

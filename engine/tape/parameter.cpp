@@ -12,9 +12,12 @@ using namespace detail;
 
 struct Parameter::Data {
   Tensor value;
+  Tensor scales;  // of an i8 value
   bool trainable = true;
   bool lent = false;     // not to be written
   bool outline = false;  // without elements of its own
+  bool quantizable = false;
+  bool quantized = false;  // and lent
 };
 
 Parameter::Parameter(Tensor value, bool trainable) : data_(std::make_shared<Data>()) {
@@ -39,7 +42,7 @@ void Parameter::assign(const Tensor& v) {
   if (value().shape() != v.shape() || value().dtype() != v.dtype())
     throw Error(std::string("[parameter] expected ") + dtype_name(value().dtype()) + " " + to_string(value().shape()) +
                 ", got " + dtype_name(v.dtype()) + " " + to_string(v.shape()));
-  if (data_->lent) throw Error(lent_message("[parameter] it"));
+  if (data_->lent) throw Error(lent_message(*this, "[parameter] it"));
   if (data_->outline) return;
   if (v.storage() != data_->value.storage()) return raw::copy(v, data_->value);
   Tensor apart = Tensor::empty(v.shape(), v.dtype());  // v may be a view of the value itself
@@ -69,6 +72,17 @@ void detail::lend(const Parameter& parameter, Tensor value) {
   parameter.data_->trainable = false;
 }
 
+void detail::lend_quantized(const Parameter& parameter, Tensor value, Tensor scales) {
+  if (parameter.value().shape() != value.shape() || scales.defined() != (value.dtype() == DType::i8) ||
+      (scales.defined() && (scales.shape() != Shape{value.shape().at(0)} || scales.dtype() != DType::f32)))
+    throw Error("[parameter] lend_quantized: shape or dtype differs");
+  Parameter::Data& data = *parameter.data_;
+  data.value = value.detach();
+  data.scales = scales.defined() ? scales.detach() : Tensor();
+  data.outline = data.trainable = false;
+  data.lent = data.quantized = true;
+}
+
 bool detail::in_mapped_file(const Tensor& tensor) noexcept {
   return tensor.defined() && tensor.storage()->in_mapped_file;
 }
@@ -77,7 +91,11 @@ void detail::give_back(const Tensor& tensor) noexcept {
   if (in_mapped_file(tensor)) os::forget_pages(tensor.storage()->data(), tensor.storage()->bytes());
 }
 
-std::string detail::lent_message(const std::string& who) {
+std::string detail::lent_message(const Parameter& parameter, const std::string& who) {
+  if (parameter.quantized())
+    return who +
+           " is of a quantised model, which is for inference alone; write or train the model that it was made of, and "
+           "quantise that again";
   return who +
          " is of a model that was loaded for inference, which reads its weights where they lie; to write or train "
          "it, load it for training (LoadOptions, Purpose::training)";
@@ -85,10 +103,22 @@ std::string detail::lent_message(const std::string& who) {
 
 bool Parameter::trainable() const { return data_ && data_->trainable; }
 bool Parameter::writable() const { return data_ && !data_->lent; }
+bool Parameter::quantizable() const { return data_ && data_->quantizable; }
+bool Parameter::quantized() const { return data_ && data_->quantized; }
+
+void Parameter::set_quantizable(bool quantizable) {
+  (void)value();
+  data_->quantizable = quantizable;
+}
+
+const Tensor& Parameter::scales() const {
+  (void)value();
+  return data_->scales;
+}
 
 void Parameter::set_trainable(bool trainable) {
   (void)value();
-  if (trainable && data_->lent) throw Error(lent_message("[parameter] it"));
+  if (trainable && data_->lent) throw Error(lent_message(*this, "[parameter] it"));
   data_->trainable = trainable;
 }
 

@@ -22,7 +22,7 @@ ParameterSet::ParameterSet(const NamedParameters& parameters) try {
   std::int64_t end = 0;
   DType dtype = DType::f32;
   for (const auto& [name, parameter] : parameters) {
-    if (parameter.defined() && !parameter.writable()) throw Error(lent_message("[parameter set] " + name));
+    if (parameter.defined() && !parameter.writable()) throw Error(lent_message(parameter, "[parameter set] " + name));
     if (!parameter.trainable() || index_.count(parameter.id())) continue;
     const Tensor& value = parameter.value();
     if (entries_.empty()) dtype = value.dtype();

@@ -59,7 +59,8 @@ Tensor Tape::watch(const Tensor& x) {
 
 Tensor Tape::leaf(const Tensor& value, const std::shared_ptr<const void>& parameter) {
   return guard_memory("tape", [&] {
-    if (value.dtype() == DType::i64) throw Error("[tape] an i64 tensor has no gradient");
+    if (is_integer(value.dtype()))
+      throw Error(std::string("[tape] ") + dtype_name(value.dtype()) + " tensors have no gradient");
     if (impl_->thread != std::this_thread::get_id()) throw Error("[tape] used on another thread than its own");
     if (impl_->consumed) throw Error("[tape] backward was called already: make a new tape");
     const auto index = static_cast<std::int64_t>(impl_->records.size());

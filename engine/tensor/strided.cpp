@@ -28,6 +28,7 @@ void with_type(DType dtype, F f) {
     case DType::c128: return f(static_cast<std::complex<double>*>(nullptr));
     case DType::i64: return f(static_cast<std::int64_t*>(nullptr));
     case DType::bf16: return f(static_cast<bfloat16*>(nullptr));
+    case DType::i8: return f(static_cast<std::int8_t*>(nullptr));
   }
 }
 
@@ -119,8 +120,9 @@ void check_same(const char* op, const Tensor& x, const Tensor& y) {
 
 void fill(Tensor& y, double value) {
   guard_memory("fill", [&] {
-    if (y.dtype() == DType::i64 && !(std::abs(value) < 0x1p63))
-      throw Error("[fill] " + std::to_string(value) + " is no i64 value");
+    const bool fits = y.dtype() == DType::i8 ? value >= -128 && value <= 127 : std::abs(value) < 0x1p63;
+    if (is_integer(y.dtype()) && !fits)
+      throw Error("[fill] " + std::to_string(value) + " is no " + dtype_name(y.dtype()) + " value");
     with_type(y.dtype(), [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
       const T v = static_cast<T>(value);
@@ -148,6 +150,7 @@ void copy(const Tensor& x, Tensor& y) {
 void accumulate(Tensor& y, const Tensor& x) {
   guard_memory("accumulate", [&] {
     check_same("accumulate", x, y);
+    if (y.dtype() == DType::i8) throw Error("[accumulate] i8 is stored, not computed in");
     with_type(y.dtype(), [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
       strided<T, T>(x, y, [](const T& a, T& b) { b = static_cast<T>(computed(b) + computed(a)); });
@@ -158,7 +161,8 @@ void accumulate(Tensor& y, const Tensor& x) {
 Tensor convert(const Tensor& x, DType dtype) {
   return guard_memory("convert", [&] {
     if (!x.defined()) throw Error("[convert] undefined tensor");
-    if ((is_complex(x.dtype()) && !is_complex(dtype)) || (x.dtype() != DType::i64 && dtype == DType::i64))
+    const bool narrows = dtype == DType::i8 ? x.dtype() != DType::i8 : dtype == DType::i64 && !is_integer(x.dtype());
+    if ((is_complex(x.dtype()) && !is_complex(dtype)) || narrows)
       throw Error(std::string("[convert] ") + dtype_name(x.dtype()) + " has no " + dtype_name(dtype) + " value");
     Tensor y = Tensor::empty(x.shape(), dtype);
     with_type(x.dtype(), [&](auto* from) {

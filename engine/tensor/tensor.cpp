@@ -14,7 +14,8 @@ template <>
 struct detail::EnumNames<DType> {
   static constexpr const char* what = "dtype";
   static constexpr EnumName<DType> all[] = {{DType::f32, "f32"},   {DType::f64, "f64"}, {DType::c64, "c64"},
-                                            {DType::c128, "c128"}, {DType::i64, "i64"}, {DType::bf16, "bf16"}};
+                                            {DType::c128, "c128"}, {DType::i64, "i64"}, {DType::bf16, "bf16"},
+                                            {DType::i8, "i8"}};
 };
 
 namespace {
@@ -30,6 +31,7 @@ const char* dtype_name(DType dtype) noexcept { return enum_name(dtype); }
 
 std::size_t dtype_size(DType dtype) noexcept {
   switch (dtype) {
+    case DType::i8: return 1;
     case DType::bf16: return 2;
     case DType::f32: return 4;
     case DType::c128: return 16;
@@ -161,6 +163,7 @@ double Tensor::item() const {
   if (dtype_ == DType::f32) return *data<float>();
   if (dtype_ == DType::f64) return *data<double>();
   if (dtype_ == DType::bf16) return static_cast<double>(static_cast<float>(*data<bfloat16>()));
+  if (dtype_ == DType::i8) return static_cast<double>(*data<std::int8_t>());
   return static_cast<double>(*data<std::int64_t>());
 }
 

@@ -55,7 +55,7 @@ NamedParameters Model::parameters() const {
 void Model::set_precision(Precision precision) {
   if (precision == Precision::bf16)
     for (const auto& [name, parameter] : parameters())
-      if (const DType dtype = parameter.value().dtype(); dtype != DType::f32)
+      if (const DType dtype = parameter.value().dtype(); dtype != DType::f32 && !parameter.quantized())
         throw Error(std::string("[model] precision bf16 is of f32 parameters, ") + name + " is " + dtype_name(dtype));
   precision_ = precision;
 }

@@ -55,7 +55,7 @@ Tensor Fnet::operator()(const Tensor& tokens, const Random* dropout) const {
     if (classifier_) return classifier_->classifier(classifier_->pooler(x));  // (b, classes)
     const Activation act = activation_from_name(config_.activation);
     const Tensor h = language_model_->norm(language_model_->transform(x, act));  // (b, n, d_model)
-    return linear(h, encoder_.embeddings.word.weight, language_model_->bias);    // (b, n, vocabulary)
+    return encoder_.embeddings.word.logits(h, language_model_->bias);            // (b, n, vocabulary)
   });
 }
 

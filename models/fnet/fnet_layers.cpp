@@ -52,13 +52,16 @@ void FnetLayer::collect(const std::string& prefix, NamedParameters& out) const {
   output_norm.collect(prefix + "output_norm.", out);
 }
 
+// Of the positions and types whole parts are read at once, and they are small: they stay as they are if it is quantised.
 FnetEmbeddings::FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
                                const Init& init, double eps)
     : word(vocabulary, d_model, init.child(0), deviation),
       position(seq_len, d_model, init.child(1), deviation),
       type(types, d_model, init.child(2), deviation),
       norm(d_model, init, eps),
-      projection(d_model, d_model, init.child(3)) {}
+      projection(d_model, d_model, init.child(3)) {
+  for (Parameter* added : {&position.weight, &type.weight}) added->set_quantizable(false);
+}
 
 // projection(norm(word[token] + position[i] + type[type of token])), (b, n, d_model)
 Tensor FnetEmbeddings::operator()(const Tensor& tokens, const Tensor& types, Precision precision) const {

@@ -47,13 +47,13 @@ Gmlp::Gmlp(const ModelSpec& spec, const Init& init)
 std::string Gmlp::config() const { return config_to_json(config_); }
 
 // P[first … first+n-1] (n, 1, d_model). Rows are made when they are first asked for: a config's seq_len alone takes
-// no memory.
+// no memory. Of the norm's dtype, which the table, if it is quantised, doesn't have.
 Tensor Gmlp::positions(std::int64_t first, std::int64_t n) const {
   const std::lock_guard<std::mutex> lock(positions_mutex_);
   const std::int64_t rows = positions_.defined() ? positions_.size(0) : 0, d = config_.d_model;
   if (first + n > rows) {
     const std::int64_t more = std::min(config_.seq_len, std::max(first + n, 2 * rows));
-    positions_ = reshape(sinusoidal_positions(more, d, embedding_.weight.value().dtype()), {more, 1, d});
+    positions_ = reshape(sinusoidal_positions(more, d, norm_.weight.value().dtype()), {more, 1, d});
   }
   return slice(positions_, 0, first, first + n);
 }
@@ -65,7 +65,7 @@ Tensor Gmlp::embed(const Tensor& tokens, std::int64_t first) const {
 }
 
 // W norm(x) + b, or E norm(x) where the head is tied.
-Tensor Gmlp::head(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : linear(norm_(x), embedding_.weight); }
+Tensor Gmlp::head(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : embedding_.logits(norm_(x)); }
 
 // x = embed(tokens);  x = block(x) for each block;  logits = head(x), or head of x's mean over the tokens.
 Tensor Gmlp::operator()(const Tensor& tokens, const Random* dropout) const {

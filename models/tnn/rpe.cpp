@@ -29,10 +29,15 @@ Rpe::Rpe(std::int64_t outdim, const RpeOptions& options, const Init& init)
   if (options.layers < 0) throw Error("[Rpe] expected layers >= 0, got " + std::to_string(options.layers));
   for (std::int64_t i = 0; i < options.layers; ++i)
     layers_.push_back(make_layer(options.dim, init.child(static_cast<std::uint64_t>(2 + i))));
+  pos_proj_.weight.set_quantizable(false);
 }
 
+// Its weights are small, and their errors would be those of all coefficients, which are kept: they stay as they are if a
+// model is quantised.
 Rpe::Layer Rpe::make_layer(std::int64_t out, const Init& init) const {
-  return {Norm(options_.norm_type, options_.dim, init), Linear(options_.dim, out, init, options_.bias)};
+  Layer layer{Norm(options_.norm_type, options_.dim, init), Linear(options_.dim, out, init, options_.bias)};
+  layer.linear.weight.set_quantizable(false);
+  return layer;
 }
 
 // linear(act(norm(x))) + residual

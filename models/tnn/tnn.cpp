@@ -84,7 +84,7 @@ Tensor Tnn::embed(const Tensor& tokens) const {
 }
 
 // x (b, n, d_model): norm(x) Eᵀ, (b, n, vocabulary).
-Tensor Tnn::logits(const Tensor& x) const { return linear(norm_(x), embedding_.weight); }
+Tensor Tnn::logits(const Tensor& x) const { return embedding_.logits(norm_(x)); }
 
 // x = embed(tokens);  x = layer(x) for each layer;  logits = norm(x) Eᵀ, or the head of norm(x's mean over the tokens).
 Tensor Tnn::operator()(const Tensor& tokens, const Random* dropout) const {

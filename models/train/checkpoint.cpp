@@ -9,8 +9,10 @@
 #include "base/json.h"
 #include "train/labels.h"
 #include "train/load_parameters.h"
+#include "train/load_quantized.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/os.h"
+#include "weft/quantize.h"
 #include "weft/run_folder.h"
 #include "weft/safetensors.h"
 #include "weft/update_rules.h"
@@ -107,16 +109,18 @@ bool config_is_of(const std::string& folder, const json& metadata) {
 
 void check_writable(const NamedParameters& parameters) {
   for (const auto& [name, parameter] : parameters)
-    if (!parameter.writable())
+    if (!parameter.writable() && !parameter.quantized())
       throw Error(
           "[checkpoint] the model was loaded for inference: to save it, load it for training (LoadOptions, "
           "Purpose::training); to have it twice, copy its folder; nothing was written");
 }
 
 void check_finite(const NamedParameters& parameters) {
-  for (const auto& [name, parameter] : parameters)
-    if (!std::isfinite(l2_norm(reshape(raw::contiguous(parameter.value()), {-1}))))
+  for (const auto& [name, parameter] : parameters) {
+    const Tensor& numbers = parameter.scales().defined() ? parameter.scales() : parameter.value();
+    if (!std::isfinite(l2_norm(reshape(raw::contiguous(numbers), {-1}))))
       throw Error("[checkpoint] parameter " + name + " is not finite; nothing was written");
+  }
 }
 
 json read_metadata(const SafetensorsFile& file) {
@@ -149,7 +153,15 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata, Purpose 
   init.budget = &budget;
   init.shapes_only = true;
   checkpoint.model = make_model(spec, init);
-  load_parameters(file, *checkpoint.model, purpose);
+  std::optional<DType> quantized;
+  if (metadata.contains("quantized")) quantized = quantization_from_name(metadata.at("quantized"));
+  if (quantized && purpose == Purpose::training)
+    throw Error(
+        std::string("[checkpoint] it is quantised, ") + quantization_name(*quantized) +
+        ", for inference alone (Purpose::inference): train the checkpoint that it was made of, and quantise that "
+        "again");
+  if (quantized) load_quantized(file, *checkpoint.model, *quantized);
+  else load_parameters(file, *checkpoint.model, purpose);
   read_labels(metadata, *checkpoint.model, checkpoint.info);
   return checkpoint;
 }
@@ -195,6 +207,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
   describe_labels(model, info, metadata);
   if (model.precision() != Precision::f32)
     metadata["precision"] = precision_name(model.precision());  // to be read by people
+  if (const auto to = quantized_to(parameters)) metadata["quantized"] = quantization_name(*to);
   metadata["length"] = info.length;
   metadata["step"] = info.step;
   metadata["validation_loss"] = info.validation_loss ? ordered_json(*info.validation_loss) : ordered_json(nullptr);
@@ -203,9 +216,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
   // A config.json of another model must not stand beside the new parameters, not even for a moment; without one a
   // checkpoint loads.
   if (!config_is_of(folder, metadata)) std::filesystem::remove(config_path(folder));
-  std::vector<std::pair<std::string, Tensor>> tensors;
-  for (const auto& [name, parameter] : parameters) tensors.emplace_back(name, parameter.value());
-  save_safetensors(model_path(folder), tensors, {{metadata_key, metadata.dump()}});
+  save_safetensors(model_path(folder), stored_tensors(parameters), {{metadata_key, metadata.dump()}});
   write_text(config_path(folder), metadata.dump(2) + "\n");
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("checkpoint");

@@ -7,6 +7,7 @@
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/ops.h"
+#include "weft/quantize.h"
 
 namespace weft {
 using namespace detail;
@@ -57,9 +58,17 @@ std::map<std::string, Tensor> values_of(const Model& model) {
   return values;
 }
 
+void check_not_quantized(const Model& from, const Model& to) {
+  for (const Model* model : {&from, &to})
+    if (quantized_to(model->parameters()))
+      throw Error(std::string("[checkpoint] the model ") + (model == &from ? "to begin with" : "that is to go on") +
+                  " is quantised, for inference alone: take the one that it was made of");
+}
+
 // Gives the names of those that aren't copied; those of `heads` never are.
 std::vector<std::string> copy_but_heads(const Model& from, const Model& to,
                                         const std::map<std::string, std::size_t>& heads) {
+  check_not_quantized(from, to);
   const std::map<std::string, Tensor> values = values_of(from);
   std::vector<std::string> others;
   NamedParameters parameters = to.parameters();

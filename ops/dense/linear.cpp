@@ -50,7 +50,7 @@ struct LinearOp : Op {
   Shape shape(const Inputs& in) const override {
     (void)activation_name(function);
     check_floating(name(), in[0]);
-    check_parameter(name(), in[0], in[1], "weight");
+    if (!panels.defined()) check_parameter(name(), in[0], in[1], "weight");  // else the panels have x's dtype
     if (in[0].rank() < 1 || in[1].rank() != 2 || in[1].shape()[1] != in[0].size(-1))
       fail(name(), "expected x (…, in) and weight (out, in), got " + to_string(in[0].shape()) + " and " +
                        to_string(in[1].shape()));
@@ -171,7 +171,9 @@ PackedWeight::PackedWeight(const Tensor& weight) : PackedWeight(weight, weight.d
 PackedWeight::PackedWeight(const Tensor& weight, DType dtype) : isa_(Context::current().isa()) {
   check_floating("PackedWeight", weight);
   if (weight.rank() != 2) fail("PackedWeight", "expected a weight (out, in), got " + describe(weight));
-  if (dtype != weight.dtype() && (dtype != DType::bf16 || weight.dtype() != DType::f32))
+  const bool converts =
+      weight.dtype() == DType::bf16 ? dtype == DType::f32 : dtype == DType::bf16 && weight.dtype() == DType::f32;
+  if (dtype != weight.dtype() && !converts)
     fail("PackedWeight", std::string("no x is ") + dtype_name(dtype) + " beside " + describe(weight));
   weight_ = weight.detach();
   version_ = weight.version();

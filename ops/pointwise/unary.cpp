@@ -87,7 +87,7 @@ struct ScaleOp : Op {
   explicit ScaleOp(double f) : factor(f) {}
   const char* name() const noexcept override { return "scale"; }
   Shape shape(const Inputs& in) const override {
-    if (!in[0].defined() || in[0].dtype() == DType::i64)
+    if (!in[0].defined() || is_integer(in[0].dtype()))
       fail(name(), "expected a real or complex tensor, got " + describe(in[0]));
     return in[0].shape();
   }

@@ -62,7 +62,7 @@ struct SumOp : AxesOp {
   using AxesOp::AxesOp;
   const char* name() const noexcept override { return "sum"; }
   Shape shape(const Inputs& in) const override {
-    if (!in[0].defined() || in[0].dtype() == DType::i64)
+    if (!in[0].defined() || is_integer(in[0].dtype()))
       fail(name(), "expected a real or complex tensor, got " + describe(in[0]));
     return result_shape(in[0]);
   }

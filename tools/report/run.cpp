@@ -19,14 +19,6 @@ namespace {
 using nlohmann::json;
 using weft::Error;
 
-json read_description(const std::string& folder) {
-  const std::string path = weft::run_path(folder);
-  const auto shallow = [](int depth, json::parse_event_t, json&) { return depth <= 16; };
-  json run = json::parse(weft::os::read_file(path), shallow, false);
-  if (!run.is_object()) throw Error("\"" + path + "\" is damaged: expected a JSON object");
-  return run;
-}
-
 std::string as_words(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -108,6 +100,14 @@ void check_run(const std::string& folder) {
   if (std::filesystem::exists(folder + "/model.safetensors"))
     throw Error(begin + "\"" + folder + "\", a checkpoint without run.json");
   throw Error(begin + "\"" + folder + "\", which has no run.json");
+}
+
+json read_description(const std::string& folder) {
+  const std::string path = weft::run_path(folder);
+  const auto shallow = [](int depth, json::parse_event_t, json&) { return depth <= 16; };
+  json run = json::parse(weft::os::read_file(path), shallow, false);
+  if (!run.is_object()) throw Error("\"" + path + "\" is damaged: expected a JSON object");
+  return run;
 }
 
 Json read_run(const std::string& folder, const std::string& name, const RunOptions& options) {

@@ -15,6 +15,9 @@ struct RunOptions {
 // Error, saying what is there instead, unless the folder is a run's.
 void check_run(const std::string& folder);
 
+// run.json of a run's folder. Error, naming it, if it is damaged.
+nlohmann::json read_description(const std::string& folder);
+
 // {"name", "folder", "arch", "task", "steps", "settings": {"section: name": text}, "metrics", "notes": [text]} and, of
 // its best checkpoint (the last one if there is none), "checkpoint", "sample", "learned", "mixing": null where there is
 // nothing to show, and then a note says why. Error if run.json or metrics.jsonl is damaged, naming file and line.

@@ -16,6 +16,7 @@ namespace detail {
 [[gnu::visibility("hidden")]] void rebind(const Parameter& parameter, Tensor value);
 [[gnu::visibility("hidden")]] Parameter outline(const Shape& shape, DType dtype);
 [[gnu::visibility("hidden")]] void lend(const Parameter& parameter, Tensor value);
+[[gnu::visibility("hidden")]] void lend_quantized(const Parameter& parameter, Tensor value, Tensor scales);
 }  // namespace detail
 
 /// A handle: copies share value and state.
@@ -37,8 +38,17 @@ class Parameter {
   /// Whether tapes take it as a leaf.
   bool trainable() const;
   /// Whether its value may be written and trained. False in a model that was loaded for inference (weft/checkpoint.h),
-  /// whose values may lie in a file; such a parameter is frozen.
+  /// whose values may lie in a file, and in one that is quantised; such a parameter is frozen.
   bool writable() const;
+  /// Whether quantize() (weft/quantize.h) may round its value, a matrix (out, in): so Linear and Embedding mark theirs.
+  bool quantizable() const;
+  /// Marks it, for all its handles, or takes the mark away: its value then stays as it is.
+  void set_quantizable(bool quantizable);
+  /// Whether it is of a model that is quantised, if only its other parameters are rounded. One that is rounded has a bf16
+  /// value, or an i8 one with scales(): what reads it must know.
+  bool quantized() const;
+  /// Of an i8 value (out, in): f32 (out), row i of the weight is value[i] · scales[i]. Undefined for all others.
+  const Tensor& scales() const;
   /// Freezes or thaws it, for all its handles. Error if one that isn't writable() is to be thawed.
   void set_trainable(bool trainable);
   /// The same for all handles of one parameter.
@@ -48,6 +58,7 @@ class Parameter {
   friend void detail::rebind(const Parameter& parameter, Tensor value);
   friend Parameter detail::outline(const Shape& shape, DType dtype);
   friend void detail::lend(const Parameter& parameter, Tensor value);
+  friend void detail::lend_quantized(const Parameter& parameter, Tensor value, Tensor scales);
 
   struct Data;
   std::shared_ptr<Data> data_;

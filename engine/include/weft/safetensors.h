@@ -13,7 +13,7 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// F64, F32, BF16 and I64 are read as they are; F16 is widened to f32; I32, U8 and BOOL to i64.
+/// F64, F32, BF16, I64 and I8 are read as they are; F16 is widened to f32; I32, U8 and BOOL to i64.
 enum class Load {
   map,   ///< a view of the mapped file where its type and alignment allow, else a copy; the file may be replaced or
          /// removed meanwhile, but not be cut or written in place
@@ -54,7 +54,7 @@ class SafetensorsFile {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Writes bf16, f32, f64 and i64 tensors (others: Error) to a temporary file in the same folder, syncs it and renames it to
+/// Writes bf16, f32, f64, i64 and i8 tensors (others: Error) to a temporary file in the same folder, syncs it and renames it to
 /// `path`: an existing file is never lost. The data begin at a multiple of 64 bytes. The format allows no bytes
 /// between tensors, so those of a multiple of 64 bytes come first, each aligned to 64, and then the others, each
 /// aligned to its element; otherwise the order is the given one.

@@ -23,6 +23,7 @@ enum class DType {
   c128,  ///< std::complex<double>
   i64,   ///< std::int64_t
   bf16,  ///< bfloat16: a real dtype of storage. Operations that take it read and write it, and compute in f32
+  i8,    ///< std::int8_t: of storage alone, for quantised weights (weft/quantized.h). Operations that compute refuse it
 };
 
 const char* dtype_name(DType dtype) noexcept;  ///< "f32", …
@@ -33,6 +34,8 @@ inline bool is_complex(DType t) noexcept { return t == DType::c64 || t == DType:
 inline bool is_real(DType t) noexcept { return t == DType::f32 || t == DType::f64; }
 /// bf16, f32 or f64: what real numbers are stored in.
 inline bool is_floating(DType t) noexcept { return t == DType::bf16 || is_real(t); }
+/// i64 or i8: never differentiated.
+inline bool is_integer(DType t) noexcept { return t == DType::i64 || t == DType::i8; }
 /// What operations compute in: bf16 -> f32, else itself.
 inline DType computed_of(DType t) noexcept { return t == DType::bf16 ? DType::f32 : t; }
 DType real_of(DType dtype) noexcept;     ///< c64 -> f32, c128 -> f64, else itself
@@ -65,6 +68,10 @@ struct dtype_of<std::int64_t> {
 template <>
 struct dtype_of<bfloat16> {
   static constexpr DType value = DType::bf16;
+};
+template <>
+struct dtype_of<std::int8_t> {
+  static constexpr DType value = DType::i8;
 };
 /// \endcond
 
@@ -177,10 +184,11 @@ class Tensor {
 /// The four strided loops every tensor needs. None is recorded on a tape: for use inside operations.
 namespace raw {
 
-void fill(Tensor& y, double value);            ///< y = value
-void copy(const Tensor& x, Tensor& y);         ///< y = x; same shape and dtype
-Tensor convert(const Tensor& x, DType dtype);  ///< i64 to real, real to one another and to complex, rounded once
-void accumulate(Tensor& y, const Tensor& x);   ///< y += x; same shape and dtype, rounded once
+void fill(Tensor& y, double value);     ///< y = value. Error if an integer y can't hold it
+void copy(const Tensor& x, Tensor& y);  ///< y = x; same shape and dtype
+Tensor convert(const Tensor& x,
+               DType dtype);  ///< integer to i64 and real, real to one another and to complex, rounded once
+void accumulate(Tensor& y, const Tensor& x);  ///< y += x; same shape and dtype, not i8; rounded once
 
 /// x itself if it is contiguous, else a contiguous copy.
 Tensor contiguous(const Tensor& x);

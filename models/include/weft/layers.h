@@ -13,6 +13,10 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
+namespace detail {
+class [[gnu::visibility("hidden")]] KeptWeight;
+}
+
 /// What a model may still make.
 struct ParameterBudget {
   std::int64_t parameters = 0;  ///< tensors
@@ -49,6 +53,8 @@ struct Init {
 /// second such call, or the ninth with few rows, if it lies in a mapped file: its own memory is then given back, and all
 /// calls read the packed one. Of a bf16 x the packed weight is bf16, half as large, and made by the first call that isn't
 /// recorded, however few its rows: else each call would round the weight.
+/// A weight that is quantised (weft/quantize.h) is packed by the first call: of i8 for quantized_linear, whatever the
+/// precision.
 /// Copies share parameters and packed weight. Calls may come from several threads, each with a Context of its own, as
 /// long as nobody writes a parameter; the packed weight is behind a lock.
 class Linear {
@@ -64,10 +70,7 @@ class Linear {
   Parameter bias;    ///< (out), or undefined
 
  private:
-  struct Packed;
-  std::shared_ptr<const PackedWeight> packed(bool few, DType dtype) const;
-
-  std::shared_ptr<Packed> packed_;
+  std::shared_ptr<detail::KeptWeight> kept_;
 };
 
 /// Over the last axis (d): (x - mean) / sqrt(var + eps) · weight + bias (Ba et al. 2016, arXiv 1607.06450).
@@ -102,12 +105,17 @@ class Embedding {
  public:
   /// weight (count, d) ~ N(0, deviation²).
   Embedding(std::int64_t count, std::int64_t d, const Init& init, double deviation = 1);
-  /// indices (…) i64: (…, d). Error for an index outside 0 … count-1.
+  /// indices (…) i64: (…, d), in f32 of a table that is quantised. Error for an index outside 0 … count-1.
   Tensor operator()(const Tensor& indices) const;
+  /// x (…, d): x Eᵀ + b, (…, count), the head of a model whose output is tied to its embedding; bias (count) or undefined.
+  Tensor logits(const Tensor& x, const Tensor& bias = {}) const;
   /// "weight".
   void collect(const std::string& prefix, NamedParameters& out) const;
 
   Parameter weight;  ///< (count, d)
+
+ private:
+  std::shared_ptr<detail::KeptWeight> kept_;
 };
 
 /// Drops elements with probability p, if a generator is given: each call of a forward pass takes a child of it.

@@ -71,7 +71,7 @@ class Model {
   /// embeds its tokens (in_precision): all that follows is of that dtype. One that doesn't computes as its parameters are.
   Precision precision() const noexcept { return precision_; }
   /// f32 unless it is set: for training, evaluation, token streams and whatever calls it. Error in bf16 unless all
-  /// parameters are f32.
+  /// parameters are f32 or quantised (weft/quantize.h).
   void set_precision(Precision precision);
 
  private:

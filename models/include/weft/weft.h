@@ -35,6 +35,8 @@
 #include "weft/pointwise.h"
 #include "weft/precision.h"
 #include "weft/profile.h"
+#include "weft/quantize.h"
+#include "weft/quantized.h"
 #include "weft/random.h"
 #include "weft/rows.h"
 #include "weft/run_folder.h"

@@ -44,7 +44,8 @@ class PackedWeight {
  public:
   /// Packs it now, for x of its dtype.
   explicit PackedWeight(const Tensor& weight);
-  /// Packs it now, for x of `dtype`: the weight's own, or bf16 of an f32 weight, whose copy is then rounded.
+  /// Packs it now, for x of `dtype`: the weight's own; bf16 of an f32 weight, whose copy is then rounded; or f32 of a bf16
+  /// weight.
   PackedWeight(const Tensor& weight, DType dtype);
   /// As given.
   const Tensor& weight() const noexcept { return weight_; }

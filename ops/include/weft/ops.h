@@ -11,6 +11,7 @@
 #pragma once
 #include "weft/dense.h"
 #include "weft/pointwise.h"
+#include "weft/quantized.h"
 #include "weft/rows.h"
 #include "weft/shape.h"
 #include "weft/spectral.h"

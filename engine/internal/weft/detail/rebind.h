@@ -17,6 +17,10 @@ Parameter outline(const Shape& shape, DType dtype);
 // As rebind; from then on the parameter is not writable().
 void lend(const Parameter& parameter, Tensor value);
 
+// As lend, of a quantised model: `value` has the parameter's shape, and its dtype or another of weft/quantize.h; `scales`
+// are an i8 value's, else undefined.
+void lend_quantized(const Parameter& parameter, Tensor value, Tensor scales);
+
 // Whether the tensor lies in a mapped file.
 bool in_mapped_file(const Tensor& tensor) noexcept;
 // Gives the memory of a tensor that lies in a mapped file back to the system, which reads the file again where it is
@@ -24,6 +28,6 @@ bool in_mapped_file(const Tensor& tensor) noexcept;
 void give_back(const Tensor& tensor) noexcept;
 
 // What who wants to write a parameter that isn't writable() is told; `who` names the parameter.
-std::string lent_message(const std::string& who);
+std::string lent_message(const Parameter& parameter, const std::string& who);
 
 }  // namespace weft::detail

@@ -1,0 +1,85 @@
+#include "base/kept_weight.h"
+
+#include "base/sequence.h"
+#include "weft/context.h"
+#include "weft/detail/rebind.h"
+
+namespace weft::detail {
+namespace {
+
+// Rows up to which a packed copy of the weight isn't worth its memory: gemm reads so few rows' weight where it is.
+// bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
+constexpr std::int64_t few_rows = 16;
+// Calls with few rows that a weight in a mapped file is read by, or one with more, before it is packed: a program that asks
+// once has its answer without a copy. One that goes on reads packed weights on large pages, files lie on small ones.
+constexpr int first_calls = 8;
+
+// Whether a packed copy of the weight may serve x: one of x's dtype, or rounded to bf16; of one that was rounded for good
+// also one in f32.
+bool can_serve(const Tensor& x, const Parameter& weight) {
+  const DType own = weight.value().dtype();
+  const bool converts = (x.dtype() == DType::bf16 && own == DType::f32) ||
+                        (x.dtype() == DType::f32 && own == DType::bf16 && weight.quantized());
+  return x.rank() > 0 && (x.dtype() == own || converts) && x.size(-1) == weight.value().size(1);
+}
+
+}  // namespace
+
+// Null: read the weight where it lies. One that is a model's own is packed for many rows alone; one that was loaded for
+// inference after its first calls, for all rows, if its memory can then be given back. One that is converted for x of the
+// dtype is packed at once.
+std::shared_ptr<const PackedWeight> KeptWeight::packed(const Parameter& weight, bool few, DType dtype) {
+  const Tensor& value = weight.value();
+  const bool converts = dtype != value.dtype();
+  if (few && weight.writable() && !converts) return nullptr;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto of_this_weight = [&](const PackedWeight& p) {
+    return p.weight().raw() == value.raw() && p.weight().strides() == value.strides() &&
+           p.weight().storage() == value.storage() && p.is_current() && p.isa() == Context::current().isa() &&
+           p.dtype() == dtype;
+  };
+  if (packed_ && of_this_weight(*packed_)) return packed_;
+  if (!weight.writable() && !converts) {
+    if (!in_mapped_file(value)) return nullptr;
+    if (calls_ < first_calls) {
+      calls_ += few ? 1 : first_calls;
+      return nullptr;
+    }
+  }
+  packed_.reset();  // its memory first
+  packed_ = std::make_shared<const PackedWeight>(value, dtype);
+  give_back(value);
+  return packed_;
+}
+
+// Made once: a quantised value stays.
+std::shared_ptr<const QuantizedWeight> KeptWeight::quantized(const Parameter& weight) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (quantized_ && quantized_->isa() == Context::current().isa()) return quantized_;
+  packed_.reset();  // of the weight before it was quantised
+  quantized_.reset();
+  quantized_ = std::make_shared<const QuantizedWeight>(weight.value(), weight.scales());
+  give_back(weight.value());
+  return quantized_;
+}
+
+Tensor KeptWeight::linear(const Tensor& x, const Parameter& weight, const Tensor& bias, const Epilogue& epilogue) {
+  if (weight.scales().defined()) return quantized_linear(x, *quantized(weight), bias, epilogue);
+  const bool records = Tape::recording() != nullptr;
+  if (!records && can_serve(x, weight))
+    if (const auto panels = packed(weight, x.numel() <= few_rows * x.size(-1), x.dtype()))
+      return packed_linear(x, *panels, bias, epilogue);
+  if (records) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    packed_.reset();
+  }
+  return weft::linear(x, weight, bias, epilogue);
+}
+
+Tensor KeptWeight::embedding(const Tensor& indices, const Parameter& weight) {
+  if (weight.scales().defined()) return quantized_embedding(indices, *quantized(weight));
+  const Tensor rows = weft::embedding(indices, weight);
+  return weight.quantized() ? widened(rows) : rows;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,96 @@
+#include "weft/quantize.h"
+
+#include <cmath>
+
+#include "weft/detail/out_of_memory.h"
+#include "weft/detail/rebind.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+struct Rounded {
+  Tensor value, scales;
+};
+
+// The largest of |x|, NaN if there is one.
+template <class T>
+float largest(const Tensor& x) {
+  const Tensor dense = raw::contiguous(x);
+  const T* p = dense.data<T>();
+  float most = 0;
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    const float size = std::abs(static_cast<float>(p[i]));
+    if (!(size <= most)) most = size;
+    if (std::isnan(most)) break;
+  }
+  return most;
+}
+
+// Of a parameter that is not quantizable its value as it is.
+Rounded rounded(const std::string& name, const Parameter& parameter, DType to) {
+  const Tensor& value = parameter.value();
+  if (value.dtype() != DType::f32)
+    throw Error("[quantize] expected f32 parameters, " + name + " is " + dtype_name(value.dtype()));
+  if (!std::isfinite(largest<float>(value))) throw Error("[quantize] parameter " + name + " is not finite");
+  if (!parameter.quantizable()) return {value, {}};
+  if (value.rank() != 2)
+    throw Error("[quantize] expected matrices (out, in), " + name + " is " + to_string(value.shape()));
+  if (to == DType::i8) {
+    if (value.size(1) > QuantizedWeight::most_columns)
+      throw Error("[quantize] to i8: expected at most " + std::to_string(QuantizedWeight::most_columns) + " columns, " +
+                  name + " is " + to_string(value.shape()));
+    const QuantizedWeight weight(value);
+    give_back(value);
+    return {weight.values(), weight.scales()};
+  }
+  const Tensor half = raw::convert(value, DType::bf16);
+  if (!std::isfinite(largest<bfloat16>(half)))
+    throw Error("[quantize] parameter " + name + " has elements beyond bf16's largest, 3.39e38");
+  give_back(value);
+  return {half, {}};
+}
+
+}  // namespace
+
+void quantize(const NamedParameters& parameters, DType to) {
+  guard_memory("quantize", [&] {
+    const std::string name = quantization_name(to);
+    bool any = false;
+    for (const auto& [which, parameter] : parameters) {
+      any = any || parameter.quantizable();
+      if (parameter.quantized()) throw Error("[quantize] " + which + " is of a model that is quantised already");
+    }
+    if (!any) throw Error("[quantize] no parameter is quantizable: neither a Linear's weight nor an Embedding's table");
+    std::vector<Rounded> values;
+    for (const auto& [which, parameter] : parameters) values.push_back(rounded(which, parameter, to));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      lend_quantized(parameters[i].second, values[i].value, values[i].scales);
+  });
+}
+
+void quantize(Model& model, DType to) {
+  quantize(model.parameters(), to);
+  model.set_precision(Precision::bf16);
+}
+
+std::optional<DType> quantized_to(const NamedParameters& parameters) {
+  for (const auto& [name, parameter] : parameters)
+    if (parameter.quantized() && parameter.quantizable()) return parameter.value().dtype();
+  return {};
+}
+
+const char* quantization_name(DType to) {
+  if (to == DType::bf16) return "bf16";
+  if (to == DType::i8) return "int8";
+  throw Error(std::string("[quantize] expected bf16 or i8, got ") + dtype_name(to));
+}
+
+DType quantization_from_name(const std::string& name) {
+  for (const DType to : {DType::bf16, DType::i8})
+    if (name == quantization_name(to)) return to;
+  throw Error("[quantize] expected bf16 or int8, got \"" + name + "\"");
+}
+
+}  // namespace weft

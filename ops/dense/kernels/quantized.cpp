@@ -1,0 +1,266 @@
+#include "dense/kernels/quantized.h"
+
+#include "simd/simd.h"
+#include "simd/unroll.h"
+
+namespace weft::detail::WEFT_ISA {
+namespace {
+
+using simd::Vec;
+using Ints = std::int32_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
+using Floats = float __attribute__((vector_size(WEFT_VECTOR_BYTES)));
+using Shorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
+using HalfShorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
+using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
+
+// Instruction sets with vpdpbusd, by name: a user's -march may let the compiler do more in the other units.
+#define WEFT_BYTE_PRODUCTS_avx512bf16 1
+#define WEFT_PASTED(a, b) a##b
+#define WEFT_NAME_OF(prefix, isa) WEFT_PASTED(prefix, isa)
+#if WEFT_NAME_OF(WEFT_BYTE_PRODUCTS_, WEFT_ISA)
+#define WEFT_HAS_BYTE_PRODUCTS 1
+#else
+#define WEFT_HAS_BYTE_PRODUCTS 0
+#endif
+
+constexpr bool bytes = WEFT_HAS_BYTE_PRODUCTS;
+using Digit = std::conditional_t<bytes, std::int8_t, std::int16_t>;
+constexpr std::int64_t unit = bytes ? 4 : 2, lanes = simd::lanes<float>, nv = 2, nr = nv * lanes;
+// mr · nv sums, nv vectors of W and one of x fill the registers.
+constexpr int mr = WEFT_VECTOR_BYTES == 64 ? 12 : 6;
+static_assert(mr % 2 == 0, "whole rows of x");
+// vpdpbusd multiplies bytes without a sign with bytes that have one: panels hold w + 128, and 128 Σ x is subtracted.
+constexpr int offset = bytes ? 128 : 0;
+
+template <class V>
+WEFT_INLINE inline V load_bits(const void* p) noexcept {
+  V v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+
+template <class V>
+WEFT_INLINE inline void store_bits(void* p, V v) noexcept {
+  __builtin_memcpy(p, &v, sizeof v);
+}
+
+// A unit of each of `lanes` columns, as products take them.
+WEFT_INLINE inline Ints load_columns(const std::int8_t* p) noexcept {
+  if constexpr (bytes) return load_bits<Ints>(p);
+#if WEFT_VECTOR_BYTES == 64
+  else return reinterpret_cast<Ints>(_mm512_cvtepi8_epi16(load_bits<__m256i>(p)));
+#else
+  else return reinterpret_cast<Ints>(__builtin_convertvector(load_bits<HalfBytes>(p), Shorts));
+#endif
+}
+
+// sum + the products of the units x and w.
+WEFT_INLINE inline Ints multiply_add(Ints w, Ints x, Ints sum) noexcept {
+#if WEFT_HAS_BYTE_PRODUCTS
+  return reinterpret_cast<Ints>(
+      _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(w), reinterpret_cast<__m512i>(x)));
+#elif WEFT_VECTOR_BYTES == 64
+  return sum + reinterpret_cast<Ints>(_mm512_madd_epi16(reinterpret_cast<__m512i>(w), reinterpret_cast<__m512i>(x)));
+#elif WEFT_VECTOR_BYTES == 32
+  return sum + reinterpret_cast<Ints>(_mm256_madd_epi16(reinterpret_cast<__m256i>(w), reinterpret_cast<__m256i>(x)));
+#elif defined(__x86_64__)
+  return sum + reinterpret_cast<Ints>(_mm_madd_epi16(reinterpret_cast<__m128i>(w), reinterpret_cast<__m128i>(x)));
+#else
+  return sum + (w << 16 >> 16) * (x << 16 >> 16) + (w >> 16) * (x >> 16);
+#endif
+}
+
+WEFT_INLINE inline Ints nearest(Floats x) noexcept {
+#if WEFT_VECTOR_BYTES == 64
+  return reinterpret_cast<Ints>(_mm512_cvtps_epi32(x));
+#elif WEFT_VECTOR_BYTES == 32
+  return reinterpret_cast<Ints>(_mm256_cvtps_epi32(x));
+#elif defined(__x86_64__)
+  return reinterpret_cast<Ints>(_mm_cvtps_epi32(x));
+#else
+  return vcvtnq_s32_f32(x);
+#endif
+}
+
+WEFT_INLINE inline void store_digits(Digit* p, Ints x) noexcept {
+#if WEFT_HAS_BYTE_PRODUCTS
+  store_bits(p, _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(x)));
+#elif WEFT_VECTOR_BYTES == 64
+  store_bits(p, _mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(x)));
+#else
+  store_bits(p, __builtin_convertvector(x, HalfShorts));
+#endif
+}
+
+WEFT_INLINE inline Vec<float> floats(Ints x) noexcept {
+  return Vec<float>(static_cast<Vec<float>::register_type>(__builtin_convertvector(x, Floats)));
+}
+
+// Where column i's element p of k is in a panel.
+WEFT_INLINE inline std::int64_t place(std::int64_t p, std::int64_t i) noexcept {
+  return (p / unit * nr + i) * unit + p % unit;
+}
+
+void pack(std::int64_t n, std::int64_t k, const std::int8_t* values, std::int64_t row, std::int8_t* panel) noexcept {
+  for (std::int64_t p = 0; p < k; p += unit)
+    for (std::int64_t i = 0; i < nr; ++i)
+      for (std::int64_t q = p; q < p + unit; ++q)
+        panel[place(q, i)] = static_cast<std::int8_t>((i < n && q < k ? values[i * row + q] : 0) + offset);
+}
+
+void unpack(std::int64_t n, std::int64_t k, const std::int8_t* panel, std::int8_t* values, std::int64_t row) noexcept {
+  for (std::int64_t p = 0; p < k; ++p)
+    for (std::int64_t i = 0; i < n; ++i) values[i * row + p] = static_cast<std::int8_t>(panel[place(p, i)] - offset);
+}
+
+void dequantize(std::int64_t k, const std::int8_t* panel, std::int64_t i, float scale, float* y) noexcept {
+  for (std::int64_t p = 0; p < k; ++p)
+    y[p] = scale * static_cast<float>(static_cast<std::int8_t>(panel[place(p, i)] - offset));
+}
+
+// As whole numbers the bits of |x| are in x's order; those of infinity and NaN are the largest.
+template <class T>
+float magnitude(std::int64_t n, const T* x) noexcept {
+  const auto bits = [](Vec<float> v) WEFT_INLINE {
+    return reinterpret_cast<Ints>(static_cast<Vec<float>::register_type>(v)) & 0x7fffffff;
+  };
+  Ints most[4] = {};
+  const auto take = [&](int s, Vec<float> v) WEFT_INLINE { most[s] = bits(v) > most[s] ? bits(v) : most[s]; };
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes)
+    repeat<4>([&](auto s) WEFT_INLINE { take(s.value, simd::load(x + i + s.value * lanes)); });
+  for (; i < n; i += lanes) take(0, n - i < lanes ? simd::load_n(x + i, n - i) : simd::load(x + i));
+  std::int32_t all = 0;
+  for (const Ints& some : most)
+    for (std::int64_t l = 0; l < lanes; ++l) all = some[l] > all ? some[l] : all;
+  if (all >= 0x7f800000) all = 0x7fc00000;
+  float result;
+  __builtin_memcpy(&result, &all, sizeof all);
+  return result;
+}
+
+// x · first · second, rounded.
+WEFT_INLINE inline Ints rounded(Vec<float> x, float first, float second) noexcept {
+  return nearest(static_cast<Vec<float>::register_type>(x * Vec<float>(first) * Vec<float>(second)));
+}
+
+template <class T>
+void quantize(std::int64_t n, const T* x, float first, float second, std::int8_t* values) noexcept {
+  for (std::int64_t i = 0; i < n; i += lanes) {
+    const std::int64_t count = n - i < lanes ? n - i : lanes;
+    const Ints whole = rounded(count < lanes ? simd::load_n(x + i, count) : simd::load(x + i), first, second);
+    for (std::int64_t l = 0; l < count; ++l) values[i + l] = static_cast<std::int8_t>(whole[l]);
+  }
+}
+
+template <int Digits, class T>
+void write_rows(std::int64_t n, const T* x, float first, float second, std::int32_t* out, std::int64_t row,
+                std::int32_t* sums) noexcept {
+  Ints totals[Digits] = {};
+  const auto step = [&](std::int64_t i, Vec<float> v) WEFT_INLINE {
+    Ints rest = rounded(v, first, second);
+    repeat<Digits>([&](auto d) WEFT_INLINE {
+      constexpr int digit = Digits - 1 - d.value;
+      const Ints low = rest << 24 >> 24;
+      rest = (rest - low) >> 8;
+      store_digits(reinterpret_cast<Digit*>(out + digit * row) + i, low);
+      totals[digit] += low;
+    });
+  };
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) step(i, simd::load(x + i));
+  if (i < n) step(i, simd::load_n(x + i, n - i)), i += lanes;
+  for (; i % digit_step != 0; i += lanes) step(i, Vec<float>(0));
+  for (int d = 0; d < Digits; ++d) {
+    sums[d] = 0;
+    for (std::int64_t l = 0; l < lanes; ++l) sums[d] += totals[d][l];
+  }
+}
+
+template <class T>
+void write_digits(std::int64_t n, const T* x, float first, float second, int digits, std::int32_t* out,
+                  std::int64_t row, std::int32_t* sums) noexcept {
+  if (digits == 1) write_rows<1>(n, x, first, second, out, row, sums);
+  else write_rows<2>(n, x, first, second, out, row, sums);
+}
+
+// y of R rows of digits from their sums.
+void write_tile(const QuantizedTile& t, const std::int32_t (*sums)[nr]) noexcept {
+  for (int i = 0; i < t.rows; ++i) {
+    const Vec<float> row_scale(t.row_scales[i]);
+    for (std::int64_t j = 0; j < t.columns; j += lanes) {
+      const std::int64_t rest = t.columns - j;
+      Vec<float> y(0);
+      for (int d = i * t.digits; d < (i + 1) * t.digits; ++d)
+        y = y * Vec<float>(256) + floats(load_bits<Ints>(&sums[d][j]) - offset * t.sums[d]);
+      const bool whole = rest >= lanes;
+      y = y * (whole ? simd::load(t.column_scales + j) : simd::load_n(t.column_scales + j, rest)) * row_scale;
+      if (whole) simd::store(t.y + i * t.y_row + j, y);
+      else simd::store_n(t.y + i * t.y_row + j, y, rest);
+    }
+  }
+}
+
+// R rows of digits. A function of its own, so that all registers are the sums'.
+template <int R>
+[[gnu::noinline]] void part_of_tile(const QuantizedTile& t) noexcept {
+  Ints sums[R * nv];
+  repeat<R * nv>([&](auto s) WEFT_INLINE { sums[s.value] = Ints{}; });
+  // One pointer for four rows: an address is a pointer and -1, 0, 1 or 2 times the stride.
+  const std::int32_t* a[(R + 3) / 4];
+  repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (4 * q.value + 1) * t.a_row; });
+  const std::int8_t *b = t.panel, *next = t.next;
+  for (std::int64_t p = 0; p < t.k; ++p, b += nr * unit, next += t.next_step) {
+    Ints columns[nv];
+    repeat<nr * unit / 64>([&](auto l) WEFT_INLINE { __builtin_prefetch(next + l.value * 64, 0, 2); });
+    repeat<nv>([&](auto v) WEFT_INLINE { columns[v.value] = load_columns(b + v.value * lanes * unit); });
+    repeat<R>([&](auto i) WEFT_INLINE {
+      const Ints x = Ints{} + a[i.value / 4][(i.value % 4 - 1) * t.a_row];
+      repeat<nv>([&](auto v) WEFT_INLINE {
+        Ints& sum = sums[i.value * nv + v.value];
+        sum = multiply_add(columns[v.value], x, sum);
+      });
+    });
+    repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { ++a[q.value]; });
+  }
+  if (t.digits == 1 && t.columns == nr) {
+    repeat<R * nv>([&](auto s) WEFT_INLINE {
+      constexpr std::int64_t i = s.value / nv, j = s.value % nv * lanes;
+      const Vec<float> scale = simd::load(t.column_scales + j), row_scale(t.row_scales[i]);
+      simd::store(t.y + i * t.y_row + j, floats(sums[s.value] - offset * t.sums[i]) * scale * row_scale);
+    });
+  } else {
+    alignas(64) std::int32_t all[R][nr];
+    repeat<R * nv>([&](auto s) WEFT_INLINE { store_bits(&all[s.value / nv][s.value % nv * lanes], sums[s.value]); });
+    write_tile(t, all);
+  }
+}
+
+template <int... I>
+void tile_of(const QuantizedTile& t, std::integer_sequence<int, I...>) noexcept {
+  using Part = void (*)(const QuantizedTile&) noexcept;
+  static constexpr Part parts[] = {part_of_tile<I + 1>...};
+  parts[t.rows * t.digits - 1](t);
+}
+
+void tile(const QuantizedTile& t) noexcept { tile_of(t, std::make_integer_sequence<int, mr>()); }
+
+template <class T>
+constexpr QuantizedKernels<T> table() {
+  return {.mr = mr,
+          .nr = nr,
+          .unit = unit,
+          .pack = pack,
+          .unpack = unpack,
+          .magnitude = magnitude<T>,
+          .quantize = quantize<T>,
+          .write_digits = write_digits<T>,
+          .tile = tile,
+          .dequantize = dequantize};
+}
+
+}  // namespace
+}  // namespace weft::detail::WEFT_ISA
+
+WEFT_KERNEL_TABLE(QuantizedKernels, float)
+WEFT_KERNEL_TABLE(QuantizedKernels, weft::bfloat16)

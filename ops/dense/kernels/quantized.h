@@ -1,0 +1,58 @@
+// Kernels of products with weights in 8 bits, y (m, n) = x (m, k) Wᵀ; dense/quantized_product.cpp cuts the matrices into
+// the pieces they see.
+//
+// A row of x is written as scale · d, or scale · (256 d_0 + d_1), whole numbers of one or two digits in -128 … 127, the
+// higher first: rows of digits, which products take for rows of their own. k goes by units, 32 bits of a row of digits:
+// four bytes, or two digits of 16 bits for the instruction sets that multiply such.
+#pragma once
+#include <cstdint>
+
+#include "simd/family.h"
+
+namespace weft::detail {
+
+// Rows of digits are of a multiple of so many.
+constexpr std::int64_t digit_step = 64;
+
+// Some rows of y, `rows` · `digits` <= mr, and columns of one panel, times scales.
+struct QuantizedTile {
+  std::int64_t k;            // units
+  const std::int32_t* a;     // rows of digits: those of a row of x are neighbours
+  std::int64_t a_row;        // units
+  const std::int32_t* sums;  // of each row of digits
+  const std::int8_t* panel;
+  const std::int8_t* next;  // prefetched, so many bytes further on with each unit
+  std::int64_t next_step;
+  int rows, digits;
+  std::int64_t columns;
+  const float *row_scales, *column_scales;
+  float* y;
+  std::int64_t y_row;
+};
+
+// T is x's element type.
+template <class T>
+struct QuantizedKernels {
+  static constexpr const char* header = __FILE__;
+  // A tile has at most mr rows of digits, a panel nr columns of y, rows of W.
+  std::int64_t mr, nr, unit;
+
+  // A panel of the first n <= nr rows of `values`: (k / unit, nr, unit), 0 beyond n and k. And back.
+  void (*pack)(std::int64_t n, std::int64_t k, const std::int8_t* values, std::int64_t row,
+               std::int8_t* panel) noexcept;
+  void (*unpack)(std::int64_t n, std::int64_t k, const std::int8_t* panel, std::int8_t* values,
+                 std::int64_t row) noexcept;
+  // The largest |x|; NaN if any is NaN or infinite.
+  float (*magnitude)(std::int64_t n, const T* x) noexcept;
+  // values = x · first · second to the nearest, which is in -127 … 127.
+  void (*quantize)(std::int64_t n, const T* x, float first, float second, std::int8_t* values) noexcept;
+  // x · first · second to the nearest, which has at most `digits` digits: so many rows, `row` units
+  // apart, of n rounded up to digit_step; and the sum of each.
+  void (*write_digits)(std::int64_t n, const T* x, float first, float second, int digits, std::int32_t* out,
+                       std::int64_t row, std::int32_t* sums) noexcept;
+  void (*tile)(const QuantizedTile& tile) noexcept;
+  // y = scale · row `i` of a panel.
+  void (*dequantize)(std::int64_t k, const std::int8_t* panel, std::int64_t i, float scale, float* y) noexcept;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,132 @@
+// y = x Wᵀ of a W in panels of 8 bits: rows of x become rows of digits (kernels/quantized.h) with a scale each, then tasks
+// of some rows of y and some panels compute tiles, whose sums over all of k are in registers. Within a task a panel stays
+// in cache for all rows, so that few rows read W once.
+#include "dense/quantized_product.h"
+
+#include <algorithm>
+
+#include "dense/packing.h"
+#include "weft/context.h"
+#include "weft/tensor.h"
+
+namespace weft::detail {
+namespace {
+
+using std::int64_t;
+
+// Rows up to which reading W takes the time, so that x may have a digit more. With a third one 8 rows would take longer
+// than reading. bench: weft-bench --benchmark_filter=linear-int8-cold
+constexpr int64_t few_rows = 8;
+// Rows of digits and bytes of panels of a task: they share L2. bench: weft-bench --benchmark_filter=linear-int8
+constexpr int64_t task_rows = 120, task_bytes = 1 << 18;
+// Multiply-adds that are worth a task. bench: weft-bench --benchmark_filter=linear-int8
+constexpr int64_t int8_task_work = 4 * task_work;
+
+template <class T>
+class Product {
+ public:
+  explicit Product(const QuantizedProblem<T>& problem)
+      : kernel_(kernels<QuantizedKernels<T>>()),
+        g_(problem),
+        digits_(problem.m > few_rows ? 1 : 2),
+        limit_(digits_ == 1 ? 127.0f : 127.0f * 256),
+        row_((rounded_up(problem.k, digit_step) + digit_step) / kernel_.unit),  // never a multiple of L1's ways
+        scratch_(Tensor::empty({problem.m * (digits_ * row_ + digits_ + 1)}, DType::f32)) {
+    rows_ = static_cast<std::int32_t*>(scratch_.mutable_raw());
+    sums_ = rows_ + g_.m * digits_ * row_;
+    scales_ = reinterpret_cast<float*>(sums_ + g_.m * digits_);
+  }
+
+  void run() {
+    const int64_t grain = g_.m <= few_rows ? g_.m : std::max<int64_t>(1, task_work / 16 / (g_.k + 1));
+    Context::current().parallel_for(g_.m, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) write_row(i);
+    });
+    const QuantizedPanels panels = quantized_panels(kernel_, g_.n, g_.k);
+    const int64_t height = task_rows / digits_, down = (g_.m - 1) / height + 1;
+    const int64_t work = std::max<int64_t>(1, std::min(g_.m * digits_, task_rows) * panels.bytes);
+    const int64_t width = std::clamp<int64_t>(task_bytes / std::max<int64_t>(1, panels.bytes), 1, panels.count);
+    const int64_t across = (panels.count - 1) / width + 1;
+    const int64_t tasks_grain = std::max<int64_t>(1, int8_task_work / (work * width));
+    Context::current().parallel_for(down * across, tasks_grain, [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t i = task / across * height, j = task % across * width;
+        block(i, std::min(g_.m, i + height), j, std::min(panels.count, j + width), panels);
+      }
+    });
+  }
+
+ private:
+  void write_row(int64_t i) {
+    const T* x = g_.x + i * g_.x_row;
+    const float magnitude = kernel_.magnitude(g_.k, x);
+    const QuantizedFactors factors(magnitude, limit_);
+    scales_[i] = magnitude / limit_;
+    kernel_.write_digits(g_.k, x, factors.first, factors.second, digits_, rows_ + i * digits_ * row_, row_,
+                         sums_ + i * digits_);
+  }
+
+  // Rows i1 … i2 of y, columns of the panels j1 … j2.
+  void block(int64_t i1, int64_t i2, int64_t j1, int64_t j2, const QuantizedPanels& panels) const {
+    const int64_t tiles = ((i2 - i1) * digits_ - 1) / kernel_.mr + 1, height = (i2 - i1 - 1) / tiles + 1;
+    const int64_t step = kernel_.nr * kernel_.unit / tiles;  // each prefetches its share of the next panel
+    for (int64_t j = j1; j < j2; ++j)
+      for (int64_t i = i1; i < i2; i += height) {
+        QuantizedTile t{};
+        t.k = (g_.k + kernel_.unit - 1) / kernel_.unit;
+        t.a = rows_ + i * digits_ * row_;
+        t.a_row = row_;
+        t.sums = sums_ + i * digits_;
+        t.panel = g_.panels + j * panels.bytes;
+        t.next = t.panel + panels.bytes + (i - i1) / height * t.k * step;
+        t.next_step = step;
+        t.rows = static_cast<int>(std::min(height, i2 - i));
+        t.digits = digits_;
+        t.columns = std::min(panels.nr, g_.n - j * panels.nr);
+        t.row_scales = scales_ + i;
+        t.column_scales = g_.scales + j * panels.nr;
+        write_tile(t, i, j * panels.nr);
+      }
+  }
+
+  void write_tile(QuantizedTile& t, int64_t i, int64_t j) const {
+    T* y = g_.y + i * g_.n + j;
+    alignas(64) float tile[largest_tile];
+    t.y = tile;
+    t.y_row = kernel_.nr;
+    if constexpr (std::is_same_v<T, float>) {
+      t.y = y;
+      t.y_row = g_.n;
+    }
+    kernel_.tile(t);
+    if (std::is_same_v<T, float> && !has_epilogue(g_.epilogue)) return;
+    GemmEpilogue<T> e = g_.epilogue;
+    if (e.bias) e.bias += j;
+    if (e.gate) e.gate += i * e.gate_row + j;
+    if (e.residual) e.residual += i * e.residual_row + j;
+    gemm_.epilogue(e, t.rows, t.columns, t.y, t.y_row, y, g_.n, false);
+  }
+
+  const QuantizedKernels<T>& kernel_;
+  const GemmKernels<T>& gemm_ = kernels<GemmKernels<T>>();
+  const QuantizedProblem<T>& g_;
+  int digits_;
+  float limit_;
+  int64_t row_;  // units
+  Tensor scratch_;
+  std::int32_t *rows_, *sums_;
+  float* scales_;
+};
+
+}  // namespace
+
+template <class T>
+void quantized_product(const QuantizedProblem<T>& problem) {
+  if (problem.m == 0 || problem.n == 0) return;
+  Product<T>(problem).run();
+}
+
+template void quantized_product(const QuantizedProblem<float>&);
+template void quantized_product(const QuantizedProblem<bfloat16>&);
+
+}  // namespace weft::detail

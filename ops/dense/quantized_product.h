@@ -1,0 +1,43 @@
+// The driver of products with weights in 8 bits: y (m, n) = x (m, k) Wᵀ, with linear's epilogue.
+#pragma once
+#include <cstdint>
+
+#include "dense/kernels/gemm.h"
+#include "dense/kernels/quantized.h"
+
+namespace weft::detail {
+
+// W's panels of `nr` rows, one after the other, each of `bytes`; and in all. Of the kernels of an instruction set.
+struct QuantizedPanels {
+  std::int64_t nr, count, bytes;
+  std::int64_t all() const { return count * bytes; }
+};
+template <class T>
+QuantizedPanels quantized_panels(const QuantizedKernels<T>& kernel, std::int64_t rows, std::int64_t columns) {
+  const std::int64_t units = (columns + kernel.unit - 1) / kernel.unit;
+  return {kernel.nr, (rows + kernel.nr - 1) / kernel.nr, kernel.nr * units * kernel.unit};
+}
+
+// x · first · second is in units of magnitude / limit: whole numbers up to limit. Two factors, as one may be beyond f32.
+struct QuantizedFactors {
+  float first, second;
+  QuantizedFactors(float magnitude, float limit)
+      : first(magnitude < 0x1p-60f ? 0x1p64f : 1), second(magnitude > 0 ? limit / (magnitude * first) : 0) {}
+};
+
+// T is float or bfloat16. Rows of x and y are contiguous, all of the epilogue's as GemmEpilogue says.
+template <class T>
+struct QuantizedProblem {
+  std::int64_t m, n, k;
+  const T* x;
+  std::int64_t x_row;
+  const std::int8_t* panels;  // of the current instruction set
+  const float* scales;        // (n)
+  T* y;                       // (m, n), contiguous
+  GemmEpilogue<T> epilogue = {};
+};
+
+template <class T>
+void quantized_product(const QuantizedProblem<T>& problem);
+
+}  // namespace weft::detail

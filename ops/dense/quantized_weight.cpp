@@ -1,0 +1,183 @@
+// QuantizedWeight: a weight in 8 bits, in the panels that products read; and its rows as an embedding.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/common.h"
+#include "dense/packing.h"
+#include "dense/quantized_product.h"
+#include "weft/detail/out_of_memory.h"
+#include "weft/quantized.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+using std::int64_t;
+
+const char* const who = "QuantizedWeight";
+
+// max / 127. A denormal one is rounded: up, where values would be larger than 127.
+float scale_of(float max) {
+  const auto scale = static_cast<float>(static_cast<double>(max) / 127);
+  return static_cast<double>(max) > 127.001 * static_cast<double>(scale)
+             ? std::nextafter(scale, std::numeric_limits<float>::infinity())
+             : scale;
+}
+
+void check_columns(const Tensor& weight) {
+  if (weight.size(1) > QuantizedWeight::most_columns)
+    fail(who,
+         "expected at most " + std::to_string(QuantizedWeight::most_columns) + " columns, got " + describe(weight));
+}
+
+// Calls f(panel, first row, rows, panel's first byte, scratch for its values) for each panel; one is a task.
+template <class F>
+void for_panels(const QuantizedKernels<float>& kernel, int64_t rows, int64_t columns, Tensor& panels, F f) {
+  const QuantizedPanels layout = quantized_panels(kernel, rows, columns);
+  panels = Tensor::empty({layout.all()}, DType::i8);
+  auto* to = panels.mutable_data<std::int8_t>();
+  Context::current().parallel_for(
+      rows, layout.nr, static_cast<std::size_t>(layout.nr * columns), [&](int64_t begin, int64_t end, void* scratch) {
+        f(begin, end, to + begin / layout.nr * layout.bytes, static_cast<std::int8_t*>(scratch));
+      });
+}
+
+Tensor packed(const Tensor& values) {
+  const auto& kernel = kernels<QuantizedKernels<float>>();
+  const Tensor dense = raw::contiguous(values);
+  const int64_t columns = values.size(1);
+  Tensor panels;
+  for_panels(kernel, values.size(0), columns, panels, [&](int64_t begin, int64_t end, std::int8_t* panel, void*) {
+    kernel.pack(end - begin, columns, dense.data<std::int8_t>() + begin * columns, columns, panel);
+  });
+  return panels;
+}
+
+// Of a dense f32 weight.
+Tensor scales_of(const Tensor& weight) {
+  const int64_t rows = weight.size(0), columns = weight.size(1);
+  Tensor scales = Tensor::empty({rows}, DType::f32);
+  float* to = scales.mutable_data<float>();
+  const int64_t grain = std::max<int64_t>(1, task_elements / (columns + 1));
+  Context::current().parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
+    const auto magnitude = kernels<QuantizedKernels<float>>().magnitude;
+    for (int64_t i = begin; i < end; ++i) to[i] = scale_of(magnitude(columns, weight.data<float>() + i * columns));
+  });
+  for (int64_t i = 0; i < rows; ++i)
+    if (std::isnan(to[i])) fail(who, "the weight's row " + std::to_string(i) + " has a NaN or an infinity");
+  return scales;
+}
+
+// Of a dense f32 weight.
+Tensor quantized(const Tensor& weight, const Tensor& scales) {
+  const auto& kernel = kernels<QuantizedKernels<float>>();
+  const int64_t columns = weight.size(1);
+  const auto* scale = scales.data<float>();
+  Tensor panels;
+  for_panels(kernel, weight.size(0), columns, panels,
+             [&](int64_t begin, int64_t end, std::int8_t* panel, std::int8_t* values) {
+               for (int64_t i = begin; i < end; ++i) {
+                 const QuantizedFactors factors(scale[i], 1);
+                 kernel.quantize(columns, weight.data<float>() + i * columns, factors.first, factors.second,
+                                 values + (i - begin) * columns);
+               }
+               kernel.pack(end - begin, columns, values, columns, panel);
+             });
+  return panels;
+}
+
+}  // namespace
+
+QuantizedWeight::QuantizedWeight(const Tensor& weight) : isa_(Context::current().isa()) {
+  check_floating(who, weight);
+  if (weight.rank() != 2) fail(who, "expected a weight (out, in), got " + describe(weight));
+  check_columns(weight);
+  rows_ = weight.size(0);
+  columns_ = weight.size(1);
+  guard_memory(who, [&] {
+    const Tensor dense = raw::contiguous(as_dtype(weight, DType::f32));
+    scales_ = scales_of(dense);
+    panels_ = quantized(dense, scales_);
+  });
+}
+
+QuantizedWeight::QuantizedWeight(const Tensor& values, const Tensor& scales) : isa_(Context::current().isa()) {
+  if (!values.defined() || values.dtype() != DType::i8 || values.rank() != 2)
+    fail(who, "expected values i8 (out, in), got " + describe(values));
+  check_columns(values);
+  rows_ = values.size(0);
+  columns_ = values.size(1);
+  if (!scales.defined() || scales.dtype() != DType::f32 || scales.shape() != Shape{rows_})
+    fail(who, "expected scales f32 " + to_string({rows_}) + ", got " + describe(scales));
+  guard_memory(who, [&] {
+    scales_ = Tensor::empty({rows_}, DType::f32);
+    raw::copy(scales, scales_);
+    for (int64_t i = 0; i < rows_; ++i)
+      if (const float scale = scales_.data<float>()[i]; !std::isfinite(scale) || scale < 0)
+        fail(who, "expected scales that are finite and not negative, got " + std::to_string(scale) + " for row " +
+                      std::to_string(i));
+    panels_ = packed(values);
+  });
+}
+
+Tensor QuantizedWeight::values() const {
+  return guard_memory(who, [&] {
+    const auto& kernel = kernels<QuantizedKernels<float>>(isa_);
+    const QuantizedPanels layout = quantized_panels(kernel, rows_, columns_);
+    Tensor values = Tensor::empty({rows_, columns_}, DType::i8);
+    auto* to = values.mutable_data<std::int8_t>();
+    Context::current().parallel_for(rows_, layout.nr, [&](int64_t begin, int64_t end) {
+      kernel.unpack(end - begin, columns_, panels_.data<std::int8_t>() + begin / layout.nr * layout.bytes,
+                    to + begin * columns_, columns_);
+    });
+    return values;
+  });
+}
+
+Tensor QuantizedWeight::dequantized() const {
+  return guard_memory(who, [&] {
+    Tensor all = Tensor::empty({rows_, columns_}, DType::f32);
+    float* to = all.mutable_data<float>();
+    Context::current().parallel_for(rows_, std::max<int64_t>(1, task_elements / (columns_ + 1)),
+                                    [&](int64_t begin, int64_t end) {
+                                      for (int64_t i = begin; i < end; ++i) write_row(i, to + i * columns_);
+                                    });
+    return all;
+  });
+}
+
+void QuantizedWeight::write_row(int64_t i, float* y) const {
+  const auto& kernel = kernels<QuantizedKernels<float>>(isa_);
+  const QuantizedPanels layout = quantized_panels(kernel, rows_, columns_);
+  kernel.dequantize(columns_, panels_.data<std::int8_t>() + i / layout.nr * layout.bytes, i % layout.nr,
+                    scales_.data<float>()[i], y);
+}
+
+Tensor QuantizedWeight::panels() const { return isa_ == Context::current().isa() ? panels_ : packed(values()); }
+
+Tensor quantized_embedding(const Tensor& indices, const QuantizedWeight& weight) {
+  constexpr const char* name = "quantized_embedding";
+  return run_op(name, [&] {
+    if (!indices.defined() || indices.dtype() != DType::i64)
+      fail(name, "expected i64 indices, got " + describe(indices));
+    const Tensor dense = raw::contiguous(indices);
+    const auto* index = dense.data<int64_t>();
+    for (int64_t i = 0; i < dense.numel(); ++i)
+      if (index[i] < 0 || index[i] >= weight.rows())
+        fail(name, "index " + std::to_string(index[i]) + " is outside 0 … " + std::to_string(weight.rows() - 1));
+    Shape shape = indices.shape();
+    shape.push_back(weight.columns());
+    Tensor y = Tensor::empty(shape, DType::f32);
+    float* to = y.mutable_data<float>();
+    Context::current().parallel_for(dense.numel(), std::max<int64_t>(1, task_elements / (weight.columns() + 1)),
+                                    [&](int64_t begin, int64_t end) {
+                                      for (int64_t i = begin; i < end; ++i)
+                                        weight.write_row(index[i], to + i * weight.columns());
+                                    });
+    return y;
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,88 @@
+// Runs that an earlier weft left as folders are resumed, repeated and asked: tests/fixtures/runs.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "../temporary_folder.h"
+#include "command.h"
+
+namespace weft::test {
+namespace {
+
+constexpr double tolerance = 1e-5;  // other instruction sets round otherwise
+
+struct FormerRun {
+  std::string name, option, data;
+};
+const std::string fixtures = WEFT_FIXTURES;
+const FormerRun runs[] = {{"rows", "--data", fixtures + "/runs/sums.csv"},
+                          {"text", "--text", fixtures + "/sums.txt"},
+                          {"masked", "--text", fixtures + "/sums.txt"}};
+
+struct Copied : TemporaryFolder {
+  Copied() { std::filesystem::copy(fixtures + "/runs", *this / "runs", std::filesystem::copy_options::recursive); }
+  std::string of(const FormerRun& run) const { return *this / ("runs/" + run.name); }
+};
+
+// The loss of each step in a metrics.jsonl.
+std::map<int, double> losses_of(const std::string& metrics) {
+  std::istringstream lines(metrics);
+  std::map<int, double> losses;
+  for (std::string line; std::getline(lines, line);) {
+    const auto entry = nlohmann::json::parse(line);
+    if (entry.contains("loss")) losses[entry.at("step")] = entry.at("loss");
+  }
+  return losses;
+}
+
+}  // namespace
+
+TEST_CASE("former runs: they are resumed as there") {
+  const Copied folder;
+  for (const FormerRun& run : runs) {
+    CAPTURE(run.name);
+    const Outcome resumed = weft("train --steps 28 " + run.option + " " + run.data + " --resume " + folder.of(run));
+    CAPTURE(resumed.err);
+    REQUIRE(resumed.code == 0);
+    const auto got = losses_of(folder.read("runs/" + run.name + "/metrics.jsonl"));
+    CHECK(got.size() == 28);
+    std::istringstream expected(folder.read("runs/" + run.name + "/losses"));
+    int steps = 0, step = 0;
+    for (double loss = 0; expected >> step >> loss; ++steps)
+      CHECK(got.at(step) == doctest::Approx(loss).epsilon(tolerance));
+    CHECK(steps == 8);
+  }
+}
+
+TEST_CASE("former runs: run.json repeats them") {
+  const Copied folder;
+  for (const FormerRun& run : runs) {
+    CAPTURE(run.name);
+    auto settings = nlohmann::json::parse(folder.read("runs/" + run.name + "/run.json"));
+    settings["data"][run.option.substr(2)] = run.data;
+    folder.write("run.json", settings.dump());
+    const std::string again = folder.of(run) + "-again";
+    const Outcome repeated = weft("train --config " + (folder / "run.json") + " --out " + again);
+    CAPTURE(repeated.err);
+    REQUIRE(repeated.code == 0);
+    const auto former = losses_of(folder.read("runs/" + run.name + "/metrics.jsonl")),
+               got = losses_of(folder.read("runs/" + run.name + "-again/metrics.jsonl"));
+    REQUIRE(got.size() == former.size());
+    for (const auto& [step, loss] : former) CHECK(got.at(step) == doctest::Approx(loss).epsilon(tolerance));
+  }
+}
+
+TEST_CASE("former runs: their checkpoints are asked by the names of their labels") {
+  const Copied folder;
+  folder.write("in", "4 plus 5 is 9\n");
+  const Outcome outcome = weft("classify --top 3 --json " + folder.of(runs[0]) + " " + (folder / "in"));
+  CAPTURE(outcome.err);
+  REQUIRE(outcome.code == 0);
+  for (const char* label : {"\"threefold\"", "\"one, more\"", "\"zwölf\""}) CHECK(contains(outcome.out, label));
+}
+
+}  // namespace weft::test

@@ -1,0 +1,315 @@
+// Quantised models: what is rounded and how, what they answer, and that they are for inference alone.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <set>
+#include <thread>
+
+#include "op_table.h"
+#include "quantized_cases.h"
+#include "random_parameters.h"
+#include "weft/context.h"
+#include "weft/generate.h"
+#include "weft/optimizer.h"
+#include "weft/quantize.h"
+
+namespace weft::test {
+namespace {
+
+// A bf16 has 8 bits: the nearest is at most 2^-8 of the number's power of two away.
+void check_rounded_to_bf16(const Tensor& was, const Parameter& is) {
+  CHECK(is.value().dtype() == DType::bf16);
+  CHECK_FALSE(is.scales().defined());
+  CHECK(same_bits(is.value(), raw::convert(was, DType::bf16)));
+}
+
+// Row by row: the scale is that of its largest, each value the nearest.
+void check_rounded_to_i8(const Tensor& was, const Parameter& is) {
+  REQUIRE(is.value().dtype() == DType::i8);
+  const auto w = was.to_vector<float>(), scales = is.scales().to_vector<float>();
+  const auto q = is.value().to_vector<std::int8_t>();
+  const std::int64_t columns = was.size(1);
+  REQUIRE(std::ssize(scales) == was.size(0));
+  for (std::int64_t i = 0; i < was.size(0); ++i) {
+    const auto s = static_cast<double>(scales[static_cast<std::size_t>(i)]);
+    double largest = 0, error = 0;
+    for (std::int64_t j = i * columns; j < (i + 1) * columns; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      largest = std::max(largest, std::abs(static_cast<double>(w[at])));
+      error = std::max(error, std::abs(static_cast<double>(w[at]) - s * q[at]));
+    }
+    CHECK(s == doctest::Approx(largest / 127).epsilon(1e-6));
+    CHECK(error <= s * 0.5001);
+  }
+}
+
+Tensor tokens_of(const Model& model, std::int64_t b, std::int64_t n) {
+  return random_tensor(indices({b, n}, model.vocabulary()), 3);
+}
+
+double norm(const Tensor& x) {
+  double sum = 0;
+  for (const float v : raw::convert(x, DType::f32).to_vector<float>()) sum += static_cast<double>(v) * v;
+  return std::sqrt(sum);
+}
+
+// ‖a - b‖ / ‖b‖
+double relative_error(const Tensor& a, const Tensor& b) {
+  return norm(sub(raw::convert(a, DType::f32), raw::convert(b, DType::f32))) / norm(b);
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("quantize: each weight of a Linear and each table, by its rows; all else stays") {
+  for (const QuantizedCase& c : quantized_cases()) {
+    CAPTURE(c.name);
+    const auto was = trained(c), is = trained(c);
+    quantize(*is.model, c.to);
+    CHECK(quantized_to(is.model->parameters()) == c.to);
+    CHECK(is.model->precision() == Precision::bf16);
+    CHECK(parameter_count(is.model->parameters()) == parameter_count(was.model->parameters()));
+    const NamedParameters before = was.model->parameters(), after = is.model->parameters();
+    std::int64_t rounded = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const std::string& name = before[i].first;
+      CAPTURE(name);
+      const bool stays = before[i].second.value().rank() != 2 || contains(name, "rpe.") || contains(name, "sgu.") ||
+                         contains(name, "position.") || contains(name, "type.");
+      const Tensor& value = before[i].second.value();
+      if (stays) CHECK(same_bits(after[i].second.value(), value));
+      else if (c.to == DType::i8) check_rounded_to_i8(value, after[i].second);
+      else check_rounded_to_bf16(value, after[i].second);
+      if (!stays) rounded += value.numel();
+    }
+    CHECK(rounded > parameter_count(before) / 3);
+  }
+}
+
+TEST_CASE("quantize: the loss is that of f32, within 1 % in int8 and 0.2 % in bf16, in either precision") {
+  for (const QuantizedCase& c : quantized_cases()) {
+    CAPTURE(c.name);
+    const auto small = trained(c);
+    const double was = evaluate(*small.model, *small.data).loss;
+    quantize(*small.model, c.to);
+    for (const Precision precision : {Precision::bf16, Precision::f32}) {
+      CAPTURE((precision == Precision::bf16));
+      small.model->set_precision(precision);
+      const double is = evaluate(*small.model, *small.data).loss;
+      CHECK(is != was);
+      CHECK(std::abs(is - was) < (c.to == DType::i8 ? 0.01 : 0.002) * was);
+    }
+  }
+}
+
+TEST_CASE("quantised models: logits are of the precision's dtype and near those of f32, of one token and of many") {
+  for (const QuantizedCase& c : quantized_cases()) {
+    CAPTURE(c.name);
+    const auto was = trained(c), is = trained(c);
+    quantize(*is.model, c.to);
+    const NoGrad suspended;
+    for (const Precision precision : {Precision::bf16, Precision::f32, Precision::bf16})
+      for (const auto& [b, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {2, 3}, {3, 16}, {1, 2}}) {
+        is.model->set_precision(precision);
+        const Tensor tokens = tokens_of(*was.model, b, n), got = (*is.model)(tokens);
+        CHECK(got.dtype() == (precision == Precision::bf16 ? DType::bf16 : DType::f32));
+        CHECK(relative_error(got, (*was.model)(tokens)) < 0.05);
+        CHECK(same_bits(got, (*is.model)(tokens)));
+      }
+  }
+}
+
+TEST_CASE("quantised models: the same bits at any number of threads, and in several threads at once") {
+  for (const QuantizedCase& c : quantized_cases()) {
+    CAPTURE(c.name);
+    const auto small = trained(c), other = trained(c);
+    quantize(*small.model, c.to);
+    quantize(*other.model, c.to);
+    const Tensor tokens = tokens_of(*small.model, 2, 16);
+    Tensor first;
+    for (const int threads : {1, 2, 3}) {
+      Context context;
+      context.set_threads(threads);
+      const ContextScope scope(context);
+      const NoGrad suspended;
+      const Tensor got = (*small.model)(tokens);
+      if (threads == 1) first = got;
+      CHECK(same_bits(got, first));
+    }
+    std::vector<Tensor> got(4);
+    std::vector<std::thread> all;
+    for (Tensor& logits : got)
+      all.emplace_back([&logits, &other, tokens] {
+        Context context;
+        const ContextScope scope(context);
+        const NoGrad suspended;
+        logits = (*other.model)(tokens);
+      });
+    for (std::thread& thread : all) thread.join();
+    for (const Tensor& logits : got) CHECK(same_bits(logits, first));
+  }
+}
+
+TEST_CASE("quantised models: a token stream's logits are those of the forward pass up to rounding") {
+  for (const QuantizedCase& c : quantized_cases()) {
+    if (c.task != Task::causal_lm) continue;
+    CAPTURE(c.name);
+    const auto small = trained(c);
+    quantize(*small.model, c.to);
+    const NoGrad suspended;
+    const std::int64_t n = 16, symbols = small.model->outputs();
+    const Tensor tokens = tokens_of(*small.model, 1, n), all = (*small.model)(tokens);  // (1, n, symbols)
+    const auto one_by_one = small.model->stream(), prompt = small.model->stream();
+    const auto ids = tokens.to_vector<std::int64_t>();
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Tensor logits = one_by_one->next(ids[static_cast<std::size_t>(i)]);
+      CHECK(relative_error(logits, reshape(slice(all, 1, i, i + 1), {symbols})) < 0.05);
+    }
+    CHECK(relative_error(prompt->append(tokens), reshape(slice(all, 1, n - 1, n), {1, symbols})) < 0.05);
+    // Beside others a text has the bits that it has alone.
+    const auto three = prompt->select({0, 0, 0}), alone = prompt->select({0});
+    for (std::int64_t step = 0; step < 3; ++step) {
+      const Tensor beside = three->append(Tensor::from<std::int64_t>({1, 2 + step, 3}, {3, 1}));
+      CHECK(same_bits(slice(beside, 0, 1, 2), alone->append(Tensor::from<std::int64_t>({2 + step}, {1, 1}))));
+    }
+  }
+}
+
+TEST_CASE("quantised models: generate continues a text as before, whatever the number of samples") {
+  for (const DType to : {DType::bf16, DType::i8}) {
+    const auto small = trained({"", "gmlp", Task::causal_lm, "{}", to});
+    quantize(*small.model, to);
+    GenerateOptions options;
+    options.tokens = 30;
+    std::string alone, first_of_three;
+    const auto tokenizer = small.data->tokenizer();
+    const auto take = [](std::string& text) {
+      return [&text](const SampleText& piece) {
+        if (piece.sample == 0) text += piece.text;
+        return true;
+      };
+    };
+    (void)generate_samples(*small.model, *tokenizer, "line ", options, 1, take(alone));
+    (void)generate_samples(*small.model, *tokenizer, "line ", options, 3, take(first_of_three));
+    CHECK_FALSE(alone.empty());
+    CHECK(alone == first_of_three);
+  }
+}
+
+TEST_CASE("quantised models: training, writing and thawing are refused, with the way on") {
+  for (const DType to : {DType::bf16, DType::i8}) {
+    const auto small = trained({"", "tnn", Task::causal_lm, "{}", to}),
+               other = trained({"", "tnn", Task::causal_lm, "{}", to});
+    quantize(*small.model, to);
+    NamedParameters parameters = small.model->parameters();
+    const auto refused = [&](const std::function<void()>& body) {
+      const std::string message = error_of(body);
+      CAPTURE(message);
+      CHECK(contains(message, "quantise"));
+      CHECK(contains(message, "made of"));
+    };
+    for (auto& [name, parameter] : parameters) {
+      CHECK_FALSE(parameter.writable());
+      CHECK_FALSE(parameter.trainable());
+      CHECK(parameter.quantized());
+      Parameter handle = parameter;
+      refused([&] { handle.assign(handle.value()); });
+      refused([&] { handle.set_trainable(true); });
+    }
+    refused([&] { (void)ParameterSet(parameters); });
+    refused([&] { (void)Optimizer(parameters, {}); });
+    refused([&] { (void)Trainer(*small.model, *small.data, small_options(3)); });
+    refused([&] { (void)copy_parameters(*small.model, *other.model); });
+    refused([&] { (void)copy_parameters(*other.model, *small.model); });
+    CHECK(contains(error_of([&] { quantize(*small.model, to); }), "quantised already"));
+  }
+}
+
+TEST_CASE("quantize: what can't be rounded is named, and nothing is changed") {
+  const auto small = trained({"", "gmlp", Task::classifier, "{}", DType::i8});
+  NamedParameters parameters = small.model->parameters();
+  const auto refused = [&](DType to, const std::string& part) {
+    const std::string message = error_of([&] { quantize(*small.model, to); });
+    CAPTURE(message);
+    CHECK(contains(message, part));
+    CHECK_FALSE(quantized_to(parameters));
+    for (const auto& [name, parameter] : parameters) CHECK(parameter.writable());
+    CHECK(small.model->precision() == Precision::f32);
+  };
+  for (const DType to : {DType::f32, DType::f64, DType::i64}) refused(to, "expected bf16 or i8");
+  const auto spoil = [&](const std::string& name, double value) {
+    for (auto& [which, parameter] : parameters)
+      if (which == name) {
+        Tensor spoilt = Tensor::full(parameter.value().shape(), 1);
+        Tensor last = slice(spoilt, 0, spoilt.size(0) - 1, spoilt.size(0));
+        raw::fill(last, value);
+        parameter.assign(spoilt);
+      }
+  };
+  spoil("head.weight", 3.4e38);
+  refused(DType::bf16, "head.weight has elements beyond bf16's largest");
+  spoil("head.weight", 1);
+  spoil("head.bias", std::nan(""));
+  for (const DType to : {DType::bf16, DType::i8}) refused(to, "parameter head.bias is not finite");
+  spoil("blocks.1.proj1.weight", INFINITY);
+  for (const DType to : {DType::bf16, DType::i8}) refused(to, "parameter blocks.1.proj1.weight is not finite");
+
+  const auto wide = make_model({"gmlp", Task::causal_lm, 7, 0, R"({"d_model":4,"layers":1})"}, {Random(1), DType::f64});
+  CHECK(contains(error_of([&] { quantize(*wide, DType::i8); }), "expected f32 parameters"));
+  CHECK(contains(error_of([] {
+                   quantize(NamedParameters{{"a", Parameter(Tensor::zeros({2, 2}))}}, DType::i8);
+                 }),
+                 "no parameter is quantizable"));
+  Parameter vector(Tensor::zeros({2}));
+  vector.set_quantizable(true);
+  CHECK(error_of([&] {
+          quantize(NamedParameters{{"a", vector}}, DType::i8);
+        }) == "[quantize] expected matrices (out, in), a is (2,)");
+}
+
+TEST_CASE("quantize: a row of zeros has the scale 0 and stays, a parameter that comes twice is rounded once") {
+  const Linear layer(5, 4, {Random(1), DType::f32});
+  Tensor value = layer.weight.value();
+  Tensor row = slice(value, 0, 2, 3);
+  raw::fill(row, 0);
+  quantize({{"a", layer.weight}, {"b", layer.weight}}, DType::i8);
+  CHECK(layer.weight.scales().to_vector<float>()[2] == 0);
+  const Tensor y = layer(Random(2).normal({3, 5}, 0, 1));
+  for (const std::int64_t i : {0, 1, 2})
+    CHECK(slice(slice(y, 0, i, i + 1), 1, 2, 3).item() == layer.bias.value().to_vector<float>()[2]);
+}
+
+TEST_CASE("quantised layers: a Linear that was used before reads its quantised weight afterwards") {
+  for (const DType to : {DType::bf16, DType::i8}) {
+    const Linear used(64, 48, {Random(1), DType::f32}), fresh(64, 48, {Random(1), DType::f32});
+    const Tensor x = Random(2).normal({40, 64}, 0, 1);
+    const NoGrad suspended;
+    (void)used(x);
+    for (const Linear* layer : {&used, &fresh}) quantize({{"weight", layer->weight}}, to);
+    CHECK(same_bits(used(x), fresh(x)));
+  }
+}
+
+TEST_CASE("Embedding: logits are the rows' products with x, in every form of the table") {
+  const NoGrad suspended;
+  const Embedding table(11, 8, {Random(1), DType::f32});
+  const Tensor x = Random(2).normal({3, 8}, 0, 1), bias = Random(3).normal({11}, 0, 1);
+  const Tensor want = linear(x, table.weight.value(), bias);
+  CHECK(same_bits(table.logits(x, bias), want));
+  for (const DType to : {DType::bf16, DType::i8}) {
+    const Embedding rounded(11, 8, {Random(1), DType::f32});
+    quantize({{"weight", rounded.weight}}, to);
+    for (const DType of_x : {DType::f32, DType::bf16}) {
+      const Tensor y = rounded.logits(raw::convert(x, of_x), bias);
+      CHECK(y.dtype() == of_x);
+      CHECK(relative_error(y, want) < 0.02);
+    }
+    const Tensor rows = rounded(Tensor::from<std::int64_t>({10, 0, 3}, {3}));
+    CHECK(rows.dtype() == DType::f32);
+    CHECK(relative_error(rows, table(Tensor::from<std::int64_t>({10, 0, 3}, {3}))) < 0.02);
+    CHECK_THROWS_AS(rounded(Tensor::from<std::int64_t>({11}, {1})), Error);
+  }
+}
+
+}  // namespace weft::test

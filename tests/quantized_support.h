@@ -1,0 +1,38 @@
+// What tests of weights in 8 bits share.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "weft/context.h"
+#include "weft/quantized.h"
+#include "weft/random.h"
+
+namespace weft::test {
+
+// Calls f(context) with a current context of every instruction set that this machine runs.
+template <class F>
+void on_every_isa(F f) {
+  for (const Isa isa : available_isas()) {
+    Context context;
+    context.set_isa(isa);
+    const ContextScope scope(context);
+    f(context);
+  }
+}
+
+// Bits, whatever the dtype.
+inline std::vector<unsigned char> bytes_of(const Tensor& x) {
+  const Tensor dense = raw::contiguous(x);
+  std::vector<unsigned char> bytes(static_cast<std::size_t>(x.numel()) * dtype_size(x.dtype()));
+  if (!bytes.empty()) std::memcpy(bytes.data(), dense.raw(), bytes.size());
+  return bytes;
+}
+
+inline Tensor normal(const Shape& shape, std::uint64_t stream, DType dtype = DType::f32) {
+  return raw::convert(Random(7, stream).normal(shape, 0, 1), dtype);
+}
+
+}  // namespace weft::test
