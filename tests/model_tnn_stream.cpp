@@ -7,6 +7,7 @@
 
 #include "random_parameters.h"
 #include "tnn_support.h"
+#include "weft/profile.h"
 
 namespace weft::test {
 
