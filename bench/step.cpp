@@ -23,6 +23,7 @@ using nlohmann::json;
 
 constexpr std::int64_t untimed = 2;
 constexpr double learning_rate = 1e-4;
+constexpr std::int64_t copied = std::int64_t{64} << 20;  // for the bandwidth
 
 // Of all parameters, without clipping (the norm is computed all the same).
 OptimizerOptions adamw() {
@@ -40,6 +41,11 @@ void disturb_vectors(const NamedParameters& parameters) {
     const Tensor& value = parameter.value();
     if (value.rank() == 1) Parameter(parameter).assign(add(value, Random(4, stream++).normal(value.shape(), 0, 0.1)));
   }
+}
+
+double copy_gbs(int threads) {
+  const Work copy = copy_work(copied, threads);
+  return copy.bytes / seconds_per_call(copy.run, 0.1) * 1e-9;
 }
 
 }  // namespace
@@ -87,8 +93,8 @@ void Step::warm() {
 
 double Step::run() {
   warm();
-  const Work fma = fma_work(threads_);
-  fma_gflops_.push_back(fma.flops / seconds_per_call(fma.run, 0.03) * 1e-9);
+  const Work peak = sizes_.precision == Precision::bf16 ? bf16_peak_work(threads_) : fma_work(threads_);
+  peak_gflops_.push_back(peak.flops / seconds_per_call(peak.run, 0.03) * 1e-9);
   if (!profile_) profile_ = std::make_unique<Profile>();
   const auto start = Clock::now();
   step();
@@ -131,9 +137,24 @@ json Step::operations() const {
   return operations;
 }
 
+// What each step must read and write at least. Training: what backward needs of forward, written and read; a gradient
+// written, and by AdamW read with the parameter and two moments, of which three are written. Forward: the parameters.
+double Step::least_bytes() const {
+  const auto parameters = static_cast<double>(parameter_count(model_.parameters));
+  if (!train_) return parameters * (sizes_.precision == Precision::bf16 ? 2 : 4);
+  return 2 * static_cast<double>(activation_bytes()) + 32 * parameters;
+}
+
+// The most that was there at once beyond parameters, their gradients and AdamW's two moments.
+std::int64_t Step::activation_bytes() const {
+  const std::int64_t state = train_ ? 12 * parameter_count(model_.parameters) : 0;
+  return static_cast<std::int64_t>(memory().use().peak - used_before_) - state;
+}
+
 json Step::report() const {
   if (seconds_.empty()) throw Error("[bench] nothing has run yet");
-  const double median = median_of(seconds_), fma_peak = median_of(fma_gflops_);
+  const std::uint64_t resident = os::peak_resident_memory();  // before the copy takes more
+  const double median = median_of(seconds_), peak = median_of(peak_gflops_), copy = copy_gbs(threads_);
   const double passes = train_ ? 3 : 1, gemm = passes * model_.gemm_flops, all = gemm + passes * model_.other_flops;
   const auto rate = [&](double flops) { return flops / median * 1e-9; };
   const MemoryUse use = memory().use();
@@ -151,16 +172,19 @@ json Step::report() const {
           {"repeat", seconds_.size()},
           {"ms", {{"min", *std::min_element(seconds_.begin(), seconds_.end()) * 1e3}, {"median", median * 1e3}}},
           {"tokens_per_second", static_cast<double>(sizes_.batch * sizes_.seq_len) / median},
-          {"peak_bytes", os::peak_resident_memory() - resident_before_},
+          {"peak_bytes", resident - resident_before_},
           {"peak_bytes_counted", use.peak - used_before_},
+          {"activation_bytes", activation_bytes()},
           {"parameters", parameter_count(model_.parameters)},
           {"gflop", all * 1e-9},
           {"gflops", rate(all)},
           {"gemm_gflop", gemm * 1e-9},
           {"gemm_gflops", rate(gemm)},
-          {"fma_peak_gflops", fma_peak},
-          {"fraction_of_peak", rate(all) / fma_peak},
-          {"gemm_fraction_of_peak", rate(gemm) / fma_peak},
+          {"peak_gflops", peak},
+          {"fraction_of_peak", rate(all) / peak},
+          {"gemm_fraction_of_peak", rate(gemm) / peak},
+          {"copy_gbs", copy},
+          {"lower_bound_ms", {{"products", gemm / peak * 1e-6}, {"bytes", least_bytes() / copy * 1e-6}}},
           {"loss", loss_},
           {"gradient_norm", gradient_norm_},
           {"operations", operations()}};

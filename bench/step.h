@@ -30,6 +30,8 @@ class Step {
   void step();  // as the Trainer, one region for all of it
   void step_in_region();
   nlohmann::json operations() const;
+  double least_bytes() const;
+  std::int64_t activation_bytes() const;
 
   StepSizes sizes_;
   bool train_;
@@ -41,7 +43,7 @@ class Step {
   std::unique_ptr<Profile> profile_;
   std::int64_t steps_ = 0;
   double loss_ = 0, gradient_norm_ = 0;  // of the first step
-  std::vector<double> fma_gflops_;       // the peak, measured before each run
+  std::vector<double> peak_gflops_;      // the machine's, measured before each run
   std::vector<double> seconds_;
 };
 

@@ -14,10 +14,13 @@ SMALL = {"gmlp": {"batch": 3, "seq_len": 45, "d_model": 40, "layers": 2, "d_ffn"
 
 @dataclass(frozen=True)
 class Goals:
-    fraction: float  # of the FMA peak
+    fraction: float | None  # of the peak of products
     speed: float     # over the faster of PyTorch eager and compiled
-    memory: float | None = None  # at most this part of PyTorch eager's
+    memory: float | None = None  # at most this part of PyTorch's, of the first variant
     gemm_only: bool = False      # the fraction counts dense products alone
+    over_wider: float | None = None   # speed over weft's own next wider precision
+    activations: float | None = None  # at most this part of its memory beyond parameters, gradients and moments
+    whole: float | None = None        # at most this part of its memory with all of them
 
 
 @dataclass(frozen=True)
@@ -25,10 +28,11 @@ class Case:
     model: str
     mode: str
     goals: Goals
+    precision: str = "f32"
 
     @property
     def name(self):
-        return f"{self.model} {self.mode}"
+        return f"{self.model} {self.mode}" + ("" if self.precision == "f32" else f" {self.precision}")
 
     def sizes(self):
         """Inference is of one sequence of 128."""
@@ -44,13 +48,32 @@ class Case:
 
 CASES = [Case("gmlp", "train", Goals(0.75, 1.3, 0.6)), Case("tnn", "train", Goals(0.55, 1.8, 0.6, gemm_only=True)),
          Case("fnet", "train", Goals(0.72, 1.3, 0.6)), Case("gmlp", "forward", Goals(0.70, 1.1)),
-         Case("tnn", "forward", Goals(0.55, 1.1, gemm_only=True)), Case("fnet", "forward", Goals(0.70, 1.1))]
+         Case("tnn", "forward", Goals(0.55, 1.1, gemm_only=True)), Case("fnet", "forward", Goals(0.70, 1.1)),
+         Case("gmlp", "train", Goals(None, 1.15, 1, False, 1.45, 0.55, 0.7), "bf16"),
+         Case("tnn", "train", Goals(None, 2.5, 1, True, 1.35, 0.55), "bf16"),
+         Case("fnet", "train", Goals(None, 1.0, 1, False, 1.5, 0.55, 0.85), "bf16"),
+         Case("gmlp", "forward", Goals(None, 1.0), "bf16"), Case("tnn", "forward", Goals(None, 1.1, gemm_only=True), "bf16"),
+         Case("fnet", "forward", Goals(None, 1.1), "bf16"),
+         Case("gmlp", "forward", Goals(None, 1.0, over_wider=1.3), "int8"),
+         Case("tnn", "forward", Goals(None, 1.0, gemm_only=True, over_wider=1.3), "int8"),
+         Case("fnet", "forward", Goals(None, 1.0, over_wider=1.3), "int8")]
+
+WIDER = {"bf16": "f32", "int8": "bf16"}
+
+# PyTorch's ways to compute a case. frozen: with packed weights; autocast: products in bf16, parameters in f32; whole: the
+# model and its input are bf16, and the transforms, which PyTorch hasn't in bf16, f32; int8: products by
+# torch.ao.quantization.quantize_dynamic, all else f32.
+VARIANTS = {("f32", "train"): ("eager", "compiled"), ("f32", "forward"): ("eager", "compiled", "frozen"),
+            ("bf16", "train"): ("autocast eager", "autocast compiled", "whole eager", "whole compiled"),
+            ("bf16", "forward"): ("autocast eager", "autocast compiled", "whole eager", "whole compiled", "whole frozen"),
+            ("int8", "forward"): ("int8 eager",)}
 
 START_GOAL = 0.020  # seconds
 START_ARCHITECTURES = ("gmlp", "tnn")
 
 
-def flags(model, mode, threads, sizes):
+def flags(model, mode, precision, threads, sizes):
     """weft-step-bench's."""
-    named = {"model": model, "mode": mode, "threads": threads, **{k.replace("_", "-"): v for k, v in sizes.items()}}
+    named = {"model": model, "mode": mode, "precision": precision, "threads": threads,
+             **{k.replace("_", "-"): v for k, v in sizes.items()}}
     return [part for name, value in named.items() for part in (f"--{name}", str(value))]

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+# variant: "eager", "compiled" or "frozen", behind "autocast", "whole" or "int8" (step_cases.py says what they are).
 DEFAULTS = {"mode": "train", "threads": 1, "formulation": None, "variant": "eager"}
 # Of the same result. gmlp: how the spatial gating is written, with sequences as (b, n, d), or (n, b, d) in the last.
 # tnn: transforms along dim -2 of (b, n, d), or along the contiguous axis of (b, d, n); without a gradient also with the
@@ -88,7 +89,7 @@ class Tno(nn.Module):
     def spectra(self, dim, n):
         if self.kept is not None:
             return self.kept
-        t = self.decay * self.rpe(self.lags)
+        t = self.decay.float() * self.rpe(self.lags).float()
         spectra = torch.fft.rfft(t.t().contiguous() if self.channels_first else t, n=2 * n, dim=dim)
         if self.keep:
             self.kept = spectra
@@ -98,8 +99,8 @@ class Tno(nn.Module):
         n, dim = x.shape[1], -1 if self.channels_first else -2
         if self.channels_first:
             x = x.transpose(1, 2).contiguous()
-        product = torch.fft.rfft(x, n=2 * n, dim=dim) * self.spectra(dim, n)
-        y = torch.fft.irfft(product, n=2 * n, dim=dim).narrow(dim, 0, n)
+        product = torch.fft.rfft(x.float(), n=2 * n, dim=dim) * self.spectra(dim, n)
+        y = torch.fft.irfft(product, n=2 * n, dim=dim).narrow(dim, 0, n).to(x.dtype)
         return y.transpose(1, 2) if self.channels_first else y
 
 
@@ -152,8 +153,8 @@ class FnetLayer(nn.Module):
 
     def mix(self, x):
         if self.formulation == "fft2":
-            return torch.fft.fft2(x).real
-        return torch.fft.fft(torch.fft.fft(x, dim=-1), dim=-2).real
+            return torch.fft.fft2(x.float()).real.to(x.dtype)
+        return torch.fft.fft(torch.fft.fft(x.float(), dim=-1), dim=-2).real.to(x.dtype)
 
     def forward(self, x):
         x = self.mixing_norm(x + self.mix(x))
@@ -178,21 +179,30 @@ class Step:
     def __init__(self, sizes, mode, formulation, variant):
         torch.manual_seed(1)
         self.train, self.untimed = mode == "train", 2
-        self.model = make_model(sizes, formulation).train(self.train)
-        self.x = torch.randn(input_shape(sizes, formulation))
+        *precision, how = variant.split()
+        self.autocast = "autocast" in precision
+        dtype = torch.bfloat16 if "whole" in precision else torch.float32
+        self.model = make_model(sizes, formulation).train(self.train).to(dtype)
+        if "int8" in precision:
+            self.model = torch.ao.quantization.quantize_dynamic(self.model, {nn.Linear}, dtype=torch.qint8)
+        self.x = torch.randn(input_shape(sizes, formulation)).to(dtype)
         self.resident_before = peak_resident()
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=True) if self.train else None
-        if variant != "eager":
+        if how != "eager":
             from torch._inductor import config
-            config.freezing = variant == "frozen"
+            config.freezing = how == "frozen"
             self.model = torch.compile(self.model)
+
+    def forward(self):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.autocast):
+            return self.model(self.x)
 
     def step(self):
         if not self.train:
             with torch.no_grad():
-                return self.model(self.x)
+                return self.forward()
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self.model(self.x).square().mean()
+        loss = self.forward().float().square().mean()
         loss.backward()
         self.optimizer.step()
         return loss.detach()
@@ -218,11 +228,11 @@ def peak_resident():
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:"))
 
 
-def fastest_formulation(sizes, mode):
+def fastest_formulation(sizes, mode, variant):
     """Of one block, by the median of some runs; {formulation: seconds}, the fastest first."""
     times, runs = {}, 3 if mode == "train" else 15
     for formulation in formulations(sizes["model"], mode):
-        step = Step({**sizes, "layers": 1}, mode, formulation, "eager")
+        step = Step({**sizes, "layers": 1}, mode, formulation, variant)
         times[formulation] = statistics.median(step.run() for _ in range(runs))
     return dict(sorted(times.items(), key=lambda item: item[1]))
 
@@ -264,6 +274,7 @@ def relative(a, b):
 
 
 def serve(spec):
+    warnings.filterwarnings("ignore", message="torch.*quantiz")
     warnings.filterwarnings("ignore", message="Torchinductor does not support code generation for complex")
     torch.set_num_threads(spec["threads"])
     torch.set_num_interop_threads(1)
@@ -273,7 +284,7 @@ def serve(spec):
     for line in sys.stdin:
         request, *words = line.split()
         if request == "formulations":
-            answer = fastest_formulation(spec, spec["mode"])
+            answer = fastest_formulation(spec, spec["mode"], spec["variant"])
         elif request == "compare":
             answer = {f: compare(spec, f, words[0]) for f in formulations(spec["model"], spec["mode"])}
         else:

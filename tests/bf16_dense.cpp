@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "every_isa.h"
 #include "op_table.h"
 #include "weft/context.h"
 
@@ -80,17 +81,6 @@ Run on_threads(const Function& f, const std::vector<Tensor>& in, const Tensor& d
   return one;
 }
 
-template <class F>
-void for_every_isa(F f) {
-  for (Isa isa : available_isas()) {
-    CAPTURE(isa_name(isa));
-    Context context;
-    context.set_isa(isa);
-    const ContextScope scope(context);
-    f();
-  }
-}
-
 Tensor transposed(const Tensor& x) { return transpose(x, 0, 1); }
 
 struct Sizes {
@@ -124,6 +114,39 @@ TEST_CASE("bf16 linear: values and gradients, weight and bias bf16 or f32") {
         CHECK(run.gradients[2].dtype() == parameters);
         check_near(run.gradients[2], sum(dy64, {0}), sum(size_of(dy64), {0}), s.m);
       }
+  });
+}
+
+// Matrices by columns, with gaps between rows, and without elements.
+TEST_CASE("bf16 linear: strided and empty matrices") {
+  const auto linear_of = [](const std::vector<Tensor>& in) { return linear(in[0], in[1], in[2]); };
+  for_every_isa([&] {
+    for (const Sizes& s : {Sizes{5, 67, 129}, Sizes{61, 131, 64}, Sizes{33, 40, 2501}}) {
+      CAPTURE(s.m);
+      const Tensor b = made({s.n}, 3, DType::f32), dy = transposed(made({s.n, s.m}, 4)), dy64 = wide(dy);
+      const Tensor xs[] = {transposed(made({s.k, s.m}, 1)), slice(made({s.m, s.k + 3}, 1), 1, 2, s.k + 2)};
+      const Tensor ws[] = {transposed(made({s.k, s.n}, 2)), slice(made({s.n, 2 * s.k}, 2), 1, 1, s.k + 1)};
+      for (const Tensor& x : xs)
+        for (const Tensor& w : ws) {
+          const Tensor x64 = wide(x), w64 = wide(w);
+          const Run run = on_threads(linear_of, {x, w, b}, dy);
+          check_near(run.y, add(matmul(x64, transposed(w64)), wide(b)),
+                     add(matmul(size_of(x64), transposed(size_of(w64))), size_of(wide(b))), s.k);
+          check_near(run.gradients[0], matmul(dy64, w64), matmul(size_of(dy64), size_of(w64)), s.n);
+          check_near(run.gradients[1], matmul(transposed(dy64), x64), matmul(transposed(size_of(dy64)), size_of(x64)),
+                     s.m);
+          CHECK(same_bits(packed_linear(x, PackedWeight(w), b), linear(x, raw::contiguous(w), b)));
+        }
+    }
+    for (const Sizes& s : {Sizes{0, 3, 4}, Sizes{3, 0, 4}, Sizes{3, 5, 0}}) {
+      const Tensor b = made({s.n}, 3);
+      const Run run = on_threads(linear_of, {made({s.m, s.k}, 1), made({s.n, s.k}, 2), b}, made({s.m, s.n}, 4));
+      CHECK(run.gradients[0].shape() == Shape{s.m, s.k});
+      CHECK(run.gradients[1].shape() == Shape{s.n, s.k});
+      CHECK(
+          same_bits(run.y, s.k == 0 ? raw::contiguous(expand(b, {s.m, s.n})) : Tensor::zeros({s.m, s.n}, DType::bf16)));
+      if (s.m == 0) CHECK(same_bits(run.gradients[1], Tensor::zeros({s.n, s.k}, DType::bf16)));
+    }
   });
 }
 
@@ -185,6 +208,9 @@ TEST_CASE("bf16 matmul and einsum: values and gradients") {
       {"ijb,jkb->ikb", {3, 4, 129}, {4, 5, 129}, 4},  // small matrices across the batch
       {"ijb,jk->k", {7, 9, 5}, {9, 11}, 315},         // a label that one alone has
       {"i,i->", {2001}, {2001}, 2001},
+      {"ijk,kl->jil", {20, 3, 400}, {400, 37}, 400},  // C by columns
+      {"ik,kj->ij", {0, 5}, {5, 3}, 5},
+      {"ik,kj->ij", {4, 0}, {0, 3}, 0},
   };
   for_every_isa([&] {
     for (const Case& c : cases) {
@@ -237,6 +263,26 @@ TEST_CASE("bf16 spatial_gate: values and gradients, causal or not, weight and bi
             check_near(run.gradients[i], exact.gradients[i], scale, 1 << 16);
           }
         }
+  });
+}
+
+// The weight's gradient is a sum over b · d, of which gemm takes several blocks, and of interest below the diagonal alone.
+TEST_CASE("bf16 spatial_gate: the weight's gradient over many channels") {
+  for_every_isa([] {
+    for (const bool causal : {false, true}) {
+      const Shape shape = {29, 3, 1501};
+      const Tensor gate = made(shape, 1), x = made(shape, 2), w = made({29, 29}, 3), b = made({29}, 4),
+                   dy = made(shape, 5);
+      const auto f = [causal](const std::vector<Tensor>& in) {
+        return spatial_gate(in[0], in[1], in[2], in[3], causal);
+      };
+      const Run run = on_threads(f, {gate, x, w, b}, dy);
+      const Run exact = differentiated(f, {wide(gate), wide(x), wide(w), wide(b)}, wide(dy));
+      const Run sizes = differentiated(f, {size_of(wide(gate)), size_of(wide(x)), size_of(wide(w)), size_of(wide(b))},
+                                       size_of(wide(dy)));
+      for (std::size_t i = 2; i < 4; ++i)  // dv = dy ⊙ gate is rounded
+        check_near(run.gradients[i], exact.gradients[i], sizes.gradients[i], 1 << 16);
+    }
   });
 }
 

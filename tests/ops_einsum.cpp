@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "every_isa.h"
 #include "op_table.h"
 #include "weft/context.h"
 
@@ -258,17 +259,6 @@ const OpCases cases{
     einsum_case("bnd,nd->bnd", {{2, 3, 4}, {3, 4}}, true),
     einsum_case("bnd,nd->bd", {{2, 3, 9}, {3, 9}}, true),
 };
-
-template <class F>
-void for_every_isa(F f) {
-  for (Isa isa : available_isas()) {
-    CAPTURE(isa_name(isa));
-    Context context;
-    context.set_isa(isa);
-    ContextScope scope(context);
-    f();
-  }
-}
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "every_isa.h"
 #include "op_table.h"
 #include "weft/context.h"
 
@@ -84,17 +85,6 @@ double gemm_error(const GemmTrial& t) {
         check(c[at], sum, scale);
       }
   return worst;
-}
-
-template <class F>
-void for_every_isa(F f) {
-  for (Isa isa : available_isas()) {
-    CAPTURE(isa_name(isa));
-    Context context;
-    context.set_isa(isa);
-    ContextScope scope(context);
-    f();
-  }
 }
 
 void check_gemm(const GemmTrial& t) {

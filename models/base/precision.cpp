@@ -20,11 +20,7 @@ const char* precision_name(Precision precision) noexcept { return enum_name(prec
 
 Precision precision_from_name(const std::string& name) { return enum_from_name<Precision>(name); }
 
-std::vector<std::string> precisions() {
-  std::vector<std::string> names;
-  for (const auto& known : EnumNames<Precision>::all) names.emplace_back(known.name);
-  return names;
-}
+std::vector<std::string> precisions() { return enum_names<Precision>(); }
 
 Tensor in_precision(const Tensor& x, Precision precision) {
   return precision == Precision::bf16 ? cast(x, DType::bf16) : x;

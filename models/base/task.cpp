@@ -20,11 +20,7 @@ const char* task_name(Task task) noexcept { return enum_name(task); }
 
 Task task_from_name(const std::string& name) { return enum_from_name<Task>(name); }
 
-std::vector<std::string> tasks() {
-  std::vector<std::string> names;
-  for (const auto& known : EnumNames<Task>::all) names.emplace_back(known.name);
-  return names;
-}
+std::vector<std::string> tasks() { return enum_names<Task>(); }
 
 Source task_source(Task task) noexcept { return task == Task::classifier ? Source::rows : Source::text; }
 

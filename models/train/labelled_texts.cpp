@@ -244,11 +244,7 @@ const char* data_format_name(DataFormat format) noexcept { return enum_name(form
 
 DataFormat data_format_from_name(const std::string& name) { return enum_from_name<DataFormat>(name); }
 
-std::vector<std::string> data_formats() {
-  std::vector<std::string> names;
-  for (const auto& known : EnumNames<DataFormat>::all) names.emplace_back(known.name);
-  return names;
-}
+std::vector<std::string> data_formats() { return enum_names<DataFormat>(); }
 
 LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, const LabelledOptions& options) try {
   if (options.format == DataFormat::folders) throw Error(where + ": a file; expected a folder (--format folders)");

@@ -32,11 +32,7 @@ const char* schedule_name(ScheduleKind kind) noexcept { return enum_name(kind); 
 
 ScheduleKind schedule_from_name(const std::string& name) { return enum_from_name<ScheduleKind>(name); }
 
-std::vector<std::string> schedules() {
-  std::vector<std::string> names;
-  for (const auto& known : EnumNames<ScheduleKind>::all) names.emplace_back(known.name);
-  return names;
-}
+std::vector<std::string> schedules() { return enum_names<ScheduleKind>(); }
 
 double Schedule::operator()(std::int64_t step) const {
   const auto s = static_cast<double>(step), w = static_cast<double>(warmup);

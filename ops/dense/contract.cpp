@@ -272,14 +272,14 @@ void multiply(Labelled a, Labelled b, Labelled& c) {
   AxisGroups groups = groups_of(a, b, c);
   const DType dtype = c.x.dtype();
   const bool is_small = is_floating(dtype) && has_small_matrices(groups);
-  if (is_small && dtype == DType::bf16) {  // batched_dot adds to c
+  if (is_small && !has_contiguous_batch(groups)) groups = with_contiguous_batch(a, b, c);
+  const bool batched = is_small && has_contiguous_batch(groups);
+  if (batched && dtype == DType::bf16) {  // batched_dot adds to c
     Labelled wide{Tensor::empty(c.x.shape(), DType::f32), c.labels};
     multiply(in_f32(a), in_f32(b), wide);
     c.x = as_dtype(wide.x, dtype);
     return;
   }
-  if (is_small && !has_contiguous_batch(groups)) groups = with_contiguous_batch(a, b, c);
-  const bool batched = is_small && has_contiguous_batch(groups);
   if (!batched && groups.k.size() > 1) groups = with_one_k(a, b, c);
   if (!batched && (groups.m.size() > 1 || groups.n.size() > 1)) {  // one product and a copy, not many small products
     Labelled other = in_own_order(a, b, c);

@@ -5,6 +5,7 @@
 //   };
 #pragma once
 #include <string>
+#include <vector>
 
 #include "weft/error.h"
 
@@ -18,6 +19,13 @@ struct EnumName {
 
 template <class E>
 struct EnumNames;
+
+template <class E>
+std::vector<std::string> enum_names() {
+  std::vector<std::string> names;
+  for (const auto& known : EnumNames<E>::all) names.emplace_back(known.name);
+  return names;
+}
 
 // "red, blue"
 template <class E>

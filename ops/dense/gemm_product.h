@@ -1,0 +1,344 @@
+// C = A B by blocks, after Goto and van de Geijn (Anatomy of High-Performance Matrix Multiplication, 2008):
+//
+//                                super_n
+//                     +--------+--------+--------+---+
+//                  kc |   nc   |   nc   |        |   |  B: one packed copy, in panels [kc][nr]; in the last cache.
+//                     +--------+--------+--------+---+     The kc x nc that a task reads are in its L2.
+//             kc
+//           +----+    +--------+--------+--------+---+
+//           |    | mc |  task  |  task  |        |   |  C: a task computes mc x nc, tile by tile of mr x nr, whose sums
+//    super_ | A  |    +--------+--------+--------+---+     are in registers.
+//    rows   |    | mc |  task  |        |        |   |  A: mr x kc, for a row of tiles, are in L1.
+//           +----+    +--------+--------+--------+---+
+//
+// run_packed walks over the blocks of n (super_n), k (kc) and m (super_rows), the last fastest; run_block packs A and B
+// of such a block, multiply_packed cuts it into tasks of mc x nc, tiles walks over a task's tiles row by row, and tile
+// hands one of them to the micro-kernel (kernels/gemm.cpp). A whose rows are contiguous is not packed but read where it
+// is, for all rows at once. If all rows are one block, no other task needs a task's columns of B: each packs its own
+// (multiply_packing), most of them while its first row of tiles multiplies. B may come packed (pack_b), and few rows
+// need no packing at all (run_few).
+//
+// Panels hold k in whole units (kernels/gemm.h): a block's k rounded up to them is its `depth`. A C that doesn't hold its
+// sums, bf16, is written from a tile's own; sums of several blocks of k wait in `partial` for the last one.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "dense/gemm.h"
+#include "dense/packing.h"
+#include "weft/context.h"
+
+namespace weft::detail {
+
+using std::int64_t;
+
+// Rows up to which B is not packed, as too few would share the panels; more rows if A and B lie along k and k is long:
+// then they are dot products, each of which ends in a sum over the lanes that takes time.
+// bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
+inline constexpr int64_t unpacked_rows = 8;
+inline constexpr int64_t unpacked_dot_rows = 16;
+inline constexpr int64_t long_dot = 192;
+// Columns of B that are packed at once: many share A's packed rows, few stay in the last cache.
+// bench: weft-bench --benchmark_filter='gemm-n[nt]/4096'
+inline constexpr int64_t super_columns = 3072;
+// Tasks, at least, that share what is packed at once, and rows of them: more keep more threads busy and read B's panels
+// more often, fewer need smaller panels of A. bench: weft-bench --benchmark_filter=gemm-tn
+inline constexpr int64_t super_tasks = 16, super_tasks_down = 4;
+// Tasks for each thread, if they are of so many rows of tiles at least: more end at the same time, even where a thread is
+// held up, fewer read their columns of B less often. bench: bench/busy; weft-step-bench --model gmlp
+inline constexpr int64_t tasks_of_thread = 12, task_tile_rows = 4;
+// Sums that wait beside a C of bf16 at once, about: more need more memory, fewer have B packed more often.
+// bench: weft-bench --benchmark_filter='gemm-bf16-nt/4096x3072x768'
+inline constexpr int64_t waiting_sums = 1 << 20;
+// Bytes between addresses of one set of L1, of 64 sets: rows of A so far apart would evict each other.
+// bench: weft-bench --benchmark_filter='gemm-n[nt]/(4096x512x2048|1024)'
+inline constexpr int64_t same_set = 4096;
+
+template <class T>
+GemmEpilogue<T> shifted(GemmEpilogue<T> e, int64_t i, int64_t j) {
+  if (e.bias) e.bias += i * e.bias_row + j * e.bias_column;
+  if (e.gate) e.gate += i * e.gate_row + j;
+  if (e.residual) e.residual += i * e.residual_row + j;
+  if (e.preactivation) e.preactivation += i * e.preactivation_row + j;
+  return e;
+}
+
+// A block of A and one of B. Of A's rows the first `direct` are read where they are, the others from the panels; of B's
+// columns those before `unpacked` are read where they are by the first row of tiles, which packs them on its way.
+template <class T>
+struct Operands {
+  using In = GemmIn<T>;
+  MatrixView<const In> a;
+  int64_t direct;
+  const In *a_panels, *b_panels;
+  const In* b = nullptr;  // the block's first element
+  int64_t unpacked = 0;
+  In* packs = nullptr;  // the panels
+};
+
+// One product of two matrices.
+template <class T>
+struct Product {
+  using In = GemmIn<T>;
+  using Out = GemmOut<T>;
+  using Sum = GemmSum<T>;
+  const GemmKernels<T>& kernel;
+  const GemmProblem<T>& g;
+  const In *a, *b;
+  Out* c;
+
+  // Rows and columns that share a packed block of A and of B.
+  int64_t super_rows() const {
+    const int64_t across = (super_n() - 1) / kernel.nc + 1, down = std::max(super_tasks_down, super_tasks / across);
+    return std::min(rounded_up(g.m, kernel.mr), down * kernel.mc);
+  }
+  int64_t rows_at_once() const { return reads_a() ? pass_rows() : super_rows(); }
+  int64_t super_n() const { return std::min(rounded_up(g.n, kernel.nr), rounded_up(super_columns, kernel.nr)); }
+  int64_t block_k() const { return k_block(kernel, g.k); }
+  int64_t a_elements() const { return (reads_a() ? kernel.mr : rows_at_once()) * block_k(); }
+  int64_t b_elements() const { return shares_b() ? super_n() * block_k() : 0; }
+  // Whether sums wait beside C from one block of k to the next.
+  bool sums_wait() const { return !holds_sums<T> && block_k() < g.k; }
+  // Rows that go through all of k before the next ones do.
+  int64_t pass_rows() const {
+    const int64_t all = rounded_up(g.m, kernel.mr), rows = super_rows();
+    return sums_wait() ? std::min(all, std::max(rows, waiting_sums / super_n() / rows * rows)) : all;
+  }
+  int64_t partial_elements() const { return sums_wait() ? pass_rows() * super_n() : 0; }
+
+  // Whether A's rows, whose elements are contiguous, are read where they are; but for those of a last tile that is cut.
+  bool reads_a() const {
+    const bool shares_sets = g.a.row * int64_t{sizeof(In)} % same_set == 0;
+    return g.a.column == 1 && g.sign == 1 && g.k % unit<In> == 0 && !shares_sets;
+  }
+  int64_t direct_rows(int64_t rows) const { return reads_a() ? rows / kernel.mr * kernel.mr : 0; }
+
+  bool contiguous_k() const { return g.a.column == 1 && g.b.row == 1; }
+  bool contiguous_n() const { return g.b.column == 1 && g.c.column == 1; }
+  // Whether all tasks read one packed copy of B; else each packs the columns it needs, for all rows at once. With few
+  // panels there would be too few such tasks. bench: weft-bench --benchmark_filter=gemm-nn
+  bool shares_b() const { return !g.packed_b && (g.m > super_rows() || g.n < 8 * kernel.nr || !g.batch.empty()); }
+
+  // A block of C: rows i0 … i0+rows, columns j0 … j0+columns; and the elements k0 … k0+k.
+  struct Block {
+    int64_t i0, rows, j0, columns, k0, k;
+    bool first, last;  // of k's blocks
+    bool packs_b;      // the first that reads this block of B in its pass
+    Sum* partial;      // of its first element of C, rows super_n() apart; or null
+    int64_t depth() const { return padded<In>(k); }
+  };
+
+  // With room for a_elements(), b_elements() and partial_elements().
+  void run_packed(In* packed_a, In* packed_b, Sum* partial) const {
+    const int64_t kc = block_k();
+    for (int64_t j = 0; j < g.n; j += super_n())
+      for (int64_t pass = 0; pass < g.m; pass += pass_rows())
+        for (int64_t p = 0; p == 0 || p < g.k; p += kc)
+          for (int64_t i = pass; i < std::min(g.m, pass + pass_rows()); i += rows_at_once()) {
+            const Block block{i,         std::min(rows_at_once(), g.m - i),
+                              j,         std::min(super_n(), g.n - j),
+                              p,         std::min(kc, g.k - p),
+                              p == 0,    p + kc >= g.k,
+                              i == pass, sums_wait() ? partial + (i - pass) * super_n() : nullptr};
+            run_block(block, packed_a, packed_b);
+          }
+  }
+
+  void run_block(const Block& block, In* packed_a, In* packed_b) const {
+    const In* from_a = a + block.i0 * g.a.row + block.k0 * g.a.column;
+    const In* from_b = b + block.k0 * g.b.row + block.j0 * g.b.column;
+    Operands<T> from{{from_a, g.a.row, g.a.column}, direct_rows(block.rows), packed_a, packed_b};
+    pack_panels<T>(kernel.pack_a, kernel.mr, block.rows - from.direct, block.k, from_a + from.direct * g.a.row, g.a.row,
+                   g.a.column, g.sign, packed_a);
+    if (g.packed_b) {
+      from.b_panels = g.packed_b + layout_of(kernel, g.k, g.n).at(block.k0, block.j0);
+    } else if (!shares_b()) {
+      return multiply_packing(block, from, from_b);
+    } else if (block.packs_b) {
+      pack_panels<T>(kernel.pack_b, kernel.nr, block.columns, block.k, from_b, g.b.column, g.b.row, 1, packed_b);
+    }
+    multiply_packed(block, from);
+  }
+
+  void multiply_packed(const Block& block, const Operands<T>& from) const {
+    const int64_t nc = kernel.nc, across = (block.columns - 1) / nc + 1;
+    const int64_t wanted = (tasks_of_thread * Context::current().threads() - 1) / across + 1;
+    const int64_t most = block.rows / (task_tile_rows * kernel.mr);
+    const int64_t down = std::max<int64_t>({1, (block.rows + kernel.mc / 2) / kernel.mc, std::min(wanted, most)});
+    const int64_t mc = rounded_up((block.rows - 1) / down + 1, kernel.mr);
+    const int64_t grain = std::max<int64_t>(1, task_work / std::max<int64_t>(1, mc * nc * block.k));
+    Context::current().parallel_for(down * across, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t i = task / across * mc, j = task % across * nc;
+        if (i >= block.rows) continue;
+        const int64_t i2 = std::min(block.rows, i + mc), j2 = std::min(block.columns, j + nc);
+        // The next columns, or the first ones again for the next rows.
+        const In* next = from.b_panels + (j2 == block.columns && i2 < block.rows ? 0 : j2) * block.depth();
+        tiles(block, from, i, i2, j, j2, next);
+      }
+    });
+  }
+
+  // Whether tiles of the first mr rows may pack B: they meet all of it.
+  bool packs_on_the_way(const Block& block) const {
+    return g.b.column == 1 && block.rows >= kernel.mr && g.a_triangle == Triangle::none && !g.c_lower &&
+           block.k == block.depth();
+  }
+
+  // All rows: nobody else needs a task's columns of B, so it packs them for itself, in cache. How many there are
+  // depends on the threads, an element's sum doesn't. `from_b` is B's first element of the block.
+  void multiply_packing(const Block& block, const Operands<T>& from, const In* from_b) const {
+    const int64_t work = std::max<int64_t>(1, block.rows * block.k),
+                  tasks = tasks_of_thread * Context::current().threads();
+    const int64_t least = std::max<int64_t>(16 * task_work / work, (block.columns - 1) / tasks) + 1;
+    const int64_t nc = std::min(kernel.nc, rounded_up(least, kernel.nr));
+    const auto bytes = static_cast<std::size_t>(nc * block.depth()) * sizeof(In);
+    Context::current().parallel_for(block.columns, nc, bytes, [&](int64_t begin, int64_t end, void* scratch) {
+      In* own = static_cast<In*>(scratch);
+      const int64_t later = packs_on_the_way(block) ? (end - begin) / kernel.nr * kernel.nr : 0, first = begin + later;
+      kernel.pack_b(end - first, block.k, from_b + first * g.b.column, g.b.column, g.b.row, 1,
+                    own + later * block.depth());
+      In* panels = own - begin * block.depth();
+      tiles(block, {from.a, from.direct, from.a_panels, panels, from_b, first, panels}, 0, block.rows, begin, end, own);
+    });
+  }
+
+  // Rows i1 … i2 and columns j1 … j2 of the block. Prefetches as many panels from `next` on, and with each row of tiles
+  // the A of the next one.
+  void tiles(const Block& block, const Operands<T>& from, int64_t i1, int64_t i2, int64_t j1, int64_t j2,
+             const In* next) const {
+    const int64_t tiles_down = (i2 - i1 - 1) / kernel.mr + 1, step = (kernel.nr - 1) / tiles_down + 1;
+    const int64_t line = 64 / int64_t{sizeof(In)}, lines = (block.k - 1) / line + 1;
+    const int64_t tiles_across = (j2 - j1 - 1) / kernel.nr + 1, share = (lines - 1) / tiles_across + 1;
+    for (int64_t i = i1; i < i2; i += kernel.mr) {
+      // Fewer tiles have no time for it.
+      const bool prefetches_a = tiles_across >= 4 && i + kernel.mr < std::min(i2, from.direct);
+      for (int64_t j = j1; j < j2 && !(g.c_lower && block.j0 + j >= block.i0 + i + kernel.mr); j += kernel.nr) {
+        GemmPrefetch<T> prefetch{next + (j - j1 + (i - i1) / kernel.mr * step) * block.depth(), unit<In> * step,
+                                 nullptr, 0};
+        const int64_t first = (j - j1) / kernel.nr * share;
+        if (prefetches_a && first < lines) {
+          prefetch.a = from.a.data + (i + kernel.mr) * from.a.row + first * line;
+          prefetch.a_lines = std::min(share, lines - first);
+        }
+        tile(block, from, i, j, prefetch);
+      }
+    }
+  }
+
+  // The block's elements of k, as begin … end, that tile row i multiplies: without a triangle's zeros.
+  struct Span {
+    int64_t begin, end;
+  };
+  Span span(const Block& block, int64_t i) const {
+    const int64_t diagonal = block.i0 + i - block.k0;
+    if (g.a_triangle == Triangle::lower) return {0, std::clamp<int64_t>(diagonal + kernel.mr, 0, block.k)};
+    if (g.a_triangle == Triangle::upper) return {std::clamp<int64_t>(diagonal, 0, block.k), block.k};
+    return {0, block.k};
+  }
+
+  // Rows i … and columns j … of the block, as far as a tile goes.
+  void tile(const Block& block, const Operands<T>& from, int64_t i, int64_t j, const GemmPrefetch<T>& prefetch) const {
+    const bool direct = i < from.direct;
+    GemmTile<T> t{};
+    const Span k = span(block, i);
+    t.k = padded<In>(k.end - k.begin) / unit<In>;
+    t.a_row = direct ? from.a.row : unit<In>;
+    t.a_column = unit<In> * (direct ? 1 : kernel.mr);
+    t.a = direct ? from.a.data + i * from.a.row + k.begin
+                 : from.a_panels + (i - from.direct) * block.depth() + k.begin * kernel.mr;
+    if (i == 0 && j < from.unpacked) {
+      t.b = from.b + j;
+      t.b_row = g.b.row;
+      t.packs = from.packs + j * block.depth();
+    } else {
+      t.b = from.b_panels + j * block.depth() + k.begin * kernel.nr;
+    }
+    t.rows = std::min(kernel.mr, block.rows - i);
+    t.columns = std::min(kernel.nr, block.columns - j);
+    t.prefetch = prefetch;
+    write_tile(t, block, i, j);
+  }
+
+  // C's tile from the sums that t makes, which go to C, to `partial` or beside it.
+  void write_tile(GemmTile<T>& t, const Block& block, int64_t i, int64_t j) const {
+    const bool rows = g.c.column == 1;
+    bool add = g.accumulate || (holds_sums<T> && !block.first);
+    alignas(64) Sum whole[largest_tile];
+    Out* to = c + (block.i0 + i) * g.c.row + (block.j0 + j) * g.c.column;
+    t.c = to;
+    t.c_row = g.c.row;
+    t.sums = whole;
+    t.sums_row = kernel.nr;
+    if constexpr (holds_sums<T>) {
+      if (rows) {
+        t.sums = to;
+        t.sums_row = g.c.row;
+        t.accumulate = add;
+      }
+    } else if (block.partial) {
+      t.sums = block.partial + i * super_n() + j;
+      t.sums_row = super_n();
+      t.accumulate = !block.first;
+    }
+    const GemmEpilogue<T> epilogue = shifted(g.epilogue, block.i0 + i, block.j0 + j);
+    if (rows && block.last && (!holds_sums<T> || has_epilogue(g.epilogue))) t.epilogue = &epilogue;
+    t.add_to_c = add;
+    kernel.tile(t);
+    if (!rows && (holds_sums<T> || block.last)) write(t.sums, t.sums_row, to, t.rows, t.columns, add);
+  }
+
+  // C whose rows are not contiguous, from its sums.
+  void write(const Sum* sums, int64_t sums_row, Out* to, int64_t rows, int64_t columns, bool add) const {
+    for (int64_t p = 0; p < rows; ++p)
+      for (int64_t q = 0; q < columns; ++q) {
+        Out& y = to[p * g.c.row + q * g.c.column];
+        const Sum sum = sums[p * sums_row + q];
+        y = Out(add ? static_cast<Sum>(y) + sum : sum);
+      }
+  }
+
+  // Whether B is read where it is, as packing it would cost more than it saves.
+  bool few() const {
+    if (g.sign != 1) return false;
+    if (g.m <= unpacked_rows) return contiguous_k() || contiguous_n();
+    return g.m <= unpacked_dot_rows && g.k >= long_dot && contiguous_k();
+  }
+
+  // C's columns j …, of which j is a panel's first one; `sums` has room for them if C doesn't hold them.
+  void few_rows_product(int64_t j, int64_t columns, [[maybe_unused]] Sum* sums) const {
+    const GemmEpilogue<T> epilogue = shifted(g.epilogue, int64_t{0}, j);
+    Out* to = c + j * g.c.column;
+    if constexpr (holds_sums<T>) {
+      few_rows_sums(j, columns, {to, g.c.row, g.c.column}, g.accumulate);
+      if (has_epilogue(g.epilogue)) kernel.epilogue(epilogue, g.m, columns, to, g.c.row, to, g.c.row, false);
+    } else {
+      few_rows_sums(j, columns, {sums, columns, 1}, false);
+      if (g.c.column == 1) kernel.epilogue(epilogue, g.m, columns, sums, columns, to, g.c.row, g.accumulate);
+      else write(sums, columns, to, g.m, columns, g.accumulate);
+    }
+  }
+
+  void few_rows_sums(int64_t j, int64_t columns, MatrixView<Sum> to, bool add) const {
+    const In* from = b + j * g.b.column;
+    if (contiguous_n() && !(contiguous_k() && (g.k > g.n || g.m > unpacked_rows))) {
+      kernel.rows(g.m, columns, g.k, a, g.a.row, g.a.column, from, g.b.row, to.data, to.row, add);
+    } else if (g.packed_b && to.column == 1) {
+      kernel.dot_panels(g.m, columns, g.k, a, g.a.row, g.packed_b, layout_of(kernel, g.k, g.n), j, to.data, to.row,
+                        add);
+    } else {
+      kernel.dot(g.m, columns, g.k, a, g.a.row, from, g.b.column, to.data, to.row, to.column, add);
+    }
+  }
+
+  void run_few() const {
+    const int64_t columns = rounded_up(std::max<int64_t>(1, task_work / std::max<int64_t>(1, g.m * g.k)), kernel.nr);
+    const int64_t room = holds_sums<T> ? 0 : g.m * std::min(columns, g.n);
+    Context::current().parallel_for(g.n, columns, static_cast<std::size_t>(room) * sizeof(Sum),
+                                    [&](int64_t begin, int64_t end, void* scratch) {
+                                      few_rows_product(begin, end - begin, static_cast<Sum*>(scratch));
+                                    });
+  }
+};
+
+}  // namespace weft::detail
