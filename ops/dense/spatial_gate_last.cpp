@@ -18,9 +18,10 @@ using std::int64_t;
 
 constexpr const char* name = "spatial_gate_last";
 
-// Multiply-adds that are worth a task, and columns of x of which one has a multiple: fewer cost more to hand out than they
-// save, and end the stretches of memory that are read at once. bench: weft-decode-bench --threads 2
-constexpr int64_t task_work = 1 << 17, task_columns = 256;
+// Multiply-adds that are worth a task: fewer cost more to hand out than they save. bench: weft-decode-bench --threads 2
+constexpr int64_t task_work = 1 << 16;
+// Columns of x of which a task has a multiple.
+constexpr int64_t task_columns = 64;
 
 void check(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weight, const Tensor& bias) {
   check_floating(name, gate);
@@ -54,8 +55,10 @@ void run(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weight,
   const Computed<T>* w = weight.data<Computed<T>>();
   const T* gates = gate.data<T>();
   T* to = y.mutable_data<T>();
-  const int64_t columns = std::min(n, (task_work / k / task_columns + 1) * task_columns),
-                across = (n - 1) / columns + 1;
+  // A text's columns are divided if there are more threads than texts: whole rows are read fastest.
+  const int64_t pieces = (Context::current().threads() - 1) / texts + 1;
+  const int64_t columns = std::min(n, ((n - 1) / pieces / task_columns + 1) * task_columns);
+  const int64_t across = (n - 1) / columns + 1;
   const int64_t grain = std::max<int64_t>(1, task_work / (k * columns));
   Context::current().parallel_for(texts * across, grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
