@@ -54,6 +54,22 @@ TEST_CASE("tensor: views stay inside their storage") {
   CHECK_THROWS_AS(Tensor().view({1}, {1}, 0), Error);
 }
 
+TEST_CASE("tensor: copies and what was moved from have axes of their own") {
+  Tensor a = Tensor::zeros({2, 3});
+  const Tensor copy = a;
+  const Shape& shape = copy.shape();
+  a = Tensor::zeros({5});
+  CHECK(shape == Shape{2, 3});
+  CHECK(copy.strides() == Strides{3, 1});
+  CHECK(a.shape() == Shape{5});
+  const Tensor moved = std::move(a);
+  CHECK(moved.shape() == Shape{5});
+  CHECK(a.shape().empty());  // NOLINT: what a moved-from tensor is
+  CHECK(a.rank() == 0);
+  CHECK(!a.defined());
+  CHECK(Tensor().strides().empty());
+}
+
 TEST_CASE("tensor: elements are read and written as their type alone") {
   Tensor x = vector_of({1, 2});
   CHECK_THROWS_AS(x.data<float>(), Error);

@@ -227,30 +227,6 @@ TEST_CASE("checkpoint: another model's config.json is gone before anything is wr
   CHECK(load_error(folder / "run").empty());
 }
 
-TEST_CASE("sample: greedy, top-k, proportions") {
-  const Tensor logits = Tensor::from<float>({0, std::log(2.0f), -INFINITY, std::log(5.0f)}, {4});
-  CHECK_THROWS_AS((void)sample(logits, 1, 0, 0.5), Error);
-  const Tensor x = Tensor::from<float>({0, std::log(2.0f), -100, std::log(5.0f)}, {4});
-  CHECK(sample(x, 0, 0, 0.99) == 3);
-  CHECK(sample(x, 1, 1, 0.99) == 3);
-  // 5/8, 2/8 and 1/8 of [0, 1), the most likely first.
-  CHECK(sample(x, 1, 0, 0.62) == 3);
-  CHECK(sample(x, 1, 0, 0.63) == 1);
-  CHECK(sample(x, 1, 0, 0.87) == 1);
-  CHECK(sample(x, 1, 0, 0.88) == 0);
-  CHECK(sample(x, 1, 2, 0.99) == 1);
-  CHECK(sample(x, 1, 100, 0.9999999) == 0);
-  // Temperature 1/2 squares the odds: 25/30, 4/30, 1/30.
-  CHECK(sample(x, 0.5, 0, 0.83) == 3);
-  CHECK(sample(x, 0.5, 0, 0.84) == 1);
-  CHECK(sample(x, 0.5, 0, 0.97) == 0);
-  // A symbol's part of [0, 1) begins where the one before it ends.
-  const Tensor even = Tensor::zeros({2});
-  CHECK(sample(even, 1, 0, 0) == 0);
-  CHECK(sample(even, 1, 0, std::nextafter(0.5, 0)) == 0);
-  CHECK(sample(even, 1, 0, 0.5) == 1);
-}
-
 TEST_CASE("generate: as many symbols as asked for, the same with the same seed, beyond the model's length") {
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   const auto text = [&](const std::string& prompt, std::uint64_t seed, std::int64_t tokens) {

@@ -77,12 +77,16 @@ Strides contiguous_strides(const Shape& shape) {
   return strides;
 }
 
+const Shape& Tensor::no_axes() noexcept {
+  static const Shape none;
+  return none;
+}
+
 Tensor Tensor::empty(const Shape& shape, DType dtype) {
   return guard_memory("tensor", [&] {
     Tensor t;
     t.numel_ = weft::numel(shape);
-    t.shape_ = shape;
-    t.strides_ = contiguous_strides(shape);
+    t.layout_ = std::make_shared<const Layout>(Layout{shape, contiguous_strides(shape)});
     t.dtype_ = dtype;
     t.storage_ = make_storage(t.numel_, dtype, Context::current().memory_handle());
     return t;
@@ -110,8 +114,7 @@ Tensor Tensor::borrow(std::shared_ptr<const void> owner, const void* data, const
   return guard_memory("tensor", [&] {
     Tensor t;
     t.numel_ = weft::numel(shape);
-    t.shape_ = shape;
-    t.strides_ = contiguous_strides(shape);
+    t.layout_ = std::make_shared<const Layout>(Layout{shape, contiguous_strides(shape)});
     t.dtype_ = dtype;
     t.storage_ = make_storage(t.numel_, dtype, std::move(owner), data);
     return t;
@@ -120,16 +123,17 @@ Tensor Tensor::borrow(std::shared_ptr<const void> owner, const void* data, const
 
 std::int64_t Tensor::size(std::int64_t dim) const {
   if (dim < -rank() || dim >= rank())
-    throw Error("[tensor] dimension " + std::to_string(dim) + " of a tensor of shape " + to_string(shape_));
-  return shape_[static_cast<std::size_t>(dim < 0 ? dim + rank() : dim)];
+    throw Error("[tensor] dimension " + std::to_string(dim) + " of a tensor of shape " + to_string(shape()));
+  return shape()[static_cast<std::size_t>(dim < 0 ? dim + rank() : dim)];
 }
 
 bool Tensor::is_contiguous() const noexcept {
   std::int64_t step = 1;
   if (numel_ <= 1) return true;
-  for (std::size_t i = shape_.size(); i-- > 0;) {
-    if (shape_[i] != 1 && strides_[i] != step) return false;
-    step *= shape_[i];
+  const Shape& sizes = shape();
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] != 1 && strides()[i] != step) return false;
+    step *= sizes[i];
   }
   return true;
 }
@@ -159,7 +163,7 @@ void* Tensor::mutable_data_as(DType dtype) {
 
 double Tensor::item() const {
   if (numel_ != 1 || is_complex(dtype_))
-    throw Error(std::string("[item] expected one real element, got ") + dtype_name(dtype_) + " " + to_string(shape_));
+    throw Error(std::string("[item] expected one real element, got ") + dtype_name(dtype_) + " " + to_string(shape()));
   if (dtype_ == DType::f32) return *data<float>();
   if (dtype_ == DType::f64) return *data<double>();
   if (dtype_ == DType::bf16) return static_cast<double>(static_cast<float>(*data<bfloat16>()));
@@ -181,8 +185,7 @@ Tensor Tensor::view(const Shape& shape, const Strides& strides, std::int64_t off
     if (shape.size() != strides.size()) throw Error("[view] shape and strides differ in length");
     Tensor t = detach();
     t.numel_ = weft::numel(shape);
-    t.shape_ = shape;
-    t.strides_ = strides;
+    t.layout_ = std::make_shared<const Layout>(Layout{shape, strides});
     t.offset_ = offset;
     const auto elements = static_cast<std::int64_t>(storage_->bytes() / dtype_size(dtype_));
     std::int64_t low = offset, high = offset;

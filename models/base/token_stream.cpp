@@ -1,6 +1,7 @@
 #include "base/token_stream.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "weft/error.h"
@@ -23,17 +24,29 @@ void SteadyModel::check() {
   }
 }
 
+// For rows at … end - 1; those before `at` stay.
+void TokenRows::make_room(std::int64_t at, std::int64_t end, std::int64_t d, DType dtype) {
+  const std::int64_t capacity = rows_.defined() ? rows_.size(0) : 0;
+  if (end <= capacity && rows_.unique()) return;
+  const std::int64_t room = end > capacity ? std::max({std::int64_t{64}, end, 2 * capacity}) : capacity;
+  Tensor own = Tensor::empty({room, d}, dtype);
+  Tensor kept = slice(own, 0, 0, at);
+  if (at > 0) raw::copy(first(at), kept);
+  rows_ = std::move(own);
+}
+
 void TokenRows::put(std::int64_t at, const Tensor& rows) {
-  const std::int64_t end = at + rows.size(0), capacity = rows_.defined() ? rows_.size(0) : 0;
-  if (end > capacity || !rows_.unique()) {
-    const std::int64_t room = end > capacity ? std::max({std::int64_t{64}, end, 2 * capacity}) : capacity;
-    Tensor own = Tensor::empty({room, rows.size(1)}, rows.dtype());
-    Tensor kept = slice(own, 0, 0, at);
-    if (at > 0) raw::copy(first(at), kept);
-    rows_ = std::move(own);
-  }
+  const std::int64_t end = at + rows.size(0);
+  make_room(at, end, rows.size(1), rows.dtype());
   Tensor place = slice(rows_, 0, at, end);
   raw::copy(rows, place);
+}
+
+void TokenRows::put_row(std::int64_t at, const Tensor& x, std::int64_t row) {
+  make_room(at, at + 1, x.size(-1), x.dtype());
+  const std::size_t bytes = static_cast<std::size_t>(x.size(-1)) * dtype_size(x.dtype());
+  std::memcpy(static_cast<char*>(rows_.mutable_raw()) + static_cast<std::size_t>(at) * bytes,
+              static_cast<const char*>(x.raw()) + static_cast<std::size_t>(row) * bytes, bytes);
 }
 
 void check_appended(const Tensor& tokens, std::int64_t texts) {

@@ -30,10 +30,14 @@ class TokenRows {
  public:
   // rows (n, d) of tokens at … at + n - 1; what was there from `at` on is lost.
   void put(std::int64_t at, const Tensor& rows);
+  // The same of one token: row `row` of x (…, d), contiguous.
+  void put_row(std::int64_t at, const Tensor& x, std::int64_t row);
   // (count, d), a view.
   Tensor first(std::int64_t count) const { return slice(rows_, 0, 0, count); }
 
  private:
+  void make_room(std::int64_t at, std::int64_t end, std::int64_t d, DType dtype);
+
   Tensor rows_;  // (capacity, d)
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 struct GmlpText {
   std::vector<std::int64_t> window;
-  std::vector<TokenRows> past;  // v = norm(z2) of these, widened, (length, d_ffn/2) for each block
+  std::vector<TokenRows> past;  // v = norm(z2) of these, (length, d_ffn/2) for each block
 };
 
 }  // namespace
@@ -61,17 +61,15 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
 
   // z1, v (1, b, d) of token i of the texts from `first` on: z1_i ⊙ (sum_(j <= i) W[i,j] v_j + b_i), (1, b, d).
   Tensor gate_last(const Tensor& z1, const Tensor& v, std::size_t block, std::int64_t first) {
-    const SpatialGatingUnit& unit = model_.blocks_[block].sgu;
-    const std::int64_t i = length_, b = v.size(1), d = v.size(2);
-    const Tensor w = slice(slice(unit.weight, 0, i, i + 1), 1, 0, i + 1);  // (1, i+1)
-    std::vector<Tensor> mixed;
-    for (std::int64_t text = 0; text < b; ++text) {
+    std::vector<Tensor> pasts;
+    pasts.reserve(static_cast<std::size_t>(v.size(1)));
+    for (std::int64_t text = 0; text < v.size(1); ++text) {
       TokenRows& past = texts_[static_cast<std::size_t>(first + text)].past[block];
-      past.put(i, widened(reshape(slice(v, 1, text, text + 1), {1, d})));
-      mixed.push_back(matmul(w, past.first(i + 1)));  // (1, d)
+      past.put_row(length_, v, text);
+      pasts.push_back(past.first(length_ + 1));
     }
-    const Tensor sums = add(concat(mixed, 0), slice(unit.bias, 0, i, i + 1));
-    return in_dtype(mul(widened(z1), reshape(sums, z1.shape())), z1.dtype());
+    const SpatialGatingUnit& unit = model_.blocks_[block].sgu;
+    return spatial_gate_last(z1, pasts, unit.weight, unit.bias);
   }
 
   // Forward passes over what is then the window of each text, `length` tokens.
@@ -100,7 +98,7 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
     for (std::size_t block = 0; block < model_.blocks_.size(); ++block)
       x = model_.blocks_[block](x, {}, nullptr, [&](const Tensor& z1, const Tensor& v) {
         const SpatialGatingUnit& unit = model_.blocks_[block].sgu;
-        text.past[block].put(0, widened(reshape(v, {n, v.size(2)})));
+        text.past[block].put(0, reshape(v, {n, v.size(2)}));
         return spatial_gate(z1, v, slice(slice(unit.weight, 0, 0, n), 1, 0, n), slice(unit.bias, 0, 0, n), true);
       });
     return reshape(model_.head(slice(x, 0, n - 1, n)), {1, model_.outputs_});

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
@@ -21,25 +20,44 @@ std::vector<double> values_of(const Tensor& logits) {
   return x;
 }
 
-// One of the ids 0 … x.size() - 1; of those with -infinity none.
+struct Symbol {
+  double logit;
+  std::int64_t id;
+};
+
+// The larger logit first, of equal ones the lower id.
+bool comes_before(const Symbol& a, const Symbol& b) { return a.logit != b.logit ? a.logit > b.logit : a.id < b.id; }
+
+// The first `count` symbols (0: all) in that order, of those whose logit isn't -infinity; sorts no others.
+std::vector<Symbol> first_symbols(const std::vector<double>& x, std::int64_t count) {
+  std::vector<Symbol> symbols;
+  symbols.reserve(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (x[i] != -HUGE_VAL) symbols.push_back({x[i], static_cast<std::int64_t>(i)});
+  if (count > 0 && count < std::ssize(symbols)) {
+    std::nth_element(symbols.begin(), symbols.begin() + count, symbols.end(), comes_before);
+    symbols.resize(static_cast<std::size_t>(count));
+  }
+  std::sort(symbols.begin(), symbols.end(), comes_before);
+  return symbols;
+}
+
+// One of the ids 0 … x.size() - 1; of those with -infinity none, unless all have it: then 0.
 std::int64_t choose(const std::vector<double>& x, double temperature, std::int64_t top_k, double top_p, double u) {
-  std::vector<std::int64_t> order(x.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto at = [&](std::int64_t i) { return x[static_cast<std::size_t>(i)]; };
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return at(a) > at(b); });
-  while (order.size() > 1 && at(order.back()) == -HUGE_VAL) order.pop_back();
-  if (temperature == 0) return order.front();
-  if (top_k > 0 && top_k < std::ssize(order)) order.resize(static_cast<std::size_t>(top_k));
+  if (temperature == 0) return std::max_element(x.begin(), x.end()) - x.begin();
+  const std::vector<Symbol> order = first_symbols(x, top_k);
+  if (order.empty()) return 0;
   std::vector<double> sums;  // of exp((x - max) / temperature)
   double sum = 0;
-  for (std::int64_t i : order) sums.push_back(sum += std::exp((at(i) - at(order.front())) / temperature));
+  sums.reserve(order.size());
+  for (const Symbol& s : order) sums.push_back(sum += std::exp((s.logit - order.front().logit) / temperature));
   if (top_p < 1) {
     const auto enough = std::lower_bound(sums.begin(), sums.end(), top_p * sum) - sums.begin();
     sums.resize(static_cast<std::size_t>(std::min(enough, std::ssize(sums) - 1)) + 1);
     sum = sums.back();
   }
   const auto chosen = std::upper_bound(sums.begin(), sums.end(), u * sum) - sums.begin();
-  return order[static_cast<std::size_t>(std::min(chosen, std::ssize(sums) - 1))];
+  return order[static_cast<std::size_t>(std::min(chosen, std::ssize(sums) - 1))].id;
 }
 
 // Lets a text through up to the first of the texts to stop at; what may be the beginning of one waits.

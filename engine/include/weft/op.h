@@ -111,7 +111,13 @@ Tensor apply_op(O op, const Inputs& in) {
 /// The same of one operand or several: apply_op(AddOp(), a, b).
 template <class O, class... More>
 Tensor apply_op(O op, const Tensor& first, const More&... more) {
-  return detail::run_op(op.name(), [&] { return apply_op(std::move(op), Inputs{first, more...}); });
+  return detail::run_op(op.name(), [&] {
+    Inputs in;
+    in.reserve(1 + sizeof...(more));
+    in.push_back(first);
+    (in.push_back(more), ...);
+    return apply_op(std::move(op), in);
+  });
 }
 
 }  // namespace weft

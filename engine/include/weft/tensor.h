@@ -123,10 +123,12 @@ class Tensor {
 
   /// False for a Tensor() alone.
   bool defined() const noexcept { return storage_ != nullptr; }
-  const Shape& shape() const noexcept { return shape_; }        ///< sizes of the axes
-  const Strides& strides() const noexcept { return strides_; }  ///< of the axes, in elements
+  /// Sizes of the axes; as strides(), for as long as this handle or a copy of it lives and is not assigned to.
+  const Shape& shape() const noexcept { return layout_ ? layout_->shape : no_axes(); }
+  /// Of the axes, in elements.
+  const Strides& strides() const noexcept { return layout_ ? layout_->strides : no_axes(); }
   /// The number of axes.
-  std::int64_t rank() const noexcept { return static_cast<std::int64_t>(shape_.size()); }
+  std::int64_t rank() const noexcept { return static_cast<std::int64_t>(shape().size()); }
   std::int64_t size(std::int64_t dim) const;                ///< negative dims count from the end
   std::int64_t numel() const noexcept { return numel_; }    ///< of elements
   DType dtype() const noexcept { return dtype_; }           ///< of the elements
@@ -168,13 +170,17 @@ class Tensor {
   bool unique() const noexcept { return storage_.use_count() == 1; }
 
  private:
+  struct Layout {
+    Shape shape;
+    Strides strides;
+  };
+  static const Shape& no_axes() noexcept;
   static Tensor from_values(const Shape& shape, DType dtype, std::size_t count);
   const void* data_as(DType dtype) const;
   void* mutable_data_as(DType dtype);
 
   std::shared_ptr<detail::Storage> storage_;
-  Shape shape_;
-  Strides strides_;
+  std::shared_ptr<const Layout> layout_;  // shared by copies, which operations make many of; null: no axes
   std::int64_t offset_ = 0;
   std::int64_t numel_ = 0;
   DType dtype_ = DType::f32;

@@ -5,8 +5,8 @@
 
 namespace weft::detail::WEFT_ISA {
 
-// Steps of `lanes` rows of a panel that are added in one go: more load and store the sums less often and prefetch further
-// ahead. bench: weft-bench --benchmark_filter='linear-packed-cold|gemm-nt-cold'
+// Steps of `lanes` rows of a panel that several rows of A add in one go: more load and store the sums less often and
+// prefetch further ahead. bench: weft-bench --benchmark_filter='linear-packed-cold|gemm-nt-cold'
 inline constexpr std::int64_t panel_steps = 48;
 
 // R rows of A times one panel, in dot's order: lane l of dot's sum for a column is the sum of its products of the units
@@ -24,63 +24,66 @@ class PanelDots {
     });
   }
 
-  // `steps` times `lanes` units, from a multiple of lanes on: P of dot's lanes at a time. Prefetches as many of those
-  // that follow.
+  // `steps` times `lanes` units, from a multiple of lanes on: P of dot's lanes and W of the panel's vectors at a time. A
+  // single row has all of them at once and so reads the panel from end to end, which memory is fastest at and foresees by
+  // itself; of several rows each pass prefetches as many steps of those that follow.
   void add_units(std::int64_t steps, const T* a, std::int64_t a_row, const T* rows) noexcept {
-    for (int v = 0; v < V; ++v)
+    for (int v = 0; v < V; v += W)
       for (int first = 0; first < lanes; first += P) {
-        Vec<T> sums[R * P];
-        const auto place = [&](auto s) WEFT_INLINE { return &sums_[s.value / P][v][first + s.value % P][0]; };
-        repeat<R * P>([&](auto s) WEFT_INLINE { sums[s.value] = simd::load(place(s)); });
+        Vec<T> sums[R * P * W];
+        const auto place = [&](auto s) WEFT_INLINE {
+          return &sums_[s.value / (P * W)][v + s.value % W][first + s.value / W % P][0];
+        };
+        repeat<R * P * W>([&](auto s) WEFT_INLINE { sums[s.value] = simd::load(place(s)); });
         const T *x = a + unit<T> * first, *y = rows + first * width + unit<T> * v * lanes;
         for (std::int64_t step = 0; step < steps; ++step, x += unit<T> * lanes, y += lanes * width)
-          repeat<P>([&](auto l) WEFT_INLINE {
-            const Vec<T> columns = load_units(y + l.value * width);
-            __builtin_prefetch(y + (panel_steps * lanes + l.value) * width, 0, 2);
+          repeat<P * W>([&](auto lw) WEFT_INLINE {
+            constexpr int l = lw.value / W, w = lw.value % W;
+            const Vec<T> columns = load_units(y + l * width + unit<T> * w * lanes);
+            if constexpr (R > 1) __builtin_prefetch(y + (panel_steps * lanes + l) * width, 0, 2);
             repeat<R>([&](auto i) WEFT_INLINE {
-              Vec<T>& sum = sums[i.value * P + l.value];
-              sum = multiply_add<T>(broadcast_unit(x + i.value * a_row + unit<T> * l.value), columns, sum);
+              Vec<T>& sum = sums[(i.value * P + l) * W + w];
+              sum = multiply_add<T>(broadcast_unit(x + i.value * a_row + unit<T> * l), columns, sum);
             });
           });
-        repeat<R * P>([&](auto s) WEFT_INLINE { simd::store(place(s), sums[s.value]); });
+        repeat<R * P * W>([&](auto s) WEFT_INLINE { simd::store(place(s), sums[s.value]); });
       }
   }
 
-  // C's n columns in row i, of k units each. dot adds 0 to the lanes beyond k.
+  // C's n columns in row i, of k units each: as simd::sum adds dot's lanes, halves to halves, but of all columns of a vector
+  // at once. dot adds 0 to the lanes beyond k.
   void finish_row(int i, std::int64_t k, std::int64_t n, Computed<T>* c, bool accumulate) const noexcept {
-    for (std::int64_t v = 0; v * lanes < n; ++v) {
-      Vec<T> columns[lanes];
+    for (std::int64_t j = 0; j < n; j += lanes) {
+      Vec<T> sums[lanes];
       for (std::int64_t l = 0; l < lanes; ++l) {
-        columns[l] = simd::load(sums_[i][v][l]);
-        if (k % lanes != 0 && l >= k % lanes) columns[l] = columns[l] + Vec<T>(0);
+        sums[l] = simd::load(sums_[i][j / lanes][l]);
+        if (k % lanes != 0 && l >= k % lanes) sums[l] = sums[l] + Vec<T>(0);
       }
-      simd::transpose(columns);
-      for (std::int64_t j = 0; j < lanes && v * lanes + j < n; ++j)
-        put(c + v * lanes + j, simd::sum(columns[j]), accumulate);
+      for (std::int64_t half = lanes / 2; half > 0; half /= 2)
+        for (std::int64_t l = 0; l < half; ++l) sums[l] = sums[l] + sums[l + half];
+      write(c + j, accumulate ? read(c + j, n - j) + sums[0] : sums[0], n - j);
     }
   }
 
  private:
   static constexpr std::int64_t lanes = simd::lanes<T>, width = unit<T> * blocks.nv * lanes;  // of a unit's row
   static constexpr int V = blocks.nv, L = static_cast<int>(lanes), most = blocks.panel_sums / R;
-  static constexpr int P = most < 1 ? 1 : most < L ? most : L;
+  static constexpr int P = R == 1 ? L : most < 1 ? 1 : most < L ? most : L, W = R == 1 ? V : 1;
   static_assert(L % P == 0);
   alignas(64) Computed<T> sums_[R][V][lanes][lanes] = {};
 };
 
-// The first R of m rows. Of a single one two are made: measured, that is faster than code for one.
 template <int R, class T>
-void rows_of_panel(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
+void rows_of_panel(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
                    const PanelLayout& layout, std::int64_t j, Computed<T>* c, std::int64_t c_row,
                    bool accumulate) noexcept {
   PanelDots<R, T> dots;
-  if (m < R) a_row = 0;
   constexpr std::int64_t lanes = simd::lanes<T>, nr = blocks.nv * lanes;
   for (std::int64_t p = 0; p < k;) {
     const std::int64_t end = p + layout.block < k ? p + layout.block : k;
     for (const T* row = b + layout.at(p, j); p < end;) {
       std::int64_t steps = p / unit<T> % lanes == 0 ? (end - p) / (unit<T> * lanes) : 0;
-      if (steps > panel_steps) steps = panel_steps;
+      if (R > 1 && steps > panel_steps) steps = panel_steps;
       if (steps > 0) dots.add_units(steps, a + p, a_row, row);
       else dots.add_unit(p / unit<T>, a + p, a_row, k - p, row);
       const std::int64_t done = unit<T> * (steps > 0 ? steps * lanes : 1);
@@ -88,7 +91,7 @@ void rows_of_panel(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, s
       row += done * nr;
     }
   }
-  for (int i = 0; i < R && i < m; ++i) dots.finish_row(i, padded<T>(k) / unit<T>, n, c + i * c_row, accumulate);
+  for (int i = 0; i < R; ++i) dots.finish_row(i, padded<T>(k) / unit<T>, n, c + i * c_row, accumulate);
 }
 
 template <class T>
@@ -100,13 +103,13 @@ void dot_panels(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std:
     const std::int64_t columns = n - done < nr ? n - done : nr;
     std::int64_t i = 0;
     const auto run = [&](auto r) noexcept {
-      rows_of_panel<r.value>(m - i, columns, k, a + i * a_row, a_row, b, layout, j + done, c + i * c_row + done, c_row,
+      rows_of_panel<r.value>(columns, k, a + i * a_row, a_row, b, layout, j + done, c + i * c_row + done, c_row,
                              accumulate);
       i += r.value;
     };
     while (m - i >= 4) run(Index<4>{});
     while (m - i >= 2) run(Index<2>{});
-    if (m > i) run(Index<2>{});
+    if (m > i) run(Index<1>{});
   }
 }
 

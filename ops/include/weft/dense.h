@@ -76,6 +76,12 @@ Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& 
 /// linear's.
 Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal = false);
 
+/// spatial_gate, causal, of the last token alone, for texts that grow token by token: of each text its x (n, d) for all of its
+/// tokens, n the same for all, and of their last tokens gate (1, texts, d); weight (≥ n, ≥ n), bias (≥ n):
+/// y = gate ⊙ (Σ_j weight_ij x_j + bias_i), i = n - 1, (1, texts, d). Sums are in the order of j: a text gives the same bits
+/// beside any others. Dtypes are spatial_gate's, and what is between is not rounded. For inference: nothing is recorded.
+Tensor spatial_gate_last(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weight, const Tensor& bias);
+
 /// numpy's einsum, its whole syntax; a size of 1 broadcasts against n. Real, bf16 or complex, all of one dtype. Of several
 /// operands each product of two is rounded to it.
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);

@@ -1,0 +1,40 @@
+#include "dense/kernels/spatial_gate.h"
+
+#include "simd/rows.h"
+
+namespace weft::detail::WEFT_ISA {
+namespace {
+
+using simd::Vec;
+
+// Columns whose sums stay in L1 while x is read row after row, as memory likes it best: a row's sum is loaded and stored for
+// each row, which still is faster than several rows at once. bench: weft-decode-bench
+constexpr std::int64_t columns_at_once = 2048;
+
+template <class T>
+void last(std::int64_t n, std::int64_t k, const Computed<T>* weight, Computed<T> bias, const T* x, std::int64_t x_row,
+          const T* gate, T* y) noexcept {
+  alignas(64) Computed<T> sums[columns_at_once];
+  for (std::int64_t j = 0; j < n; j += columns_at_once) {
+    const std::int64_t columns = n - j < columns_at_once ? n - j : columns_at_once;
+    for (std::int64_t i = 0; i < columns; ++i) sums[i] = 0;
+    for (std::int64_t p = 0; p < k; ++p) {
+      const Vec<T> w(weight[p]);
+      const T* row = x + p * x_row + j;
+      simd::for_vectors<T>(columns,
+                           [&](auto at) noexcept { at.store(sums, simd::fma(w, at.load(row), at.load(sums))); });
+    }
+    simd::for_vectors<T>(
+        columns, [&](auto at) noexcept { at.store(y + j, at.load(gate + j) * (at.load(sums) + Vec<T>(bias))); });
+  }
+}
+
+template <class T>
+constexpr SpatialGateKernels<T> table() {
+  return {.last = last<T>};
+}
+
+}  // namespace
+}  // namespace weft::detail::WEFT_ISA
+
+WEFT_KERNEL_TABLES_AND_BF16(SpatialGateKernels)

@@ -1,0 +1,17 @@
+// One token's spatial gate: a product of a row and a matrix that is read once, row by row, with what follows it.
+#pragma once
+#include <cstdint>
+
+#include "simd/family.h"
+
+namespace weft::detail {
+
+template <class T>
+struct SpatialGateKernels {
+  static constexpr const char* header = __FILE__;
+  // y[j] = gate[j] (Σ_(p < k) weight[p] x[p · x_row + j] + bias), j < n: the sum in the order of p.
+  void (*last)(std::int64_t n, std::int64_t k, const Computed<T>* weight, Computed<T> bias, const T* x,
+               std::int64_t x_row, const T* gate, T* y) noexcept;
+};
+
+}  // namespace weft::detail
