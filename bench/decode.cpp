@@ -1,4 +1,4 @@
-// weft-decode-bench: tokens that a gMLP language model appends one by one, beside reading as many bytes as they need.
+// weft-decode-bench: tokens that a gMLP or TNN language model appends one by one, beside reading as many bytes as they need.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -28,22 +28,26 @@ struct Options {
   std::string model = "small", precision = "f32", weights = "file";
   int threads = Context::current().threads();
   std::int64_t batch = 1, context = 256, tokens = 64, rounds = 8;
+  double gamma = 1;  // of the TNN
   bool as_json = false;
 };
 
-// Of one size: a gMLP of bytes, but that the original experiment's small one has 65 characters.
+// The original experiments have 65 characters, the large gMLP has bytes. d_mixed: what mixes tokens, d_ffn / 2 or the TNN's d1.
 struct Size {
-  const char* name;
-  std::int64_t d_model, d_ffn, layers;
+  const char *name, *arch;
+  std::int64_t d_model, d_mixed, layers;
   std::size_t symbols;
 };
-constexpr Size sizes[] = {{"small", 512, 2048, 6, 65}, {"large", 768, 4608, 18, 256}};
+constexpr Size sizes[] = {
+    {"small", "gmlp", 512, 1024, 6, 65}, {"large", "gmlp", 768, 2304, 18, 256}, {"tnn", "tnn", 512, 1536, 7, 65}};
 
 const Size& size_of(const std::string& name) {
   for (const Size& size : sizes)
     if (name == size.name) return size;
-  throw Error("expected small or large, got " + name);
+  throw Error("expected small, large or tnn, got " + name);
 }
+
+bool is_tnn(const Size& size) { return std::string(size.arch) == "tnn"; }
 
 std::shared_ptr<const Tokenizer> tokenizer_of(std::size_t symbols) {
   if (symbols == 256) return learn_tokenizer("bytes", std::string());
@@ -56,9 +60,12 @@ std::shared_ptr<const Tokenizer> tokenizer_of(std::size_t symbols) {
 
 std::unique_ptr<Model> made_model(const Options& o, const Tokenizer& tokenizer) {
   const Size& size = size_of(o.model);
-  const json config = {
-      {"d_model", size.d_model}, {"d_ffn", size.d_ffn}, {"layers", size.layers}, {"seq_len", o.context + o.tokens + 1}};
-  return make_model({"gmlp", Task::causal_lm, tokenizer.size(), 0, config.dump()},
+  json config = {{"d_model", size.d_model}, {"layers", size.layers}, {"seq_len", o.context + o.tokens + 1}};
+  if (is_tnn(size))
+    config.update(
+        {{"rpe_dim", 64}, {"rpe_layers", 6}, {"glu_dim", 512}, {"norm_type", "simplermsnorm"}, {"gamma", o.gamma}});
+  else config["d_ffn"] = 2 * size.d_mixed;
+  return make_model({size.arch, Task::causal_lm, tokenizer.size(), 0, config.dump()},
                     Init{Random(1), DType::f32, nullptr});
 }
 
@@ -91,9 +98,14 @@ double bytes_of_token(const Options& o, const NamedParameters& parameters) {
     const Tensor& value = parameter.value();
     if (name == "embedding.weight") bytes += 4.0 * static_cast<double>(o.batch * size.d_model);
     else if (ends_with(name, "sgu.weight")) bytes += 4.0 * static_cast<double>(o.context);
+    else if (name.find(".toep.") != std::string::npos) continue;  // makes coefficients, not at every token
     else bytes += (value.rank() == 2 ? element : 4) * static_cast<double>(value.numel());
   }
-  return bytes + element * static_cast<double>(o.batch * size.layers * o.context * size.d_ffn / 2);
+  if (is_tnn(size)) {  // of the last 64 to 128 tokens, and as many coefficients; the rest is products of earlier blocks
+    const double rows = static_cast<double>(std::min<std::int64_t>(o.context, 96) * (o.batch + 1));
+    return bytes + 4 * rows * static_cast<double>(size.layers * size.d_mixed);
+  }
+  return bytes + element * static_cast<double>(o.batch * size.layers * o.context * size.d_mixed);
 }
 
 Tensor tokens_of(std::uint64_t seed, std::int64_t texts, std::int64_t n, std::int64_t vocabulary) {
@@ -172,6 +184,8 @@ json report(const Options& o) {
           {"share", read / token},
           {"beyond_us", token - read},
           {"least_token_us", least(times.token)},
+          {"worst_token_us", *std::max_element(times.token.begin(), times.token.end())},
+          {"peak_bytes", os::peak_resident_memory()},
           {"least_read_us", least(times.read)}};
 }
 
@@ -181,18 +195,20 @@ void print(const json& r) {
   std::snprintf(
       line, sizeof line,
       "%s, %s, weights %s, %d threads, batch %d, context %d: %.0f tokens/s, %.0f us a step; reading %.1f MB at "
-      "%.1f GB/s %.0f us: %.0f %%, %.0f us beyond (least %.0f and %.0f us)",
+      "%.1f GB/s %.0f us: %.0f %%, %.0f us beyond (least %.0f and %.0f us, worst step %.0f us); peak %.2f GB",
       r["model"].get<std::string>().c_str(), r["precision"].get<std::string>().c_str(),
       r["weights"].get<std::string>().c_str(), r["threads"].get<int>(), r["batch"].get<int>(), r["context"].get<int>(),
       number("tokens_per_second"), number("token_us"), number("bytes") * 1e-6, number("read_gbs"), number("read_us"),
-      100 * number("share"), number("beyond_us"), number("least_token_us"), number("least_read_us"));
+      100 * number("share"), number("beyond_us"), number("least_token_us"), number("least_read_us"),
+      number("worst_token_us"), number("peak_bytes") * 1e-9);
   std::cout << line << std::endl;
 }
 
 void add_options(CLI::App& app, Options& o) {
-  app.add_option("--model", o.model, "small (gMLP 6 x 512/2048, 9.9 M) or large (18 x 768/4608, 100 M)")
+  app.add_option("--model", o.model,
+                 "small (gMLP 6 x 512/2048, 9.9 M), large (18 x 768/4608, 100 M) or tnn (TNN 7 x 512)")
       ->capture_default_str()
-      ->check(CLI::IsMember({"small", "large"}));
+      ->check(CLI::IsMember({"small", "large", "tnn"}));
   app.add_option("--precision", o.precision, "What is computed in")
       ->capture_default_str()
       ->check(CLI::IsMember(precisions()));
@@ -205,6 +221,9 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--context", o.context, "Tokens that come before")
       ->capture_default_str()
       ->check(CLI::Range(64, 1 << 16));
+  app.add_option("--gamma", o.gamma, "Decay of the TNN's coefficients; 1: none, all tokens count")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
   app.add_option("--tokens", o.tokens, "Timed tokens of a round, half of them before that context")
       ->capture_default_str()
       ->check(CLI::Range(2, 64));
@@ -220,7 +239,7 @@ void add_options(CLI::App& app, Options& o) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Times single tokens of a gMLP language model.", "weft-decode-bench");
+  CLI::App app("Times single tokens of a gMLP or TNN language model.", "weft-decode-bench");
   Options o;
   add_options(app, o);
   try {
