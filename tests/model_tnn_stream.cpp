@@ -78,6 +78,23 @@ TEST_CASE("TNN token stream: long texts, after a prompt and token by token") {
     }
 }
 
+TEST_CASE("TNN token stream: no token waits for many products, not the first behind a prompt either") {
+  const auto model = small_model(Task::causal_lm, R"("gamma":1,"layers":4)");
+  for (const std::int64_t prompt : {700, 768}) {
+    const auto stream = model->stream();
+    (void)stream->append(random_tokens(1, prompt));
+    std::int64_t most = 0;
+    for (std::int64_t i = 0; i < 130; ++i) {
+      const Profile profile;
+      (void)stream->next(i % 7);
+      const auto found = profile.ops().find("toeplitz_product");
+      most = std::max<std::int64_t>(most, found == profile.ops().end() ? 0 : found->second.calls);
+    }
+    CAPTURE(prompt);
+    CHECK(most <= 4);
+  }
+}
+
 TEST_CASE(
     "Tno: lags that aren't significant weigh less than rounding, and coefficients of some lags are those of all") {
   constexpr std::int64_t all_lags = std::numeric_limits<std::int64_t>::max();
