@@ -98,13 +98,23 @@ class Product {
       t.y = y;
       t.y_row = g_.n;
     }
-    kernel_.tile(t);
-    if (std::is_same_v<T, float> && !has_epilogue(g_.epilogue)) return;
     GemmEpilogue<T> e = g_.epilogue;
     if (e.bias) e.bias += j;
     if (e.gate) e.gate += i * e.gate_row + j;
     if (e.residual) e.residual += i * e.residual_row + j;
+    prefetch(y, g_.n, t);
+    if (e.gate) prefetch(e.gate, e.gate_row, t);
+    if (e.residual) prefetch(e.residual, e.residual_row, t);
+    kernel_.tile(t);
+    if (std::is_same_v<T, float> && !has_epilogue(g_.epilogue)) return;
     gemm_.epilogue(e, t.rows, t.columns, t.y, t.y_row, y, g_.n, false);
+  }
+
+  // Of a tile's rows, what it will write or read when its sums are done.
+  static void prefetch(const T* first, int64_t row, const QuantizedTile& t) {
+    constexpr int64_t line = 64 / int64_t{sizeof(T)};
+    for (int64_t i = 0; i < t.rows; ++i)
+      for (int64_t j = 0; j < t.columns; j += line) __builtin_prefetch(first + i * row + j);
   }
 
   const QuantizedKernels<T>& kernel_;
