@@ -2,10 +2,13 @@
 #pragma once
 #include <doctest/doctest.h>
 
+#include <type_traits>
+
 #include "weft/context.h"
 
 namespace weft::test {
 
+// f() or f(context), in a current context of each.
 template <class F>
 void for_every_isa(F f) {
   for (Isa isa : available_isas()) {
@@ -13,7 +16,8 @@ void for_every_isa(F f) {
     Context context;
     context.set_isa(isa);
     const ContextScope scope(context);
-    f();
+    if constexpr (std::is_invocable_v<F, Context&>) f(context);
+    else f();
   }
 }
 

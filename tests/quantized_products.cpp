@@ -121,7 +121,7 @@ TEST_CASE("quantized linear: sums are exact, of every size, on every instruction
       for (const int64_t m : {0, 1, 2, 3, 5, 8, 9, 12, 13, 25}) {
         const Tensor w = normal({n, k}, static_cast<std::uint64_t>(n + k)), x = normal({m, k}, 1000);
         const std::vector<float> want = expected(x, QuantizedWeight(w));
-        on_every_isa([&](Context& context) {
+        for_every_isa([&](Context& context) {
           CAPTURE(isa_name(context.isa()));
           CAPTURE(m);
           CAPTURE(n);
@@ -139,7 +139,7 @@ TEST_CASE("quantized linear: bf16, more rows and columns, threads, and a weight 
     for (const DType dtype : {DType::f32, DType::bf16}) {
       const Tensor x = normal({m, k}, 2, dtype);
       const std::vector<float> want = expected(x, made_here);
-      on_every_isa([&](Context& context) {
+      for_every_isa([&](Context& context) {
         const QuantizedWeight q(w);
         for (const int threads : {1, 2, 3}) {
           CAPTURE(isa_name(context.isa()));
@@ -167,7 +167,7 @@ TEST_CASE("quantized linear: the largest sums that most_columns allows don't ove
       for (int64_t p = 0; p < k; ++p) x.push_back(p == 0 ? limit : i % 2 == 0 ? rest : -rest);
     const Tensor rows = Tensor::from(x, {m, k});
     const std::vector<float> want = expected(rows, QuantizedWeight(given, scales));
-    on_every_isa([&](Context& context) {
+    for_every_isa([&](Context& context) {
       CAPTURE(isa_name(context.isa()));
       check_same(quantized_linear(rows, QuantizedWeight(given, scales)), want);
     });
@@ -190,7 +190,7 @@ TEST_CASE("quantized linear: digits of every value, with the largest ones beside
       values[static_cast<std::size_t>(513 + p)] = p == 256 ? 1 : 0;
       values[static_cast<std::size_t>(2 * 513 + p)] = 127;
     }
-    on_every_isa([&](Context& context) {
+    for_every_isa([&](Context& context) {
       CAPTURE(isa_name(context.isa()));
       const QuantizedWeight q(Tensor::from(values, {3, 513}), Tensor::full({3}, 1));
       const Tensor y = quantized_linear(rows, q);
@@ -201,7 +201,7 @@ TEST_CASE("quantized linear: digits of every value, with the largest ones beside
 }
 
 TEST_CASE("quantized linear: any layout of x, gate and residual, and any axes") {
-  on_every_isa([](Context& context) {
+  for_every_isa([](Context& context) {
     CAPTURE(isa_name(context.isa()));
     const QuantizedWeight q(normal({37, 50}, 1));
     const Tensor bias = normal({37}, 9);
@@ -231,7 +231,7 @@ TEST_CASE("quantized linear: any layout of x, gate and residual, and any axes") 
 }
 
 TEST_CASE("quantized linear: a row is what it is alone, or among any other number on its side of 8") {
-  on_every_isa([](Context& context) {
+  for_every_isa([](Context& context) {
     const QuantizedWeight q(normal({100, 203}, 1));
     for (const DType dtype : {DType::f32, DType::bf16})
       for (const int threads : {1, 2}) {
@@ -258,7 +258,7 @@ TEST_CASE("quantized linear: the error's bound") {
   const Tensor w = normal({n, k}, 1);
   for (const DType dtype : {DType::f32, DType::bf16})
     for (const int64_t m : {1, 7, 40})
-      on_every_isa([&](Context& context) {
+      for_every_isa([&](Context& context) {
         CAPTURE(isa_name(context.isa()));
         CAPTURE(m);
         const Tensor x = normal({m, k}, 3, dtype);
@@ -280,7 +280,7 @@ TEST_CASE("quantized linear: every epilogue is that of its sums") {
   for (const DType dtype : {DType::f32, DType::bf16})
     for (const int64_t m : {1, 7, 40}) {
       const Tensor x = normal({m, k}, 3, dtype), gate = normal({m, n}, 4, dtype), residual = normal({m, n}, 5, dtype);
-      on_every_isa([&](Context& context) {
+      for_every_isa([&](Context& context) {
         CAPTURE(isa_name(context.isa()));
         CAPTURE(m);
         const QuantizedWeight q(normal({n, k}, 1));
@@ -307,7 +307,7 @@ TEST_CASE("quantized linear: every epilogue is that of its sums") {
 
 TEST_CASE("quantized linear: rows of zeros, tiny, huge and not finite") {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-  on_every_isa([&](Context& context) {
+  for_every_isa([&](Context& context) {
     CAPTURE(isa_name(context.isa()));
     const QuantizedWeight q(Tensor::from<float>({127, 1, 0, 0, 0, 0, -127, 2, 0}, {3, 3}));
     for (const int64_t extra : {0, 9}) {
@@ -333,7 +333,7 @@ TEST_CASE("quantized linear: rows of zeros, tiny, huge and not finite") {
 }
 
 TEST_CASE("quantized linear: weights of denormals and of zeros") {
-  on_every_isa([](Context& context) {
+  for_every_isa([](Context& context) {
     CAPTURE(isa_name(context.isa()));
     const QuantizedWeight q(Tensor::from<float>({1e-40f, -1e-40f, 0, 0}, {2, 2}));
     for (const int64_t m : {1, 20}) {

@@ -6,22 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include "weft/context.h"
+#include "every_isa.h"
 #include "weft/quantized.h"
 #include "weft/random.h"
 
 namespace weft::test {
-
-// Calls f(context) with a current context of every instruction set that this machine runs.
-template <class F>
-void on_every_isa(F f) {
-  for (const Isa isa : available_isas()) {
-    Context context;
-    context.set_isa(isa);
-    const ContextScope scope(context);
-    f(context);
-  }
-}
 
 // Bits, whatever the dtype.
 inline std::vector<unsigned char> bytes_of(const Tensor& x) {

@@ -48,7 +48,7 @@ void check_rows(const std::vector<float>& weight, int64_t rows, int64_t columns)
 
 TEST_CASE("quantized weight: scales and values of each row, on every instruction set") {
   const std::vector<float> w = {127, -63.5f, 0.5f, 1.5f, 2.5f, 0, 0, 0, -0.0f, 0, -2, 1, 0.5f, 0, 0};
-  on_every_isa([&](Context& context) {
+  for_every_isa([&](Context& context) {
     for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
       const QuantizedWeight q(raw::convert(Tensor::from(w, {3, 5}), dtype));
       CHECK(q.rows() == 3);
@@ -64,7 +64,7 @@ TEST_CASE("quantized weight: scales and values of each row, on every instruction
 }
 
 TEST_CASE("quantized weight: every size, rounded to half a scale, from any layout") {
-  on_every_isa([](Context&) {
+  for_every_isa([](Context&) {
     for (const int64_t columns : {0, 1, 3, 4, 15, 64, 129})
       for (const int64_t rows : {0, 1, 31, 32, 33, 70}) {
         const Tensor w = normal({rows, columns}, static_cast<std::uint64_t>(100 * rows + columns));
@@ -82,7 +82,7 @@ TEST_CASE("quantized weight: every size, rounded to half a scale, from any layou
 }
 
 TEST_CASE("quantized weight: the smallest and the largest rows") {
-  on_every_isa([](Context&) {
+  for_every_isa([](Context&) {
     for (const float most : {1e-40f, least, 63 * least, 64 * least, 127 * least, 128 * least, 190 * least, 191 * least,
                              255 * least, 0x1p-126f, 1e-37f, 0x1p-60f, 1e-19f, 1e30f, 3.4028234e38f}) {
       CAPTURE(most);
@@ -97,7 +97,7 @@ TEST_CASE("quantized weight: the smallest and the largest rows") {
 TEST_CASE("quantized weight: it is the same on every instruction set") {
   const Tensor w = normal({45, 77}, 3);
   const QuantizedWeight here(w);
-  on_every_isa([&](Context&) {
+  for_every_isa([&](Context&) {
     CHECK(bytes_of(QuantizedWeight(w).values()) == bytes_of(here.values()));
     CHECK(bytes_of(QuantizedWeight(w).scales()) == bytes_of(here.scales()));
     CHECK(bytes_of(here.values()) == bytes_of(here.values()));
@@ -106,7 +106,7 @@ TEST_CASE("quantized weight: it is the same on every instruction set") {
 
 TEST_CASE("quantized weight: given values and scales, -128 too; their own copy") {
   Tensor values = Tensor::from(Bytes8{-128, 127, 0, 1, -1, 5}, {2, 3}), scales = Tensor::from<float>({0.5f, 2}, {2});
-  on_every_isa([&](Context&) {
+  for_every_isa([&](Context&) {
     const QuantizedWeight q(values, scales);
     CHECK(q.dequantized().to_vector<float>() == std::vector<float>{-64, 63.5f, 0, 2, -2, 10});
     CHECK(quantized_linear(Tensor::from<float>({1, 0, 0}, {1, 3}), q).to_vector<float>() == std::vector<float>{-64, 2});
@@ -126,7 +126,7 @@ TEST_CASE("quantized weight: what can't be one") {
       std::vector<float> w(142, 1);
       w[static_cast<std::size_t>(71 + at)] = bad;
       for (const DType dtype : {DType::f32, DType::f64, DType::bf16})
-        on_every_isa([&](Context&) {
+        for_every_isa([&](Context&) {
           refused([&] { return QuantizedWeight(raw::convert(Tensor::from(w, {2, 71}), dtype)); }, "row 1");
         });
     }
@@ -149,7 +149,7 @@ TEST_CASE("quantized weight: what can't be one") {
 }
 
 TEST_CASE("quantized embedding: rows of the dequantised weight") {
-  on_every_isa([](Context& context) {
+  for_every_isa([](Context& context) {
     const Tensor w = normal({70, 33}, 1), indices = Tensor::from<int64_t>({69, 0, 31, 32, 33, 0}, {2, 3});
     const QuantizedWeight q(w);
     const Tensor y = quantized_embedding(indices, q);
