@@ -142,7 +142,9 @@ Times measure(const Options& o, const Model& model, double bytes) {
   const auto numbers = static_cast<std::int64_t>(bytes / 4);
   const Tensor block = Tensor::zeros({numbers});
   const Work read = read_work([&] { return block.data<float>(); }, numbers, o.threads);
-  const Tensor prompt = tokens_of(2, 1, o.context - o.tokens / 2, model.vocabulary());
+  // 3 less: else the first of a group would always be the one at which blocks of the online Toeplitz product end.
+  const std::int64_t before = std::max<std::int64_t>(1, o.context - o.tokens / 2 - 3);
+  const Tensor prompt = tokens_of(2, 1, before, model.vocabulary());
   const Tensor ids = tokens_of(3, o.batch, 1, model.vocabulary());
   Times times;
   Context::current().parallel_region([&] {

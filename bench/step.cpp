@@ -93,7 +93,9 @@ void Step::warm() {
 
 double Step::run() {
   warm();
-  const Work peak = sizes_.precision == Precision::bf16 ? bf16_peak_work(threads_) : fma_work(threads_);
+  const Work peak = sizes_.int8                           ? int8_peak_work(threads_)
+                    : sizes_.precision == Precision::bf16 ? bf16_peak_work(threads_)
+                                                          : fma_work(threads_);
   peak_gflops_.push_back(peak.flops / seconds_per_call(peak.run, 0.03) * 1e-9);
   if (!profile_) profile_ = std::make_unique<Profile>();
   const auto start = Clock::now();

@@ -286,6 +286,19 @@ TEST_CASE("bf16 spatial_gate: the weight's gradient over many channels") {
   });
 }
 
+TEST_CASE("packed_linear: a bf16 weight that was packed for f32, where its panels don't serve") {
+  const Tensor w = made({20, 31}, 1), x = made({9, 31}, 2, DType::f32), bias = made({20}, 3, DType::f32);
+  const PackedWeight packed(w, DType::f32);
+  const Tensor want = linear(x, raw::convert(w, DType::f32), bias);
+  CHECK(same_bits(packed_linear(x, packed, bias), want));
+  for_every_isa([&] { CHECK(max_difference(packed_linear(x, packed, bias), want) <= 1e-5 * max_abs(want)); });
+  Tape tape;
+  const Tensor leaf = tape.watch(x);
+  Gradients gradients;
+  tape.backward(sum(packed_linear(leaf, packed, bias), {0, 1}), gradients);
+  CHECK(gradients.of(leaf).shape() == x.shape());
+}
+
 TEST_CASE("bf16 dense products: errors say what goes together") {
   const Tensor x = made({3, 4}, 1), w = made({5, 4}, 2), y = made({3, 5}, 3);
   CHECK_THROWS_WITH_AS(linear(x, made({5, 4}, 2, DType::f64)),

@@ -160,6 +160,22 @@ TEST_CASE("online Toeplitz product: copies go their own ways, and a row that is 
   }
 }
 
+TEST_CASE("online Toeplitz product: rows that are given again take the place of those before") {
+  Product product(1500, 5, all_lags, DType::f32);
+  for (const Index first : {100, 600, 1300}) {
+    CAPTURE(first);
+    OnlineToeplitz online(product.lags(), 0.5);
+    (void)online.append(0, raw::convert(Random(9).normal({first, 5}, 0, 1), DType::f32));
+    online.prepare(first);
+    (void)online.append(0, product.rows(0, first));
+    online.prepare(first);
+    double worst = 0;
+    for (Index i = first; i < first + 150; ++i)
+      worst = std::max(worst, product.error(i, online.append(i, product.rows(i, i + 1))));
+    CHECK(worst <= most);
+  }
+}
+
 TEST_CASE("online Toeplitz product: work is spread over the rows, and none waits behind many rows at once") {
   const Index n = 3000, d = 130;  // 3 pieces a block
   Product product(n, d, all_lags, DType::f32);

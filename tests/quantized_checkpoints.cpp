@@ -196,7 +196,9 @@ TEST_CASE("quantised checkpoints: damaged ones are refused") {
   check_refused(forged(saved, scale, slice(scales, 0, 0, rows - 1)), scale + " is (" + std::to_string(rows - 1) + ",)");
   check_refused(forged(saved, scale, reshape(scales, {rows, 1})), scale + " is (" + std::to_string(rows) + ", 1)");
   check_refused(forged(saved, scale, raw::convert(scales, DType::f64)), scale + " is F64, expected f32");
-  check_refused(forged(saved, scaled, raw::convert(values, DType::f32)), scaled + " is F32, expected i8");
+  check_refused(forged(saved, scaled, raw::convert(values, DType::f64)), scaled + " is F64, expected i8");
+  check_refused(forged(saved, scaled, raw::convert(values, DType::f32)),
+                "tensors, its config asks for");  // with scales
   check_refused(forged(saved, scaled, slice(values, 1, 0, columns - 1)), scaled + " is (" + std::to_string(rows));
   check_refused(forged(saved, "norm.weight", Tensor::zeros({16}, DType::bf16)), "norm.weight is BF16, expected f32");
   check_refused(forged(saved, "none", Tensor::zeros({1}), "norm.weight_scale"), "tensors, its config asks for");
@@ -219,6 +221,23 @@ TEST_CASE("quantised checkpoints: the least i8 is a value as any other") {
   for (const Tensor& logits : got)
     for (const float x : raw::convert(logits, DType::f32).to_vector<float>()) CHECK(std::isfinite(x));
   CHECK_FALSE(same_bits(got[2], want[2]));
+}
+
+TEST_CASE("quantised checkpoints: a weight whose mark was taken away stays f32, in memory and in the file") {
+  const SmallTask small = trained({"", "gmlp", Task::causal_lm, "{}", DType::i8});
+  for (auto [name, parameter] : small.model->parameters())
+    if (name == "head.weight") parameter.set_quantizable(false);
+  quantize(*small.model, DType::i8);
+  const TemporaryFolder folder;
+  save_checkpoint(folder / "saved", *small.model, *small.data->tokenizer());
+  const Checkpoint loaded = load_checkpoint(folder / "saved", Purpose::inference);
+  for (auto [name, parameter] : loaded.model->parameters()) {
+    if (name != "head.weight") continue;
+    CHECK(parameter.value().dtype() == DType::f32);
+    CHECK_THROWS_AS(parameter.set_quantizable(true), Error);
+  }
+  const Tensor tokens = Tensor::from<std::int64_t>({1, 2, 3}, {1, 3});
+  CHECK(same_bits((*loaded.model)(tokens), (*small.model)(tokens)));
 }
 
 TEST_CASE("quantised checkpoints: metadata and tensors must agree") {

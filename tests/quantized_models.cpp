@@ -291,6 +291,33 @@ TEST_CASE("quantised layers: a Linear that was used before reads its quantised w
   }
 }
 
+TEST_CASE("quantised layers: what was packed of the weight before is given back") {
+  MemoryCache& memory = Context::current().memory();
+  for (const DType to : {DType::bf16, DType::i8}) {
+    const std::size_t before = memory.use().current;
+    const Linear layer(512, 512, {Random(1), DType::f32});
+    {
+      const Tensor x = raw::convert(Random(2).normal({40, 512}, 0, 1), DType::bf16);
+      (void)layer(x);
+      quantize({{"weight", layer.weight}}, to);
+      (void)layer(x);
+    }
+    CHECK(memory.use().current - before <= 512 * 512 * 2 + 32768);  // i8: as it lies and as it is packed
+  }
+}
+
+TEST_CASE("quantised layers: beside a tape that follows nothing of theirs") {
+  for (const DType to : {DType::bf16, DType::i8})
+    for (const DType of_x : {DType::f32, DType::bf16}) {
+      const Linear layer(24, 7, {Random(1), DType::f32});
+      const Tensor x = raw::convert(Random(2).normal({3, 24}, 0, 1), of_x);
+      quantize({{"weight", layer.weight}, {"bias", layer.bias}}, to);
+      const Tensor want = layer(x);
+      const Tape tape;
+      CHECK(relative_error(layer(x), want) < 0.01);
+    }
+}
+
 TEST_CASE("Embedding: logits are the rows' products with x, in every form of the table") {
   const NoGrad suspended;
   const Embedding table(11, 8, {Random(1), DType::f32});

@@ -97,10 +97,12 @@ TEST_CASE("quantized weight: the smallest and the largest rows") {
 TEST_CASE("quantized weight: it is the same on every instruction set") {
   const Tensor w = normal({45, 77}, 3);
   const QuantizedWeight here(w);
+  const auto values = bytes_of(here.values()), dequantized = bytes_of(here.dequantized());
   for_every_isa([&](Context&) {
-    CHECK(bytes_of(QuantizedWeight(w).values()) == bytes_of(here.values()));
+    CHECK(bytes_of(QuantizedWeight(w).values()) == values);
     CHECK(bytes_of(QuantizedWeight(w).scales()) == bytes_of(here.scales()));
-    CHECK(bytes_of(here.values()) == bytes_of(here.values()));
+    CHECK(bytes_of(here.values()) == values);
+    CHECK(bytes_of(here.dequantized()) == dequantized);
   });
 }
 

@@ -173,8 +173,9 @@ Command quantize_command(CLI::App& weft) {
   o->data.add_to(*command);
   add_threads(*command);
   command->footer(
-      "Prints the size of the file and, of the data given or else of those that the run was validated on, what eval\n"
-      "measures, before (f32) and after (as classify, generate, fill-mask and eval take it: activations in bf16).\n"
+      "Prints the size of the file and, of the data given or else of those that the run was validated\n"
+      "on, what eval measures, before (f32) and after (as classify, generate, fill-mask and eval take\n"
+      "it: activations in bf16).\n"
       "The result is for inference alone: to train, go on with DIR, and quantise again.\n"
       "Examples:\n"
       "  weft quantize news --to int8 --out news8\n"

@@ -108,6 +108,7 @@ bool Parameter::quantized() const { return data_ && data_->quantized; }
 
 void Parameter::set_quantizable(bool quantizable) {
   (void)value();
+  if (data_->quantized) throw Error("[parameter] it is of a quantised model: mark it before it is quantised");
   data_->quantizable = quantizable;
 }
 

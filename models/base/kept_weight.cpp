@@ -39,6 +39,7 @@ std::shared_ptr<const PackedWeight> KeptWeight::packed(const Parameter& weight, 
            p.dtype() == dtype;
   };
   if (packed_ && of_this_weight(*packed_)) return packed_;
+  if (packed_ && packed_->weight().storage() != value.storage()) packed_.reset();  // of one that was replaced
   if (!weight.writable() && !converts) {
     if (!in_mapped_file(value)) return nullptr;
     if (calls_ < first_calls) {
@@ -55,10 +56,11 @@ std::shared_ptr<const PackedWeight> KeptWeight::packed(const Parameter& weight, 
 // Made once: a quantised value stays.
 std::shared_ptr<const QuantizedWeight> KeptWeight::quantized(const Parameter& weight) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (quantized_ && quantized_->isa() == Context::current().isa()) return quantized_;
+  if (quantized_ && quantized_of_ == weight.id() && quantized_->isa() == Context::current().isa()) return quantized_;
   packed_.reset();  // of the weight before it was quantised
   quantized_.reset();
   quantized_ = std::make_shared<const QuantizedWeight>(weight.value(), weight.scales());
+  quantized_of_ = weight.id();
   give_back(weight.value());
   return quantized_;
 }
@@ -73,6 +75,8 @@ Tensor KeptWeight::linear(const Tensor& x, const Parameter& weight, const Tensor
     const std::lock_guard<std::mutex> lock(mutex_);
     packed_.reset();
   }
+  if (weight.quantized() && weight.value().dtype() != x.dtype())
+    return weft::linear(x, raw::convert(weight.value(), x.dtype()), bias, epilogue);
   return weft::linear(x, weight, bias, epilogue);
 }
 

@@ -22,7 +22,8 @@ class KeptWeight {
 
   std::mutex mutex_;
   std::shared_ptr<const PackedWeight> packed_;        // latest
-  std::shared_ptr<const QuantizedWeight> quantized_;  // of an i8 weight
+  std::shared_ptr<const QuantizedWeight> quantized_;  // of an i8 weight,
+  const void* quantized_of_ = nullptr;                // this parameter's
   int calls_ = 0;  // that read the weight in its file; one with many rows counts as first_calls
 };
 

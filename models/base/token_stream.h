@@ -42,7 +42,8 @@ class TokenRows {
 };
 
 // Texts that a stream's step takes at once. Products of so few rows read the weights once for all of them, and each row is
-// computed as if it were alone (`dot` of the kernels of gemm); with more rows sums are combined otherwise.
+// computed as if it were alone (`dot` of the kernels of gemm, few_rows of dense/quantized_product.cpp); with more rows sums
+// are combined otherwise.
 constexpr std::int64_t texts_at_once = 8;
 
 // What a stream is asked for: Error unless tokens are i64 (texts, n >= 1).

@@ -13,16 +13,16 @@ void BlockedRows::put(std::int64_t at, const Tensor& rows) {
     const auto index = static_cast<std::size_t>((at + done) / block - dropped_);
     const std::int64_t first = (at + done) % block;
     count = std::min(block - first, n - done);
-    if (index == blocks_.size()) {
-      blocks_.push_back(Tensor::empty({block, d}, rows.dtype()));
-    } else if (!blocks_[index].unique()) {
-      Tensor own = Tensor::empty({block, d}, rows.dtype());
-      Tensor kept = slice(own, 0, 0, first);
+    const bool is_new = index == blocks_.size(), is_own = !is_new && blocks_[index].unique();
+    Tensor to = is_own ? blocks_[index] : Tensor::empty({block, d}, rows.dtype());
+    if (!is_new && !is_own) {
+      Tensor kept = slice(to, 0, 0, first);
       raw::copy(slice(blocks_[index], 0, 0, first), kept);
-      blocks_[index] = std::move(own);
     }
-    Tensor place = slice(blocks_[index], 0, first, first + count);
+    Tensor place = slice(to, 0, first, first + count);
     raw::copy(slice(rows, 0, done, done + count), place);
+    if (is_new) blocks_.push_back(std::move(to));  // when it is whole
+    else if (!is_own) blocks_[index] = std::move(to);
   }
 }
 

@@ -54,8 +54,9 @@ Tensor OnlineToeplitz::append(int64_t at, const Tensor& v) {
   return y;
 }
 
-// As the last n rows of a product with all that count.
+// As the last n rows of a product with all that count. What was made beforehand may be of other rows, which are lost.
 Tensor OnlineToeplitz::whole(int64_t at, const Tensor& v) {
+  levels_.clear();
   const int64_t n = v.size(0), d = v.size(1), end = at + n, first = at - std::min(at, lags_->significant() - 1);
   rows_.put(at, v);
   lags_->reach(end - first);

@@ -91,7 +91,8 @@ std::int64_t Tno::significant_lags() const {
     const double gamma = rates[c], bound = 1.01 * bounds[c];  // what is computed is rounded
     if (gamma == 0 || bound == 0) continue;
     if (!(gamma < 1)) return all_lags;
-    const double share = std::max(rounding * sums[c] * (1 - gamma) / bound, vanishing);
+    // An infinite bound, of an activation that grows as exp does, may be 0 · infinity, too.
+    const double share = bound < infinity ? std::max(rounding * sums[c] * (1 - gamma) / bound, vanishing) : vanishing;
     lags = std::max(lags, lags_until(share, gamma));
     if (!(lags < 0x1p62)) return all_lags;
   }

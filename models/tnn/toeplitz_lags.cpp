@@ -54,10 +54,14 @@ Tensor ToeplitzLags::sums(std::int64_t at, std::int64_t n) {
     }
     std::vector<double> sum = sums_[static_cast<std::size_t>(first)];
     T* to = out.mutable_data<T>();
-    for (std::int64_t k = first * block; k < at + n; ++k) {
-      if (k < lags) add_row(rows_.row<T>(k), sum);
-      if (k >= at) to = std::transform(sum.begin(), sum.end(), to, [](double x) { return static_cast<T>(x); });
+    const auto write = [&] {
+      to = std::transform(sum.begin(), sum.end(), to, [](double x) { return static_cast<T>(x); });
+    };
+    for (std::int64_t k = first * block; k < lags; ++k) {
+      add_row(rows_.row<T>(k), sum);
+      if (k >= at) write();
     }
+    for (std::int64_t k = std::max(lags, at); k < at + n; ++k) write();
   });
   return out;
 }

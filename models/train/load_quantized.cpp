@@ -47,7 +47,12 @@ void detail::load_quantized(const SafetensorsFile& file, Model& model, DType to)
   std::size_t tensors = 0;
   for (const auto& [name, parameter] : model.parameters()) {
     const Shape shape = parameter.value().shape();
+    if (parameter.quantizable() && file.stored_dtype(name) == "F32")  // whose mark was taken away
+      Parameter(parameter).set_quantizable(false);
     const bool rounded = parameter.quantizable();
+    if (rounded && to == DType::i8 && shape.at(1) > QuantizedWeight::most_columns)
+      throw Error("\"" + file.path() + "\": " + name + " is i8 " + to_string(shape) + ", expected at most " +
+                  std::to_string(QuantizedWeight::most_columns) + " columns");
     const Tensor value = load_as(file, name, rounded ? to : parameter.value().dtype(), shape);
     Tensor scales;
     if (rounded && to == DType::i8) {

@@ -192,11 +192,13 @@ PackedWeight::PackedWeight(const Tensor& weight, DType dtype) : isa_(Context::cu
 
 Tensor packed_linear(const Tensor& x, const PackedWeight& packed, const Tensor& bias, const Epilogue& epilogue) {
   return guard_memory("packed_linear", [&] {
-    const Inputs in = {x, packed.weight(), bias, epilogue.gate, epilogue.residual};
     if (!packed.is_current()) fail("packed_linear", "the weight was written after it was packed");
-    if (would_record(in)) return linear(x, packed.weight(), bias, epilogue);
+    Inputs in = {x, packed.weight(), bias, epilogue.gate, epilogue.residual};
     LinearOp op(epilogue.activation);
-    if (packed.isa() == Context::current().isa() && packed.dtype() == x.dtype()) op.panels = packed.panels_;
+    const bool records = would_record(in);
+    if (!records && packed.isa() == Context::current().isa() && packed.dtype() == x.dtype()) op.panels = packed.panels_;
+    else if (packed.dtype() == DType::f32) in[1] = as_dtype(in[1], DType::f32);  // a bf16 weight that serves such an x
+    if (records) return linear(x, in[1], bias, epilogue);
     return apply_op(std::move(op), in);
   });
 }

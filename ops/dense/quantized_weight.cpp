@@ -32,16 +32,19 @@ void check_columns(const Tensor& weight) {
          "expected at most " + std::to_string(QuantizedWeight::most_columns) + " columns, got " + describe(weight));
 }
 
-// Calls f(panel, first row, rows, panel's first byte, scratch for its values) for each panel; one is a task.
+// Calls f(first row, last row + 1, panel's first byte, scratch for so many values of each row) for each panel; one is a
+// task.
 template <class F>
-void for_panels(const QuantizedKernels<float>& kernel, int64_t rows, int64_t columns, Tensor& panels, F f) {
+void for_panels(const QuantizedKernels<float>& kernel, int64_t rows, int64_t columns, int64_t scratch_columns,
+                Tensor& panels, F f) {
   const QuantizedPanels layout = quantized_panels(kernel, rows, columns);
   panels = Tensor::empty({layout.all()}, DType::i8);
   auto* to = panels.mutable_data<std::int8_t>();
-  Context::current().parallel_for(
-      rows, layout.nr, static_cast<std::size_t>(layout.nr * columns), [&](int64_t begin, int64_t end, void* scratch) {
-        f(begin, end, to + begin / layout.nr * layout.bytes, static_cast<std::int8_t*>(scratch));
-      });
+  Context::current().parallel_for(rows, layout.nr, static_cast<std::size_t>(layout.nr * scratch_columns),
+                                  [&](int64_t begin, int64_t end, void* scratch) {
+                                    f(begin, end, to + begin / layout.nr * layout.bytes,
+                                      static_cast<std::int8_t*>(scratch));
+                                  });
 }
 
 Tensor packed(const Tensor& values) {
@@ -49,7 +52,7 @@ Tensor packed(const Tensor& values) {
   const Tensor dense = raw::contiguous(values);
   const int64_t columns = values.size(1);
   Tensor panels;
-  for_panels(kernel, values.size(0), columns, panels, [&](int64_t begin, int64_t end, std::int8_t* panel, void*) {
+  for_panels(kernel, values.size(0), columns, 0, panels, [&](int64_t begin, int64_t end, std::int8_t* panel, void*) {
     kernel.pack(end - begin, columns, dense.data<std::int8_t>() + begin * columns, columns, panel);
   });
   return panels;
@@ -76,7 +79,7 @@ Tensor quantized(const Tensor& weight, const Tensor& scales) {
   const int64_t columns = weight.size(1);
   const auto* scale = scales.data<float>();
   Tensor panels;
-  for_panels(kernel, weight.size(0), columns, panels,
+  for_panels(kernel, weight.size(0), columns, columns, panels,
              [&](int64_t begin, int64_t end, std::int8_t* panel, std::int8_t* values) {
                for (int64_t i = begin; i < end; ++i) {
                  const QuantizedFactors factors(scale[i], 1);

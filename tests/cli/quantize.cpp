@@ -111,7 +111,6 @@ TEST_CASE("weft quantize: what is asked of a quantised checkpoint, by default in
     const Outcome info = weft("info " + runs.at("lm" + to));
     CHECK(contains(info.out, "quantized " + to + ", for inference\nprecision bf16\n"));
     CHECK(contains(info.out, to == "int8" ? "  i8 " : "  bf16 "));
-    CHECK(number_after(info.out, "size ") <= number_after(weft("info " + runs.at("lm")).out, "size "));
   }
 }
 
@@ -145,7 +144,7 @@ TEST_CASE("weft quantize: what can't be done, and that nothing is written then")
   CHECK(runs.folder.read("lm8/model.safetensors") == bytes);
   refused(runs.at("lm8") + " --to bf16" + out, 1, "is quantised already, int8");
   CHECK(fails_with(weft("train --from " + runs.at("lm8") + " --text " + runs.at("text") + sizes + "--steps 2" + out), 1,
-                   "the checkpoint that it was made of"));
+                   "is quantised, for inference alone: take the one that it was made of"));
   CHECK_FALSE(std::filesystem::exists(runs.at("out/best")));
   REQUIRE(weft("quantize " + lm + " --overwrite --to bf16 --out " + runs.at("lm8")).code == 0);
   CHECK(contains(runs.folder.read("lm8/config.json"), "\"quantized\": \"bf16\""));

@@ -42,7 +42,7 @@ class Parameter {
   bool writable() const;
   /// Whether quantize() (weft/quantize.h) may round its value, a matrix (out, in): so Linear and Embedding mark theirs.
   bool quantizable() const;
-  /// Marks it, for all its handles, or takes the mark away: its value then stays as it is.
+  /// Marks it, for all its handles, or takes the mark away: its value then stays as it is. Error once it is quantized().
   void set_quantizable(bool quantizable);
   /// Whether it is of a model that is quantised, if only its other parameters are rounded. One that is rounded has a bf16
   /// value, or an i8 one with scales(): what reads it must know.

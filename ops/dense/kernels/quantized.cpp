@@ -1,5 +1,6 @@
 #include "dense/kernels/quantized.h"
 
+#include "dense/kernels/gemm.h"
 #include "simd/simd.h"
 #include "simd/unroll.h"
 
@@ -30,6 +31,7 @@ constexpr std::int64_t unit = bytes ? 4 : 2, lanes = simd::lanes<float>, nv = 2,
 constexpr int mr = WEFT_VECTOR_BYTES == 64 ? 12 : 6;
 static_assert(mr % 2 == 0, "whole rows of x");
 // vpdpbusd multiplies bytes without a sign with bytes that have one: panels hold w + 128, and 128 Σ x is subtracted.
+static_assert(mr * nr <= largest_tile);
 constexpr int offset = bytes ? 128 : 0;
 
 template <class V>
