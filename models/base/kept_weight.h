@@ -3,8 +3,7 @@
 #include <memory>
 #include <mutex>
 
-#include "weft/ops.h"
-#include "weft/parameter.h"
+#include "weft/layers.h"
 
 namespace weft::detail {
 
