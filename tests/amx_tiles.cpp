@@ -203,9 +203,10 @@ TEST_CASE("amx: products of bytes by tiles, of every size, touch nothing else") 
 
 // Panels and rows of digits as quantized.h says, packed here by its words.
 TEST_CASE("amx: sums of weights in 8 bits, against sums in i64") {
-  for (const auto& [rows, digits] : {std::pair(1, 1), {1, 2}, {3, 2}, {9, 1}, {16, 2}, {17, 1}, {32, 1}})
+  for (const auto& shape : {std::pair(1, 1), {1, 2}, {3, 2}, {9, 1}, {16, 2}, {17, 1}, {32, 1}})
     for (const int64_t k : {1, 4, 63, 64, 65, 131})
       for (const int64_t columns : {1, 16, 17, 32}) {
+        const int rows = shape.first, digits = shape.second;
         const int64_t units = (k + 3) / 4, m = rows * digits, nr = most_tile_columns;
         const int64_t a_row = (k + digit_step - 1) / digit_step * digit_step / 4 + 3;
         const auto x = whole_numbers<std::int8_t>(m * k, 3), w = whole_numbers<std::int8_t>(columns * k, 4);
@@ -246,6 +247,40 @@ TEST_CASE("amx: sums of weights in 8 bits, against sums in i64") {
         CHECK(wrong == 0);
         check_no_fault();
       }
+}
+
+// As amx packs weights and writes digits: neither needs AMX.
+TEST_CASE("amx: panels and rows of digits of this build are as its tiles want them") {
+  if (!is_built(Isa::amx) || !cpu_has(Isa::avx512bf16)) return;
+  const QuantizedKernels<float>* const amx = kernel_tables<QuantizedKernels<float>>[index_of(Isa::amx)];
+  const int64_t k = 131, columns = 21, units = (k + 3) / 4, a_row = 64;
+  const auto w = whole_numbers<std::int8_t>(columns * k, 5);
+  std::vector<std::int8_t> panel(static_cast<std::size_t>(units * 4 * amx->nr)), back(w.size());
+  amx->pack(columns, k, w.data(), k, panel.data());
+  amx->unpack(columns, k, panel.data(), back.data(), k);
+  CHECK(back == w);
+  const auto x = whole_numbers<bfloat16>(k, 6);  // one row, of two digits
+  std::vector<float> from(x.size());
+  std::transform(x.begin(), x.end(), from.begin(), [](bfloat16 y) { return 100 * static_cast<float>(y) + 7; });
+  std::vector<std::int32_t> a(2 * a_row);
+  std::int32_t digit_sums[2], sums[2][most_tile_columns];
+  amx->write_digits(k, from.data(), 1, 1, 2, a.data(), a_row, digit_sums);
+  QuantizedTile t{};
+  t.k = units;
+  t.a = a.data();
+  t.a_row = a_row;
+  t.panel = t.next = panel.data();
+  t.rows = 1;
+  t.digits = 2;
+  t.columns = columns;
+  sums_by_tiles<EmulatedTiles>(t, sums);
+  for (int64_t j = 0; j < columns; ++j) {
+    int64_t sum = 0;
+    for (int64_t p = 0; p < k; ++p)
+      sum += static_cast<int64_t>(from[static_cast<std::size_t>(p)]) * w[static_cast<std::size_t>(j * k + p)];
+    CHECK(256 * int64_t{sums[0][j]} + sums[1][j] == sum);
+  }
+  check_no_fault();
 }
 
 // The longest row that a weight may have, of the numbers whose sums are the largest.

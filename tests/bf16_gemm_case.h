@@ -189,7 +189,7 @@ struct Case {
     if (t.packed) {
       const PanelLayout layout = layout_of(kernel, t.k, t.n);
       panels.resize(static_cast<std::size_t>(layout.elements()));
-      pack_b(kernel, layout, t.k, t.n, g.b, panels.data());
+      pack_b(kernel, layout, t.k, t.n, b.data(), t.b.row, t.b.column, panels.data());
       g.packed_b = panels.data();
     }
     multiply(g);

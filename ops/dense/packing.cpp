@@ -14,7 +14,7 @@ PanelLayout panel_layout(int64_t k, int64_t n) {
 template <class T>
 void pack_b(int64_t k, int64_t n, MatrixView<const T> b, T* out) {
   const GemmKernels<T>& kernel = kernels<GemmKernels<T>>();
-  pack_b(kernel, layout_of(kernel, k, n), k, n, b, out);
+  pack_b(kernel, layout_of(kernel, k, n), k, n, b.data, b.row, b.column, out);
 }
 
 template PanelLayout panel_layout<float>(int64_t, int64_t);

@@ -13,6 +13,7 @@ struct TileBlocks {
 };
 inline constexpr TileBlocks tile_blocks = {.kc = 512, .mc = 128, .nc = 256};
 
+// The sums of t, whose rows of A have their units side by side (PanelRows::apart).
 template <class Tiles, class T>
 void add_by_tiles(const GemmTile<T>& t) noexcept {
   using In = GemmIn<T>;
