@@ -38,6 +38,7 @@ void add_by_tiles(const GemmTile<T>& t) noexcept {
 template <class T>
 constexpr void use_tiles(GemmKernels<T>& table, void (*tile)(const GemmTile<T>&) noexcept) {
   static_assert(most_tile_rows * most_tile_columns <= largest_tile);
+  static_assert(tile_blocks.mc % most_tile_rows == 0 && tile_blocks.nc % most_tile_columns == 0, "whole tiles");
   table.mr = most_tile_rows;
   table.nr = most_tile_columns;
   table.kc = tile_blocks.kc;
