@@ -149,6 +149,9 @@ TEST_CASE("isas: the CPU has one if the system says so, and if it is of this bui
     CHECK(cpu_has(isa) == expected);
   }
   CHECK_FALSE(cpu_has(static_cast<Isa>(isa_count)));
+  CHECK((os::lacking_amx("amx-bf16") == nullptr) == has_word(info, "amxbf16"));
+  CHECK((os::lacking_amx("amx-int8") == nullptr) == has_word(info, "amxint8"));
+  if (!has_word(info, "amxtile")) CHECK(os::lacking_amx("amx-tile") == std::string("amx-tile"));
 }
 
 TEST_CASE("isas: names, order and the settings of a context") {
