@@ -59,9 +59,7 @@ TEST_CASE("WEFT_ISA=amx is refused where there is none, saying what is lacking; 
   const char* const variable = ::getenv("WEFT_ISA");
   const std::string before = variable == nullptr ? "" : variable;
   ::setenv("WEFT_ISA", "amx", 1);
-  if (!cpu_has(Isa::amx))
-    for (const char* arguments : {"info", "classify --checkpoint nowhere"})
-      CHECK(fails_with(weft(arguments), 1, "WEFT_ISA is \"amx\", but this "));
+  if (!cpu_has(Isa::amx)) CHECK(fails_with(weft("info"), 1, "WEFT_ISA is \"amx\", but this "));
   ::unsetenv("WEFT_ISA");
   CHECK_FALSE(contains(weft("info").out, "instruction set amx"));
   if (!before.empty()) ::setenv("WEFT_ISA", before.c_str(), 1);
