@@ -132,10 +132,10 @@ TEST_CASE("bf16 gemm: NaN and infinity reach the elements that they must, and no
   }
 }
 
-TEST_CASE("gemm: AVX512-BF16 gives the bits of AVX-512 in f32 and f64") {
-  std::vector<Isa> both;
-  for (Isa isa : available_isas())
-    if (isa_name(isa) == std::string("avx512") || isa_name(isa) == std::string("avx512bf16")) both.push_back(isa);
+TEST_CASE("gemm: AVX512-BF16 and AMX give the bits of AVX-512 in f32 and f64") {
+  std::vector<Isa> all;
+  for (Isa isa : {Isa::avx512, Isa::avx512bf16, Isa::amx})
+    if (cpu_has(isa)) all.push_back(isa);
   const auto results = [](auto of, Isa isa, int64_t m) {
     using T = decltype(of);
     const int64_t n = 83, k = 901;
@@ -149,15 +149,16 @@ TEST_CASE("gemm: AVX512-BF16 gives the bits of AVX-512 in f32 and f64") {
     gemm(g);
     return c;
   };
-  for (Isa isa : both)
+  for (Isa isa : all)
     for (const int64_t m : {1, 5, 61}) {
-      CHECK(same(results(float(), isa, m), results(float(), both[0], m)));
-      CHECK(same(results(double(), isa, m), results(double(), both[0], m)));
+      CHECK(same(results(float(), isa, m), results(float(), all[0], m)));
+      CHECK(same(results(double(), isa, m), results(double(), all[0], m)));
     }
 }
 
-// Denormals times whole numbers: AVX512-BF16 may lose them, which the bound allows; others don't, and nothing else is lost.
-TEST_CASE("bf16 gemm: denormals are lost by AVX512-BF16 alone") {
+// Denormals times whole numbers: AVX512-BF16 and AMX may lose them, which the bound allows; others don't, and nothing else
+// is lost.
+TEST_CASE("bf16 gemm: denormals are lost by AVX512-BF16 and AMX alone") {
   Contexts contexts;
   for (const int64_t m : {1, 9, 40}) {
     const int64_t n = 50, k = 21;
@@ -177,7 +178,7 @@ TEST_CASE("bf16 gemm: denormals are lost by AVX512-BF16 alone") {
       }
       CAPTURE(isa_name(context.isa()));
       CHECK(wrong == 0);
-      if (std::string(isa_name(context.isa())) != "avx512bf16") CHECK(inexact == 0);
+      if (context.isa() != Isa::avx512bf16 && context.isa() != Isa::amx) CHECK(inexact == 0);
     });
   }
 }

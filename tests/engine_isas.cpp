@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include "system/amx.h"
 #include "weft/context.h"
 #include "weft/detail/isas.h"
 #include "weft/error.h"
@@ -29,18 +31,25 @@ constexpr IsaLine itself[] = {base, {"b", "x", "b", "all"}};
 constexpr IsaLine foreign[] = {base, {"z", "y", "a", "all"}};  // another processor's
 constexpr IsaLine two_roots[] = {base, {"b", "x", "none", "all"}};
 constexpr IsaLine unknown[] = {base, {"b", "x", "q", "all"}};
+// "n" and "m" are chosen by name alone.
+constexpr IsaLine asked[] = {
+    base, {"n", "x", "a", "gemm", "by_name"}, {"b", "x", "a", "all", "by_default"}, {"m", "x", "b", "all", "by_name"}};
 constexpr IsaLine part[] = {{"a", "x", "none", "gemm"}};  // the first must have all
 
-// All that the lines name, with those of what they extend, in the words of /proc/cpuinfo but without their underscores.
+// All that the lines name, with those of what they extend, in the words of /proc/cpuinfo but without their underscores;
+// the compilers' hyphens are left out as well.
 std::string features_of(Isa isa) {
   static const char* const own[] = {
 #define HAS(feature) " " #feature
-#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, features, flags) "" features,
+#define AMX(feature) " " #feature
+#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, chosen, arch, bytes, features, flags) "" features,
 #include "weft/isas.def"
 #undef HAS
+#undef AMX
   };
   std::string all;
   for (std::size_t i = index_of(isa); i < isa_count; i = extended(isa_lines, i)) all += own[i];
+  all.erase(std::remove(all.begin(), all.end(), '-'), all.end());
   std::transform(all.begin(), all.end(), all.begin(), [](unsigned char x) { return std::tolower(x); });
   return all;
 }
@@ -70,19 +79,53 @@ TEST_CASE("isas: kernels that one doesn't have are those of the nearest that it 
 }
 
 TEST_CASE("isas: a CPU runs one if it has its features and those of all that it extends") {
-  constexpr bool all[] = {true, true, true, true, true, true};
-  for (std::size_t isa = 0; isa < std::size(all); ++isa) {
-    CHECK(runs(list, all, isa));
-    bool has[] = {true, true, true, true, true, true};
-    has[isa] = false;
-    CHECK_FALSE(runs(list, has, isa));
+  const auto what = [](const std::vector<std::size_t>& lacks, std::size_t isa) -> std::string {
+    const char* lack = lacking(list, isa, [&](std::size_t line) -> const char* {
+      return std::count(lacks.begin(), lacks.end(), line) == 0 ? nullptr : list[line].name.data();
+    });
+    return lack == nullptr ? "" : lack;
+  };
+  for (std::size_t isa = 0; isa < std::size(list); ++isa) {
+    CHECK(what({}, isa) == "");
+    CHECK(what({isa}, isa) == list[isa].name);
   }
-  constexpr bool without_b[] = {true, false, true, true, true, true};
-  CHECK(runs(list, without_b, a));
-  for (std::size_t isa : {b, c, d, e}) CHECK_FALSE(runs(list, without_b, isa));
-  constexpr bool without_c[] = {true, true, true, false, true, true};
-  CHECK_FALSE(runs(list, without_c, d));
-  CHECK(runs(list, without_c, e));
+  CHECK(what({b}, a) == "");
+  for (std::size_t isa : {b, c, d, e}) CHECK(what({b}, isa) == "b");
+  CHECK(what({c}, d) == "c");
+  CHECK(what({c}, e) == "");
+  CHECK(what({a, c}, d) == "c");
+}
+
+TEST_CASE("isas: the best is chosen, up to the one that is named; some are only if they are named") {
+  const auto best = [](std::vector<std::string> available, const std::string& name) -> std::string {
+    const std::size_t isa = chosen(
+        asked,
+        [&](std::size_t line) {
+          if (asked[line].chosen == "by_name") CHECK(asked[line].name == name);  // others aren't even looked for
+          return std::count(available.begin(), available.end(), asked[line].name) != 0;
+        },
+        name);
+    return isa == std::size(asked) ? "none" : std::string(asked[isa].name);
+  };
+  CHECK(best({"a", "n", "b", "m"}, "") == "b");
+  CHECK(best({"a", "n", "m"}, "") == "a");
+  CHECK(best({"a", "n", "b", "m"}, "a") == "a");
+  CHECK(best({"a", "n", "b", "m"}, "b") == "b");
+  CHECK(best({"a", "n", "m"}, "b") == "a");
+  CHECK(best({"a", "n", "b", "m"}, "n") == "n");
+  CHECK(best({"a", "n", "b", "m"}, "m") == "m");
+  CHECK(best({"a", "b", "m"}, "n") == "none");
+  CHECK(best({"a", "n", "b"}, "m") == "none");
+}
+
+TEST_CASE("isas: AMX is chosen by name alone, and says what is lacking") {
+  static_assert(isa_lines[index_of(Isa::amx)].chosen == "by_name");
+  for (const IsaLine& line : isa_lines) CHECK((line.chosen == "by_default" || line.name == "amx"));
+  CHECK(os::lacking_permission(0) == nullptr);
+  CHECK(os::lacking_permission(EINVAL) == doctest::Contains("Linux 5.16"));
+  CHECK(os::lacking_permission(ENOSPC) == doctest::Contains("stacks"));
+  CHECK(os::lacking_permission(EPERM) == doctest::Contains("permission"));
+  CHECK(os::lacking_amx("amx-nonsense") == std::string("amx-nonsense"));
 }
 
 TEST_CASE("isas: the CPU has one if the system says so, and if it is of this build and processor") {
@@ -106,6 +149,9 @@ TEST_CASE("isas: the CPU has one if the system says so, and if it is of this bui
     CHECK(cpu_has(isa) == expected);
   }
   CHECK_FALSE(cpu_has(static_cast<Isa>(isa_count)));
+  CHECK((os::lacking_amx("amx-bf16") == nullptr) == has_word(info, "amxbf16"));
+  CHECK((os::lacking_amx("amx-int8") == nullptr) == has_word(info, "amxint8"));
+  if (!has_word(info, "amxtile")) CHECK(os::lacking_amx("amx-tile") == std::string("amx-tile"));
 }
 
 TEST_CASE("isas: names, order and the settings of a context") {
@@ -132,10 +178,24 @@ TEST_CASE("isas: WEFT_ISA must name one of this kind of processor, whether this 
   std::string names;
   for (const IsaLine& line : isa_lines)
     if (line.processor == this_processor) names += (names.empty() ? "" : ", ") + std::string(line.name);
-  for (const IsaLine& line : isa_lines) {
+  for (std::size_t i = 0; i < isa_count; ++i) {
+    const IsaLine& line = isa_lines[i];
+    const auto isa = static_cast<Isa>(i);
     ::setenv("WEFT_ISA", std::string(line.name).c_str(), 1);
-    if (line.processor == this_processor) CHECK(cpu_has(best_isa()));
-    else CHECK_THROWS_WITH_AS(best_isa(), doctest::Contains(("expected one of " + names).c_str()), Error);
+    CAPTURE(line.name);
+    if (line.processor != this_processor) {
+      CHECK_THROWS_WITH_AS(best_isa(), doctest::Contains(("expected one of " + names).c_str()), Error);
+    } else if (line.chosen == "by_name" && !cpu_has(isa)) {
+      const char* const why =
+          is_built(isa) ? "WEFT_ISA is \"amx\", but this machine lacks" : "WEFT_ISA is \"amx\", but this build has no";
+      CHECK_THROWS_WITH_AS(best_isa(), doctest::Contains(why), Error);
+      CHECK_THROWS_WITH_AS(Context(), doctest::Contains(why), Error);
+    } else {
+      CHECK(cpu_has(best_isa()));
+      CHECK((best_isa() == isa) == cpu_has(isa));
+    }
   }
-  before.empty() ? ::unsetenv("WEFT_ISA") : ::setenv("WEFT_ISA", before.c_str(), 1);
+  ::unsetenv("WEFT_ISA");
+  CHECK(isa_lines[index_of(best_isa())].chosen == "by_default");
+  if (!before.empty()) ::setenv("WEFT_ISA", before.c_str(), 1);
 }

@@ -6,21 +6,27 @@
 #include <sys/auxv.h>
 #endif
 
+#include "system/amx.h"
 #include "weft/detail/enum_names.h"
 #include "weft/detail/isas.h"
 #include "weft/error.h"
 
-// HAS in weft/isas.def. Another kind of processor's features can't even be asked for: ON_processor leaves them out.
+// HAS and AMX in weft/isas.def: leave with what is lacking. Another kind of processor's features can't even be asked
+// for: ON_processor leaves them out.
 #if defined(__x86_64__)
 // Also asks XGETBV whether the operating system keeps the wide registers.
-#define HAS(feature) &&__builtin_cpu_supports(#feature)
-#define ON_x86_64(answer) answer
-#define ON_aarch64(answer) false
+#define HAS(feature) \
+  if (!__builtin_cpu_supports(#feature)) return #feature;
+// The compilers' own test doesn't know them all.
+#define AMX(feature) \
+  if (const char* what = os::lacking_amx(#feature)) return what;
+#define ON_x86_64(questions) questions
+#define ON_aarch64(questions) return "an aarch64 processor";
 #else
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a part of a condition
-#define HAS(feature) &&(getauxval(AT_HWCAP) & HWCAP_##feature) != 0
-#define ON_x86_64(answer) false
-#define ON_aarch64(answer) answer
+#define HAS(feature) \
+  if ((getauxval(AT_HWCAP) & HWCAP_##feature) == 0) return #feature;
+#define ON_x86_64(questions) return "an x86-64 processor";
+#define ON_aarch64(questions) questions
 #endif
 
 namespace weft {
@@ -39,22 +45,38 @@ struct EnumNames<Isa> {
   };
 };
 
+namespace {
+
+// What this CPU or system lacks of the features that a line names, or null.
+constexpr const char* (*own_lacks[])() = {
+#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, chosen, arch, bytes, features, flags) \
+  []() -> const char* { ON_##processor(features) return nullptr; },
+#include "weft/isas.def"
+};
+
+const char* lacking(Isa isa) {
+  return detail::lacking(isa_lines, index_of(isa), [](std::size_t line) { return own_lacks[line](); });
+}
+
+std::string why_not(Isa isa) {
+  if (index_of(isa) < isa_count && !is_built(isa))
+    return "this build has no kernels for it; one with -DWEFT_ISAS=all has";
+  const char* what = lacking(isa);
+  return std::string("this machine lacks ") + (what == nullptr ? "it" : what);
+}
+
+}  // namespace
+
 void require_isa(const char* who, Isa isa) {
-  if (!cpu_has(isa)) throw Error(std::string("[") + who + "] this CPU, or this build, has no " + isa_name(isa));
+  if (!cpu_has(isa))
+    throw Error(std::string("[") + who + "] this CPU, or this build, has no " + isa_name(isa) + ": " + why_not(isa));
 }
 
 }  // namespace detail
 
 const char* isa_name(Isa isa) noexcept { return enum_name(isa); }
 
-bool cpu_has(Isa isa) noexcept {
-  const bool has[] = {
-#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, features, flags) \
-  ON_##processor(true features),
-#include "weft/isas.def"
-  };
-  return index_of(isa) < isa_count && is_built(isa) && runs(isa_lines, has, index_of(isa));
-}
+bool cpu_has(Isa isa) noexcept { return index_of(isa) < isa_count && is_built(isa) && lacking(isa) == nullptr; }
 
 std::vector<Isa> available_isas() {
   std::vector<Isa> all;
@@ -65,17 +87,20 @@ std::vector<Isa> available_isas() {
 
 Isa best_isa() {
   const char* variable = std::getenv("WEFT_ISA");
-  const std::string cap = variable == nullptr ? "" : variable;
-  Isa best = available_isas().front();
+  const std::string name = variable == nullptr ? "" : variable;
   std::string names;
-  for (const auto& [isa, name] : EnumNames<Isa>::all) {
-    if (isa_lines[index_of(isa)].processor != this_processor) continue;
-    names += std::string(names.empty() ? "" : ", ") + name;
-    if (cpu_has(isa)) best = isa;
-    if (cap == name) return best;
+  bool is_known = name.empty();
+  for (const IsaLine& line : isa_lines) {
+    if (line.processor != this_processor) continue;
+    names += std::string(names.empty() ? "" : ", ") + std::string(line.name);
+    is_known = is_known || line.name == name;
   }
-  if (cap.empty()) return best;
-  throw Error("[cpu] the environment variable WEFT_ISA is \"" + cap + "\", expected one of " + names);
+  const std::string what = "[cpu] the environment variable WEFT_ISA is \"" + name + "\", ";
+  if (!is_known) throw Error(what + "expected one of " + names);
+  const std::size_t best = chosen(
+      isa_lines, [](std::size_t isa) { return cpu_has(static_cast<Isa>(isa)); }, name);
+  if (best < isa_count) return static_cast<Isa>(best);
+  throw Error(what + "but " + why_not(enum_from_name<Isa>(name)));
 }
 
 }  // namespace weft

@@ -243,10 +243,11 @@ struct Product {
     GemmTile<T> t{};
     const Span k = span(block, i);
     t.k = padded<In>(k.end - k.begin) / unit<In>;
-    t.a_row = direct ? from.a.row : unit<In>;
-    t.a_column = unit<In> * (direct ? 1 : kernel.mr);
-    t.a = direct ? from.a.data + i * from.a.row + k.begin
-                 : from.a_panels + (i - from.direct) * block.depth() + k.begin * kernel.mr;
+    const int64_t interleaved = direct || kernel.a_rows == PanelRows::apart ? 1 : kernel.mr;  // rows, unit by unit
+    t.a_row = direct ? from.a.row : interleaved == 1 ? block.depth() : unit<In>;
+    t.a_column = unit<In> * interleaved;
+    t.a = (direct ? from.a.data + i * from.a.row : from.a_panels + (i - from.direct) * block.depth()) +
+          k.begin * interleaved;
     if (i == 0 && j < from.unpacked) {
       t.b = from.b + j;
       t.b_row = g.b.row;

@@ -1,5 +1,6 @@
 // weft info and --help; architecture, task and sizes from presets, config files and flags.
 #include <doctest/doctest.h>
+#include <stdlib.h>
 
 #include "../temporary_folder.h"
 #include "../train_support.h"
@@ -52,6 +53,18 @@ TEST_CASE("architecture and task from a config file, also from a checkpoint's") 
   colour.insert(1, "\"colour\": 1,");
   folder.write("colour.json", colour);
   CHECK(fails_with(weft("info --config " + (folder / "colour.json")), 1, "unknown config key \"colour\""));
+}
+
+TEST_CASE("WEFT_ISA=amx is refused where there is none, saying what is lacking; and nothing else chooses amx") {
+  const char* const variable = ::getenv("WEFT_ISA");
+  const std::string before = variable == nullptr ? "" : variable;
+  ::setenv("WEFT_ISA", "amx", 1);
+  if (!cpu_has(Isa::amx))
+    for (const char* arguments : {"info", "classify --checkpoint nowhere"})
+      CHECK(fails_with(weft(arguments), 1, "WEFT_ISA is \"amx\", but this "));
+  ::unsetenv("WEFT_ISA");
+  CHECK_FALSE(contains(weft("info").out, "instruction set amx"));
+  if (!before.empty()) ::setenv("WEFT_ISA", before.c_str(), 1);
 }
 
 TEST_CASE("weft info and help") {

@@ -114,6 +114,9 @@ struct PanelLayout {
   }
 };
 
+// How panels of A are ordered: unit after unit of k, each of mr rows, or row after row as in A itself.
+enum class PanelRows : std::int64_t { interleaved = 1, apart };
+
 // Strides are in elements. `accumulate` adds to the sums instead of writing them.
 template <class T>
 struct GemmKernels {
@@ -123,9 +126,11 @@ struct GemmKernels {
   using Sum = GemmSum<T>;
   // A tile of C is mr × nr; a packed block holds kc of k. mc × nc of C is a task's share.
   std::int64_t mr, nr, kc, mc, nc;
+  PanelRows a_rows;
 
   // Packs n rows or columns of k elements into panels of mr (pack_a) or nr (pack_b):
   // out[panel][p][i] = sign · x[(panel · width + i) · stride_n + p · stride_k], 0 beyond n, and units beside one another.
+  // pack_a of rows that are apart: out[panel][i][p], with the 0 that fills the last unit, and nothing beyond n.
   using Pack = void (*)(std::int64_t n, std::int64_t k, const In* x, std::int64_t stride_n, std::int64_t stride_k,
                         Sum sign, In* out) noexcept;
   Pack pack_a, pack_b;

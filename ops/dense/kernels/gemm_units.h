@@ -5,11 +5,11 @@
 
 #include "dense/kernels/gemm.h"
 #include "dense/kernels/gemm_blocks.h"
+#include "dense/kernels/isa_names.h"
 
-// Instruction sets that multiply pairs. By their names: a user's -march may let the compiler do more in the other units.
+// Instruction sets that multiply pairs.
 #define WEFT_PAIR_PRODUCTS_avx512bf16 1
-#define WEFT_PASTED(a, b) a##b
-#define WEFT_NAME_OF(prefix, isa) WEFT_PASTED(prefix, isa)
+#define WEFT_PAIR_PRODUCTS_amx 1
 
 namespace weft::detail::WEFT_ISA {
 

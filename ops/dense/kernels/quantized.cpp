@@ -1,6 +1,8 @@
 #include "dense/kernels/quantized.h"
 
 #include "dense/kernels/gemm.h"
+#include "dense/kernels/isa_names.h"
+#include "dense/kernels/quantized_tiles.h"
 #include "simd/simd.h"
 #include "simd/unroll.h"
 
@@ -14,10 +16,9 @@ using Shorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using HalfShorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 
-// Instruction sets with vpdpbusd, by name: a user's -march may let the compiler do more in the other units.
+// Instruction sets that multiply bytes, four of a unit: with vpdpbusd, and with tiles.
 #define WEFT_BYTE_PRODUCTS_avx512bf16 1
-#define WEFT_PASTED(a, b) a##b
-#define WEFT_NAME_OF(prefix, isa) WEFT_PASTED(prefix, isa)
+#define WEFT_BYTE_PRODUCTS_amx 1
 #if WEFT_NAME_OF(WEFT_BYTE_PRODUCTS_, WEFT_ISA)
 #define WEFT_HAS_BYTE_PRODUCTS 1
 #else
@@ -28,11 +29,11 @@ constexpr bool bytes = WEFT_HAS_BYTE_PRODUCTS;
 using Digit = std::conditional_t<bytes, std::int8_t, std::int16_t>;
 constexpr std::int64_t unit = bytes ? 4 : 2, lanes = simd::lanes<float>, nv = 2, nr = nv * lanes;
 // mr · nv sums, nv vectors of W and one of x fill the registers.
-constexpr int mr = WEFT_VECTOR_BYTES == 64 ? 12 : 6;
+constexpr int mr = WEFT_HAS_TILES ? most_tile_rows : WEFT_VECTOR_BYTES == 64 ? 12 : 6;
 static_assert(mr % 2 == 0, "whole rows of x");
-// vpdpbusd multiplies bytes without a sign with bytes that have one: panels hold w + 128, and 128 Σ x is subtracted.
 static_assert(mr * nr <= largest_tile);
-constexpr int offset = bytes ? 128 : 0;
+// vpdpbusd multiplies bytes without a sign with bytes that have one: panels hold w + 128, and 128 Σ x is subtracted.
+constexpr int offset = bytes && !WEFT_HAS_TILES ? 128 : 0;
 
 template <class V>
 WEFT_INLINE inline V load_bits(const void* p) noexcept {
@@ -44,32 +45,6 @@ WEFT_INLINE inline V load_bits(const void* p) noexcept {
 template <class V>
 WEFT_INLINE inline void store_bits(void* p, V v) noexcept {
   __builtin_memcpy(p, &v, sizeof v);
-}
-
-// A unit of each of `lanes` columns, as products take them.
-WEFT_INLINE inline Ints load_columns(const std::int8_t* p) noexcept {
-  if constexpr (bytes) return load_bits<Ints>(p);
-#if WEFT_VECTOR_BYTES == 64
-  else return reinterpret_cast<Ints>(_mm512_cvtepi8_epi16(load_bits<__m256i>(p)));
-#else
-  else return reinterpret_cast<Ints>(__builtin_convertvector(load_bits<HalfBytes>(p), Shorts));
-#endif
-}
-
-// sum + the products of the units x and w.
-WEFT_INLINE inline Ints multiply_add(Ints w, Ints x, Ints sum) noexcept {
-#if WEFT_HAS_BYTE_PRODUCTS
-  return reinterpret_cast<Ints>(
-      _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(w), reinterpret_cast<__m512i>(x)));
-#elif WEFT_VECTOR_BYTES == 64
-  return sum + reinterpret_cast<Ints>(_mm512_madd_epi16(reinterpret_cast<__m512i>(w), reinterpret_cast<__m512i>(x)));
-#elif WEFT_VECTOR_BYTES == 32
-  return sum + reinterpret_cast<Ints>(_mm256_madd_epi16(reinterpret_cast<__m256i>(w), reinterpret_cast<__m256i>(x)));
-#elif defined(__x86_64__)
-  return sum + reinterpret_cast<Ints>(_mm_madd_epi16(reinterpret_cast<__m128i>(w), reinterpret_cast<__m128i>(x)));
-#else
-  return sum + (w << 16 >> 16) * (x << 16 >> 16) + (w >> 16) * (x >> 16);
-#endif
 }
 
 WEFT_INLINE inline Ints nearest(Floats x) noexcept {
@@ -203,6 +178,40 @@ void write_tile(const QuantizedTile& t, const std::int32_t (*sums)[nr]) noexcept
   }
 }
 
+#if WEFT_HAS_TILES
+void tile(const QuantizedTile& t) noexcept {
+  static_assert(nr == most_tile_columns && unit == 4);
+  alignas(64) std::int32_t all[mr][nr];
+  sums_by_tiles<AmxTiles>(t, all);
+  write_tile(t, all);
+}
+#else
+// A unit of each of `lanes` columns, as products take them.
+WEFT_INLINE inline Ints load_columns(const std::int8_t* p) noexcept {
+  if constexpr (bytes) return load_bits<Ints>(p);
+#if WEFT_VECTOR_BYTES == 64
+  else return reinterpret_cast<Ints>(_mm512_cvtepi8_epi16(load_bits<__m256i>(p)));
+#else
+  else return reinterpret_cast<Ints>(__builtin_convertvector(load_bits<HalfBytes>(p), Shorts));
+#endif
+}
+
+// sum + the products of the units x and w.
+WEFT_INLINE inline Ints multiply_add(Ints w, Ints x, Ints sum) noexcept {
+#if WEFT_HAS_BYTE_PRODUCTS
+  return reinterpret_cast<Ints>(
+      _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(w), reinterpret_cast<__m512i>(x)));
+#elif WEFT_VECTOR_BYTES == 64
+  return sum + reinterpret_cast<Ints>(_mm512_madd_epi16(reinterpret_cast<__m512i>(w), reinterpret_cast<__m512i>(x)));
+#elif WEFT_VECTOR_BYTES == 32
+  return sum + reinterpret_cast<Ints>(_mm256_madd_epi16(reinterpret_cast<__m256i>(w), reinterpret_cast<__m256i>(x)));
+#elif defined(__x86_64__)
+  return sum + reinterpret_cast<Ints>(_mm_madd_epi16(reinterpret_cast<__m128i>(w), reinterpret_cast<__m128i>(x)));
+#else
+  return sum + (w << 16 >> 16) * (x << 16 >> 16) + (w >> 16) * (x >> 16);
+#endif
+}
+
 // R rows of digits. A function of its own, so that all registers are the sums'.
 template <int R>
 [[gnu::noinline]] void part_of_tile(const QuantizedTile& t) noexcept {
@@ -246,6 +255,7 @@ void tile_of(const QuantizedTile& t, std::integer_sequence<int, I...>) noexcept 
 }
 
 void tile(const QuantizedTile& t) noexcept { tile_of(t, std::make_integer_sequence<int, mr>()); }
+#endif
 
 template <class T>
 constexpr QuantizedKernels<T> table() {
