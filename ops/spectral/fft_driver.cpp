@@ -83,7 +83,9 @@ struct Driver {
   // n real elements, n even, to bins 0 … n/2.
   void real_to_half(const RealFftPlan<T>& plan) const {
     const FftView<T>& half = *plan.view().half;
-    for_tiles(plan.rows(), [&](const auto& from, const auto& to, const T*, T* work) {
+    const T weight = static_cast<T>(t.wanted_weight);
+    for_tiles(plan.rows(), [&](const auto& from, const auto& to, const T* next, T* work) {
+      if (real_kernel.columns(plan.view(), from, weight, factor(), to, next, work)) return;
       const auto even = every_second(from);
       if (from.step == 1) {
         kernel.gather_complex(half.n, even, work);
@@ -92,7 +94,7 @@ struct Driver {
         kernel.gather(half.n, moved(even, from.step), work + kernel.lanes);
       }
       kernel.forward(half, work);
-      real_kernel.unpack(plan.view(), static_cast<T>(t.wanted_weight), work);
+      real_kernel.unpack(plan.view(), weight, work);
       kernel.scatter_complex(half.n + 1, plan.view().row_of_bin, work, false, factor(), to);
     });
   }
