@@ -17,6 +17,7 @@
 #include "weft/checkpoint.h"
 #include "weft/context.h"
 #include "weft/os.h"
+#include "weft/quantize.h"
 
 namespace weft::bench {
 namespace {
@@ -73,6 +74,7 @@ std::unique_ptr<Model> made_model(const Options& o, const Tokenizer& tokenizer) 
 std::unique_ptr<Model> model_of(const Options& o) {
   const auto tokenizer = tokenizer_of(size_of(o.model).symbols);
   std::unique_ptr<Model> model = made_model(o, *tokenizer);
+  if (o.precision == "int8") quantize(*model, DType::i8);
   if (o.weights == "file") {
     const auto folder = std::filesystem::temp_directory_path() /
                         ("weft-decode-" + std::to_string(Clock::now().time_since_epoch().count()));
@@ -81,7 +83,7 @@ std::unique_ptr<Model> model_of(const Options& o) {
     model = load_checkpoint(folder.string(), Purpose::inference).model;
     std::filesystem::remove_all(folder);  // what is mapped stays
   }
-  model->set_precision(precision_from_name(o.precision));
+  model->set_precision(o.precision == "f32" ? Precision::f32 : Precision::bf16);
   return model;
 }
 
@@ -92,20 +94,20 @@ bool ends_with(const std::string& text, const std::string& end) {
 // What a token at position `context` needs of the weights, as they are kept for the precision, and of each text's history.
 double bytes_of_token(const Options& o, const NamedParameters& parameters) {
   const Size& size = size_of(o.model);
-  const double element = o.precision == "bf16" ? 2 : 4;
+  const double weight = o.precision == "int8" ? 1 : o.precision == "bf16" ? 2 : 4, kept = o.precision == "f32" ? 4 : 2;
   double bytes = 0;
   for (const auto& [name, parameter] : parameters) {
     const Tensor& value = parameter.value();
     if (name == "embedding.weight") bytes += 4.0 * static_cast<double>(o.batch * size.d_model);
     else if (ends_with(name, "sgu.weight")) bytes += 4.0 * static_cast<double>(o.context);
     else if (name.find(".toep.") != std::string::npos) continue;  // makes coefficients, not at every token
-    else bytes += (value.rank() == 2 ? element : 4) * static_cast<double>(value.numel());
+    else bytes += (value.rank() == 2 ? weight : 4) * static_cast<double>(value.numel());
   }
   if (is_tnn(size)) {  // of the last 64 to 128 tokens, and as many coefficients; the rest is products of earlier blocks
     const double rows = static_cast<double>(std::min<std::int64_t>(o.context, 96) * (o.batch + 1));
     return bytes + 4 * rows * static_cast<double>(size.layers * size.d_mixed);
   }
-  return bytes + element * static_cast<double>(o.batch * size.layers * o.context * size.d_mixed);
+  return bytes + kept * static_cast<double>(o.batch * size.layers * o.context * size.d_mixed);
 }
 
 Tensor tokens_of(std::uint64_t seed, std::int64_t texts, std::int64_t n, std::int64_t vocabulary) {
@@ -211,9 +213,13 @@ void add_options(CLI::App& app, Options& o) {
                  "small (gMLP 6 x 512/2048, 9.9 M), large (18 x 768/4608, 100 M) or tnn (TNN 7 x 512)")
       ->capture_default_str()
       ->check(CLI::IsMember({"small", "large", "tnn"}));
-  app.add_option("--precision", o.precision, "What is computed in")
+  std::vector<std::string> names = precisions();
+  names.emplace_back("int8");
+  app.add_option(
+         "--precision", o.precision,
+         "What is computed in: f32, bf16 beside f32 parameters, or int8: quantised weights, activations in bf16")
       ->capture_default_str()
-      ->check(CLI::IsMember(precisions()));
+      ->check(CLI::IsMember(names));
   app.add_option("--weights", o.weights,
                  "file: of a checkpoint loaded for inference; own: of a model that may be trained")
       ->capture_default_str()

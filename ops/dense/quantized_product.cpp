@@ -17,6 +17,10 @@ using std::int64_t;
 // Rows up to which reading W takes the time, so that x may have a digit more. With a third one 8 rows would take longer
 // than reading. bench: weft-bench --benchmark_filter=linear-int8-cold
 constexpr int64_t few_rows = 8;
+// Rows of digits up to which a tile takes less time than memory needs for its panel: then W is read as one stream, which
+// memory foresees by itself, and prefetched no further than past the end of a panel. bench: weft-bench
+// --benchmark_filter=linear-int8-cold
+constexpr int64_t stream_digits = 4, near_bytes = 2048;
 // Rows of digits and bytes of panels of a task: they share L2. bench: weft-bench --benchmark_filter=linear-int8
 constexpr int64_t task_rows = 120, task_bytes = 1 << 18;
 // Multiply-adds that are worth a task. bench: weft-bench --benchmark_filter=linear-int8
@@ -70,6 +74,7 @@ class Product {
   void block(int64_t i1, int64_t i2, int64_t j1, int64_t j2, const QuantizedPanels& panels) const {
     const int64_t tiles = ((i2 - i1) * digits_ - 1) / kernel_.mr + 1, height = (i2 - i1 - 1) / tiles + 1;
     const int64_t step = kernel_.nr * kernel_.unit / tiles;  // each prefetches its share of the next panel
+    const bool is_stream = (i2 - i1) * digits_ <= stream_digits;
     for (int64_t j = j1; j < j2; ++j)
       for (int64_t i = i1; i < i2; i += height) {
         QuantizedTile t{};
@@ -78,7 +83,7 @@ class Product {
         t.a_row = row_;
         t.sums = sums_ + i * digits_;
         t.panel = g_.panels + j * panels.bytes;
-        t.next = t.panel + panels.bytes + (i - i1) / height * t.k * step;
+        t.next = t.panel + (is_stream ? near_bytes : panels.bytes + (i - i1) / height * t.k * step);
         t.next_step = step;
         t.rows = static_cast<int>(std::min(height, i2 - i));
         t.digits = digits_;

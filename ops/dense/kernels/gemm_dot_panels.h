@@ -9,6 +9,11 @@ namespace weft::detail::WEFT_ISA {
 // prefetch further ahead. bench: weft-bench --benchmark_filter='linear-packed-cold|gemm-nt-cold'
 inline constexpr std::int64_t panel_steps = 48;
 
+// Bytes by which a single row prefetches: past the end of its panel, whose last sums would hold up the next one's first
+// loads. Further ahead it is slower than memory, whose own prefetching then sees no stream.
+// bench: weft-decode-bench --model large --precision bf16
+inline constexpr std::int64_t near_bytes = 2048;
+
 // R rows of A times one panel, in dot's order: lane l of dot's sum for a column is the sum of its products of the units
 // p = l, l + lanes, …; here a vector has `lanes` columns, and sums_[i][v][l] is their lane l in row i.
 template <int R, class T>
@@ -25,8 +30,8 @@ class PanelDots {
   }
 
   // `steps` times `lanes` units, from a multiple of lanes on: P of dot's lanes and W of the panel's vectors at a time. A
-  // single row has all of them at once and so reads the panel from end to end, which memory is fastest at and foresees by
-  // itself; of several rows each pass prefetches as many steps of those that follow.
+  // single row has all of them at once and so reads the panel from end to end, which memory is fastest at; of several rows
+  // each pass prefetches as many steps of those that follow.
   void add_units(std::int64_t steps, const T* a, std::int64_t a_row, const T* rows) noexcept {
     for (int v = 0; v < V; v += W)
       for (int first = 0; first < lanes; first += P) {
@@ -39,8 +44,10 @@ class PanelDots {
         for (std::int64_t step = 0; step < steps; ++step, x += unit<T> * lanes, y += lanes * width)
           repeat<P * W>([&](auto lw) WEFT_INLINE {
             constexpr int l = lw.value / W, w = lw.value % W;
-            const Vec<T> columns = load_units(y + l * width + unit<T> * w * lanes);
+            const T* vector = y + l * width + unit<T> * w * lanes;
+            const Vec<T> columns = load_units(vector);
             if constexpr (R > 1) __builtin_prefetch(y + (panel_steps * lanes + l) * width, 0, 2);
+            else __builtin_prefetch(vector + near_bytes / std::int64_t{sizeof(T)}, 0, 2);
             repeat<R>([&](auto i) WEFT_INLINE {
               Vec<T>& sum = sums[(i.value * P + l) * W + w];
               sum = multiply_add<T>(broadcast_unit(x + i.value * a_row + unit<T> * l), columns, sum);

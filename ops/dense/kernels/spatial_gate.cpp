@@ -7,9 +7,10 @@ namespace {
 
 using simd::Vec;
 
-// Columns whose sums stay in L1 while x is read row after row, as memory likes it best: a row's sum is loaded and stored for
-// each row, which still is faster than several rows at once. bench: weft-decode-bench
-constexpr std::int64_t columns_at_once = 2048;
+// Columns whose sums stay in L1 while x is read row after row: a row's sum is loaded and stored for each row, which still is
+// faster than several rows at once. Whole rows are one stream, which memory is fastest at; of parts, 2048 of 2304 columns
+// and then the rest, each is a third as fast. bench: weft-decode-bench --model large
+constexpr std::int64_t columns_at_once = 4096;
 
 template <class T>
 void last(std::int64_t n, std::int64_t k, const Computed<T>* weight, Computed<T> bias, const T* x, std::int64_t x_row,
