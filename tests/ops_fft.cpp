@@ -1,9 +1,11 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
 
+#include "every_isa.h"
 #include "op_table.h"
 #include "spectral/fft_plan.h"
 #include "weft/context.h"
@@ -167,6 +169,37 @@ TEST_CASE("a column's transform doesn't depend on its place or its neighbours") 
     for (std::int64_t c = 0; c < 37; ++c)
       if (c != 5 && c != 20) CHECK(same_bits(slice(y, 1, c, c + 1), want));
   }
+}
+
+TEST_CASE("a real column's transform doesn't depend on its place") {
+  for_every_isa([] {
+    for (DType dtype : {DType::f32, DType::f64})
+      for (std::int64_t n : {2, 24, 74, 512}) {  // 37 columns: whole tiles and a part of one, with any number of lanes
+        const Tensor x = raw::convert(random_tensor({{n, 37}}, 4), dtype), y = rfft(x, 0, FftNorm::ortho);
+        for (std::int64_t c = 0; c < 37; ++c)
+          CHECK(same_bits(slice(y, 1, c, c + 1), rfft(raw::contiguous(slice(x, 1, c, c + 1)), 0, FftNorm::ortho)));
+      }
+  });
+}
+
+// 32 MiB and more of 96 rows each: rows that are whole vectors apart, and others.
+TEST_CASE("columns that are written past the caches have the bits of those that aren't") {
+  for (DType dtype : {DType::f32, DType::f64})
+    for (std::int64_t d : {64, 20}) {
+      const std::int64_t samples = (std::int64_t{32} << 20) / (96 * d * (dtype == DType::f32 ? 8 : 16)) + 1;
+      const Shape shape = {samples, 96, d};
+      const Tensor x = complex(Random(1, 0).normal(shape, 0, 1, dtype), Random(1, 1).normal(shape, 0, 1, dtype));
+      for_every_isa([&](Context& context) {
+        context.set_threads(2);
+        const Tensor y = fft(x, 1), back = ifft(x, 1);
+        for (std::int64_t i = 0; i < samples; i += 128) {
+          const std::int64_t end = std::min(i + 128, samples);
+          const Tensor part = slice(x, 0, i, end);
+          CHECK(same_bits(slice(y, 0, i, end), fft(part, 1)));
+          CHECK(same_bits(slice(back, 0, i, end), ifft(part, 1)));
+        }
+      });
+    }
 }
 
 TEST_CASE("rfft's first and middle bins are real, irfft ignores their imaginary parts") {

@@ -35,7 +35,7 @@ void print_parameters(const weft::Model& model) {
               << std::right << std::setw(12) << value.numel() << "  " << weft::to_string(value.shape()) << "\n";
   }
   std::cout << "parameters " << weft::parameter_count(parameters) << "\nsize " << std::fixed << std::setprecision(1)
-            << bytes / 1e6 << " MB\n";
+            << (bytes < 1e5 ? bytes / 1e3 : bytes / 1e6) << (bytes < 1e5 ? " kB\n" : " MB\n");
 }
 
 void print_model(const weft::Model& model) {

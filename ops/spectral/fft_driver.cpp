@@ -18,6 +18,10 @@ using std::int64_t;
 // idle at the end. bench: weft-bench --benchmark_filter='[cr]2c/'
 constexpr int64_t sequence_elements = 1 << 13;
 
+// Bytes of a result from which on it is written past the caches: the last one would not keep it until it is read, and
+// a store of a line that is not there reads it first. bench: weft-bench --benchmark_filter='c2c-columns'
+constexpr int64_t streamed_bytes = int64_t{32} << 20;
+
 // The columns of x or y, a tile of lanes at a time.
 template <class T>
 struct Side {
@@ -52,7 +56,7 @@ struct Driver {
 
   T factor() const { return static_cast<T>(t.factor); }
 
-  // Calls f(columns of x, columns of y, work buffer) for all tiles.
+  // Calls f(columns of x, columns of y, the first element of the next columns of x, work buffer) for all tiles.
   template <class F>
   void for_tiles(int64_t rows, F f) const {
     const int64_t lanes = kernel.lanes, total = x.columns.count(), tiles = (total - 1) / lanes + 1;
@@ -60,24 +64,28 @@ struct Driver {
     const auto bytes = static_cast<std::size_t>(rows * 2 * lanes) * sizeof(T);
     Context::current().parallel_for(tiles, grain, bytes, [&](int64_t begin, int64_t end, void* work) {
       for (int64_t tile = begin; tile < end; ++tile) {
-        int64_t from[max_lanes], to[max_lanes];
+        int64_t from[max_lanes], to[max_lanes], after[1];
         const int64_t first = tile * lanes, count = std::min(lanes, total - first);
-        f(x.tile(first, count, from), y.tile(first, count, to), static_cast<T*>(work));
+        const auto next = x.tile(std::min(first + lanes, total - 1), 1, after);
+        f(x.tile(first, count, from), y.tile(first, count, to), next.data + after[0], static_cast<T*>(work));
       }
     });
   }
 
   // n complex elements to n.
   void whole(const FftPlan<T>& plan) const {
-    for_tiles(plan.rows(), [&](const auto& from, const auto& to, T* work) {
-      kernel.complex(plan.view(), from, t.inverse, factor(), to, work);
+    const bool streamed = 2 * y.columns.count() * t.n * static_cast<int64_t>(sizeof(T)) >= streamed_bytes;
+    for_tiles(plan.rows(), [&](const auto& from, const auto& to, const T* next, T* work) {
+      kernel.complex(plan.view(), from, t.inverse, factor(), to, next, streamed, work);
     });
   }
 
   // n real elements, n even, to bins 0 … n/2.
   void real_to_half(const RealFftPlan<T>& plan) const {
     const FftView<T>& half = *plan.view().half;
-    for_tiles(plan.rows(), [&](const auto& from, const auto& to, T* work) {
+    const T weight = static_cast<T>(t.wanted_weight);
+    for_tiles(plan.rows(), [&](const auto& from, const auto& to, const T* next, T* work) {
+      if (real_kernel.columns(plan.view(), from, weight, factor(), to, next, work)) return;
       const auto even = every_second(from);
       if (from.step == 1) {
         kernel.gather_complex(half.n, even, work);
@@ -86,7 +94,7 @@ struct Driver {
         kernel.gather(half.n, moved(even, from.step), work + kernel.lanes);
       }
       kernel.forward(half, work);
-      real_kernel.unpack(plan.view(), static_cast<T>(t.wanted_weight), work);
+      real_kernel.unpack(plan.view(), weight, work);
       kernel.scatter_complex(half.n + 1, plan.view().row_of_bin, work, false, factor(), to);
     });
   }
@@ -94,7 +102,7 @@ struct Driver {
   // Bins 0 … n/2, n even, to n real elements by the inverse transform.
   void half_to_real(const RealFftPlan<T>& plan) const {
     const FftView<T>& half = *plan.view().half;
-    for_tiles(plan.rows(), [&](const auto& from, const auto& to, T* work) {
+    for_tiles(plan.rows(), [&](const auto& from, const auto& to, const T*, T* work) {
       kernel.gather_complex(half.n + 1, from, work);
       real_kernel.pack(plan.view(), static_cast<T>(t.given_weight), work);
       kernel.forward(half, work);
@@ -113,7 +121,7 @@ struct Driver {
     const int64_t lanes = kernel.lanes, half = t.n / 2 + 1;
     const int64_t given = t.given_weight != 0 ? half : t.n, wanted = t.wanted_weight != 0 ? half : t.n;
     const std::int32_t* row = plan.view().row_of_bin;
-    for_tiles(plan.rows(), [&](const auto& from, const auto& to, T* work) {
+    for_tiles(plan.rows(), [&](const auto& from, const auto& to, const T*, T* work) {
       if (x.is_complex) {
         kernel.gather_complex(given, from, work);
       } else {

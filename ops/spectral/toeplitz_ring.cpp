@@ -75,7 +75,7 @@ struct RingForm {
         const auto to = tile(out, batch, index);
         const auto next = index + 1 < end ? tile(in, batch, index + 1) : tile(in, std::min(batch + 1, s.b - 1), first);
         kernel.multiply(ring(), s.n, from.up_from(0), coefficients.data<T>() + index * spectrum(), transposed,
-                        to.up_from(0), next.data + next.offset[0], work);
+                        to.up_from(0), next.up_from(0), work);
       }
     });
   }
@@ -91,13 +91,14 @@ struct RingForm {
       std::fill_n(sum, spectrum(), T(0));
       for (int64_t batch = 0; batch < s.b; ++batch) {
         const auto from = tile(in, batch, index), gradient = tile(cotangent, batch, index);
-        kernel.spectrum(ring(), s.n, from.up_from(0), x_spectrum);
+        const auto next = tile(in, std::min(batch + 1, s.b - 1), index);
+        kernel.spectrum(ring(), s.n, from.up_from(0), gradient.up_from(0), x_spectrum);
         if (dx.defined()) {
           const auto to = tile(out, batch, index);
           kernel.correlate(ring(), s.n, x_spectrum, gradient.up_from(0), spectra + index * spectrum(), to.up_from(0),
-                           sum, buffer);
+                           next.up_from(0), sum, buffer);
         } else {
-          kernel.correlate(ring(), s.n, x_spectrum, gradient.up_from(0), nullptr, {}, sum, buffer);
+          kernel.correlate(ring(), s.n, x_spectrum, gradient.up_from(0), nullptr, {}, next.up_from(0), sum, buffer);
         }
       }
       kernel.remainder(ring(), sum);

@@ -11,6 +11,7 @@
 #include "command.h"
 #include "small_run.h"
 #include "weft/checkpoint.h"
+#include "weft/quantize.h"
 
 namespace weft::test {
 namespace {
@@ -92,6 +93,31 @@ TEST_CASE_FIXTURE(Kills, "killed while it replaces another run: there is always 
   CHECK(n > 50);
   CHECK(olds > 5);
   CHECK(olds < n / 2);
+}
+
+TEST_CASE_FIXTURE(Kills,
+                  "killed while weft quantize replaces a checkpoint: there is one that loads, the old or the new") {
+  if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;
+  REQUIRE(weft(train("run", "--steps 2")).code == 0);
+  const auto quantize = [&](const std::string& to, const std::string& out) {
+    return "quantize " + (folder / "run") + " --threads 1 --to " + to + " --overwrite --out " + (folder / out);
+  };
+  REQUIRE(weft(quantize("bf16", "old")).code == 0);
+  REQUIRE(weft(quantize("int8", "new")).code == 0);
+  long n = 1, olds = 0, news = 0;
+  for (bool killed = true; killed; ++n) {
+    CAPTURE(n);
+    std::filesystem::remove_all(folder / "out");
+    std::filesystem::copy(folder / "old", folder / "out");
+    killed = killed_at(n, quantize("int8", "out"));
+    const Checkpoint found = load_checkpoint(folder / "out", Purpose::inference);
+    const bool is_old = quantized_to(found.model->parameters()) == DType::bf16;
+    (is_old ? olds : news) += 1;
+    const std::string tensors = "/model.safetensors";
+    CHECK(folder.read("out" + tensors) == folder.read((is_old ? "old" : "new") + tensors));
+  }
+  CHECK(olds > 1);
+  CHECK(news >= 1);
 }
 
 TEST_CASE_FIXTURE(Kills, "killed or stopped 20 times at random, resumed each time: the same bits") {

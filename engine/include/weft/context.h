@@ -55,7 +55,8 @@ class Context {
   void set_executor(std::shared_ptr<Executor> executor) { executor_ = std::move(executor); }
   /// The instruction set of the kernels; at first best_isa().
   Isa isa() const noexcept { return isa_.load(std::memory_order_relaxed); }
-  void set_isa(Isa isa);  ///< Error if this CPU can't run it
+  /// Error if this CPU can't run it. Not while other threads compute in the context.
+  void set_isa(Isa isa);
 
   /// Where tensors and scratch come from.
   MemoryCache& memory() noexcept { return *memory_; }

@@ -56,10 +56,10 @@ class QuantizedWeight {
 /// its dtype, bias (out) is f32 or of it. For inference: Error if a tape would record it.
 ///
 /// Rows of x are quantised, too, each by its largest element: where x has more than 8 rows, to 8 bits; where it has fewer,
-/// as decoding has, to 16 bits, which leaves the weight's error alone. Sums of
-/// products are exact, so that y's bits don't depend on the number of threads, nor on other rows but for their number being
-/// above 8, and are those of every instruction set up to the activation. With q, s the quantised weight's values and
-/// scales, and sx = max |x_i| / 127 (/ 32512 where to 16 bits):
+/// as decoding has, to 16 bits, which leaves the weight's error alone. Sums of products are exact, so that y's bits don't
+/// depend on the number of threads, nor on other rows but for their number being above 8, and are those of every
+/// instruction set up to the activation. With s the quantised weight's scales, and sx = max |x_i| / 127 (/ 32512 where to
+/// 16 bits), which has fewer bits where it is denormal, of max |x_i| < 4e-34:
 /// |y_ij - Σ_p x_ip w_jp| <= Σ_p (|x_ip| s_j / 2 + |w_jp| sx / 2 + sx s_j / 4), and some roundings.
 /// A row of x with a NaN or infinity gives NaN (before the activation) in all of that row of y.
 Tensor quantized_linear(const Tensor& x, const QuantizedWeight& weight, const Tensor& bias = {},

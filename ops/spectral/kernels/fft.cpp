@@ -41,26 +41,42 @@ void forward(const FftView<T>& plan, T* work) noexcept {
   else passes(plan, work);
 }
 
-// The first pass from x, the last one to y.
-template <class T>
-void fused(const FftView<T>& plan, const FftColumns<const T>& x, ComplexBins<T> y, T* work) noexcept {
+// The first pass from `source`, which reads x, the last one to `target`.
+template <class T, class Source, class Target>
+void fused(const FftView<T>& plan, const FftColumns<const T>& x, Source source, Target target, T* work) noexcept {
   const WorkRows<T> rows{work};
   const int64_t last = plan.passes - 1;
   if (last == 0) gather_complex(plan.n, x, work);
-  else run_first_pass(plan.pass[0], ComplexRows<T>{x.data + x.offset[0], x.step}, rows);
-  const auto store = [&](int64_t base, int64_t length) noexcept { run_last_pass(plan, base, length, rows, y); };
+  else run_first_pass(plan.pass[0], source, rows);
+  const auto store = [&](int64_t base, int64_t length) noexcept { run_last_pass(plan, base, length, rows, target); };
   descend<true, false>(plan, last == 0 ? 0 : 1, last, work, 0, plan.n, store);
+}
+
+inline bool is_aligned(const void* p, int64_t step) noexcept {
+  return (reinterpret_cast<std::uintptr_t>(p) | static_cast<std::uintptr_t>(step)) % WEFT_VECTOR_BYTES == 0;
 }
 
 template <class T>
 void complex_columns(const FftView<T>& plan, const FftColumns<const T>& x, bool inverse, T factor,
-                     const FftColumns<T>& y, T* work) noexcept {
+                     const FftColumns<T>& y, const T* next, bool streamed, T* work) noexcept {
+  constexpr int numbers = static_cast<int>(row_size<T>), bytes = numbers * static_cast<int>(sizeof(T));
   const bool whole = x.count == simd::lanes<T> && are_neighbours(x, 2) && are_neighbours(y, 2);
-  if (whole && !plan.convolution)
-    return fused(plan, x, ComplexBins<T>{y.data + y.offset[0], y.step, plan.n, inverse, factor}, work);
-  gather_complex(plan.n, x, work);
-  forward(plan, work);
-  scatter_complex(plan.n, plan.row_of_bin, work, inverse, factor, y);
+  if (!whole || plan.convolution) {
+    gather_complex(plan.n, x, work);
+    forward(plan, work);
+    return scatter_complex(plan.n, plan.row_of_bin, work, inverse, factor, y);
+  }
+  T* to = y.data + y.offset[0];
+  const ComplexRows<T> source{x.data + x.offset[0], x.step};
+  if constexpr (simd::has_streams<bytes>) {
+    if (streamed && is_aligned(to, y.step * static_cast<int64_t>(sizeof(T)))) {
+      const ComplexBins<true, T> target{to, y.step, plan.n, inverse, factor};
+      fused(plan, x, source, fetching<false, numbers>(target, next, x.step), work);
+      return simd::end_streams();
+    }
+  }
+  const ComplexBins<false, T> target{to, y.step, plan.n, inverse, factor};
+  fused(plan, x, fetching<true, numbers>(source, to, y.step), fetching<false, numbers>(target, next, x.step), work);
 }
 
 template <class T>

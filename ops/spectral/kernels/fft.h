@@ -67,9 +67,10 @@ struct FftKernels {
                           const FftColumns<T>& y) noexcept;
   // In place: natural order to the plan's.
   void (*forward)(const FftView<T>& plan, T* work) noexcept;
-  // gather_complex, forward and scatter_complex in one; y may be x.
+  // gather_complex, forward and scatter_complex in one; y may be x. `next` is the first element of the columns that will
+  // come after x, with the same step. `streamed`: y should not take room in the caches.
   void (*complex)(const FftView<T>& plan, const FftColumns<const T>& x, bool inverse, T factor, const FftColumns<T>& y,
-                  T* work) noexcept;
+                  const T* next, bool streamed, T* work) noexcept;
 };
 
 }  // namespace weft::detail

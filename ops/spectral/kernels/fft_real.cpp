@@ -1,6 +1,7 @@
 #include "spectral/kernels/fft_real.h"
 
-#include "spectral/kernels/fft_rows.h"
+#include "spectral/kernels/fft_descend.h"
+#include "spectral/kernels/fft_move.h"
 
 namespace weft::detail::WEFT_ISA {
 namespace {
@@ -17,22 +18,64 @@ ComplexVec<T> times_i(ComplexVec<T> v) noexcept {
   return {-v.im, v.re};
 }
 
-template <class T>
-void unpack(const RealFftView<T>& plan, T weight, T* work) noexcept {
-  const WorkRows<T> rows{work};
+// Calls store(k, X_k) for all bins, for those of a pair one after the other.
+template <class T, class Store>
+void unpack_bins(const RealFftView<T>& plan, T weight, WorkRows<T> rows, const Store& store) noexcept {
   const int64_t m = plan.half->n;
   const Vec<T> zero(T(0)), half(weight / 2);
   const ComplexVec<T> first = rows.load(plan.row_of_bin[0]);
-  rows.store(plan.row_of_bin[0], {first.re + first.im, zero});
-  rows.store(plan.row_of_bin[m], {first.re - first.im, zero});
+  store(0, {first.re + first.im, zero});
+  store(m, {first.re - first.im, zero});
   for (int64_t k = 1; 2 * k <= m; ++k) {
-    const int64_t low = plan.row_of_bin[k], high = plan.row_of_bin[m - k];
-    const ComplexVec<T> a = rows.load(low), b = conjugate(rows.load(high));
+    const ComplexVec<T> a = rows.load(plan.row_of_bin[k]), b = conjugate(rows.load(plan.row_of_bin[m - k]));
     const ComplexVec<T> e = scaled(a + b, half), o = times_minus_i(scaled(a - b, half));
     const ComplexVec<T> wo = product(o, Vec<T>(plan.twiddles[2 * k]), Vec<T>(plan.twiddles[2 * k + 1]));
-    rows.store(high, conjugate(e - wo));
-    rows.store(low, e + wo);
+    store(m - k, conjugate(e - wo));
+    store(k, e + wo);
   }
+}
+
+template <class T>
+void unpack(const RealFftView<T>& plan, T weight, T* work) noexcept {
+  const WorkRows<T> rows{work};
+  unpack_bins(plan, weight, rows, [&](int64_t k, ComplexVec<T> v) noexcept { rows.store(plan.row_of_bin[k], v); });
+}
+
+// Elements 2j and 2j + 1 of neighbouring columns as the parts of element j.
+template <class T>
+struct PairedRows {
+  const T* data;
+  int64_t step;
+
+  struct Cursor {
+    const T* p;
+    int64_t step, apart;
+
+    ComplexVec<T> load(int q) const noexcept { return {simd::load(p + q * apart), simd::load(p + q * apart + step)}; }
+    void next() noexcept { p += 2 * step; }
+  };
+  Cursor at(int64_t row, int64_t stride) const noexcept { return {data + 2 * row * step, step, 2 * stride * step}; }
+};
+
+template <class T>
+bool columns(const RealFftView<T>& plan, const FftColumns<const T>& x, T weight, T factor, const FftColumns<T>& y,
+             const T* next, T* work) noexcept {
+  const FftView<T>& half = *plan.half;
+  if (half.convolution || x.count < simd::lanes<T> || !are_neighbours(x, 1) || !are_neighbours(y, 2)) return false;
+  const WorkRows<T> rows{work};
+  const PairedRows<T> source{x.data + x.offset[0], x.step};
+  T* to = y.data + y.offset[0];
+  run_first_pass(half.pass[0], fetching<true, row_size<T>>(source, to, y.step), rows);
+  descend<true, false>(half, 1, half.passes, work, 0, half.n, [](int64_t, int64_t) noexcept {});
+  const Vec<T> f(factor);
+  const auto ahead = fetching<false, simd::lanes<T>>(rows, next, x.step);
+  unpack_bins(plan, weight, rows, [&](int64_t k, ComplexVec<T> v) noexcept {
+    const auto at = ahead.at(2 * k, 1);
+    at.fetch(0);
+    at.fetch(1);
+    store_complex(to + k * y.step, scaled(v, f));
+  });
+  return true;
 }
 
 template <class T>
@@ -66,7 +109,7 @@ void weigh(int64_t n, const std::int32_t* row, T weight, T* work) noexcept {
 
 template <class T>
 constexpr RealFftKernels<T> table() {
-  return {.unpack = unpack<T>, .pack = pack<T>, .weigh = weigh<T>};
+  return {.unpack = unpack<T>, .columns = columns<T>, .pack = pack<T>, .weigh = weigh<T>};
 }
 
 }  // namespace

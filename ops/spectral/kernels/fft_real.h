@@ -23,6 +23,11 @@ struct RealFftKernels {
   static constexpr const char* header = __FILE__;
   // Z in the plan's order to X, in place.
   void (*unpack)(const RealFftView<T>& plan, T weight, T* work) noexcept;
+  // Neighbouring columns x of 2m real elements to y, factor times their bins 0 … m; false, and nothing is done, if x and y
+  // are others, or there is no such pass. `next` is the first element of the columns that will come after x, with the
+  // same step.
+  bool (*columns)(const RealFftView<T>& plan, const FftColumns<const T>& x, T weight, T factor, const FftColumns<T>& y,
+                  const T* next, T* work) noexcept;
   // X in natural order to Z, in place.
   void (*pack)(const RealFftView<T>& plan, T weight, T* work) noexcept;
   // The same for one complex sequence of n bins of which only 0 … n/2 are given, or wanted; `row` holds their rows, null:

@@ -1,5 +1,8 @@
 // Rows of a work buffer and of memory, as the passes read and write them.
 #pragma once
+#include <utility>
+
+#include "simd/memory.h"
 #include "simd/simd.h"
 #include "spectral/kernels/fft.h"
 #include "spectral/kernels/fft_butterfly.h"
@@ -55,6 +58,11 @@ inline void store_complex(T* p, ComplexVec<T> v) noexcept {
   simd::store(p + simd::lanes<T>, simd::zip_hi<T>(v.re, v.im));
 }
 template <class T>
+inline void stream_complex(T* p, ComplexVec<T> v) noexcept {
+  simd::stream(p, simd::zip_lo<T>(v.re, v.im));
+  simd::stream(p + simd::lanes<T>, simd::zip_hi<T>(v.re, v.im));
+}
+template <class T>
 inline ComplexVec<T> scaled(ComplexVec<T> v, simd::Vec<T> factor) noexcept {
   return {v.re * factor, v.im * factor};
 }
@@ -75,8 +83,8 @@ struct ComplexRows {
   Cursor at(std::int64_t row, std::int64_t stride) const noexcept { return {data + row * step, step, stride * step}; }
 };
 
-// Bins to complex elements of neighbouring columns.
-template <class T>
+// Bins to complex elements of neighbouring columns. Streamed: past the caches.
+template <bool Streamed, class T>
 struct ComplexBins {
   T* data;
   std::int64_t step, n;
@@ -89,7 +97,9 @@ struct ComplexBins {
     T factor;
 
     void store(int j, ComplexVec<T> v) const noexcept {
-      store_complex(j == 0 ? first : p + j * apart, scaled(v, simd::Vec<T>(factor)));
+      T* to = j == 0 ? first : p + j * apart;
+      if constexpr (Streamed) stream_complex(to, scaled(v, simd::Vec<T>(factor)));
+      else store_complex(to, scaled(v, simd::Vec<T>(factor)));
     }
   };
   Cursor at(std::int64_t bin, std::int64_t stride) const noexcept {
@@ -97,5 +107,47 @@ struct ComplexBins {
     return {bin == 0 ? data : p, p, (inverse ? -stride : stride) * step, factor};
   }
 };
+
+// A source or target of passes that, with each row, asks memory for `Bytes` of the same row of other columns, to Write or
+// to read them later: tiles whose rows lie far apart in memory, which no prefetcher of a processor finds, would wait for
+// each.
+// bench: weft-bench --benchmark_filter='c2c-columns|toeplitz-cached'
+template <bool Write, int Bytes, class Rows>
+struct Fetching {
+  Rows rows;
+  std::uintptr_t other;
+  std::int64_t step;  // bytes
+
+  struct Cursor {
+    decltype(std::declval<const Rows&>().at(0, 0)) at;
+    std::uintptr_t other;
+    std::int64_t row, apart;
+
+    void fetch(int q) const noexcept { simd::fetch<Bytes, Write>(other + static_cast<std::uintptr_t>(q * apart)); }
+    auto load(int q) const noexcept {
+      fetch(q);
+      return at.load(q);
+    }
+    template <class V>
+    void store(int q, V v) const noexcept {
+      fetch(q);
+      at.store(q, v);
+    }
+    void next() noexcept {
+      at.next();
+      other += static_cast<std::uintptr_t>(row);
+    }
+  };
+  Cursor at(std::int64_t row, std::int64_t stride) const noexcept {
+    return {rows.at(row, stride), other + static_cast<std::uintptr_t>(row * step), step, stride * step};
+  }
+};
+
+// For the rows of columns from `first` on, as many numbers of each as `Numbers` says.
+template <bool Write, int Numbers, class Rows, class T>
+Fetching<Write, Numbers* static_cast<int>(sizeof(T)), Rows> fetching(Rows rows, const T* first,
+                                                                     std::int64_t step) noexcept {
+  return {rows, reinterpret_cast<std::uintptr_t>(first), step * static_cast<std::int64_t>(sizeof(T))};
+}
 
 }  // namespace weft::detail::WEFT_ISA

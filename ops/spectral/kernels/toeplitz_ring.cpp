@@ -117,27 +117,41 @@ bool are_whole_neighbours(const FftColumns<T>& x) noexcept {
   return x.count == simd::lanes<std::remove_const_t<T>> && are_neighbours(x, 1);
 }
 
-// The first pass of x's transform. Neighbouring columns are read where they are, others from the work buffer's real plane.
-template <class T>
-void begin(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, T* work) noexcept {
+// `rows` with a view to the columns that are used after them.
+template <bool Write, class T, class U, class Rows>
+auto ahead_of(const FftColumns<U>& later, Rows rows) noexcept {
+  return fetching<Write, simd::lanes<T>>(rows, static_cast<const T*>(later.data + later.offset[0]), later.step);
+}
+
+// The first pass of x's transform. Neighbouring columns are read where they are, others from the work buffer's real
+// plane. `later` are the columns that are read, or if they may be written, written after it.
+template <class T, class U>
+void begin(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, const FftColumns<U>& later,
+           T* work) noexcept {
+  constexpr bool write = !std::is_const_v<U>;
   const bool whole = are_whole_neighbours(x);
   if (!whole) gather(n, x, work);
   const T* data = whole ? x.data + x.offset[0] : work;
   const int64_t step = whole ? x.step : row_size<T>;
   const FftPass<T>& pass = ring.plan->pass[0];
-  if (n == ring.plan->n) run_first_pass(pass, TwistedRows<false, T>{data, step, n, ring.twist}, WorkRows<T>{work});
-  else run_first_pass(pass, TwistedRows<true, T>{data, step, n, ring.twist}, WorkRows<T>{work});
+  const WorkRows<T> rows{work};
+  if (n == ring.plan->n)
+    run_first_pass(pass, ahead_of<write, T>(later, TwistedRows<false, T>{data, step, n, ring.twist}), rows);
+  else run_first_pass(pass, ahead_of<write, T>(later, TwistedRows<true, T>{data, step, n, ring.twist}), rows);
 }
 
-// The last pass of an inverse of exchanged rows, to y.
+// The last pass of an inverse of exchanged rows, to y. `next` are the columns that are read after it.
 template <class T>
-void finish(const RingView<T>& ring, int64_t n, const FftColumns<T>& y, T* work) noexcept {
+void finish(const RingView<T>& ring, int64_t n, const FftColumns<T>& y, const FftColumns<const T>& next,
+            T* work) noexcept {
   const bool whole = are_whole_neighbours(y);
   T* data = whole ? y.data + y.offset[0] : work;
   const int64_t step = whole ? y.step : row_size<T>;
   const FftPass<T>& pass = ring.plan->pass[0];
-  if (n == ring.plan->n) run_final_pass(pass, WorkRows<T>{work}, UntwistedRows<false, T>{data, step, n, ring.untwist});
-  else run_final_pass(pass, WorkRows<T>{work}, UntwistedRows<true, T>{data, step, n, ring.untwist});
+  const WorkRows<T> rows{work};
+  if (n == ring.plan->n)
+    run_final_pass(pass, rows, ahead_of<false, T>(next, UntwistedRows<false, T>{data, step, n, ring.untwist}));
+  else run_final_pass(pass, rows, ahead_of<false, T>(next, UntwistedRows<true, T>{data, step, n, ring.untwist}));
   if (!whole) scatter<T>(n, nullptr, work, false, T(1), y);
 }
 
@@ -157,9 +171,10 @@ void turn(const FftView<T>& plan, T* work, const Value& value) noexcept {
 constexpr auto no_leaf = [](int64_t, int64_t) noexcept {};
 
 template <class T>
-void spectrum(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, T* work) noexcept {
+void spectrum(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, const FftColumns<const T>& next,
+              T* work) noexcept {
   const FftView<T>& plan = *ring.plan;
-  begin(ring, n, x, work);
+  begin(ring, n, x, next, work);
   descend<true, false>(plan, 1, plan.passes, work, 0, plan.n, no_leaf);
 }
 
@@ -188,33 +203,18 @@ ComplexVec<T> exchanged_product(ComplexVec<T> v, const T* c, int64_t k) noexcept
 
 template <class T>
 void multiply(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, const T* c, bool transposed,
-              const FftColumns<T>& y, const T* next, T* work) noexcept {
+              const FftColumns<T>& y, const FftColumns<const T>& next, T* work) noexcept {
   const FftView<T>& plan = *ring.plan;
-  const T* to = y.data + y.offset[0];
-  const int64_t x_step = x.step, y_step = y.step;
-  // The lines that memory is asked for next, while there is something to compute.
-  const auto fetch = [=](int64_t k) noexcept {
-    if (k >= n) return;
-    __builtin_prefetch(next + k * x_step, 0);
-    __builtin_prefetch(to + k * y_step, 1);
-  };
-  begin(ring, n, x, work);
+  begin(ring, n, x, y, work);
   if (transposed)
-    turn(plan, work, [=](int64_t k, ComplexVec<T> v) noexcept {
-      fetch(k);
-      return exchanged_product<true>(v, c, k);
-    });
-  else
-    turn(plan, work, [=](int64_t k, ComplexVec<T> v) noexcept {
-      fetch(k);
-      return exchanged_product<false>(v, c, k);
-    });
-  finish(ring, n, y, work);
+    turn(plan, work, [=](int64_t k, ComplexVec<T> v) noexcept { return exchanged_product<true>(v, c, k); });
+  else turn(plan, work, [=](int64_t k, ComplexVec<T> v) noexcept { return exchanged_product<false>(v, c, k); });
+  finish(ring, n, y, next, work);
 }
 
 template <class T>
 void correlate(const RingView<T>& ring, int64_t n, const T* x_spectrum, const FftColumns<const T>& dy, const T* c,
-               const FftColumns<T>& dx, T* sum, T* work) noexcept {
+               const FftColumns<T>& dx, const FftColumns<const T>& next, T* sum, T* work) noexcept {
   const FftView<T>& plan = *ring.plan;
   const auto add = [=](int64_t k, ComplexVec<T> d) noexcept {
     const WorkRows<T> sums{sum};
@@ -222,14 +222,15 @@ void correlate(const RingView<T>& ring, int64_t n, const T* x_spectrum, const Ff
     sums.store(
         k, {simd::fnma(d.re, x.im, simd::fma(d.im, x.re, s.re)), simd::fma(d.re, x.re, simd::fma(d.im, x.im, s.im))});
   };
-  begin(ring, n, dy, work);
   if (c) {
+    begin(ring, n, dy, dx, work);
     turn(plan, work, [=](int64_t k, ComplexVec<T> d) noexcept {
       add(k, d);
       return exchanged_product<true>(d, c, k);
     });
-    return finish(ring, n, dx, work);
+    return finish(ring, n, dx, next, work);
   }
+  begin(ring, n, dy, next, work);
   descend<true, false>(plan, 1, plan.passes, work, 0, plan.n, [=](int64_t base, int64_t length) noexcept {
     for (int64_t k = base; k < base + length; ++k) add(k, load_row(work, k));
   });

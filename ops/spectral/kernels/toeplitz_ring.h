@@ -23,18 +23,20 @@ struct RingView {
 template <class T>
 struct ToeplitzRingKernels {
   static constexpr const char* header = __FILE__;
-  // The spectrum of the n real columns x, in the plan's order. `work` is the work buffer that receives it.
-  void (*spectrum)(const RingView<T>& ring, std::int64_t n, const FftColumns<const T>& x, T* work) noexcept;
+  // The spectrum of the n real columns x, in the plan's order. `work` is the work buffer that receives it. `next`: the
+  // columns that will be read after x.
+  void (*spectrum)(const RingView<T>& ring, std::int64_t n, const FftColumns<const T>& x,
+                   const FftColumns<const T>& next, T* work) noexcept;
   // The spectrum of coefficients, in place: the real parts of work are t_0 … t_(m-1), the imaginary ones t_-m … t_-1.
   void (*coefficients)(const RingView<T>& ring, T* work) noexcept;
-  // y = the product of x and the spectrum c, or, `transposed`, its conjugate; n rows. `next` is the first
-  // element of the columns that will come after x, with the same step.
+  // y = the product of x and the spectrum c, or, `transposed`, its conjugate; n rows. `next`: the columns
+  // that will be read after x.
   void (*multiply)(const RingView<T>& ring, std::int64_t n, const FftColumns<const T>& x, const T* c, bool transposed,
-                   const FftColumns<T>& y, const T* next, T* work) noexcept;
+                   const FftColumns<T>& y, const FftColumns<const T>& next, T* work) noexcept;
   // sum, whose parts are exchanged, += d̂ conj(x̂), the transforms of dy and x, of which the second is given; dx is dy's
-  // product with conj(c), unless c is null.
+  // product with conj(c), unless c is null. `next`: the columns that will be read after dy.
   void (*correlate)(const RingView<T>& ring, std::int64_t n, const T* x_spectrum, const FftColumns<const T>& dy,
-                    const T* c, const FftColumns<T>& dx, T* sum, T* work) noexcept;
+                    const T* c, const FftColumns<T>& dx, const FftColumns<const T>& next, T* sum, T* work) noexcept;
   // The inverse of `coefficients`, of a spectrum whose parts are exchanged.
   void (*remainder)(const RingView<T>& ring, T* work) noexcept;
 };

@@ -1,0 +1,46 @@
+// Memory ahead of its use, and past the caches. Neither changes a value.
+#pragma once
+#include "simd/simd.h"
+
+namespace weft::detail::WEFT_ISA::simd {
+
+inline constexpr std::uintptr_t line_bytes = 64;
+
+// Asks for `Bytes` at an address, to read or to write them, in the second cache: work buffers fill the first one. The
+// address may be any.
+template <int Bytes, bool Write>
+inline void fetch(std::uintptr_t address) noexcept {
+  for (std::uintptr_t i = 0; i < Bytes; i += line_bytes)
+    __builtin_prefetch(reinterpret_cast<const void*>(address + i), Write, 2);
+}
+
+// Whether there are stores that don't read a line first, of `Bytes` at once: less than a line would be read after all.
+template <int Bytes>
+inline constexpr bool has_streams =
+#if defined(__AVX__)
+    Bytes % line_bytes == 0;
+#else
+    false;
+#endif
+
+// Such a store; p must be aligned as a vector. Before other threads read it: end_streams().
+template <class T>
+inline void stream(T* p, Batch<T> v) noexcept {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) _mm512_stream_ps(p, v);
+  else _mm512_stream_pd(p, v);
+#elif defined(__AVX__)
+  if constexpr (sizeof(T) == 4) _mm256_stream_ps(p, v);
+  else _mm256_stream_pd(p, v);
+#else
+  store(p, v);
+#endif
+}
+
+inline void end_streams() noexcept {
+#if defined(__AVX__)
+  _mm_sfence();
+#endif
+}
+
+}  // namespace weft::detail::WEFT_ISA::simd
