@@ -59,7 +59,8 @@ const char* lacking(Isa isa) {
 }
 
 std::string why_not(Isa isa) {
-  if (index_of(isa) < isa_count && !is_built(isa))
+  const std::size_t line = index_of(isa);
+  if (line < isa_count && isa_lines[line].processor == this_processor && !is_built(isa))
     return "this build has no kernels for it; one with -DWEFT_ISAS=all has";
   const char* what = lacking(isa);
   return std::string("this machine lacks ") + (what == nullptr ? "it" : what);

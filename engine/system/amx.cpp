@@ -39,6 +39,13 @@ bool cpu_has(const char* feature) noexcept {
   return false;
 }
 
+// Null if all are there: only then is the system asked.
+const char* first_lacking() noexcept {
+  for (const auto& known : features)
+    if (!cpu_has(known.name)) return known.name;
+  return nullptr;
+}
+
 int ask_permission() noexcept {
   constexpr int request = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA of Linux's asm/prctl.h
   return ::syscall(SYS_arch_prctl, request, tile_data) == 0 ? 0 : errno;
@@ -49,6 +56,7 @@ int ask_permission() noexcept {
 const char* lacking_amx(const char* feature) noexcept {
   if (!cpu_has(feature)) return feature;
   if (std::strcmp(feature, "amx-tile") != 0) return nullptr;
+  if (const char* other = first_lacking()) return other;
   static const char* const lacking = lacking_permission(ask_permission());
   return lacking;
 }

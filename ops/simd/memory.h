@@ -1,6 +1,7 @@
 // Memory ahead of its use, and past the caches. Neither changes a value.
 #pragma once
 #include "simd/simd.h"
+#include "simd/unroll.h"
 
 namespace weft::detail::WEFT_ISA::simd {
 
@@ -9,27 +10,28 @@ inline constexpr std::uintptr_t line_bytes = 64;
 // Asks for `Bytes` at an address, to read or to write them, in the second cache: work buffers fill the first one. The
 // address may be any.
 template <int Bytes, bool Write>
-inline void fetch(std::uintptr_t address) noexcept {
+WEFT_INLINE inline void fetch(std::uintptr_t address) noexcept {
   for (std::uintptr_t i = 0; i < Bytes; i += line_bytes)
     __builtin_prefetch(reinterpret_cast<const void*>(address + i), Write, 2);
 }
 
-// Whether there are stores that don't read a line first, of `Bytes` at once: less than a line would be read after all.
+// Whether there are stores that don't read a line first, of `Bytes` at once: less than a line would be read after all. By
+// the unit's vectors: a user's -march may let the compiler do more.
 template <int Bytes>
-inline constexpr bool has_streams =
-#if defined(__AVX__)
-    Bytes % line_bytes == 0;
-#else
-    false;
-#endif
+inline constexpr bool has_streams = WEFT_VECTOR_BYTES >= 32 && Bytes % line_bytes == 0;
+
+// Whether p, and every `step` bytes from it, begins a line.
+inline bool are_lines(const void* p, std::int64_t step) noexcept {
+  return (reinterpret_cast<std::uintptr_t>(p) | static_cast<std::uintptr_t>(step)) % line_bytes == 0;
+}
 
 // Such a store; p must be aligned as a vector. Before other threads read it: end_streams().
 template <class T>
 inline void stream(T* p, Batch<T> v) noexcept {
-#if defined(__AVX512F__)
+#if WEFT_VECTOR_BYTES == 64
   if constexpr (sizeof(T) == 4) _mm512_stream_ps(p, v);
   else _mm512_stream_pd(p, v);
-#elif defined(__AVX__)
+#elif WEFT_VECTOR_BYTES == 32
   if constexpr (sizeof(T) == 4) _mm256_stream_ps(p, v);
   else _mm256_stream_pd(p, v);
 #else
@@ -38,7 +40,7 @@ inline void stream(T* p, Batch<T> v) noexcept {
 }
 
 inline void end_streams() noexcept {
-#if defined(__AVX__)
+#if WEFT_VECTOR_BYTES >= 32
   _mm_sfence();
 #endif
 }

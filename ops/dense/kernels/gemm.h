@@ -79,7 +79,7 @@ struct GemmPrefetch {
 };
 
 // The first `rows` × `columns` elements of a tile of C, whose rows are contiguous: C(i, j) = Σ_p A(i, p) B(p, j) over k
-// units. A has mr rows; unit p of row i begins at a[i · a_row + p · a_column], its elements side by side. B has nr columns:
+// units. A has mr rows, or by AMX's tiles those that are there; unit p of row i begins at a[i · a_row + p · a_column], its elements side by side. B has nr columns:
 // a packed panel; or, if the tile has all mr rows and nr columns and `packs` receives the panel, B itself, whose
 // rows, b_row apart, are contiguous, of whole units.
 template <class T>

@@ -28,7 +28,7 @@ using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2))
 constexpr bool bytes = WEFT_HAS_BYTE_PRODUCTS;
 using Digit = std::conditional_t<bytes, std::int8_t, std::int16_t>;
 constexpr std::int64_t unit = bytes ? 4 : 2, lanes = simd::lanes<float>, nv = 2, nr = nv * lanes;
-// mr · nv sums, nv vectors of W and one of x fill the registers.
+// mr · nv sums, nv vectors of W and one of x fill the registers, unless sums are in AMX's tiles.
 constexpr int mr = WEFT_HAS_TILES ? most_tile_rows : WEFT_VECTOR_BYTES == 64 ? 12 : 6;
 static_assert(mr % 2 == 0, "whole rows of x");
 static_assert(mr * nr <= largest_tile);

@@ -75,7 +75,8 @@ void add_steps(Tiles& tiles, const TileProduct& t, std::int64_t first, std::int6
   if (accumulate) each_of_c([&](auto c, char* p) WEFT_INLINE { tiles.template load<c.value>(p, t.c_row); });
   else each_of_c([&](auto c, char*) WEFT_INLINE { tiles.template zero<c.value>(); });
   for (std::int64_t step = 0; step < steps; ++step) {
-    for (int p = 0; p < depth; ++p, next += t.next_step) __builtin_prefetch(next, 0, 2);
+    for (int p = 0; p < depth; ++p, next += t.next_step)
+      for (std::int64_t i = 0; i < t.next_step; i += 64) __builtin_prefetch(next + i, 0, 2);
     repeat<V>([&](auto j) WEFT_INLINE {
       tiles.template load<6 + j.value>(b + offset_in_bytes(0, 0, j.value * tile_words), t.b_row);
     });

@@ -52,10 +52,6 @@ void fused(const FftView<T>& plan, const FftColumns<const T>& x, Source source, 
   descend<true, false>(plan, last == 0 ? 0 : 1, last, work, 0, plan.n, store);
 }
 
-inline bool is_aligned(const void* p, int64_t step) noexcept {
-  return (reinterpret_cast<std::uintptr_t>(p) | static_cast<std::uintptr_t>(step)) % WEFT_VECTOR_BYTES == 0;
-}
-
 template <class T>
 void complex_columns(const FftView<T>& plan, const FftColumns<const T>& x, bool inverse, T factor,
                      const FftColumns<T>& y, const T* next, bool streamed, T* work) noexcept {
@@ -69,7 +65,7 @@ void complex_columns(const FftView<T>& plan, const FftColumns<const T>& x, bool 
   T* to = y.data + y.offset[0];
   const ComplexRows<T> source{x.data + x.offset[0], x.step};
   if constexpr (simd::has_streams<bytes>) {
-    if (streamed && is_aligned(to, y.step * static_cast<int64_t>(sizeof(T)))) {
+    if (streamed && simd::are_lines(to, y.step * static_cast<int64_t>(sizeof(T)))) {
       const ComplexBins<true, T> target{to, y.step, plan.n, inverse, factor};
       fused(plan, x, source, fetching<false, numbers>(target, next, x.step), work);
       return simd::end_streams();

@@ -123,7 +123,9 @@ struct Fetching {
     std::uintptr_t other;
     std::int64_t row, apart;
 
-    void fetch(int q) const noexcept { simd::fetch<Bytes, Write>(other + static_cast<std::uintptr_t>(q * apart)); }
+    WEFT_INLINE void fetch(int q) const noexcept {
+      simd::fetch<Bytes, Write>(other + static_cast<std::uintptr_t>(q * apart));
+    }
     auto load(int q) const noexcept {
       fetch(q);
       return at.load(q);
