@@ -177,8 +177,10 @@ TEST_CASE("a real column's transform doesn't depend on its place") {
       for (std::int64_t n :
            {2, 24, 74, 96, 4096}) {  // 37 columns: whole tiles and a part of one, with any number of lanes
         const Tensor x = raw::convert(random_tensor({{n, 37}}, 4), dtype), y = rfft(x, 0, FftNorm::ortho);
-        for (std::int64_t c = 0; c < 37; ++c)
-          CHECK(same_bits(slice(y, 1, c, c + 1), rfft(raw::contiguous(slice(x, 1, c, c + 1)), 0, FftNorm::ortho)));
+        for (std::int64_t c = 0; c < 37; ++c) {
+          const Tensor column = slice(x, 1, c, c + 1);  // a long one that is contiguous goes by four steps
+          CHECK(same_bits(slice(y, 1, c, c + 1), rfft(n < 512 ? raw::contiguous(column) : column, 0, FftNorm::ortho)));
+        }
       }
   });
 }
