@@ -101,6 +101,11 @@ TEST_CASE("activation names go both ways") {
   for (int number = 0; number < activation_count; ++number)
     CHECK(activation_from_name(activation_name(static_cast<Activation>(number))) == static_cast<Activation>(number));
   CHECK(activation_from_name("leak") == Activation::leaky_relu);
+  CHECK(activation_from_name("leaky_relu") == Activation::leaky_relu);
+  for (const char* name : {"gelu_new", "gelu_fast", "gelu_pytorch_tanh"})
+    CHECK(activation_from_name(name) == Activation::gelu_tanh);
+  CHECK(activation_from_name("swish") == Activation::silu);
+  for (const char* name : {"identity", "linear"}) CHECK(activation_from_name(name) == Activation::none);
   CHECK_THROWS_WITH_AS(activation_from_name("GELU"),
                        doctest::Contains("[activation] expected one of none, relu, gelu, gelu_tanh, silu, elu, "),
                        Error);

@@ -1,5 +1,6 @@
 #include "checkpoint_option.h"
 
+#include <weft/error.h>
 #include <weft/run_folder.h>
 
 #include "command.h"
@@ -15,9 +16,18 @@ void CheckpointOption::add_precision_to(CLI::App& command) {
   add_precision(command, set, "f32; of a quantised checkpoint bf16");
 }
 
+void CheckpointOption::add_pad_to(CLI::App& command) {
+  add_number(command, "--pad-to", pad_to, {0}, "Fill rows up to N tokens with padding; 0: their own length",
+             "as it was trained, and of other programs' checkpoints 0");
+}
+
 weft::Checkpoint CheckpointOption::load() const {
   weft::Checkpoint loaded = weft::load_checkpoint(path(), weft::Purpose::inference);
   if (precision) loaded.model->set_precision(*precision);
+  if (pad_to) loaded.info.pad_to = *pad_to;
+  if (const std::int64_t most = loaded.model->max_length(); pad_to && most > 0 && *pad_to > most)
+    throw weft::Error("--pad-to " + std::to_string(*pad_to) + ": the model takes at most " + std::to_string(most) +
+                      " tokens");
   return loaded;
 }
 

@@ -3,15 +3,18 @@
 #include <weft/checkpoint.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
 
 struct CheckpointOption {
   std::string folder, which;
   std::optional<weft::Precision> precision;  // none: as it is loaded
+  std::optional<std::int64_t> pad_to;        // none: as it was trained
 
   void add_to(CLI::App& command);
   void add_precision_to(CLI::App& command);
+  void add_pad_to(CLI::App& command);
   bool given() const { return !folder.empty() || !which.empty(); }
   std::string path() const;       // of the checkpoint's folder; UsageError if none is given
   weft::Checkpoint load() const;  // for inference, in the precision

@@ -23,4 +23,5 @@ Command fill_mask_command(CLI::App& weft);
 Command report_command(CLI::App& weft);
 Command tokenizer_command(CLI::App& weft);
 Command quantize_command(CLI::App& weft);
+Command convert_command(CLI::App& weft);
 Command info_command(CLI::App& weft);

@@ -42,6 +42,8 @@ void print_json(const weft::Evaluation& evaluation, const weft::Checkpoint& chec
 
 int eval(const EvalCommand& o) {
   const weft::Checkpoint checkpoint = o.checkpoint.load();
+  if (o.checkpoint.pad_to && weft::task_source(checkpoint.model->task()) != weft::Source::rows)
+    throw UsageError("--pad-to is of labelled texts: the sequences of a text are full");
   const auto data = o.data.load(checkpoint);
   const weft::Evaluation evaluation = measure(*checkpoint.model, *data, o.checkpoint.path());
   if (o.json) {
@@ -64,6 +66,7 @@ Command eval_command(CLI::App& weft) {
   o->checkpoint.add_to(*command);
   o->data.add_to(*command);
   command->add_flag("--json", o->json, "One JSON object, with the scores of each label and the confusion matrix");
+  o->checkpoint.add_pad_to(*command);
   o->checkpoint.add_precision_to(*command);
   add_threads(*command);
   command->footer(

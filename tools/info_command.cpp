@@ -12,6 +12,7 @@
 #include "model_options.h"
 #include "options.h"
 #include "report.h"
+#include "visible.h"
 
 namespace {
 
@@ -60,6 +61,8 @@ void print_fields(const weft::Architecture& architecture) {
 
 void print_checkpoint(const std::string& folder) {
   const weft::Checkpoint checkpoint = weft::load_checkpoint(folder, weft::Purpose::inference);
+  if (!checkpoint.info.form.empty()) std::cout << "form " << checkpoint.info.form << "\n";
+  for (const std::string& note : checkpoint.info.notes) std::cout << "note: " << visible(note) << "\n";
   print_model(*checkpoint.model);
   std::cout << "trained on sequences of " << checkpoint.info.length << "\nstep " << checkpoint.info.step << "\n";
   if (checkpoint.info.validation_loss) std::cout << "validation loss " << *checkpoint.info.validation_loss << "\n";

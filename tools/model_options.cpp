@@ -170,7 +170,12 @@ weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source, const wef
     throw UsageError("give --arch (" + list(weft::architectures()) + "), --preset, or \"arch\" in the --config file");
 
   const weft::Architecture& architecture = weft::architecture(spec.arch);
-  json fields = json::parse(spec.config);
+  const std::string& chosen = task.empty() ? file.task : task;
+  if (!chosen.empty()) spec.task = weft::task_from_name(chosen);
+  else if (source && (from == nullptr || weft::task_source(from->task()) != *source))
+    spec.task = weft::usual_task(architecture, *source);
+  else if (!source && preset.empty()) spec.task = architecture.tasks.front();
+  json fields = json::parse(from != nullptr && preset.empty() ? from->config_for(spec.task) : spec.config);
   check_fields_of(file, architecture, config);
   fields.update(file.fields);
   const auto put = [&](const char* option, const char* field, const auto& value) {
@@ -186,12 +191,6 @@ weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source, const wef
   put("--dropout", "dropout", dropout);
   for (const std::string& field : set) set_field(fields, architecture, field);
   spec.config = fields.dump();
-
-  const std::string& chosen = task.empty() ? file.task : task;
-  if (!chosen.empty()) spec.task = weft::task_from_name(chosen);
-  else if (source && (from == nullptr || weft::task_source(from->task()) != *source))
-    spec.task = weft::usual_task(architecture, *source);
-  else if (!source && preset.empty()) spec.task = architecture.tasks.front();
   return spec;
 }
 

@@ -15,6 +15,7 @@
 #include "command.h"
 #include "measured_data.h"
 #include "options.h"
+#include "out_folder.h"
 #include "report/run.h"
 
 namespace {
@@ -30,29 +31,6 @@ struct QuantizeCommand {
 };
 
 std::string file_in(const std::string& folder) { return folder + "/model.safetensors"; }
-
-std::string parent_of(const std::string& folder) {
-  const fs::path path = fs::absolute(folder).lexically_normal();
-  return (path.has_filename() ? path : path.parent_path()).parent_path().string();
-}
-
-// What stays where it is: runs, other checkpoints unless told so, and the checkpoint that is read.
-void check_out(const QuantizeCommand& o, const std::string& source) {
-  std::error_code error;
-  for (const std::string& read : {o.checkpoint.folder, o.checkpoint.which, source})
-    if (!read.empty() && fs::equivalent(o.out, read, error))
-      throw Error("--out names the checkpoint that is to be quantised, \"" + read + "\": give another folder");
-  if (fs::exists(o.out, error) && !fs::is_directory(o.out, error))
-    throw Error("--out names the file \"" + o.out + "\", expected a folder");
-  if (fs::exists(weft::run_path(o.out), error))
-    throw Error("--out names the folder of a run, \"" + o.out + "\": give another");
-  const std::string parent = parent_of(o.out);
-  for (const std::string& own : {weft::best_path(parent), weft::last_path(parent)})
-    if (fs::exists(weft::run_path(parent), error) && fs::equivalent(o.out, own, error))
-      throw Error("--out names a checkpoint of the run \"" + parent + "\", \"" + o.out + "\": give another folder");
-  if (!o.overwrite && fs::exists(file_in(o.out), error))
-    throw Error("\"" + o.out + "\" has a checkpoint already: --overwrite replaces it");
-}
 
 // The validation data of the run that the checkpoint is of; null, with the reason on standard error, if they aren't there.
 std::unique_ptr<weft::Data> data_of_run(const std::string& source, const weft::Checkpoint& checkpoint) {
@@ -133,7 +111,7 @@ int quantize(const QuantizeCommand& o) {
   if (o.out.empty()) throw UsageError("give --out, the folder of the quantised checkpoint");
   const bool given = o.data.given();
   const std::string source = o.checkpoint.path();
-  check_out(o, source);
+  OutFolder{"--out", o.out, "quantised", {o.checkpoint.folder, o.checkpoint.which, source}, o.overwrite}.check();
   const weft::Checkpoint before = o.checkpoint.load();
   if (const auto to = weft::quantized_to(before.model->parameters()))
     throw Error("\"" + source + "\" is quantised already, " + weft::quantization_name(*to) +

@@ -32,11 +32,17 @@ void read_config(const std::string& where, const std::string& text, const Config
   });
 }
 
-std::string write_config(const ConfigFieldRefs& fields) {
+std::string write_config(const ConfigFieldRefs& fields, const ConfigFieldRefs& usual) {
   return guard_memory("config", [&] {
+    const auto as_json = [](const ConfigFieldRef& field) {
+      return std::visit([](const auto* value) { return nlohmann::ordered_json(*value); }, field.value);
+    };
     nlohmann::ordered_json object = nlohmann::ordered_json::object();
-    for (const ConfigFieldRef& field : fields)
-      std::visit([&](const auto* value) { object[field.name] = *value; }, field.value);
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const ConfigFieldRef& field = fields[i];
+      const nlohmann::ordered_json value = as_json(field);
+      if (field.written == Written::always || value != as_json(usual.at(i))) object[field.name] = value;
+    }
     return object.dump();
   });
 }

@@ -67,6 +67,8 @@ Tensor TokenStream::next(std::int64_t token) {
   });
 }
 
+std::string Model::config_for(Task) const { return config(); }
+
 std::string Model::why_stream_is_slow() const {
   return std::string("its architecture, ") + arch() + ", has no token stream of its own";
 }

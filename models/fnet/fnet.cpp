@@ -1,13 +1,24 @@
 // FNet masked language model and classifier (arXiv 2105.03824): encoder and head.
 #include "weft/fnet.h"
+#include "weft/detail/enum_names.h"
 #include "weft/detail/out_of_memory.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace weft {
 using namespace detail;
 
+template <>
+struct detail::EnumNames<FnetHead> {
+  static constexpr const char* what = "fnet head";
+  static constexpr EnumName<FnetHead> all[] = {
+      {FnetHead::task, "task"}, {FnetHead::pooler, "pooler"}, {FnetHead::next_sentence, "next-sentence"}};
+};
+
 namespace {
+
+constexpr std::int64_t next_sentence_classes = 2;
 
 const char* const no_causal_lm = "the Fourier mixing sees the future";
 
@@ -20,6 +31,11 @@ FnetConfig checked(FnetConfig config) {
   config.d_ffn = config.ffn_channels();
   (void)norm_place_from_name(config.norm);
   (void)activation_from_name(config.activation);
+  (void)fnet_head_from_name(config.head);
+  if (config.separator < -1)
+    throw Error("[fnet] expected a separator of at least 0, or -1 for none, got " + std::to_string(config.separator));
+  if (config.separator >= 0 && config.types < 2)
+    throw Error("[fnet] a separator needs 2 types of tokens, got " + std::to_string(config.types));
   if (!(config.eps > 0) || !std::isfinite(config.eps))
     throw Error("[fnet] expected a finite eps > 0, got " + std::to_string(config.eps));
   if (!(config.dropout >= 0 && config.dropout < 1))
@@ -27,7 +43,34 @@ FnetConfig checked(FnetConfig config) {
   return config;
 }
 
+void check_classes(FnetHead head, std::int64_t classes, std::int64_t d_model) {
+  const auto fail = [&](std::int64_t expected, const std::string& whose) {
+    throw Error("[fnet] expected " + std::to_string(expected) + " classes, " + whose + ", got " +
+                std::to_string(classes));
+  };
+  if (head == FnetHead::next_sentence && classes != next_sentence_classes)
+    fail(next_sentence_classes, "those of a next-sentence head");
+  if (head == FnetHead::pooler && classes != d_model) fail(d_model, "the outputs of a pooler alone");
+}
+
+// (b, n): 1 from behind the first separator of a row to its second, if there is one; else 0.
+Tensor types_of(const Tensor& tokens, std::int64_t separator) {
+  const std::int64_t b = tokens.size(0), n = tokens.size(1);
+  const auto ids = tokens.to_vector<std::int64_t>();
+  std::vector<std::int64_t> types(ids.size(), 0);
+  for (std::int64_t row = 0; row < b; ++row) {
+    const auto begin = ids.begin() + row * n, end = begin + n;
+    const auto first = std::find(begin, end, separator);
+    const auto second = first == end ? end : std::find(first + 1, end, separator);
+    if (second != end)
+      std::fill(types.begin() + (first - ids.begin()) + 1, types.begin() + (second - ids.begin()) + 1, 1);
+  }
+  return Tensor::from(types, {b, n});
+}
+
 }  // namespace
+
+FnetHead fnet_head_from_name(const std::string& name) { return enum_from_name<FnetHead>(name); }
 
 Fnet::Fnet(const ModelSpec& spec, const Init& init)
     : config_(checked(config_from_json<FnetConfig>("fnet", spec.config))),
@@ -39,36 +82,73 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
     throw Error(std::string("[fnet] a causal language model is refused: ") + no_causal_lm +
                 "; train a masked-lm or a classifier");
   const std::int64_t d = config_.d_model;
-  if (task_ == Task::classifier)
-    classifier_ = ClassifierHead{FnetPooler(d, init.child(1)), Linear(d, outputs_, init.child(2))};
-  else
-    language_model_ =
-        LanguageModelHead{Linear(d, d, init.child(3)), LayerNorm(d, init, config_.eps), init.full({outputs_}, 0)};
+  const FnetHead head = fnet_head_from_name(config_.head);
+  if (task_ == Task::classifier) check_classes(head, spec.classes, d);
+  if (task_ == Task::classifier || head != FnetHead::task) pooler_.emplace(d, init.child(1));
+  if (task_ == Task::classifier ? head != FnetHead::pooler : head == FnetHead::next_sentence)
+    classes_.emplace(d, task_ == Task::classifier ? outputs_ : next_sentence_classes, init.child(2));
+  if (task_ == Task::classifier) return;
+  language_model_ =
+      LanguageModelHead{Linear(d, d, init.child(3)), LayerNorm(d, init, config_.eps), init.full({outputs_}, 0), {}};
+  if (config_.tied) return;
+  language_model_->decoder.emplace(d, outputs_, init.child(4), false);
+  language_model_->decoder->bias = language_model_->bias;
 }
 
 std::string Fnet::config() const { return config_to_json(config_); }
 
-// x = encoder(tokens);  logits = E norm(act(transform(x))) + bias, or classifier(tanh(dense(x_0))).
+// Heads beside the task's are not trained.
+std::string Fnet::config_for(Task task) const {
+  FnetConfig config = config_;
+  config.head = FnetConfig().head;
+  if (task != Task::masked_lm) config.tied = FnetConfig().tied;
+  return config_to_json(config);
+}
+
+Tensor Fnet::encode(const Tensor& tokens, const Tensor& types, const Random* dropout) const {
+  const bool by_separator = !types.defined() && config_.separator >= 0;
+  if (by_separator) check_tokens("fnet", tokens, config_.seq_len);
+  return encoder_(tokens, by_separator ? types_of(tokens, config_.separator) : types, dropout, precision());
+}
+
+// E norm(act(transform(x))) + bias, (b, n, vocabulary)
+Tensor Fnet::words(const Tensor& x) const {
+  const LanguageModelHead& head = *language_model_;
+  const Tensor h = head.norm(head.transform(x, activation_from_name(config_.activation)));  // (b, n, d_model)
+  return head.decoder ? (*head.decoder)(h) : encoder_.embeddings.word.logits(h, head.bias);
+}
+
+// x = encoder(tokens);  logits = words(x), or classifier(tanh(dense(x_0))).
 Tensor Fnet::operator()(const Tensor& tokens, const Random* dropout) const {
   return guard_memory("fnet", [&] {
-    const Tensor x = encoder_(tokens, {}, dropout, precision());              // (b, n, d_model)
-    if (classifier_) return classifier_->classifier(classifier_->pooler(x));  // (b, classes)
-    const Activation act = activation_from_name(config_.activation);
-    const Tensor h = language_model_->norm(language_model_->transform(x, act));  // (b, n, d_model)
-    return encoder_.embeddings.word.logits(h, language_model_->bias);            // (b, n, vocabulary)
+    const Tensor x = encode(tokens, {}, dropout);  // (b, n, d_model)
+    if (language_model_) return words(x);          // (b, n, vocabulary)
+    const Tensor pooled = (*pooler_)(x);           // (b, d_model)
+    return classes_ ? (*classes_)(pooled) : pooled;
+  });
+}
+
+FnetOutputs Fnet::run(const Tensor& tokens, const Tensor& types, const Random* dropout) const {
+  return guard_memory("fnet", [&] {
+    FnetOutputs all;
+    all.hidden = encode(tokens, types, dropout);
+    if (pooler_) all.pooled = (*pooler_)(all.hidden);
+    if (language_model_) all.words = words(all.hidden);
+    if (classes_) all.classes = (*classes_)(all.pooled);
+    return all;
   });
 }
 
 void Fnet::collect(const std::string& prefix, NamedParameters& out) const {
   encoder_.collect(prefix + "encoder.", out);
-  if (classifier_) {
-    classifier_->pooler.collect(prefix + "pooler.", out);
-    classifier_->classifier.collect(prefix + "classifier.", out);
-  } else {
+  if (language_model_) {
     language_model_->transform.collect(prefix + "head.transform.", out);
     language_model_->norm.collect(prefix + "head.norm.", out);
     out.emplace_back(prefix + "head.bias", language_model_->bias);
+    if (language_model_->decoder) out.emplace_back(prefix + "head.decoder.weight", language_model_->decoder->weight);
   }
+  if (pooler_) pooler_->collect(prefix + "pooler.", out);
+  if (classes_) classes_->collect(prefix + (language_model_ ? "next_sentence." : "classifier."), out);
 }
 
 // The presets: the paper's base model, and the classifier of labml.ai's experiment on AG News: sizes, ReLU, the eps of

@@ -1,6 +1,5 @@
 #include "weft/sentencepiece.h"
 
-#include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 
 #include <algorithm>
@@ -8,22 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "base/base64.h"
 #include "base/json.h"
-#include "sentencepiece/base64.h"
+#include "sentencepiece/fnet_tokenizer.h"
+#include "sentencepiece/pieces.h"
 #include "weft/error.h"
 
 namespace weft {
 using namespace detail;
 
 namespace {
-
-namespace sp = ::sentencepiece;
-
-const std::string space_mark = "\u2581";  // SentencePiece's for a space
-
-void check(const sp::util::Status& status, const std::string& what) {
-  if (!status.ok()) throw Error("[tokenizer] " + what + ": " + status.ToString());
-}
 
 // What is encoded by itself: a line, or of a longer one the part before the last space that fits in. So that ids don't
 // depend on what is read at once, this is a function of what follows the unit before. 0: more text must be seen.
@@ -42,28 +35,24 @@ std::size_t first_unit(std::string_view text) {
 
 class SentencePiece : public Tokenizer {
  public:
-  SentencePiece(const char* kind, std::string model) : kind_(kind), model_(std::move(model)) {
-    check(processor_.LoadFromSerializedProto(model_), "not a model of SentencePiece");
+  SentencePiece(const char* kind, std::string model) : kind_(kind), pieces_(std::move(model)) {
     for (const char* name : {"<0x0A>", "\n"}) {
-      const int id = processor_.PieceToId(name);
-      if (!processor_.IsUnknown(id)) line_end_ = id;
+      const int id = processor().PieceToId(name);
+      if (!processor().IsUnknown(id)) line_end_ = id;
     }
-    std::vector<std::string> pieces;
-    check(processor_.Encode("a", &pieces), "it can't encode");
-    dummy_prefix_ = !pieces.empty() && pieces[0].rfind(space_mark, 0) == 0;
   }
 
   const char* kind() const noexcept override { return kind_; }
-  std::int64_t size() const noexcept override { return processor_.GetPieceSize(); }
+  std::int64_t size() const noexcept override { return pieces_.size(); }
 
   SpecialIds special() const noexcept override {
     SpecialIds ids;
     const auto control = [&](const char* name) -> std::optional<std::int64_t> {
-      const int id = processor_.PieceToId(name);
-      return processor_.IsControl(id) ? std::optional<std::int64_t>(id) : std::nullopt;
+      const int id = processor().PieceToId(name);
+      return processor().IsControl(id) ? std::optional<std::int64_t>(id) : std::nullopt;
     };
-    if (processor_.unk_id() >= 0) ids.unknown = processor_.unk_id();
-    if (processor_.pad_id() >= 0) ids.pad = processor_.pad_id();
+    if (processor().unk_id() >= 0) ids.unknown = processor().unk_id();
+    if (processor().pad_id() >= 0) ids.pad = processor().pad_id();
     ids.cls = control("[cls]");
     ids.mask = control("[mask]");
     return ids;
@@ -77,7 +66,7 @@ class SentencePiece : public Tokenizer {
       if (unit == 0) unit = text.size();
       const bool whole_line = text[unit - 1] == '\n';
       std::vector<int> found;
-      check(processor_.Encode(text.substr(0, unit - whole_line), &found), "it can't encode");
+      check_status(processor().Encode(text.substr(0, unit - whole_line), &found), "it can't encode");
       ids.insert(ids.end(), found.begin(), found.end());
       if (whole_line && line_end_) ids.push_back(*line_end_);
       text.remove_prefix(unit);
@@ -92,40 +81,19 @@ class SentencePiece : public Tokenizer {
   }
 
   using Tokenizer::decode;
-  std::string decode(std::int64_t id) const override {
-    const std::string& name = piece(id);
-    const int i = static_cast<int>(id);
-    if (processor_.IsByte(i)) return std::string(1, static_cast<char>(std::stoi(name.substr(1, 4), nullptr, 16)));
-    std::string text;
-    for (std::size_t at = 0; at < name.size();) {
-      const bool is_space = name.compare(at, space_mark.size(), space_mark) == 0;
-      if (!is_space) text += name[at];
-      else if (at > 0 || !dummy_prefix_) text += ' ';
-      at += is_space ? space_mark.size() : 1;
-    }
-    return text;
-  }
-  // A model that puts a space before each line means by a piece's mark the space before it.
-  std::string separator(std::int64_t, std::int64_t id) const override {
-    return dummy_prefix_ && piece(id).rfind(space_mark, 0) == 0 ? " " : "";
-  }
+  std::string decode(std::int64_t id) const override { return pieces_.text(id); }
+  std::string separator(std::int64_t, std::int64_t id) const override { return pieces_.separator(id); }
 
   std::string to_json() const override {
-    return nlohmann::ordered_json{{"unit", kind_}, {"model", to_base64(model_)}}.dump();
+    return nlohmann::ordered_json{{"unit", kind_}, {"model", to_base64(pieces_.model())}}.dump();
   }
 
  private:
-  const std::string& piece(std::int64_t id) const {
-    if (id < 0 || id >= size())
-      throw Error("[tokenizer] no symbol " + std::to_string(id) + ", there are " + std::to_string(size()));
-    return processor_.IdToPiece(static_cast<int>(id));
-  }
+  const sp::SentencePieceProcessor& processor() const noexcept { return pieces_.processor(); }
 
   const char* kind_;
-  std::string model_;  // as SentencePiece writes it
-  sp::SentencePieceProcessor processor_;
+  Pieces pieces_;
   std::optional<std::int64_t> line_end_;  // if it has one
-  bool dummy_prefix_;
 };
 
 // Lines to learn from: of a text that is longer than `most` bytes every second, fourth, … line.
@@ -219,7 +187,7 @@ std::shared_ptr<const Tokenizer> learn(const char* kind, const Texts& texts, con
     throw Error(std::string("[tokenizer] can't learn ") + kind + " of " + settings.at("vocab_size") +
                 " symbols: the bytes, the special symbols and the text's characters are " + smallest_size(reason) +
                 "; choose a larger size");
-  check(learned, std::string("can't learn ") + kind);
+  check_status(learned, std::string("can't learn ") + kind);
   return std::make_shared<SentencePiece>(kind, model);
 }
 
@@ -250,6 +218,7 @@ void register_sentencepiece() {
                              [](const std::string& json) { return from_json(foreign, json); }};
     model_file.is_learned = false;
     register_tokenizer(std::move(model_file));
+    register_tokenizer(fnet_tokenizer_kind());
   });
 }
 

@@ -9,5 +9,6 @@ TokenizerKind bytes_kind();
 TokenizerKind words_kind();
 TokenizerKind wordpunct_kind();
 TokenizerKind whitespace_kind();
+TokenizerKind ids_kind();
 
 }  // namespace weft::detail

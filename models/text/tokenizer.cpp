@@ -15,7 +15,7 @@ namespace {
 Registry<TokenizerKind>& registry() {
   // A new kind is a line here.
   static Registry<TokenizerKind> made = {
-      characters_kind(), bytes_kind(), words_kind(), wordpunct_kind(), whitespace_kind(),
+      characters_kind(), bytes_kind(), words_kind(), wordpunct_kind(), whitespace_kind(), ids_kind(),
   };
   return made;
 }
@@ -32,7 +32,7 @@ void register_tokenizer(TokenizerKind added) {
 
 const TokenizerKind& tokenizer_kind(const std::string& name) {
   if (const TokenizerKind* found = registry().find(name)) return *found;
-  for (const char* optional : {"unigram", "bpe", "sentencepiece"})
+  for (const char* optional : {"unigram", "bpe", "sentencepiece", "fnet"})
     if (name == optional)
       throw Error("[tokenizer] kind \"" + name + "\" needs SentencePiece, which this program has not: install it " +
                   "(Debian: libsentencepiece-dev), build weft again, and link weft::sentencepiece");

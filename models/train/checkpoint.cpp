@@ -7,9 +7,11 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "train/labels.h"
 #include "train/load_parameters.h"
 #include "train/load_quantized.h"
+#include "weft/checkpoint_form.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/os.h"
 #include "weft/quantize.h"
@@ -125,7 +127,9 @@ void check_finite(const NamedParameters& parameters) {
 
 json read_metadata(const SafetensorsFile& file) {
   const auto found = file.metadata().find(metadata_key);
-  if (found == file.metadata().end()) throw Error("\"" + file.path() + "\" is not a checkpoint of weft");
+  if (found == file.metadata().end())
+    throw Error("\"" + file.path() + "\" is not a checkpoint of weft, nor, with its config.json, of a form that weft " +
+                "knows by itself (" + join(checkpoint_forms()) + ")");
   const json metadata = parse_json(found->second);
   if (metadata.at("version") != format_version)
     throw Error("\"" + file.path() + "\" has version " + metadata.at("version").dump() + "; this weft reads version " +
@@ -161,7 +165,7 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata, Purpose 
         ", for inference alone (Purpose::inference): train the checkpoint that it was made of, and quantise that "
         "again");
   if (quantized) load_quantized(file, *checkpoint.model, *quantized);
-  else load_parameters(file, *checkpoint.model, purpose);
+  else load_parameters(*checkpoint.model, file, {}, {purpose, false});
   read_labels(metadata, *checkpoint.model, checkpoint.info);
   return checkpoint;
 }
@@ -228,7 +232,12 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
 
 Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options) try {
   const std::string folder = checkpoint_folder(given);
-  const SafetensorsFile file(model_path(folder));
+  std::optional<SafetensorsFile> opened;
+  if (std::filesystem::exists(model_path(folder))) opened.emplace(model_path(folder));
+  if (!opened || opened->metadata().count(metadata_key) == 0)
+    if (const std::string form = find_checkpoint_form(folder); !form.empty() && form != metadata_key)
+      return load_checkpoint_as(form, folder, options);
+  const SafetensorsFile file = opened ? *opened : SafetensorsFile(model_path(folder));
   const json config = read_config(folder);
   if (!config.is_null() && !config.is_object())
     throw Error("\"" + config_path(folder) + "\" is damaged: not a JSON object");

@@ -17,6 +17,11 @@ Classifier::Classifier(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint
   const Model& model = *checkpoint_.model;
   if (task_source(model.task()) != Source::rows)
     throw Error(std::string("[classifier] the checkpoint is a ") + task_name(model.task()) + ", expected a classifier");
+  if (model.gives_features())
+    throw Error(
+        "[classifier] the checkpoint is an encoder without a classifier, whose outputs are features: train one "
+        "that begins with it (weft train --from)");
+  check_padding(model, *checkpoint_.tokenizer, "classifier");
   if (!checkpoint_.tokenizer->special().cls)
     throw Error(std::string("[classifier] the tokenizer of the checkpoint, ") + checkpoint_.tokenizer->kind() +
                 ", was not made for a classifier");
@@ -41,7 +46,8 @@ std::vector<std::int64_t> Classifier::row_of(const std::string& text) const {
   const WrongBytes wrong = wrong_bytes(text, 0);
   if (!wrong.what.empty()) throw Error("[classifier] " + wrong.what + "; expected a text in UTF-8 without zeros");
   std::vector<std::int64_t> row = classifier_tokens(*checkpoint_.tokenizer, text, length);
-  if (info.pad_to > 0) row.resize(static_cast<std::size_t>(info.pad_to), pad_id);
+  if (info.pad_to > 0)
+    row.resize(static_cast<std::size_t>(info.pad_to), checkpoint_.tokenizer->special().pad.value_or(pad_id));
   return row;
 }
 

@@ -56,8 +56,8 @@ ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledText
       padding_(padding),
       labels_(training.texts.empty() ? validation.names : training.names) {
   const SpecialIds special = tokenizer_->special();
-  if (special.pad != pad_id || !special.cls)
-    throw Error(std::string("[classifier] expected a tokenizer whose id 0 is padding, and with one that begins a "
+  if (!special.pad || !special.cls)
+    throw Error(std::string("[classifier] expected a tokenizer with an id for padding, and one that begins a "
                             "sequence; this one, ") +
                 tokenizer_->kind() + ", was not made for a classifier");
   check_batch("classifier", length, 2, batch);
@@ -163,7 +163,7 @@ Batch ClassifierData::gather(const Rows& from, const std::vector<std::int64_t>& 
   for (std::int64_t row : which) {
     const auto r = static_cast<std::size_t>(row);
     tokens.insert(tokens.end(), from.tokens.begin() + from.ends[r], from.tokens.begin() + from.ends[r + 1]);
-    tokens.resize((labels.size() + 1) * static_cast<std::size_t>(length), pad_id);
+    tokens.resize((labels.size() + 1) * static_cast<std::size_t>(length), *tokenizer_->special().pad);
     labels.push_back(from.labels[r]);
   }
   const auto rows = static_cast<std::int64_t>(which.size());

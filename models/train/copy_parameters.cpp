@@ -24,7 +24,7 @@ bool is_output(const Shape& a, const Shape& b, const Model& from, const Model& t
 // A classifier's parameters that have a part for each output, and which axis that is: those that a model with one output
 // more has in another shape.
 std::map<std::string, std::size_t> head_axes(const Model& model) {
-  ModelSpec spec{model.arch(), model.task(), model.vocabulary(), model.outputs() + 1, model.config()};
+  ModelSpec spec{model.arch(), model.task(), model.vocabulary(), model.outputs() + 1, model.config_for(model.task())};
   Init shapes;
   shapes.shapes_only = true;
   std::map<std::string, Shape> wider;

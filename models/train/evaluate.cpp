@@ -30,6 +30,7 @@ std::optional<Evaluation> evaluate(const Model& model, const Data& data, const s
   Evaluation total;
   const auto meter = data.meter();
   const bool rows = task_source(data.task()) == Source::rows;
+  if (rows) check_padding(model, *data.tokenizer(), "evaluate");
   bool stopped = false;
   Context::current().parallel_region([&] {
     for (std::int64_t k = 0; k < data.validation_batches(); ++k) {

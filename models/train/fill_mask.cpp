@@ -13,7 +13,7 @@ namespace {
 
 const std::string gap = "[mask]";
 
-// The text's ids; what is beside a gap is encoded by itself.
+// The text's ids; what is beside a gap is encoded by itself. Of a tokenizer's own name for its mask it knows itself.
 std::vector<std::int64_t> encode(const Tokenizer& tokenizer, const std::string& text) {
   std::vector<std::int64_t> ids;
   for (std::size_t at = 0;;) {
@@ -31,13 +31,24 @@ std::vector<std::int64_t> encode(const Tokenizer& tokenizer, const std::string& 
 std::vector<std::int64_t> by_probability(const std::vector<double>& p, const SpecialIds& special) {
   std::vector<std::int64_t> ids(p.size());
   std::iota(ids.begin(), ids.end(), 0);
-  const auto is_special = [&](std::int64_t id) {
-    return id == special.unknown || id == special.pad || id == special.cls || id == special.mask;
-  };
+  const auto is_special = [&](std::int64_t id) { return special.has(id); };
   ids.erase(std::remove_if(ids.begin(), ids.end(), is_special), ids.end());
   const auto of = [&](std::int64_t id) { return p[static_cast<std::size_t>(id)]; };
   std::stable_sort(ids.begin(), ids.end(), [&](std::int64_t a, std::int64_t b) { return of(a) > of(b); });
   return ids;
+}
+
+// As the model reads it: of a tokenizer with [sep] in a frame, and filled up as it was trained.
+std::vector<std::int64_t> row_of(const Checkpoint& checkpoint, const std::vector<std::int64_t>& ids) {
+  const SpecialIds special = checkpoint.tokenizer->special();
+  const std::int64_t pad_to = checkpoint.info.pad_to;
+  std::vector<std::int64_t> row = special.sep ? framed(special, ids, std::ssize(ids) + 2) : ids;
+  if (std::ssize(row) >= pad_to) return row;
+  if (!special.pad)
+    throw Error(std::string("[fill-mask] the tokenizer, ") + checkpoint.tokenizer->kind() +
+                ", has no padding to fill up with");
+  row.resize(static_cast<std::size_t>(pad_to), *special.pad);
+  return row;
 }
 
 void check(const Checkpoint& checkpoint) {
@@ -57,12 +68,14 @@ FilledText fill_mask(const Checkpoint& checkpoint, const std::string& text, std:
   std::vector<std::int64_t> ids = encode(tokenizer, text);
   if (std::find(ids.begin(), ids.end(), special.mask) == ids.end())
     throw Error("[fill-mask] expected a text with \"" + gap + "\" for each symbol to fill in, got none");
-  const Tensor logits = (*checkpoint.model)(Tensor::from(ids, {1, std::ssize(ids)}));  // (1, n, symbols)
+  const std::vector<std::int64_t> row = row_of(checkpoint, ids);
+  const std::int64_t first = special.sep && special.cls ? 1 : 0;                       // of the text in its row
+  const Tensor logits = (*checkpoint.model)(Tensor::from(row, {1, std::ssize(row)}));  // (1, n, symbols)
   FilledText filled;
   for (std::int64_t i = 0; i < std::ssize(ids); ++i) {
     std::int64_t& id = ids[static_cast<std::size_t>(i)];
     if (id != special.mask) continue;
-    const std::vector<double> p = softmax_of(slice(logits, 1, i, i + 1), "fill-mask");
+    const std::vector<double> p = softmax_of(slice(logits, 1, first + i, first + i + 1), "fill-mask");
     const std::vector<std::int64_t> order = by_probability(p, special);
     if (order.empty()) throw Error("[fill-mask] the tokenizer has no symbols but special ones");
     std::vector<Prediction>& gap_symbols = filled.gaps.emplace_back();

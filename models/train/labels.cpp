@@ -8,12 +8,23 @@
 
 namespace weft::detail {
 
+std::vector<std::int64_t> framed(const SpecialIds& special, std::vector<std::int64_t> ids, std::int64_t length) {
+  const std::int64_t beginning = special.cls.has_value(), end = special.sep.has_value();
+  const std::int64_t kept = std::clamp<std::int64_t>(length - beginning - end, 0, std::ssize(ids));
+  ids.resize(static_cast<std::size_t>(kept));
+  if (special.cls) ids.insert(ids.begin(), *special.cls);
+  if (special.sep && length > beginning) ids.push_back(*special.sep);
+  return ids;
+}
+
 std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const std::string& text, std::int64_t length) {
-  std::vector<std::int64_t> tokens = {*tokenizer.special().cls};
-  const std::vector<std::int64_t> symbols = tokenizer.encode(text);
-  const std::int64_t kept = std::min(length - 1, std::ssize(symbols));
-  tokens.insert(tokens.end(), symbols.begin(), symbols.begin() + kept);
-  return tokens;
+  return framed(tokenizer.special(), tokenizer.encode(text), length);
+}
+
+void check_padding(const Model& model, const Tokenizer& tokenizer, const char* who) {
+  if (model.skips_padding() && tokenizer.special().pad.value_or(pad_id) != pad_id)
+    throw Error(std::string("[") + who + "] a " + model.arch() + " leaves id 0 out as padding; the padding of the " +
+                "tokenizer, " + tokenizer.kind() + ", is id " + std::to_string(*tokenizer.special().pad));
 }
 
 std::vector<double> softmax_of(const Tensor& logits, const char* who) {

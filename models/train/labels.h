@@ -9,10 +9,14 @@
 
 namespace weft::detail {
 
-constexpr std::int64_t pad_id = 0;  // what Model takes for padding
+constexpr std::int64_t pad_id = 0;  // what Model takes for padding if it skips_padding()
 
-// [cls] and the first length - 1 symbols, by a tokenizer that has such a one.
+// [cls], the first of `ids` and [sep], as far as the tokenizer has the two: at most `length`.
+std::vector<std::int64_t> framed(const SpecialIds& special, std::vector<std::int64_t> ids, std::int64_t length);
 std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const std::string& text, std::int64_t length);
+
+// Error if the model leaves token 0 out as padding, and the tokenizer's padding is another. `who` names what asks.
+void check_padding(const Model& model, const Tokenizer& tokenizer, const char* who);
 
 // exp(x_i - max) / Σ_j exp(x_j - max) of logits, a row of any shape. Error, of `who`, if they are not finite.
 std::vector<double> softmax_of(const Tensor& logits, const char* who);

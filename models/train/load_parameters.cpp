@@ -1,5 +1,9 @@
 #include "train/load_parameters.h"
 
+#include <cstring>
+#include <unordered_map>
+
+#include "weft/detail/out_of_memory.h"
 #include "weft/detail/rebind.h"
 
 namespace weft {
@@ -20,7 +24,130 @@ Tensor own_copy(const Tensor& value, DType dtype) {
   return own;
 }
 
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
+  const Tensor x = raw::contiguous(a), y = raw::contiguous(b);
+  return std::memcmp(x.raw(), y.raw(), static_cast<std::size_t>(x.numel()) * dtype_size(x.dtype())) == 0;
+}
+
+// Of a parameter that is made of its shape alone (detail::outline): all of its elements are one.
+bool is_outline(const Tensor& value) { return value.rank() > 0 && value.strides().back() == 0; }
+
+// "a, b, c and 7 more"
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 12;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) text += (i > 0 ? ", " : "") + names[i];
+  return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more" : text;
+}
+
+// A tensor of the file, as its parameter has it.
+struct Source {
+  std::string tensor;
+  std::function<Tensor(const Tensor&)> arrange;
+};
+
+Tensor value_of(const SafetensorsFile& file, const Source& source) {
+  const Tensor value = file.load(source.tensor);
+  return source.arrange ? source.arrange(value) : value;
+}
+
+class Loading {
+ public:
+  Loading(const NamedParameters& parameters, const SafetensorsFile& file, const Rename& rename)
+      : file_(file), parameters_(parameters) {
+    report_.file = file.path();
+    for (std::size_t i = 0; i < parameters_.size(); ++i) index_.emplace(parameters_[i].first, i);
+    sources_.resize(parameters_.size());
+    for (const std::string& name : file.names()) assign_role(name, rename ? rename(name) : TensorRole(name));
+    for (std::size_t i = 0; i < parameters_.size(); ++i) check(i);
+  }
+
+  const LoadReport& report() const { return report_; }
+
+  void check_writable() const {
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      if (!sources_[i].empty() && !parameters_[i].second.writable())
+        throw Error(lent_message(parameters_[i].second, "[load_parameters] " + parameters_[i].first));
+  }
+
+  void write(Purpose purpose) const {
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      if (!sources_[i].empty()) write(parameters_[i].second, sources_[i].front(), purpose);
+  }
+
+ private:
+  void assign_role(const std::string& tensor, TensorRole role) {
+    const auto found = index_.find(role.parameter);
+    if (role.parameter.empty()) report_.left_out.push_back(tensor);
+    else if (found == index_.end()) report_.unused.push_back(tensor);
+    else sources_[found->second].push_back({tensor, std::move(role.arrange)});
+  }
+
+  // A parameter that doesn't fit has no source then.
+  void check(std::size_t i) {
+    const auto& [name, parameter] = parameters_[i];
+    std::vector<Source>& sources = sources_[i];
+    if (sources.empty()) return report_.missing.push_back(name);
+    std::string misfit;
+    for (std::size_t k = 0; k < sources.size() && misfit.empty(); ++k) misfit = misfit_of(sources[k], name, parameter);
+    for (std::size_t k = 1; k < sources.size() && misfit.empty(); ++k)
+      if (!same_bits(value_of(file_, sources[0]), value_of(file_, sources[k])))
+        misfit = sources[0].tensor + " and " + sources[k].tensor + " are both " + name + ", and differ";
+    if (misfit.empty()) return report_.loaded.push_back(name);
+    report_.misshapen.push_back(misfit);
+    sources.clear();
+  }
+
+  // Empty if it fits. What is arranged is loaded for it.
+  std::string misfit_of(const Source& source, const std::string& name, const Parameter& parameter) const {
+    const std::string who = source.tensor + (source.tensor == name ? "" : " (" + name + ")");
+    const std::string& stored = file_.stored_dtype(source.tensor);
+    if (stored != "F32" && stored != "F64" && stored != "F16" && stored != "BF16")
+      return who + " is " + stored + ", expected " + dtype_name(parameter.value().dtype());
+    const Shape& wanted = parameter.value().shape();
+    Shape shape = file_.shape(source.tensor);
+    if (source.arrange) try {
+        shape = value_of(file_, source).shape();
+      } catch (const Error& error) {
+        return who + " is " + to_string(shape) + ", from which no " + to_string(wanted) +
+               " can be made: " + error.what();
+      }
+    if (shape == wanted) return "";
+    return who + " is " + to_string(shape) + (source.arrange ? " when it is arranged" : "") + ", its config asks for " +
+           to_string(wanted);
+  }
+
+  // A parameter with memory of its own may be part of a flat buffer: its elements are written.
+  void write(const Parameter& parameter, const Source& source, Purpose purpose) const {
+    const DType dtype = parameter.value().dtype();
+    const Tensor value = value_of(file_, source);
+    if (purpose == Purpose::inference)
+      lend(parameter, value.dtype() == dtype ? raw::contiguous(value) : own_copy(value, dtype));
+    else if (is_outline(parameter.value())) rebind(parameter, own_copy(value, dtype));
+    else Parameter(parameter).assign(value.dtype() == dtype ? value : raw::convert(value, dtype));
+  }
+
+  const SafetensorsFile& file_;
+  NamedParameters parameters_;
+  std::unordered_map<std::string, std::size_t> index_;
+  std::vector<std::vector<Source>> sources_;  // of each parameter; more than one: the same value
+  LoadReport report_;
+};
+
 }  // namespace
+
+std::string LoadReport::text() const {
+  if (complete()) return "";
+  std::string all;
+  const auto add = [&](const std::string& what, const std::vector<std::string>& names) {
+    if (!names.empty()) all += (all.empty() ? "" : "; ") + what + some_of(names);
+  };
+  add("", misshapen);
+  add("no tensor is named as these parameters: ", missing);
+  add("its config asks for none of these tensors: ", unused);
+  return "\"" + file + "\": " + all;
+}
 
 ParameterBudget detail::contents(const SafetensorsFile& file) {
   ParameterBudget all;
@@ -31,24 +158,27 @@ ParameterBudget detail::contents(const SafetensorsFile& file) {
   return all;
 }
 
-void detail::load_parameters(const SafetensorsFile& file, const Model& model, Purpose purpose) {
-  const NamedParameters parameters = model.parameters();
-  for (const auto& [name, parameter] : parameters) {
-    const Shape shape = parameter.value().shape();
-    const DType dtype = parameter.value().dtype();
-    if (file.shape(name) != shape)
-      throw Error("\"" + file.path() + "\": " + name + " is " + to_string(file.shape(name)) + ", its config asks for " +
-                  to_string(shape));
-    const Tensor value = file.load(name);
-    if (!is_floating(value.dtype()))
-      throw Error("\"" + file.path() + "\": " + name + " is " + file.stored_dtype(name) + ", expected " +
-                  dtype_name(dtype));
-    if (purpose == Purpose::training) rebind(parameter, own_copy(value, dtype));
-    else lend(parameter, value.dtype() == dtype ? value : own_copy(value, dtype));
-  }
-  if (file.names().size() != parameters.size())
-    throw Error("\"" + file.path() + "\": " + std::to_string(file.names().size()) + " tensors, its config asks for " +
-                std::to_string(parameters.size()));
+ParameterBudget detail::more_than_contents(const SafetensorsFile& file) {
+  ParameterBudget all = contents(file);
+  all.parameters += 100;
+  all.elements += all.elements + (1 << 20);
+  return all;
+}
+
+LoadReport load_parameters(const Model& model, const SafetensorsFile& file, const Rename& rename,
+                           const LoadParametersOptions& options) {
+  return load_parameters(model.parameters(), file, rename, options);
+}
+
+LoadReport load_parameters(const NamedParameters& parameters, const SafetensorsFile& file, const Rename& rename,
+                           const LoadParametersOptions& options) {
+  return guard_memory("load_parameters", [&] {
+    const Loading loading(parameters, file, rename);
+    if (!options.partial && !loading.report().complete()) throw Error(loading.report().text());
+    loading.check_writable();
+    loading.write(options.purpose);
+    return loading.report();
+  });
 }
 
 }  // namespace weft

@@ -22,7 +22,7 @@ std::vector<std::int64_t> ordinary_ids(const Tokenizer& tokenizer) {
   const SpecialIds special = tokenizer.special();
   std::vector<std::int64_t> ids;
   for (std::int64_t id = 0; id < tokenizer.size(); ++id)
-    if (id != special.unknown && id != special.pad && id != special.cls && id != special.mask) ids.push_back(id);
+    if (!special.has(id)) ids.push_back(id);
   return ids;
 }
 

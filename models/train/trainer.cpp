@@ -11,6 +11,7 @@
 
 #include "base/sequence.h"
 #include "train/batch_ahead.h"
+#include "train/labels.h"
 #include "train/metrics.h"
 #include "weft/checkpoint.h"
 #include "weft/context.h"
@@ -114,6 +115,7 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
     throw Error(std::string("[train] the model is a ") + task_name(model.task()) + " of " +
                 std::to_string(model.vocabulary()) + " symbols, the data are for a " + task_name(data.task()) + " of " +
                 std::to_string(data.tokenizer()->size()));
+  if (task_source(model.task()) == Source::rows) check_padding(model, *data.tokenizer(), "train");
   if (model.max_length() > 0 && data.length() > model.max_length())
     throw Error("[train] sequences of " + std::to_string(data.length()) + " tokens; the model takes at most " +
                 std::to_string(model.max_length()));

@@ -18,6 +18,17 @@ struct detail::EnumNames<Activation> {
 
 namespace {
 
+// The names that PyTorch and transformers have for some of them.
+constexpr ActivationName aliases[] = {
+    {Activation::none, "identity"},
+    {Activation::none, "linear"},
+    {Activation::gelu_tanh, "gelu_new"},
+    {Activation::gelu_tanh, "gelu_fast"},
+    {Activation::gelu_tanh, "gelu_pytorch_tanh"},
+    {Activation::silu, "swish"},
+    {Activation::leaky_relu, "leaky_relu"},
+};
+
 constexpr bool names_are_in_order() {
   for (int number = 0; number < activation_count; ++number)
     if (static_cast<int>(activation_names[number].value) != number) return false;
@@ -62,7 +73,11 @@ const char* activation_name(Activation activation) {
   return enum_name(activation);
 }
 
-Activation activation_from_name(const std::string& name) { return enum_from_name<Activation>(name); }
+Activation activation_from_name(const std::string& name) {
+  for (const ActivationName& alias : aliases)
+    if (name == alias.name) return alias.value;
+  return enum_from_name<Activation>(name);
+}
 
 std::unique_ptr<Op> detail::activation_op(Activation f) { return std::make_unique<ActivationOp>(f); }
 

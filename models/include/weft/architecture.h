@@ -35,6 +35,13 @@ struct Architecture {
   std::string no_other_task = {};    ///< why it can't do the other tasks, for messages; empty: nothing to say
 };
 
+/// What make_model takes, of a config as a struct (GmlpConfig, TnnConfig, FnetConfig, or one of a program's own that has
+/// its architecture's name as `arch`): make_model(model_spec(config, Task::masked_lm, 32000), init).
+template <class Config>
+ModelSpec model_spec(const Config& config, Task task, std::int64_t vocabulary, std::int64_t classes = 0) {
+  return {Config::arch, task, vocabulary, classes, config_to_json(config)};
+}
+
 /// Architecture::make of a class with a constructor (spec, init).
 template <class M>
 std::unique_ptr<Model> make_as(const ModelSpec& spec, const Init& init) {

@@ -21,7 +21,9 @@ struct CheckpointInfo {
   std::optional<double> validation_loss = {};  ///< nats, at that step
   std::int64_t length = 0;                     ///< of the sequences it was trained on; of a classifier: the longest
   std::vector<std::string> labels = {};        ///< classifiers: what each output is; none: "1", "2", …
-  std::int64_t pad_to = 0;                     ///< classifiers: the length that rows are filled up to; 0: their own
+  std::int64_t pad_to = 0;                     ///< the length that rows are filled up to with padding; 0: their own
+  std::string form = {};                       ///< "huggingface-fnet", …: whose it is; empty: weft's own
+  std::vector<std::string> notes = {};         ///< what of another program's checkpoint was left out, for people
 };
 
 /// What load_checkpoint gives.
@@ -56,9 +58,11 @@ struct LoadOptions {
   LoadOptions(Purpose what_for) : purpose(what_for) {}
 
   Purpose purpose = Purpose::training;  ///< either gives the same bits
+  std::optional<Task> task = {};        ///< of another program's checkpoint that doesn't say (weft/checkpoint_form.h)
 };
 
-/// From a checkpoint's folder, or from a run's, see checkpoint_folder.
+/// From a checkpoint's folder, or from a run's, see checkpoint_folder; or from another program's, see
+/// weft/checkpoint_form.h.
 /// Any architecture and tokenizer that is registered by then, see weft/architecture.h and weft/tokenizer.h. It makes the
 /// model of Init::shapes_only, whose parameters are then given their values. These have the dtype of Init{}, f32.
 /// Error, naming the file, if it is missing, damaged or none of weft's, if tensors and config don't agree, or if

@@ -18,11 +18,12 @@ enum class Padding {
   full,   ///< all filled up to the longest sequence
 };
 
-/// Rows for classifiers. A sequence is [cls] and the first length - 1 symbols. Training goes over all rows in a new order
+/// Rows for classifiers. A sequence is [cls] and the first length - 1 symbols, or, of a tokenizer that has it, the first
+/// length - 2 and [sep]. Training goes over all rows in a new order
 /// each time; those of near lengths stay together where Padding is exact.
 class ClassifierData : public Data {
  public:
-  /// Error if the tokenizer has no symbols for padding, which must be id 0, and for the beginning of a sequence; if there
+  /// Error if the tokenizer has no symbols for padding and for the beginning of a sequence; if there
   /// is no row for validation, if the two have other labels, or for a length below 2.
   ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
                  std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch,

@@ -5,6 +5,7 @@
 /// static void fields(Self& self, Visit visit) { visit("d_model", self.d_model, "width of the model"); … }
 /// \endcode
 /// and is read, checked, written and described by that list. Fields are bool, std::int64_t, double or std::string.
+/// One that came later may end in Written::unless_default.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -23,11 +24,18 @@ struct ConfigField {
   std::string meaning;  ///< a line of text
 };
 
+/// When config_to_json writes a field.
+enum class Written {
+  always,          ///< whatever it is
+  unless_default,  ///< so that a config that was written before the field was there is the one that is written now
+};
+
 /// A field of a config in memory.
 struct ConfigFieldRef {
   const char* name;                                                 ///< its key
   std::variant<bool*, std::int64_t*, double*, std::string*> value;  ///< where it is
   const char* meaning;                                              ///< a line of text
+  Written written = Written::always;                                ///< in JSON
 };
 using ConfigFieldRefs = std::vector<ConfigFieldRef>;  ///< of one config, which must outlive them
 
@@ -61,8 +69,8 @@ constexpr std::size_t count_fields() {
 void check_all_listed(const ConfigFieldRefs& listed, std::size_t fields);
 /// What config_from_json does, for fields that have their defaults.
 void read_config(const std::string& where, const std::string& json, const ConfigFieldRefs& fields);
-/// What config_to_json does.
-std::string write_config(const ConfigFieldRefs& fields);
+/// What config_to_json does, of fields that are `usual` otherwise.
+std::string write_config(const ConfigFieldRefs& fields, const ConfigFieldRefs& usual);
 /// What config_fields does: the values now are the defaults.
 std::vector<ConfigField> describe_config(const ConfigFieldRefs& fields);
 
@@ -70,7 +78,9 @@ std::vector<ConfigField> describe_config(const ConfigFieldRefs& fields);
 template <class Config>
 ConfigFieldRefs config_field_refs(Config& config) {
   ConfigFieldRefs refs;
-  const auto add = [&](const char* name, auto& value, const char* meaning) { refs.push_back({name, &value, meaning}); };
+  const auto add = [&](const char* name, auto& value, const char* meaning, Written written = Written::always) {
+    refs.push_back({name, &value, meaning, written});
+  };
   Config::fields(config, add);
   check_all_listed(refs, detail::count_fields<Config>());
   return refs;
@@ -85,10 +95,11 @@ Config config_from_json(const std::string& where, const std::string& json) {
   return config;
 }
 
-/// Every field, as a JSON object.
+/// Every field, as a JSON object, but for those that are Written::unless_default and have it.
 template <class Config>
 std::string config_to_json(Config config) {
-  return write_config(config_field_refs(config));
+  Config usual;
+  return write_config(config_field_refs(config), config_field_refs(usual));
 }
 
 /// Every field with its default.

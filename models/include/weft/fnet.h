@@ -74,17 +74,31 @@ class FnetPooler {
   Linear dense;  ///< d_model -> d_model
 };
 
+/// What an Fnet has behind its encoder.
+enum class FnetHead {
+  task,           ///< "task": what its task needs
+  pooler,         ///< "pooler": a pooler beside the masked language model's head; of a classifier the pooler alone
+  next_sentence,  ///< "next-sentence": whether the second text follows the first; of a classifier these are its 2 classes
+};
+/// The head of that name. Error if there is none.
+FnetHead fnet_head_from_name(const std::string& name);
+
 /// The options of "fnet", under the names that its config has.
 struct FnetConfig {
+  static constexpr const char* arch = "fnet";  ///< of the architecture
+
   std::int64_t d_model = 128;            ///< channels of a token
   std::int64_t d_ffn = 0;                ///< of the feed-forward network; 0: 4 d_model
   std::int64_t layers = 2;               ///< of the encoder
   std::int64_t seq_len = 128;            ///< the longest sequence
-  std::int64_t types = 4;                ///< of tokens (the models' are all of type 0)
+  std::int64_t types = 4;                ///< of tokens
   std::string norm = "post";             ///< or "pre", with a final norm
   std::string activation = "gelu_tanh";  ///< of the feed-forward network and the masked language model's head
   double eps = 1e-12;                    ///< of the norms
   double dropout = 0;                    ///< of the embeddings and each layer
+  std::string head = "task";             ///< or "pooler", "next-sentence": see FnetHead
+  bool tied = true;                      ///< the masked language model's decoder is the word embeddings' weight
+  std::int64_t separator = -1;           ///< the token that ends each of two texts, whose second is of type 1; -1: none
 
   /// d_ffn, or what its 0 stands for.
   std::int64_t ffn_channels() const noexcept { return d_ffn == 0 ? 4 * d_model : d_ffn; }
@@ -96,13 +110,24 @@ struct FnetConfig {
     visit("d_ffn", self.d_ffn, "channels inside the feed-forward network; 0: 4 d_model");
     visit("layers", self.layers, "encoder layers");
     visit("seq_len", self.seq_len, "the longest sequence, in tokens; each position has a learned embedding");
-    visit("types", self.types, "token types that have an embedding; the models' tokens are all of type 0");
+    visit("types", self.types, "token types that have an embedding; without a separator all tokens are of type 0");
     visit("norm", self.norm,
           "post: norms after the sums (the paper's); pre: norms before mixing and network, and a last one");
     visit("activation", self.activation, "activation of the feed-forward network and the masked language model's head");
     visit("eps", self.eps, "what norms add to the variance, above 0");
     visit("dropout", self.dropout,
           "probability, in training, that an element of the embeddings or a network's output is dropped");
+    visit(
+        "head", self.head,
+        "task: what the task needs; pooler: a pooler beside the masked language model's head, or a classifier's "
+        "pooler alone, whose outputs are features; next-sentence: whether the second text follows the first, 2 classes",
+        Written::unless_default);
+    visit("tied", self.tied, "the masked language model's decoder has the word embeddings as its weight",
+          Written::unless_default);
+    visit(
+        "separator", self.separator,
+        "id of the token that ends each of two texts: what follows the first, up to the second, is of type 1; -1: none",
+        Written::unless_default);
   }
 };
 
@@ -126,9 +151,18 @@ class FnetEncoder {
   std::optional<LayerNorm> final_norm_;  // with pre-norm layers
 };
 
+/// All that an Fnet gives for its tokens; undefined: what it hasn't.
+struct FnetOutputs {
+  Tensor hidden = {};   ///< (b, n, d_model), the encoder's
+  Tensor pooled = {};   ///< (b, d_model), tanh(dense(hidden of the first token))
+  Tensor words = {};    ///< (b, n, vocabulary), logits of the masked language model
+  Tensor classes = {};  ///< (b, classes), logits of the classifier; (b, 2) of the next sentence: 0 follows, 1 doesn't
+};
+
 /// The model: an encoder and a head.
-/// Masked language model: decoder(norm(act(transform(x)))), the decoder's weight tied to the word embeddings.
+/// Masked language model: decoder(norm(act(transform(x)))), the decoder's weight tied to the word embeddings, or its own.
 /// Classifier: linear(pooler(x)) of the first token. A causal language model is refused: the mixing sees the future.
+/// More heads: FnetHead.
 class Fnet : public Model {
  public:
   /// As make_model, which is the way to make one by name.
@@ -142,8 +176,14 @@ class Fnet : public Model {
   std::int64_t vocabulary() const noexcept override { return vocabulary_; }
   std::string config() const override;
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
+  std::string config_for(Task task) const override;
+  bool skips_padding() const noexcept override { return false; }  // it mixes them as all others
+  bool gives_features() const noexcept override { return task_ == Task::classifier && !classes_; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   void collect(const std::string& prefix, NamedParameters& out) const override;
+
+  /// tokens (b, n) i64, of these types (b, n) i64, or those that the config's separator gives: the outputs of every head.
+  FnetOutputs run(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr) const;
 
   /// All but the head, for a look at what each layer does.
   const FnetEncoder& encoder() const noexcept { return encoder_; }
@@ -153,16 +193,17 @@ class Fnet : public Model {
   Task task_;
   std::int64_t vocabulary_, outputs_;
   FnetEncoder encoder_;
-  struct ClassifierHead {
-    FnetPooler pooler;
-    Linear classifier;
-  };
   struct LanguageModelHead {
     Linear transform;
     LayerNorm norm;
     Parameter bias;
+    std::optional<Linear> decoder;  // unless it is tied
   };
-  std::optional<ClassifierHead> classifier_;
+  Tensor encode(const Tensor& tokens, const Tensor& types, const Random* dropout) const;
+  Tensor words(const Tensor& x) const;
+
+  std::optional<FnetPooler> pooler_;
+  std::optional<Linear> classes_;  // of what is pooled
   std::optional<LanguageModelHead> language_model_;
 };
 

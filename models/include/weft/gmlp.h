@@ -78,6 +78,8 @@ class GmlpBlock {
 
 /// The options of "gmlp", under the names that its config has.
 struct GmlpConfig {
+  static constexpr const char* arch = "gmlp";  ///< of the architecture
+
   std::int64_t d_model = 128;  ///< channels of a token
   std::int64_t d_ffn = 0;      ///< even; 0: 8 d_model
   std::int64_t layers = 4;     ///< blocks

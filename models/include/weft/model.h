@@ -50,8 +50,16 @@ class Model {
   /// The longest sequence it takes, in tokens, or 0 for any.
   virtual std::int64_t max_length() const noexcept = 0;
 
+  /// The config() for a model of that task that begins with this one's parameters (weft train --from): what is this
+  /// task's alone is left out.
+  virtual std::string config_for(Task task) const;
+  /// Whether a classifier leaves token 0 out as padding; else rows may be filled up with any token.
+  virtual bool skips_padding() const noexcept { return true; }
+  /// Whether its outputs are features in place of logits: an encoder alone, to go on from and to run in programs.
+  virtual bool gives_features() const noexcept { return false; }
+
   /// tokens (b, n) i64 -> logits: (b, n, vocabulary) for language models, (b, classes) for classifiers, where token 0
-  /// is padding. Dropout is on if `dropout` is given. Error if n is 0 or exceeds max_length(), or for a token that is
+  /// is padding if it skips_padding(). Dropout is on if `dropout` is given. Error if n is 0 or exceeds max_length(), or for a token that is
   /// not in the vocabulary. The logits are bf16 where precision() is.
   virtual Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const = 0;
 

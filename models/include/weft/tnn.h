@@ -239,6 +239,8 @@ class TnnLayer {
 
 /// The options of "tnn", under the names that its config has.
 struct TnnConfig {
+  static constexpr const char* arch = "tnn";  ///< of the architecture
+
   std::int64_t d_model = 128;           ///< channels of a token
   std::int64_t layers = 4;              ///< of token and feature mixer
   std::int64_t heads = 1;               ///< they divide floor(expand_ratio · d_model)

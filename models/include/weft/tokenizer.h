@@ -11,16 +11,24 @@
 #include <vector>
 
 #include "weft/task.h"
+#include "weft/tensor.h"
 
 #pragma GCC visibility push(default)
 namespace weft {
 
 /// Ids that stand for no text, as far as a tokenizer has them.
 struct SpecialIds {
-  std::optional<std::int64_t> unknown;  ///< any symbol that it doesn't have
-  std::optional<std::int64_t> pad;      ///< fills sequences up
-  std::optional<std::int64_t> cls;      ///< begins the sequence of a classifier
-  std::optional<std::int64_t> mask;     ///< hides a symbol that is to be predicted
+  std::optional<std::int64_t> unknown = {};  ///< any symbol that it doesn't have
+  std::optional<std::int64_t> pad = {};      ///< fills sequences up
+  std::optional<std::int64_t> cls = {};      ///< begins the sequence of a classifier
+  std::optional<std::int64_t> mask = {};     ///< hides a symbol that is to be predicted
+  /// Ends each text of a sequence: with it a sequence is [cls] text [sep], also for masked language models.
+  std::optional<std::int64_t> sep = {};
+
+  /// Whether the id is one of them.
+  bool has(std::int64_t id) const noexcept {
+    return id == unknown || id == pad || id == cls || id == mask || id == sep;
+  }
 };
 
 /// Where a text is from, for messages.
@@ -88,6 +96,15 @@ struct TokenizerKind {
   bool has_min_count = false;   ///< and TokenizerOptions::min_count
   bool is_learned = true;       ///< whether learn gives one; false: it always is an Error, such are read from files
 };
+
+/// A text's ids as a model takes them: (1, n) i64, as encode() gives them. Error if there are none.
+Tensor encode_tensor(const Tokenizer& tokenizer, std::string_view text);
+/// Texts as rows of a classifier, (b, n) i64: each is [cls], its ids and [sep], as far as the tokenizer has the two, cut to
+/// at most `longest` tokens (0: any number), and filled up with padding to the longest row, or to `pad_to`, which then is at
+/// most `longest`, too. Error if there is no text, if rows differ in length and the tokenizer has no padding, or for a row of
+/// no token.
+Tensor encode_rows(const Tokenizer& tokenizer, const std::vector<std::string>& texts, std::int64_t longest = 0,
+                   std::int64_t pad_to = 0);
 
 /// Adds one to weft's own, for the rest of the process. Error, with nothing added, if its name is taken, or if it has no
 /// name or lacks a function. Any thread may call these functions at any time.

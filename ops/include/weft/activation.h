@@ -52,7 +52,7 @@ inline constexpr int activation_count = static_cast<int>(sizeof activation_names
 /// Its name. Error for a number that is no activation's.
 const char* activation_name(Activation activation);
 
-/// The activation of that name. Error if there is none.
+/// Of that name, or PyTorch's and transformers' (leaky_relu, gelu_new, swish, linear, …). Error if there is none.
 Activation activation_from_name(const std::string& name);
 
 }  // namespace weft

@@ -1,0 +1,67 @@
+// The table of forms.
+#include "weft/checkpoint_form.h"
+
+#include "base/names.h"
+#include "base/registry.h"
+#include "forms/forms.h"
+#include "weft/detail/out_of_memory.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+// Made when it is first asked for: no initialiser that a linker could leave out.
+Registry<CheckpointForm>& registry() {
+  // A new form is a line here.
+  static Registry<CheckpointForm> made = {
+      weft_form(),
+      huggingface_fnet_form(),
+      labml_gmlp_form(),
+      g_mlp_pytorch_form(),
+  };
+  return made;
+}
+
+}  // namespace
+
+void register_checkpoint_form(CheckpointForm added) {
+  if (added.name.empty() || (!added.load && !added.save))
+    throw Error("[checkpoint] form \"" + added.name + "\": expected a name, and a function that reads or writes it");
+  registry().add(std::move(added), [](const CheckpointForm& form, const CheckpointForm& known) {
+    if (form.name == known.name) throw Error("[checkpoint] the name \"" + form.name + "\" is taken");
+  });
+}
+
+const CheckpointForm& checkpoint_form(const std::string& name) {
+  if (const CheckpointForm* found = registry().find(name)) return *found;
+  throw Error("[checkpoint] unknown form \"" + name + "\", expected one of " + join(checkpoint_forms()));
+}
+
+std::vector<std::string> checkpoint_forms() {
+  return guard_memory("checkpoint", [&] { return registry().names(); });
+}
+
+// By names: a form's function may ask the table itself.
+std::string find_checkpoint_form(const std::string& path) {
+  for (const std::string& name : checkpoint_forms()) {
+    const CheckpointForm& form = checkpoint_form(name);
+    if (form.holds && form.holds(path)) return name;
+  }
+  return "";
+}
+
+Checkpoint load_checkpoint_as(const std::string& form, const std::string& path, const LoadOptions& options) {
+  const CheckpointForm& known = checkpoint_form(form);
+  if (!known.load) throw Error("[checkpoint] \"" + form + "\" is written, not read");
+  return guard_memory("checkpoint", [&] { return known.load(path, options); });
+}
+
+std::vector<std::string> save_checkpoint_as(const std::string& form, const std::string& path,
+                                            const Checkpoint& checkpoint) {
+  const CheckpointForm& known = checkpoint_form(form);
+  if (!known.save) throw Error("[checkpoint] \"" + form + "\" is read, not written");
+  return guard_memory("checkpoint", [&] { return known.save(path, checkpoint); });
+}
+
+}  // namespace weft

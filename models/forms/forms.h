@@ -1,0 +1,12 @@
+// weft's own forms of checkpoints, each in the file of its name. A new one is a line of the table in forms.cpp.
+#pragma once
+#include "weft/checkpoint_form.h"
+
+namespace weft::detail {
+
+CheckpointForm weft_form();
+CheckpointForm huggingface_fnet_form();
+CheckpointForm labml_gmlp_form();
+CheckpointForm g_mlp_pytorch_form();
+
+}  // namespace weft::detail

@@ -1,0 +1,165 @@
+// gMLP language models of labml-nn (labml_nn/transformers/gmlp) and of lucidrains' g-mlp-pytorch, as state dicts.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "base/sequence.h"
+#include "forms/forms.h"
+#include "forms/state_dict.h"
+#include "weft/gmlp.h"
+#include "weft/quantize.h"
+
+namespace weft::detail {
+namespace {
+
+// One of the two.
+struct GmlpForm {
+  const char *name, *meaning;
+  std::vector<NamePair> names;
+  bool positions;        // sinusoidal ones are added to embeddings that are √d times as large as they are stored
+  bool spatial_is_conv;  // (n, n, 1)
+};
+
+const char* const position_table = "src_embed.positional_encodings";
+constexpr std::int64_t labml_positions = 5000;  // its rows there
+
+const GmlpForm labml = {"labml-gmlp",
+                        "labml-nn's autoregressive gMLP: its state dict as safetensors",
+                        {{"embedding.weight", "src_embed.linear.weight"},
+                         {"blocks.*.", "encoder.layers.*."},
+                         {"norm.", "encoder.norm."},
+                         {"head.", "generator.projection."}},
+                        true,
+                        false};
+
+const GmlpForm g_mlp_pytorch = {
+    "g-mlp-pytorch",
+    "lucidrains' gMLP with num_tokens: its state dict as safetensors (causal unless --task)",
+    {{"embedding.weight", "to_embed.weight"},
+     {"blocks.*.norm.", "layers.*.fn.norm."},
+     {"blocks.*.proj1.", "layers.*.fn.fn.proj_in.0."},
+     {"blocks.*.sgu.norm.", "layers.*.fn.fn.sgu.norm."},
+     {"blocks.*.sgu.weight", "layers.*.fn.fn.sgu.proj.weight"},
+     {"blocks.*.sgu.bias", "layers.*.fn.fn.sgu.proj.bias"},
+     {"blocks.*.proj2.", "layers.*.fn.fn.proj_out."},
+     {"norm.", "to_logits.0."},
+     {"head.", "to_logits.1."}},
+    false,
+    true};
+
+bool ends(const std::string& name, const std::string& ending) {
+  return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+std::string their(const GmlpForm& form, const std::string& ours) { return *their_name(form.names, ours); }
+
+double root(std::int64_t d) { return std::sqrt(static_cast<double>(d)); }
+
+// Of the first layer's shapes.
+GmlpConfig config_in(const SafetensorsFile& file, const GmlpForm& form) {
+  GmlpConfig config;
+  config.positions = form.positions;
+  config.d_model = size_in(file, their(form, "embedding.weight"), 1);
+  config.layers = count_layers(file, form.spatial_is_conv ? "layers.*." : "encoder.layers.*.");
+  if (config.layers == 0) throw Error("\"" + file.path() + "\": no " + their(form, "blocks.0.sgu.weight"));
+  config.d_ffn = size_in(file, their(form, "blocks.0.proj1.weight"), 0);
+  config.seq_len = size_in(file, their(form, "blocks.0.sgu.weight"), 0);
+  return config;
+}
+
+void check_features(const SafetensorsFile& file, const GmlpForm& form, std::int64_t d_model) {
+  const std::string place = "\"" + file.path() + "\": ";
+  for (const std::string& name : file.names())
+    if (form.spatial_is_conv && name.find(".attn.") != std::string::npos)
+      throw Error(place + name + " is of tiny attention (attn_dim), which weft's gMLP hasn't");
+  if (!form.positions || !file.contains(position_table)) return;
+  const Tensor table = file.load(position_table);
+  if (!is_floating(table.dtype()) || table.rank() != 3 || table.size(1) != 1 || table.size(2) != d_model) return;
+  const Tensor ours = sinusoidal_positions(table.size(0), d_model, DType::f64);
+  const auto a = raw::convert(table, DType::f64).to_vector<double>(), b = ours.to_vector<double>();
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!(std::abs(a[i] - b[i]) < 1e-3))  // theirs are of f32 angles
+      throw Error(place + position_table + std::string(" are learned, weft's gMLP has sinusoidal ones"));
+}
+
+Checkpoint load(const GmlpForm& form, const std::string& path, const LoadOptions& options) {
+  const SafetensorsFile file(state_dict_in(path));
+  const GmlpConfig config = config_in(file, form);
+  check_features(file, form, config.d_model);
+  const Task task = options.task.value_or(Task::causal_lm);
+  if (task == Task::classifier || (task == Task::masked_lm && form.positions))
+    throw Error("\"" + file.path() + "\": " + form.name + " has no " + task_name(task));
+  const double shrink = 1 / root(config.d_model);
+  const auto rename = [&](const std::string& tensor) -> TensorRole {
+    if (form.positions && tensor == position_table) return {};
+    const std::string ours = our_name(form.names, tensor).value_or(tensor);
+    if (form.spatial_is_conv && ours == "embedding.weight")
+      return {ours, [=](const Tensor& t) { return scale(t, shrink); }};
+    if (form.spatial_is_conv && ends(ours, ".sgu.weight"))
+      return {ours, [](const Tensor& t) { return t.rank() == 3 ? reshape(t, {t.size(0), t.size(1) * t.size(2)}) : t; }};
+    return {ours};
+  };
+  const std::int64_t vocabulary = size_in(file, their(form, "embedding.weight"), 0);
+  return load_state_dict(file, form.name, model_spec(config, task, vocabulary), rename, options.purpose);
+}
+
+[[noreturn]] void refuse(const GmlpForm& form, const std::string& what) {
+  throw Error(std::string("[") + form.name + "] " + what + "; nothing was written");
+}
+
+void check(const GmlpForm& form, const Model& model, const GmlpConfig& config) {
+  if (quantized_to(model.parameters())) refuse(form, "the model is quantised: give the one that it was made of");
+  if (model.task() == Task::classifier || (model.task() == Task::masked_lm && form.positions))
+    refuse(form, std::string("it has no ") + task_name(model.task()));
+  if (config.tied) refuse(form, "it has no head that is tied to the embedding");
+  if (config.positions != form.positions)
+    refuse(form, config.positions ? "it has no sinusoidal positions" : "it always has sinusoidal positions");
+}
+
+std::vector<std::string> save(const GmlpForm& form, const std::string& folder, const Checkpoint& checkpoint) try {
+  const Model& model = *checkpoint.model;
+  if (std::string(model.arch()) != GmlpConfig::arch)
+    refuse(form, std::string("it is of gMLPs, this is a ") + model.arch());
+  const auto config = config_from_json<GmlpConfig>("gmlp", model.config());
+  check(form, model, config);
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const auto& [name, parameter] : model.parameters()) {
+    Tensor value = parameter.value();
+    if (form.spatial_is_conv && name == "embedding.weight") value = scale(value, root(config.d_model));
+    if (form.spatial_is_conv && ends(name, ".sgu.weight")) value = reshape(value, {value.size(0), value.size(1), 1});
+    tensors.emplace_back(their(form, name), value);
+  }
+  if (form.positions) {
+    const std::int64_t rows = std::max(labml_positions, config.seq_len);
+    tensors.emplace_back(position_table,
+                         reshape(sinusoidal_positions(rows, config.d_model, DType::f32), {rows, 1, config.d_model}));
+  }
+  std::filesystem::create_directories(folder);
+  std::filesystem::remove(folder + "/config.json");  // another model's must not stand beside this one's tensors
+  save_safetensors(folder + "/model.safetensors", tensors, {{"format", "pt"}});
+  std::vector<std::string> notes = {std::string("the tokenizer, ") + checkpoint.tokenizer->kind() +
+                                    ", has no place there: give the model ids"};
+  if (!form.positions)
+    notes.push_back(std::string("make it with causal=") + (model.task() == Task::causal_lm ? "True" : "False"));
+  return notes;
+} catch (const std::filesystem::filesystem_error& error) {
+  throw Error("[checkpoint] can't write \"" + folder + "\": " + error.code().message());
+}
+
+CheckpointForm made_of(const GmlpForm& form) {
+  CheckpointForm made;
+  made.name = form.name;
+  made.meaning = form.meaning;
+  made.load = [&form](const std::string& path, const LoadOptions& options) { return load(form, path, options); };
+  made.save = [&form](const std::string& folder, const Checkpoint& checkpoint) {
+    return save(form, folder, checkpoint);
+  };
+  return made;
+}
+
+}  // namespace
+
+CheckpointForm labml_gmlp_form() { return made_of(labml); }
+CheckpointForm g_mlp_pytorch_form() { return made_of(g_mlp_pytorch); }
+
+}  // namespace weft::detail

@@ -1,0 +1,250 @@
+// Hugging Face's FNet, read: config.json, model.safetensors, spiece.model and tokenizer_config.json.
+#include "forms/huggingface_fnet.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/base64.h"
+#include "forms/forms.h"
+#include "forms/json_file.h"
+#include "train/load_parameters.h"
+
+namespace weft::detail {
+namespace {
+
+using namespace huggingface;
+using nlohmann::json;
+
+constexpr std::int64_t usual_pad = 3;  // transformers' default
+
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+bool holds(const std::string& folder) {
+  if (!is_there(config_in(folder))) return false;
+  try {
+    const json config = read_json_object(config_in(folder));
+    return config.contains("model_type") && config.at("model_type") == "fnet";
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+bool begins(const std::string& name, const std::string& beginning) { return name.rfind(beginning, 0) == 0; }
+
+std::string without_prefix(const std::string& name) {
+  return begins(name, base_prefix) ? name.substr(std::string(base_prefix).size()) : name;
+}
+
+class Reader {
+ public:
+  Reader(const std::string& folder, Purpose purpose)
+      : folder_(folder), path_(config_in(folder)), config_(read_json_object(path_)), file_(open()), purpose_(purpose) {}
+
+  Checkpoint read() {
+    find_kind();
+    read_config();
+    Checkpoint made;
+    made.tokenizer = read_tokenizer();
+    if (const auto sep = made.tokenizer->special().sep; sep && fnet_.types > 1) fnet_.separator = *sep;
+    read_labels();
+    ParameterBudget budget = more_than_contents(file_);
+    Init init;
+    init.budget = &budget;
+    init.shapes_only = true;
+    made.model = make_model(model_spec(fnet_, kind_->task, vocabulary_, classes_), init);
+    const LoadReport report = load_parameters(
+        *made.model, file_, [this](const std::string& tensor) { return role_of(tensor); }, {purpose_, false});
+    for (const std::string& name : report.left_out) notes_.push_back(name + " is left out: weft makes it itself");
+    made.info.length = fnet_.seq_len;
+    made.info.labels = labels_;
+    made.info.form = "huggingface-fnet";
+    made.info.notes = notes_;
+    return made;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const { throw Error("\"" + path_ + "\": " + what); }
+
+  SafetensorsFile open() const {
+    if (!is_there(model_in(folder_)) && is_there(folder_ + "/pytorch_model.bin"))
+      throw Error("\"" + folder_ +
+                  "\" has its weights in pytorch_model.bin: tools/pt_to_safetensors.py makes a "
+                  "model.safetensors of it");
+    return SafetensorsFile(model_in(folder_));
+  }
+
+  bool has(const std::string& beginning) const {
+    const std::vector<std::string> all = file_.names();
+    return std::any_of(all.begin(), all.end(), [&](const std::string& name) { return begins(name, beginning); });
+  }
+
+  // By what config.json says, else by the tensors.
+  void find_kind() {
+    if (config_.contains("architectures") && config_.at("architectures").is_array() &&
+        !config_.at("architectures").empty()) {
+      const json& name = config_.at("architectures").at(0);
+      std::string known;
+      for (const FnetKind& kind : kinds) {
+        known += std::string(known.empty() ? "" : ", ") + kind.architecture;
+        if (name == kind.architecture) kind_ = &kind;
+      }
+      if (kind_ == nullptr) fail("weft has no " + name.dump() + ", its FNets are " + known);
+      return;
+    }
+    for (const FnetKind& kind : kinds) {
+      const bool language_model = kind.task == Task::masked_lm;
+      if (kind_ == nullptr && has(kind.head_prefix) && (!language_model || has("cls.predictions."))) kind_ = &kind;
+    }
+  }
+
+  void read_config() {
+    std::string act = "gelu_new";
+    bool tpu = false;
+    fnet_.d_model = 768;
+    fnet_.d_ffn = 3072;
+    fnet_.layers = 12;
+    fnet_.seq_len = 512;
+    fnet_.dropout = 0.1;
+    vocabulary_ = 32000;
+    read_key(path_, config_, "vocab_size", vocabulary_);
+    read_key(path_, config_, "hidden_size", fnet_.d_model);
+    read_key(path_, config_, "num_hidden_layers", fnet_.layers);
+    read_key(path_, config_, "intermediate_size", fnet_.d_ffn);
+    read_key(path_, config_, "hidden_act", act);
+    read_key(path_, config_, "hidden_dropout_prob", fnet_.dropout);
+    read_key(path_, config_, "max_position_embeddings", fnet_.seq_len);
+    read_key(path_, config_, "type_vocab_size", fnet_.types);
+    read_key(path_, config_, "layer_norm_eps", fnet_.eps);
+    read_key(path_, config_, "tie_word_embeddings", fnet_.tied);
+    read_key(path_, config_, "use_tpu_fourier_optimizations", tpu);  // the same function
+    if (fnet_.d_ffn < 1) fail("expected an intermediate_size of at least 1, got " + std::to_string(fnet_.d_ffn));
+    try {
+      fnet_.activation = activation_name(activation_from_name(act));
+    } catch (const Error& error) {
+      fail("hidden_act: " + std::string(error.what()));
+    }
+    const bool has_pooler = has("pooler.") || has(std::string(base_prefix) + "pooler.");
+    const bool beside = kind_->task == Task::masked_lm;  // which doesn't use its pooler
+    if (kind_->head == FnetHead::next_sentence) fnet_.head = "next-sentence";
+    else if (kind_->head == FnetHead::pooler && (has_pooler || !beside)) fnet_.head = "pooler";
+    if (kind_->task != Task::masked_lm) fnet_.tied = true;  // there is no decoder
+  }
+
+  void read_labels() {
+    if (kind_->task != Task::classifier) return;
+    if (kind_->head == FnetHead::next_sentence) labels_ = next_sentence_labels;
+    else if (kind_->head == FnetHead::task) labels_ = named_labels();
+    classes_ = kind_->head == FnetHead::pooler ? fnet_.d_model : std::ssize(labels_);
+  }
+
+  std::vector<std::string> named_labels() const {
+    std::string problem;
+    read_key(path_, config_, "problem_type", problem);
+    if (!problem.empty() && problem != "single_label_classification")
+      fail("weft has no " + problem + " (problem_type), it has single_label_classification");
+    std::int64_t count = 2;
+    read_key(path_, config_, "num_labels", count);
+    const bool named = config_.contains("id2label") && config_.at("id2label").is_object();
+    if (named) count = std::ssize(config_.at("id2label"));
+    if (count < 2 || count > 1 << 20)
+      fail("weft has no regression: expected 2 labels or more (id2label, num_labels), got " + std::to_string(count));
+    std::vector<std::string> labels;
+    std::set<std::string> different;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::string key = std::to_string(i);
+      std::string label = "LABEL_" + key;
+      if (named && !config_.at("id2label").contains(key))
+        fail("id2label has " + std::to_string(count) + " labels and none of \"" + key + "\"");
+      if (named) read_key(path_, config_.at("id2label"), key.c_str(), label);
+      if (!different.insert(label).second) fail("id2label has the label \"" + label + "\" twice");
+      labels.push_back(label);
+    }
+    return labels;
+  }
+
+  // A token's name: a text, or an object with its "content".
+  static void read_token(const std::string& path, const json& from, const char* key, nlohmann::ordered_json& to) {
+    if (!from.contains(key)) return;
+    const json& token = from.at(key);
+    std::string name;
+    if (token.is_object()) read_key(path, token, "content", name);
+    else read_key(path, from, key, name);
+    if (!name.empty()) to[key] = name;
+  }
+
+  std::shared_ptr<const Tokenizer> read_tokenizer() {
+    if (!is_there(pieces_in(folder_))) {
+      nlohmann::ordered_json ids{{"unit", "ids"}, {"size", vocabulary_}};
+      std::int64_t pad = config_.contains("pad_token_id") ? -1 : usual_pad;  // null: none
+      read_key(path_, config_, "pad_token_id", pad);
+      if (pad >= 0 && pad < vocabulary_) ids["pad"] = pad;
+      notes_.push_back("there is no spiece.model: texts are ids, with spaces between them");
+      return tokenizer_from_json(ids.dump());
+    }
+    nlohmann::ordered_json made{{"unit", "fnet"}, {"size", vocabulary_}};
+    const std::string path = tokenizer_config_in(folder_);
+    if (is_there(path)) {
+      const json settings = read_json_object(path);
+      bool lower = false;
+      read_key(path, settings, "do_lower_case", lower);
+      if (lower) throw Error("\"" + path + "\": weft has no do_lower_case of FNet's tokenizer");
+      for (const char* key : {"remove_space", "keep_accents"}) {
+        bool value = false;
+        read_key(path, settings, key, value);
+        if (settings.contains(key)) made[key] = value;
+      }
+      for (const char* key : {"unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
+        read_token(path, settings, key, made);
+    }
+    made["model"] = to_base64(os::read_file(pieces_in(folder_)));
+    try {
+      return tokenizer_from_json(made.dump());
+    } catch (const Error& error) {
+      throw Error("\"" + pieces_in(folder_) + "\": " + error.what());
+    }
+  }
+
+  TensorRole role_of(const std::string& tensor) const {
+    const std::string name = without_prefix(tensor);
+    for (const char* made : {"embeddings.position_ids", "embeddings.token_type_ids"})
+      if (name == made) return {};
+    if (begins(name, "encoder.layer.") && name.find(".fourier.self.dft_mat_") != std::string::npos) return {};
+    if (name == "cls.predictions.decoder.weight" && fnet_.tied) return {"encoder.embeddings.word.weight"};
+    const std::string head = kind_->head_prefix;
+    if (kind_->task == Task::classifier && !head.empty() && begins(name, head))
+      return {"classifier." + name.substr(head.size())};
+    return {our_name(names, name).value_or(tensor)};  // else it is unused, by its own name
+  }
+
+  std::string folder_, path_;
+  json config_;
+  SafetensorsFile file_;
+  Purpose purpose_;
+  const FnetKind* kind_ = nullptr;
+  FnetConfig fnet_;
+  std::int64_t vocabulary_ = 0, classes_ = 0;
+  std::vector<std::string> labels_, notes_;
+};
+
+Checkpoint load(const std::string& folder, const LoadOptions& options) {
+  try {
+    return Reader(folder, options.purpose).read();
+  } catch (const json::exception& error) {
+    throw Error("\"" + config_in(folder) + "\" is damaged: " + error.what());
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    throw Error(message.find(folder) == std::string::npos ? "\"" + config_in(folder) + "\": " + message : message);
+  }
+}
+
+}  // namespace
+
+CheckpointForm huggingface_fnet_form() {
+  return {"huggingface-fnet", "a folder of transformers' FNet: config.json, model.safetensors, spiece.model", holds,
+          load, save_fnet};
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,139 @@
+// Hugging Face's FNet, written as save_pretrained() writes it.
+#include <algorithm>
+
+#include "base/base64.h"
+#include "forms/huggingface_fnet.h"
+#include "forms/json_file.h"
+#include "weft/checkpoint.h"
+#include "weft/quantize.h"
+#include "weft/safetensors.h"
+
+namespace weft::detail::huggingface {
+namespace {
+
+using nlohmann::ordered_json;
+using Notes = std::vector<std::string>;
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error("[huggingface-fnet] " + what + "; nothing was written");
+}
+
+const FnetKind& kind_of(Task task, FnetHead head) {
+  for (const FnetKind& kind : kinds)  // a masked language model there always has a pooler
+    if (kind.task == task &&
+        (kind.head == head || (task == Task::masked_lm && head == FnetHead::task && kind.head == FnetHead::pooler)))
+      return kind;
+  refuse(std::string("it has no ") + task_name(task) + " of this head");
+}
+
+std::string their_activation(const std::string& name) {
+  switch (activation_from_name(name)) {
+    case Activation::gelu_tanh: return "gelu_new";
+    case Activation::leaky_relu: return "leaky_relu";
+    case Activation::none: return "linear";
+    case Activation::relu: return "relu";
+    case Activation::gelu: return "gelu";
+    case Activation::silu: return "silu";
+    case Activation::sigmoid: return "sigmoid";
+    case Activation::tanh: return "tanh";
+    default: refuse("it has no activation " + name);
+  }
+}
+
+std::string their_parameter(const std::string& name, const FnetKind& kind) {
+  const std::string own = "classifier.";
+  if (name.rfind(own, 0) == 0) return kind.head_prefix + name.substr(own.size());
+  const auto found = their_name(names, name);
+  if (!found) refuse("it has no parameter " + name);
+  const bool of_head = found->rfind("cls.", 0) == 0, is_base = *kind.head_prefix == '\0';
+  return of_head || is_base ? *found : base_prefix + *found;
+}
+
+std::vector<std::pair<std::string, Tensor>> tensors_of(const Fnet& model, const FnetConfig& config,
+                                                       const FnetKind& kind, Notes& notes) {
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const auto& [name, parameter] : model.parameters())
+    tensors.emplace_back(their_parameter(name, kind), parameter.value());
+  if (kind.task == Task::masked_lm && fnet_head_from_name(config.head) == FnetHead::task) {
+    notes.push_back(
+        "the model has no pooler, which their masked language model has and doesn't use: zeros were written");
+    const std::string pooler = std::string(base_prefix) + "pooler.dense.";
+    tensors.emplace_back(pooler + "weight", Tensor::zeros({config.d_model, config.d_model}));
+    tensors.emplace_back(pooler + "bias", Tensor::zeros({config.d_model}));
+  }
+  return tensors;
+}
+
+ordered_json config_of(const Checkpoint& checkpoint, const FnetConfig& config, const FnetKind& kind) {
+  const SpecialIds special = checkpoint.tokenizer->special();
+  ordered_json all{{"architectures", {kind.architecture}},
+                   {"model_type", "fnet"},
+                   {"vocab_size", checkpoint.model->vocabulary()},
+                   {"hidden_size", config.d_model},
+                   {"num_hidden_layers", config.layers},
+                   {"intermediate_size", config.ffn_channels()},
+                   {"hidden_act", their_activation(config.activation)},
+                   {"hidden_dropout_prob", config.dropout},
+                   {"max_position_embeddings", config.seq_len},
+                   {"type_vocab_size", config.types},
+                   {"initializer_range", 0.02},
+                   {"layer_norm_eps", config.eps},
+                   {"use_tpu_fourier_optimizations", false},
+                   {"tpu_short_seq_length", config.seq_len},
+                   {"tie_word_embeddings", config.tied},
+                   {"bos_token_id", 1},
+                   {"eos_token_id", 2},
+                   {"torch_dtype", "float32"}};
+  all["pad_token_id"] = special.pad ? ordered_json(*special.pad) : ordered_json(nullptr);
+  if (kind.task != Task::classifier || kind.head != FnetHead::task) return all;
+  all["problem_type"] = "single_label_classification";
+  for (std::size_t i = 0; i < checkpoint.info.labels.size(); ++i) {
+    all["id2label"][std::to_string(i)] = checkpoint.info.labels[i];
+    all["label2id"][checkpoint.info.labels[i]] = i;
+  }
+  return all;
+}
+
+// spiece.model and tokenizer_config.json, if the tokenizer came from there.
+void write_tokenizer(const std::string& folder, const Checkpoint& checkpoint, const FnetConfig& config, Notes& notes) {
+  ordered_json settings = ordered_json::parse(checkpoint.tokenizer->to_json());
+  if (settings.at("unit") != "fnet") {
+    notes.push_back(std::string("the tokenizer, ") + checkpoint.tokenizer->kind() +
+                    ", has no place there: give the model ids");
+    return;
+  }
+  const std::string pieces = from_base64(settings.at("model").get<std::string>());
+  os::AtomicFile file(pieces_in(folder));
+  file.write(pieces.data(), pieces.size());
+  file.commit();
+  for (const char* ours : {"unit", "model", "size"}) settings.erase(ours);
+  settings["do_lower_case"] = false;
+  settings["model_max_length"] = config.seq_len;
+  settings["tokenizer_class"] = "FNetTokenizer";
+  write_json(tokenizer_config_in(folder), settings);
+}
+
+}  // namespace
+
+std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& checkpoint) try {
+  const auto* model = dynamic_cast<const Fnet*>(checkpoint.model.get());
+  if (model == nullptr) refuse(std::string("it is of FNets, this is a ") + checkpoint.model->arch());
+  if (quantized_to(model->parameters())) refuse("the model is quantised: give the one that it was made of");
+  const auto config = config_from_json<FnetConfig>("fnet", model->config());
+  if (norm_place_from_name(config.norm) != NormPlace::post)
+    refuse("it has no norms of the place \"" + config.norm + "\"");
+  const FnetKind& kind = kind_of(model->task(), fnet_head_from_name(config.head));
+  Notes notes;
+  const auto tensors = tensors_of(*model, config, kind, notes);
+  const ordered_json description = config_of(checkpoint, config, kind);
+  std::filesystem::create_directories(folder);
+  std::filesystem::remove(config_in(folder));  // another model's must not stand beside this one's tensors
+  save_safetensors(model_in(folder), tensors, {{"format", "pt"}});
+  write_tokenizer(folder, checkpoint, config, notes);
+  write_json(config_in(folder), description);
+  return notes;
+} catch (const std::filesystem::filesystem_error& error) {
+  throw Error("[checkpoint] can't write \"" + folder + "\": " + error.code().message());
+}
+
+}  // namespace weft::detail::huggingface

@@ -1,0 +1,69 @@
+// A model of SentencePiece, and what its pieces stand for.
+#pragma once
+#include <sentencepiece_processor.h>
+
+#include <cstdint>
+#include <string>
+
+#include "weft/error.h"
+
+namespace weft::detail {
+
+namespace sp = ::sentencepiece;
+
+inline const std::string space_mark = "\u2581";  // SentencePiece's for a space
+
+inline void check_status(const sp::util::Status& status, const std::string& what) {
+  if (!status.ok()) throw Error("[tokenizer] " + what + ": " + status.ToString());
+}
+
+class Pieces {
+ public:
+  // Of a model file's bytes. Error unless they are one.
+  explicit Pieces(std::string model) : model_(std::move(model)) {
+    check_status(processor_.LoadFromSerializedProto(model_), "not a model of SentencePiece");
+    std::vector<std::string> pieces;
+    check_status(processor_.Encode("a", &pieces), "it can't encode");
+    dummy_prefix_ = !pieces.empty() && pieces[0].rfind(space_mark, 0) == 0;
+  }
+
+  const sp::SentencePieceProcessor& processor() const noexcept { return processor_; }
+  const std::string& model() const noexcept { return model_; }  // as SentencePiece writes it
+  std::int64_t size() const noexcept { return processor_.GetPieceSize(); }
+
+  const std::string& name(std::int64_t id) const {
+    if (id < 0 || id >= size())
+      throw Error("[tokenizer] no symbol " + std::to_string(id) + ", there are " + std::to_string(size()));
+    return processor_.IdToPiece(static_cast<int>(id));
+  }
+
+  // Whether a text begins with a space that it doesn't have.
+  bool has_dummy_prefix() const noexcept { return dummy_prefix_; }
+
+  // Its text, without the space that separator() gives.
+  std::string text(std::int64_t id) const {
+    const std::string& piece = name(id);
+    if (processor_.IsByte(static_cast<int>(id)))
+      return std::string(1, static_cast<char>(std::stoi(piece.substr(1, 4), nullptr, 16)));
+    std::string text;
+    for (std::size_t at = 0; at < piece.size();) {
+      const bool is_space = piece.compare(at, space_mark.size(), space_mark) == 0;
+      if (!is_space) text += piece[at];
+      else if (at > 0 || !dummy_prefix_) text += ' ';
+      at += is_space ? space_mark.size() : 1;
+    }
+    return text;
+  }
+
+  // What stands before the piece: a model that puts a space before each line means by a piece's mark the space before it.
+  std::string separator(std::int64_t id) const {
+    return dummy_prefix_ && name(id).rfind(space_mark, 0) == 0 ? " " : "";
+  }
+
+ private:
+  std::string model_;
+  sp::SentencePieceProcessor processor_;
+  bool dummy_prefix_ = false;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,173 @@
+// Other programs' checkpoints on the command line: as they are, and converted.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "../temporary_folder.h"
+#include "../train_support.h"
+#include "command.h"
+#include "tools/tokenizer_options.h"
+#include "weft/checkpoint_form.h"
+#include "weft/classifier.h"
+#include "weft/fnet.h"
+
+namespace weft::test {
+namespace {
+
+const std::string form = "huggingface-fnet";
+
+// An FNet with random values.
+Checkpoint fnet(Task task, std::shared_ptr<const Tokenizer> tokenizer, const std::string& head = "task") {
+  FnetConfig config;
+  config.d_model = 8;
+  config.seq_len = 16;
+  config.head = head;
+  Checkpoint made;
+  const std::int64_t classes = task != Task::classifier ? 0 : head == "pooler" ? 8 : 3;
+  made.model = make_model(model_spec(config, task, tokenizer->size(), classes), Init{Random(3)});
+  for (auto [name, parameter] : made.model->parameters())
+    parameter.assign(Random(7).uniform(parameter.value().shape(), -0.3, 0.3, DType::f32));
+  made.tokenizer = std::move(tokenizer);
+  if (task == Task::classifier && head == "task") made.info.labels = {"1", "2", "3"};
+  return made;
+}
+
+std::shared_ptr<const Tokenizer> ids() { return tokenizer_from_json(R"({"unit":"ids","size":40,"pad":3})"); }
+
+// Of a model that "unigram" learned; null where SentencePiece isn't there.
+std::shared_ptr<const Tokenizer> pieces() {
+  register_optional_tokenizers();
+  const std::vector<std::string> kinds = tokenizer_kinds();
+  if (std::find(kinds.begin(), kinds.end(), "fnet") == kinds.end()) return nullptr;
+  auto learned = nlohmann::json::parse(learn_tokenizer("unigram", small_text(), {{}, 320, 1})->to_json());
+  learned["unit"] = "fnet";
+  learned["cls_token"] = "[cls]";
+  learned["mask_token"] = "[mask]";
+  learned["sep_token"] = "<unk>";
+  return tokenizer_from_json(learned.dump());
+}
+
+std::string rows() {
+  std::string text = "label,text\n";
+  for (int i = 0; i < 12; ++i) text += std::to_string(i % 3 + 1) + ",the quick line " + std::to_string(i) + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("weft convert: to weft's form and back, with what has no place, and what is left out") {
+  const TemporaryFolder folder;
+  const std::string in = folder / "in", own = folder / "own", back = folder / "back";
+  (void)save_checkpoint_as(form, in, fnet(Task::masked_lm, ids()));
+  const Outcome there = weft("convert " + in + " " + own);
+  CAPTURE(there.err);
+  REQUIRE(there.code == 0);
+  CHECK(contains(there.out, "huggingface-fnet -> weft: fnet masked-lm, "));
+  CHECK(contains(there.out, "note: there is no spiece.model: texts are ids"));
+  CHECK(load_checkpoint(own).info.form.empty());
+  const Outcome here = weft("convert --from weft --to " + form + " " + own + " " + back);
+  REQUIRE(here.code == 0);
+  CHECK(contains(here.out, "weft -> huggingface-fnet"));
+  CHECK(contains(here.out, "note: the tokenizer, ids, has no place there"));
+  CHECK(folder.read("back/model.safetensors") == folder.read("in/model.safetensors"));
+  CHECK(folder.read("back/config.json") == folder.read("in/config.json"));
+  CHECK(fails_with(weft("convert " + in + " " + own), 1, "has a checkpoint already: --overwrite replaces it"));
+  CHECK(weft("convert --overwrite " + in + " " + own).code == 0);
+  CHECK(fails_with(weft("convert " + in + " " + in), 1, "OUT names the checkpoint that is to be converted"));
+  CHECK(fails_with(weft("convert " + in), 2, "give IN, what is to be converted, and OUT"));
+  CHECK(fails_with(weft("convert --from onnx " + in + " " + own), 2, "unknown form \"onnx\""));
+  folder.write("nothing/config.json", "{}");
+  CHECK(fails_with(weft("convert " + (folder / "nothing") + " " + (folder / "x")), 1,
+                   "doesn't say whose it is: give --from"));
+  CHECK(fails_with(weft("convert --from " + form + " " + (folder / "nothing") + " " + (folder / "x")), 1,
+                   "nothing/model.safetensors"));
+  // A run.
+  folder.write("text", small_text());
+  const std::string run = folder / "run";
+  REQUIRE(weft("train --arch fnet --text " + (folder / "text") +
+               " --layers 1 --d-model 8 --seq-len 8 --steps 2 --out " + run)
+              .code == 0);
+  const Outcome of_run = weft("convert " + run + " " + (folder / "hf") + " --to " + form);
+  CAPTURE(of_run.err);
+  CHECK(of_run.code == 0);
+  CHECK(contains(of_run.out, "note: the model has no pooler"));
+  CHECK(fails_with(weft("convert " + in + " " + run), 1, "OUT names the folder of a run"));
+  REQUIRE(weft("train --arch gmlp --text " + (folder / "text") +
+               " --layers 1 --d-model 8 --seq-len 8 --steps 2 --out " + (folder / "gmlp"))
+              .code == 0);
+  CHECK(fails_with(weft("convert " + (folder / "gmlp") + " " + (folder / "no") + " --to " + form), 1,
+                   "it is of FNets, this is a gmlp"));
+  CHECK_FALSE(std::filesystem::exists(folder / "no"));
+}
+
+TEST_CASE("weft info of another program's checkpoint says whose it is") {
+  const TemporaryFolder folder;
+  (void)save_checkpoint_as(form, folder / "in", fnet(Task::masked_lm, ids()));
+  const Outcome info = weft("info " + (folder / "in"));
+  CAPTURE(info.err);
+  REQUIRE(info.code == 0);
+  CHECK(contains(info.out, "form huggingface-fnet\n"));
+  CHECK(contains(info.out, "note: there is no spiece.model"));
+  CHECK(contains(info.out, "\"head\":\"pooler\""));
+  CHECK(contains(info.out, "encoder.layers.1.output_norm.bias"));
+  CHECK(fails_with(weft("classify " + (folder / "in") + " </dev/null"), 1, "is a masked-lm"));
+}
+
+TEST_CASE("weft classify, fill-mask, eval and train --from take other programs' checkpoints as they are; --pad-to") {
+  const TemporaryFolder folder;
+  const auto tokenizer = pieces();
+  if (!tokenizer) return;
+  const std::string classifier = folder / "classifier", words = folder / "words", base = folder / "base";
+  (void)save_checkpoint_as(form, classifier, fnet(Task::classifier, tokenizer));
+  (void)save_checkpoint_as(form, words, fnet(Task::masked_lm, tokenizer));
+  (void)save_checkpoint_as(form, base, fnet(Task::classifier, tokenizer, "pooler"));
+  folder.write("texts", "the quick\nline 7\n");
+  const auto first = [&](const Outcome& outcome) {
+    CAPTURE(outcome.err);
+    REQUIRE(outcome.code == 0);
+    return nlohmann::json::parse(outcome.out.substr(0, outcome.out.find('\n')));
+  };
+  const std::string texts = " " + (folder / "texts") + " --json";
+  for (const std::int64_t pad_to : {0, 12}) {
+    Checkpoint loaded = load_checkpoint(classifier);
+    loaded.info.pad_to = pad_to;
+    const Classifier own(std::move(loaded));
+    const Outcome outcome = weft("classify " + classifier + texts + " --pad-to " + std::to_string(pad_to));
+    const Prediction want = own("the quick");
+    CHECK(first(outcome)["labels"][0]["label"] == want.label);
+    CHECK(first(outcome)["labels"][0]["probability"].get<double>() == doctest::Approx(want.probability).epsilon(1e-4));
+    if (pad_to == 0) CHECK(weft("classify " + classifier + texts).out == outcome.out);
+    else CHECK(weft("classify " + classifier + texts).out != outcome.out);
+  }
+  CHECK(fails_with(weft("classify " + classifier + texts + " --pad-to 17"), 1, "the model takes at most 16 tokens"));
+  CHECK(fails_with(weft("classify " + base + texts), 1, "an encoder without a classifier"));
+  folder.write("gaps", "the [mask] brown\n");
+  const std::string gaps = "fill-mask " + words + " " + (folder / "gaps");
+  const Outcome filled = weft(gaps), padded = weft(gaps + " --pad-to 16");
+  CAPTURE(filled.err);
+  CHECK(filled.code == 0);
+  CHECK(padded.code == 0);
+  CHECK(filled.out != padded.out);
+  folder.write("rows.csv", rows());
+  const std::string eval = "eval " + classifier + " --json --data " + (folder / "rows.csv");
+  CHECK(first(weft(eval))["predicted"] == 12);
+  CHECK(first(weft(eval))["loss"] != first(weft(eval + " --pad-to 16"))["loss"]);
+  folder.write("text", small_text());
+  CHECK(weft("eval " + words + " --text " + (folder / "text")).code == 0);
+  CHECK(fails_with(weft("eval " + words + " --pad-to 16 --text " + (folder / "text")), 2,
+                   "--pad-to is of labelled texts"));
+  for (const std::string& from : {base, words, classifier}) {
+    CAPTURE(from);
+    const std::string run = from + "-run";
+    const Outcome trained =
+        weft("train --from " + from + " --data " + (folder / "rows.csv") + " --steps 2 --batch 4 --out " + run);
+    CAPTURE(trained.err);
+    REQUIRE(trained.code == 0);
+    CHECK(first(weft("classify " + run + texts))["labels"].size() == 1);
+    CHECK(load_checkpoint(run).model->config().find("head") == std::string::npos);
+  }
+}
+
+}  // namespace weft::test

@@ -1,0 +1,186 @@
+// FNet's token types and its heads beside the task's.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "op_table.h"
+#include "random_parameters.h"
+#include "temporary_folder.h"
+#include "train_support.h"
+#include "weft/checkpoint.h"
+#include "weft/fnet.h"
+
+namespace weft::test {
+namespace {
+
+const Init init64{Random(5), DType::f64};
+constexpr std::int64_t vocabulary = 9, sep = 5;
+
+FnetConfig small(const std::string& head = "task", bool tied = true, std::int64_t separator = -1) {
+  FnetConfig config;
+  config.d_model = 6;
+  config.d_ffn = 10;
+  config.seq_len = 8;
+  config.types = 3;
+  config.eps = 1e-5;
+  config.head = head;
+  config.tied = tied;
+  config.separator = separator;
+  return config;
+}
+
+std::unique_ptr<Model> made(Task task, const FnetConfig& config, std::int64_t classes = 0) {
+  auto model = make_model(model_spec(config, task, vocabulary, classes), init64);
+  randomize(model->parameters());
+  return model;
+}
+
+const Fnet& fnet(const std::unique_ptr<Model>& model) { return dynamic_cast<const Fnet&>(*model); }
+
+bool has(const Model& model, const std::string& name) {
+  const NamedParameters all = model.parameters();
+  return std::any_of(all.begin(), all.end(), [&](const auto& named) { return named.first == name; });
+}
+
+Tensor value(const Model& model, const std::string& name) {
+  for (const auto& [own, parameter] : model.parameters())
+    if (own == name) return parameter.value();
+  FAIL(name);
+  return {};
+}
+
+const Tensor pair_of_texts = Tensor::from<std::int64_t>({1,   2,   sep, 4,   7, sep, 0, 0,   // two texts, padded
+                                                         1,   2,   3,   sep, 4, 0,   0, 0,   // one
+                                                         sep, sep, sep, 4,   7, 2,   0, 0,   // the first is empty
+                                                         1,   2,   3,   4,   6, 7,   8, 0},  // none
+                                                        {4, 8});
+const Tensor their_types = Tensor::from<std::int64_t>({0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  //
+                                                       0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                                                      {4, 8});
+
+}  // namespace
+
+TEST_CASE("FNet: types of tokens, given or by the separator") {
+  const auto plain = made(Task::masked_lm, small()), typed = made(Task::masked_lm, small("task", true, sep));
+  const Tensor zeros = Tensor::zeros({4, 8}, DType::i64);
+  CHECK(max_difference((*plain)(pair_of_texts), fnet(plain).run(pair_of_texts, zeros).words) == 0);
+  CHECK(max_difference((*plain)(pair_of_texts), fnet(plain).run(pair_of_texts).words) == 0);
+  CHECK(max_difference((*typed)(pair_of_texts), fnet(plain).run(pair_of_texts, their_types).words) == 0);
+  CHECK(max_difference((*typed)(pair_of_texts), (*plain)(pair_of_texts)) > 1e-3);
+  CHECK(max_difference(fnet(typed).run(pair_of_texts, zeros).words, (*plain)(pair_of_texts)) == 0);
+  CHECK_THROWS_AS((void)fnet(plain).run(pair_of_texts, Tensor::full({4, 8}, 3, DType::i64)), Error);
+  CHECK_THROWS_AS((void)(*typed)(Tensor::zeros({1, 9}, DType::i64)), Error);
+  CHECK_THROWS_AS((void)(*typed)(Tensor::zeros({3}, DType::i64)), Error);
+  const Function f = [&](const std::vector<Tensor>& in) { return (*typed)(in[0]); };
+  CHECK(gradient_error(f, {pair_of_texts}, typed->parameters()) <= 1e-6);
+}
+
+TEST_CASE("FNet: the heads of pre-training, as compositions of operations") {
+  const auto model = made(Task::masked_lm, small("next-sentence"));
+  const FnetOutputs all = fnet(model).run(pair_of_texts, their_types);
+  CHECK(all.hidden.shape() == Shape{4, 8, 6});
+  CHECK(max_difference(all.hidden, fnet(model).encoder()(pair_of_texts, their_types)) == 0);
+  const Tensor first = reshape(slice(all.hidden, 1, 0, 1), {4, 6});
+  const Tensor pooled = activation(
+      linear(first, value(*model, "pooler.dense.weight"), value(*model, "pooler.dense.bias")), Activation::tanh);
+  CHECK(max_difference(all.pooled, pooled) < 1e-12);
+  CHECK(max_difference(all.classes, linear(pooled, value(*model, "next_sentence.weight"),
+                                           value(*model, "next_sentence.bias"))) < 1e-12);
+  CHECK(all.classes.shape() == Shape{4, 2});
+  CHECK(all.words.shape() == Shape{4, 8, vocabulary});
+  const Function both = [&](const std::vector<Tensor>& in) {
+    const FnetOutputs out = fnet(model).run(in[0], their_types);
+    return concat({reshape(out.words, {-1}), reshape(out.classes, {-1})}, 0);
+  };
+  CHECK(gradient_error(both, {pair_of_texts}, model->parameters()) <= 1e-6);
+  // A pooler beside the masked language model's head changes nothing of that.
+  const auto with_pooler = made(Task::masked_lm, small("pooler"));
+  const FnetOutputs two = fnet(with_pooler).run(pair_of_texts);
+  CHECK(two.pooled.defined());
+  CHECK_FALSE(two.classes.defined());
+  CHECK(max_difference(two.words, (*with_pooler)(pair_of_texts)) == 0);
+  const auto alone = made(Task::masked_lm, small());
+  CHECK_FALSE(fnet(alone).run(pair_of_texts).pooled.defined());
+  CHECK_FALSE(has(*alone, "pooler.dense.weight"));
+}
+
+TEST_CASE("FNet: classifiers of the next sentence, and a pooler alone") {
+  const auto next = made(Task::classifier, small("next-sentence"), 2);
+  const FnetOutputs all = fnet(next).run(pair_of_texts);
+  CHECK(max_difference(all.classes, (*next)(pair_of_texts)) == 0);
+  CHECK_FALSE(all.words.defined());
+  CHECK_FALSE(next->gives_features());
+  const auto pooler = made(Task::classifier, small("pooler"), 6);
+  CHECK(pooler->gives_features());
+  CHECK(pooler->outputs() == 6);
+  CHECK_FALSE(has(*pooler, "classifier.weight"));
+  CHECK(max_difference(fnet(pooler).run(pair_of_texts).pooled, (*pooler)(pair_of_texts)) == 0);
+  CHECK_THROWS_WITH(made(Task::classifier, small("next-sentence"), 3),
+                    "[fnet] expected 2 classes, those of a next-sentence head, got 3");
+  CHECK_THROWS_WITH(made(Task::classifier, small("pooler"), 3),
+                    "[fnet] expected 6 classes, the outputs of a pooler alone, got 3");
+  CHECK_THROWS_WITH(made(Task::masked_lm, small("both")),
+                    "[fnet head] expected one of task, pooler, next-sentence, got \"both\"");
+  CHECK_THROWS_AS(made(Task::masked_lm, small("task", true, -2)), Error);
+  FnetConfig one_type = small("task", true, sep);
+  one_type.types = 1;
+  CHECK_THROWS_WITH(made(Task::masked_lm, one_type), "[fnet] a separator needs 2 types of tokens, got 1");
+}
+
+TEST_CASE("FNet: a decoder of its own") {
+  const auto model = made(Task::masked_lm, small("task", false));
+  const auto tied = made(Task::masked_lm, small());
+  CHECK(value(*model, "head.decoder.weight").shape() == Shape{vocabulary, 6});
+  CHECK_FALSE(has(*model, "head.decoder.bias"));
+  CHECK(parameter_count(model->parameters()) == parameter_count(tied->parameters()) + vocabulary * 6);
+  const Tensor& word = value(*model, "encoder.embeddings.word.weight");
+  CHECK(max_difference(word, value(*model, "head.decoder.weight")) > 1e-3);
+  for (auto [name, parameter] : model->parameters())
+    if (name == "head.decoder.weight") parameter.assign(word);
+  for (auto [name, parameter] : tied->parameters()) parameter.assign(value(*model, name));
+  CHECK(max_difference((*model)(pair_of_texts), (*tied)(pair_of_texts)) < 1e-12);
+  const Function f = [&](const std::vector<Tensor>& in) { return (*model)(in[0]); };
+  CHECK(gradient_error(f, {pair_of_texts}, model->parameters()) <= 1e-6);
+}
+
+TEST_CASE("FNet: a config that doesn't say more than before is written as before") {
+  const auto before = made(Task::masked_lm, small());
+  CHECK(
+      before->config() ==
+      R"({"d_model":6,"d_ffn":10,"layers":2,"seq_len":8,"types":3,"norm":"post","activation":"gelu_tanh","eps":1e-05,)"
+      R"("dropout":0.0})");
+  const auto more = made(Task::masked_lm, small("next-sentence", false, sep));
+  CHECK(doctest::String(more->config().c_str()) ==
+        doctest::Contains(R"("head":"next-sentence","tied":false,"separator":5})"));
+  CHECK(more->config_for(Task::masked_lm).find("head") == std::string::npos);
+  CHECK(more->config_for(Task::masked_lm).find(R"("tied":false,"separator":5})") != std::string::npos);
+  CHECK(more->config_for(Task::classifier).find("tied") == std::string::npos);
+  CHECK(more->config_for(Task::classifier).find(R"("separator":5)") != std::string::npos);
+}
+
+TEST_CASE("FNet: models with more heads are saved, loaded for either purpose, and gone on with") {
+  const TemporaryFolder folder;
+  const auto tokenizer = tokenizer_from_json(R"({"unit":"ids","size":9,"pad":3})");
+  const Init init{Random(5)};
+  for (const bool classifies : {false, true})
+    for (const std::string head : {"pooler", "next-sentence"}) {
+      CAPTURE(head);
+      const Task task = classifies ? Task::classifier : Task::masked_lm;
+      const std::int64_t classes = !classifies ? 0 : head == "pooler" ? 6 : 2;
+      const auto model = make_model(model_spec(small(head, classifies, sep), task, vocabulary, classes), init);
+      randomize(model->parameters());
+      save_checkpoint(folder / "saved", *model, *tokenizer);
+      for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
+        const Checkpoint loaded = load_checkpoint(folder / "saved", purpose);
+        CHECK(max_difference((*loaded.model)(pair_of_texts), (*model)(pair_of_texts)) < 1e-5);
+        CHECK(loaded.model->config() == model->config());
+      }
+      const auto next =
+          make_model({"fnet", Task::classifier, vocabulary, 4, model->config_for(Task::classifier)}, init);
+      const auto others = copy_parameters(load_checkpoint(folder / "saved"), *next, {"a", "b", "c", "d"});
+      CHECK(others == std::vector<std::string>{"classifier.weight", "classifier.bias"});
+      CHECK(max_difference(value(*next, "pooler.dense.weight"), value(*model, "pooler.dense.weight")) == 0);
+    }
+}
+
+}  // namespace weft::test
