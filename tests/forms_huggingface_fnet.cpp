@@ -210,6 +210,16 @@ TEST_CASE("Hugging Face FNet: labels, classes without a name in the config, tens
   const FnetOutputs outputs = dynamic_cast<const Fnet&>(*untied.model).run(ids_2x5);
   const Theirs theirs{old, "fnet."};
   CHECK(max_difference(outputs.words, theirs.words(outputs.hidden, Tensor::zeros({vocabulary, d}))) < 5e-5);
+  // Then it is read with its own bias, and both are written.
+  old.tensors["cls.predictions.bias"] = Tensor::zeros({vocabulary});
+  REQUIRE(old.error().empty());
+  const Checkpoint own_bias = load_checkpoint(old.path);
+  CHECK(max_difference((*own_bias.model)(ids_2x5), outputs.words) == 0);
+  CHECK(contains(own_bias.info.notes.back(), "cls.predictions.bias is left out"));
+  (void)save_checkpoint_as("huggingface-fnet", old.folder / "back", own_bias);
+  const SafetensorsFile back(old.folder / "back/model.safetensors");
+  for (const char* name : {"cls.predictions.bias", "cls.predictions.decoder.bias"})
+    CHECK(back.load(name).to_vector<float>() == old.of("cls.predictions.decoder.bias").to_vector<float>());
   old.tensors.erase("cls.predictions.decoder.weight");
   CHECK(contains(old.error(), "no tensor is named as these parameters: head.decoder.weight"));
   // A masked language model that was saved without the pooler, which it doesn't use.

@@ -57,7 +57,8 @@ class Reader {
     made.model = make_model(model_spec(fnet_, kind_->task, vocabulary_, classes_), init);
     const LoadReport report = load_parameters(
         *made.model, file_, [this](const std::string& tensor) { return role_of(tensor); }, {purpose_, false});
-    for (const std::string& name : report.left_out) notes_.push_back(name + " is left out: weft makes it itself");
+    for (const std::string& name : report.left_out)
+      notes_.push_back(name + " is left out: weft makes it itself, or nothing reads it");
     made.info.length = fnet_.seq_len;
     made.info.labels = labels_;
     made.info.form = "huggingface-fnet";
@@ -212,6 +213,8 @@ class Reader {
     for (const char* made : {"embeddings.position_ids", "embeddings.token_type_ids"})
       if (name == made) return {};
     if (begins(name, "encoder.layer.") && name.find(".fourier.self.dft_mat_") != std::string::npos) return {};
+    // Of a decoder of its own the bias is read; the other is there all the same.
+    if (name == "cls.predictions.bias" && !fnet_.tied && has("cls.predictions.decoder.bias")) return {};
     if (name == "cls.predictions.decoder.weight" && fnet_.tied) return {"encoder.embeddings.word.weight"};
     const std::string head = kind_->head_prefix;
     if (kind_->task == Task::classifier && !head.empty() && begins(name, head))

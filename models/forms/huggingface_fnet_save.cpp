@@ -49,11 +49,18 @@ std::string their_parameter(const std::string& name, const FnetKind& kind) {
   return of_head || is_base ? *found : base_prefix + *found;
 }
 
+Tensor value_of(const Fnet& model, const std::string& name) {
+  for (const auto& [own, parameter] : model.parameters())
+    if (own == name) return parameter.value();
+  return {};
+}
+
 std::vector<std::pair<std::string, Tensor>> tensors_of(const Fnet& model, const FnetConfig& config,
                                                        const FnetKind& kind, Notes& notes) {
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const auto& [name, parameter] : model.parameters())
     tensors.emplace_back(their_parameter(name, kind), parameter.value());
+  if (!config.tied) tensors.emplace_back("cls.predictions.decoder.bias", value_of(model, "head.bias"));
   if (kind.task == Task::masked_lm && fnet_head_from_name(config.head) == FnetHead::task) {
     notes.push_back(
         "the model has no pooler, which their masked language model has and doesn't use: zeros were written");

@@ -1,0 +1,211 @@
+"""Compares weft with the packages that other people's checkpoints come from: random weights, many sizes and lengths.
+
+Both programs compute outputs and gradients of the same checkpoint, which is then written back by weft and read by the
+package again, which must miss nothing and warn of nothing. See bench/interop/run.
+"""
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import torch
+from safetensors.torch import load_file, save_file
+
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+class Failed(Exception):
+    pass
+
+
+def compare(name, ours, theirs, bound, dtype):
+    ours, theirs = ours.double(), theirs.double()
+    if ours.shape != theirs.shape:
+        raise Failed(f"{name}: {tuple(ours.shape)} instead of {tuple(theirs.shape)}")
+    largest = theirs.abs().max().item() if theirs.numel() else 0
+    error = (ours - theirs).abs().max().item() if theirs.numel() else 0
+    floor = 1e-12 if dtype == "f64" else 1e-6
+    if not error <= bound * largest + floor:
+        raise Failed(f"{name}: error {error:.3g} of {largest:.3g}")
+    return error / (largest + 1e-30)
+
+
+def ask(program, form, folder, scratch, inputs, dtype, task=None):
+    save_file({name: value.contiguous() for name, value in inputs.items()}, f"{scratch}/in.safetensors")
+    os.makedirs(f"{scratch}/out", exist_ok=True)
+    command = [program, form, folder, f"{scratch}/in.safetensors", f"{scratch}/out", dtype] + ([task] if task else [])
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed(done.stderr.strip())
+    return load_file(f"{scratch}/out/out.safetensors"), load_file(f"{scratch}/out/grad/model.safetensors")
+
+
+def random_state(model):
+    """Every parameter random, biases and norms, too."""
+    for parameter in model.parameters():
+        torch.nn.init.uniform_(parameter, -0.5, 0.5)
+
+
+def check(model, outputs, ours, slopes, dtype, scale=lambda name: 1.0):
+    bound = 1e-9 if dtype == "f64" else 2e-5
+    worst = max(compare(name, ours[name], value, bound, dtype) for name, value in outputs.items())
+    for name, parameter in model.named_parameters():
+        if parameter.grad is None or name not in slopes:
+            continue
+        worst = max(worst, compare("gradient of " + name, slopes[name] * scale(name), parameter.grad, bound, dtype))
+    return worst
+
+
+@case
+def huggingface_fnet(program, scratch, rng, dtype):
+    import transformers
+
+    transformers.logging.set_verbosity_warning()
+    transformers.logging.disable_progress_bar()
+    classes = [transformers.FNetModel, transformers.FNetForMaskedLM, transformers.FNetForPreTraining,
+               transformers.FNetForNextSentencePrediction, transformers.FNetForSequenceClassification]
+    kind = rng.choice(classes)
+    config = transformers.FNetConfig(
+        vocab_size=rng.choice([7, 31, 64]), hidden_size=rng.choice([6, 8, 13, 32]), num_hidden_layers=rng.choice([0, 1, 2, 3]),
+        intermediate_size=rng.choice([5, 16, 40]), max_position_embeddings=rng.choice([17, 40]),
+        type_vocab_size=rng.choice([2, 4]), hidden_act=rng.choice(["gelu_new", "gelu", "relu", "silu", "tanh"]),
+        num_labels=rng.choice([2, 3, 5]), pad_token_id=3, hidden_dropout_prob=0.1, layer_norm_eps=rng.choice([1e-12, 1e-5]))
+    if kind in (transformers.FNetForMaskedLM, transformers.FNetForPreTraining):
+        config.tie_word_embeddings = rng.random() < 0.7
+    model = kind(config).eval()
+    random_state(model)
+    if hasattr(model, "tie_weights"):
+        model.tie_weights()
+    model.save_pretrained(f"{scratch}/model")
+    model = kind.from_pretrained(f"{scratch}/model").eval()
+    model = model.double() if dtype == "f64" else model
+    n, b = rng.choice([1, 2, 3, 7, 11, 13, 16, 17]), rng.choice([1, 2, 3])
+    ids = torch.randint(config.vocab_size - 1, (b, n))
+    ids += ids >= config.pad_token_id  # without padding, whose embedding has no gradient there
+    types = torch.randint(config.type_vocab_size, (b, n))
+    out = model(input_ids=ids, token_type_ids=types, output_hidden_states=True)
+    outputs = {"hidden": out.hidden_states[-1]}
+    for ours, theirs in (("pooled", "pooler_output"), ("words", "prediction_logits"), ("classes", "seq_relationship_logits")):
+        if getattr(out, theirs, None) is not None:
+            outputs[ours] = getattr(out, theirs)
+    if getattr(out, "logits", None) is not None:
+        outputs["words" if kind is transformers.FNetForMaskedLM else "classes"] = out.logits
+    inputs = {"ids": ids, "types": types}
+    for name, value in outputs.items():
+        inputs["d." + name] = torch.randn(value.shape, dtype=torch.float64)
+    sum((value * inputs["d." + name].to(value.dtype)).sum() for name, value in outputs.items()).backward()
+    ours, slopes = ask(program, "huggingface-fnet", f"{scratch}/model", scratch, inputs, dtype)
+    worst = check(model, {name: value.detach() for name, value in outputs.items()}, ours, slopes, dtype)
+    with warnings.catch_warnings(record=True) as told:
+        back, info = kind.from_pretrained(f"{scratch}/out/back", output_loading_info=True)
+    for key in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        if info.get(key):
+            raise Failed(f"{kind.__name__} written back: {key} {info[key]}")
+    if [w for w in told if "FNet" in str(w.message)]:
+        raise Failed(f"{kind.__name__} written back: {told[0].message}")
+    for (name, one), (_, two) in zip(model.state_dict().items(), back.state_dict().items()):
+        if not torch.equal(one.float(), two.float()):
+            raise Failed(f"{kind.__name__} written back: {name} differs")
+    return f"{kind.__name__} {n}x{config.hidden_size} {config.hidden_act}", worst
+
+
+@case
+def g_mlp_pytorch(program, scratch, rng, dtype):
+    from g_mlp_pytorch import gMLP
+
+    causal, dim = rng.random() < 0.5, rng.choice([6, 8, 14])
+    sizes = dict(num_tokens=rng.choice([7, 31]), dim=dim, depth=rng.choice([1, 2, 3]), seq_len=rng.choice([3, 7, 11, 16]),
+                 ff_mult=rng.choice([2, 4]), causal=causal)
+    model = gMLP(**sizes).eval()
+    random_state(model)
+    os.makedirs(f"{scratch}/model", exist_ok=True)
+    save_file(model.state_dict(), f"{scratch}/model/model.safetensors")
+    model = model.double() if dtype == "f64" else model
+    n = rng.randint(1, sizes["seq_len"]) if causal else sizes["seq_len"]
+    ids = torch.randint(sizes["num_tokens"], (rng.choice([1, 2, 3]), n))
+    out = model(ids)
+    inputs = {"ids": ids, "d.words": torch.randn(out.shape, dtype=torch.float64)}
+    (out * inputs["d.words"].to(out.dtype)).sum().backward()
+    ours, slopes = ask(program, "g-mlp-pytorch", f"{scratch}/model", scratch, inputs, dtype,
+                       "causal-lm" if causal else "masked-lm")
+    # The embedding is stored √dim times as large there: its gradient is as much smaller, and the form multiplied.
+    worst = check(model, {"words": out.detach()}, ours, slopes, dtype, lambda name: 1 / dim if name == "to_embed.weight" else 1)
+    gMLP(**sizes).load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
+    return f"gMLP causal={causal} {n}x{dim}", worst
+
+
+@case
+def labml_gmlp(program, scratch, rng, dtype):
+    import copy
+
+    from labml_nn.transformers.gmlp import GMLPBlock
+    from labml_nn.transformers.models import EmbeddingsWithPositionalEncoding, Encoder, Generator
+
+    class AutoRegressive(torch.nn.Module):  # as labml_nn/transformers/basic/autoregressive_experiment.py
+        def __init__(self, d, d_ffn, seq_len, layers, vocabulary):
+            super().__init__()
+            self.src_embed = EmbeddingsWithPositionalEncoding(d, vocabulary)
+            self.encoder = Encoder(GMLPBlock(d, d_ffn, seq_len), layers)
+            self.generator = Generator(vocabulary, d)
+
+        def forward(self, x):
+            mask = torch.tril(torch.ones(len(x), len(x))).bool().unsqueeze(-1)
+            return self.generator(self.encoder(self.src_embed(x), mask))
+
+    sizes = (rng.choice([6, 8, 14]), rng.choice([8, 12]), rng.choice([3, 7, 11, 16]), rng.choice([1, 2]), rng.choice([7, 31]))
+    model = AutoRegressive(*sizes).eval()
+    random_state(model)
+    os.makedirs(f"{scratch}/model", exist_ok=True)
+    save_file({k: v.contiguous() for k, v in model.state_dict().items()}, f"{scratch}/model/model.safetensors")
+    model = model.double() if dtype == "f64" else model
+    n = rng.randint(1, sizes[2])
+    ids = torch.randint(sizes[4], (rng.choice([1, 2, 3]), n))
+    out = model(ids.T).transpose(0, 1)
+    inputs = {"ids": ids, "d.words": torch.randn(out.shape, dtype=torch.float64)}
+    (out * inputs["d.words"].to(out.dtype)).sum().backward()
+    ours, slopes = ask(program, "labml-gmlp", f"{scratch}/model", scratch, inputs, dtype)
+    worst = check(model, {"words": out.detach()}, ours, slopes, dtype if dtype == "f32" else "f64-positions")
+    AutoRegressive(*sizes).load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
+    return f"labml gMLP {n}x{sizes[0]}", worst
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True, help="bench/interop/answer.cpp, built")
+    parser.add_argument("--cases", type=int, default=60, help="of each kind and dtype")
+    parser.add_argument("--kind", choices=CASES, action="append")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    failed = 0
+    for name in options.kind or CASES:
+        for dtype in ("f64", "f32"):
+            good, worst = 0, 0.0
+            for k in range(options.cases):
+                rng = random.Random(f"{options.seed} {name} {k}")
+                torch.manual_seed(k)
+                with tempfile.TemporaryDirectory() as scratch:
+                    try:
+                        _, error = CASES[name](options.program, scratch, rng, dtype)
+                        good, worst = good + 1, max(worst, error)
+                    except ImportError as error:
+                        print(f"{name}: skipped, {error}")
+                        break
+                    except Failed as error:
+                        print(f"{name} {dtype} case {k}: {error}")
+            else:
+                failed += options.cases - good
+                print(f"{name} {dtype}: {good} of {options.cases} agree, largest error {worst:.2g} of the largest value")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
