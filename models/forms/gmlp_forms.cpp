@@ -34,7 +34,7 @@ const GmlpForm labml = {"labml-gmlp",
 
 const GmlpForm g_mlp_pytorch = {
     "g-mlp-pytorch",
-    "lucidrains' gMLP with num_tokens: its state dict as safetensors (causal unless --task)",
+    "lucidrains' gMLP: its state dict as safetensors; causal unless --task",
     {{"embedding.weight", "to_embed.weight"},
      {"blocks.*.norm.", "layers.*.fn.norm."},
      {"blocks.*.proj1.", "layers.*.fn.fn.proj_in.0."},
