@@ -176,6 +176,25 @@ TEST_CASE("Hugging Face FNet: every class is read, for either purpose, with the 
   }
 }
 
+TEST_CASE("Hugging Face FNet: folders that transformers wrote, with the outputs that it computed (tests/interop)") {
+  for (const std::string name : {"base", "classifier", "pre-training"}) {
+    CAPTURE(name);
+    const std::string folder = std::string(WEFT_INTEROP) + "/" + name;
+    const Checkpoint read = load_checkpoint(folder);
+    const SafetensorsFile theirs(folder + "/outputs.safetensors");
+    const FnetOutputs ours = dynamic_cast<const Fnet&>(*read.model).run(theirs.load("ids"), theirs.load("types"));
+    std::size_t compared = 0;
+    for (const auto& [output, tensor] : std::map<std::string, Tensor>{
+             {"hidden", ours.hidden}, {"pooled", ours.pooled}, {"words", ours.words}, {"classes", ours.classes}}) {
+      if (!theirs.contains(output)) continue;
+      ++compared;
+      CHECK(max_difference(raw::convert(tensor, DType::f64), theirs.load(output)) < 2e-5);
+    }
+    CHECK(compared == (name == "pre-training" ? 3 : 2));
+    CHECK(theirs.names().size() == compared + 2);
+  }
+}
+
 TEST_CASE("Hugging Face FNet: labels, classes without a name in the config, tensors of older and other files") {
   const Folder classifier("FNetForSequenceClassification");
   CHECK(load_checkpoint(classifier.path).info.labels == std::vector<std::string>{"sad", "glad", "so-so"});
