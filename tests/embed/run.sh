@@ -34,3 +34,5 @@ cmake --build "$work/build" --parallel 2 >"$work/build.log" 2>&1 || fail "$(tail
 expected=$("$weft" generate --checkpoint "$work/model" --prompt Permission --tokens 20 --temperature 0.8 --seed 1)
 got=Permission$(tail -n +2 "$work/out")
 [ "$got" = "$expected" ] || fail "the consumer wrote \"$got\", weft generate \"$expected\""
+got=Permission$("$work/build/c_consumer" "$work/model" "Permission")
+[ "$got" = "$expected" ] || fail "the consumer in C wrote \"$got\", weft generate \"$expected\""
