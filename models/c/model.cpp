@@ -6,7 +6,6 @@
 #include "c/call.h"
 #include "c/handles.h"
 #include "weft/quantize.h"
-#include "weft/tape.h"
 
 using namespace weft;
 using namespace weft::detail;
@@ -118,7 +117,6 @@ weft_status weft_run(const weft_model* model, const int64_t* tokens, int64_t row
     check_given(tokens, "tokens");
     const std::size_t needed = logits_of(*model, rows, length);
     check_buffer(logits, capacity, needed, count, "logits");
-    const NoGrad suspended;
     const Tensor given = Tensor::borrow(nullptr, tokens, {rows, length}, DType::i64);
     give_logits(model->model()(given), logits, needed);
   });

@@ -99,7 +99,7 @@ Tensor tensor_of(const char* what, nb::handle array, const std::vector<DType>& d
   return Tensor::borrow(given, begin, {last - first + 1}, *dtype).view(shape, strides, -first);
 }
 
-nb::object array_of(Tensor result, bool torch) {
+nb::any array_of(Tensor result, bool torch) {
   if (!torch && result.dtype() == DType::bf16) result = raw::convert(result, DType::f32);
   const auto* kept = new Tensor(std::move(result));
   const nb::capsule owner(kept, [](void* tensor) noexcept { delete static_cast<Tensor*>(tensor); });
@@ -108,8 +108,10 @@ nb::object array_of(Tensor result, bool torch) {
   const nb::dlpack::dtype dtype{static_cast<std::uint8_t>(type.code), type.bits, 1};
   void* data = const_cast<void*>(kept->raw());
   const std::int64_t* strides = kept->strides().data();
-  if (torch) return nb::cast(nb::ndarray<nb::pytorch>(data, shape.size(), shape.data(), owner, strides, dtype));
-  return nb::cast(nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, strides, dtype));
+  nb::object array;
+  if (torch) array = nb::cast(nb::ndarray<nb::pytorch>(data, shape.size(), shape.data(), owner, strides, dtype));
+  else array = nb::cast(nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, strides, dtype));
+  return nb::steal<nb::any>(array.release());
 }
 
 }  // namespace weft::python

@@ -15,6 +15,6 @@ Tensor tensor_of(const char* what, nb::handle array, const std::vector<DType>& d
 
 // An array over the elements of a result that nobody else has: numpy's or, with `torch`, PyTorch's. bf16 is widened to
 // float32 for numpy, which has no such dtype.
-nb::object array_of(Tensor result, bool torch = false);
+nb::any array_of(Tensor result, bool torch = false);
 
 }  // namespace weft::python

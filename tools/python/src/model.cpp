@@ -7,7 +7,6 @@
 #include <weft/checkpoint.h>
 #include <weft/classifier.h>
 #include <weft/generate.h>
-#include <weft/tape.h>
 
 #include <memory>
 #include <mutex>
@@ -71,18 +70,17 @@ struct Continuation {
   Generation generation;
 };
 
-nb::object logits(const Loaded& loaded, nb::handle tokens) {
+nb::any logits(const Loaded& loaded, nb::handle tokens) {
   const Tensor ids = tensor_of("tokens", tokens, {DType::i64});
   Tensor result;
   {
     const nb::gil_scoped_release release;
-    const NoGrad suspended;
     result = loaded.model()(ids);
   }
   return array_of(std::move(result));
 }
 
-nb::object encode(const Loaded& loaded, const std::string& text) {
+nb::any encode(const Loaded& loaded, const std::string& text) {
   const std::vector<int64_t> ids = [&] {
     const nb::gil_scoped_release release;
     return loaded.tokenizer().encode(text);
@@ -95,7 +93,7 @@ nb::bytes decode(const Loaded& loaded, const std::vector<int64_t>& ids) {
   return nb::bytes(text.data(), text.size());
 }
 
-nb::object probabilities(const Loaded& loaded, const std::vector<std::string>& texts) {
+nb::any probabilities(const Loaded& loaded, const std::vector<std::string>& texts) {
   Tensor all;
   {
     const nb::gil_scoped_release release;
@@ -118,7 +116,7 @@ std::unique_ptr<Stream> copy_of(const Stream& stream) {
   return std::unique_ptr<Stream>(new Stream{stream.saved, stream.tokens->select({0})});
 }
 
-nb::object append(Stream& stream, nb::handle tokens) {
+nb::any append(Stream& stream, nb::handle tokens) {
   const Tensor ids = tensor_of("tokens", tokens, {DType::i64});
   if (ids.rank() != 1 || ids.numel() < 1)
     throw Error("[stream] expected at least one token, of shape (n), got " + to_string(ids.shape()));
@@ -141,13 +139,13 @@ std::unique_ptr<Continuation> generation(const Loaded& loaded, const std::string
       new Continuation{loaded.shared(), Generation(loaded.model(), loaded.tokenizer(), prompt, options)});
 }
 
-nb::object next_piece(Continuation& continuation) {
+std::optional<nb::bytes> next_piece(Continuation& continuation) {
   std::optional<std::string> piece;
   {
     const nb::gil_scoped_release release;
     piece = continuation.generation.next();
   }
-  if (!piece) return nb::none();
+  if (!piece) return std::nullopt;
   return nb::bytes(piece->data(), piece->size());
 }
 

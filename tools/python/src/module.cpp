@@ -15,7 +15,7 @@ using namespace nb::literals;
 NB_MODULE(_weft, m) {
   m.doc() = "The module in C++ that the package weft is made of.";
   nb::exception<weft::Error>(m, "Error", PyExc_RuntimeError);
-  m.attr("__version__") = WEFT_VERSION;
+  m.attr("version") = WEFT_VERSION;
   m.def("set_threads", &weft::set_default_threads, "count"_a);
   m.def("threads", [] { return weft::Context::current().threads(); });
   weft::python::add_models(m);

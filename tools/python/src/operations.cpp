@@ -2,7 +2,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <weft/spectral.h>
-#include <weft/tape.h>
 
 #include <string>
 #include <utility>
@@ -32,27 +31,29 @@ ToeplitzForm form_of(const std::string& name) {
 template <class F>
 auto unlocked(F f) {
   const nb::gil_scoped_release release;
-  const NoGrad suspended;
   return f();
 }
 
-nb::object product(nb::handle x, nb::handle t, bool causal, const std::string& form, bool torch) {
+nb::any product(nb::handle x, nb::handle t, bool causal, const std::string& form, bool torch) {
   const ToeplitzForm how = form_of(form);
   const Tensor a = tensor_of("x", x, reals), b = tensor_of("t", t, coefficients);
   return array_of(unlocked([&] { return toeplitz_product(a, b, causal, how); }), torch);
 }
 
-nb::object product_gradients(nb::handle x, nb::handle t, nb::handle gradient, bool causal, const std::string& form,
-                             bool needs_x, bool needs_t, bool torch) {
+nb::tuple product_gradients(nb::handle x, nb::handle t, nb::handle gradient, bool causal, const std::string& form,
+                            bool needs_x, bool needs_t, bool torch) {
   const ToeplitzForm how = form_of(form);
   const Tensor a = tensor_of("x", x, reals), b = tensor_of("t", t, coefficients),
                dy = tensor_of("gradient", gradient, reals);
   ToeplitzGradients g = unlocked([&] { return toeplitz_gradients(a, b, dy, causal, needs_x, needs_t, how); });
-  const auto given = [&](Tensor& of) { return of.defined() ? array_of(std::move(of), torch) : nb::none(); };
+  const auto given = [&](Tensor& of) -> nb::object {
+    if (!of.defined()) return nb::none();
+    return array_of(std::move(of), torch);
+  };
   return nb::make_tuple(given(g.x), given(g.t));
 }
 
-nb::object mixed(nb::handle x, std::int64_t sequence_dim, std::int64_t hidden_dim, bool torch) {
+nb::any mixed(nb::handle x, std::int64_t sequence_dim, std::int64_t hidden_dim, bool torch) {
   const Tensor a = tensor_of("x", x, reals);
   return array_of(unlocked([&] { return fourier_mix(a, sequence_dim, hidden_dim); }), torch);
 }

@@ -26,8 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _weft
-from ._weft import Error, __version__
+from ._weft import Error
 
+__version__: str = _weft.version
 Error.__module__ = "weft"
 Error.__doc__ = "What weft refuses, or could not do: the message says what it expected and what it got."
 
@@ -134,7 +135,7 @@ class Model:
         return self._loaded.decode(_integers(tokens).ravel().tolist()).decode("utf-8", errors="replace")
 
     @overload
-    def classify(self, texts: str) -> Prediction: ...
+    def classify(self, texts: str) -> Prediction: ...  # type: ignore[overload-overlap]
     @overload
     def classify(self, texts: Sequence[str]) -> list[Prediction]: ...
     def classify(self, texts: Union[str, Sequence[str]]) -> Union[Prediction, list[Prediction]]:

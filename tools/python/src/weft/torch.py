@@ -27,7 +27,8 @@ class ToeplitzProduct(torch.autograd.Function):
     def forward(ctx: Any, x: torch.Tensor, t: torch.Tensor, causal: bool = False) -> torch.Tensor:
         ctx.save_for_backward(x, t)
         ctx.causal = causal
-        return _weft.toeplitz_product(x.detach(), t.detach(), causal, "automatic", True)
+        y: torch.Tensor = _weft.toeplitz_product(x.detach(), t.detach(), causal, "automatic", True)
+        return y
 
     @staticmethod
     @once_differentiable
@@ -44,11 +45,12 @@ class FourierMix(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, sequence_dim: int = -2, hidden_dim: int = -1) -> torch.Tensor:
         ctx.axes = sequence_dim, hidden_dim
-        return _weft.fourier_mix(x.detach(), sequence_dim, hidden_dim, True)
+        y: torch.Tensor = _weft.fourier_mix(x.detach(), sequence_dim, hidden_dim, True)
+        return y
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        return FourierMix.apply(gradient, *ctx.axes), None, None
+        return fourier_mix(gradient, *ctx.axes), None, None
 
 
 def toeplitz_product(x: torch.Tensor, t: torch.Tensor, causal: bool = False) -> torch.Tensor:
@@ -57,9 +59,11 @@ def toeplitz_product(x: torch.Tensor, t: torch.Tensor, causal: bool = False) -> 
     x: (b, h, n, d), float32, float64, or bfloat16 beside a float32 t
     t: (h, 2n-1, d), lags -(n-1) … n-1; causal: (h, n, d), lags 0 … n-1, the sum over j <= i
     """
-    return ToeplitzProduct.apply(x, t, causal)
+    y: torch.Tensor = ToeplitzProduct.apply(x, t, causal)  # type: ignore[no-untyped-call]
+    return y
 
 
 def fourier_mix(x: torch.Tensor, sequence_dim: int = -2, hidden_dim: int = -1) -> torch.Tensor:
     """FNet's mixing (arXiv 2105.03824): the real part of the Fourier transforms along both axes, not normalised."""
-    return FourierMix.apply(x, sequence_dim, hidden_dim)
+    y: torch.Tensor = FourierMix.apply(x, sequence_dim, hidden_dim)  # type: ignore[no-untyped-call]
+    return y
