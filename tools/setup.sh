@@ -49,6 +49,9 @@ have() {
     clang-format) clang_format >/dev/null ;;
     doxygen) have_command doxygen ;;
     libomp-dev) clang_has_openmp ;;
+    dpkg-dev) have_command dpkg-shlibdeps ;;
+    pkg-config) have_command pkg-config ;;
+    qemu-user) have_command qemu-x86_64 qemu-x86_64-static ;;
     chromium) have_command chromium chromium-browser google-chrome ;;
     bible-kjv) have_command bible ;;
     wordnet-base) [ -r /usr/share/wordnet/data.noun ] ;;

@@ -1,4 +1,4 @@
-// What main.cpp does, in C.
+// A program in C that embeds weft: continues a prompt with a saved language model.
 //   c_consumer CHECKPOINT_FOLDER PROMPT
 #include <stdio.h>
 #include <weft/weft_c.h>
@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: c_consumer CHECKPOINT_FOLDER PROMPT\n");
     return 2;
   }
+  printf("weft %s\n", weft_version());
   weft_generate_options options = WEFT_GENERATE_OPTIONS_INIT;
   options.tokens = 20;
   options.temperature = 0.8;

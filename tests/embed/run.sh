@@ -1,38 +1,104 @@
 #!/usr/bin/env bash
-# Trains a tiny model, then builds and runs the consumer project against weft installed and as a subproject.
-# usage: run.sh BUILD_DIR SOURCE_DIR WEFT_COMMAND installed|subproject [CMAKE FLAG...]
+# Trains a tiny model, then builds and runs a program that embeds weft, in each way of getting it.
+# usage: run.sh BUILD_DIR SOURCE_DIR WEFT_COMMAND installed|subproject BASELINE [CMAKE FLAG...]
+#   BASELINE    the instruction set that every CPU has: in it all is computed here
+#   installed   the static library of BUILD_DIR: find_package, pkg-config, a package of the distribution
+#   subproject  of a host: add_subdirectory (static), FetchContent (shared), the host's export set; then what the host
+#               installed, when the folders it was built of are gone: find_package of weft and of the host, pkg-config
 set -euo pipefail
 build=$1 source=$2 weft=$3 way=$4
-shift 4
+export WEFT_ISA=$5
+shift 5
+flags=("$@")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { printf '%s\n' "$1" >&2; exit 1; }
+# quietly LOG COMMAND...: shows what it printed only if it fails.
+quietly() { local log=$work/$1.log; shift; "$@" >"$log" 2>&1 || fail "$(tail -n 40 "$log")"; }
 
 head -c 3000 "$source/LICENSE" >"$work/text.txt"
 "$weft" train --arch gmlp --text "$work/text.txt" --layers 1 --d-model 8 --seq-len 16 --batch 2 --steps 3 --out "$work/model" >"$work/train.log" 2>&1
+# The same model, prompt, seed and settings as in main.cpp: the same text.
+expected=$("$weft" generate --checkpoint "$work/model" --prompt Permission --tokens 20 --temperature 0.8 --seed 1)
 
+# works PROGRAM: writes what weft generate writes.
+works() {
+  "$1" "$work/model" Permission >"$work/out" || fail "$1 fails"
+  local got
+  got=Permission$(tail -n +2 "$work/out")
+  [ "$got" = "$expected" ] || fail "$1 wrote \"$got\", weft generate \"$expected\""
+}
+
+# found NAME [CMAKE FLAG...]: the consumer project against what is installed in prefix.
+found() {
+  local name=$1
+  shift
+  quietly "$name" cmake -S "$work/consumer" -B "$work/$name" "-DCMAKE_PREFIX_PATH=$work/prefix" "${flags[@]}" "$@"
+  quietly "$name-build" cmake --build "$work/$name"
+  works "$work/$name/consumer"
+  works "$work/$name/c_consumer"
+}
+
+# linked: by the compiler alone, as pkg-config says.
+linked() {
+  command -v pkg-config >/dev/null || { echo "without pkg-config"; return; }
+  local folder compiler
+  folder=$(dirname "$(find "$work/prefix" -name weft.pc)")
+  compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+  # shellcheck disable=SC2046
+  quietly linked env "PKG_CONFIG_PATH=$folder" sh -c "'$compiler' -std=c++17 '$work/consumer/main.cpp' -o '$work/linked' \
+    \$(pkg-config --cflags --libs weft)"
+  LD_LIBRARY_PATH=$(dirname "$folder") works "$work/linked"
+}
+
+# no_traces FOLDER...: what is installed names none of the folders that it was built in.
+no_traces() {
+  local folder
+  for folder in "$@"; do ! grep -rlI --fixed-strings "$folder" "$work/prefix" >&2 || fail "what is installed names $folder"; done
+}
+
+cp -r "$source/tests/embed" "$work/consumer"
 if [ "$way" = installed ]; then
-  cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
-  cmake -S "$source/tests/embed" -B "$work/build" "-DCMAKE_PREFIX_PATH=$work/prefix" "$@" >"$work/configure.log" 2>&1 ||
-    fail "$(cat "$work/configure.log")"
+  quietly install cmake --install "$build" --prefix "$work/prefix"
+  no_traces "$build" "$source"
   [ -n "$(find "$work/prefix" -name LICENSE)" ] || fail "LICENSE isn't installed"
   headers=$(cd "$work/prefix/include" && find . -name '*.h' | sort)
   public=$(for room in engine ops models; do (cd "$source/$room/include" && find . -name '*.h'); done | sort)
   [ "$headers" = "$public" ] || fail "the headers installed aren't the public ones: $(diff <(echo "$headers") <(echo "$public"))"
   "$work/prefix/bin/weft" --version >/dev/null || fail "the installed command doesn't start"
+  found static
+  linked
+  if command -v dpkg-deb >/dev/null; then  # unpacked, not installed: that takes the administrator
+    quietly cpack cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/package"
+    rm -r "$work/prefix"
+    quietly dpkg dpkg-deb -x "$work"/package/weft_*.deb "$work/unpacked"
+    mv "$work/unpacked/usr" "$work/prefix"
+    "$work/prefix/bin/weft" --version >/dev/null || fail "the package's command doesn't start"
+    dpkg-deb -f "$work"/package/weft_*.deb Depends | grep -q libgomp || fail "the package doesn't name libgomp"
+    found package
+  fi
 else
-  cmake -S "$source/tests/embed" -B "$work/build" "-DWEFT_SOURCE_DIR=$source" -DWEFT_ISAS=native "$@" >"$work/configure.log" 2>&1 ||
-    fail "$(cat "$work/configure.log")"
-  ! grep -iE 'weft|warning' "$work/configure.log" >&2 || fail "weft as a subproject is not quiet"
+  mkdir "$work/source"
+  for part in CMakeLists.txt LICENSE README.md engine ops models tools; do cp -r "$source/$part" "$work/source"; done
+  host() { quietly host cmake -S "$work/consumer/host" -B "$work/host" "-DWEFT_SOURCE_DIR=$work/source" -DWEFT_ISAS=baseline "${flags[@]}" "$@"; }
+  host
+  ! grep -iE 'weft|warning' "$work/host.log" >&2 || fail "weft as a subproject is not quiet"
   # The files that CMake makes of install() and enable_testing().
-  ! grep -rn 'file(INSTALL' "$work/build" --include=cmake_install.cmake >&2 || fail "weft as a subproject installs"
-  [ -z "$(find "$work/build" -name CTestTestfile.cmake)" ] || fail "weft as a subproject adds tests"
+  ! grep -rn 'file(INSTALL' "$work/host/weft" --include=cmake_install.cmake >&2 || fail "weft as a static subproject installs"
+  [ -z "$(find "$work/host" -name CTestTestfile.cmake)" ] || fail "weft as a subproject adds tests"
+  quietly host-build cmake --build "$work/host" --parallel 2
+  works "$work/host/consumer"
+
+  host -DBUILD_SHARED_LIBS=ON -UWEFT_INSTALL -DWEFT_EXPORT_SET=host-targets  # as if it had been so from the beginning
+  grep -rq 'host::weft' "$work/host/CMakeFiles/Export" || fail "weft isn't in its host's export set"
+  host -DWEFT_EXPORT_SET=weft-targets
+  quietly shared-build cmake --build "$work/host" --parallel 2
+  works "$work/host/consumer"
+  readelf -d "$work/host/consumer" | grep -q 'libweft\.so\.0\.1\]' || fail "the program doesn't ask for libweft.so.0.1"
+  quietly install cmake --install "$work/host" --prefix "$work/prefix"
+  no_traces "$work/host" "$work/source"
+  rm -r "$work/host" "$work/source"
+  found shared
+  found by-host -DPACKAGE=host -DLIBRARY=host::host
+  linked
 fi
-cmake --build "$work/build" --parallel 2 >"$work/build.log" 2>&1 || fail "$(tail -n 30 "$work/build.log")"
-"$work/build/consumer" "$work/model" "Permission" >"$work/out"
-# The same model, prompt, seed and settings as in main.cpp: the same text.
-expected=$("$weft" generate --checkpoint "$work/model" --prompt Permission --tokens 20 --temperature 0.8 --seed 1)
-got=Permission$(tail -n +2 "$work/out")
-[ "$got" = "$expected" ] || fail "the consumer wrote \"$got\", weft generate \"$expected\""
-got=Permission$("$work/build/c_consumer" "$work/model" "Permission")
-[ "$got" = "$expected" ] || fail "the consumer in C wrote \"$got\", weft generate \"$expected\""

@@ -1,21 +1,70 @@
-# cmake --install: the library, the public headers of every room, and what find_package(weft) reads.
+# cmake --install: the library, the public headers of every room, and what find_package(weft) and pkg-config read.
+# cpack -G DEB: a package of all that.
 include(CMakePackageConfigHelpers)
 
 set(WEFT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 
-install(TARGETS weft EXPORT weft-targets)
+install(TARGETS weft EXPORT ${WEFT_EXPORT_SET})
 foreach(room engine ops models)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-if(WEFT_SENTENCEPIECE)  # by itself: weft-config.cmake reads it if it is there
-  install(TARGETS weft_sentencepiece EXPORT weft-sentencepiece-targets)
-  install(EXPORT weft-sentencepiece-targets NAMESPACE weft:: DESTINATION ${WEFT_CMAKE_DIR})
-endif()
-install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${WEFT_CMAKE_DIR})
 
-configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/weft-config.cmake.in ${PROJECT_BINARY_DIR}/weft-config.cmake
-                              INSTALL_DESTINATION ${WEFT_CMAKE_DIR})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/weft-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/weft-config.cmake ${PROJECT_BINARY_DIR}/weft-config-version.cmake
-        DESTINATION ${WEFT_CMAKE_DIR})
+# What find_package(weft) reads; a host in whose export set the library is writes a package of its own.
+if(WEFT_EXPORT_SET STREQUAL "weft-targets")
+  set(sentencepiece_set weft-sentencepiece-targets)  # by itself: weft-config.cmake reads it if it is there
+  install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${WEFT_CMAKE_DIR})
+  if(WEFT_SENTENCEPIECE)
+    install(EXPORT ${sentencepiece_set} NAMESPACE weft:: DESTINATION ${WEFT_CMAKE_DIR})
+  endif()
+  configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/weft-config.cmake.in ${PROJECT_BINARY_DIR}/weft-config.cmake
+                                INSTALL_DESTINATION ${WEFT_CMAKE_DIR})
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/weft-config-version.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/weft-config.cmake ${PROJECT_BINARY_DIR}/weft-config-version.cmake
+          DESTINATION ${WEFT_CMAKE_DIR})
+else()
+  set(sentencepiece_set ${WEFT_EXPORT_SET})
+endif()
+if(WEFT_SENTENCEPIECE)
+  install(TARGETS weft_sentencepiece EXPORT ${sentencepiece_set})
+endif()
+
+# pkg-config. A static library names what it needs itself: the C++ library, too, so that a C compiler may link it.
+file(RELATIVE_PATH up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" up "${up}")
+set(libraries "")
+if(NOT BUILD_SHARED_LIBS)
+  set(names ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
+  list(FILTER names INCLUDE REGEX "^(stdc\\+\\+|c\\+\\+|m)$")
+  if(WEFT_THREADS STREQUAL "openmp")
+    list(PREPEND names ${OpenMP_CXX_LIB_NAMES})
+  endif()
+  list(REMOVE_DUPLICATES names)
+  list(REMOVE_ITEM names pthread)
+  foreach(name IN LISTS names)
+    string(APPEND libraries " -l${name}")
+  endforeach()
+  string(APPEND libraries " -pthread")
+endif()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/weft.pc.in ${PROJECT_BINARY_DIR}/weft.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# Packages are weft's own business, not a host's.
+if(WEFT_TOP_LEVEL)
+  find_program(WEFT_SHLIBDEPS dpkg-shlibdeps)
+  set(CPACK_PACKAGE_CONTACT "the developers of weft")
+  set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+  set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+  set(CPACK_STRIP_FILES ON)
+  set(CPACK_GENERATOR DEB)
+  set(CPACK_SOURCE_GENERATOR TGZ)
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_PACKAGE_SECTION libs)
+  if(WEFT_SHLIBDEPS)
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  else()  # without Debian's tool only what is sure
+    set(CPACK_DEBIAN_PACKAGE_DEPENDS "libgomp1, libstdc++6, libc6")
+  endif()
+  set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ${BUILD_SHARED_LIBS})
+  include(CPack)
+endif()
