@@ -109,4 +109,17 @@ TEST_CASE("out of memory in the C interface: a status and its message at each al
   weft_model_free(lm);
 }
 
+TEST_CASE("out of memory in the C interface: without any for the message there is another") {
+  weft_model* made = nullptr;
+  REQUIRE(weft_load("a folder that is not there, with a long name", &made) == WEFT_FAILED);
+  weft_status status = WEFT_OK;
+  {
+    const FailingMemory memory(1, 0, true);
+    status = weft_load("a folder that is not there, with a long name", &made);
+  }
+  CHECK(status == WEFT_FAILED);
+  CHECK(std::string(weft_last_error()) == "out of memory");
+  CHECK(made == nullptr);
+}
+
 }  // namespace weft::test

@@ -29,7 +29,7 @@ static int collect(void* user, const char* text, size_t size) {
     all->size += size;
   }
   ++all->pieces;
-  return all->enough > 0 && all->pieces == all->enough;
+  return all->enough > 0 && all->pieces == all->enough ? -7 : 0;
 }
 
 static void use_stream(const weft_model* model, c_language_answers* answers) {
