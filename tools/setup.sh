@@ -52,6 +52,7 @@ have() {
     dpkg-dev) have_command dpkg-shlibdeps ;;
     pkg-config) have_command pkg-config ;;
     qemu-user) have_command qemu-x86_64 qemu-x86_64-static ;;
+    g++-aarch64-linux-gnu) have_command aarch64-linux-gnu-g++ ;;
     chromium) have_command chromium chromium-browser google-chrome ;;
     bible-kjv) have_command bible ;;
     wordnet-base) [ -r /usr/share/wordnet/data.noun ] ;;
@@ -60,6 +61,9 @@ have() {
     libcli11-dev) have_header CLI/CLI.hpp ;;
     doctest-dev) have_header doctest/doctest.h ;;
     libsentencepiece-dev) have_header sentencepiece_processor.h ;;
+    python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;
+    python3-dev) [ -f "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h" ] ;;
+    python3-numpy) python3 -c 'import numpy' 2>/dev/null ;;
     *) die "need_packages: unknown package $1" ;;
   esac
 }

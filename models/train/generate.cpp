@@ -133,18 +133,49 @@ struct Sample {
   std::int64_t before;  // its latest id
 };
 
+// What a symbol adds to a text.
+struct Piece {
+  std::string text = {};
+  bool is_last = false;
+};
+
+// Chooses symbols; tokenizer and options outlive it.
+class Chooser {
+ public:
+  Chooser(const Tokenizer& tokenizer, const GenerateOptions& options)
+      : tokenizer_(&tokenizer), options_(&options), special_(tokenizer.special()) {}
+
+  // The sample's i-th symbol, by the logits for it, (1, vocabulary).
+  Piece next(Sample& sample, const Tensor& logits, std::int64_t i) const {
+    std::vector<double> x = values_of(logits);
+    leave_out(special_, x);
+    const double u = sample.random.uniform(static_cast<std::uint64_t>(i));
+    const std::int64_t id = choose(x, options_->temperature, options_->top_k, options_->top_p, u);
+    std::string text = sample.filter.add(tokenizer_->separator(sample.before, id) + tokenizer_->decode(id));
+    const bool ends = sample.filter.stopped() || i + 1 == options_->tokens;
+    if (ends && !sample.filter.stopped()) text += sample.filter.rest();
+    sample.before = id;
+    return {std::move(text), ends};
+  }
+
+ private:
+  const Tokenizer* tokenizer_;
+  const GenerateOptions* options_;
+  SpecialIds special_;
+};
+
 // What continues any number of samples.
 class Continuation {
  public:
   Continuation(const Tokenizer& tokenizer, const GenerateOptions& options,
                const std::function<bool(const SampleText&)>& out)
-      : tokenizer_(tokenizer), options_(options), out_(out), special_(tokenizer.special()) {}
+      : chooser_(tokenizer, options), tokens_(options.tokens), out_(out) {}
 
   // The stream's texts are one for each of `samples`; logits (b, vocabulary) are those for their next symbols. Gives the
   // number of symbols.
   std::int64_t run(std::unique_ptr<TokenStream> stream, Tensor logits, std::vector<Sample> samples) const {
     std::int64_t symbols = 0;
-    for (std::int64_t i = 0; i < options_.tokens; ++i) {
+    for (std::int64_t i = 0; i < tokens_; ++i) {
       std::vector<std::int64_t> going_on, ids;
       for (std::int64_t row = 0; row < std::ssize(samples); ++row, ++symbols)
         if (add_symbol(samples[static_cast<std::size_t>(row)], slice(logits, 0, row, row + 1), i)) {
@@ -164,27 +195,25 @@ class Continuation {
   }
 
  private:
-  // Chooses the sample's i-th symbol. Whether more are to follow.
+  // Whether more symbols of the sample are to follow.
   bool add_symbol(Sample& sample, const Tensor& logits, std::int64_t i) const {
-    std::vector<double> x = values_of(logits);
-    leave_out(special_, x);
-    const double u = sample.random.uniform(static_cast<std::uint64_t>(i));
-    const std::int64_t id = choose(x, options_.temperature, options_.top_k, options_.top_p, u);
-    std::string text = sample.filter.add(tokenizer_.separator(sample.before, id) + tokenizer_.decode(id));
-    const bool ends = sample.filter.stopped() || i + 1 == options_.tokens;
-    if (ends && !sample.filter.stopped()) text += sample.filter.rest();
-    sample.before = id;
-    return out_({sample.index, text, ends}) && !ends;
+    const Piece piece = chooser_.next(sample, logits, i);
+    return out_({sample.index, piece.text, piece.is_last}) && !piece.is_last;
   }
 
-  const Tokenizer& tokenizer_;
-  const GenerateOptions& options_;
+  Chooser chooser_;
+  std::int64_t tokens_;
   const std::function<bool(const SampleText&)>& out_;
-  SpecialIds special_;
 };
 
 // Samples in one batch: more gain little and each takes memory for what it has read.
 constexpr std::int64_t samples_at_once = 8;
+
+void check_belongs(const Tokenizer& tokenizer, const Model& model) {
+  if (tokenizer.size() != model.vocabulary())
+    throw Error("[generate] the tokenizer has " + std::to_string(tokenizer.size()) + " symbols, the model " +
+                std::to_string(model.vocabulary()) + ": they don't belong together");
+}
 
 }  // namespace
 
@@ -199,9 +228,7 @@ std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, co
                               const std::function<bool(const SampleText&)>& out) try {
   check(options);
   if (samples < 1) throw Error("[generate] expected at least one sample, got " + std::to_string(samples));
-  if (tokenizer.size() != model.vocabulary())
-    throw Error("[generate] the tokenizer has " + std::to_string(tokenizer.size()) + " symbols, the model " +
-                std::to_string(model.vocabulary()) + ": they don't belong together");
+  check_belongs(tokenizer, model);
   auto stream = model.stream();
   const std::vector<std::int64_t> ids = encode_prompt(tokenizer, prompt);
   const Continuation continuation(tokenizer, options, out);
@@ -228,6 +255,54 @@ std::int64_t generate(const Model& model, const Tokenizer& tokenizer, const std:
                       const GenerateOptions& options, const std::function<bool(const std::string&)>& out) {
   return generate_samples(model, tokenizer, prompt, options, 1,
                           [&](const SampleText& piece) { return out(piece.text); });
+}
+
+struct Generation::Impl {
+  Impl(const Model& model, const Tokenizer& tokenizer, const std::string& prompt, GenerateOptions given)
+      : options(std::move(given)),
+        chooser(tokenizer, options),
+        stream(model.stream()),
+        sample{0, Random(options.seed), StopFilter(options.stop), 0} {
+    const std::vector<std::int64_t> ids = encode_prompt(tokenizer, prompt);
+    sample.before = ids.back();
+    logits = stream->append(Tensor::from(ids, {1, std::ssize(ids)}));
+  }
+
+  GenerateOptions options;
+  Chooser chooser;
+  std::unique_ptr<TokenStream> stream;
+  Tensor logits;  // for the next symbol; undefined until its token is appended
+  Sample sample;
+  std::int64_t symbols = 0;
+  bool ended = false;
+};
+
+Generation::Generation(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
+                       const GenerateOptions& options) {
+  guard_memory("generate", [&] {
+    check(options);
+    check_belongs(tokenizer, model);
+    Context::current().parallel_region([&] { impl_ = std::make_unique<Impl>(model, tokenizer, prompt, options); });
+  });
+}
+Generation::Generation(Generation&&) noexcept = default;
+Generation& Generation::operator=(Generation&&) noexcept = default;
+Generation::~Generation() = default;
+
+std::optional<std::string> Generation::next() {
+  return guard_memory("generate", [&]() -> std::optional<std::string> {
+    Impl& g = *impl_;
+    if (g.ended || g.symbols == g.options.tokens) return std::nullopt;
+    Piece piece;
+    Context::current().parallel_region([&] {
+      if (!g.logits.defined()) g.logits = g.stream->append(Tensor::from<std::int64_t>({g.sample.before}, {1, 1}));
+      piece = g.chooser.next(g.sample, g.logits, g.symbols);
+    });
+    g.logits = Tensor();
+    ++g.symbols;
+    g.ended = piece.is_last;
+    return std::move(piece.text);
+  });
 }
 
 }  // namespace weft

@@ -102,23 +102,28 @@ struct ToeplitzOp : Op {
   bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return needs[1 - i]; }
 
   void backward(Backward& b) const override {
-    const ToeplitzSizes s = sizes(b.input_shape(0));
-    const Tensor& dy = b.gradient();
     const Tensor x = b.needs(1) ? b.input(0) : Tensor(), t = b.needs(0) ? b.input(1) : Tensor();
-    ToeplitzGradients g;
-    if (dy.numel() == 0) {
-      if (b.needs(0)) g.x = Tensor::empty(b.input_shape(0), dy.dtype());
-      if (b.needs(1)) g.t = Tensor::zeros(b.input_shape(1), dy.dtype());
-    } else if (form == ToeplitzForm::ring) {
-      const Tensor made = b.needs(0) ? spectra_of(t, s) : Tensor();
-      g = toeplitz_ring_backward(x, dy, made, b.input_shape(1), s, b.needs(0), b.needs(1));
-    } else {
-      const bool naive = form == ToeplitzForm::naive;
-      g = toeplitz_naive_backward(x, dy, t, b.input_shape(1), s, naive && b.needs(0), b.needs(1));
-      if (!naive && b.needs(0)) g.x = toeplitz_matrix(dy, t, s, true);
-    }
+    const ToeplitzGradients g = gradients(x, t, b.gradient(), b.input_shape(1), b.needs(0), b.needs(1));
     if (b.needs(0)) b.add(0, g.x);
     if (b.needs(1)) b.add(1, g.t);
+  }
+
+  // x may be undefined unless needs_t, t unless needs_x; form is not `automatic`, unless there are no elements.
+  ToeplitzGradients gradients(const Tensor& x, const Tensor& t, const Tensor& dy, const Shape& t_shape, bool needs_x,
+                              bool needs_t) const {
+    ToeplitzGradients g;
+    if (dy.numel() == 0) {
+      if (needs_x) g.x = Tensor::empty(dy.shape(), dy.dtype());
+      if (needs_t) g.t = Tensor::zeros(t_shape, dy.dtype());
+      return g;
+    }
+    const ToeplitzSizes s = sizes(dy.shape());
+    if (form == ToeplitzForm::ring)
+      return toeplitz_ring_backward(x, dy, needs_x ? spectra_of(t, s) : Tensor(), t_shape, s, needs_x, needs_t);
+    const bool naive = form == ToeplitzForm::naive;
+    g = toeplitz_naive_backward(x, dy, t, t_shape, s, naive && needs_x, needs_t);
+    if (!naive && needs_x) g.x = toeplitz_matrix(dy, t, s, true);
+    return g;
   }
 
  private:
@@ -207,6 +212,25 @@ ToeplitzForm toeplitz_form(int64_t b, int64_t h, int64_t n, int64_t d, bool caus
 Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form) {
   check_coefficients("toeplitz_product", x, t);
   return in_f32(x, [&](const Tensor& given) { return apply_op(ToeplitzOp(causal, form, {}), given, t); });
+}
+
+ToeplitzGradients toeplitz_gradients(const Tensor& x, const Tensor& t, const Tensor& gradient, bool causal,
+                                     bool needs_x, bool needs_t, ToeplitzForm form) {
+  constexpr const char* name = "toeplitz_gradients";
+  check_coefficients(name, x, t);
+  if (!gradient.defined() || gradient.shape() != x.shape() || gradient.dtype() != x.dtype())
+    fail(name, "expected a gradient as x, " + describe(x) + ", got " + describe(gradient));
+  return guard_memory(name, [&] {
+    const DType dtype = computed_of(x.dtype());
+    const Tensor a = raw::convert(x, dtype), dy = raw::convert(gradient, dtype);
+    ToeplitzOp op(causal, form, {});
+    const Shape shape = op.shape({a, t});
+    if (form == ToeplitzForm::automatic && numel(shape) > 0)
+      op.form = toeplitz_form(shape[0], shape[1], shape[2], shape[3], causal);
+    ToeplitzGradients g = op.gradients(a, t, dy, t.shape(), needs_x, needs_t);
+    if (needs_x) g.x = raw::convert(g.x, x.dtype());
+    return g;
+  });
 }
 
 ToeplitzCoefficients::ToeplitzCoefficients(const Tensor& t, bool causal, int64_t b, ToeplitzForm form)

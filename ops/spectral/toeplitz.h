@@ -19,10 +19,6 @@ struct ToeplitzSizes {
 // Of x (b, h, n, d).
 inline std::int64_t channels_of(const Tensor& x) { return x.shape()[1] * x.shape()[3]; }
 
-struct ToeplitzGradients {
-  Tensor x, t;  // undefined if not asked for
-};
-
 // Spectra of t's channels, laid out for the kernels of this instruction set: (tiles, m, 2, lanes), m >= n.
 Tensor toeplitz_spectra(const Tensor& t, const ToeplitzSizes& s);
 bool toeplitz_spectra_fit(const Tensor& spectra, const Tensor& t, const ToeplitzSizes& s);

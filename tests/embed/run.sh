@@ -36,6 +36,7 @@ found() {
   quietly "$name" cmake -S "$work/consumer" -B "$work/$name" "-DCMAKE_PREFIX_PATH=$work/prefix" "${flags[@]}" "$@"
   quietly "$name-build" cmake --build "$work/$name"
   works "$work/$name/consumer"
+  works "$work/$name/c_consumer"
 }
 
 # linked: by the compiler alone, as pkg-config says.

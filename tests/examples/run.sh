@@ -10,16 +10,16 @@ fail() { printf '%s\n' "$1" >&2; exit 1; }
 
 cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
 cmake -S "$examples" -B "$work/build" "-DCMAKE_PREFIX_PATH=$work/prefix" "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror" \
-  "$@" >"$work/configure.log" 2>&1 || fail "$(cat "$work/configure.log")"
+  "-DCMAKE_C_FLAGS=-Wall -Wextra -Wpedantic -Werror" "$@" >"$work/configure.log" 2>&1 || fail "$(cat "$work/configure.log")"
 cmake --build "$work/build" --parallel 2 >"$work/build.log" 2>&1 || fail "$(tail -n 40 "$work/build.log")"
 
 # Every source is of a program, and every program of a test.
-for source in "$examples"/*.cpp "$examples"/*/*.cpp; do
+for source in "$examples"/*.c "$examples"/*.cpp "$examples"/*/*.cpp; do
   grep -qF "$(basename "$source").o" "$work/build.log" || fail "${source#"$examples/"} is not built"
 done
 ctest --test-dir "$work/build" --no-tests=error --output-on-failure >"$work/test.log" 2>&1 || fail "$(cat "$work/test.log")"
-for program in "$examples"/*.cpp "$examples"/*/main.cpp; do
-  name=$(basename "$program" .cpp)
+for program in "$examples"/*.c "$examples"/*.cpp "$examples"/*/main.cpp; do
+  name=$(basename "${program%.*}")
   [ "$name" != main ] || name=$(basename "$(dirname "$program")")
   grep -q " $name \.*  *Passed" "$work/test.log" || fail "the example $name has not run: $(cat "$work/test.log")"
 done

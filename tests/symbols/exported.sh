@@ -1,7 +1,7 @@
 #!/bin/sh
 # exported.sh NM LIBRARY INCLUDE_FOLDER...
 # The shared library exports weft's public names and nothing else: those that stand in a public header, and of classes
-# those that are defined there. Error's typeinfo is among them, so that it is caught across the border.
+# those that are defined there; of C those of weft/weft_c.h. Error's typeinfo is among them, so that it is caught across the border.
 set -eu
 nm=$1 library=$2
 shift 2
@@ -39,6 +39,7 @@ foreign=$(echo "$exported" | awk -v words="$words" -v scopes="$scopes" '
     last = part[parts]
     sub(/^~/, "", last)
     if (!(last in word) && last != "operator") public = 0
+    if ($0 ~ /^weft_[a-z_]+$/ && $0 in word) public = 1  # C
     if (!public) print
   }')
 if [ -n "$foreign" ]; then

@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,23 @@ struct GenerateOptions {
 /// unless it is a causal language model, for a prompt that can't be encoded, or an option out of its range.
 std::int64_t generate(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
                       const GenerateOptions& options, const std::function<bool(const std::string&)>& out);
+
+/// What generate() gives, to the bit, when it is asked for: for programs that can't wait in a call. One thread's at a time; model
+/// and tokenizer must outlive it, and what TokenStream says of the model holds.
+class Generation {
+ public:
+  /// Reads the prompt. Errors are those of generate().
+  Generation(const Model& model, const Tokenizer& tokenizer, const std::string& prompt, const GenerateOptions& options);
+  Generation(Generation&&) noexcept;             ///< leaves nothing but what can be assigned to
+  Generation& operator=(Generation&&) noexcept;  ///< leaves nothing but what can be assigned to
+  ~Generation();
+  /// The text of the next symbol, which may be empty; none at the end.
+  std::optional<std::string> next();
+
+ private:
+  struct [[gnu::visibility("hidden")]] Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 /// A piece of one of several continuations.
 struct SampleText {

@@ -56,6 +56,7 @@
 #include "weft/update_rules.h"
 #include "weft/version.h"
 #include "weft/vocabulary.h"
+#include "weft/weft_c.h"
 
 // Doxygen misses comments only of what stands in a namespace that has one.
 /// \namespace weft

@@ -49,6 +49,16 @@ enum class ToeplitzForm {
 /// The ring form's errors, also where exact sums would be 0, are below 8 u ‖t‖₂ ‖x‖₂ of a channel (u = 2^-24 in f32,
 /// 2^-53 in f64); the naive form is exactly causal, the matrix form for finite x.
 Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form = ToeplitzForm::automatic);
+/// The gradients of a toeplitz_product; undefined if not asked for.
+struct ToeplitzGradients {
+  Tensor x;  ///< dx_j = Σ_i t_(i-j) dy_i, of x's dtype
+  Tensor t;  ///< dt_l = Σ_b Σ_j dy_(j+l) x_j, of t's dtype
+};
+/// What backward gives for toeplitz_product(x, t, causal, form), for programs that differentiate by themselves; `gradient` is dy,
+/// of x's shape and dtype. Nothing is recorded.
+ToeplitzGradients toeplitz_gradients(const Tensor& x, const Tensor& t, const Tensor& gradient, bool causal,
+                                     bool needs_x = true, bool needs_t = true,
+                                     ToeplitzForm form = ToeplitzForm::automatic);
 /// The form that `automatic` takes for these sizes.
 ToeplitzForm toeplitz_form(std::int64_t b, std::int64_t h, std::int64_t n, std::int64_t d, bool causal);
 /// Coefficients for many products, with their spectra if the ring form is taken. Threads may share it.

@@ -1,0 +1,272 @@
+// weft/weft_c.h, used by a program in C (c/use.c): the bits of the C++ interface, and a status for every mistake.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include "c/use.h"
+#include "random_parameters.h"
+#include "temporary_folder.h"
+#include "train_support.h"
+#include "weft/checkpoint.h"
+#include "weft/classifier.h"
+#include "weft/context.h"
+#include "weft/generate.h"
+
+namespace weft::test {
+namespace {
+
+// A checkpoint whose parameters no other has by chance.
+Checkpoint save_small(const std::string& folder, const std::string& arch, Task task) {
+  const SmallTask small = small_task(arch, task);
+  randomize(small.model->parameters(), 0.3);
+  CheckpointInfo info;
+  info.step = 12;
+  info.length = 16;
+  if (task == Task::classifier) info.labels = {"colour", "number", "wind"};
+  else info.validation_loss = 1.5;
+  save_checkpoint(folder, *small.model, *small.data->tokenizer(), info);
+  return load_checkpoint(folder, Purpose::inference);
+}
+
+std::vector<float> first(const float* numbers, std::size_t count) { return {numbers, numbers + count}; }
+
+GenerateOptions options_of_c() {
+  GenerateOptions options;
+  options.tokens = 20;
+  options.temperature = 0.8;
+  options.top_k = 12;
+  options.top_p = 0.95;
+  options.seed = 7;
+  options.stop = {"\n\n\n"};
+  return options;
+}
+
+// A model of the C interface for the tests in C++.
+struct Handle {
+  explicit Handle(const std::string& folder) { REQUIRE(weft_load(folder.c_str(), &model) == WEFT_OK); }
+  ~Handle() { weft_model_free(model); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  weft_model* model = nullptr;
+};
+
+std::vector<float> run(const weft_model* model, const std::vector<std::int64_t>& tokens) {
+  std::size_t count = 0;
+  const auto n = static_cast<std::int64_t>(tokens.size());
+  CHECK(weft_run(model, tokens.data(), 1, n, nullptr, 0, &count) == WEFT_BUFFER_TOO_SMALL);
+  std::vector<float> logits(count);
+  CHECK(weft_run(model, tokens.data(), 1, n, logits.data(), count, nullptr) == WEFT_OK);
+  return logits;
+}
+
+}  // namespace
+
+TEST_CASE("C interface: a language model's logits, stream and texts are those of the C++ interface, bit by bit") {
+  for (const char* arch : {"gmlp", "tnn"}) {
+    CAPTURE(arch);
+    const TemporaryFolder folder;
+    const Checkpoint saved = save_small(folder / "lm", arch, Task::causal_lm);
+    const std::string prompt = "line 7: quick";
+    const auto made = std::make_unique<c_language_answers>();
+    c_language_answers& answers = *made;
+    c_use_language_model((folder / "lm").c_str(), prompt.c_str(), &answers);
+    REQUIRE(std::string(c_failure()) == "");
+
+    CHECK(answers.info.vocabulary == saved.model->vocabulary());
+    CHECK(answers.info.outputs == saved.model->outputs());
+    CHECK(answers.info.max_length == saved.model->max_length());
+    CHECK(answers.info.trained_length == 16);
+    CHECK(answers.info.steps == 12);
+    CHECK(answers.info.labels == 0);
+    CHECK(answers.info.pad_to == 0);
+    CHECK(answers.info.validation_loss == 1.5);
+    std::int64_t parameters = 0;
+    for (const auto& [name, parameter] : saved.model->parameters()) parameters += parameter.value().numel();
+    CHECK(answers.info.parameters == parameters);
+
+    const std::vector<std::int64_t> ids = saved.tokenizer->encode(prompt);
+    CHECK(std::vector<std::int64_t>(answers.tokens, answers.tokens + answers.tokens_count) == ids);
+    CHECK(answers.decoded == prompt);
+    const auto n = std::ssize(ids);
+    const Tensor logits = (*saved.model)(Tensor::from(ids, {1, n}));
+    CHECK(first(answers.logits, answers.logits_count) == logits.to_vector<float>());
+
+    const std::vector<std::int64_t> one(ids.begin(), ids.begin() + n / 2), two(ids.begin() + n / 2, ids.end());
+    const auto stream = saved.model->stream();
+    (void)stream->append(Tensor::from(one, {1, std::ssize(one)}));
+    const auto copy = stream->select({0});
+    const Tensor after = stream->append(Tensor::from(two, {1, std::ssize(two)}));
+    CHECK(first(answers.stream_logits, answers.stream_count) == after.to_vector<float>());
+    CHECK(first(answers.copy_logits, answers.stream_count) == copy->next(ids[0]).to_vector<float>());
+
+    std::string text, stopped;
+    const auto symbols =
+        generate(*saved.model, *saved.tokenizer, prompt, options_of_c(), [&](const std::string& symbol) {
+          text += symbol;
+          return true;
+        });
+    int pieces = 0;
+    generate(*saved.model, *saved.tokenizer, prompt, options_of_c(), [&](const std::string& symbol) {
+      stopped += symbol;
+      return ++pieces < 3;
+    });
+    CHECK(answers.generated == text);
+    CHECK(answers.symbols == symbols);
+    CHECK(answers.stopped == stopped);
+    CHECK(answers.stopped_symbols == 3);
+  }
+}
+
+TEST_CASE("C interface: a classifier's probabilities are those of the C++ interface, bit by bit") {
+  const TemporaryFolder folder;
+  Checkpoint saved = save_small(folder / "classes", "fnet", Task::classifier);
+  const std::vector<std::string> texts = {"red green and 5", "north", "", "one two three four five six"};
+  std::vector<const char*> given;
+  for (const std::string& text : texts) given.push_back(text.c_str());
+  const auto made = std::make_unique<c_class_answers>();
+  c_class_answers& answers = *made;
+  const std::string bytes = folder.read("classes/model.safetensors");
+  c_use_classifier(bytes.data(), bytes.size(), given.data(), given.size(), &answers);
+  REQUIRE(std::string(c_failure()) == "");
+
+  CHECK(std::string(answers.info.task) == "classifier");
+  CHECK(std::isnan(answers.info.validation_loss));
+  CHECK(answers.info.labels == 3);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(answers.labels[i] == saved.info.labels[i]);
+  const Tensor rows = Tensor::from<std::int64_t>({1, 2, 3, 3, 2, 1}, {2, 3});
+  CHECK(first(answers.logits, answers.logits_count) == (*saved.model)(rows).to_vector<float>());
+  std::vector<double> expected;
+  const Classifier classifier(std::move(saved));
+  for (const auto& row : classifier.probabilities(texts)) expected.insert(expected.end(), row.begin(), row.end());
+  CHECK(std::vector<double>(answers.probabilities, answers.probabilities + answers.count) == expected);
+}
+
+TEST_CASE("C interface: every mistake has a status and a message, and changes nothing") {
+  const TemporaryFolder folder;
+  (void)save_small(folder / "lm", "gmlp", Task::causal_lm);
+  (void)save_small(folder / "classes", "fnet", Task::classifier);
+  c_make_mistakes((folder / "lm").c_str(), (folder / "classes").c_str());
+  CHECK(std::string(c_failure()) == "");
+}
+
+TEST_CASE("C interface: a callback that throws ends the text; nothing crosses") {
+  const TemporaryFolder folder;
+  (void)save_small(folder / "lm", "gmlp", Task::causal_lm);
+  const Handle handle(folder / "lm");
+  std::int64_t count = 0;
+  int calls = 0;
+  const auto throwing = [](void* user, const char*, std::size_t) -> int {
+    if (++*static_cast<int*>(user) == 2) throw std::runtime_error("enough of it");
+    return 0;
+  };
+  CHECK(weft_generate(handle.model, "line", nullptr, throwing, &calls, &count) == WEFT_CALLBACK_FAILED);
+  CHECK(std::string(weft_last_error()) == "weft_generate: the callback threw: enough of it");
+  CHECK(count == 2);
+  const auto strange = [](void*, const char*, std::size_t) -> int { throw 7; };
+  CHECK(weft_generate(handle.model, "line", nullptr, strange, nullptr, nullptr) == WEFT_CALLBACK_FAILED);
+  CHECK(std::string(weft_last_error()).find("an unknown type") != std::string::npos);
+}
+
+TEST_CASE("C interface: a callback may call weft") {
+  const TemporaryFolder folder;
+  (void)save_small(folder / "lm", "gmlp", Task::causal_lm);
+  const Handle handle(folder / "lm");
+  struct Inner {
+    const weft_model* model;
+    std::vector<float> logits;
+  } inner{handle.model, {}};
+  const auto nested = [](void* user, const char*, std::size_t) -> int {
+    auto* mine = static_cast<Inner*>(user);
+    mine->logits = run(mine->model, {1, 2, 3});
+    return 1;
+  };
+  CHECK(weft_generate(handle.model, "line", nullptr, nested, &inner, nullptr) == WEFT_OK);
+  CHECK(inner.logits == run(handle.model, {1, 2, 3}));
+}
+
+TEST_CASE("C interface: precision, and streams that it ends") {
+  const TemporaryFolder folder;
+  const Checkpoint saved = save_small(folder / "lm", "gmlp", Task::causal_lm);
+  const Handle handle(folder / "lm");
+  weft_stream* stream = nullptr;
+  const std::int64_t token = 1;
+  REQUIRE(weft_stream_new(handle.model, &stream) == WEFT_OK);
+  REQUIRE(weft_stream_append(stream, &token, 1, nullptr, 0, nullptr) == WEFT_OK);
+  CHECK(weft_set_precision(handle.model, "bf16") == WEFT_OK);
+  weft_info info{};
+  info.struct_size = sizeof info;
+  REQUIRE(weft_model_info(handle.model, &info) == WEFT_OK);
+  CHECK(std::string(info.precision) == "bf16");
+  saved.model->set_precision(Precision::bf16);
+  const Tensor logits = (*saved.model)(Tensor::from<std::int64_t>({1, 2, 3}, {1, 3}));
+  CHECK(run(handle.model, {1, 2, 3}) == raw::convert(logits, DType::f32).to_vector<float>());
+  CHECK(weft_stream_append(stream, &token, 1, nullptr, 0, nullptr) == WEFT_FAILED);
+  weft_stream_free(stream);
+}
+
+TEST_CASE("C interface: a stream keeps its model") {
+  const TemporaryFolder folder;
+  (void)save_small(folder / "lm", "tnn", Task::causal_lm);
+  weft_stream* stream = nullptr;
+  std::vector<float> logits(512), expected(512);
+  const std::int64_t tokens[] = {1, 2, 3};
+  {
+    const Handle handle(folder / "lm");
+    weft_stream* other = nullptr;
+    REQUIRE(weft_stream_new(handle.model, &stream) == WEFT_OK);
+    REQUIRE(weft_stream_new(handle.model, &other) == WEFT_OK);
+    REQUIRE(weft_stream_append(other, tokens, 3, expected.data(), expected.size(), nullptr) == WEFT_OK);
+    weft_stream_free(other);
+  }
+  CHECK(weft_stream_append(stream, tokens, 3, logits.data(), logits.size(), nullptr) == WEFT_OK);
+  CHECK(logits == expected);
+  weft_stream_free(stream);
+}
+
+TEST_CASE("C interface: concurrent threads share a model, and each has its own last error") {
+  const TemporaryFolder folder;
+  (void)save_small(folder / "lm", "gmlp", Task::causal_lm);
+  const Handle handle(folder / "lm");
+  const std::vector<float> alone = run(handle.model, {1, 2, 3, 4});
+  REQUIRE(weft_load("here/isn't one", nullptr) == WEFT_INVALID_ARGUMENT);
+  const std::string mine = weft_last_error();
+  std::vector<std::vector<float>> logits(3);
+  std::vector<std::string> errors(3);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    threads.emplace_back([&, i] {
+      errors[i] = weft_last_error();
+      weft_status status = weft_set_threads(1);
+      for (int k = 0; k < 5 && status == WEFT_OK; ++k) {
+        logits[i].resize(alone.size());
+        const std::int64_t tokens[] = {1, 2, 3, 4};
+        status = weft_run(handle.model, tokens, 1, 4, logits[i].data(), alone.size(), nullptr);
+      }
+      if (status != WEFT_OK || weft_threads() != 1) errors[i] = "failed";
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    CHECK(logits[i] == alone);
+    CHECK(errors[i] == "");
+  }
+  CHECK(std::string(weft_last_error()) == mine);
+}
+
+TEST_CASE("C interface: numbers of threads") {
+  const int before = default_threads(), mine = Context::current().threads();
+  CHECK(weft_threads() == mine);
+  int inherited = 0;
+  CHECK(weft_set_default_threads(3) == WEFT_OK);
+  std::thread([&] { inherited = weft_threads(); }).join();
+  CHECK(inherited == 3);
+  std::thread([&] {
+    if (weft_set_threads(2) == WEFT_OK) inherited = weft_threads();
+  }).join();
+  CHECK(inherited == 2);
+  set_default_threads(before);
+}
+
+}  // namespace weft::test

@@ -1,0 +1,10 @@
+// The parts of the module.
+#pragma once
+#include <nanobind/nanobind.h>
+
+namespace weft::python {
+
+void add_models(nanobind::module_& module);
+void add_operations(nanobind::module_& module);
+
+}  // namespace weft::python

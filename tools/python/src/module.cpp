@@ -1,0 +1,26 @@
+// weft._weft: what the package weft (src/weft/__init__.py, torch.py) is made of; nobody else's business.
+#include <nanobind/nanobind.h>
+#include <weft/context.h>
+#include <weft/error.h>
+#include <weft/version.h>
+
+#include "bindings.h"
+#ifdef WEFT_PYTHON_SENTENCEPIECE
+#include <weft/sentencepiece.h>
+#endif
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+NB_MODULE(_weft, m) {
+  m.doc() = "The module in C++ that the package weft is made of.";
+  nb::exception<weft::Error>(m, "Error", PyExc_RuntimeError);
+  m.attr("version") = WEFT_VERSION;
+  m.def("set_threads", &weft::set_default_threads, "count"_a);
+  m.def("threads", [] { return weft::Context::current().threads(); });
+  weft::python::add_models(m);
+  weft::python::add_operations(m);
+#ifdef WEFT_PYTHON_SENTENCEPIECE
+  weft::register_sentencepiece();
+#endif
+}
