@@ -22,7 +22,7 @@ const std::string form = "huggingface-fnet";
 Checkpoint fnet(Task task, std::shared_ptr<const Tokenizer> tokenizer, const std::string& head = "task") {
   FnetConfig config;
   config.d_model = 8;
-  config.seq_len = 16;
+  config.seq_len = 32;
   config.head = head;
   Checkpoint made;
   const std::int64_t classes = task != Task::classifier ? 0 : head == "pooler" ? 8 : 3;
@@ -130,7 +130,7 @@ TEST_CASE("weft classify, fill-mask, eval and train --from take other programs' 
     return nlohmann::json::parse(outcome.out.substr(0, outcome.out.find('\n')));
   };
   const std::string texts = " " + (folder / "texts") + " --json";
-  for (const std::int64_t pad_to : {0, 12}) {
+  for (const std::int64_t pad_to : {0, 24}) {
     Checkpoint loaded = load_checkpoint(classifier);
     loaded.info.pad_to = pad_to;
     const Classifier own(std::move(loaded));
@@ -141,11 +141,11 @@ TEST_CASE("weft classify, fill-mask, eval and train --from take other programs' 
     if (pad_to == 0) CHECK(weft("classify " + classifier + texts).out == outcome.out);
     else CHECK(weft("classify " + classifier + texts).out != outcome.out);
   }
-  CHECK(fails_with(weft("classify " + classifier + texts + " --pad-to 17"), 1, "the model takes at most 16 tokens"));
+  CHECK(fails_with(weft("classify " + classifier + texts + " --pad-to 33"), 1, "the model takes at most 32 tokens"));
   CHECK(fails_with(weft("classify " + base + texts), 1, "an encoder without a classifier"));
   folder.write("gaps", "the [mask] brown\n");
   const std::string gaps = "fill-mask " + words + " " + (folder / "gaps");
-  const Outcome filled = weft(gaps), padded = weft(gaps + " --pad-to 16");
+  const Outcome filled = weft(gaps), padded = weft(gaps + " --pad-to 32");
   CAPTURE(filled.err);
   CHECK(filled.code == 0);
   CHECK(padded.code == 0);
@@ -153,7 +153,7 @@ TEST_CASE("weft classify, fill-mask, eval and train --from take other programs' 
   folder.write("rows.csv", rows());
   const std::string eval = "eval " + classifier + " --json --data " + (folder / "rows.csv");
   CHECK(first(weft(eval))["predicted"] == 12);
-  CHECK(first(weft(eval))["loss"] != first(weft(eval + " --pad-to 16"))["loss"]);
+  CHECK(first(weft(eval))["loss"] != first(weft(eval + " --pad-to 32"))["loss"]);
   folder.write("text", small_text());
   CHECK(weft("eval " + words + " --text " + (folder / "text")).code == 0);
   CHECK(fails_with(weft("eval " + words + " --pad-to 16 --text " + (folder / "text")), 2,
