@@ -72,11 +72,11 @@ Tensors g_mlp_tensors() {
   for (int i = 0; i < layers; ++i) {
     const std::string layer = "layers." + std::to_string(i) + ".fn.";
     add_norm(all, layer + "norm", d);
-    add_linear(all, layer + "fn.proj_in.0", d, d_ffn);
-    add_norm(all, layer + "fn.sgu.norm", d_ffn / 2);
-    all[layer + "fn.sgu.proj.weight"] = random_values({length, length, 1});
-    all[layer + "fn.sgu.proj.bias"] = random_values({length});
-    add_linear(all, layer + "fn.proj_out", d_ffn / 2, d);
+    add_linear(all, layer + "fn.fn.proj_in.0", d, d_ffn);
+    add_norm(all, layer + "fn.fn.sgu.norm", d_ffn / 2);
+    all[layer + "fn.fn.sgu.weight"] = random_values({1, length, length});
+    all[layer + "fn.fn.sgu.bias"] = random_values({1, length});
+    add_linear(all, layer + "fn.fn.proj_out", d_ffn / 2, d);
   }
   add_norm(all, "to_logits.0", d);
   add_linear(all, "to_logits.1", d, vocabulary);
@@ -100,7 +100,7 @@ struct Block {
     const Tensor z1 = slice(z, 2, 0, d_ffn / 2), z2 = normed(gate_norm, slice(z, 2, d_ffn / 2, d_ffn));
     Tensor w = slice(slice(reshape(all.at(weight), {length, length}), 0, 0, n), 1, 0, n);
     if (causal) w = mul(w, reshape(causal_mask(n, DType::f32), {n, n}));
-    const Tensor b = reshape(slice(all.at(bias), 0, 0, n), {n, 1});
+    const Tensor b = reshape(slice(reshape(all.at(bias), {length}), 0, 0, n), {n, 1});
     return add(x, dense(out, mul(z1, add(einsum("ij,bjd->bid", {w, z2}), b))));
   }
 };
@@ -124,9 +124,9 @@ Tensor labml_output(const Tensors& all, const Tensor& ids) {
 Tensor g_mlp_output(const Tensors& all, const Tensor& ids, bool causal) {
   Tensor x = embedding(ids, all.at("to_embed.weight"));
   for (int i = 0; i < layers; ++i) {
-    const std::string l = "layers." + std::to_string(i) + ".fn.", f = l + "fn.";
-    x = Block{all,           l + "norm", f + "proj_in.0", f + "sgu.norm", f + "sgu.proj.weight", f + "sgu.proj.bias",
-              f + "proj_out"}(x, causal);
+    const std::string l = "layers." + std::to_string(i) + ".fn.", f = l + "fn.fn.";
+    x = Block{all, l + "norm", f + "proj_in.0", f + "sgu.norm", f + "sgu.weight", f + "sgu.bias", f + "proj_out"}(
+        x, causal);
   }
   return head(all, "to_logits.0", "to_logits.1", x);
 }
@@ -223,12 +223,12 @@ TEST_CASE("g-mlp-pytorch: outputs by its formula, causal or not, there and back"
   }
   CHECK(load_checkpoint_as("g-mlp-pytorch", file.write(all)).model->task() == Task::causal_lm);
   Tensors attention = all;
-  attention["layers.0.fn.fn.attn.to_qkv.weight"] = random_values({2, 2});
+  attention["layers.0.fn.fn.fn.attn.to_qkv.weight"] = random_values({2, 2});
   CHECK(contains(file.error("g-mlp-pytorch", attention), "is of tiny attention (attn_dim), which weft's gMLP hasn't"));
   Tensors turned = all;
-  turned["layers.1.fn.fn.sgu.proj.weight"] = random_values({length, length + 1, 1});
+  turned["layers.1.fn.fn.fn.sgu.weight"] = random_values({1, length, length + 1});
   CHECK(contains(file.error("g-mlp-pytorch", turned),
-                 "layers.1.fn.fn.sgu.proj.weight (blocks.1.sgu.weight) is (5, 6) when it is arranged"));
+                 "layers.1.fn.fn.fn.sgu.weight (blocks.1.sgu.weight) is (5, 6) when it is arranged"));
   LoadOptions classifier;
   classifier.task = Task::classifier;
   CHECK(contains(file.error("g-mlp-pytorch", all, classifier), "g-mlp-pytorch has no classifier"));

@@ -113,7 +113,8 @@ def huggingface_fnet(program, scratch, rng, dtype):
     if [w for w in told if "FNet" in str(w.message)]:
         raise Failed(f"{kind.__name__} written back: {told[0].message}")
     for (name, one), (_, two) in zip(model.state_dict().items(), back.state_dict().items()):
-        if not torch.equal(one.float(), two.float()):
+        unread = name == "cls.predictions.bias" and not config.tie_word_embeddings  # weft writes the one that is read
+        if not unread and not torch.equal(one.float(), two.float()):
             raise Failed(f"{kind.__name__} written back: {name} differs")
     return f"{kind.__name__} {n}x{config.hidden_size} {config.hidden_act}", worst
 

@@ -16,8 +16,8 @@ namespace {
 struct GmlpForm {
   const char *name, *meaning;
   std::vector<NamePair> names;
-  bool positions;        // sinusoidal ones are added to embeddings that are √d times as large as they are stored
-  bool spatial_is_conv;  // (n, n, 1)
+  bool positions;  // sinusoidal ones are added to embeddings that are √d times as large as they are stored
+  bool has_heads;  // (1, n, n), and the bias (1, n)
 };
 
 const char* const position_table = "src_embed.positional_encodings";
@@ -32,26 +32,27 @@ const GmlpForm labml = {"labml-gmlp",
                         true,
                         false};
 
-const GmlpForm g_mlp_pytorch = {
-    "g-mlp-pytorch",
-    "lucidrains' gMLP: its state dict as safetensors; causal unless --task",
-    {{"embedding.weight", "to_embed.weight"},
-     {"blocks.*.norm.", "layers.*.fn.norm."},
-     {"blocks.*.proj1.", "layers.*.fn.fn.proj_in.0."},
-     {"blocks.*.sgu.norm.", "layers.*.fn.fn.sgu.norm."},
-     {"blocks.*.sgu.weight", "layers.*.fn.fn.sgu.proj.weight"},
-     {"blocks.*.sgu.bias", "layers.*.fn.fn.sgu.proj.bias"},
-     {"blocks.*.proj2.", "layers.*.fn.fn.proj_out."},
-     {"norm.", "to_logits.0."},
-     {"head.", "to_logits.1."}},
-    false,
-    true};
+const GmlpForm g_mlp_pytorch = {"g-mlp-pytorch",
+                                "lucidrains' gMLP: its state dict as safetensors; causal unless --task",
+                                {{"embedding.weight", "to_embed.weight"},
+                                 {"blocks.*.norm.", "layers.*.fn.norm."},
+                                 {"blocks.*.proj1.", "layers.*.fn.fn.fn.proj_in.0."},
+                                 {"blocks.*.sgu.norm.", "layers.*.fn.fn.fn.sgu.norm."},
+                                 {"blocks.*.sgu.weight", "layers.*.fn.fn.fn.sgu.weight"},
+                                 {"blocks.*.sgu.bias", "layers.*.fn.fn.fn.sgu.bias"},
+                                 {"blocks.*.proj2.", "layers.*.fn.fn.fn.proj_out."},
+                                 {"norm.", "to_logits.0."},
+                                 {"head.", "to_logits.1."}},
+                                false,
+                                true};
 
 bool ends(const std::string& name, const std::string& ending) {
   return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
 }
 
 std::string their(const GmlpForm& form, const std::string& ours) { return *their_name(form.names, ours); }
+
+Shape without_first(const Shape& shape) { return Shape(shape.begin() + 1, shape.end()); }
 
 double root(std::int64_t d) { return std::sqrt(static_cast<double>(d)); }
 
@@ -60,17 +61,17 @@ GmlpConfig config_in(const SafetensorsFile& file, const GmlpForm& form) {
   GmlpConfig config;
   config.positions = form.positions;
   config.d_model = size_in(file, their(form, "embedding.weight"), 1);
-  config.layers = count_layers(file, form.spatial_is_conv ? "layers.*." : "encoder.layers.*.");
+  config.layers = count_layers(file, form.has_heads ? "layers.*." : "encoder.layers.*.");
   if (config.layers == 0) throw Error("\"" + file.path() + "\": no " + their(form, "blocks.0.sgu.weight"));
   config.d_ffn = size_in(file, their(form, "blocks.0.proj1.weight"), 0);
-  config.seq_len = size_in(file, their(form, "blocks.0.sgu.weight"), 0);
+  config.seq_len = size_in(file, their(form, "blocks.0.sgu.weight"), form.has_heads ? 1 : 0);
   return config;
 }
 
 void check_features(const SafetensorsFile& file, const GmlpForm& form, std::int64_t d_model) {
   const std::string place = "\"" + file.path() + "\": ";
   for (const std::string& name : file.names())
-    if (form.spatial_is_conv && name.find(".attn.") != std::string::npos)
+    if (form.has_heads && name.find(".attn.") != std::string::npos)
       throw Error(place + name + " is of tiny attention (attn_dim), which weft's gMLP hasn't");
   if (!form.positions || !file.contains(position_table)) return;
   const Tensor table = file.load(position_table);
@@ -93,10 +94,11 @@ Checkpoint load(const GmlpForm& form, const std::string& path, const LoadOptions
   const auto rename = [&](const std::string& tensor) -> TensorRole {
     if (form.positions && tensor == position_table) return {};
     const std::string ours = our_name(form.names, tensor).value_or(tensor);
-    if (form.spatial_is_conv && ours == "embedding.weight")
-      return {ours, [=](const Tensor& t) { return scale(t, shrink); }};
-    if (form.spatial_is_conv && ends(ours, ".sgu.weight"))
-      return {ours, [](const Tensor& t) { return t.rank() == 3 ? reshape(t, {t.size(0), t.size(1) * t.size(2)}) : t; }};
+    if (form.has_heads && ours == "embedding.weight") return {ours, [=](const Tensor& t) { return scale(t, shrink); }};
+    if (form.has_heads && (ends(ours, ".sgu.weight") || ends(ours, ".sgu.bias")))
+      return {ours, [](const Tensor& t) {
+                return t.rank() > 1 && t.size(0) == 1 ? reshape(t, without_first(t.shape())) : t;
+              }};
     return {ours};
   };
   const std::int64_t vocabulary = size_in(file, their(form, "embedding.weight"), 0);
@@ -125,8 +127,9 @@ std::vector<std::string> save(const GmlpForm& form, const std::string& folder, c
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const auto& [name, parameter] : model.parameters()) {
     Tensor value = parameter.value();
-    if (form.spatial_is_conv && name == "embedding.weight") value = scale(value, root(config.d_model));
-    if (form.spatial_is_conv && ends(name, ".sgu.weight")) value = reshape(value, {value.size(0), value.size(1), 1});
+    if (form.has_heads && name == "embedding.weight") value = scale(value, root(config.d_model));
+    if (form.has_heads && ends(name, ".sgu.weight")) value = reshape(value, {1, value.size(0), value.size(1)});
+    if (form.has_heads && ends(name, ".sgu.bias")) value = reshape(value, {1, value.size(0)});
     tensors.emplace_back(their(form, name), value);
   }
   if (form.positions) {
