@@ -88,6 +88,9 @@ def test_generate_comes_piece_by_piece(language_model):
     assert list(language_model.generate("5 plus", tokens=0)) == []
     stopped = "".join(language_model.generate("5 plus", stop=pieces[3], **options))
     assert stopped == "".join(pieces).split(pieces[3])[0]
+    # What may be the beginning of a text to stop at waits: a piece is empty, and nothing ends there.
+    waiting = list(language_model.generate("5 plus", stop=[pieces[3] + "☃"], **options))
+    assert "".join(waiting) == "".join(pieces) and len(waiting) < len(pieces)
 
 
 def test_stream_is_the_forward_pass(language_model):
@@ -107,12 +110,15 @@ def test_results_and_streams_outlive_the_model(fixtures):
     model = weft.load(fixtures / "gmlp-causal-lm")
     logits, stream, pieces = model([1, 2, 3]), model.stream(), model.generate("5", tokens=3, temperature=0)
     before = logits.copy()
+    continued = list(model.generate("5", tokens=3, temperature=0))
     del model
     gc.collect()
+    others = [weft.load(fixtures / name) for name in ("tnn-causal-lm", "fnet-classifier", "gmlp-tied")]
     np.testing.assert_array_equal(logits, before)
     logits[0] = 0  # it is the caller's
     assert stream.append([1]).shape == (before.shape[1],)
-    assert len(list(pieces)) == 3
+    assert list(pieces) == continued
+    assert len(others) == 3
 
 
 def test_precision(fixtures):

@@ -1,0 +1,26 @@
+// What libFuzzer calls with inputs of its own, and replay.cpp with those that are kept.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "weft/error.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace weft::test {
+
+inline std::string text_of(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+// Calls f, which may give an Error and nothing else.
+template <class F>
+void refuses_or_works(const F& f) {
+  try {
+    f();
+  } catch (const Error&) {  // the answer to bad input
+  }
+}
+
+}  // namespace weft::test
