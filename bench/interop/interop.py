@@ -139,7 +139,8 @@ def g_mlp_pytorch(program, scratch, rng, dtype):
     ours, slopes = ask(program, "g-mlp-pytorch", f"{scratch}/model", scratch, inputs, dtype,
                        "causal-lm" if causal else "masked-lm")
     # The embedding is stored √dim times as large there: its gradient is as much smaller, and the form multiplied.
-    worst = check(model, {"words": out.detach()}, ours, slopes, dtype, lambda name: 1 / dim if name == "to_embed.weight" else 1)
+    # And is rounded to f32 when it is read.
+    worst = check(model, {"words": out.detach()}, ours, slopes, dtype + "-rounded", lambda name: 1 / dim if name == "to_embed.weight" else 1)
     gMLP(**sizes).load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
     return f"gMLP causal={causal} {n}x{dim}", worst
 
