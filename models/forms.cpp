@@ -54,7 +54,10 @@ std::string find_checkpoint_form(const std::string& path) {
 Checkpoint load_checkpoint_as(const std::string& form, const std::string& path, const LoadOptions& options) {
   const CheckpointForm& known = checkpoint_form(form);
   if (!known.load) throw Error("[checkpoint] \"" + form + "\" is written, not read");
-  return guard_memory("checkpoint", [&] { return known.load(path, options); });
+  Checkpoint loaded = guard_memory("checkpoint", [&] { return known.load(path, options); });
+  if (!loaded.model || !loaded.tokenizer)
+    throw Error("[checkpoint] the form \"" + form + "\" gave no model, or no tokenizer, of \"" + path + "\"");
+  return loaded;
 }
 
 std::vector<std::string> save_checkpoint_as(const std::string& form, const std::string& path,

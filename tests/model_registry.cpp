@@ -124,8 +124,11 @@ TEST_CASE("architectures: weft's own state what they can do") {
                     doctest::Contains("unknown architecture \"rnn\", expected one of gmlp, tnn, fnet"));
   for (const std::string& arch : own_architectures) {
     const auto model = make_model({arch, usual_task(arch), 7, 0, "{}"}, {});
-    for (const ConfigField& field : architecture(arch).fields)
-      if (field.usual != "0") CHECK(model->config().find("\"" + field.name + "\":" + field.usual) != std::string::npos);
+    for (const ConfigField& field : architecture(arch).fields) {
+      const std::string config = "{\"" + field.name + "\":" + field.usual + "}";
+      CAPTURE(config);
+      CHECK(make_model({arch, usual_task(arch), 7, 0, config}, {})->config() == model->config());
+    }
   }
 }
 

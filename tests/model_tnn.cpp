@@ -174,7 +174,7 @@ TEST_CASE("TNN: errors") {
        {R"({"depth":3})", R"({"d_model":0})", R"({"heads":0})", R"({"layers":-1})", R"({"rpe_dim":0})",
         R"({"rpe_layers":-1})", R"({"glu_dim":-1})", R"({"seq_len":0})", R"({"expand_ratio":0})",
         R"({"expand_ratio":-1})", R"({"expand_ratio":1e308})", R"({"par_type":0})", R"({"par_type":4})",
-        R"({"gamma":-0.1})", R"({"act":"swish"})", R"({"dropout":1})", R"({"d_model":1.5})", R"({"use_decay":1})"})
+        R"({"gamma":-0.1})", R"({"act":"swoosh"})", R"({"dropout":1})", R"({"d_model":1.5})", R"({"use_decay":1})"})
     CHECK_THROWS_AS(lm(config), Error);
 
   TnoOptions options;

@@ -15,8 +15,9 @@ std::string parent_of(const std::string& folder) {
 
 void OutFolder::check() const {
   std::error_code error;
-  for (const std::string& read : reads)
-    if (!read.empty() && fs::equivalent(folder, read, error))
+  for (const std::string& read : reads)  // or the folder of a file
+    if (!read.empty() && (fs::equivalent(folder, read, error) ||
+                          (fs::is_regular_file(read, error) && fs::equivalent(folder, parent_of(read), error))))
       throw Error(name + " names the checkpoint that is to be " + done + ", \"" + read + "\": give another folder");
   if (fs::exists(folder, error) && !fs::is_directory(folder, error))
     throw Error(name + " names the file \"" + folder + "\", expected a folder");
@@ -26,6 +27,6 @@ void OutFolder::check() const {
   for (const std::string& own : {weft::best_path(parent), weft::last_path(parent)})
     if (fs::exists(weft::run_path(parent), error) && fs::equivalent(folder, own, error))
       throw Error(name + " names a checkpoint of the run \"" + parent + "\", \"" + folder + "\": give another folder");
-  if (!overwrite && fs::exists(folder + "/model.safetensors", error))
+  if (!overwrite && (fs::exists(folder + "/model.safetensors", error) || fs::exists(folder + "/config.json", error)))
     throw Error("\"" + folder + "\" has a checkpoint already: --overwrite replaces it");
 }

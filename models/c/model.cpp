@@ -17,7 +17,7 @@ std::unique_ptr<weft_model> handle_of(Checkpoint checkpoint) {
   handle->config = checkpoint.model->config();
   for (const auto& [name, parameter] : checkpoint.model->parameters())
     handle->parameters += numel(parameter.value().shape());
-  if (task_source(checkpoint.model->task()) == Source::rows) {
+  if (Classifier::why_not(checkpoint).empty()) {
     handle->classifier = std::make_shared<const Classifier>(std::move(checkpoint));
     handle->saved = {handle->classifier, &handle->classifier->checkpoint()};
   } else {
@@ -149,8 +149,7 @@ weft_status weft_classify(const weft_model* model, const char* const* texts, siz
                           size_t capacity, size_t* count) {
   return call("weft_classify", [&] {
     check_given(model, "model");
-    if (!model->classifier)
-      throw Error(std::string("the model is a ") + task_name(model->model().task()) + ", expected a classifier");
+    if (!model->classifier) throw Error(Classifier::why_not(*model->saved));
     check_list(texts, texts_count, "texts");
     const std::size_t outputs = model->classifier->labels().size();
     check_buffer(probabilities, capacity, texts_count * outputs, count, "probabilities");

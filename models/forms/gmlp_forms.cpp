@@ -50,7 +50,7 @@ bool ends(const std::string& name, const std::string& ending) {
   return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
 }
 
-std::string their(const GmlpForm& form, const std::string& ours) { return *their_name(form.names, ours); }
+std::string their(const GmlpForm& form, const std::string& ours) { return their_name(form.names, ours).value(); }
 
 Shape without_first(const Shape& shape) { return Shape(shape.begin() + 1, shape.end()); }
 
@@ -75,7 +75,9 @@ void check_features(const SafetensorsFile& file, const GmlpForm& form, std::int6
       throw Error(place + name + " is of tiny attention (attn_dim), which weft's gMLP hasn't");
   if (!form.positions || !file.contains(position_table)) return;
   const Tensor table = file.load(position_table);
-  if (!is_floating(table.dtype()) || table.rank() != 3 || table.size(1) != 1 || table.size(2) != d_model) return;
+  if (!is_floating(table.dtype()) || table.rank() != 3 || table.size(1) != 1 || table.size(2) != d_model ||
+      numel(table.shape()) == 0)
+    return;
   const Tensor ours = sinusoidal_positions(table.size(0), d_model, DType::f64);
   const auto a = raw::convert(table, DType::f64).to_vector<double>(), b = ours.to_vector<double>();
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -94,7 +96,10 @@ Checkpoint load(const GmlpForm& form, const std::string& path, const LoadOptions
   const auto rename = [&](const std::string& tensor) -> TensorRole {
     if (form.positions && tensor == position_table) return {};
     const std::string ours = our_name(form.names, tensor).value_or(tensor);
-    if (form.has_heads && ours == "embedding.weight") return {ours, [=](const Tensor& t) { return scale(t, shrink); }};
+    if (form.has_heads && ours == "embedding.weight")
+      return {ours, [=](const Tensor& t) {
+                return scale(t.dtype() == DType::bf16 ? raw::convert(t, DType::f32) : t, shrink);
+              }};
     if (form.has_heads && (ends(ours, ".sgu.weight") || ends(ours, ".sgu.bias")))
       return {ours, [](const Tensor& t) {
                 return t.rank() > 1 && t.size(0) == 1 ? reshape(t, without_first(t.shape())) : t;

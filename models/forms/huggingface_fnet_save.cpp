@@ -4,6 +4,7 @@
 #include "base/base64.h"
 #include "forms/huggingface_fnet.h"
 #include "forms/json_file.h"
+#include "train/labels.h"
 #include "weft/checkpoint.h"
 #include "weft/quantize.h"
 #include "weft/safetensors.h"
@@ -60,7 +61,8 @@ std::vector<std::pair<std::string, Tensor>> tensors_of(const Fnet& model, const 
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const auto& [name, parameter] : model.parameters())
     tensors.emplace_back(their_parameter(name, kind), parameter.value());
-  if (!config.tied) tensors.emplace_back("cls.predictions.decoder.bias", value_of(model, "head.bias"));
+  if (kind.task == Task::masked_lm && !config.tied)
+    tensors.emplace_back("cls.predictions.decoder.bias", value_of(model, "head.bias"));
   if (kind.task == Task::masked_lm && fnet_head_from_name(config.head) == FnetHead::task) {
     notes.push_back(
         "the model has no pooler, which their masked language model has and doesn't use: zeros were written");
@@ -94,9 +96,11 @@ ordered_json config_of(const Checkpoint& checkpoint, const FnetConfig& config, c
   all["pad_token_id"] = special.pad ? ordered_json(*special.pad) : ordered_json(nullptr);
   if (kind.task != Task::classifier || kind.head != FnetHead::task) return all;
   all["problem_type"] = "single_label_classification";
-  for (std::size_t i = 0; i < checkpoint.info.labels.size(); ++i) {
-    all["id2label"][std::to_string(i)] = checkpoint.info.labels[i];
-    all["label2id"][checkpoint.info.labels[i]] = i;
+  const auto& given = checkpoint.info.labels;
+  const auto labels = given.empty() ? numbered_labels(checkpoint.model->outputs()) : given;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    all["id2label"][std::to_string(i)] = labels[i];
+    all["label2id"][labels[i]] = i;
   }
   return all;
 }
@@ -134,13 +138,16 @@ std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& 
   const auto tensors = tensors_of(*model, config, kind, notes);
   const ordered_json description = config_of(checkpoint, config, kind);
   std::filesystem::create_directories(folder);
-  std::filesystem::remove(config_in(folder));  // another model's must not stand beside this one's tensors
+  for (const std::string& former : {config_in(folder), pieces_in(folder), tokenizer_config_in(folder)})
+    std::filesystem::remove(former);  // another model's must not stand beside this one's tensors
   save_safetensors(model_in(folder), tensors, {{"format", "pt"}});
   write_tokenizer(folder, checkpoint, config, notes);
   write_json(config_in(folder), description);
   return notes;
 } catch (const std::filesystem::filesystem_error& error) {
   throw Error("[checkpoint] can't write \"" + folder + "\": " + error.code().message());
+} catch (const nlohmann::json::exception&) {
+  refuse("labels, or settings of the tokenizer, that aren't UTF-8");
 }
 
 }  // namespace weft::detail::huggingface

@@ -37,8 +37,13 @@ struct FnetSettings {
 };
 
 void replace_all(std::string& text, const std::string& what, const std::string& by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
-    text.replace(at, what.size(), by);
+  std::string replaced;
+  std::size_t from = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, from)) {
+    replaced.append(text, from, at - from) += by;
+    from = at + what.size();
+  }
+  text = replaced.append(text, from);
 }
 
 class FnetTokenizer : public Tokenizer {
@@ -73,20 +78,24 @@ class FnetTokenizer : public Tokenizer {
   std::vector<std::int64_t> encode(std::string_view text, const TextPlace& place) const override {
     check_utf8(text, place);
     std::vector<std::int64_t> ids;
-    while (true) {
+    std::vector<std::size_t> next(names_.size(), 0);  // where each name is found next
+    for (std::size_t i = 0; i < names_.size(); ++i) next[i] = text.find(names_[i].first);
+    for (std::size_t from = 0;;) {
       std::size_t first = text.size(), length = 0;
       std::int64_t id = 0;
-      for (const auto& [name, of_name] : names_)
-        if (const std::size_t at = text.find(name);
-            at < first || (at == first && name.size() > length && at < text.size())) {
-          first = at;
+      for (std::size_t i = 0; i < names_.size(); ++i) {
+        const auto& [name, of_name] = names_[i];
+        if (next[i] < from) next[i] = text.find(name, from);
+        if (next[i] < first || (next[i] == first && name.size() > length && first < text.size())) {
+          first = next[i];
           length = name.size();
           id = of_name;
         }
-      encode_part(text.substr(0, first), ids);
+      }
+      encode_part(text.substr(from, first - from), ids);
       if (first == text.size()) return ids;
       ids.push_back(id);
-      text.remove_prefix(first + length);
+      from = first + length;
     }
   }
 

@@ -13,18 +13,24 @@
 namespace weft {
 using namespace detail;
 
+std::string Classifier::why_not(const Checkpoint& checkpoint) {
+  const Model& model = *checkpoint.model;
+  if (task_source(model.task()) != Source::rows)
+    return std::string("the checkpoint is a ") + task_name(model.task()) + ", expected a classifier";
+  if (model.gives_features())
+    return "the checkpoint is an encoder without a classifier, whose outputs are features: train one that begins with "
+           "it "
+           "(weft train --from)";
+  if (!checkpoint.tokenizer->special().cls)
+    return std::string("the tokenizer of the checkpoint, ") + checkpoint.tokenizer->kind() +
+           ", was not made for a classifier";
+  return "";
+}
+
 Classifier::Classifier(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {
   const Model& model = *checkpoint_.model;
-  if (task_source(model.task()) != Source::rows)
-    throw Error(std::string("[classifier] the checkpoint is a ") + task_name(model.task()) + ", expected a classifier");
-  if (model.gives_features())
-    throw Error(
-        "[classifier] the checkpoint is an encoder without a classifier, whose outputs are features: train one "
-        "that begins with it (weft train --from)");
+  if (const std::string why = why_not(checkpoint_); !why.empty()) throw Error("[classifier] " + why);
   check_padding(model, *checkpoint_.tokenizer, "classifier");
-  if (!checkpoint_.tokenizer->special().cls)
-    throw Error(std::string("[classifier] the tokenizer of the checkpoint, ") + checkpoint_.tokenizer->kind() +
-                ", was not made for a classifier");
   CheckpointInfo& info = checkpoint_.info;
   if (info.labels.empty()) info.labels = numbered_labels(model.outputs());
   if (std::ssize(info.labels) != model.outputs())

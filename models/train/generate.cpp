@@ -121,7 +121,7 @@ std::vector<std::int64_t> encode_prompt(const Tokenizer& tokenizer, const std::s
 
 // Special symbols can't be chosen any more.
 void leave_out(const SpecialIds& special, std::vector<double>& logits) {
-  for (const auto& id : {special.unknown, special.pad, special.cls, special.mask})
+  for (const auto& id : {special.unknown, special.pad, special.cls, special.mask, special.sep})
     if (id) logits[static_cast<std::size_t>(*id)] = -HUGE_VAL;
 }
 

@@ -213,7 +213,7 @@ inline V log(V x) noexcept {
   const V e = from_bits<V>((bits >> C::mantissa) | to_bits(V(C::two_to_mantissa))) - V(C::two_to_mantissa);
   const V k = e - xsimd::select(tiny, V(C::bias + C::mantissa), V(C::bias));
   const V f = from_bits<V>((bits & mantissa_mask) + root_half) - V(1);
-  const V s = f / (f + V(2)), z = s * s, half_square = V(0.5) * f * f;
+  const V s = simd::quotient(f, f + V(2)), z = s * s, half_square = V(0.5) * f * f;
   const V rest = simd::fma(s, simd::fma(z, polynomial(z, C::log), half_square), k * V(C::ln2_lo));
   const V y = simd::fma(k, V(C::ln2_hi), f - (half_square - rest));
   const V inf(C::infinity);
@@ -235,7 +235,7 @@ inline V tanh(V x) noexcept {
   const V a = at_most(xsimd::abs(x), V(20));
   const auto [n, q, biased] = reduce_exp(a + a);
   const V s = power_of_2(biased), e = simd::fma(s, q, s - V(1));
-  const V h = V(0.5) * e, t = e / (e + V(2));
+  const V h = V(0.5) * e, t = simd::quotient(e, e + V(2));
   return copy_sign(xsimd::select(e < V(1), simd::fnma(h, t, h), t), x);
 }
 
@@ -265,7 +265,7 @@ template <class V>
 inline V sigmoid(V x) noexcept {
   const V z = exp_bounded(-xsimd::abs(x));
   const V w = xsimd::select(x > V(0), V(1), z);
-  return simd::fnma(w, z / (V(1) + z), w);
+  return simd::fnma(w, simd::quotient(z, V(1) + z), w);
 }
 
 // Φ(x) = ½(1 + erf(x/√2)), and the derivative of xΦ(x), Φ(x) + xφ(x) with φ(x) = e^(-x²/2)/√(2π). Of -|x| first, else

@@ -39,6 +39,21 @@ inline void store(T* p, Batch<T> v) noexcept {
   v.store_unaligned(p);
 }
 
+// a / b and √x, correctly rounded: xsimd's of NEON are approximations, its √∞ not a number.
+template <class T>
+inline Batch<T> quotient(Batch<T> a, Batch<T> b) noexcept {
+  using Register = typename Batch<T>::register_type;
+  return Batch<T>(static_cast<Register>(a) / static_cast<Register>(b));
+}
+
+template <class T>
+inline Batch<T> square_root(Batch<T> x) noexcept {
+#if defined(__aarch64__)
+  if constexpr (sizeof(T) == 4) return Batch<T>(vsqrtq_f32(x));
+#endif
+  return xsimd::sqrt(x);
+}
+
 // A single element, as it is computed with.
 template <class T>
 inline T get(const T* p) noexcept {

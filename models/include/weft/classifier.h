@@ -22,6 +22,8 @@ struct Prediction {
 /// length (CheckpointInfo::pad_to). Threads may share one; nobody may write the model's parameters meanwhile.
 class Classifier {
  public:
+  /// Why a checkpoint can't classify texts, for people to read; empty if it can.
+  static std::string why_not(const Checkpoint& checkpoint);
   /// Of a checkpoint. Error unless its model is a classifier, which takes rows of CheckpointInfo::pad_to tokens.
   explicit Classifier(Checkpoint checkpoint);
 

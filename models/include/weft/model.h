@@ -45,7 +45,7 @@ class Model {
   virtual Task task() const noexcept = 0;                ///< what it was made for
   virtual std::int64_t outputs() const noexcept = 0;     ///< symbols of the vocabulary (language models) or classes
   virtual std::int64_t vocabulary() const noexcept = 0;  ///< symbols of the input
-  virtual std::string config() const = 0;                ///< every field, as a JSON object
+  virtual std::string config() const = 0;                ///< as a JSON object: make_model makes the same of it
 
   /// The longest sequence it takes, in tokens, or 0 for any.
   virtual std::int64_t max_length() const noexcept = 0;

@@ -22,7 +22,7 @@ struct SpecialIds {
   std::optional<std::int64_t> pad = {};      ///< fills sequences up
   std::optional<std::int64_t> cls = {};      ///< begins the sequence of a classifier
   std::optional<std::int64_t> mask = {};     ///< hides a symbol that is to be predicted
-  /// Ends each text of a sequence: with it a sequence is [cls] text [sep], also for masked language models.
+  /// Ends each text of a sequence: with it rows, and what fill_mask asks, are [cls] text [sep]. Windows of a long text aren't.
   std::optional<std::int64_t> sep = {};
 
   /// Whether the id is one of them.

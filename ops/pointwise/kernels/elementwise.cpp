@@ -26,7 +26,7 @@ struct Mul {
 struct Div {
   template <class V>
   V operator()(V a, V b) const noexcept {
-    return a / b;
+    return simd::quotient(a, b);
   }
 };
 

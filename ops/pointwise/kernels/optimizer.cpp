@@ -15,10 +15,10 @@ void adam(const AdamUpdate<T>& update, T* p, const T* grad, T* m, T* v, std::int
     const Vec<T> g = simd::fma(Vec<T>(u.l2), value, Vec<T>(u.grad_scale) * at.load(grad));
     const Vec<T> mean = simd::fma(Vec<T>(u.beta1), at.load(m), Vec<T>(u.one_minus_beta1) * g);
     const Vec<T> square = simd::fma(Vec<T>(u.beta2), at.load(v), Vec<T>(u.one_minus_beta2) * g * g);
-    const Vec<T> root = simd::fma(xsimd::sqrt(square), Vec<T>(u.inverse_root), Vec<T>(u.eps));
+    const Vec<T> root = simd::fma(simd::square_root(square), Vec<T>(u.inverse_root), Vec<T>(u.eps));
     at.store(m, mean);
     at.store(v, square);
-    at.store(p, simd::fnma(Vec<T>(u.step), mean / root, value * Vec<T>(u.decay)));
+    at.store(p, simd::fnma(Vec<T>(u.step), simd::quotient(mean, root), value * Vec<T>(u.decay)));
   });
 }
 

@@ -45,7 +45,7 @@ struct Erf {
 struct Sqrt {
   template <class V>
   V operator()(V x) const noexcept {
-    return xsimd::sqrt(x);
+    return simd::square_root(x);
   }
 };
 struct Square {
@@ -57,7 +57,7 @@ struct Square {
 struct SqrtBackward {
   template <class V>
   V operator()(V y, V dy) const noexcept {
-    return V(0.5) * dy / y;
+    return simd::quotient(V(0.5) * dy, y);
   }
 };
 struct SquareBackward {

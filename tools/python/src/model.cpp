@@ -29,7 +29,7 @@ class Loaded {
   Loaded(const std::string& folder, const std::optional<std::string>& precision) {
     Checkpoint loaded = load_checkpoint(folder, Purpose::inference);
     if (precision) loaded.model->set_precision(precision_from_name(*precision));
-    if (task_source(loaded.model->task()) == Source::rows) {
+    if (Classifier::why_not(loaded).empty()) {
       classifier_ = std::make_shared<const Classifier>(std::move(loaded));
       saved_ = {classifier_, &classifier_->checkpoint()};
     } else {
@@ -42,8 +42,7 @@ class Loaded {
   const Model& model() const { return *saved_->model; }
   const Tokenizer& tokenizer() const { return *saved_->tokenizer; }
   const Classifier& classifier() const {
-    if (!classifier_)
-      throw Error(std::string("[classify] the model is a ") + task_name(model().task()) + ", expected a classifier");
+    if (!classifier_) throw Error("[classify] " + Classifier::why_not(*saved_));
     return *classifier_;
   }
   int64_t parameters() const {
