@@ -154,7 +154,8 @@ const Tensor ids_1x5 = Tensor::from<std::int64_t>({1, 5, 0, 6, 2}, {1, 5});
 void check_same_tensors(const std::string& path, const Tensors& all) {
   const SafetensorsFile file(path);
   CHECK(file.names().size() == all.size());
-  for (const auto& [name, tensor] : all) {
+  for (const auto& [key, tensor] : all) {
+    const std::string& name = key;  // what clang 14's lambdas can hold
     CAPTURE(name);
     REQUIRE(file.contains(name));
     CHECK(file.shape(name) == tensor.shape());

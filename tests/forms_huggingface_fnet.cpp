@@ -309,7 +309,8 @@ TEST_CASE("Hugging Face FNet: written back, every class has the tensors and the 
     const SafetensorsFile file(back + "/model.safetensors");
     CHECK(file.metadata().at("format") == "pt");
     CHECK(file.names().size() == folder.tensors.size());
-    for (const auto& [name, tensor] : folder.tensors) {
+    for (const auto& [key, tensor] : folder.tensors) {
+      const std::string& name = key;  // what clang 14's lambdas can hold
       CAPTURE(name);
       REQUIRE(file.contains(name));
       CHECK(file.load(name).to_vector<float>() == tensor.to_vector<float>());
