@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,15 @@ struct Trial {
 
   bool epilogue() const { return bias || gate || residual || preactivation || activation != Activation::none; }
 };
+
+// For messages.
+inline std::string to_string(const Trial& t) {
+  const auto strides = [](const Layout& x) { return std::to_string(x.row) + ":" + std::to_string(x.column); };
+  return std::to_string(t.batch) + " x " + std::to_string(t.m) + "x" + std::to_string(t.n) + "x" + std::to_string(t.k) +
+         ", strides " + strides(t.a) + " " + strides(t.b) + " " + strides(t.c) + (t.accumulate ? ", accumulated" : "") +
+         (t.epilogue() ? ", epilogue" : "") + (t.packed ? ", packed" : "") + ", triangle " +
+         std::to_string(static_cast<int>(t.triangle)) + ", sign " + std::to_string(t.sign);
+}
 
 inline Trial random_trial(int64_t m, int64_t n, int64_t k, Dice& dice) {
   Trial t{m, n, k, random_layout(dice, m, k), random_layout(dice, k, n), random_layout(dice, m, n)};
@@ -252,21 +262,7 @@ void check_of(const Trial& t, Contexts& contexts) {
     if (context.threads() == 1) single = got;
     if (wrong == 0 && repeats) return;
     CAPTURE(isa_name(context.isa()));
-    CAPTURE(t.m);
-    CAPTURE(t.n);
-    CAPTURE(t.k);
-    CAPTURE(t.batch);
-    CAPTURE(t.a.row);
-    CAPTURE(t.a.column);
-    CAPTURE(t.b.row);
-    CAPTURE(t.b.column);
-    CAPTURE(t.c.row);
-    CAPTURE(t.c.column);
-    CAPTURE(t.accumulate);
-    CAPTURE(t.epilogue());
-    CAPTURE(t.packed);
-    CAPTURE(static_cast<int>(t.triangle));
-    CAPTURE(t.sign);
+    CAPTURE(to_string(t));
     CHECK(wrong == 0);
     CHECK(repeats);
   });

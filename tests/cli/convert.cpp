@@ -76,6 +76,11 @@ TEST_CASE("weft convert: to weft's form and back, with what has no place, and wh
   CHECK(fails_with(weft("convert " + in + " " + own), 1, "has a checkpoint already: --overwrite replaces it"));
   CHECK(weft("convert --overwrite " + in + " " + own).code == 0);
   CHECK(fails_with(weft("convert " + in + " " + in), 1, "OUT names the checkpoint that is to be converted"));
+  CHECK(fails_with(weft("convert --from " + form + " " + in + "/model.safetensors " + in + " --overwrite"), 1,
+                   "OUT names the checkpoint that is to be converted"));
+  folder.write("theirs/config.json", "{}");
+  CHECK(fails_with(weft("convert " + in + " " + (folder / "theirs")), 1, "has a checkpoint already"));
+  CHECK(folder.read("theirs/config.json") == "{}");
   CHECK(fails_with(weft("convert " + in), 2, "give IN, what is to be converted, and OUT"));
   CHECK(fails_with(weft("convert --from onnx " + in + " " + own), 2, "unknown form \"onnx\""));
   folder.write("nothing/config.json", "{}");

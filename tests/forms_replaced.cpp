@@ -1,0 +1,68 @@
+// Other programs' checkpoints at their edges: folders that held another one, models without labels, files that are forged.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "temporary_folder.h"
+#include "weft/checkpoint_form.h"
+#include "weft/classifier.h"
+#include "weft/fnet.h"
+#include "weft/weft_c.h"
+
+namespace weft::test {
+namespace {
+
+Checkpoint classifier(const std::string& config, std::int64_t classes) {
+  Checkpoint made;
+  made.model = make_model({"fnet", Task::classifier, 40, classes, config}, Init{Random(3)});
+  made.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":40,"pad":3})");
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("Hugging Face FNet: a folder's former tokenizer goes with its model") {
+  const TemporaryFolder folder;
+  folder.write("out/spiece.model", "of another model");
+  folder.write("out/tokenizer_config.json", "{}");
+  (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(R"({"d_model":8})", 3));
+  CHECK(!std::filesystem::exists(folder / "out/spiece.model"));
+  CHECK(!std::filesystem::exists(folder / "out/tokenizer_config.json"));
+  CHECK(load_checkpoint(folder / "out").tokenizer->kind() == std::string("ids"));
+}
+
+TEST_CASE("Hugging Face FNet: labels without names are numbers; a classifier has no decoder, tied or not") {
+  const TemporaryFolder folder;
+  (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(R"({"d_model":8,"tied":false})", 4));
+  CHECK(load_checkpoint(folder / "out").info.labels == std::vector<std::string>{"1", "2", "3", "4"});
+  Checkpoint wrong = classifier(R"({"d_model":8})", 2);
+  wrong.info.labels = {"a", "\xff"};
+  CHECK_THROWS_AS((void)save_checkpoint_as("huggingface-fnet", folder / "wrong", wrong), Error);
+}
+
+TEST_CASE("Hugging Face FNet: an encoder without a classifier runs by the C interface, too") {
+  const TemporaryFolder folder;
+  (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(R"({"d_model":8,"head":"pooler"})", 8));
+  weft_model* model = nullptr;
+  REQUIRE(weft_load((folder / "out").c_str(), &model) == WEFT_OK);
+  const std::int64_t tokens[2] = {1, 2};
+  float features[8];
+  CHECK(weft_run(model, tokens, 1, 2, features, 8, nullptr) == WEFT_OK);
+  const char* const text = "1 2";
+  double probabilities[8];
+  CHECK(weft_classify(model, &text, 1, probabilities, 8, nullptr) == WEFT_FAILED);
+  CHECK(std::string(weft_last_error()).find("whose outputs are features") != std::string::npos);
+  weft_model_free(model);
+}
+
+TEST_CASE("labml gMLP: a table of positions with as many rows as a file can name, and no element") {
+  const TemporaryFolder folder;
+  save_safetensors(folder / "m.safetensors",
+                   {{"src_embed.linear.weight", Tensor::zeros({5, 0})},
+                    {"src_embed.positional_encodings", Tensor::zeros({std::int64_t{1} << 57, 1, 0})},
+                    {"encoder.layers.0.proj1.weight", Tensor::zeros({8, 0})},
+                    {"encoder.layers.0.sgu.weight", Tensor::zeros({4, 4})}});
+  CHECK_THROWS_AS((void)load_checkpoint_as("labml-gmlp", folder / "m.safetensors"), Error);
+}
+
+}  // namespace weft::test
