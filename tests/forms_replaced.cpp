@@ -55,6 +55,19 @@ TEST_CASE("Hugging Face FNet: an encoder without a classifier runs by the C inte
   weft_model_free(model);
 }
 
+TEST_CASE("Hugging Face FNet: a classifier of ids has logits by the C interface, and no texts to classify") {
+  const TemporaryFolder folder;
+  (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(R"({"d_model":8})", 3));
+  CHECK(Classifier::why_not(load_checkpoint(folder / "out")) ==
+        "the tokenizer of the checkpoint, ids, was not made for a classifier");
+  weft_model* model = nullptr;
+  REQUIRE(weft_load((folder / "out").c_str(), &model) == WEFT_OK);
+  const std::int64_t tokens[2] = {1, 2};
+  float logits[3];
+  CHECK(weft_run(model, tokens, 1, 2, logits, 3, nullptr) == WEFT_OK);
+  weft_model_free(model);
+}
+
 TEST_CASE("labml gMLP: a table of positions with as many rows as a file can name, and no element") {
   const TemporaryFolder folder;
   save_safetensors(folder / "m.safetensors",
