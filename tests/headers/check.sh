@@ -1,6 +1,6 @@
 #!/bin/sh
 # check.sh COMPILER STANDARD SOURCE_FOLDER
-# Every public header compiles alone, and twice, as C++17, 20 and 23; weft.h has them all; and what they declare is
+# Every public header compiles alone, and twice, as C++17, and all of them as C++20 and 23; weft.h has them all; and what they declare is
 # exported from the shared library, which needs two pragmas: a namespace's attribute doesn't reach functions that clang 14
 # sees defined elsewhere.
 set -eu
@@ -25,7 +25,8 @@ for room in $rooms; do
     fi
     [ "$header" = weft/weft.h ] || grep -qxF "#include \"$header\"" "$source/models/include/weft/weft.h" ||
       { echo "weft/weft.h doesn't include $header"; failed=$((failed + 1)); }
-    printf '#include <%s>\n#include <%s>\n' "$header" "$header" | compile || { echo "$header"; failed=$((failed + 1)); }
+    [ "$standard" != 17 ] && [ "$header" != weft/weft.h ] ||
+      printf '#include <%s>\n#include <%s>\n' "$header" "$header" | compile || { echo "$header"; failed=$((failed + 1)); }
   done
 done
 # Doxygen asks for comments of what is in a namespace only if the namespace has one.
