@@ -27,13 +27,25 @@ inline bool with_fused_radix(std::int64_t radix, const F& f) noexcept {
   else return false;
 }
 
+template <class T, int R>
+[[gnu::noinline]] void called_butterfly(ComplexVec<T>* a, const T* roots) noexcept {
+  Butterfly<T, R>::run(a, roots);
+}
+
+// Called, as a copy in each pass would be most of it, where its numbers don't fit into registers anyway, and in f64.
+template <class T, int R>
+WEFT_INLINE inline void butterfly(ComplexVec<T>* a, const T* roots) noexcept {
+  if constexpr (R == 11 || R == 13 || (R >= 5 && !std::is_same_v<T, float>)) called_butterfly<T, R>(a, roots);
+  else Butterfly<T, R>::run(a, roots);
+}
+
 // One transform of R rows: frequency decimation has the factors w behind, time decimation before the sum. `Twiddle`:
 // whether w isn't 1.
 template <bool Twiddle, class T, int R, class From, class To>
 WEFT_INLINE inline void frequency_rows(const FftPass<T>& p, const T* w, const From& from, const To& to) noexcept {
   ComplexVec<T> a[R];
   repeat<R>([&](auto q) WEFT_INLINE { a[q.value] = from.load(q.value); });
-  Butterfly<T, R>::run(a, p.roots);
+  butterfly<T, R>(a, p.roots);
   to.store(0, a[0]);
   repeat<R - 1>([&](auto q) WEFT_INLINE {
     constexpr int j = decltype(q)::value + 1;
@@ -49,7 +61,7 @@ WEFT_INLINE inline void time_rows(const FftPass<T>& p, const T* w, const From& f
     constexpr int j = decltype(q)::value + 1;
     a[j] = Twiddle ? product(from.load(j), simd::Vec<T>(w[2 * j - 2]), simd::Vec<T>(w[2 * j - 1])) : from.load(j);
   });
-  Butterfly<T, R>::run(a, p.roots);
+  butterfly<T, R>(a, p.roots);
   repeat<R>([&](auto q) WEFT_INLINE { to.store(q.value, a[q.value]); });
 }
 
@@ -119,9 +131,9 @@ template <int R, class T, class Value>
     const auto at = rows.at(base, 1);
     ComplexVec<T> a[R];
     repeat<R>([&](auto q) WEFT_INLINE { a[q.value] = at.load(q.value); });
-    Butterfly<T, R>::run(a, p.roots);
+    butterfly<T, R>(a, p.roots);
     repeat<R>([&](auto q) WEFT_INLINE { a[q.value] = value(base + q.value, a[q.value]); });
-    Butterfly<T, R>::run(a, p.roots);
+    butterfly<T, R>(a, p.roots);
     repeat<R>([&](auto q) WEFT_INLINE { at.store(q.value, a[q.value]); });
   }
 }
@@ -142,11 +154,20 @@ void run_frequency_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blo
 template <class T>
 void run_time_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, WorkRows<T> rows) noexcept;
 
+template <class T, class Source>
+void read_rows(std::int64_t n, Source source, WorkRows<T> rows) noexcept {
+  for (std::int64_t k = 0; k < n; ++k) rows.store(k, source.at(k, 0).load(0));
+}
+template <class T, class Target>
+void write_rows(std::int64_t n, WorkRows<T> rows, Target target) noexcept {
+  for (std::int64_t k = 0; k < n; ++k) target.at(k, 0).store(0, rows.load(k));
+}
+
 // The first pass of decimation in frequency from `source`.
 template <class T, class Source>
 void run_first_pass(const FftPass<T>& p, Source source, WorkRows<T> rows) noexcept {
   if (with_fused_radix<T>(p.radix, [&](auto r) noexcept { frequency_pass<r.value>(p, 0, 1, source, rows); })) return;
-  for (std::int64_t k = 0; k < p.length; ++k) rows.store(k, source.at(k, 0).load(0));
+  read_rows(p.length, source, rows);
   run_frequency_pass(p, 0, 1, rows);
 }
 
@@ -155,7 +176,7 @@ template <class T, class Target>
 void run_final_pass(const FftPass<T>& p, WorkRows<T> rows, Target target) noexcept {
   if (with_fused_radix<T>(p.radix, [&](auto r) noexcept { time_pass<r.value>(p, 0, 1, rows, target); })) return;
   run_time_pass(p, 0, 1, rows);
-  for (std::int64_t k = 0; k < p.length; ++k) target.at(k, 0).store(0, rows.load(k));
+  write_rows(p.length, rows, target);
 }
 
 // The last pass of decimation in frequency over rows base … base + length - 1, with the bins to their places in `target`.

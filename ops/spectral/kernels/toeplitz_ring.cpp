@@ -182,16 +182,16 @@ template <class T>
 void coefficients(const RingView<T>& ring, T* work) noexcept {
   const FftView<T>& plan = *ring.plan;
   const WorkRows<T> rows{work};
-  run_first_pass(plan.pass[0], TwistedConjugates<T>{rows, ring.twist}, rows);
-  descend<true, false>(plan, 1, plan.passes, work, 0, plan.n, no_leaf);
+  read_rows(plan.n, TwistedConjugates<T>{rows, ring.twist}, rows);
+  descend<true, false>(plan, 0, plan.passes, work, 0, plan.n, no_leaf);
 }
 
 template <class T>
 void remainder(const RingView<T>& ring, T* work) noexcept {
   const FftView<T>& plan = *ring.plan;
   const WorkRows<T> rows{work};
-  descend<false, true>(plan, 1, plan.passes, work, 0, plan.n, no_leaf);
-  run_final_pass(plan.pass[0], rows, UntwistedConjugates<T>{rows, ring.untwist});
+  descend<false, true>(plan, 0, plan.passes, work, 0, plan.n, no_leaf);
+  write_rows(plan.n, rows, UntwistedConjugates<T>{rows, ring.untwist});
 }
 
 // v times row k of c, or of its conjugate, exchanged for the inverse.
