@@ -60,11 +60,13 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
   /// Appends.
   void write(const void* data, std::size_t bytes);
+  void sync();    ///< what was written is on the disk: commit() will not fail for want of room
   void commit();  ///< at most once
 
  private:
   std::string path_, temporary_;
   int descriptor_ = -1;
+  bool synced_ = false;
 };
 
 /// Appends the text to a regular file, which is made if it is missing: all of it or, with an Error, nothing.
