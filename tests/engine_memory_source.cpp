@@ -135,6 +135,9 @@ TEST_CASE("memory source: what it refuses is an Error, at each block, and then a
       CHECK(context.memory().use().current == 0);
     }
     CHECK(refused > 5);
+    context.memory().trim();
+    if (throws < 2)
+      CHECK_THROWS_WITH_AS((void)context.memory().allocate(1000), doctest::Contains("out of memory"), Error);
     source->failing = 0;
     CHECK(step(arch) == want);
     context.memory().trim();

@@ -82,7 +82,7 @@ TEST_CASE("faults: little memory: loading and running end in an Error, and then 
     if (task != Task::causal_lm) continue;
     const TemporaryFolder folder;
     const auto tokenizer = characters("abcdefghijklmnopqrstuvw");
-    const auto model = make_model({arch, task, tokenizer->size(), 0, R"({"layers":2,"d_model":256,"seq_len":64})"},
+    const auto model = make_model({arch, task, tokenizer->size(), 0, R"({"layers":1,"d_model":256,"seq_len":64})"},
                                   {Random(3), DType::f32});
     save_checkpoint(folder / "saved", *model, *tokenizer);
     WEFT_CHECK_IN_CHILD([&](Findings& findings) {

@@ -64,6 +64,12 @@ TEST_CASE("faults: no threads to be had: the same bits from those that are there
     loop();
     context.parallel_region(loop);
     findings.expect(lines.size() == 1, "one line in all");
+    Context another;  // which isn't current: its log is told
+    int told = 0;
+    another.set_threads(6);
+    another.set_log([&](const std::string&) { ++told; });
+    another.parallel_for(100, 1, [](std::int64_t, std::int64_t) {});
+    findings.expect(told == 1 && lines.size() == 1, "the log of the loop's own context");
     const std::vector<double> alone = losses(folder / "alone");
     bool said = false;
     for (const std::string& line : lines) said = said || line.find("[train] batches are prepared between") == 0;

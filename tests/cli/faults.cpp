@@ -22,7 +22,9 @@ constexpr std::size_t megabyte = std::size_t{1} << 20;
 struct Faults {
   Faults() {
     folder.write("text", small_text());
-    folder.write("other", small_text() + small_text());
+    std::string words;
+    for (int i = 0; i < 200; ++i) words += "w" + std::to_string(i) + " ";
+    folder.write("other", words + words);
     REQUIRE(weft("train --arch gmlp --threads 1 --steps 2 --text " + (folder / "text") +
                  " --layers 1 --d-model 16 --seq-len 8 "
                  "--batch 4 --out " +
@@ -34,7 +36,7 @@ struct Faults {
   std::map<std::string, std::string> commands(const std::string& more) const {
     const std::string run = folder / "run", text = more.empty() ? "text" : "other";
     return {{"quantised", "quantize " + run + " --threads 1 --to int8 --out " + (folder / "quantised") + more},
-            {"converted", "convert " + run + "/best " + (folder / "converted") + " --to g-mlp-pytorch" + more},
+            {"converted", "convert " + run + "/best " + (folder / "converted") + " --to labml-gmlp" + more},
             {"symbols", "tokenizer train " + (folder / text) + " --kind words --out " + (folder / "symbols")},
             {"page", "report " + run + " --threads 1 --out " + (folder / "page") + more}};
   }
@@ -59,7 +61,8 @@ bool one_line(const std::string& err) { return err.rfind("weft: ", 0) == 0 && er
 
 TEST_CASE_FIXTURE(Faults, "files that may not grow: quantize, convert, tokenizer and report leave the old one") {
   const auto before = contents();
-  for (const auto& [out, command] : commands(" --overwrite")) {
+  for (const auto& each : commands(" --overwrite")) {
+    const std::string &out = each.first, &command = each.second;
     CAPTURE(command);
     Outcome outcome;
     {
@@ -82,7 +85,7 @@ TEST_CASE_FIXTURE(Faults,
     ::setenv("TMPDIR", (output / "").c_str(), 1);
     const auto before = contents();
     std::filesystem::create_directory(output / "disk");
-    if (!mount_small(output / "disk", 64 * 4096)) return findings.skip("no file system can be mounted here");
+    if (!mount_small(output / "disk", 1024 * 4096)) return findings.skip("no file system can be mounted here");
     const auto copy = std::filesystem::copy_options::recursive;
     for (const auto& entry : std::filesystem::directory_iterator(folder / ""))
       std::filesystem::copy(entry.path(), (output / "disk/") + entry.path().filename().string(), copy);
@@ -148,7 +151,7 @@ TEST_CASE_FIXTURE(Faults, "standard output on a disk that is full") {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_CASE_FIXTURE(Faults, "little memory: a line on memory and exit code 1") {
   const std::string big =
-      "train --arch gmlp --layers 2 --d-model 512 --seq-len 128 --batch 8 --steps 1 --threads 1 --text " +
+      "train --arch gmlp --layers 2 --d-model 256 --seq-len 64 --batch 8 --steps 1 --threads 1 --text " +
       (folder / "text") + " --out " + (folder / "big");
   REQUIRE(weft(big).code == 0);
   const std::vector<std::string> commands = {"generate " + (folder / "big") + " --threads 1 --tokens 3",
@@ -163,7 +166,7 @@ TEST_CASE_FIXTURE(Faults, "little memory: a line on memory and exit code 1") {
   for (const std::string& command : commands) {
     CAPTURE(command);
     int errors = 0;
-    for (const std::size_t room : {0, 2, 5, 8, 12, 20, 400}) {
+    for (const std::size_t room : {0, 2, 5, 9, 400}) {
       CAPTURE(room);
       Outcome outcome;
       {
@@ -187,7 +190,8 @@ TEST_CASE_FIXTURE(Faults, "--copy: the same answers while the file is cut") {
   REQUIRE(mapped.code == 0);
   CHECK(copied.out == mapped.out);
   const std::string eval = "eval " + (folder / "run") + " --threads 1 --text " + (folder / "text");
-  CHECK(number_after(weft(eval + " --copy").out, "test loss ") == number_after(weft(eval).out, "test loss "));
+  CHECK(number_after(weft(eval + " --copy").out, "validation loss ") ==
+        number_after(weft(eval).out, "validation loss "));
 
   folder.write("rows.csv", small_csv());
   const std::string classifier = folder / "classifier", model = classifier + "/best/model.safetensors";

@@ -1,5 +1,6 @@
 // What a program relies on that has weft in it: memory of its own, its log, its exceptions, fork(), and that weft prints nothing.
 //   host CHECKPOINT_FOLDER
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -109,6 +110,7 @@ bool in_child(F f) {
   if (child == 0) ::_exit(f() ? 0 : 1);
   int status = -1;
   for (int tenths = 0; tenths < 1200 && ::waitpid(child, &status, WNOHANG) == 0; ++tenths) ::usleep(100000);
+  if (status == -1) ::kill(child, SIGKILL);
   return status == 0;
 }
 
