@@ -284,6 +284,15 @@ TEST_CASE("faults: forged files of another program's folder, in little memory") 
   all.push_back({"labels of numbers beyond the classes", "out/config.json",
                  replaced("id2label", R"({"0":"a","1":"b","1099511627776":"c"}, "was": {)"), ""});
   check_refused(all, folder / "", load);
+
+  folder.write("out/spiece.model", "which is read later");
+  for (const Forgery& forgery : forgeries_of("", R"({"keep_accents":true})")) {
+    if (forgery.says.empty()) continue;
+    folder.write("out/tokenizer_config.json", forgery.text);
+    const std::string error = error_of(load);
+    CHECK_MESSAGE(error.find("tokenizer_config.json\": ") != std::string::npos, error);
+    CHECK_MESSAGE(error.find(forgery.says) != std::string::npos, error);
+  }
 }
 
 // A file by itself, as weft tokenizer train writes it.

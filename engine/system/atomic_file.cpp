@@ -104,10 +104,11 @@ std::string this_process() {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+AtomicFile::AtomicFile(const std::string& path, bool follow) : path_(path) {
   if (path.empty()) fail("write", path, ENOENT);
   struct stat old;
-  const bool exists = ::stat(path.c_str(), &old) == 0;
+  const bool exists =
+      follow ? ::stat(path.c_str(), &old) == 0 : ::lstat(path.c_str(), &old) == 0 && !S_ISLNK(old.st_mode);
   if (exists && !S_ISREG(old.st_mode)) throw Error("[file] can't write \"" + path + "\": not a regular file");
   if (exists) {
     const std::unique_ptr<char, decltype(&std::free)> target(::realpath(path.c_str(), nullptr), &std::free);

@@ -10,8 +10,9 @@ namespace weft::detail {
 FileSet::FileSet(std::string folder) : folder_(std::move(folder)) { std::filesystem::create_directories(folder_); }
 
 os::AtomicFile& FileSet::add(const std::string& name) {
-  files_.emplace_back(name, std::make_unique<os::AtomicFile>(folder_ + "/" + name));
-  return *files_.back().second;
+  const bool follow = std::find(removed_.begin(), removed_.end(), name) == removed_.end();
+  files_.push_back(std::make_unique<os::AtomicFile>(folder_ + "/" + name, follow));
+  return *files_.back();
 }
 
 void FileSet::write(const std::string& name, const std::string& text) {
@@ -28,12 +29,8 @@ void FileSet::write(const std::string& name, const std::vector<std::pair<std::st
 }
 
 void FileSet::commit() {
-  for (const std::string& name : removed_) {
-    const bool comes = std::any_of(files_.begin(), files_.end(), [&](const auto& file) { return file.first == name; });
-    const std::filesystem::path path = folder_ + "/" + name;
-    std::filesystem::remove(comes ? std::filesystem::weakly_canonical(path) : path);  // a link that is written stays
-  }
-  for (const auto& file : files_) file.second->commit();
+  for (const std::string& name : removed_) std::filesystem::remove(folder_ + "/" + name);
+  for (const auto& file : files_) file->commit();
 }
 
 }  // namespace weft::detail

@@ -21,7 +21,8 @@ class FileSet {
   void write(const std::string& name, const std::string& text);
   void write(const std::string& name, const std::vector<std::pair<std::string, Tensor>>& tensors,
              const std::map<std::string, std::string>& metadata);
-  // A file that must not stand beside the new ones, not even for a moment: commit() removes it first.
+  // A file that must not stand beside the new ones, not even for a moment: commit() removes it first. If it is to be written
+  // anew, that comes later, and a link is replaced, not followed.
   void remove(const std::string& name) { removed_.push_back(name); }
   void commit();
 
@@ -29,7 +30,7 @@ class FileSet {
   os::AtomicFile& add(const std::string& name);
 
   std::string folder_;
-  std::vector<std::pair<std::string, std::unique_ptr<os::AtomicFile>>> files_;  // by their names
+  std::vector<std::unique_ptr<os::AtomicFile>> files_;
   std::vector<std::string> removed_;
 };
 

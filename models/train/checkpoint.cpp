@@ -212,9 +212,9 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
   metadata["validation_loss"] = info.validation_loss ? ordered_json(*info.validation_loss) : ordered_json(nullptr);
 
   FileSet files(folder);
+  if (!config_is_of(folder, metadata)) files.remove("config.json");  // without one a checkpoint loads
   files.write("model.safetensors", stored_tensors(parameters), {{metadata_key, metadata.dump()}});
   files.write("config.json", metadata.dump(2) + "\n");
-  if (!config_is_of(folder, metadata)) files.remove("config.json");  // without one a checkpoint loads
   files.commit();
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("checkpoint");

@@ -49,12 +49,12 @@ class RandomAccessFile {
 };
 
 /// Writes to a temporary file in path's folder; commit() syncs it and renames it to path. Without commit (an
-/// exception, say) the temporary file is removed and path stays as it was. A symbolic link is followed. Errors name
+/// exception, say) the temporary file is removed and path stays as it was. A symbolic link is followed unless `follow` is false, by which it is replaced itself. Errors name
 /// path and reason; a full disk and a limit on file sizes are such.
 class AtomicFile {
  public:
   /// Error if the temporary file can't be made.
-  explicit AtomicFile(const std::string& path);
+  explicit AtomicFile(const std::string& path, bool follow = true);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
