@@ -138,7 +138,7 @@ TEST_CASE("os: an atomic file appears at commit, whole") {
   CHECK(folder.read("a") == "second");
 }
 
-TEST_CASE("os: an atomic file keeps the old one's mode and follows a link") {
+TEST_CASE("os: an atomic file keeps the old one's mode, and follows a link or replaces it") {
   const TemporaryFolder folder;
   write_all(folder / "target", "old");
   REQUIRE(::chmod((folder / "target").c_str(), 0640) == 0);
@@ -149,6 +149,13 @@ TEST_CASE("os: an atomic file keeps the old one's mode and follows a link") {
   struct stat status;
   REQUIRE(::stat((folder / "target").c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0640);
+  AtomicFile replacing(folder / "link", false);
+  replacing.write("other", 5);
+  replacing.sync();
+  replacing.commit();
+  CHECK_FALSE(std::filesystem::is_symlink(folder / "link"));
+  CHECK(folder.read("link") == "other");
+  CHECK(folder.read("target") == "new");
 }
 
 TEST_CASE("os: several writers of one file don't meet") {

@@ -11,5 +11,6 @@ void AnswerOptions::add_to(CLI::App& command, const std::string& texts, const st
   command.add_flag("--json", json, as_json);
   checkpoint.add_pad_to(command);
   checkpoint.add_precision_to(command);
+  checkpoint.add_copy_to(command);
   add_threads(command);
 }

@@ -21,8 +21,14 @@ void CheckpointOption::add_pad_to(CLI::App& command) {
              "as it was trained, and of other programs' checkpoints 0");
 }
 
+void CheckpointOption::add_copy_to(CLI::App& command) {
+  command.add_flag("--copy", copy, "Read the weights into memory: the file may be cut or written meanwhile");
+}
+
 weft::Checkpoint CheckpointOption::load() const {
-  weft::Checkpoint loaded = weft::load_checkpoint(path(), weft::Purpose::inference);
+  weft::LoadOptions options = weft::Purpose::inference;
+  options.copy = copy;
+  weft::Checkpoint loaded = weft::load_checkpoint(path(), options);
   if (precision) loaded.model->set_precision(*precision);
   if (pad_to) loaded.info.pad_to = *pad_to;
   if (const std::int64_t most = loaded.model->max_length(); pad_to && most > 0 && *pad_to > most)

@@ -11,10 +11,12 @@ struct CheckpointOption {
   std::string folder, which;
   std::optional<weft::Precision> precision;  // none: as it is loaded
   std::optional<std::int64_t> pad_to;        // none: as it was trained
+  bool copy = false;                         // of the weights, which else stay in the file
 
   void add_to(CLI::App& command);
   void add_precision_to(CLI::App& command);
   void add_pad_to(CLI::App& command);
+  void add_copy_to(CLI::App& command);
   bool given() const { return !folder.empty() || !which.empty(); }
   std::string path() const;       // of the checkpoint's folder; UsageError if none is given
   weft::Checkpoint load() const;  // for inference, in the precision

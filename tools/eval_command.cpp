@@ -68,6 +68,7 @@ Command eval_command(CLI::App& weft) {
   command->add_flag("--json", o->json, "One JSON object, with the scores of each label and the confusion matrix");
   o->checkpoint.add_pad_to(*command);
   o->checkpoint.add_precision_to(*command);
+  o->checkpoint.add_copy_to(*command);
   add_threads(*command);
   command->footer(
       "Examples:\n"

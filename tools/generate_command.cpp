@@ -117,6 +117,7 @@ Command generate_command(CLI::App& weft) {
              "comes, the others in their order");
   add_number(*command, "--seed", options.seed, {0}, "Seed of the choices");
   o->checkpoint.add_precision_to(*command);
+  o->checkpoint.add_copy_to(*command);
   add_threads(*command);
   command->footer(
       "Examples:\n"

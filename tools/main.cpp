@@ -1,4 +1,5 @@
 // weft: trains, evaluates and runs gMLP, TNN and FNet.
+#include <weft/context.h>
 #include <weft/error.h>
 #include <weft/os.h>
 #include <weft/version.h>
@@ -52,6 +53,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     weft::os::open_standard_streams();
+    weft::Context::current().set_log([](const std::string& line) { std::cerr << "weft: " << line << std::endl; });
     const int code = run(argc, argv);
     if (!std::cout.flush()) throw weft::Error("can't write to standard output");
     return code;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <new>
 #include <string>
+#include <utility>
 
 #include "weft/error.h"
 #include "weft/os.h"
@@ -82,10 +84,10 @@ void* MemoryCache::allocate(std::size_t bytes) {
       return block;
     }
   }
-  void* block = system_block(size);
+  void* block = new_block(size);
   if (block == nullptr) {
     trim_all();
-    block = system_block(size);
+    block = new_block(size);
   }
   if (block == nullptr) throw Error("[memory] out of memory: " + std::to_string(bytes) + " bytes asked for");
   std::lock_guard<std::mutex> lock(mutex_);
@@ -95,8 +97,29 @@ void* MemoryCache::allocate(std::size_t bytes) {
   return block;
 }
 
+// Null if there is no memory. Nothing is locked.
+void* MemoryCache::new_block(std::size_t size) const try {
+  return source_ ? source_->allocate(size) : system_block(size);
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+void MemoryCache::free_block(void* block, std::size_t size) const noexcept {
+  if (source_) source_->release(block, size);
+  else std::free(block);
+}
+
+void MemoryCache::set_source(std::shared_ptr<MemorySource> source) {
+  if (const MemoryUse now = use(); now.current > 0)
+    throw Error("[memory] " + std::to_string(now.current) +
+                " bytes are in use: expected a source to be set before the first tensor, or when the last is gone");
+  trim();
+  source_ = std::move(source);
+}
+
 void MemoryCache::release(void* block, std::size_t bytes) noexcept {
-  if (!keep(block, size_class(bytes))) std::free(block);
+  const std::size_t size = size_class(bytes);
+  if (!keep(block, size)) free_block(block, size);
   else if (cached_by_all > budget()) keep_to_budget();
 }
 
@@ -132,7 +155,7 @@ void MemoryCache::evict_oldest() noexcept {
     if (a.second.blocks.empty() != b.second.blocks.empty()) return b.second.blocks.empty();
     return a.second.last_use < b.second.last_use;
   });
-  std::free(oldest->second.blocks.back());
+  free_block(oldest->second.blocks.back(), oldest->first);
   oldest->second.blocks.pop_back();
   use_.cached -= oldest->first;
   cached_by_all -= oldest->first;
@@ -164,7 +187,7 @@ void MemoryCache::keep_to_budget() noexcept {
 void MemoryCache::trim() noexcept {
   std::lock_guard<std::mutex> lock(mutex_);
   for (auto& [size, same] : free_)
-    for (void* block : same.blocks) std::free(block);
+    for (void* block : same.blocks) free_block(block, size);
   free_.clear();
   cached_by_all -= use_.cached;
   use_.cached = 0;

@@ -3,6 +3,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <string>
 #include <thread>
 
 #include "system/futex.h"
@@ -14,13 +15,7 @@ namespace {
 // A team and the threads that serve it, asleep while nobody leads it.
 class Crew {
  public:
-  explicit Crew(int threads) : team_(threads) {
-    threads_.reserve(static_cast<std::size_t>(threads - 1));
-    try {
-      for (int thread = 1; thread < threads; ++thread) threads_.emplace_back([this, thread] { team_.serve(thread); });
-    } catch (const std::exception&) {  // no more threads, or no memory for them: the leader does their share
-    }
-  }
+  explicit Crew(int threads) : team_(threads) { threads_.reserve(static_cast<std::size_t>(threads - 1)); }
   ~Crew() {
     team_.dismiss();
     for (std::thread& thread : threads_) thread.join();
@@ -30,9 +25,24 @@ class Crew {
 
   Team& team() noexcept { return team_; }
 
+  // Threads that are missing are asked for each time the crew is lent. No more threads, or no memory for them: those that are
+  // there do the others' share, which the log is told once.
+  void fill() {
+    try {
+      for (int thread = static_cast<int>(threads_.size()) + 1; thread < team_.threads(); ++thread)
+        threads_.emplace_back([this, thread] { team_.serve(thread); });
+    } catch (const std::exception& error) {
+      if (told_) return;
+      told_ = true;
+      Context::current().log("[threads] " + std::to_string(threads_.size() + 1) + " in place of " +
+                             std::to_string(team_.threads()) + " threads, the system gives no more: " + error.what());
+    }
+  }
+
  private:
   Team team_;
   std::vector<std::thread> threads_;
+  bool told_ = false;
 };
 
 // The crews that nobody leads: as many as led at once so far.
@@ -96,6 +106,7 @@ void with_pooled_team(int threads, FunctionRef<void(Team&)> lead) {
     }
   };
   const Lease lease{pool(), pool().take(threads)};
+  lease.crew->fill();
   lead(lease.crew->team());
 }
 

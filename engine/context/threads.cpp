@@ -42,6 +42,7 @@ void run_tasks(Context& context, Executor* executor, std::int64_t tasks, int thr
   } else if (led != nullptr) {
     led->run(context, tasks, threads, body);
   } else {
+    const ContextScope scope(context);
     with_team(threads, [&](Team& team) { team.run(context, tasks, threads, body); });
   }
 }

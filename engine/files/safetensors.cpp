@@ -186,6 +186,25 @@ Tensor as_stored(const unsigned char* data, const Shape& shape, DType dtype, con
   return t;
 }
 
+Bytes mapped(const std::string& path) {
+  const os::MappedFile file = os::map_file(path);
+  return {file.data, file.size, file.owner, true};
+}
+
+// In a tensor's memory.
+Bytes whole(const std::string& path) {
+  const os::RandomAccessFile file(path);
+  const auto size = static_cast<std::size_t>(file.size());
+  try {
+    const auto bytes = std::make_shared<Tensor>(Tensor::empty({static_cast<std::int64_t>(size)}, DType::i8));
+    if (size > 0) file.read(0, bytes->mutable_raw(), size);
+    return {bytes->raw(), size, bytes, false};
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    throw Error(message.find(path) == std::string::npos ? "[safetensors] \"" + path + "\": " + message : message);
+  }
+}
+
 }  // namespace
 
 struct SafetensorsFile::Impl {
@@ -278,15 +297,9 @@ struct SafetensorsFile::Impl {
   }
 };
 
-SafetensorsFile::SafetensorsFile(const std::string& path)
-    : SafetensorsFile(
-          [&] {
-            return guard_memory("safetensors", [&] {
-              const os::MappedFile file = os::map_file(path);
-              return Bytes{file.data, file.size, file.owner, true};
-            });
-          }(),
-          path) {}
+SafetensorsFile::SafetensorsFile(const std::string& path, Load how)
+    : SafetensorsFile(guard_memory("safetensors", [&] { return how == Load::map ? mapped(path) : whole(path); }),
+                      path) {}
 
 SafetensorsFile::SafetensorsFile(const Bytes& bytes, const std::string& name) {
   guard_memory("safetensors", [&] {

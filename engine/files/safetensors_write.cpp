@@ -5,6 +5,7 @@
 
 #include "files/safetensors_format.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/write_safetensors.h"
 #include "weft/os.h"
 #include "weft/safetensors.h"
 
@@ -92,30 +93,35 @@ std::string header_of(const std::vector<const Named*>& order, const std::map<std
 
 }  // namespace
 
+void detail::write_safetensors(os::AtomicFile& file, const std::string& path, const std::vector<Named>& tensors,
+                               const std::map<std::string, std::string>& metadata) {
+  const std::string place = "[safetensors] \"" + path + "\": ";
+  std::vector<const Named*> order;
+  std::string header;
+  try {
+    check(tensors);
+    order = in_file_order(tensors);
+    header = header_of(order, metadata);
+  } catch (const nlohmann::json::exception&) {
+    throw Error(place + "a name or the metadata are not UTF-8");
+  } catch (const Error& error) {
+    throw Error(place + error.what());
+  }
+  unsigned char length[safetensors::length_bytes];
+  for (std::size_t i = 0; i < sizeof length; ++i) length[i] = static_cast<unsigned char>(header.size() >> 8 * i);
+  file.write(length, sizeof length);
+  file.write(header.data(), header.size());
+  for (const Named* named : order) {
+    const Tensor dense = raw::contiguous(named->second);
+    file.write(dense.raw(), bytes_of(dense));
+  }
+}
+
 void save_safetensors(const std::string& path, const std::vector<Named>& tensors,
                       const std::map<std::string, std::string>& metadata) {
   guard_memory("safetensors", [&] {
-    const std::string place = "[safetensors] \"" + path + "\": ";
-    std::vector<const Named*> order;
-    std::string header;
-    try {
-      check(tensors);
-      order = in_file_order(tensors);
-      header = header_of(order, metadata);
-    } catch (const nlohmann::json::exception&) {
-      throw Error(place + "a name or the metadata are not UTF-8");
-    } catch (const Error& error) {
-      throw Error(place + error.what());
-    }
     os::AtomicFile file(path);
-    unsigned char length[safetensors::length_bytes];
-    for (std::size_t i = 0; i < sizeof length; ++i) length[i] = static_cast<unsigned char>(header.size() >> 8 * i);
-    file.write(length, sizeof length);
-    file.write(header.data(), header.size());
-    for (const Named* named : order) {
-      const Tensor dense = raw::contiguous(named->second);
-      file.write(dense.raw(), bytes_of(dense));
-    }
+    write_safetensors(file, path, tensors, metadata);
     file.commit();
   });
 }

@@ -104,10 +104,11 @@ std::string this_process() {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+AtomicFile::AtomicFile(const std::string& path, bool follow) : path_(path) {
   if (path.empty()) fail("write", path, ENOENT);
   struct stat old;
-  const bool exists = ::stat(path.c_str(), &old) == 0;
+  const bool exists =
+      follow ? ::stat(path.c_str(), &old) == 0 : ::lstat(path.c_str(), &old) == 0 && !S_ISLNK(old.st_mode);
   if (exists && !S_ISREG(old.st_mode)) throw Error("[file] can't write \"" + path + "\": not a regular file");
   if (exists) {
     const std::unique_ptr<char, decltype(&std::free)> target(::realpath(path.c_str(), nullptr), &std::free);
@@ -130,12 +131,18 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::write(const void* data, std::size_t bytes) {
   if (descriptor_ < 0) throw Error("[file] can't write \"" + path_ + "\": already committed");
+  synced_ = false;
   write_all(descriptor_, data, bytes, path_);
 }
 
-void AtomicFile::commit() {
+void AtomicFile::sync() {
   if (descriptor_ < 0) throw Error("[file] can't write \"" + path_ + "\": already committed");
-  if (uninterrupted([&] { return ::fsync(descriptor_); }) != 0) fail("write", path_);
+  if (!synced_ && uninterrupted([&] { return ::fsync(descriptor_); }) != 0) fail("write", path_);
+  synced_ = true;
+}
+
+void AtomicFile::commit() {
+  sync();
   const std::string folder = folder_of(path_);
   const Descriptor descriptor(open_to_read(folder, O_DIRECTORY));
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("write", path_);
@@ -179,6 +186,7 @@ FolderLock::FolderLock(const std::string& folder) {
     throw Error("\"" + folder + "\" is in use: " + who + " trains into it");
   }
   const std::string who = this_process();
+  const WithoutFileSizeSignal guard;
   (void)!::ftruncate(descriptor_, 0);  // a disk that is full keeps nobody out
   (void)!::pwrite(descriptor_, who.data(), who.size(), 0);
 }

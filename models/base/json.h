@@ -1,7 +1,9 @@
 // JSON from files.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <type_traits>
 
@@ -10,14 +12,20 @@
 namespace weft::detail {
 
 // A discarded value if `text` is not JSON. Error if it is nested deeper or has more values than anything of ours: nlohmann's
-// dump() recurses, and its destructor allocates, which ends the process where there is no memory.
+// dump() recurses, and its destructor allocates, which ends the process where there is no memory. Error, too, if an object has a
+// key twice, of which nlohmann takes the last, and others the first.
 inline nlohmann::json parse_json(const std::string& text) {
   constexpr int deepest = 16;
   constexpr std::int64_t most = 1 << 20;
   std::int64_t values = 0;
-  const auto small = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+  std::array<std::set<std::string>, deepest + 1> keys;  // of the objects that are open, by the depth of what they hold
+  const auto small = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
     if (depth > deepest) throw Error("[json] nested more than " + std::to_string(deepest) + " deep");
     if (++values > most) throw Error("[json] more than " + std::to_string(most) + " values");
+    const auto level = static_cast<std::size_t>(depth);
+    if (event == nlohmann::json::parse_event_t::object_start && depth < deepest) keys.at(level + 1).clear();
+    if (event == nlohmann::json::parse_event_t::key && !keys.at(level).insert(value.get<std::string>()).second)
+      throw Error("[json] an object has the key " + value.dump() + " twice");
     return true;
   };
   return nlohmann::json::parse(text, small, false);

@@ -36,6 +36,16 @@ std::size_t logits_of(const weft_model& handle, std::int64_t rows, std::int64_t 
   return static_cast<std::size_t>(numel(shape));
 }
 
+LoadOptions options_of(const weft_load_options* given) {
+  LoadOptions options = Purpose::inference;
+  if (given == nullptr) return options;
+  if (given->struct_size < sizeof(weft_load_options))
+    fail_argument("options->struct_size is " + std::to_string(given->struct_size) +
+                  ", expected sizeof(weft_load_options), " + std::to_string(sizeof(weft_load_options)));
+  options.copy = given->copy != 0;
+  return options;
+}
+
 const char* stored_in(const Model& model) {
   const auto to = quantized_to(model.parameters());
   return to ? quantization_name(*to) : precision_name(Precision::f32);
@@ -48,6 +58,14 @@ weft_status weft_load(const char* folder, weft_model** model) {
     check_given(folder, "folder");
     check_given(model, "model");
     *model = handle_of(load_checkpoint(folder, Purpose::inference)).release();
+  });
+}
+
+weft_status weft_load_with(const char* folder, const weft_load_options* options, weft_model** model) {
+  return call("weft_load_with", [&] {
+    check_given(folder, "folder");
+    check_given(model, "model");
+    *model = handle_of(load_checkpoint(folder, options_of(options))).release();
   });
 }
 

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/file_set.h"
 #include "base/sequence.h"
 #include "forms/forms.h"
 #include "forms/state_dict.h"
+#include "train/load_parameters.h"
 #include "weft/gmlp.h"
 #include "weft/quantize.h"
 
@@ -86,7 +88,7 @@ void check_features(const SafetensorsFile& file, const GmlpForm& form, std::int6
 }
 
 Checkpoint load(const GmlpForm& form, const std::string& path, const LoadOptions& options) {
-  const SafetensorsFile file(state_dict_in(path));
+  const SafetensorsFile file(state_dict_in(path), opening(options));
   const GmlpConfig config = config_in(file, form);
   check_features(file, form, config.d_model);
   const Task task = options.task.value_or(Task::causal_lm);
@@ -142,9 +144,10 @@ std::vector<std::string> save(const GmlpForm& form, const std::string& folder, c
     tensors.emplace_back(position_table,
                          reshape(sinusoidal_positions(rows, config.d_model, DType::f32), {rows, 1, config.d_model}));
   }
-  std::filesystem::create_directories(folder);
-  std::filesystem::remove(folder + "/config.json");  // another model's must not stand beside this one's tensors
-  save_safetensors(folder + "/model.safetensors", tensors, {{"format", "pt"}});
+  FileSet files(folder);
+  files.remove("config.json");  // of another model
+  files.write("model.safetensors", tensors, {{"format", "pt"}});
+  files.commit();
   std::vector<std::string> notes = {std::string("the tokenizer, ") + checkpoint.tokenizer->kind() +
                                     ", has no place there: give the model ids"};
   if (!form.positions)

@@ -40,8 +40,12 @@ std::string without_prefix(const std::string& name) {
 
 class Reader {
  public:
-  Reader(const std::string& folder, Purpose purpose)
-      : folder_(folder), path_(config_in(folder)), config_(read_json_object(path_)), file_(open()), purpose_(purpose) {}
+  Reader(const std::string& folder, const LoadOptions& options)
+      : folder_(folder),
+        path_(config_in(folder)),
+        config_(read_json_object(path_)),
+        file_(open(opening(options))),
+        purpose_(options.purpose) {}
 
   Checkpoint read() {
     find_kind();
@@ -69,12 +73,12 @@ class Reader {
  private:
   [[noreturn]] void fail(const std::string& what) const { throw Error("\"" + path_ + "\": " + what); }
 
-  SafetensorsFile open() const {
+  SafetensorsFile open(Load how) const {
     if (!is_there(model_in(folder_)) && is_there(folder_ + "/pytorch_model.bin"))
       throw Error("\"" + folder_ +
                   "\" has its weights in pytorch_model.bin: tools/pt_to_safetensors.py makes a "
                   "model.safetensors of it");
-    return SafetensorsFile(model_in(folder_));
+    return SafetensorsFile(model_in(folder_), how);
   }
 
   bool has(const std::string& beginning) const {
@@ -234,7 +238,7 @@ class Reader {
 
 Checkpoint load(const std::string& folder, const LoadOptions& options) {
   try {
-    return Reader(folder, options.purpose).read();
+    return Reader(folder, options).read();
   } catch (const json::exception& error) {
     throw Error("\"" + config_in(folder) + "\" is damaged: " + error.what());
   } catch (const Error& error) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/base64.h"
+#include "base/file_set.h"
 #include "forms/huggingface_fnet.h"
 #include "forms/json_file.h"
 #include "train/labels.h"
@@ -106,22 +107,19 @@ ordered_json config_of(const Checkpoint& checkpoint, const FnetConfig& config, c
 }
 
 // spiece.model and tokenizer_config.json, if the tokenizer came from there.
-void write_tokenizer(const std::string& folder, const Checkpoint& checkpoint, const FnetConfig& config, Notes& notes) {
+void write_tokenizer(FileSet& files, const Checkpoint& checkpoint, const FnetConfig& config, Notes& notes) {
   ordered_json settings = ordered_json::parse(checkpoint.tokenizer->to_json());
   if (settings.at("unit") != "fnet") {
     notes.push_back(std::string("the tokenizer, ") + checkpoint.tokenizer->kind() +
                     ", has no place there: give the model ids");
     return;
   }
-  const std::string pieces = from_base64(settings.at("model").get<std::string>());
-  os::AtomicFile file(pieces_in(folder));
-  file.write(pieces.data(), pieces.size());
-  file.commit();
+  files.write(pieces_name, from_base64(settings.at("model").get<std::string>()));
   for (const char* ours : {"unit", "model", "size"}) settings.erase(ours);
   settings["do_lower_case"] = false;
   settings["model_max_length"] = config.seq_len;
   settings["tokenizer_class"] = "FNetTokenizer";
-  write_json(tokenizer_config_in(folder), settings);
+  files.write(tokenizer_config_name, settings.dump(2) + "\n");
 }
 
 }  // namespace
@@ -137,12 +135,12 @@ std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& 
   Notes notes;
   const auto tensors = tensors_of(*model, config, kind, notes);
   const ordered_json description = config_of(checkpoint, config, kind);
-  std::filesystem::create_directories(folder);
-  for (const std::string& former : {config_in(folder), pieces_in(folder), tokenizer_config_in(folder)})
-    std::filesystem::remove(former);  // another model's must not stand beside this one's tensors
-  save_safetensors(model_in(folder), tensors, {{"format", "pt"}});
-  write_tokenizer(folder, checkpoint, config, notes);
-  write_json(config_in(folder), description);
+  FileSet files(folder);
+  for (const char* former : {config_name, pieces_name, tokenizer_config_name}) files.remove(former);
+  files.write(model_name, tensors, {{"format", "pt"}});
+  write_tokenizer(files, checkpoint, config, notes);
+  files.write(config_name, description.dump(2) + "\n");
+  files.commit();
   return notes;
 } catch (const std::filesystem::filesystem_error& error) {
   throw Error("[checkpoint] can't write \"" + folder + "\": " + error.code().message());

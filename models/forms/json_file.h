@@ -20,13 +20,6 @@ inline nlohmann::json read_json_object(const std::string& path) {
   }
 }
 
-inline void write_json(const std::string& path, const nlohmann::ordered_json& object) {
-  const std::string text = object.dump(2) + "\n";
-  os::AtomicFile file(path);
-  file.write(text.data(), text.size());
-  file.commit();
-}
-
 // The field keeps its value if the key is missing or null. Error, naming file and key, for another type.
 template <class T>
 void read_key(const std::string& path, const nlohmann::json& object, const char* key, T& field) {

@@ -1,5 +1,6 @@
 #include "train/batch_ahead.h"
 
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -9,7 +10,9 @@ BatchAhead::BatchAhead(const Data& data, const Random& random, std::int64_t coun
     : data_(data), random_(random), count_(count), isa_(Context::current().isa()) {
   if (Context::current().threads() > 1) try {
       thread_ = std::thread([this] { work(); });
-    } catch (const std::system_error&) {  // no more threads: take() prepares
+    } catch (const std::system_error& error) {  // no more threads: take() prepares
+      Context::current().log(
+          std::string("[train] batches are prepared between the steps, the system gives no thread: ") + error.what());
     }
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/file_set.h"
 #include "base/json.h"
 #include "base/names.h"
 #include "train/labels.h"
@@ -186,12 +187,6 @@ Checkpoint load_checked(const SafetensorsFile& file, const LoadOptions& options,
   }
 }
 
-void write_text(const std::string& path, const std::string& text) {
-  os::AtomicFile file(path);
-  file.write(text.data(), text.size());
-  file.commit();
-}
-
 }  // namespace
 
 std::string model_description(const Model& model, const Tokenizer& tokenizer) {
@@ -216,12 +211,11 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
   metadata["step"] = info.step;
   metadata["validation_loss"] = info.validation_loss ? ordered_json(*info.validation_loss) : ordered_json(nullptr);
 
-  std::filesystem::create_directories(folder);
-  // A config.json of another model must not stand beside the new parameters, not even for a moment; without one a
-  // checkpoint loads.
-  if (!config_is_of(folder, metadata)) std::filesystem::remove(config_path(folder));
-  save_safetensors(model_path(folder), stored_tensors(parameters), {{metadata_key, metadata.dump()}});
-  write_text(config_path(folder), metadata.dump(2) + "\n");
+  FileSet files(folder);
+  if (!config_is_of(folder, metadata)) files.remove("config.json");  // without one a checkpoint loads
+  files.write("model.safetensors", stored_tensors(parameters), {{metadata_key, metadata.dump()}});
+  files.write("config.json", metadata.dump(2) + "\n");
+  files.commit();
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("checkpoint");
 } catch (const std::filesystem::filesystem_error& error) {
@@ -237,7 +231,8 @@ Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options)
   if (!opened || opened->metadata().count(metadata_key) == 0)
     if (const std::string form = find_checkpoint_form(folder); !form.empty() && form != metadata_key)
       return load_checkpoint_as(form, folder, options);
-  const SafetensorsFile file = opened ? *opened : SafetensorsFile(model_path(folder));
+  if (opened && opening(options) != Load::map) opened.reset();
+  const SafetensorsFile file = opened ? *opened : SafetensorsFile(model_path(folder), opening(options));
   const json config = read_config(folder);
   if (!config.is_null() && !config.is_object())
     throw Error("\"" + config_path(folder) + "\" is damaged: not a JSON object");
@@ -252,7 +247,8 @@ Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options)
 }
 
 Checkpoint load_checkpoint(const Bytes& bytes, const LoadOptions& options) try {
-  return load_checked(SafetensorsFile(bytes), options, [](const json&) {});
+  const Bytes lent{bytes.data, bytes.size, nullptr, false};  // what is read of them is copied
+  return load_checked(SafetensorsFile(options.copy ? lent : bytes), options, [](const json&) {});
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("checkpoint");
 }

@@ -143,11 +143,14 @@ void write_cache(const std::string& path, const TextFile& text, const Tokenizer&
   out.commit();
 }
 
-std::string temporary_path() {
+std::string temporary_path(const std::string& text) {
   static std::atomic<unsigned> next{0};
-  return (std::filesystem::temp_directory_path() /
-          (".weft-ids-" + std::to_string(::getpid()) + "-" + std::to_string(next++)))
-      .string();
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  if (error)
+    throw Error("[text] no place for the ids of \"" + text +
+                "\": the folder for temporary files (TMPDIR) can't be used: " + error.message());
+  return (folder / (".weft-ids-" + std::to_string(::getpid()) + "-" + std::to_string(next++))).string();
 }
 
 }  // namespace
@@ -172,7 +175,7 @@ EncodedText EncodedText::of_file(const std::string& path, const Tokenizer& token
   if (!tokenizer.takes_any_bytes()) text.check_is_text();
   if (text.text().size() <= most_in_memory) return EncodedText(text.text(), tokenizer, text.place(0));
   const CacheTail expected = expected_tail(text, tokenizer);
-  const std::string where = cache.empty() ? temporary_path() : cache;
+  const std::string where = cache.empty() ? temporary_path(path) : cache;
   EncodedText encoded;
   CacheTail tail;
   encoded.file_ = open_cache(where, expected, tail);

@@ -1,5 +1,6 @@
 // What is loaded of a file.
 #pragma once
+#include "weft/checkpoint.h"
 #include "weft/load_parameters.h"
 
 namespace weft::detail {
@@ -8,5 +9,10 @@ namespace weft::detail {
 ParameterBudget contents(const SafetensorsFile& file);
 // Somewhat more than that, so that load_parameters says what is missing.
 ParameterBudget more_than_contents(const SafetensorsFile& file);
+
+// How the file of a checkpoint is opened. Training copies each parameter anyway.
+inline Load opening(const LoadOptions& options) {
+  return options.copy && options.purpose == Purpose::inference ? Load::copy : Load::map;
+}
 
 }  // namespace weft::detail

@@ -25,6 +25,9 @@ int main(void) {
   MEMBER(weft_info, parameters);
   MEMBER(weft_info, steps);
   MEMBER(weft_info, validation_loss);
+  STRUCT(weft_load_options);
+  MEMBER(weft_load_options, struct_size);
+  MEMBER(weft_load_options, copy);
   STRUCT(weft_generate_options);
   MEMBER(weft_generate_options, struct_size);
   MEMBER(weft_generate_options, tokens);

@@ -48,7 +48,9 @@ class Context {
 
   /// How many threads parallel_for uses: those that were set, or default_threads().
   int threads() const;
-  /// Error unless 1 <= count <= 1024. OpenMP's runtime ends the process if the system refuses it a thread.
+  /// Error unless 1 <= count <= 1024. Where the system refuses threads (RLIMIT_NPROC, no memory for their stacks) the log is
+  /// told, and those that are there do the work; but OpenMP's runtime, in builds with it, ends the process: WEFT_THREADS=pool
+  /// builds without.
   void set_threads(int count);
   /// Loops are done by the executor's threads, threads() of them at once, instead of weft's own; null: by those again.
   /// To be set before other threads use the context.
@@ -58,14 +60,15 @@ class Context {
   /// Error if this CPU can't run it. Not while other threads compute in the context.
   void set_isa(Isa isa);
 
-  /// Where tensors and scratch come from.
+  /// Where tensors and scratch come from; a host's own memory by MemoryCache::set_source.
   MemoryCache& memory() noexcept { return *memory_; }
   /// The same, to be kept by what outlives the context.
   const std::shared_ptr<MemoryCache>& memory_handle() const noexcept { return memory_; }
 
   /// Receives lines of text.
   using Log = std::function<void(const std::string&)>;
-  /// To be set before other threads use the context.
+  /// What weft says for people to read, that a program would else lose: now only that the system refuses threads. To be set
+  /// before other threads use the context; called by the thread that asks for something; what it throws comes out there.
   void set_log(Log log) { log_ = std::move(log); }
   /// Gives the log a line, if there is one.
   void log(const std::string& line) const {

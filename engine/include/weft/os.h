@@ -49,22 +49,24 @@ class RandomAccessFile {
 };
 
 /// Writes to a temporary file in path's folder; commit() syncs it and renames it to path. Without commit (an
-/// exception, say) the temporary file is removed and path stays as it was. A symbolic link is followed. Errors name
+/// exception, say) the temporary file is removed and path stays as it was. A symbolic link is followed unless `follow` is false, by which it is replaced itself. Errors name
 /// path and reason; a full disk and a limit on file sizes are such.
 class AtomicFile {
  public:
   /// Error if the temporary file can't be made.
-  explicit AtomicFile(const std::string& path);
+  explicit AtomicFile(const std::string& path, bool follow = true);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   /// Appends.
   void write(const void* data, std::size_t bytes);
+  void sync();    ///< what was written is on the disk: commit() will not fail for want of room
   void commit();  ///< at most once
 
  private:
   std::string path_, temporary_;
   int descriptor_ = -1;
+  bool synced_ = false;
 };
 
 /// Appends the text to a regular file, which is made if it is missing: all of it or, with an Error, nothing.

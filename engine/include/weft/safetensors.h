@@ -34,8 +34,9 @@ struct Bytes {
 /// names the path.
 class SafetensorsFile {
  public:
-  /// Opens and checks it.
-  explicit SafetensorsFile(const std::string& path);
+  /// Opens and checks it. Load::copy: all of it is read into memory, of which Load::map then gives views, and nothing that
+  /// happens to the file later matters.
+  explicit SafetensorsFile(const std::string& path, Load how = Load::map);
   /// Checks them as a file's, which messages call `name`. Load::map gives a view of them if they have an owner. Without
   /// one they must stay until the last handle of the SafetensorsFile goes.
   explicit SafetensorsFile(const Bytes& bytes, const std::string& name = "memory");

@@ -47,7 +47,8 @@ enum class Purpose {
   /// is packed when it is used again, layer by layer, and the file's memory given back: each weight is in memory once,
   /// packed or as it lies. What isn't f32 or isn't aligned is copied, and not packed. To write, train or
   /// save such a model is an Error. The file may be replaced or removed meanwhile (as save_checkpoint does), but not be
-  /// cut or written in place.
+  /// cut or written in place: what reads a part that is gone gets SIGBUS, which ends the process. LoadOptions::copy has no
+  /// such limit.
   inference,
 };
 
@@ -58,7 +59,11 @@ struct LoadOptions {
   LoadOptions(Purpose what_for) : purpose(what_for) {}
 
   Purpose purpose = Purpose::training;  ///< either gives the same bits
-  std::optional<Task> task = {};        ///< of another program's checkpoint that doesn't say (weft/checkpoint_form.h)
+  /// For inference, too, the weights are in memory of the model's own: whatever happens to the file later, the model stays as it
+  /// is. For programs that run for long, where others may write the file. The whole file is read first, and no weight is packed,
+  /// as it would be there twice: products of many rows are some percent slower.
+  bool copy = false;
+  std::optional<Task> task = {};  ///< of another program's checkpoint that doesn't say (weft/checkpoint_form.h)
 };
 
 /// From a checkpoint's folder, or from a run's, see checkpoint_folder; or from another program's, see

@@ -53,8 +53,21 @@ int weft_threads(void);
 typedef struct weft_model weft_model;
 
 /// Loads a checkpoint's folder, or the best checkpoint of a run's, for inference. The weights stay in the file, which may be
-/// replaced or removed meanwhile, but not be cut or written in place.
+/// replaced or removed meanwhile, but not be cut or written in place, which ends the process by SIGBUS: see weft_load_options.
 weft_status weft_load(const char* folder, weft_model** model);
+
+/// How a model is loaded. To be made by WEFT_LOAD_OPTIONS_INIT, so that what is not set has its usual value.
+typedef struct weft_load_options {
+  size_t struct_size;  ///< sizeof(weft_load_options)
+  int copy;  ///< not 0: the weights are read into memory, and nothing that happens to the file later matters; 0
+} weft_load_options;
+
+/// The usual options: weft_load_options options = WEFT_LOAD_OPTIONS_INIT;
+#define WEFT_LOAD_OPTIONS_INIT \
+  { sizeof(weft_load_options), 0 }
+
+/// weft_load with options (NULL: the usual ones).
+weft_status weft_load_with(const char* folder, const weft_load_options* options, weft_model** model);
 /// Loads the bytes of a checkpoint's model.safetensors, which are copied.
 weft_status weft_load_memory(const void* bytes, size_t size, weft_model** model);
 /// Gives it back; streams of it may be there still. NULL is nothing.

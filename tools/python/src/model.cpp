@@ -26,8 +26,10 @@ using std::int64_t;
 // What the package's Model, Stream and its generators share.
 class Loaded {
  public:
-  Loaded(const std::string& folder, const std::optional<std::string>& precision) {
-    Checkpoint loaded = load_checkpoint(folder, Purpose::inference);
+  Loaded(const std::string& folder, const std::optional<std::string>& precision, bool copy) {
+    LoadOptions options = Purpose::inference;
+    options.copy = copy;
+    Checkpoint loaded = load_checkpoint(folder, options);
     if (precision) loaded.model->set_precision(precision_from_name(*precision));
     if (Classifier::why_not(loaded).empty()) {
       classifier_ = std::make_shared<const Classifier>(std::move(loaded));
@@ -153,8 +155,8 @@ std::optional<nb::bytes> next_piece(Continuation& continuation) {
 void add_models(nb::module_& module) {
   using Unlocked = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<Loaded>(module, "Loaded")
-      .def(nb::init<const std::string&, const std::optional<std::string>&>(), "folder"_a, "precision"_a.none(),
-           Unlocked())
+      .def(nb::init<const std::string&, const std::optional<std::string>&, bool>(), "folder"_a, "precision"_a.none(),
+           "copy"_a, Unlocked())
       .def_prop_ro("architecture", [](const Loaded& l) { return std::string(l.model().arch()); })
       .def_prop_ro("task", [](const Loaded& l) { return std::string(task_name(l.model().task())); })
       .def_prop_ro("precision", [](const Loaded& l) { return std::string(precision_name(l.model().precision())); })

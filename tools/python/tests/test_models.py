@@ -1,6 +1,7 @@
 """Saved models: what they are, their logits, classes and texts."""
 
 import gc
+import shutil
 import sys
 import threading
 import time
@@ -119,6 +120,17 @@ def test_results_and_streams_outlive_the_model(fixtures):
     assert stream.append([1]).shape == (before.shape[1],)
     assert list(pieces) == continued
     assert len(others) == 3
+
+
+def test_copy_of_the_weights(fixtures, tmp_path):
+    for name in ("gmlp-causal-lm", "tnn-causal-lm", "gmlp-tied"):
+        folder = shutil.copytree(fixtures / name, tmp_path / name)
+        want = weft.load(folder)([1, 2, 3])
+        model = weft.load(folder, copy=True)
+        (folder / "model.safetensors").write_bytes(b"")
+        np.testing.assert_array_equal(model([1, 2, 3]), want)
+        with pytest.raises(weft.Error, match="model.safetensors"):
+            weft.load(folder, copy=True)
 
 
 def test_precision(fixtures):

@@ -45,15 +45,17 @@ class Prediction(NamedTuple):
     probability: float
 
 
-def load(folder: Union[str, os.PathLike[str]], precision: Union[str, None] = None) -> Model:
+def load(folder: Union[str, os.PathLike[str]], precision: Union[str, None] = None, *, copy: bool = False) -> Model:
     """Loads a checkpoint's folder, or the best checkpoint of a run's, for inference.
 
-    The weights stay in the file, which may be replaced or removed meanwhile, but not be cut or written in place.
+    The weights stay in the file, which may be replaced or removed meanwhile, but not be cut or written in place: that ends
+    the process by SIGBUS, unless they are copied.
 
     precision: "f32" or "bf16", what it computes in; None: what it was saved for.
+    copy: the weights are read into memory, and nothing that happens to the file later matters. For programs that run long.
     Raises Error, naming the file, if it is missing, damaged or none of weft's.
     """
-    return Model(_weft.Loaded(os.fspath(folder), precision))
+    return Model(_weft.Loaded(os.fspath(folder), precision, copy))
 
 
 class Model:
