@@ -9,4 +9,7 @@ ParameterBudget contents(const SafetensorsFile& file);
 // Somewhat more than that, so that load_parameters says what is missing.
 ParameterBudget more_than_contents(const SafetensorsFile& file);
 
+// Whether shape, dtype and bytes are the same.
+bool same_bits(const Tensor& a, const Tensor& b);
+
 }  // namespace weft::detail
