@@ -55,6 +55,26 @@ inline void for_vectors(std::int64_t n, F f) noexcept {
   if (i < n) f(Rest{i, n - i});
 }
 
+// Calls f(n, y, x) for arrays y[k] and x[k] of n elements in whole vectors, then of the rest on a padded copy: an f that is
+// long is compiled once. Arrays may be null.
+template <class T, int Outs, int Ins, class F>
+inline void in_whole_vectors(std::int64_t n, T* const (&y)[Outs], const T* const (&x)[Ins], F f) noexcept {
+  const std::int64_t whole = n / lanes<T> * lanes<T>, rest = n - whole;
+  if (whole > 0) f(whole, y, x);
+  if (rest == 0) return;
+  T in[Ins][lanes<T>] = {}, out[Outs][lanes<T>];
+  const T* from[Ins];
+  T* to[Outs];
+  for (int k = 0; k < Ins; ++k) {
+    for (std::int64_t i = 0; i < rest && x[k]; ++i) in[k][i] = x[k][whole + i];
+    from[k] = x[k] ? in[k] : nullptr;
+  }
+  for (int k = 0; k < Outs; ++k) to[k] = y[k] ? out[k] : nullptr;
+  f(lanes<T>, to, from);
+  for (int k = 0; k < Outs; ++k)
+    for (std::int64_t i = 0; i < rest && y[k]; ++i) y[k][whole + i] = out[k][i];
+}
+
 // K sums along a row of n: f(at, a) adds a vector of terms to each a[k]. The terms of padding must be 0.
 // Four accumulators each, so that the additions don't wait for one another.
 template <class T, int K>

@@ -40,10 +40,12 @@ function(weft_compile_settings target)
 endfunction()
 
 # weft_room(ops SEES engine SOURCES a.cpp b.cpp)
+# Release is -Os: outside of the kernels -O3 is more than twice the size and no faster. bench: weft-decode-bench
 function(weft_room name)
   cmake_parse_arguments(ROOM "" "" "SEES;SOURCES" ${ARGN})
   add_library(weft_${name} OBJECT ${ROOM_SOURCES})
   weft_compile_settings(weft_${name})
+  target_compile_options(weft_${name} PRIVATE $<$<CONFIG:Release>:-Os>)
   target_include_directories(weft_${name} PRIVATE ${PROJECT_SOURCE_DIR}/${name})  # its folders
   foreach(room ${name} ${ROOM_SEES})
     target_include_directories(weft_${name} PRIVATE ${PROJECT_SOURCE_DIR}/${room}/include

@@ -120,7 +120,7 @@ enum class PanelRows : std::int64_t { interleaved = 1, apart };
 // Strides are in elements. `accumulate` adds to the sums instead of writing them.
 template <class T>
 struct GemmKernels {
-  static constexpr const char* header = __FILE__;
+  static constexpr const char* header = std::is_same_v<GemmIn<T>, bfloat16> ? "gemm_bf16.h" : __FILE__;
   using In = GemmIn<T>;
   using Out = GemmOut<T>;
   using Sum = GemmSum<T>;

@@ -7,22 +7,39 @@ namespace weft::detail::WEFT_ISA {
 namespace {
 
 template <class T>
-void forward(Activation f, const T* gates, const T* x, T* y, std::int64_t n) noexcept {
+[[gnu::noinline]] void forward_vectors(Activation f, std::int64_t n, T* y, const T* gates, const T* x) noexcept {
   with_activation(f, [=](auto g) noexcept {
-    simd::map([g](simd::Vec<T> a, simd::Vec<T> v) noexcept { return a * g.value(v); }, y, n, gates, x);
+    for (std::int64_t i = 0; i < n; i += simd::lanes<T>)
+      simd::store(y + i, simd::load(gates + i) * g.value(simd::load(x + i)));
+  });
+}
+
+template <class T>
+[[gnu::noinline]] void backward_vectors(Activation f, std::int64_t n, T* dgates, T* dx, const T* gates, const T* x,
+                                        const T* dy) noexcept {
+  with_activation(f, [=](auto g) noexcept {
+    for (std::int64_t i = 0; i < n; i += simd::lanes<T>) {
+      const simd::Vec<T> d = simd::load(dy + i), v = simd::load(x + i);
+      const simd::Vec<T> inner = dx ? d * simd::load(gates + i) * g.derivative(v) : d;
+      if (dgates) simd::store(dgates + i, d * g.value(v));
+      if (dx) simd::store(dx + i, inner);
+    }
+  });
+}
+
+template <class T>
+void forward(Activation f, const T* gates, const T* x, T* y, std::int64_t n) noexcept {
+  simd::in_whole_vectors<T, 1, 2>(n, {y}, {gates, x}, [f](std::int64_t m, T* const* to, const T* const* from) noexcept {
+    forward_vectors(f, m, to[0], from[0], from[1]);
   });
 }
 
 template <class T>
 void backward(Activation f, const T* gates, const T* x, const T* dy, T* dgates, T* dx, std::int64_t n) noexcept {
-  with_activation(f, [=](auto g) noexcept {
-    simd::for_vectors<T>(n, [=](auto at) noexcept {
-      const simd::Vec<T> d = at.load(dy), v = at.load(x);
-      const simd::Vec<T> inner = dx ? d * at.load(gates) * g.derivative(v) : d;
-      if (dgates) at.store(dgates, d * g.value(v));
-      if (dx) at.store(dx, inner);
-    });
-  });
+  simd::in_whole_vectors<T, 2, 3>(n, {dgates, dx}, {gates, x, dy},
+                                  [f](std::int64_t m, T* const* to, const T* const* from) noexcept {
+                                    backward_vectors(f, m, to[0], to[1], from[0], from[1], from[2]);
+                                  });
 }
 
 template <class T>

@@ -87,7 +87,7 @@ void first_step(const FftView<T>& plan, int64_t sequences, SequencesRows<T> sour
                 T* work) noexcept {
   const FftPass<T>& p = plan.pass[0];
   if (plan.passes == 1 &&
-      with_fused_radix(p.radix, [&](auto r) noexcept { only_pass<r.value>(p, sequences, sources, targets); }))
+      with_fused_radix<T>(p.radix, [&](auto r) noexcept { only_pass<r.value>(p, sequences, sources, targets); }))
     return;
   for (int64_t s = 0; s < sequences; ++s) columns(plan, sources.of(s), targets.of(s), work);
 }

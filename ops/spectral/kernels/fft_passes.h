@@ -6,9 +6,9 @@
 
 namespace weft::detail::WEFT_ISA {
 
-// Calls f(Index<radix>{}) for the radices that the passes from and to other memory are compiled for; false for others.
+// Calls f(Index<radix>{}) for the radices that most lengths have; false for others.
 template <class F>
-inline bool with_fused_radix(std::int64_t radix, const F& f) noexcept {
+inline bool with_common_radix(std::int64_t radix, const F& f) noexcept {
   switch (radix) {
     case 2: f(Index<2>{}); return true;
     case 3: f(Index<3>{}); return true;
@@ -19,17 +19,12 @@ inline bool with_fused_radix(std::int64_t radix, const F& f) noexcept {
     default: return false;
   }
 }
-
-// Calls f(Index<radix>{}).
-template <class F>
-inline void with_radix(std::int64_t radix, const F& f) noexcept {
-  if (with_fused_radix(radix, f)) return;
-  switch (radix) {
-    case 1: f(Index<1>{}); break;
-    case 7: f(Index<7>{}); break;
-    case 11: f(Index<11>{}); break;
-    default: f(Index<13>{}); break;
-  }
+// Those that the passes from and to other memory are compiled for: in f64, where a pass more costs less than an eighth of
+// the library, none.
+template <class T, class F>
+inline bool with_fused_radix(std::int64_t radix, const F& f) noexcept {
+  if constexpr (std::is_same_v<T, float>) return with_common_radix(radix, f);
+  else return false;
 }
 
 // One transform of R rows: frequency decimation has the factors w behind, time decimation before the sum. `Twiddle`:
@@ -58,7 +53,8 @@ WEFT_INLINE inline void time_rows(const FftPass<T>& p, const T* w, const From& f
   repeat<R>([&](auto q) WEFT_INLINE { to.store(q.value, a[q.value]); });
 }
 
-// Calls rows(whether w isn't 1, w, from, to) for the rows of the first stride of each block, w their factors.
+// Calls rows(whether w isn't 1, w, from, to) for the rows of the first stride of each block, w their factors. From and to
+// other memory, in the longest strides, the first factors are as the others.
 template <int R, class T, class Source, class Target, class Rows>
 WEFT_INLINE inline void for_rows(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, Source source,
                                  Target target, const Rows& rows) noexcept {
@@ -74,12 +70,8 @@ WEFT_INLINE inline void for_rows(const FftPass<T>& p, std::int64_t base, std::in
       }
     } else {
       auto to = target.at(base, stride);
-      rows(std::false_type(), w, from, to);
-      for (std::int64_t i = 1; i < stride; ++i) {
-        from.next();
-        to.next();
-        rows(std::true_type(), w += 2 * (R - 1), from, to);
-      }
+      for (std::int64_t i = 0; i < stride; ++i, w += 2 * (R - 1), from.next(), to.next())
+        rows(std::true_type(), w, from, to);
     }
   }
 }
@@ -144,26 +136,16 @@ template <int R, class T, class Target>
     frequency_rows<false, T, R>(p, nullptr, rows.at(base, 1), target.at(plan.bin_of_row[base], apart));
 }
 
-// In place over `blocks` blocks.
+// In place over `blocks` blocks (fft_in_place.cpp).
 template <class T>
-void run_frequency_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, WorkRows<T> rows) noexcept {
-  with_radix(p.radix, [&](auto r) noexcept {
-    if (p.length == r.value) dense_pass<r.value>(p, base, blocks, rows, rows);
-    else frequency_pass<r.value>(p, base, blocks, rows, rows);
-  });
-}
+void run_frequency_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, WorkRows<T> rows) noexcept;
 template <class T>
-void run_time_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, WorkRows<T> rows) noexcept {
-  with_radix(p.radix, [&](auto r) noexcept {
-    if (p.length == r.value) dense_pass<r.value>(p, base, blocks, rows, rows);
-    else time_pass<r.value>(p, base, blocks, rows, rows);
-  });
-}
+void run_time_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, WorkRows<T> rows) noexcept;
 
 // The first pass of decimation in frequency from `source`.
 template <class T, class Source>
 void run_first_pass(const FftPass<T>& p, Source source, WorkRows<T> rows) noexcept {
-  if (with_fused_radix(p.radix, [&](auto r) noexcept { frequency_pass<r.value>(p, 0, 1, source, rows); })) return;
+  if (with_fused_radix<T>(p.radix, [&](auto r) noexcept { frequency_pass<r.value>(p, 0, 1, source, rows); })) return;
   for (std::int64_t k = 0; k < p.length; ++k) rows.store(k, source.at(k, 0).load(0));
   run_frequency_pass(p, 0, 1, rows);
 }
@@ -171,7 +153,7 @@ void run_first_pass(const FftPass<T>& p, Source source, WorkRows<T> rows) noexce
 // The last pass of decimation in time to `target`.
 template <class T, class Target>
 void run_final_pass(const FftPass<T>& p, WorkRows<T> rows, Target target) noexcept {
-  if (with_fused_radix(p.radix, [&](auto r) noexcept { time_pass<r.value>(p, 0, 1, rows, target); })) return;
+  if (with_fused_radix<T>(p.radix, [&](auto r) noexcept { time_pass<r.value>(p, 0, 1, rows, target); })) return;
   run_time_pass(p, 0, 1, rows);
   for (std::int64_t k = 0; k < p.length; ++k) target.at(k, 0).store(0, rows.load(k));
 }
@@ -182,7 +164,8 @@ void run_last_pass(const FftView<T>& plan, std::int64_t base, std::int64_t lengt
                    Target target) noexcept {
   const FftPass<T>& p = plan.pass[plan.passes - 1];
   const std::int64_t blocks = length / p.radix;
-  if (with_fused_radix(p.radix, [&](auto r) noexcept { last_pass<r.value>(plan, base, blocks, rows, target); })) return;
+  if (with_fused_radix<T>(p.radix, [&](auto r) noexcept { last_pass<r.value>(plan, base, blocks, rows, target); }))
+    return;
   run_frequency_pass(p, base, blocks, rows);
   for (std::int64_t k = base; k < base + length; ++k) target.at(plan.bin_of_row[k], 0).store(0, rows.load(k));
 }
@@ -193,7 +176,7 @@ void run_turn_pass(const FftView<T>& plan, std::int64_t base, std::int64_t lengt
                    const Value& value) noexcept {
   const FftPass<T>& p = plan.pass[plan.passes - 1];
   const std::int64_t blocks = length / p.radix;
-  if (with_fused_radix(p.radix, [&](auto r) noexcept { turn_pass<r.value>(p, base, blocks, rows, value); })) return;
+  if (with_fused_radix<T>(p.radix, [&](auto r) noexcept { turn_pass<r.value>(p, base, blocks, rows, value); })) return;
   run_frequency_pass(p, base, blocks, rows);
   for (std::int64_t k = base; k < base + length; ++k) rows.store(k, value(k, rows.load(k)));
   run_time_pass(p, base, blocks, rows);

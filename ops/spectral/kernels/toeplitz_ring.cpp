@@ -117,10 +117,11 @@ bool are_whole_neighbours(const FftColumns<T>& x) noexcept {
   return x.count == simd::lanes<std::remove_const_t<T>> && are_neighbours(x, 1);
 }
 
-// `rows` with a view to the columns that are used after them.
-template <bool Write, class T, class U, class Rows>
+// `rows` with a view to the columns that are used after them, be they written, too: one more copy of the passes is more
+// than it gains.
+template <class T, class U, class Rows>
 auto ahead_of(const FftColumns<U>& later, Rows rows) noexcept {
-  return fetching<Write, simd::lanes<T>>(rows, static_cast<const T*>(later.data + later.offset[0]), later.step);
+  return fetching<false, simd::lanes<T>>(rows, static_cast<const T*>(later.data + later.offset[0]), later.step);
 }
 
 // The first pass of x's transform. Neighbouring columns are read where they are, others from the work buffer's real
@@ -128,7 +129,6 @@ auto ahead_of(const FftColumns<U>& later, Rows rows) noexcept {
 template <class T, class U>
 void begin(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, const FftColumns<U>& later,
            T* work) noexcept {
-  constexpr bool write = !std::is_const_v<U>;
   const bool whole = are_whole_neighbours(x);
   if (!whole) gather(n, x, work);
   const T* data = whole ? x.data + x.offset[0] : work;
@@ -136,8 +136,8 @@ void begin(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, con
   const FftPass<T>& pass = ring.plan->pass[0];
   const WorkRows<T> rows{work};
   if (n == ring.plan->n)
-    run_first_pass(pass, ahead_of<write, T>(later, TwistedRows<false, T>{data, step, n, ring.twist}), rows);
-  else run_first_pass(pass, ahead_of<write, T>(later, TwistedRows<true, T>{data, step, n, ring.twist}), rows);
+    run_first_pass(pass, ahead_of<T>(later, TwistedRows<false, T>{data, step, n, ring.twist}), rows);
+  else run_first_pass(pass, ahead_of<T>(later, TwistedRows<true, T>{data, step, n, ring.twist}), rows);
 }
 
 // The last pass of an inverse of exchanged rows, to y. `next` are the columns that are read after it.
@@ -150,8 +150,8 @@ void finish(const RingView<T>& ring, int64_t n, const FftColumns<T>& y, const Ff
   const FftPass<T>& pass = ring.plan->pass[0];
   const WorkRows<T> rows{work};
   if (n == ring.plan->n)
-    run_final_pass(pass, rows, ahead_of<false, T>(next, UntwistedRows<false, T>{data, step, n, ring.untwist}));
-  else run_final_pass(pass, rows, ahead_of<false, T>(next, UntwistedRows<true, T>{data, step, n, ring.untwist}));
+    run_final_pass(pass, rows, ahead_of<T>(next, UntwistedRows<false, T>{data, step, n, ring.untwist}));
+  else run_final_pass(pass, rows, ahead_of<T>(next, UntwistedRows<true, T>{data, step, n, ring.untwist}));
   if (!whole) scatter<T>(n, nullptr, work, false, T(1), y);
 }
 

@@ -1,0 +1,204 @@
+// What gemm.cpp and gemm_bf16.cpp compile: the kernels of GemmKernels<T>.
+#pragma once
+#include "dense/kernels/gemm.h"
+
+#include "dense/kernels/gemm_blocks.h"
+#include "dense/kernels/gemm_dot_panels.h"
+#include "dense/kernels/gemm_dots.h"
+#include "dense/kernels/gemm_pack.h"
+#include "dense/kernels/gemm_tiles.h"
+#include "dense/kernels/gemm_units.h"
+#include "pointwise/kernels/activation_functors.h"
+
+namespace weft::detail::WEFT_ISA {
+namespace {
+
+constexpr std::int64_t line = 64;  // bytes of a cache line
+// Steps of k by which a tile prefetches B: fewer come too late for L2's latency, more too early for L1 to keep them
+// all.
+// bench: weft-bench --benchmark_filter=gemm-nn
+constexpr std::int64_t prefetch_steps = 24;
+
+// Prefetches `bytes` of p.
+template <std::int64_t bytes, class T>
+WEFT_INLINE inline void prefetch(const T* p) noexcept {
+  constexpr int lines = static_cast<int>((bytes + line - 1) / line);
+  repeat<lines>([&](auto i) WEFT_INLINE { __builtin_prefetch(p + i.value * line / std::int64_t{sizeof(T)}); });
+}
+
+// C from its sums alone.
+template <class T>
+void round_sums(std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int64_t sums_row, GemmOut<T>* c,
+                std::int64_t c_row) noexcept {
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; j += simd::lanes<GemmSum<T>>)
+      write(c + i * c_row + j, read(sums + i * sums_row + j, n - j), n - j);
+}
+
+template <class T>
+void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int64_t sums_row,
+              GemmOut<T>* c, std::int64_t c_row, bool add) noexcept {
+  using V = Vec<GemmSum<T>>;
+  constexpr std::int64_t lanes = simd::lanes<GemmSum<T>>;
+  if (!holds_sums<T> && !add && !has_epilogue(e)) return round_sums<T>(m, n, sums, sums_row, c, c_row);
+  with_activation(e.activation, [&](auto f) noexcept {
+    for (std::int64_t j = 0; j < n; j += lanes) {
+      const std::int64_t rest = n - j;
+      const V bias = e.bias && e.bias_column != 0 ? read(e.bias + j, rest) : V(0);
+      for (std::int64_t i = 0; i < m; ++i) {
+        V y = read(sums + i * sums_row + j, rest);
+        if (!holds_sums<T> && add) y = y + read(c + i * c_row + j, rest);
+        if (e.bias) y = y + (e.bias_column != 0 ? bias : V(e.bias[i * e.bias_row]));
+        if (e.preactivation) write(e.preactivation + i * e.preactivation_row + j, y, rest);
+        y = f.value(y);
+        if (e.gate) y = y * read(e.gate + i * e.gate_row + j, rest);
+        if (e.residual) y = y + read(e.residual + i * e.residual_row + j, rest);
+        write(c + i * c_row + j, y, rest);
+      }
+    }
+  });
+}
+
+// Prefetches the row of C that a tile will write, what the epilogue reads and writes beside it, and some of A's next.
+// Inline: to g++ a function that does nothing but prefetch has no effect, and it leaves out the call.
+template <class T>
+WEFT_INLINE inline void prefetch_row(const GemmTile<T>& t, std::int64_t i) noexcept {
+  constexpr std::int64_t row_bytes = blocks.nv * simd::lanes<GemmSum<T>> * std::int64_t{sizeof(GemmOut<T>)};
+  constexpr std::int64_t per_line = line / std::int64_t{sizeof(GemmIn<T>)};
+  prefetch<row_bytes>(t.c + i * t.c_row);
+  for (std::int64_t l = 0; l < t.prefetch.a_lines; ++l)
+    __builtin_prefetch(t.prefetch.a + i * t.a_row + l * per_line, 0, 2);
+  if (t.epilogue == nullptr) return;
+  const GemmEpilogue<T>& e = *t.epilogue;
+  if (e.preactivation) prefetch<row_bytes>(e.preactivation + i * e.preactivation_row);
+  if (e.gate) prefetch<row_bytes>(e.gate + i * e.gate_row);
+  if (e.residual) prefetch<row_bytes>(e.residual + i * e.residual_row);
+}
+
+template <class T, int R, int V>
+WEFT_INLINE inline void store_tile(const GemmTile<T>& t, const Vec<GemmSum<T>>* sums) noexcept {
+  using Sum = GemmSum<T>;
+  constexpr std::int64_t lanes = simd::lanes<Sum>;
+  if (t.rows == R && t.columns == V * lanes) {
+    repeat<R * V>([&](auto s) WEFT_INLINE {
+      Sum* to = t.sums + s.value / V * t.sums_row + s.value % V * lanes;
+      simd::store(to, t.accumulate ? simd::load(to) + sums[s.value] : sums[s.value]);
+    });
+  } else {
+    Sum whole[R * V * lanes];
+    repeat<R * V>([&](auto s) WEFT_INLINE { simd::store(whole + s.value * lanes, sums[s.value]); });
+    for (std::int64_t i = 0; i < t.rows; ++i)
+      for (std::int64_t j = 0; j < t.columns; j += lanes) {
+        Sum* to = t.sums + i * t.sums_row + j;
+        const Vec<Sum> sum = simd::load(whole + i * V * lanes + j);
+        write(to, t.accumulate ? read(to, t.columns - j) + sum : sum, t.columns - j);
+      }
+  }
+}
+
+// R rows and V vectors of a tile, packing B or not: the micro-kernel. A function of its own, so that all registers are
+// the sums'.
+template <class T, int R, int V, bool Packs = false>
+[[gnu::noinline]] void part_of_tile(const GemmTile<T>& t) noexcept {
+  using In = GemmIn<T>;
+  constexpr std::int64_t lanes = simd::lanes<In>, both = unit<In>, units_row = both * blocks.nv * lanes,
+                         width = V * lanes * both * std::int64_t{sizeof(In)};
+  const std::int64_t b_row = Packs ? both * t.b_row : units_row;  // of a unit
+  Vec<In> sums[R * V];
+  repeat<R * V>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<In>(0); });
+  // One pointer for four rows: an address is a pointer and -1, 0, 1 or 2 times the stride.
+  const In* a[(R + 3) / 4];
+  repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (4 * q.value + 1) * t.a_row; });
+  const In *b = t.b, *next = t.prefetch.b;
+  In* packs = t.packs;
+  std::int64_t p = 0;
+  for (std::int64_t row = 0; row < R; ++row) {  // prefetches all at once would hold up B
+    prefetch_row(t, row);
+    for (const std::int64_t end = t.k * (row + 1) / R; p < end; ++p, b += b_row, next += t.prefetch.b_step) {
+      Vec<In> columns[V];
+      repeat<V>([&](auto v) WEFT_INLINE {
+        if constexpr (Packs) columns[v.value] = read_rows(b + v.value * lanes, t.b_row, both, lanes);
+        else columns[v.value] = load_units(b + both * v.value * lanes);
+      });
+      if constexpr (Packs) {
+        repeat<both>([&](auto r)
+                         WEFT_INLINE { prefetch<width / both>(b + prefetch_steps * b_row + r.value * t.b_row); });
+        repeat<V>([&](auto v) WEFT_INLINE { store_units(packs + both * v.value * lanes, columns[v.value]); });
+        packs += units_row;
+      } else {
+        prefetch<width>(b + prefetch_steps * b_row);
+      }
+      __builtin_prefetch(next, 0, 2);
+      repeat<R>([&](auto i) WEFT_INLINE {
+        const Vec<In> x = broadcast_unit(a[i.value / 4] + (i.value % 4 - 1) * t.a_row);
+        repeat<V>([&](auto v) WEFT_INLINE {
+          Vec<In>& sum = sums[i.value * V + v.value];
+          sum = multiply_add<In>(x, columns[v.value], sum);
+        });
+      });
+      repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] += t.a_column; });
+    }
+  }
+  store_tile<T, R, V>(t, sums);
+}
+
+template <class T, int R>
+void rows_of_tile(const GemmTile<T>& t) noexcept {
+  if (t.columns <= simd::lanes<GemmSum<T>>) part_of_tile<T, R, 1>(t);
+  else part_of_tile<T, R, blocks.nv>(t);
+}
+
+// While the sums are in cache.
+template <class T>
+void finish_tile(const GemmTile<T>& t) noexcept {
+  if (t.epilogue) epilogue(*t.epilogue, t.rows, t.columns, t.sums, t.sums_row, t.c, t.c_row, t.add_to_c);
+}
+
+#if WEFT_HAS_TILES
+template <class T>
+void tile_by_tiles(const GemmTile<T>& t) noexcept {
+  add_by_tiles<AmxTiles>(t);
+  finish_tile(t);
+}
+#endif
+
+template <class T>
+void tile(const GemmTile<T>& t) noexcept {
+  constexpr int third = blocks.mr / 3;
+  if (t.packs) part_of_tile<T, blocks.mr, blocks.nv, true>(t);
+  else if (t.rows <= third) rows_of_tile<T, third>(t);
+  else if (t.rows <= 2 * third) rows_of_tile<T, 2 * third>(t);
+  else rows_of_tile<T, blocks.mr>(t);
+  finish_tile(t);
+}
+
+template <class T>
+constexpr GemmKernels<T> table() {
+  using In = GemmIn<T>;
+  constexpr int nr = blocks.nv * static_cast<int>(simd::lanes<In>);
+  static_assert(blocks.mr * nr <= largest_tile);
+  static_assert(blocks.mr % unit<In> == 0);
+  GemmKernels<T> kernels = {.mr = blocks.mr,
+                            .nr = nr,
+                            .kc = is_pairs<In>      ? blocks.kc_bf16
+                                  : sizeof(In) == 4 ? blocks.kc_f32
+                                                    : blocks.kc_f64,
+                            .mc = blocks.mc,
+                            .nc = blocks.nc,
+                            .a_rows = PanelRows::interleaved,
+                            .pack_a = pack<In, blocks.mr>,
+                            .pack_b = pack<In, nr>,
+                            .tile = tile<T>,
+                            .epilogue = epilogue<T>,
+                            .dot = dot<In>,
+                            .dot_panels = dot_panels<In>,
+                            .rows = rows<In>,
+                            .batched_dot = batched_dot<In>};
+#if WEFT_HAS_TILES
+  if constexpr (is_pairs<In>) use_tiles<T>(kernels, tile_by_tiles<T>);
+#endif
+  return kernels;
+}
+
+}  // namespace
+}  // namespace weft::detail::WEFT_ISA
