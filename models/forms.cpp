@@ -18,7 +18,10 @@ Registry<CheckpointForm>& registry() {
       weft_form(),
       huggingface_fnet_form(),
       labml_gmlp_form(),
+      labml_fnet_form(),
       g_mlp_pytorch_form(),
+      fairseq_tnn_form(),
+      tnn_pytorch_form(),
   };
   return made;
 }

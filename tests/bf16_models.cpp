@@ -32,11 +32,15 @@ constexpr struct {
     {"tnn", Task::causal_lm,
      R"({"d_model":16,"layers":2,"rpe_dim":8,"use_decay":false,"use_multi_decay":true,)"
      R"("prenorm":false,"gamma":0.5,"bias":false})"},
+    {"tnn", Task::causal_lm,
+     R"({"d_model":16,"layers":2,"rpe_dim":8,"tied":false,"norm_type":"simplermsnorm","final_norm":"layernorm"})"},
     {"tnn", Task::masked_lm, R"({"d_model":16,"layers":2,"rpe_dim":8})"},
     {"tnn", Task::classifier, R"({"d_model":16,"layers":2,"rpe_dim":8,"dropout":0.1})"},
     {"fnet", Task::masked_lm, R"({"d_model":16,"layers":2,"seq_len":24,"dropout":0.1})"},
     {"fnet", Task::masked_lm, R"({"d_model":16,"layers":2,"seq_len":24,"norm":"pre","activation":"relu"})"},
     {"fnet", Task::classifier, R"({"d_model":16,"layers":2,"seq_len":24,"dropout":0.1})"},
+    {"fnet", Task::classifier,
+     R"({"d_model":16,"layers":2,"seq_len":24,"norm":"pre","head":"last","embeddings":"sinusoidal"})"},
 };
 using ModelCase = std::remove_const_t<std::remove_reference_t<decltype(all_models[0])>>;
 

@@ -43,8 +43,8 @@ struct Own {
 
 // weft's own list all.
 static_assert(detail::count_fields<GmlpConfig>() == 7);
-static_assert(detail::count_fields<TnnConfig>() == 23);
-static_assert(detail::count_fields<FnetConfig>() == 12);
+static_assert(detail::count_fields<TnnConfig>() == 25);
+static_assert(detail::count_fields<FnetConfig>() == 13);
 
 }  // namespace
 
@@ -65,7 +65,7 @@ TEST_CASE("config: a field that came later is written unless it has its default;
   fnet.tied = false;
   CHECK(config_to_json(fnet).find(R"("dropout":0.0,"tied":false})") != std::string::npos);
   CHECK(config_from_json<FnetConfig>("fnet", config_to_json(fnet)).tied == false);
-  CHECK(config_fields<FnetConfig>().size() == 12);
+  CHECK(config_fields<FnetConfig>().size() == 13);
   const ModelSpec spec = model_spec(fnet, Task::masked_lm, 11);
   CHECK(spec.arch == "fnet");
   CHECK(spec.task == Task::masked_lm);

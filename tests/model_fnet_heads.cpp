@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "op_table.h"
 #include "random_parameters.h"
@@ -120,7 +121,7 @@ TEST_CASE("FNet: classifiers of the next sentence, and a pooler alone") {
   CHECK_THROWS_WITH(made(Task::classifier, small("pooler"), 3),
                     "[fnet] expected 6 classes, the outputs of a pooler alone, got 3");
   CHECK_THROWS_WITH(made(Task::masked_lm, small("both")),
-                    "[fnet head] expected one of task, pooler, next-sentence, got \"both\"");
+                    "[fnet head] expected one of task, pooler, next-sentence, last, got \"both\"");
   CHECK_THROWS_AS(made(Task::masked_lm, small("task", true, -2)), Error);
   FnetConfig one_type = small("task", true, sep);
   one_type.types = 1;
@@ -141,6 +142,60 @@ TEST_CASE("FNet: a decoder of its own") {
   CHECK(max_difference((*model)(pair_of_texts), (*tied)(pair_of_texts)) < 1e-12);
   const Function f = [&](const std::vector<Tensor>& in) { return (*model)(in[0]); };
   CHECK(gradient_error(f, {pair_of_texts}, model->parameters()) <= 1e-6);
+}
+
+TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token, as compositions of operations") {
+  FnetConfig config = small("last");
+  config.embeddings = "sinusoidal";
+  config.layers = 0;
+  config.norm = "pre";
+  const auto model = made(Task::classifier, config, 3);
+  const auto own = [&](const char* name) { return value(*model, name); };
+  // P[p] = sin(p / 10000^(2i/6)), cos(…)
+  std::vector<double> places;
+  for (int p = 0; p < 8; ++p)
+    for (int i = 0; i < 3; ++i)
+      for (const bool even : {true, false}) {
+        const double angle = p / std::pow(10000.0, 2 * i / 6.0);
+        places.push_back(even ? std::sin(angle) : std::cos(angle));
+      }
+  const Tensor positions = Tensor::from(places, {8, 6}), ids = pair_of_texts;
+  const Tensor x = add(scale(embedding(ids, own("encoder.embeddings.word.weight")), std::sqrt(6.0)), positions);
+  CHECK(max_difference(fnet(model).encoder().embeddings(ids), x) < 1e-12);
+  CHECK(max_difference(fnet(model).encoder().embeddings(slice(ids, 1, 0, 3)), slice(x, 1, 0, 3)) < 1e-12);
+  const Tensor hidden = layer_norm(x, 1, own("encoder.norm.weight"), own("encoder.norm.bias"), config.eps);
+  const Tensor last = reshape(slice(hidden, 1, 7, 8), {4, 6});
+  const Tensor want = linear(last, own("classifier.weight"), own("classifier.bias"));
+  CHECK(max_difference((*model)(ids), want) < 1e-12);
+  const FnetOutputs all = fnet(model).run(ids);
+  CHECK(max_difference(all.classes, want) < 1e-12);
+  CHECK_FALSE(all.pooled.defined());
+  CHECK(model->parameters().size() == 5);  // word, norm and classifier
+  CHECK_FALSE(model->gives_features());
+}
+
+TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token, elsewhere") {
+  FnetConfig config = small("last");
+  config.embeddings = "sinusoidal";
+  const auto model = made(Task::classifier, config, 3);
+  const Function f = [&](const std::vector<Tensor>& in) { return (*model)(in[0]); };
+  CHECK(gradient_error(f, {slice(pair_of_texts, 1, 0, 3)}, model->parameters()) <= 1e-6);
+  CHECK(model->config().find(R"("head":"last","embeddings":"sinusoidal"})") != std::string::npos);
+  CHECK(model->config_for(Task::classifier) == model->config());
+  CHECK(model->config_for(Task::masked_lm).find("head") == std::string::npos);
+  CHECK(model->config_for(Task::masked_lm).find("sinusoidal") != std::string::npos);
+  CHECK_THROWS_WITH(made(Task::masked_lm, config), "[fnet] the head \"last\" is a classifier's");
+  CHECK_THROWS_WITH(fnet(model).run(pair_of_texts, their_types),
+                    "[fnet] sinusoidal embeddings have no types of tokens");
+  CHECK_THROWS_WITH((*model)(Tensor::zeros({1, 9}, DType::i64)),
+                    "[fnet] a sequence of 9 tokens; the model takes 1 to 8");
+  config.separator = sep;
+  CHECK_THROWS_WITH(made(Task::classifier, config, 3),
+                    "[fnet] a separator needs 2 types of tokens, got sinusoidal embeddings, which have none");
+  config.separator = -1;
+  config.embeddings = "learned";
+  CHECK_THROWS_WITH(made(Task::classifier, config, 3),
+                    "[fnet embeddings] expected one of bert, sinusoidal, got \"learned\"");
 }
 
 TEST_CASE("FNet: a config that doesn't say more than before is written as before") {

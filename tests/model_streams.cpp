@@ -30,6 +30,7 @@ constexpr struct {
     {"tnn", R"({"d_model":6,"layers":1,"use_decay":false,"rpe_residual":true})"},
     {"tnn", R"({"d_model":6,"layers":1,"gamma":0})"},
     {"tnn", R"({"d_model":6,"layers":0})"},
+    {"tnn", R"({"d_model":6,"layers":1,"norm_type":"simplermsnorm","final_norm":"layernorm","tied":false})"},
     {"tnn", R"({"d_model":6,"layers":1,"par_type":2})"},
     {"tnn", R"({"d_model":6,"layers":1,"par_type":3})"},
 };

@@ -26,7 +26,8 @@ struct TnnByFormulas {
   bool is(const char* key) const { return config.at(key).get<bool>(); }
 
   Tensor norm(const std::string& name, const Tensor& x) const {
-    if (config.at("norm_type") == "simplermsnorm") return rms_norm(x, {}, 1e-8);
+    const auto type = config.value(name == "norm" ? "final_norm" : "", config.at("norm_type").get<std::string>());
+    if (type == "simplermsnorm") return rms_norm(x, {}, 1e-8);
     return layer_norm(x, 1, p.at(name + ".weight"), p.at(name + ".bias"), 1e-5);
   }
   Tensor project(const std::string& name, const Tensor& x) const {
@@ -91,7 +92,8 @@ struct TnnByFormulas {
         x = add(x, norm(f, feature_mixer(l + "feature_mixer.", x)));
       }
     }
-    if (!classifier) return linear(norm("norm", x), p.at("embedding.weight"));
+    if (!classifier)
+      return linear(norm("norm", x), p.at(config.value("tied", true) ? "embedding.weight" : "head.weight"));
     return linear(norm("norm", mean(x, {1})), p.at("head.weight"), p.at("head.bias"));  // no token is padding
   }
 };
@@ -106,7 +108,8 @@ TEST_CASE("TNN models by their formulas: every option of the config, random para
          {"", R"("use_norm":true)", R"("rpe_residual":true,"rpe_layers":2)", R"("use_decay":false)", R"("par_type":2)",
           R"("use_decay":false,"use_multi_decay":true)", R"("act_type":"exp")", R"("act_type":"exp","normalize":true)",
           R"("norm_type":"simplermsnorm")", R"("prenorm":false)", R"("prenorm":false,"bias":false)", R"("glu_dim":9)",
-          R"("heads":1,"expand_ratio":1.5)", R"("layers":0)", R"("par_type":3)"}) {
+          R"("heads":1,"expand_ratio":1.5)", R"("layers":0)", R"("par_type":3)", R"("tied":false)",
+          R"("final_norm":"simplermsnorm")", R"("norm_type":"simplermsnorm","final_norm":"layernorm","tied":false)"}) {
       const std::string option = more;
       if (task != Task::causal_lm && option.find("par_type\":3") != std::string::npos) continue;
       CAPTURE(task_name(task));
@@ -126,6 +129,24 @@ TEST_CASE("TNN: numbers of parameters") {
   const std::int64_t d = 512, e = 1536, rpe = 128 + 6 * 64 * 65 + e * 65;
   const std::int64_t layer = 3 * d * e + 2 * e + d + rpe + 3 * d * d + 3 * d;
   CHECK(parameter_count(make_model(preset("tnn-original"), Init{})->parameters()) == 65 * d + 7 * layer);
+}
+
+TEST_CASE("TNN: a head and a last norm of their own, in the config where they are said") {
+  const std::string own = R"("tied":false,"final_norm":"simplermsnorm")";
+  for (Task task : {Task::causal_lm, Task::masked_lm}) {
+    const auto model = small_model(task, own);
+    CHECK(model->config().find(R"("final_norm":"simplermsnorm","tied":false})") != std::string::npos);
+    CHECK(model->parameters().back().first == "head.weight");
+    CHECK(model->config_for(Task::classifier).find("tied") == std::string::npos);
+    CHECK(model->config_for(Task::masked_lm) == model->config());
+  }
+  CHECK(small_model(Task::causal_lm)->config().find("tied") == std::string::npos);
+  CHECK(small_model(Task::causal_lm)->config().find("final_norm") == std::string::npos);
+  CHECK_THROWS_WITH_AS(small_model(Task::causal_lm, R"("final_norm":"batchnorm")"),
+                       "[norm] expected one of layernorm, simplermsnorm, got \"batchnorm\"", Error);
+  const auto model = small_model(Task::causal_lm, own);
+  const Function f = [&](const std::vector<Tensor>& in) { return (*model)(in[0]); };
+  CHECK(gradient_error(f, {random_tokens(2, 5)}, model->parameters()) <= 1e-6);
 }
 
 TEST_CASE("TNN models: gradients and shapes") {

@@ -26,6 +26,8 @@ inline std::vector<QuantizedCase> quantized_cases() {
       for (const Task task : architecture(arch).tasks) add(arch, task, "{}");
     add("gmlp", Task::causal_lm, R"({"tied":true})");
     add("fnet", Task::classifier, R"({"norm":"pre","activation":"relu"})");
+    add("fnet", Task::classifier, R"({"norm":"pre","head":"last","embeddings":"sinusoidal"})");
+    add("tnn", Task::causal_lm, R"({"tied":false,"final_norm":"simplermsnorm"})");
     add("tnn", Task::causal_lm, R"({"heads":2,"normalize":true,"act_type":"exp","norm_type":"simplermsnorm"})");
   }
   return cases;

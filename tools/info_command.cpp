@@ -64,7 +64,8 @@ void print_checkpoint(const std::string& folder) {
   if (!checkpoint.info.form.empty()) std::cout << "form " << checkpoint.info.form << "\n";
   for (const std::string& note : checkpoint.info.notes) std::cout << "note: " << visible(note) << "\n";
   print_model(*checkpoint.model);
-  std::cout << "trained on sequences of " << checkpoint.info.length << "\nstep " << checkpoint.info.step << "\n";
+  if (checkpoint.info.length > 0) std::cout << "trained on sequences of " << checkpoint.info.length << "\n";
+  std::cout << "step " << checkpoint.info.step << "\n";
   if (checkpoint.info.validation_loss) std::cout << "validation loss " << *checkpoint.info.validation_loss << "\n";
   if (const auto to = weft::quantized_to(checkpoint.model->parameters()))
     std::cout << "quantized " << weft::quantization_name(*to) << ", for inference\nprecision "

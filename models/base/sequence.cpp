@@ -17,6 +17,13 @@ Tensor sinusoidal_positions(std::int64_t length, std::int64_t d, DType dtype) {
   return raw::convert(table, dtype);
 }
 
+Tensor SinusoidalPositions::operator()(std::int64_t first, std::int64_t n, DType dtype) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::int64_t rows = rows_.defined() && rows_.dtype() == dtype ? rows_.size(0) : 0;
+  if (first + n > rows) rows_ = sinusoidal_positions(std::min(length_, std::max(first + n, 2 * rows)), d_, dtype);
+  return slice(rows_, 0, first, first + n);
+}
+
 Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens) {
   const std::int64_t b = x.size(0), n = x.size(1);
   const auto ids = tokens.to_vector<std::int64_t>();

@@ -1,6 +1,7 @@
 // What the architectures' language models and classifiers share.
 #pragma once
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "weft/layers.h"
@@ -9,6 +10,20 @@ namespace weft::detail {
 
 // (length, d): sin(p / 10000^(2i/d)) and cos(p / 10000^(2i/d)) in channels 2i and 2i+1. Vaswani et al. 2017.
 Tensor sinusoidal_positions(std::int64_t length, std::int64_t d, DType dtype);
+
+// Rows of these of a length, made when they are first asked for: a config's seq_len alone takes no memory. Threads may
+// share it.
+class SinusoidalPositions {
+ public:
+  SinusoidalPositions(std::int64_t length, std::int64_t d) : length_(length), d_(d) {}
+  // P[first … first+n-1] (n, d).
+  Tensor operator()(std::int64_t first, std::int64_t n, DType dtype);
+
+ private:
+  std::int64_t length_, d_;
+  std::mutex mutex_;
+  Tensor rows_;
+};
 
 // x, cast unless it is of the dtype.
 inline Tensor in_dtype(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }

@@ -12,8 +12,10 @@ using namespace detail;
 template <>
 struct detail::EnumNames<FnetHead> {
   static constexpr const char* what = "fnet head";
-  static constexpr EnumName<FnetHead> all[] = {
-      {FnetHead::task, "task"}, {FnetHead::pooler, "pooler"}, {FnetHead::next_sentence, "next-sentence"}};
+  static constexpr EnumName<FnetHead> all[] = {{FnetHead::task, "task"},
+                                               {FnetHead::pooler, "pooler"},
+                                               {FnetHead::next_sentence, "next-sentence"},
+                                               {FnetHead::last, "last"}};
 };
 
 namespace {
@@ -32,10 +34,12 @@ FnetConfig checked(FnetConfig config) {
   (void)norm_place_from_name(config.norm);
   (void)activation_from_name(config.activation);
   (void)fnet_head_from_name(config.head);
+  const bool has_types = fnet_embeddings_from_name(config.embeddings) == FnetEmbeddingsKind::bert;
   if (config.separator < -1)
     throw Error("[fnet] expected a separator of at least 0, or -1 for none, got " + std::to_string(config.separator));
-  if (config.separator >= 0 && config.types < 2)
-    throw Error("[fnet] a separator needs 2 types of tokens, got " + std::to_string(config.types));
+  if (config.separator >= 0 && (config.types < 2 || !has_types))
+    throw Error("[fnet] a separator needs 2 types of tokens, got " +
+                (has_types ? std::to_string(config.types) : config.embeddings + " embeddings, which have none"));
   if (!(config.eps > 0) || !std::isfinite(config.eps))
     throw Error("[fnet] expected a finite eps > 0, got " + std::to_string(config.eps));
   if (!(config.dropout >= 0 && config.dropout < 1))
@@ -84,7 +88,9 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
   const std::int64_t d = config_.d_model;
   const FnetHead head = fnet_head_from_name(config_.head);
   if (task_ == Task::classifier) check_classes(head, spec.classes, d);
-  if (task_ == Task::classifier || head != FnetHead::task) pooler_.emplace(d, init.child(1));
+  else if (head == FnetHead::last) throw Error("[fnet] the head \"last\" is a classifier's");
+  if (head != FnetHead::last && (task_ == Task::classifier || head != FnetHead::task))
+    pooler_.emplace(d, init.child(1));
   if (task_ == Task::classifier ? head != FnetHead::pooler : head == FnetHead::next_sentence)
     classes_.emplace(d, task_ == Task::classifier ? outputs_ : next_sentence_classes, init.child(2));
   if (task_ == Task::classifier) return;
@@ -97,10 +103,10 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
 
 std::string Fnet::config() const { return config_to_json(config_); }
 
-// Heads beside the task's are not trained.
+// Heads beside the task's are not trained; a classifier's of the last token is its task's.
 std::string Fnet::config_for(Task task) const {
   FnetConfig config = config_;
-  config.head = FnetConfig().head;
+  if (task != Task::classifier || fnet_head_from_name(config.head) != FnetHead::last) config.head = FnetConfig().head;
   if (task != Task::masked_lm) config.tied = FnetConfig().tied;
   return config_to_json(config);
 }
@@ -118,13 +124,18 @@ Tensor Fnet::words(const Tensor& x) const {
   return head.decoder ? (*head.decoder)(h) : encoder_.embeddings.word.logits(h, head.bias);
 }
 
-// x = encoder(tokens);  logits = words(x), or classifier(tanh(dense(x_0))).
+// x (b, n, d_model): what a classifier sees of it, tanh(dense(x_0)), or x_(n-1) without a pooler, (b, d_model)
+Tensor Fnet::pooled(const Tensor& x) const {
+  const std::int64_t n = x.size(1);
+  return pooler_ ? (*pooler_)(x) : reshape(slice(x, 1, n - 1, n), {x.size(0), x.size(2)});
+}
+
+// x = encoder(tokens);  logits = words(x), or classifier(pooled(x)).
 Tensor Fnet::operator()(const Tensor& tokens, const Random* dropout) const {
   return guard_memory("fnet", [&] {
     const Tensor x = encode(tokens, {}, dropout);  // (b, n, d_model)
     if (language_model_) return words(x);          // (b, n, vocabulary)
-    const Tensor pooled = (*pooler_)(x);           // (b, d_model)
-    return classes_ ? (*classes_)(pooled) : pooled;
+    return classes_ ? (*classes_)(pooled(x)) : pooled(x);
   });
 }
 
@@ -134,7 +145,7 @@ FnetOutputs Fnet::run(const Tensor& tokens, const Tensor& types, const Random* d
     all.hidden = encode(tokens, types, dropout);
     if (pooler_) all.pooled = (*pooler_)(all.hidden);
     if (language_model_) all.words = words(all.hidden);
-    if (classes_) all.classes = (*classes_)(all.pooled);
+    if (classes_) all.classes = (*classes_)(pooler_ ? all.pooled : pooled(all.hidden));
     return all;
   });
 }

@@ -1,4 +1,6 @@
 // FNet's embeddings, encoder layer, pooler and encoder (arXiv 2105.03824, section 3 and figure 1).
+#include <cmath>
+
 #include "base/sequence.h"
 #include "weft/detail/enum_names.h"
 #include "weft/fnet.h"
@@ -12,11 +14,25 @@ struct detail::EnumNames<NormPlace> {
   static constexpr EnumName<NormPlace> all[] = {{NormPlace::pre, "pre"}, {NormPlace::post, "post"}};
 };
 
+template <>
+struct detail::EnumNames<FnetEmbeddingsKind> {
+  static constexpr const char* what = "fnet embeddings";
+  static constexpr EnumName<FnetEmbeddingsKind> all[] = {{FnetEmbeddingsKind::bert, "bert"},
+                                                         {FnetEmbeddingsKind::sinusoidal, "sinusoidal"}};
+};
+
 NormPlace norm_place_from_name(const std::string& name) { return enum_from_name<NormPlace>(name); }
+FnetEmbeddingsKind fnet_embeddings_from_name(const std::string& name) {
+  return enum_from_name<FnetEmbeddingsKind>(name);
+}
 
 namespace {
 
 constexpr double deviation = 0.02;  // of the embeddings, as in BERT
+
+double word_deviation(FnetEmbeddingsKind kind, std::int64_t d_model) {
+  return kind == FnetEmbeddingsKind::bert ? deviation : 1 / std::sqrt(static_cast<double>(d_model));
+}
 
 }  // namespace
 
@@ -54,29 +70,40 @@ void FnetLayer::collect(const std::string& prefix, NamedParameters& out) const {
 
 // Of the positions and types whole parts are read at once, and they are small: they stay as they are if it is quantised.
 FnetEmbeddings::FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
-                               const Init& init, double eps)
-    : word(vocabulary, d_model, init.child(0), deviation),
-      position(seq_len, d_model, init.child(1), deviation),
-      type(types, d_model, init.child(2), deviation),
-      norm(d_model, init, eps),
-      projection(d_model, d_model, init.child(3)) {
-  for (Parameter* added : {&position.weight, &type.weight}) added->set_quantizable(false);
+                               const Init& init, double eps, FnetEmbeddingsKind kind)
+    : word(vocabulary, d_model, init.child(0), word_deviation(kind, d_model)), seq_len_(seq_len) {
+  if (kind == FnetEmbeddingsKind::sinusoidal) {
+    positions_ = std::make_shared<SinusoidalPositions>(seq_len, d_model);
+    return;
+  }
+  learned.emplace(Learned{Embedding(seq_len, d_model, init.child(1), deviation),
+                          Embedding(types, d_model, init.child(2), deviation), LayerNorm(d_model, init, eps),
+                          Linear(d_model, d_model, init.child(3))});
+  for (Parameter* added : {&learned->position.weight, &learned->type.weight}) added->set_quantizable(false);
 }
 
-// projection(norm(word[token] + position[i] + type[type of token])), (b, n, d_model)
+// (b, n, d_model)
 Tensor FnetEmbeddings::operator()(const Tensor& tokens, const Tensor& types, Precision precision) const {
-  check_tokens("fnet", tokens, position.weight.value().size(0));
-  const Tensor places = slice(position.weight, 0, 0, tokens.size(1));  // (n, d_model)
-  const Tensor kinds = types.defined() ? type(types) : slice(type.weight, 0, 0, 1);
-  return projection(norm(in_precision(add(word(tokens), add(places, kinds)), precision)));
+  check_tokens("fnet", tokens, seq_len_);
+  const std::int64_t n = tokens.size(1);
+  if (!learned) {
+    if (types.defined()) throw Error("[fnet] sinusoidal embeddings have no types of tokens");
+    const Tensor x = word(tokens);
+    const double root = std::sqrt(static_cast<double>(x.size(-1)));
+    return in_precision(add(scale(x, root), (*positions_)(0, n, x.dtype())), precision);
+  }
+  const Tensor places = slice(learned->position.weight, 0, 0, n);  // (n, d_model)
+  const Tensor kinds = types.defined() ? learned->type(types) : slice(learned->type.weight, 0, 0, 1);
+  return learned->projection(learned->norm(in_precision(add(word(tokens), add(places, kinds)), precision)));
 }
 
 void FnetEmbeddings::collect(const std::string& prefix, NamedParameters& out) const {
   word.collect(prefix + "word.", out);
-  position.collect(prefix + "position.", out);
-  type.collect(prefix + "type.", out);
-  norm.collect(prefix + "norm.", out);
-  projection.collect(prefix + "projection.", out);
+  if (!learned) return;
+  learned->position.collect(prefix + "position.", out);
+  learned->type.collect(prefix + "type.", out);
+  learned->norm.collect(prefix + "norm.", out);
+  learned->projection.collect(prefix + "projection.", out);
 }
 
 // tanh(dense(x_0))
@@ -86,7 +113,8 @@ Tensor FnetPooler::operator()(const Tensor& x) const {
 }
 
 FnetEncoder::FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init)
-    : embeddings(vocabulary, config.seq_len, config.types, config.d_model, init.child(0), config.eps),
+    : embeddings(vocabulary, config.seq_len, config.types, config.d_model, init.child(0), config.eps,
+                 fnet_embeddings_from_name(config.embeddings)),
       dropout(config.dropout) {
   const NormPlace place = norm_place_from_name(config.norm);
   for (std::int64_t i = 0; i < config.layers; ++i)

@@ -7,6 +7,9 @@ namespace weft::detail {
 CheckpointForm weft_form();
 CheckpointForm huggingface_fnet_form();
 CheckpointForm labml_gmlp_form();
+CheckpointForm labml_fnet_form();
 CheckpointForm g_mlp_pytorch_form();
+CheckpointForm fairseq_tnn_form();
+CheckpointForm tnn_pytorch_form();
 
 }  // namespace weft::detail

@@ -1,15 +1,12 @@
 // gMLP language models of labml-nn (labml_nn/transformers/gmlp) and of lucidrains' g-mlp-pytorch, as state dicts.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
-#include "base/file_set.h"
-#include "base/sequence.h"
 #include "forms/forms.h"
+#include "forms/labml.h"
 #include "forms/state_dict.h"
 #include "train/load_parameters.h"
 #include "weft/gmlp.h"
-#include "weft/quantize.h"
 
 namespace weft::detail {
 namespace {
@@ -20,19 +17,18 @@ struct GmlpForm {
   std::vector<NamePair> names;
   bool positions;  // sinusoidal ones are added to embeddings that are √d times as large as they are stored
   bool has_heads;  // (1, n, n), and the bias (1, n)
+  std::vector<Task> tasks;
 };
 
-const char* const position_table = "src_embed.positional_encodings";
-constexpr std::int64_t labml_positions = 5000;  // its rows there
-
-const GmlpForm labml = {"labml-gmlp",
-                        "labml-nn's autoregressive gMLP: its state dict as safetensors",
-                        {{"embedding.weight", "src_embed.linear.weight"},
-                         {"blocks.*.", "encoder.layers.*."},
-                         {"norm.", "encoder.norm."},
-                         {"head.", "generator.projection."}},
-                        true,
-                        false};
+const GmlpForm labml_gmlp = {"labml-gmlp",
+                             "labml-nn's autoregressive gMLP: its state dict as safetensors",
+                             {{"embedding.weight", "src_embed.linear.weight"},
+                              {"blocks.*.", "encoder.layers.*."},
+                              {"norm.", "encoder.norm."},
+                              {"head.", "generator.projection."}},
+                             true,
+                             false,
+                             {Task::causal_lm}};
 
 const GmlpForm g_mlp_pytorch = {"g-mlp-pytorch",
                                 "lucidrains' gMLP: its state dict as safetensors; causal unless --task",
@@ -46,7 +42,8 @@ const GmlpForm g_mlp_pytorch = {"g-mlp-pytorch",
                                  {"norm.", "to_logits.0."},
                                  {"head.", "to_logits.1."}},
                                 false,
-                                true};
+                                true,
+                                {Task::causal_lm, Task::masked_lm}};
 
 bool ends(const std::string& name, const std::string& ending) {
   return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
@@ -71,20 +68,10 @@ GmlpConfig config_in(const SafetensorsFile& file, const GmlpForm& form) {
 }
 
 void check_features(const SafetensorsFile& file, const GmlpForm& form, std::int64_t d_model) {
-  const std::string place = "\"" + file.path() + "\": ";
   for (const std::string& name : file.names())
     if (form.has_heads && name.find(".attn.") != std::string::npos)
-      throw Error(place + name + " is of tiny attention (attn_dim), which weft's gMLP hasn't");
-  if (!form.positions || !file.contains(position_table)) return;
-  const Tensor table = file.load(position_table);
-  if (!is_floating(table.dtype()) || table.rank() != 3 || table.size(1) != 1 || table.size(2) != d_model ||
-      numel(table.shape()) == 0)
-    return;
-  const Tensor ours = sinusoidal_positions(table.size(0), d_model, DType::f64);
-  const auto a = raw::convert(table, DType::f64).to_vector<double>(), b = ours.to_vector<double>();
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!(std::abs(a[i] - b[i]) < 1e-3))  // theirs are of f32 angles
-      throw Error(place + position_table + std::string(" are learned, weft's gMLP has sinusoidal ones"));
+      throw Error("\"" + file.path() + "\": " + name + " is of tiny attention (attn_dim), which weft's gMLP hasn't");
+  if (form.positions) labml::check_positions(file, d_model, "gMLP");
 }
 
 Checkpoint load(const GmlpForm& form, const std::string& path, const LoadOptions& options) {
@@ -92,11 +79,11 @@ Checkpoint load(const GmlpForm& form, const std::string& path, const LoadOptions
   const GmlpConfig config = config_in(file, form);
   check_features(file, form, config.d_model);
   const Task task = options.task.value_or(Task::causal_lm);
-  if (task == Task::classifier || (task == Task::masked_lm && form.positions))
+  if (std::find(form.tasks.begin(), form.tasks.end(), task) == form.tasks.end())
     throw Error("\"" + file.path() + "\": " + form.name + " has no " + task_name(task));
   const double shrink = 1 / root(config.d_model);
   const auto rename = [&](const std::string& tensor) -> TensorRole {
-    if (form.positions && tensor == position_table) return {};
+    if (form.positions && tensor == labml::position_table) return {};
     const std::string ours = our_name(form.names, tensor).value_or(tensor);
     if (form.has_heads && ours == "embedding.weight")
       return {ours, [=](const Tensor& t) {
@@ -112,25 +99,18 @@ Checkpoint load(const GmlpForm& form, const std::string& path, const LoadOptions
   return load_state_dict(file, form.name, model_spec(config, task, vocabulary), rename, options.purpose);
 }
 
-[[noreturn]] void refuse(const GmlpForm& form, const std::string& what) {
-  throw Error(std::string("[") + form.name + "] " + what + "; nothing was written");
-}
-
-void check(const GmlpForm& form, const Model& model, const GmlpConfig& config) {
-  if (quantized_to(model.parameters())) refuse(form, "the model is quantised: give the one that it was made of");
-  if (model.task() == Task::classifier || (model.task() == Task::masked_lm && form.positions))
-    refuse(form, std::string("it has no ") + task_name(model.task()));
-  if (config.tied) refuse(form, "it has no head that is tied to the embedding");
+void check(const GmlpForm& form, const GmlpConfig& config) {
+  if (config.tied) refuse_to_write(form.name, "it has no head that is tied to the embedding");
   if (config.positions != form.positions)
-    refuse(form, config.positions ? "it has no sinusoidal positions" : "it always has sinusoidal positions");
+    refuse_to_write(form.name,
+                    config.positions ? "it has no sinusoidal positions" : "it always has sinusoidal positions");
 }
 
-std::vector<std::string> save(const GmlpForm& form, const std::string& folder, const Checkpoint& checkpoint) try {
+std::vector<std::string> save(const GmlpForm& form, const std::string& folder, const Checkpoint& checkpoint) {
   const Model& model = *checkpoint.model;
-  if (std::string(model.arch()) != GmlpConfig::arch)
-    refuse(form, std::string("it is of gMLPs, this is a ") + model.arch());
+  check_writable(form.name, model, GmlpConfig::arch, form.tasks);
   const auto config = config_from_json<GmlpConfig>("gmlp", model.config());
-  check(form, model, config);
+  check(form, config);
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const auto& [name, parameter] : model.parameters()) {
     Tensor value = parameter.value();
@@ -139,22 +119,11 @@ std::vector<std::string> save(const GmlpForm& form, const std::string& folder, c
     if (form.has_heads && ends(name, ".sgu.bias")) value = reshape(value, {1, value.size(0)});
     tensors.emplace_back(their(form, name), value);
   }
-  if (form.positions) {
-    const std::int64_t rows = std::max(labml_positions, config.seq_len);
-    tensors.emplace_back(position_table,
-                         reshape(sinusoidal_positions(rows, config.d_model, DType::f32), {rows, 1, config.d_model}));
-  }
-  FileSet files(folder);
-  files.remove("config.json");  // of another model
-  files.write("model.safetensors", tensors, {{"format", "pt"}});
-  files.commit();
-  std::vector<std::string> notes = {std::string("the tokenizer, ") + checkpoint.tokenizer->kind() +
-                                    ", has no place there: give the model ids"};
+  if (form.positions) tensors.push_back(labml::positions(config.seq_len, config.d_model));
+  std::vector<std::string> notes = save_state_dict(folder, checkpoint, tensors);
   if (!form.positions)
     notes.push_back(std::string("make it with causal=") + (model.task() == Task::causal_lm ? "True" : "False"));
   return notes;
-} catch (const std::filesystem::filesystem_error& error) {
-  throw Error("[checkpoint] can't write \"" + folder + "\": " + error.code().message());
 }
 
 CheckpointForm made_of(const GmlpForm& form) {
@@ -170,7 +139,7 @@ CheckpointForm made_of(const GmlpForm& form) {
 
 }  // namespace
 
-CheckpointForm labml_gmlp_form() { return made_of(labml); }
+CheckpointForm labml_gmlp_form() { return made_of(labml_gmlp); }
 CheckpointForm g_mlp_pytorch_form() { return made_of(g_mlp_pytorch); }
 
 }  // namespace weft::detail

@@ -131,6 +131,8 @@ std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& 
   const auto config = config_from_json<FnetConfig>("fnet", model->config());
   if (norm_place_from_name(config.norm) != NormPlace::post)
     refuse("it has no norms of the place \"" + config.norm + "\"");
+  if (fnet_embeddings_from_name(config.embeddings) != FnetEmbeddingsKind::bert)
+    refuse("it has no " + config.embeddings + " embeddings");
   const FnetKind& kind = kind_of(model->task(), fnet_head_from_name(config.head));
   Notes notes;
   const auto tensors = tensors_of(*model, config, kind, notes);

@@ -1,9 +1,13 @@
 #include "forms/state_dict.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
+#include "base/file_set.h"
+#include "base/names.h"
 #include "train/load_parameters.h"
+#include "weft/quantize.h"
 
 namespace weft::detail {
 
@@ -49,6 +53,36 @@ Checkpoint load_state_dict(const SafetensorsFile& file, const std::string& form,
     const std::string message = error.what();
     throw Error(message.rfind(place, 0) == 0 ? message : place + message);
   }
+}
+
+void refuse_to_write(const std::string& form, const std::string& what) {
+  throw Error("[" + form + "] " + what + "; nothing was written");
+}
+
+void check_writable(const std::string& form, const Model& model, const std::string& arch,
+                    const std::vector<Task>& tasks) {
+  if (model.arch() != arch) refuse_to_write(form, "it is of " + arch + " models, this is a " + model.arch());
+  if (quantized_to(model.parameters()))
+    refuse_to_write(form, "the model is quantised: give the one that it was made of");
+  if (std::find(tasks.begin(), tasks.end(), model.task()) == tasks.end())
+    refuse_to_write(form, std::string("it has no ") + task_name(model.task()));
+}
+
+std::vector<std::string> save_state_dict(const std::string& folder, const Checkpoint& checkpoint,
+                                         const std::vector<std::pair<std::string, Tensor>>& tensors,
+                                         const nlohmann::ordered_json& config) try {
+  FileSet files(folder);
+  files.remove("config.json");  // of another model
+  files.write("model.safetensors", tensors, {{"format", "pt"}});
+  if (!config.is_null()) files.write("config.json", config.dump(2) + "\n");
+  files.commit();
+  std::vector<std::string> notes = {std::string("the tokenizer, ") + checkpoint.tokenizer->kind() +
+                                    ", has no place there: give the model ids"};
+  const std::vector<std::string>& labels = checkpoint.info.labels;
+  if (!labels.empty()) notes.push_back("the labels have no place there; in their order they are " + join(labels));
+  return notes;
+} catch (const std::filesystem::filesystem_error& error) {
+  throw Error("[checkpoint] can't write \"" + folder + "\": " + error.code().message());
 }
 
 }  // namespace weft::detail

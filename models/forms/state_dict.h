@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "forms/name_table.h"
 #include "weft/checkpoint_form.h"
 #include "weft/load_parameters.h"
@@ -24,5 +26,18 @@ std::int64_t size_in(const SafetensorsFile& file, const std::string& tensor, std
 // A model of the spec with the file's values, and a tokenizer of ids.
 Checkpoint load_state_dict(const SafetensorsFile& file, const std::string& form, const ModelSpec& spec,
                            const std::function<TensorRole(const std::string&)>& rename, Purpose purpose);
+
+// Error, before anything is written, of what the form has no place for.
+[[noreturn]] void refuse_to_write(const std::string& form, const std::string& what);
+
+// Error unless it is of the architecture, has one of the tasks, and isn't quantised.
+void check_writable(const std::string& form, const Model& model, const std::string& arch,
+                    const std::vector<Task>& tasks);
+
+// Writes the folder's model.safetensors, and config.json unless it is null; another model's is removed. Gives notes on what of
+// the checkpoint has no place there.
+std::vector<std::string> save_state_dict(const std::string& folder, const Checkpoint& checkpoint,
+                                         const std::vector<std::pair<std::string, Tensor>>& tensors,
+                                         const nlohmann::ordered_json& config = nullptr);
 
 }  // namespace weft::detail

@@ -1,7 +1,6 @@
 // gMLP language model and classifier (arXiv 2105.08050): embedding, blocks, norm, head.
 #include "weft/gmlp.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/sequence.h"
@@ -35,7 +34,8 @@ Gmlp::Gmlp(const ModelSpec& spec, const Init& init)
       vocabulary_(spec.vocabulary),
       outputs_(spec.task == Task::classifier ? spec.classes : spec.vocabulary),
       embedding_(spec.vocabulary, config_.d_model, init.child(0), embedding_deviation(config_.d_model)),
-      norm_(config_.d_model, init) {
+      norm_(config_.d_model, init),
+      positions_(std::make_shared<SinusoidalPositions>(config_.seq_len, config_.d_model)) {
   if (config_.tied && task_ == Task::classifier)
     throw Error("[gmlp] a classifier's head can't be tied to the embedding");
   for (std::int64_t i = 0; i < config_.layers; ++i)
@@ -46,22 +46,13 @@ Gmlp::Gmlp(const ModelSpec& spec, const Init& init)
 
 std::string Gmlp::config() const { return config_to_json(config_); }
 
-// P[first … first+n-1] (n, 1, d_model). Rows are made when they are first asked for: a config's seq_len alone takes
-// no memory. Of the norm's dtype, which the table, if it is quantised, doesn't have.
-Tensor Gmlp::positions(std::int64_t first, std::int64_t n) const {
-  const std::lock_guard<std::mutex> lock(positions_mutex_);
-  const std::int64_t rows = positions_.defined() ? positions_.size(0) : 0, d = config_.d_model;
-  if (first + n > rows) {
-    const std::int64_t more = std::min(config_.seq_len, std::max(first + n, 2 * rows));
-    positions_ = reshape(sinusoidal_positions(more, d, norm_.weight.value().dtype()), {more, 1, d});
-  }
-  return slice(positions_, 0, first, first + n);
-}
-
 // tokens (n, b) from position `first` on: x (n, b, d_model) = √d_model · E[token] + P[position].
 Tensor Gmlp::embed(const Tensor& tokens, std::int64_t first) const {
   const Tensor x = scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model)));
-  return in_precision(config_.positions ? add(x, positions(first, tokens.size(0))) : x, precision());
+  if (!config_.positions) return in_precision(x, precision());
+  const std::int64_t n = tokens.size(0);
+  const Tensor places = reshape((*positions_)(first, n, x.dtype()), {n, 1, config_.d_model});
+  return in_precision(add(x, places), precision());
 }
 
 // W norm(x) + b, or E norm(x) where the head is tied.

@@ -61,6 +61,10 @@ TnnLayerOptions layer_options(const TnnConfig& c, bool causal) {
   return layer;
 }
 
+NormType final_norm(const TnnConfig& config) {
+  return norm_type_from_name(config.final_norm.empty() ? config.norm_type : config.final_norm);
+}
+
 }  // namespace
 
 Tnn::Tnn(const ModelSpec& spec, const Init& init)
@@ -69,24 +73,32 @@ Tnn::Tnn(const ModelSpec& spec, const Init& init)
       vocabulary_(spec.vocabulary),
       outputs_(spec.task == Task::classifier ? spec.classes : spec.vocabulary),
       embedding_(spec.vocabulary, config_.d_model, init.child(0), 1 / std::sqrt(static_cast<double>(config_.d_model))),
-      norm_(norm_type_from_name(config_.norm_type), config_.d_model, init) {
+      norm_(final_norm(config_), config_.d_model, init) {
   const TnnLayerOptions options = layer_options(config_, task_ == Task::causal_lm);
   for (std::int64_t i = 0; i < config_.layers; ++i)
     layers_.emplace_back(config_.d_model, options, init.child(static_cast<std::uint64_t>(2 + i)));
-  if (task_ == Task::classifier) head_.emplace(config_.d_model, outputs_, init.child(1));
+  const bool classifies = task_ == Task::classifier;
+  if (classifies || !config_.tied) head_.emplace(config_.d_model, outputs_, init.child(1), classifies);
 }
 
 std::string Tnn::config() const { return config_to_json(config_); }
+
+// A classifier has no head that could be tied.
+std::string Tnn::config_for(Task task) const {
+  TnnConfig config = config_;
+  if (task == Task::classifier) config.tied = TnnConfig().tied;
+  return config_to_json(config);
+}
 
 // tokens (b, n): √d_model · E[token], (b, n, d_model).
 Tensor Tnn::embed(const Tensor& tokens) const {
   return in_precision(scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model))), precision());
 }
 
-// x (b, n, d_model): norm(x) Eᵀ, (b, n, vocabulary).
-Tensor Tnn::logits(const Tensor& x) const { return embedding_.logits(norm_(x)); }
+// x (…, d_model): W norm(x) + b, without b in a language model, or E norm(x) where the head is tied, (…, outputs).
+Tensor Tnn::logits(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : embedding_.logits(norm_(x)); }
 
-// x = embed(tokens);  x = layer(x) for each layer;  logits = norm(x) Eᵀ, or the head of norm(x's mean over the tokens).
+// x = embed(tokens);  x = layer(x) for each layer;  logits(x), or logits(x's mean over the tokens).
 Tensor Tnn::operator()(const Tensor& tokens, const Random* dropout) const {
   return guard_memory("tnn", [&] {
     check_tokens("tnn", tokens, 0);
@@ -95,8 +107,8 @@ Tensor Tnn::operator()(const Tensor& tokens, const Random* dropout) const {
       const Random random = dropout ? dropout->split(i) : Random(0);
       x = layers_[i](x, dropout ? &random : nullptr);  // (b, n, d_model)
     }
-    if (task_ != Task::classifier) return logits(x);    // (b, n, vocabulary)
-    return (*head_)(norm_(mean_of_tokens(x, tokens)));  // (b, classes)
+    if (task_ != Task::classifier) return logits(x);  // (b, n, vocabulary)
+    return logits(mean_of_tokens(x, tokens));         // (b, classes)
   });
 }
 
@@ -109,7 +121,7 @@ void Tnn::collect(const std::string& prefix, NamedParameters& out) const {
 }
 
 // The preset is the authors' language model "tnn_decay_99_pre" (OpenNLPLab, fairseq) for an alphabet of 65: sizes, gamma,
-// and SimpleRMSNorm in the layers. The last norm, theirs a LayerNorm, is of the same kind here.
+// and SimpleRMSNorm in the layers. The last norm, theirs a LayerNorm, is of the same kind here, and the head is tied.
 Architecture Tnn::architecture() {
   return {"tnn",
           {Task::causal_lm, Task::masked_lm, Task::classifier},

@@ -24,12 +24,6 @@ Tensor own_copy(const Tensor& value, DType dtype) {
   return own;
 }
 
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
-  const Tensor x = raw::contiguous(a), y = raw::contiguous(b);
-  return std::memcmp(x.raw(), y.raw(), static_cast<std::size_t>(x.numel()) * dtype_size(x.dtype())) == 0;
-}
-
 // Of a parameter that is made of its shape alone (detail::outline): all of its elements are one.
 bool is_outline(const Tensor& value) { return value.rank() > 0 && value.strides().back() == 0; }
 
@@ -136,6 +130,12 @@ class Loading {
 };
 
 }  // namespace
+
+bool detail::same_bits(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
+  const Tensor x = raw::contiguous(a), y = raw::contiguous(b);
+  return std::memcmp(x.raw(), y.raw(), static_cast<std::size_t>(x.numel()) * dtype_size(x.dtype())) == 0;
+}
 
 std::string LoadReport::text() const {
   if (complete()) return "";

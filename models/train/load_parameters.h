@@ -15,4 +15,7 @@ inline Load opening(const LoadOptions& options) {
   return options.copy && options.purpose == Purpose::inference ? Load::copy : Load::map;
 }
 
+// Whether shape, dtype and bytes are the same.
+bool same_bits(const Tensor& a, const Tensor& b);
+
 }  // namespace weft::detail

@@ -107,6 +107,26 @@ TEST_CASE("weft convert: to weft's form and back, with what has no place, and wh
   CHECK_FALSE(std::filesystem::exists(folder / "no"));
 }
 
+TEST_CASE("weft convert: a state dict with its arguments, which continues texts as it did") {
+  const TemporaryFolder folder;
+  const std::string theirs = std::string(WEFT_INTEROP) + "/fairseq-tnn", own = folder / "own", back = folder / "back";
+  CHECK(fails_with(weft("convert " + theirs + " " + own), 1, "doesn't say whose it is: give --from"));
+  const Outcome there = weft("convert --from fairseq-tnn " + theirs + " " + own);
+  CAPTURE(there.err);
+  REQUIRE(there.code == 0);
+  CHECK(contains(there.out, "fairseq-tnn -> weft: tnn causal-lm"));
+  CHECK(contains(there.out, "note: decoder.version is left out"));
+  const Outcome info = weft("info " + own);
+  CHECK(contains(info.out, R"("final_norm":"layernorm","tied":false})"));
+  CHECK_FALSE(contains(info.out, "trained on sequences"));  // the file doesn't say
+  CHECK(weft("generate " + own + " --prompt '1 2' --tokens 4").code == 0);
+  REQUIRE(weft("convert --to fairseq-tnn " + own + " " + back).code == 0);
+  REQUIRE(weft("convert --from fairseq-tnn " + back + "/model.safetensors " + (folder / "again")).code == 0);
+  CHECK(weft("info " + (folder / "again")).out == info.out);
+  CHECK(fails_with(weft("convert --from fairseq-tnn --task masked-lm " + theirs + " " + (folder / "no")), 1,
+                   "fairseq-tnn has no masked-lm"));
+}
+
 TEST_CASE("weft info of another program's checkpoint says whose it is") {
   const TemporaryFolder folder;
   (void)save_checkpoint_as(form, folder / "in", fnet(Task::masked_lm, ids()));

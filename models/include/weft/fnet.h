@@ -2,6 +2,7 @@
 /// FNet: Mixing Tokens with Fourier Transforms, Lee-Thorp et al. 2021, arXiv 2105.03824. Sequences lie as (b, n, d).
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,22 +44,39 @@ class FnetLayer {
   Dropout dropout;        ///< after proj2
 };
 
-/// projection(norm(word[token] + position[i] + type[type of token])). Threads may call it at once, as its parts.
+/// What an encoder makes of tokens, x_i of the i-th.
+enum class FnetEmbeddingsKind {
+  bert,        ///< "bert": projection(norm(word[token] + position[i] + type[type of token])), as in the paper
+  sinusoidal,  ///< "sinusoidal": √d_model · word[token] + sinusoidal positions, as in labml.ai's experiment
+};
+/// The kind of that name. Error if there is none.
+FnetEmbeddingsKind fnet_embeddings_from_name(const std::string& name);
+
+/// Embeddings of either kind. Threads may call it at once, as its parts.
 class FnetEmbeddings {
  public:
-  /// Their weights ~ N(0, 0.02²), as in BERT.
+  /// Their weights ~ N(0, 0.02²), as in BERT; sinusoidal: N(0, 1/d_model).
   FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
-                 const Init& init, double eps = 1e-12);
-  /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model) in the precision. Error if n > seq_len.
+                 const Init& init, double eps = 1e-12, FnetEmbeddingsKind kind = FnetEmbeddingsKind::bert);
+  /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model) in the precision. Error if n > seq_len, or for
+  /// types where there are none.
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, Precision precision = Precision::f32) const;
-  /// "word.…", "position.…", "type.…", "norm.…", "projection.…".
+  /// "word.…"; of the kind bert also "position.…", "type.…", "norm.…", "projection.…".
   void collect(const std::string& prefix, NamedParameters& out) const;
 
-  Embedding word;      ///< (vocabulary, d_model)
-  Embedding position;  ///< (seq_len, d_model)
-  Embedding type;      ///< (types, d_model)
-  LayerNorm norm;      ///< of their sum
-  Linear projection;   ///< d_model -> d_model
+  /// What is beside the words in the kind bert.
+  struct Learned {
+    Embedding position;  ///< (seq_len, d_model)
+    Embedding type;      ///< (types, d_model)
+    LayerNorm norm;      ///< of their sum
+    Linear projection;   ///< d_model -> d_model
+  };
+  Embedding word;                  ///< (vocabulary, d_model)
+  std::optional<Learned> learned;  ///< of the kind bert
+
+ private:
+  std::int64_t seq_len_;
+  std::shared_ptr<detail::SinusoidalPositions> positions_;  // of the other
 };
 
 /// tanh(dense(x_0)): x (b, n, d_model) -> (b, d_model). Threads may call it at once, as Linear.
@@ -79,6 +97,8 @@ enum class FnetHead {
   task,           ///< "task": what its task needs
   pooler,         ///< "pooler": a pooler beside the masked language model's head; of a classifier the pooler alone
   next_sentence,  ///< "next-sentence": whether the second text follows the first; of a classifier these are its 2 classes
+  last,  ///< "last": of a classifier, linear in the last token, whichever it is, without a pooler: rows end in a [CLS],
+         ///< and what fills them up stands before that
 };
 /// The head of that name. Error if there is none.
 FnetHead fnet_head_from_name(const std::string& name);
@@ -96,9 +116,10 @@ struct FnetConfig {
   std::string activation = "gelu_tanh";  ///< of the feed-forward network and the masked language model's head
   double eps = 1e-12;                    ///< of the norms
   double dropout = 0;                    ///< of the embeddings and each layer
-  std::string head = "task";             ///< or "pooler", "next-sentence": see FnetHead
+  std::string head = "task";             ///< or "pooler", "next-sentence", "last": see FnetHead
   bool tied = true;                      ///< the masked language model's decoder is the word embeddings' weight
   std::int64_t separator = -1;           ///< the token that ends each of two texts, whose second is of type 1; -1: none
+  std::string embeddings = "bert";       ///< or "sinusoidal": see FnetEmbeddingsKind
 
   /// d_ffn, or what its 0 stands for.
   std::int64_t ffn_channels() const noexcept { return d_ffn == 0 ? 4 * d_model : d_ffn; }
@@ -109,7 +130,7 @@ struct FnetConfig {
     visit("d_model", self.d_model, "channels of a token");
     visit("d_ffn", self.d_ffn, "channels inside the feed-forward network; 0: 4 d_model");
     visit("layers", self.layers, "encoder layers");
-    visit("seq_len", self.seq_len, "the longest sequence, in tokens; each position has a learned embedding");
+    visit("seq_len", self.seq_len, "the longest sequence, in tokens; each position has an embedding");
     visit("types", self.types, "token types that have an embedding; without a separator all tokens are of type 0");
     visit("norm", self.norm,
           "post: norms after the sums (the paper's); pre: norms before mixing and network, and a last one");
@@ -117,16 +138,24 @@ struct FnetConfig {
     visit("eps", self.eps, "what norms add to the variance, above 0");
     visit("dropout", self.dropout,
           "probability, in training, that an element of the embeddings or a network's output is dropped");
-    visit(
-        "head", self.head,
-        "task: what the task needs; pooler: a pooler beside the masked language model's head, or a classifier's "
-        "pooler alone, whose outputs are features; next-sentence: whether the second text follows the first, 2 classes",
-        Written::unless_default);
+    visit("head", self.head,
+          "task: what the task needs; pooler: a pooler beside the masked language model's head, or a classifier's "
+          "pooler alone, whose outputs are features; next-sentence: whether the second text follows the first, 2 "
+          "classes; "
+          "last: a classifier's linear layer of the last token, padding or not, so that rows are to end in a [CLS], "
+          "filled "
+          "up before it",
+          Written::unless_default);
     visit("tied", self.tied, "the masked language model's decoder has the word embeddings as its weight",
           Written::unless_default);
     visit(
         "separator", self.separator,
         "id of the token that ends each of two texts: what follows the first, up to the second, is of type 1; -1: none",
+        Written::unless_default);
+    visit(
+        "embeddings", self.embeddings,
+        "bert: of word, position and type, with a norm and a projection (the paper's); sinusoidal: of the word alone, "
+        "times the root of d_model, and sinusoidal positions; there types have no meaning",
         Written::unless_default);
   }
 };
@@ -134,7 +163,7 @@ struct FnetConfig {
 /// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model). Threads may call it at once, as its parts.
 class FnetEncoder {
  public:
-  /// Error for a norm or an activation that isn't known, or a size below 1.
+  /// Error for a norm, an activation or a kind of embeddings that isn't known, or a size below 1.
   FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init);
   /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model) in the precision. Dropout is on if `dropout`
   /// is given.
@@ -143,7 +172,7 @@ class FnetEncoder {
   /// "embeddings.…", "layers.0.…", …, and "norm.…" with pre-norm layers.
   void collect(const std::string& prefix, NamedParameters& out) const;
 
-  FnetEmbeddings embeddings;      ///< of tokens, positions and types
+  FnetEmbeddings embeddings;      ///< of tokens and positions
   std::vector<FnetLayer> layers;  ///< in their order
   Dropout dropout;                ///< of the embeddings
 
@@ -161,7 +190,7 @@ struct FnetOutputs {
 
 /// The model: an encoder and a head.
 /// Masked language model: decoder(norm(act(transform(x)))), the decoder's weight tied to the word embeddings, or its own.
-/// Classifier: linear(pooler(x)) of the first token. A causal language model is refused: the mixing sees the future.
+/// Classifier: linear(pooler(x)) of the first token, or linear(x) of the last. A causal language model is refused: the mixing sees the future.
 /// More heads: FnetHead.
 class Fnet : public Model {
  public:
@@ -201,9 +230,10 @@ class Fnet : public Model {
   };
   Tensor encode(const Tensor& tokens, const Tensor& types, const Random* dropout) const;
   Tensor words(const Tensor& x) const;
+  Tensor pooled(const Tensor& x) const;
 
   std::optional<FnetPooler> pooler_;
-  std::optional<Linear> classes_;  // of what is pooled
+  std::optional<Linear> classes_;  // of what is pooled, or of the last token
   std::optional<LanguageModelHead> language_model_;
 };
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -131,7 +130,6 @@ class Gmlp : public Model {
 
  private:
   class [[gnu::visibility("hidden")]] Stream;
-  Tensor positions(std::int64_t first, std::int64_t n) const;
   Tensor embed(const Tensor& tokens, std::int64_t first) const;
   Tensor head(const Tensor& x) const;
 
@@ -142,8 +140,7 @@ class Gmlp : public Model {
   std::vector<GmlpBlock> blocks_;
   LayerNorm norm_;
   std::optional<Linear> head_;  // unless it is tied
-  mutable std::mutex positions_mutex_;
-  mutable Tensor positions_;  // (rows, 1, d_model), the first rows of the sinusoidal positions
+  std::shared_ptr<detail::SinusoidalPositions> positions_;
 };
 
 }  // namespace weft

@@ -15,7 +15,8 @@ namespace weft {
 
 namespace detail {
 class [[gnu::visibility("hidden")]] KeptWeight;
-}
+class [[gnu::visibility("hidden")]] SinusoidalPositions;
+}  // namespace detail
 
 /// What a model may still make.
 struct ParameterBudget {

@@ -259,11 +259,13 @@ struct TnnConfig {
   std::int64_t par_type = 1;            ///< positions are k (1), k/(n-1) (2) or exp(k/(n-1)) (3, causal alone)
   std::string act_type = "none";        ///< of the coefficients
   bool normalize = false;               ///< y / (T·1)
-  std::string norm_type = "layernorm";  ///< of every norm: or "simplermsnorm"
+  std::string norm_type = "layernorm";  ///< of every norm but the final one: or "simplermsnorm"
   bool prenorm = true;                  ///< norms before the mixers, else after them
   bool bias = true;                     ///< of every linear layer
   std::int64_t seq_len = 64;            ///< of training: the model takes any length
   double dropout = 0;                   ///< of each layer
+  std::string final_norm = "";          ///< of the norm before the head; "": norm_type
+  bool tied = true;  ///< a language model's head is the embedding's weight; else its own, without bias
 
   /// For weft/config.h.
   template <class Self, class Visit>
@@ -291,18 +293,22 @@ struct TnnConfig {
           "changes with the length n, so that generating a token takes a forward pass");
     visit("act_type", self.act_type, "activation of the coefficients; none: they may have any sign");
     visit("normalize", self.normalize, "sums over tokens are divided by the sum of their coefficients");
-    visit("norm_type", self.norm_type, "every norm: layernorm or simplermsnorm");
+    visit("norm_type", self.norm_type, "every norm, but for final_norm: layernorm or simplermsnorm");
     visit("prenorm", self.prenorm, "norms before the two units of a layer; else after them");
     visit("bias", self.bias, "linear layers have a bias");
     visit("seq_len", self.seq_len, "length of the sequences in training, in tokens; the model takes any");
     visit("dropout", self.dropout,
           "probability, in training, that an element of a unit's output is dropped; 0 to less than 1");
+    visit("final_norm", self.final_norm, "the norm before the head, if it is another than norm_type says",
+          Written::unless_default);
+    visit("tied", self.tied, "a language model's head shares the embedding's weight; else it has its own, without bias",
+          Written::unless_default);
   }
 };
 
 /// The model: embedding · √d_model; layers; final norm; a head.
-/// Language models: the head's weight is the embedding's, without bias: (b, n, vocabulary); the layers are causal for a
-/// causal language model, else bidirectional.
+/// Language models: the head's weight is the embedding's, or its own, without bias: (b, n, vocabulary); the layers are
+/// causal for a causal language model, else bidirectional.
 /// Classifier: bidirectional layers, the mean over tokens that are not padding (0), a linear head: (b, classes).
 class Tnn : public Model {
  public:
@@ -316,6 +322,7 @@ class Tnn : public Model {
   std::int64_t outputs() const noexcept override { return outputs_; }
   std::int64_t vocabulary() const noexcept override { return vocabulary_; }
   std::string config() const override;
+  std::string config_for(Task task) const override;
   std::int64_t max_length() const noexcept override { return 0; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   void collect(const std::string& prefix, NamedParameters& out) const override;
@@ -341,7 +348,7 @@ class Tnn : public Model {
   Embedding embedding_;
   std::vector<TnnLayer> layers_;
   Norm norm_;
-  std::optional<Linear> head_;  // of a classifier
+  std::optional<Linear> head_;  // unless it is tied
 };
 
 }  // namespace weft

@@ -1,0 +1,269 @@
+// TNNs of OpenNLPLab's fairseq and of tnn-pytorch, as state dicts: their outputs, what shapes and config.json say, refusals.
+#include "state_dict_folder.h"
+#include "weft/quantize.h"
+#include "weft/tnn.h"
+
+namespace weft::test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+TnnConfig config_of(const Checkpoint& read) { return config_from_json<TnnConfig>("tnn", read.model->config()); }
+
+StateDict fairseq(const std::string& name = "fairseq-tnn") { return {"fairseq-tnn", name}; }
+StateDict pytorch(const std::string& name = "tnn-pytorch") { return {"tnn-pytorch", name}; }
+
+std::string with_tensor(StateDict all, const std::string& name, const Shape& shape = {6}) {
+  all.tensors[name] = Tensor::full(shape, 0.5);
+  return all.error();
+}
+std::string without_tensor(StateDict all, const std::string& name) {
+  REQUIRE(all.tensors.erase(name) == 1);
+  return all.error();
+}
+std::string with_argument(StateDict all, const std::string& key, const Json& value) {
+  all.config[key] = value;
+  return all.error();
+}
+
+bool has_note(const Checkpoint& read, const std::string& part) {
+  for (const std::string& note : read.info.notes)
+    if (contains(note, part)) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("TNN forms: the outputs of their formulas (tests/interop), and back") {
+  const struct {
+    const char *form, *folder;
+    Task task;
+  } all[] = {{"fairseq-tnn", "fairseq-tnn", Task::causal_lm},
+             {"fairseq-tnn", "fairseq-tnn-many", Task::causal_lm},
+             {"tnn-pytorch", "tnn-pytorch", Task::causal_lm},
+             {"tnn-pytorch", "tnn-pytorch-both-sides", Task::masked_lm},
+             {"tnn-pytorch", "tnn-pytorch-classifier", Task::classifier}};
+  for (const auto& one : all) {
+    CAPTURE(one.folder);
+    const StateDict state(one.form, one.folder);
+    for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
+      LoadOptions options = of_task(one.task);
+      options.purpose = purpose;
+      const Checkpoint read = state.read(options);
+      CHECK(read.model->task() == one.task);
+      CHECK(read.info.form == one.form);
+      CHECK(state.distance(read) < 2e-5);
+    }
+    state.check_back(state.read(of_task(one.task)));
+  }
+  CHECK(pytorch("tnn-pytorch-both-sides").read().model->task() == Task::masked_lm);  // by "causal"
+  CHECK(pytorch().read().model->task() == Task::causal_lm);
+}
+
+TEST_CASE("TNN forms: without a config.json sizes, heads and the decay are of the tensors, the rest by default") {
+  StateDict state = fairseq();
+  state.config = nullptr;
+  const Checkpoint read = state.read();
+  CHECK(state.distance(read) < 2e-5);
+  const TnnConfig config = config_of(read);
+  CHECK(config.d_model == 6);
+  CHECK(config.layers == 2);
+  CHECK(config.heads == 2);
+  CHECK(std::floor(config.expand_ratio * 6) == 8);
+  CHECK(config.rpe_dim == 3);
+  CHECK(config.rpe_layers == 1);
+  CHECK(config.glu_dim == 5);
+  CHECK(config.use_decay);
+  CHECK(config.gamma == static_cast<double>(0.9F));
+  CHECK(config.norm_type == "simplermsnorm");
+  CHECK(config.final_norm == "layernorm");
+  CHECK_FALSE(config.tied);
+  CHECK(has_note(read, "there is no config.json"));
+  CHECK(has_note(read, "decoder.version is left out"));
+  CHECK(has_note(read, "decoder.layers.1.self_attn.gtu.toep.gamma is left out"));
+  CHECK(read.info.length == 0);
+  CHECK(fairseq("fairseq-tnn-many").read().info.length == 16);
+  CHECK_FALSE(has_note(fairseq().read(), "config.json"));
+}
+
+TEST_CASE("TNN forms: floor(expand_ratio · d_model) is what the tensors have, where their quotient isn't enough") {
+  // 15 / 11 · 11 is less than 15 in f64.
+  const TemporaryFolder folder;
+  for (const std::string form : {"fairseq-tnn", "tnn-pytorch"}) {
+    Checkpoint wide;
+    wide.model = make_model({"tnn", Task::causal_lm, 7, 0,
+                             R"({"d_model":11,"expand_ratio":1.4,"layers":1,"use_decay":false,"heads":3,"gamma":0.5})"},
+                            Init{});
+    wide.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":7})");
+    (void)save_checkpoint_as(form, folder / form, wide);
+    const Checkpoint read = load_checkpoint_as(form, folder / form);
+    const Tensor ids = Tensor::from<std::int64_t>({1, 2, 3, 4, 5}, {1, 5});
+    CHECK(std::floor(config_of(read).expand_ratio * 11) == 15);
+    CHECK(config_of(read).heads == 3);
+    CHECK(max_difference((*read.model)(ids), (*wide.model)(ids)) == 0);
+  }
+}
+
+TEST_CASE("fairseq's TNN: a head that is the embedding, by its values or as it isn't there") {
+  StateDict state = fairseq();
+  const Tensor embedding = state.tensors.at("decoder.embed_tokens.weight");
+  state.tensors["decoder.output_projection.weight"] = embedding;
+  const Checkpoint twice = state.read();
+  CHECK(config_of(twice).tied);
+  state.tensors.erase("decoder.output_projection.weight");
+  const Checkpoint once = state.read();
+  CHECK(once.model->config() == twice.model->config());
+  CHECK(max_difference((*once.model)(state.ids), (*twice.model)(state.ids)) == 0);
+  StateDict two = pytorch();
+  two.tensors["head.weight"] = two.tensors.at("embedding.weight");
+  CHECK(config_of(two.read()).tied);
+  CHECK(two.distance(two.read()) < 2e-5);
+}
+
+TEST_CASE("TNN forms: gamma is a constant, or learned where config.json says so") {
+  StateDict state = fairseq("fairseq-tnn-many");
+  CHECK(config_of(state.read()).use_multi_decay);
+  CHECK(config_of(state.read()).gamma == 0.9);
+  state.config.erase("use_multi_decay");
+  CHECK(contains(state.error(),
+                 "decoder.layers.0.self_attn.gtu.toep.gamma isn't constant: if it is learned, say so in a "
+                 "config.json beside the file: \"use_multi_decay\": true"));
+  StateDict two = fairseq();
+  two.tensors["decoder.layers.1.self_attn.gtu.toep.gamma"] = Tensor::full({2, 1, 4}, 0.5);
+  CHECK(contains(two.error(), "decoder.layers.1.self_attn.gtu.toep.gamma isn't constant"));
+  CHECK(contains(without_tensor(fairseq(), "decoder.layers.1.self_attn.gtu.toep.gamma"),
+                 "some layers have a toep.gamma and some have none"));
+  StateDict none = fairseq();
+  for (const std::string layer : {"0", "1"})
+    none.tensors.erase("decoder.layers." + layer + ".self_attn.gtu.toep.gamma");
+  CHECK(contains(none.error(), "config.json\": use_decay is true, the tensors are of false"));
+  none.config.erase("use_decay");
+  CHECK_FALSE(config_of(none.read()).use_decay);
+}
+
+TEST_CASE("fairseq's TNN: what weft's hasn't is refused by name") {
+  const std::string layer = "decoder.layers.0.", gtu = layer + "self_attn.gtu.", not_here = ", which weft's TNN hasn't";
+  CHECK(contains(with_tensor(fairseq(), gtu + "d"), gtu + "d is of resi_param" + not_here));
+  CHECK(contains(with_tensor(fairseq(), layer + "final_layer_norm.scale"), "scale is of rmsnorm" + not_here));
+  StateDict gated = fairseq();
+  gated.tensors[layer + "final_layer_norm.scale"] = Tensor::full({6}, 1);
+  CHECK(contains(with_tensor(gated, layer + "final_layer_norm.gate"), "gate is of gatedrmsnorm" + not_here));
+  CHECK(contains(with_tensor(fairseq(), layer + "final_layer_norm.scala"), "scala is of scalenorm" + not_here));
+  CHECK(contains(without_tensor(fairseq(), layer + "glu.l3.weight"), "(glu_type 2)" + not_here));
+  CHECK(contains(with_argument(fairseq(), "glu_type", 2), "glu_type 2 is the second kind of gated linear unit"));
+  CHECK(contains(with_tensor(fairseq(), gtu + "in_proj.weight"), "(gtu_type 3)" + not_here));
+  CHECK(contains(with_argument(fairseq(), "gtu_type", 3), "gtu_type 3 is the third kind of gated Toeplitz unit"));
+  CHECK(contains(with_argument(fairseq(), "fina_act", "silu"), "fina_act \"silu\" is an activation after the gated"));
+  CHECK(contains(with_argument(fairseq(), "resi_param", true), "resi_param true is a factor of the residual"));
+  CHECK(contains(with_tensor(fairseq(), "decoder.embed_tokens.embeddings.0.0.weight"),
+                 "is of adaptive_input" + not_here));
+  CHECK(
+      contains(with_tensor(fairseq(), "decoder.adaptive_softmax.head.weight"), "is of an adaptive softmax" + not_here));
+  CHECK(contains(with_argument(fairseq(), "no_scale_embedding", true), "no_scale_embedding true is embeddings that"));
+  CHECK(contains(with_tensor(fairseq(), "encoder.layers.0.fc1.weight"), "is of an encoder, or attention to one"));
+  CHECK(contains(with_tensor(fairseq(), layer + "encoder_attn.gtu.o.weight"), "is of attention to an encoder"));
+  CHECK(
+      contains(with_tensor(fairseq(), "decoder.embed_positions.weight"), "positions that are added to the embeddings"));
+  CHECK(contains(with_argument(fairseq(), "no_token_positional_embeddings", false), "positions that are added"));
+  CHECK(contains(with_argument(fairseq(), "decoder_normalize_before", false),
+                 "false is norms after each sum" + not_here));
+  CHECK(
+      contains(with_argument(fairseq(), "no_decoder_final_norm", true), "true is no norm before the head" + not_here));
+  CHECK(contains(with_argument(fairseq(), "causal", false), "causal false is a mixing that sees the future"));
+  StateDict bare = fairseq();
+  bare.tensors.erase("decoder.layer_norm.weight");
+  bare.tensors.erase("decoder.layer_norm.bias");
+  CHECK(contains(bare.error(),
+                 "there is no decoder.layer_norm.weight: norms after each sum (decoder_normalize_before "
+                 "false), and no_decoder_final_norm, are what weft's TNN hasn't"));
+  CHECK(contains(with_tensor(fairseq(), "decoder.version", {1}),
+                 "decoder.version is one of those for which fairseq leaves out the norm before the head"));
+  CHECK(contains(fairseq().error(of_task(Task::masked_lm)), "fairseq-tnn has no masked-lm"));
+}
+
+TEST_CASE("TNN forms: what is missing, unknown or says another thing than the tensors") {
+  const std::string layer = "decoder.layers.1.";
+  CHECK(contains(without_tensor(fairseq(), layer + "glu.l1.bias"), "no tensor is named as these parameters"));
+  CHECK(contains(with_tensor(fairseq(), "decoder.layernorm_embedding.weight"),
+                 "its config asks for none of these tensors: decoder.layernorm_embedding.weight"));
+  CHECK(contains(without_tensor(fairseq(), "decoder.layers.0.glu.l1.bias"),
+                 "some of its linear layers have a bias, weft's TNN has all or none"));
+  StateDict norms = fairseq();
+  norms.tensors["decoder.layers.0.self_attn_layer_norm.weight"] = Tensor::full({6}, 1);
+  CHECK(contains(norms.error(), "have norms of two kinds, weft's TNN has one"));
+  CHECK(contains(with_argument(fairseq(), "rpe_embedding", 64), "rpe_embedding is 64, the tensors are of 3"));
+  CHECK(contains(with_argument(fairseq(), "glu_dim", -1), "glu_dim is 6, the tensors are of 5"));
+  CHECK(contains(with_argument(fairseq(), "norm_type", "rmsnorm"),
+                 "norm_type is \"rmsnorm\", the tensors are of \"simplermsnorm\""));
+  CHECK(contains(with_argument(fairseq(), "act_fun", "tanh"), "config.json\": act_fun \"tanh\": expected none, gelu"));
+  CHECK(contains(with_argument(fairseq(), "residual", "yes"), "the value of \"residual\" has the wrong type"));
+  CHECK(fairseq().read().model->task() == Task::causal_lm);
+  StateDict other = fairseq();
+  other.config["decoder_attention_heads"] = nullptr;  // as if it weren't there
+  other.config["act_fun"] = "None";
+  CHECK(config_of(other.read()).act == "none");
+  CHECK(config_of(other.read()).heads == 2);
+  CHECK(contains(pytorch().error(of_task(Task::masked_lm)), "\"causal\" says that it is no masked-lm"));
+  CHECK(contains(with_tensor(pytorch(), "layers.0.token_mixer.d"), "is of resi_param, which weft's TNN hasn't"));
+  CHECK(contains(with_tensor(pytorch(), "layers.0.token_mixer.pre_norm.weight"), "is of an early version's norm"));
+  CHECK(contains(with_tensor(pytorch(), "layers.0.token_norm.scale"), "is of rmsnorm, which weft's TNN hasn't"));
+  StateDict nothing = pytorch();
+  nothing.tensors = {{"x", Tensor::full({2}, 1)}};
+  CHECK(contains(nothing.error(), "embedding.weight"));
+}
+
+TEST_CASE("TNN forms: models that they have no place for are refused") {
+  const auto tnn = [](const std::string& more, Task task = Task::causal_lm) {
+    return ModelSpec{"tnn", task, 7, task == Task::classifier ? 3 : 0,
+                     R"({"d_model":6,"layers":1,"seq_len":5)" + more + "}"};
+  };
+  CHECK(contains(refused("fairseq-tnn", tnn("", Task::classifier)), "it has no classifier; nothing was written"));
+  CHECK(contains(refused("fairseq-tnn", tnn("", Task::masked_lm)), "it has no masked-lm"));
+  CHECK(contains(refused("fairseq-tnn", tnn(R"(,"prenorm":false)")), "it has no norms after the mixers"));
+  CHECK(contains(refused("fairseq-tnn", tnn(R"(,"bias":false)")), "it has no gated Toeplitz units without biases"));
+  CHECK(
+      contains(refused("fairseq-tnn", tnn(R"(,"final_norm":"simplermsnorm")")), "it has no norm before the head but"));
+  for (const std::string form : {"fairseq-tnn", "tnn-pytorch"}) {
+    CHECK(contains(refused(form, tnn(R"(,"rpe_act":"tanh")")), "it has no activation tanh"));
+    CHECK(
+        contains(refused(form, {"gmlp", Task::causal_lm, 7, 0, R"({"d_model":6})"}), "of tnn models, this is a gmlp"));
+    Checkpoint small;
+    small.model = make_model(tnn(""), {});
+    small.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":7})");
+    quantize(*small.model, DType::bf16);
+    CHECK(contains(error_of([&] { (void)save_checkpoint_as(form, "/nowhere", small); }), "the model is quantised"));
+  }
+}
+
+TEST_CASE("TNN forms: what is written beside the tensors, and notes") {
+  const TemporaryFolder folder;
+  Checkpoint made;
+  made.model =
+      make_model({"tnn", Task::causal_lm, 7, 0, R"({"d_model":6,"layers":2,"gamma":0.99,"act":"leaky_relu"})"}, {});
+  made.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":7})");
+  const auto notes = save_checkpoint_as("fairseq-tnn", folder / "out", made);
+  REQUIRE(notes.size() == 2);
+  CHECK(notes[1] == "gamma, 0.99, is a tensor of f32 there: 0.9900000095367432");
+  const SafetensorsFile file(folder / "out/model.safetensors");
+  CHECK(file.load("decoder.version").to_vector<float>() == std::vector<float>{3});
+  CHECK(file.shape("decoder.layers.1.self_attn.gtu.toep.gamma") == Shape{1, 1, 18});
+  CHECK(max_difference(file.load("decoder.output_projection.weight"), file.load("decoder.embed_tokens.weight")) == 0);
+  const Json config = Json::parse(folder.read("out/config.json"));
+  CHECK(config.at("act_fun") == "leak");
+  CHECK(config.at("share_decoder_input_output_embed") == true);
+  CHECK(config.at("decoder_normalize_before") == true);
+  CHECK(config.at("no_token_positional_embeddings") == true);
+  CHECK(config.at("expand_ratio") == 3);
+  CHECK(config.at("decoder_layers") == 2);
+  CHECK(config.at("tokens_per_sample") == 64);
+  const auto again =
+      save_checkpoint_as("tnn-pytorch", folder / "out", load_checkpoint_as("fairseq-tnn", folder / "out"));
+  CHECK(again.size() == 1);  // gamma is of f32 now
+  const Json other = Json::parse(folder.read("out/config.json"));
+  CHECK(other.at("gtu_act") == "leak");
+  CHECK(other.at("dim") == 6);
+  CHECK(other.at("gamma") == static_cast<double>(0.99F));
+  CHECK_FALSE(other.contains("decoder_layers"));
+}
+
+}  // namespace weft::test
