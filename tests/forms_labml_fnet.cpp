@@ -31,7 +31,9 @@ TEST_CASE("labml's FNet: the outputs that its modules computed (tests/interop), 
   const TemporaryFolder folder;
   Checkpoint read = state.read();
   read.info.labels = {"a", "b", "c"};
+  folder.write("back/config.json", "{}");  // another model's
   const auto notes = save_checkpoint_as("labml-fnet", folder / "back", read);
+  CHECK_FALSE(std::filesystem::exists(folder / "back/config.json"));
   REQUIRE(notes.size() == 2);
   CHECK(notes[1] == "the labels have no place there; in their order they are a, b, c");
   const SafetensorsFile back(folder / "back/model.safetensors");

@@ -271,9 +271,10 @@ def fairseq_tnn(program, scratch, rng, dtype):
     from tnn_reference import FairseqLanguageModel
 
     d, vocabulary = rng.choice([6, 8, 14]), rng.choice([7, 31])
-    args = {**tnn_arguments(rng), "decoder_embed_dim": d, "decoder_layers": rng.choice([1, 2]), "decoder_attention_heads": rng.choice([1, 2]),
-            "decoder_normalize_before": True, "glu_dim": rng.choice([-1, 5]), "share_decoder_input_output_embed": rng.random() < 0.4,
-            "no_token_positional_embeddings": True, "optimizer": "adam", "adam_betas": "(0.9, 0.98)", "lr": [0.0005], "glu_type": 1}
+    args = {**tnn_arguments(rng), "decoder_embed_dim": d, "decoder_layers": rng.choice([1, 2]), "glu_type": 1,
+            "decoder_attention_heads": rng.choice([1, 2]), "decoder_normalize_before": True, "glu_dim": rng.choice([-1, 5]),
+            "share_decoder_input_output_embed": rng.random() < 0.4, "no_token_positional_embeddings": True,
+            "optimizer": "adam", "adam_betas": "(0.9, 0.98)", "lr": [0.0005]}
     model = FairseqLanguageModel(vocabulary, args)
     random_state(model)
     save_state(model, f"{scratch}/model", args)
@@ -293,8 +294,8 @@ def tnn_pytorch(program, scratch, rng, dtype):
     task = rng.choice(["causal-lm", "masked-lm", "classifier"])
     d, vocabulary, layers = rng.choice([6, 8, 14]), rng.choice([7, 31]), rng.choice([1, 2])
     args = tnn_arguments(rng)
-    args.update(dim=d, num_heads=rng.choice([1, 2]), glu_dim=rng.choice([5, d]), prenorm=rng.random() < 0.6, gtu_act=args["act_fun"],
-                causal=task == "causal-lm", bias=rng.random() < 0.7)
+    args.update(dim=d, num_heads=rng.choice([1, 2]), glu_dim=rng.choice([5, d]), prenorm=rng.random() < 0.6,
+                gtu_act=args["act_fun"], causal=task == "causal-lm", bias=rng.random() < 0.7)
     around = dict(final_norm=rng.choice(["layernorm", "simplermsnorm"]), tied=rng.random() < 0.5,
                   classes=3 if task == "classifier" else 0)
     make = lambda a: TnnModel(vocabulary, layers, a, **around)
@@ -335,8 +336,9 @@ def main():
                         print(f"{name} {dtype} case {k}: {error}")
             else:
                 failed += options.cases - good
-                print(f"{name} {dtype}: {good} of {options.cases} agree, largest error {worst:.2g} of the largest value of its tensor"
-                      + (f"; besides {len(ILL_CONDITIONED)} gradients that are not in the program's own f32 either" if ILL_CONDITIONED else ""))
+                besides = f"; besides {len(ILL_CONDITIONED)} gradients that the program's own f32 misses, too" if ILL_CONDITIONED else ""
+                print(f"{name} {dtype}: {good} of {options.cases} agree, largest error {worst:.2g} of the largest value"
+                      f" of its tensor{besides}")
                 ILL_CONDITIONED.clear()
     return 1 if failed else 0
 

@@ -44,7 +44,7 @@ class FnetLayer {
   Dropout dropout;        ///< after proj2
 };
 
-/// What an encoder makes of tokens, x_i of the i-th.
+/// What an encoder begins with, of the i-th token.
 enum class FnetEmbeddingsKind {
   bert,        ///< "bert": projection(norm(word[token] + position[i] + type[type of token])), as in the paper
   sinusoidal,  ///< "sinusoidal": √d_model · word[token] + sinusoidal positions, as in labml.ai's experiment
@@ -141,10 +141,8 @@ struct FnetConfig {
     visit("head", self.head,
           "task: what the task needs; pooler: a pooler beside the masked language model's head, or a classifier's "
           "pooler alone, whose outputs are features; next-sentence: whether the second text follows the first, 2 "
-          "classes; "
-          "last: a classifier's linear layer of the last token, padding or not, so that rows are to end in a [CLS], "
-          "filled "
-          "up before it",
+          "classes; last: a classifier's linear layer of the last token, padding or not, so that rows are to end in a "
+          "[CLS] and to be filled up before it",
           Written::unless_default);
     visit("tied", self.tied, "the masked language model's decoder has the word embeddings as its weight",
           Written::unless_default);
@@ -190,8 +188,8 @@ struct FnetOutputs {
 
 /// The model: an encoder and a head.
 /// Masked language model: decoder(norm(act(transform(x)))), the decoder's weight tied to the word embeddings, or its own.
-/// Classifier: linear(pooler(x)) of the first token, or linear(x) of the last. A causal language model is refused: the mixing sees the future.
-/// More heads: FnetHead.
+/// Classifier: linear(pooler(x)) of the first token, or linear(x) of the last. A causal language model is refused: the
+/// mixing sees the future. More heads: FnetHead.
 class Fnet : public Model {
  public:
   /// As make_model, which is the way to make one by name.
