@@ -162,7 +162,7 @@ TEST_CASE_FIXTURE(Faults, "little memory: a line on memory and exit code 1") {
     const Limit little(RLIMIT_AS, in);
     return weft("--version").code == 0;
   };
-  std::size_t least = megabyte;
+  std::size_t least = 4 * megabyte;  // of the shell
   while (!starts(least)) least += megabyte;
   for (const std::string& command : commands) {
     CAPTURE(command);
