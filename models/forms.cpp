@@ -15,13 +15,8 @@ namespace {
 Registry<CheckpointForm>& registry() {
   // A new form is a line here.
   static Registry<CheckpointForm> made = {
-      weft_form(),
-      huggingface_fnet_form(),
-      labml_gmlp_form(),
-      labml_fnet_form(),
-      g_mlp_pytorch_form(),
-      fairseq_tnn_form(),
-      tnn_pytorch_form(),
+      weft_form(),          huggingface_fnet_form(), labml_gmlp_form(),  labml_fnet_form(),
+      g_mlp_pytorch_form(), fairseq_tnn_form(),      tnn_pytorch_form(),
   };
   return made;
 }

@@ -253,7 +253,8 @@ TEST_CASE("gMLPs that the two forms have no place for are refused, and nothing i
   CHECK(contains(refused("g-mlp-pytorch", "gmlp", Task::classifier, none), "it has no classifier"));
   CHECK(contains(refused("labml-gmlp", "gmlp", Task::causal_lm, R"({"d_model":6,"tied":true,"positions":true})"),
                  "it has no head that is tied"));
-  CHECK(contains(refused("labml-gmlp", "fnet", Task::masked_lm, R"({"d_model":6})"), "it is of gmlp models, this is a fnet"));
+  CHECK(contains(refused("labml-gmlp", "fnet", Task::masked_lm, R"({"d_model":6})"),
+                 "it is of gmlp models, this is a fnet"));
 }
 
 }  // namespace weft::test

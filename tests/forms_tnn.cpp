@@ -241,6 +241,7 @@ TEST_CASE("TNN forms: what is written beside the tensors, and notes") {
   made.model =
       make_model({"tnn", Task::causal_lm, 7, 0, R"({"d_model":6,"layers":2,"gamma":0.99,"act":"leaky_relu"})"}, {});
   made.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":7})");
+  made.info.length = 64;
   const auto notes = save_checkpoint_as("fairseq-tnn", folder / "out", made);
   REQUIRE(notes.size() == 2);
   CHECK(notes[1] == "gamma, 0.99, is a tensor of f32 there: 0.9900000095367432");

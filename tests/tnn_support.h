@@ -1,6 +1,7 @@
 // What the tests of TNN share: small models and options.
 #pragma once
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "op_table.h"
@@ -10,11 +11,12 @@ namespace weft::test {
 
 inline const Init init64{Random(5), DType::f64};
 
-// A small config; later keys replace earlier ones.
+// A small config; `more`, the inside of an object, replaces keys of it.
 inline std::string small_config(const std::string& more = "") {
-  return R"({"d_model":6,"layers":2,"heads":2,"expand_ratio":1.34,"rpe_dim":4,"rpe_layers":1,)"
-         R"("rpe_act":"silu","glu_dim":5)" +
-         (more.empty() ? "" : "," + more) + "}";
+  nlohmann::json config = {{"d_model", 6}, {"layers", 2},     {"heads", 2},        {"expand_ratio", 1.34},
+                           {"rpe_dim", 4}, {"rpe_layers", 1}, {"rpe_act", "silu"}, {"glu_dim", 5}};
+  config.update(nlohmann::json::parse("{" + more + "}"));
+  return config.dump();
 }
 
 inline std::unique_ptr<Model> small_model(Task task, const std::string& more = "") {

@@ -66,15 +66,14 @@ Command convert_command(CLI::App& weft) {
   command->add_flag("--overwrite", o->overwrite, "Replace a checkpoint that is there");
   add_text(*command, "in", "IN", o->in, "What is converted, a folder or a file");
   add_text(*command, "out", "OUT", o->out, "The new folder");
-  command->footer(
-      "Forms:\n" + forms() +
-      "State dicts are a folder with a model.safetensors, or that file; the arguments of TNNs are in a\n"
-      "config.json beside it. tools/pt_to_safetensors.py makes both of .pt and .bin files.\n"
-      "Prints what was left out, or has no place in the other form. To use a checkpoint needn't be\n"
-      "converted: classify, fill-mask, eval and info take those that say whose they are as they are.\n"
-      "Examples:\n"
-      "  weft convert fnet-base fnet\n"
-      "  weft convert news fnet-news --to huggingface-fnet\n"
-      "  weft convert tnn-lm tnn --from fairseq-tnn");
+  command->footer("Forms:\n" + forms() +
+                  "State dicts are a folder with a model.safetensors, or that file; the arguments of TNNs are in a\n"
+                  "config.json beside it. tools/pt_to_safetensors.py makes both of .pt and .bin files.\n"
+                  "Prints what was left out, or has no place in the other form. To use a checkpoint needn't be\n"
+                  "converted: classify, fill-mask, eval and info take those that say whose they are as they are.\n"
+                  "Examples:\n"
+                  "  weft convert fnet-base fnet\n"
+                  "  weft convert news fnet-news --to huggingface-fnet\n"
+                  "  weft convert tnn-lm tnn --from fairseq-tnn");
   return {command, [o] { return convert(*o); }};
 }

@@ -158,11 +158,12 @@ TEST_CASE_FIXTURE(Faults, "little memory: a line on memory and exit code 1") {
                                              "generate " + (folder / "big") + " --threads 1 --tokens 3 --copy",
                                              "eval " + (folder / "big") + " --threads 1 --text " + (folder / "text"),
                                              big + " --overwrite"};
-  std::size_t least = 0;  // in which it starts
-  for (bool starts = false; !starts;) {
-    const Limit little(RLIMIT_AS, least += 2 * megabyte);
-    starts = weft("--version").code == 0;
-  }
+  const auto starts = [&](std::size_t in) {
+    const Limit little(RLIMIT_AS, in);
+    return weft("--version").code == 0;
+  };
+  std::size_t least = 4 * megabyte;  // of the shell
+  while (!starts(least)) least += megabyte;
   for (const std::string& command : commands) {
     CAPTURE(command);
     int errors = 0;

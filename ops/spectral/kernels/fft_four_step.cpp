@@ -71,12 +71,13 @@ struct SequencesBins {
   TwiddledBins<T> of(int64_t s) const noexcept { return {first.data + s * apart, first.twiddles, first.n2}; }
 };
 
-// The first pass of one sequence from `source`, the last one to `target`. There are two or more.
+// The first pass of one sequence from `source`, the last one to `target`.
 template <class T, class Source, class Target>
 void columns(const FftView<T>& plan, Source source, Target target, T* work) noexcept {
   const WorkRows<T> rows{work};
   const int64_t last = plan.passes - 1;
-  run_first_pass(plan.pass[0], source, rows);
+  if (last == 0) read_rows(plan.n, source, rows);
+  else run_first_pass(plan.pass[0], source, rows);
   descend<true, false>(plan, 1, last, work, 0, plan.n,
                        [&](int64_t base, int64_t length) noexcept { run_last_pass(plan, base, length, rows, target); });
 }
