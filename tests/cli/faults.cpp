@@ -151,7 +151,7 @@ TEST_CASE_FIXTURE(Faults, "standard output on a disk that is full") {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_CASE_FIXTURE(Faults, "little memory: a line on memory and exit code 1") {
   const std::string big =
-      "train --arch gmlp --layers 2 --d-model 256 --seq-len 64 --batch 8 --steps 1 --threads 1 --text " +
+      "train --arch gmlp --layers 4 --d-model 256 --seq-len 64 --batch 8 --steps 1 --threads 1 --text " +
       (folder / "text") + " --out " + (folder / "big");
   REQUIRE(weft(big).code == 0);
   const std::vector<std::string> commands = {"generate " + (folder / "big") + " --threads 1 --tokens 3",
@@ -180,7 +180,7 @@ TEST_CASE_FIXTURE(Faults, "little memory: a line on memory and exit code 1") {
       errors += outcome.code;
       if (room == 400) CHECK(outcome.code == 0);
     }
-    CHECK(errors > 1);
+    CHECK(errors > 0);
   }
 }
 #endif
