@@ -77,8 +77,10 @@ function(weft_kernels isa units)
   else()
     set(level -O2)
   endif()
+  # Kernels are noexcept and call nothing that throws: no tables by which to unwind them.
   # g++ 12 warns of its own AVX-512 header (GCC bug 105593).
   target_compile_options(${target} PRIVATE ${weft_${isa}_flags} ${level} -ffp-contract=off -fno-math-errno -fno-trapping-math
+                                           -fno-exceptions -fno-asynchronous-unwind-tables
                                            "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
   set_property(GLOBAL APPEND PROPERTY WEFT_KERNEL_TARGETS ${target})
 endfunction()

@@ -8,7 +8,7 @@
 #include "dense/kernels/gemm_pack.h"
 #include "dense/kernels/gemm_tiles.h"
 #include "dense/kernels/gemm_units.h"
-#include "pointwise/kernels/activation_functors.h"
+#include "pointwise/kernels/activation_vectors.h"
 
 namespace weft::detail::WEFT_ISA {
 namespace {
@@ -35,28 +35,40 @@ void round_sums(std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int
       write(c + i * c_row + j, read(sums + i * sums_row + j, n - j), n - j);
 }
 
+// Of a column of vectors, some rows at a time, where there is an activation.
 template <class T>
 void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int64_t sums_row,
               GemmOut<T>* c, std::int64_t c_row, bool add) noexcept {
   using V = Vec<GemmSum<T>>;
-  constexpr std::int64_t lanes = simd::lanes<GemmSum<T>>;
+  constexpr std::int64_t lanes = simd::lanes<GemmSum<T>>, most_rows = 16;
   if (!holds_sums<T> && !add && !has_epilogue(e)) return round_sums<T>(m, n, sums, sums_row, c, c_row);
-  with_activation(e.activation, [&](auto f) noexcept {
-    for (std::int64_t j = 0; j < n; j += lanes) {
-      const std::int64_t rest = n - j;
-      const V bias = e.bias && e.bias_column != 0 ? read(e.bias + j, rest) : V(0);
-      for (std::int64_t i = 0; i < m; ++i) {
-        V y = read(sums + i * sums_row + j, rest);
-        if (!holds_sums<T> && add) y = y + read(c + i * c_row + j, rest);
-        if (e.bias) y = y + (e.bias_column != 0 ? bias : V(e.bias[i * e.bias_row]));
-        if (e.preactivation) write(e.preactivation + i * e.preactivation_row + j, y, rest);
-        y = f.value(y);
-        if (e.gate) y = y * read(e.gate + i * e.gate_row + j, rest);
-        if (e.residual) y = y + read(e.residual + i * e.residual_row + j, rest);
-        write(c + i * c_row + j, y, rest);
-      }
+  GemmSum<T> column[most_rows * lanes];
+  for (std::int64_t j = 0; j < n; j += lanes) {
+    const std::int64_t rest = n - j;
+    const V bias = e.bias && e.bias_column != 0 ? read(e.bias + j, rest) : V(0);
+    const auto preactivation = [&](std::int64_t i) WEFT_INLINE {
+      V y = read(sums + i * sums_row + j, rest);
+      if (!holds_sums<T> && add) y = y + read(c + i * c_row + j, rest);
+      if (e.bias) y = y + (e.bias_column != 0 ? bias : V(e.bias[i * e.bias_row]));
+      if (e.preactivation) write(e.preactivation + i * e.preactivation_row + j, y, rest);
+      return y;
+    };
+    const auto finish = [&](std::int64_t i, V y) WEFT_INLINE {
+      if (e.gate) y = y * read(e.gate + i * e.gate_row + j, rest);
+      if (e.residual) y = y + read(e.residual + i * e.residual_row + j, rest);
+      write(c + i * c_row + j, y, rest);
+    };
+    if (e.activation == Activation::none) {
+      for (std::int64_t i = 0; i < m; ++i) finish(i, preactivation(i));
+      continue;
     }
-  });
+    for (std::int64_t first = 0; first < m; first += most_rows) {
+      const std::int64_t rows = m - first < most_rows ? m - first : most_rows;
+      for (std::int64_t r = 0; r < rows; ++r) simd::store(column + r * lanes, preactivation(first + r));
+      computed_values(e.activation, rows * lanes, column, column);
+      for (std::int64_t r = 0; r < rows; ++r) finish(first + r, simd::load(column + r * lanes));
+    }
+  }
 }
 
 // Prefetches the row of C that a tile will write, what the epilogue reads and writes beside it, and some of A's next.

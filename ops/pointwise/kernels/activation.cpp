@@ -1,23 +1,31 @@
 #include "pointwise/kernels/activation.h"
 
-#include "pointwise/kernels/activation_functors.h"
+#include "pointwise/kernels/activation_vectors.h"
 #include "simd/rows.h"
 
 namespace weft::detail::WEFT_ISA {
 namespace {
 
 template <class T>
-[[gnu::noinline]] void forward_vectors(Activation f, std::int64_t n, T* y, const T* x) noexcept {
-  with_activation(f, [=](auto g) noexcept {
-    for (std::int64_t i = 0; i < n; i += simd::lanes<T>) simd::store(y + i, g.value(simd::load(x + i)));
-  });
+void forward_vectors(Activation f, std::int64_t n, T* y, const T* x) noexcept {
+  if constexpr (std::is_same_v<T, Computed<T>>) {
+    activation_values(f, n, y, x);
+  } else {
+    Computed<T> values[activation_stage];
+    for_activation_stages(n, [&](std::int64_t first, std::int64_t m) noexcept {
+      activation_values(f, m, values, x + first);
+      for (std::int64_t i = 0; i < m; i += simd::lanes<T>) simd::store(y + first + i, simd::load(values + i));
+    });
+  }
 }
 
 template <class T>
-[[gnu::noinline]] void backward_vectors(Activation f, std::int64_t n, T* dx, const T* x, const T* dy) noexcept {
-  with_activation(f, [=](auto g) noexcept {
-    for (std::int64_t i = 0; i < n; i += simd::lanes<T>)
-      simd::store(dx + i, simd::load(dy + i) * g.derivative(simd::load(x + i)));
+void backward_vectors(Activation f, std::int64_t n, T* dx, const T* x, const T* dy) noexcept {
+  Computed<T> slopes[activation_stage];
+  for_activation_stages(n, [&](std::int64_t first, std::int64_t m) noexcept {
+    activation_derivatives(f, m, slopes, x + first);
+    for (std::int64_t i = 0; i < m; i += simd::lanes<T>)
+      simd::store(dx + first + i, simd::load(dy + first + i) * simd::load(slopes + i));
   });
 }
 

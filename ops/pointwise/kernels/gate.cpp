@@ -1,27 +1,33 @@
 #include "pointwise/kernels/gate.h"
 
-#include "pointwise/kernels/activation_functors.h"
+#include "pointwise/kernels/activation_vectors.h"
 #include "simd/rows.h"
 
 namespace weft::detail::WEFT_ISA {
 namespace {
 
 template <class T>
-[[gnu::noinline]] void forward_vectors(Activation f, std::int64_t n, T* y, const T* gates, const T* x) noexcept {
-  with_activation(f, [=](auto g) noexcept {
-    for (std::int64_t i = 0; i < n; i += simd::lanes<T>)
-      simd::store(y + i, simd::load(gates + i) * g.value(simd::load(x + i)));
+void forward_vectors(Activation f, std::int64_t n, T* y, const T* gates, const T* x) noexcept {
+  Computed<T> values[activation_stage];
+  for_activation_stages(n, [&](std::int64_t first, std::int64_t m) noexcept {
+    activation_values(f, m, values, x + first);
+    for (std::int64_t i = 0; i < m; i += simd::lanes<T>)
+      simd::store(y + first + i, simd::load(gates + first + i) * simd::load(values + i));
   });
 }
 
+// dgates may be null, and so may dx.
 template <class T>
-[[gnu::noinline]] void backward_vectors(Activation f, std::int64_t n, T* dgates, T* dx, const T* gates, const T* x,
-                                        const T* dy) noexcept {
-  with_activation(f, [=](auto g) noexcept {
-    for (std::int64_t i = 0; i < n; i += simd::lanes<T>) {
-      const simd::Vec<T> d = simd::load(dy + i), v = simd::load(x + i);
-      const simd::Vec<T> inner = dx ? d * simd::load(gates + i) * g.derivative(v) : d;
-      if (dgates) simd::store(dgates + i, d * g.value(v));
+void backward_vectors(Activation f, std::int64_t n, T* dgates, T* dx, const T* gates, const T* x,
+                      const T* dy) noexcept {
+  Computed<T> values[activation_stage], slopes[activation_stage];
+  for_activation_stages(n, [&](std::int64_t first, std::int64_t m) noexcept {
+    if (dgates) activation_values(f, m, values, x + first);
+    if (dx) activation_derivatives(f, m, slopes, x + first);
+    for (std::int64_t i = first; i < first + m; i += simd::lanes<T>) {
+      const simd::Vec<T> d = simd::load(dy + i);
+      const simd::Vec<T> inner = dx ? d * simd::load(gates + i) * simd::load(slopes + i - first) : d;
+      if (dgates) simd::store(dgates + i, d * simd::load(values + i - first));
       if (dx) simd::store(dx + i, inner);
     }
   });
