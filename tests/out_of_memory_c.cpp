@@ -109,6 +109,49 @@ TEST_CASE("out of memory in the C interface: a status and its message at each al
   weft_model_free(lm);
 }
 
+// A stream must not have gone on without its caller knowing.
+TEST_CASE("out of memory in the C interface: a stream that has failed to append can be asked again") {
+  const TemporaryFolder folder;
+  for (const char* arch : {"gmlp", "tnn"}) {
+    const SmallTask small = small_task(arch, Task::causal_lm);
+    save_checkpoint(folder / arch, *small.model, *small.data->tokenizer());
+    for (const char* precision : {"f32", "bf16"}) {
+      CAPTURE(arch);
+      CAPTURE(precision);
+      weft_model* model = nullptr;
+      REQUIRE(weft_load((folder / arch).c_str(), &model) == WEFT_OK);
+      REQUIRE(weft_set_precision(model, precision) == WEFT_OK);
+      const std::int64_t tokens[] = {1, 2, 3};
+      std::vector<float> expected(static_cast<std::size_t>(small.model->vocabulary())), logits(expected.size());
+      // Fails at the k-th allocation, if there are as many, and asks again.
+      const auto append = [&](std::int64_t k, std::vector<float>& to) {
+        weft_stream* stream = nullptr;
+        REQUIRE(weft_stream_new(model, &stream) == WEFT_OK);
+        REQUIRE(weft_stream_append(stream, tokens, 2, to.data(), to.size(), nullptr) == WEFT_OK);
+        weft_status status = WEFT_OK;
+        std::int64_t count = 0;
+        {
+          const FailingMemory memory(k);
+          status = weft_stream_append(stream, tokens + 2, 1, to.data(), to.size(), nullptr);
+          count = memory.allocations();
+        }
+        if (status != WEFT_OK)
+          REQUIRE(weft_stream_append(stream, tokens + 2, 1, to.data(), to.size(), nullptr) == WEFT_OK);
+        weft_stream_free(stream);
+        return count;
+      };
+      const std::int64_t count = append(0, expected);
+      REQUIRE(count > 3);
+      for (std::int64_t k = 1; k <= count; ++k) {
+        CAPTURE(k);
+        append(k, logits);
+        CHECK(logits == expected);
+      }
+      weft_model_free(model);
+    }
+  }
+}
+
 TEST_CASE("out of memory in the C interface: without any for the message there is another") {
   weft_model* made = nullptr;
   REQUIRE(weft_load("a folder that is not there, with a long name", &made) == WEFT_FAILED);

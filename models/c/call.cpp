@@ -49,11 +49,27 @@ weft_status handle_exception(const char* function) noexcept {
   return WEFT_FAILED;
 }
 
+namespace {
+
+// The elements from `axis` on, in order; gives where the next one goes.
+template <class T>
+float* give(const T* from, const Tensor& given, std::size_t axis, float* to) {
+  const std::int64_t size = given.shape()[axis], stride = given.strides()[axis];
+  if (axis + 1 < given.shape().size()) {
+    for (std::int64_t i = 0; i < size; ++i) to = give(from + i * stride, given, axis + 1, to);
+    return to;
+  }
+  for (std::int64_t i = 0; i < size; ++i) to[i] = static_cast<float>(from[i * stride]);
+  return to + size;
+}
+
+}  // namespace
+
 void give_logits(const Tensor& given, float* logits, std::size_t needed) {
   if (given.numel() != static_cast<std::int64_t>(needed))
     throw Error("expected " + std::to_string(needed) + " logits of the model, got " + to_string(given.shape()));
-  const Tensor numbers = raw::contiguous(raw::convert(given, DType::f32));
-  std::copy_n(numbers.data<float>(), numbers.numel(), logits);
+  if (given.dtype() == DType::bf16) give(static_cast<const bfloat16*>(given.raw()), given, 0, logits);
+  else give(given.data<float>(), given, 0, logits);
 }
 
 }  // namespace weft::detail

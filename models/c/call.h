@@ -62,7 +62,8 @@ inline void check_buffer(const void* buffer, std::size_t capacity, std::size_t n
                                                " elements, expected " + std::to_string(needed));
 }
 
-// A model's logits, of any dtype, into a buffer that has room for `needed`. Error if there are not as many.
+// A model's logits, f32 or bf16, into a buffer that has room for `needed`. Error if there are not as many. It allocates
+// nothing: what made them, a stream, has gone on by then.
 void give_logits(const Tensor& given, float* logits, std::size_t needed);
 
 }  // namespace weft::detail

@@ -33,7 +33,11 @@ std::size_t logits_of(const weft_model& handle, std::int64_t rows, std::int64_t 
     fail_argument("expected at least one row of at least one token, got " + to_string({rows, length}));
   Shape shape{rows, length, model.outputs()};
   if (task_source(model.task()) == Source::rows) shape[1] = 1;
-  return static_cast<std::size_t>(numel(shape));
+  try {
+    return static_cast<std::size_t>(numel(shape));
+  } catch (const Error& too_many) {
+    fail_argument(too_many.what());
+  }
 }
 
 LoadOptions options_of(const weft_load_options* given) {

@@ -35,7 +35,7 @@ found() {
   shift
   quietly "$name" cmake -S "$work/consumer" -B "$work/$name" "-DCMAKE_PREFIX_PATH=$work/prefix" "${flags[@]}" "$@"
   quietly "$name-build" cmake --build "$work/$name"
-  works "$work/$name/consumer"
+  [[ $* == *LANGUAGES=C* ]] || works "$work/$name/consumer"
   works "$work/$name/c_consumer"
 }
 
@@ -69,6 +69,9 @@ if [ "$way" = installed ]; then
   [ "$headers" = "$public" ] || fail "the headers installed aren't the public ones: $(diff <(echo "$headers") <(echo "$public"))"
   "$work/prefix/bin/weft" --version >/dev/null || fail "the installed command doesn't start"
   found static
+  ! cmake -S "$work/consumer" -B "$work/c-alone" "-DCMAKE_PREFIX_PATH=$work/prefix" -DLANGUAGES=C >"$work/c-alone.log" 2>&1 ||
+    fail "the static library is found without C++"
+  grep -q 'LANGUAGES C CXX' "$work/c-alone.log" || fail "$(cat "$work/c-alone.log")"
   linked
   if command -v dpkg-deb >/dev/null; then  # unpacked, not installed: that takes the administrator
     quietly cpack cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/package"
@@ -101,6 +104,7 @@ else
   no_traces "$work/host" "$work/source"
   rm -r "$work/host" "$work/source"
   found shared
+  found c-alone -DLANGUAGES=C
   found by-host -DPACKAGE=host -DLIBRARY=host::host
   linked
 fi

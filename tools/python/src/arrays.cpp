@@ -67,6 +67,17 @@ bool wants_gradient(nb::handle array) {
   return nb::hasattr(array, "requires_grad") && nb::cast<bool>(array.attr("requires_grad"));
 }
 
+// With the signs written out that PyTorch may keep as a bit of the tensor, of which DLPack knows nothing.
+nb::object resolved(nb::handle array) {
+  nb::object result = nb::borrow(array);
+  for (const char* bit : {"conj", "neg"}) {
+    const std::string is = std::string("is_") + bit;
+    if (nb::hasattr(result, is.c_str()) && nb::cast<bool>(result.attr(is.c_str())()))
+      result = result.attr((std::string("resolve_") + bit).c_str())();
+  }
+  return result;
+}
+
 }  // namespace
 
 using Array = nb::ndarray<nb::ro>;
@@ -75,7 +86,7 @@ Tensor tensor_of(const char* what, nb::handle array, const std::vector<DType>& d
   const std::string expected = "an array of " + names_of(dtypes) + " in the CPU's memory";
   if (wants_gradient(array)) refuse(what, expected, "a tensor that requires grad: weft.torch has the functions for it");
   auto given = std::make_shared<Array>();
-  if (!nb::try_cast(array, *given, false)) refuse(what, expected, name_of_type(array));
+  if (!nb::try_cast(resolved(array), *given, false)) refuse(what, expected, name_of_type(array));
   if (given->device_type() != nb::device::cpu::value) refuse(what, expected, "one on another device");
   const std::optional<DType> dtype = dtype_of_array(given->dtype());
   if (!dtype || std::find(dtypes.begin(), dtypes.end(), *dtype) == dtypes.end())

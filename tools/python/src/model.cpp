@@ -73,10 +73,12 @@ struct Continuation {
 
 nb::any logits(const Loaded& loaded, nb::handle tokens) {
   const Tensor ids = tensor_of("tokens", tokens, {DType::i64});
+  // A copy, of the bytes alone: another thread may write the caller's while this one computes.
+  const Tensor own = Tensor::from(ids.to_vector<int64_t>(), ids.shape());
   Tensor result;
   {
     const nb::gil_scoped_release release;
-    result = loaded.model()(ids);
+    result = loaded.model()(own);
   }
   return array_of(std::move(result));
 }
@@ -121,11 +123,11 @@ nb::any append(Stream& stream, nb::handle tokens) {
   const Tensor ids = tensor_of("tokens", tokens, {DType::i64});
   if (ids.rank() != 1 || ids.numel() < 1)
     throw Error("[stream] expected at least one token, of shape (n), got " + to_string(ids.shape()));
+  const std::vector<int64_t> copy = ids.to_vector<int64_t>();  // a stream may keep what it is given
   Tensor result;
   {
     const nb::gil_scoped_release release;
     const std::lock_guard<std::mutex> lock(stream.mutex);
-    const std::vector<int64_t> copy = ids.to_vector<int64_t>();  // a stream may keep what it is given
     result = stream.tokens->append(Tensor::from(copy, {1, ids.numel()}));
     Tensor own = Tensor::empty({result.size(1)}, result.dtype());
     raw::copy(result.view(own.shape(), {result.strides()[1]}, result.offset()), own);

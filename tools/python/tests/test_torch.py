@@ -68,6 +68,27 @@ def test_gradients_of_any_layout():
     torch.testing.assert_close(dt, et)
 
 
+def test_tensors_with_a_lazy_sign():
+    z = torch.randn(1, 2, 5, 3, dtype=torch.complex128)
+    x = z.conj().imag
+    assert x.is_neg()
+    t = torch.randn(2, 9, 3, dtype=torch.float64)
+    torch.testing.assert_close(weft.torch.toeplitz_product(x, t), weft.torch.toeplitz_product(x.resolve_neg(), t))
+    torch.testing.assert_close(weft.torch.fourier_mix(x), weft.torch.fourier_mix(x.resolve_neg()))
+    np.testing.assert_array_equal(weft.fourier_mix(x), weft.fourier_mix(x.resolve_neg()))
+
+
+def test_gradients_with_a_lazy_sign():
+    x = torch.randn(5, 4, dtype=torch.float64, requires_grad=True)
+
+    def loss(mixed):
+        return torch.view_as_real(torch.complex(torch.zeros_like(mixed), mixed).conj().resolve_conj()).sum()
+
+    (mine,) = torch.autograd.grad(loss(weft.torch.fourier_mix(x)), x)
+    (theirs,) = torch.autograd.grad(loss(torch.fft.fft2(x).real), x)
+    torch.testing.assert_close(mine, theirs)
+
+
 def test_float32_and_bfloat16():
     x, t = operands(64, False, torch.float32)
     y = weft.torch.toeplitz_product(x, t)
