@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "json_file.h"
 #include "nearest.h"
 #include "options.h"
 #include "report.h"
@@ -33,18 +34,12 @@ std::string take_text(json& object, const char* key, const std::string& path) {
   return text;
 }
 
-constexpr int deepest = 16;  // nesting of JSON: its dump() recurses
-
 // Either the fields with "arch" and "task" among them, or the config.json of a checkpoint, with the fields in "config";
 // or the run.json of a run, with these in "model".
 ConfigFile read_config(const std::string& path) {
-  const auto shallow = [&](int depth, json::parse_event_t, json&) {
-    if (depth > deepest) throw Error("\"" + path + "\" is nested more than " + std::to_string(deepest) + " deep");
-    return true;
-  };
   ConfigFile file;
   const std::string text = weft::os::read_file(path);
-  file.fields = json::parse(text, shallow, false);
+  file.fields = parse_json(text, path);
   if (!file.fields.is_object()) throw Error("\"" + path + "\" is not a JSON object of the architecture's fields");
   if (describes_run(text)) file.fields = json(file.fields["model"]);
   file.arch = take_text(file.fields, "arch", path);

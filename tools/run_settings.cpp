@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "json_file.h"
 #include "tokenizer_options.h"
 
 namespace {
@@ -87,7 +88,7 @@ void set_option(CLI::Option& option, const json& value, const std::string& path)
 }  // namespace
 
 void check_object(const std::string& text, const std::string& path) {
-  if (!parse_run(text).is_object())
+  if (!parse_json(text, path).is_object())
     throw Error("\"" + path + "\" is not a JSON object of the architecture's fields or of a run; is it cut short?");
 }
 
@@ -120,8 +121,8 @@ std::string describe_run(const CLI::App& command, const weft::Model& model, cons
 
 void apply_run(CLI::App& command, const std::string& text, const std::string& path,
                const std::vector<std::string>& but) {
+  const json run = parse_json(text, path);
   if (!describes_run(text)) throw Error("\"" + path + "\" is not the run.json of a run");
-  const json run = parse_run(text);
   const bool other_optimizer = command.count("--optimizer") > 0;  // whose options are its own
   std::vector<std::pair<CLI::Option*, json>> found;               // before any is set, which would exclude others
   for (const auto& section : run.items()) {

@@ -1,11 +1,11 @@
-// Hugging Face's FNet, read: config.json, model.safetensors, spiece.model and tokenizer_config.json.
+// Hugging Face's FNet, read: config.json and model.safetensors.
 #include "forms/huggingface_fnet.h"
 
 #include <algorithm>
 #include <set>
 
-#include "base/base64.h"
 #include "forms/forms.h"
+#include "forms/huggingface_tokenizer.h"
 #include "forms/json_file.h"
 #include "train/load_parameters.h"
 
@@ -51,7 +51,7 @@ class Reader {
     find_kind();
     read_config();
     Checkpoint made;
-    made.tokenizer = read_tokenizer();
+    made.tokenizer = tokenizer();
     if (const auto sep = made.tokenizer->special().sep; sep && fnet_.types > 1) fnet_.separator = *sep;
     read_labels();
     ParameterBudget budget = more_than_contents(file_);
@@ -170,46 +170,14 @@ class Reader {
     return labels;
   }
 
-  // A token's name: a text, or an object with its "content".
-  static void read_token(const std::string& path, const json& from, const char* key, nlohmann::ordered_json& to) {
-    if (!from.contains(key)) return;
-    const json& token = from.at(key);
-    std::string name;
-    if (token.is_object()) read_key(path, token, "content", name);
-    else read_key(path, from, key, name);
-    if (!name.empty()) to[key] = name;
-  }
-
-  std::shared_ptr<const Tokenizer> read_tokenizer() {
-    if (!is_there(pieces_in(folder_))) {
-      nlohmann::ordered_json ids{{"unit", "ids"}, {"size", vocabulary_}};
-      std::int64_t pad = config_.contains("pad_token_id") ? -1 : usual_pad;  // null: none
-      read_key(path_, config_, "pad_token_id", pad);
-      if (pad >= 0 && pad < vocabulary_) ids["pad"] = pad;
-      notes_.push_back("there is no spiece.model: texts are ids, with spaces between them");
-      return tokenizer_from_json(ids.dump());
-    }
-    nlohmann::ordered_json made{{"unit", "fnet"}, {"size", vocabulary_}};
-    const std::string path = tokenizer_config_in(folder_);
-    if (is_there(path)) {
-      const json settings = read_json_object(path);
-      bool lower = false;
-      read_key(path, settings, "do_lower_case", lower);
-      if (lower) throw Error("\"" + path + "\": weft has no do_lower_case of FNet's tokenizer");
-      for (const char* key : {"remove_space", "keep_accents"}) {
-        bool value = false;
-        read_key(path, settings, key, value);
-        if (settings.contains(key)) made[key] = value;
-      }
-      for (const char* key : {"unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
-        read_token(path, settings, key, made);
-    }
-    made["model"] = to_base64(os::read_file(pieces_in(folder_)));
-    try {
-      return tokenizer_from_json(made.dump());
-    } catch (const Error& error) {
-      throw Error("\"" + pieces_in(folder_) + "\": " + error.what());
-    }
+  std::shared_ptr<const Tokenizer> tokenizer() {
+    if (auto found = read_tokenizer(folder_, vocabulary_)) return found;
+    nlohmann::ordered_json ids{{"unit", "ids"}, {"size", vocabulary_}};
+    std::int64_t pad = config_.contains("pad_token_id") ? -1 : usual_pad;  // null: none
+    read_key(path_, config_, "pad_token_id", pad);
+    if (pad >= 0 && pad < vocabulary_) ids["pad"] = pad;
+    notes_.push_back("there is no spiece.model and no tokenizer.json: texts are ids, with spaces between them");
+    return tokenizer_from_json(ids.dump());
   }
 
   TensorRole role_of(const std::string& tensor) const {

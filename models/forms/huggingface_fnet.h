@@ -53,12 +53,8 @@ inline const std::vector<std::string> next_sentence_labels = {"follows", "random
 // A folder's files.
 inline const char* const config_name = "config.json";
 inline const char* const model_name = "model.safetensors";
-inline const char* const pieces_name = "spiece.model";
-inline const char* const tokenizer_config_name = "tokenizer_config.json";
 inline std::string config_in(const std::string& folder) { return folder + "/" + config_name; }
 inline std::string model_in(const std::string& folder) { return folder + "/" + model_name; }
-inline std::string pieces_in(const std::string& folder) { return folder + "/" + pieces_name; }
-inline std::string tokenizer_config_in(const std::string& folder) { return folder + "/" + tokenizer_config_name; }
 
 // The writing half; the form's functions, see weft/checkpoint_form.h.
 std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& checkpoint);

@@ -1,9 +1,9 @@
 // Hugging Face's FNet, written as save_pretrained() writes it.
 #include <algorithm>
 
-#include "base/base64.h"
 #include "base/file_set.h"
 #include "forms/huggingface_fnet.h"
+#include "forms/huggingface_tokenizer.h"
 #include "forms/json_file.h"
 #include "train/labels.h"
 #include "weft/checkpoint.h"
@@ -106,22 +106,6 @@ ordered_json config_of(const Checkpoint& checkpoint, const FnetConfig& config, c
   return all;
 }
 
-// spiece.model and tokenizer_config.json, if the tokenizer came from there.
-void write_tokenizer(FileSet& files, const Checkpoint& checkpoint, const FnetConfig& config, Notes& notes) {
-  ordered_json settings = ordered_json::parse(checkpoint.tokenizer->to_json());
-  if (settings.at("unit") != "fnet") {
-    notes.push_back(std::string("the tokenizer, ") + checkpoint.tokenizer->kind() +
-                    ", has no place there: give the model ids");
-    return;
-  }
-  files.write(pieces_name, from_base64(settings.at("model").get<std::string>()));
-  for (const char* ours : {"unit", "model", "size"}) settings.erase(ours);
-  settings["do_lower_case"] = false;
-  settings["model_max_length"] = config.seq_len;
-  settings["tokenizer_class"] = "FNetTokenizer";
-  files.write(tokenizer_config_name, settings.dump(2) + "\n");
-}
-
 }  // namespace
 
 std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& checkpoint) try {
@@ -138,9 +122,9 @@ std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& 
   const auto tensors = tensors_of(*model, config, kind, notes);
   const ordered_json description = config_of(checkpoint, config, kind);
   FileSet files(folder);
-  for (const char* former : {config_name, pieces_name, tokenizer_config_name}) files.remove(former);
+  for (const char* former : {config_name, pieces_name, tokenizer_name, tokenizer_config_name}) files.remove(former);
   files.write(model_name, tensors, {{"format", "pt"}});
-  write_tokenizer(files, checkpoint, config, notes);
+  write_tokenizer(files, *checkpoint.tokenizer, config.seq_len, notes);
   files.write(config_name, description.dump(2) + "\n");
   files.commit();
   return notes;

@@ -1,9 +1,10 @@
-// As transformers' FNetTokenizer: special symbols are found in the text by their names; what is between them is simplified
-// (spaces, quotation marks, accents) and cut by SentencePiece. Its former, slow form cut a piece that ends in a digit and a
-// comma once more; SentencePiece learns no such pieces unless it is told to.
+// As transformers' FNetTokenizerFast, which AutoTokenizer gives: special symbols are found in the text by their names; what is
+// between them is simplified (quotation marks, accents, case) and cut into words, each of which SentencePiece cuts into pieces.
+// A space behind the last word is a piece of its own.
 #include "sentencepiece/fnet_tokenizer.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
@@ -16,17 +17,17 @@ namespace {
 
 const char* const kind_name = "fnet";
 
-// As tokenizer_config.json has them.
+// As tokenizer_config.json has them. Its remove_space changes nothing in the fast tokenizer.
 struct FnetSettings {
-  bool remove_space = true, keep_accents = false;
+  bool keep_accents = false, do_lower_case = false;
   std::string unknown = "<unk>", sep = "[SEP]", pad = "<pad>", cls = "[CLS]", mask = "[MASK]";
   std::int64_t size = 0;  // ids that the model knows, which may be more than there are pieces; 0: as many
 
   // With each one's key.
   template <class Self, class Visit>
   static void visit(Self& self, Visit visit) {
-    visit("remove_space", self.remove_space);
     visit("keep_accents", self.keep_accents);
+    visit("do_lower_case", self.do_lower_case);
     visit("unk_token", self.unknown);
     visit("sep_token", self.sep);
     visit("pad_token", self.pad);
@@ -46,6 +47,9 @@ void replace_all(std::string& text, const std::string& what, const std::string& 
   text = replaced.append(text, from);
 }
 
+// What a model of SentencePiece makes of a character: spaces separate words, and some are left out.
+enum class Meaning { itself, space, nothing };
+
 class FnetTokenizer : public Tokenizer {
  public:
   FnetTokenizer(std::string model, const FnetSettings& settings) : pieces_(std::move(model)), settings_(settings) {
@@ -53,22 +57,10 @@ class FnetTokenizer : public Tokenizer {
     if (settings_.size < pieces_.size() || settings_.size > INT32_MAX)
       throw Error("[tokenizer] the model of SentencePiece has " + std::to_string(pieces_.size()) +
                   " pieces, more than the " + std::to_string(settings_.size) + " symbols that the model knows");
-    special_.unknown = id_of(settings_.unknown);
-    special_.pad = id_of(settings_.pad);
-    special_.cls = id_of(settings_.cls);
-    special_.mask = id_of(settings_.mask);
-    special_.sep = id_of(settings_.sep);
-    const auto add = [&](const std::string& name, std::optional<std::int64_t> id) {
-      if (id && !name.empty()) names_.emplace_back(name, *id);
-    };
-    add(settings_.unknown, special_.unknown);
-    add(settings_.pad, special_.pad);
-    add(settings_.cls, special_.cls);
-    add(settings_.mask, special_.mask);
-    add(settings_.sep, special_.sep);
-    by_words_ = settings_.remove_space && pieces_.has_dummy_prefix();
-    for (std::int64_t id = 0; id < pieces_.size() && by_words_; ++id)
-      by_words_ = pieces_.name(id).find(space_mark, 1) == std::string::npos;
+    find_special();
+    leave_out_numbers_with_comma();
+    find_probe();
+    for (char c = 0; c < 127; ++c) ascii_[static_cast<std::size_t>(c)] = probe(std::string(1, c));
   }
 
   const char* kind() const noexcept override { return kind_name; }
@@ -82,7 +74,7 @@ class FnetTokenizer : public Tokenizer {
     for (std::size_t i = 0; i < names_.size(); ++i) next[i] = text.find(names_[i].first);
     for (std::size_t from = 0;;) {
       std::size_t first = text.size(), length = 0;
-      std::int64_t id = 0;
+      std::int64_t id = -1;
       for (std::size_t i = 0; i < names_.size(); ++i) {
         const auto& [name, of_name] = names_[i];
         if (next[i] < from) next[i] = text.find(name, from);
@@ -92,17 +84,19 @@ class FnetTokenizer : public Tokenizer {
           id = of_name;
         }
       }
-      encode_part(text.substr(from, first - from), ids);
+      const std::string_view part = text.substr(from, first - from);
+      encode_part(takes_spaces_before(id) ? without_spaces_at_end(part) : part, ids);
       if (first == text.size()) return ids;
       ids.push_back(id);
       from = first + length;
     }
   }
 
-  // Up to the last space.
+  // Before the last spaces that follow something else.
   std::size_t cut(std::string_view text) const override {
-    const std::size_t last = by_words_ ? text.find_last_of(" \n") : std::string_view::npos;
-    return last == std::string_view::npos ? 0 : last + 1;
+    for (std::size_t at = by_words_ ? text.size() : 0; at-- > 1;)
+      if (is_space(text[at]) && meaning(text[at - 1]) == Meaning::itself) return at;
+    return 0;
   }
 
   using Tokenizer::decode;
@@ -131,17 +125,88 @@ class FnetTokenizer : public Tokenizer {
     return is_there ? std::optional<std::int64_t>(id) : std::nullopt;
   }
 
-  // Without special symbols.
-  void encode_part(std::string_view part, std::vector<std::int64_t>& ids) const {
-    std::string text = settings_.remove_space ? with_single_spaces(part) : std::string(part);
+  void find_special() {
+    special_.unknown = id_of(settings_.unknown);
+    special_.pad = id_of(settings_.pad);
+    special_.cls = id_of(settings_.cls);
+    special_.mask = id_of(settings_.mask);
+    special_.sep = id_of(settings_.sep);
+    by_words_ = pieces_.has_dummy_prefix();
+    const auto add = [&](const std::string& name, std::optional<std::int64_t> id) {
+      if (!id || name.empty()) return;
+      names_.emplace_back(name, *id);
+      by_words_ = by_words_ && name.find_first_of(" \t\r\n") == std::string::npos;
+    };
+    add(settings_.unknown, special_.unknown);
+    add(settings_.pad, special_.pad);
+    add(settings_.cls, special_.cls);
+    add(settings_.mask, special_.mask);
+    add(settings_.sep, special_.sep);
+    for (int id = 0; id < pieces_.size(); ++id)
+      if (processor().IsControl(id)) add(pieces_.name(id), id);
+  }
+
+  // No text has pieces that end in a digit and a comma.
+  void leave_out_numbers_with_comma() {
+    const auto is_number = [](const std::string& piece) {
+      return piece.size() > 1 && piece.back() == ',' && piece[piece.size() - 2] >= '0' &&
+             piece[piece.size() - 2] <= '9';
+    };
+    std::vector<absl::string_view> kept;
+    for (std::int64_t id = 0; id < pieces_.size(); ++id)
+      if (!is_number(pieces_.name(id))) kept.emplace_back(pieces_.name(id));
+    if (std::ssize(kept) < pieces_.size()) pieces_.keep_only(kept);
+  }
+
+  // A character that is a piece, beside which others are seen.
+  void find_probe() {
+    for (const char c : std::string("aetoins0123456789bcdfghjklmpqruvwxyz"))
+      if (probe_.empty() && !processor().IsUnknown(processor().PieceToId(std::string(1, c)))) probe_ = c;
+    append_pieces(probe_ + probe_, beside_);
+    append_pieces(probe_ + " " + probe_, apart_);
+  }
+
+  Meaning probe(std::string_view character) const {
+    if (character == " ") return Meaning::space;
+    if (probe_.empty()) return Meaning::itself;
+    std::vector<std::int64_t> found;
+    append_pieces((probe_ + std::string(character)) + probe_, found);
+    return found == beside_ ? Meaning::nothing : found == apart_ ? Meaning::space : Meaning::itself;
+  }
+
+  Meaning meaning(char c) const {
+    return static_cast<unsigned char>(c) < 127 ? ascii_.at(static_cast<std::size_t>(c)) : Meaning::nothing;
+  }
+  bool is_space(char c) const {
+    return static_cast<unsigned char>(c) < 127 && ascii_.at(static_cast<std::size_t>(c)) == Meaning::space;
+  }
+
+  bool ends_in_space(std::string_view text) const {
+    for (; !text.empty(); text.remove_suffix(last_character(text).size()))
+      if (const Meaning last = probe(last_character(text)); last != Meaning::nothing) return last == Meaning::space;
+    return false;
+  }
+
+  // [MASK] there; [SEP] here, where it divides two texts that are given in one.
+  bool takes_spaces_before(std::int64_t id) const { return id == special_.mask || id == special_.sep; }
+
+  std::string simplified(std::string_view part) const {
+    std::string text(part);
     replace_all(text, "``", "\"");
     replace_all(text, "''", "\"");
     if (!settings_.keep_accents) text = without_accents(text);
+    return settings_.do_lower_case ? in_lower_case(text) : text;
+  }
+
+  // Without special symbols.
+  void encode_part(std::string_view part, std::vector<std::int64_t>& ids) const {
+    const std::string text = simplified(part);
     if (!by_words_) return append_pieces(text, ids);
-    for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
-      end = std::min(text.find(' ', at), text.size());
+    for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+      for (end = at; end < text.size() && !is_space(text[end]);) ++end;
       append_pieces(std::string_view(text).substr(at, end - at), ids);
     }
+    if (ends_in_space(text)) ids.push_back(processor().PieceToId(space_mark));
   }
 
   void append_pieces(std::string_view text, std::vector<std::int64_t>& ids) const {
@@ -155,6 +220,9 @@ class FnetTokenizer : public Tokenizer {
   SpecialIds special_;
   std::vector<std::pair<std::string, std::int64_t>> names_;  // of special symbols, in texts
   bool by_words_ = false;  // spaces are nothing but the beginnings of pieces: each word is cut by itself
+  std::string probe_;
+  std::vector<std::int64_t> beside_, apart_;  // two of it, and with a space between them
+  std::array<Meaning, 127> ascii_{};
 };
 
 std::shared_ptr<const Tokenizer> refuse_to_learn(const Texts&, const TokenizerOptions&) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "weft/error.h"
 
@@ -35,6 +36,11 @@ class Pieces {
     if (id < 0 || id >= size())
       throw Error("[tokenizer] no symbol " + std::to_string(id) + ", there are " + std::to_string(size()));
     return processor_.IdToPiece(static_cast<int>(id));
+  }
+
+  // No other pieces are found in texts; their ids stay.
+  void keep_only(const std::vector<absl::string_view>& names) {
+    check_status(processor_.SetVocabulary(names), "it can't leave out pieces");
   }
 
   // Whether a text begins with a space that it doesn't have.

@@ -7,6 +7,7 @@ namespace weft::detail {
 namespace {
 
 #include "sentencepiece/decompositions.inc"
+#include "sentencepiece/lower_case.inc"
 
 // The bytes of the code point that begins with this byte, in a text that is UTF-8.
 std::size_t bytes_of(char first) {
@@ -59,9 +60,19 @@ void append_hangul(char32_t syllable, std::string& text) {
   if (last > 0) append(0x11a7 + last, text);
 }
 
-bool is_space(char32_t c) {
-  return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
+// Unicode's White_Space.
+bool is_white_space(char32_t c) {
+  return (c >= 0x09 && c <= 0x0d) || c == 0x20 || c == 0x85 || c == 0xa0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+char32_t lower(char32_t c) {
+  const auto* run = std::upper_bound(std::begin(lower_runs), std::end(lower_runs), c,
+                                     [](char32_t symbol, const auto& each) { return symbol < each.first; });
+  if (run == std::begin(lower_runs)) return c;
+  --run;
+  if (c > run->last || (c - run->first) % run->step != 0) return c;
+  return static_cast<char32_t>(static_cast<std::int64_t>(c) + run->add);
 }
 
 }  // namespace
@@ -82,16 +93,28 @@ std::string without_accents(std::string_view text) {
   return plain;
 }
 
-std::string with_single_spaces(std::string_view text) {
-  std::string words;
-  bool between = false;
+std::string in_lower_case(std::string_view text) {
+  std::string lowered;
   for_each_character(text, [&](std::string_view character, char32_t symbol) {
-    if (is_space(symbol)) return void(between = !words.empty());
-    if (between) words += ' ';
-    between = false;
-    words += character;
+    if (symbol < 0x80) lowered += static_cast<char>(symbol >= 'A' && symbol <= 'Z' ? symbol + 32 : symbol);
+    else if (symbol == 0x130) lowered += "i\u0307";
+    else if (const char32_t to = lower(symbol); to != symbol) append(to, lowered);
+    else lowered += character;
   });
-  return words;
+  return lowered;
+}
+
+std::string_view last_character(std::string_view text) {
+  std::size_t begin = text.size();
+  while (begin > 0 && (static_cast<unsigned char>(text[--begin]) & 0xc0) == 0x80) {
+  }
+  return text.substr(begin);
+}
+
+std::string_view without_spaces_at_end(std::string_view text) {
+  while (!text.empty() && is_white_space(code_point(last_character(text))))
+    text.remove_suffix(last_character(text).size());
+  return text;
 }
 
 }  // namespace weft::detail

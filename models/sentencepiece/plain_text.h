@@ -5,10 +5,18 @@
 
 namespace weft::detail {
 
-// The text, which is UTF-8, in its compatibility decomposition (NFKD), without combining marks: "Zoë ﬁ" is "Zoe fi".
+// All of these take UTF-8.
+
+// The text in its compatibility decomposition (NFKD), without combining marks: "Zoë ﬁ" is "Zoe fi".
 std::string without_accents(std::string_view text);
 
-// Its words, as Python's str.split() finds them, with one space between them.
-std::string with_single_spaces(std::string_view text);
+// Each character in lower case, whatever stands beside it: "ΑΣ" is "ας" only as a word, here it is "ασ".
+std::string in_lower_case(std::string_view text);
+
+// Empty of an empty text.
+std::string_view last_character(std::string_view text);
+
+// Without Unicode's white space at its end.
+std::string_view without_spaces_at_end(std::string_view text);
 
 }  // namespace weft::detail

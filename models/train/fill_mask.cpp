@@ -13,8 +13,15 @@ namespace {
 
 const std::string gap = "[mask]";
 
-// The text's ids; what is beside a gap is encoded by itself. Of a tokenizer's own name for its mask it knows itself.
-std::vector<std::int64_t> encode(const Tokenizer& tokenizer, const std::string& text) {
+// The text's ids; what is beside a gap is encoded by itself, unless the tokenizer knows its own name for its mask.
+std::vector<std::int64_t> encode(const Tokenizer& tokenizer, std::string text) {
+  const SpecialIds special = tokenizer.special();
+  if (special.sep) {
+    const std::string name = tokenizer.decode(*special.mask);
+    for (std::size_t at = 0; (at = text.find(gap, at)) != std::string::npos; at += name.size())
+      text.replace(at, gap.size(), name);
+    return tokenizer.encode(text);
+  }
   std::vector<std::int64_t> ids;
   for (std::size_t at = 0;;) {
     const std::size_t end = std::min(text.find(gap, at), text.size());

@@ -25,6 +25,7 @@ class Fixture {
     folder.write("unknown.json", R"({"colour": 1})");
     folder.write("type.json", R"({"d_model": "wide"})");
     folder.write("list.json", "[1]");
+    folder.write("twice.json", R"({"d_model": 8, "layers": 1, "d_model": 16})");
     folder.write("short", "abcdef");
     const Outcome made = weft("train --arch gmlp --text " + text() + sizes + "--steps 2 --out " + run());
     REQUIRE(made.code == 0);
@@ -106,6 +107,10 @@ TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
   refuses(gmlp + "--config " + (folder / "unknown.json"), "unknown config key \"colour\"");
   refuses(gmlp + "--config " + (folder / "type.json"), "\"d_model\" has the wrong type");
   refuses(gmlp + "--config " + (folder / "list.json"), "not a JSON object");
+  const std::string twice = "twice.json\": an object has the key \"d_model\" twice";
+  refuses(gmlp + "--config " + (folder / "twice.json"), twice);
+  refuses("info --arch gmlp --config " + (folder / "twice.json"), twice);
+  CHECK(weft("info --arch gmlp --set d_model=8 --set d_model=16").code == 0);
   refuses(gmlp + "--set colour", "KEY=VALUE", 2);
   refuses(gmlp + "--set colour=\xFF", "in UTF-8", 2);
   refuses(gmlp + "--set colour=3", "unknown config key \"colour\"", 2);

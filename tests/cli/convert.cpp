@@ -65,7 +65,7 @@ TEST_CASE("weft convert: to weft's form and back, with what has no place, and wh
   CAPTURE(there.err);
   REQUIRE(there.code == 0);
   CHECK(contains(there.out, "huggingface-fnet -> weft: fnet masked-lm, "));
-  CHECK(contains(there.out, "note: there is no spiece.model: texts are ids"));
+  CHECK(contains(there.out, "note: there is no spiece.model and no tokenizer.json: texts are ids"));
   CHECK(load_checkpoint(own).info.form.empty());
   const Outcome here = weft("convert --from weft --to " + form + " " + own + " " + back);
   REQUIRE(here.code == 0);

@@ -188,6 +188,17 @@ TEST_CASE_FIXTURE(Runs, "run.json with other options: those that are given count
     CHECK(fails_with(weft("train --config " + (folder / "changed.json") + " --out " + (folder / "c")), 1,
                      "changed.json"));
   }
+  const std::string key = "\"seed\": ";
+  const std::size_t at = run.find(key);
+  REQUIRE(at != std::string::npos);
+  const std::string twice = run.substr(0, at) + key + "77, " + run.substr(at);
+  folder.write("changed.json", twice);
+  folder.write("a/run.json", twice);
+  const std::string says = "an object has the key \"seed\" twice";
+  CHECK(fails_with(weft("train --config " + (folder / "changed.json") + " --out " + (folder / "c")), 1, says));
+  CHECK(fails_with(weft("train --resume " + (folder / "a")), 1, says));
+  CHECK(fails_with(weft("report " + (folder / "a") + " --out " + (folder / "page.html")), 1, says));
+  CHECK(fails_with(weft("info --config " + (folder / "changed.json")), 1, says));
   folder.write("a/run.json", run.substr(0, run.size() / 2));
   CHECK(fails_with(weft(again), 1,
                    "run.json\" is not a JSON object of the architecture's fields or of a run; is it cut "));

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "json_file.h"
 #include "report/learned.h"
 #include "report/metrics.h"
 
@@ -104,8 +105,7 @@ void check_run(const std::string& folder) {
 
 json read_description(const std::string& folder) {
   const std::string path = weft::run_path(folder);
-  const auto shallow = [](int depth, json::parse_event_t, json&) { return depth <= 16; };
-  json run = json::parse(weft::os::read_file(path), shallow, false);
+  json run = parse_json(weft::os::read_file(path), path);
   if (!run.is_object()) throw Error("\"" + path + "\" is damaged: expected a JSON object");
   return run;
 }

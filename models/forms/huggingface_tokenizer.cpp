@@ -1,0 +1,252 @@
+#include "forms/huggingface_tokenizer.h"
+
+#include <algorithm>
+
+#include "base/base64.h"
+#include "forms/json_file.h"
+#include "forms/sentencepiece_model.h"
+#include "weft/tokenizer.h"
+
+namespace weft::detail::huggingface {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using Piece = SentencePieceModel::Piece;
+
+const char* const space_mark = "\u2581";
+const char* const tokens[] = {"unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
+
+// The fast tokenizer's steps, as AlbertConverter of transformers' convert_slow_tokenizer.py makes them.
+ordered_json normalizer_of(bool keep_accents, bool lower_case, const std::string& characters) {
+  const auto replace = [](const char* kind, const char* what, const char* by) {
+    return ordered_json{{"type", "Replace"}, {"pattern", {{kind, what}}}, {"content", by}};
+  };
+  ordered_json steps = {replace("String", "``", "\""), replace("String", "''", "\"")};
+  if (!keep_accents) steps.push_back({{"type", "NFKD"}});
+  if (!keep_accents) steps.push_back({{"type", "StripAccents"}});
+  if (lower_case) steps.push_back({{"type", "Lowercase"}});
+  if (!characters.empty()) steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", characters}});
+  steps.push_back(replace("Regex", " {2,}", " "));
+  return {{"type", "Sequence"}, {"normalizers", steps}};
+}
+
+// [CLS] A [SEP], and [CLS] A [SEP] B [SEP], whose last two are of type 1.
+ordered_json frame_of(const std::string& cls, const std::string& sep, bool pair) {
+  const auto part = [](const char* kind, const std::string& id, int type) {
+    return ordered_json{{kind, {{"id", id}, {"type_id", type}}}};
+  };
+  ordered_json frame = {part("SpecialToken", cls, 0), part("Sequence", "A", 0), part("SpecialToken", sep, 0)};
+  if (pair) frame.push_back(part("Sequence", "B", 1));
+  if (pair) frame.push_back(part("SpecialToken", sep, 1));
+  return frame;
+}
+
+bool is_metaspace(const json& step) {
+  if (!step.is_object() || step.value("type", "") != "Metaspace" || step.value("replacement", "") != space_mark)
+    return false;
+  const bool always =
+      step.contains("prepend_scheme") ? step.at("prepend_scheme") == "always" : step.value("add_prefix_space", true);
+  return always && step.value("split", true);
+}
+
+// AlbertConverter has none of these in a text, by taking 100 from their scores.
+constexpr float left_out = 100;
+bool is_number_with_comma(const std::string& name) {
+  return name.size() > 1 && name.back() == ',' && name[name.size() - 2] >= '0' && name[name.size() - 2] <= '9';
+}
+
+// tokenizer.json as a model of SentencePiece and settings.
+class Reader {
+ public:
+  Reader(const std::string& path, ordered_json& settings) : path_(path), all_(read_json_object(path)), to_(settings) {}
+
+  SentencePieceModel read() {
+    read_normalizer();
+    if (!is_metaspace(part("pre_tokenizer"))) refuse("pre_tokenizer", "a Metaspace before each word");
+    const std::string cls = to_.value("cls_token", "[CLS]"), sep = to_.value("sep_token", "[SEP]");
+    const json& frame = part("post_processor");
+    if (!frame.is_object() || frame.value("single", json()) != json(frame_of(cls, sep, false)) ||
+        frame.value("pair", json()) != json(frame_of(cls, sep, true)))
+      refuse("post_processor", cls + " A " + sep + " B " + sep);
+    read_pieces();
+    read_added();
+    return made_;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& key, const std::string& expected) const {
+    std::string got = part(key).dump(-1, ' ', false, json::error_handler_t::replace);
+    if (got.size() > 200) got = got.substr(0, 200) + "...";
+    throw Error("\"" + path_ + "\": weft has FNet's " + key + " alone, " + expected + ", got " + got);
+  }
+
+  const json& part(const std::string& key) const {
+    static const json none;
+    return all_.contains(key) ? all_.at(key) : none;
+  }
+
+  void read_normalizer() {
+    const json& given = part("normalizer");
+    bool accents = true, lower = false;
+    std::string characters;
+    if (given.is_object() && given.value("normalizers", json()).is_array())
+      for (const json& step : given.at("normalizers")) {
+        const std::string type = step.is_object() ? step.value("type", "") : "";
+        accents = accents && type != "NFKD";
+        lower = lower || type == "Lowercase";
+        if (type == "Precompiled") read_key(path_, step, "precompiled_charsmap", characters);
+      }
+    if (given != json(normalizer_of(accents, lower, characters)))
+      refuse("normalizer", "of quotation marks, accents, case and SentencePiece's characters");
+    made_.characters = from_base64(characters);
+    to_["keep_accents"] = accents;
+    to_["do_lower_case"] = lower;
+  }
+
+  void read_pieces() {
+    const json& model = part("model");
+    if (!model.is_object() || model.value("type", "") != "Unigram" || model.value("byte_fallback", false) ||
+        !model.value("vocab", json()).is_array())
+      refuse("model", "a Unigram without byte_fallback");
+    for (const json& piece : model.at("vocab")) {
+      if (!piece.is_array() || piece.size() != 2 || !piece.at(0).is_string() || !piece.at(1).is_number())
+        throw Error("\"" + path_ + "\": expected a vocab of names with scores, got " + piece.dump());
+      made_.pieces.push_back({piece.at(0).get<std::string>(), piece.at(1).get<float>()});
+      Piece& made = made_.pieces.back();
+      if (is_number_with_comma(made.name) && made.score <= -left_out) made.score += left_out;
+    }
+    read_key(path_, model, "unk_id", made_.unknown_id);
+    if (made_.unknown_id < 0 || made_.unknown_id >= std::ssize(made_.pieces))
+      throw Error("\"" + path_ + "\": expected an unk_id of the " + std::to_string(made_.pieces.size()) +
+                  " pieces, got " + std::to_string(made_.unknown_id));
+    made_.pieces[static_cast<std::size_t>(made_.unknown_id)].kind = SentencePieceModel::unknown;
+  }
+
+  // Names that are found in texts as they stand there.
+  void read_added() {
+    const json& added = part("added_tokens");
+    if (added.is_null()) return;
+    if (!added.is_array()) refuse("added_tokens", "a list");
+    for (const json& token : added) {
+      std::int64_t id = -1;
+      std::string name;
+      if (token.is_object()) read_key(path_, token, "id", id);
+      if (token.is_object()) read_key(path_, token, "content", name);
+      if (id < 0 || id >= std::ssize(made_.pieces) || made_.pieces[static_cast<std::size_t>(id)].name != name)
+        throw Error("\"" + path_ + "\": weft has no added tokens but those that are pieces, got " + token.dump());
+      if (id != made_.unknown_id) made_.pieces[static_cast<std::size_t>(id)].kind = SentencePieceModel::control;
+    }
+  }
+
+  std::string path_;
+  json all_;
+  ordered_json& to_;
+  SentencePieceModel made_;
+};
+
+// A token's name: a text, or an object with its "content".
+void read_token(const std::string& path, const json& from, const char* key, ordered_json& to) {
+  if (!from.contains(key)) return;
+  std::string name;
+  if (from.at(key).is_object()) read_key(path, from.at(key), "content", name);
+  else read_key(path, from, key, name);
+  if (!name.empty()) to[key] = name;
+}
+
+void read_settings(const std::string& path, ordered_json& to) {
+  const json settings = read_json_object(path);
+  for (const char* key : {"keep_accents", "do_lower_case"}) {
+    bool value = false;
+    read_key(path, settings, key, value);
+    if (settings.contains(key)) to[key] = value;
+  }
+  for (const char* key : tokens) read_token(path, settings, key, to);
+}
+
+ordered_json tokenizer_json(const SentencePieceModel& model, const SpecialIds& special, const ordered_json& settings) {
+  ordered_json vocab = ordered_json::array(), added = ordered_json::array();
+  for (std::int64_t id = 0; id < std::ssize(model.pieces); ++id) {
+    const Piece& piece = model.pieces[static_cast<std::size_t>(id)];
+    vocab.push_back({piece.name, is_number_with_comma(piece.name) ? piece.score - left_out : piece.score});
+    if (piece.kind != SentencePieceModel::control && piece.kind != SentencePieceModel::user_defined && !special.has(id))
+      continue;
+    added.push_back({{"id", id},
+                     {"content", piece.name},
+                     {"single_word", false},
+                     {"lstrip", id == special.mask},
+                     {"rstrip", false},
+                     {"normalized", false},
+                     {"special", piece.kind != SentencePieceModel::user_defined}});
+  }
+  const ordered_json space = {
+      {"type", "Metaspace"}, {"replacement", space_mark}, {"prepend_scheme", "always"}, {"split", true}};
+  const std::string cls = settings.at("cls_token"), sep = settings.at("sep_token");
+  const auto token = [](const std::string& name, std::int64_t id) {
+    return ordered_json{{"id", name}, {"ids", {id}}, {"tokens", {name}}};
+  };
+  return {{"version", "1.0"},
+          {"truncation", nullptr},
+          {"padding", nullptr},
+          {"added_tokens", added},
+          {"normalizer",
+           normalizer_of(settings.at("keep_accents"), settings.at("do_lower_case"), to_base64(model.characters))},
+          {"pre_tokenizer", space},
+          {"post_processor",
+           {{"type", "TemplateProcessing"},
+            {"single", frame_of(cls, sep, false)},
+            {"pair", frame_of(cls, sep, true)},
+            {"special_tokens", {{cls, token(cls, *special.cls)}, {sep, token(sep, *special.sep)}}}}},
+          {"decoder", space},
+          {"model", {{"type", "Unigram"}, {"unk_id", model.unknown_id}, {"vocab", vocab}, {"byte_fallback", false}}}};
+}
+
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+}  // namespace
+
+std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& folder, std::int64_t vocabulary) {
+  std::string path = folder + "/" + pieces_name;
+  const bool has_pieces = is_there(path);
+  if (!has_pieces) path = folder + "/" + tokenizer_name;
+  if (!is_there(path)) return nullptr;
+  ordered_json made{{"unit", "fnet"}, {"size", vocabulary}};
+  const std::string config = folder + "/" + tokenizer_config_name;
+  if (is_there(config)) read_settings(config, made);
+  try {
+    made["model"] = to_base64(has_pieces ? os::read_file(path) : sentencepiece_bytes(Reader(path, made).read()));
+    return tokenizer_from_json(made.dump());
+  } catch (const json::exception& error) {
+    throw Error("\"" + path + "\" is damaged: " + error.what());
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    throw Error(message.find(path) == std::string::npos ? "\"" + path + "\": " + message : message);
+  }
+}
+
+void write_tokenizer(FileSet& files, const Tokenizer& tokenizer, std::int64_t length, std::vector<std::string>& notes) {
+  ordered_json settings = ordered_json::parse(tokenizer.to_json());
+  if (settings.at("unit") != "fnet") {
+    notes.push_back(std::string("the tokenizer, ") + tokenizer.kind() + ", has no place there: give the model ids");
+    return;
+  }
+  const std::string bytes = from_base64(settings.at("model").get<std::string>());
+  const SpecialIds special = tokenizer.special();
+  const SentencePieceModel model = parse_sentencepiece(bytes);
+  files.write(pieces_name, bytes);
+  if (model.type == SentencePieceModel::unigram && special.cls && special.sep)
+    files.write(tokenizer_name, tokenizer_json(model, special, settings).dump() + "\n");
+  else
+    notes.push_back("tokenizer.json, which transformers 5 reads, isn't written: the tokenizer is not a unigram with " +
+                    settings.at("cls_token").get<std::string>() + " and " +
+                    settings.at("sep_token").get<std::string>());
+  for (const char* ours : {"unit", "model", "size"}) settings.erase(ours);
+  settings["model_max_length"] = length;
+  settings["tokenizer_class"] = "FNetTokenizer";
+  files.write(tokenizer_config_name, settings.dump(2) + "\n");
+}
+
+}  // namespace weft::detail::huggingface

@@ -1,0 +1,29 @@
+// Models of SentencePiece as their files have them, a protocol buffer: message ModelProto of its sentencepiece_model.proto.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::detail {
+
+struct SentencePieceModel {
+  enum Kind : std::int64_t { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
+  struct Piece {
+    std::string name;
+    float score = 0;
+    std::int64_t kind = normal;
+  };
+  static constexpr std::int64_t unigram = 1;
+
+  std::vector<Piece> pieces;
+  std::int64_t type = unigram, unknown_id = 0;
+  std::string characters;  // precompiled_charsmap: what characters become; empty: themselves
+};
+
+// Error unless the bytes are a protocol buffer of at least one piece. What isn't above is left out.
+SentencePieceModel parse_sentencepiece(const std::string& bytes);
+
+// Spaces at a text's ends are left out, several are one, and one is put before it.
+std::string sentencepiece_bytes(const SentencePieceModel& model);
+
+}  // namespace weft::detail

@@ -1,0 +1,62 @@
+// Hugging Face's FNet folders: what weft hasn't, and what is damaged, by name.
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "huggingface_fnet_support.h"
+#include "weft/checkpoint_form.h"
+
+namespace weft::test {
+
+using namespace huggingface_fnet;
+
+TEST_CASE("Hugging Face FNet: what weft hasn't, and what is missing or damaged, is refused by name") {
+  const auto with = [](const std::string& architecture, const std::function<void(Folder&)>& change) {
+    Folder folder(architecture);
+    change(folder);
+    const std::string error = folder.error();
+    CHECK(contains(error, folder.path + "/"));
+    return error;
+  };
+  const auto config = [&](const std::string& architecture, const char* key, const Json& value) {
+    return with(architecture, [&](Folder& f) { f.config[key] = value; });
+  };
+  for (const char* unknown : {"FNetForTokenClassification", "FNetForQuestionAnswering", "FNetForMultipleChoice"})
+    CHECK(contains(config("FNetModel", "architectures", {unknown}),
+                   "weft has no \"" + std::string(unknown) + "\", its FNets are FNetForPreTraining, FNetForMaskedLM"));
+  CHECK(contains(config("FNetForMaskedLM", "hidden_act", "quick_gelu"), "hidden_act: [activation] expected one of"));
+  CHECK(contains(config("FNetForMaskedLM", "hidden_size", "six"), "\"hidden_size\" has the wrong type: \"six\""));
+  CHECK(contains(config("FNetForMaskedLM", "hidden_size", 5), "its config asks for (11, 5)"));
+  CHECK(contains(config("FNetForMaskedLM", "hidden_size", 1 << 30), "its config asks for a parameter of shape"));
+  CHECK(contains(config("FNetForMaskedLM", "num_hidden_layers", 1 << 30), "its config asks for a parameter of shape"));
+  CHECK(contains(config("FNetForMaskedLM", "intermediate_size", 0), "expected an intermediate_size"));
+  CHECK(contains(config("FNetForMaskedLM", "layer_norm_eps", 0), "finite eps > 0"));
+  CHECK(contains(config("FNetForMaskedLM", "num_hidden_layers", 1),
+                 "its config asks for none of these tensors: fnet.encoder.layer.1"));
+  const std::string classifier = "FNetForSequenceClassification";
+  CHECK(contains(config(classifier, "problem_type", "regression"), "weft has no regression (problem_type)"));
+  CHECK(contains(config(classifier, "problem_type", "multi_label_classification"), "weft has no multi_label"));
+  CHECK(contains(config(classifier, "id2label", {{"0", "a"}}), "weft has no regression: expected 2 labels or more"));
+  CHECK(contains(config(classifier, "id2label", {{"0", "a"}, {"2", "b"}}), "none of \"1\""));
+  CHECK(contains(config(classifier, "id2label", {{"0", "a"}, {"1", "a"}, {"2", "b"}}), "the label \"a\" twice"));
+  CHECK(contains(config(classifier, "id2label", {{"0", "a"}, {"1", "b"}}),
+                 "classifier.weight is (3, 6), its config asks for (2, 6)"));
+  CHECK(contains(with("FNetModel", [](Folder& f) { f.tensors.erase("pooler.dense.bias"); }),
+                 "no tensor is named as these parameters: pooler.dense.bias"));
+  CHECK(contains(with("FNetModel", [](Folder& f) { f.tensors["colour"] = Tensor::zeros({1}); }),
+                 "its config asks for none of these tensors: colour"));
+  CHECK(contains(
+      with("FNetModel", [](Folder& f) { f.tensors["embeddings.LayerNorm.bias"] = Tensor::zeros({d}, DType::i64); }),
+      "embeddings.LayerNorm.bias (encoder.embeddings.norm.bias) is I64, expected f32"));
+  Folder bin("FNetModel");
+  std::filesystem::rename(bin.path + "/model.safetensors", bin.path + "/pytorch_model.bin");
+  CHECK(contains(error_of([&] { (void)load_checkpoint(bin.path); }), "tools/pt_to_safetensors.py"));
+  std::filesystem::remove(bin.path + "/pytorch_model.bin");
+  CHECK(contains(error_of([&] { (void)load_checkpoint(bin.path); }), "model.safetensors"));
+  bin.folder.write("fnet/config.json", R"({"model_type":"bert"})");
+  CHECK(find_checkpoint_form(bin.path).empty());
+  bin.folder.write("fnet/config.json", "{");
+  CHECK(find_checkpoint_form(bin.path).empty());
+}
+
+}  // namespace weft::test

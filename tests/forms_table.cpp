@@ -1,0 +1,26 @@
+// The table of checkpoints' forms.
+#include <doctest/doctest.h>
+
+#include "train_support.h"
+#include "weft/checkpoint_form.h"
+
+namespace weft::test {
+
+TEST_CASE("checkpoint forms: the table, a form of a program's own") {
+  CHECK(checkpoint_forms().front() == "weft");
+  CHECK_THROWS_WITH((void)checkpoint_form("onnx"),
+                    doctest::Contains("unknown form \"onnx\", expected one of weft, hugg"));
+  CheckpointForm form;
+  form.name = "nothing";
+  CHECK_THROWS_WITH(register_checkpoint_form(form), doctest::Contains("reads or writes it"));
+  form.load = [](const std::string&, const LoadOptions&) { return Checkpoint(); };
+  form.holds = [](const std::string& path) { return path.find("nothing-in-particular") != std::string::npos; };
+  register_checkpoint_form(form);
+  CHECK_THROWS_WITH(register_checkpoint_form(form), "[checkpoint] the name \"nothing\" is taken");
+  CHECK(find_checkpoint_form("/x/nothing-in-particular") == "nothing");
+  CHECK_THROWS_WITH((void)load_checkpoint("/x/nothing-in-particular"), doctest::Contains("gave no model"));
+  CHECK_THROWS_WITH((void)save_checkpoint_as("nothing", "x", Checkpoint()),
+                    "[checkpoint] \"nothing\" is read, not written");
+}
+
+}  // namespace weft::test
