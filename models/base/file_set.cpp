@@ -7,30 +7,57 @@
 
 namespace weft::detail {
 
-FileSet::FileSet(std::string folder) : folder_(std::move(folder)) { std::filesystem::create_directories(folder_); }
+namespace fs = std::filesystem;
 
-os::AtomicFile& FileSet::add(const std::string& name) {
+FileSet::FileSet(std::string folder, Places places) : folder_(std::move(folder)) {
+  fs::create_directories(folder_);
+  if (places == Places::together) whole_ = os::NewFolder::beside(folder_);
+}
+
+// Writes and syncs the file. Errors name the place that it is to take.
+void FileSet::add(const std::string& name, const std::function<void(os::AtomicFile&)>& write) try {
   const bool follow = std::find(removed_.begin(), removed_.end(), name) == removed_.end();
-  files_.push_back(std::make_unique<os::AtomicFile>(folder_ + "/" + name, follow));
-  return *files_.back();
+  names_.push_back(name);
+  files_.push_back(std::make_unique<os::AtomicFile>((whole_ ? whole_->path() : folder_) + "/" + name, follow));
+  write(*files_.back());
+  files_.back()->sync();
+} catch (const Error& error) {
+  std::string message = error.what();
+  if (whole_)
+    if (const std::size_t at = message.find(whole_->path()); at != std::string::npos)
+      message.replace(at, whole_->path().size(), folder_);
+  throw Error(message);
 }
 
 void FileSet::write(const std::string& name, const std::string& text) {
-  os::AtomicFile& file = add(name);
-  file.write(text.data(), text.size());
-  file.sync();
+  add(name, [&](os::AtomicFile& file) { file.write(text.data(), text.size()); });
 }
 
 void FileSet::write(const std::string& name, const std::vector<std::pair<std::string, Tensor>>& tensors,
                     const std::map<std::string, std::string>& metadata) {
-  os::AtomicFile& file = add(name);
-  write_safetensors(file, folder_ + "/" + name, tensors, metadata);
-  file.sync();
+  add(name, [&](os::AtomicFile& file) { write_safetensors(file, folder_ + "/" + name, tensors, metadata); });
+}
+
+void FileSet::remove(const std::string& name) {
+  const fs::file_status found = fs::symlink_status(folder_ + "/" + name);
+  if (fs::exists(found) && !fs::is_regular_file(found) && !fs::is_symlink(found))
+    throw Error("[file] can't replace \"" + folder_ + "/" + name + "\": not a regular file");
+  removed_.push_back(name);
 }
 
 void FileSet::commit() {
-  for (const std::string& name : removed_) std::filesystem::remove(folder_ + "/" + name);
-  for (const auto& file : files_) file->commit();
+  if (whole_) {
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      files_[i]->commit();
+      const fs::file_status old = fs::status(folder_ + "/" + names_[i]);
+      if (fs::exists(old)) fs::permissions(whole_->path() + "/" + names_[i], old.permissions());
+    }
+    if (whole_->take_place(removed_)) return;
+  }
+  for (const std::string& name : removed_) fs::remove(folder_ + "/" + name);
+  for (std::size_t i = 0; i < files_.size(); ++i)
+    if (whole_) fs::rename(whole_->path() + "/" + names_[i], folder_ + "/" + names_[i]);
+    else files_[i]->commit();
 }
 
 }  // namespace weft::detail

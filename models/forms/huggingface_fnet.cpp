@@ -103,6 +103,7 @@ class Reader {
       const bool language_model = kind.task == Task::masked_lm;
       if (kind_ == nullptr && has(kind.head_prefix) && (!language_model || has("cls.predictions."))) kind_ = &kind;
     }
+    if (kind_ == nullptr) throw Error("\"" + file_.path() + "\" has no tensor");
   }
 
   void read_config() {

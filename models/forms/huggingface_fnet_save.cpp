@@ -121,7 +121,7 @@ std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& 
   Notes notes;
   const auto tensors = tensors_of(*model, config, kind, notes);
   const ordered_json description = config_of(checkpoint, config, kind);
-  FileSet files(folder);
+  FileSet files(folder, Places::together);
   for (const char* former : {config_name, pieces_name, tokenizer_name, tokenizer_config_name}) files.remove(former);
   files.write(model_name, tensors, {{"format", "pt"}});
   write_tokenizer(files, *checkpoint.tokenizer, config.seq_len, notes);

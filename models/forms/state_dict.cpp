@@ -71,10 +71,12 @@ void check_writable(const std::string& form, const Model& model, const std::stri
 std::vector<std::string> save_state_dict(const std::string& folder, const Checkpoint& checkpoint,
                                          const std::vector<std::pair<std::string, Tensor>>& tensors,
                                          const nlohmann::ordered_json& config) try {
-  FileSet files(folder);
-  files.remove("config.json");  // of another model
-  files.write("model.safetensors", tensors, {{"format", "pt"}});
+  FileSet files(folder, Places::together);
+  // Where files take their places in turn, no model stands beside another's config.json, or without its own.
+  if (!config.is_null() || std::filesystem::exists(folder + "/config.json")) files.remove("model.safetensors");
+  files.remove("config.json");
   if (!config.is_null()) files.write("config.json", config.dump(2) + "\n");
+  files.write("model.safetensors", tensors, {{"format", "pt"}});
   files.commit();
   std::vector<std::string> notes = {std::string("the tokenizer, ") + checkpoint.tokenizer->kind() +
                                     ", has no place there: give the model ids"};

@@ -110,6 +110,16 @@ bool config_is_of(const std::string& folder, const json& metadata) {
   }
 }
 
+// Whether the folder's model is another program's, which needs the files beside it.
+bool is_anothers(const std::string& folder) {
+  try {
+    return std::filesystem::exists(model_path(folder)) &&
+           SafetensorsFile(model_path(folder)).metadata().count(metadata_key) == 0;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 void check_writable(const NamedParameters& parameters) {
   for (const auto& [name, parameter] : parameters)
     if (!parameter.writable() && !parameter.quantized())
@@ -211,7 +221,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
   metadata["step"] = info.step;
   metadata["validation_loss"] = info.validation_loss ? ordered_json(*info.validation_loss) : ordered_json(nullptr);
 
-  FileSet files(folder);
+  FileSet files(folder, is_anothers(folder) ? Places::together : Places::in_turn);
   if (!config_is_of(folder, metadata)) files.remove("config.json");  // without one a checkpoint loads
   files.write("model.safetensors", stored_tensors(parameters), {{metadata_key, metadata.dump()}});
   files.write("config.json", metadata.dump(2) + "\n");

@@ -29,6 +29,15 @@ int rename(const char* from, const char* to) {
   count();
   return next<int (*)(const char*, const char*)>("rename")(from, to);
 }
+int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+  count();
+  return next<int (*)(int, const char*, int, const char*, unsigned)>("renameat2")(from_folder, from, to_folder, to,
+                                                                                  flags);
+}
+int link(const char* from, const char* to) {
+  count();
+  return next<int (*)(const char*, const char*)>("link")(from, to);
+}
 int unlink(const char* path) {
   count();
   return next<int (*)(const char*)>("unlink")(path);

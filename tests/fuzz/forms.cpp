@@ -1,0 +1,65 @@
+// Another program's folder, read as each form: config.json, a zero byte, the header of its model.safetensors, a zero byte, and two
+// bytes, how many bytes of tensors follow it. No config.json if that is empty.
+#include <cstdlib>
+#include <fstream>
+
+#include "../temporary_folder.h"
+#include "target.h"
+#include "weft/checkpoint_form.h"
+
+namespace {
+
+std::string length_of(std::uint64_t size) {
+  std::string bytes;
+  for (int i = 0; i < 8; ++i) bytes += static_cast<char>(size >> 8 * i & 255);
+  return bytes;
+}
+
+// Values from -1 to 1 of whichever type.
+std::string tensors(std::size_t size) {
+  std::string bytes(size, '\0');
+  for (std::size_t i = 3; i < size; i += 4) bytes[i] = static_cast<char>(i % 8 == 3 ? 0x3e : 0xbe);
+  return bytes;
+}
+
+const TemporaryFolder& folder() {
+  static const TemporaryFolder made;
+  return made;
+}
+
+void make_files(const std::string& all) {
+  const std::size_t header = std::min(all.find('\0'), all.size());
+  const std::size_t size = std::min(all.find('\0', header + 1), all.size());
+  const std::string text = header < size ? all.substr(header + 1, size - header - 1) : "";
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < 2 && size + 1 + i < all.size(); ++i)
+    bytes |= std::size_t{static_cast<unsigned char>(all[size + 1 + i])} << 8 * i;
+  folder().write("in/model.safetensors", length_of(text.size()) + text + tensors(bytes));
+  if (header > 0) folder().write("in/config.json", all.substr(0, header));
+  else std::filesystem::remove(folder() / "in/config.json");
+}
+
+// What is read is written, and reads as the same model.
+void use(const std::string& form) {
+  weft::test::refuses_or_works([&] {
+    const weft::Checkpoint read = weft::load_checkpoint_as(form, folder() / "in");
+    std::filesystem::remove_all(folder() / "out");
+    weft::test::refuses_or_works([&] {
+      (void)weft::save_checkpoint_as(form, folder() / "out", read);
+      weft::LoadOptions options;
+      options.task = read.model->task();
+      const weft::Checkpoint again = weft::load_checkpoint_as(form, folder() / "out", options);
+      if (weft::parameter_count(again.model->parameters()) != weft::parameter_count(read.model->parameters()))
+        std::abort();
+    });
+  });
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  make_files(weft::test::text_of(data, size));
+  weft::test::refuses_or_works([] { (void)weft::find_checkpoint_form(folder() / "in"); });
+  for (const std::string& form : weft::checkpoint_forms()) use(form);
+  return 0;
+}
