@@ -6,8 +6,9 @@
 
 namespace weft::detail {
 
-BatchAhead::BatchAhead(const Data& data, const Random& random, std::int64_t count)
-    : data_(data), random_(random), count_(count), isa_(Context::current().isa()) {
+BatchAhead::BatchAhead(const Data& data, const Random& random, std::int64_t count, std::int64_t first,
+                       std::int64_t stride)
+    : data_(data), random_(random), count_(count), first_(first), stride_(stride), isa_(Context::current().isa()) {
   if (Context::current().threads() > 1) try {
       thread_ = std::thread([this] { work(); });
     } catch (const std::system_error& error) {  // no more threads: take() prepares
@@ -28,7 +29,7 @@ BatchAhead::~BatchAhead() {
 
 std::vector<Batch> BatchAhead::prepare(std::int64_t step) const {
   std::vector<Batch> batches;
-  for (std::int64_t k = step * count_; k < (step + 1) * count_; ++k) batches.push_back(data_.training(k, random_));
+  for (std::int64_t i = first_; i < count_; i += stride_) batches.push_back(data_.training(step * count_ + i, random_));
   return batches;
 }
 

@@ -14,15 +14,16 @@ namespace weft::detail {
 
 class BatchAhead {
  public:
-  // A step has `count` batches. Data and generator must outlive it. Where the current Context has one thread,
-  // or the system no other, so has this.
-  BatchAhead(const Data& data, const Random& random, std::int64_t count);
+  // A step has `count` batches, of which this takes every `stride`-th from `first` on. Data and generator must outlive it.
+  // Where the current Context has one thread, or the system no other, so has this.
+  BatchAhead(const Data& data, const Random& random, std::int64_t count, std::int64_t first = 0,
+             std::int64_t stride = 1);
   // Waits for batches that are being prepared.
   ~BatchAhead();
   BatchAhead(const BatchAhead&) = delete;
   BatchAhead& operator=(const BatchAhead&) = delete;
 
-  // Batches step · count … (step + 1) · count - 1; the thread goes on to those of step + 1. What Data::training throws
+  // Those of the batches step · count … (step + 1) · count - 1 that it takes; the thread goes on to those of step + 1. What Data::training throws
   // for them comes out here.
   std::vector<Batch> take(std::int64_t step);
 
@@ -32,7 +33,7 @@ class BatchAhead {
 
   const Data& data_;
   Random random_;
-  std::int64_t count_;
+  std::int64_t count_, first_, stride_;
   Isa isa_;  // of the thread that made it
   std::mutex mutex_;
   std::condition_variable changed_;

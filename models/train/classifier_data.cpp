@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "train/gather.h"
 #include "train/hash.h"
 #include "train/labels.h"
 #include "weft/confusion.h"
@@ -35,6 +36,15 @@ class ConfusionMeter : public Meter {
   void add(const Tensor& output, const Batch& batch) override { confusion_.add(output, batch.target); }
   std::vector<Metric> metrics() const override { return {{"accuracy", confusion_.accuracy()}}; }
   std::optional<Confusion> confusion() const override { return confusion_; }
+  std::optional<std::string> counts() const override {
+    std::vector<std::int64_t> all;  // actual, predicted, rows
+    for (const auto& [labels, rows] : confusion_.counts()) all.insert(all.end(), {labels.first, labels.second, rows});
+    return bytes_of(all);
+  }
+  void add_counts(const std::string& counts) override {
+    const auto all = values_of<std::int64_t>(counts, counts.size() / sizeof(std::int64_t));
+    for (std::size_t i = 0; i + 2 < all.size(); i += 3) confusion_.add(all[i], all[i + 1], all[i + 2]);
+  }
 
  private:
   Confusion confusion_;

@@ -45,14 +45,16 @@ void Confusion::check(std::int64_t label) const {
                 std::to_string(label));
 }
 
-void Confusion::add(std::int64_t actual, std::int64_t predicted) {
+void Confusion::add(std::int64_t actual, std::int64_t predicted, std::int64_t rows) {
   check(actual);
   check(predicted);
-  ++counts_[{actual, predicted}];
-  ++actual_[static_cast<std::size_t>(actual)];
-  ++predicted_[static_cast<std::size_t>(predicted)];
-  right_ += actual == predicted;
-  ++rows_;
+  if (rows < 0) throw Error("[Confusion] expected 0 rows or more, got " + std::to_string(rows));
+  if (rows == 0) return;
+  counts_[{actual, predicted}] += rows;
+  actual_[static_cast<std::size_t>(actual)] += rows;
+  predicted_[static_cast<std::size_t>(predicted)] += rows;
+  right_ += actual == predicted ? rows : 0;
+  rows_ += rows;
 }
 
 void Confusion::add(const Tensor& logits, const Tensor& target) {

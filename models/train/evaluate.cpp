@@ -1,5 +1,8 @@
+#include "train/evaluate.h"
+
 #include <cmath>
 
+#include "train/gather.h"
 #include "train/labels.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
@@ -23,28 +26,76 @@ std::optional<double> Evaluation::bits_per_byte() const {
   return loss * static_cast<double>(predicted) / std::log(2) / static_cast<double>(bytes);
 }
 
-Evaluation evaluate(const Model& model, const Data& data) { return *evaluate(model, data, nullptr); }
+namespace {
 
-std::optional<Evaluation> evaluate(const Model& model, const Data& data, const std::function<bool()>& stop) try {
-  const NoGrad suspended;
-  Evaluation total;
-  const auto meter = data.meter();
-  const bool rows = task_source(data.task()) == Source::rows;
-  if (rows) check_padding(model, *data.tokenizer(), "evaluate");
+// What validation batches add to an Evaluation.
+struct Measured {
+  double loss;  // the sum over what is predicted
+  std::int64_t predicted, bytes;
+};
+
+// A rank's batches, each `stride`-th from `first` on; as far as it came before it was to stop.
+struct Measuring {
+  const Model& model;
+  const Data& data;
+  const std::function<bool()>& stop;
+  std::int64_t first, stride;
+  Meter* meter;
   bool stopped = false;
-  Context::current().parallel_region([&] {
-    for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
+  std::vector<Measured> batches = {};
+
+  void run() {
+    const bool rows = task_source(data.task()) == Source::rows;
+    for (std::int64_t k = first; k < data.validation_batches(); k += stride) {
       stopped = stop && stop();
       if (stopped) return;
       const Batch batch = data.validation(k);
       const Tensor output = rows ? logits_of_rows(model, batch.tokens) : model(batch.tokens);
-      total.loss += data.loss(output, batch).item() * static_cast<double>(batch.predicted);
-      total.predicted += batch.predicted;
-      total.bytes += batch.bytes;
-      if (meter) meter->add(output, batch);
+      const double loss = data.loss(output, batch).item() * static_cast<double>(batch.predicted);
+      batches.push_back({loss, batch.predicted, batch.bytes});
+      if (meter != nullptr) meter->add(output, batch);
     }
-  });
-  if (stopped) return std::nullopt;
+  }
+};
+
+// All ranks' counts.
+void share_counts(Meter& meter, Ranks& ranks) {
+  const std::vector<std::string> counts = ranks.gather(*meter.counts());
+  for (std::size_t rank = 0; rank < counts.size(); ++rank)
+    if (rank != static_cast<std::size_t>(ranks.rank())) meter.add_counts(counts[rank]);
+}
+
+}  // namespace
+
+Evaluation evaluate(const Model& model, const Data& data) { return *evaluate(model, data, nullptr); }
+
+std::optional<Evaluation> evaluate(const Model& model, const Data& data, const std::function<bool()>& stop) {
+  return detail::evaluate(model, data, stop, nullptr);
+}
+
+std::optional<Evaluation> detail::evaluate(const Model& model, const Data& data, const std::function<bool()>& stop,
+                                           Ranks* ranks) try {
+  const NoGrad suspended;
+  const auto meter = data.meter();
+  if (task_source(data.task()) == Source::rows) check_padding(model, *data.tokenizer(), "evaluate");
+  const std::int64_t all = data.validation_batches();
+  const bool alone = ranks != nullptr && meter && !meter->counts();  // what they count can't be put together
+  const int rank = ranks == nullptr ? 0 : ranks->rank(), size = ranks == nullptr ? 1 : ranks->size();
+  Measuring own{model, data, stop, alone && rank > 0 ? all : rank, alone ? 1 : size, meter.get()};
+  Context::current().parallel_region([&] { own.run(); });
+  if (on_any(ranks, own.stopped)) return std::nullopt;
+  Evaluation total;
+  if (alone) {
+    own.batches = values_of<Measured>(ranks->gather(bytes_of(own.batches))[0], static_cast<std::size_t>(all));
+  } else {
+    own.batches = gathered(ranks, own.batches, all);
+    if (ranks != nullptr && meter) share_counts(*meter, *ranks);
+  }
+  for (const Measured& batch : own.batches) {
+    total.loss += batch.loss;
+    total.predicted += batch.predicted;
+    total.bytes += batch.bytes;
+  }
   total.loss /= static_cast<double>(total.predicted);
   if (meter) {
     total.metrics = meter->metrics();

@@ -4,9 +4,11 @@
 
 #include "base/json.h"
 #include "weft/checkpoint.h"
+#include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/safetensors.h"
 #include "weft/trainer.h"
+#include "weft/version.h"
 
 namespace weft {
 using namespace detail;
@@ -82,6 +84,18 @@ Buffers load_buffers(const SafetensorsFile& file, const Buffers& wanted) {
 
 }  // namespace
 
+// What would make the ranks' bits differ, or their calls.
+void Trainer::check_ranks() {
+  const json run = describe(model_, data_, options_, optimizer_);
+  std::vector<std::pair<std::string, std::string>> facts{{"build of weft", WEFT_VERSION " by " __VERSION__},
+                                                         {"instruction set", isa_name(Context::current().isa())},
+                                                         {"number of ranks", std::to_string(ranks())}};
+  for (const char* first : {"data", "precision"}) facts.emplace_back(first, run.at(first).dump());  // what is likely
+  for (const auto& setting : run.items()) facts.emplace_back(setting.key(), setting.value().dump());
+  check_alike(*options_.ranks, facts);
+  check_same_parameters();
+}
+
 std::string Trainer::description() const {
   json run = describe(model_, data_, options_, optimizer_);
   run["model"] = json::parse(model_.config());
@@ -105,7 +119,14 @@ void Trainer::save_state(const std::string& path) try {
   fail_out_of_memory("train");
 }
 
-void Trainer::load_state(const std::string& path) try {
+void Trainer::load_state(const std::string& path) {
+  with_ranks(options_.ranks, [&] {
+    load_own_state(path);
+    if (options_.ranks != nullptr) check_same_parameters();
+  });
+}
+
+void Trainer::load_own_state(const std::string& path) try {
   const SafetensorsFile file(path);
   try {
     const auto found = file.metadata().find(metadata_key);

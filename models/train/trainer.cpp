@@ -11,6 +11,9 @@
 
 #include "base/sequence.h"
 #include "train/batch_ahead.h"
+#include "train/evaluate.h"
+#include "train/gather.h"
+#include "train/gradient_exchange.h"
 #include "train/labels.h"
 #include "train/metrics.h"
 #include "weft/checkpoint.h"
@@ -68,11 +71,18 @@ Tensor smoothed(const Tensor& loss, const Tensor& logits, const Tensor& target, 
 struct Trainer::Run {
   Run(const Trainer& trainer, const RunOptions& run)
       : options(run),
-        own(run.open == nullptr && !run.folder.empty() ? std::make_unique<RunFolder>(run.folder) : nullptr),
-        folder(own ? own.get() : run.open),
+        own(trainer.rank() == 0 && run.open == nullptr && !run.folder.empty() ? std::make_unique<RunFolder>(run.folder)
+                                                                              : nullptr),
+        folder(own                   ? own.get()
+               : trainer.rank() == 0 ? run.open
+                                     : nullptr),
         first_step(trainer.step_),
         first_tokens(trainer.tokens_) {
     if (own && trainer.step_ == 0) own->begin(trainer.description());
+    if (trainer.exchange_) {
+      bytes_sent = trainer.exchange_->bytes_sent();
+      seconds_waited = trainer.exchange_->seconds_waited();
+    }
     if (folder != nullptr) metrics = Metrics(metrics_path(folder->path()), trainer.step_);
   }
 
@@ -90,8 +100,9 @@ struct Trainer::Run {
     }
   }
   // The run ends, and what was to be saved is there.
-  RunResult ended() {
+  RunResult ended(Ranks* ranks) {
     if (failed) std::rethrow_exception(failed);
+    if (ranks != nullptr) ranks->gather("");
     return result;
   }
 
@@ -100,7 +111,9 @@ struct Trainer::Run {
   RunFolder* folder;  // null: none
   Metrics metrics;
   std::int64_t first_step, first_tokens;
-  std::exception_ptr failed;  // the last save
+  std::uint64_t bytes_sent = 0;  // before
+  double seconds_waited = 0;     // before
+  std::exception_ptr failed;     // the last save
   RunResult result;
 };
 
@@ -119,16 +132,22 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
   if (model.max_length() > 0 && data.length() > model.max_length())
     throw Error("[train] sequences of " + std::to_string(data.length()) + " tokens; the model takes at most " +
                 std::to_string(model.max_length()));
+  if (options_.ranks != nullptr) with_ranks(options_.ranks, [&] { check_ranks(); });
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("train");
 }
 
+// Of a micro-batch.
+struct Trainer::Counted {
+  std::int64_t predicted, tokens;
+};
+
 // Each micro-batch's part of the mean over all that they predict.
-std::vector<double> Trainer::shares(const std::vector<Batch>& batches) const {
+std::vector<double> Trainer::shares(const std::vector<Counted>& batches) const {
   std::int64_t predicted = 0;
-  for (const Batch& batch : batches) predicted += batch.predicted;
+  for (const Counted& batch : batches) predicted += batch.predicted;
   std::vector<double> shares;
-  for (const Batch& batch : batches)
+  for (const Counted& batch : batches)
     shares.push_back(equal_shares_ || predicted == 0
                          ? 1 / static_cast<double>(batches.size())
                          : static_cast<double>(batch.predicted) / static_cast<double>(predicted));
@@ -144,39 +163,50 @@ Trainer::~Trainer() = default;
 
 double Trainer::step() try {
   double loss = 0;
-  Context::current().parallel_region([&] { loss = step_in_region(); });
+  with_ranks(options_.ranks, [&] { Context::current().parallel_region([&] { loss = step_in_region(); }); });
   return loss;
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("train");
 }
 
+// The loss of the step's micro-batch `number`; its gradient times `share` goes to the sink.
+double Trainer::add_gradient(const Batch& batch, std::int64_t number, double share, GradientSink& sink) {
+  const Random dropout = dropout_.split(static_cast<std::uint64_t>(step_ * options_.micro_batches + number));
+  Tape tape;
+  const Tensor mean = training_loss(batch, dropout);
+  if (!std::isfinite(mean.item()))
+    throw Error("[train] step " + std::to_string(step_ + 1) + ": the loss is " + std::to_string(mean.item()));
+  tape.backward(mean, Tensor::full(mean.shape(), share, mean.dtype()), sink);
+  return mean.item();
+}
+
 double Trainer::step_in_region() {
   const std::int64_t step = step_ + 1;
-  const std::string where = "[train] step " + std::to_string(step) + ": ";
-  if (!ahead_) ahead_ = std::make_unique<BatchAhead>(data_, batches_, options_.micro_batches);
+  if (!ahead_) ahead_ = std::make_unique<BatchAhead>(data_, batches_, options_.micro_batches, rank(), ranks());
+  if (options_.ranks != nullptr && !exchange_)
+    exchange_ = std::make_unique<GradientExchange>(*options_.ranks, optimizer_.parameters(),
+                                                   (options_.micro_batches + ranks() - 1) / ranks());
   const std::vector<Batch> batches = ahead_->take(step_);
-  const std::vector<double> share = shares(batches);
-  double loss = 0;
-  std::int64_t tokens = 0;
-  optimizer_.parameters().zero_gradients();
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    const Batch& batch = batches[i];
-    const Random dropout = dropout_.split(static_cast<std::uint64_t>(step_ * options_.micro_batches) + i);
-    Tape tape;
-    const Tensor mean = training_loss(batch, dropout);
-    if (!std::isfinite(mean.item())) throw Error(where + "the loss is " + std::to_string(mean.item()));
-    loss += mean.item() * share[i];
-    tokens += batch.tokens.numel();
-    tape.backward(mean, Tensor::full(mean.shape(), share[i], mean.dtype()), optimizer_.parameters());
+  std::vector<Counted> own;
+  for (const Batch& batch : batches) own.push_back({batch.predicted, batch.tokens.numel()});
+  const std::vector<Counted> counted = gathered(options_.ranks, own, options_.micro_batches);
+  const std::vector<double> share = shares(counted);
+  std::vector<double> losses;
+  if (options_.ranks != nullptr) {
+    losses = exchange_gradients(batches, share);
+  } else {
+    optimizer_.parameters().zero_gradients();
+    for (std::size_t i = 0; i < batches.size(); ++i)
+      losses.push_back(add_gradient(batches[i], static_cast<std::int64_t>(i), share[i], optimizer_.parameters()));
   }
   try {
     gradient_norm_ = optimizer_.step(step, options_.schedule(step));
   } catch (const Error& error) {
-    throw Error(where + error.what());
+    throw Error("[train] step " + std::to_string(step) + ": " + error.what());
   }
   step_ = step;
-  tokens_ += tokens;
-  return loss;
+  for (const Counted& batch : counted) tokens_ += batch.tokens;
+  return std::inner_product(losses.begin(), losses.end(), share.begin(), 0.0);
 }
 
 bool Trainer::is_saved_as(const Checkpoint& checkpoint) const {
@@ -189,9 +219,11 @@ bool Trainer::is_saved_as(const Checkpoint& checkpoint) const {
   });
 }
 
-void Trainer::check_finite() {
+// Finite, and of several ranks the same on all.
+void Trainer::check_parameters() {
   if (!std::isfinite(l2_norm(optimizer_.parameters().values())))
     throw Error("[train] after step " + std::to_string(step_) + ": the parameters are not finite");
+  if (options_.ranks != nullptr) check_same_parameters();
 }
 
 void Trainer::save_running_state(const std::string& folder) {
@@ -213,10 +245,10 @@ void Trainer::save_model(const std::string& folder, const std::optional<Evaluati
 // The state comes first, and says that the evaluation is due: whenever the run ends from here on, no step is lost, and
 // the resumed run writes all that was to follow. The last checkpoint comes last: with it all is done.
 void Trainer::evaluate_and_save(Run& run) {
-  check_finite();
+  check_parameters();
   run.failed = nullptr;
   run.save([&] { save_running_state(run.folder->path()); });
-  const std::optional<Evaluation> evaluation = evaluate(model_, data_, run.options.stop);
+  const std::optional<Evaluation> evaluation = detail::evaluate(model_, data_, run.options.stop, options_.ranks);
   run.result.stopped = !evaluation;
   run.result.evaluation = evaluation;
   if (evaluation && !std::isfinite(evaluation->loss))
@@ -236,7 +268,8 @@ void Trainer::evaluate_and_save(Run& run) {
   if (!evaluation) return;
   evaluation_due_ = false;
   const std::int64_t patience = run.options.patience;
-  run.result.out_of_patience = patience > 0 && without_better_ >= patience && step_ < options_.schedule.steps;
+  const bool enough = rank() == 0 && patience > 0 && without_better_ >= patience && step_ < options_.schedule.steps;
+  run.result.out_of_patience = on_any(options_.ranks, enough);
   if (run.options.evaluated) run.options.evaluated(step_, *evaluation);
 }
 
@@ -246,6 +279,10 @@ Progress Trainer::timed_step(Run& run) {
   const auto before = Clock::now();
   progress.loss = step();
   so_far.seconds += seconds_since(before);
+  if (exchange_) {
+    so_far.bytes_sent = exchange_->bytes_sent() - run.bytes_sent;
+    so_far.seconds_waited = exchange_->seconds_waited() - run.seconds_waited;
+  }
   so_far.tokens_per_second = static_cast<double>(tokens_ - run.first_tokens) / so_far.seconds;
   progress.step = step_;
   progress.steps = options_.schedule.steps;
@@ -259,6 +296,16 @@ Progress Trainer::timed_step(Run& run) {
 }
 
 RunResult Trainer::run(const RunOptions& options) try {
+  return with_ranks(options_.ranks, [&] { return steps_and_saves(options); });
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("train");
+}
+
+RunResult Trainer::steps_and_saves(const RunOptions& options) {
+  if (options_.ranks != nullptr)  // they set the calls that all must make
+    check_alike(*options_.ranks, {{"step", std::to_string(step_)},
+                                  {"number of steps", std::to_string(options_.schedule.steps)},
+                                  {"eval-every", std::to_string(options.eval_every)}});
   Run run(*this, options);
   // A best checkpoint that somebody has removed is none.
   if (best_ && run.folder != nullptr && !std::filesystem::exists(best_path(run.folder->path()))) best_.reset();
@@ -267,25 +314,23 @@ RunResult Trainer::run(const RunOptions& options) try {
   for (;;) {
     if (evaluation_due_) {
       evaluate_and_save(run);
-      if (run.result.stopped || run.result.out_of_patience || step_ >= steps) return run.ended();
+      if (run.result.stopped || run.result.out_of_patience || step_ >= steps) return run.ended(options_.ranks);
     }
     const Progress progress = timed_step(run);
     evaluation_due_ = step_ == steps || (options.eval_every > 0 && step_ % options.eval_every == 0);
     const bool go_on = !options.progress || options.progress(progress);
-    if (step_ == steps || (go_on && !(options.stop && options.stop()))) continue;
+    if (step_ == steps || !on_any(options_.ranks, !go_on || (options.stop && options.stop()))) continue;
     run.result.stopped = true;
     run.result.evaluation.reset();
-    check_finite();
+    check_parameters();
     run.failed = nullptr;
     run.save([&] {
       save_running_state(run.folder->path());
       save_model(last_path(run.folder->path()), {});
       run.folder->saved();
     });
-    return run.ended();
+    return run.ended(options_.ranks);
   }
-} catch (const std::bad_alloc&) {
-  fail_out_of_memory("train");
 }
 
 }  // namespace weft

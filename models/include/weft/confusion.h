@@ -30,8 +30,8 @@ class Confusion {
   /// Error unless labels >= 1.
   explicit Confusion(std::int64_t labels);
 
-  /// Counts a row. Error if one of the two is no label.
-  void add(std::int64_t actual, std::int64_t predicted);
+  /// Counts a row, or some. Error if one of the two is no label, or for less than no rows.
+  void add(std::int64_t actual, std::int64_t predicted, std::int64_t rows = 1);
   /// Counts each row of logits (b, labels) with the highest as what was predicted, target (b) i64.
   /// Error, with nothing counted, for other shapes or a target that is no label.
   void add(const Tensor& logits, const Tensor& target);
@@ -40,6 +40,9 @@ class Confusion {
   std::int64_t rows() const noexcept { return rows_; }      ///< that were counted
   /// Rows with the label `actual` that were given `predicted`. Error if one of the two is no label.
   std::int64_t count(std::int64_t actual, std::int64_t predicted) const;
+
+  /// Rows by (actual, predicted), of those pairs that occur.
+  const std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>& counts() const noexcept { return counts_; }
 
   /// The part of the rows that were given their own label; 0 of none.
   double accuracy() const noexcept;

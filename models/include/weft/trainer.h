@@ -13,6 +13,7 @@
 #include "weft/data.h"
 #include "weft/model.h"
 #include "weft/optimizer.h"
+#include "weft/ranks.h"
 #include "weft/run_folder.h"
 #include "weft/schedule.h"
 
@@ -29,6 +30,10 @@ struct TrainOptions {
   /// for data whose loss is the cross entropy. Evaluation is without.
   double label_smoothing = 0;
   std::uint64_t seed = 1;  ///< of batches, masks and dropout
+  /// Those that train together, or null: this process alone. Each has a trainer, of a model, data and options of its own
+  /// that are all alike, and computes every size()-th micro-batch; to the bits of one process that computes them all. All
+  /// make the same calls of their trainers; an Error of one becomes a RankError of all. Must outlive the trainer.
+  Ranks* ranks = nullptr;
 };
 
 /// What a model does on validation data.
@@ -62,7 +67,8 @@ struct Progress {
   double seconds_left = 0;       ///< at that speed
 };
 
-/// What Trainer::run does besides steps.
+/// What Trainer::run does besides steps. Of several ranks, folder and open are rank 0's business, which alone writes;
+/// `progress` and `stop` are asked on each, and one of them stops all.
 struct RunOptions {
   std::string folder;             ///< of the run, see weft/run_folder.h, which run() opens; none if empty
   RunFolder* open = nullptr;      ///< that folder, if the caller has it open
@@ -92,11 +98,14 @@ struct RunResult {
   std::optional<Evaluation> evaluation;  ///< after the last step; none if it was stopped
   double tokens_per_second = 0;          ///< of training, evaluation and saving aside
   double seconds = 0;                    ///< that the steps took
+  std::uint64_t bytes_sent = 0;          ///< of gradients, by this rank to others
+  double seconds_waited = 0;             ///< for gradients of others, with nothing else to do
 };
 
 namespace detail {
 class [[gnu::visibility("hidden")]] BatchAhead;
-}
+class [[gnu::visibility("hidden")]] GradientExchange;
+}  // namespace detail
 
 /// Trains one model. One thread's; meanwhile no other may use the model, whose parameters each step writes. A
 /// second thread, the trainer's own, calls Data::training() for the next batch while a step computes.
@@ -134,13 +143,22 @@ class Trainer {
  private:
   struct [[gnu::visibility("hidden")]] Run;
   double step_in_region();
+  double add_gradient(const Batch& batch, std::int64_t number, double share, GradientSink& sink);
+  std::vector<double> exchange_gradients(const std::vector<Batch>& batches, const std::vector<double>& shares);
+  int rank() const noexcept { return options_.ranks == nullptr ? 0 : options_.ranks->rank(); }
+  int ranks() const noexcept { return options_.ranks == nullptr ? 1 : options_.ranks->size(); }
+  void check_ranks();
+  void check_same_parameters();
+  void load_own_state(const std::string& path);
   Progress timed_step(Run& run);
+  RunResult steps_and_saves(const RunOptions& options);
   void evaluate_and_save(Run& run);
-  void check_finite();
+  void check_parameters();
   void save_running_state(const std::string& folder);
   void save_model(const std::string& folder, const std::optional<Evaluation>& evaluation) const;
   Tensor training_loss(const Batch& batch, const Random& dropout) const;
-  std::vector<double> shares(const std::vector<Batch>& batches) const;
+  struct [[gnu::visibility("hidden")]] Counted;
+  std::vector<double> shares(const std::vector<Counted>& batches) const;
 
   Model& model_;
   const Data& data_;
@@ -148,13 +166,14 @@ class Trainer {
   Optimizer optimizer_;
   Random batches_, dropout_;
   std::int64_t step_ = 0;
-  std::int64_t tokens_ = 0;                    // that steps have seen
-  double gradient_norm_ = 0;                   // of the last step
-  bool equal_shares_ = false;                  // of micro-batches, as in runs that an earlier version began
-  bool evaluation_due_ = false;                // after step_, which the run does before it goes on
-  std::optional<BestEvaluation> best_;         // before the evaluation that is due
-  std::int64_t without_better_ = 0;            // evaluations since the best
-  std::unique_ptr<detail::BatchAhead> ahead_;  // from the first step on
+  std::int64_t tokens_ = 0;                             // that steps have seen
+  double gradient_norm_ = 0;                            // of the last step
+  bool equal_shares_ = false;                           // of micro-batches, as in runs that an earlier version began
+  bool evaluation_due_ = false;                         // after step_, which the run does before it goes on
+  std::optional<BestEvaluation> best_;                  // before the evaluation that is due
+  std::int64_t without_better_ = 0;                     // evaluations since the best
+  std::unique_ptr<detail::BatchAhead> ahead_;           // from the first step on
+  std::unique_ptr<detail::GradientExchange> exchange_;  // the same, of several ranks
 };
 
 }  // namespace weft

@@ -1,0 +1,52 @@
+// What each rank has of its own numbers (rank, rank + size, …), put together on all of them.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "weft/ranks.h"
+
+namespace weft::detail {
+
+template <class T>
+std::string bytes_of(const std::vector<T>& values) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+
+// Error unless the bytes are those of `count` values.
+template <class T>
+std::vector<T> values_of(const std::string& bytes, std::size_t count) {
+  if (bytes.size() != count * sizeof(T))
+    throw Error("[ranks] expected " + std::to_string(count * sizeof(T)) + " bytes, got " +
+                std::to_string(bytes.size()));
+  std::vector<T> values(count);
+  if (count > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+// Of `count` in all; null: of this process, which has them all.
+template <class T>
+std::vector<T> gathered(Ranks* ranks, const std::vector<T>& own, std::int64_t count) {
+  if (ranks == nullptr) return own;
+  std::vector<T> all(static_cast<std::size_t>(count));
+  const std::vector<std::string> texts = ranks->gather(bytes_of(own));
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    const std::size_t theirs = rank < all.size() ? (all.size() - rank - 1) / texts.size() + 1 : 0;
+    const std::vector<T> values = values_of<T>(texts[rank], theirs);
+    for (std::size_t j = 0; j < theirs; ++j) all[rank + j * texts.size()] = values[j];
+  }
+  return all;
+}
+
+// Whether it is so on any of them.
+inline bool on_any(Ranks* ranks, bool own) {
+  if (ranks == nullptr) return own;
+  for (const std::string& text : ranks->gather(own ? "1" : ""))
+    if (!text.empty()) return true;
+  return false;
+}
+
+}  // namespace weft::detail

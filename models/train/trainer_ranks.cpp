@@ -1,0 +1,47 @@
+// What a trainer does with others.
+#include "weft/trainer.h"
+
+#include <algorithm>
+#include <new>
+
+#include "train/gather.h"
+#include "train/gradient_exchange.h"
+#include "train/hash.h"
+
+namespace weft {
+using namespace detail;
+
+void Trainer::check_same_parameters() {
+  const Tensor& values = optimizer_.parameters().values();
+  BytesHash hash;
+  hash.add(values.raw(), static_cast<std::size_t>(values.numel()) * dtype_size(values.dtype()));
+  check_alike(*options_.ranks,
+              {{"step", std::to_string(step_)}, {"parameters", "hash " + std::to_string(hash.value())}});
+}
+
+// Round i: rank r computes micro-batch i · ranks + r. Who fails goes on as if nothing was wrong, as others wait for it, and
+// tells them in the end. Gives the losses of all.
+std::vector<double> Trainer::exchange_gradients(const std::vector<Batch>& batches, const std::vector<double>& shares) {
+  const std::int64_t count = options_.micro_batches, rounds = (count + ranks() - 1) / ranks();
+  std::vector<double> losses;
+  std::string failure;
+  for (std::int64_t i = 0; i < rounds; ++i) {
+    const std::int64_t first = i * ranks(), own = first + rank();
+    exchange_->next_round({static_cast<int>(std::min<std::int64_t>(ranks(), count - first)), i == 0, i + 1 == rounds});
+    try {
+      if (own < count && failure.empty())
+        losses.push_back(
+            add_gradient(batches[static_cast<std::size_t>(i)], own, shares[static_cast<std::size_t>(own)], *exchange_));
+    } catch (const Error& error) {
+      failure = error.what();
+    } catch (const std::bad_alloc&) {
+      failure = "[train] out of memory";
+    }
+    exchange_->end_round();
+  }
+  exchange_->finish();
+  if (!failure.empty()) options_.ranks->fail(failure);
+  return gathered(options_.ranks, losses, count);
+}
+
+}  // namespace weft

@@ -1,0 +1,167 @@
+// Several ranks beside one process with as many micro-batches: the same bits.
+#include <doctest/doctest.h>
+
+#include "weft/trainer.h"  // says which classes are hidden
+
+#include <algorithm>
+
+#include "thread_ranks.h"
+#include "train/gradient_exchange.h"
+#include "train_support.h"
+#include "weft/context.h"
+
+namespace weft::test {
+namespace {
+
+using Doubles = std::vector<double>;
+using Floats = std::vector<float>;
+
+struct Outcome {
+  Doubles losses;
+  Floats values;
+  bool operator==(const Outcome& other) const { return losses == other.losses && values == other.values; }
+};
+
+Floats values_of(const Model& model) {
+  Floats values;
+  for (const auto& [name, parameter] : model.parameters())
+    for (const float x : parameter.value().to_vector<float>()) values.push_back(x);
+  return values;
+}
+
+struct Trained {
+  std::string arch;
+  Task task;
+  std::int64_t batches = 1;
+  double clip = 0.05;  // below the gradient's norm
+  std::string optimizer = "sgd";
+  int steps = 3;
+};
+
+// A few steps; ranks: null for one process.
+Outcome train(const Trained& what, Ranks* ranks) {
+  const SmallTask small = small_task(what.arch, what.task);
+  TrainOptions options = small_options(10);
+  options.micro_batches = what.batches;
+  options.optimizer.name = what.optimizer;
+  options.optimizer.clip = what.clip;
+  options.ranks = ranks;
+  Trainer trainer(*small.model, *small.data, options);
+  Outcome outcome;
+  for (int step = 0; step < what.steps; ++step) outcome.losses.push_back(trainer.step());
+  outcome.values = values_of(*small.model);
+  return outcome;
+}
+
+// What each of the ranks comes to.
+std::vector<Outcome> train_on(std::size_t size, const Trained& what) {
+  std::vector<Outcome> outcomes(size);
+  const auto errors = on_ranks(size, [&](Ranks& ranks) {
+    Context::current().set_threads(1);
+    outcomes[static_cast<std::size_t>(ranks.rank())] = train(what, &ranks);
+  });
+  for (const std::string& error : errors) CHECK(error == "");
+  return outcomes;
+}
+
+void check_same(std::size_t size, const Trained& what) {
+  CAPTURE(size);
+  CAPTURE(what.batches);
+  const Outcome alone = train(what, nullptr);
+  for (const Outcome& one : train_on(size, what)) CHECK(one == alone);
+}
+
+}  // namespace
+
+TEST_CASE("ranks: every architecture and task, dropout, clipping: the bits of one process") {
+  for (const std::string& arch : own_architectures)
+    for (const Task task : architecture(arch).tasks) {
+      CAPTURE(arch);
+      CAPTURE(task_name(task));
+      check_same(2, {arch, task, 2});
+      check_same(3, {arch, task, 3});
+    }
+}
+
+TEST_CASE("ranks: any number of micro-batches on any number of ranks") {
+  for (const std::size_t size : {1, 2, 3, 4})
+    for (const std::int64_t batches : {1, 2, 5, 6}) check_same(size, {"gmlp", Task::causal_lm, batches});
+}
+
+TEST_CASE("ranks: with every optimizer, and without clipping") {
+  for (const OptimizerInfo& optimizer : optimizers())
+    for (const double clip : {0.0, 0.05}) check_same(2, {"tnn", Task::causal_lm, 2, clip, optimizer.name, 5});
+}
+
+TEST_CASE("ranks: buckets of a larger model come while backward runs") {
+  // Several megabytes of parameters: many buckets, some matrices in more than one, more than are under way at once.
+  const std::string text = small_text();
+  const TextData data(text, characters(text), Task::causal_lm, 16, 2);
+  const auto run = [&](Ranks* ranks) {
+    const auto model = make_model({"gmlp", Task::causal_lm, data.tokenizer()->size(), 0,
+                                   R"({"layers":3,"dropout":0.1,"d_model":192,"seq_len":16})"},
+                                  {Random(3), DType::f32});
+    TrainOptions options = small_options(10);
+    options.micro_batches = 5;
+    options.optimizer = {"sgd"};
+    options.ranks = ranks;
+    Trainer trainer(*model, data, options);
+    Outcome outcome;
+    for (int step = 0; step < 2; ++step) outcome.losses.push_back(trainer.step());
+    outcome.values = values_of(*model);
+    return outcome;
+  };
+  const Outcome alone = run(nullptr);
+  for (const std::size_t size : {2, 3}) {
+    std::vector<Outcome> outcomes(size);
+    const auto errors =
+        on_ranks(size, [&](Ranks& ranks) { outcomes[static_cast<std::size_t>(ranks.rank())] = run(&ranks); });
+    for (std::size_t rank = 0; rank < size; ++rank) {
+      CHECK(errors[rank] == "");
+      CHECK(outcomes[rank] == alone);
+    }
+  }
+}
+
+TEST_CASE("ranks: buckets and their pieces cover the gradient, each element once") {
+  for (const auto& [d_model, layers] : {std::pair{8, 1}, {64, 2}, {256, 4}})
+    for (const int ranks : {1, 2, 3, 7}) {
+      const std::string config =
+          R"({"d_model":)" + std::to_string(d_model) + R"(,"seq_len":16,"layers":)" + std::to_string(layers) + "}";
+      const auto model = make_model({"gmlp", Task::causal_lm, 40, 0, config}, {Random(3), DType::f32});
+      ParameterSet set(model->parameters());
+      std::vector<int> covered(static_cast<std::size_t>(set.values().numel()));
+      for (int rank = 0; rank < ranks; ++rank)
+        for (const detail::GradientBucket& bucket : detail::gradient_buckets(set, ranks, rank)) {
+          CHECK(bucket.bytes[static_cast<std::size_t>(rank)] == static_cast<std::size_t>(bucket.own) * sizeof(float));
+          std::size_t bytes = 0;
+          for (std::size_t owner = 0; owner < bucket.bytes.size(); ++owner) {
+            if (owner == static_cast<std::size_t>(rank))
+              CHECK(bytes == static_cast<std::size_t>(bucket.own_begin - bucket.begin) * sizeof(float));
+            bytes += bucket.bytes[owner];
+          }
+          CHECK(bytes == static_cast<std::size_t>(bucket.end - bucket.begin) * sizeof(float));
+          for (std::int64_t i = 0; i < bucket.own; ++i) ++covered[static_cast<std::size_t>(bucket.own_begin + i)];
+        }
+      CHECK(std::count(covered.begin(), covered.end(), 1) == std::ssize(covered));
+    }
+}
+
+TEST_CASE("ranks: traffic of a rank is below twice the gradient's size, whatever their number") {
+  for (const std::size_t size : {2, 3, 5}) {
+    const auto errors = on_ranks(size, [&](Ranks& ranks) {
+      const SmallTask small = small_task("gmlp", Task::causal_lm, {128, 16, 1});
+      TrainOptions options = small_options(2);
+      options.micro_batches = ranks.size();
+      options.ranks = &ranks;
+      Trainer trainer(*small.model, *small.data, options);
+      const RunResult result = trainer.run({});
+      const auto gradient = static_cast<double>(parameter_count(small.model->parameters())) * sizeof(float);
+      const double part = static_cast<double>(result.bytes_sent) / 2 / gradient, n = ranks.size();
+      if (!(part > 1.9 * (n - 1) / n && part < 2)) throw Error("sent " + std::to_string(part));
+    });
+    for (const std::string& error : errors) CHECK(error == "");
+  }
+}
+
+}  // namespace weft::test

@@ -1,0 +1,387 @@
+// Runs of several ranks: what rank 0 writes, what ends all of them, what is found at their start.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "temporary_folder.h"
+#include "thread_ranks.h"
+#include "train_support.h"
+#include "weft/context.h"
+#include "weft/run_folder.h"
+
+namespace weft::test {
+namespace {
+
+const char* const files[] = {"best/model.safetensors", "best/config.json",          "last/model.safetensors",
+                             "last/config.json",       "last/training.safetensors", "run.json"};
+
+TrainOptions options_of(Ranks* ranks, std::int64_t steps, std::int64_t micro_batches = 2) {
+  TrainOptions options = small_options(steps);
+  options.micro_batches = micro_batches;
+  options.ranks = ranks;
+  return options;
+}
+
+struct Task3 {
+  std::string arch;
+  Task task;
+};
+
+// The validations of its metrics, without what depends on the clock.
+std::vector<std::string> lines_of(const TemporaryFolder& folder, const std::string& run) {
+  std::istringstream text(folder.read(run + "/metrics.jsonl"));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) {
+    auto json = nlohmann::json::parse(line);
+    json.erase("seconds");
+    json.erase("tokens_per_second");
+    lines.push_back(json.dump());
+  }
+  return lines;
+}
+
+bool same_run(const TemporaryFolder& folder, const std::string& a, const std::string& b) {
+  for (const std::string file : files)
+    if (folder.read(a + "/" + file).empty() || folder.read(a + "/" + file) != folder.read(b + "/" + file)) return false;
+  return lines_of(folder, a) == lines_of(folder, b) && !lines_of(folder, a).empty();
+}
+
+bool all_say(const std::vector<std::string>& errors, const std::string& part) {
+  for (const std::string& error : errors)
+    if (error != errors[0] || error.find(part) == std::string::npos) {
+      MESSAGE(error);
+      return false;
+    }
+  return true;
+}
+
+// Its loss is no number in the k-th training batch that it is asked for.
+class Breaks : public TextData {
+ public:
+  explicit Breaks(std::int64_t k)
+      : TextData(small_text(), characters(small_text()), Task::causal_lm, 16, 4), left_(k) {}
+  Tensor loss(const Tensor& output, const Batch& batch) const override {
+    const Tensor loss = TextData::loss(output, batch);
+    return left_-- == 0 ? scale(loss, std::numeric_limits<double>::quiet_NaN()) : loss;
+  }
+
+ private:
+  mutable std::int64_t left_;
+};
+
+// What it counts can't be put together.
+class Undivided : public TextData {
+ public:
+  using TextData::TextData;
+  struct Count : Meter {
+    void add(const Tensor&, const Batch& batch) override { predicted += batch.predicted; }
+    std::vector<Metric> metrics() const override { return {{"predicted", static_cast<double>(predicted)}}; }
+    std::int64_t predicted = 0;
+  };
+  std::unique_ptr<Meter> meter() const override { return std::make_unique<Count>(); }
+};
+
+}  // namespace
+
+TEST_CASE("ranks: a run's folder is, byte by byte, that of one process, and rank 0 alone writes") {
+  for (const Task3& what : {Task3{"gmlp", Task::causal_lm}, {"fnet", Task::masked_lm}, {"fnet", Task::classifier}}) {
+    const TemporaryFolder folder;
+    std::vector<std::optional<Evaluation>> evaluations(3);
+    const auto run = [&](Ranks* ranks, const std::string& name) {
+      const SmallTask small = small_task(what.arch, what.task);
+      Trainer trainer(*small.model, *small.data, options_of(ranks, 7, 3));
+      RunOptions options;
+      options.folder = folder / name;
+      options.eval_every = 3;
+      const RunResult result = trainer.run(options);
+      evaluations[ranks == nullptr ? 0 : static_cast<std::size_t>(ranks->rank())] = result.evaluation;
+      return result;
+    };
+    const RunResult alone = run(nullptr, "alone");
+    const auto errors = on_ranks(3, [&](Ranks& ranks) { run(&ranks, ranks.rank() == 0 ? "ranks" : "none"); });
+    CHECK(all_say(errors, ""));
+    CHECK(errors[0] == "");
+    CHECK(same_run(folder, "alone", "ranks"));
+    CHECK_FALSE(std::filesystem::exists(folder / "none"));
+    for (const auto& each : evaluations) {
+      REQUIRE(each);
+      CHECK(each->loss == alone.evaluation->loss);
+      CHECK(each->predicted == alone.evaluation->predicted);
+      CHECK(each->bytes == alone.evaluation->bytes);
+      if (what.task != Task::classifier) continue;
+      CHECK(each->confusion->counts() == alone.evaluation->confusion->counts());
+      CHECK(each->metric("accuracy") == alone.evaluation->metric("accuracy"));
+    }
+  }
+}
+
+TEST_CASE("ranks: a run goes on, on another number of ranks, to the same bytes") {
+  const TemporaryFolder folder;
+  const auto run = [&](Ranks* ranks, const std::string& name, std::int64_t until) {
+    const SmallTask small = small_task("tnn", Task::causal_lm);
+    Trainer trainer(*small.model, *small.data, options_of(ranks, 9, 2));
+    if (std::filesystem::exists(state_path(folder / name))) trainer.load_state(state_path(folder / name));
+    RunOptions options;
+    options.folder = folder / name;
+    options.eval_every = 4;
+    options.progress = [&](const Progress& p) { return p.step != until; };
+    trainer.run(options);
+  };
+  run(nullptr, "alone", 100);
+  CHECK(all_say(on_ranks(2, [&](Ranks& ranks) { run(&ranks, "ranks", 3); }), ""));
+  CHECK(all_say(on_ranks(3, [&](Ranks& ranks) { run(&ranks, "ranks", 6); }), ""));  // one has nothing to do
+  run(nullptr, "ranks", 8);
+  CHECK(all_say(on_ranks(2, [&](Ranks& ranks) { run(&ranks, "ranks", 100); }), ""));
+  CHECK(same_run(folder, "alone", "ranks"));
+}
+
+TEST_CASE("ranks: a loss that is no number on one of them stops all at the same step, with nothing changed") {
+  for (const int broken : {0, 1}) {
+    const TemporaryFolder folder;
+    std::vector<std::int64_t> steps(2);
+    std::vector<std::vector<float>> values(2);
+    const auto errors = on_ranks(2, [&](Ranks& ranks) {
+      const Breaks data(ranks.rank() == broken ? 4 : -1);
+      const auto model = small_model("gmlp", Task::causal_lm, data.tokenizer()->size(), 0, {});
+      Trainer trainer(*model, data, options_of(&ranks, 9));
+      RunOptions options;
+      options.folder = folder / "run";
+      options.eval_every = 100;
+      const auto rank = static_cast<std::size_t>(ranks.rank());
+      try {
+        trainer.run(options);
+      } catch (...) {
+        steps[rank] = trainer.steps_done();
+        trainer.step();  // can be tried again
+        values[rank] = model->parameters()[0].second.value().to_vector<float>();
+        throw;
+      }
+    });
+    CHECK(all_say(errors, std::string(broken == 0 ? "" : "rank 1: ") + "[train] step 5: the loss is nan"));
+    CHECK(steps[0] == 4);
+    CHECK(steps[1] == 4);
+    CHECK(values[0] == values[1]);
+  }
+}
+
+TEST_CASE("ranks: one that is asked to stop stops all after the same step, and all is saved") {
+  const TemporaryFolder folder;
+  const auto run = [&](Ranks* ranks, const std::string& name, bool stops) {
+    const SmallTask small = small_task("gmlp", Task::causal_lm);
+    Trainer trainer(*small.model, *small.data, options_of(ranks, 9));
+    RunOptions options;
+    options.folder = folder / name;
+    std::int64_t step = 0;
+    options.progress = [&](const Progress& p) {
+      step = p.step;
+      return true;
+    };
+    options.stop = [&] { return stops && step == 3; };
+    const RunResult result = trainer.run(options);
+    if (!result.stopped || trainer.steps_done() != 3) throw Error("didn't stop");
+  };
+  run(nullptr, "alone", true);
+  CHECK(all_say(on_ranks(2, [&](Ranks& ranks) { run(&ranks, "ranks", ranks.rank() == 1); }), ""));
+  CHECK(folder.read("alone/last/training.safetensors") == folder.read("ranks/last/training.safetensors"));
+  CHECK(folder.read("alone/last/model.safetensors") == folder.read("ranks/last/model.safetensors"));
+}
+
+TEST_CASE("ranks: one that is asked to stop in a validation stops all") {
+  const TemporaryFolder folder;
+  const auto errors = on_ranks(2, [&](Ranks& ranks) {
+    const SmallTask small = small_task("gmlp", Task::causal_lm);
+    Trainer trainer(*small.model, *small.data, options_of(&ranks, 2));
+    RunOptions options;
+    options.folder = folder / "run";
+    options.stop = [&] { return ranks.rank() == 1 && trainer.steps_done() == 2; };
+    const RunResult result = trainer.run(options);
+    if (!result.stopped || result.evaluation) throw Error("didn't stop");
+  });
+  CHECK(errors[0] == "");
+  CHECK(errors[1] == "");
+}
+
+TEST_CASE("ranks: patience ends all of them") {
+  const TemporaryFolder folder;
+  const auto errors = on_ranks(2, [&](Ranks& ranks) {
+    const SmallTask small = small_task("gmlp", Task::causal_lm);
+    TrainOptions options = options_of(&ranks, 40);
+    options.schedule.peak = 1e-12;  // nothing gets better
+    options.schedule.warmup = 0;
+    options.optimizer = {"sgd"};
+    Trainer trainer(*small.model, *small.data, options);
+    RunOptions run;
+    run.folder = folder / "run";
+    run.eval_every = 1;
+    run.patience = ranks.rank() == 0 ? 2 : 0;  // rank 0's counts
+    const RunResult result = trainer.run(run);
+    throw Error(std::to_string(result.out_of_patience) + " at " + std::to_string(trainer.steps_done()));
+  });
+  CHECK(all_say(errors, "1 at "));
+}
+
+TEST_CASE("ranks: where rank 0 can't save, all are told") {
+  const TemporaryFolder folder;
+  folder.write("file", "no folder");
+  const auto errors = on_ranks(2, [&](Ranks& ranks) {
+    const SmallTask small = small_task("gmlp", Task::causal_lm);
+    Trainer trainer(*small.model, *small.data, options_of(&ranks, 2));
+    RunOptions options;
+    options.folder = folder / "file/run";
+    trainer.run(options);
+  });
+  CHECK(all_say(errors, "file/run"));
+  const auto later = on_ranks(2, [&](Ranks& ranks) {
+    const SmallTask small = small_task("gmlp", Task::causal_lm);
+    Trainer trainer(*small.model, *small.data, options_of(&ranks, 4));
+    RunOptions options;
+    options.folder = folder / "run";
+    options.eval_every = 2;
+    options.evaluated = [&](std::int64_t step, const Evaluation&) {
+      if (ranks.rank() != 0 || step != 2) return;
+      std::filesystem::remove_all(folder / "run/last");
+      folder.write("run/last", "no folder");
+    };
+    trainer.run(options);
+  });
+  CHECK(all_say(later, "run/last"));
+}
+
+TEST_CASE("ranks: a save that fails and is to be tried again ends none") {
+  const TemporaryFolder folder;
+  const auto errors = on_ranks(2, [&](Ranks& ranks) {
+    const SmallTask small = small_task("gmlp", Task::causal_lm);
+    Trainer trainer(*small.model, *small.data, options_of(&ranks, 4));
+    RunOptions options;
+    options.folder = folder / "run";
+    options.eval_every = 2;
+    if (ranks.rank() == 0) folder.write("run/best", "no folder");
+    options.save_failed = [&](const Error&) {
+      std::filesystem::remove(folder / "run/best");
+      return true;
+    };
+    trainer.run(options);
+  });
+  CHECK(all_say(errors, ""));
+  CHECK(errors[0] == "");
+  CHECK(std::filesystem::exists(folder / "run/best/model.safetensors"));
+}
+
+TEST_CASE("ranks: other settings, data or parameters are found before the first step, and named") {
+  struct Difference {
+    const char* name;
+    std::function<void(TrainOptions&)> change;
+    const char* message;
+  };
+  const Difference differences[] = {
+      {"seed", [](TrainOptions& o) { o.seed = 2; }, "not the same seed on rank 1 as on rank 0: 2, not 1"},
+      {"clip", [](TrainOptions& o) { o.optimizer.clip = 3; }, "not the same clip on rank 1 as on rank 0: 3.0, not 1.0"},
+      {"micro-batches", [](TrainOptions& o) { o.micro_batches = 4; },
+       "not the same micro-batches on rank 1 as on rank 0: 4, not 2"},
+  };
+  for (const Difference& difference : differences) {
+    CAPTURE(difference.name);
+    CHECK(all_say(on_ranks(2,
+                           [&](Ranks& ranks) {
+                             const SmallTask small = small_task("gmlp", Task::causal_lm);
+                             TrainOptions options = options_of(&ranks, 4);
+                             if (ranks.rank() == 1) difference.change(options);
+                             Trainer(*small.model, *small.data, options);
+                           }),
+                  difference.message));
+  }
+  CHECK(all_say(on_ranks(3,
+                         [&](Ranks& ranks) {
+                           const std::string text = small_text() + (ranks.rank() == 2 ? "l" : "");
+                           const TextData data(text, characters(small_text()), Task::causal_lm, 16, 4);
+                           const auto model = small_model("gmlp", Task::causal_lm, data.tokenizer()->size(), 0, {});
+                           Trainer(*model, data, options_of(&ranks, 4));
+                         }),
+                "not the same data on rank 2 as on rank 0"));
+  CHECK(all_say(on_ranks(2,
+                         [&](Ranks& ranks) {
+                           const SmallTask small = small_task("gmlp", Task::causal_lm);
+                           if (ranks.rank() == 1) Context::current().set_isa(available_isas().front());
+                           Trainer(*small.model, *small.data, options_of(&ranks, 4));
+                         }),
+                available_isas().size() > 1 ? "not the same instruction set on rank 1 as on rank 0: " : ""));
+  CHECK(all_say(on_ranks(2,
+                         [&](Ranks& ranks) {
+                           const SmallTask small = small_task("gmlp", Task::causal_lm);
+                           Parameter first = small.model->parameters()[0].second;
+                           if (ranks.rank() == 1) first.assign(scale(first.value(), 2));
+                           Trainer(*small.model, *small.data, options_of(&ranks, 4));
+                         }),
+                "not the same parameters on rank 1 as on rank 0"));
+}
+
+TEST_CASE("ranks: another validation interval or number of steps is found before the first step") {
+  for (const bool longer : {false, true})
+    CHECK(all_say(on_ranks(2,
+                           [&](Ranks& ranks) {
+                             const SmallTask small = small_task("gmlp", Task::causal_lm);
+                             Trainer trainer(*small.model, *small.data,
+                                             options_of(&ranks, longer && ranks.rank() == 1 ? 5 : 4));
+                             RunOptions options;
+                             options.eval_every = !longer && ranks.rank() == 1 ? 2 : 3;
+                             trainer.run(options);
+                           }),
+                  longer ? "not the same number of steps on rank 1 as on rank 0: 5, not 4"
+                         : "not the same eval-every on rank 1 as on rank 0: 2, not 3"));
+}
+
+TEST_CASE("ranks: parameters that drift apart are found before they are saved") {
+  const TemporaryFolder folder;
+  const auto errors = on_ranks(2, [&](Ranks& ranks) {
+    const SmallTask small = small_task("gmlp", Task::causal_lm);
+    Trainer trainer(*small.model, *small.data, options_of(&ranks, 4));
+    RunOptions options;
+    options.folder = folder / "run";
+    options.progress = [&](const Progress&) {
+      Parameter first = small.model->parameters()[0].second;
+      if (ranks.rank() == 1) first.assign(scale(first.value(), 1.5));
+      return true;
+    };
+    trainer.run(options);
+  });
+  CHECK(all_say(errors, "not the same parameters on rank 1 as on rank 0"));
+  CHECK_FALSE(std::filesystem::exists(folder / "run/last"));
+}
+
+TEST_CASE("ranks: a meter that can't be divided measures on rank 0 alone, with the same loss") {
+  const Undivided data(small_text(), characters(small_text()), Task::causal_lm, 16, 4);
+  const auto model = small_model("gmlp", Task::causal_lm, data.tokenizer()->size(), 0, {});
+  const Evaluation alone = evaluate(*model, data);
+  std::vector<Evaluation> all(2);
+  const auto errors = on_ranks(2, [&](Ranks& ranks) {
+    const auto own = small_model("gmlp", Task::causal_lm, data.tokenizer()->size(), 0, {});
+    TrainOptions options = options_of(&ranks, 1);
+    options.schedule.peak = 1e-300;  // as it was
+    Trainer trainer(*own, data, options);
+    all[static_cast<std::size_t>(ranks.rank())] = *trainer.run({}).evaluation;
+  });
+  CHECK(errors[0] + errors[1] == "");
+  for (const Evaluation& each : all) CHECK(each.loss == alone.loss);
+  CHECK(all[0].metric("predicted") == alone.metric("predicted"));
+}
+
+TEST_CASE("ranks: who fails in place of a gather is heard by all, the first of several") {
+  for (const int failing : {1, 2}) {
+    const auto errors = on_ranks(3, [&](Ranks& ranks) {
+      if (ranks.rank() >= failing) with_ranks(&ranks, [&] { throw Error("no " + std::to_string(ranks.rank())); });
+      const auto texts = ranks.gather("x");
+      throw Error("gathered");
+    });
+    CHECK(all_say(errors, "rank " + std::to_string(failing) + ": no " + std::to_string(failing)));
+  }
+  const auto errors = on_ranks(3, [&](Ranks& ranks) {
+    const auto texts = ranks.gather(std::string("\0-", 2) + std::to_string(ranks.rank()));
+    if (texts != std::vector<std::string>{{"\0-0", 3}, {"\0-1", 3}, {"\0-2", 3}}) throw Error("other texts");
+  });
+  CHECK(errors[0] + errors[1] + errors[2] == "");
+}
+
+}  // namespace weft::test
