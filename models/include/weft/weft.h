@@ -40,6 +40,7 @@
 #include "weft/quantize.h"
 #include "weft/quantized.h"
 #include "weft/random.h"
+#include "weft/recompute.h"
 #include "weft/rows.h"
 #include "weft/run_folder.h"
 #include "weft/safetensors.h"
