@@ -18,6 +18,7 @@ using weft::Error;
 std::unique_ptr<weft::Model> new_model(const TrainOptions& o, const weft::ModelSpec& spec) {
   auto model = weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
   model->set_precision(o.precision);
+  model->set_recompute(o.recompute);
   return model;
 }
 

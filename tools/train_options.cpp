@@ -107,6 +107,11 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
       ->group(group);
   const auto set_precision = [&o](weft::Precision given) { o.precision = given; };
   add_precision(command, set_precision, weft::precision_name(o.precision))->group(group);
+  command
+      .add_flag("--recompute", o.recompute,
+                "Keep each layer's input alone for backward, which computes the layers again: the same bits in less "
+                "memory and more time")
+      ->group(group);
   add_number(command, "--seed", o.seed, {0}, "Seed of parameters, batches and dropout")->group(group);
   add_number(command, "--eval-every,--save-every", o.eval_every, {1},
              "Steps from one validation and checkpoint to the next")
@@ -123,7 +128,8 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
   command
       .add_option("--resume", o.resume,
                   "Go on with the run in this folder, to the same bits as one that never stopped; of the other options "
-                  "with --steps, --eval-every, --patience, --threads, --log, --keep-going and where its data are now")
+                  "with --steps, --eval-every, --patience, --recompute, --threads, --log, --keep-going and where its "
+                  "data are now")
       ->group(group)
       ->type_name("FOLDER")
       ->expected(0, 1)
@@ -138,8 +144,8 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
 
 // What neither changes the run that --resume goes on with nor is another one.
 bool goes_with_resume(const std::string& name) {
-  for (const char* each : {"--resume", "--steps", "--eval-every", "--patience", "--threads", "--log", "--keep-going",
-                           "--text", "--data", "--test", "--help"})
+  for (const char* each : {"--resume", "--steps", "--eval-every", "--patience", "--recompute", "--threads", "--log",
+                           "--keep-going", "--text", "--data", "--test", "--help"})
     if (name == each) return true;
   return false;
 }

@@ -26,7 +26,7 @@ struct TrainOptions {
   std::string schedule = "cosine";
   weft::Precision precision = weft::Precision::f32;
   std::uint64_t seed = 1;
-  bool overwrite = false, keep_going = false;
+  bool recompute = false, overwrite = false, keep_going = false;
 
   void add_to(CLI::App& command);
   // After parsing: which options are of use with rows alone, which run.json may name. See check_partners.

@@ -8,12 +8,12 @@
 namespace weft {
 using namespace detail;
 
-bool would_record(const Inputs& in) noexcept {
+bool would_record(const Inputs& in) {
   const Tape* tape = Tape::recording();
-  if (!tape) return false;
-  for (const Tensor& x : in)
-    if (tape->owns(x)) return true;
-  return false;
+  bool any = false;
+  if (tape)
+    for (const Tensor& x : in) any = tape->impl_->takes(x) || any;
+  return any;
 }
 
 namespace detail {

@@ -119,7 +119,12 @@ void Tape::backward(const Tensor& result, const Tensor& cotangent, GradientSink&
     tape.at(last).gradient.add(cotangent.detach());
     try {
       sink.begin(leaves);
-      tape.walk(last, sink);
+      tape.walk(last, [&](std::int64_t i) {
+        Record& record = tape.at(i);
+        if (!record.gradient.defined()) return;
+        const OpTimer timer("gradients", &OpTime::backward);
+        sink.complete(record.leaf, owned(record.gradient.take()));
+      });
     } catch (...) {
       tape.clear();
       throw;

@@ -77,22 +77,29 @@ void TapeRecords::clear() noexcept {
   leaves.clear();
 }
 
-void TapeRecords::walk(std::int64_t last, GradientSink& sink) {
+bool TapeRecords::takes(const Tensor& x) const {
+  for (const TapeRecords* tape = outside; tape != nullptr; tape = tape->outside)
+    if (tape->owns(x))
+      throw Error("[recompute] the function reads a tensor of shape " + to_string(x.shape()) +
+                  " on the tape that isn't among its inputs: it would get no gradient");
+  return owns(x);
+}
+
+void TapeRecords::walk(std::int64_t last, FunctionRef<void(std::int64_t leaf)> complete) {
   for (std::int64_t i = static_cast<std::int64_t>(records.size()) - 1; i > last; --i) release(at(i));
   for (std::int64_t i = last; i >= 0; --i) {
     Record& record = at(i);
-    if (record.gradient.has_blank_parts()) {
-      const OpTimer timer("gradients", &OpTime::backward);
-      record.gradient.fill_blank_parts();
-    }
-    if (record.gradient.defined() && record.op) {
+    if (!record.op) {
+      complete(i);
+    } else if (record.gradient.defined()) {
+      if (record.gradient.has_blank_parts()) {
+        const OpTimer timer("gradients", &OpTime::backward);
+        record.gradient.fill_blank_parts();
+      }
       check_versions(record);  // a sink may have written since
       Backward view(*this, i);
       const OpTimer timer(record.op->name(), &OpTime::backward);
       record.op->backward(view);
-    } else if (record.gradient.defined()) {
-      const OpTimer timer("gradients", &OpTime::backward);
-      sink.complete(record.leaf, owned(record.gradient.take()));
     }
     release(record);
   }

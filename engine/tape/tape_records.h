@@ -43,6 +43,7 @@ class TapeRecords {
   std::uint64_t serial = 0;
   std::thread::id thread;
   bool consumed = false;
+  const TapeRecords* outside = nullptr;  // of a function to recompute: its nodes are no constants
   std::vector<Record> records;
   std::unordered_map<const void*, std::int64_t> leaves;
 
@@ -51,12 +52,15 @@ class TapeRecords {
   // The tensor that was kept.
   Tensor restore(const Kept& kept);
   void check_versions(const Record& record) const;
-  void walk(std::int64_t last, GradientSink& sink);
+  // Runs the records up to `last` in reverse; complete(i) takes the gradient of leaf i, which may be undefined.
+  void walk(std::int64_t last, FunctionRef<void(std::int64_t leaf)> complete);
   void clear() noexcept;
 
   Record& at(std::int64_t index) { return records[static_cast<std::size_t>(index)]; }
   const Record& at(std::int64_t index) const { return records[static_cast<std::size_t>(index)]; }
   bool owns(const Tensor& x) const noexcept { return x.node().tape == serial && !consumed; }
+  // Whether it has a node here. Error if it has one outside.
+  bool takes(const Tensor& x) const;
   // The record that a part's output is a part of, or null.
   Record* whole_of(const Record& part) { return part.part && part.inputs[0] >= 0 ? &at(part.inputs[0]) : nullptr; }
 

@@ -2,9 +2,11 @@
 #pragma once
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "weft/layers.h"
+#include "weft/recompute.h"
 
 namespace weft::detail {
 
@@ -29,6 +31,21 @@ class SinusoidalPositions {
 inline Tensor in_dtype(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
 // x, in f32 if it is bf16: beside parameters, where an operation takes one dtype.
 inline Tensor widened(const Tensor& x) { return in_dtype(x, x.dtype() == DType::bf16 ? DType::f32 : x.dtype()); }
+
+// x = run(layer, x, random) for each layer; its random numbers are dropout's child `first`, `first` + 1, …, if there is one.
+// With `again` each layer is computed again in backward: `run` is copied, and layers must live until then.
+template <class Layer, class Run>
+Tensor through_layers(const std::vector<Layer>& layers, Tensor x, const Random* dropout, std::uint64_t first,
+                      bool again, const Run& run) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::optional<Random> random = dropout ? std::optional(dropout->split(first + i)) : std::nullopt;
+    const auto layer = [&one = layers[i], run, random](const Inputs& in) {
+      return run(one, in[0], random ? &*random : nullptr);
+    };
+    x = again ? recompute(layer, {x}) : layer({x});
+  }
+  return x;
+}
 
 // The mean of x (b, n, d) over the tokens (b, n) that are not padding, 0: (b, d), of a bf16 x
 // computed in f32. Zeros where all are.

@@ -114,7 +114,8 @@ std::string Fnet::config_for(Task task) const {
 Tensor Fnet::encode(const Tensor& tokens, const Tensor& types, const Random* dropout) const {
   const bool by_separator = !types.defined() && config_.separator >= 0;
   if (by_separator) check_tokens("fnet", tokens, config_.seq_len);
-  return encoder_(tokens, by_separator ? types_of(tokens, config_.separator) : types, dropout, precision());
+  return encoder_(tokens, by_separator ? types_of(tokens, config_.separator) : types, dropout, precision(),
+                  recomputes());
 }
 
 // E norm(act(transform(x))) + bias, (b, n, vocabulary)

@@ -1,5 +1,6 @@
 // FNet's embeddings, encoder layer, pooler and encoder (arXiv 2105.03824, section 3 and figure 1).
 #include <cmath>
+#include <utility>
 
 #include "base/sequence.h"
 #include "weft/detail/enum_names.h"
@@ -124,15 +125,13 @@ FnetEncoder::FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, cons
 }
 
 // x = embeddings(tokens, types);  x = layer(x) for each layer;  with pre-norm layers norm(x). (b, n, d_model)
-Tensor FnetEncoder::operator()(const Tensor& tokens, const Tensor& types, const Random* random,
-                               Precision precision) const {
-  const Random base = random ? *random : Random(0);
-  const Random embedding_random = base.split(0);
+Tensor FnetEncoder::operator()(const Tensor& tokens, const Tensor& types, const Random* random, Precision precision,
+                               bool recompute) const {
+  const Random embedding_random = random ? random->split(0) : Random(0);
   Tensor x = dropout(embeddings(tokens, types, precision), random ? &embedding_random : nullptr);
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const Random layer_random = base.split(i + 1);
-    x = layers[i](x, random ? &layer_random : nullptr);
-  }
+  x = through_layers(
+      layers, std::move(x), random, 1, recompute,
+      [](const FnetLayer& layer, const Tensor& in, const Random* layer_random) { return layer(in, layer_random); });
   return final_norm_ ? (*final_norm_)(x) : x;
 }
 

@@ -2,6 +2,7 @@
 #include "weft/gmlp.h"
 
 #include <cmath>
+#include <utility>
 
 #include "base/sequence.h"
 #include "weft/detail/out_of_memory.h"
@@ -64,10 +65,10 @@ Tensor Gmlp::operator()(const Tensor& tokens, const Random* dropout) const {
     check_tokens("gmlp", tokens, config_.seq_len);
     const SpatialMask mask = task_ == Task::causal_lm ? SpatialMask::causal() : SpatialMask();
     Tensor x = embed(transpose(tokens, 0, 1), 0);  // (n, b, d_model)
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      const Random random = dropout ? dropout->split(i) : Random(0);
-      x = blocks_[i](x, mask, dropout ? &random : nullptr);  // (n, b, d_model)
-    }
+    x = through_layers(blocks_, std::move(x), dropout, 0, recomputes(),
+                       [mask](const GmlpBlock& block, const Tensor& in, const Random* random) {
+                         return block(in, mask, random);  // (n, b, d_model)
+                       });
     if (task_ != Task::classifier) return transpose(head(x), 0, 1);  // (b, n, vocabulary)
     return head(mean_of_tokens(transpose(x, 0, 1), tokens));         // (b, classes)
   });

@@ -2,6 +2,7 @@
 #include "weft/tnn.h"
 
 #include <cmath>
+#include <utility>
 
 #include "base/json.h"
 #include "base/sequence.h"
@@ -103,10 +104,10 @@ Tensor Tnn::operator()(const Tensor& tokens, const Random* dropout) const {
   return guard_memory("tnn", [&] {
     check_tokens("tnn", tokens, 0);
     Tensor x = embed(tokens);  // (b, n, d_model)
-    for (std::size_t i = 0; i < layers_.size(); ++i) {
-      const Random random = dropout ? dropout->split(i) : Random(0);
-      x = layers_[i](x, dropout ? &random : nullptr);  // (b, n, d_model)
-    }
+    x = through_layers(layers_, std::move(x), dropout, 0, recomputes(),
+                       [](const TnnLayer& layer, const Tensor& in, const Random* random) {
+                         return layer(in, random);  // (b, n, d_model)
+                       });
     if (task_ != Task::classifier) return logits(x);  // (b, n, vocabulary)
     return logits(mean_of_tokens(x, tokens));         // (b, classes)
   });

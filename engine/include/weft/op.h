@@ -21,6 +21,7 @@ using Inputs = std::vector<Tensor>;
 
 namespace detail {
 class [[gnu::visibility("hidden")]] PartOp;
+class [[gnu::visibility("hidden")]] RecomputeOp;
 class [[gnu::visibility("hidden")]] TapeRecords;
 // Calls f, an operation's forward pass: timed, and out of memory is an Error.
 Tensor run_op(const char* name, FunctionRef<Tensor()> f);
@@ -61,6 +62,7 @@ class Backward {
 
  private:
   friend class detail::PartOp;
+  friend class detail::RecomputeOp;
   void add_to_whole();
 
   detail::TapeRecords& tape_;
@@ -95,8 +97,9 @@ class Op {
   bool recording = false;
 };
 
-/// Whether the current tape would record an op with these inputs.
-bool would_record(const Inputs& in) noexcept;
+/// Whether the current tape would record an op with these inputs. Error for one of a tape outside of recompute()
+/// (weft/recompute.h), in it.
+bool would_record(const Inputs& in);
 
 /// Runs the op, and records it if an input has a node on the current tape. Error for what `shape` refuses, and if
 /// memory runs out.

@@ -52,6 +52,8 @@ class Tape {
   };
   friend class NoGrad;
   friend class Parameter;
+  friend class detail::RecomputeOp;
+  friend bool would_record(const Inputs& in);
   friend Tensor detail::record(std::unique_ptr<Op> op, const Inputs& in, Tensor out);
 
   Tensor leaf(const Tensor& value, const std::shared_ptr<const void>& parameter);

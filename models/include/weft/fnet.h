@@ -164,9 +164,9 @@ class FnetEncoder {
   /// Error for a norm, an activation or a kind of embeddings that isn't known, or a size below 1.
   FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init);
   /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model) in the precision. Dropout is on if `dropout`
-  /// is given.
+  /// is given; with `recompute` backward computes each layer again, as Model::recomputes() says.
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr,
-                    Precision precision = Precision::f32) const;
+                    Precision precision = Precision::f32, bool recompute = false) const;
   /// "embeddings.…", "layers.0.…", …, and "norm.…" with pre-norm layers.
   void collect(const std::string& prefix, NamedParameters& out) const;
 

@@ -82,8 +82,16 @@ class Model {
   /// parameters are f32 or quantised (weft/quantize.h).
   void set_precision(Precision precision);
 
+  /// Whether a pass that is recorded keeps of each layer its input alone, and backward computes the layer again
+  /// (weft/recompute.h): the same gradients, bit by bit, in the memory of one layer, for the time of one forward pass more. No
+  /// property of the model, either: an architecture of one's own reads it where it runs its layers.
+  bool recomputes() const noexcept { return recomputes_; }
+  /// False unless it is set.
+  void set_recompute(bool recompute) noexcept { recomputes_ = recompute; }
+
  private:
   Precision precision_ = Precision::f32;
+  bool recomputes_ = false;
 };
 
 /// What to make.

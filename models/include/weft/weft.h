@@ -41,6 +41,7 @@
 #include "weft/quantized.h"
 #include "weft/random.h"
 #include "weft/ranks.h"
+#include "weft/recompute.h"
 #include "weft/rows.h"
 #include "weft/run_folder.h"
 #include "weft/safetensors.h"
