@@ -11,6 +11,7 @@
 
 #include "base/sequence.h"
 #include "train/batch_ahead.h"
+#include "train/equal_lengths.h"
 #include "train/labels.h"
 #include "train/metrics.h"
 #include "weft/checkpoint.h"
@@ -135,9 +136,21 @@ std::vector<double> Trainer::shares(const std::vector<Batch>& batches) const {
   return shares;
 }
 
+// The mean over what the batch predicts; rows of each length by themselves.
 Tensor Trainer::training_loss(const Batch& batch, const Random& dropout) const {
-  const Tensor output = model_(batch.tokens, &dropout);
-  return smoothed(data_.loss(output, batch), output, batch.target, options_.label_smoothing);
+  const std::vector<Batch> pieces = equal_lengths(batch);
+  const bool whole = pieces.size() == 1;
+  Tensor mean;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Batch& piece = pieces[i];
+    const Random random = whole ? dropout : dropout.split(i);
+    const Tensor output = model_(piece.tokens, &random);
+    const Tensor loss = smoothed(data_.loss(output, piece), output, piece.target, options_.label_smoothing);
+    if (whole) return loss;
+    const Tensor part = scale(loss, static_cast<double>(piece.predicted) / static_cast<double>(batch.predicted));
+    mean = i == 0 ? part : add(mean, part);
+  }
+  return mean;
 }
 
 Trainer::~Trainer() = default;
@@ -166,7 +179,7 @@ double Trainer::step_in_region() {
     const Tensor mean = training_loss(batch, dropout);
     if (!std::isfinite(mean.item())) throw Error(where + "the loss is " + std::to_string(mean.item()));
     loss += mean.item() * share[i];
-    tokens += batch.tokens.numel();
+    tokens += token_count(batch);
     tape.backward(mean, Tensor::full(mean.shape(), share[i], mean.dtype()), optimizer_.parameters());
   }
   try {
