@@ -27,9 +27,6 @@ Registry<Architecture>& registry() {
 
 void check_new(const Architecture& added, const Architecture& known) {
   if (added.name == known.name) throw Error("[architecture] the name \"" + added.name + "\" is taken");
-  for (const Preset& a : added.presets)
-    for (const Preset& b : known.presets)
-      if (a.name == b.name) throw Error("[architecture] the preset name \"" + a.name + "\" is taken, by " + known.name);
 }
 
 void check_spec(const ModelSpec& spec, const Architecture& architecture) {
@@ -50,10 +47,6 @@ void check_spec(const ModelSpec& spec, const Architecture& architecture) {
 void register_architecture(Architecture added) {
   if (added.name.empty() || added.tasks.empty() || !added.make)
     throw Error("[architecture] \"" + added.name + "\": expected a name, a task and a function that makes a model");
-  for (std::size_t i = 0; i < added.presets.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (added.presets[i].name == added.presets[j].name)
-        throw Error("[architecture] the preset name \"" + added.presets[i].name + "\" comes twice");
   registry().add(std::move(added), check_new);
 }
 
@@ -64,28 +57,6 @@ const Architecture& architecture(const std::string& name) {
 
 std::vector<std::string> architectures() {
   return guard_memory("architecture", [&] { return registry().names(); });
-}
-
-std::vector<std::string> presets() {
-  return guard_memory("preset", [&] {
-    std::vector<std::string> names;
-    registry().for_each([&](const Architecture& known) {
-      for (const Preset& preset : known.presets) names.push_back(preset.name);
-    });
-    return names;
-  });
-}
-
-ModelSpec preset(const std::string& name) {
-  return guard_memory("preset", [&] {
-    ModelSpec spec;
-    registry().for_each([&](const Architecture& known) {
-      for (const Preset& p : known.presets)
-        if (p.name == name) spec = {known.name, p.task, p.vocabulary, p.classes, p.config};
-    });
-    if (spec.arch.empty()) throw Error("[model] unknown preset \"" + name + "\", expected one of " + join(presets()));
-    return spec;
-  });
 }
 
 Task usual_task(const Architecture& architecture, Source source) {

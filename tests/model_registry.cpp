@@ -49,11 +49,7 @@ class MeanModel : public Model {
   }
 
   static Architecture architecture() {
-    return {"mean",
-            {Task::causal_lm, Task::classifier},
-            config_fields<MeanConfig>(),
-            make_as<MeanModel>,
-            {{"mean-small", Task::causal_lm, 30, 0, R"({"d_model":4})"}}};
+    return {"mean", {Task::causal_lm, Task::classifier}, config_fields<MeanConfig>(), make_as<MeanModel>};
   }
 
   const char* arch() const noexcept override { return "mean"; }
@@ -101,7 +97,6 @@ void register_mean() {
 Architecture named(const std::string& name) {
   Architecture other = MeanModel::architecture();
   other.name = name;
-  other.presets.clear();
   return other;
 }
 
@@ -130,17 +125,6 @@ TEST_CASE("architectures: weft's own state what they can do") {
       CHECK(make_model({arch, usual_task(arch), 7, 0, config}, {})->config() == model->config());
     }
   }
-}
-
-TEST_CASE("presets: of their architectures") {
-  const auto all = presets();
-  CHECK(std::vector<std::string>(all.begin(), all.begin() + 4) ==
-        std::vector<std::string>{"gmlp-original", "tnn-original", "fnet-base", "fnet-classifier"});
-  CHECK(preset("tnn-original").arch == "tnn");
-  CHECK(preset("fnet-base").task == Task::masked_lm);
-  CHECK(preset("fnet-classifier").classes == 4);
-  CHECK_THROWS_WITH((void)preset("big"),
-                    doctest::Contains("[model] unknown preset \"big\", expected one of gmlp-original"));
 }
 
 TEST_CASE("a registered architecture: made, trained, saved, loaded, evaluated") {
@@ -205,7 +189,7 @@ TEST_CASE("a registered architecture without a stream: sampled by repeated passe
                     "[generate] a mean classifier can't continue a text: that takes a causal language model");
 }
 
-TEST_CASE("a registered architecture: config, preset and tasks") {
+TEST_CASE("a registered architecture: config and tasks") {
   register_mean();
   const auto& fields = architecture("mean").fields;
   REQUIRE(fields.size() == 5);
@@ -215,7 +199,6 @@ TEST_CASE("a registered architecture: config, preset and tasks") {
   CHECK(fields[3].usual == "2.0");
   CHECK(fields[4].usual == "\"mean\"");
   CHECK(fields[4].meaning == "a word");
-  CHECK(make_model(preset("mean-small"), {})->config().find("\"d_model\":4,") != std::string::npos);
   const auto make = [](Task task, const std::string& config, std::int64_t classes = 0) {
     return make_model({"mean", task, 7, classes, config}, {});
   };
@@ -243,15 +226,7 @@ TEST_CASE("register_architecture: names that are taken, and architectures that c
   Architecture empty = named("empty");
   empty.make = nullptr;
   CHECK_THROWS_AS(register_architecture(empty), Error);
-  Architecture copy = named("copy");
-  copy.presets = {{"copy-small", Task::causal_lm, 7, 0, "{}"}, {"fnet-base", Task::causal_lm, 7, 0, "{}"}};
-  {
-    Architecture twice = named("twice");
-    twice.presets = {{"same", Task::causal_lm, 30, 0, "{}"}, {"same", Task::causal_lm, 30, 0, "{}"}};
-    CHECK_THROWS_WITH(register_architecture(twice), "[architecture] the preset name \"same\" comes twice");
-  }
-  CHECK_THROWS_WITH(register_architecture(copy), "[architecture] the preset name \"fnet-base\" is taken, by fnet");
-  for (const char* name : {"", "idle", "empty", "copy"}) CHECK_FALSE(known(name));
+  for (const char* name : {"", "idle", "empty"}) CHECK_FALSE(known(name));
 
   register_architecture(named("alias"));  // its models say that they are "mean"
   CHECK_THROWS_WITH(make_model({"alias", Task::causal_lm, 7, 0, "{}"}, {}),

@@ -25,3 +25,5 @@ Command tokenizer_command(CLI::App& weft);
 Command quantize_command(CLI::App& weft);
 Command convert_command(CLI::App& weft);
 Command info_command(CLI::App& weft);
+Command recipes_command(CLI::App& weft);
+Command data_command(CLI::App& weft);

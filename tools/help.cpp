@@ -20,16 +20,6 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   return lines;
 }
 
-// `left` in the left column, or above if it is too long, and `right` in as many lines as it takes.
-std::string entry(const std::string& left, const std::string& right) {
-  std::string text = "  " + left;
-  if (text.size() + 2 > left_width) text += "\n" + std::string(left_width, ' ');
-  else text.resize(left_width, ' ');
-  const std::vector<std::string> lines = wrapped(right, page_width - left_width);
-  for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "" : "\n" + std::string(left_width, ' ')) + lines[i];
-  return text + "\n";
-}
-
 // "--csv, --text", by name: CLI11 has them by address.
 std::string names_of(const std::set<CLI::Option*>& options) {
   std::set<std::string> names;
@@ -49,12 +39,27 @@ std::string with_partners(const CLI::Option& option) {
 
 }  // namespace
 
+std::string help_entry(const std::string& left, const std::string& right) {
+  std::string text = "  " + left;
+  if (text.size() + 2 > left_width) text += "\n" + std::string(left_width, ' ');
+  else text.resize(left_width, ' ');
+  const std::vector<std::string> lines = wrapped(right, page_width - left_width);
+  for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "" : "\n" + std::string(left_width, ' ')) + lines[i];
+  return text + "\n";
+}
+
+std::string help_paragraph(const std::string& text) {
+  std::string page;
+  for (const std::string& line : wrapped(text, page_width)) page += line + "\n";
+  return page;
+}
+
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
   std::string left = option->get_name(is_positional, !is_positional);  // "-h,--help"
   for (std::size_t comma = left.find(','); comma != std::string::npos; comma = left.find(',', comma + 1))
     left.insert(comma + 1, " ");
   if (option->get_type_size() != 0) left += " " + option->get_type_name();  // not of flags
-  return entry(left, with_partners(*option));
+  return help_entry(left, with_partners(*option));
 }
 
 // One empty line between what follows one another: groups come with one behind them.
@@ -68,5 +73,5 @@ std::string HelpFormatter::make_group(std::string group, bool is_positional,
 }
 
 std::string HelpFormatter::make_subcommand(const CLI::App* command) const {
-  return entry(command->get_name(), command->get_description());
+  return help_entry(command->get_name(), command->get_description());
 }

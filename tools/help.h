@@ -4,6 +4,12 @@
 #include <string>
 #include <vector>
 
+// `left` in the left column, or above if it is too long, and `right` beside it in as many lines as it takes.
+std::string help_entry(const std::string& left, const std::string& right);
+
+// A text in lines of a page's width.
+std::string help_paragraph(const std::string& text);
+
 // An option is its name and value on the left; beside it what it means, with its partners in sentences at the end.
 class HelpFormatter : public CLI::Formatter {
  public:

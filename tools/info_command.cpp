@@ -11,6 +11,7 @@
 #include "command.h"
 #include "model_options.h"
 #include "options.h"
+#include "recipes.h"
 #include "report.h"
 #include "visible.h"
 
@@ -88,7 +89,7 @@ void print_machine() {
   std::cout << "threads " << context.threads() << "\n";
   print_names("architectures", weft::architectures());
   print_names("tasks", weft::tasks());
-  print_names("presets", weft::presets());
+  print_names("recipes", recipe_names());
 }
 
 weft::ModelSpec spec_of(const InfoCommand& o) {
@@ -124,9 +125,9 @@ int info(const CLI::App& command, const InfoCommand& o) {
   } else if (given.empty()) {
     print_machine();
   } else {
-    if (o.model.arch.empty() && o.model.preset.empty() && o.model.config.empty())
+    if (o.model.arch.empty() && o.model.recipe.empty() && o.model.config.empty())
       throw UsageError(given + " of which architecture? Give --arch (" + list(weft::architectures()) +
-                       "), --preset or --config");
+                       "), --recipe or --config");
     print_architecture(spec_of(o));
   }
   return 0;
@@ -139,9 +140,9 @@ Command info_command(CLI::App& weft) {
   const auto o = std::make_shared<InfoCommand>();
   o->checkpoint.add_to(*command);
   o->model.add_to(*command);
-  add_number(*command, "--vocabulary", o->vocabulary, {1}, "Symbols of the input", "the preset's, or 65")
+  add_number(*command, "--vocabulary", o->vocabulary, {1}, "Symbols of the input", "the recipe's, or 65")
       ->group(ModelOptions::group);
-  add_number(*command, "--classes", o->classes, {1}, "Classes of a classifier", "the preset's, or 2")
+  add_number(*command, "--classes", o->classes, {1}, "Classes of a classifier", "the recipe's, or 2")
       ->group(ModelOptions::group);
   add_threads(*command);
   command->footer(

@@ -34,7 +34,7 @@ int run(int argc, char** argv) {
   const Command commands[] = {train_command(weft),     classify_command(weft), fill_mask_command(weft),
                               generate_command(weft),  eval_command(weft),     report_command(weft),
                               tokenizer_command(weft), quantize_command(weft), convert_command(weft),
-                              info_command(weft)};
+                              info_command(weft),      recipes_command(weft),  data_command(weft)};
   weft.add_subcommand("help", "Show this page, or a command's")->footer("Examples:\n  weft help\n  weft help train");
   try {
     weft.parse(arguments_for(weft, argc, argv));

@@ -61,7 +61,7 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
 }
 
 weft::Evaluation measure(const weft::Model& model, const weft::Data& data, const std::string& path) {
-  BatchCount count(data.validation_batches());
+  Count count("batch", data.validation_batches());
   const auto counted = [&] {
     count.next();
     return false;

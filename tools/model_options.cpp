@@ -11,6 +11,7 @@
 #include "json_file.h"
 #include "nearest.h"
 #include "options.h"
+#include "recipes.h"
 #include "report.h"
 #include "run_settings.h"
 
@@ -22,6 +23,7 @@ using weft::Error;
 struct ConfigFile {
   std::string arch, task;  // empty if it doesn't say
   json fields = json::object();
+  std::int64_t vocabulary = 0, classes = 0;  // 0 if it doesn't say
 };
 
 // Takes the text out of the object; empty if there is no such key.
@@ -36,12 +38,15 @@ std::string take_text(json& object, const char* key, const std::string& path) {
 
 // Either the fields with "arch" and "task" among them, or the config.json of a checkpoint, with the fields in "config";
 // or the run.json of a run, with these in "model".
-ConfigFile read_config(const std::string& path) {
+ConfigFile read_config(const std::string& text, const std::string& path) {
   ConfigFile file;
-  const std::string text = weft::os::read_file(path);
   file.fields = parse_json(text, path);
   if (!file.fields.is_object()) throw Error("\"" + path + "\" is not a JSON object of the architecture's fields");
-  if (describes_run(text)) file.fields = json(file.fields["model"]);
+  if (describes_run(text)) {
+    file.vocabulary = run_setting(text, "found", "symbols", 0);
+    file.classes = run_setting(text, "found", "outputs", 0);
+    file.fields = json(file.fields["model"]);
+  }
   file.arch = take_text(file.fields, "arch", path);
   file.task = take_text(file.fields, "task", path);
   const auto found = file.fields.find("config");
@@ -121,12 +126,16 @@ void ModelOptions::add_to(CLI::App& command) {
   add_text(command, "--arch", "NAME", arch, "Architecture: " + list(weft::architectures()),
            [](const std::string& name) { (void)weft::architecture(name); })
       ->group(group);
-  add_text(command, "--preset", "NAME", preset, "Sizes of an original experiment: " + list(weft::presets()),
-           [](const std::string& name) { (void)weft::preset(name); })
-      ->group(group);
+  add_text(
+      command, "--recipe", "NAME", recipe,
+      "All settings of an experiment, which other options overrule (weft recipes lists them): " + list(recipe_names()),
+      [](const std::string& name) { (void)::recipe(name); })
+      ->group(group)
+      ->excludes(command.get_option("--arch"));
   add_text(command, "--config", "FILE", config,
            "JSON: arch, task, the architecture's fields; a checkpoint's config.json; or a run's run.json, to repeat it")
-      ->group(group);
+      ->group(group)
+      ->excludes(command.get_option("--recipe"));
   add_text(command, "--task", "NAME", task, "Task: " + list(weft::tasks()), [](const std::string& name) {
     (void)weft::task_from_name(name);
   })->group(group);
@@ -148,6 +157,14 @@ void ModelOptions::add_to(CLI::App& command) {
       ->allow_extra_args(false);
 }
 
+std::string ModelOptions::settings() const {
+  if (!recipe.empty()) return ::recipe(recipe).json;
+  if (config.empty()) return "";
+  const std::string text = weft::os::read_file(config);
+  check_object(text, config);
+  return text;
+}
+
 weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source, const weft::Model* from) const {
   weft::ModelSpec spec;
   if (from != nullptr) {
@@ -155,23 +172,25 @@ weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source, const wef
     spec.task = from->task();
     spec.config = from->config();
   }
-  if (!preset.empty()) spec = weft::preset(preset);
-  const ConfigFile file = config.empty() ? ConfigFile{} : read_config(config);
+  const std::string text = settings();
+  const ConfigFile file = text.empty() ? ConfigFile{} : read_config(text, settings_name());
   const std::string& wanted = arch.empty() ? file.arch : arch;
   if (!spec.arch.empty() && !wanted.empty() && wanted != spec.arch)
-    throw Error((from != nullptr ? "--from" : "preset " + preset) + " is of " + spec.arch + ", not of " + wanted);
+    throw Error("--from is of " + spec.arch + ", not of " + wanted);
   if (!wanted.empty()) spec.arch = wanted;
   if (spec.arch.empty())
-    throw UsageError("give --arch (" + list(weft::architectures()) + "), --preset, or \"arch\" in the --config file");
+    throw UsageError("give --arch (" + list(weft::architectures()) + "), --recipe, or \"arch\" in the --config file");
 
   const weft::Architecture& architecture = weft::architecture(spec.arch);
   const std::string& chosen = task.empty() ? file.task : task;
   if (!chosen.empty()) spec.task = weft::task_from_name(chosen);
   else if (source && (from == nullptr || weft::task_source(from->task()) != *source))
     spec.task = weft::usual_task(architecture, *source);
-  else if (!source && preset.empty()) spec.task = architecture.tasks.front();
-  json fields = json::parse(from != nullptr && preset.empty() ? from->config_for(spec.task) : spec.config);
-  check_fields_of(file, architecture, config);
+  else if (!source) spec.task = architecture.tasks.front();
+  spec.vocabulary = file.vocabulary;
+  if (weft::task_source(spec.task) == weft::Source::rows) spec.classes = file.classes;
+  json fields = json::parse(from != nullptr ? from->config_for(spec.task) : spec.config);
+  check_fields_of(file, architecture, settings_name());
   fields.update(file.fields);
   const auto put = [&](const char* option, const char* field, const auto& value) {
     if (!value) return;

@@ -12,16 +12,21 @@
 struct ModelOptions {
   static constexpr const char* group = "Model";  // of the help page
 
-  std::string arch, preset, config, task;
+  std::string arch, recipe, config, task;
   std::optional<std::int64_t> layers, d_model, d_ffn, seq_len;
   std::optional<double> dropout;
   std::vector<std::string> set;  // KEY=VALUE
 
   void add_to(CLI::App& command);
-  // Architecture and sizes: the preset's, replaced by those of the config file, replaced by those of the flags. The
-  // task: --task; else the config file's; else the architecture's usual one for `source`, if that is given; else the
-  // preset's, or the architecture's first. Vocabulary and classes are the preset's, if there is one.
-  // A model to begin with, if there is one, stands in the preset's place; its task stays if it learns from `source`.
+  // The recipe's run.json, or what is in the config file; empty if neither is given. Error if it isn't a JSON object.
+  std::string settings() const;
+  // What messages call it.
+  const std::string& settings_name() const { return recipe.empty() ? config : recipe; }
+  // Architecture and sizes: those of settings(), replaced by those of the flags. The task: --task; else that of
+  // settings(); else the architecture's usual one for `source`, if that is given; else its first. Vocabulary and classes
+  // are those that a run of these settings had found, if they say so.
+  // What settings() doesn't say is as in a model to begin with, if there is one; its task stays if it learns from
+  // `source`.
   weft::ModelSpec spec(std::optional<weft::Source> source, const weft::Model* from = nullptr) const;
 };
 

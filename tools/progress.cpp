@@ -41,20 +41,20 @@ ProgressDisplay::ProgressDisplay() : terminal_(weft::os::is_terminal()) {}
 
 ProgressDisplay::~ProgressDisplay() { clear(); }
 
-BatchCount::BatchCount(std::int64_t batches) : batches_(batches), terminal_(weft::os::is_terminal()) {}
+Count::Count(const char* name, std::int64_t count) : name_(name), count_(count), terminal_(weft::os::is_terminal()) {}
 
-BatchCount::~BatchCount() { clear(); }
+Count::~Count() { clear(); }
 
-void BatchCount::next() {
+void Count::next() {
   ++begun_;
   const auto now = std::chrono::steady_clock::now();
   if (!terminal_ || (drawn_ && now - last_drawn_ < std::chrono::milliseconds(100))) return;
   last_drawn_ = now;
-  std::cerr << "\r\033[Kbatch " << begun_ << "/" << batches_ << std::flush;
+  std::cerr << "\r\033[K" << name_ << " " << begun_ << "/" << count_ << std::flush;
   drawn_ = true;
 }
 
-void BatchCount::clear() {
+void Count::clear() {
   if (drawn_) std::cerr << "\r\033[K" << std::flush;
   drawn_ = false;
 }

@@ -24,16 +24,17 @@ class ProgressDisplay {
   std::int64_t shown_ = 0;
 };
 
-// "batch 12/340" on a terminal.
-class BatchCount {
+// "batch 12/340" on a terminal, of what has that name.
+class Count {
  public:
-  explicit BatchCount(std::int64_t batches);
-  ~BatchCount();
+  Count(const char* name, std::int64_t count);
+  ~Count();
   void next();   // another one begins
   void clear();  // takes it off the screen
 
  private:
-  std::int64_t batches_, begun_ = 0;
+  const char* name_;
+  std::int64_t count_, begun_ = 0;
   bool terminal_, drawn_ = false;
   std::chrono::steady_clock::time_point last_drawn_;
 };

@@ -26,6 +26,13 @@ bool is_no_setting(const std::string& name) {
   return false;
 }
 
+// What isn't set by options of the run's.
+bool is_no_section(const std::string& key) {
+  for (const char* each : {"weft", "recipe", "model", "found", "machine"})
+    if (key == each) return true;
+  return false;
+}
+
 // "data" of "Data"; empty for the model's, which are resolved into its config.
 std::string section_of(const CLI::Option& option) {
   std::string group = option.get_group();
@@ -94,7 +101,8 @@ void check_object(const std::string& text, const std::string& path) {
 
 bool describes_run(const std::string& text) {
   const json run = parse_run(text);
-  return run.is_object() && run.contains("weft") && run.contains("model") && run["model"].is_object();
+  return run.is_object() && (run.contains("weft") || run.contains("recipe")) && run.contains("model") &&
+         run["model"].is_object();
 }
 
 std::string describe_run(const CLI::App& command, const weft::Model& model, const weft::Data& data,
@@ -126,8 +134,7 @@ void apply_run(CLI::App& command, const std::string& text, const std::string& pa
   const bool other_optimizer = command.count("--optimizer") > 0;  // whose options are its own
   std::vector<std::pair<CLI::Option*, json>> found;               // before any is set, which would exclude others
   for (const auto& section : run.items()) {
-    if (section.key() == "weft" || section.key() == "model" || section.key() == "found" || section.key() == "machine")
-      continue;
+    if (is_no_section(section.key())) continue;
     if (!section.value().is_object())
       throw Error("\"" + path + "\": expected \"" + section.key() + "\" to be an object");
     if (section.key() == "optimizer" && other_optimizer) continue;

@@ -9,7 +9,7 @@
 
 // Error, naming the path, unless the text is a JSON object.
 void check_object(const std::string& text, const std::string& path);
-// Whether the text is that of a run.json, and not of an architecture's config.
+// Whether the text is that of a run.json or a recipe, and not of an architecture's config.
 bool describes_run(const std::string& json);
 
 // The options of `command`, given or not, in sections named for their groups; the model; this machine. Paths are

@@ -12,6 +12,7 @@
 #include "loss_log.h"
 #include "options.h"
 #include "progress.h"
+#include "recipes.h"
 #include "report.h"
 #include "run_settings.h"
 #include "train_data.h"
@@ -254,10 +255,11 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
   return run_setting(settings, "training", "steps", 0);
 }
 
-// All but its log, which would be replaced; and with other data all but the form of the run's own.
+// All but its log, which would be replaced; and with other data all but the form of the run's own. A recipe has none.
 void repeat_run(CLI::App& command, const std::string& settings, const std::string& path) {
   std::vector<std::string> but = {"log"};
-  if (command.count("--data") > 0) but.insert(but.end(), {"format", "columns", "header"});
+  if (command.count("--data") > 0 && command.count("--recipe") == 0)
+    but.insert(but.end(), {"format", "columns", "header"});
   apply_run(command, settings, path, but);
 }
 
@@ -270,9 +272,8 @@ int train(CLI::App& command, TrainOptions& o) {
   if (resumed) {
     steps_before = open_run(command, o, folder);
   } else {
-    const std::string config = o.model.config.empty() ? "" : weft::os::read_file(o.model.config);
-    if (!o.model.config.empty()) check_object(config, o.model.config);
-    if (describes_run(config)) repeat_run(command, config, repeated = o.model.config);
+    const std::string settings = o.model.settings();
+    if (describes_run(settings)) repeat_run(command, settings, repeated = o.model.settings_name());
     check_partners(command);
     check_source(o);
     check_nothing_lost(o);
@@ -317,13 +318,18 @@ Command train_command(CLI::App& weft) {
   const auto options = std::make_shared<TrainOptions>();
   options->add_to(*command);
   add_threads(*command);
-  command->footer(
+  const std::string examples =
       "Examples:\n"
       "  weft train --arch gmlp --text book.txt --layers 4 --d-model 128 --seq-len 64 --out book\n"
       "  weft train --arch fnet --data train.csv --test test.csv --layers 2 --d-model 128 --out news\n"
       "  weft train --resume book --steps 4000\n"
       "  weft train --config book/run.json --seed 2 --out book2\n"
       "  weft train --from book --text letters.txt --out letters\n"
-      "Ctrl-C saves and stops; --resume goes on from there.");
+      "Ctrl-C saves and stops; --resume goes on from there.\n"
+      "weft recipes NAME, or --help beside --recipe NAME, shows a recipe's settings and their sources.";
+  command->footer([command, examples] {
+    const auto recipe_named = command->get_option("--recipe")->results();
+    return recipe_named.empty() ? examples : "Recipe:\n" + describe_recipe(recipe(recipe_named.back()));
+  });
   return {command, [command, options] { return train(*command, *options); }};
 }

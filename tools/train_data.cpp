@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "command.h"
+#include "recipes.h"
 #include "text_input.h"
 
 namespace {
@@ -100,7 +101,9 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
 
 void check_source(const TrainOptions& o) {
   if (o.text.empty() == o.data.empty())
-    throw UsageError("give --text FILE for a language model or --data FILE for a classifier");
+    throw UsageError(o.model.recipe.empty()
+                         ? "give --text FILE for a language model or --data FILE for a classifier"
+                         : "the recipe " + o.model.recipe + " needs " + recipe_data(recipe(o.model.recipe)));
 }
 
 Training load_training(const TrainOptions& o) {

@@ -175,18 +175,19 @@ std::vector<CLI::Option*> partners_of(CLI::App& command, CLI::Option* option) {
 
 }  // namespace
 
-// With --config the rows may be those of a run.json: CLI11 can't know whether they are missing.
+// With --config and --recipe the settings may be those of rows: CLI11 can't know whether they are missing.
 void TrainOptions::add_to(CLI::App& command) {
   add_data_options(command, *this);
   model.add_to(command);
-  command.get_option("--from")->excludes(command.get_option("--preset"));
+  command.get_option("--from")->excludes(command.get_option("--recipe"));
   add_training_options(command, *this);
   add_optimizer_options(command, optimizer);
   add_run_options(command, *this);
   of_rows_ = partners_of(command, command.get_option("--data"));
-  command.get_option("--config")->each([&command, this](const std::string&) {
-    for (CLI::Option* option : of_rows_) option->remove_needs(command.get_option("--data"));
-  });
+  for (const char* settings : {"--config", "--recipe"})
+    command.get_option(settings)->each([&command, this](const std::string&) {
+      for (CLI::Option* option : of_rows_) option->remove_needs(command.get_option("--data"));
+    });
   command.parse_complete_callback([&command, this] { check_options(command, *this); });
 }
 

@@ -163,18 +163,8 @@ void Fnet::collect(const std::string& prefix, NamedParameters& out) const {
   if (classes_) classes_->collect(prefix + (language_model_ ? "next_sentence." : "classifier."), out);
 }
 
-// The presets: the paper's base model, and the classifier of labml.ai's experiment on AG News: sizes, ReLU, the eps of
-// PyTorch's LayerNorm.
 Architecture Fnet::architecture() {
-  return {"fnet",
-          {Task::masked_lm, Task::classifier},
-          config_fields<FnetConfig>(),
-          make_as<Fnet>,
-          {{"fnet-base", Task::masked_lm, 32000, 0, R"({"d_model":768,"d_ffn":3072,"layers":12,"seq_len":512})"},
-           {"fnet-classifier", Task::classifier, 32000, 4,
-            R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":512,"norm":"pre","activation":"relu",)"
-            R"("eps":1e-5})"}},
-          no_causal_lm};
+  return {"fnet", {Task::masked_lm, Task::classifier}, config_fields<FnetConfig>(), make_as<Fnet>, no_causal_lm};
 }
 
 }  // namespace weft

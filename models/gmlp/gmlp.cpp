@@ -82,13 +82,8 @@ void Gmlp::collect(const std::string& prefix, NamedParameters& out) const {
   if (head_) head_->collect(prefix + "head.", out);
 }
 
-// The preset has the sizes of the original experiment.
 Architecture Gmlp::architecture() {
-  return {"gmlp",
-          {Task::causal_lm, Task::masked_lm, Task::classifier},
-          config_fields<GmlpConfig>(),
-          make_as<Gmlp>,
-          {{"gmlp-original", Task::causal_lm, 65, 0, R"({"d_model":512,"d_ffn":2048,"layers":6,"seq_len":256})"}}};
+  return {"gmlp", {Task::causal_lm, Task::masked_lm, Task::classifier}, config_fields<GmlpConfig>(), make_as<Gmlp>};
 }
 
 }  // namespace weft

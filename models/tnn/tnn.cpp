@@ -121,16 +121,8 @@ void Tnn::collect(const std::string& prefix, NamedParameters& out) const {
   if (head_) head_->collect(prefix + "head.", out);
 }
 
-// The preset is the authors' language model "tnn_decay_99_pre" (OpenNLPLab, fairseq) for an alphabet of 65: sizes, gamma,
-// and SimpleRMSNorm in the layers. The last norm, theirs a LayerNorm, is of the same kind here, and the head is tied.
 Architecture Tnn::architecture() {
-  return {"tnn",
-          {Task::causal_lm, Task::masked_lm, Task::classifier},
-          config_fields<TnnConfig>(),
-          make_as<Tnn>,
-          {{"tnn-original", Task::causal_lm, 65, 0,
-            R"({"d_model":512,"layers":7,"expand_ratio":3,"rpe_dim":64,"rpe_layers":6,"glu_dim":512,"gamma":0.99,)"
-            R"("norm_type":"simplermsnorm","seq_len":512})"}}};
+  return {"tnn", {Task::causal_lm, Task::masked_lm, Task::classifier}, config_fields<TnnConfig>(), make_as<Tnn>};
 }
 
 }  // namespace weft

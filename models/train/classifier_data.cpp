@@ -177,7 +177,10 @@ Batch ClassifierData::gather(const Rows& from, const std::vector<std::int64_t>& 
     labels.push_back(from.labels[r]);
   }
   const auto rows = static_cast<std::int64_t>(which.size());
-  return {Tensor::from(tokens, {rows, length}), Tensor::from(labels, {rows}), rows};
+  Batch batch{Tensor::from(tokens, {rows, length}), Tensor::from(labels, {rows}), rows};
+  if (padding_ == Padding::exact)
+    for (std::int64_t row : which) batch.lengths.push_back(from.size(row));
+  return batch;
 }
 
 }  // namespace weft

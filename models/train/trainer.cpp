@@ -11,6 +11,7 @@
 
 #include "base/sequence.h"
 #include "train/batch_ahead.h"
+#include "train/equal_lengths.h"
 #include "train/evaluate.h"
 #include "train/gather.h"
 #include "train/gradient_exchange.h"
@@ -154,9 +155,21 @@ std::vector<double> Trainer::shares(const std::vector<Counted>& batches) const {
   return shares;
 }
 
+// The mean over what the batch predicts; rows of each length by themselves.
 Tensor Trainer::training_loss(const Batch& batch, const Random& dropout) const {
-  const Tensor output = model_(batch.tokens, &dropout);
-  return smoothed(data_.loss(output, batch), output, batch.target, options_.label_smoothing);
+  const std::vector<Batch> pieces = equal_lengths(batch);
+  const bool whole = pieces.size() == 1;
+  Tensor mean;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Batch& piece = pieces[i];
+    const Random random = whole ? dropout : dropout.split(i);
+    const Tensor output = model_(piece.tokens, &random);
+    const Tensor loss = smoothed(data_.loss(output, piece), output, piece.target, options_.label_smoothing);
+    if (whole) return loss;
+    const Tensor part = scale(loss, static_cast<double>(piece.predicted) / static_cast<double>(batch.predicted));
+    mean = i == 0 ? part : add(mean, part);
+  }
+  return mean;
 }
 
 Trainer::~Trainer() = default;
@@ -188,7 +201,7 @@ double Trainer::step_in_region() {
                                                    (options_.micro_batches + ranks() - 1) / ranks());
   const std::vector<Batch> batches = ahead_->take(step_);
   std::vector<Counted> own;
-  for (const Batch& batch : batches) own.push_back({batch.predicted, batch.tokens.numel()});
+  for (const Batch& batch : batches) own.push_back({batch.predicted, token_count(batch)});
   const std::vector<Counted> counted = gathered(options_.ranks, own, options_.micro_batches);
   const std::vector<double> share = shares(counted);
   std::vector<double> losses;

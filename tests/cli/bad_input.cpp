@@ -99,7 +99,7 @@ TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
   const std::string gmlp = train + "--arch gmlp ";
   refuses(train, "--arch", 2);
   refuses(train + "--arch rnn", "--arch: [model] unknown architecture \"rnn\"", 2);
-  refuses(train + "--preset big", "unknown preset \"big\"", 2);
+  refuses(train + "--recipe big", "unknown recipe \"big\"", 2);
   refuses(train + "--arch fnet --task causal-lm", "masked-lm");
   refuses(gmlp + "--task translation", "--task: [task] expected one of causal-lm, masked-lm, classifier", 2);
   refuses(gmlp + "--task classifier", "--data", 2);
@@ -187,7 +187,7 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
     folder.write("other/config.json", R"({"arch": "fnet"})");
     refuses(command + (folder / "other"), "of another model");
   }
-  for (const std::string option : {"--arch fnet", "--preset fnet-base", "--config x", "--layers 2", "--classes 2"})
+  for (const std::string option : {"--arch fnet", "--recipe fnet-agnews", "--config x", "--layers 2", "--classes 2"})
     refuses("info --checkpoint " + run() + " " + option, option.substr(0, option.find(' ')), 2);
   refuses("eval --checkpoint " + run() + " --text " + (folder / "missing"), "missing");
   refuses("eval --checkpoint " + run() + " --text " + (folder / "latin1"), "latin1\": invalid UTF-8 at byte 3");

@@ -74,7 +74,7 @@ TEST_CASE("help pages: partners, ranges and defaults are in the sentences beside
   CHECK_FALSE(contains(page, "REQUIRED"));
   CHECK(contains(entry(page, "--text"), "a language model. Not with --data"));
   CHECK(contains(entry(page, "--test"), ". Only with --data"));
-  CHECK(contains(entry(page, "--from"), ". Not with --min-count, --preset, --tokenizer, --vocabulary-size"));
+  CHECK(contains(entry(page, "--from"), ". Not with --min-count, --recipe, --tokenizer, --vocabulary-size"));
   CHECK(contains(entry(page, "--steps"), "--steps N Steps (at least 1; default: 2000 of text, 1000 of rows)"));
   CHECK(contains(entry(page, "--clip"), "(at least 0; default: 1)"));
   CHECK(contains(entry(page, "--optimizer"), "(default: adamw)"));
@@ -94,7 +94,7 @@ TEST_CASE("an unknown command exits with 2, also beside --help, and the nearest 
   CHECK(fails_with(weft("gen"), 2, "unknown command \"gen\"; did you mean generate?"));
   CHECK(fails_with(weft("zebra --help"), 2,
                    "unknown command \"zebra\", expected one of train, classify, fill-mask, generate, eval, report, "
-                   "tokenizer, quantize, convert, info"));
+                   "tokenizer, quantize, convert, info, recipes, data"));
   CHECK(fails_with(weft("predict model"), 2, "unknown command \"predict\"; did you mean classify?"));
   CHECK(fails_with(weft("predict-prob model"), 2, "did you mean classify?"));
   CHECK(fails_with(weft("test model"), 2, "unknown command \"test\"; did you mean eval?"));

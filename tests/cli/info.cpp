@@ -1,4 +1,4 @@
-// weft info and --help; architecture, task and sizes from presets, config files and flags.
+// weft info and --help; architecture, task and sizes from recipes, config files and flags.
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
@@ -8,12 +8,12 @@
 
 namespace weft::test {
 
-TEST_CASE("sizes: a preset's, replaced by a config file's, replaced by flags") {
+TEST_CASE("sizes: a recipe's or a config file's, replaced by flags") {
   const TemporaryFolder folder;
   folder.write("config.json", R"({"d_model": 24, "layers": 2})");
   const std::string config = " --config " + (folder / "config.json");
-  const Outcome info = weft("info --preset gmlp-original" + config + " --layers 1 --set d_ffn=10 --set tied=true");
-  CHECK(contains(info.out, R"("d_model":24,"d_ffn":10,"layers":1,"seq_len":256,"tied":true)"));
+  const Outcome info = weft("info --recipe gmlp-shakespeare --layers 1 --set d_ffn=10 --set tied=true");
+  CHECK(contains(info.out, R"("d_model":512,"d_ffn":10,"layers":1,"seq_len":256,"tied":true)"));
   CHECK(contains(weft("info --arch fnet" + config).out, R"("layers":2)"));
   for (const std::string& arch : own_architectures) {
     const std::string out = weft("info --arch " + arch + config).out;
@@ -26,8 +26,9 @@ TEST_CASE("sizes: a preset's, replaced by a config file's, replaced by flags") {
       CHECK(contains(out.substr(line, out.find('\n', line + 1) - line), "  " + field.meaning));
     }
   }
-  CHECK(number_after(weft("info --preset gmlp-original").out, "\nparameters ") == 9933377);
-  CHECK(fails_with(weft("info --preset gmlp-original --arch fnet"), 1, "gmlp-original"));
+  CHECK(number_after(weft("info --recipe gmlp-shakespeare --vocabulary 65").out, "\nparameters ") == 9933377);
+  CHECK(fails_with(weft("info --recipe gmlp-shakespeare --arch fnet"), 2, "--recipe"));
+  CHECK(contains(weft("info --recipe fnet-agnews").out, "\noutputs 4\n"));
 }
 
 TEST_CASE("architecture and task from a config file, also from a checkpoint's") {
@@ -42,7 +43,7 @@ TEST_CASE("architecture and task from a config file, also from a checkpoint's") 
   folder.write("wide.json", R"({"arch": "gmlp", "d_model": 24})");
   CHECK(contains(weft("info --arch tnn --config " + (folder / "wide.json")).out, "architecture tnn\n"));
   CHECK(contains(weft("info --task causal-lm" + gmlp).out, "architecture gmlp\ntask causal-lm\n"));
-  CHECK(fails_with(weft("info --preset fnet-base" + gmlp), 1, "fnet-base is of fnet, not of gmlp"));
+  CHECK(fails_with(weft("info --recipe fnet-agnews" + gmlp), 2, "--recipe"));
   CHECK(fails_with(weft("info --config " + (folder / "number.json")), 1, "\"arch\" to be a string"));
 
   REQUIRE(weft("train --steps 2" + text + gmlp + " --out " + (folder / "a")).code == 0);
@@ -68,7 +69,7 @@ TEST_CASE("WEFT_ISA=amx is refused where there is none, saying what is lacking; 
 TEST_CASE("weft info and help") {
   const Outcome info = weft("info");
   CHECK(info.code == 0);
-  for (const char* part : {"weft ", "instruction set ", "threads ", "architectures ", "presets "})
+  for (const char* part : {"weft ", "instruction set ", "threads ", "architectures ", "recipes "})
     CHECK(contains(info.out, part));
   CHECK(weft("--version").out.rfind("weft ", 0) == 0);
   CHECK(weft("--help").code == 0);

@@ -85,7 +85,6 @@ TEST_CASE("info of an architecture that only classifies") {
   sorter.name = "sorter";
   sorter.tasks = {Task::classifier};
   sorter.make = make_as<Sorter>;
-  sorter.presets.clear();
   register_architecture(sorter);
   CLI::App app;
   const Command info = info_command(app);

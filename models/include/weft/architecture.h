@@ -13,15 +13,6 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Sizes that have a name.
-struct Preset {
-  std::string name;             ///< unlike any other preset's
-  Task task = Task::causal_lm;  ///< what the sizes are for
-  std::int64_t vocabulary = 0;  ///< symbols of the input
-  std::int64_t classes = 0;     ///< classifiers alone
-  std::string config;           ///< as ModelSpec's
-};
-
 /// One that models can be made of.
 struct Architecture {
   std::string name;                 ///< what Model::arch() gives
@@ -31,8 +22,7 @@ struct Architecture {
   /// nothing is derived from them here. Error for a config or sizes that don't fit;
   /// make_model has already checked task, vocabulary and classes. Several threads may call it at once.
   std::function<std::unique_ptr<Model>(const ModelSpec&, const Init&)> make;
-  std::vector<Preset> presets = {};  ///< none: no sizes have a name
-  std::string no_other_task = {};    ///< why it can't do the other tasks, for messages; empty: nothing to say
+  std::string no_other_task = {};  ///< why it can't do the other tasks, for messages; empty: nothing to say
 };
 
 /// What make_model takes, of a config as a struct (GmlpConfig, TnnConfig, FnetConfig, or one of a program's own that has
@@ -48,18 +38,13 @@ std::unique_ptr<Model> make_as(const ModelSpec& spec, const Init& init) {
   return std::make_unique<M>(spec, init);
 }
 
-/// Adds one to weft's own, for the rest of the process. Error, with nothing added, if its name or a preset's name is
-/// taken, or if it has no name, no task or no `make`. Any thread may call these functions at any time.
+/// Adds one to weft's own, for the rest of the process. Error, with nothing added, if its name is taken, or if it
+/// has no name, no task or no `make`. Any thread may call these functions at any time.
 void register_architecture(Architecture architecture);
 
 /// Error if there is none of that name. It stays where it is for the rest of the process.
 const Architecture& architecture(const std::string& name);
 std::vector<std::string> architectures();  ///< their names, weft's own first
-
-/// Names of the presets, in the architectures' order. weft's own are the sizes of the original experiments:
-/// "gmlp-original", "tnn-original", "fnet-base", "fnet-classifier", …
-std::vector<std::string> presets();
-ModelSpec preset(const std::string& name);  ///< Error if there is none of that name
 
 /// The first of its tasks that learns from `source`. Error if there is none.
 Task usual_task(const Architecture& architecture, Source source);

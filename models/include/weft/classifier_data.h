@@ -14,7 +14,7 @@ namespace weft {
 
 /// How rows of different lengths lie in a batch. A classifier answers alike if its rows are as those that trained it.
 enum class Padding {
-  exact,  ///< as long as they are; a training batch has rows of near lengths, filled up to the longest of them
+  exact,  ///< as long as they are; a training batch has rows of near lengths, and padding that no model sees
   full,   ///< all filled up to the longest sequence
 };
 

@@ -23,6 +23,9 @@ struct Batch {
   Tensor target;               ///< language models: (b, n) i64, -100 where nothing is predicted; classifiers: (b) i64
   std::int64_t predicted = 0;  ///< targets that count
   std::int64_t bytes = 0;      ///< of the texts that they stand for; 0 where they stand for none
+  /// Of the rows, short ones first, where what fills them up is to have no effect: a Trainer runs the model on those of
+  /// each length by themselves. Empty: rows are as long as the tensor, with what fills them up.
+  std::vector<std::int64_t> lengths = {};
 };
 
 /// A part of a whole, 0 … 1, where 1 is best; as "accuracy".

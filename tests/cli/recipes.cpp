@@ -1,0 +1,189 @@
+// Recipes: weft recipes, and weft train --recipe.
+#include "recipes.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "../temporary_folder.h"
+#include "../train_support.h"
+#include "command.h"
+
+namespace weft::test {
+namespace {
+
+using nlohmann::json;
+
+const std::string root = WEFT_ROOT;
+
+ModelSpec spec_of(const json& run) {
+  const json& model = run.at("model");
+  const Task task = task_from_name(model.at("task"));
+  const std::int64_t outputs = run.at("found").at("outputs");
+  return {model.at("arch"), task, run.at("found").at("symbols"), task_source(task) == Source::rows ? outputs : 0,
+          model.at("config").dump()};
+}
+
+// As sources name them: "eps" of the optimizer is "optimizer.eps" beside a config that has one, too.
+std::multiset<std::string> settings_of(const json& run) {
+  std::multiset<std::string> names = {"arch", "task"};
+  const json& config = run.at("model").at("config");
+  for (const auto& each : config.items()) names.insert(each.key());
+  for (const char* section : {"data", "training", "optimizer"})
+    for (const auto& each : run.at(section).items())
+      names.insert((config.contains(each.key()) ? section + std::string(".") : "") + each.key());
+  return names;
+}
+
+// What every recipe is trained on here: texts of each form.
+class Inputs {
+ public:
+  Inputs() {
+    folder.write("text", small_text());
+    std::string news, listops = "Source\tTarget\n";
+    for (int i = 0; i < 40; ++i) {
+      const std::string number = std::to_string(i % 4 + 1);
+      news += "\"" + number + "\",\"title " + number + "\",\"some news of " + number + "\"\n";
+      listops += "[MAX " + number + " 0 ]\t" + number + "\n";
+    }
+    folder.write("news", news);
+    folder.write("listops", listops);
+  }
+  std::string options(const json& run) const {
+    if (task_source(task_from_name(run.at("model").at("task"))) == Source::text) return " --text " + (folder / "text");
+    const std::string rows = folder / (run.at("data").at("format") == "csv" ? "news" : "listops");
+    return " --data " + rows + " --test " + rows;
+  }
+
+  TemporaryFolder folder;
+};
+
+}  // namespace
+
+TEST_CASE("recipes: each file, whole, with a source of every setting, is listed and shown") {
+  std::set<std::string> files, names;
+  for (const auto& file : std::filesystem::directory_iterator(root + "/tools/recipes"))
+    if (file.path().extension() == ".json") files.insert(file.path().stem());
+  const Outcome listed = weft("recipes");
+  CHECK(listed.code == 0);
+  std::ostringstream page;
+  page << std::ifstream(root + "/README.md").rdbuf();
+  for (const Recipe& each : recipes()) {
+    CAPTURE(each.name);
+    names.insert(each.name);
+    const json run = json::parse(each.json), &about = run.at("recipe");
+    std::multiset<std::string> sourced;
+    for (const json& source : about.at("sources"))
+      for (const json& name : source.at("settings")) sourced.insert(name.get<std::string>());
+    CHECK(sourced == settings_of(run));
+    const ModelSpec spec = spec_of(run);
+    const auto model = make_model(spec, {Random(1), DType::f32, nullptr, true});
+    CHECK(json::parse(model->config()) == run.at("model").at("config"));
+    CHECK(parameter_count(model->parameters()) == run.at("found").at("parameters"));
+    CHECK(number_after(weft("info --recipe " + each.name).out, "\nparameters ") ==
+          run.at("found").at("parameters").get<double>());
+    for (const json& command : about.at("commands")) CHECK(contains(command.get<std::string>(), "weft "));
+    CHECK(contains(about.at("commands").dump(), "--recipe " + each.name + " "));
+    for (const json& expected : about.at("expected"))
+      CHECK(expected.contains("at least") + expected.contains("at most") == 1);
+    CHECK(contains(listed.out, "  " + each.name + " "));
+    CHECK(contains(page.str(), "`" + each.name + "`"));
+    const Outcome shown = weft("recipes " + each.name);
+    CHECK(shown.code == 0);
+    std::string flat;  // without line ends
+    for (const char c : shown.out)
+      if (c != '\n' && c != ' ') flat += c;
+    for (const std::string& name : sourced) CHECK(contains(flat, name));
+    CHECK(contains(shown.out, about.at("commands").front().get<std::string>()));
+  }
+  CHECK(names == files);
+  CHECK(recipe_names().front() == "fnet-agnews");
+  CHECK(contains(weft("recipes fnet-listops").out, "optimizer.eps 1e-09"));
+}
+
+TEST_CASE("recipes: a run has the settings of its recipe") {
+  const Inputs inputs;
+  for (const Recipe& each : recipes()) {
+    CAPTURE(each.name);
+    json expected = json::parse(each.json);
+    const std::string arch = expected.at("model").at("arch");
+    // Small, or else it would take long.
+    json& config = expected.at("model").at("config");
+    config["layers"] = 1;
+    config["d_model"] = 8;
+    config["seq_len"] = 16;
+    expected["training"]["steps"] = 2;
+    expected["training"]["batch"] = 2;
+    std::string small = " --layers 1 --d-model 8 --seq-len 16 --steps 2 --batch 2 --threads 1";
+    if (arch == "tnn") {
+      config["glu_dim"] = 8;
+      small += " --set glu_dim=8";
+    } else {
+      config["d_ffn"] = 16;
+      small += " --d-ffn 16";
+    }
+    const std::string run = inputs.folder / each.name;
+    const Outcome trained = weft("train --recipe " + each.name + inputs.options(expected) + small + " --out " + run);
+    CAPTURE(trained.err);
+    REQUIRE(trained.code == 0);
+    json got = json::parse(inputs.folder.read(each.name + "/run.json"));
+    for (const char* users : {"text", "data", "test"}) got["data"].erase(users);
+    for (const char* section : {"model", "data", "training", "optimizer"}) {
+      CAPTURE(section);
+      CHECK(got.at(section).dump(1) == expected.at(section).dump(1));
+    }
+    CHECK(weft("train --resume " + run + " --steps 3 --threads 1").code == 0);
+  }
+}
+
+TEST_CASE("recipes: other options overrule them, and another optimizer has settings of its own") {
+  const Inputs inputs;
+  const std::string train = "train --recipe fnet-listops --layers 1 --d-model 8 --d-ffn 16 --steps 2 --data " +
+                            (inputs.folder / "listops") + " --threads 1 --overwrite --out " + (inputs.folder / "run");
+  const auto settings = [&](const std::string& options) {
+    const Outcome trained = weft(train + options);
+    CAPTURE(trained.err);
+    CHECK(trained.code == 0);
+    return json::parse(inputs.folder.read("run/run.json"));
+  };
+  const json other = settings(" --lr 0.25 --optimizer sgd --schedule constant --pad-to 12 --columns text=1,label=2");
+  CHECK(other.at("training").at("lr") == 0.25);
+  CHECK(other.at("training").at("warmup") == 1000);
+  CHECK(other.at("optimizer").at("optimizer") == "sgd");
+  CHECK_FALSE(other.at("optimizer").contains("beta2"));
+  CHECK(other.at("data").at("pad-to") == "12");
+  CHECK(other.at("data").at("columns") == "text=1,label=2");
+  CHECK(settings(" --set norm=pre").at("model").at("config").at("norm") == "pre");
+}
+
+TEST_CASE("recipes: what can't be is one line") {
+  const Inputs inputs;
+  const std::string out = " --out " + (inputs.folder / "run"), text = " --text " + (inputs.folder / "text");
+  const std::string gmlp = "train --recipe gmlp-shakespeare-small ";
+  CHECK(fails_with(weft("train --recipe gmlp-shakespere" + text + out), 2,
+                   "--recipe: unknown recipe \"gmlp-shakespere\"; did you mean gmlp-shakespeare?"));
+  CHECK(fails_with(weft("recipes zebra"), 2, "unknown recipe \"zebra\", expected one of fnet-agnews, "));
+  CHECK(fails_with(weft("train --recipe zebra --help"), 2, "unknown recipe \"zebra\", expected one of"));
+  CHECK(fails_with(weft(gmlp + out), 2, "the recipe gmlp-shakespeare-small needs --text FILE: tiny Shakespeare"));
+  CHECK(fails_with(weft("train --recipe tnn-listops" + out), 2, "the recipe tnn-listops needs --data FILE"));
+  CHECK(fails_with(weft(gmlp + out + " --data " + (inputs.folder / "news")), 2, "a causal-lm needs --text"));
+  CHECK(fails_with(weft(gmlp + text + " --from " + (inputs.folder / "x") + out), 2, "--recipe"));
+  CHECK(fails_with(weft(gmlp + text + " --resume " + (inputs.folder / "x")), 2, "leave out --recipe"));
+  CHECK(fails_with(weft(gmlp + text + " --arch gmlp" + out), 2, "--recipe"));
+  CHECK(fails_with(weft(gmlp + text + " --config " + (inputs.folder / "text") + out), 2, "--recipe"));
+  CHECK(fails_with(weft(gmlp + text + " --pad-to exact" + out), 2, "--pad-to requires --data"));
+  CHECK_FALSE(std::filesystem::exists(inputs.folder / "run"));
+}
+
+TEST_CASE("recipes: help beside one shows its settings and their sources") {
+  const std::string plain = weft("train --help").out, page = weft("train --recipe tnn-listops --help").out;
+  CHECK(contains(plain, "fnet-agnews-small"));
+  CHECK(contains(plain, "Ctrl-C saves"));
+  CHECK(contains(page, "script_lra.py"));
+  CHECK(contains(page, "lr 0.0005"));
+  CHECK(contains(page, weft("recipes tnn-listops").out));
+}
+
+}  // namespace weft::test

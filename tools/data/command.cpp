@@ -1,0 +1,168 @@
+// weft data: files of rows of the tasks that are generated.
+#include "command.h"
+
+#include <weft/error.h>
+#include <weft/labelled_texts.h>
+#include <weft/os.h>
+
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+#include <unordered_set>
+
+#include "data/task.h"
+#include "help.h"
+#include "options.h"
+#include "progress.h"
+
+namespace data {
+namespace {
+
+using weft::Error;
+
+struct Options {
+  std::string out, check;
+  std::int64_t train = 96000, validation = 2000, test = 2000;
+  std::uint64_t seed = 1;
+  bool overwrite = false;
+};
+
+volatile std::sig_atomic_t stop_signal = 0;
+extern "C" void stop_generating(int signal) {
+  stop_signal = signal;
+  std::signal(signal, SIG_DFL);
+}
+
+// FNV-1a: rows of equal hashes are taken for one.
+std::uint64_t hash_of(const std::string& text) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return hash;
+}
+
+// Different rows, in the order of their numbers: row k is made of the seed's k-th stream, if it makes one.
+class Rows {
+ public:
+  Rows(const GeneratedTask& task, std::uint64_t seed) : task_(task), random_(seed) {}
+
+  const Row& next() {
+    constexpr std::uint64_t most = 10'000'000;
+    for (std::uint64_t tries = 0; tries < most; ++tries)
+      if (task_.make(random_.split(tried_++), row_) && seen_.insert(hash_of(row_.text)).second) return row_;
+    throw Error("[data] no other row in " + std::to_string(most) + " tries, after " + std::to_string(seen_.size()) +
+                ": there are too few within these rules");
+  }
+
+ private:
+  const GeneratedTask& task_;
+  weft::Random random_;
+  std::uint64_t tried_ = 0;
+  std::unordered_set<std::uint64_t> seen_;
+  Row row_;
+};
+
+// The columns of the Long Range Arena's files.
+void write_rows(weft::os::AtomicFile& file, Rows& rows, std::int64_t count, Count& shown) {
+  std::string buffer = "Source\tTarget\n";
+  for (std::int64_t i = 0; i < count && stop_signal == 0; ++i) {
+    const Row& row = rows.next();
+    buffer += row.text + "\t" + row.label + "\n";
+    shown.next();
+    if (buffer.size() < std::size_t{1} << 20 && i + 1 < count) continue;
+    file.write(buffer.data(), buffer.size());
+    buffer.clear();
+  }
+}
+
+struct Part {
+  const char* name;
+  std::int64_t rows;
+};
+
+int generate(const Options& o, const GeneratedTask& task) {
+  if (o.out.empty()) throw UsageError("--out is required: the folder for train.tsv, validation.tsv and test.tsv");
+  task.check();
+  const Part parts[] = {{"train", o.train}, {"validation", o.validation}, {"test", o.test}};
+  const auto path_of = [&](const Part& part) { return o.out + "/" + part.name + ".tsv"; };
+  for (const Part& part : parts)
+    if (!o.overwrite && std::filesystem::exists(path_of(part)))
+      throw Error("\"" + path_of(part) + "\" is there already: --overwrite replaces it");
+  std::error_code ignored;  // writing says what is wrong
+  std::filesystem::create_directories(o.out, ignored);
+  weft::os::remove_abandoned_files(o.out);
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, stop_generating);
+  Rows rows(task, o.seed);
+  Count shown("row", o.train + o.validation + o.test);
+  std::vector<std::unique_ptr<weft::os::AtomicFile>> files;
+  for (const Part& part : parts) {
+    files.push_back(std::make_unique<weft::os::AtomicFile>(path_of(part)));
+    write_rows(*files.back(), rows, part.rows, shown);
+    files.back()->sync();
+  }
+  shown.clear();
+  if (stop_signal != 0) {
+    std::cerr << "weft: stopped, nothing is written" << std::endl;
+    return 128 + stop_signal;
+  }
+  for (const auto& file : files) file->commit();
+  std::cerr << task.description() << std::endl;
+  for (const Part& part : parts) std::cout << path_of(part) << " " << part.rows << "\n";
+  return 0;
+}
+
+// Holds the labels of a file against what its texts mean.
+int check(const Options& o, const GeneratedTask& task) {
+  const weft::LabelledTexts rows = weft::read_labelled(o.check);
+  std::int64_t wrong = 0;
+  std::string first;
+  for (std::size_t i = 0; i < rows.texts.size(); ++i) {
+    const std::string& label = rows.names[static_cast<std::size_t>(rows.labels[i])];
+    const std::string where = "\"" + o.check + "\": row " + std::to_string(i + 1) + " of those with a text: ";
+    try {
+      const std::string answer = task.answer(rows.texts[i]);
+      if (answer == label) continue;
+      if (wrong++ == 0) first = where + "its label is " + label + ", its text means " + answer;
+    } catch (const Error& error) {
+      throw Error(where + error.what());
+    }
+  }
+  std::cout << "rows " << rows.texts.size() << "\nagree " << std::ssize(rows.texts) - wrong << "\n";
+  if (wrong > 0) throw Error(first);
+  return 0;
+}
+
+void add_kind(CLI::App& command, const TaskKind& kind, std::shared_ptr<GeneratedTask> task,
+              std::shared_ptr<Options> o) {
+  CLI::App* sub = command.add_subcommand(kind.name, kind.title);
+  add_text(*sub, "--out", "FOLDER", o->out, "For train.tsv, validation.tsv and test.tsv");
+  add_number(*sub, "--train", o->train, {1}, "Rows of train.tsv, none of which comes again");
+  add_number(*sub, "--validation", o->validation, {1}, "Rows of validation.tsv");
+  add_number(*sub, "--test", o->test, {1}, "Rows of test.tsv");
+  add_number(*sub, "--seed", o->seed, {0}, "Of the rows: the same one gives the same bytes everywhere");
+  task->add_to(*sub);
+  sub->add_flag("--overwrite", o->overwrite, "Replace the files of that name in --out");
+  add_text(*sub, "--check", "FILE", o->check, "Write nothing: compare the labels of this file with its texts");
+  sub->footer(help_paragraph(kind.meaning) + "\nExample:\n  weft data " + kind.name + " --out " + kind.name);
+}
+
+}  // namespace
+}  // namespace data
+
+Command data_command(CLI::App& weft) {
+  CLI::App* command = weft.add_subcommand("data", "Generate the rows of a task");
+  command->require_subcommand(1);
+  const auto o = std::make_shared<data::Options>();
+  std::vector<std::pair<std::string, std::shared_ptr<data::GeneratedTask>>> tasks;
+  // A new task is a line here.
+  for (const data::TaskKind& kind : {data::listops_kind(), data::recall_kind()}) {
+    tasks.emplace_back(kind.name, kind.make());
+    data::add_kind(*command, kind, tasks.back().second, o);
+  }
+  command->footer("Example:\n  weft data listops --out listops");
+  return {command, [command, tasks, o] {
+            for (const auto& task : tasks)
+              if (command->got_subcommand(task.first))
+                return o->check.empty() ? data::generate(*o, *task.second) : data::check(*o, *task.second);
+            return 2;
+          }};
+}

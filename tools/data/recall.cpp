@@ -1,0 +1,101 @@
+// Associative recall: the associative retrieval of Ba et al. 2016 (arXiv 1610.06258, section 4.1) over long rows, as in
+// Poli et al. 2023 (Hyena, arXiv 2302.10866, section 4.1).
+#include <weft/error.h>
+
+#include <numeric>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "command.h"
+#include "data/task.h"
+#include "options.h"
+
+namespace data {
+namespace {
+
+using weft::Error;
+
+// 0 … n-1 in a random order (Fisher and Yates), by the numbers of a stream.
+std::vector<std::int64_t> shuffled(std::int64_t n, const weft::Random& random) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i - 1, i)]);
+  return order;
+}
+
+// k of the numbers 0 … n-1, each set as likely (Floyd).
+std::set<std::int64_t> some_of(std::int64_t n, std::int64_t k, const weft::Random& random) {
+  std::set<std::int64_t> chosen;
+  for (std::int64_t top = n - k; top < n; ++top) {
+    const auto number =
+        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(top), static_cast<std::uint64_t>(top) + 1));
+    if (!chosen.insert(number).second) chosen.insert(top);
+  }
+  return chosen;
+}
+
+// A row of length - 1 symbols: each of the keys k0 … once, in a random order, with a value of its own behind it; fillers
+// "." before, between and behind the pairs; and at the end one of the keys. Its label is that key's value.
+class Recall : public GeneratedTask {
+ public:
+  void add_to(CLI::App& command) override {
+    add_number(command, "--length", length_, {6, 1 << 20}, "Symbols of a row, with the one that begins it in training");
+    add_number(command, "--pairs", pairs_, {2, 1000}, "Keys, and values");
+  }
+  void check() const override {
+    if (length_ < 2 * pairs_ + 2)
+      throw UsageError(std::to_string(pairs_) + " pairs and a key take --length " + std::to_string(2 * pairs_ + 2));
+  }
+  std::string description() const override {
+    char percent[16];
+    std::snprintf(percent, sizeof percent, "%.4g", 100.0 / static_cast<double>(pairs_));
+    return "associative recall, chance is " + std::string(percent) + " %";
+  }
+  bool make(const weft::Random& random, Row& row) const override {
+    const std::vector<std::int64_t> keys = shuffled(pairs_, random.split(0)),
+                                    values = shuffled(pairs_, random.split(1));
+    const std::int64_t places = length_ - 2 - pairs_;  // a pair takes one, too
+    std::string text;
+    std::int64_t place = 0;
+    std::size_t pair = 0;
+    const auto fill_to = [&](std::int64_t end) {
+      for (; place < end; ++place) text += ". ";
+    };
+    for (const std::int64_t at : some_of(places, pairs_, random.split(2))) {
+      fill_to(at);
+      text += "k" + std::to_string(keys[pair]) + " v" + std::to_string(values[pair]) + " ";
+      ++pair;
+      ++place;
+    }
+    fill_to(places);
+    const std::uint64_t asked = random.split(3).below(0, static_cast<std::uint64_t>(pairs_));
+    row.text = text + "k" + std::to_string(keys[asked]);
+    row.label = "v" + std::to_string(values[asked]);
+    return true;
+  }
+  std::string answer(const std::string& text) const override {
+    const std::string asked = text.substr(text.rfind(' ') + 1);
+    std::istringstream symbols(text);
+    std::string symbol, value;
+    while (symbols >> symbol)
+      if (symbol == asked && symbols >> value) return value;
+    throw Error("[recall] no value of the last key, \"" + asked.substr(0, 20) + "\"");
+  }
+
+ private:
+  std::int64_t length_ = 1024, pairs_ = 10;
+};
+
+}  // namespace
+
+TaskKind recall_kind() {
+  return {"recall", "Associative recall: what stood behind a key, far away",
+          "Associative recall (arXiv 1610.06258, 2302.10866): each key stands once in a row, with a value of its own "
+          "behind it, at random places among fillers; the last symbol is one of the keys, the label its value. Every "
+          "value is in every row and as likely, so that without looking the key up nothing beats chance, 1 / --pairs. "
+          "Lengths of 1024 to 16384 are of interest",
+          []() -> std::unique_ptr<GeneratedTask> { return std::make_unique<Recall>(); }};
+}
+
+}  // namespace data
