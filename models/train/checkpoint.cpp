@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 
 #include "base/file_set.h"
 #include "base/json.h"
@@ -61,8 +62,10 @@ bool same_model(const json& a, const json& b) {
 }
 
 void check_labels(const std::vector<std::string>& labels, std::int64_t outputs) {
-  const std::set<std::string> different(labels.begin(), labels.end());
-  if (std::ssize(labels) != outputs || std::ssize(different) != outputs)
+  const auto each_another = [&] {
+    return std::ssize(std::set<std::string_view>(labels.begin(), labels.end())) == std::ssize(labels);
+  };
+  if (std::ssize(labels) != outputs || !each_another())
     throw Error("[checkpoint] expected " + std::to_string(outputs) + " labels, each another, got " +
                 std::to_string(labels.size()));
 }
