@@ -6,6 +6,7 @@
 #include <map>
 
 #include "child.h"
+#include "form_cases.h"
 #include "random_parameters.h"
 #include "temporary_folder.h"
 #include "train_support.h"
@@ -49,9 +50,9 @@ void train(const std::string& folder, bool again) {
   trainer.run(run);
 }
 
-const std::vector<Written>& all_written() {
+std::vector<Written> all_written() {
   static const std::string small = R"({"d_model":8,"layers":1})", other = R"({"d_model":12,"layers":1})";
-  static const std::vector<Written> all = {
+  std::vector<Written> all = {
       {"a checkpoint",
        [](const std::string& folder, bool again) { save(folder, made("gmlp", Task::causal_lm, small, again)); }},
       {"a checkpoint in the place of another model's",
@@ -64,17 +65,12 @@ const std::vector<Written>& all_written() {
          quantize(*checkpoint.model, DType::i8);
          save(folder, checkpoint);
        }},
-      {"a checkpoint for transformers",
-       [](const std::string& folder, bool again) {
-         (void)save_checkpoint_as("huggingface-fnet", folder,
-                                  made("fnet", Task::classifier, again ? other : small, again));
-       }},
-      {"a checkpoint for labml-nn",
-       [](const std::string& folder, bool again) {
-         (void)save_checkpoint_as("labml-gmlp", folder, made("gmlp", Task::causal_lm, again ? other : small, again));
-       }},
       {"a run", train},
   };
+  for (const FormCase& form : form_cases)
+    all.push_back({"a checkpoint of the form " + form.form, [form](const std::string& folder, bool again) {
+                     form.save(folder, form.make(again ? 12 : 8, again ? 0.3 : 0.5));
+                   }});
   return all;
 }
 

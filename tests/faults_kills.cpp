@@ -8,10 +8,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <new>
 #include <random>
+#include <utility>
 
 #include "child.h"
+#include "form_cases.h"
 #include "op_table.h"
 #include "random_parameters.h"
 #include "temporary_folder.h"
@@ -22,6 +25,14 @@
 namespace weft::test {
 namespace {
 
+bool same_parameters(const Model& one, const Model& other) {
+  const NamedParameters a = one.parameters(), b = other.parameters();
+  if (one.arch() != std::string(other.arch()) || a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!same_bits(a[i].second.value(), b[i].second.value())) return false;
+  return true;
+}
+
 // Two of one config, and one of another architecture, whose config.json must not be seen beside the others' parameters.
 std::vector<std::unique_ptr<Model>> three_models(std::int64_t vocabulary) {
   std::vector<std::unique_ptr<Model>> models;
@@ -29,14 +40,6 @@ std::vector<std::unique_ptr<Model>> three_models(std::int64_t vocabulary) {
     models.push_back(small_model(arch, Task::causal_lm, vocabulary, 0, {8, 8, 1}));
   for (std::size_t i = 0; i < models.size(); ++i) randomize(models[i]->parameters(), 0.1 * static_cast<double>(i + 1));
   return models;
-}
-
-bool is_saved(const Checkpoint& found, const Model& model) {
-  const NamedParameters a = found.model->parameters(), b = model.parameters();
-  if (found.model->arch() != std::string(model.arch()) || a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!same_bits(a[i].second.value(), b[i].second.value())) return false;
-  return true;
 }
 
 // Folders for temporary files are in memory while in scope, if that can be: syncing a disk takes nearly all of a save, and kills
@@ -64,6 +67,49 @@ struct Saves {
   std::atomic<std::int64_t> begun{0}, done{0};
 };
 
+// Children that save number after number, and are killed.
+class Killer {
+ public:
+  explicit Killer(std::function<void(std::int64_t)> save) : save_(std::move(save)) {
+    shared_ = ::mmap(nullptr, sizeof(Saves), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(shared_ != MAP_FAILED);
+    const auto start = std::chrono::steady_clock::now();
+    save_(0);
+    save_(0);
+    two_saves_ = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  }
+  ~Killer() { ::munmap(shared_, sizeof(Saves)); }
+  Killer(const Killer&) = delete;
+  Killer& operator=(const Killer&) = delete;
+
+  // The number that was whole when the child was killed, and the one that it had begun.
+  std::pair<std::int64_t, std::int64_t> kill_after(std::int64_t last) {
+    auto* const saves = new (shared_) Saves;
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      for (std::int64_t number = last + 1;; ++number) {
+        saves->begun = number;
+        save_(number);
+        saves->done = number;
+      }
+    }
+    while (saves->begun == 0) ::usleep(50);
+    ::usleep(static_cast<useconds_t>(std::uniform_real_distribution<double>(0, two_saves_)(random_)));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFSIGNALED(status));
+    return {saves->done == 0 ? last : saves->done.load(), saves->begun.load()};
+  }
+
+ private:
+  std::function<void(std::int64_t)> save_;
+  void* shared_;
+  double two_saves_ = 0;  // in microseconds
+  std::mt19937 random_{std::random_device{}()};
+};
+
 }  // namespace
 
 TEST_CASE("faults: killed 200 times while it saves, a checkpoint is the one before or the new one, whole") {
@@ -80,41 +126,19 @@ TEST_CASE("faults: killed 200 times while it saves, a checkpoint is the one befo
     info.step = number;
     save_checkpoint(path, of_save(number), *tokenizer, info);
   };
-  void* const shared = ::mmap(nullptr, sizeof(Saves), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  REQUIRE(shared != MAP_FAILED);
   Context context;
   context.set_threads(1);
   const ContextScope scope(context);
-  std::mt19937 random(std::random_device{}());
-  const auto start = std::chrono::steady_clock::now();
-  save(0);
-  save(0);
-  using Microseconds = std::chrono::duration<double, std::micro>;
-  const double two_saves = Microseconds(std::chrono::steady_clock::now() - start).count();
+  Killer killer(save);
   std::int64_t olds = 0, news = 0, last = 0;
   for (int kills = 0; kills < 200; ++kills) {
-    auto* const saves = new (shared) Saves;
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      for (std::int64_t number = last + 1;; ++number) {
-        saves->begun = number;
-        save(number);
-        saves->done = number;
-      }
-    }
-    while (saves->begun == 0) ::usleep(50);
-    ::usleep(static_cast<useconds_t>(std::uniform_real_distribution<double>(0, two_saves)(random)));
-    ::kill(child, SIGKILL);
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    REQUIRE(WIFSIGNALED(status));
-    const std::int64_t before = saves->done == 0 ? last : saves->done.load(), now = saves->begun;
+    const auto killed = killer.kill_after(last);
+    const std::int64_t before = killed.first, now = killed.second;
     CAPTURE(before);
     CAPTURE(now);
     const Checkpoint found = load_checkpoint(path);
     CHECK((found.info.step == before || found.info.step == now));
-    CHECK(is_saved(found, of_save(found.info.step)));
+    CHECK(same_parameters(*found.model, of_save(found.info.step)));
     (found.info.step == now && now != before ? news : olds) += 1;
     last = found.info.step;
   }
@@ -125,7 +149,63 @@ TEST_CASE("faults: killed 200 times while it saves, a checkpoint is the one befo
   CHECK(load_checkpoint(path).info.step == last + 1);
   os::remove_abandoned_files(path);
   CHECK(temporary_files(path) == 0);
-  ::munmap(shared, sizeof(Saves));
+}
+
+// Of two configs that shapes don't tell from each other. Where folders can't exchange their names, one of several files may be
+// refused for a moment; never is a model beside another one's config.
+TEST_CASE("faults: killed while other programs' checkpoints are saved, each is the one before or the new one, whole") {
+  const InMemory temporary;
+  Context context;
+  context.set_threads(1);
+  const ContextScope scope(context);
+  for (const FormCase& form : form_cases) {
+    CAPTURE(form.form);
+    const TemporaryFolder folder;
+    std::vector<Checkpoint> models;
+    for (const double range : {0.1, 0.2}) models.push_back(form.make(8, range));
+    models.push_back(form.make(8, 0.3, form.other.empty() ? form.config : form.other));
+    const auto of_save = [&](std::int64_t number) -> const Checkpoint& {
+      return models[static_cast<std::size_t>(number % 3)];
+    };
+    const auto save = [&](std::int64_t number) { form.save(folder / "saved", of_save(number)); };
+    std::vector<Checkpoint> wholes;  // as the form reads them
+    for (const Checkpoint& model : models) {
+      form.save(folder / "whole", model);
+      wholes.push_back(form.load(folder / "whole"));
+    }
+    const auto whole = [&](std::int64_t number) -> const Model& {
+      return *wholes[static_cast<std::size_t>(number % 3)].model;
+    };
+    CHECK((whole(0).config() == whole(1).config() && (whole(0).config() == whole(2).config()) == form.other.empty()));
+    Killer killer(save);
+    std::int64_t olds = 0, news = 0, refusals = 0, last = 0;
+    for (int kills = 0; kills < 60; ++kills) {
+      const auto killed = killer.kill_after(last);
+      const std::int64_t before = killed.first, now = killed.second;
+      CAPTURE(before);
+      CAPTURE(now);
+      last = now;
+      Checkpoint found;
+      const std::string error = error_of([&] { found = form.load(folder / "saved"); });
+      if (!error.empty()) {
+        CHECK_MESSAGE(!form.other.empty(), error);
+        CHECK_MESSAGE(error.find(folder / "saved") != std::string::npos, error);
+        ++refusals;
+        save(last);
+        continue;
+      }
+      const bool is_new = same_parameters(*found.model, whole(now));
+      CHECK((is_new || same_parameters(*found.model, whole(before))));
+      if (!is_new) last = before;
+      CHECK(found.model->config() == whole(last).config());
+      (is_new && now != before ? news : olds) += 1;
+    }
+    MESSAGE(form.form << ": " << olds << " times the one before, " << news << " times the new one, " << refusals
+                      << " times refused");
+    CHECK(olds > 0);
+    os::remove_abandoned_files(folder / "saved");
+    CHECK(temporary_files(folder / "saved") == 0);
+  }
 }
 
 }  // namespace weft::test

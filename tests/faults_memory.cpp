@@ -6,6 +6,7 @@
 #include <set>
 
 #include "child.h"
+#include "form_cases.h"
 #include "op_table.h"
 #include "random_parameters.h"
 #include "safetensors_bytes.h"
@@ -111,6 +112,52 @@ TEST_CASE("faults: little memory: loading and running end in an Error, and then 
       findings.expect(errors > 2, "limits that are too small");
       findings.expect(difference(use(path, false), want) == "", "the same bits afterwards");
       findings.expect(difference(use(path, true), want) == "", "the same bits afterwards, copied");
+    });
+  }
+}
+
+TEST_CASE("faults: little memory: other programs' checkpoints are read and written, or there is an Error") {
+  for (const FormCase& form : form_cases) {
+    CAPTURE(form.form);
+    const TemporaryFolder folder;
+    const Checkpoint made = form.make(256, 0.1), former = form.make(256, 0.2);
+    form.save(folder / "whole", made);
+    form.save(folder / "former", former);
+    WEFT_CHECK_IN_CHILD([&](Findings& findings) {
+      Context context;
+      context.set_threads(1);
+      const ContextScope scope(context);
+      const std::string file = "/model.safetensors";
+      const auto run = [&](const LoadOptions& options) {
+        return std::vector<Tensor>{(*form.load(folder / "whole", options).model)(tokens(5))};
+      };
+      const std::vector<Tensor> want = run({});
+      const std::string whole = folder.read("whole" + file), before = folder.read("former" + file);
+      form.save(folder / "out", former);
+      int errors = 0;
+      for (std::size_t room = 16 * megabyte; room >= 16 * 1024; room /= 2) {
+        context.memory().trim();
+        std::string read, written;
+        {
+          const Limit little(RLIMIT_AS, address_space() + room);
+          read = error_of([&] {
+            for (const Purpose purpose : {Purpose::training, Purpose::inference})
+              findings.expect(difference(run(purpose), want) == "", "the same bits with little memory");
+          });
+          written = error_of([&] { form.save(folder / "out", made); });
+        }
+        for (const std::string& error : {read, written}) {
+          if (error.empty()) continue;
+          ++errors;
+          findings.expect(error.find("memory") != std::string::npos || error.find("allocate") != std::string::npos,
+                          error);
+        }
+        findings.expect(mappings_of(folder / "whole") == 0, "no mapping left");
+        findings.expect(folder.read("out" + file) == (written.empty() ? whole : before), "old or new");
+        form.save(folder / "out", former);
+      }
+      findings.expect(errors > 2, "limits that are too small");
+      findings.expect(difference(run({}), want) == "", "the same bits afterwards");
     });
   }
 }
@@ -292,6 +339,26 @@ TEST_CASE("faults: forged files of another program's folder, in little memory") 
     const std::string error = error_of(load);
     CHECK_MESSAGE(error.find("tokenizer_config.json\": ") != std::string::npos, error);
     CHECK_MESSAGE(error.find(forgery.says) != std::string::npos, error);
+  }
+}
+
+TEST_CASE("faults: forged arguments of a TNN's state dict, in little memory") {
+  for (const FormCase& form : form_cases) {
+    if (form.arch != "tnn") continue;
+    CAPTURE(form.form);
+    const TemporaryFolder folder;
+    form.save(folder / "out", form.make(8, 0.1));
+    const std::string whole = folder.read("out/config.json");
+    std::vector<Forgery> all = forgeries_of("out/config.json", whole);
+    for (const char* key : {"rpe_embedding", "rpe_layers"}) {
+      const std::size_t at = whole.find("\"" + std::string(key) + "\": ");
+      REQUIRE(at != std::string::npos);
+      const std::size_t value = whole.find(": ", at) + 2;
+      const std::string rest = whole.substr(whole.find_first_of(",\n", value));
+      for (const char* forged : {"1099511627776", "-8", "9223372036854775808", "1e300", "{}"})
+        all.push_back({std::string(key) + " " + forged, "out/config.json", whole.substr(0, value) + forged + rest, ""});
+    }
+    check_refused(all, folder / "", [&] { (void)form.load(folder / "out", Purpose::inference); });
   }
 }
 

@@ -235,6 +235,26 @@ TEST_CASE("g-mlp-pytorch: outputs by its formula, causal or not, there and back"
   CHECK(contains(file.error("g-mlp-pytorch", all, classifier), "g-mlp-pytorch has no classifier"));
 }
 
+TEST_CASE("g-mlp-pytorch in bf16: the embedding is rounded once, by who wrote it, and computed with in f32") {
+  const File file;
+  Tensors rounded, halves = g_mlp_tensors();
+  for (auto& [name, tensor] : halves) {
+    tensor = raw::convert(tensor, DType::bf16);
+    rounded[name] = raw::convert(tensor, DType::f32);
+  }
+  const auto embedding_of = [](const Checkpoint& read) {
+    for (const auto& [name, parameter] : read.model->parameters())
+      if (name == "embedding.weight") return parameter.value();
+    return Tensor();
+  };
+  const Tensor want = embedding_of(load_checkpoint_as("g-mlp-pytorch", file.write(rounded)));
+  for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
+    const Checkpoint read = load_checkpoint_as("g-mlp-pytorch", file.write(halves), purpose);
+    CHECK(same_bits(embedding_of(read), want));
+    CHECK(max_difference((*read.model)(ids_1x5), g_mlp_output(rounded, ids_1x5, true)) < 5e-5);
+  }
+}
+
 TEST_CASE("gMLPs that the two forms have no place for are refused, and nothing is written") {
   const TemporaryFolder folder;
   const auto refused = [&](const std::string& form, const std::string& arch, Task task, const std::string& config) {

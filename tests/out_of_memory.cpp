@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "form_cases.h"
 #include "op_table.h"
 #include "running_out.h"
 #include "temporary_folder.h"
@@ -212,6 +213,38 @@ TEST_CASE("out of memory while saving and loading: an Error, and the folder and 
   }
   trainer.load_state(state);
   CHECK(same(parameters, first));
+}
+
+TEST_CASE("out of memory while saving and loading for other programs: an Error, and the folder is whole") {
+  constexpr std::size_t smallest = 1024;
+  for (const FormCase& form : form_cases) {
+    CAPTURE(form.form);
+    const TemporaryFolder folder;
+    const Checkpoint made = form.make(8, 0.1), former = form.make(8, 0.2);
+    form.save(folder / "new", made);
+    form.save(folder / "out", former);
+    const std::string file = "/model.safetensors", whole = folder.read("new" + file),
+                      before = folder.read("out" + file);
+    const auto loads = [&] { (void)form.load(folder / "new"); };
+    const auto saves = [&] { form.save(folder / "out", made); };
+    const std::vector<Tensor> first = copies(form.load(folder / "new").model->parameters());
+    for (const bool sustained : {false, true}) {
+      CAPTURE(sustained);
+      std::int64_t failed = 0;
+      for (std::int64_t k = 1, count = allocations_of(loads, smallest); k <= count; ++k) {
+        failed += runs_out(loads, k, smallest, sustained);
+        CHECK(same(form.load(folder / "new").model->parameters(), first));
+      }
+      CHECK(failed > 0);
+      const std::int64_t count = allocations_of(saves, smallest);
+      CHECK(count > 0);
+      for (std::int64_t k = 1; k <= count; ++k) {
+        form.save(folder / "out", former);
+        const bool out = runs_out(saves, k, smallest, sustained);
+        CHECK(folder.read("out" + file) == (out ? before : whole));
+      }
+    }
+  }
 }
 
 TEST_CASE("out of memory in a token stream: an Error, and the texts are as they were") {
