@@ -1,5 +1,7 @@
 // The subcommands of weft: each adds its options and says what to run if it is chosen.
 #pragma once
+#include <weft/ranks.h>
+
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <stdexcept>
@@ -15,7 +17,7 @@ struct Command {
   std::function<int()> run;  // gives the exit code
 };
 
-Command train_command(CLI::App& weft);
+Command train_command(CLI::App& weft, weft::Ranks* ranks);  // null: not under mpirun
 Command generate_command(CLI::App& weft);
 Command classify_command(CLI::App& weft);
 Command eval_command(CLI::App& weft);

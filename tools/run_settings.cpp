@@ -106,7 +106,7 @@ bool describes_run(const std::string& text) {
 }
 
 std::string describe_run(const CLI::App& command, const weft::Model& model, const weft::Data& data,
-                         const weft::Trainer& trainer) {
+                         const weft::Trainer& trainer, const weft::Ranks* ranks) {
   ordered_json chosen = ordered_json::parse(trainer.description());
   for (const char* no_option : {"arch", "task", "model", "data"}) chosen.erase(no_option);
   const weft::Context& context = weft::Context::current();
@@ -124,6 +124,7 @@ std::string describe_run(const CLI::App& command, const weft::Model& model, cons
                   {"outputs", model.outputs()},
                   {"data", data.fingerprint()}};
   run["machine"] = {{"threads", context.threads()}, {"instruction set", weft::isa_name(context.isa())}};
+  if (ranks != nullptr) run["machine"]["ranks"] = ranks->size();
   return run.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

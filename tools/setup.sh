@@ -61,6 +61,8 @@ have() {
     libcli11-dev) have_header CLI/CLI.hpp ;;
     doctest-dev) have_header doctest/doctest.h ;;
     libsentencepiece-dev) have_header sentencepiece_processor.h ;;
+    libopenmpi-dev) have_command mpicxx ;;
+    openmpi-bin) have_command mpirun ;;
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;
     python3-dev) [ -f "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h" ] ;;
     python3-numpy) python3 -c 'import numpy' 2>/dev/null ;;

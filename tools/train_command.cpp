@@ -4,6 +4,7 @@
 #include <weft/trainer.h>
 
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "loss_log.h"
 #include "options.h"
 #include "progress.h"
+#include "ranks.h"
 #include "recipes.h"
 #include "report.h"
 #include "run_settings.h"
@@ -25,19 +27,28 @@ using weft::Error;
 // The signal that asked to stop, or 0. A second one ends the program at once.
 volatile std::sig_atomic_t stop_signal = 0;
 const char* clear_line = "";  // takes the bar off a terminal
+const char* stopping[] = {"weft: stopping after this step, saving; Ctrl-C again ends at once\n",
+                          "weft: stopping after this step, saving; the same signal again ends at once\n"};
 
 extern "C" void ask_to_stop(int signal) {
   stop_signal = signal;
   std::signal(signal, SIG_DFL);
   weft::os::say_from_signal_handler(clear_line);
-  weft::os::say_from_signal_handler(
-      signal == SIGINT ? "weft: stopping after this step, saving; Ctrl-C again ends at once\n"
-                       : "weft: stopping after this step, saving; the same signal again ends at once\n");
+  weft::os::say_from_signal_handler(stopping[signal == SIGINT ? 0 : 1]);
 }
 
 // Nobody reading what is printed (a closed terminal or pipe) is no reason to lose a run.
-void stop_on_signals() {
+void stop_on_signals(const weft::Ranks* ranks) {
   if (weft::os::is_terminal()) clear_line = "\r\033[K";
+  if (ranks != nullptr) {  // mpirun ends all for Ctrl-C and where one has died, and passes this signal on
+    for (const char*& line : stopping)
+      line = is_first(ranks)
+                 ? "weft: told to end, by a signal or as a rank has died: stopping after this step, saving if all "
+                   "answer; else --resume goes on from the last save\n"
+                 : "";
+    if (!is_first(ranks)) clear_line = "";
+    std::signal(SIGUSR1, ask_to_stop);
+  }
   std::signal(SIGINT, ask_to_stop);
   std::signal(SIGTERM, ask_to_stop);
   if (std::signal(SIGHUP, ask_to_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // started by nohup
@@ -82,8 +93,10 @@ void print_start(const TrainOptions& o, const Training& training) {
   for (const std::string& note : training.notes) std::cerr << note << std::endl;
   std::cerr << model.arch() << " " << weft::task_name(model.task()) << ", " << weft::parameter_count(model.parameters())
             << " parameters, " << data.tokenizer()->size() << " symbols, sequences of " << data.length()
-            << " in batches of " << data.batch() << "; " << context.threads() << " threads, "
-            << weft::isa_name(context.isa()) << ", " << weft::precision_name(model.precision()) << std::endl;
+            << " in batches of " << data.batch() << "; "
+            << (o.ranks == nullptr ? "" : std::to_string(o.ranks->size()) + " ranks of ") << context.threads()
+            << " threads, " << weft::isa_name(context.isa()) << ", " << weft::precision_name(model.precision())
+            << std::endl;
   if (!o.from.empty() && o.resume.empty())
     std::cerr << "begins with \"" << o.from << "\""
               << (training.new_parameters.empty() ? "" : "; new: " + list(training.new_parameters)) << std::endl;
@@ -117,6 +130,12 @@ bool is_saved(const weft::Trainer& trainer, const std::string& run) try {
   return false;
 }
 
+// Throws the error again, with more to say.
+[[noreturn]] void add_to(const Error& error, const std::string& more) {
+  if (dynamic_cast<const weft::RankError*>(&error) != nullptr) throw weft::RankError(error.what() + more);
+  throw Error(error.what() + more);
+}
+
 // Loads the state. False if there is nothing to do.
 bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_before, const weft::Schedule& schedule) {
   if (!std::filesystem::exists(weft::state_path(o.out))) {
@@ -126,7 +145,7 @@ bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_be
   try {
     trainer.load_state(weft::state_path(o.out));
   } catch (const Error& error) {
-    throw Error(std::string(error.what()) + " (--from " + o.out + " begins another run with its checkpoint)");
+    add_to(error, " (--from " + o.out + " begins another run with its checkpoint)");
   }
   const std::int64_t done = trainer.steps_done();
   if (done > schedule.steps)
@@ -170,11 +189,11 @@ class FailedSaves {
   bool keep_going_, any_ = false, latest_ = false;
 };
 
-weft::RunResult run(weft::Trainer& trainer, weft::RunFolder& folder, const TrainOptions& o, LossLog& log) {
+weft::RunResult run(weft::Trainer& trainer, weft::RunFolder* folder, const TrainOptions& o, LossLog& log) {
   ProgressDisplay display;
   FailedSaves failed(o.keep_going);
   weft::RunOptions run;
-  run.open = &folder;
+  run.open = folder;
   run.eval_every = o.eval_every;
   run.patience = o.patience;
   run.progress = [&](const weft::Progress& progress) {
@@ -193,15 +212,24 @@ weft::RunResult run(weft::Trainer& trainer, weft::RunFolder& folder, const Train
   try {
     return trainer.run(run);
   } catch (const Error& error) {
-    std::string message = error.what();
+    std::string more;
     if (std::filesystem::exists(weft::state_path(o.out)))
-      message += "; what was saved before is as it was (--resume " + o.out + " goes on from there)";
-    throw Error(message + (failed.ended_run() ? "; --keep-going goes on when a save fails" : ""));
+      more += "; what was saved before is as it was (--resume " + o.out + " goes on from there)";
+    add_to(error, more + (failed.ended_run() ? "; --keep-going goes on when a save fails" : ""));
   }
 }
 
+// What the ranks cost, of rank 0.
+void print_exchange(const weft::RunResult& result, std::int64_t steps) {
+  char text[128];
+  std::snprintf(text, sizeof text, "gradients sent %.2f MB a step, waited for %.2f ms a step\n",
+                static_cast<double>(result.bytes_sent) / 1e6 / static_cast<double>(steps),
+                1e3 * result.seconds_waited / static_cast<double>(steps));
+  std::cout << text;
+}
+
 void print_result(const weft::Trainer& trainer, const weft::RunResult& result, const TrainOptions& o,
-                  const weft::Model& model) {
+                  const weft::Model& model, std::int64_t steps) {
   if (result.out_of_patience)
     std::cerr << "weft: ended after step " << trainer.steps_done() << ": no lower validation loss in " << o.patience
               << " validations" << std::endl;
@@ -209,6 +237,7 @@ void print_result(const weft::Trainer& trainer, const weft::RunResult& result, c
             << as_time(result.seconds) << "\n";
   if (trainer.best())
     std::cout << "best " << as_text(trainer.best()->loss) << " at step " << trainer.best()->step << "\n";
+  if (o.ranks != nullptr && steps > 0) print_exchange(result, steps);
   print_evaluation(*result.evaluation, o.test.empty() ? "validation" : "test");
   std::cout << "tokens/s " << static_cast<std::int64_t>(result.tokens_per_second) << "\n";
   print_memory();
@@ -237,12 +266,33 @@ void check_data_there(const CLI::App& command) {
     }
 }
 
+// Of a run that another number of ranks began: which of them computes what changes nothing.
+void print_ranks(const TrainOptions& o, std::int64_t before) {
+  const std::int64_t now = o.ranks == nullptr ? 1 : o.ranks->size(), batches = o.micro_batches.value_or(1);
+  if (now == before) return;
+  std::cerr << "weft: " << before << (before == 1 ? " rank" : " ranks") << " began this run, " << now
+            << (now == 1 ? " goes" : " go") << " on with it, to the same bits; batches in a step: " << batches;
+  if (batches < now) std::cerr << ", so that ranks with nothing to do: " << now - batches;
+  std::cerr << std::endl;
+}
+
+// A step of a new run has something for each rank.
+void check_ranks(const TrainOptions& o) {
+  if (o.ranks != nullptr && o.micro_batches && *o.micro_batches < o.ranks->size())
+    throw UsageError("--micro-batches " + std::to_string(*o.micro_batches) + " leaves some of the " +
+                     std::to_string(o.ranks->size()) + " ranks without a batch (--micro-batches " +
+                     std::to_string(o.ranks->size()) + " gives each one)");
+}
+
 // Opens the run that --resume names: its options become those of `command`. Gives the steps that it was to have.
 std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFolder>& folder) {
   o.out = o.resume;
-  if (weft::saved_run(o.out).empty() && !std::filesystem::exists(weft::run_path(o.out)))
-    throw Error("there is no run in \"" + o.out + "\"");
-  folder = std::make_unique<weft::RunFolder>(o.out);
+  if (is_first(o.ranks)) {
+    if (weft::saved_run(o.out).empty() && !std::filesystem::exists(weft::run_path(o.out)))
+      throw Error("there is no run in \"" + o.out + "\"");
+    folder = std::make_unique<weft::RunFolder>(o.out);
+  }
+  if (o.ranks != nullptr) o.ranks->gather("");  // it is as it should be
   const std::string path = weft::run_path(o.out);
   if (!std::filesystem::exists(path))
     throw Error("\"" + o.out + "\" has no run.json, which says how to go on: --from " + o.out +
@@ -252,6 +302,7 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
   check_data_there(command);
   o.model.config = path;
   if (!o.from.empty() && !std::filesystem::exists(o.from)) o.from = weft::last_path(o.out);  // has the same tokenizer
+  print_ranks(o, run_setting(settings, "machine", "ranks", 1));
   return run_setting(settings, "training", "steps", 0);
 }
 
@@ -275,6 +326,7 @@ int train(CLI::App& command, TrainOptions& o) {
     const std::string settings = o.model.settings();
     if (describes_run(settings)) repeat_run(command, settings, repeated = o.model.settings_name());
     check_partners(command);
+    check_ranks(o);
     check_source(o);
     check_nothing_lost(o);
   }
@@ -285,37 +337,41 @@ int train(CLI::App& command, TrainOptions& o) {
   weft::Trainer trainer(*training.model, *training.data, options);
   if (resumed) {
     if (!resume(trainer, o, steps_before, options.schedule)) return 0;
-  } else {
+  } else if (is_first(o.ranks)) {
     folder = std::make_unique<weft::RunFolder>(o.out);
     check_nothing_lost(o);  // another run may have ended since
   }
-  const std::string settings = describe_run(command, *training.model, *training.data, trainer);
-  if (resumed) folder->describe(settings);
-  else folder->begin(settings);
-  LossLog log(o.log, trainer.steps_done());
-  stop_on_signals();
+  if (folder) {
+    const std::string settings = describe_run(command, *training.model, *training.data, trainer, o.ranks);
+    if (resumed) folder->describe(settings);
+    else folder->begin(settings);
+  }
+  LossLog log(is_first(o.ranks) ? o.log : "", trainer.steps_done());
+  stop_on_signals(o.ranks);
   if (!o.model.config.empty() && !resumed)
     std::cerr << "\"" << o.model.config << "\" describes " << (repeated.empty() ? "an architecture" : "a run")
               << std::endl;
   print_start(o, training);
   print_warmup(options.schedule);
-  const weft::RunResult result = run(trainer, *folder, o, log);
+  const std::int64_t done = trainer.steps_done();
+  const weft::RunResult result = run(trainer, folder.get(), o, log);
   if (result.stopped) {
     std::cerr << "weft: stopped after step " << trainer.steps_done() << "; saved in \"" << o.out << "\" (--resume "
               << o.out << " goes on from there)" << std::endl;
     log.check();
     return 128 + stop_signal;
   }
-  print_result(trainer, result, o, *training.model);
+  print_result(trainer, result, o, *training.model, trainer.steps_done() - done);
   log.check();
   return 0;
 }
 
 }  // namespace
 
-Command train_command(CLI::App& weft) {
+Command train_command(CLI::App& weft, weft::Ranks* ranks) {
   CLI::App* command = weft.add_subcommand("train", "Train a language model or a classifier");
   const auto options = std::make_shared<TrainOptions>();
+  options->ranks = ranks;
   options->add_to(*command);
   add_threads(*command);
   const std::string examples =
@@ -325,6 +381,7 @@ Command train_command(CLI::App& weft) {
       "  weft train --resume book --steps 4000\n"
       "  weft train --config book/run.json --seed 2 --out book2\n"
       "  weft train --from book --text letters.txt --out letters\n"
+      "  mpirun -n 4 weft train --arch gmlp --text book.txt --out book\n"
       "Ctrl-C saves and stops; --resume goes on from there.\n"
       "weft recipes NAME, or --help beside --recipe NAME, shows a recipe's settings and their sources.";
   command->footer([command, examples] {

@@ -91,7 +91,9 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
   const std::string group = "Training";
   add_number(command, "--steps", o.steps, {1}, "Steps", "2000 of text, 1000 of rows")->group(group);
   add_number(command, "--batch", o.batch, {1}, "Sequences in a batch", "12 of text, 32 of rows")->group(group);
-  add_number(command, "--micro-batches", o.micro_batches, {1}, "Batches that make a step together")->group(group);
+  add_number(command, "--micro-batches", o.micro_batches, {1}, "Batches that make a step together",
+             "1; under mpirun as many as ranks")
+      ->group(group);
   const auto check_schedule = [](const std::string& name) { (void)weft::schedule_from_name(name); };
   add_text(command, "--schedule", "NAME", o.schedule, "Of the learning rate: " + list(weft::schedules()),
            check_schedule)
@@ -198,7 +200,8 @@ void TrainOptions::parsed(CLI::App& command) const {
 weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   weft::TrainOptions options;
   options.seed = seed;
-  options.micro_batches = micro_batches;
+  options.ranks = ranks;
+  options.micro_batches = micro_batches.value_or(ranks == nullptr ? 1 : ranks->size());
   options.label_smoothing = label_smoothing;
   weft::Schedule& rate = options.schedule;
   rate.kind = weft::schedule_from_name(schedule);

@@ -18,14 +18,15 @@ struct TrainOptions {
   DataOptions form;
   std::string text, data, test, out, log, from, resume;
   std::string pad_to;  // "exact", a number, or empty: the length of the sequences
-  std::optional<std::int64_t> batch, steps, warmup;
-  std::int64_t micro_batches = 1, eval_every = 500, patience = 0;
+  std::optional<std::int64_t> batch, steps, warmup, micro_batches;
+  std::int64_t eval_every = 500, patience = 0;
   std::optional<double> lr, lr_floor;
   double label_smoothing = 0;
   weft::OptimizerOptions optimizer;
   std::string schedule = "cosine";
   weft::Precision precision = weft::Precision::f32;
   std::uint64_t seed = 1;
+  weft::Ranks* ranks = nullptr;  // null: not under mpirun
   bool recompute = false, overwrite = false, keep_going = false;
 
   void add_to(CLI::App& command);

@@ -17,12 +17,9 @@ namespace {
 
 int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
-// sh becomes weft by exec, so that signals reach it.
-pid_t start(const std::string& arguments, const TemporaryFolder& folder) {
-  const char* program = std::getenv("WEFT");
-  if (program == nullptr) throw std::runtime_error("WEFT is not set");
-  const std::string line =
-      "exec </dev/null >'" + (folder / "out") + "' 2>'" + (folder / "err") + "' '" + program + "' " + arguments;
+pid_t start_shell(const std::string& command, const TemporaryFolder& folder) {
+  if (std::getenv("WEFT") == nullptr) throw std::runtime_error("WEFT is not set");
+  const std::string line = "exec </dev/null >'" + (folder / "out") + "' 2>'" + (folder / "err") + "' " + command;
   const pid_t child = ::fork();
   if (child == 0) {
     ::execl("/bin/sh", "sh", "-c", line.c_str(), static_cast<char*>(nullptr));
@@ -30,6 +27,11 @@ pid_t start(const std::string& arguments, const TemporaryFolder& folder) {
   }
   if (child < 0) throw std::runtime_error("fork failed");
   return child;
+}
+
+// sh becomes weft by exec, so that signals reach it.
+pid_t start(const std::string& arguments, const TemporaryFolder& folder) {
+  return start_shell("\"$WEFT\" " + arguments, folder);
 }
 
 bool ended(pid_t child) {
@@ -48,6 +50,14 @@ Outcome finish(pid_t child, const TemporaryFolder& folder) {
 Outcome weft(const std::string& arguments) {
   const TemporaryFolder folder;
   return finish(start(arguments, folder), folder);
+}
+
+Outcome shell(const std::string& line, const std::function<bool(const std::string& folder, int process)>& action) {
+  const TemporaryFolder folder;
+  const pid_t child = start_shell(line, folder);
+  while (action && !action(folder / "", child) && !ended(child))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return finish(child, folder);
 }
 
 Outcome weft_with_signal(const std::string& arguments, const std::string& text, int signal) {

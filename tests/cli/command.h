@@ -1,5 +1,6 @@
 // Runs the built weft command, whose path is in the environment variable WEFT.
 #pragma once
+#include <functional>
 #include <string>
 
 namespace weft::test {
@@ -11,6 +12,10 @@ struct Outcome {
 
 // `arguments` are words for a shell.
 Outcome weft(const std::string& arguments);
+
+// A line for a shell, in which "$WEFT" is the command. `action`, if there is one, is called with the folder in which the
+// line runs and the process's id, until it says true.
+Outcome shell(const std::string& line, const std::function<bool(const std::string& folder, int process)>& action = {});
 
 // Starts it, waits until standard error has `text`, sends the signal, and waits for the end.
 Outcome weft_with_signal(const std::string& arguments, const std::string& text, int signal);

@@ -27,6 +27,18 @@ if(WEFT_SENTENCEPIECE AND NOT (WEFT_SENTENCEPIECE_INCLUDE AND WEFT_SENTENCEPIECE
   set(WEFT_SENTENCEPIECE OFF)
 endif()
 
+# Optional: weft train under mpirun, by a module of the command.
+if(WEFT_MPI AND WEFT_TOOLS AND NOT WEFT_SANITIZE)
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI COMPONENTS CXX)
+  if(NOT MPI_CXX_FOUND)
+    message(STATUS "without weft train under mpirun (Debian: apt-get install libopenmpi-dev openmpi-bin)")
+  endif()
+endif()
+if(NOT (WEFT_MPI AND WEFT_TOOLS AND MPI_CXX_FOUND))
+  set(WEFT_MPI OFF)
+endif()
+
 # What the source of threads needs (engine/context/backend_*.cpp).
 set(WEFT_THREADS_CHOICES openmp pool serial)
 if(NOT WEFT_THREADS IN_LIST WEFT_THREADS_CHOICES)

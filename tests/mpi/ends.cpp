@@ -1,0 +1,156 @@
+// What ends ranks that mpirun started: mistakes, full disks, signals, a rank that dies.
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <fstream>
+#include <map>
+
+#include "../cli/small_run.h"
+#include "ranks.h"
+#include "weft/cpu.h"
+
+namespace weft::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Runs {
+  Runs() {
+    folder.write("text", small_text());
+    folder.write("other", small_text() + "more");
+    folder.write("short", "hi");
+  }
+  std::string train(const std::string& more = "") const {
+    return "\"$WEFT\" train --arch gmlp --text " + (folder / "text") + sizes + "--threads 1 --eval-every 5 --out " +
+           (folder / "run") + " " + more;
+  }
+  // Rank 0 as always, rank 1 with more.
+  std::string two(const std::string& more, const std::string& before = "",
+                  const std::string& of_both = "--steps 10") const {
+    return mpirun(1) + train(of_both) + " : -n 1 " + before + train(of_both + " " + more);
+  }
+  std::map<std::string, std::string> contents() const {
+    std::map<std::string, std::string> all;
+    for (const std::string& file : run_files) all[file] = folder.read("run/" + file);
+    return all;
+  }
+  TemporaryFolder folder;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Runs, "mpirun: other builds, settings or data on one of the ranks: a line before training") {
+  if (const auto isas = available_isas(); isas.size() > 1) {
+    const std::string other = isa_name(isas.front());
+    CHECK(fails_with_line(shell(two("", "-x WEFT_ISA=" + other + " ")),
+                          "not the same instruction set on rank 1 as on rank 0: " + other));
+  }
+  CHECK(fails_with_line(shell(two("--seed 2")), "not the same seed on rank 1 as on rank 0: 2, not 1"));
+  CHECK(fails_with_line(shell(two("--steps 11")), "not the same number of steps on rank 1 as on rank 0: 11, not 10"));
+  CHECK(fails_with_line(shell(two("--text " + (folder / "other"))), "not the same data on rank 1 as on rank 0"));
+  CHECK(fails_with_line(shell(two("--text " + (folder / "none"))), "rank 1: [file] can't open \"" + (folder / "none")));
+  CHECK_FALSE(std::filesystem::exists(folder / "run/last"));
+}
+
+TEST_CASE_FIXTURE(Runs, "mpirun: what is wrong on all ranks is said once") {
+  CHECK(fails_with_line(shell(mpirun(3) + train("--text " + (folder / "short"))), "[text] 2 tokens"));
+  const Outcome usage = shell(mpirun(3) + train("--lr x"));
+  CHECK(fails_with_line(usage, "--lr: expected a finite number"));
+  CHECK(usage.code == 2);
+  CHECK(fails_with_line(shell(two("--lr x")), "rank 1: --lr: expected"));
+  CHECK(fails_with_line(shell(mpirun(3) + train("--micro-batches 2")),
+                        "leaves some of the 3 ranks without a batch (--micro-batches 3 "));
+  CHECK(fails_with_line(shell(mpirun(2) + "\"$WEFT\" train --resume " + (folder / "none")), "there is no run in"));
+  REQUIRE(shell(train("--steps 5")).code == 0);
+  const auto before = contents();
+  CHECK(fails_with_line(shell(mpirun(2) + train("--steps 5")), "is there already"));
+  CHECK(contents() == before);
+}
+
+TEST_CASE_FIXTURE(Runs, "mpirun: a loss that is no number stops all at the same step, the last save is kept") {
+  REQUIRE(shell(mpirun(2) + train("--steps 5")).code == 0);
+  const auto before = contents();
+  const Outcome broken =
+      shell(mpirun(2) + train("--overwrite --steps 40 --lr 1e38 --warmup 0 --clip 0 --optimizer sgd"));
+  CHECK(fails_with_line(broken, "[train] step "));
+  CHECK(contents() == before);
+}
+
+TEST_CASE_FIXTURE(Runs,
+                  "mpirun: rank 0 without room on its disk: a line, all end, what was saved stays; or all go on") {
+  REQUIRE(shell(mpirun(2) + train("--steps 5 --schedule constant")).code == 0);
+  const auto before = contents();
+  const std::string tcp = "\"$MPIRUN\" --oversubscribe --mca btl self,tcp ";  // shared memory is a file, too
+  const std::string resume = "\"$WEFT\" train --steps 15 --resume " + (folder / "run");
+  const auto full = [&](const std::string& more) {
+    return shell(tcp + "-n 1 sh -c 'ulimit -f 8; exec " + resume + more + "' : -n 1 " + resume + more);
+  };
+  const Outcome ended = full("");
+  CAPTURE(ended.err);
+  CHECK(fails_with_line(ended, "File too large"));
+  CHECK(contains(said_by_weft(ended.err), "what was saved before is as it was"));
+  CHECK(contents() == before);
+  const Outcome went_on = full(" --keep-going");
+  CAPTURE(went_on.err);
+  CHECK(contains(said_by_weft(went_on.err), "; going on, what was saved before is as it was"));
+  CHECK(contains(went_on.err, "step 15: validation loss"));
+  CHECK(went_on.code != 0);  // the last one failed, too
+  CHECK(contents() == before);
+  CHECK(shell(mpirun(2) + resume).code == 0);
+}
+
+TEST_CASE_FIXTURE(Runs, "mpirun: a rank that is killed ends the run within seconds, and it goes on to the same bytes") {
+  const std::string steps = "--schedule constant --micro-batches 2 --steps ";
+  for (const std::string rank : {"0", "1"}) {
+    CAPTURE(rank);
+    Clock::time_point killed;
+    const std::string noted = "sh -c 'echo $$ > " + (folder / "pid") + ".$OMPI_COMM_WORLD_RANK; exec " +
+                              train("--overwrite " + steps + "1000000") + "'";
+    const Outcome outcome = shell(mpirun(2) + noted, [&](const std::string& place, int) {
+      std::ostringstream err;
+      err << std::ifstream(place + "err").rdbuf();
+      if (!contains(err.str(), "step 20: validation loss")) return false;
+      killed = Clock::now();
+      ::kill(std::stoi(folder.read("pid." + rank)), SIGKILL);
+      return true;
+    });
+    CHECK(Clock::now() - killed < std::chrono::seconds(20));
+    CHECK(outcome.code != 0);
+    CHECK(contains(outcome.err, "process rank " + rank));
+    CHECK(contains(outcome.err, "Killed"));
+    const Outcome info = shell("\"$WEFT\" info --checkpoint " + (folder / "run/last"));
+    CHECK(info.code == 0);
+    const double saved = number_after(info.out, "\nstep ");
+    CHECK(saved >= 20);
+    const std::string until = std::to_string(static_cast<long>(saved) + 7);
+    // One process: the bits of whatever ranks.
+    std::filesystem::remove_all(folder / "copy");
+    std::filesystem::copy(folder / "run", folder / "copy", std::filesystem::copy_options::recursive);
+    CHECK(shell(mpirun(3) + "\"$WEFT\" train --steps " + until + " --resume " + (folder / "run")).code == 0);
+    CHECK(shell("\"$WEFT\" train --steps " + until + " --resume " + (folder / "copy")).code == 0);
+    CHECK(folder.read("run/last/training.safetensors") == folder.read("copy/last/training.safetensors"));
+  }
+}
+
+TEST_CASE_FIXTURE(Runs, "mpirun: signals save and stop all ranks after the same step") {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
+    CAPTURE(signal);
+    const Outcome outcome = shell(mpirun(2) + train("--overwrite --schedule constant --steps 1000000"),
+                                  [&](const std::string& place, int process) {
+                                    std::ostringstream err;
+                                    err << std::ifstream(place + "err").rdbuf();
+                                    if (!contains(err.str(), "step 10: validation loss")) return false;
+                                    ::kill(process, signal);
+                                    return true;
+                                  });
+    CAPTURE(outcome.err);
+    CHECK(outcome.code != 0);
+    CHECK(contains(said_by_weft(outcome.err), "weft: told to end"));
+    CHECK(contains(said_by_weft(outcome.err), "weft: stopped after step "));
+    const Outcome info = shell("\"$WEFT\" info --checkpoint " + (folder / "run/last"));
+    CHECK(number_after(info.out, "\nstep ") == number_after(outcome.err, "stopped after step "));
+  }
+}
+
+}  // namespace weft::test

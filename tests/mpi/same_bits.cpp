@@ -1,0 +1,95 @@
+// Ranks that mpirun starts, beside one process with as many micro-batches: the same bytes.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "../cli/small_run.h"
+#include "ranks.h"
+
+namespace weft::test {
+namespace {
+
+struct Texts {
+  Texts() {
+    folder.write("text", small_text());
+    folder.write("rows.csv", small_csv());
+  }
+  std::string of(const std::string& model) const {
+    const bool rows = contains(model, "fnet") && !contains(model, "masked-lm");
+    return "\"$WEFT\" train " + model + (rows ? " --data " + (folder / "rows.csv") : " --text " + (folder / "text")) +
+           sizes + "--dropout 0.1 --clip 0.1 --threads 1 --steps 6 --eval-every 4 --out ";
+  }
+  TemporaryFolder folder;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Texts, "mpirun: 2 and 3 ranks, every architecture: a run's bytes are those of one process") {
+  for (const std::string model :
+       {"--arch gmlp", "--arch tnn --optimizer sgd", "--arch fnet", "--arch fnet --task masked-lm"})
+    for (const int ranks : {2, 3}) {
+      CAPTURE(model);
+      CAPTURE(ranks);
+      const std::string name = std::to_string(ranks);
+      const Outcome alone = shell(of(model) + (folder / "alone") + " --overwrite --micro-batches " + name);
+      const Outcome many =
+          shell(mpirun(ranks) + of(model) + (folder / "many") + " --overwrite --log " + (folder / "log"));
+      CAPTURE(many.err);
+      CHECK(alone.code == 0);
+      CHECK(many.code == 0);
+      CHECK(same_run(folder, "alone", "many"));
+      CHECK(contains(many.err, " " + name + " ranks of 1 threads"));
+      CHECK(ends_as_promised(many.out));
+      CHECK(number_after(many.out, "validation loss ") == number_after(alone.out, "validation loss "));
+      CHECK(number_after(many.out, "gradients sent ") > 0);
+      const std::string text = folder.read("many/metrics.jsonl"), log = folder.read("log");
+      CHECK(std::count(text.begin(), text.end(), '\n') == 8);  // rank 0 alone writes: steps and validations
+      CHECK(std::count(log.begin(), log.end(), '\n') == 9);
+      auto settings = nlohmann::json::parse(folder.read("alone/run.json")),
+           of_many = nlohmann::json::parse(folder.read("many/run.json"));
+      CHECK(of_many["machine"]["ranks"] == ranks);
+      for (auto* run : {&settings, &of_many}) {
+        run->erase("machine");
+        run->erase("run");  // the log
+      }
+      CHECK(settings == of_many);
+      std::filesystem::remove(folder / "log");
+    }
+}
+
+TEST_CASE_FIXTURE(Texts, "mpirun: a run goes on with another number of ranks, to the same bytes, and says so") {
+  const std::string more = " --schedule constant --micro-batches 2 --eval-every 3 --steps ";
+  REQUIRE(shell(of("--arch gmlp") + (folder / "alone") + more + "12").code == 0);
+  REQUIRE(shell(mpirun(2) + of("--arch gmlp") + (folder / "many") + more + "3").code == 0);
+  const std::string resume = "\"$WEFT\" train --resume " + (folder / "many") + " --steps ";
+  const Outcome three = shell(mpirun(3) + resume + "6");
+  CHECK(three.code == 0);
+  CHECK(contains(three.err,
+                 "weft: 2 ranks began this run, 3 go on with it, to the same bits; batches in a step: 2, so that "
+                 "ranks with nothing to do: 1\n"));
+  const Outcome one = shell(resume + "9");
+  CHECK(one.code == 0);
+  CHECK(contains(one.err, "weft: 3 ranks began this run, 1 goes on with it, to the same bits; batches in a step: 2\n"));
+  const Outcome two = shell(mpirun(2) + resume + "12");
+  CHECK(two.code == 0);
+  CHECK(folder.read("alone/last/training.safetensors") == folder.read("many/last/training.safetensors"));
+  CHECK(folder.read("alone/last/model.safetensors") == folder.read("many/last/model.safetensors"));
+  const Outcome done = shell(mpirun(2) + resume + "12");
+  CHECK(done.code == 0);
+  CHECK(contains(said_by_weft(done.err), "nothing to do"));
+}
+
+TEST_CASE_FIXTURE(Texts, "mpirun: one process under it is as without it, and other commands don't mind it") {
+  const Outcome one = shell(mpirun(1) + of("--arch gmlp") + (folder / "one"));
+  CHECK(one.code == 0);
+  CHECK_FALSE(contains(one.err, "ranks"));
+  const Outcome two = shell(mpirun(2) + "\"$WEFT\" info --checkpoint " + (folder / "one"));
+  CHECK(two.code == 0);
+  CHECK(two.out.find("step ") != two.out.rfind("step "));  // each by itself
+  const Outcome help = shell(mpirun(2) + "\"$WEFT\" train --help");
+  CHECK(help.code == 0);
+  CHECK(help.out.find("mpirun -n 4") == help.out.rfind("mpirun -n 4"));
+}
+
+}  // namespace weft::test

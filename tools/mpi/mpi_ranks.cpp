@@ -1,0 +1,156 @@
+#include "mpi_ranks.h"
+
+#include <mpi.h>
+
+#include <array>
+#include <chrono>
+#include <climits>
+#include <cstdint>
+#include <cstring>
+#include <thread>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Others may be in the middle of a step, or write files: not so long that it costs time, not so often that it costs theirs.
+void wait_for(MPI_Request& request) {
+  const auto start = Clock::now();
+  for (int looks = 0;; ++looks) {
+    int done = 0;
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done) return;
+    if (looks < 2000) std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(Clock::now() - start < std::chrono::seconds(1) ? 100 : 1000));
+  }
+}
+
+class MpiTransfer : public weft::Transfer {
+ public:
+  bool done() override {
+    int done = 0;
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    return done != 0;
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  std::vector<int> sent, sent_at, got, got_at;  // bytes; MPI reads them until it is done
+};
+
+// Where pieces stand that follow one another.
+std::vector<int> places(const std::vector<int>& bytes) {
+  std::vector<int> places;
+  int at = 0;
+  for (const int each : bytes) {
+    places.push_back(at);
+    at += each;
+  }
+  return places;
+}
+
+class MpiRanks : public weft::Ranks {
+ public:
+  MpiRanks() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    for (MPI_Comm& each : {std::ref(texts_), std::ref(to_), std::ref(from_)}) MPI_Comm_dup(MPI_COMM_WORLD, &each);
+  }
+  ~MpiRanks() override { MPI_Finalize(); }
+
+  int rank() const noexcept override { return rank_; }
+  int size() const noexcept override { return size_; }
+
+  // Slots of one size, which hold most texts; longer ones follow.
+  std::vector<std::string> exchange(const std::string& text) override {
+    struct Slot {
+      std::uint64_t size;
+      char text[248];
+    };
+    Slot own{text.size(), {}};
+    std::memcpy(own.text, text.data(), std::min(text.size(), sizeof own.text));
+    std::vector<Slot> all(static_cast<std::size_t>(size_));
+    MPI_Request request;
+    MPI_Iallgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, texts_, &request);
+    wait_for(request);
+    std::vector<int> bytes;
+    std::uint64_t sum = 0;
+    bool fit = true;
+    for (const Slot& slot : all) {
+      fit = fit && slot.size <= sizeof slot.text;
+      sum += slot.size;
+      if (sum > INT_MAX) throw weft::Error("[mpi] expected texts of 2 GiB at most");
+      bytes.push_back(static_cast<int>(slot.size));
+    }
+    std::vector<std::string> texts;
+    if (fit) {
+      for (const Slot& slot : all) texts.emplace_back(slot.text, slot.size);
+      return texts;
+    }
+    std::string joined(sum, '\0');
+    const std::vector<int> at = places(bytes);
+    MPI_Iallgatherv(text.data(), static_cast<int>(text.size()), MPI_BYTE, joined.data(), bytes.data(), at.data(),
+                    MPI_BYTE, texts_, &request);
+    wait_for(request);
+    for (std::size_t r = 0; r < all.size(); ++r)
+      texts.push_back(joined.substr(static_cast<std::size_t>(at[r]), static_cast<std::size_t>(bytes[r])));
+    return texts;
+  }
+
+  std::unique_ptr<weft::Transfer> to_owners(const void* from, const std::vector<std::size_t>& bytes, int senders,
+                                            void* to) override {
+    auto transfer = std::make_unique<MpiTransfer>();
+    const int own = static_cast<int>(bytes[static_cast<std::size_t>(rank_)]);
+    for (int r = 0; r < size_; ++r) {
+      transfer->sent.push_back(rank_ < senders ? static_cast<int>(bytes[static_cast<std::size_t>(r)]) : 0);
+      transfer->got.push_back(r < senders ? own : 0);
+    }
+    transfer->sent_at = places(transfer->sent);
+    transfer->got_at = places(transfer->got);
+    MPI_Ialltoallv(from, transfer->sent.data(), transfer->sent_at.data(), MPI_BYTE, to, transfer->got.data(),
+                   transfer->got_at.data(), MPI_BYTE, to_, &transfer->request);
+    return transfer;
+  }
+
+  std::unique_ptr<weft::Transfer> from_owners(void* data, const std::vector<std::size_t>& bytes) override {
+    auto transfer = std::make_unique<MpiTransfer>();
+    transfer->got.assign(bytes.begin(), bytes.end());
+    transfer->got_at = places(transfer->got);
+    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, data, transfer->got.data(), transfer->got_at.data(), MPI_BYTE, from_,
+                    &transfer->request);
+    return transfer;
+  }
+
+ private:
+  int rank_ = 0, size_ = 1;
+  MPI_Comm texts_ = MPI_COMM_NULL, to_ = MPI_COMM_NULL, from_ = MPI_COMM_NULL;  // calls of one kind are in one order
+};
+
+int ranks_on_this_machine() {
+  MPI_Comm here;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+  int count = 1;
+  MPI_Comm_size(here, &count);
+  MPI_Comm_free(&here);
+  return count;
+}
+
+}  // namespace
+
+// What fails in MPI itself ends all ranks with MPI's own message. One thread at a time calls it, not always the same.
+extern "C" [[gnu::visibility("default")]] MpiStart weft_start_mpi() {
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+  if (provided < MPI_THREAD_SERIALIZED) {
+    MPI_Finalize();
+    return {nullptr, 1, "this MPI can't be called by more than one thread (MPI_THREAD_SERIALIZED)"};
+  }
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size == 1) {
+    MPI_Finalize();
+    return {nullptr, 1, nullptr};
+  }
+  const int here = ranks_on_this_machine();
+  return {new MpiRanks, here, nullptr};
+}

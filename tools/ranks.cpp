@@ -1,0 +1,77 @@
+#include "ranks.h"
+
+#include <dlfcn.h>
+#include <weft/context.h>
+#include <weft/os.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <streambuf>
+#include <thread>
+
+#include "mpi/mpi_ranks.h"
+
+namespace {
+
+using weft::Error;
+
+// How many processes mpirun says there are: Open MPI's, one by PMI (MPICH, Slurm), or by PMIx (any number); 0 without one.
+int ranks_started() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (const char* count = std::getenv(name)) return std::atoi(count);
+  return std::getenv("PMIX_RANK") != nullptr ? -1 : 0;
+}
+
+// Swallows what is printed.
+class Silence : public std::streambuf {
+  int overflow(int c) override { return traits_type::not_eof(c); }
+};
+
+#ifdef WEFT_MPI
+MpiStart start_mpi() {
+  void* module = ::dlopen(mpi_module, RTLD_NOW | RTLD_GLOBAL);  // Open MPI's own modules look for its names
+  if (module == nullptr)
+    throw Error(std::string("mpirun started weft, which can't load its part for MPI: ") + ::dlerror());
+  using Start = MpiStart();
+  Start* start = nullptr;
+  *reinterpret_cast<void**>(&start) = ::dlsym(module, mpi_start_name);
+  if (start == nullptr) throw Error(std::string("\"") + mpi_module + "\" is of another weft");
+  return start();
+}
+#else
+MpiStart start_mpi() {
+  throw Error(
+      "mpirun started several weft train, but this weft was built without MPI (Debian: apt-get install "
+      "libopenmpi-dev)");
+}
+#endif
+
+// A rank that is bound to some CPUs has these; those that share them all divide them.
+void share_threads(int ranks) {
+  if (std::getenv("OMP_NUM_THREADS") != nullptr) return;
+  const int own = weft::default_threads();
+  const int machine = weft::os::available_threads(static_cast<int>(std::thread::hardware_concurrency()));
+  if (own * ranks > machine) weft::set_default_threads(std::max(1, machine / ranks));
+}
+
+}  // namespace
+
+std::unique_ptr<weft::Ranks> start_ranks(int argc, char** argv) {
+  const int started = ranks_started();
+  if (argc < 2 || std::strcmp(argv[1], "train") != 0 || started == 0 || started == 1) return nullptr;
+  const MpiStart start = start_mpi();
+  if (start.error != nullptr) throw Error(start.error);
+  if (start.ranks == nullptr && started > 1)
+    throw Error("mpirun started " + std::to_string(started) +
+                " weft train, which don't find one another: it is of another MPI than weft's");
+  std::unique_ptr<weft::Ranks> ranks(start.ranks);
+  if (!ranks) return nullptr;
+  share_threads(start.on_this_machine);
+  if (ranks->rank() == 0) return ranks;
+  static Silence silence;
+  std::cout.rdbuf(&silence);
+  std::cerr.rdbuf(&silence);
+  return ranks;
+}
