@@ -48,10 +48,18 @@ double copy_gbs(int threads) {
   return copy.bytes / seconds_per_call(copy.run, 0.1) * 1e-9;
 }
 
+constexpr const char* mode_names[] = {"forward", "backward", "train"};
+
 }  // namespace
 
-Step::Step(const StepSizes& sizes, bool train, int threads)
-    : sizes_(sizes), train_(train), threads_(threads), model_(make_step_model(sizes)) {
+Mode mode_from_name(const std::string& name) {
+  for (const Mode mode : {Mode::forward, Mode::backward, Mode::train})
+    if (name == mode_names[static_cast<int>(mode)]) return mode;
+  throw Error("expected forward, backward or train, got " + name);
+}
+
+Step::Step(const StepSizes& sizes, Mode mode, int threads)
+    : sizes_(sizes), mode_(mode), threads_(threads), model_(make_step_model(sizes)) {
   Context::current().set_threads(threads);
   memory().trim();
   memory().reset_peak();
@@ -64,24 +72,27 @@ void Step::step() {
 }
 
 void Step::step_in_region() {
-  if (!train_) {
+  if (mode_ == Mode::forward) {
     const Tensor y = model_.forward();
     if (steps_++ == 0) loss_ = mean(square(y)).item();
     return;
   }
-  if (!optimizer_) optimizer_ = std::make_unique<Optimizer>(model_.parameters, adamw());
+  if (mode_ == Mode::train && !optimizer_) optimizer_ = std::make_unique<Optimizer>(model_.parameters, adamw());
+  if (mode_ == Mode::backward && !gradients_) gradients_ = std::make_unique<ParameterSet>(model_.parameters);
+  ParameterSet& set = optimizer_ ? optimizer_->parameters() : *gradients_;
   Tensor loss;
   {
     Tape tape;
     loss = step_loss(model_);
     {
       const OpTimer timer("zero_gradients", &OpTime::backward);
-      optimizer_->parameters().zero_gradients();
+      set.zero_gradients();
     }
-    tape.backward(loss, optimizer_->parameters());
+    tape.backward(loss, set);
   }
+  ++steps_;
   const OpTimer timer("adamw", &OpTime::backward);
-  const double norm = optimizer_->step(++steps_, learning_rate);
+  const double norm = optimizer_ ? optimizer_->step(steps_, learning_rate) : 0;
   if (steps_ > 1) return;
   loss_ = loss.item();
   gradient_norm_ = norm;
@@ -140,16 +151,18 @@ json Step::operations() const {
 }
 
 // What each step must read and write at least. Training: what backward needs of forward, written and read; a gradient
-// written, and by AdamW read with the parameter and two moments, of which three are written. Forward: the parameters.
+// written, and by AdamW, if it trains, read with the parameter and two moments, of which three are written. Forward: the
+// parameters.
 double Step::least_bytes() const {
   const auto parameters = static_cast<double>(parameter_count(model_.parameters));
-  if (!train_) return parameters * (sizes_.int8 ? 1 : sizes_.precision == Precision::bf16 ? 2 : 4);
-  return 2 * static_cast<double>(activation_bytes()) + 32 * parameters;
+  if (mode_ == Mode::forward) return parameters * (sizes_.int8 ? 1 : sizes_.precision == Precision::bf16 ? 2 : 4);
+  return 2 * static_cast<double>(activation_bytes()) + (mode_ == Mode::train ? 32 : 4) * parameters;
 }
 
 // The most that was there at once beyond parameters, their gradients and AdamW's two moments.
 std::int64_t Step::activation_bytes() const {
-  const std::int64_t state = train_ ? 12 * parameter_count(model_.parameters) : 0;
+  constexpr std::int64_t of_parameter[] = {0, 4, 12};
+  const std::int64_t state = of_parameter[static_cast<int>(mode_)] * parameter_count(model_.parameters);
   return static_cast<std::int64_t>(memory().use().peak - used_before_) - state;
 }
 
@@ -157,11 +170,13 @@ json Step::report() const {
   if (seconds_.empty()) throw Error("[bench] nothing has run yet");
   const std::uint64_t resident = os::peak_resident_memory();  // before the copy takes more
   const double median = median_of(seconds_), peak = median_of(peak_gflops_), copy = copy_gbs(threads_);
-  const double passes = train_ ? 3 : 1, gemm = passes * model_.gemm_flops, all = gemm + passes * model_.other_flops;
+  const double passes = mode_ == Mode::forward ? 1 : 3, gemm = passes * model_.gemm_flops,
+               all = gemm + passes * model_.other_flops;
   const auto rate = [&](double flops) { return flops / median * 1e-9; };
   const MemoryUse use = memory().use();
   return {{"model", sizes_.model},
-          {"mode", train_ ? "train" : "forward"},
+          {"mode", mode_names[static_cast<int>(mode_)]},
+          {"recompute", sizes_.recompute},
           {"precision", sizes_.int8 ? "int8" : precision_name(sizes_.precision)},
           {"threads", threads_},
           {"batch", sizes_.batch},
@@ -176,6 +191,7 @@ json Step::report() const {
           {"tokens_per_second", static_cast<double>(sizes_.batch * sizes_.seq_len) / median},
           {"peak_bytes", resident - resident_before_},
           {"peak_bytes_counted", use.peak - used_before_},
+          {"peak_bytes_with_model", use.peak},
           {"activation_bytes", activation_bytes()},
           {"parameters", parameter_count(model_.parameters)},
           {"gflop", all * 1e-9},
@@ -198,7 +214,7 @@ void Step::save(const std::string& path) {
   if (model_.target.defined()) tensors.emplace_back("target", model_.target);
   for (const auto& [name, parameter] : model_.parameters) tensors.emplace_back("parameters." + name, parameter.value());
   tensors.emplace_back("y", raw::contiguous(model_.forward()));
-  if (train_) {
+  if (mode_ != Mode::forward) {
     ParameterSet set(model_.parameters);
     Tape tape;
     tape.backward(step_loss(model_), set);

@@ -11,11 +11,18 @@
 
 namespace weft::bench {
 
-// Forward without a tape; or forward, backward and AdamW over all parameters. The first two runs are not timed: they
+enum class Mode {
+  forward,   // without a tape
+  backward,  // forward and backward
+  train,     // and AdamW over all parameters
+};
+Mode mode_from_name(const std::string& name);
+
+// A step of one of these. The first two runs are not timed: they
 // make caches and optimizer state.
 class Step {
  public:
-  Step(const StepSizes& sizes, bool train, int threads);
+  Step(const StepSizes& sizes, Mode mode, int threads);
 
   void warm();   // the untimed runs
   double run();  // seconds
@@ -34,11 +41,12 @@ class Step {
   std::int64_t activation_bytes() const;
 
   StepSizes sizes_;
-  bool train_;
+  Mode mode_;
   int threads_;
   StepModel model_;
-  std::uint64_t resident_before_;  // VmHWM with the model made
-  std::size_t used_before_;        // the same by weft's own count
+  std::uint64_t resident_before_;            // VmHWM with the model made
+  std::size_t used_before_;                  // the same by weft's own count
+  std::unique_ptr<ParameterSet> gradients_;  // where it goes backward and doesn't train
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Profile> profile_;
   std::int64_t steps_ = 0;

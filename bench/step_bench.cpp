@@ -19,23 +19,25 @@ struct Options {
   std::string model, mode = "train", precision = "f32", save;
   int threads = Context::current().threads(), repeat = 15;
   double seconds = 0;
-  bool serve = false;
+  bool serve = false, recompute = false;
 };
 
 // --seq-len and so on: over the model's default size, if it has one of that name.
 class SizeFlags {
  public:
   explicit SizeFlags(CLI::App& app) {
-    const std::string every = "gmlp tnn fnet";
+    const std::string every = "gmlp tnn fnet attention";
     add(app, "--batch", &StepSizes::batch, every, "Sequences");
     add(app, "--seq-len", &StepSizes::seq_len, every, "Tokens of a sequence");
     add(app, "--d-model", &StepSizes::d_model, every, "Channels of a token");
     add(app, "--layers", &StepSizes::layers, every, "Blocks");
-    add(app, "--d-ffn", &StepSizes::d_ffn, "gmlp fnet", "Channels of proj1");
+    add(app, "--d-ffn", &StepSizes::d_ffn, "gmlp fnet attention", "Channels of the first linear layer");
     add(app, "--glu-dim", &StepSizes::glu_dim, "tnn", "Channels of the gated linear unit");
     add(app, "--expand-ratio", &StepSizes::expand_ratio, "tnn", "Channels of the Toeplitz product over d_model");
     add(app, "--rpe-dim", &StepSizes::rpe_dim, "tnn", "Channels of the relative position encoder");
     add(app, "--rpe-layers", &StepSizes::rpe_layers, "tnn", "Its hidden layers");
+    add(app, "--heads", &StepSizes::heads, "attention", "Of attention");
+    add(app, "--query-block", &StepSizes::query_block, "attention", "Queries whose scores are there at once; else all");
     add(app, "--lm", &StepSizes::vocabulary, every, "A language model of this many symbols, not the blocks alone");
   }
 
@@ -60,7 +62,7 @@ class SizeFlags {
   void add(CLI::App& app, const std::string& name, std::int64_t StepSizes::*size, const std::string& models,
            std::string what) {
     std::string defaults;
-    for (const char* model : {"gmlp", "tnn", "fnet"})
+    for (const char* model : {"gmlp", "tnn", "fnet", "attention"})
       if (models.find(model) != std::string::npos && default_sizes(model).*size > 0)
         defaults +=
             std::string(defaults.empty() ? " (" : ", ") + model + " " + std::to_string(default_sizes(model).*size);
@@ -73,10 +75,12 @@ class SizeFlags {
 };
 
 void add_options(CLI::App& app, Options& o) {
-  app.add_option("--model", o.model, "gmlp, tnn or fnet")->required()->check(CLI::IsMember({"gmlp", "tnn", "fnet"}));
-  app.add_option("--mode", o.mode, "forward (no tape), or train: forward, backward, AdamW")
+  app.add_option("--model", o.model, "gmlp, tnn, fnet or attention")
+      ->required()
+      ->check(CLI::IsMember({"gmlp", "tnn", "fnet", "attention"}));
+  app.add_option("--mode", o.mode, "forward (no tape); backward: forward and backward; train: AdamW, too")
       ->capture_default_str()
-      ->check(CLI::IsMember({"forward", "train"}));
+      ->check(CLI::IsMember({"forward", "backward", "train"}));
   std::vector<std::string> names = precisions();
   names.emplace_back("int8");
   app.add_option(
@@ -92,6 +96,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--seconds", o.seconds, "Print the steps a second of so many seconds, and nothing else");
   app.add_option("--save", o.save,
                  "Run nothing; write input, parameters, result and gradients to this safetensors file");
+  app.add_flag("--recompute", o.recompute, "Compute each block again in backward");
   app.add_flag("--serve", o.serve,
                "Answer lines of standard input: \"warm\" after the untimed steps, \"run\" with the seconds of one, "
                "\"report\" with the JSON line");
@@ -137,10 +142,11 @@ int run(int argc, char** argv) {
   }
   StepSizes sizes = flags.sizes(o.model);
   sizes.int8 = o.precision == "int8";
-  if (sizes.int8 && (o.mode == "train" || !o.save.empty()))
+  if (sizes.int8 && (o.mode != "forward" || !o.save.empty()))
     throw Error("--precision int8 is of --mode forward, without --save: a quantised model is for inference alone");
   sizes.precision = sizes.int8 ? Precision::bf16 : precision_from_name(o.precision);
-  Step step(sizes, o.mode == "train", o.threads);
+  sizes.recompute = o.recompute;
+  Step step(sizes, mode_from_name(o.mode), o.threads);
   if (!o.save.empty()) {
     step.save(o.save);
     return 0;

@@ -4,9 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "tests/examples/attention/attention.h"
 #include "weft/fnet.h"
 #include "weft/gmlp.h"
 #include "weft/quantize.h"
+#include "weft/recompute.h"
 #include "weft/tnn.h"
 #include "work.h"
 
@@ -28,27 +30,33 @@ Blocks<Block> stack(const StepSizes& s, StepModel& model, Make make) {
   return blocks;
 }
 
+// x of that shape, through all blocks.
+template <class Block, class Run>
+void run_through(const StepSizes& s, StepModel& model, const Blocks<Block>& blocks, const Shape& shape, Run run) {
+  model.x = in_precision(Random(2).normal(shape, 0, 1), s.precision);
+  model.forward = [blocks, run, x = model.x, again = s.recompute] {
+    Tensor y = x;
+    for (const Block& block : *blocks) {
+      const auto part = [&block, run](const Inputs& in) { return run(block, in[0]); };
+      y = again ? recompute(part, {y}) : part({y});
+    }
+    return y;
+  };
+}
+
 // x (n, b, d)
 void make_gmlp(const StepSizes& s, StepModel& model) {
   const auto blocks =
       stack<GmlpBlock>(s, model, [&](const Init& own) { return GmlpBlock(s.d_model, s.d_ffn, s.seq_len, own); });
-  model.x = in_precision(Random(2).normal({s.seq_len, s.batch, s.d_model}, 0, 1), s.precision);
-  model.forward = [blocks, x = model.x] {
-    Tensor y = x;
-    for (const GmlpBlock& block : *blocks) y = block(y, SpatialMask::causal());
-    return y;
-  };
+  run_through(s, model, blocks, {s.seq_len, s.batch, s.d_model},
+              [](const GmlpBlock& block, const Tensor& x) { return block(x, SpatialMask::causal()); });
 }
 
 // x (b, n, d)
 template <class Block>
 void run_along_batch(const StepSizes& s, StepModel& model, const Blocks<Block>& blocks) {
-  model.x = in_precision(Random(2).normal({s.batch, s.seq_len, s.d_model}, 0, 1), s.precision);
-  model.forward = [blocks, x = model.x] {
-    Tensor y = x;
-    for (const Block& block : *blocks) y = block(y);
-    return y;
-  };
+  run_through(s, model, blocks, {s.batch, s.seq_len, s.d_model},
+              [](const Block& block, const Tensor& x) { return block(x); });
 }
 
 void make_tnn(const StepSizes& s, StepModel& model) {
@@ -67,6 +75,13 @@ void make_fnet(const StepSizes& s, StepModel& model) {
                   }));
 }
 
+void make_attention(const StepSizes& s, StepModel& model) {
+  const attention::AttentionOptions options{s.heads, true, s.query_block};
+  run_along_batch(s, model, stack<attention::Block>(s, model, [&](const Init& own) {
+                    return attention::Block(s.d_model, s.d_ffn, options, own);
+                  }));
+}
+
 Tensor random_tokens(std::uint64_t seed, const StepSizes& s) {
   const Random random(seed);
   std::vector<std::int64_t> tokens;
@@ -81,6 +96,10 @@ nlohmann::json ffn_config(const StepSizes& s) { return {{"d_ffn", s.d_ffn}}; }
 nlohmann::json tnn_config(const StepSizes& s) {
   return {
       {"glu_dim", s.glu_dim}, {"expand_ratio", s.expand_ratio}, {"rpe_dim", s.rpe_dim}, {"rpe_layers", s.rpe_layers}};
+}
+
+nlohmann::json attention_config(const StepSizes& s) {
+  return {{"d_ffn", s.d_ffn}, {"heads", s.heads}, {"query_block", s.query_block}};
 }
 
 double tokens_of(const StepSizes& s) { return static_cast<double>(s.batch) * static_cast<double>(s.seq_len); }
@@ -108,6 +127,13 @@ void count_fnet(const StepSizes& s, StepModel& model) {
   if (s.vocabulary > 0) model.gemm_flops += 2 * tokens_of(s) * 2 * d * d;  // after the embeddings, before the decoder
 }
 
+// Of all n^2 scores, though half of them are masked.
+void count_attention(const StepSizes& s, StepModel& model) {
+  const auto b = static_cast<double>(s.batch), n = static_cast<double>(s.seq_len), d = static_cast<double>(s.d_model),
+             layers = static_cast<double>(s.layers), ffn = static_cast<double>(s.d_ffn);
+  model.gemm_flops = layers * (2 * tokens_of(s) * (4 * d * d + 2 * d * ffn) + 4 * n * n * b * d);
+}
+
 // What one model has of its own.
 struct Kind {
   StepSizes sizes;  // with its name
@@ -120,20 +146,23 @@ const Kind kinds[] = {
     {{.model = "gmlp"}, make_gmlp, ffn_config, count_gmlp},
     {{.model = "tnn", .layers = 7}, make_tnn, tnn_config, count_tnn},
     {{.model = "fnet", .d_model = 768, .layers = 12, .d_ffn = 3072}, make_fnet, ffn_config, count_fnet},
+    {{.model = "attention"}, make_attention, attention_config, count_attention},
 };
 
 const Kind& kind_of(const std::string& model) {
   for (const Kind& kind : kinds)
     if (kind.sizes.model == model) return kind;
-  throw Error("expected gmlp, tnn or fnet, got " + model);
+  throw Error("expected gmlp, tnn, fnet or attention, got " + model);
 }
 
 void make_language_model(const StepSizes& s, StepModel& model) {
   nlohmann::json config = {{"d_model", s.d_model}, {"layers", s.layers}, {"seq_len", s.seq_len}};
   config.update(kind_of(s.model).config(s));
+  if (s.model == "attention") register_architecture(attention::Transformer::architecture());
   const Task task = usual_task(architecture(s.model), Source::text);
   const std::shared_ptr<Model> made = make_model({s.model, task, s.vocabulary, 0, config.dump()}, init);
   made->set_precision(s.precision);
+  made->set_recompute(s.recompute);
   model.parameters = made->parameters();
   model.x = random_tokens(2, s);
   model.target = random_tokens(3, s);

@@ -9,12 +9,14 @@
 namespace weft::bench {
 
 struct StepSizes {
-  std::string model;  // "gmlp", "tnn", "fnet"
+  std::string model;  // "gmlp", "tnn", "fnet", or "attention", which is of tests/examples
   std::int64_t batch = 8, seq_len = 512, d_model = 512, layers = 6;
-  std::int64_t d_ffn = 2048;                                                   // gmlp, fnet
+  std::int64_t d_ffn = 2048;                                                   // gmlp, fnet, attention
   std::int64_t glu_dim = 512, expand_ratio = 3, rpe_dim = 32, rpe_layers = 3;  // tnn
+  std::int64_t heads = 8, query_block = 0;                                     // attention
   std::int64_t vocabulary = 0;                                                 // 0: the stack of blocks alone
   Precision precision = Precision::f32;                                        // of activations
+  bool recompute = false;                                                      // of each block, in backward
   bool int8 = false;  // weights are quantised; then for forward passes alone
 };
 

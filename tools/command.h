@@ -12,6 +12,9 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The whole command: what main() gives back.
+int run_command(int argc, char** argv);
+
 struct Command {
   CLI::App* app;
   std::function<int()> run;  // gives the exit code

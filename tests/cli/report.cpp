@@ -9,6 +9,7 @@
 #include "command.h"
 #include "drawn_cells.h"
 #include "report/json.h"
+#include "report/learned.h"
 #include "report/page.h"
 #include "report/run.h"
 #include "small_run.h"
@@ -152,7 +153,24 @@ TEST_CASE_FIXTURE(Reports, "report of gMLP: the gating matrices are the model's,
     const std::size_t one = kind == "text" ? 1 : 8;
     CHECK(learned["distances"][one] == 1);
     CHECK(learned["layers"][0]["by_distance"][one].get<double>() == doctest::Approx(next).epsilon(1e-4));
+    const double share = learned["layers"][0]["toeplitz_share"];
+    CHECK(share > 0);
+    CHECK(share < 0.9);  // the weights have learned little: they are as they were drawn
   }
+}
+
+TEST_CASE("report of gMLP: the Toeplitz share is that of the mean of each diagonal") {
+  const auto share_of = [](Task task, const std::vector<float>& weight) {
+    const auto model = make_model({"gmlp", task, 5, 2, R"({"layers":1,"d_model":4,"seq_len":3})"}, {Random(3)});
+    Parameter(dynamic_cast<const Gmlp&>(*model).blocks()[0].sgu.weight).assign(Tensor::from(weight, {3, 3}));
+    return report::learned_weights(*model, 3)["layers"][0]["toeplitz_share"].get<double>();
+  };
+  CHECK(share_of(Task::masked_lm, {1, 2, 3, 4, 1, 2, 5, 4, 1}) == 1);
+  CHECK(share_of(Task::masked_lm, {2, 2, 2, 2, 2, 2, 2, 2, 2}) == 1);
+  // Diagonals (5), (4, 6), (1, 2, 3), (0, 0), (3), of mean 24/9: 2 + 2 are left of 36.
+  CHECK(share_of(Task::masked_lm, {1, 0, 3, 4, 2, 0, 5, 6, 3}) == doctest::Approx(1 - 4.0 / 36).epsilon(1e-5));
+  // Of those on and below the diagonal alone, of mean 21/6: 4 are left of 17.5.
+  CHECK(share_of(Task::causal_lm, {1, 9, 9, 4, 2, 9, 5, 6, 3}) == doctest::Approx(1 - 4.0 / 17.5).epsilon(1e-5));
 }
 
 TEST_CASE_FIXTURE(Reports, "report of TNN: the coefficients are the model's, with their decay") {

@@ -46,6 +46,30 @@ std::vector<double> by_distance(const Grid& w, const std::vector<double>& distan
   return means;
 }
 
+// The part of W's variance that the Toeplitz matrix nearest to it has, the mean of each diagonal in place of its elements:
+// 1 - Σ (W[i,j] - mean over i - j)² / Σ (W[i,j] - mean of all)²; 1 where all elements are the same.
+double toeplitz_share(const Grid& w) {
+  const std::size_t diagonals = w.rows + w.columns - 1;
+  std::vector<double> sums(diagonals, 0), counts(diagonals, 0);
+  const auto each = [&](auto use) {
+    for (std::size_t i = 0; i < w.rows; ++i)
+      for (std::size_t j = 0; j < w.columns; ++j)
+        if (!std::isnan(w.at(i, j))) use(i + w.columns - 1 - j, w.at(i, j));
+  };
+  each([&](std::size_t diagonal, double value) {
+    sums[diagonal] += value;
+    ++counts[diagonal];
+  });
+  const double mean =
+      std::accumulate(sums.begin(), sums.end(), 0.0) / std::accumulate(counts.begin(), counts.end(), 0.0);
+  double left = 0, all = 0;
+  each([&](std::size_t diagonal, double value) {
+    left += std::pow(value - sums[diagonal] / counts[diagonal], 2);
+    all += std::pow(value - mean, 2);
+  });
+  return all > 0 ? 1 - left / all : 1;
+}
+
 std::vector<double> range(std::int64_t first, std::int64_t end) {
   std::vector<double> values(static_cast<std::size_t>(end - first));
   std::iota(values.begin(), values.end(), static_cast<double>(first));
@@ -59,7 +83,9 @@ Json gating(const weft::Gmlp& model, std::int64_t length) {
   Json layers = Json::array();
   for (const weft::GmlpBlock& block : model.blocks()) {
     const Grid w = gating_matrix(block.sgu, static_cast<std::size_t>(n), causal);
-    layers.push_back({{"matrix", drawn_grid(w)}, {"by_distance", numbers(by_distance(w, distances))}});
+    layers.push_back({{"matrix", drawn_grid(w)},
+                      {"by_distance", numbers(by_distance(w, distances))},
+                      {"toeplitz_share", number(toeplitz_share(w))}});
   }
   return {{"kind", "gating"}, {"causal", causal}, {"length", n}, {"distances", numbers(distances)}, {"layers", layers}};
 }

@@ -8,8 +8,8 @@
 
 namespace report {
 
-// gMLP: {"kind": "gating", "causal", "length", "layers": [{"matrix", "by_distance"}], "distances"}: W of each spatial
-// gating unit, and the mean |W| over i - j.
+// gMLP: {"kind": "gating", "causal", "length", "layers": [{"matrix", "by_distance", "toeplitz_share"}], "distances"}: W of each
+// spatial gating unit, the mean |W| over i - j, and the part of W's variance that depends on i - j alone.
 // TNN: {"kind": "toeplitz", "causal", "length", "gamma", "channels", "lags", "layers": [{"rms", "gammas", "matrix"}]}: the
 // coefficients of each Toeplitz operator over lags; channels in the order of their mean lag.
 // Null of any other. `length` is that of the sequences in training.

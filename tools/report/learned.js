@@ -36,7 +36,8 @@ function gatingFigures({layers, length, causal, distances}) {
       limit,
       x: {label: "from token j", ...axis},
       y: {label: "to token i", ...axis},
-      caption: `${layerName(i)}, colours to ±${format(Number(limit.toPrecision(2)))}`,
+      caption: `${layerName(i)}, colours to ±${format(Number(limit.toPrecision(2)))}, ${
+        percent(layer.toeplitz_share)} Toeplitz`,
       value: "W"
     });
   });
@@ -46,7 +47,7 @@ function gatingFigures({layers, length, causal, distances}) {
       "W[i, j] of each layer's spatial gating unit: how much token j adds to the gate of token i; all began within " +
         "±0.01." +
         (causal ? " The model sees no later tokens: what is above the diagonal isn't used." : "") +
-        pooledNote(layers[0].matrix),
+        " Toeplitz: the part of W's variance that depends on i − j alone." + pooledNote(layers[0].matrix),
       plots, {legend: rampLegend(shades, ["negative", "0", "positive"]), layout: "many"}),
     figure("How far gating looks",
       "The mean |W[i, j]| by the distance i − j: where a line is high, the layer takes its context from.",

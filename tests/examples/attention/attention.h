@@ -1,0 +1,103 @@
+// Attention: a transformer (Vaswani et al. 2017, arXiv 1706.03762) with norms before its sublayers (Xiong et al. 2020, arXiv
+// 2002.04745), as a language model: the yardstick of architectures without attention, made of weft's public layers and
+// operations; its backward is the tape's. Sequences lie as (b, n, d).
+#pragma once
+#include <weft/architecture.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace attention {
+
+// The options of "attention", under the names that its config has.
+struct Config {
+  std::int64_t d_model = 128;    // channels of a token
+  std::int64_t heads = 4;        // they divide d_model
+  std::int64_t d_ffn = 0;        // 0: 4 d_model
+  std::int64_t layers = 4;       // blocks
+  std::int64_t seq_len = 64;     // of training: the model takes any length
+  std::int64_t query_block = 0;  // 0: all queries at once
+  double dropout = 0;            // of each sublayer's output
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit visit) {
+    visit("d_model", self.d_model, "channels of a token");
+    visit("heads", self.heads, "attention heads; they divide d_model");
+    visit("d_ffn", self.d_ffn, "channels inside the feed-forward network; 0: 4 d_model");
+    visit("layers", self.layers, "blocks");
+    visit("seq_len", self.seq_len, "length of the sequences in training, in tokens; the model takes any");
+    visit("query_block", self.query_block,
+          "queries whose scores are there at once, and are computed again in backward: memory O(n) in place of O(n^2); "
+          "0: all");
+    visit("dropout", self.dropout, "probability, in training, that an element of a sublayer's output is dropped");
+  }
+};
+
+// Of an attention.
+struct AttentionOptions {
+  std::int64_t heads = 1;
+  bool causal = true;
+  std::int64_t query_block = 0;
+};
+
+// q, k, v = x W_in + b_in in heads of d/h channels; a_i = Σ_j softmax_j(q_i·k_j / √(d/h)) v_j, over j <= i if causal;
+// y = a W_out + b_out. Parameters have the names of PyTorch's MultiheadAttention.
+class SelfAttention {
+ public:
+  SelfAttention(std::int64_t d, const AttentionOptions& options, const weft::Init& init);
+  // x (b, n, d): y, or y + residual, if that is given.
+  weft::Tensor operator()(const weft::Tensor& x, const weft::Tensor& residual = {}) const;
+  void collect(const std::string& prefix, weft::NamedParameters& out) const;
+
+ private:
+  AttentionOptions options_;
+  weft::Linear in_;   // d -> 3 d
+  weft::Linear out_;  // d -> d
+};
+
+// x = x + attention(norm1(x)); x = x + linear2(gelu(linear1(norm2(x)))). Parameters have the names of PyTorch's
+// TransformerEncoderLayer(norm_first=True, activation="gelu").
+class Block {
+ public:
+  Block(std::int64_t d, std::int64_t d_ffn, const AttentionOptions& options, const weft::Init& init,
+        double dropout = 0);
+  // x (b, n, d): the same shape. Dropout is on if `random` is given.
+  weft::Tensor operator()(const weft::Tensor& x, const weft::Random* random = nullptr) const;
+  void collect(const std::string& prefix, weft::NamedParameters& out) const;
+
+ private:
+  weft::LayerNorm norm1_;
+  SelfAttention attention_;
+  weft::LayerNorm norm2_;
+  weft::Linear linear1_;  // d -> d_ffn
+  weft::Linear linear2_;  // d_ffn -> d
+  weft::Dropout dropout_;
+};
+
+// Embedding · √d_model plus sinusoidal positions; blocks, causal for a causal language model, else bidirectional; norm; the
+// embedding's weight as head.
+class Transformer : public weft::Model {
+ public:
+  Transformer(const weft::ModelSpec& spec, const weft::Init& init);
+  static weft::Architecture architecture();
+
+  const char* arch() const noexcept override { return "attention"; }
+  weft::Task task() const noexcept override { return task_; }
+  std::int64_t outputs() const noexcept override { return vocabulary_; }
+  std::int64_t vocabulary() const noexcept override { return vocabulary_; }
+  std::string config() const override { return weft::config_to_json(config_); }
+  std::int64_t max_length() const noexcept override { return 0; }
+  weft::Tensor operator()(const weft::Tensor& tokens, const weft::Random* dropout = nullptr) const override;
+  void collect(const std::string& prefix, weft::NamedParameters& out) const override;
+
+ private:
+  Config config_;
+  weft::Task task_;
+  std::int64_t vocabulary_;
+  weft::Embedding embedding_;
+  std::vector<Block> blocks_;
+  weft::LayerNorm norm_;
+};
+
+}  // namespace attention

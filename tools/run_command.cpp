@@ -1,0 +1,81 @@
+// weft: trains, evaluates and runs gMLP, TNN and FNet.
+#include <weft/context.h>
+#include <weft/error.h>
+#include <weft/os.h>
+#include <weft/version.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "arguments.h"
+#include "command.h"
+#include "help.h"
+#include "ranks.h"
+#include "tokenizer_options.h"
+#include "visible.h"
+
+namespace {
+
+// Errors are one line, of rank 0; those that only this rank knows are told to the others.
+int fail(weft::Ranks* ranks, std::string what, int code, bool told = false) {
+  if (ranks != nullptr && !told) try {
+      ranks->fail(what);
+    } catch (const weft::Error& of_all) {
+      what = of_all.what();
+    }
+  if (!is_first(ranks)) return code;
+  for (char& c : what)
+    if (c == '\n' || c == '\r') c = ' ';
+  std::cerr << "weft: " << visible(what) << std::endl;
+  return code;
+}
+
+// Runs the command that was parsed, or prints the help that was asked for.
+int run(int argc, char** argv, weft::Ranks* ranks) {
+  register_optional_tokenizers();
+  CLI::App weft("weft trains and runs gMLP, TNN and FNet on CPUs.", "weft");
+  weft.formatter(std::make_shared<HelpFormatter>());  // of all that follow, too
+  weft.set_help_flag("-h,--help", "Show this page");
+  weft.set_version_flag("--version", "weft " WEFT_VERSION, "Show the version");
+  weft.require_subcommand(1);
+  weft.footer("weft COMMAND --help has each command's options and an example.");
+  const Command commands[] = {train_command(weft, ranks), classify_command(weft), fill_mask_command(weft),
+                              generate_command(weft),     eval_command(weft),     report_command(weft),
+                              tokenizer_command(weft),    quantize_command(weft), convert_command(weft),
+                              info_command(weft),         recipes_command(weft),  data_command(weft)};
+  weft.add_subcommand("help", "Show this page, or a command's")->footer("Examples:\n  weft help\n  weft help train");
+  try {
+    weft.parse(arguments_for(weft, argc, argv));
+  } catch (const CLI::Success& help) {
+    return weft.exit(help);
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(describe(weft, error));
+  }
+  for (const Command& command : commands)
+    if (command.app->parsed()) return command.run();
+  return 2;
+}
+
+}  // namespace
+
+int run_command(int argc, char** argv) {
+  std::unique_ptr<weft::Ranks> ranks;
+  try {
+    weft::os::open_standard_streams();
+    weft::Context::current().set_log([](const std::string& line) { std::cerr << "weft: " << line << std::endl; });
+    ranks = start_ranks(argc, argv);
+    int code = run(argc, argv, ranks.get());
+    if (!std::cout.flush()) throw weft::Error("can't write to standard output");
+    if (ranks)
+      for (const std::string& of_rank : ranks->gather(std::to_string(code))) code = std::max(code, std::stoi(of_rank));
+    return code;
+  } catch (const UsageError& error) {
+    return fail(ranks.get(), error.what() + std::string(" (see --help)"), 2);
+  } catch (const std::bad_alloc&) {
+    return fail(ranks.get(), "out of memory", 1);
+  } catch (const weft::RankError& error) {
+    return fail(ranks.get(), error.what(), 1, true);
+  } catch (const std::exception& error) {
+    return fail(ranks.get(), error.what(), 1);
+  }
+}
