@@ -84,12 +84,12 @@ struct Generated : TemporaryFolder {
 
 TEST_CASE("listops: lengths, depth, arguments and values are within the rules, no row comes twice") {
   const Generated folder;
-  for (const std::string rules : {"--train 300 --validation 20 --test 10",
+  for (const std::string rules : {"--train 600 --validation 20 --test 10",
                                   "--min-length 10 --max-length 60 --depth 4 --arguments 5 --train 500"}) {
     CAPTURE(rules);
     const bool usual = rules[2] == 't';
     const std::vector<Row> rows = folder.make("listops " + rules);
-    CHECK(rows.size() == (usual ? 330 : 4500));
+    CHECK(rows.size() == (usual ? 630 : 4500));
     std::set<std::string> texts;
     int depth = 0, fewest = 1000, most = 0;
     std::size_t shortest = 100000, longest = 0;
@@ -203,7 +203,7 @@ TEST_CASE("recall: each key once with its own value, somewhere; the label is tha
   const Generated folder;
   const std::vector<Row> rows = folder.make("recall --length 40 --pairs 4 --train 2000 --validation 2 --test 3");
   CHECK(rows.size() == 2005);
-  std::map<std::string, double> labels, asked;
+  std::map<std::string, double> labels, asked, order;  // order: what stands in which pair
   std::map<std::size_t, double> places;
   std::set<std::string> texts;
   for (const Row& row : rows) {
@@ -214,8 +214,13 @@ TEST_CASE("recall: each key once with its own value, somewhere; the label is tha
       if (row.symbols[i] == ".") continue;
       CHECK(row.symbols[i][0] == 'k');
       ++places[i];
+      const std::string pair = std::to_string(values.size()) + " ";
       CHECK(values.emplace(row.symbols[i], row.symbols[i + 1]).second);
+      if (row.symbols[i] == row.symbols.back()) ++order[pair + "asked"];
+      ++order[pair + row.symbols[i]];
+      ++order[row.symbols[i] + row.symbols[i + 1]];
       CHECK(row.symbols[++i][0] == 'v');
+      ++order[pair + row.symbols[i]];
       different.insert(row.symbols[i]);
     }
     CHECK(values.size() == 4);
@@ -230,6 +235,8 @@ TEST_CASE("recall: each key once with its own value, somewhere; the label is tha
   for (const auto& each : asked) CHECK(each.second == doctest::Approx(501).epsilon(0.15));
   CHECK(labels.size() == 4);
   CHECK(asked.size() == 4);
+  CHECK(order.size() == 4 + 3 * 16);
+  for (const auto& each : order) CHECK(each.second == doctest::Approx(501).epsilon(0.2));
   CHECK(places.size() == 37);  // 0 to 36: up to the last symbol, which is asked
   for (const auto& each : places) CHECK(each.second == doctest::Approx(8020 / 37.0).epsilon(0.35));
   const Outcome checked = weft("data recall --check " + (folder / "set/train.tsv"));
