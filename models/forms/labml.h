@@ -10,7 +10,7 @@ namespace weft::detail::labml {
 inline const char* const position_table = "src_embed.positional_encodings";  // (rows, 1, d_model)
 inline constexpr std::int64_t usual_positions = 5000;                        // its rows there
 
-// Error, naming the file, if its positions are learned: weft makes them itself.
+// Error, naming the file, if its positions are learned, or of another shape: weft makes them itself.
 void check_positions(const SafetensorsFile& file, std::int64_t d_model, const std::string& model);
 
 // The table, of `length` rows or those that are usual there.
