@@ -78,4 +78,28 @@ TEST_CASE("labml gMLP: a table of positions with as many rows as a file can name
   CHECK_THROWS_AS((void)load_checkpoint_as("labml-gmlp", folder / "m.safetensors"), Error);
 }
 
+TEST_CASE("forms: rows that were filled up have no place in any, which is said") {
+  const TemporaryFolder folder;
+  const auto has = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  const auto note_of = [&](const std::string& to, const std::string& config, std::int64_t pad_to) {
+    Checkpoint checkpoint;
+    checkpoint.model = make_model({"fnet", Task::classifier, 7, 3, config}, {});
+    checkpoint.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":7,"pad":3})");
+    checkpoint.info.pad_to = pad_to;
+    std::string all;
+    for (const std::string& note : save_checkpoint_as(to, folder / to, checkpoint)) all += note + "\n";
+    return all;
+  };
+  const std::string usual = R"({"d_model":4,"layers":1,"seq_len":8})";
+  const std::string labml =
+      R"({"d_model":4,"layers":1,"seq_len":8,"norm":"pre","activation":"relu","eps":1e-5,"embeddings":"sinusoidal","head":"last"})";
+  CHECK(has(note_of("huggingface-fnet", usual, 8), "rows were filled up to 8 tokens"));
+  CHECK(has(note_of("huggingface-fnet", usual, 8), "say --pad-to 8"));
+  CHECK(has(note_of("labml-fnet", labml, 6), "say --pad-to 6"));
+  CHECK(!has(note_of("huggingface-fnet", usual, 0), "--pad-to"));
+  CHECK(!has(note_of("labml-fnet", labml, 0), "--pad-to"));
+}
+
 }  // namespace weft::test

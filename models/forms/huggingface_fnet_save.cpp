@@ -5,6 +5,7 @@
 #include "forms/huggingface_fnet.h"
 #include "forms/huggingface_tokenizer.h"
 #include "forms/json_file.h"
+#include "forms/state_dict.h"
 #include "train/labels.h"
 #include "weft/checkpoint.h"
 #include "weft/quantize.h"
@@ -127,6 +128,7 @@ std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& 
   write_tokenizer(files, *checkpoint.tokenizer, config.seq_len, notes);
   files.write(config_name, description.dump(2) + "\n");
   files.commit();
+  note_padding(checkpoint, notes);
   return notes;
 } catch (const std::filesystem::filesystem_error& error) {
   throw Error("[checkpoint] can't write \"" + folder + "\": " + error.code().message());

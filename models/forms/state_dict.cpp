@@ -68,6 +68,12 @@ void check_writable(const std::string& form, const Model& model, const std::stri
     refuse_to_write(form, std::string("it has no ") + task_name(model.task()));
 }
 
+void note_padding(const Checkpoint& checkpoint, std::vector<std::string>& notes) {
+  const std::string length = std::to_string(checkpoint.info.pad_to);
+  if (checkpoint.info.pad_to > 0)
+    notes.push_back("rows were filled up to " + length + " tokens, which has no place there: say --pad-to " + length);
+}
+
 std::vector<std::string> save_state_dict(const std::string& folder, const Checkpoint& checkpoint,
                                          const std::vector<std::pair<std::string, Tensor>>& tensors,
                                          const nlohmann::ordered_json& config) try {
@@ -82,6 +88,7 @@ std::vector<std::string> save_state_dict(const std::string& folder, const Checkp
                                     ", has no place there: give the model ids"};
   const std::vector<std::string>& labels = checkpoint.info.labels;
   if (!labels.empty()) notes.push_back("the labels have no place there; in their order they are " + join(labels));
+  note_padding(checkpoint, notes);
   return notes;
 } catch (const std::filesystem::filesystem_error& error) {
   throw Error("[checkpoint] can't write \"" + folder + "\": " + error.code().message());

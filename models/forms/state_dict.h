@@ -34,6 +34,9 @@ Checkpoint load_state_dict(const SafetensorsFile& file, const std::string& form,
 void check_writable(const std::string& form, const Model& model, const std::string& arch,
                     const std::vector<Task>& tasks);
 
+// Adds that rows were filled up, if they were: no form has a place for it.
+void note_padding(const Checkpoint& checkpoint, std::vector<std::string>& notes);
+
 // Writes the folder's model.safetensors, and config.json unless it is null; another model's is removed. Gives notes on what of
 // the checkpoint has no place there.
 std::vector<std::string> save_state_dict(const std::string& folder, const Checkpoint& checkpoint,
