@@ -67,8 +67,9 @@ Command convert_command(CLI::App& weft) {
   add_text(*command, "in", "IN", o->in, "What is converted, a folder or a file");
   add_text(*command, "out", "OUT", o->out, "The new folder");
   command->footer("Forms:\n" + forms() +
-                  "State dicts are a folder with a model.safetensors, or that file; the arguments of TNNs are in a\n"
-                  "config.json beside it. tools/pt_to_safetensors.py makes both of .pt and .bin files.\n"
+                  "State dicts are a folder with a model.safetensors, or that file; the arguments of TNNs and of\n"
+                  "g-mlp-pytorch's gMLPs are in a config.json beside it. tools/pt_to_safetensors.py makes both of\n"
+                  ".pt and .bin files.\n"
                   "Prints what was left out, or has no place in the other form. To use a checkpoint needn't be\n"
                   "converted: classify, fill-mask, eval and info take those that say whose they are as they are.\n"
                   "Examples:\n"

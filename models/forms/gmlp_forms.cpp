@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "forms/forms.h"
+#include "forms/gmlp_arguments.h"
 #include "forms/labml.h"
 #include "forms/state_dict.h"
 #include "train/load_parameters.h"
@@ -31,7 +32,7 @@ const GmlpForm labml_gmlp = {"labml-gmlp",
                              {Task::causal_lm}};
 
 const GmlpForm g_mlp_pytorch = {"g-mlp-pytorch",
-                                "lucidrains' gMLP: its state dict as safetensors; causal unless --task",
+                                "lucidrains' gMLP: its state dict as safetensors; causal unless it or --task says",
                                 {{"embedding.weight", "to_embed.weight"},
                                  {"blocks.*.norm.", "layers.*.fn.norm."},
                                  {"blocks.*.proj1.", "layers.*.fn.fn.fn.proj_in.0."},
@@ -67,18 +68,30 @@ GmlpConfig config_in(const SafetensorsFile& file, const GmlpForm& form) {
   return config;
 }
 
-void check_features(const SafetensorsFile& file, const GmlpForm& form, std::int64_t d_model) {
-  for (const std::string& name : file.names())
-    if (form.has_heads && name.find(".attn.") != std::string::npos)
-      throw Error("\"" + file.path() + "\": " + name + " is of tiny attention (attn_dim), which weft's gMLP hasn't");
-  if (form.positions) labml::check_positions(file, d_model, "gMLP");
+// Of g-mlp-pytorch's, by the names of tensors and their shapes.
+void check_features(const SafetensorsFile& file, const GmlpForm& form) {
+  const auto fail = [&](const std::string& name, const std::string& what) {
+    throw Error("\"" + file.path() + "\": " + name + " is of " + what + ", which weft's gMLP hasn't");
+  };
+  for (const std::string& name : file.names()) {
+    if (name.find(".attn.") != std::string::npos) fail(name, "tiny attention (attn_dim)");
+    if (name.find(".sgu.circulant_pos_") != std::string::npos) fail(name, "a circulant matrix (circulant_matrix)");
+  }
+  const std::string weight = their(form, "blocks.0.sgu.weight");
+  if (file.contains(weight) && file.shape(weight).size() == 3 && file.shape(weight)[0] != 1)
+    fail(weight, "a spatial gate of several heads (heads " + std::to_string(file.shape(weight)[0]) + ")");
 }
 
 Checkpoint load(const GmlpForm& form, const std::string& path, const LoadOptions& options) {
   const SafetensorsFile file(state_dict_in(path), opening(options));
+  std::optional<GmlpArguments> arguments;
+  if (form.has_heads) {
+    check_features(file, form);
+    arguments.emplace(file);
+  }
   const GmlpConfig config = config_in(file, form);
-  check_features(file, form, config.d_model);
-  const Task task = options.task.value_or(Task::causal_lm);
+  if (form.positions) labml::check_positions(file, config.d_model, "gMLP");
+  const Task task = arguments ? arguments->task(options) : options.task.value_or(Task::causal_lm);
   if (std::find(form.tasks.begin(), form.tasks.end(), task) == form.tasks.end())
     throw Error("\"" + file.path() + "\": " + form.name + " has no " + task_name(task));
   const double shrink = 1 / root(config.d_model);
@@ -96,7 +109,11 @@ Checkpoint load(const GmlpForm& form, const std::string& path, const LoadOptions
     return {ours};
   };
   const std::int64_t vocabulary = size_in(file, their(form, "embedding.weight"), 0);
-  return load_state_dict(file, form.name, model_spec(config, task, vocabulary), rename, options.purpose);
+  Checkpoint made = load_state_dict(file, form.name, model_spec(config, task, vocabulary), rename, options.purpose);
+  if (!arguments) return made;
+  arguments->check_sizes(config, vocabulary);
+  for (const std::string& note : arguments->notes(task)) made.info.notes.push_back(note);
+  return made;
 }
 
 void check(const GmlpForm& form, const GmlpConfig& config) {
@@ -120,7 +137,9 @@ std::vector<std::string> save(const GmlpForm& form, const std::string& folder, c
     tensors.emplace_back(their(form, name), value);
   }
   if (form.positions) tensors.push_back(labml::positions(config.seq_len, config.d_model));
-  std::vector<std::string> notes = save_state_dict(folder, checkpoint, tensors);
+  nlohmann::ordered_json arguments;  // null: they have none
+  if (form.has_heads) arguments = gmlp_arguments(config, model.task(), model.vocabulary());
+  std::vector<std::string> notes = save_state_dict(folder, checkpoint, tensors, arguments);
   if (!form.positions)
     notes.push_back(std::string("make it with causal=") + (model.task() == Task::causal_lm ? "True" : "False"));
   return notes;

@@ -1,0 +1,152 @@
+// g-mlp-pytorch's models: what their state dicts don't say is in a config.json beside them, or taken for granted and said.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "op_table.h"
+#include "random_parameters.h"
+#include "temporary_folder.h"
+#include "weft/checkpoint_form.h"
+#include "weft/gmlp.h"
+
+namespace weft::test {
+namespace {
+
+const std::string form = "g-mlp-pytorch";
+
+Checkpoint made(Task task, std::int64_t d_ffn = 12) {
+  GmlpConfig config;
+  config.d_model = 6;
+  config.d_ffn = d_ffn;
+  config.layers = 2;
+  config.seq_len = 5;
+  config.positions = false;
+  Checkpoint checkpoint;
+  checkpoint.model = make_model(model_spec(config, task, 7), Init{Random(3)});
+  randomize(checkpoint.model->parameters(), 0.5);
+  checkpoint.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":7})");
+  return checkpoint;
+}
+
+// The state dict alone, as theirs is saved.
+void save_theirs(const std::string& folder) {
+  (void)save_checkpoint_as(form, folder, made(Task::causal_lm));
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  {
+    const SafetensorsFile file(folder + "/model.safetensors");
+    for (const std::string& name : file.names()) tensors.emplace_back(name, file.load(name, Load::copy));
+  }
+  save_safetensors(folder + "/model.safetensors", tensors);
+  std::filesystem::remove(folder + "/config.json");
+}
+
+std::string error_of(const std::string& path, const LoadOptions& options = {}) {
+  try {
+    (void)load_checkpoint_as(form, path, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+bool notes(const Checkpoint& checkpoint, const std::string& part) {
+  const auto& all = checkpoint.info.notes;
+  return std::any_of(all.begin(), all.end(), [&](const std::string& note) { return contains(note, part); });
+}
+
+LoadOptions as(Task task) {
+  LoadOptions options;
+  options.task = task;
+  return options;
+}
+
+const Tensor ids = Tensor::from(std::vector<std::int64_t>{1, 2, 3, 4, 5}, {1, 5});
+
+}  // namespace
+
+TEST_CASE("g-mlp-pytorch: written with its arguments, a model is read as it is, causal or not") {
+  for (const Task task : {Task::causal_lm, Task::masked_lm}) {
+    const TemporaryFolder folder;
+    const Checkpoint saved = made(task);
+    (void)save_checkpoint_as(form, folder / "out", saved);
+    const auto arguments = nlohmann::json::parse(folder.read("out/config.json"));
+    CHECK(arguments == nlohmann::json{{"num_tokens", 7},
+                                      {"dim", 6},
+                                      {"depth", 2},
+                                      {"seq_len", 5},
+                                      {"ff_mult", 2},
+                                      {"causal", task == Task::causal_lm}});
+    const Checkpoint read = load_checkpoint_as(form, folder / "out");
+    CHECK(read.model->task() == task);
+    CHECK(max_difference((*read.model)(ids), (*saved.model)(ids)) < 1e-5);
+    CHECK(!notes(read, "taken for"));
+  }
+  const TemporaryFolder folder;
+  (void)save_checkpoint_as(form, folder / "out", made(Task::causal_lm, 8));  // which no ff_mult makes
+  CHECK(!contains(folder.read("out/config.json"), "ff_mult"));
+}
+
+TEST_CASE("g-mlp-pytorch: without a config.json it is said what the model is taken for") {
+  const TemporaryFolder folder;
+  save_theirs(folder / "out");
+  const Checkpoint causal = load_checkpoint_as(form, folder / "out");
+  CHECK(causal.model->task() == Task::causal_lm);
+  CHECK(notes(causal, "taken for causal, without token shift and without an activation of the gate"));
+  const Checkpoint masked = load_checkpoint_as(form, folder / "out", as(Task::masked_lm));
+  CHECK(masked.model->task() == Task::masked_lm);
+  CHECK(notes(masked, "taken for not causal"));
+}
+
+TEST_CASE("g-mlp-pytorch: arguments that weft's gMLP hasn't are refused by name, and those of other sizes") {
+  const TemporaryFolder folder;
+  save_theirs(folder / "out");
+  const auto refused = [&](const std::string& arguments, const LoadOptions& options = {}) {
+    folder.write("out/config.json", arguments);
+    const std::string error = error_of(folder / "out", options);
+    CHECK((error.empty() || contains(error, folder / "out/config.json")));
+    return error;
+  };
+  CHECK(contains(refused(R"({"causal":true,"shift_tokens":1})"),
+                 "shift_tokens 1 is token shift, which weft's gMLP hasn't"));
+  CHECK(contains(refused(R"j({"causal":true,"act":"Tanh()"})j"), "act \"Tanh()\" is an activation of the gate"));
+  CHECK(contains(refused(R"({"causal":true,"heads":2})"), "heads 2 is a spatial gate of several heads"));
+  CHECK(contains(refused(R"({"causal":true,"attn_dim":64})"), "attn_dim 64 is tiny attention"));
+  CHECK(contains(refused(R"({"causal":true,"circulant_matrix":true})"), "circulant_matrix true is a circulant matrix"));
+  CHECK(contains(refused(R"({"depth":3})"), "depth is 3, the tensors are of 2"));
+  CHECK(contains(refused(R"({"dim":8})"), "dim is 8, the tensors are of 6"));
+  CHECK(contains(refused(R"({"seq_len":8})"), "seq_len is 8, the tensors are of 5"));
+  CHECK(contains(refused(R"({"num_tokens":8})"), "num_tokens is 8, the tensors are of 7"));
+  CHECK(contains(refused(R"({"ff_mult":4})"), "ff_mult is 4, the tensors are of 2"));
+  CHECK(contains(refused(R"({"causal":"yes"})"), "\"causal\" has the wrong type"));
+  CHECK(contains(refused(R"({"causal":true})", as(Task::masked_lm)), "\"causal\" says that it is no masked-lm"));
+  CHECK(contains(refused(R"({"causal":false})", as(Task::causal_lm)), "\"causal\" says that it is no causal-lm"));
+  const std::string usual =
+      R"j({"causal":true,"heads":1,"attn_dim":null,"shift_tokens":0,"act":"Identity()","circulant_matrix":false})j";
+  CHECK(refused(usual) == "");
+  CHECK(refused("{}") == "");
+  CHECK(load_checkpoint_as(form, folder / "out").model->task() == Task::masked_lm);  // as theirs is by default
+  CHECK(refused("{}", as(Task::causal_lm)) == "");
+  CHECK(refused(R"({"prob_survival":0.9})") == "");
+  CHECK(notes(load_checkpoint_as(form, folder / "out"), "prob_survival"));
+}
+
+TEST_CASE("g-mlp-pytorch: several heads and a circulant matrix are told by the tensors, too, and refused by name") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::vector<std::pair<std::string, Tensor>>& more) {
+    std::vector<std::pair<std::string, Tensor>> all = {{"to_embed.weight", Tensor::zeros({7, 6})},
+                                                       {"layers.0.fn.fn.fn.proj_in.0.weight", Tensor::zeros({8, 6})}};
+    all.insert(all.end(), more.begin(), more.end());
+    save_safetensors(folder / "model.safetensors", all);
+    return error_of(folder / "model.safetensors");
+  };
+  CHECK(contains(refused({{"layers.0.fn.fn.fn.sgu.weight", Tensor::zeros({2, 5, 5})}}),
+                 "sgu.weight is of a spatial gate of several heads (heads 2), which weft's gMLP hasn't"));
+  CHECK(contains(refused({{"layers.0.fn.fn.fn.sgu.weight", Tensor::zeros({1, 5})},
+                          {"layers.0.fn.fn.fn.sgu.circulant_pos_x", Tensor::zeros({1, 5})}}),
+                 "is of a circulant matrix (circulant_matrix), which weft's gMLP hasn't"));
+}
+
+}  // namespace weft::test
