@@ -6,7 +6,7 @@ tools/pt_to_safetensors.py --key model checkpoint.pt model.safetensors     # the
 tools/pt_to_safetensors.py --key model --config args checkpoint.pt tnn/model.safetensors    # of fairseq; newer: cfg.model
 
 Files are read with weights_only: nothing in them is run. Tensors that share their memory are written each for itself.
---config writes the arguments there as a config.json beside the target.
+--config writes the arguments there as a config.json beside the target. What is there already stays, unless --overwrite is given.
 """
 import argparse
 import json
@@ -14,6 +14,7 @@ import os
 import re
 import struct
 import sys
+import tempfile
 
 NAMES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "int32": "I32",
          "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL"}
@@ -47,10 +48,8 @@ def find(state, keys):
     return state
 
 
-def write_config(path, arguments):
-    """What of them JSON has a value for."""
-    if os.path.exists(path):
-        sys.exit(f"{path} is there already: remove it, or choose another folder")
+def config_of(arguments):
+    """What of them JSON has a value for, and the names of the others."""
     given = vars(arguments) if isinstance(arguments, argparse.Namespace) else arguments
     if not isinstance(given, dict):
         sys.exit(f"expected arguments, a dictionary or a Namespace, got {type(given).__name__}")
@@ -60,9 +59,7 @@ def write_config(path, arguments):
             config[str(name)] = json.loads(json.dumps(value, allow_nan=False))
         except (TypeError, ValueError):
             left_out.append(str(name))
-    with open(path, "w") as file:
-        json.dump(config, file, indent=2)
-    print(f"{path}: {len(config)} arguments" + (f", without {', '.join(left_out)}" if left_out else ""))
+    return config, left_out
 
 
 def tensors_of(state):
@@ -71,10 +68,45 @@ def tensors_of(state):
     others = [str(name) for name, value in state.items() if not isinstance(value, torch.Tensor)]
     if others:
         sys.exit(f"not tensors: {', '.join(others[:12])}; if one of them is the state dict, say so: --key NAME")
-    return {str(name): value.detach().cpu().contiguous() for name, value in state.items()}
+    return {str(name): dense(str(name), value) for name, value in state.items()}
 
 
-def write(path, tensors):
+def dense(name, tensor):
+    """In its own memory, as it looks: conjugated and negated views are made so."""
+    import torch
+
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta:
+        kind = "quantized" if tensor.is_quantized else "without values" if tensor.is_meta else tensor.layout
+        sys.exit(f"{name} is {str(kind).removeprefix('torch.')}: safetensors has dense tensors alone")
+    return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
+
+
+def put(writers):
+    """Calls each with a file beside its path; then all take their places: no old one is lost, no new one is cut off."""
+    made = []
+    try:
+        for path, write_to in writers.items():
+            handle, beside = tempfile.mkstemp(prefix=".weft-", suffix=".tmp", dir=os.path.dirname(path) or ".")
+            made.append(beside)
+            with open(handle, "wb") as file:
+                write_to(file)
+                file.flush()
+                os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        for path, beside in zip(writers, made):
+            os.chmod(beside, 0o666 & ~mask)
+            os.replace(beside, path)
+    except OSError as error:
+        sys.exit(f"can't write {path}: {error.strerror or error}")
+    finally:
+        for beside in made:
+            if os.path.exists(beside):
+                os.unlink(beside)
+
+
+def writer_of(tensors):
+    """What writes them into a file."""
     import torch
 
     header, begin = {"__metadata__": {"format": "pt"}}, 0
@@ -88,10 +120,14 @@ def write(path, tensors):
         begin = end
     text = json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % 64)
-    with open(path, "wb") as file:
+
+    def write(file):
         file.write(struct.pack("<Q", len(text)) + text)
         for _, tensor in order:
-            file.write(bytes(tensor.reshape(-1).view(torch.uint8).numpy()) if tensor.numel() else b"")
+            if tensor.numel():
+                file.write(tensor.reshape(-1).view(torch.uint8).numpy().data)
+
+    return write
 
 
 def main():
@@ -100,17 +136,27 @@ def main():
     parser.add_argument("target")
     parser.add_argument("--key", action="append", default=[], help="where in the file the state dict is; may be repeated")
     parser.add_argument("--config", metavar="KEY", help="where in the file the arguments are: args, cfg.model")
+    parser.add_argument("--overwrite", action="store_true", help="replace a target, or a config.json, that is there")
     options = parser.parse_args()
+    config_path = os.path.join(os.path.dirname(options.target), "config.json")
+    for path in [options.target] + ([config_path] if options.config else []):
+        if os.path.lexists(path) and not options.overwrite:
+            sys.exit(f"{path} is there already: --overwrite replaces it")
+        if os.path.isdir(path):
+            sys.exit(f"{path} is a folder: name a file")
     file = load(options.source)
     state = find(file, options.key)
     if not isinstance(state, dict):
         sys.exit(f"expected a state dict, got {type(state).__name__}")
     tensors = tensors_of(state)
+    writers = {options.target: writer_of(tensors)}
+    told = [f"{options.target}: {len(tensors)} tensors"]
     if options.config:
-        arguments = find(file, options.config.split("."))
-        write_config(os.path.join(os.path.dirname(options.target), "config.json"), arguments)
-    write(options.target, tensors)
-    print(f"{options.target}: {len(tensors)} tensors")
+        config, left_out = config_of(find(file, options.config.split(".")))
+        writers[config_path] = lambda to: to.write(json.dumps(config, indent=2).encode())
+        told.append(f"{config_path}: {len(config)} arguments" + (f", without {', '.join(left_out)}" if left_out else ""))
+    put(writers)
+    print("\n".join(told))
 
 
 if __name__ == "__main__":
