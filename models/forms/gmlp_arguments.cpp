@@ -32,7 +32,6 @@ const std::vector<Fixed>& fixed() {
 GmlpArguments::GmlpArguments(const SafetensorsFile& file) {
   const StateDictConfig config = read_state_dict_config(file);
   path_ = config.path;
-  note_ = config.note;
   all_ = config.arguments;
   if (all_.is_null()) return;
   for (const Fixed& argument : fixed()) {
@@ -71,7 +70,6 @@ std::vector<std::string> GmlpArguments::notes(Task task) const {
     return {std::string("there is no config.json: it is taken for ") + (task == Task::causal_lm ? "" : "not ") +
             "causal, without token shift and without an activation of the gate"};
   std::vector<std::string> all;
-  if (!note_.empty()) all.push_back(note_);
   double survival = 1;
   read_key(path_, all_, "prob_survival", survival);
   if (survival != 1) all.emplace_back("prob_survival has no place here: weft leaves no layer out when it trains");

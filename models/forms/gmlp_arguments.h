@@ -23,7 +23,7 @@ class GmlpArguments {
  private:
   [[noreturn]] void fail(const std::string& what) const { throw Error("\"" + path_ + "\": " + what); }
 
-  std::string path_, note_;
+  std::string path_;
   nlohmann::json all_;  // null: there are none
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/file_set.h"
 #include "base/names.h"
+#include "forms/json_file.h"
 #include "train/load_parameters.h"
 #include "weft/quantize.h"
 
@@ -53,6 +54,14 @@ Checkpoint load_state_dict(const SafetensorsFile& file, const std::string& form,
     const std::string message = error.what();
     throw Error(message.rfind(place, 0) == 0 ? message : place + message);
   }
+}
+
+StateDictConfig read_state_dict_config(const SafetensorsFile& file) {
+  StateDictConfig found;
+  found.path = (std::filesystem::path(file.path()).parent_path() / "config.json").string();
+  std::error_code ignored;
+  if (std::filesystem::exists(found.path, ignored)) found.arguments = read_json_object(found.path);
+  return found;
 }
 
 void refuse_to_write(const std::string& form, const std::string& what) {

@@ -27,6 +27,15 @@ std::int64_t size_in(const SafetensorsFile& file, const std::string& tensor, std
 Checkpoint load_state_dict(const SafetensorsFile& file, const std::string& form, const ModelSpec& spec,
                            const std::function<TensorRole(const std::string&)>& rename, Purpose purpose);
 
+// A model's arguments, which shapes don't say.
+struct StateDictConfig {
+  nlohmann::json arguments;  // null: none
+  std::string path;          // of the config.json beside the file
+};
+
+// Error, naming the file, if it isn't a JSON object.
+StateDictConfig read_state_dict_config(const SafetensorsFile& file);
+
 // Error, before anything is written, of what the form has no place for.
 [[noreturn]] void refuse_to_write(const std::string& form, const std::string& what);
 

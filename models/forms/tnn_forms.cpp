@@ -2,7 +2,6 @@
 #include "forms/tnn_forms.h"
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 #include "forms/forms.h"
@@ -104,10 +103,9 @@ class TnnReader {
  public:
   TnnReader(const TnnForm& form, const std::string& path, const LoadOptions& options)
       : form_(form), file_(state_dict_in(path), opening(options)) {
-    const std::filesystem::path beside = std::filesystem::path(file_.path()).parent_path() / "config.json";
-    args_path_ = beside.string();
-    std::error_code ignored;
-    if (std::filesystem::exists(beside, ignored)) args_ = read_json_object(args_path_);
+    const StateDictConfig config = read_state_dict_config(file_);
+    args_ = config.arguments;
+    args_path_ = config.path;
   }
 
   Checkpoint read(const LoadOptions& options) {
