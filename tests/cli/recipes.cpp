@@ -124,6 +124,10 @@ TEST_CASE("recipes: a run has the settings of its recipe") {
       config["d_ffn"] = 16;
       small += " --d-ffn 16";
     }
+    if (expected["data"].value("pad-to", "exact") != "exact") {
+      expected["data"]["pad-to"] = "16";
+      small += " --pad-to 16";
+    }
     const std::string run = inputs.folder / each.name;
     const Outcome trained = weft("train --recipe " + each.name + inputs.options(expected) + small + " --out " + run);
     CAPTURE(trained.err);
