@@ -208,6 +208,7 @@ std::string model_description(const Model& model, const Tokenizer& tokenizer) {
 
 void save_checkpoint(const std::string& folder, const Model& model, const Tokenizer& tokenizer,
                      const CheckpointInfo& info) try {
+  check_folder_name(folder);
   if (tokenizer.size() != model.vocabulary())
     throw Error("[checkpoint] the model takes " + std::to_string(model.vocabulary()) + " symbols, the tokenizer has " +
                 std::to_string(tokenizer.size()) + "; nothing was written");
@@ -240,6 +241,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
 }
 
 Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options) try {
+  check_folder_name(given);
   const std::string folder = checkpoint_folder(given);
   std::optional<SafetensorsFile> opened;
   if (std::filesystem::exists(model_path(folder))) opened.emplace(model_path(folder));
