@@ -229,8 +229,9 @@ Checkpoint load(const std::string& folder, const LoadOptions& options) {
 }  // namespace
 
 CheckpointForm huggingface_fnet_form() {
-  return {"huggingface-fnet", "a folder of transformers' FNet: config.json, model.safetensors, spiece.model", holds,
-          load, save_fnet};
+  return {
+      "huggingface-fnet", "a folder of transformers' FNet: config.json, model.safetensors, spiece.model", holds, load,
+      save_fnet,          {config_name, model_name, pieces_name, tokenizer_name, tokenizer_config_name}};
 }
 
 }  // namespace weft::detail
