@@ -51,16 +51,21 @@ std::string find_checkpoint_form(const std::string& path) {
 
 Checkpoint load_checkpoint_as(const std::string& form, const std::string& path, const LoadOptions& options) {
   const CheckpointForm& known = checkpoint_form(form);
+  check_folder_name(path);
   if (!known.load) throw Error("[checkpoint] \"" + form + "\" is written, not read");
   Checkpoint loaded = guard_memory("checkpoint", [&] { return known.load(path, options); });
   if (!loaded.model || !loaded.tokenizer)
     throw Error("[checkpoint] the form \"" + form + "\" gave no model, or no tokenizer, of \"" + path + "\"");
+  if (options.task && loaded.model->task() != *options.task)
+    throw Error("[checkpoint] \"" + path + "\" is of the task " + task_name(loaded.model->task()) + ", not " +
+                task_name(*options.task) + " (its form says so, and no other can be chosen)");
   return loaded;
 }
 
 std::vector<std::string> save_checkpoint_as(const std::string& form, const std::string& path,
                                             const Checkpoint& checkpoint) {
   const CheckpointForm& known = checkpoint_form(form);
+  check_folder_name(path);
   if (!known.save) throw Error("[checkpoint] \"" + form + "\" is read, not written");
   return guard_memory("checkpoint", [&] { return known.save(path, checkpoint); });
 }

@@ -1,8 +1,13 @@
 // Other programs' folders that are damaged or forged: an Error of one line, which names the file.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
+#include <nlohmann/json.hpp>
+
+#include "base/base64.h"
 #include "temporary_folder.h"
 #include "weft/checkpoint_form.h"
+#include "weft/os.h"
 
 namespace weft::test {
 namespace {
@@ -14,6 +19,13 @@ std::string error_of(const std::string& form, const std::string& path) {
     return error.what();
   }
   return "";
+}
+
+Checkpoint classifier(std::int64_t classes) {
+  Checkpoint made;
+  made.model = make_model({"fnet", Task::classifier, 40, classes, R"({"d_model":8,"layers":1})"}, Init{Random(3)});
+  made.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":40,"pad":3})");
+  return made;
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -58,6 +70,99 @@ TEST_CASE("labml gMLP, FNet: a table of positions of another shape or type is an
     CHECK(contains(error_with(of, Tensor::zeros({1, 64, 4})), "F32 of (1, 64, 4)" + expected));
     CHECK(contains(error_with(of, Tensor::from(std::vector<std::int64_t>(256), {64, 1, 4})), "I64 of (64, 1, 4)"));
   }
+}
+
+TEST_CASE("damaged forms: whatever follows a zero byte in a JSON file isn't ignored") {
+  const TemporaryFolder folder;
+  for (const std::string& form : {"huggingface-fnet", "weft"}) {
+    const std::string config = form + "/config.json";
+    (void)save_checkpoint_as(form, folder / form, classifier(3));
+    const std::string whole = folder.read(config);
+    folder.write(config, whole + std::string(1, '\0') + "{\"more\":1}");
+    CHECK(contains(error_of(form, folder / form), "config.json"));
+    folder.write(config, whole + std::string(1, '\0'));
+    CHECK(contains(error_of(form, folder / form), "config.json"));
+    folder.write(config, whole);
+    CHECK(error_of(form, folder / form) == "");
+  }
+}
+
+TEST_CASE("damaged forms: a file that is too large is refused before it is read") {
+  const TemporaryFolder folder;
+  const auto with = [&](const std::string& form, const std::string& file, std::uint64_t bytes) {
+    (void)save_checkpoint_as(form, folder / form, classifier(3));
+    std::ofstream(folder / (form + "/" + file), std::ios::app).close();
+    std::filesystem::resize_file(folder / (form + "/" + file), bytes);
+    const std::string error = error_of(form, folder / form);
+    std::filesystem::remove_all(folder / form);
+    return error;
+  };
+  const std::uint64_t before = os::peak_resident_memory(), gigabyte = std::uint64_t{1} << 30;
+  for (const std::string file : {"config.json", "spiece.model", "tokenizer.json"}) {
+    const std::string error = with("huggingface-fnet", file, gigabyte);
+    CHECK_MESSAGE(contains(error, file + "\" has 1073741824 bytes, expected at most "), error);
+  }
+  CHECK(contains(with("huggingface-fnet", "config.json", (4 << 20) + 1), "expected at most 4194304"));
+  CHECK(contains(with("weft", "config.json", gigabyte), "has 1073741824 bytes, expected at most 16777216"));
+  CHECK(contains(with("weft", "config.json", (16 << 20) + 1), "has 16777217 bytes"));
+  CHECK(!contains(with("weft", "config.json", 16 << 20), "expected at most"));
+  // What load_checkpoint says of a folder that doesn't say whose it is.
+  std::filesystem::create_directory(folder / "other");
+  save_safetensors(folder / "other/model.safetensors", {{"x", Tensor::zeros({2})}});
+  folder.write("other/config.json", "{\"a\":\"" + std::string(5 << 20, 'a') + "\"}");
+  CHECK_THROWS_WITH_AS((void)load_checkpoint(folder / "other"), doctest::Contains("expected at most 4194304"), Error);
+  CHECK(os::peak_resident_memory() - before < std::uint64_t{100} << 20);
+}
+
+TEST_CASE("damaged forms: a pipe in the place of a file is an Error, not waited for") {
+  const TemporaryFolder folder;
+  for (const char* file : {"config.json", "spiece.model", "tokenizer.json", "model.safetensors"}) {
+    (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(3));
+    const std::string path = folder / (std::string("out/") + file);
+    std::filesystem::remove(path);
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    CHECK_MESSAGE(contains(error_of("huggingface-fnet", folder / "out"), "not a regular file"), file);
+    std::filesystem::remove_all(folder / "out");
+  }
+  (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(3));
+  folder.write("out/spiece.model", "which is read later");
+  REQUIRE(::mkfifo((folder / "out/tokenizer_config.json").c_str(), 0600) == 0);
+  CHECK(contains(error_of("huggingface-fnet", folder / "out"), "not a regular file"));
+}
+
+TEST_CASE("damaged forms: labels are not more than the tensors have") {
+  const TemporaryFolder folder;
+  (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(3));
+  auto config = nlohmann::json::parse(folder.read("out/config.json"));
+  config["id2label"]["3"] = "more";
+  folder.write("out/config.json", config.dump());
+  CHECK(contains(error_of("huggingface-fnet", folder / "out"),
+                 "4 labels (id2label, num_labels), but classifier.weight is of (3, 8)"));
+  config.erase("id2label");
+  config["num_labels"] = 1 << 20;
+  folder.write("out/config.json", config.dump());
+  CHECK(contains(error_of("huggingface-fnet", folder / "out"), "1048576 labels (id2label, num_labels), but"));
+}
+
+TEST_CASE("a checkpoint whose config.json would be too large to be read loads without one") {
+  const TemporaryFolder folder;
+  Checkpoint made = classifier(3);
+  (void)save_checkpoint_as("weft", folder / "out", made);
+  CHECK(std::filesystem::exists(folder / "out/config.json"));
+  made.info.labels = {"a", "b", std::string(17 << 20, 'c')};
+  (void)save_checkpoint_as("weft", folder / "out", made);
+  CHECK(!std::filesystem::exists(folder / "out/config.json"));
+  CHECK(load_checkpoint(folder / "out").info.labels == made.info.labels);
+}
+
+TEST_CASE("base64: all bytes there and back, and what isn't") {
+  std::string all;
+  for (int i = 0; i < 256; ++i) all += static_cast<char>(i);
+  for (std::size_t size = 0; size <= all.size(); ++size)
+    CHECK(detail::from_base64(detail::to_base64(all.substr(0, size))) == all.substr(0, size));
+  CHECK(detail::to_base64("weft!") == "d2VmdCE=");
+  for (const char* wrong : {"d2Vm!", "d2V", "=2Vm", "d2=m", "d2Vm\xff\xff\xff\xff", "d2VmdCF=", "===="})
+    CHECK_THROWS_AS((void)detail::from_base64(wrong), Error);
 }
 
 }  // namespace weft::test

@@ -58,7 +58,11 @@ TEST_CASE("Hugging Face FNet: an encoder without a classifier runs by the C inte
 TEST_CASE("Hugging Face FNet: a classifier of ids has logits by the C interface, and no texts to classify") {
   const TemporaryFolder folder;
   (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(R"({"d_model":8})", 3));
-  CHECK(Classifier::why_not(load_checkpoint(folder / "out")) ==
+  CHECK(
+      Classifier::why_not(load_checkpoint(folder / "out")) ==
+      "there is neither a spiece.model nor a tokenizer.json beside the model, by which texts are cut: copy those that "
+      "it was made with");
+  CHECK(Classifier::why_not(classifier(R"({"d_model":8})", 3)) ==
         "the tokenizer of the checkpoint, ids, was not made for a classifier");
   weft_model* model = nullptr;
   REQUIRE(weft_load((folder / "out").c_str(), &model) == WEFT_OK);

@@ -2,6 +2,7 @@
 #include <weft/error.h>
 #include <weft/run_folder.h>
 
+#include <filesystem>
 #include <iostream>
 
 #include "command.h"
@@ -10,6 +11,8 @@
 #include "visible.h"
 
 namespace {
+
+namespace fs = std::filesystem;
 
 struct ConvertCommand {
   std::string from, to = "weft", task, in, out;
@@ -21,6 +24,9 @@ std::string list(const std::vector<std::string>& names) { return CLI::detail::jo
 std::string form_of(const ConvertCommand& o) {
   if (!o.from.empty()) return o.from;
   const std::string found = weft::find_checkpoint_form(o.in);
+  if (found.empty() && fs::is_directory(o.in) && !fs::exists(o.in + "/model.safetensors") &&
+      !fs::exists(o.in + "/config.json"))
+    throw weft::Error("\"" + o.in + "\" holds no checkpoint: there is no model.safetensors");
   if (found.empty())
     throw weft::Error("\"" + o.in + "\" doesn't say whose it is: give --from (" + list(weft::checkpoint_forms()) + ")");
   return found;
@@ -32,7 +38,10 @@ void print_notes(const std::vector<std::string>& notes) {
 
 int convert(const ConvertCommand& o) {
   if (o.in.empty() || o.out.empty()) throw UsageError("give IN, what is to be converted, and OUT, the new folder");
-  OutFolder{"OUT", o.out, "converted", {o.in, weft::checkpoint_folder(o.in)}, o.overwrite}.check();
+  if (!fs::exists(o.in)) throw weft::Error("IN, \"" + o.in + "\", doesn't exist");
+  OutFolder{
+      "OUT", o.out, "converted", {o.in, weft::checkpoint_folder(o.in)}, o.overwrite, weft::checkpoint_form(o.to).files}
+      .check();
   const std::string from = form_of(o);
   weft::LoadOptions options;
   if (!o.task.empty()) options.task = weft::task_from_name(o.task);

@@ -27,6 +27,8 @@ void OutFolder::check() const {
   for (const std::string& own : {weft::best_path(parent), weft::last_path(parent)})
     if (fs::exists(weft::run_path(parent), error) && fs::equivalent(folder, own, error))
       throw Error(name + " names a checkpoint of the run \"" + parent + "\", \"" + folder + "\": give another folder");
-  if (!overwrite && (fs::exists(folder + "/model.safetensors", error) || fs::exists(folder + "/config.json", error)))
-    throw Error("\"" + folder + "\" has a checkpoint already: --overwrite replaces it");
+  for (const std::string& file : files)
+    if (!overwrite && fs::exists(fs::symlink_status(folder + "/" + file, error)))
+      throw Error("\"" + folder + "\" has a checkpoint already, or a file of one (" + file +
+                  "): --overwrite replaces it");
 }

@@ -1,5 +1,7 @@
 // Base64 (RFC 4648 section 4): bytes in JSON.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <string>
 
 #include "weft/error.h"
@@ -10,6 +12,7 @@ constexpr char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst
 
 inline std::string to_base64(const std::string& bytes) {
   std::string text;
+  text.reserve(bytes.size() / 3 * 4 + 4);
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     const auto byte = [&](std::size_t k) {
       return i + k < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[i + k])) : 0;
@@ -22,12 +25,20 @@ inline std::string to_base64(const std::string& bytes) {
 
 // Error unless to_base64 wrote it.
 inline std::string from_base64(const std::string& text) {
+  static const std::array<signed char, 256> values = [] {
+    std::array<signed char, 256> all;
+    all.fill(-1);
+    for (int i = 0; i < 64; ++i) all[static_cast<unsigned char>(base64_digits[i])] = static_cast<signed char>(i);
+    all['='] = 0;
+    return all;
+  }();
   std::string bytes;
+  bytes.reserve(text.size() / 4 * 3);
   unsigned four = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::size_t digit = std::string(base64_digits).find(text[i]);
-    if (digit == std::string::npos && text[i] != '=') throw Error("[tokenizer] its model is not base64");
-    four = four << 6 | static_cast<unsigned>(digit == std::string::npos ? 0 : digit);
+    const int value = values[static_cast<unsigned char>(text[i])];
+    if (value < 0) throw Error("[tokenizer] its model is not base64");
+    four = four << 6 | static_cast<unsigned>(value);
     if (i % 4 == 3)
       for (int shift : {16, 8, 0}) bytes += static_cast<char>(static_cast<unsigned char>(four >> shift & 255));
   }

@@ -5,16 +5,18 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "weft/error.h"
 
 namespace weft::detail {
 
-// A discarded value if `text` is not JSON. Error if it is nested deeper or has more values than anything of ours: nlohmann's
+// A discarded value if `text` is not JSON, which a zero byte never is: nlohmann takes one for the end. Error if it is nested deeper or has more values than anything of ours: nlohmann's
 // dump() recurses, and its destructor allocates, which ends the process where there is no memory. Error, too, if an object has a
 // key twice, of which nlohmann takes the last, and others the first.
-inline nlohmann::json parse_json(const std::string& text) {
+inline nlohmann::json parse_json(std::string_view text) {
+  if (text.find('\0') != std::string_view::npos) return nlohmann::json(nlohmann::json::value_t::discarded);
   constexpr int deepest = 16;
   constexpr std::int64_t most = 1 << 20;
   std::int64_t values = 0;
@@ -51,8 +53,8 @@ void read_field(const std::string& where, const std::string& key, const nlohmann
     expected = "a string";
   }
   if (!fits)
-    throw Error("[" + where + "] the value of \"" + key + "\" has the wrong type: " + value.dump() + ", expected " +
-                expected);
+    throw Error("[" + where + "] the value of \"" + key + "\" has the wrong type: " + value.dump().substr(0, 200) +
+                ", expected " + expected);
   field = value.get<T>();
 }
 

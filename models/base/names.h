@@ -5,6 +5,8 @@
 
 #include "weft/task.h"
 
+#include "weft/error.h"
+
 namespace weft::detail {
 
 // "red, blue"
@@ -18,6 +20,11 @@ inline std::vector<std::string> task_names(const std::vector<Task>& tasks) {
   std::vector<std::string> names;
   for (Task task : tasks) names.emplace_back(task_name(task));
   return names;
+}
+
+// Error for a folder's name that is empty: its files would be looked for in "/".
+inline void check_folder_name(const std::string& name) {
+  if (name.empty()) throw Error("[checkpoint] expected the name of a folder, got an empty one");
 }
 
 }  // namespace weft::detail

@@ -146,6 +146,15 @@ class Reader {
     classes_ = kind_->head == FnetHead::pooler ? fnet_.d_model : std::ssize(labels_);
   }
 
+  // Before labels are made, of which a number is written at no cost. Fewer are found later, as any other shape.
+  void check_classes(std::int64_t count) const {
+    const std::string weight = std::string(kind_->head_prefix) + "weight";
+    if (!file_.contains(weight)) fail("there is no " + weight + " in the file");
+    const Shape& shape = file_.shape(weight);
+    if (shape.empty() || shape[0] < count)
+      fail(std::to_string(count) + " labels (id2label, num_labels), but " + weight + " is of " + to_string(shape));
+  }
+
   std::vector<std::string> named_labels() const {
     std::string problem;
     read_key(path_, config_, "problem_type", problem);
@@ -157,6 +166,7 @@ class Reader {
     if (named) count = std::ssize(config_.at("id2label"));
     if (count < 2 || count > 1 << 20)
       fail("weft has no regression: expected 2 labels or more (id2label, num_labels), got " + std::to_string(count));
+    check_classes(count);
     std::vector<std::string> labels;
     std::set<std::string> different;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -219,8 +229,9 @@ Checkpoint load(const std::string& folder, const LoadOptions& options) {
 }  // namespace
 
 CheckpointForm huggingface_fnet_form() {
-  return {"huggingface-fnet", "a folder of transformers' FNet: config.json, model.safetensors, spiece.model", holds,
-          load, save_fnet};
+  return {
+      "huggingface-fnet", "a folder of transformers' FNet: config.json, model.safetensors, spiece.model", holds, load,
+      save_fnet,          {config_name, model_name, pieces_name, tokenizer_name, tokenizer_config_name}};
 }
 
 }  // namespace weft::detail

@@ -14,6 +14,9 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using Piece = SentencePieceModel::Piece;
 
+// FNet's have 32,000 pieces in 0.8 MB, as JSON in 2 MB; the largest of others, 256,000 in 4.5 MB.
+constexpr std::uint64_t most_of_tokenizer = std::uint64_t{8} << 20;
+
 const char* const space_mark = "\u2581";
 const char* const tokens[] = {"unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
@@ -59,7 +62,8 @@ bool is_number_with_comma(const std::string& name) {
 // tokenizer.json as a model of SentencePiece and settings.
 class Reader {
  public:
-  Reader(const std::string& path, ordered_json& settings) : path_(path), all_(read_json_object(path)), to_(settings) {}
+  Reader(const std::string& path, ordered_json& settings)
+      : path_(path), all_(read_json_object(path, most_of_tokenizer)), to_(settings) {}
 
   SentencePieceModel read() {
     read_normalizer();
@@ -201,6 +205,11 @@ ordered_json tokenizer_json(const SentencePieceModel& model, const SpecialIds& s
           {"model", {{"type", "Unigram"}, {"unk_id", model.unknown_id}, {"vocab", vocab}, {"byte_fallback", false}}}};
 }
 
+std::string read_pieces(const std::string& path) {
+  const os::MappedFile file = map_small_file(path, most_of_tokenizer);
+  return {reinterpret_cast<const char*>(file.data), file.size};
+}
+
 bool is_there(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
@@ -217,7 +226,7 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& folder, std::
   const std::string config = folder + "/" + tokenizer_config_name;
   if (is_there(config)) read_settings(config, made);
   try {
-    made["model"] = to_base64(has_pieces ? os::read_file(path) : sentencepiece_bytes(Reader(path, made).read()));
+    made["model"] = to_base64(has_pieces ? read_pieces(path) : sentencepiece_bytes(Reader(path, made).read()));
     return tokenizer_from_json(made.dump());
   } catch (const json::exception& error) {
     throw Error("\"" + path + "\" is damaged: " + error.what());

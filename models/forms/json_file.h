@@ -1,18 +1,19 @@
 // JSON files of other programs.
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
 #include "base/json.h"
-#include "weft/os.h"
+#include "base/small_file.h"
 
 namespace weft::detail {
 
-// Error, naming the file, unless it is there and a JSON object. Mapped, as a pipe of that name would be waited for.
-inline nlohmann::json read_json_object(const std::string& path) {
-  const os::MappedFile file = os::map_file(path);
+// Error, naming the file, unless it is there, a JSON object, and of no more bytes than that.
+inline nlohmann::json read_json_object(const std::string& path, std::uint64_t most = most_of_config) {
+  const os::MappedFile file = map_small_file(path, most);
   try {
-    const nlohmann::json object = parse_json(std::string(reinterpret_cast<const char*>(file.data), file.size));
+    const nlohmann::json object = parse_json({reinterpret_cast<const char*>(file.data), file.size});
     if (!object.is_object()) throw Error("not a JSON object");
     return object;
   } catch (const Error& error) {

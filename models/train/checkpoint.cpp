@@ -10,6 +10,7 @@
 #include "base/file_set.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "base/small_file.h"
 #include "train/labels.h"
 #include "train/load_parameters.h"
 #include "train/load_quantized.h"
@@ -90,14 +91,13 @@ void read_labels(const json& metadata, const Model& model, CheckpointInfo& info)
   if (info.pad_to < 0) throw Error("[checkpoint] expected pad_to of at least 0, got " + std::to_string(info.pad_to));
 }
 
-// config.json; null if there is none, discarded if it is damaged. Mapped, as a pipe of that name would be waited for.
-json read_config(const std::string& folder) {
+// config.json; null if there is none, discarded if it is damaged.
+json read_config(const std::string& folder, std::uint64_t most) {
   const std::string path = config_path(folder);
   if (!std::filesystem::exists(path)) return nullptr;
-  const os::MappedFile file = os::map_file(path);
-  const std::string text(reinterpret_cast<const char*>(file.data), file.size);
+  const os::MappedFile file = map_small_file(path, most);
   try {
-    return parse_json(text);
+    return parse_json({reinterpret_cast<const char*>(file.data), file.size});
   } catch (const Error& error) {
     throw Error("\"" + path + "\": " + error.what());
   }
@@ -106,7 +106,7 @@ json read_config(const std::string& folder) {
 // Whether config.json may stay beside such a model: a damaged one may not.
 bool config_is_of(const std::string& folder, const json& metadata) {
   try {
-    const json config = read_config(folder);
+    const json config = read_config(folder, most_of_own_config);
     return config.is_null() || same_model(config, metadata);
   } catch (const Error&) {
     return false;
@@ -208,6 +208,7 @@ std::string model_description(const Model& model, const Tokenizer& tokenizer) {
 
 void save_checkpoint(const std::string& folder, const Model& model, const Tokenizer& tokenizer,
                      const CheckpointInfo& info) try {
+  check_folder_name(folder);
   if (tokenizer.size() != model.vocabulary())
     throw Error("[checkpoint] the model takes " + std::to_string(model.vocabulary()) + " symbols, the tokenizer has " +
                 std::to_string(tokenizer.size()) + "; nothing was written");
@@ -227,7 +228,9 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
   FileSet files(folder, is_anothers(folder) ? Places::together : Places::in_turn);
   if (!config_is_of(folder, metadata)) files.remove("config.json");  // without one a checkpoint loads
   files.write("model.safetensors", stored_tensors(parameters), {{metadata_key, metadata.dump()}});
-  files.write("config.json", metadata.dump(2) + "\n");
+  if (const std::string text = metadata.dump(2) + "\n"; text.size() <= most_of_own_config)
+    files.write("config.json", text);
+  else files.remove("config.json");
   files.commit();
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("checkpoint");
@@ -238,6 +241,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
 }
 
 Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options) try {
+  check_folder_name(given);
   const std::string folder = checkpoint_folder(given);
   std::optional<SafetensorsFile> opened;
   if (std::filesystem::exists(model_path(folder))) opened.emplace(model_path(folder));
@@ -246,7 +250,8 @@ Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options)
       return load_checkpoint_as(form, folder, options);
   if (opened && opening(options) != Load::map) opened.reset();
   const SafetensorsFile file = opened ? *opened : SafetensorsFile(model_path(folder), opening(options));
-  const json config = read_config(folder);
+  const bool is_own = file.metadata().count(metadata_key) > 0;
+  const json config = read_config(folder, is_own ? most_of_own_config : most_of_config);
   if (!config.is_null() && !config.is_object())
     throw Error("\"" + config_path(folder) + "\" is damaged: not a JSON object");
   return load_checked(file, options, [&](const json& metadata) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "train/labels.h"
@@ -13,6 +14,24 @@
 namespace weft {
 using namespace detail;
 
+namespace {
+
+// Of a tokenizer that has no symbol before each text: what is missing.
+std::string why_no_cls(const Checkpoint& checkpoint) {
+  const Tokenizer& tokenizer = *checkpoint.tokenizer;
+  const std::string kind = tokenizer.kind();
+  if (kind == "ids" && checkpoint.info.form == "huggingface-fnet")
+    return "there is neither a spiece.model nor a tokenizer.json beside the model, by which texts are cut: copy those "
+           "that "
+           "it was made with";
+  if (kind == "fnet")
+    return "the tokenizer of the checkpoint has no piece " +
+           nlohmann::json::parse(tokenizer.to_json()).at("cls_token").dump() + " (cls_token), with which rows begin";
+  return "the tokenizer of the checkpoint, " + kind + ", was not made for a classifier";
+}
+
+}  // namespace
+
 std::string Classifier::why_not(const Checkpoint& checkpoint) {
   const Model& model = *checkpoint.model;
   if (task_source(model.task()) != Source::rows)
@@ -21,9 +40,7 @@ std::string Classifier::why_not(const Checkpoint& checkpoint) {
     return "the checkpoint is an encoder without a classifier, whose outputs are features: train one that begins with "
            "it "
            "(weft train --from)";
-  if (!checkpoint.tokenizer->special().cls)
-    return std::string("the tokenizer of the checkpoint, ") + checkpoint.tokenizer->kind() +
-           ", was not made for a classifier";
+  if (!checkpoint.tokenizer->special().cls) return why_no_cls(checkpoint);
   return "";
 }
 

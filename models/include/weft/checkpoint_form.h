@@ -24,6 +24,8 @@ struct CheckpointForm {
   /// Gives notes on what the form has no place for. Error, with nothing written, for a model that it can't hold. None: it
   /// can't be written.
   std::function<std::vector<std::string>(const std::string& path, const Checkpoint&)> save = {};
+  std::vector<std::string> files = {"model.safetensors",
+                                    "config.json"};  ///< what save() writes or removes in the folder
 };
 
 /// Adds one to weft's own, for the rest of the process. Error, with nothing added, if its name is taken, or if it has no

@@ -1,0 +1,65 @@
+// weft convert: what it doesn't take, and what it leaves alone.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "../temporary_folder.h"
+#include "command.h"
+#include "weft/checkpoint_form.h"
+
+namespace weft::test {
+namespace {
+
+void save(const std::string& form, const std::string& folder) {
+  Checkpoint made;
+  made.model = make_model({"fnet", Task::classifier, 40, 3, R"({"d_model":8,"layers":1})"}, Init{Random(3)});
+  made.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":40,"pad":3})");
+  (void)save_checkpoint_as(form, folder, made);
+}
+
+}  // namespace
+
+TEST_CASE("weft convert: no file that is there is replaced or removed unless it is told to") {
+  const TemporaryFolder folder;
+  save("weft", folder / "in");
+  const std::string convert = "convert " + (folder / "in") + " " + (folder / "out");
+  for (const std::string file :
+       {"spiece.model", "tokenizer.json", "tokenizer_config.json", "config.json", "model.safetensors"}) {
+    CAPTURE(file);
+    folder.write("out/" + file, "somebody's");
+    CHECK(fails_with(weft(convert + " --to huggingface-fnet"), 1,
+                     "has a checkpoint already, or a file of one (" + file + "): --overwrite replaces it"));
+    CHECK(folder.read("out/" + file) == "somebody's");
+    std::filesystem::remove_all(folder / "out");
+  }
+  folder.write("out/spiece.model", "somebody's");  // which weft's own form doesn't touch
+  CHECK(weft(convert).code == 0);
+  CHECK(folder.read("out/spiece.model") == "somebody's");
+  folder.write("out/spiece.model", "somebody's");
+  CHECK(weft(convert + " --to huggingface-fnet --overwrite").code == 0);
+  CHECK(!std::filesystem::exists(folder / "out/spiece.model"));
+}
+
+TEST_CASE("weft convert: a task that IN isn't of") {
+  const TemporaryFolder folder;
+  for (const std::string form : {"weft", "huggingface-fnet"}) {
+    save(form, folder / form);
+    CHECK(fails_with(weft("convert " + (folder / form) + " " + (folder / "out") + " --task masked-lm"), 1,
+                     "is of the task classifier, not masked-lm"));
+    CHECK(!std::filesystem::exists(folder / "out"));
+  }
+}
+
+TEST_CASE("weft convert: IN that isn't there, or holds nothing") {
+  const TemporaryFolder folder;
+  const std::string out = " " + (folder / "out");
+  CHECK(fails_with(weft("convert " + (folder / "nothing") + out), 1, "nothing\", doesn't exist"));
+  CHECK(fails_with(weft("convert --from labml-gmlp " + (folder / "nothing") + out), 1, "nothing\", doesn't exist"));
+  std::filesystem::create_directory(folder / "empty");
+  CHECK(fails_with(weft("convert " + (folder / "empty") + out), 1,
+                   "empty\" holds no checkpoint: there is no model.safetensors"));
+  folder.write("run/run.json", "{}");
+  CHECK(fails_with(weft("convert " + (folder / "run") + out), 1, "has saved no checkpoint yet"));
+}
+
+}  // namespace weft::test

@@ -1,0 +1,47 @@
+// What is asked of forms by mistake: an empty name, a task that the checkpoint isn't of.
+#include <doctest/doctest.h>
+
+#include "temporary_folder.h"
+#include "weft/checkpoint_form.h"
+#include "weft/weft_c.h"
+
+namespace weft::test {
+namespace {
+
+Checkpoint classifier() {
+  Checkpoint made;
+  made.model = make_model({"fnet", Task::classifier, 40, 3, R"({"d_model":8,"layers":1})"}, Init{Random(3)});
+  made.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":40,"pad":3})");
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("forms: of an empty name nothing is looked for in the root folder") {
+  const std::string expected = "expected the name of a folder, got an empty one";
+  for (const std::string& form : checkpoint_forms()) {
+    CHECK_THROWS_WITH_AS((void)load_checkpoint_as(form, ""), doctest::Contains(expected.c_str()), Error);
+    CHECK_THROWS_AS((void)save_checkpoint_as(form, "", classifier()), Error);
+  }
+  CHECK_THROWS_WITH_AS((void)load_checkpoint(""), doctest::Contains(expected.c_str()), Error);
+  const Checkpoint made = classifier();
+  CHECK_THROWS_WITH_AS(save_checkpoint("", *made.model, *made.tokenizer), doctest::Contains(expected.c_str()), Error);
+  weft_model* model = nullptr;
+  CHECK(weft_load("", &model) == WEFT_FAILED);
+  CHECK(std::string(weft_last_error()).find(expected) != std::string::npos);
+}
+
+TEST_CASE("forms: a task that the checkpoint isn't of") {
+  const TemporaryFolder folder;
+  LoadOptions options;
+  for (const std::string& form : {"huggingface-fnet", "weft"}) {
+    (void)save_checkpoint_as(form, folder / form, classifier());
+    options.task = Task::masked_lm;
+    CHECK_THROWS_WITH_AS((void)load_checkpoint_as(form, folder / form, options),
+                         doctest::Contains("is of the task classifier, not masked-lm"), Error);
+    options.task = Task::classifier;
+    CHECK(load_checkpoint_as(form, folder / form, options).model->task() == Task::classifier);
+  }
+}
+
+}  // namespace weft::test
