@@ -34,7 +34,7 @@ TEST_CASE("forms: of an empty name nothing is looked for in the root folder") {
 TEST_CASE("forms: a task that the checkpoint isn't of") {
   const TemporaryFolder folder;
   LoadOptions options;
-  for (const std::string& form : {"huggingface-fnet", "weft"}) {
+  for (const std::string form : {"huggingface-fnet", "weft"}) {
     (void)save_checkpoint_as(form, folder / form, classifier());
     options.task = Task::masked_lm;
     CHECK_THROWS_WITH_AS((void)load_checkpoint_as(form, folder / form, options),

@@ -74,7 +74,7 @@ TEST_CASE("labml gMLP, FNet: a table of positions of another shape or type is an
 
 TEST_CASE("damaged forms: whatever follows a zero byte in a JSON file isn't ignored") {
   const TemporaryFolder folder;
-  for (const std::string& form : {"huggingface-fnet", "weft"}) {
+  for (const std::string form : {"huggingface-fnet", "weft"}) {
     const std::string config = form + "/config.json";
     (void)save_checkpoint_as(form, folder / form, classifier(3));
     const std::string whole = folder.read(config);

@@ -73,7 +73,8 @@ TEST_CASE("weft convert: to weft's form and back, with what has no place, and wh
   CHECK(contains(here.out, "note: the tokenizer, ids, has no place there"));
   CHECK(folder.read("back/model.safetensors") == folder.read("in/model.safetensors"));
   CHECK(folder.read("back/config.json") == folder.read("in/config.json"));
-  CHECK(fails_with(weft("convert " + in + " " + own), 1, "has a checkpoint already, or a file of one (model.safetensors): --overwrite replaces it"));
+  CHECK(fails_with(weft("convert " + in + " " + own), 1,
+                   "has a checkpoint already, or a file of one (model.safetensors): --overwrite replaces it"));
   CHECK(weft("convert --overwrite " + in + " " + own).code == 0);
   CHECK(fails_with(weft("convert " + in + " " + in), 1, "OUT names the checkpoint that is to be converted"));
   CHECK(fails_with(weft("convert --from " + form + " " + in + "/model.safetensors " + in + " --overwrite"), 1,
