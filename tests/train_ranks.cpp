@@ -53,6 +53,22 @@ Outcome train(const Trained& what, Ranks* ranks) {
   return outcome;
 }
 
+// Batch k predicts a half, a third or a quarter of what it could.
+class UnevenBatches : public TextData {
+ public:
+  UnevenBatches() : TextData(small_text(), characters(small_text()), Task::causal_lm, 16, 4) {}
+  Batch training(std::int64_t k, const Random& random) const override {
+    Batch batch = TextData::training(k, random);
+    auto target = batch.target.to_vector<std::int64_t>();
+    batch.predicted = 0;
+    for (std::size_t i = 0; i < target.size(); ++i)
+      if (i % static_cast<std::size_t>(k % 3 + 2) != 0) target[i] = -100;
+      else ++batch.predicted;
+    batch.target = Tensor::from(target, batch.target.shape());
+    return batch;
+  }
+};
+
 // What each of the ranks comes to.
 std::vector<Outcome> train_on(std::size_t size, const Trained& what) {
   std::vector<Outcome> outcomes(size);
@@ -120,6 +136,29 @@ TEST_CASE("ranks: buckets of a larger model come while backward runs") {
       CHECK(errors[rank] == "");
       CHECK(outcomes[rank] == alone);
     }
+  }
+}
+
+TEST_CASE("ranks: micro-batches that predict more count for more, wherever they are computed") {
+  const UnevenBatches data;
+  const auto run = [&](Ranks* ranks) {
+    const auto model = small_model("tnn", Task::causal_lm, data.tokenizer()->size(), 0, {});
+    TrainOptions options = small_options(10);
+    options.micro_batches = 5;
+    options.label_smoothing = 0.1;
+    options.optimizer = {"sgd"};
+    options.ranks = ranks;
+    Trainer trainer(*model, data, options);
+    Outcome outcome;
+    for (int step = 0; step < 3; ++step) outcome.losses.push_back(trainer.step());
+    outcome.values = values_of(*model);
+    return outcome;
+  };
+  const Outcome alone = run(nullptr);
+  for (const std::size_t size : {2, 3}) {
+    std::vector<Outcome> outcomes(size);
+    on_ranks(size, [&](Ranks& ranks) { outcomes[static_cast<std::size_t>(ranks.rank())] = run(&ranks); });
+    for (const Outcome& outcome : outcomes) CHECK(outcome == alone);
   }
 }
 

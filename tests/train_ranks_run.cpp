@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
 
 #include "temporary_folder.h"
 #include "thread_ranks.h"
@@ -118,6 +119,22 @@ TEST_CASE("ranks: a run's folder is, byte by byte, that of one process, and rank
   }
 }
 
+TEST_CASE("ranks: a folder that another than rank 0 has open isn't written") {
+  const TemporaryFolder folder;
+  const auto errors = on_ranks(2, [&](Ranks& ranks) {
+    const SmallTask small = small_task("gmlp", Task::causal_lm);
+    Trainer trainer(*small.model, *small.data, options_of(&ranks, 2));
+    RunFolder own(folder / std::to_string(ranks.rank()));
+    RunOptions options;
+    options.open = &own;
+    trainer.run(options);
+  });
+  CHECK(errors[0] + errors[1] == "");
+  CHECK(std::filesystem::exists(folder / "0/last/model.safetensors"));
+  CHECK_FALSE(std::filesystem::exists(folder / "1/last"));
+  CHECK_FALSE(std::filesystem::exists(folder / "1/metrics.jsonl"));
+}
+
 TEST_CASE("ranks: a run goes on, on another number of ranks, to the same bytes") {
   const TemporaryFolder folder;
   const auto run = [&](Ranks* ranks, const std::string& name, std::int64_t until) {
@@ -165,6 +182,25 @@ TEST_CASE("ranks: a loss that is no number on one of them stops all at the same 
     CHECK(steps[1] == 4);
     CHECK(values[0] == values[1]);
   }
+}
+
+// An exception of the host's own ends all, too.
+TEST_CASE("ranks: what a host's data throw in a step is told to all") {
+  struct Throws : TextData {
+    Throws(std::int64_t k) : TextData(small_text(), characters(small_text()), Task::causal_lm, 16, 4), left(k) {}
+    Tensor loss(const Tensor& output, const Batch& batch) const override {
+      if (left-- == 0) throw std::out_of_range("a host's");
+      return TextData::loss(output, batch);
+    }
+    mutable std::int64_t left;
+  };
+  const auto errors = on_ranks(2, [&](Ranks& ranks) {
+    const Throws data(ranks.rank() == 1 ? 2 : -1);
+    const auto model = small_model("gmlp", Task::causal_lm, data.tokenizer()->size(), 0, {});
+    Trainer trainer(*model, data, options_of(&ranks, 9));
+    trainer.run({});
+  });
+  CHECK(all_say(errors, "rank 1: a host's"));
 }
 
 TEST_CASE("ranks: one that is asked to stop stops all after the same step, and all is saved") {

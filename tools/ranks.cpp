@@ -29,6 +29,19 @@ class Silence : public std::streambuf {
   int overflow(int c) override { return traits_type::not_eof(c); }
 };
 
+void print_nothing() {
+  static Silence silence;
+  std::cout.rdbuf(&silence);
+  std::cerr.rdbuf(&silence);
+}
+
+// An error of all processes, which don't know one another: the first one says it.
+[[noreturn]] void fail_all(const std::string& what) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
+    if (const char* rank = std::getenv(name); rank != nullptr && std::atoi(rank) != 0) print_nothing();
+  throw Error(what);
+}
+
 #ifdef WEFT_MPI
 MpiStart start_mpi() {
   void* module = ::dlopen(mpi_module, RTLD_NOW | RTLD_GLOBAL);  // Open MPI's own modules look for its names
@@ -42,7 +55,7 @@ MpiStart start_mpi() {
 }
 #else
 MpiStart start_mpi() {
-  throw Error(
+  fail_all(
       "mpirun started several weft train, but this weft was built without MPI (Debian: apt-get install "
       "libopenmpi-dev)");
 }
@@ -64,14 +77,11 @@ std::unique_ptr<weft::Ranks> start_ranks(int argc, char** argv) {
   const MpiStart start = start_mpi();
   if (start.error != nullptr) throw Error(start.error);
   if (start.ranks == nullptr && started > 1)
-    throw Error("mpirun started " + std::to_string(started) +
-                " weft train, which don't find one another: it is of another MPI than weft's");
+    fail_all("mpirun started " + std::to_string(started) +
+             " weft train, which don't find one another: it is of another MPI than weft's");
   std::unique_ptr<weft::Ranks> ranks(start.ranks);
   if (!ranks) return nullptr;
   share_threads(start.on_this_machine);
-  if (ranks->rank() == 0) return ranks;
-  static Silence silence;
-  std::cout.rdbuf(&silence);
-  std::cerr.rdbuf(&silence);
+  if (ranks->rank() > 0) print_nothing();
   return ranks;
 }

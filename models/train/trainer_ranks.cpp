@@ -32,10 +32,10 @@ std::vector<double> Trainer::exchange_gradients(const std::vector<Batch>& batche
       if (own < count && failure.empty())
         losses.push_back(
             add_gradient(batches[static_cast<std::size_t>(i)], own, shares[static_cast<std::size_t>(own)], *exchange_));
-    } catch (const Error& error) {
-      failure = error.what();
     } catch (const std::bad_alloc&) {
       failure = "[train] out of memory";
+    } catch (const std::exception& error) {  // a host's, too
+      failure = error.what();
     }
     exchange_->end_round();
   }
