@@ -283,6 +283,18 @@ TEST_CASE("Hugging Face FNet: a tokenizer.json of another kind is refused by nam
   says(refused([](Json& json) { json = Json::array(); }), "not a JSON object");
 }
 
+TEST_CASE("Hugging Face FNet: a tokenizer without the piece that rows begin with classifies nothing, and says which") {
+  Checkpoint made;
+  made.tokenizer = tokenizer({{"cls_token", "[none]"}});
+  made.model = make_model({"fnet", Task::classifier, made.tokenizer->size(), 3, R"({"d_model":8,"layers":1})"}, {});
+  const TemporaryFolder folder;
+  (void)save_checkpoint_as("huggingface-fnet", folder / "out", made);
+  CHECK(Classifier::why_not(load_checkpoint(folder / "out")) ==
+        "the tokenizer of the checkpoint has no piece \"[none]\" (cls_token), with which rows begin");
+  made.tokenizer = tokenizer();
+  CHECK(Classifier::why_not(made) == "");
+}
+
 TEST_CASE("models of SentencePiece that are cut short or forged are refused") {
   const std::string whole = model();
   const detail::SentencePieceModel read = detail::parse_sentencepiece(whole);
