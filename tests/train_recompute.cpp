@@ -6,7 +6,6 @@
 
 #include "op_table.h"
 #include "random_parameters.h"
-#include "running_out.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/context.h"
@@ -161,25 +160,6 @@ TEST_CASE("recomputing models: an answer that nobody differentiates is computed 
   model->set_recompute(true);
   CHECK(same_bits((*model)(tokens), expected));
   CHECK(model->recomputes());
-}
-
-TEST_CASE("recomputing models: out of memory is an Error, and the step can be tried again") {
-  const SmallTask small = small_task("tnn", Task::causal_lm), reference = small_task("tnn", Task::causal_lm);
-  small.model->set_recompute(true);
-  Trainer trainer(*small.model, *small.data, in_micro_batches(2)),
-      untroubled(*reference.model, *reference.data, in_micro_batches(2));
-  const NamedParameters parameters = small.model->parameters(), others = reference.model->parameters();
-  const std::int64_t count = allocations_of([&] { (void)untroubled.step(); });
-  std::int64_t failed = 0;
-  for (const std::int64_t k : chosen(count, 100)) {
-    if (!runs_out([&] { (void)trainer.step(); }, k)) break;
-    ++failed;
-  }
-  CHECK(failed > 20);
-  while (trainer.steps_done() < 2) (void)trainer.step();
-  while (untroubled.steps_done() < 2) (void)untroubled.step();
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    CHECK(same_bits(parameters[i].second.value(), others[i].second.value()));
 }
 
 }  // namespace weft::test

@@ -1,0 +1,38 @@
+// What is left when memory runs out while a model computes its layers again.
+#include <doctest/doctest.h>
+
+#include "running_out.h"
+#include "train_support.h"
+
+namespace weft::test {
+
+namespace {
+
+TrainOptions in_micro_batches(std::int64_t steps) {
+  TrainOptions options = small_options(steps);
+  options.micro_batches = 3;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("recomputing models: out of memory is an Error, and the step can be tried again") {
+  const SmallTask small = small_task("tnn", Task::causal_lm), reference = small_task("tnn", Task::causal_lm);
+  small.model->set_recompute(true);
+  Trainer trainer(*small.model, *small.data, in_micro_batches(2)),
+      untroubled(*reference.model, *reference.data, in_micro_batches(2));
+  const NamedParameters parameters = small.model->parameters(), others = reference.model->parameters();
+  const std::int64_t count = allocations_of([&] { (void)untroubled.step(); });
+  std::int64_t failed = 0;
+  for (const std::int64_t k : chosen(count, 100)) {
+    if (!runs_out([&] { (void)trainer.step(); }, k)) break;
+    ++failed;
+  }
+  CHECK(failed > 20);
+  while (trainer.steps_done() < 2) (void)trainer.step();
+  while (untroubled.steps_done() < 2) (void)untroubled.step();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    CHECK(same_bits(parameters[i].second.value(), others[i].second.value()));
+}
+
+}  // namespace weft::test
