@@ -1,0 +1,69 @@
+// weft-run-start: what a run of weft train on a text begins with, for the same run by another program: the model's first
+// parameters, as "parameter.NAME", and the batches of its first steps, "tokens" and "target" (steps, b, n).
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <nlohmann/json.hpp>
+
+#include "weft/checkpoint.h"
+#include "weft/data.h"
+#include "weft/os.h"
+#include "weft/run_folder.h"
+
+namespace weft::bench {
+namespace {
+
+using nlohmann::json;
+
+// As weft train makes them of run.json.
+std::unique_ptr<Model> model_of(const json& run, std::int64_t symbols, const Random& seed) {
+  const json& model = run["model"];
+  return make_model(
+      {model["arch"], task_from_name(model["task"].get<std::string>()), symbols, 0, model["config"].dump()},
+      {seed.split(0), DType::f32});
+}
+
+using Named = std::vector<std::pair<std::string, Tensor>>;
+
+void add_batches(const Data& data, const Random& random, std::int64_t steps, Named& out) {
+  const Shape shape{steps, data.batch(), data.length()};
+  const Tensor tokens(shape, DType::i64), target(shape, DType::i64);
+  for (std::int64_t k = 0; k < steps; ++k) {
+    const Batch batch = data.training(k, random);
+    const std::int64_t size = data.batch() * data.length();
+    std::copy_n(batch.tokens.data<std::int64_t>(), size, tokens.data<std::int64_t>() + k * size);
+    std::copy_n(batch.target.data<std::int64_t>(), size, target.data<std::int64_t>() + k * size);
+  }
+  out.emplace_back("tokens", tokens);
+  out.emplace_back("target", target);
+}
+
+void write_start(const std::string& folder, std::int64_t steps, const std::string& path) {
+  const json run = json::parse(os::read_file(run_path(folder)));
+  const auto tokenizer = load_checkpoint(last_path(folder), Purpose::inference).tokenizer;
+  const Random seed(run["training"]["seed"].get<std::uint64_t>());
+  const auto model = model_of(run, tokenizer->size(), seed);
+  const TextData data(os::read_file(run["data"]["text"]), tokenizer, model->task(), run["model"]["config"]["seq_len"],
+                      run["training"]["batch"]);
+  Named tensors;
+  for (const auto& [name, parameter] : model->parameters())
+    tensors.emplace_back("parameter." + name, parameter.value());
+  add_batches(data, seed.split(1), steps, tensors);
+  save_safetensors(path, tensors);
+}
+
+}  // namespace
+}  // namespace weft::bench
+
+int main(int argc, char** argv) try {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: weft-run-start RUN STEPS OUT.safetensors\n");
+    return 2;
+  }
+  weft::bench::write_start(argv[1], std::atoll(argv[2]), argv[3]);
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "weft-run-start: %s\n", error.what());
+  return 1;
+}
