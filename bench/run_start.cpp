@@ -1,6 +1,5 @@
 // weft-run-start: what a run of weft train on a text begins with, for the same run by another program: the model's first
 // parameters, as "parameter.NAME", and the batches of its first steps, "tokens" and "target" (steps, b, n).
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -8,6 +7,7 @@
 
 #include "weft/checkpoint.h"
 #include "weft/data.h"
+#include "weft/ops.h"
 #include "weft/os.h"
 #include "weft/run_folder.h"
 
@@ -24,19 +24,20 @@ std::unique_ptr<Model> model_of(const json& run, std::int64_t symbols, const Ran
       {seed.split(0), DType::f32});
 }
 
+// (b, n): (1, b, n).
+Tensor unsqueezed(const Tensor& x) { return reshape(x, {1, x.size(0), x.size(1)}); }
+
 using Named = std::vector<std::pair<std::string, Tensor>>;
 
 void add_batches(const Data& data, const Random& random, std::int64_t steps, Named& out) {
-  const Shape shape{steps, data.batch(), data.length()};
-  const Tensor tokens(shape, DType::i64), target(shape, DType::i64);
+  std::vector<Tensor> tokens, targets;
   for (std::int64_t k = 0; k < steps; ++k) {
     const Batch batch = data.training(k, random);
-    const std::int64_t size = data.batch() * data.length();
-    std::copy_n(batch.tokens.data<std::int64_t>(), size, tokens.data<std::int64_t>() + k * size);
-    std::copy_n(batch.target.data<std::int64_t>(), size, target.data<std::int64_t>() + k * size);
+    tokens.push_back(unsqueezed(batch.tokens));
+    targets.push_back(unsqueezed(batch.target));
   }
-  out.emplace_back("tokens", tokens);
-  out.emplace_back("target", target);
+  out.emplace_back("tokens", concat(tokens, 0));
+  out.emplace_back("target", concat(targets, 0));
 }
 
 void write_start(const std::string& folder, std::int64_t steps, const std::string& path) {
