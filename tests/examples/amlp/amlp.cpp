@@ -14,7 +14,7 @@ namespace {
 Config checked(const Config& config) {
   weft::check_size("amlp", "d_model", config.d_model, 1);
   weft::check_size("amlp", "d_ffn", config.d_ffn, 2);
-  weft::check_size("amlp", "d_attn", config.d_attn, 1);
+  weft::check_size("amlp", "d_attn", config.d_attn, 0);
   weft::check_size("amlp", "layers", config.layers, 0);
   weft::check_size("amlp", "seq_len", config.seq_len, 1);
   if (config.d_ffn % 2 != 0) throw weft::Error("[amlp] expected an even d_ffn, got " + std::to_string(config.d_ffn));
@@ -54,14 +54,16 @@ Tensor SpatialGate::operator()(const Tensor& z, const Tensor& a) const {
   const Tensor bias = weft::slice(bias_, 0, 0, n);  // (n)
   if (!toeplitz_) {
     const Tensor w = weft::slice(weft::slice(weight_, 0, 0, n), 1, 0, n);  // (n, n)
-    return weft::spatial_gate(u, v, w, bias, true) + u * a;                // u ⊙ (W v + b) is one operation
+    const Tensor gated = weft::spatial_gate(u, v, w, bias, true);          // u ⊙ (W v + b) is one operation
+    return a.defined() ? gated + u * a : gated;
   }
   // Σ_(j<=i) t[i-j] v_j, for many tokens by transforms in O(n log n). All channels have the same t.
   const Tensor t = weft::reshape(weft::slice(weight_, 0, 0, n), {1, n, 1});
   const Tensor x = weft::reshape(weft::transpose(v, 0, 1), {b, 1, n, d});
   const Tensor tv = weft::toeplitz_product(x, weft::expand(t, {1, n, d}), true);  // (b, 1, n, d)
   const Tensor mixed = weft::transpose(weft::reshape(tv, {b, n, d}), 0, 1);       // (n, b, d)
-  return u * (mixed + weft::reshape(bias, {n, 1, 1}) + a);
+  const Tensor sum = mixed + weft::reshape(bias, {n, 1, 1});
+  return u * (a.defined() ? sum + a : sum);
 }
 
 void SpatialGate::collect(const std::string& prefix, weft::NamedParameters& out) const {
@@ -73,21 +75,22 @@ void SpatialGate::collect(const std::string& prefix, weft::NamedParameters& out)
 Block::Block(const Config& config, const weft::Init& init)
     : norm_(config.d_model, init),
       proj1_(config.d_model, config.d_ffn, init.child(0)),
-      attention_(config, init.child(1)),
       gate_(config, init.child(2)),
-      proj2_(config.d_ffn / 2, config.d_model, init.child(3)) {}
+      proj2_(config.d_ffn / 2, config.d_model, init.child(3)) {
+  if (config.d_attn > 0) attention_.emplace(config, init.child(1));
+}
 
 Tensor Block::operator()(const Tensor& x) const {
-  const Tensor h = norm_(x);                           // (n, b, d_model)
-  const Tensor z = proj1_(h, weft::Activation::gelu);  // (n, b, d_ffn)
-  const Tensor gated = gate_(z, attention_(h));        // (n, b, d_ffn/2)
-  return proj2_(gated, weft::Epilogue::adding(x));     // x + proj2(gated)
+  const Tensor h = norm_(x);                                  // (n, b, d_model)
+  const Tensor z = proj1_(h, weft::Activation::gelu);         // (n, b, d_ffn)
+  const Tensor a = attention_ ? (*attention_)(h) : Tensor();  // (n, b, d_ffn/2)
+  return proj2_(gate_(z, a), weft::Epilogue::adding(x));      // x + proj2(gated)
 }
 
 void Block::collect(const std::string& prefix, weft::NamedParameters& out) const {
   norm_.collect(prefix + "norm.", out);
   proj1_.collect(prefix + "proj1.", out);
-  attention_.collect(prefix + "attention.", out);
+  if (attention_) attention_->collect(prefix + "attention.", out);
   gate_.collect(prefix + "gate.", out);
   proj2_.collect(prefix + "proj2.", out);
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace amlp {
 struct Config {
   std::int64_t d_model = 128;  // channels of a token
   std::int64_t d_ffn = 512;    // of a block's first projection, even
-  std::int64_t d_attn = 64;    // of the attention head
+  std::int64_t d_attn = 64;    // of the attention head; 0: none, which makes it a gMLP
   std::int64_t layers = 4;     // blocks
   std::int64_t seq_len = 64;   // the longest sequence
   bool toeplitz = false;       // spatial weights W[i,j] = t[i-j]
@@ -24,7 +25,7 @@ struct Config {
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "width of the model");
     visit("d_ffn", self.d_ffn, "width of the feed-forward part, even");
-    visit("d_attn", self.d_attn, "width of the attention head");
+    visit("d_attn", self.d_attn, "width of the attention head; 0: none, which makes it a gMLP");
     visit("layers", self.layers, "blocks");
     visit("seq_len", self.seq_len, "longest sequence");
     visit("toeplitz", self.toeplitz, "spatial weights depend on the distance of two tokens alone");
@@ -48,7 +49,7 @@ class TinyAttention {
 class SpatialGate {
  public:
   SpatialGate(const Config& config, const weft::Init& init);
-  // z (n, b, d_ffn), a (n, b, d_ffn/2): (n, b, d_ffn/2).
+  // z (n, b, d_ffn), a (n, b, d_ffn/2), or none, which counts as 0: (n, b, d_ffn/2).
   weft::Tensor operator()(const weft::Tensor& z, const weft::Tensor& a) const;
   void collect(const std::string& prefix, weft::NamedParameters& out) const;
 
@@ -59,7 +60,7 @@ class SpatialGate {
   weft::Parameter bias_;    // b (seq_len)
 };
 
-// y = x + proj2(gate(gelu(proj1(h)), attention(h))), h = norm(x).
+// y = x + proj2(gate(gelu(proj1(h)), attention(h))), h = norm(x); without attention a gMLP's.
 class Block {
  public:
   Block(const Config& config, const weft::Init& init);
@@ -70,7 +71,7 @@ class Block {
  private:
   weft::LayerNorm norm_;
   weft::Linear proj1_;  // d_model -> d_ffn
-  TinyAttention attention_;
+  std::optional<TinyAttention> attention_;
   SpatialGate gate_;
   weft::Linear proj2_;  // d_ffn/2 -> d_model
 };

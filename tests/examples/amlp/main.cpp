@@ -31,13 +31,14 @@ std::string sums() {
 }
 
 // Trains a new model on `threads` threads, and saves it.
-std::unique_ptr<weft::Model> train(const weft::TextData& data, bool toeplitz, int threads, const std::string& folder) {
+std::unique_ptr<weft::Model> train(const weft::TextData& data, int d_attn, bool toeplitz, int threads,
+                                   const std::string& folder) {
   weft::Context context;
   context.set_threads(threads);
   const weft::ContextScope scope(context);
 
-  const std::string sizes = R"("d_model":32,"d_ffn":128,"d_attn":16,"layers":2,"seq_len":32)";
-  const std::string config = "{" + sizes + ",\"toeplitz\":" + (toeplitz ? "true" : "false") + "}";
+  const std::string config = R"({"d_model":32,"d_ffn":128,"d_attn":)" + std::to_string(d_attn) +
+                             R"(,"layers":2,"seq_len":32,"toeplitz":)" + (toeplitz ? "true" : "false") + "}";
   const weft::ModelSpec spec = {"amlp", weft::Task::causal_lm, data.tokenizer()->size(), 0, config};
   std::unique_ptr<weft::Model> model = weft::make_model(spec, {weft::Random(1)});
   check(model->config() == config, "the config is as asked for");
@@ -90,10 +91,14 @@ void run(const std::string& folder) {
   const auto tokenizer = weft::text_tokenizer(text, weft::Task::causal_lm);
   const weft::TextData data(text, tokenizer, weft::Task::causal_lm, length, batch);
 
-  for (const bool toeplitz : {false, true}) {
-    std::printf("%s spatial weights\n", toeplitz ? "Toeplitz" : "dense");
-    const auto model = train(data, toeplitz, 1, folder);
-    check(same_parameters(*model, *train(data, toeplitz, 2, folder)), "the same bits on one thread and on two");
+  constexpr struct {
+    int d_attn;
+    bool toeplitz;
+  } cases[] = {{16, false}, {16, true}, {0, false}, {0, true}};
+  for (const auto& [d_attn, toeplitz] : cases) {
+    std::printf("%s, %s spatial weights\n", d_attn > 0 ? "aMLP" : "gMLP", toeplitz ? "Toeplitz" : "dense");
+    const auto model = train(data, d_attn, toeplitz, 1, folder);
+    check(same_parameters(*model, *train(data, d_attn, toeplitz, 2, folder)), "the same bits on one thread and on two");
 
     const weft::Checkpoint saved = weft::load_checkpoint(folder, weft::Purpose::inference);
     check(saved.model->config() == model->config() && saved.info.step == steps, "loaded: the same config and step");
