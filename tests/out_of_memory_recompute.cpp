@@ -1,6 +1,7 @@
 // What is left when memory runs out while a model computes its layers again.
 #include <doctest/doctest.h>
 
+#include "op_table.h"
 #include "running_out.h"
 #include "train_support.h"
 
