@@ -15,13 +15,13 @@ using nlohmann::ordered_json;
 
 std::string as_shown(const ordered_json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-// "test accuracy at least 89.5 %"
+// "test accuracy at least 89.5 %", or that and " (a goal)" of what wasn't measured.
 std::string expected_text(const ordered_json& expected) {
   std::string text = expected.at("figure").get<std::string>();
   for (const char* bound : {"at least", "at most"})
     if (expected.contains(bound)) text += std::string(" ") + bound + " " + as_shown(expected.at(bound));
   const std::string unit = expected.value("unit", "");
-  return text + (unit.empty() ? "" : " " + unit);
+  return text + (unit.empty() ? "" : " " + unit) + (expected.value("goal", false) ? " (a goal)" : "");
 }
 
 std::string expected_texts(const ordered_json& about) {

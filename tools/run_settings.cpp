@@ -81,6 +81,28 @@ bool is_excluded(const CLI::Option& option) {
   return std::any_of(excludes.begin(), excludes.end(), [](const CLI::Option* other) { return other->count() > 0; });
 }
 
+// Whether the option is given, with another value than the run's.
+bool is_changed(const CLI::App& command, const std::string& option, const json& value) {
+  return command.count(option) > 0 && command.get_option(option)->as<std::string>() != value;
+}
+
+// Whether a setting of the run says nothing of what `command` chooses: another optimizer has options of its own (but
+// clipping), Noam's rate is a factor, and sequences of another length are filled up to that.
+bool is_of_another_choice(const CLI::App& command, const json& run, const std::string& section,
+                          const std::string& name) {
+  const json& settings = run[section];
+  if (section == "optimizer" && name != "clip")
+    return is_changed(command, "--optimizer", settings.value("optimizer", json()));
+  if (section == "training" && (name == "lr" || name == "warmup")) {
+    const json schedule = settings.value("schedule", json());
+    return is_changed(command, "--schedule", schedule) &&
+           (schedule == "noam" || command.get_option("--schedule")->as<std::string>() == "noam");
+  }
+  if (name == "pad-to" && run["model"].contains("config") && run["model"]["config"].is_object())
+    return command.count("--seq-len") > 0 && settings[name] == run["model"]["config"].value("seq_len", json()).dump();
+  return false;
+}
+
 void set_option(CLI::Option& option, const json& value, const std::string& path) {
   if (value.is_structured() || value.is_null())
     throw Error("\"" + path + "\": expected a value of " + option.get_name() + ", got " + value.dump());
@@ -132,18 +154,17 @@ void apply_run(CLI::App& command, const std::string& text, const std::string& pa
                const std::vector<std::string>& but) {
   const json run = parse_json(text, path);
   if (!describes_run(text)) throw Error("\"" + path + "\" is not the run.json of a run");
-  const bool other_optimizer = command.count("--optimizer") > 0;  // whose options are its own
-  std::vector<std::pair<CLI::Option*, json>> found;               // before any is set, which would exclude others
+  std::vector<std::pair<CLI::Option*, json>> found;  // before any is set, which would exclude others
   for (const auto& section : run.items()) {
     if (is_no_section(section.key())) continue;
     if (!section.value().is_object())
       throw Error("\"" + path + "\": expected \"" + section.key() + "\" to be an object");
-    if (section.key() == "optimizer" && other_optimizer) continue;
     for (const auto& setting : section.value().items()) {
       CLI::Option* option = command.get_option_no_throw("--" + setting.key());
       if (option == nullptr || is_no_setting(setting.key()))
         throw Error("\"" + path + "\": weft train has no option \"" + setting.key() + "\"");
       if (std::find(but.begin(), but.end(), setting.key()) != but.end()) continue;
+      if (is_of_another_choice(command, run, section.key(), setting.key())) continue;
       if (option->count() == 0 && !is_excluded(*option)) found.emplace_back(option, setting.value());
     }
   }

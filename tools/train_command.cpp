@@ -278,10 +278,12 @@ void print_ranks(const TrainOptions& o, std::int64_t before) {
 
 // A step of a new run has something for each rank.
 void check_ranks(const TrainOptions& o) {
-  if (o.ranks != nullptr && o.micro_batches && *o.micro_batches < o.ranks->size())
-    throw UsageError("--micro-batches " + std::to_string(*o.micro_batches) + " leaves some of the " +
-                     std::to_string(o.ranks->size()) + " ranks without a batch (--micro-batches " +
-                     std::to_string(o.ranks->size()) + " gives each one)");
+  if (o.ranks == nullptr || !o.micro_batches || *o.micro_batches >= o.ranks->size()) return;
+  const std::int64_t ranks = o.ranks->size(), batch = o.batch.value_or(0) * *o.micro_batches / ranks;
+  throw UsageError("micro-batches: " + std::to_string(*o.micro_batches) + " for " + std::to_string(ranks) +
+                   " ranks, which leaves some without a batch: --micro-batches " + std::to_string(ranks) +
+                   " gives each one" +
+                   (batch > 0 ? ", --batch " + std::to_string(batch) + " beside it keeps steps as large" : ""));
 }
 
 // Opens the run that --resume names: its options become those of `command`. Gives the steps that it was to have.

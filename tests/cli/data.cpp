@@ -197,6 +197,8 @@ TEST_CASE("listops --check: with round brackets or without, and the first label 
   for (int i = 0; i < 100000; ++i) deep += "[MAX ";
   folder.write("deep", "1\t" + deep + "\n1\t[MAX 1 0 ]\n2\t[MAX 2 0 ]\n");
   CHECK(fails_with(weft("data listops --check " + (folder / "deep")), 1, "more than 1000 operators in one another"));
+  for (const char* other : {"--out nowhere", "--train 5", "--seed 2", "--depth 3", "--overwrite"})
+    CHECK(fails_with(weft("data listops --check " + (folder / "right") + " " + other), 2, "--check"));
 }
 
 TEST_CASE("recall: each key once with its own value, somewhere; the label is that of the last symbol") {

@@ -160,6 +160,24 @@ TEST_CASE("recipes: other options overrule them, and another optimizer has setti
   CHECK(other.at("data").at("pad-to") == "12");
   CHECK(other.at("data").at("columns") == "text=1,label=2");
   CHECK(settings(" --set norm=pre").at("model").at("config").at("norm") == "pre");
+  const json as_it_is = settings(""), same = settings(" --optimizer adamw --schedule inverse-sqrt");
+  CHECK(same.at("optimizer") == as_it_is.at("optimizer"));
+  CHECK(same.at("training") == as_it_is.at("training"));
+  CHECK(settings(" --optimizer adam").at("optimizer").at("clip") == as_it_is.at("optimizer").at("clip"));
+  CHECK(as_it_is.at("optimizer").at("clip") != 1);  // as it is without a recipe
+  const json noam = settings(" --schedule noam").at("training");
+  CHECK(noam.at("lr") == 1);
+  CHECK(noam.at("warmup") == 2000);
+}
+
+TEST_CASE("recipes: other sequences are filled up to their length") {
+  const Inputs inputs;
+  const Outcome trained = weft(
+      "train --recipe fnet-agnews-small --layers 1 --d-model 8 --d-ffn 16 --seq-len 16 --steps 1 --threads 1"
+      " --data " +
+      (inputs.folder / "news") + " --out " + (inputs.folder / "run"));
+  CHECK(trained.code == 0);
+  CHECK(contains(trained.err, "sequences of 16 "));
 }
 
 TEST_CASE("recipes: what can't be is one line") {

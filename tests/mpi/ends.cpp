@@ -60,7 +60,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: what is wrong on all ranks is said once") {
   CHECK(usage.code == 2);
   CHECK(fails_with_line(shell(two("--lr x")), "rank 1: --lr: expected"));
   CHECK(fails_with_line(shell(mpirun(3) + train("--micro-batches 2")),
-                        "leaves some of the 3 ranks without a batch (--micro-batches 3 "));
+                        "2 for 3 ranks, which leaves some without a batch: --micro-batches 3 gives each one"));
   CHECK(fails_with_line(shell(mpirun(2) + "\"$WEFT\" train --resume " + (folder / "none")), "there is no run in"));
   REQUIRE(shell(train("--steps 5")).code == 0);
   const auto before = contents();

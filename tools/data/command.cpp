@@ -141,7 +141,10 @@ void add_kind(CLI::App& command, const TaskKind& kind, std::shared_ptr<Generated
   add_number(*sub, "--seed", o->seed, {0}, "Of the rows: the same one gives the same bytes everywhere");
   task->add_to(*sub);
   sub->add_flag("--overwrite", o->overwrite, "Replace the files of that name in --out");
-  add_text(*sub, "--check", "FILE", o->check, "Write nothing: compare the labels of this file with its texts");
+  auto* check =
+      add_text(*sub, "--check", "FILE", o->check, "Write nothing: compare the labels of this file with its texts");
+  for (CLI::Option* option : sub->get_options())  // of what is generated
+    if (option != check && option != sub->get_help_ptr()) check->excludes(option);
   sub->footer(help_paragraph(kind.meaning) + "\nExample:\n  weft data " + kind.name + " --out " + kind.name);
 }
 

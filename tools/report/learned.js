@@ -27,6 +27,12 @@ function pooledNote(grid) {
   return cells > 1 ? ` A cell is the mean of ${grid.row_pool} × ${grid.column_pool}.` : "";
 }
 
+// The part of a random matrix's variance that the means of its diagonals have.
+function toeplitzByChance(length, causal) {
+  const weights = causal ? length * (length + 1) / 2 : length * length, diagonals = causal ? length : 2 * length - 1;
+  return weights > 1 ? (diagonals - 1) / (weights - 1) : 1;
+}
+
 function gatingFigures({layers, length, causal, distances}) {
   const axis = {from: 0, to: length};
   const plots = layers.map((layer, i) => {
@@ -47,7 +53,8 @@ function gatingFigures({layers, length, causal, distances}) {
       "W[i, j] of each layer's spatial gating unit: how much token j adds to the gate of token i; all began within " +
         "±0.01." +
         (causal ? " The model sees no later tokens: what is above the diagonal isn't used." : "") +
-        " Toeplitz: the part of W's variance that depends on i − j alone." + pooledNote(layers[0].matrix),
+        " Toeplitz: the part of W's variance that depends on i − j alone; of random weights it is " +
+        percent(toeplitzByChance(length, causal)) + "." + pooledNote(layers[0].matrix),
       plots, {legend: rampLegend(shades, ["negative", "0", "positive"]), layout: "many"}),
     figure("How far gating looks",
       "The mean |W[i, j]| by the distance i − j: where a line is high, the layer takes its context from.",

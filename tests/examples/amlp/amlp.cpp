@@ -2,6 +2,7 @@
 
 #include <weft/gmlp.h>
 #include <weft/ops.h>
+#include <weft/recompute.h>
 
 #include <cmath>
 
@@ -107,8 +108,11 @@ Amlp::Amlp(const weft::ModelSpec& spec, const weft::Init& init)
 
 Tensor Amlp::operator()(const Tensor& tokens, const weft::Random*) const {
   weft::check_tokens("amlp", tokens, config_.seq_len);
-  Tensor x = embedding_(weft::transpose(tokens, 0, 1));  // (n, b, d_model)
-  for (const Block& block : blocks_) x = block(x);
+  Tensor x = weft::in_precision(embedding_(weft::transpose(tokens, 0, 1)), precision());  // (n, b, d_model)
+  for (const Block& block : blocks_) {
+    const auto layer = [&block](const std::vector<Tensor>& in) { return block(in[0]); };
+    x = recomputes() ? weft::recompute(layer, {x}) : layer({x});
+  }
   return weft::transpose(head_(norm_(x)), 0, 1);  // (b, n, vocabulary)
 }
 

@@ -42,6 +42,7 @@ std::unique_ptr<weft::Model> train(const weft::TextData& data, int d_attn, bool 
   const weft::ModelSpec spec = {"amlp", weft::Task::causal_lm, data.tokenizer()->size(), 0, config};
   std::unique_ptr<weft::Model> model = weft::make_model(spec, {weft::Random(1)});
   check(model->config() == config, "the config is as asked for");
+  model->set_recompute(threads == 2);  // less memory, the same bits
   const double before = weft::evaluate(*model, data).loss;
 
   weft::TrainOptions options;
