@@ -317,6 +317,8 @@ TEST_CASE("ranks: other settings, data or parameters are found before the first 
       {"clip", [](TrainOptions& o) { o.optimizer.clip = 3; }, "not the same clip on rank 1 as on rank 0: 3.0, not 1.0"},
       {"micro-batches", [](TrainOptions& o) { o.micro_batches = 4; },
        "not the same micro-batches on rank 1 as on rank 0: 4, not 2"},
+      {"optimizer", [](TrainOptions& o) { o.optimizer = {"sgd"}; },
+       "not the same optimizer on rank 1 as on rank 0: \"sgd\", not \"adamw\""},
   };
   for (const Difference& difference : differences) {
     CAPTURE(difference.name);
@@ -418,6 +420,46 @@ TEST_CASE("ranks: who fails in place of a gather is heard by all, the first of s
     if (texts != std::vector<std::string>{{"\0-0", 3}, {"\0-1", 3}, {"\0-2", 3}}) throw Error("other texts");
   });
   CHECK(errors[0] + errors[1] + errors[2] == "");
+}
+
+TEST_CASE("ranks: facts are compared by name, whatever their number and order, long ones by a hash") {
+  using Facts = std::vector<std::pair<std::string, std::string>>;
+  const auto compared = [](const Facts& first, const Facts& second) {
+    return on_ranks(2, [&](Ranks& ranks) {
+      check_alike(ranks, ranks.rank() == 0 ? first : second);
+      ranks.gather("");  // none is still in check_alike
+    });
+  };
+  const std::string text(100000, 'x');
+  CHECK(all_say(compared({{"a", "1"}, {"b", ""}, {"c", text}}, {{"c", text}, {"b", ""}, {"a", "1"}}), ""));
+  CHECK(compared({{"a", "1"}, {"b", text}}, {{"b", text}, {"a", "1"}})[0] == "");
+  CHECK(all_say(compared({{"a", "1"}, {"b", "2"}, {"d", "4"}}, {{"c", "3"}, {"d", "5"}}),
+                "[ranks] not the same d on rank 1 as on rank 0: 5, not 4"));
+  CHECK(all_say(compared({{"d", "4"}}, {{"c", "3"}, {"d", "4"}}),
+                "[ranks] not the same c on rank 1 as on rank 0: 3, not none"));
+  CHECK(all_say(compared({{"d", "4"}, {"b", "2"}}, {{"d", "4"}}),
+                "[ranks] not the same b on rank 1 as on rank 0: none, not 2"));
+  for (const std::string& error : compared({{"d", text}}, {{"d", text + "y"}}))
+    CHECK(error == "[ranks] not the same d on rank 1 as on rank 0");
+}
+
+// What is sent of a fact is short, however long it is.
+TEST_CASE("ranks: facts take one gather of little text") {
+  struct Counts : ThreadRanks {
+    using ThreadRanks::ThreadRanks;
+    std::vector<std::string> exchange(const std::string& text) override {
+      bytes += text.size();
+      ++gathers;
+      return ThreadRanks::exchange(text);
+    }
+    std::size_t bytes = 0;
+    int gathers = 0;
+  };
+  Meeting meeting(1);
+  Counts ranks(meeting, 0);
+  check_alike(ranks, {{"a", std::string(100000, 'x')}, {"b", "2"}});
+  CHECK(ranks.gathers == 1);
+  CHECK(ranks.bytes < 100);
 }
 
 }  // namespace weft::test

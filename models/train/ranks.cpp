@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include "train/hash.h"
+
 namespace weft {
 namespace {
 
 constexpr char fine = '+', failed = '-';
-constexpr std::size_t short_text = 200;  // of a fact that is shown
+constexpr std::size_t short_text = 200;  // of a fact that is sent, and shown, as it is
+const std::string hashed = "hash ";
+
+using Facts = std::vector<std::pair<std::string, std::string>>;
 
 std::string rank_name(std::size_t rank) { return "rank " + std::to_string(rank); }
 
@@ -15,6 +20,33 @@ void check_all(const std::vector<std::string>& texts) {
   for (std::size_t rank = 0; rank < texts.size(); ++rank)
     if (texts[rank].empty() || texts[rank][0] == failed)
       throw RankError((rank == 0 ? "" : rank_name(rank) + ": ") + texts[rank].substr(texts[rank].empty() ? 0 : 1));
+}
+
+// Names and values in turn, each with a zero after it.
+std::string text_of(const Facts& facts) {
+  std::string text;
+  for (const auto& [name, value] : facts) {
+    detail::BytesHash hash;
+    hash.add(value);
+    const bool short_one = value.size() <= short_text && value.find('\0') == std::string::npos;
+    text += name + '\0' + (short_one ? value : hashed + std::to_string(hash.value())) + '\0';
+  }
+  return text;
+}
+
+Facts facts_of(const std::string& text) {
+  Facts facts;
+  for (std::size_t name = 0, value, end; name < text.size(); name = end + 1) {
+    value = std::min(text.find('\0', name), text.size() - 1) + 1;
+    end = std::min(text.find('\0', value), text.size());
+    facts.emplace_back(text.substr(name, value - name - 1), text.substr(value, end - value));
+  }
+  return facts;
+}
+
+const std::string* value_of(const Facts& facts, const std::string& name) {
+  const auto found = std::find_if(facts.begin(), facts.end(), [&](const auto& fact) { return fact.first == name; });
+  return found == facts.end() ? nullptr : &found->second;
 }
 
 }  // namespace
@@ -31,18 +63,25 @@ void Ranks::fail(const std::string& what) {
   throw RankError(what);
 }
 
+// A fact that all have tells more than one that some don't have: of other optimizers their names, not their options.
 void check_alike(Ranks& ranks, const std::vector<std::pair<std::string, std::string>>& facts) {
-  std::vector<std::vector<std::string>> values;  // of each fact, by rank
-  for (const auto& fact : facts) values.push_back(ranks.gather(fact.second));
-  for (std::size_t i = 0; i < facts.size(); ++i) {
-    const auto differs =
-        std::find_if(values[i].begin(), values[i].end(), [&](const auto& v) { return v != values[i][0]; });
-    if (differs == values[i].end()) continue;
-    const std::string rank = rank_name(static_cast<std::size_t>(differs - values[i].begin()));
-    const bool shown = differs->size() + values[i][0].size() <= short_text;
-    throw RankError("[ranks] not the same " + facts[i].first + " on " + rank + " as on rank 0" +
-                    (shown ? ": " + *differs + ", not " + values[i][0] : ""));
-  }
+  std::vector<Facts> all;  // by rank
+  for (const std::string& text : ranks.gather(text_of(facts))) all.push_back(facts_of(text));
+  for (const bool on_both : {true, false})
+    for (std::size_t rank = 1; rank < all.size(); ++rank) {
+      Facts named = all[0];
+      named.insert(named.end(), all[rank].begin(), all[rank].end());
+      for (const auto& [name, any] : named) {
+        const std::string *first = value_of(all[0], name), *other = value_of(all[rank], name);
+        const bool both = first != nullptr && other != nullptr;
+        if (both != on_both || (both && *first == *other)) continue;
+        const bool shown =
+            !(first != nullptr && first->starts_with(hashed)) && !(other != nullptr && other->starts_with(hashed));
+        const auto value = [](const std::string* text) { return text == nullptr ? "none" : *text; };
+        throw RankError("[ranks] not the same " + name + " on " + rank_name(rank) + " as on rank 0" +
+                        (shown ? ": " + value(other) + ", not " + value(first) : ""));
+      }
+    }
 }
 
 }  // namespace weft

@@ -86,11 +86,14 @@ Buffers load_buffers(const SafetensorsFile& file, const Buffers& wanted) {
 
 // What would make the ranks' bits differ, or their calls.
 void Trainer::check_ranks() {
-  const json run = describe(model_, data_, options_, optimizer_);
+  json run = describe(model_, data_, options_, optimizer_);
   std::vector<std::pair<std::string, std::string>> facts{{"build of weft", WEFT_VERSION " by " __VERSION__},
                                                          {"instruction set", isa_name(Context::current().isa())},
                                                          {"number of ranks", std::to_string(ranks())}};
-  for (const char* first : {"data", "precision"}) facts.emplace_back(first, run.at(first).dump());  // what is likely
+  for (const char* first : {"data", "precision", "optimizer"}) {  // before what follows from them
+    facts.emplace_back(first, run.at(first).dump());
+    run.erase(first);
+  }
   for (const auto& setting : run.items()) facts.emplace_back(setting.key(), setting.value().dump());
   check_alike(*options_.ranks, facts);
   check_same_parameters();

@@ -47,6 +47,8 @@ TEST_CASE_FIXTURE(Runs, "mpirun: other builds, settings or data on one of the ra
                           "not the same instruction set on rank 1 as on rank 0: " + other));
   }
   CHECK(fails_with_line(shell(two("--seed 2")), "not the same seed on rank 1 as on rank 0: 2, not 1"));
+  CHECK(fails_with_line(shell(two("--optimizer sgd")),
+                        "not the same optimizer on rank 1 as on rank 0: \"sgd\", not \"adamw\""));
   CHECK(fails_with_line(shell(two("--steps 11")), "not the same number of steps on rank 1 as on rank 0: 11, not 10"));
   CHECK(fails_with_line(shell(two("--text " + (folder / "other"))), "not the same data on rank 1 as on rank 0"));
   CHECK(fails_with_line(shell(two("--text " + (folder / "none"))), "rank 1: [file] can't open \"" + (folder / "none")));

@@ -67,7 +67,8 @@ decltype(auto) with_ranks(Ranks* ranks, Body&& body) {
   }
 }
 
-/// RankError, naming rank and fact, unless all ranks have the same. Of each: what it is, and its value as text.
+/// RankError, naming rank and fact, unless all ranks have the same, in any order. Of each: what it is, and its value as text,
+/// of which a long one is compared, and not shown, by a hash. One gather().
 void check_alike(Ranks& ranks, const std::vector<std::pair<std::string, std::string>>& facts);
 
 }  // namespace weft
