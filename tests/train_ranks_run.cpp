@@ -187,20 +187,51 @@ TEST_CASE("ranks: a loss that is no number on one of them stops all at the same 
 // An exception of the host's own ends all, too.
 TEST_CASE("ranks: what a host's data throw in a step is told to all") {
   struct Throws : TextData {
-    Throws(std::int64_t k) : TextData(small_text(), characters(small_text()), Task::causal_lm, 16, 4), left(k) {}
+    Throws(std::int64_t k, bool number)
+        : TextData(small_text(), characters(small_text()), Task::causal_lm, 16, 4), left(k), is_number(number) {}
     Tensor loss(const Tensor& output, const Batch& batch) const override {
-      if (left-- == 0) throw std::out_of_range("a host's");
-      return TextData::loss(output, batch);
+      if (left-- != 0) return TextData::loss(output, batch);
+      if (is_number) throw 7;
+      throw std::out_of_range("a host's");
     }
     mutable std::int64_t left;
+    bool is_number;
   };
+  for (const bool number : {false, true}) {
+    const auto errors = on_ranks(2, [&](Ranks& ranks) {
+      const Throws data(ranks.rank() == 1 ? 2 : -1, number);
+      const auto model = small_model("gmlp", Task::causal_lm, data.tokenizer()->size(), 0, {});
+      Trainer trainer(*model, data, options_of(&ranks, 9));
+      trainer.run({});
+    });
+    CHECK(all_say(errors, number ? "rank 1: an exception of a type of its own" : "rank 1: a host's"));
+  }
+}
+
+// What isn't a std::exception stays what it was, of the rank that threw it.
+TEST_CASE("ranks: a number that a host's callback throws is told to all") {
+  std::vector<int> own(2);
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
-    const Throws data(ranks.rank() == 1 ? 2 : -1);
-    const auto model = small_model("gmlp", Task::causal_lm, data.tokenizer()->size(), 0, {});
-    Trainer trainer(*model, data, options_of(&ranks, 9));
-    trainer.run({});
+    const SmallTask small = small_task("gmlp", Task::causal_lm);
+    Trainer trainer(*small.model, *small.data, options_of(&ranks, 4));
+    RunOptions options;
+    options.progress = [&](const Progress& p) {
+      if (ranks.rank() == 1 && p.step == 2) throw 7;
+      return true;
+    };
+    try {
+      trainer.run(options);
+    } catch (const RankError& error) {
+      try {
+        if (error.own()) std::rethrow_exception(error.own());
+      } catch (const int number) {
+        own[static_cast<std::size_t>(ranks.rank())] = number;
+      }
+      throw;
+    }
   });
-  CHECK(all_say(errors, "rank 1: a host's"));
+  CHECK(all_say(errors, "rank 1: an exception of a type of its own"));
+  CHECK(own == std::vector<int>{0, 7});
 }
 
 TEST_CASE("ranks: one that is asked to stop stops all after the same step, and all is saved") {

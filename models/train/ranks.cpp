@@ -1,6 +1,7 @@
 #include "weft/ranks.h"
 
 #include <algorithm>
+#include <new>
 
 #include "train/hash.h"
 
@@ -61,6 +62,24 @@ std::vector<std::string> Ranks::gather(const std::string& text) {
 void Ranks::fail(const std::string& what) {
   check_all(exchange(failed + what));
   throw RankError(what);
+}
+
+void Ranks::fail(const std::exception_ptr& own) {
+  std::string what;
+  try {
+    std::rethrow_exception(own);
+  } catch (const std::bad_alloc&) {
+    what = "out of memory";
+  } catch (const std::exception& error) {
+    what = error.what();
+  } catch (...) {
+    what = "an exception of a type of its own";
+  }
+  try {
+    fail(what);
+  } catch (const RankError& of_all) {
+    throw RankError(of_all.what(), own);
+  }
 }
 
 // A fact that all have tells more than one that some don't have: of other optimizers their names, not their options.

@@ -2,7 +2,7 @@
 #include "weft/trainer.h"
 
 #include <algorithm>
-#include <new>
+#include <exception>
 
 #include "train/gather.h"
 #include "train/gradient_exchange.h"
@@ -24,23 +24,21 @@ void Trainer::check_same_parameters() {
 std::vector<double> Trainer::exchange_gradients(const std::vector<Batch>& batches, const std::vector<double>& shares) {
   const std::int64_t count = options_.micro_batches, rounds = (count + ranks() - 1) / ranks();
   std::vector<double> losses;
-  std::string failure;
+  std::exception_ptr failure;  // a host's, too
   for (std::int64_t i = 0; i < rounds; ++i) {
     const std::int64_t first = i * ranks(), own = first + rank();
     exchange_->next_round({static_cast<int>(std::min<std::int64_t>(ranks(), count - first)), i == 0, i + 1 == rounds});
     try {
-      if (own < count && failure.empty())
+      if (own < count && !failure)
         losses.push_back(
             add_gradient(batches[static_cast<std::size_t>(i)], own, shares[static_cast<std::size_t>(own)], *exchange_));
-    } catch (const std::bad_alloc&) {
-      failure = "[train] out of memory";
-    } catch (const std::exception& error) {  // a host's, too
-      failure = error.what();
+    } catch (...) {
+      failure = std::current_exception();
     }
     exchange_->end_round();
   }
   exchange_->finish();
-  if (!failure.empty()) options_.ranks->fail(failure);
+  if (failure) std::rethrow_exception(failure);
   return gathered(options_.ranks, losses, count);
 }
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +24,12 @@ class Transfer {
 /// An Error that all ranks throw: none is left to be told.
 class RankError : public Error {
  public:
-  using Error::Error;
+  explicit RankError(const std::string& what, std::exception_ptr own = nullptr) : Error(what), own_(std::move(own)) {}
+  /// What this rank threw itself, of whatever type; null if none but others did.
+  const std::exception_ptr& own() const noexcept { return own_; }
+
+ private:
+  std::exception_ptr own_;
 };
 
 /// Those that train together, as one of them sees it; to be derived from. Every rank makes the same calls in the same
@@ -50,6 +54,8 @@ class Ranks {
   std::vector<std::string> gather(const std::string& text);
   /// In place of the next gather(): throws a RankError, on all ranks, with what the first of those that fail says.
   [[noreturn]] void fail(const std::string& what);
+  /// The same of an exception, which becomes RankError::own().
+  [[noreturn]] void fail(const std::exception_ptr& own);
 };
 
 /// Calls body(). What it throws on one rank comes out of the others' next gather(), too. Null: of this process alone.
@@ -60,10 +66,8 @@ decltype(auto) with_ranks(Ranks* ranks, Body&& body) {
     return body();
   } catch (const RankError&) {
     throw;
-  } catch (const std::bad_alloc&) {
-    ranks->fail("out of memory");
-  } catch (const std::exception& error) {
-    ranks->fail(error.what());
+  } catch (...) {
+    ranks->fail(std::current_exception());
   }
 }
 
