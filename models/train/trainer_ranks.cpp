@@ -19,25 +19,47 @@ void Trainer::check_same_parameters() {
               {{"step", std::to_string(step_)}, {"parameters", "hash " + std::to_string(hash.value())}});
 }
 
+namespace {
+
+// Others wait for this rank's part of the exchange, which they won't get.
+[[noreturn]] void end_all(Ranks& ranks) {
+  try {
+    throw;
+  } catch (const RankError&) {
+    throw;  // they know
+  } catch (const std::exception& error) {
+    ranks.abort(std::string("[train] the exchange of gradients failed: ") + error.what());
+  } catch (...) {
+    ranks.abort("[train] the exchange of gradients failed");
+  }
+}
+
+}  // namespace
+
 // Round i: rank r computes micro-batch i · ranks + r. Who fails goes on as if nothing was wrong, as others wait for it, and
 // tells them in the end. Gives the losses of all.
 std::vector<double> Trainer::exchange_gradients(const std::vector<Batch>& batches, const std::vector<double>& shares) {
   const std::int64_t count = options_.micro_batches, rounds = (count + ranks() - 1) / ranks();
   std::vector<double> losses;
   std::exception_ptr failure;  // a host's, too
-  for (std::int64_t i = 0; i < rounds; ++i) {
-    const std::int64_t first = i * ranks(), own = first + rank();
-    exchange_->next_round({static_cast<int>(std::min<std::int64_t>(ranks(), count - first)), i == 0, i + 1 == rounds});
-    try {
-      if (own < count && !failure)
-        losses.push_back(
-            add_gradient(batches[static_cast<std::size_t>(i)], own, shares[static_cast<std::size_t>(own)], *exchange_));
-    } catch (...) {
-      failure = std::current_exception();
+  try {
+    for (std::int64_t i = 0; i < rounds; ++i) {
+      const std::int64_t first = i * ranks(), own = first + rank();
+      exchange_->next_round(
+          {static_cast<int>(std::min<std::int64_t>(ranks(), count - first)), i == 0, i + 1 == rounds});
+      try {
+        if (own < count && !failure)
+          losses.push_back(add_gradient(batches[static_cast<std::size_t>(i)], own,
+                                        shares[static_cast<std::size_t>(own)], *exchange_));
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      exchange_->end_round();
     }
-    exchange_->end_round();
+    exchange_->finish();
+  } catch (...) {
+    end_all(*options_.ranks);
   }
-  exchange_->finish();
   if (failure) std::rethrow_exception(failure);
   return gathered(options_.ranks, losses, count);
 }
