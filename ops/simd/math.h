@@ -138,14 +138,19 @@ inline V power_of_2(V biased) noexcept {
   return from_bits<V>(to_bits(biased) << Constants<typename V::value_type>::mantissa);
 }
 
-// min and max that keep NaN: of a NaN and a number, the instruction gives its second operand (NEON's the NaN).
+// min and max that keep NaN, which fails the comparison; on x86 one instruction. xsimd's own give the NaN or the number,
+// depending on its version (from 14 on as std::min) and on the processor.
 template <class V>
 inline V at_most(V x, V high) noexcept {
-  return xsimd::min(high, x);
+  using Register = typename V::register_type;
+  const Register v = x, h = high;
+  return V(h < v ? h : v);
 }
 template <class V>
 inline V at_least(V x, V low) noexcept {
-  return xsimd::max(low, x);
+  using Register = typename V::register_type;
+  const Register v = x, l = low;
+  return V(l > v ? l : v);
 }
 
 // p 2^n for an integer n, rounded once where the result is subnormal; ½ < p < 2, |n| below twice the largest

@@ -19,5 +19,5 @@ fi
 echo "instructions:" $found
 wanted=$(printf '%s\n' ldtilecfg "$instruction" tileloadd tilerelease tilestored tilezero | sort)
 [ "$found" = "$wanted" ] || exit 1
-other=$(grep -w "$instruction" "$code" | grep -Ev '%tmm[67],%tmm[45],%tmm[0-3]' || true)
+other=$(grep -w "$instruction" "$code" | grep -Ev '%tmm[67], ?%tmm[45], ?%tmm[0-3]' || true)
 [ -z "$other" ] || { echo "operands in another order:" "$other"; exit 1; }
