@@ -34,7 +34,13 @@ class Meeting {
     return found;
   }
 
+  // RankError if one has ended all. The mutex is held.
+  void check() const {
+    if (!aborted.empty()) throw RankError(aborted);
+  }
+
   const std::size_t size;
+  std::string aborted;  // why
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::pair<int, std::size_t>, Call> calls;
@@ -48,12 +54,22 @@ class ThreadRanks : public Ranks {
 
   std::vector<std::string> exchange(const std::string& text) override {
     std::unique_lock<std::mutex> lock(meeting_.mutex);
+    meeting_.check();
     Meeting::Call& call = meeting_.call(0, next_[0]++);
     call.texts[rank_] = text;
     ++call.given;
     meeting_.changed.notify_all();
-    meeting_.changed.wait(lock, [&] { return call.given == meeting_.size; });
+    meeting_.changed.wait(lock, [&] { return call.given == meeting_.size || !meeting_.aborted.empty(); });
+    meeting_.check();
     return call.texts;
+  }
+  [[noreturn]] void abort(const std::string& reason) override {
+    {
+      const std::lock_guard<std::mutex> lock(meeting_.mutex);
+      if (meeting_.aborted.empty()) meeting_.aborted = "rank " + std::to_string(rank_) + ": " + reason;
+    }
+    meeting_.changed.notify_all();
+    throw RankError(meeting_.aborted);
   }
   std::unique_ptr<Transfer> to_owners(const void* from, const std::vector<std::size_t>& bytes, int senders,
                                       void* to) override {
@@ -78,6 +94,7 @@ class ThreadRanks : public Ranks {
         : meeting(place), call(its_call), take(std::move(how)) {}
     bool done() override {
       const std::lock_guard<std::mutex> lock(meeting.mutex);
+      meeting.check();
       if (call.given < meeting.size) return false;
       if (take) {
         take(call);
@@ -96,6 +113,7 @@ class ThreadRanks : public Ranks {
   }
   std::unique_ptr<Transfer> begin(int kind, const void* from, std::function<void(const Meeting::Call&)> take) {
     const std::lock_guard<std::mutex> lock(meeting_.mutex);
+    meeting_.check();
     Meeting::Call& call = meeting_.call(kind, next_[kind]++);
     call.from[rank_] = static_cast<const unsigned char*>(from);
     ++call.given;

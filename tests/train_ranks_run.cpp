@@ -3,9 +3,11 @@
 
 #include <filesystem>
 #include <limits>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 
 #include "temporary_folder.h"
 #include "thread_ranks.h"
@@ -181,6 +183,46 @@ TEST_CASE("ranks: a loss that is no number on one of them stops all at the same 
     CHECK(steps[0] == 4);
     CHECK(steps[1] == 4);
     CHECK(values[0] == values[1]);
+  }
+}
+
+// Memory runs out, say, in the middle of a step's transfers: a transfer can't begin, or breaks off.
+TEST_CASE("ranks: a transfer that fails on one of them ends all, also if they try again") {
+  struct BrokenRanks : ThreadRanks {
+    BrokenRanks(Meeting& meeting, std::size_t rank, int call) : ThreadRanks(meeting, rank), left(call) {}
+    struct Broken : Transfer {
+      explicit Broken(std::unique_ptr<Transfer> whole) : transfer(std::move(whole)) {}
+      bool done() override { throw std::bad_alloc(); }
+      std::unique_ptr<Transfer> transfer;
+    };
+    std::unique_ptr<Transfer> to_owners(const void* from, const std::vector<std::size_t>& bytes, int senders,
+                                        void* to) override {
+      if (--left == 0) throw std::bad_alloc();
+      auto transfer = ThreadRanks::to_owners(from, bytes, senders, to);
+      if (left != -3) return transfer;
+      left = 0;
+      return std::make_unique<Broken>(std::move(transfer));
+    }
+    int left;
+  };
+  for (const int call : {1, 4, -1}) {
+    Meeting meeting(3);
+    std::vector<std::string> errors(3), again(3);
+    std::vector<std::thread> threads;
+    for (std::size_t rank = 0; rank < 3; ++rank)
+      threads.emplace_back([&, rank] {
+        BrokenRanks ranks(meeting, rank, rank == 1 ? call : 1000);
+        const SmallTask small = small_task("gmlp", Task::causal_lm);
+        Trainer trainer(*small.model, *small.data, options_of(&ranks, 9, 5));
+        for (std::string* error : {&errors[rank], &again[rank]}) try {
+            for (;;) trainer.step();
+          } catch (const RankError& ended) {
+            *error = ended.what();
+          }
+      });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(all_say(errors, "rank 1: [train] the exchange of gradients failed: "));
+    CHECK(again == errors);
   }
 }
 

@@ -71,6 +71,7 @@ GradientExchange::GradientExchange(Ranks& ranks, ParameterSet& set, std::int64_t
   }
   const DType dtype = set.values().dtype();
   if (rounds > 1) sums_ = Tensor::zeros({own}, dtype);
+  missing_ = entries_in_;  // has its memory
   received_ = Tensor::empty({static_cast<std::int64_t>(slots) * slot_size_}, dtype);
   try {
     thread_ = std::thread([this] { work(); });
@@ -134,11 +135,7 @@ void GradientExchange::end_round() {
   count_ready();
 }
 
-void GradientExchange::finish() {
-  wait_for_round();
-  const std::exception_ptr error = std::exchange(error_, nullptr);
-  if (error) std::rethrow_exception(error);
-}
+void GradientExchange::finish() { wait_for_round(); }
 
 void GradientExchange::wait_for_round() {
   const auto start = std::chrono::steady_clock::now();
@@ -152,6 +149,7 @@ void GradientExchange::wait_for_round() {
     else std::this_thread::sleep_for(pause);
   }
   seconds_waited_ += seconds_since(start);
+  if (error_) std::rethrow_exception(error_);
 }
 
 // One look at all that is under way; whether there was something to do. The mutex is held.

@@ -49,7 +49,8 @@ class GradientExchange : public GradientSink {
   void complete(const Leaf& leaf, Tensor gradient) override;
   // After backward, whether or not it succeeded: what wasn't completed counts as complete.
   void end_round();
-  // After the last round: waits until the set has all ranks' sums.
+  // After the last round: waits until the set has all ranks' sums. If one of this rank's transfers failed this throws why, and
+  // so does all that waits from then on: others wait for what they will not get, and Ranks::abort() is what is left.
   void finish();
 
   std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }  // to other ranks
@@ -88,7 +89,7 @@ class GradientExchange : public GradientSink {
   bool active_ = false, ends_ = false;
   std::size_t sent_ = 0, added_ = 0, returned_ = 0;                // buckets, in order
   std::deque<std::unique_ptr<Transfer>> to_owners_, from_owners_;  // under way
-  std::exception_ptr error_;
+  std::exception_ptr error_;  // stays: what is under way then belongs to no later round
   std::uint64_t bytes_sent_ = 0;
   double seconds_waited_ = 0;
   std::thread thread_;

@@ -25,19 +25,28 @@ std::vector<double> Trainer::exchange_gradients(const std::vector<Batch>& batche
   const std::int64_t count = options_.micro_batches, rounds = (count + ranks() - 1) / ranks();
   std::vector<double> losses;
   std::exception_ptr failure;  // a host's, too
-  for (std::int64_t i = 0; i < rounds; ++i) {
-    const std::int64_t first = i * ranks(), own = first + rank();
-    exchange_->next_round({static_cast<int>(std::min<std::int64_t>(ranks(), count - first)), i == 0, i + 1 == rounds});
-    try {
-      if (own < count && !failure)
-        losses.push_back(
-            add_gradient(batches[static_cast<std::size_t>(i)], own, shares[static_cast<std::size_t>(own)], *exchange_));
-    } catch (...) {
-      failure = std::current_exception();
+  try {
+    for (std::int64_t i = 0; i < rounds; ++i) {
+      const std::int64_t first = i * ranks(), own = first + rank();
+      exchange_->next_round(
+          {static_cast<int>(std::min<std::int64_t>(ranks(), count - first)), i == 0, i + 1 == rounds});
+      try {
+        if (own < count && !failure)
+          losses.push_back(add_gradient(batches[static_cast<std::size_t>(i)], own,
+                                        shares[static_cast<std::size_t>(own)], *exchange_));
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      exchange_->end_round();
     }
-    exchange_->end_round();
+    exchange_->finish();
+  } catch (const RankError&) {
+    throw;
+  } catch (const std::exception& error) {  // others wait for what they won't get
+    options_.ranks->abort(std::string("[train] the exchange of gradients failed: ") + error.what());
+  } catch (...) {
+    options_.ranks->abort("[train] the exchange of gradients failed");
   }
-  exchange_->finish();
   if (failure) std::rethrow_exception(failure);
   return gathered(options_.ranks, losses, count);
 }

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <climits>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -56,10 +58,21 @@ class MpiRanks : public weft::Ranks {
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     for (MPI_Comm& each : {std::ref(texts_), std::ref(to_), std::ref(from_)}) MPI_Comm_dup(MPI_COMM_WORLD, &each);
   }
-  ~MpiRanks() override { MPI_Finalize(); }
+  ~MpiRanks() override {
+    meet_in_the_end();
+    MPI_Finalize();
+  }
 
   int rank() const noexcept override { return rank_; }
   int size() const noexcept override { return size_; }
+
+  // Also of a rank that prints nothing.
+  [[noreturn]] void abort(const std::string& reason) override {
+    std::fprintf(stderr, "weft: rank %d: %s\n", rank_, reason.c_str());
+    std::fflush(stderr);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    std::_Exit(1);
+  }
 
   // Slots of one size, which hold most texts; longer ones follow.
   std::vector<std::string> exchange(const std::string& text) override {
@@ -122,6 +135,20 @@ class MpiRanks : public weft::Ranks {
   }
 
  private:
+  // MPI_Finalize would wait for ever for a rank that waits in another call.
+  void meet_in_the_end() {
+    const auto latest =
+        Clock::now() + std::chrono::seconds(10) + rank_ * std::chrono::milliseconds(200);  // one says it
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    for (int done = 0;;) {
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      if (done) return;
+      if (Clock::now() > latest) abort("ends, while others wait for it or don't answer");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
   int rank_ = 0, size_ = 1;
   MPI_Comm texts_ = MPI_COMM_NULL, to_ = MPI_COMM_NULL, from_ = MPI_COMM_NULL;  // calls of one kind are in one order
 };

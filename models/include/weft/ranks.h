@@ -50,6 +50,10 @@ class Ranks {
   /// The other way: of `data`, in which the pieces stand as above, each rank has its own, and gets those of all others.
   virtual std::unique_ptr<Transfer> from_owners(void* data, const std::vector<std::size_t>& bytes) = 0;
 
+  /// Ends all ranks at once, wherever they wait, when fail() would reach none: processes end, after a line with the reason;
+  /// of threads, each call and Transfer that is under way, or follows, throws a RankError, and none touches memory any more.
+  [[noreturn]] virtual void abort(const std::string& reason) = 0;
+
   /// exchange(), but a RankError if one of them calls fail() in its place.
   std::vector<std::string> gather(const std::string& text);
   /// In place of the next gather(): throws a RankError, on all ranks, with what the first of those that fail says.
