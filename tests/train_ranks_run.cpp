@@ -429,6 +429,34 @@ TEST_CASE("ranks: other settings, data or parameters are found before the first 
                 "not the same parameters on rank 1 as on rank 0"));
 }
 
+TEST_CASE("ranks: what is wrong with a trainer's options, task or length on one of them is told to all") {
+  const auto made = [](const std::function<void(Ranks&)>& make) { return on_ranks(2, make); };
+  const auto with = [&](const std::function<void(TrainOptions&)>& change) {
+    return made([&](Ranks& ranks) {
+      const SmallTask small = small_task("gmlp", Task::causal_lm);
+      TrainOptions options = options_of(&ranks, 4);
+      if (ranks.rank() == 1) change(options);
+      Trainer(*small.model, *small.data, options);
+    });
+  };
+  CHECK(all_say(with([](TrainOptions& o) { o.schedule.steps = 0; }), "rank 1: [train] expected steps"));
+  CHECK(all_say(with([](TrainOptions& o) { o.optimizer.name = "none"; }), "rank 1: "));
+  CHECK(all_say(with([](TrainOptions& o) { o.optimizer.clip = -1; }), "rank 1: "));
+  CHECK(all_say(made([](Ranks& ranks) {
+                  const SmallTask small = small_task("fnet", ranks.rank() == 1 ? Task::classifier : Task::masked_lm);
+                  const SmallTask other = small_task("fnet", Task::masked_lm);
+                  Trainer(*small.model, *other.data, options_of(&ranks, 4));
+                }),
+                "rank 1: [train] the model is a classifier"));
+  CHECK(all_say(made([](Ranks& ranks) {
+                  const SmallTask small = small_task("gmlp", Task::causal_lm);
+                  const TextData longer(small_text(), small.data->tokenizer(), Task::causal_lm,
+                                        ranks.rank() == 1 ? 17 : 16, 4);
+                  Trainer(*small.model, longer, options_of(&ranks, 4));
+                }),
+                "rank 1: [train] sequences of 17 tokens"));
+}
+
 TEST_CASE("ranks: another validation interval or number of steps is found before the first step") {
   for (const bool longer : {false, true})
     CHECK(all_say(on_ranks(2,

@@ -133,9 +133,11 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
   if (model.max_length() > 0 && data.length() > model.max_length())
     throw Error("[train] sequences of " + std::to_string(data.length()) + " tokens; the model takes at most " +
                 std::to_string(model.max_length()));
-  if (options_.ranks != nullptr) with_ranks(options_.ranks, [&] { check_ranks(); });
+  if (options_.ranks != nullptr) check_ranks();
 } catch (const std::bad_alloc&) {
-  fail_out_of_memory("train");
+  with_ranks(options.ranks, [] { fail_out_of_memory("train"); });
+} catch (...) {
+  with_ranks(options.ranks, [] { throw; });
 }
 
 // Of a micro-batch.

@@ -113,7 +113,7 @@ class Trainer {
  public:
   /// It trains, and evaluates, in the model's precision, which stays as it is from then on.
   /// Error if model and data don't agree in task, number of symbols and length, or for an option out of its range. Both must
-  /// outlive the trainer. The parameters become views of one buffer: a model has one trainer at a time.
+  /// outlive the trainer. Of several ranks, Error of all unless they have the same. The parameters become views of one buffer: a model has one trainer at a time.
   Trainer(Model& model, const Data& data, const TrainOptions& options);
   ~Trainer();
 
