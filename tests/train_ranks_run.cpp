@@ -390,6 +390,10 @@ TEST_CASE("ranks: other settings, data or parameters are found before the first 
       {"clip", [](TrainOptions& o) { o.optimizer.clip = 3; }, "not the same clip on rank 1 as on rank 0: 3.0, not 1.0"},
       {"micro-batches", [](TrainOptions& o) { o.micro_batches = 4; },
        "not the same micro-batches on rank 1 as on rank 0: 4, not 2"},
+      {"number of steps", [](TrainOptions& o) { o.schedule.steps = 5; },
+       "not the same number of steps on rank 1 as on rank 0: 5, not 4"},
+      {"d_model of the schedule", [](TrainOptions& o) { o.schedule.d_model = 8; },
+       "not the same d_model of the schedule on rank 1 as on rank 0: 8, not 1"},
       {"optimizer", [](TrainOptions& o) { o.optimizer = {"sgd"}; },
        "not the same optimizer on rank 1 as on rank 0: \"sgd\", not \"adamw\""},
   };
@@ -457,19 +461,16 @@ TEST_CASE("ranks: what is wrong with a trainer's options, task or length on one 
                 "rank 1: [train] sequences of 17 tokens"));
 }
 
-TEST_CASE("ranks: another validation interval or number of steps is found before the first step") {
-  for (const bool longer : {false, true})
-    CHECK(all_say(on_ranks(2,
-                           [&](Ranks& ranks) {
-                             const SmallTask small = small_task("gmlp", Task::causal_lm);
-                             Trainer trainer(*small.model, *small.data,
-                                             options_of(&ranks, longer && ranks.rank() == 1 ? 5 : 4));
-                             RunOptions options;
-                             options.eval_every = !longer && ranks.rank() == 1 ? 2 : 3;
-                             trainer.run(options);
-                           }),
-                  longer ? "not the same number of steps on rank 1 as on rank 0: 5, not 4"
-                         : "not the same eval-every on rank 1 as on rank 0: 2, not 3"));
+TEST_CASE("ranks: another validation interval is found before the first step") {
+  CHECK(all_say(on_ranks(2,
+                         [&](Ranks& ranks) {
+                           const SmallTask small = small_task("gmlp", Task::causal_lm);
+                           Trainer trainer(*small.model, *small.data, options_of(&ranks, 4));
+                           RunOptions options;
+                           options.eval_every = ranks.rank() == 1 ? 2 : 3;
+                           trainer.run(options);
+                         }),
+                "not the same eval-every on rank 1 as on rank 0: 2, not 3"));
 }
 
 TEST_CASE("ranks: parameters that drift apart are found before they are saved") {

@@ -95,6 +95,8 @@ void Trainer::check_ranks() {
     run.erase(first);
   }
   for (const auto& setting : run.items()) facts.emplace_back(setting.key(), setting.value().dump());
+  facts.emplace_back("number of steps", std::to_string(options_.schedule.steps));
+  facts.emplace_back("d_model of the schedule", std::to_string(options_.schedule.d_model));
   check_alike(*options_.ranks, facts);
   check_same_parameters();
 }

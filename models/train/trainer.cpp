@@ -318,9 +318,7 @@ RunResult Trainer::run(const RunOptions& options) try {
 
 RunResult Trainer::steps_and_saves(const RunOptions& options) {
   if (options_.ranks != nullptr)  // they set the calls that all must make
-    check_alike(*options_.ranks, {{"step", std::to_string(step_)},
-                                  {"number of steps", std::to_string(options_.schedule.steps)},
-                                  {"eval-every", std::to_string(options.eval_every)}});
+    check_alike(*options_.ranks, {{"step", std::to_string(step_)}, {"eval-every", std::to_string(options.eval_every)}});
   Run run(*this, options);
   // A best checkpoint that somebody has removed is none.
   if (best_ && run.folder != nullptr && !std::filesystem::exists(best_path(run.folder->path()))) best_.reset();
