@@ -45,6 +45,20 @@ class FileSizeLimit {
 
 }  // namespace
 
+TEST_CASE("os: the program's code has its constants, and no variables") {
+  static const char constant = 'c';
+  static char variable = 'v';
+  const auto has = [](const void* place) {
+    for (const weft::os::Bytes& part : weft::os::program_code())
+      if (place >= part.begin && place < static_cast<const char*>(part.begin) + part.count) return true;
+    return false;
+  };
+#ifdef __linux__
+  CHECK(has(&constant));
+#endif
+  CHECK_FALSE(has(&variable));
+}
+
 TEST_CASE("os: threads and memory are those of this process") {
   cpu_set_t before, one;
   REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);

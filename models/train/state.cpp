@@ -3,9 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "train/hash.h"
 #include "weft/checkpoint.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/os.h"
 #include "weft/safetensors.h"
 #include "weft/trainer.h"
 #include "weft/version.h"
@@ -82,12 +84,22 @@ Buffers load_buffers(const SafetensorsFile& file, const Buffers& wanted) {
   return loaded;
 }
 
+// Version, compiler and, where it can be had, a hash of what they made.
+std::string build_of_weft() {
+  const std::string build = WEFT_VERSION " by " __VERSION__;
+  BytesHash hash;
+  const std::vector<os::Bytes> code = os::program_code();
+  for (const os::Bytes& part : code) hash.add(part.begin, part.count);
+  return build + (code.empty() ? "" : ", code " + std::to_string(hash.value()));
+}
+
 }  // namespace
 
 // What would make the ranks' bits differ, or their calls.
 void Trainer::check_ranks() {
+  static const std::string build = build_of_weft();
   json run = describe(model_, data_, options_, optimizer_);
-  std::vector<std::pair<std::string, std::string>> facts{{"build of weft", WEFT_VERSION " by " __VERSION__},
+  std::vector<std::pair<std::string, std::string>> facts{{"build of weft", build},
                                                          {"instruction set", isa_name(Context::current().isa())},
                                                          {"number of ranks", std::to_string(ranks())}};
   for (const char* first : {"data", "precision", "optimizer"}) {  // before what follows from them

@@ -55,6 +55,17 @@ TEST_CASE_FIXTURE(Runs, "mpirun: other builds, settings or data on one of the ra
   CHECK_FALSE(std::filesystem::exists(folder / "run/last"));
 }
 
+// Beside a copy of the module.
+TEST_CASE_FIXTURE(Runs, "mpirun: another build on one of the ranks is found, also of the same version and compiler") {
+  REQUIRE(shell("cp \"$(dirname \"$WEFT\")/weft-mpi.so\" " + (folder / "")).code == 0);
+  REQUIRE(shell("cp \"$WEFT\" " + (folder / "weft")).code == 0);
+  REQUIRE(shell("env LC_ALL=C sed -i 's/Ctrl-C saves and stops/Ctrl-C saves and stopz/' " + (folder / "weft")).code ==
+          0);
+  const std::string more = train("--steps 10").substr(std::string("\"$WEFT\"").size());
+  CHECK(fails_with_line(shell(mpirun(1) + train("--steps 10") + " : -n 1 " + (folder / "weft") + more),
+                        "not the same build of weft on rank 1 as on rank 0: "));
+}
+
 TEST_CASE_FIXTURE(Runs, "mpirun: what is wrong on all ranks is said once") {
   CHECK(fails_with_line(shell(mpirun(3) + train("--text " + (folder / "short"))), "[text] 2 tokens"));
   const Outcome usage = shell(mpirun(3) + train("--lr x"));
