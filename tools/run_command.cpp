@@ -47,6 +47,7 @@ int run(int argc, char** argv, weft::Ranks* ranks) {
   try {
     weft.parse(arguments_for(weft, argc, argv));
   } catch (const CLI::Success& help) {
+    if (ranks != nullptr) check_alike(*ranks, {{"command", "a page of help"}});
     return weft.exit(help);
   } catch (const CLI::ParseError& error) {
     throw UsageError(describe(weft, error));

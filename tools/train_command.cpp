@@ -138,7 +138,9 @@ bool is_saved(const weft::Trainer& trainer, const std::string& run) try {
 
 // Loads the state. False if there is nothing to do.
 bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_before, const weft::Schedule& schedule) {
-  if (!std::filesystem::exists(weft::state_path(o.out))) {
+  const bool saved = std::filesystem::exists(weft::state_path(o.out));
+  if (o.ranks != nullptr) check_alike(*o.ranks, {{"state of the run", saved ? "one that is saved" : "none"}});
+  if (!saved) {
     std::cerr << "weft: the run in \"" << o.out << "\" has saved nothing yet: it begins anew" << std::endl;
     return true;
   }
@@ -151,7 +153,10 @@ bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_be
   if (done > schedule.steps)
     throw Error("\"" + o.out + "\" is at step " + std::to_string(done) + ", beyond --steps " +
                 std::to_string(schedule.steps));
-  if (is_saved(trainer, o.out) && done == schedule.steps) {
+  bool nothing_to_do = is_first(o.ranks) && is_saved(trainer, o.out) && done == schedule.steps;
+  if (o.ranks != nullptr)
+    nothing_to_do = !o.ranks->gather(nothing_to_do ? "1" : "")[0].empty();  // the folder is rank 0's
+  if (nothing_to_do) {
     std::cerr << "weft: nothing to do: \"" << o.out << "\" is at step " << done << " of " << schedule.steps
               << " (--steps makes the run longer)" << std::endl;
     return false;
@@ -321,6 +326,7 @@ int train(CLI::App& command, TrainOptions& o) {
   std::unique_ptr<weft::RunFolder> folder;
   std::int64_t steps_before = 0;
   const bool resumed = !o.resume.empty();
+  if (o.ranks != nullptr) check_alike(*o.ranks, {{"command", resumed ? "a run that goes on" : "a new run"}});
   std::string repeated;  // a run.json
   if (resumed) {
     steps_before = open_run(command, o, folder);

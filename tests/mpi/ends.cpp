@@ -81,6 +81,32 @@ TEST_CASE_FIXTURE(Runs, "mpirun: what is wrong on all ranks is said once") {
   CHECK(contents() == before);
 }
 
+TEST_CASE_FIXTURE(Runs, "mpirun: ranks that are to do something else, or find something else, end at once") {
+  REQUIRE(shell(mpirun(2) + train("--steps 5")).code == 0);
+  const auto before = contents();
+  const std::string resume = "\"$WEFT\" train --steps 10 --resume ";
+  const auto beside = [](const std::string& first, const std::string& second) {
+    return shell(mpirun(1) + first + " : -n 1 " + second);
+  };
+  CHECK(fails_with_line(beside(train("--overwrite"), resume + (folder / "run")),
+                        "not the same command on rank 1 as on rank 0: a run that goes on, not a new run"));
+  CHECK(fails_with_line(beside(resume + (folder / "run"), train("--overwrite")), "not the same command on rank 1"));
+  CHECK(fails_with_line(beside(train("--overwrite"), "\"$WEFT\" train --help"), "a page of help, not a new run"));
+  CHECK(fails_with_line(beside("\"$WEFT\" train --help", resume + (folder / "run")), "not a page of help"));
+  std::filesystem::copy(folder / "run", folder / "copy", std::filesystem::copy_options::recursive);
+  std::filesystem::remove(folder / "copy/last/training.safetensors");
+  for (const bool first : {false, true})
+    CHECK(fails_with_line(
+        beside(resume + (folder / (first ? "copy" : "run")), resume + (folder / (first ? "run" : "copy"))),
+        "not the same state of the run on rank 1 as on rank 0"));
+  // What is left to do is rank 0's to say.
+  const std::string done = "\"$WEFT\" train --resume ";
+  std::filesystem::copy(folder / "run/last/training.safetensors", folder / "copy/last/training.safetensors");
+  std::filesystem::remove_all(folder / "copy/last/config.json");
+  CHECK(contains(said_by_weft(beside(done + (folder / "run"), done + (folder / "copy")).err), "nothing to do"));
+  CHECK(contents() == before);
+}
+
 TEST_CASE_FIXTURE(Runs, "mpirun: a loss that is no number stops all at the same step, the last save is kept") {
   REQUIRE(shell(mpirun(2) + train("--steps 5")).code == 0);
   const auto before = contents();
