@@ -66,6 +66,18 @@ TEST_CASE_FIXTURE(Runs, "mpirun: another build on one of the ranks is found, als
                         "not the same build of weft on rank 1 as on rank 0: "));
 }
 
+TEST_CASE_FIXTURE(Runs, "mpirun: a module that isn't there is said once, and none is taken from where it runs") {
+  REQUIRE(shell("cp \"$WEFT\" " + (folder / "weft")).code == 0);
+  folder.write("here/weft-mpi.so", "no module");
+  const auto run_here = [&](const std::string& line) { return shell("env -C " + (folder / "here") + " " + line); };
+  const std::string arguments = train("--steps 2").substr(std::string("\"$WEFT\"").size());
+  const Outcome missing = run_here(mpirun(3) + (folder / "weft") + arguments);
+  CHECK(fails_with_line(missing, "can't load its part for MPI: " + (folder / "../")));
+  CHECK(run_here(mpirun(2) + train("--steps 2")).code == 0);
+  const Outcome paths = shell("readelf -d \"$WEFT\"");  // an empty one is where it runs
+  if (paths.code == 0) CHECK_FALSE(contains(paths.out, "::"));
+}
+
 TEST_CASE_FIXTURE(Runs, "mpirun: what is wrong on all ranks is said once") {
   CHECK(fails_with_line(shell(mpirun(3) + train("--text " + (folder / "short"))), "[text] 2 tokens"));
   const Outcome usage = shell(mpirun(3) + train("--lr x"));
