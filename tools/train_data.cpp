@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "command.h"
+#include "ranks.h"
 #include "recipes.h"
 #include "text_input.h"
 
@@ -35,13 +36,26 @@ std::shared_ptr<const weft::Tokenizer> tokenizer_of(const TrainOptions& o, const
   return from != nullptr ? from->tokenizer : o.tokenizer.make(texts, task, usual);
 }
 
+// Of several ranks the first one writes the cache, which the others then read; where they don't see it they keep their ids in a
+// temporary file.
+weft::EncodedText encoded(const TextInput& input, const weft::Tokenizer& tokenizer, const TrainOptions& o) {
+  const std::string cache = o.out + "/tokens.ids";
+  if (o.ranks == nullptr) return input.encoded(tokenizer, cache);
+  weft::EncodedText text;
+  if (is_first(o.ranks)) text = input.encoded(tokenizer, cache);
+  o.ranks->gather("");  // it is written
+  std::error_code ignored;
+  if (!is_first(o.ranks)) text = input.encoded(tokenizer, std::filesystem::exists(cache, ignored) ? cache : "");
+  return text;
+}
+
 // The data are read before the model is made, which may be large. from: whose tokenizer is taken, or null.
 Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   const TextInput input(o.text);
   const auto tokenizer = tokenizer_of(o, from, input.texts(), spec.task, "characters");
   spec.vocabulary = tokenizer->size();
   const auto planned = outline(spec);
-  auto data = std::make_unique<weft::TextData>(input.encoded(*tokenizer, o.out + "/tokens.ids"), tokenizer, spec.task,
+  auto data = std::make_unique<weft::TextData>(encoded(input, *tokenizer, o), tokenizer, spec.task,
                                                usual_length(*planned), o.batch.value_or(12));
   check_memory_to_train(*planned);
   return {new_model(o, spec), std::move(data), {}, {}};

@@ -151,6 +151,25 @@ TEST_CASE_FIXTURE(Runs,
   CHECK(shell(mpirun(2) + resume).code == 0);
 }
 
+// Above 16 MB. The second rank may write no file as long as its ids.
+TEST_CASE_FIXTURE(Runs, "mpirun: rank 0 alone writes the ids of a long text, which the others read") {
+  std::string text = small_text();
+  while (text.size() <= std::size_t{17} << 20) text += text;
+  folder.write("text", text);
+  const std::string tcp = "\"$MPIRUN\" --oversubscribe --mca btl self,tcp -n 1 ", line = train("--steps 1 ");
+  for (int time = 0; time < 2; ++time) {  // there is none, and there is one
+    const Outcome outcome = shell(tcp + line + "--overwrite : -n 1 sh -c 'ulimit -f 64; exec " + line + "--overwrite'");
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK(std::filesystem::file_size(folder / "run/tokens.ids") > text.size());
+  }
+  // A rank that doesn't see it writes beside it as little.
+  const std::string elsewhere = "\"$WEFT\" train --arch gmlp --text " + (folder / "text") + sizes +
+                                "--threads 1 --eval-every 5 --steps 1 --out " + (folder / "elsewhere");
+  CHECK(shell(mpirun(1) + line + "--overwrite : -n 1 " + elsewhere).code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder / "elsewhere"));
+}
+
 TEST_CASE_FIXTURE(Runs, "mpirun: a rank that is killed ends the run within seconds, and it goes on to the same bytes") {
   const std::string steps = "--schedule constant --micro-batches 2 --steps ";
   for (const std::string rank : {"0", "1"}) {
