@@ -81,7 +81,10 @@ class Undivided : public TextData {
   using TextData::TextData;
   struct Count : Meter {
     void add(const Tensor&, const Batch& batch) override { predicted += batch.predicted; }
-    std::vector<Metric> metrics() const override { return {{"predicted", static_cast<double>(predicted)}}; }
+    std::vector<Metric> metrics() const override {
+      if (predicted == 0) throw Error("nothing was measured");
+      return {{"predicted", static_cast<double>(predicted)}};
+    }
     std::int64_t predicted = 0;
   };
   std::unique_ptr<Meter> meter() const override { return std::make_unique<Count>(); }
@@ -506,6 +509,7 @@ TEST_CASE("ranks: a meter that can't be divided measures on rank 0 alone, with t
   CHECK(errors[0] + errors[1] == "");
   for (const Evaluation& each : all) CHECK(each.loss == alone.loss);
   CHECK(all[0].metric("predicted") == alone.metric("predicted"));
+  CHECK(all[1].metrics.empty());
 }
 
 TEST_CASE("ranks: who fails in place of a gather is heard by all, the first of several") {

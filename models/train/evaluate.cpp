@@ -97,7 +97,7 @@ std::optional<Evaluation> detail::evaluate(const Model& model, const Data& data,
     total.bytes += batch.bytes;
   }
   total.loss /= static_cast<double>(total.predicted);
-  if (meter) {
+  if (meter && !(alone && rank > 0)) {
     total.metrics = meter->metrics();
     total.confusion = meter->confusion();
   }

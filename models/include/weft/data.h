@@ -41,8 +41,8 @@ class Meter {
   virtual void add(const Tensor& output, const Batch& batch) = 0;  ///< a model's output for the batch's tokens
   virtual std::vector<Metric> metrics() const = 0;                 ///< of all batches so far
   virtual std::optional<Confusion> confusion() const;              ///< of labels; none unless overridden
-  /// All that was added, as bytes for another's add_counts(): ranks share a validation if their meters have it. None unless
-  /// overridden.
+  /// All that was added, as bytes for another's add_counts(): ranks share a validation if their meters have it; else rank 0
+  /// alone measures. None unless overridden.
   virtual std::optional<std::string> counts() const { return std::nullopt; }
   virtual void add_counts(const std::string& counts) { (void)counts; }  ///< of a meter of the same data
 };
