@@ -123,6 +123,17 @@ TEST_CASE("rows of different lengths: only what is a token counts as one") {
   CHECK(result.tokens_per_second * result.seconds == doctest::Approx(2 + 4 + 4 + 7));
 }
 
+TEST_CASE("rows of different lengths: each one predicts") {
+  for (const std::int64_t predicted : {3, 5}) {
+    Batch batch = batch_of(9, 0);
+    batch.predicted = predicted;
+    CHECK_THROWS_WITH(
+        step("gmlp", {batch}),
+        ("[train] expected rows with lengths of their own to be predicted each, 4, not " + std::to_string(predicted))
+            .c_str());
+  }
+}
+
 TEST_CASE("rows of different lengths: lengths that aren't those of the rows") {
   for (const std::vector<std::int64_t>& wrong :
        std::vector<std::vector<std::int64_t>>{{2, 4, 4}, {4, 2, 4, 7}, {2, 4, 4, 10}, {0, 4, 4, 7}, {2, 4, 4, 7, 7}}) {

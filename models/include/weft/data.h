@@ -24,7 +24,8 @@ struct Batch {
   std::int64_t predicted = 0;  ///< targets that count
   std::int64_t bytes = 0;      ///< of the texts that they stand for; 0 where they stand for none
   /// Of the rows, short ones first, where what fills them up is to have no effect: a Trainer runs the model on those of
-  /// each length by themselves. Empty: rows are as long as the tensor, with what fills them up.
+  /// each length by themselves, each of which must count as predicted. Empty: rows are as long as the tensor, with what fills
+  /// them up.
   std::vector<std::int64_t> lengths = {};
 };
 
