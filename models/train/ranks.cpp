@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <string_view>
 
 #include "train/hash.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr char fine = '+', failed = '-';
 constexpr std::size_t short_text = 200;  // of a fact that is sent, and shown, as it is
-const std::string hashed = "hash ";
+constexpr std::string_view hashed = "hash ";
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
@@ -30,7 +31,7 @@ std::string text_of(const Facts& facts) {
     detail::BytesHash hash;
     hash.add(value);
     const bool short_one = value.size() <= short_text && value.find('\0') == std::string::npos;
-    text += name + '\0' + (short_one ? value : hashed + std::to_string(hash.value())) + '\0';
+    text += name + '\0' + (short_one ? value : std::string(hashed) + std::to_string(hash.value())) + '\0';
   }
   return text;
 }
