@@ -119,6 +119,17 @@ TEST_CASE_FIXTURE(Runs, "mpirun: ranks that are to do something else, or find so
   CHECK(contents() == before);
 }
 
+TEST_CASE("mpirun: a rank that leaves, or ends all, while others wait for it: a line, within seconds") {
+  for (const std::string end : {"leave", "abort"}) {
+    const Clock::time_point start = Clock::now();
+    const Outcome outcome = shell(mpirun(2) + "$OTHER_ENDS " + end);
+    CAPTURE(outcome.err);
+    CHECK(fails_with_line(outcome,
+                          end == "abort" ? "weft: rank 1: the reason" : "weft: rank 1: ends, while others wait"));
+    CHECK(Clock::now() - start < std::chrono::seconds(end == "abort" ? 8 : 30));
+  }
+}
+
 TEST_CASE_FIXTURE(Runs, "mpirun: a loss that is no number stops all at the same step, the last save is kept") {
   REQUIRE(shell(mpirun(2) + train("--steps 5")).code == 0);
   const auto before = contents();
