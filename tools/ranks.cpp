@@ -5,6 +5,7 @@
 #include <weft/os.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -39,7 +40,10 @@ void print_nothing() {
 // An error of all processes, which don't know one another: the first one says it.
 [[noreturn]] void fail_all(const std::string& what) {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
-    if (const char* rank = std::getenv(name); rank != nullptr && std::atoi(rank) != 0) print_nothing();
+    if (const char* rank = std::getenv(name); rank != nullptr && std::atoi(rank) != 0) {
+      print_nothing();
+      std::this_thread::sleep_for(std::chrono::seconds(1));  // mpirun ends all with the first that ends
+    }
   throw Error(what);
 }
 

@@ -153,7 +153,7 @@ bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_be
   if (done > schedule.steps)
     throw Error("\"" + o.out + "\" is at step " + std::to_string(done) + ", beyond --steps " +
                 std::to_string(schedule.steps));
-  bool nothing_to_do = done == schedule.steps && is_first(o.ranks) && is_saved(trainer, o.out);
+  bool nothing_to_do = is_first(o.ranks) && is_saved(trainer, o.out) && done == schedule.steps;
   if (o.ranks != nullptr)
     nothing_to_do = !o.ranks->gather(nothing_to_do ? "1" : "")[0].empty();  // the folder is rank 0's
   if (nothing_to_do) {

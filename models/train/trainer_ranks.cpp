@@ -19,23 +19,6 @@ void Trainer::check_same_parameters() {
               {{"step", std::to_string(step_)}, {"parameters", "hash " + std::to_string(hash.value())}});
 }
 
-namespace {
-
-// Others wait for this rank's part of the exchange, which they won't get.
-[[noreturn]] void end_all(Ranks& ranks) {
-  try {
-    throw;
-  } catch (const RankError&) {
-    throw;  // they know
-  } catch (const std::exception& error) {
-    ranks.abort(std::string("[train] the exchange of gradients failed: ") + error.what());
-  } catch (...) {
-    ranks.abort("[train] the exchange of gradients failed");
-  }
-}
-
-}  // namespace
-
 // Round i: rank r computes micro-batch i · ranks + r. Who fails goes on as if nothing was wrong, as others wait for it, and
 // tells them in the end. Gives the losses of all.
 std::vector<double> Trainer::exchange_gradients(const std::vector<Batch>& batches, const std::vector<double>& shares) {
@@ -57,8 +40,12 @@ std::vector<double> Trainer::exchange_gradients(const std::vector<Batch>& batche
       exchange_->end_round();
     }
     exchange_->finish();
+  } catch (const RankError&) {
+    throw;
+  } catch (const std::exception& error) {  // others wait for what they won't get
+    options_.ranks->abort(std::string("[train] the exchange of gradients failed: ") + error.what());
   } catch (...) {
-    end_all(*options_.ranks);
+    options_.ranks->abort("[train] the exchange of gradients failed");
   }
   if (failure) std::rethrow_exception(failure);
   return gathered(options_.ranks, losses, count);

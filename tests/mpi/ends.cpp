@@ -57,22 +57,23 @@ TEST_CASE_FIXTURE(Runs, "mpirun: other builds, settings or data on one of the ra
 
 // Beside a copy of the module.
 TEST_CASE_FIXTURE(Runs, "mpirun: another build on one of the ranks is found, also of the same version and compiler") {
-  REQUIRE(shell("cp \"$(dirname \"$WEFT\")/weft-mpi.so\" " + (folder / "") +
-                " && LC_ALL=C sed 's/Ctrl-C saves and stops/Ctrl-C saves and stopz/' \"$WEFT\" > " + (folder / "weft") +
-                " && chmod +x " + (folder / "weft"))
-              .code == 0);
+  REQUIRE(shell("cp \"$(dirname \"$WEFT\")/weft-mpi.so\" " + (folder / "")).code == 0);
+  REQUIRE(shell("cp \"$WEFT\" " + (folder / "weft")).code == 0);
+  REQUIRE(shell("env LC_ALL=C sed -i 's/Ctrl-C saves and stops/Ctrl-C saves and stopz/' " + (folder / "weft")).code ==
+          0);
   const std::string more = train("--steps 10").substr(std::string("\"$WEFT\"").size());
   CHECK(fails_with_line(shell(mpirun(1) + train("--steps 10") + " : -n 1 " + (folder / "weft") + more),
                         "not the same build of weft on rank 1 as on rank 0: "));
 }
 
 TEST_CASE_FIXTURE(Runs, "mpirun: a module that isn't there is said once, and none is taken from where it runs") {
-  REQUIRE(shell("mkdir " + (folder / "alone") + " && cp \"$WEFT\" " + (folder / "alone/weft")).code == 0);
+  REQUIRE(shell("cp \"$WEFT\" " + (folder / "weft")).code == 0);
   folder.write("here/weft-mpi.so", "no module");
-  const std::string arguments = train().substr(std::string("\"$WEFT\"").size());
-  const Outcome missing = shell("cd " + (folder / "here") + " && " + mpirun(3) + (folder / "alone/weft") + arguments);
-  CHECK(fails_with_line(missing, "can't load its part for MPI: " + (folder / "alone/../")));
-  CHECK(shell("cd " + (folder / "here") + " && " + mpirun(2) + train("--steps 2")).code == 0);
+  const auto run_here = [&](const std::string& line) { return shell("env -C " + (folder / "here") + " " + line); };
+  const std::string arguments = train("--steps 2").substr(std::string("\"$WEFT\"").size());
+  const Outcome missing = run_here(mpirun(3) + (folder / "weft") + arguments);
+  CHECK(fails_with_line(missing, "can't load its part for MPI: " + (folder / "../")));
+  CHECK(run_here(mpirun(2) + train("--steps 2")).code == 0);
   const Outcome paths = shell("readelf -d \"$WEFT\"");  // an empty one is where it runs
   if (paths.code == 0) CHECK_FALSE(contains(paths.out, "::"));
 }
@@ -166,8 +167,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: rank 0 alone writes the ids of a long text, whi
   std::string text = small_text();
   while (text.size() <= std::size_t{17} << 20) text += text;
   folder.write("text", text);
-  const std::string tcp = "\"$MPIRUN\" --oversubscribe --mca btl self,tcp -n 1 ",
-                    line = train("--steps 1 --eval-every 0");
+  const std::string tcp = "\"$MPIRUN\" --oversubscribe --mca btl self,tcp -n 1 ", line = train("--steps 1 ");
   for (int time = 0; time < 2; ++time) {  // there is none, and there is one
     const Outcome outcome = shell(tcp + line + "--overwrite : -n 1 sh -c 'ulimit -f 64; exec " + line + "--overwrite'");
     CAPTURE(outcome.err);
@@ -176,7 +176,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: rank 0 alone writes the ids of a long text, whi
   }
   // A rank that doesn't see it writes beside it as little.
   const std::string elsewhere = "\"$WEFT\" train --arch gmlp --text " + (folder / "text") + sizes +
-                                "--threads 1 --steps 1 --eval-every 0 --out " + (folder / "elsewhere");
+                                "--threads 1 --eval-every 5 --steps 1 --out " + (folder / "elsewhere");
   CHECK(shell(mpirun(1) + line + "--overwrite : -n 1 " + elsewhere).code == 0);
   CHECK_FALSE(std::filesystem::exists(folder / "elsewhere"));
 }

@@ -138,7 +138,7 @@ class MpiRanks : public weft::Ranks {
   // MPI_Finalize would wait for ever for a rank that waits in another call.
   void meet_in_the_end() {
     const auto latest =
-        Clock::now() + std::chrono::seconds(30) + rank_ * std::chrono::milliseconds(200);  // one says it
+        Clock::now() + std::chrono::seconds(10) + rank_ * std::chrono::milliseconds(200);  // one says it
     MPI_Request request;
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
     for (int done = 0;;) {
