@@ -112,8 +112,9 @@ class [[gnu::visibility("hidden")]] GradientExchange;
 class Trainer {
  public:
   /// It trains, and evaluates, in the model's precision, which stays as it is from then on.
-  /// Error if model and data don't agree in task, number of symbols and length, or for an option out of its range. Both must
-  /// outlive the trainer. Of several ranks, Error of all unless they have the same. The parameters become views of one buffer: a model has one trainer at a time.
+  /// Error if model and data don't agree in task, number of symbols and length, or for an option out of its range; of several
+  /// ranks, of all of them, also unless they have the same. Model and data must outlive the trainer. The parameters become views
+  /// of one buffer: a model has one trainer at a time.
   Trainer(Model& model, const Data& data, const TrainOptions& options);
   ~Trainer();
 
