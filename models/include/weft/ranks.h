@@ -24,6 +24,7 @@ class Transfer {
 /// An Error that all ranks throw: none is left to be told.
 class RankError : public Error {
  public:
+  /// With what this rank threw itself, if it did.
   explicit RankError(const std::string& what, std::exception_ptr own = nullptr) : Error(what), own_(std::move(own)) {}
   /// What this rank threw itself, of whatever type; null if none but others did.
   const std::exception_ptr& own() const noexcept { return own_; }
