@@ -41,6 +41,7 @@ constexpr struct {
     {"fnet", Task::classifier, R"({"d_model":16,"layers":2,"seq_len":24,"dropout":0.1})"},
     {"fnet", Task::classifier,
      R"({"d_model":16,"layers":2,"seq_len":24,"norm":"pre","head":"last","embeddings":"sinusoidal"})"},
+    {"fnet", Task::classifier, R"({"d_model":16,"layers":2,"seq_len":24,"head":"mean"})"},
 };
 using ModelCase = std::remove_const_t<std::remove_reference_t<decltype(all_models[0])>>;
 

@@ -238,4 +238,29 @@ TEST_CASE("FNet: models with more heads are saved, loaded for either purpose, an
     }
 }
 
+TEST_CASE("FNet: a classifier of the tokens' mean") {
+  const auto model = made(Task::classifier, small("mean"), 3);
+  const Tensor hidden = fnet(model).run(pair_of_texts).hidden;  // (4, 8, 6)
+  const auto x = hidden.to_vector<double>();
+  const auto ids = pair_of_texts.to_vector<std::int64_t>();
+  std::vector<double> means(4 * 6, 0);
+  const double counts[] = {6, 5, 6, 7};
+  for (std::size_t token = 0; token < ids.size(); ++token)
+    for (std::size_t c = 0; c < 6; ++c)
+      if (ids[token] != 0) means[token / 8 * 6 + c] += x[token * 6 + c] / counts[token / 8];
+  const Tensor want =
+      linear(Tensor::from(means, {4, 6}), value(*model, "classifier.weight"), value(*model, "classifier.bias"));
+  CHECK(max_difference((*model)(pair_of_texts), want) < 1e-12);
+  const FnetOutputs all = fnet(model).run(pair_of_texts);
+  CHECK(max_difference(all.classes, want) < 1e-12);
+  CHECK_FALSE(all.pooled.defined());
+  CHECK_FALSE(has(*model, "pooler.dense.weight"));
+  CHECK_FALSE(model->gives_features());
+  const Function f = [&](const std::vector<Tensor>& in) { return (*model)(in[0]); };
+  CHECK(gradient_error(f, {slice(pair_of_texts, 0, 0, 2)}, model->parameters()) <= 1e-6);
+  CHECK(model->config_for(Task::classifier) == model->config());
+  CHECK(model->config_for(Task::masked_lm).find("head") == std::string::npos);
+  CHECK_THROWS_WITH(made(Task::masked_lm, small("mean")), "[fnet] the head \"mean\" is a classifier's");
+}
+
 }  // namespace weft::test

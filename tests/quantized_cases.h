@@ -27,6 +27,7 @@ inline std::vector<QuantizedCase> quantized_cases() {
     add("gmlp", Task::causal_lm, R"({"tied":true})");
     add("fnet", Task::classifier, R"({"norm":"pre","activation":"relu"})");
     add("fnet", Task::classifier, R"({"norm":"pre","head":"last","embeddings":"sinusoidal"})");
+    add("fnet", Task::classifier, R"({"head":"mean"})");
     add("tnn", Task::causal_lm, R"({"tied":false,"final_norm":"simplermsnorm"})");
     add("tnn", Task::causal_lm, R"({"heads":2,"normalize":true,"act_type":"exp","norm_type":"simplermsnorm"})");
   }

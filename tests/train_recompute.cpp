@@ -27,6 +27,7 @@ constexpr struct {
     {"fnet", Task::masked_lm, R"({"d_model":8,"layers":3,"seq_len":12,"norm":"pre","tied":false,"dropout":0.2})"},
     {"fnet", Task::classifier,
      R"({"d_model":8,"layers":2,"seq_len":12,"head":"last","embeddings":"sinusoidal","dropout":0.2})"},
+    {"fnet", Task::classifier, R"({"d_model":8,"layers":2,"seq_len":12,"head":"mean","dropout":0.2})"},
 };
 
 constexpr std::int64_t symbols = 7;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/sequence.h"
+
 namespace weft {
 using namespace detail;
 
@@ -15,7 +17,8 @@ struct detail::EnumNames<FnetHead> {
   static constexpr EnumName<FnetHead> all[] = {{FnetHead::task, "task"},
                                                {FnetHead::pooler, "pooler"},
                                                {FnetHead::next_sentence, "next-sentence"},
-                                               {FnetHead::last, "last"}};
+                                               {FnetHead::last, "last"},
+                                               {FnetHead::mean, "mean"}};
 };
 
 namespace {
@@ -46,6 +49,9 @@ FnetConfig checked(FnetConfig config) {
     throw Error("[fnet] expected 0 <= dropout < 1, got " + std::to_string(config.dropout));
   return config;
 }
+
+// A classifier without a pooler.
+bool has_no_pooler(FnetHead head) noexcept { return head == FnetHead::last || head == FnetHead::mean; }
 
 void check_classes(FnetHead head, std::int64_t classes, std::int64_t d_model) {
   const auto fail = [&](std::int64_t expected, const std::string& whose) {
@@ -88,9 +94,8 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
   const std::int64_t d = config_.d_model;
   const FnetHead head = fnet_head_from_name(config_.head);
   if (task_ == Task::classifier) check_classes(head, spec.classes, d);
-  else if (head == FnetHead::last) throw Error("[fnet] the head \"last\" is a classifier's");
-  if (head != FnetHead::last && (task_ == Task::classifier || head != FnetHead::task))
-    pooler_.emplace(d, init.child(1));
+  else if (has_no_pooler(head)) throw Error("[fnet] the head \"" + config_.head + "\" is a classifier's");
+  if (!has_no_pooler(head) && (task_ == Task::classifier || head != FnetHead::task)) pooler_.emplace(d, init.child(1));
   if (task_ == Task::classifier ? head != FnetHead::pooler : head == FnetHead::next_sentence)
     classes_.emplace(d, task_ == Task::classifier ? outputs_ : next_sentence_classes, init.child(2));
   if (task_ == Task::classifier) return;
@@ -103,10 +108,10 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
 
 std::string Fnet::config() const { return config_to_json(config_); }
 
-// Heads beside the task's are not trained; a classifier's of the last token is its task's.
+// Heads beside the task's are not trained; a classifier's without a pooler is its task's.
 std::string Fnet::config_for(Task task) const {
   FnetConfig config = config_;
-  if (task != Task::classifier || fnet_head_from_name(config.head) != FnetHead::last) config.head = FnetConfig().head;
+  if (task != Task::classifier || !has_no_pooler(fnet_head_from_name(config.head))) config.head = FnetConfig().head;
   if (task != Task::masked_lm) config.tied = FnetConfig().tied;
   return config_to_json(config);
 }
@@ -125,10 +130,13 @@ Tensor Fnet::words(const Tensor& x) const {
   return head.decoder ? (*head.decoder)(h) : encoder_.embeddings.word.logits(h, head.bias);
 }
 
-// x (b, n, d_model): what a classifier sees of it, tanh(dense(x_0)), or x_(n-1) without a pooler, (b, d_model)
-Tensor Fnet::pooled(const Tensor& x) const {
+// x (b, n, d_model): what a classifier sees of it, tanh(dense(x_0)), or without a pooler x_(n-1) or the tokens' mean,
+// (b, d_model)
+Tensor Fnet::pooled(const Tensor& x, const Tensor& tokens) const {
+  if (pooler_) return (*pooler_)(x);
+  if (fnet_head_from_name(config_.head) == FnetHead::mean) return mean_of_tokens(x, tokens);
   const std::int64_t n = x.size(1);
-  return pooler_ ? (*pooler_)(x) : reshape(slice(x, 1, n - 1, n), {x.size(0), x.size(2)});
+  return reshape(slice(x, 1, n - 1, n), {x.size(0), x.size(2)});
 }
 
 // x = encoder(tokens);  logits = words(x), or classifier(pooled(x)).
@@ -136,7 +144,8 @@ Tensor Fnet::operator()(const Tensor& tokens, const Random* dropout) const {
   return guard_memory("fnet", [&] {
     const Tensor x = encode(tokens, {}, dropout);  // (b, n, d_model)
     if (language_model_) return words(x);          // (b, n, vocabulary)
-    return classes_ ? (*classes_)(pooled(x)) : pooled(x);
+    const Tensor seen = pooled(x, tokens);         // (b, d_model)
+    return classes_ ? (*classes_)(seen) : seen;
   });
 }
 
@@ -146,7 +155,7 @@ FnetOutputs Fnet::run(const Tensor& tokens, const Tensor& types, const Random* d
     all.hidden = encode(tokens, types, dropout);
     if (pooler_) all.pooled = (*pooler_)(all.hidden);
     if (language_model_) all.words = words(all.hidden);
-    if (classes_) all.classes = (*classes_)(pooler_ ? all.pooled : pooled(all.hidden));
+    if (classes_) all.classes = (*classes_)(pooler_ ? all.pooled : pooled(all.hidden, tokens));
     return all;
   });
 }

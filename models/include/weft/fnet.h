@@ -99,6 +99,7 @@ enum class FnetHead {
   next_sentence,  ///< "next-sentence": whether the second text follows the first; of a classifier these are its 2 classes
   last,  ///< "last": of a classifier, linear in the last token, whichever it is, without a pooler: rows end in a [CLS],
          ///< and what fills them up stands before that
+  mean,  ///< "mean": of a classifier, linear in the mean of the tokens that aren't padding, without a pooler
 };
 /// The head of that name. Error if there is none.
 FnetHead fnet_head_from_name(const std::string& name);
@@ -116,7 +117,7 @@ struct FnetConfig {
   std::string activation = "gelu_tanh";  ///< of the feed-forward network and the masked language model's head
   double eps = 1e-12;                    ///< of the norms
   double dropout = 0;                    ///< of the embeddings and each layer
-  std::string head = "task";             ///< or "pooler", "next-sentence", "last": see FnetHead
+  std::string head = "task";             ///< or "pooler", "next-sentence", "last", "mean": see FnetHead
   bool tied = true;                      ///< the masked language model's decoder is the word embeddings' weight
   std::int64_t separator = -1;           ///< the token that ends each of two texts, whose second is of type 1; -1: none
   std::string embeddings = "bert";       ///< or "sinusoidal": see FnetEmbeddingsKind
@@ -142,7 +143,7 @@ struct FnetConfig {
           "task: what the task needs; pooler: a pooler beside the masked language model's head, or a classifier's "
           "pooler alone, whose outputs are features; next-sentence: whether the second text follows the first, 2 "
           "classes; last: a classifier's linear layer of the last token, padding or not, so that rows are to end in a "
-          "[CLS] and to be filled up before it",
+          "[CLS] and to be filled up before it; mean: that of the mean of the tokens but padding",
           Written::unless_default);
     visit("tied", self.tied, "the masked language model's decoder has the word embeddings as its weight",
           Written::unless_default);
@@ -228,10 +229,10 @@ class Fnet : public Model {
   };
   Tensor encode(const Tensor& tokens, const Tensor& types, const Random* dropout) const;
   Tensor words(const Tensor& x) const;
-  Tensor pooled(const Tensor& x) const;
+  Tensor pooled(const Tensor& x, const Tensor& tokens) const;
 
   std::optional<FnetPooler> pooler_;
-  std::optional<Linear> classes_;  // of what is pooled, or of the last token
+  std::optional<Linear> classes_;  // of what is pooled
   std::optional<LanguageModelHead> language_model_;
 };
 
