@@ -121,7 +121,7 @@ TEST_CASE("FNet: classifiers of the next sentence, and a pooler alone") {
   CHECK_THROWS_WITH(made(Task::classifier, small("pooler"), 3),
                     "[fnet] expected 6 classes, the outputs of a pooler alone, got 3");
   CHECK_THROWS_WITH(made(Task::masked_lm, small("both")),
-                    "[fnet head] expected one of task, pooler, next-sentence, last, got \"both\"");
+                    "[fnet head] expected one of task, pooler, next-sentence, last, mean, got \"both\"");
   CHECK_THROWS_AS(made(Task::masked_lm, small("task", true, -2)), Error);
   FnetConfig one_type = small("task", true, sep);
   one_type.types = 1;
