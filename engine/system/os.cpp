@@ -100,40 +100,29 @@ namespace {
 
 constexpr char of_weft = 0;  // lies in the file that has weft
 
-struct ProgramCode {
-  std::vector<Bytes> parts;
-  bool program = true;  // comes first
-};
-
-// Of a file that is loaded.
-int add_code(dl_phdr_info* file, std::size_t, void* data) noexcept {
-  auto& code = *static_cast<ProgramCode*>(data);
-  bool has_weft = false;
-  std::vector<Bytes>& parts = code.parts;
-  const std::size_t before = parts.size();
+// Of a loaded file: whether it is that one; then its name, empty for the program's own.
+int is_file_of_weft(dl_phdr_info* file, std::size_t, void* name) noexcept {
   for (int i = 0; i < file->dlpi_phnum; ++i) {
     const auto& part = file->dlpi_phdr[i];
-    if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0 || (part.p_flags & PF_R) == 0) continue;
-    const Bytes bytes{reinterpret_cast<const void*>(file->dlpi_addr + part.p_vaddr), part.p_filesz};
-    const auto* begin = static_cast<const char*>(bytes.begin);
-    has_weft = has_weft || (&of_weft >= begin && &of_weft < begin + bytes.count);
-    if (parts.size() < parts.capacity()) parts.push_back(bytes);  // no exceptions in a C library
+    const auto* begin = reinterpret_cast<const char*>(file->dlpi_addr + part.p_vaddr);
+    if (part.p_type != PT_LOAD || &of_weft < begin || &of_weft >= begin + part.p_memsz) continue;
+    *static_cast<const char**>(name) = file->dlpi_name;
+    return 1;
   }
-  if (!code.program && !has_weft) parts.resize(before);
-  code.program = false;
   return 0;
 }
 
 }  // namespace
 
-std::vector<Bytes> program_code() {
-  ProgramCode code;
-  code.parts.reserve(64);
-  ::dl_iterate_phdr(add_code, &code);
-  return code.parts;
+std::vector<std::string> program_files() {
+  const char* library = "";
+  ::dl_iterate_phdr(is_file_of_weft, &library);
+  std::vector<std::string> files{"/proc/self/exe"};
+  if (*library != 0) files.emplace_back(library);
+  return files;
 }
 #else
-std::vector<Bytes> program_code() { return {}; }
+std::vector<std::string> program_files() { return {}; }
 #endif
 
 void say_from_signal_handler(const char* line) noexcept {

@@ -87,10 +87,14 @@ Buffers load_buffers(const SafetensorsFile& file, const Buffers& wanted) {
 // Version, compiler and, where it can be had, a hash of what they made.
 std::string build_of_weft() {
   const std::string build = WEFT_VERSION " by " __VERSION__;
-  BytesHash hash;
-  const std::vector<os::Bytes> code = os::program_code();
-  for (const os::Bytes& part : code) hash.add(part.begin, part.count);
-  return build + (code.empty() ? "" : ", code " + std::to_string(hash.value()));
+  try {
+    BytesHash hash;
+    const std::vector<std::string> files = os::program_files();
+    for (const std::string& file : files) hash.add(os::read_file(file));
+    return build + (files.empty() ? "" : ", files of hash " + std::to_string(hash.value()));
+  } catch (const Error&) {  // that nobody may read
+    return build;
+  }
 }
 
 }  // namespace

@@ -15,14 +15,8 @@ int available_threads(int cpus = 0) noexcept;
 std::uint64_t physical_memory() noexcept;       ///< bytes: min(the machine's, cgroup limit)
 std::uint64_t peak_resident_memory() noexcept;  ///< bytes of this process so far
 
-/// Bytes in memory.
-struct Bytes {
-  const void* begin;  ///< the first
-  std::size_t count;  ///< how many
-};
-/// Code and constants of the program and, if it is a file of its own, of weft's library, as they lie in memory: the same
-/// wherever one build runs. Empty where the system doesn't say.
-std::vector<Bytes> program_code();
+/// The program's file and, if weft's library is one of its own, that. Empty where the system doesn't say.
+std::vector<std::string> program_files();
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;  ///< bytes
 /// Asks for pages of that size in a block that is aligned to one; nothing happens where the system has none.
