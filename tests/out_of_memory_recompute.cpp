@@ -7,21 +7,11 @@
 
 namespace weft::test {
 
-namespace {
-
-TrainOptions in_micro_batches(std::int64_t steps) {
-  TrainOptions options = small_options(steps);
-  options.micro_batches = 3;
-  return options;
-}
-
-}  // namespace
-
 TEST_CASE("recomputing models: out of memory is an Error, and the step can be tried again") {
   const SmallTask small = small_task("tnn", Task::causal_lm), reference = small_task("tnn", Task::causal_lm);
   small.model->set_recompute(true);
-  Trainer trainer(*small.model, *small.data, in_micro_batches(2)),
-      untroubled(*reference.model, *reference.data, in_micro_batches(2));
+  Trainer trainer(*small.model, *small.data, small_options(2, 3)),
+      untroubled(*reference.model, *reference.data, small_options(2, 3));
   const NamedParameters parameters = small.model->parameters(), others = reference.model->parameters();
   const std::int64_t count = allocations_of([&] { (void)untroubled.step(); });
   std::int64_t failed = 0;

@@ -1,5 +1,7 @@
 // Ranks that are threads of one process.
 #pragma once
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
@@ -12,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "train_support.h"
 #include "weft/ranks.h"
 
 namespace weft::test {
@@ -140,6 +143,22 @@ inline std::vector<std::string> on_ranks(std::size_t size, const std::function<v
     });
   for (std::thread& thread : threads) thread.join();
   return errors;
+}
+
+inline TrainOptions options_of(Ranks* ranks, std::int64_t steps, std::int64_t micro_batches = 2) {
+  TrainOptions options = small_options(steps, micro_batches);
+  options.ranks = ranks;
+  return options;
+}
+
+// Whether each has the same error, with that in it.
+inline bool all_say(const std::vector<std::string>& errors, const std::string& part) {
+  for (const std::string& error : errors)
+    if (error != errors[0] || error.find(part) == std::string::npos) {
+      MESSAGE(error);
+      return false;
+    }
+  return true;
 }
 
 }  // namespace weft::test

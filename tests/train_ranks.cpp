@@ -1,6 +1,7 @@
 // Several ranks beside one process with as many micro-batches: the same bits.
 #include <doctest/doctest.h>
 
+#include <functional>
 #include "weft/trainer.h"  // says which classes are hidden
 
 #include <algorithm>
@@ -87,6 +88,20 @@ void check_same(std::size_t size, const Trained& what) {
   for (const Outcome& one : train_on(size, what)) CHECK(one == alone);
 }
 
+// run(null) is of one process.
+void check_like_one_process(const std::function<Outcome(Ranks*)>& run) {
+  const Outcome alone = run(nullptr);
+  for (const std::size_t size : {2, 3}) {
+    std::vector<Outcome> outcomes(size);
+    const auto errors =
+        on_ranks(size, [&](Ranks& ranks) { outcomes[static_cast<std::size_t>(ranks.rank())] = run(&ranks); });
+    for (std::size_t rank = 0; rank < size; ++rank) {
+      CHECK(errors[rank] == "");
+      CHECK(outcomes[rank] == alone);
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("ranks: every architecture and task, dropout, clipping: the bits of one process") {
@@ -127,16 +142,7 @@ TEST_CASE("ranks: buckets of a larger model come while backward runs") {
     outcome.values = values_of(*model);
     return outcome;
   };
-  const Outcome alone = run(nullptr);
-  for (const std::size_t size : {2, 3}) {
-    std::vector<Outcome> outcomes(size);
-    const auto errors =
-        on_ranks(size, [&](Ranks& ranks) { outcomes[static_cast<std::size_t>(ranks.rank())] = run(&ranks); });
-    for (std::size_t rank = 0; rank < size; ++rank) {
-      CHECK(errors[rank] == "");
-      CHECK(outcomes[rank] == alone);
-    }
-  }
+  check_like_one_process(run);
 }
 
 TEST_CASE("ranks: micro-batches that predict more count for more, wherever they are computed") {
@@ -154,12 +160,7 @@ TEST_CASE("ranks: micro-batches that predict more count for more, wherever they 
     outcome.values = values_of(*model);
     return outcome;
   };
-  const Outcome alone = run(nullptr);
-  for (const std::size_t size : {2, 3}) {
-    std::vector<Outcome> outcomes(size);
-    on_ranks(size, [&](Ranks& ranks) { outcomes[static_cast<std::size_t>(ranks.rank())] = run(&ranks); });
-    for (const Outcome& outcome : outcomes) CHECK(outcome == alone);
-  }
+  check_like_one_process(run);
 }
 
 TEST_CASE("ranks: buckets and their pieces cover the gradient, each element once") {

@@ -87,12 +87,6 @@ std::size_t memory_of(const std::string& arch, Task task, std::int64_t layers, b
   return context.memory().use().peak - before;
 }
 
-TrainOptions in_micro_batches(std::int64_t steps) {
-  TrainOptions options = small_options(steps);
-  options.micro_batches = 3;
-  return options;
-}
-
 }  // namespace
 
 TEST_CASE("recomputing models: gradients to the bit, in f32 and bf16, at any number of threads") {
@@ -119,9 +113,9 @@ TEST_CASE("recomputing models: several steps of micro-batches, stopped and resum
       CAPTURE(task_name(task));
       const SmallTask kept = small_task(arch, task), again = small_task(arch, task), resumed = small_task(arch, task);
       again.model->set_recompute(true);
-      Trainer first(*kept.model, *kept.data, in_micro_batches(4)),
-          second(*again.model, *again.data, in_micro_batches(4)),
-          third(*resumed.model, *resumed.data, in_micro_batches(4));
+      Trainer first(*kept.model, *kept.data, small_options(4, 3)),
+          second(*again.model, *again.data, small_options(4, 3)),
+          third(*resumed.model, *resumed.data, small_options(4, 3));
       for (int step = 0; step < 4; ++step) {
         CHECK(first.step() == second.step());
         if (step == 1) second.save_state(folder / "state");

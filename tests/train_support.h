@@ -72,8 +72,9 @@ inline SmallTask small_task(const std::string& arch, Task task, const Sizes& siz
   return small;
 }
 
-inline TrainOptions small_options(std::int64_t steps) {
+inline TrainOptions small_options(std::int64_t steps, std::int64_t micro_batches = 1) {
   TrainOptions options;
+  options.micro_batches = micro_batches;
   options.schedule.steps = steps;
   options.schedule.warmup = 3;
   return options;

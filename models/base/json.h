@@ -12,9 +12,10 @@
 
 namespace weft::detail {
 
-// A discarded value if `text` is not JSON, which a zero byte never is: nlohmann takes one for the end. Error if it is nested deeper or has more values than anything of ours: nlohmann's
-// dump() recurses, and its destructor allocates, which ends the process where there is no memory. Error, too, if an object has a
-// key twice, of which nlohmann takes the last, and others the first.
+// A discarded value if `text` is not JSON, which a zero byte never is: nlohmann takes one for the end. Error if it is nested
+// deeper or has more values than anything of ours: nlohmann's dump() recurses, and its destructor allocates, which ends the
+// process where there is no memory. Error, too, if an object has a key twice, of which nlohmann takes the last, and others the
+// first.
 inline nlohmann::json parse_json(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) return nlohmann::json(nlohmann::json::value_t::discarded);
   constexpr int deepest = 16;

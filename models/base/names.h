@@ -3,9 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "weft/task.h"
-
 #include "weft/error.h"
+#include "weft/task.h"
 
 namespace weft::detail {
 

@@ -22,8 +22,7 @@ std::string why_no_cls(const Checkpoint& checkpoint) {
   const std::string kind = tokenizer.kind();
   if (kind == "ids" && checkpoint.info.form == "huggingface-fnet")
     return "there is neither a spiece.model nor a tokenizer.json beside the model, by which texts are cut: copy those "
-           "that "
-           "it was made with";
+           "that it was made with";
   if (kind == "fnet")
     return "the tokenizer of the checkpoint has no piece " +
            nlohmann::json::parse(tokenizer.to_json()).at("cls_token").dump() + " (cls_token), with which rows begin";

@@ -1,0 +1,217 @@
+// What ranks find out about one another: other settings, data and parameters.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "temporary_folder.h"
+#include "thread_ranks.h"
+#include "train_support.h"
+#include "weft/context.h"
+
+namespace weft::test {
+namespace {
+
+// What it counts can't be put together.
+class Undivided : public TextData {
+ public:
+  using TextData::TextData;
+  struct Count : Meter {
+    void add(const Tensor&, const Batch& batch) override { predicted += batch.predicted; }
+    std::vector<Metric> metrics() const override {
+      if (predicted == 0) throw Error("nothing was measured");
+      return {{"predicted", static_cast<double>(predicted)}};
+    }
+    std::int64_t predicted = 0;
+  };
+  std::unique_ptr<Meter> meter() const override { return std::make_unique<Count>(); }
+};
+
+}  // namespace
+
+TEST_CASE("ranks: other settings, data or parameters are found before the first step, and named") {
+  struct Difference {
+    const char* name;
+    std::function<void(TrainOptions&)> change;
+    const char* message;
+  };
+  const Difference differences[] = {
+      {"seed", [](TrainOptions& o) { o.seed = 2; }, "not the same seed on rank 1 as on rank 0: 2, not 1"},
+      {"clip", [](TrainOptions& o) { o.optimizer.clip = 3; }, "not the same clip on rank 1 as on rank 0: 3.0, not 1.0"},
+      {"micro-batches", [](TrainOptions& o) { o.micro_batches = 4; },
+       "not the same micro-batches on rank 1 as on rank 0: 4, not 2"},
+      {"number of steps", [](TrainOptions& o) { o.schedule.steps = 5; },
+       "not the same number of steps on rank 1 as on rank 0: 5, not 4"},
+      {"d_model of the schedule", [](TrainOptions& o) { o.schedule.d_model = 8; },
+       "not the same d_model of the schedule on rank 1 as on rank 0: 8, not 1"},
+      {"optimizer", [](TrainOptions& o) { o.optimizer = {"sgd"}; },
+       "not the same optimizer on rank 1 as on rank 0: \"sgd\", not \"adamw\""},
+  };
+  for (const Difference& difference : differences) {
+    CAPTURE(difference.name);
+    CHECK(all_say(on_ranks(2,
+                           [&](Ranks& ranks) {
+                             const SmallTask small = small_task("gmlp", Task::causal_lm);
+                             TrainOptions options = options_of(&ranks, 4);
+                             if (ranks.rank() == 1) difference.change(options);
+                             Trainer(*small.model, *small.data, options);
+                           }),
+                  difference.message));
+  }
+  CHECK(all_say(on_ranks(3,
+                         [&](Ranks& ranks) {
+                           const std::string text = small_text() + (ranks.rank() == 2 ? "l" : "");
+                           const TextData data(text, characters(small_text()), Task::causal_lm, 16, 4);
+                           const auto model = small_model("gmlp", Task::causal_lm, data.tokenizer()->size(), 0, {});
+                           Trainer(*model, data, options_of(&ranks, 4));
+                         }),
+                "not the same data on rank 2 as on rank 0"));
+  CHECK(all_say(on_ranks(2,
+                         [&](Ranks& ranks) {
+                           const SmallTask small = small_task("gmlp", Task::causal_lm);
+                           if (ranks.rank() == 1) Context::current().set_isa(available_isas().front());
+                           Trainer(*small.model, *small.data, options_of(&ranks, 4));
+                         }),
+                available_isas().size() > 1 ? "not the same instruction set on rank 1 as on rank 0: " : ""));
+  CHECK(all_say(on_ranks(2,
+                         [&](Ranks& ranks) {
+                           const SmallTask small = small_task("gmlp", Task::causal_lm);
+                           Parameter first = small.model->parameters()[0].second;
+                           if (ranks.rank() == 1) first.assign(scale(first.value(), 2));
+                           Trainer(*small.model, *small.data, options_of(&ranks, 4));
+                         }),
+                "not the same parameters on rank 1 as on rank 0"));
+}
+
+TEST_CASE("ranks: what is wrong with a trainer's options, task or length on one of them is told to all") {
+  const auto made = [](const std::function<void(Ranks&)>& make) { return on_ranks(2, make); };
+  const auto with = [&](const std::function<void(TrainOptions&)>& change) {
+    return made([&](Ranks& ranks) {
+      const SmallTask small = small_task("gmlp", Task::causal_lm);
+      TrainOptions options = options_of(&ranks, 4);
+      if (ranks.rank() == 1) change(options);
+      Trainer(*small.model, *small.data, options);
+    });
+  };
+  CHECK(all_say(with([](TrainOptions& o) { o.schedule.steps = 0; }), "rank 1: [train] expected steps"));
+  CHECK(all_say(with([](TrainOptions& o) { o.optimizer.name = "none"; }), "rank 1: "));
+  CHECK(all_say(with([](TrainOptions& o) { o.optimizer.clip = -1; }), "rank 1: "));
+  CHECK(all_say(made([](Ranks& ranks) {
+                  const SmallTask small = small_task("fnet", ranks.rank() == 1 ? Task::classifier : Task::masked_lm);
+                  const SmallTask other = small_task("fnet", Task::masked_lm);
+                  Trainer(*small.model, *other.data, options_of(&ranks, 4));
+                }),
+                "rank 1: [train] the model is a classifier"));
+  CHECK(all_say(made([](Ranks& ranks) {
+                  const SmallTask small = small_task("gmlp", Task::causal_lm);
+                  const TextData longer(small_text(), small.data->tokenizer(), Task::causal_lm,
+                                        ranks.rank() == 1 ? 17 : 16, 4);
+                  Trainer(*small.model, longer, options_of(&ranks, 4));
+                }),
+                "rank 1: [train] sequences of 17 tokens"));
+}
+
+TEST_CASE("ranks: another validation interval is found before the first step") {
+  CHECK(all_say(on_ranks(2,
+                         [&](Ranks& ranks) {
+                           const SmallTask small = small_task("gmlp", Task::causal_lm);
+                           Trainer trainer(*small.model, *small.data, options_of(&ranks, 4));
+                           RunOptions options;
+                           options.eval_every = ranks.rank() == 1 ? 2 : 3;
+                           trainer.run(options);
+                         }),
+                "not the same eval-every on rank 1 as on rank 0: 2, not 3"));
+}
+
+TEST_CASE("ranks: parameters that drift apart are found before they are saved") {
+  const TemporaryFolder folder;
+  const auto errors = on_ranks(2, [&](Ranks& ranks) {
+    const SmallTask small = small_task("gmlp", Task::causal_lm);
+    Trainer trainer(*small.model, *small.data, options_of(&ranks, 4));
+    RunOptions options;
+    options.folder = folder / "run";
+    options.progress = [&](const Progress&) {
+      Parameter first = small.model->parameters()[0].second;
+      if (ranks.rank() == 1) first.assign(scale(first.value(), 1.5));
+      return true;
+    };
+    trainer.run(options);
+  });
+  CHECK(all_say(errors, "not the same parameters on rank 1 as on rank 0"));
+  CHECK_FALSE(std::filesystem::exists(folder / "run/last"));
+}
+
+TEST_CASE("ranks: a meter that can't be divided measures on rank 0 alone, with the same loss") {
+  const Undivided data(small_text(), characters(small_text()), Task::causal_lm, 16, 4);
+  const auto model = small_model("gmlp", Task::causal_lm, data.tokenizer()->size(), 0, {});
+  const Evaluation alone = evaluate(*model, data);
+  std::vector<Evaluation> all(2);
+  const auto errors = on_ranks(2, [&](Ranks& ranks) {
+    const auto own = small_model("gmlp", Task::causal_lm, data.tokenizer()->size(), 0, {});
+    TrainOptions options = options_of(&ranks, 1);
+    options.schedule.peak = 1e-300;  // as it was
+    Trainer trainer(*own, data, options);
+    all[static_cast<std::size_t>(ranks.rank())] = *trainer.run({}).evaluation;
+  });
+  CHECK(errors[0] + errors[1] == "");
+  for (const Evaluation& each : all) CHECK(each.loss == alone.loss);
+  CHECK(all[0].metric("predicted") == alone.metric("predicted"));
+  CHECK(all[1].metrics.empty());
+}
+
+TEST_CASE("ranks: who fails in place of a gather is heard by all, the first of several") {
+  for (const int failing : {1, 2}) {
+    const auto errors = on_ranks(3, [&](Ranks& ranks) {
+      if (ranks.rank() >= failing) with_ranks(&ranks, [&] { throw Error("no " + std::to_string(ranks.rank())); });
+      const auto texts = ranks.gather("x");
+      throw Error("gathered");
+    });
+    CHECK(all_say(errors, "rank " + std::to_string(failing) + ": no " + std::to_string(failing)));
+  }
+  const auto errors = on_ranks(3, [&](Ranks& ranks) {
+    const auto texts = ranks.gather(std::string("\0-", 2) + std::to_string(ranks.rank()));
+    if (texts != std::vector<std::string>{{"\0-0", 3}, {"\0-1", 3}, {"\0-2", 3}}) throw Error("other texts");
+  });
+  CHECK(errors[0] + errors[1] + errors[2] == "");
+}
+
+TEST_CASE("ranks: facts are compared by name, whatever their number and order, long ones by a hash") {
+  using Facts = std::vector<std::pair<std::string, std::string>>;
+  const auto compared = [](const Facts& first, const Facts& second) {
+    return on_ranks(2, [&](Ranks& ranks) {
+      check_alike(ranks, ranks.rank() == 0 ? first : second);
+      ranks.gather("");  // none is still in check_alike
+    });
+  };
+  const std::string text(100000, 'x');
+  CHECK(all_say(compared({{"a", "1"}, {"b", ""}, {"c", text}}, {{"c", text}, {"b", ""}, {"a", "1"}}), ""));
+  CHECK(compared({{"a", "1"}, {"b", text}}, {{"b", text}, {"a", "1"}})[0] == "");
+  CHECK(all_say(compared({{"a", "1"}, {"b", "2"}, {"d", "4"}}, {{"c", "3"}, {"d", "5"}}),
+                "[ranks] not the same d on rank 1 as on rank 0: 5, not 4"));
+  CHECK(all_say(compared({{"d", "4"}}, {{"c", "3"}, {"d", "4"}}),
+                "[ranks] not the same c on rank 1 as on rank 0: 3, not none"));
+  CHECK(all_say(compared({{"d", "4"}, {"b", "2"}}, {{"d", "4"}}),
+                "[ranks] not the same b on rank 1 as on rank 0: none, not 2"));
+  for (const std::string& error : compared({{"d", text}}, {{"d", text + "y"}}))
+    CHECK(error == "[ranks] not the same d on rank 1 as on rank 0");
+}
+
+// What is sent of a fact is short, however long it is.
+TEST_CASE("ranks: facts take one gather of little text") {
+  struct Counts : ThreadRanks {
+    using ThreadRanks::ThreadRanks;
+    std::vector<std::string> exchange(const std::string& text) override {
+      bytes += text.size();
+      ++gathers;
+      return ThreadRanks::exchange(text);
+    }
+    std::size_t bytes = 0;
+    int gathers = 0;
+  };
+  Meeting meeting(1);
+  Counts ranks(meeting, 0);
+  check_alike(ranks, {{"a", std::string(100000, 'x')}, {"b", "2"}});
+  CHECK(ranks.gathers == 1);
+  CHECK(ranks.bytes < 100);
+}
+
+}  // namespace weft::test
