@@ -38,6 +38,10 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
              help_text("Length that rows are filled up to; exact: their own", "at least 2", "that of the sequences"))
       ->group(group)
       ->needs(data);
+  add_number(command, "--word-dropout", o.word_dropout, {.lowest = 0, .highest = 1, .below = true},
+             "Part of a row's words that are made unknown in training, others each time")
+      ->group(group)
+      ->needs(data);
   o.tokenizer.add_to(command, group);
   auto* from = add_text(command, "--from", "FOLDER", o.from,
                         "Begin with the parameters, sizes and tokenizer of a run's or checkpoint's")

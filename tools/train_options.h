@@ -21,7 +21,7 @@ struct TrainOptions {
   std::optional<std::int64_t> batch, steps, warmup, micro_batches;
   std::int64_t eval_every = 500, patience = 0;
   std::optional<double> lr, lr_floor;
-  double label_smoothing = 0;
+  double label_smoothing = 0, word_dropout = 0;
   weft::OptimizerOptions optimizer;
   std::string schedule = "cosine";
   weft::Precision precision = weft::Precision::f32;

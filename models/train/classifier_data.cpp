@@ -59,11 +59,12 @@ std::int64_t ClassifierData::Rows::size(std::int64_t row) const {
 
 ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
                                std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch,
-                               Padding padding) try
+                               Padding padding, double word_dropout) try
     : tokenizer_(std::move(tokenizer)),
       length_(length),
       batch_(batch),
       padding_(padding),
+      word_dropout_(word_dropout),
       labels_(training.texts.empty() ? validation.names : training.names) {
   const SpecialIds special = tokenizer_->special();
   if (!special.pad || !special.cls)
@@ -71,6 +72,12 @@ ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledText
                             "sequence; this one, ") +
                 tokenizer_->kind() + ", was not made for a classifier");
   check_batch("classifier", length, 2, batch);
+  if (!(word_dropout >= 0 && word_dropout < 1))
+    throw Error("[classifier] expected a word dropout of at least 0 and below 1, got " + std::to_string(word_dropout));
+  if (word_dropout > 0 && !special.unknown && !special.mask)
+    throw Error(
+        std::string("[classifier] word dropout needs a tokenizer with an unknown symbol or a mask; this one, ") +
+        tokenizer_->kind() + ", has neither");
   if (validation.labels.empty()) throw Error("[classifier] no rows for validation");
   if (validation.names != labels_) throw Error("[classifier] the rows for validation have other labels");
   training_ = rows(training);
@@ -108,11 +115,11 @@ ClassifierData::Rows ClassifierData::rows(const LabelledTexts& texts) const {
 Batch ClassifierData::training(std::int64_t k, const Random& random) const {
   const auto count = static_cast<std::int64_t>(training_.labels.size());
   if (count == 0) throw Error("[classifier] no rows for training");
-  if (padding_ == Padding::exact) return gather(training_, near_rows(k, random));
+  if (padding_ == Padding::exact) return training_rows(near_rows(k, random), k * batch_, random);
   std::vector<std::int64_t> which;
   for (std::int64_t r = k * batch_; r < (k + 1) * batch_; ++r)
     which.push_back(shuffled(r % count, count, random.split(static_cast<std::uint64_t>(r / count))));
-  return gather(training_, which);
+  return training_rows(which, k * batch_, random);
 }
 
 // Batch k of the run is one of epoch k / M, which has M batches in an order of its own. They are pieces of the rows by
@@ -163,7 +170,31 @@ std::string ClassifierData::fingerprint() const {
     for (const std::string& name : labels_)
       h = hash(hash(h, std::vector<unsigned char>(name.begin(), name.end())), std::vector{0});
   return std::to_string(training_.labels.size()) + " + " + std::to_string(validation_.labels.size()) + " rows" +
-         (padding_ == Padding::exact ? " of their own lengths" : "") + ", hash " + std::to_string(h);
+         (padding_ == Padding::exact ? " of their own lengths" : "") +
+         (word_dropout_ > 0 ? ", word dropout " + std::to_string(word_dropout_) : "") + ", hash " + std::to_string(h);
+}
+
+// The rows `first`, first + 1, … of the run.
+Batch ClassifierData::training_rows(const std::vector<std::int64_t>& which, std::int64_t first,
+                                    const Random& random) const {
+  Batch batch = gather(training_, which);
+  if (word_dropout_ == 0) return batch;
+  const Random dropout = random.split(~std::uint64_t{0});  // no epoch has this number
+  const std::int64_t rows = batch.tokens.size(0), length = batch.tokens.size(1);
+  std::vector<std::int64_t> tokens = batch.tokens.to_vector<std::int64_t>();
+  for (std::int64_t row = 0; row < rows; ++row)
+    drop_words(tokens.data() + row * length, length, dropout.split(static_cast<std::uint64_t>(first + row)));
+  batch.tokens = Tensor::from(tokens, {rows, length});
+  return batch;
+}
+
+void ClassifierData::drop_words(std::int64_t* tokens, std::int64_t length, const Random& random) const {
+  const SpecialIds special = tokenizer_->special();
+  const std::int64_t dropped = special.unknown ? *special.unknown : *special.mask;
+  for (std::int64_t i = 0; i < length; ++i) {
+    if (tokens[i] == special.pad || tokens[i] == special.cls || tokens[i] == special.sep) continue;
+    if (random.uniform(static_cast<std::uint64_t>(i)) < word_dropout_) tokens[i] = dropped;
+  }
 }
 
 Batch ClassifierData::gather(const Rows& from, const std::vector<std::int64_t>& which) const {

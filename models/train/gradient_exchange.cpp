@@ -14,7 +14,8 @@ namespace {
 constexpr std::int64_t largest_bucket = 4 << 20, smallest_bucket = 128 << 10, buckets_at_least = 16;  // bytes; a count
 constexpr std::size_t slots = 4;                        // buckets on their way to owners at once
 constexpr std::int64_t piece_alignment = 16;            // elements
-constexpr auto pause = std::chrono::microseconds(100);  // of the thread, which else takes a CPU from backward
+constexpr auto pause = std::chrono::microseconds(250);  // of the thread, which else takes a CPU from backward
+constexpr auto rest = std::chrono::milliseconds(5);     // with nothing under way, if a bucket's news got lost
 constexpr int looks_without_pause = 2000;               // of who has nothing else to do
 
 bool is_vector(const ParameterSet::Entry& entry) { return entry.parameter.value().rank() < 2; }
@@ -126,7 +127,9 @@ void GradientExchange::complete(const Leaf& leaf, Tensor gradient) {
 void GradientExchange::count_ready() {
   std::size_t ready = ready_;
   while (ready < buckets_.size() && missing_[ready] == 0) ++ready;
+  if (ready == ready_) return;
   ready_ = ready;
+  begun_.notify_one();  // without the mutex, which a sum may hold for long
 }
 
 void GradientExchange::end_round() {
@@ -216,7 +219,9 @@ void GradientExchange::work() {
   for (;;) {
     begun_.wait(lock, [&] { return ends_ || active_; });
     if (ends_) return;
-    if (!drive()) begun_.wait_for(lock, pause, [&] { return ends_; });
+    const bool changed = drive();
+    const bool under_way = !to_owners_.empty() || !from_owners_.empty();
+    if (active_ && !changed) begun_.wait_for(lock, under_way ? pause : rest);
   }
 }
 

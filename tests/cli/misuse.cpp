@@ -49,6 +49,7 @@ TEST_CASE_FIXTURE(Files, "options that have no use are refused, or it is said") 
   refused("--min-count 3", "--min-count is for tokenizers by words, not by characters", 2);
   refused("--tokenizer bytes --vocabulary-size 3", "a tokenizer by bytes has no size to choose", 2);
   refused("--pad-to 8", "--pad-to requires --data", 2);
+  refused("--word-dropout 0.3", "--word-dropout requires --data", 2);
   refused("--schedule constant --lr-floor 0.2",
           "--lr-floor is of the cosine and the linear schedule, this one is constant", 2);
   refused("--schedule noam --lr-floor 0.1", "--lr-floor is of the cosine and the linear schedule, this one is noam", 2);

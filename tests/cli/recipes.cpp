@@ -173,7 +173,7 @@ TEST_CASE("recipes: other options overrule them, and another optimizer has setti
 TEST_CASE("recipes: other sequences are filled up to their length") {
   const Inputs inputs;
   const Outcome trained = weft(
-      "train --recipe fnet-agnews-small --layers 1 --d-model 8 --d-ffn 16 --seq-len 16 --steps 1 --threads 1"
+      "train --recipe fnet-agnews --layers 1 --d-model 8 --d-ffn 16 --seq-len 16 --steps 1 --threads 1"
       " --data " +
       (inputs.folder / "news") + " --out " + (inputs.folder / "run"));
   CHECK(trained.code == 0);

@@ -23,11 +23,15 @@ enum class Padding {
 /// each time; those of near lengths stay together where Padding is exact.
 class ClassifierData : public Data {
  public:
+  /// Word dropout (Bowman et al. 2016, Generating Sentences from a Continuous Space, arXiv 1511.06349, section 3.2): in
+  /// training each symbol but [cls] and [sep] becomes the unknown one, or [mask] of a tokenizer without one, with this
+  /// probability, anew whenever its row comes.
   /// Error if the tokenizer has no symbols for padding and for the beginning of a sequence; if there
-  /// is no row for validation, if the two have other labels, or for a length below 2.
+  /// is no row for validation, if the two have other labels, for a length below 2, or unless 0 <= word_dropout < 1;
+  /// for word dropout with a tokenizer that has neither symbol.
   ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
                  std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch,
-                 Padding padding = Padding::full);
+                 Padding padding = Padding::full, double word_dropout = 0);
 
   Task task() const noexcept override { return Task::classifier; }
   const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept override { return tokenizer_; }
@@ -52,11 +56,14 @@ class ClassifierData : public Data {
   };
   Rows rows(const LabelledTexts& texts) const;
   std::vector<std::int64_t> near_rows(std::int64_t k, const Random& random) const;
+  Batch training_rows(const std::vector<std::int64_t>& which, std::int64_t first, const Random& random) const;
+  void drop_words(std::int64_t* tokens, std::int64_t length, const Random& random) const;
   Batch gather(const Rows& from, const std::vector<std::int64_t>& which) const;
 
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::int64_t length_, batch_;
   Padding padding_;
+  double word_dropout_;
   std::vector<std::string> labels_;
   Rows training_, validation_;
   std::vector<std::int64_t> validation_starts_;  // of batches, in validation_.by_length; then their end
