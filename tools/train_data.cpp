@@ -104,8 +104,9 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   const auto planned = outline(spec);
   const bool exact = o.pad_to == "exact";
   const std::int64_t length = exact || o.pad_to.empty() ? usual_length(*planned) : std::stoll(o.pad_to);
-  made.data = std::make_unique<weft::ClassifierData>(training, test, tokenizer, length, o.batch.value_or(32),
-                                                     exact ? weft::Padding::exact : weft::Padding::full, o.word_dropout);
+  made.data =
+      std::make_unique<weft::ClassifierData>(training, test, tokenizer, length, o.batch.value_or(32),
+                                             exact ? weft::Padding::exact : weft::Padding::full, o.word_dropout);
   check_memory_to_train(*planned);
   made.model = new_model(o, spec);
   return made;
