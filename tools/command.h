@@ -28,6 +28,7 @@ Command fill_mask_command(CLI::App& weft);
 Command report_command(CLI::App& weft);
 Command tokenizer_command(CLI::App& weft);
 Command quantize_command(CLI::App& weft);
+Command average_command(CLI::App& weft);
 Command convert_command(CLI::App& weft);
 Command info_command(CLI::App& weft);
 Command recipes_command(CLI::App& weft);

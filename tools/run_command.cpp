@@ -41,8 +41,9 @@ int run(int argc, char** argv, weft::Ranks* ranks) {
   weft.footer("weft COMMAND --help has each command's options and an example.");
   const Command commands[] = {train_command(weft, ranks), classify_command(weft), fill_mask_command(weft),
                               generate_command(weft),     eval_command(weft),     report_command(weft),
-                              tokenizer_command(weft),    quantize_command(weft), convert_command(weft),
-                              info_command(weft),         recipes_command(weft),  data_command(weft)};
+                              tokenizer_command(weft),    quantize_command(weft), average_command(weft),
+                              convert_command(weft),      info_command(weft),     recipes_command(weft),
+                              data_command(weft)};
   weft.add_subcommand("help", "Show this page, or a command's")->footer("Examples:\n  weft help\n  weft help train");
   try {
     weft.parse(arguments_for(weft, argc, argv));
