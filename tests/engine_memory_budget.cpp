@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -31,6 +32,13 @@ class Budget {
  private:
   std::size_t before_;
 };
+
+std::uint64_t resident_memory() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
+}
 
 void use(MemoryCache& memory, std::size_t bytes) { memory.release(memory.allocate(bytes), bytes); }
 
@@ -64,6 +72,24 @@ TEST_CASE("memory: all caches of the process share a budget, and what was not us
   use(busy, 3072);  // what it kept counts no more
   use(busy, 512);
   CHECK(busy.use().cached == 3584);
+}
+
+TEST_CASE("memory: a large block goes back to the system, whichever were asked for after it") {
+  constexpr std::size_t small = 3 << 20, large = 24 << 20;
+  const Budget budget(0);
+  MemoryCache memory;
+  for (int k = 0; k < 3; ++k) use(memory, large);  // after which a heap would keep such blocks
+  std::vector<void*> larges, smalls;
+  for (int k = 0; k < 8; ++k) {
+    larges.push_back(memory.allocate(large));
+    smalls.push_back(memory.allocate(small));
+    std::memset(larges.back(), 1, large);
+    std::memset(smalls.back(), 1, small);
+  }
+  const std::uint64_t before = resident_memory();
+  for (void* block : larges) memory.release(block, large);
+  CHECK(resident_memory() + 7 * large < before);
+  for (void* block : smalls) memory.release(block, small);
 }
 
 TEST_CASE("memory: concurrent caches keep to the budget") {

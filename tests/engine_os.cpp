@@ -4,12 +4,15 @@
 #include <doctest/doctest.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <thread>
@@ -77,6 +80,24 @@ TEST_CASE("os: threads and memory are those of this process") {
   CHECK(weft::os::peak_resident_memory() >= peak);
   CHECK(weft::os::peak_resident_memory() > block.size());
   CHECK(weft::os::terminal_width() > 0);
+}
+
+TEST_CASE("os: mapped pages begin at a huge page, are as many as asked for, and are gone when they are given back") {
+  for (const std::size_t bytes :
+       {std::size_t{1}, weft::os::huge_page - 1, weft::os::huge_page, 5 * weft::os::huge_page / 4}) {
+    CAPTURE(bytes);
+    char* const block = static_cast<char*>(weft::os::map_pages(bytes));
+    REQUIRE(block != nullptr);
+    CHECK(reinterpret_cast<std::uintptr_t>(block) % weft::os::huge_page == 0);
+    CHECK(std::count(block, block + bytes, 0) == static_cast<std::ptrdiff_t>(bytes));
+    std::fill(block, block + bytes, 'x');
+    unsigned char in_memory = 0;
+    CHECK(::mincore(block, 1, &in_memory) == 0);
+    weft::os::unmap_pages(block, bytes);
+    CHECK(::mincore(block, 1, &in_memory) == -1);
+  }
+  CHECK(weft::os::map_pages(SIZE_MAX) == nullptr);
+  CHECK(weft::os::map_pages(SIZE_MAX / 2) == nullptr);
 }
 
 TEST_CASE("os: control groups of version 2 bind with those above them") {

@@ -1,5 +1,6 @@
 #include <weft/checkpoint.h>
 #include <weft/error.h>
+#include <weft/quantize.h>
 #include <weft/run_folder.h>
 
 #include <algorithm>
@@ -28,11 +29,21 @@ void print(const std::string& folder, const weft::CheckpointInfo& info) {
   std::cout << "\n";
 }
 
+// A checkpoint whose parameters are as they were trained.
+weft::Checkpoint load(const std::string& path) {
+  weft::Checkpoint checkpoint = weft::load_checkpoint(path, weft::Purpose::inference);
+  if (weft::quantized_to(checkpoint.model->parameters()))
+    throw Error("can't average \"" + path + "\", which is quantised: give the checkpoint that it was made of");
+  return checkpoint;
+}
+
 void check_alike(const weft::Checkpoint& first, const weft::Checkpoint& other, const std::string& names) {
   if (weft::model_description(*first.model, *first.tokenizer) !=
       weft::model_description(*other.model, *other.tokenizer))
-    throw Error("can't average " + names + ": they are models of other sizes, or have other tokenizers");
-  if (first.info.labels != other.info.labels) throw Error("can't average " + names + ": they have other labels");
+    throw Error("can't average " + names + ": their architecture, task, config or tokenizer differs");
+  if (first.info.labels != other.info.labels) throw Error("can't average " + names + ": their labels differ");
+  if (first.info.pad_to != other.info.pad_to)
+    throw Error("can't average " + names + ": their rows are filled up to other lengths (--pad-to)");
 }
 
 // Of each parameter's elements.
@@ -69,12 +80,13 @@ int average(const AverageCommand& o) {
   std::vector<std::string> reads = o.folders;
   reads.insert(reads.end(), paths.begin(), paths.end());
   OutFolder{"--out", o.out, "averaged", reads, o.overwrite}.check();
+  const weft::Checkpoint first = load(paths[0]);
+  std::vector<weft::CheckpointInfo> infos = {first.info};
+  Values sums = values_of(*first.model);
   weft::Checkpoint mean = weft::load_checkpoint(paths[0]);
-  std::vector<weft::CheckpointInfo> infos = {mean.info};
-  Values sums = values_of(*mean.model);
   for (std::size_t k = 1; k < paths.size(); ++k) {
-    const weft::Checkpoint other = weft::load_checkpoint(paths[k]);
-    check_alike(mean, other, "\"" + paths[0] + "\" and \"" + paths[k] + "\"");
+    const weft::Checkpoint other = load(paths[k]);
+    check_alike(first, other, "\"" + paths[0] + "\" and \"" + paths[k] + "\"");
     add(sums, values_of(*other.model));
     infos.push_back(other.info);
     mean.info.step = std::max(mean.info.step, other.info.step);
@@ -93,7 +105,7 @@ int average(const AverageCommand& o) {
 Command average_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("average", "Make the mean of checkpoints of one run, often a better model");
   const auto o = std::make_shared<AverageCommand>();
-  add_texts(*command, "dirs", "FOLDER", o->folders, "Checkpoints of one model, two or more; of a run: its best one")
+  add_checkpoints(*command, "dirs", o->folders, "Checkpoints of one model, two or more; of a run: its best one")
       ->expected(CLI::detail::expected_max_vector_size);
   add_text(*command, "--out", "DIR", o->out, "Folder of the mean");
   command->add_flag("--overwrite", o->overwrite, "Replace a checkpoint that is there");

@@ -22,6 +22,22 @@ std::string not_empty(const std::string& typed, const std::string& type) {
   return typed;
 }
 
+// An option of any number of values; `made_of` gives what is kept of each.
+CLI::Option* add_all(CLI::App& command, const std::string& name, const std::string& type,
+                     std::vector<std::string>& target, const std::string& meaning,
+                     std::function<std::string(const std::string&)> made_of) {
+  const auto read = [name, type, made_of, &target](const CLI::results_t& typed) {
+    target.clear();
+    try {
+      for (const std::string& text : typed) target.push_back(made_of(not_empty(text, type)));
+    } catch (const weft::Error& error) {
+      throw CLI::ValidationError(name, error.what());
+    }
+    return true;
+  };
+  return command.add_option(name, CLI::callback_t(read), meaning)->type_name(type)->take_all()->allow_extra_args(false);
+}
+
 }  // namespace
 
 CLI::Option* add_option(CLI::App& command, const std::string& name, const std::string& type,
@@ -59,18 +75,13 @@ CLI::Option* add_text(CLI::App& command, const std::string& name, const std::str
 
 CLI::Option* add_texts(CLI::App& command, const std::string& name, const std::string& type,
                        std::vector<std::string>& target, const std::string& meaning) {
-  const auto read = [name, type, &target](const CLI::results_t& typed) {
-    target.clear();
-    try {
-      for (const std::string& text : typed) target.push_back(not_empty(text, type));
-    } catch (const weft::Error& error) {
-      throw CLI::ValidationError(name, error.what());
-    }
-    return true;
-  };
-  return command.add_option(name, CLI::callback_t(read), meaning)->type_name(type)->take_all()->allow_extra_args(false);
+  return add_all(command, name, type, target, meaning, [](const std::string& text) { return text; });
 }
 
+CLI::Option* add_checkpoints(CLI::App& command, const std::string& name, std::vector<std::string>& target,
+                             const std::string& meaning) {
+  return add_all(command, name, "FOLDER", target, meaning, checkpoint_folder);
+}
 CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::string& target,
                             const std::string& meaning) {
   const auto read = [&target](const std::string& typed) { target = checkpoint_folder(not_empty(typed, "FOLDER")); };

@@ -61,6 +61,9 @@ CLI::Option* add_texts(CLI::App& command, const std::string& name, const std::st
 // A folder that weft train wrote; also by the name of its model.safetensors or config.json.
 CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::string& target,
                             const std::string& meaning);
+// Several.
+CLI::Option* add_checkpoints(CLI::App& command, const std::string& name, std::vector<std::string>& target,
+                             const std::string& meaning);
 
 // --threads, for every command that computes.
 CLI::Option* add_threads(CLI::App& command);

@@ -14,12 +14,15 @@ namespace weft {
 namespace {
 
 // Large blocks lie on huge pages, but for what is left of them at the end: a tensor's rows may be pages apart, and the
-// processor remembers few of them. Null if there is no memory.
-void* system_block(std::size_t size) {
-  if (size < os::huge_page) return std::aligned_alloc(64, size);
-  void* block = std::aligned_alloc(os::huge_page, (size + os::huge_page - 1) / os::huge_page * os::huge_page);
-  if (block != nullptr) os::prefer_huge_pages(block, size);
-  return block;
+// processor remembers few of them. They are no part of the heap, which keeps what is freed below what is in use: where the
+// sizes of tensors change, as with rows of their own lengths, that was more than all of them.
+void* system_block(std::size_t size) noexcept {
+  return size < os::huge_page ? std::aligned_alloc(64, size) : os::map_pages(size);
+}
+
+void free_system_block(void* block, std::size_t size) noexcept {
+  if (size < os::huge_page) std::free(block);
+  else os::unmap_pages(block, size);
 }
 
 }  // namespace
@@ -106,7 +109,7 @@ void* MemoryCache::new_block(std::size_t size) const try {
 
 void MemoryCache::free_block(void* block, std::size_t size) const noexcept {
   if (source_) source_->release(block, size);
-  else std::free(block);
+  else free_system_block(block, size);
 }
 
 void MemoryCache::set_source(std::shared_ptr<MemorySource> source) {

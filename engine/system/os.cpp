@@ -66,13 +66,33 @@ std::uint64_t physical_memory() noexcept {
   return std::min(pages * page, limits_of_this_process().memory);
 }
 
-void prefer_huge_pages(void* block, std::size_t bytes) noexcept {
-#ifdef MADV_HUGEPAGE
-  (void)::madvise(block, bytes, MADV_HUGEPAGE);
-#else
-  (void)block, (void)bytes;
-#endif
+namespace {
+
+std::size_t whole_pages(std::size_t bytes) noexcept {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE));
+  return (bytes + page - 1) / page * page;
 }
+
+}  // namespace
+
+// Asked for with room to begin at a multiple of a huge page; what is before and behind goes back.
+void* map_pages(std::size_t bytes) noexcept {
+  if (bytes > SIZE_MAX - 2 * huge_page) return nullptr;
+  const std::size_t size = whole_pages(bytes);
+  void* const mapped = ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  char* const all = static_cast<char*>(mapped);
+  const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(all) % huge_page) % huge_page;
+  char* const block = all + before;
+  if (before > 0) (void)::munmap(all, before);
+  (void)::munmap(block + size, huge_page - before);
+#ifdef MADV_HUGEPAGE
+  (void)::madvise(block, size, MADV_HUGEPAGE);
+#endif
+  return block;
+}
+
+void unmap_pages(void* block, std::size_t bytes) noexcept { (void)::munmap(block, whole_pages(bytes)); }
 
 void small_pages_at_end(void* block, std::size_t bytes) noexcept {
 #ifdef MADV_NOHUGEPAGE

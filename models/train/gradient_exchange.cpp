@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t largest_bucket = 4 << 20, smallest_bucket = 128 << 10, buckets_at_least = 16;  // bytes; a count
 constexpr std::size_t slots = 4;                        // buckets on their way to owners at once
 constexpr std::int64_t piece_alignment = 16;            // elements
-constexpr auto pause = std::chrono::microseconds(250);  // of the thread, which else takes a CPU from backward
+constexpr auto pause = std::chrono::microseconds(250);  // between looks, which take a CPU from backward
 constexpr auto rest = std::chrono::milliseconds(5);     // with nothing under way, if a bucket's news got lost
 constexpr int looks_without_pause = 2000;               // of who has nothing else to do
 

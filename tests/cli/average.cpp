@@ -65,7 +65,8 @@ TEST_CASE("weft average: each parameter is the mean of theirs, rounded once") {
 
 TEST_CASE("weft average: of a run it takes the best checkpoint, and of one model twice the mean is the model") {
   const AveragedRuns runs;
-  REQUIRE(weft("average " + runs.at("run") + " " + runs.at("run/best") + " --out " + runs.at("mean")).code == 0);
+  REQUIRE(weft("average " + runs.at("run") + " " + runs.at("run/best/model.safetensors") + " --out " + runs.at("mean"))
+              .code == 0);
   CHECK(values(runs.at("mean")) == values(runs.at("run/best")));
   CHECK(values(runs.at("mean")) != values(runs.at("run/last")));
 }
@@ -95,10 +96,11 @@ TEST_CASE("weft average: what is of another model, quantised, or in the way is r
   refused(out, 2, "give two checkpoints or more");
   refused(two, 2, "give --out");
   refused(run + " " + runs.at("none") + out, 1, "none");
-  refused(run + " " + runs.at("wide") + out, 1, "models of other sizes");
+  refused(run + " " + runs.at("wide") + out, 1, "architecture, task, config or tokenizer differs");
   REQUIRE(weft("quantize " + run + " --to int8 --out " + runs.at("int8")).code == 0);
-  refused(run + " " + runs.at("int8") + out, 1, "it is quantised, int8");
-  refused(runs.at("int8") + " " + runs.at("int8") + out, 1, "it is quantised, int8");
+  refused(run + " " + runs.at("int8") + out, 1, "which is quantised: give the checkpoint that it was made of");
+  refused(runs.at("int8") + " " + runs.at("int8") + out, 1,
+          "which is quantised: give the checkpoint that it was made of");
   refused(run + " " + run + "/last --overwrite --out " + run, 1, "that is to be averaged");
   refused(two + " --overwrite --out " + run, 1, "the folder of a run");
   refused(two + " --overwrite --out " + run + "/last", 1, "that is to be averaged");
@@ -107,7 +109,7 @@ TEST_CASE("weft average: what is of another model, quantised, or in the way is r
   CHECK(weft("average " + two + " --overwrite --out " + runs.at("int8")).code == 0);
 }
 
-TEST_CASE("weft average: classifiers with the same words and other labels are two models") {
+TEST_CASE("weft average: classifiers with the same words and other labels, or rows of other lengths, are two models") {
   const AveragedRuns runs;
   const std::string rows = "train --arch fnet --steps 2" + sizes;
   std::string first = "a b c d,x\nb c d a,y\n", second = "a b c d,x\nb c d a,z\n";
@@ -120,7 +122,10 @@ TEST_CASE("weft average: classifiers with the same words and other labels are tw
   for (const std::string name : {"xy", "xz"})
     REQUIRE(weft(rows + "--csv " + runs.at(name + ".csv") + " --out " + runs.at(name)).code == 0);
   const Outcome mean = weft("average " + runs.at("xy") + " " + runs.at("xz") + " --out " + runs.at("out"));
-  CHECK(fails_with(mean, 1, "they have other labels"));
+  REQUIRE(weft(rows + "--pad-to exact --csv " + runs.at("xy.csv") + " --out " + runs.at("exact")).code == 0);
+  CHECK(fails_with(weft("average " + runs.at("xy") + " " + runs.at("exact") + " --out " + runs.at("out")), 1,
+                   "filled up to other lengths"));
+  CHECK(fails_with(mean, 1, "their labels differ"));
 }
 
 }  // namespace weft::test

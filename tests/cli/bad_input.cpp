@@ -90,7 +90,8 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
   refuses(data + "--columns text=7", "expected a column's name, or its number from 1, got \"7\"");
   for (const std::string length : {"1", "x", "8x", "-2", "99999999999999999999"})
     refuses(data + "--pad-to " + length, "--pad-to: expected a whole number in decimal, at least 2, or exact, got", 2);
-  for (const std::string part : {"1", "-0.1", "nan", "x"}) refuses(data + "--word-dropout " + part, "--word-dropout", 2);
+  for (const std::string part : {"1", "-0.1", "nan", "x"})
+    refuses(data + "--word-dropout " + part, "--word-dropout", 2);
   refuses(data + sizes + "--pad-to 9", "sequences of 9 tokens; the model takes at most 8");
   refuses(gmlp + "--text " + text() + " --columns text=1", "--columns requires --data", 2);
 }

@@ -278,6 +278,8 @@ TEST_CASE_FIXTURE(Reports, "report without the data, or with other data: the pag
   train("gmlp", "csv", "run");
   train("fnet", "text", "masked", "--task masked-lm");
   CHECK(run(folder / "masked")["sample"]["masked"] > 0);
+  train("fnet", "csv", "dropped", "--word-dropout 0.5");
+  CHECK_FALSE(noted(run(folder / "dropped"), "The data file has changed"));
   folder.write("csv", small_csv() + "\"1\",\"\",\"one more\"\n");
   CHECK(noted(run(folder / "run"), "The data file has changed"));
   std::filesystem::remove(folder / "csv");

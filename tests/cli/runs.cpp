@@ -125,9 +125,10 @@ TEST_CASE_FIXTURE(Runs, "run.json repeats a run, of a text and of rows, with eve
             "--steps 7 --eval-every 3 --micro-batches 2 --schedule linear --lr 0.02 --lr-floor 0.1 "
             "--warmup 2 --label-smoothing 0.1 --seed 5 --patience 9 --optimizer adam --beta1 0.8 "
             "--weight-decay 0.01 --clip 0.5 --dropout 0.1 --set tied=true");
-  const std::string rows = "train --arch fnet --csv " + (folder / "csv") + " --csv-test " + (folder / "csv") + sizes +
-                           "--steps 5 --min-count 1 --vocabulary-size 30 --pad-to exact --word-dropout 0.25 --optimizer sgd --out " +
-                           (folder / "a");
+  const std::string rows =
+      "train --arch fnet --csv " + (folder / "csv") + " --csv-test " + (folder / "csv") + sizes +
+      "--steps 5 --min-count 1 --vocabulary-size 30 --pad-to exact --word-dropout 0.25 --optimizer sgd --out " +
+      (folder / "a");
   for (const std::string& first : {text, rows, train("a", "--steps 4")}) {
     CAPTURE(first);
     REQUIRE(weft(first + " --overwrite").code == 0);

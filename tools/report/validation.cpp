@@ -60,7 +60,7 @@ Validation load_rows(const TrainOptions& options, const nlohmann::json& run, con
   const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured) {
     const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
     return std::make_unique<weft::ClassifierData>(learned, measured, checkpoint.tokenizer, sequence_length(checkpoint),
-                                                  32, padding);
+                                                  32, padding, options.word_dropout);
   };
   Validation validation;
   validation.changed = has_changed(*data_of(training, test), run);

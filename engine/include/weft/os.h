@@ -19,9 +19,11 @@ std::uint64_t peak_resident_memory() noexcept;  ///< bytes of this process so fa
 std::vector<std::string> program_files();
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;  ///< bytes
-/// Asks for pages of that size in a block that is aligned to one; nothing happens where the system has none.
-void prefer_huge_pages(void* block, std::size_t bytes) noexcept;
-/// Takes that back for the end of a block that fills no such page: what is there to stay should take no more than it needs.
+/// Pages that are no part of the heap, huge ones where the system has them, from an address that is a multiple of theirs. Null
+/// if there is no memory.
+void* map_pages(std::size_t bytes) noexcept;
+void unmap_pages(void* block, std::size_t bytes) noexcept;  ///< gives them back
+/// No huge page for the end of a block that fills none: what is there to stay should take no more than it needs.
 void small_pages_at_end(void* block, std::size_t bytes) noexcept;
 
 /// A read-only mapping of a whole file, unmapped with the last handle. The file may be replaced or removed meanwhile,
