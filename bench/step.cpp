@@ -98,8 +98,12 @@ void Step::step_in_region() {
   gradient_norm_ = norm;
 }
 
+// As in weft train, what a step takes is kept for the next.
 void Step::warm() {
-  while (steps_ < untimed) step();
+  while (steps_ < untimed) {
+    step();
+    MemoryCache::set_budget(std::max(MemoryCache::budget(), memory().use().peak));
+  }
 }
 
 double Step::run() {

@@ -1,8 +1,10 @@
 #include <weft/checkpoint.h>
 #include <weft/context.h>
+#include <weft/memory.h>
 #include <weft/os.h>
 #include <weft/trainer.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -194,6 +196,12 @@ class FailedSaves {
   bool keep_going_, any_ = false, latest_ = false;
 };
 
+// What a step has given back is kept for the next, also beyond the usual budget: the system's pages are slow to come by.
+void keep_memory_of_step() {
+  const std::size_t peak = weft::Context::current().memory().use().peak;
+  weft::MemoryCache::set_budget(std::max(weft::MemoryCache::budget(), peak));
+}
+
 weft::RunResult run(weft::Trainer& trainer, weft::RunFolder* folder, const TrainOptions& o, LossLog& log) {
   ProgressDisplay display;
   FailedSaves failed(o.keep_going);
@@ -205,6 +213,7 @@ weft::RunResult run(weft::Trainer& trainer, weft::RunFolder* folder, const Train
     log.add(progress);
     display.show(progress);
     failed.step();
+    keep_memory_of_step();
     return true;
   };
   run.evaluated = [&](std::int64_t step, const weft::Evaluation& evaluation) {
