@@ -63,7 +63,7 @@ Tensor SpatialGate::operator()(const Tensor& z, const Tensor& a) const {
   const Tensor x = weft::reshape(weft::transpose(v, 0, 1), {b, 1, n, d});
   const Tensor tv = weft::toeplitz_product(x, weft::expand(t, {1, n, d}), true);  // (b, 1, n, d)
   const Tensor mixed = weft::transpose(weft::reshape(tv, {b, n, d}), 0, 1);       // (n, b, d)
-  const Tensor sum = mixed + weft::reshape(bias, {n, 1, 1});
+  const Tensor sum = mixed + weft::cast(weft::reshape(bias, {n, 1, 1}), mixed.dtype());
   return u * (a.defined() ? sum + a : sum);
 }
 

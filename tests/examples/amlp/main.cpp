@@ -121,6 +121,10 @@ void run(const std::string& folder) {
     });
     std::printf("12 plus 7%s\n", sample.c_str());
     check(sample.size() == 40, "a sample of 40 symbols");
+
+    model->set_precision(weft::Precision::bf16);
+    const double rounded = weft::evaluate(*model, data).loss, exact = saved.info.validation_loss.value_or(0);
+    check(std::abs(rounded - exact) < 0.02 * exact + 0.01, "nearly the same loss in bf16");
   }
 }
 
