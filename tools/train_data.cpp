@@ -91,6 +91,13 @@ std::string describe_known(const std::vector<std::string>& labels, const std::ve
                                         : "; the head's other rows are new");
 }
 
+// What rows are filled up to, 0: nothing. As given; else as the rows of the classifier that the run begins with; else `usual`.
+std::int64_t filled_length(const TrainOptions& o, const weft::Checkpoint* from, std::int64_t usual) {
+  if (o.pad_to == "exact") return 0;
+  if (!o.pad_to.empty()) return std::stoll(o.pad_to);
+  return from != nullptr && from->model->task() == weft::Task::classifier ? from->info.pad_to : usual;
+}
+
 Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   Training made;
   const std::pair<weft::LabelledTexts, weft::LabelledTexts> rows = read_rows(o, made.notes);
@@ -102,11 +109,10 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   spec.vocabulary = tokenizer->size();
   spec.classes = std::ssize(training.names);
   const auto planned = outline(spec);
-  const bool exact = o.pad_to == "exact";
-  const std::int64_t length = exact || o.pad_to.empty() ? usual_length(*planned) : std::stoll(o.pad_to);
-  made.data =
-      std::make_unique<weft::ClassifierData>(training, test, tokenizer, length, o.batch.value_or(32),
-                                             exact ? weft::Padding::exact : weft::Padding::full, o.word_dropout);
+  const std::int64_t filled = filled_length(o, from, usual_length(*planned));
+  made.data = std::make_unique<weft::ClassifierData>(
+      training, test, tokenizer, filled > 0 ? filled : usual_length(*planned), o.batch.value_or(32),
+      filled > 0 ? weft::Padding::full : weft::Padding::exact, o.word_dropout);
   check_memory_to_train(*planned);
   made.model = new_model(o, spec);
   return made;

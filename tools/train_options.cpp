@@ -35,7 +35,8 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
     o.pad_to = typed;
   };
   add_option(command, "--pad-to", "N|exact", read_pad_to,
-             help_text("Length that rows are filled up to; exact: their own", "at least 2", "that of the sequences"))
+             help_text("Length that rows are filled up to; exact: their own", "at least 2",
+                       "that of --from's rows or the sequences"))
       ->group(group)
       ->needs(data);
   add_number(command, "--word-dropout", o.word_dropout, {.lowest = 0, .highest = 1, .below = true},

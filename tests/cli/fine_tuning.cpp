@@ -65,6 +65,22 @@ TEST_CASE_FIXTURE(Classified, "weft train --from: as many labels of other names,
   CHECK_FALSE(contains(weft("train --resume " + (folder / "run") + " --steps 2").err, "known to"));
 }
 
+TEST_CASE_FIXTURE(Classified, "weft train --from: rows are filled up as the classifier's were, but for --pad-to") {
+  for (const std::string padding : {"exact", "7"}) {
+    CAPTURE(padding);
+    const std::int64_t kept = padding == "exact" ? 0 : 7;
+    REQUIRE(weft(from("rows") + "--pad-to " + padding).code == 0);
+    const std::string again = "train --from " + (folder / "run") + " --steps 1 --overwrite --data " +
+                              (folder / "rows") + " --out " + (folder / "again");
+    REQUIRE(weft(again).code == 0);
+    CHECK(load_checkpoint(folder / "again").info.pad_to == kept);
+    REQUIRE(weft("train --resume " + (folder / "again") + " --steps 2").code == 0);
+    CHECK(load_checkpoint(folder / "again").info.pad_to == kept);
+    REQUIRE(weft(again + " --pad-to 6").code == 0);
+    CHECK(load_checkpoint(folder / "again").info.pad_to == 6);
+  }
+}
+
 TEST_CASE_FIXTURE(Classified, "weft train --from reads the rows once: they may come by a pipe") {
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   const std::string run = "timeout 60 sh -c 'cat " + (folder / "rows") + " >" + (folder / "pipe") +
