@@ -44,9 +44,11 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
       ->group(group)
       ->needs(data);
   o.tokenizer.add_to(command, group);
-  auto* from = add_text(command, "--from", "FOLDER", o.from,
-                        "Begin with the parameters, sizes and tokenizer of a run's or checkpoint's")
-                   ->group(group);
+  auto* from =
+      add_text(command, "--from", "FOLDER", o.from,
+               "Begin with the parameters and tokenizer of a run or checkpoint, and with its sizes where neither "
+               "--recipe nor --config has others")
+          ->group(group);
   for (const char* chosen : {"--tokenizer", "--vocabulary-size", "--min-count"})
     from->excludes(command.get_option(chosen));
 }
@@ -186,7 +188,6 @@ std::vector<CLI::Option*> partners_of(CLI::App& command, CLI::Option* option) {
 void TrainOptions::add_to(CLI::App& command) {
   add_data_options(command, *this);
   model.add_to(command);
-  command.get_option("--from")->excludes(command.get_option("--recipe"));
   add_training_options(command, *this);
   add_optimizer_options(command, optimizer);
   add_run_options(command, *this);

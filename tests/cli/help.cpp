@@ -74,7 +74,7 @@ TEST_CASE("help pages: partners, ranges and defaults are in the sentences beside
   CHECK_FALSE(contains(page, "REQUIRED"));
   CHECK(contains(entry(page, "--text"), "a language model. Not with --data"));
   CHECK(contains(entry(page, "--test"), ". Only with --data"));
-  CHECK(contains(entry(page, "--from"), ". Not with --min-count, --recipe, --tokenizer, --vocabulary-size"));
+  CHECK(contains(entry(page, "--from"), ". Not with --min-count, --tokenizer, --vocabulary-size"));
   CHECK(contains(entry(page, "--steps"), "--steps N Steps (at least 1; default: 2000 of text, 1000 of rows)"));
   CHECK(contains(entry(page, "--clip"), "(at least 0; default: 1)"));
   CHECK(contains(entry(page, "--optimizer"), "(default: adamw)"));

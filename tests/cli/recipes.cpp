@@ -180,6 +180,25 @@ TEST_CASE("recipes: other sequences are filled up to their length") {
   CHECK(contains(trained.err, "sequences of 16 "));
 }
 
+TEST_CASE("recipes: a run may begin with another's parameters and tokenizer") {
+  const Inputs inputs;
+  const std::string rows = " --data " + (inputs.folder / "listops"), first = inputs.folder / "first";
+  const std::string train =
+      "train --recipe fnet-listops --layers 1 --d-model 8 --d-ffn 16 --schedule constant --threads 1" + rows +
+      " --test " + (inputs.folder / "listops");
+  REQUIRE(weft(train + " --tokenizer words --lr 0.01 --steps 30 --out " + first).code == 0);
+  const Outcome trained =
+      weft(train + " --from " + first + " --lr 1e-30 --steps 1 --out " + (inputs.folder / "second"));
+  CAPTURE(trained.err);
+  REQUIRE(trained.code == 0);
+  const json run = json::parse(inputs.folder.read("second/run.json"));
+  CHECK(run.at("optimizer").at("beta2") == 0.98);
+  CHECK_FALSE(run.at("data").contains("tokenizer"));
+  CHECK(load_checkpoint(inputs.folder / "second").tokenizer->to_json() == load_checkpoint(first).tokenizer->to_json());
+  CHECK(number_after(trained.out, "validation loss ") ==
+        doctest::Approx(number_after(weft("eval " + first + rows).out, "validation loss ")));
+}
+
 TEST_CASE("recipes: what can't be is one line") {
   const Inputs inputs;
   const std::string out = " --out " + (inputs.folder / "run"), text = " --text " + (inputs.folder / "text");
@@ -191,7 +210,7 @@ TEST_CASE("recipes: what can't be is one line") {
   CHECK(fails_with(weft(gmlp + out), 2, "the recipe gmlp-shakespeare-small needs --text FILE: tiny Shakespeare"));
   CHECK(fails_with(weft("train --recipe tnn-listops" + out), 2, "the recipe tnn-listops needs --data FILE"));
   CHECK(fails_with(weft(gmlp + out + " --data " + (inputs.folder / "news")), 2, "a causal-lm needs --text"));
-  CHECK(fails_with(weft(gmlp + text + " --from " + (inputs.folder / "x") + out), 2, "--recipe"));
+  CHECK(fails_with(weft(gmlp + text + " --from " + (inputs.folder / "x") + out), 1, "/x"));
   CHECK(fails_with(weft(gmlp + text + " --resume " + (inputs.folder / "x")), 2, "leave out --recipe"));
   CHECK(fails_with(weft(gmlp + text + " --arch gmlp" + out), 2, "--recipe"));
   CHECK(fails_with(weft(gmlp + text + " --config " + (inputs.folder / "text") + out), 2, "--recipe"));

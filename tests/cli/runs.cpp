@@ -267,7 +267,8 @@ TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, si
   CHECK(longer.code == 0);
   CHECK(fails_with(weft(from_rows + csv + "--steps 2 --d-model 24"), 1, "the model that is to go on with it has"));
   CHECK(fails_with(weft(from_rows + csv + "--arch gmlp"), 1, "--from is of fnet, not of gmlp"));
-  CHECK(fails_with(weft(from_rows + csv + "--recipe fnet-agnews"), 2, "--recipe"));
+  CHECK(fails_with(weft(from_rows + csv + "--columns label=1,text=2 --recipe fnet-agnews"), 1,
+                   "the model that is to go on with it has"));
   CHECK(
       fails_with(weft("train --out " + (folder / "x") + " --from " + (folder / "missing") + " " + csv), 1, "missing"));
 }
