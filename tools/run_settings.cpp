@@ -86,8 +86,16 @@ bool is_changed(const CLI::App& command, const std::string& option, const json& 
   return command.count(option) > 0 && command.get_option(option)->as<std::string>() != value;
 }
 
+// Whether the length of the sequences is given.
+bool gives_length(const CLI::App& command) {
+  const std::vector<std::string> fields = command.get_option("--set")->results();
+  return command.count("--seq-len") > 0 || std::any_of(fields.begin(), fields.end(), [](const std::string& field) {
+           return field.starts_with("seq_len=");
+         });
+}
+
 // Whether a setting of the run says nothing of what `command` chooses: another optimizer has options of its own (but
-// clipping), Noam's rate is a factor, and sequences of another length are filled up to that.
+// clipping), Noam's rate is a factor, and rows that were filled up to the length of the sequences are so to another one.
 bool is_of_another_choice(const CLI::App& command, const json& run, const std::string& section,
                           const std::string& name) {
   const json& settings = run[section];
@@ -99,7 +107,7 @@ bool is_of_another_choice(const CLI::App& command, const json& run, const std::s
            (schedule == "noam" || command.get_option("--schedule")->as<std::string>() == "noam");
   }
   if (name == "pad-to" && run["model"].contains("config") && run["model"]["config"].is_object())
-    return command.count("--seq-len") > 0 && settings[name] == run["model"]["config"].value("seq_len", json()).dump();
+    return gives_length(command) && settings[name] == run["model"]["config"].value("seq_len", json()).dump();
   return false;
 }
 
@@ -131,6 +139,8 @@ std::string describe_run(const CLI::App& command, const weft::Model& model, cons
                          const weft::Trainer& trainer, const weft::Ranks* ranks) {
   ordered_json chosen = ordered_json::parse(trainer.description());
   for (const char* no_option : {"arch", "task", "model", "data"}) chosen.erase(no_option);
+  if (weft::task_source(model.task()) == weft::Source::rows)
+    chosen["pad-to"] = data.pad_to() > 0 ? std::to_string(data.pad_to()) : "exact";
   const weft::Context& context = weft::Context::current();
   ordered_json run{{"weft", WEFT_VERSION}};
   run["model"] = {

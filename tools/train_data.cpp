@@ -91,11 +91,14 @@ std::string describe_known(const std::vector<std::string>& labels, const std::ve
                                         : "; the head's other rows are new");
 }
 
-// What rows are filled up to, 0: nothing. As given; else as the rows of the classifier that the run begins with; else `usual`.
+// What rows are filled up to, 0: nothing. As given; else as the rows of weft's own classifier that the run begins with, but
+// for those that were filled up to the length of its sequences; else `usual`.
 std::int64_t filled_length(const TrainOptions& o, const weft::Checkpoint* from, std::int64_t usual) {
   if (o.pad_to == "exact") return 0;
   if (!o.pad_to.empty()) return std::stoll(o.pad_to);
-  return from != nullptr && from->model->task() == weft::Task::classifier ? from->info.pad_to : usual;
+  if (from == nullptr || !o.resume.empty() || !from->info.form.empty()) return usual;
+  if (from->model->task() != weft::Task::classifier || from->info.pad_to == usual_length(*from->model)) return usual;
+  return from->info.pad_to;
 }
 
 Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {

@@ -46,8 +46,8 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
   o.tokenizer.add_to(command, group);
   auto* from =
       add_text(command, "--from", "FOLDER", o.from,
-               "Begin with the parameters and tokenizer of a run or checkpoint, and with its sizes where neither "
-               "--recipe nor --config has others")
+               "Begin with the parameters and tokenizer of a run or checkpoint, and with its config where neither "
+               "--recipe nor --config has another")
           ->group(group);
   for (const char* chosen : {"--tokenizer", "--vocabulary-size", "--min-count"})
     from->excludes(command.get_option(chosen));

@@ -17,7 +17,7 @@ struct TrainOptions {
   TokenizerChoice tokenizer;
   DataOptions form;
   std::string text, data, test, out, log, from, resume;
-  std::string pad_to;  // "exact", a number, or empty: the length of the sequences
+  std::string pad_to;  // "exact", a number, or empty: filled_length() of train_data.cpp
   std::optional<std::int64_t> batch, steps, warmup, micro_batches;
   std::int64_t eval_every = 500, patience = 0;
   std::optional<double> lr, lr_floor;

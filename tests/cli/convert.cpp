@@ -193,6 +193,7 @@ TEST_CASE("weft classify, fill-mask, eval and train --from take other programs' 
     REQUIRE(trained.code == 0);
     CHECK(first(weft("classify " + run + texts))["labels"].size() == 1);
     CHECK(load_checkpoint(run).model->config().find("head") == std::string::npos);
+    CHECK(load_checkpoint(run).info.pad_to == 32);
   }
 }
 

@@ -76,9 +76,46 @@ TEST_CASE_FIXTURE(Classified, "weft train --from: rows are filled up as the clas
     CHECK(load_checkpoint(folder / "again").info.pad_to == kept);
     REQUIRE(weft("train --resume " + (folder / "again") + " --steps 2").code == 0);
     CHECK(load_checkpoint(folder / "again").info.pad_to == kept);
+    REQUIRE(weft("train --config " + (folder / "again/run.json") + " --out " + (folder / "repeated")).code == 0);
+    CHECK(load_checkpoint(folder / "repeated").info.pad_to == kept);
+    std::filesystem::remove_all(folder / "repeated");
     REQUIRE(weft(again + " --pad-to 6").code == 0);
     CHECK(load_checkpoint(folder / "again").info.pad_to == 6);
   }
+}
+
+TEST_CASE_FIXTURE(Classified, "weft train --resume: a run.json without pad-to is of rows that fill the sequences") {
+  REQUIRE(weft(from("rows") + "--pad-to exact").code == 0);
+  REQUIRE(weft("train --from " + (folder / "run") + " --pad-to 8 --steps 1 --data " + (folder / "rows") + " --out " +
+               (folder / "old"))
+              .code == 0);
+  std::string settings = folder.read("old/run.json");
+  const std::string pad_to = "\"pad-to\": \"8\",";
+  REQUIRE(contains(settings, pad_to));
+  folder.write("old/run.json", settings.erase(settings.find(pad_to), pad_to.size()));
+  REQUIRE(weft("train --resume " + (folder / "old") + " --steps 2").code == 0);
+  CHECK(load_checkpoint(folder / "old").info.pad_to == 8);
+}
+
+TEST_CASE_FIXTURE(Classified, "weft train --from: rows that fill a sequence fill one of another length") {
+  const std::string rows = " --steps 1 --overwrite --data " + (folder / "rows") + " --out ";
+  const auto filled = [&](const std::string& options) {
+    REQUIRE(weft("train " + options + rows + (folder / "run")).code == 0);
+    return load_checkpoint(folder / "run").info.pad_to;
+  };
+  REQUIRE(weft("train --arch tnn --layers 1 --d-model 8 --seq-len 8" + rows + (folder / "tnn")).code == 0);
+  const std::string from = "--from " + (folder / "tnn"), repeat = "--config " + (folder / "tnn/run.json");
+  CHECK(filled(from) == 8);
+  for (const std::string& first : {from, repeat})
+    for (const std::string length : {" --seq-len 12", " --set seq_len=12"}) {
+      CAPTURE(first + length);
+      CHECK(filled(first + length) == 12);
+    }
+  folder.write("text", small_text());
+  REQUIRE(weft("train --arch fnet --task masked-lm --tokenizer words --min-count 1 --steps 1 --text " +
+               (folder / "text") + sizes + "--out " + (folder / "lm"))
+              .code == 0);
+  CHECK(filled("--from " + (folder / "lm")) == 8);
 }
 
 TEST_CASE_FIXTURE(Classified, "weft train --from reads the rows once: they may come by a pipe") {
