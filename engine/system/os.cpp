@@ -60,6 +60,18 @@ int available_threads(int cpus) noexcept {
   return std::max(threads, 1);
 }
 
+std::int64_t second_cache() noexcept {
+  static const std::int64_t bytes = [] {
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+    const std::int64_t found = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+#else
+    const std::int64_t found = 0;
+#endif
+    return found > 0 ? found : std::int64_t{512} << 10;
+  }();
+  return bytes;
+}
+
 std::uint64_t physical_memory() noexcept {
   const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));

@@ -89,15 +89,23 @@ bool reads_b(int64_t k, int64_t n) { return k <= 1 || n <= unpacked_rows; }
 
 template <class T>
 void gemm(const GemmProblem<T>& problem) {
+  gemm(problem, gemm_kernels<T>());
+}
+
+template <class T>
+void gemm(const GemmProblem<T>& problem, const GemmKernels<T>& kernel) {
   int64_t count = 1;
   for (const BatchAxis& axis : problem.batch) count *= axis.size;
   if (problem.m == 0 || problem.n == 0 || count == 0) return;
-  run_batch(kernels<GemmKernels<T>>(), oriented(problem), count);
+  run_batch(kernel, oriented(problem), count);
 }
 
-template void gemm(const GemmProblem<float>&);
-template void gemm(const GemmProblem<double>&);
-template void gemm(const GemmProblem<bfloat16>&);
-template void gemm(const GemmProblem<Bf16ToF32>&);
+#define WEFT_GEMM(T)                      \
+  template void gemm(const GemmProblem<T>&); \
+  template void gemm(const GemmProblem<T>&, const GemmKernels<T>&);
+WEFT_GEMM(float)
+WEFT_GEMM(double)
+WEFT_GEMM(bfloat16)
+WEFT_GEMM(Bf16ToF32)
 
 }  // namespace weft::detail

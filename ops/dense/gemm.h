@@ -47,6 +47,9 @@ bool reads_b(std::int64_t k, std::int64_t n);
 // A C of bf16 is rounded once, from the whole sum in f32 with the epilogue and what C held.
 template <class T>
 void gemm(const GemmProblem<T>& problem);
+// By these kernels of the current instruction set, whose kc, mc and nc may be others: they change no bit.
+template <class T>
+void gemm(const GemmProblem<T>& problem, const GemmKernels<T>& kernel);
 
 // Of a packed B (k, n) on the current instruction set; T is B's type.
 template <class T>

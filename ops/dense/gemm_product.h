@@ -210,20 +210,42 @@ struct Product {
     const int64_t tiles_down = (i2 - i1 - 1) / kernel.mr + 1, step = (kernel.nr - 1) / tiles_down + 1;
     const int64_t line = 64 / int64_t{sizeof(In)}, lines = (block.k - 1) / line + 1;
     const int64_t tiles_across = (j2 - j1 - 1) / kernel.nr + 1, share = (lines - 1) / tiles_across + 1;
+    const TileSums first_sums = sums_of(block, i1, j1);
+    alignas(64) Sum own[largest_tile];
     for (int64_t i = i1; i < i2; i += kernel.mr) {
+      GemmTile<T> t = row_of_tiles(block, from, i);
+      t.prefetch.b_step = unit<In> * step;
       // Fewer tiles have no time for it.
       const bool prefetches_a = tiles_across >= 4 && i + kernel.mr < std::min(i2, from.direct);
       for (int64_t j = j1; j < j2 && !(g.c_lower && block.j0 + j >= block.i0 + i + kernel.mr); j += kernel.nr) {
-        GemmPrefetch<T> prefetch{next + (j - j1 + (i - i1) / kernel.mr * step) * block.depth(), unit<In> * step,
-                                 nullptr, 0};
+        point_to_b(t, block, from, i, j);
+        t.columns = std::min(kernel.nr, block.columns - j);
+        t.prefetch.b = next + (j - j1 + (i - i1) / kernel.mr * step) * block.depth();
         const int64_t first = (j - j1) / kernel.nr * share;
-        if (prefetches_a && first < lines) {
-          prefetch.a = from.a.data + (i + kernel.mr) * from.a.row + first * line;
-          prefetch.a_lines = std::min(share, lines - first);
-        }
-        tile(block, from, i, j, prefetch);
+        t.prefetch.a_lines = prefetches_a ? std::clamp<int64_t>(lines - first, 0, share) : 0;
+        t.prefetch.a = t.prefetch.a_lines > 0 ? from.a.data + (i + kernel.mr) * from.a.row + first * line : nullptr;
+        const int64_t next_i = j + kernel.nr < j2 ? i : i + kernel.mr, next_j = j + kernel.nr < j2 ? j + kernel.nr : j1;
+        t.prefetch.sums = first_sums.data && next_i < i2 ? first_sums.at(next_i - i1, next_j - j1) : nullptr;
+        t.sums = first_sums.data ? first_sums.at(i - i1, j - j1) : own;
+        t.sums_row = first_sums.data ? first_sums.row : kernel.nr;
+        write_tile(t, block, i, j);
       }
     }
+  }
+
+  // Where sums lie that are kept: in C if it holds them in contiguous rows, or in a block's `partial`. Else nowhere (null).
+  struct TileSums {
+    Sum* data;
+    int64_t row;
+    Sum* at(int64_t i, int64_t j) const { return data + i * row + j; }
+  };
+  TileSums sums_of(const Block& block, int64_t i, int64_t j) const {
+    if constexpr (holds_sums<T>) {
+      if (g.c.column == 1) return {c + (block.i0 + i) * g.c.row + block.j0 + j, g.c.row};
+    } else if (block.partial) {
+      return {block.partial + i * super_n() + j, super_n()};
+    }
+    return {nullptr, 0};
   }
 
   // The block's elements of k, as begin … end, that tile row i multiplies: without a triangle's zeros.
@@ -237,56 +259,60 @@ struct Product {
     return {0, block.k};
   }
 
-  // Rows i … and columns j … of the block, as far as a tile goes.
-  void tile(const Block& block, const Operands<T>& from, int64_t i, int64_t j, const GemmPrefetch<T>& prefetch) const {
+  // What tiles from row i of the block on have in common.
+  GemmTile<T> row_of_tiles(const Block& block, const Operands<T>& from, int64_t i) const {
     const bool direct = i < from.direct;
     GemmTile<T> t{};
     const Span k = span(block, i);
     t.k = padded<In>(k.end - k.begin) / unit<In>;
-    const int64_t interleaved = direct || kernel.a_rows == PanelRows::apart ? 1 : kernel.mr;  // rows, unit by unit
-    t.a_row = direct ? from.a.row : interleaved == 1 ? block.depth() : unit<In>;
+    const int64_t interleaved = direct ? 1 : kernel.mr;  // rows, unit by unit
+    t.a_row = direct ? from.a.row : unit<In>;
     t.a_column = unit<In> * interleaved;
     t.a = (direct ? from.a.data + i * from.a.row : from.a_panels + (i - from.direct) * block.depth()) +
           k.begin * interleaved;
+    t.rows = std::min(kernel.mr, block.rows - i);
+    t.c_row = g.c.row;
+    t.accumulate = !block.first || (holds_sums<T> && g.accumulate);
+    t.add_to_c = !holds_sums<T> && g.accumulate;
+    return t;
+  }
+
+  // The B of the tile in row i and columns j …
+  void point_to_b(GemmTile<T>& t, const Block& block, const Operands<T>& from, int64_t i, int64_t j) const {
     if (i == 0 && j < from.unpacked) {
       t.b = from.b + j;
       t.b_row = g.b.row;
       t.packs = from.packs + j * block.depth();
     } else {
-      t.b = from.b_panels + j * block.depth() + k.begin * kernel.nr;
+      t.b = from.b_panels + j * block.depth() + span(block, i).begin * kernel.nr;
+      t.packs = nullptr;
     }
-    t.rows = std::min(kernel.mr, block.rows - i);
-    t.columns = std::min(kernel.nr, block.columns - j);
-    t.prefetch = prefetch;
-    write_tile(t, block, i, j);
   }
 
-  // C's tile from the sums that t makes, which go to C, to `partial` or beside it.
+  // C's tile from the sums that t makes.
   void write_tile(GemmTile<T>& t, const Block& block, int64_t i, int64_t j) const {
     const bool rows = g.c.column == 1;
-    bool add = g.accumulate || (holds_sums<T> && !block.first);
-    alignas(64) Sum whole[largest_tile];
     Out* to = c + (block.i0 + i) * g.c.row + (block.j0 + j) * g.c.column;
     t.c = to;
-    t.c_row = g.c.row;
-    t.sums = whole;
-    t.sums_row = kernel.nr;
     if constexpr (holds_sums<T>) {
-      if (rows) {
-        t.sums = to;
-        t.sums_row = g.c.row;
-        t.accumulate = add;
-      }
-    } else if (block.partial) {
-      t.sums = block.partial + i * super_n() + j;
-      t.sums_row = super_n();
-      t.accumulate = !block.first;
+      if (!rows && t.accumulate) read_sums(t.sums, t.sums_row, to, t.rows, t.columns);
     }
-    const GemmEpilogue<T> epilogue = shifted(g.epilogue, block.i0 + i, block.j0 + j);
-    if (rows && block.last && (!holds_sums<T> || has_epilogue(g.epilogue))) t.epilogue = &epilogue;
-    t.add_to_c = add;
-    kernel.tile(t);
-    if (!rows && (holds_sums<T> || block.last)) write(t.sums, t.sums_row, to, t.rows, t.columns, add);
+    if (rows && block.last && (!holds_sums<T> || has_epilogue(g.epilogue))) {
+      const GemmEpilogue<T> epilogue = shifted(g.epilogue, block.i0 + i, block.j0 + j);
+      t.epilogue = &epilogue;
+      kernel.tile(t);
+      t.epilogue = nullptr;
+    } else {
+      kernel.tile(t);
+    }
+    if (!rows && (holds_sums<T> || block.last)) write(t.sums, t.sums_row, to, t.rows, t.columns, t.add_to_c);
+  }
+
+  // What a C holds whose rows are not contiguous.
+  void read_sums(Sum* sums, int64_t sums_row, const Out* from, int64_t rows, int64_t columns) const {
+    for (int64_t p = 0; p < rows; ++p)
+      for (int64_t q = 0; q < columns; ++q)
+        sums[p * sums_row + q] = static_cast<Sum>(from[p * g.c.row + q * g.c.column]);
   }
 
   // C whose rows are not contiguous, from its sums.

@@ -8,12 +8,12 @@ using std::int64_t;
 
 template <class T>
 PanelLayout panel_layout(int64_t k, int64_t n) {
-  return layout_of(kernels<GemmKernels<T>>(), k, n);
+  return layout_of(gemm_kernels<T>(), k, n);
 }
 
 template <class T>
 void pack_b(int64_t k, int64_t n, MatrixView<const T> b, T* out) {
-  const GemmKernels<T>& kernel = kernels<GemmKernels<T>>();
+  const GemmKernels<T> kernel = gemm_kernels<T>();
   pack_b(kernel, layout_of(kernel, k, n), k, n, b.data, b.row, b.column, out);
 }
 

@@ -5,6 +5,7 @@
 
 #include "dense/kernels/gemm.h"
 #include "weft/context.h"
+#include "weft/os.h"
 
 namespace weft::detail {
 
@@ -13,6 +14,17 @@ namespace weft::detail {
 inline constexpr std::int64_t task_work = 1 << 18;
 
 inline std::int64_t rounded_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
+
+// The kernels of the current instruction set, with blocks of k that are short enough for a block of B, nc × kc, to take
+// three quarters of a core's L2 (and at least as much as 256 KiB have). No bit of a product depends on them.
+// bench: weft-bench --benchmark_filter='gemm-n[nt]/(1024|4096)'
+template <class T>
+GemmKernels<T> gemm_kernels(std::int64_t second_cache = os::second_cache()) {
+  GemmKernels<T> kernel = kernels<GemmKernels<T>>();
+  const std::int64_t bytes = std::max<std::int64_t>(second_cache / 4 * 3, 256 << 10);
+  kernel.kc = std::min(kernel.kc, bytes / (kernel.nc * std::int64_t{sizeof(GemmIn<T>)}));
+  return kernel;
+}
 
 // k is cut into equal blocks of whole units and at most kernel.kc.
 template <class T>

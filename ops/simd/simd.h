@@ -70,6 +70,14 @@ template <class Mask>
 inline Mask first_lanes(std::int64_t n) noexcept {
   return static_cast<Mask>((1u << n) - 1);
 }
+#elif defined(__AVX2__)
+// All bits of the first n lanes of 32 and of 64 bits.
+inline __m256i first_words(std::int64_t n) noexcept {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+inline __m256i first_longs(std::int64_t n) noexcept {
+  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
 #endif
 
 // The first n < lanes elements of p; the other lanes are `fill`.
@@ -80,6 +88,14 @@ inline Batch<T> load_n(const T* p, std::int64_t n, T fill = T(0)) noexcept {
     return _mm512_mask_loadu_ps(_mm512_set1_ps(fill), first_lanes<__mmask16>(n), p);
   } else if constexpr (lanes<T> == 8 && sizeof(T) == 8) {
     return _mm512_mask_loadu_pd(_mm512_set1_pd(fill), first_lanes<__mmask8>(n), p);
+  } else
+#elif defined(__AVX2__)
+  if constexpr (sizeof(T) == 4) {
+    const __m256i there = first_words(n);
+    return _mm256_blendv_ps(_mm256_set1_ps(fill), _mm256_maskload_ps(p, there), _mm256_castsi256_ps(there));
+  } else if constexpr (sizeof(T) == 8) {
+    const __m256i there = first_longs(n);
+    return _mm256_blendv_pd(_mm256_set1_pd(fill), _mm256_maskload_pd(p, there), _mm256_castsi256_pd(there));
   } else
 #endif
   {
@@ -96,6 +112,30 @@ inline void store_n(T* p, Batch<T> v, std::int64_t n) noexcept {
     _mm512_mask_storeu_ps(p, first_lanes<__mmask16>(n), v);
   } else if constexpr (lanes<T> == 8 && sizeof(T) == 8) {
     _mm512_mask_storeu_pd(p, first_lanes<__mmask8>(n), v);
+  } else
+#elif defined(__AVX2__)
+  // In halves: AMD's vmaskmovps to memory takes as long as twenty stores.
+  if constexpr (sizeof(T) == 4) {
+    __m128 part = _mm256_castps256_ps128(v);
+    if (n & 4) {
+      _mm_storeu_ps(p, part);
+      part = _mm256_extractf128_ps(v, 1);
+      p += 4;
+    }
+    if (n & 2) {
+      _mm_storel_pi(reinterpret_cast<__m64*>(p), part);
+      part = _mm_movehl_ps(part, part);
+      p += 2;
+    }
+    if (n & 1) _mm_store_ss(p, part);
+  } else if constexpr (sizeof(T) == 8) {
+    __m128d part = _mm256_castpd256_pd128(v);
+    if (n & 2) {
+      _mm_storeu_pd(p, part);
+      part = _mm256_extractf128_pd(v, 1);
+      p += 2;
+    }
+    if (n & 1) _mm_store_sd(p, part);
   } else
 #endif
   {

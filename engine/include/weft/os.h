@@ -12,6 +12,7 @@ namespace weft::os {
 
 /// min(CPUs that the calling thread may run on, or `cpus` if that is more; cgroup quota rounded up), at least 1
 int available_threads(int cpus = 0) noexcept;
+std::int64_t second_cache() noexcept;           ///< bytes of a core's L2; 512 KiB if the system doesn't say
 std::uint64_t physical_memory() noexcept;       ///< bytes: min(the machine's, cgroup limit)
 std::uint64_t peak_resident_memory() noexcept;  ///< bytes of this process so far
 

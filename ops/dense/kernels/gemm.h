@@ -68,14 +68,15 @@ template <class T>
   return e.bias || e.activation != Activation::none || e.gate || e.residual || e.preactivation;
 }
 
-// What a tile prefetches for those after it: b + p · b_step for each unit p < k; `a_lines` cache lines of each of mr rows
-// of A, from a on.
+// What a tile prefetches for those after it: b + p · b_step for some units p < k; `a_lines` cache lines of each of mr rows
+// of A, from a on; and the next tile's sums, if not null, with rows as far apart as its own.
 template <class T>
 struct GemmPrefetch {
   const GemmIn<T>* b;
   std::int64_t b_step;
   const GemmIn<T>* a;
   std::int64_t a_lines;
+  const GemmSum<T>* sums;
 };
 
 // The first `rows` × `columns` elements of a tile of C, whose rows are contiguous: C(i, j) = Σ_p A(i, p) B(p, j) over k
@@ -124,7 +125,7 @@ struct GemmKernels {
   using In = GemmIn<T>;
   using Out = GemmOut<T>;
   using Sum = GemmSum<T>;
-  // A tile of C is mr × nr; a packed block holds kc of k. mc × nc of C is a task's share.
+  // A tile of C is mr × nr; a packed block holds kc of k (see gemm_kernels). mc × nc of C is a task's share.
   std::int64_t mr, nr, kc, mc, nc;
   PanelRows a_rows;
 

@@ -18,6 +18,7 @@ constexpr std::int64_t line = 64;  // bytes of a cache line
 // all.
 // bench: weft-bench --benchmark_filter=gemm-nn
 constexpr std::int64_t prefetch_steps = 24;
+constexpr int unrolled = 4;  // steps of k in the micro-kernel's loop
 
 // Prefetches `bytes` of p.
 template <std::int64_t bytes, class T>
@@ -71,93 +72,130 @@ void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const Ge
   }
 }
 
-// Prefetches the row of C that a tile will write, what the epilogue reads and writes beside it, and some of A's next.
+// Prefetches a row of the next tile's sums, of what this tile's epilogue reads and writes, and some of A's next.
 // Inline: to g++ a function that does nothing but prefetch has no effect, and it leaves out the call.
 template <class T>
 WEFT_INLINE inline void prefetch_row(const GemmTile<T>& t, std::int64_t i) noexcept {
-  constexpr std::int64_t row_bytes = blocks.nv * simd::lanes<GemmSum<T>> * std::int64_t{sizeof(GemmOut<T>)};
+  constexpr std::int64_t row = blocks.nv * simd::lanes<GemmSum<T>>, row_bytes = row * std::int64_t{sizeof(GemmOut<T>)};
   constexpr std::int64_t per_line = line / std::int64_t{sizeof(GemmIn<T>)};
-  prefetch<row_bytes>(t.c + i * t.c_row);
+  if (t.prefetch.sums) prefetch<row * std::int64_t{sizeof(GemmSum<T>)}>(t.prefetch.sums + i * t.sums_row);
   for (std::int64_t l = 0; l < t.prefetch.a_lines; ++l)
     __builtin_prefetch(t.prefetch.a + i * t.a_row + l * per_line, 0, 2);
   if (t.epilogue == nullptr) return;
   const GemmEpilogue<T>& e = *t.epilogue;
+  if (!holds_sums<T>) prefetch<row_bytes>(t.c + i * t.c_row);
   if (e.preactivation) prefetch<row_bytes>(e.preactivation + i * e.preactivation_row);
   if (e.gate) prefetch<row_bytes>(e.gate + i * e.gate_row);
   if (e.residual) prefetch<row_bytes>(e.residual + i * e.residual_row);
 }
 
+// The tile's sums so far, or zeros: every product is added to one accumulator, in the order of k, so that no bit depends
+// on how k is cut into blocks.
 template <class T, int R, int V>
-WEFT_INLINE inline void store_tile(const GemmTile<T>& t, const Vec<GemmSum<T>>* sums) noexcept {
+WEFT_INLINE inline void load_sums(const GemmTile<T>& t, Vec<GemmSum<T>>* sums) noexcept {
+  using Sum = GemmSum<T>;
+  constexpr std::int64_t lanes = simd::lanes<Sum>;
+  if (!t.accumulate) {
+    repeat<R * V>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<Sum>(0); });
+  } else if (t.rows == R && t.columns == V * lanes) {
+    repeat<R * V>([&](auto s) WEFT_INLINE {
+      sums[s.value] = simd::load(t.sums + s.value / V * t.sums_row + s.value % V * lanes);
+    });
+  } else {
+    Sum whole[R * V * lanes] = {};
+    for (std::int64_t i = 0; i < t.rows; ++i)
+      for (std::int64_t j = 0; j < t.columns; ++j) whole[i * V * lanes + j] = t.sums[i * t.sums_row + j];
+    repeat<R * V>([&](auto s) WEFT_INLINE { sums[s.value] = simd::load(whole + s.value * lanes); });
+  }
+}
+
+template <class T, int R, int V>
+WEFT_INLINE inline void store_sums(const GemmTile<T>& t, const Vec<GemmSum<T>>* sums) noexcept {
   using Sum = GemmSum<T>;
   constexpr std::int64_t lanes = simd::lanes<Sum>;
   if (t.rows == R && t.columns == V * lanes) {
     repeat<R * V>([&](auto s) WEFT_INLINE {
-      Sum* to = t.sums + s.value / V * t.sums_row + s.value % V * lanes;
-      simd::store(to, t.accumulate ? simd::load(to) + sums[s.value] : sums[s.value]);
+      simd::store(t.sums + s.value / V * t.sums_row + s.value % V * lanes, sums[s.value]);
     });
   } else {
     Sum whole[R * V * lanes];
     repeat<R * V>([&](auto s) WEFT_INLINE { simd::store(whole + s.value * lanes, sums[s.value]); });
     for (std::int64_t i = 0; i < t.rows; ++i)
-      for (std::int64_t j = 0; j < t.columns; j += lanes) {
-        Sum* to = t.sums + i * t.sums_row + j;
-        const Vec<Sum> sum = simd::load(whole + i * V * lanes + j);
-        write(to, t.accumulate ? read(to, t.columns - j) + sum : sum, t.columns - j);
-      }
+      for (std::int64_t j = 0; j < t.columns; j += lanes)
+        write(t.sums + i * t.sums_row + j, simd::load(whole + i * V * lanes + j), t.columns - j);
   }
 }
 
-// R rows and V vectors of a tile, packing B or not: the micro-kernel. A function of its own, so that all registers are
-// the sums'.
-template <class T, int R, int V, bool Packs = false>
+// R rows and V vectors of a tile, packing B or not: the micro-kernel. Of A the panel's rows are interleaved, or each is
+// contiguous. A function of its own, so that all registers are the sums'.
+template <class T, int R, int V, bool Interleaved, bool Packs = false>
 [[gnu::noinline]] void part_of_tile(const GemmTile<T>& t) noexcept {
   using In = GemmIn<T>;
   constexpr std::int64_t lanes = simd::lanes<In>, both = unit<In>, units_row = both * blocks.nv * lanes,
                          width = V * lanes * both * std::int64_t{sizeof(In)};
-  const std::int64_t b_row = Packs ? both * t.b_row : units_row;  // of a unit
+  const std::int64_t b_element_row = t.b_row, b_row = Packs ? both * b_element_row : units_row;  // of a unit
+  const std::int64_t a_row = Interleaved ? both : t.a_row, a_step = both * (Interleaved ? blocks.mr : 1);
+  for (std::int64_t row = 0; row < R; ++row) prefetch_row(t, row);
   Vec<In> sums[R * V];
-  repeat<R * V>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<In>(0); });
-  // One pointer for four rows: an address is a pointer and -1, 0, 1 or 2 times the stride.
-  const In* a[(R + 3) / 4];
-  repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (4 * q.value + 1) * t.a_row; });
+  load_sums<T, R, V>(t, sums);
+  // One pointer for the rows of a panel. Of rows apart each has its own if there are enough registers; else four share
+  // one: an address is a pointer and -1, 0, 1 or 2 times the stride.
+  constexpr int shared = Interleaved ? R : R <= 8 ? 1 : 4, second = shared == 4 ? 1 : 0, pointers = (R + shared - 1) / shared;
+  const In* a[pointers];
+  repeat<pointers>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (shared * q.value + second) * a_row; });
   const In *b = t.b, *next = t.prefetch.b;
+  const std::int64_t next_step = unrolled * t.prefetch.b_step;
   In* packs = t.packs;
-  std::int64_t p = 0;
-  for (std::int64_t row = 0; row < R; ++row) {  // prefetches all at once would hold up B
-    prefetch_row(t, row);
-    for (const std::int64_t end = t.k * (row + 1) / R; p < end; ++p, b += b_row, next += t.prefetch.b_step) {
-      Vec<In> columns[V];
+  const auto step = [&](auto s) WEFT_INLINE {
+    const In* row = b + s.value * b_row;
+    Vec<In> columns[V];
+    repeat<V>([&](auto v) WEFT_INLINE {
+      if constexpr (Packs) columns[v.value] = read_rows(row + v.value * lanes, b_element_row, both, lanes);
+      else columns[v.value] = load_units(row + both * v.value * lanes);
+    });
+    if constexpr (Packs) {
+      repeat<both>([&](auto r)
+                       WEFT_INLINE { prefetch<width / both>(row + prefetch_steps * b_row + r.value * b_element_row); });
       repeat<V>([&](auto v) WEFT_INLINE {
-        if constexpr (Packs) columns[v.value] = read_rows(b + v.value * lanes, t.b_row, both, lanes);
-        else columns[v.value] = load_units(b + both * v.value * lanes);
+        store_units(packs + s.value * units_row + both * v.value * lanes, columns[v.value]);
       });
-      if constexpr (Packs) {
-        repeat<both>([&](auto r)
-                         WEFT_INLINE { prefetch<width / both>(b + prefetch_steps * b_row + r.value * t.b_row); });
-        repeat<V>([&](auto v) WEFT_INLINE { store_units(packs + both * v.value * lanes, columns[v.value]); });
-        packs += units_row;
-      } else {
-        prefetch<width>(b + prefetch_steps * b_row);
-      }
-      __builtin_prefetch(next, 0, 2);
-      repeat<R>([&](auto i) WEFT_INLINE {
-        const Vec<In> x = broadcast_unit(a[i.value / 4] + (i.value % 4 - 1) * t.a_row);
-        repeat<V>([&](auto v) WEFT_INLINE {
-          Vec<In>& sum = sums[i.value * V + v.value];
-          sum = multiply_add<In>(x, columns[v.value], sum);
-        });
-      });
-      repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] += t.a_column; });
+    } else {
+      prefetch<width>(row + prefetch_steps * b_row);
     }
+    repeat<R>([&](auto i) WEFT_INLINE {
+      const Vec<In> x = broadcast_unit(a[i.value / shared] + (i.value % shared - second) * a_row + s.value * a_step);
+      repeat<V>([&](auto v) WEFT_INLINE {
+        Vec<In>& sum = sums[i.value * V + v.value];
+        sum = multiply_add<In>(x, columns[v.value], sum);
+      });
+    });
+    // A step ends here: mixed with the next one's, its operands wouldn't fit into the registers beside the sums.
+    asm volatile("" : "+r"(b));
+    repeat<pointers>([&](auto q) WEFT_INLINE { asm volatile("" : "+r"(a[q.value])); });
+  };
+  const auto advance = [&](std::int64_t steps) WEFT_INLINE {
+    b += steps * b_row;
+    if constexpr (Packs) packs += steps * units_row;
+    repeat<pointers>([&](auto q) WEFT_INLINE { a[q.value] += steps * a_step; });
+  };
+  std::int64_t left = t.k;
+  for (; left >= unrolled; left -= unrolled) {
+    __builtin_prefetch(next, 0, 2);
+    next += next_step;
+    repeat<unrolled>(step);
+    advance(unrolled);
   }
-  store_tile<T, R, V>(t, sums);
+  for (; left > 0; --left) {
+    step(Index<0>{});
+    advance(1);
+  }
+  store_sums<T, R, V>(t, sums);
 }
 
 template <class T, int R>
 void rows_of_tile(const GemmTile<T>& t) noexcept {
-  if (t.columns <= simd::lanes<GemmSum<T>>) part_of_tile<T, R, 1>(t);
-  else part_of_tile<T, R, blocks.nv>(t);
+  if (t.columns <= simd::lanes<GemmSum<T>>) part_of_tile<T, R, 1, true>(t);
+  else part_of_tile<T, R, blocks.nv, true>(t);
 }
 
 // While the sums are in cache.
@@ -177,7 +215,11 @@ void tile_by_tiles(const GemmTile<T>& t) noexcept {
 template <class T>
 void tile(const GemmTile<T>& t) noexcept {
   constexpr int third = blocks.mr / 3;
-  if (t.packs) part_of_tile<T, blocks.mr, blocks.nv, true>(t);
+  const bool interleaved = t.a_column != unit<GemmIn<T>>;
+  if (t.packs && interleaved) part_of_tile<T, blocks.mr, blocks.nv, true, true>(t);
+  else if (t.packs) part_of_tile<T, blocks.mr, blocks.nv, false, true>(t);
+  else if (!interleaved && t.columns > simd::lanes<GemmSum<T>>) part_of_tile<T, blocks.mr, blocks.nv, false>(t);
+  else if (!interleaved) part_of_tile<T, blocks.mr, 1, false>(t);
   else if (t.rows <= third) rows_of_tile<T, third>(t);
   else if (t.rows <= 2 * third) rows_of_tile<T, 2 * third>(t);
   else rows_of_tile<T, blocks.mr>(t);

@@ -4,38 +4,56 @@
 
 namespace weft::detail::WEFT_ISA {
 
+// A panel's row of W units is written by vectors side by side; the last one overlaps its neighbour where it doesn't fit.
+// A single vector that is wider than W reaches into the row after it, which is written next.
+template <class T, int W>
+struct PanelRow {
+  static constexpr std::int64_t lanes = simd::lanes<T>, vectors = (W + lanes - 1) / lanes;
+  static constexpr std::int64_t width = W < lanes ? W : lanes;  // units of a vector
+
+  static constexpr std::int64_t first(std::int64_t vector) {
+    return vector * lanes + width > W ? W - width : vector * lanes;
+  }
+  // `last`: no row of this panel follows.
+  WEFT_INLINE static void write(T* row, std::int64_t vector, Vec<T> v, bool last) noexcept {
+    if (width < lanes && last) write_units(row + unit<T> * first(vector), v, width);
+    else store_units(row + unit<T> * first(vector), v);
+  }
+};
+
 // The first n <= W rows of a panel whose columns are contiguous; the others are 0.
 template <class T, int W>
 void pack_columns(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_k, Computed<T> sign,
                   T* out) noexcept {
-  constexpr std::int64_t lanes = simd::lanes<T>;
+  using Row = PanelRow<T, W>;
   const Sign<T> factor(sign);
   for (std::int64_t p = 0; p < k; p += unit<T>, x += unit<T> * stride_k, out += unit<T> * W)
-    repeat<(W + lanes - 1) / lanes>([&](auto v) WEFT_INLINE {
-      constexpr std::int64_t first = v.value * lanes, width = W - first < lanes ? W - first : lanes;
-      const std::int64_t there = n == W ? width : n - first;
-      write_units(out + unit<T> * first, there > 0 ? factor * read_rows(x + first, stride_k, k - p, there) : Vec<T>(0),
-                  width);
+    repeat<Row::vectors>([&](auto v) WEFT_INLINE {
+      const std::int64_t first = Row::first(v.value), there = n - first < Row::width ? n - first : Row::width;
+      Row::write(out, v.value, there > 0 ? factor * read_rows(x + first, stride_k, k - p, there) : Vec<T>(0),
+                 p + unit<T> >= k);
     });
 }
 
 // The same of a panel whose rows are contiguous, by squares of lanes × lanes.
 template <class T, int W>
 void pack_rows(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, Computed<T> sign, T* out) noexcept {
-  constexpr std::int64_t lanes = simd::lanes<T>, step = unit<T> * lanes;
+  using Row = PanelRow<T, W>;
+  constexpr std::int64_t lanes = Row::lanes, step = unit<T> * lanes;
   const Sign<T> factor(sign);
   std::int64_t p = 0;
   for (; p + step <= k; p += step)
-    repeat<(W + lanes - 1) / lanes>([&](auto square) WEFT_INLINE {
-      constexpr std::int64_t first = square.value * lanes, width = W - first < lanes ? W - first : lanes;
+    repeat<Row::vectors>([&](auto square) WEFT_INLINE {
+      constexpr std::int64_t first = Row::first(square.value);
       Vec<T> v[lanes];
       repeat<lanes>([&](auto i) WEFT_INLINE {
-        const bool there = i.value < width && (n == W || first + i.value < n);
+        const bool there = i.value < Row::width && (n == W || first + i.value < n);
         v[i.value] = there ? factor * load_units(x + (first + i.value) * stride_n + p) : Vec<T>(0);
       });
       simd::transpose(v);
-      repeat<lanes>([&](auto i)
-                        WEFT_INLINE { write_units(out + p * W + unit<T> * (i.value * W + first), v[i.value], width); });
+      repeat<lanes>([&](auto i) WEFT_INLINE {
+        Row::write(out + p * W + unit<T> * i.value * W, square.value, v[i.value], p + step >= k && i.value + 1 == lanes);
+      });
     });
   for (; p < k; p += unit<T>)
     for (std::int64_t i = 0; i < W; ++i)
