@@ -1,11 +1,29 @@
 # Sourced by tools/quickstart and tools/check: finds or installs the distribution's packages, and builds.
-# Functions: say, die, need_packages, want_packages, missing_packages, clang_format, configure_and_build. Bash.
+# Functions: say, die, step, need_packages, want_packages, missing_packages, clang_format, configure_and_build. Bash.
 
 assume_yes=${CI:+1}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 say() { printf '%s\n' "$*"; }
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+# step NAME COMMAND...: runs the command and notes in laps, a line each, what it took: stage, NAME, seconds, seconds of CPU time.
+laps=()
+stage=install
+children() {  # hundredths of a second that finished commands have used
+  local line fields
+  read -r line <"/proc/$$/stat" && read -r -a fields <<<"${line##*) }" && cpu=$((fields[13] + fields[14])) || cpu=0
+}
+step() {
+  local name=$1 start=$SECONDS cpu before status=0
+  shift
+  children
+  before=$cpu
+  "$@" || status=$?
+  children
+  laps+=("$stage $name $((SECONDS - start)) $(((cpu - before) / 100)).$(((cpu - before) / 10 % 10))")
+  return "$status"
+}
 
 # What builds the library, the weft command and the tests.
 build_packages=(g++ ninja-build cmake libxsimd-dev nlohmann-json3-dev libcli11-dev)
@@ -111,6 +129,8 @@ need_packages() {
 # want_packages NAME...: the same for what can be done without.
 want_packages() { (need_packages "$@") || say "Going on without"; }
 
+in_root() { (cd "$root" && "$@"); }
+
 # configure_and_build PRESET [CMAKE FLAG...]
 configure_and_build() {
   local preset=$1
@@ -118,7 +138,8 @@ configure_and_build() {
   say "Building ($preset) ..."
   ! have_command ccache || export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
   ! have_command ninja || export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}  # it keeps all cores busy; make doesn't
-  (cd "$root" && cmake --preset "$preset" "$@" && cmake --build --preset "$preset" --parallel "$(nproc)") >"$root/build-$preset.log" 2>&1 ||
+  { step configure in_root cmake --preset "$preset" "$@" &&
+    step build in_root cmake --build --preset "$preset" --parallel "$(nproc)"; } >"$root/build-$preset.log" 2>&1 ||
     { tail -n 40 "$root/build-$preset.log" >&2; die "the build failed; the whole output is in build-$preset.log"; }
   rm -f "$root/build-$preset.log"
 }

@@ -63,6 +63,17 @@ if bash -c '. "$1/tools/setup.sh"; clang_format' script "$source" >/dev/null && 
   expect "a file that isn't formatted" "$(run_parts 'int  a=1;' | tail -n 1)" failed
 fi
 
+# --times: each step is a line, also one that fails, whose status is the command's; the CPU time is that of its children.
+times_of() {
+  bash -c 'set -euo pipefail; . "$1/tools/setup.sh"; eval "$2"; stage=plain; cpu=0
+    busy() { bash -c "for ((i = 0; i < 400000; ++i)); do :; done"; }
+    step build busy; step tests bash -c "exit 3" && exit 9 || say "status $?"; children; print_times' \
+    script "$source" "$(part_of print_times)" 2>&1 || echo failed
+}
+expect "times" "$(times_of | sed 's/  */ /g' | sed -E 's/[0-9]+ [0-9]+[.][0-9]$/N N/')" \
+  $'status 3\npart step seconds CPU\nplain build N N\nplain tests N N\ntotal - N N'
+expect "CPU time of a step" "$(times_of | awk '$2 == "build" { print ($4 > 0) }')" 1
+
 # The prompt of a text whose byte 400 is inside a character.
 eval "$(sed -n '/^prompt_of()/,/^}/p' "$source/tools/quickstart")"
 { printf 'one two – three four'; for _ in {1..300}; do printf 'é'; done; printf '\nsecond\n'; } >"$work/text"
