@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "dense/gemm.h"
-#include "dense/packing.h"
 #include "weft/context.h"
 #include "weft/random.h"
 
@@ -172,12 +171,6 @@ struct Case {
 
   // C and the pre-activation.
   std::pair<std::vector<Out>, std::vector<Out>> run() const {
-    return run(kernels<GemmKernels<T>>(), [](const GemmProblem<T>& g) { gemm(g); });
-  }
-
-  // By multiply(problem), a packed B in the panels of this kernel.
-  template <class F>
-  std::pair<std::vector<Out>, std::vector<Out>> run(const GemmKernels<T>& kernel, F multiply) const {
     std::vector<Out> c = before, p(hidden.size());
     std::vector<In> panels;
     GemmProblem<T> g{t.m,
@@ -197,12 +190,11 @@ struct Case {
     if (t.preactivation) g.epilogue.preactivation = p.data();
     g.epilogue.gate_row = g.epilogue.residual_row = g.epilogue.preactivation_row = t.n;
     if (t.packed) {
-      const PanelLayout layout = layout_of(kernel, t.k, t.n);
-      panels.resize(static_cast<std::size_t>(layout.elements()));
-      pack_b(kernel, layout, t.k, t.n, b.data(), t.b.row, t.b.column, panels.data());
+      panels.resize(static_cast<std::size_t>(panel_layout<In>(t.k, t.n).elements()));
+      pack_b<In>(t.k, t.n, g.b, panels.data());
       g.packed_b = panels.data();
     }
-    multiply(g);
+    gemm(g);
     return {c, p};
   }
 

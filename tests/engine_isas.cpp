@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
-#include "system/amx.h"
 #include "weft/context.h"
 #include "weft/detail/isas.h"
 #include "weft/error.h"
@@ -31,25 +29,18 @@ constexpr IsaLine itself[] = {base, {"b", "x", "b", "all"}};
 constexpr IsaLine foreign[] = {base, {"z", "y", "a", "all"}};  // another processor's
 constexpr IsaLine two_roots[] = {base, {"b", "x", "none", "all"}};
 constexpr IsaLine unknown[] = {base, {"b", "x", "q", "all"}};
-// "n" and "m" are chosen by name alone.
-constexpr IsaLine asked[] = {
-    base, {"n", "x", "a", "gemm", "by_name"}, {"b", "x", "a", "all", "by_default"}, {"m", "x", "b", "all", "by_name"}};
 constexpr IsaLine part[] = {{"a", "x", "none", "gemm"}};  // the first must have all
 
-// All that the lines name, with those of what they extend, in the words of /proc/cpuinfo but without their underscores;
-// the compilers' hyphens are left out as well.
+// All that the lines name, with those of what they extend, in the words of /proc/cpuinfo but without their underscores.
 std::string features_of(Isa isa) {
   static const char* const own[] = {
 #define HAS(feature) " " #feature
-#define AMX(feature) " " #feature
-#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, chosen, arch, bytes, features, flags) "" features,
+#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, features, flags) "" features,
 #include "weft/isas.def"
 #undef HAS
-#undef AMX
   };
   std::string all;
   for (std::size_t i = index_of(isa); i < isa_count; i = extended(isa_lines, i)) all += own[i];
-  all.erase(std::remove(all.begin(), all.end(), '-'), all.end());
   std::transform(all.begin(), all.end(), all.begin(), [](unsigned char x) { return std::tolower(x); });
   return all;
 }
@@ -96,38 +87,6 @@ TEST_CASE("isas: a CPU runs one if it has its features and those of all that it 
   CHECK(what({a, c}, d) == "c");
 }
 
-TEST_CASE("isas: the best is chosen, up to the one that is named; some are only if they are named") {
-  const auto best = [](std::vector<std::string> available, const std::string& name) -> std::string {
-    const std::size_t isa = chosen(
-        asked,
-        [&](std::size_t line) {
-          if (asked[line].chosen == "by_name") CHECK(asked[line].name == name);  // others aren't even looked for
-          return std::count(available.begin(), available.end(), asked[line].name) != 0;
-        },
-        name);
-    return isa == std::size(asked) ? "none" : std::string(asked[isa].name);
-  };
-  CHECK(best({"a", "n", "b", "m"}, "") == "b");
-  CHECK(best({"a", "n", "m"}, "") == "a");
-  CHECK(best({"a", "n", "b", "m"}, "a") == "a");
-  CHECK(best({"a", "n", "b", "m"}, "b") == "b");
-  CHECK(best({"a", "n", "m"}, "b") == "a");
-  CHECK(best({"a", "n", "b", "m"}, "n") == "n");
-  CHECK(best({"a", "n", "b", "m"}, "m") == "m");
-  CHECK(best({"a", "b", "m"}, "n") == "none");
-  CHECK(best({"a", "n", "b"}, "m") == "none");
-}
-
-TEST_CASE("isas: AMX is chosen by name alone, and says what is lacking") {
-  static_assert(isa_lines[index_of(Isa::amx)].chosen == "by_name");
-  for (const IsaLine& line : isa_lines) CHECK((line.chosen == "by_default" || line.name == "amx"));
-  CHECK(os::lacking_permission(0) == nullptr);
-  CHECK(os::lacking_permission(EINVAL) == doctest::Contains("Linux 5.16"));
-  CHECK(os::lacking_permission(ENOSPC) == doctest::Contains("stacks"));
-  CHECK(os::lacking_permission(EPERM) == doctest::Contains("permission"));
-  CHECK(os::lacking_amx("amx-nonsense") == std::string("amx-nonsense"));
-}
-
 TEST_CASE("isas: the CPU has one if the system says so, and if it is of this build and processor") {
   std::ifstream file("/proc/cpuinfo");
   std::string info((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -144,15 +103,11 @@ TEST_CASE("isas: the CPU has one if the system says so, and if it is of this bui
       expected = expected && has_word(info, features.substr(at, end - at));
       at = end + 1;
     }
-    if (isa == Isa::amx) expected = expected && os::lacking_amx("amx-tile") == nullptr;  // the system may refuse it
     CAPTURE(isa_name(isa));
     CAPTURE(features);
     CHECK(cpu_has(isa) == expected);
   }
   CHECK_FALSE(cpu_has(static_cast<Isa>(isa_count)));
-  CHECK((os::lacking_amx("amx-bf16") == nullptr) == has_word(info, "amxbf16"));
-  CHECK((os::lacking_amx("amx-int8") == nullptr) == has_word(info, "amxint8"));
-  if (!has_word(info, "amxtile")) CHECK(os::lacking_amx("amx-tile") == std::string("amx-tile"));
 }
 
 TEST_CASE("isas: names, order and the settings of a context") {
@@ -181,24 +136,21 @@ TEST_CASE("isas: WEFT_ISA must name one of this kind of processor, whether this 
   std::string names;
   for (const IsaLine& line : isa_lines)
     if (line.processor == this_processor) names += (names.empty() ? "" : ", ") + std::string(line.name);
+  Isa best = available_isas().front();
   for (std::size_t i = 0; i < isa_count; ++i) {
     const IsaLine& line = isa_lines[i];
     const auto isa = static_cast<Isa>(i);
+    if (cpu_has(isa)) best = isa;
     ::setenv("WEFT_ISA", std::string(line.name).c_str(), 1);
     CAPTURE(line.name);
     if (line.processor != this_processor) {
       CHECK_THROWS_WITH_AS(best_isa(), doctest::Contains(("expected one of " + names).c_str()), Error);
-    } else if (line.chosen == "by_name" && !cpu_has(isa)) {
-      const char* const why =
-          is_built(isa) ? "WEFT_ISA is \"amx\", but this machine lacks" : "WEFT_ISA is \"amx\", but this build has no";
-      CHECK_THROWS_WITH_AS(best_isa(), doctest::Contains(why), Error);
-      CHECK_THROWS_WITH_AS(Context(), doctest::Contains(why), Error);
+      CHECK_THROWS_WITH_AS(Context(), doctest::Contains(("expected one of " + names).c_str()), Error);
     } else {
-      CHECK(cpu_has(best_isa()));
-      CHECK((best_isa() == isa) == cpu_has(isa));
+      CHECK(best_isa() == best);  // the best up to the one that is named
     }
   }
   ::unsetenv("WEFT_ISA");
-  CHECK(isa_lines[index_of(best_isa())].chosen == "by_default");
+  CHECK(best_isa() == available_isas().back());
   if (!before.empty()) ::setenv("WEFT_ISA", before.c_str(), 1);
 }

@@ -88,7 +88,7 @@ TEST_CASE("dispatch: every family has its kernels of every instruction set") {
 
 TEST_CASE("dispatch: WEFT_ISA caps the kernels, and the vectors are as wide as isas.def says") {
   static constexpr int bytes[] = {
-#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, chosen, arch, bytes, ...) bytes,
+#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, ...) bytes,
 #include "weft/isas.def"
   };
   const char* const variable = ::getenv("WEFT_ISA");

@@ -6,20 +6,16 @@
 #include <sys/auxv.h>
 #endif
 
-#include "system/amx.h"
 #include "weft/detail/enum_names.h"
 #include "weft/detail/isas.h"
 #include "weft/error.h"
 
-// HAS and AMX in weft/isas.def: leave with what is lacking. Another kind of processor's features can't even be asked
-// for: ON_processor leaves them out.
+// HAS in weft/isas.def: leave with what is lacking. Another kind of processor's features can't even be asked for:
+// ON_processor leaves them out.
 #if defined(__x86_64__)
 // Also asks XGETBV whether the operating system keeps the wide registers.
 #define HAS(feature) \
   if (!__builtin_cpu_supports(#feature)) return #feature;
-// The compilers' own test doesn't know them all.
-#define AMX(feature) \
-  if (const char* what = os::lacking_amx(#feature)) return what;
 #define ON_x86_64(questions) questions
 #define ON_aarch64(questions) return "an aarch64 processor";
 #else
@@ -47,9 +43,9 @@ struct EnumNames<Isa> {
 
 namespace {
 
-// What this CPU or system lacks of the features that a line names, or null.
+// What this CPU lacks of the features that a line names, or null.
 constexpr const char* (*own_lacks[])() = {
-#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, chosen, arch, bytes, features, flags) \
+#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, features, flags) \
   []() -> const char* { ON_##processor(features) return nullptr; },
 #include "weft/isas.def"
 };
@@ -88,20 +84,17 @@ std::vector<Isa> available_isas() {
 
 Isa best_isa() {
   const char* variable = std::getenv("WEFT_ISA");
-  const std::string name = variable == nullptr ? "" : variable;
+  const std::string cap = variable == nullptr ? "" : variable;
+  Isa best = available_isas().front();
   std::string names;
-  bool is_known = name.empty();
-  for (const IsaLine& line : isa_lines) {
-    if (line.processor != this_processor) continue;
-    names += std::string(names.empty() ? "" : ", ") + std::string(line.name);
-    is_known = is_known || line.name == name;
+  for (const auto& [isa, name] : EnumNames<Isa>::all) {
+    if (isa_lines[index_of(isa)].processor != this_processor) continue;
+    names += std::string(names.empty() ? "" : ", ") + name;
+    if (cpu_has(isa)) best = isa;
+    if (cap == name) return best;
   }
-  const std::string what = "[cpu] the environment variable WEFT_ISA is \"" + name + "\", ";
-  if (!is_known) throw Error(what + "expected one of " + names);
-  const std::size_t best = chosen(
-      isa_lines, [](std::size_t isa) { return cpu_has(static_cast<Isa>(isa)); }, name);
-  if (best < isa_count) return static_cast<Isa>(best);
-  throw Error(what + "but " + why_not(enum_from_name<Isa>(name)));
+  if (cap.empty()) return best;
+  throw Error("[cpu] the environment variable WEFT_ISA is \"" + cap + "\", expected one of " + names);
 }
 
 }  // namespace weft

@@ -14,7 +14,10 @@ PanelLayout panel_layout(int64_t k, int64_t n) {
 template <class T>
 void pack_b(int64_t k, int64_t n, MatrixView<const T> b, T* out) {
   const GemmKernels<T> kernel = gemm_kernels<T>();
-  pack_b(kernel, layout_of(kernel, k, n), k, n, b.data, b.row, b.column, out);
+  const PanelLayout layout = layout_of(kernel, k, n);
+  for (int64_t p = 0; p < k; p += layout.block)
+    pack_panels<T>(kernel.pack_b, kernel.nr, n, std::min(layout.block, k - p), b.data + p * b.row, b.column, b.row, 1,
+                   out + layout.at(p, 0));
 }
 
 template PanelLayout panel_layout<float>(int64_t, int64_t);

@@ -48,13 +48,4 @@ void pack_panels(typename GemmKernels<T>::Pack kernel, std::int64_t width, std::
   });
 }
 
-// All of B (k, n) by a kernel, in blocks of its layout for it.
-template <class T>
-void pack_b(const GemmKernels<T>& kernel, const PanelLayout& layout, std::int64_t k, std::int64_t n, const GemmIn<T>* b,
-            std::int64_t b_row, std::int64_t b_column, GemmIn<T>* out) {
-  for (std::int64_t p = 0; p < k; p += layout.block)
-    pack_panels<T>(kernel.pack_b, kernel.nr, n, std::min(layout.block, k - p), b + p * b_row, b_column, b_row, 1,
-                   out + layout.at(p, 0));
-}
-
 }  // namespace weft::detail

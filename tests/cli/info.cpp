@@ -56,16 +56,6 @@ TEST_CASE("architecture and task from a config file, also from a checkpoint's") 
   CHECK(fails_with(weft("info --config " + (folder / "colour.json")), 1, "unknown config key \"colour\""));
 }
 
-TEST_CASE("WEFT_ISA=amx is refused where there is none, saying what is lacking; and nothing else chooses amx") {
-  const char* const variable = ::getenv("WEFT_ISA");
-  const std::string before = variable == nullptr ? "" : variable;
-  ::setenv("WEFT_ISA", "amx", 1);
-  if (!cpu_has(Isa::amx)) CHECK(fails_with(weft("info"), 1, "WEFT_ISA is \"amx\", but this "));
-  ::unsetenv("WEFT_ISA");
-  CHECK_FALSE(contains(weft("info").out, "instruction set amx"));
-  if (!before.empty()) ::setenv("WEFT_ISA", before.c_str(), 1);
-}
-
 TEST_CASE("weft info and help") {
   const Outcome info = weft("info");
   CHECK(info.code == 0);

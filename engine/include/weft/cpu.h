@@ -18,14 +18,14 @@ enum class Isa {
 /// "sse2", "avx2", …
 const char* isa_name(Isa isa) noexcept;
 
-/// True if this build has kernels for it and CPU and system can run them. Of amx it asks Linux for permission, once.
+/// True if this build has kernels for it, and the CPU and the operating system can run them.
 bool cpu_has(Isa isa) noexcept;
 
-/// Every instruction set that cpu_has, the best last, amx among them.
+/// Every instruction set that cpu_has, the best last.
 std::vector<Isa> available_isas();
 
-/// The best available instruction set, no better than the environment variable WEFT_ISA says; amx only if it says so.
-/// Error if WEFT_ISA names none of this kind of processor, or amx where cpu_has it not.
+/// The best available instruction set, no better than the environment variable WEFT_ISA says.
+/// Error if WEFT_ISA names none of this kind of processor.
 Isa best_isa();
 
 }  // namespace weft

@@ -80,8 +80,8 @@ struct GemmPrefetch {
 };
 
 // The first `rows` × `columns` elements of a tile of C, whose rows are contiguous: C(i, j) = Σ_p A(i, p) B(p, j) over k
-// units. A has mr rows, or by AMX's tiles those that are there; unit p of row i begins at a[i · a_row + p · a_column], its elements side by side. B has nr columns:
-// a packed panel; or, if the tile has all mr rows and nr columns and `packs` receives the panel, B itself, whose
+// units. A has mr rows; unit p of row i begins at a[i · a_row + p · a_column], its elements side by side. B has nr
+// columns: a packed panel; or, if the tile has all mr rows and nr columns and `packs` receives the panel, B itself, whose
 // rows, b_row apart, are contiguous, of whole units.
 template <class T>
 struct GemmTile {
@@ -115,9 +115,6 @@ struct PanelLayout {
   }
 };
 
-// How panels of A are ordered: unit after unit of k, each of mr rows, or row after row as in A itself.
-enum class PanelRows : std::int64_t { interleaved = 1, apart };
-
 // Strides are in elements. `accumulate` adds to the sums instead of writing them.
 template <class T>
 struct GemmKernels {
@@ -127,11 +124,9 @@ struct GemmKernels {
   using Sum = GemmSum<T>;
   // A tile of C is mr × nr; a packed block holds kc of k (see gemm_kernels). mc × nc of C is a task's share.
   std::int64_t mr, nr, kc, mc, nc;
-  PanelRows a_rows;
 
   // Packs n rows or columns of k elements into panels of mr (pack_a) or nr (pack_b):
   // out[panel][p][i] = sign · x[(panel · width + i) · stride_n + p · stride_k], 0 beyond n, and units beside one another.
-  // pack_a of rows that are apart: out[panel][i][p], with the 0 that fills the last unit, and nothing beyond n.
   using Pack = void (*)(std::int64_t n, std::int64_t k, const In* x, std::int64_t stride_n, std::int64_t stride_k,
                         Sum sign, In* out) noexcept;
   Pack pack_a, pack_b;

@@ -6,7 +6,6 @@
 #include "dense/kernels/gemm_dot_panels.h"
 #include "dense/kernels/gemm_dots.h"
 #include "dense/kernels/gemm_pack.h"
-#include "dense/kernels/gemm_tiles.h"
 #include "dense/kernels/gemm_units.h"
 #include "pointwise/kernels/activation_vectors.h"
 
@@ -198,20 +197,6 @@ void rows_of_tile(const GemmTile<T>& t) noexcept {
   else part_of_tile<T, R, blocks.nv, true>(t);
 }
 
-// While the sums are in cache.
-template <class T>
-void finish_tile(const GemmTile<T>& t) noexcept {
-  if (t.epilogue) epilogue(*t.epilogue, t.rows, t.columns, t.sums, t.sums_row, t.c, t.c_row, t.add_to_c);
-}
-
-#if WEFT_HAS_TILES
-template <class T>
-void tile_by_tiles(const GemmTile<T>& t) noexcept {
-  add_by_tiles<AmxTiles>(t);
-  finish_tile(t);
-}
-#endif
-
 template <class T>
 void tile(const GemmTile<T>& t) noexcept {
   constexpr int third = blocks.mr / 3;
@@ -223,7 +208,8 @@ void tile(const GemmTile<T>& t) noexcept {
   else if (t.rows <= third) rows_of_tile<T, third>(t);
   else if (t.rows <= 2 * third) rows_of_tile<T, 2 * third>(t);
   else rows_of_tile<T, blocks.mr>(t);
-  finish_tile(t);
+  // While the sums are in cache.
+  if (t.epilogue) epilogue(*t.epilogue, t.rows, t.columns, t.sums, t.sums_row, t.c, t.c_row, t.add_to_c);
 }
 
 template <class T>
@@ -232,26 +218,21 @@ constexpr GemmKernels<T> table() {
   constexpr int nr = blocks.nv * static_cast<int>(simd::lanes<In>);
   static_assert(blocks.mr * nr <= largest_tile);
   static_assert(blocks.mr % unit<In> == 0);
-  GemmKernels<T> kernels = {.mr = blocks.mr,
-                            .nr = nr,
-                            .kc = is_pairs<In>      ? blocks.kc_bf16
-                                  : sizeof(In) == 4 ? blocks.kc_f32
-                                                    : blocks.kc_f64,
-                            .mc = blocks.mc,
-                            .nc = blocks.nc,
-                            .a_rows = PanelRows::interleaved,
-                            .pack_a = pack<In, blocks.mr>,
-                            .pack_b = pack<In, nr>,
-                            .tile = tile<T>,
-                            .epilogue = epilogue<T>,
-                            .dot = dot<In>,
-                            .dot_panels = dot_panels<In>,
-                            .rows = rows<In>,
-                            .batched_dot = batched_dot<In>};
-#if WEFT_HAS_TILES
-  if constexpr (is_pairs<In>) use_tiles<T>(kernels, tile_by_tiles<T>);
-#endif
-  return kernels;
+  return {.mr = blocks.mr,
+          .nr = nr,
+          .kc = is_pairs<In>      ? blocks.kc_bf16
+                : sizeof(In) == 4 ? blocks.kc_f32
+                                  : blocks.kc_f64,
+          .mc = blocks.mc,
+          .nc = blocks.nc,
+          .pack_a = pack<In, blocks.mr>,
+          .pack_b = pack<In, nr>,
+          .tile = tile<T>,
+          .epilogue = epilogue<T>,
+          .dot = dot<In>,
+          .dot_panels = dot_panels<In>,
+          .rows = rows<In>,
+          .batched_dot = batched_dot<In>};
 }
 
 }  // namespace

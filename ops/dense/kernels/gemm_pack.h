@@ -52,7 +52,8 @@ void pack_rows(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n
       });
       simd::transpose(v);
       repeat<lanes>([&](auto i) WEFT_INLINE {
-        Row::write(out + p * W + unit<T> * i.value * W, square.value, v[i.value], p + step >= k && i.value + 1 == lanes);
+        Row::write(out + p * W + unit<T> * i.value * W, square.value, v[i.value],
+                   p + step >= k && i.value + 1 == lanes);
       });
     });
   for (; p < k; p += unit<T>)
@@ -84,38 +85,6 @@ void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std
         for (std::int64_t i = 0; i < W; ++i)
           copy_unit(from + i * stride_n + p * stride_k, stride_k, i < rows ? k - p : 0, sign, to + p * W + unit<T> * i);
     });
-  }
-}
-
-// Rows of A whose units stay side by side, row after row; `stride_n` is from one to the next.
-template <class T>
-void pack_rows_apart(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std::int64_t stride_k,
-                     Computed<T> sign, T* out) noexcept {
-  constexpr std::int64_t lanes = simd::lanes<T>, step = unit<T> * lanes;
-  const std::int64_t depth = padded<T>(k);
-  const Sign<T> factor(sign);
-  if (stride_k == 1) {
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t p = 0; p < k; p += step)
-        write_units(out + i * depth + p, factor * read_units(x + i * stride_n + p, k - p), (depth - p) / unit<T>);
-  } else if (stride_n == 1) {
-    // By squares of units.
-    for (std::int64_t p = 0; p < k; p += step)
-      for (std::int64_t i = 0; i < n; i += lanes) {
-        Vec<T> v[lanes];
-        repeat<lanes>([&](auto u) WEFT_INLINE {
-          const std::int64_t at = p + unit<T> * u.value;
-          v[u.value] = at < k ? factor * read_rows(x + i + at * stride_k, stride_k, k - at, n - i) : Vec<T>(0);
-        });
-        simd::transpose(v);
-        repeat<lanes>([&](auto r) WEFT_INLINE {
-          if (i + r.value < n) write_units(out + (i + r.value) * depth + p, v[r.value], (depth - p) / unit<T>);
-        });
-      }
-  } else {
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t p = 0; p < k; p += unit<T>)
-        copy_unit(x + i * stride_n + p * stride_k, stride_k, k - p, sign, out + i * depth + p);
   }
 }
 

@@ -9,7 +9,6 @@
 
 // Instruction sets that multiply pairs.
 #define WEFT_PAIR_PRODUCTS_avx512bf16 1
-#define WEFT_PAIR_PRODUCTS_amx 1
 
 namespace weft::detail::WEFT_ISA {
 

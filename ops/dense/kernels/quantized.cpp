@@ -2,7 +2,6 @@
 
 #include "dense/kernels/gemm.h"
 #include "dense/kernels/isa_names.h"
-#include "dense/kernels/quantized_tiles.h"
 #include "simd/simd.h"
 #include "simd/unroll.h"
 
@@ -16,9 +15,8 @@ using Shorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using HalfShorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 
-// Instruction sets that multiply bytes, four of a unit: with vpdpbusd, and with tiles.
+// Instruction sets that multiply bytes, four of a unit, with vpdpbusd.
 #define WEFT_BYTE_PRODUCTS_avx512bf16 1
-#define WEFT_BYTE_PRODUCTS_amx 1
 #if WEFT_NAME_OF(WEFT_BYTE_PRODUCTS_, WEFT_ISA)
 #define WEFT_HAS_BYTE_PRODUCTS 1
 #else
@@ -28,12 +26,12 @@ using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2))
 constexpr bool bytes = WEFT_HAS_BYTE_PRODUCTS;
 using Digit = std::conditional_t<bytes, std::int8_t, std::int16_t>;
 constexpr std::int64_t unit = bytes ? 4 : 2, lanes = simd::lanes<float>, nv = 2, nr = nv * lanes;
-// mr · nv sums, nv vectors of W and one of x fill the registers, unless sums are in AMX's tiles.
-constexpr int mr = WEFT_HAS_TILES ? most_tile_rows : WEFT_VECTOR_BYTES == 64 ? 12 : 6;
+// mr · nv sums, nv vectors of W and one of x fill the registers.
+constexpr int mr = WEFT_VECTOR_BYTES == 64 ? 12 : 6;
 static_assert(mr % 2 == 0, "whole rows of x");
 static_assert(mr * nr <= largest_tile);
 // vpdpbusd multiplies bytes without a sign with bytes that have one: panels hold w + 128, and 128 Σ x is subtracted.
-constexpr int offset = bytes && !WEFT_HAS_TILES ? 128 : 0;
+constexpr int offset = bytes ? 128 : 0;
 
 template <class V>
 WEFT_INLINE inline V load_bits(const void* p) noexcept {
@@ -178,14 +176,6 @@ void write_tile(const QuantizedTile& t, const std::int32_t (*sums)[nr]) noexcept
   }
 }
 
-#if WEFT_HAS_TILES
-void tile(const QuantizedTile& t) noexcept {
-  static_assert(nr == most_tile_columns && unit == 4);
-  alignas(64) std::int32_t all[mr][nr];
-  sums_by_tiles<AmxTiles>(t, all);
-  write_tile(t, all);
-}
-#else
 // A unit of each of `lanes` columns, as products take them.
 WEFT_INLINE inline Ints load_columns(const std::int8_t* p) noexcept {
   if constexpr (bytes) return load_bits<Ints>(p);
@@ -255,7 +245,6 @@ void tile_of(const QuantizedTile& t, std::integer_sequence<int, I...>) noexcept 
 }
 
 void tile(const QuantizedTile& t) noexcept { tile_of(t, std::make_integer_sequence<int, mr>()); }
-#endif
 
 template <class T>
 constexpr QuantizedKernels<T> table() {

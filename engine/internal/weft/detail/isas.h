@@ -9,12 +9,10 @@ namespace weft::detail {
 
 struct IsaLine {
   std::string_view name, processor, extends, kernels;  // `kernels`: all, or names of units with spaces between
-  std::string_view chosen = "by_default";              // or by_name
 };
 
 inline constexpr IsaLine isa_lines[] = {
-#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, chosen, ...) \
-  {#name, #processor, #extends, #kernels, #chosen},
+#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, ...) {#name, #processor, #extends, #kernels},
 #include "weft/isas.def"
 };
 inline constexpr std::size_t isa_count = sizeof isa_lines / sizeof *isa_lines;
@@ -71,21 +69,6 @@ constexpr const char* lacking(const IsaLine (&lines)[N], std::size_t isa, Lacks 
   const char* what = nullptr;
   for (; isa < N && what == nullptr; isa = extended(lines, isa)) what = lacks(isa);
   return what;
-}
-
-// The last that has(isa), up to the one of this name, if it is a line's. One that is chosen by name alone isn't chosen
-// otherwise, nor is has() asked for it; named, it is chosen, or nothing (N).
-template <std::size_t N, class Has>
-constexpr std::size_t chosen(const IsaLine (&lines)[N], Has has, std::string_view name) {
-  std::size_t best = N;
-  for (std::size_t isa = 0; isa < N; ++isa) {
-    const bool is_named = lines[isa].name == name, by_name = lines[isa].chosen == "by_name";
-    if (by_name && !is_named) continue;
-    if (has(isa)) best = isa;
-    else if (by_name) best = N;
-    if (is_named) break;
-  }
-  return best;
 }
 
 // Whether this build has kernels for it.
