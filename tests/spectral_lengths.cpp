@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <iterator>
 #include <numeric>
@@ -205,6 +206,46 @@ TEST_CASE("spectral: every length from 1 to 300 equals the direct sums") {
     const Runs runs{n <= 64 || n % 8 == 0 ? 2 : 1, 19, available_isas(), all_layouts};
     check_length<float>(reference, runs);
     check_length<double>(reference, runs);
+  }
+}
+
+// Few rows, tiles of rows that are full and that aren't; lengths of a pass, of several, of four steps, and a prime one.
+TEST_CASE("spectral: any number of short rows equals the direct sums") {
+  for (int64_t n : {16, 17, 32, 48, 64, 100, 128, 256, 360, 512}) {
+    const Reference reference = reference_of(n, 3);
+    for (int64_t rows : {1, 7, 8, 9, 15, 16, 17, 63, 64, 65}) {
+      CAPTURE(rows);
+      const Runs runs{1, rows, available_isas(), {Layout::rows, Layout::columns}};
+      check_length<float>(reference, runs);
+      check_length<double>(reference, runs);
+    }
+  }
+}
+
+TEST_CASE("spectral: a short row has the same bits at any place among others") {
+  Context context;
+  ContextScope scope(context);
+  const auto check = [](const Tensor& y) {  // whose rows are transforms of one signal
+    const std::size_t bytes = static_cast<std::size_t>(y.numel() / y.size(0)) * dtype_size(y.dtype());
+    const char* first = static_cast<const char*>(raw::contiguous(y).raw());
+    for (int64_t row = 1; row < y.size(0); ++row)
+      CHECK(std::memcmp(first, first + static_cast<std::size_t>(row) * bytes, bytes) == 0);
+  };
+  for (Isa isa : available_isas()) {
+    context.set_isa(isa);
+    CAPTURE(std::string(isa_name(isa)));
+    for (DType dtype : {DType::c64, DType::c128})
+      for (int64_t n : {16, 17, 32, 48, 64, 100, 128, 256, 360, 512})
+        for (int64_t rows : {3, 15, 16, 37}) {
+          CAPTURE(n);
+          CAPTURE(rows);
+          const Tensor signal = raw::convert(random_tensor(complex_in({1, n}), 7), dtype);
+          const Tensor x = raw::contiguous(expand(signal, {rows, n}));
+          check(fft(x, 1));
+          check(ifft(x, 1));
+          check(rfft(real(x), 1));
+          check(irfft(raw::contiguous(slice(x, 1, 0, n / 2 + 1)), n, 1));
+        }
   }
 }
 

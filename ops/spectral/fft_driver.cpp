@@ -167,13 +167,22 @@ struct Driver {
     });
   }
 
+  // Whether rows of m complex elements are transformed side by side in the lanes, though four steps would do: theirs cost
+  // more per element, but fill the lanes with a single row. Longer rows, lanes of them at a time, would leave the first
+  // cache; vectors of 64 bytes hold more of them. The fewest are those that fill every instruction set's lanes.
+  // bench: weft-bench --benchmark_filter='[cr]2c/64x(64|128|256|512)'
+  bool side_by_side(int64_t m) const {
+    const int64_t vector = kernel.lanes * static_cast<int64_t>(sizeof(T));
+    return x.columns.count() >= max_lanes && m <= (vector < 64 ? 256 : 128);
+  }
+
   void run(const char* op) const {
     const bool complex_rows = x.columns.step() == 2 && y.columns.step() == 2;
     if (x.is_complex && y.is_complex && t.given_weight == 0 && t.wanted_weight == 0) {
-      if (complex_rows && four_step_fits(t.n)) whole_in_four_steps(*four_step_plan<T>(op, t.n));
+      if (complex_rows && four_step_fits(t.n) && !side_by_side(t.n)) whole_in_four_steps(*four_step_plan<T>(op, t.n));
       else whole(*fft_plan<T>(op, t.n));
     } else if (t.n % 2 == 0 && t.wanted_weight != 0 && !x.is_complex) {
-      if (real_rows_in_four_steps(t.n, x.columns.step(), y.columns.step()))
+      if (real_rows_in_four_steps(t.n, x.columns.step(), y.columns.step()) && !side_by_side(t.n / 2))
         real_to_half_in_four_steps(*real_four_step_plan<T>(op, t.n));
       else real_to_half(*real_fft_plan<T>(op, t.n));
     } else if (t.n % 2 == 0 && t.given_weight != 0 && !y.is_complex) half_to_real(*real_fft_plan<T>(op, t.n));
@@ -201,6 +210,10 @@ int64_t Columns::index_along(int64_t column, std::size_t axis) const noexcept {
 }
 
 void Columns::offsets(int64_t first, int64_t count, int64_t* out) const noexcept {
+  if (shape_.size() == 1) {  // without divisions, which short rows would feel
+    for (int64_t c = 0; c < count; ++c) out[c] = (first + c) * strides_[0];
+    return;
+  }
   for (int64_t c = 0; c < count;) {
     int64_t rest = first + c, offset = 0;
     for (std::size_t i = shape_.size(); i-- > 0;) {

@@ -52,10 +52,31 @@ void fused(const FftView<T>& plan, const FftColumns<const T>& x, Source source, 
   descend<true, false>(plan, last == 0 ? 0 : 1, last, work, 0, plan.n, store);
 }
 
+// Contiguous columns of R elements by a plan of the one pass R: from their squares to those of y, in registers.
+template <int R, bool Inverse, class T>
+[[gnu::noinline]] WEFT_FLATTEN void short_columns(const FftColumns<const T>& x, T factor,
+                                                  const FftColumns<T>& y) noexcept {
+  constexpr int L = static_cast<int>(simd::lanes<T>), squares = 2 * R / L;
+  const Vec<T> f(factor);
+  Vec<T> v[2 * R];
+  repeat<squares>([&](auto s) WEFT_INLINE { load_square(x, s.value * L, L, v + s.value * L); });
+  ComplexVec<T> a[R];
+  repeat<R>([&](auto k) WEFT_INLINE { a[k.value] = {v[2 * k.value], v[2 * k.value + 1]}; });
+  Butterfly<T, R>::run(a, nullptr);
+  repeat<R>([&](auto k) WEFT_INLINE {
+    constexpr int bin = Inverse ? (R - decltype(k)::value) % R : decltype(k)::value;
+    v[2 * k.value] = a[bin].re * f;
+    v[2 * k.value + 1] = a[bin].im * f;
+  });
+  repeat<squares>([&](auto s) WEFT_INLINE { store_square(y, s.value * L, L, v + s.value * L); });
+}
+
 template <class T>
 void complex_columns(const FftView<T>& plan, const FftColumns<const T>& x, bool inverse, T factor,
                      const FftColumns<T>& y, const T* next, bool streamed, T* work) noexcept {
   constexpr int numbers = static_cast<int>(row_size<T>), bytes = numbers * static_cast<int>(sizeof(T));
+  if (plan.passes == 1 && plan.pass[0].radix == 16 && x.step == 2 && y.step == 2)
+    return inverse ? short_columns<16, true>(x, factor, y) : short_columns<16, false>(x, factor, y);
   const bool whole = x.count == simd::lanes<T> && are_neighbours(x, 2) && are_neighbours(y, 2);
   if (!whole || plan.convolution) {
     gather_complex(plan.n, x, work);

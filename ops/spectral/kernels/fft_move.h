@@ -28,6 +28,17 @@ bool are_neighbours(const FftColumns<T>& x, std::int64_t apart) noexcept {
 // such columns, which are neither neighbours nor contiguous.
 constexpr std::int64_t move_block = 16;
 
+// The first numbers of a vector, size <= lanes; the others are 0.
+template <class T>
+inline simd::Vec<T> load_part(const T* p, std::int64_t size) noexcept {
+  return size >= simd::lanes<T> ? simd::load(p) : size > 0 ? simd::load_n(p, size) : simd::Vec<T>(T(0));
+}
+template <class T>
+inline void store_part(T* p, simd::Vec<T> v, std::int64_t size) noexcept {
+  if (size >= simd::lanes<T>) simd::store(p, v);
+  else if (size > 0) simd::store_n(p, v, size);
+}
+
 // Numbers `from` … from + size - 1 of each column as the vectors v[0] … v[size - 1], size <= lanes.
 template <class T>
 WEFT_INLINE inline void load_square(const FftColumns<const T>& x, std::int64_t from, std::int64_t size,
@@ -37,10 +48,9 @@ WEFT_INLINE inline void load_square(const FftColumns<const T>& x, std::int64_t f
   if (size == L && x.count == L) {
     repeat<L>([&](auto c) WEFT_INLINE { v[c.value] = load(x.data + x.offset[c.value] + from); });
   } else {
-    T square[L * L] = {};
-    for (std::int64_t c = 0; c < x.count; ++c)
-      for (std::int64_t i = 0; i < size; ++i) square[c * L + i] = x.data[x.offset[c] + from + i];
-    repeat<L>([&](auto c) WEFT_INLINE { v[c.value] = load(square + c.value * L); });
+    repeat<L>([&](auto c) WEFT_INLINE {
+      v[c.value] = c.value < x.count ? load_part(x.data + x.offset[c.value] + from, size) : Vec<T>(T(0));
+    });
   }
   transpose<T>(v);
 }
@@ -54,10 +64,9 @@ WEFT_INLINE inline void store_square(const FftColumns<T>& y, std::int64_t from, 
   if (size == L && y.count == L) {
     repeat<L>([&](auto c) WEFT_INLINE { store(y.data + y.offset[c.value] + from, v[c.value]); });
   } else {
-    T square[L * L];
-    repeat<L>([&](auto c) WEFT_INLINE { store(square + c.value * L, v[c.value]); });
-    for (std::int64_t c = 0; c < y.count; ++c)
-      for (std::int64_t i = 0; i < size; ++i) y.data[y.offset[c] + from + i] = square[c * L + i];
+    repeat<L>([&](auto c) WEFT_INLINE {
+      if (c.value < y.count) store_part(y.data + y.offset[c.value] + from, v[c.value], size);
+    });
   }
 }
 
@@ -115,12 +124,21 @@ WEFT_FLATTEN void scatter_mirrored_contiguous(std::int64_t n, const std::int32_t
   }
 }
 
+// One complex element of each column. Half spectra of n = 2^a end in such a one, too little for a square.
+template <class T>
+void scatter_element(std::int64_t k, ComplexVec<T> z, const FftColumns<T>& y) noexcept {
+  alignas(64) T row[row_size<T>];
+  store_complex(row, z);
+  for (std::int64_t c = 0; c < y.count; ++c) __builtin_memcpy(y.data + y.offset[c] + 2 * k, row + 2 * c, 2 * sizeof(T));
+}
+
 // The same of complex elements.
 template <class T>
 WEFT_FLATTEN void scatter_complex_contiguous(std::int64_t n, RowOrder order, const T* work, simd::Vec<T> f,
                                              const FftColumns<T>& y) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>), elements = L / 2;  // of a square
   for (std::int64_t k = 0; k < n; k += elements) {
+    if (k == n - 1) return scatter_element(k, scaled(load_row(work, order(k)), f), y);
     simd::Vec<T> v[L];
     const std::int64_t size = n - k < elements ? n - k : elements;
     repeat<elements>([&](auto i) WEFT_INLINE {
@@ -130,6 +148,22 @@ WEFT_FLATTEN void scatter_complex_contiguous(std::int64_t n, RowOrder order, con
     });
     store_square(y, 2 * k, 2 * size, v);
   }
+}
+
+// The elements of `count` neighbouring columns.
+template <class T>
+inline ComplexVec<T> load_complex_part(const T* p, std::int64_t count) noexcept {
+  constexpr std::int64_t L = simd::lanes<T>;
+  if (count == L) return load_complex(p);
+  const simd::Vec<T> a = load_part(p, 2 * count), b = load_part(p + L, 2 * count - L);
+  return {simd::even<T>(a, b), simd::odd<T>(a, b)};
+}
+template <class T>
+inline void store_complex_part(T* p, ComplexVec<T> v, std::int64_t count) noexcept {
+  constexpr std::int64_t L = simd::lanes<T>;
+  if (count == L) return store_complex(p, v);
+  store_part(p, simd::zip_lo<T>(v.re, v.im), 2 * count);
+  store_part(p + L, simd::zip_hi<T>(v.re, v.im), 2 * count - L);
 }
 
 template <class T>
@@ -187,11 +221,7 @@ void gather_complex(std::int64_t n, const FftColumns<const T>& x, T* work) noexc
   const WorkRows<T> rows{work};
   if (are_neighbours(x, 2)) {
     const T* from = x.data + x.offset[0];
-    T padded[row_size<T>] = {};
-    for (std::int64_t k = 0; k < n; ++k, from += x.step) {
-      for (std::int64_t i = 0; i < 2 * x.count && x.count < lanes<T>; ++i) padded[i] = from[i];
-      rows.store(k, load_complex(x.count < lanes<T> ? padded : from));
-    }
+    for (std::int64_t k = 0; k < n; ++k, from += x.step) rows.store(k, load_complex_part(from, x.count));
     return;
   }
   if (x.step == 2) return gather_contiguous(2 * n, x, lanes<T>, work);
@@ -207,12 +237,8 @@ void scatter_complex(std::int64_t n, const std::int32_t* row, const T* work, boo
   const Vec<T> f(factor);
   if (are_neighbours(y, 2)) {
     T* to = y.data + y.offset[0];
-    T padded[row_size<T>];
-    for (std::int64_t k = 0; k < n; ++k, to += y.step) {
-      const bool whole = y.count == lanes<T>;
-      store_complex(whole ? to : padded, scaled(load_row(work, order(k)), f));
-      for (std::int64_t i = 0; i < 2 * y.count && !whole; ++i) to[i] = padded[i];
-    }
+    for (std::int64_t k = 0; k < n; ++k, to += y.step)
+      store_complex_part(to, scaled(load_row(work, order(k)), f), y.count);
     return;
   }
   if (y.step == 2) return scatter_complex_contiguous(n, order, work, f, y);
