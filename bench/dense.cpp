@@ -9,8 +9,8 @@ struct Product {
 };
 
 constexpr Product products[] = {
-    {256, 256, 256},    {257, 129, 511},   {512, 512, 512},   {1024, 1024, 1024},
-    {2048, 2048, 2048}, {4096, 512, 2048}, {4096, 2048, 512},
+    {64, 64, 64},       {128, 128, 128},    {256, 256, 256},   {257, 129, 511},   {512, 512, 512},
+    {1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 512, 2048}, {4096, 2048, 512},
 };
 constexpr Product bf16_products[] = {
     {1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 512, 2048}, {4096, 2048, 512}, {4096, 768, 3072}, {2048, 512, 4096},
@@ -44,8 +44,8 @@ void add_dense(int threads) {
   }
   for (const Product& p : int8_products) add("linear-int8", p, threads, plainer("linear-bf16", p));
   for (const std::int64_t m : {1, 2, 4, 8}) add("linear-int8-cold", {m, 2048, 8192}, threads);
-  for (const char* kind : {"gemm-nt", "gemm-nt-cold", "linear-packed-cold"})
-    for (const std::int64_t m : {1, 4, 8, 16}) add(kind, {m, 2048, 512}, threads);
+  for (const char* kind : {"gemm-nn", "gemm-nt", "gemm-nt-cold", "linear-packed-cold"})
+    for (const std::int64_t m : {1, 2, 4, 8, 16}) add(kind, {m, 2048, 512}, threads);
   for (const Product& p : layers) {
     add("linear", p, threads);
     for (const char* kind : {"linear-gelu", "linear-gelu-train"}) add(kind, p, threads, plainer("linear", p));
