@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <utility>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace weft::bench::WEFT_ISA {
 namespace {
@@ -30,6 +33,40 @@ float run(long iterations, float factor, float term) {
   return loop(iterations, factor, term, std::make_index_sequence<chains>());
 }
 
+#if defined(__x86_64__)
+#if WEFT_VECTOR_BYTES == 64
+using Integers = __m512i;
+Integers multiply_pairs(Integers a, Integers b) { return _mm512_madd_epi16(a, b); }
+#elif WEFT_VECTOR_BYTES == 32
+using Integers = __m256i;
+Integers multiply_pairs(Integers a, Integers b) { return _mm256_madd_epi16(a, b); }
+#else
+using Integers = __m128i;
+Integers multiply_pairs(Integers a, Integers b) { return _mm_madd_epi16(a, b); }
+#endif
+
+// acc_i ← the products of acc_i and factor, in pairs: as many as there are, whatever adds them up.
+template <std::size_t... I>
+int pair_loop(long iterations, int term, std::index_sequence<I...>) {
+  using Ints [[gnu::vector_size(WEFT_VECTOR_BYTES)]] = int;
+  const Ints factor = Ints{} + term;
+  Ints acc[] = {(Ints{} + static_cast<int>(I))...};
+  const auto step = [&](Ints& a) {
+    a = reinterpret_cast<Ints>(multiply_pairs(reinterpret_cast<Integers>(a), reinterpret_cast<Integers>(factor)));
+  };
+  for (long k = 0; k < iterations; ++k) (step(acc[I]), ...);
+  Ints sum{};
+  ((sum += acc[I]), ...);
+  return sum[0];
+}
+
+int pairs(long iterations, int term) { return pair_loop(iterations, term, std::make_index_sequence<chains>()); }
+constexpr double pair_flops = 4.0 * chains * lanes;
+#else
+constexpr int (*pairs)(long, int) = nullptr;
+constexpr double pair_flops = 0;
+#endif
+
 // The barrier keeps the compiler from calling memcpy, which takes other ways round the cache for long copies.
 void copy(const float* from, float* to, long n) {
   using Unaligned [[gnu::vector_size(WEFT_VECTOR_BYTES), gnu::aligned(4), gnu::may_alias]] = float;
@@ -54,7 +91,13 @@ float read(const float* from, long n) {
 }
 
 constexpr FmaLoop table() {
-  return {.run = run, .flops = 2.0 * chains * lanes, .lanes = static_cast<int>(lanes), .copy = copy, .read = read};
+  return {.run = run,
+          .flops = 2.0 * chains * lanes,
+          .lanes = static_cast<int>(lanes),
+          .pairs = pairs,
+          .pair_flops = pair_flops,
+          .copy = copy,
+          .read = read};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// Products of four bytes in registers, by AVX512-VNNI.
+// What products of bytes take in registers: of four by AVX512-VNNI, or of pairs of 16 bits.
 #include <atomic>
 
+#include "fma_loop.h"
 #include "machine.h"
 #include "weft/context.h"
 #if defined(__x86_64__)
@@ -35,10 +36,24 @@ int multiply(int term) { return term; }
 bool has_vnni() { return false; }
 #endif
 
+Work pairs_work(int threads) {
+  const FmaLoop loop = detail::kernels<FmaLoop>();
+  if (loop.pairs == nullptr) return fma_work(threads);
+  Work w;
+  w.flops = static_cast<double>(iterations) * loop.pair_flops * threads;
+  w.run = [=] {
+    Context::current().set_threads(threads);
+    Context::current().parallel_for(threads, 1, [&](std::int64_t, std::int64_t) {
+      sink.store(loop.pairs(iterations, 0x00010001), std::memory_order_relaxed);
+    });
+  };
+  return w;
+}
+
 }  // namespace
 
 Work int8_peak_work(int threads) {
-  if (!has_vnni()) return fma_work(threads);
+  if (!has_vnni()) return pairs_work(threads);
   Work w;
   w.flops = 2 * work * chains * static_cast<double>(iterations) * threads;
   w.run = [=] {

@@ -13,7 +13,7 @@ std::int64_t last_level_cache();  // bytes; 0 if the system doesn't say
 
 Work fma_work(int threads);        // in the current context's instruction set
 Work bf16_peak_work(int threads);  // pairs of bf16 that the instruction set multiplies; if it has none, fma_work
-Work int8_peak_work(int threads);  // of four bytes, in the same way
+Work int8_peak_work(int threads);  // of four bytes, else of pairs of 16 bits; if it has neither, fma_work
 Work read_work(std::function<const float*()> next, std::int64_t n, int threads);  // of n numbers from next() on
 Work copy_work(std::int64_t bytes, int threads);  // memcpy by pieces; `bytes` counts reads and writes
 
