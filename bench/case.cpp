@@ -2,9 +2,10 @@
 //   machine                       CPU | instruction set | FFTW's version or "none"
 //   case weft|fftw KIND B N D C   makes the work (C: 1 causal, 0 not): "ok FLOPS BYTES", or "none" if there is none
 //   run                           seconds a call of it
+//   ran                           how many samples of it were at vector instructions of each kind, by names (sampled.h)
 //   error KIND N                  relative L2 errors of a transform: weft's and FFTW's
 //   memory B N D C                extra bytes of a Toeplitz product: forward, forward + backward
-// Whatever can't be done: "error MESSAGE".
+// Whatever can't be done: "error MESSAGE". --isa NAME caps the instruction set; one that can't be had ends it with 2.
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -12,7 +13,9 @@
 #include <string>
 
 #include "case_checks.h"
+#include "isa_cap.h"
 #include "machine.h"
+#include "sampled.h"
 #include "timing.h"
 #include "weft/context.h"
 #include "weft/error.h"
@@ -25,6 +28,7 @@ using namespace weft::bench;
 struct Options {
   int threads = 1;
   double min_time = 0.005;
+  std::string isa;
 };
 
 Sizes read_sizes(std::istream& in) {
@@ -50,6 +54,13 @@ std::string make_case(std::istream& in, const Options& options, Work& work) {
   return format("ok %.0f %.0f", work.flops, work.bytes);
 }
 
+std::string counts_text(const Samples& samples) {
+  std::string text;
+  for (std::size_t i = 0; i < samples_count; ++i)
+    text += (i == 0 ? "" : " ") + std::string(sampled_names[i]) + " " + std::to_string(samples[i]);
+  return text;
+}
+
 std::string answer(const std::string& line, const Options& options, Work& work) {
   std::istringstream in(line);
   std::string request;
@@ -61,6 +72,10 @@ std::string answer(const std::string& line, const Options& options, Work& work) 
   if (request == "run") {
     if (!work.run) throw Error("[bench] run before case");
     return format("%.9g", seconds_per_call(work.run, options.min_time));
+  }
+  if (request == "ran") {
+    if (!work.run) throw Error("[bench] ran before case");
+    return counts_text(sample(work.run, 0.1));
   }
   if (request == "error") {
     std::string kind;
@@ -84,6 +99,13 @@ int main(int argc, char** argv) {
     const std::string flag = argv[i];
     if (flag == "--threads") options.threads = std::stoi(argv[i + 1]);
     if (flag == "--min-time") options.min_time = std::stod(argv[i + 1]);
+    if (flag == "--isa") options.isa = argv[i + 1];
+  }
+  try {
+    cap_isa(options.isa, argv);
+  } catch (const std::exception& e) {
+    std::cerr << "weft-case: " << e.what() << std::endl;
+    return 2;
   }
   Work work;
   for (std::string line; std::getline(std::cin, line);) {

@@ -12,7 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "isa_cap.h"
 #include "machine.h"
+#include "sampled.h"
 #include "timing.h"
 #include "weft/checkpoint.h"
 #include "weft/context.h"
@@ -26,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
 struct Options {
-  std::string model = "small", precision = "f32", weights = "file";
+  std::string model = "small", precision = "f32", weights = "file", isa;
   int threads = Context::current().threads();
   std::int64_t batch = 1, context = 256, tokens = 64, rounds = 8;
   double gamma = 1;  // of the TNN
@@ -129,6 +131,7 @@ constexpr std::int64_t group = 8;
 
 struct Times {
   std::vector<double> token, read;  // µs
+  Samples samples{};                // of further tokens
 };
 
 // Runs f in groups, of each of which the first time is not counted: caches hold what the other's run left.
@@ -160,6 +163,11 @@ Times measure(const Options& o, const Model& model, double bytes) {
         time_group(count, round > 0 ? &times.read : nullptr, read.run);
       }
     }
+    const auto stream = text->select(std::vector<std::int64_t>(static_cast<std::size_t>(o.batch), 0));
+    const auto run = [&] {
+      for (std::int64_t i = 0; i < o.tokens; ++i) (void)stream->append(ids);
+    };
+    times.samples = sample(run, 0);
   });
   return times;
 }
@@ -180,6 +188,7 @@ json report(const Options& o) {
           {"context", o.context},
           {"cpu", cpu_name()},
           {"isa", isa_name(Context::current().isa())},
+          {"ran", shares(times.samples)},
           {"bytes", bytes},
           {"token_us", token},
           {"read_us", read},
@@ -195,16 +204,18 @@ json report(const Options& o) {
 
 void print(const json& r) {
   const auto number = [&](const char* key) { return r[key].get<double>(); };
-  char line[400];
-  std::snprintf(
-      line, sizeof line,
-      "%s, %s, weights %s, %d threads, batch %d, context %d: %.0f tokens/s, %.0f us a step; reading %.1f MB at "
-      "%.1f GB/s %.0f us: %.0f %%, %.0f us beyond (least %.0f and %.0f us, worst step %.0f us); peak %.2f GB",
-      r["model"].get<std::string>().c_str(), r["precision"].get<std::string>().c_str(),
-      r["weights"].get<std::string>().c_str(), r["threads"].get<int>(), r["batch"].get<int>(), r["context"].get<int>(),
-      number("tokens_per_second"), number("token_us"), number("bytes") * 1e-6, number("read_gbs"), number("read_us"),
-      100 * number("share"), number("beyond_us"), number("least_token_us"), number("least_read_us"),
-      number("worst_token_us"), number("peak_bytes") * 1e-9);
+  char line[500];
+  std::snprintf(line, sizeof line,
+                "%s, %s, %s (ran %s), weights %s, %d threads, batch %d, context %d: %.0f tokens/s, %.0f us a step; "
+                "reading %.1f MB at "
+                "%.1f GB/s %.0f us: %.0f %%, %.0f us beyond (least %.0f and %.0f us, worst step %.0f us); peak %.2f GB",
+                r["model"].get<std::string>().c_str(), r["precision"].get<std::string>().c_str(),
+                r["isa"].get<std::string>().c_str(), r["ran"].get<std::string>().c_str(),
+                r["weights"].get<std::string>().c_str(), r["threads"].get<int>(), r["batch"].get<int>(),
+                r["context"].get<int>(), number("tokens_per_second"), number("token_us"), number("bytes") * 1e-6,
+                number("read_gbs"), number("read_us"), 100 * number("share"), number("beyond_us"),
+                number("least_token_us"), number("least_read_us"), number("worst_token_us"),
+                number("peak_bytes") * 1e-9);
   std::cout << line << std::endl;
 }
 
@@ -225,6 +236,7 @@ void add_options(CLI::App& app, Options& o) {
       ->capture_default_str()
       ->check(CLI::IsMember({"file", "own"}));
   app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
+  app.add_option("--isa", o.isa, isa_help)->type_name("NAME");
   app.add_option("--batch", o.batch, "Texts that grow together")->capture_default_str()->check(CLI::Range(1, 1024));
   app.add_option("--context", o.context, "Tokens that come before")
       ->capture_default_str()
@@ -242,8 +254,11 @@ void add_options(CLI::App& app, Options& o) {
   app.footer(
       "Prints the median step of all texts, and beside it that of a loop in the same run which reads as many bytes,\n"
       "weights and histories, with the same threads: their ratio, and what the step takes beyond.\n"
-      "Example:\n"
-      "  weft-decode-bench --model large --precision bf16 --threads 2 --batch 8 --context 256");
+      "\"ran\" is what share of the step's vector instructions, by samples of one thread, were of which instruction "
+      "set.\n"
+      "Examples:\n"
+      "  weft-decode-bench --model large --precision bf16 --threads 2 --batch 8 --context 256\n"
+      "  weft-decode-bench --model large --isa avx2");
 }
 
 int run(int argc, char** argv) {
@@ -257,6 +272,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw Error(std::string(error.what()) + " (see --help)");
   }
+  cap_isa(o.isa, argv);
   Context::current().set_threads(o.threads);
   const json result = report(o);
   if (o.as_json) std::cout << result << std::endl;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "machine.h"
+#include "sampled.h"
 #include "timing.h"
 
 namespace weft::bench {
@@ -96,7 +97,17 @@ void time_alone(State& state, const Work& work, const Work& fma, int threads) {
 
 struct Made {
   Work work, rival;
+  std::string ran;  // "avx2, rival sse"
 };
+
+// What both really ran, whatever they say.
+std::string what_ran(const Work& work, const Work& rival) {
+  const auto one = [](const Work& w) {
+    const Samples samples = sample(w.run, repetition_seconds);
+    return ran(samples) + (is_beyond(samples) ? " (not capped)" : "");
+  };
+  return one(work) + (rival.run ? ", rival " + one(rival) : "");
+}
 
 void run_benchmark(State& state, const Entry& entry, Made& made, const std::function<Work()>& make,
                    const std::function<Work(int)>& make_rival) {
@@ -107,6 +118,8 @@ void run_benchmark(State& state, const Entry& entry, Made& made, const std::func
                                                   : fma_work(entry.threads);
   if (made.rival.run || made.work.read || made.work.elements > 0) time_in_turn(state, made.work, made.rival, fma);
   else time_alone(state, made.work, fma, entry.threads);
+  if (made.ran.empty()) made.ran = what_ran(made.work, made.rival);
+  state.SetLabel(made.ran);
   count_rate(state, "FLOP/s", made.work.flops);
   count_rate(state, "B/s", made.work.bytes);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "family.h"
+#include "isa_cap.h"
 #include "machine.h"
 #include "table_reporter.h"
 #include "weft/context.h"
@@ -16,12 +17,15 @@
 namespace weft::bench {
 namespace {
 
-constexpr const char* usage = R"(usage: weft-bench [--threads T] [--json FILE] [Google Benchmark's own flags]
+constexpr const char* usage =
+    R"(usage: weft-bench [--threads T] [--isa NAME] [--json FILE] [Google Benchmark's own flags]
   Medians and spread (cv: deviation over mean) of interleaved repetitions at 1 and T threads. A rival (FFTW, oneDNN,
   or a plainer work of weft) and the FMA peak are measured in turn with weft; ratio: rival's time over weft's, of a turn.
   FLOP/s are nominal: 5 n log2 n a complex transform, 2.5 n log2 n a real one, of the plain form of each operation;
   dense products 2 m n k.
   --threads T               default: all that this process may use
+  --isa NAME                sse2, avx2, ...: runs as if the CPU had no better instruction set. weft, the limits, oneDNN and
+                            the C library are capped; FFTW can't be. Default: the best
   --json FILE               writes everything, each repetition too
   limit %: what the limit takes of the time: a plain-store copy of the same bytes; for products of few rows the slower
   of multiply-adds and reading the weights. Cycles are those of an element, by the FMA peak.
@@ -31,18 +35,24 @@ constexpr const char* usage = R"(usage: weft-bench [--threads T] [--json FILE] [
                             einsum; exp tanh erf … gelu silu … (in cache), layer-norm rms-norm softmax
                             cross-entropy array-gelu array-silu add mul gate glu adamw …, each also with -backward
   --benchmark_repetitions=N of 20 ms or a call, --benchmark_list_tests
-example: weft-bench --benchmark_filter=c2c/64x1024/ --json fft.json
+  ran: the most demanding instruction set of which at least a twentieth of the vector instructions were, by samples of one
+  thread while it ran: weft's, then the rival's. "not capped": beyond --isa's.
+examples: weft-bench --benchmark_filter=c2c/64x1024/ --json fft.json
+          weft-bench --isa avx2 --benchmark_filter=gemm-nn
 )";
 
 // Google Benchmark's flags: ours in front, so that the user's override them; --json FILE stands for two of its own.
-std::vector<std::string> benchmark_flags(int argc, char** argv, int& threads) {
+std::vector<std::string> benchmark_flags(int argc, char** argv, int& threads, std::string& isa) {
   std::vector<std::string> flags = {argv[0], "--benchmark_enable_random_interleaving=true",
                                     "--benchmark_repetitions=9"};
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
-    if ((flag == "--threads" || flag == "--json") && i + 1 == argc) throw Error("[bench] " + flag + " needs a value");
+    if ((flag == "--threads" || flag == "--json" || flag == "--isa") && i + 1 == argc)
+      throw Error("[bench] " + flag + " needs a value");
     if (flag == "--threads") {
       threads = std::stoi(argv[++i]);
+    } else if (flag == "--isa") {
+      isa = argv[++i];
     } else if (flag == "--json") {
       flags.push_back(std::string("--benchmark_out=") + argv[++i]);
       flags.push_back("--benchmark_out_format=json");
@@ -64,13 +74,17 @@ void describe_machine(int threads) {
     benchmark::AddCustomContext("threads_" + std::to_string(t), text);
     line += "; " + std::to_string(t) + (t == 1 ? " thread: " : " threads: ") + text;
   }
+  if (!fftw_version().empty()) line += "; " + fftw_version() + ", which can't be capped";
+  if (!onednn_version().empty()) line += "; oneDNN " + onednn_version() + " " + onednn_isa();
   std::printf("%s\n", line.c_str());
   std::fflush(stdout);
 }
 
 int run(int argc, char** argv) {
   int threads = Context::current().threads();
-  std::vector<std::string> flags = benchmark_flags(argc, argv, threads);
+  std::string isa;
+  std::vector<std::string> flags = benchmark_flags(argc, argv, threads, isa);
+  cap_isa(isa, argv);
   std::vector<char*> arguments;
   for (std::string& flag : flags) arguments.push_back(flag.data());
   int count = static_cast<int>(arguments.size());

@@ -13,6 +13,18 @@ std::string onednn_version() {
   return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
 }
 
+std::string onednn_isa() {
+  switch (dnnl_get_effective_cpu_isa()) {
+    case dnnl_cpu_isa_sse41: return "sse41";
+    case dnnl_cpu_isa_avx: return "avx";
+    case dnnl_cpu_isa_avx2: return "avx2";
+    case dnnl_cpu_isa_avx512_core: return "avx512";
+    case dnnl_cpu_isa_avx512_core_vnni: return "avx512 with VNNI";
+    case dnnl_cpu_isa_avx512_core_bf16: return "avx512bf16";
+    default: return "beyond avx512bf16";
+  }
+}
+
 // C (b, n) of a sum over d, row major, into the same C again and again.
 Work onednn_work(const std::string& kind, const Sizes& s, int threads) {
   const bool is_nn = kind == "gemm-nn", is_tn = kind == "gemm-tn";
@@ -37,6 +49,7 @@ Work onednn_work(const std::string& kind, const Sizes& s, int threads) {
 namespace weft::bench {
 
 std::string onednn_version() { return {}; }
+std::string onednn_isa() { return {}; }
 Work onednn_work(const std::string&, const Sizes&, int) { return {}; }
 
 }  // namespace weft::bench

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "machine.h"
+#include "sampled.h"
 #include "timing.h"
 #include "weft/context.h"
 #include "weft/detail/op_timer.h"
@@ -210,6 +211,14 @@ json Step::report() const {
           {"loss", loss_},
           {"gradient_norm", gradient_norm_},
           {"operations", operations()}};
+}
+
+json Step::ran() {
+  warm();
+  const Samples samples = sample([&] { step(); }, 0.2);
+  json kinds;
+  for (std::size_t i = 0; i < samples_count; ++i) kinds[sampled_names[i]] = samples[i];
+  return kinds;
 }
 
 void Step::save(const std::string& path) {

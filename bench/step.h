@@ -30,6 +30,9 @@ class Step {
   double rate(double seconds);
   // Of all runs: times, speed, memory beyond that of the model, operations. One run at least.
   nlohmann::json report() const;
+  // How many samples of one more step, or of 0.2 s of them, were at vector instructions of each kind. Behind the report:
+  // the step's operations count among those of the runs.
+  nlohmann::json ran();
   // Input, parameters (vectors with some noise), result and, if it trains, gradients: as safetensors.
   void save(const std::string& path);
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "isa_cap.h"
 #include "step.h"
 #include "weft/context.h"
 #include "weft/error.h"
@@ -16,7 +17,7 @@ using namespace weft;
 using namespace weft::bench;
 
 struct Options {
-  std::string model, mode = "train", precision = "f32", save;
+  std::string model, mode = "train", precision = "f32", save, isa;
   int threads = Context::current().threads(), repeat = 15;
   double seconds = 0;
   bool serve = false, recompute = false;
@@ -90,6 +91,7 @@ void add_options(CLI::App& app, Options& o) {
       ->capture_default_str()
       ->check(CLI::IsMember(names));
   app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
+  app.add_option("--isa", o.isa, isa_help)->type_name("NAME");
   app.add_option("--repeat", o.repeat, "Timed steps, after two untimed ones")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
@@ -99,12 +101,13 @@ void add_options(CLI::App& app, Options& o) {
   app.add_flag("--recompute", o.recompute, "Compute each block again in backward");
   app.add_flag("--serve", o.serve,
                "Answer lines of standard input: \"warm\" after the untimed steps, \"run\" with the seconds of one, "
-               "\"report\" with the JSON line");
+               "\"report\" with the JSON line, \"ran\" with samples of the vector instructions of one more");
   app.footer(
       "Prints one JSON line. Flops are 2 M N K of each product and 5 n log2 n of each transform, three times\n"
       "that for training; peak_bytes is VmHWM less what it was with the model made.\n"
-      "Example:\n"
-      "  weft-step-bench --model gmlp --mode train --threads 2 --repeat 7 --layers 2");
+      "Examples:\n"
+      "  weft-step-bench --model gmlp --mode train --threads 2 --repeat 7 --layers 2\n"
+      "  weft-step-bench --model tnn --mode forward --isa avx2");
 }
 
 nlohmann::json answer(const std::string& request, Step& step) {
@@ -114,7 +117,8 @@ nlohmann::json answer(const std::string& request, Step& step) {
   }
   if (request == "run") return step.run();
   if (request == "report") return step.report();
-  throw Error("expected warm, run or report, got " + request);
+  if (request == "ran") return step.ran();
+  throw Error("expected warm, run, report or ran, got " + request);
 }
 
 // Whatever can't be done: "error MESSAGE".
@@ -140,6 +144,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw Error(std::string(error.what()) + " (see --help)");
   }
+  cap_isa(o.isa, argv);
   StepSizes sizes = flags.sizes(o.model);
   sizes.int8 = o.precision == "int8";
   if (sizes.int8 && (o.mode != "forward" || !o.save.empty()))

@@ -25,6 +25,7 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
     const std::string& name = run.run_name.function_name;
     const char* why = failure(run, 0);
     if (why) std::printf("%s: %s\n", name.c_str(), why);
+    if (!why && run.run_type != Run::RT_Aggregate) results_[name].ran = run.report_label;
     if (why || run.run_type != Run::RT_Aggregate) continue;
     Result& result = results_[name];
     if (run.aggregate_name == "cv") result.spread = run.real_accumulated_time;
@@ -45,15 +46,15 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
 }
 
 void TableReporter::Finalize() {
-  std::printf("%-22s %-26s %7s | %10s %6s %8s %6s %7s %7s %6s | %10s %s\n", "kind", "size", "threads", "weft us",
-              "cv %", "GFLOP/s", "peak %", "GB/s", "limit %", "cycles", "rival us", "ratio");
+  std::printf("%-22s %-26s %7s | %10s %6s %8s %6s %7s %7s %6s | %-28s | %10s %s\n", "kind", "size", "threads",
+              "weft us", "cv %", "GFLOP/s", "peak %", "GB/s", "limit %", "cycles", "ran", "rival us", "ratio");
   for (const Entry& entry : entries()) {
     const auto found = results_.find(entry.name());
     if (found == results_.end()) continue;
     const Result& r = found->second;
-    std::printf("%-22s %-26s %7d | %10.1f %6.1f %8.1f %6.1f %7.1f %7.1f %6.2f |", entry.kind.c_str(),
+    std::printf("%-22s %-26s %7d | %10.1f %6.1f %8.1f %6.1f %7.1f %7.1f %6.2f | %-28s |", entry.kind.c_str(),
                 entry.label.c_str(), entry.threads, r.seconds * 1e6, r.spread * 100, r.flops_rate * 1e-9, r.peak * 100,
-                r.bytes_rate * 1e-9, r.limit * 100, r.cycles);
+                r.bytes_rate * 1e-9, r.limit * 100, r.cycles, r.ran.c_str());
     if (!entry.rival.empty()) std::printf(" %10.1f %5.3f %s", r.rival * 1e6, r.ratio, entry.rival.c_str());
     std::printf("\n");
   }

@@ -19,6 +19,7 @@ class TableReporter : public benchmark::BenchmarkReporter {
     double seconds = 0, flops_rate = 0, bytes_rate = 0, cycles = 0, limit = 0, peak = 0, rival = 0,
            ratio = 0;   // medians
     double spread = 0;  // deviation over mean
+    std::string ran;
   };
   std::map<std::string, Result> results_;
 };

@@ -61,6 +61,7 @@ std::string fftw_version();  // "" if this build has none
 // has no oneDNN.
 Work onednn_work(const std::string& kind, const Sizes& s, int threads);
 std::string onednn_version();  // "" if this build has none
+std::string onednn_isa();      // what it may use
 
 double c2c_flops(std::int64_t n);
 double nominal_flops(const std::string& kind, const Sizes& s);

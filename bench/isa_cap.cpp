@@ -1,0 +1,59 @@
+#include "isa_cap.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "weft/context.h"
+#include "weft/error.h"
+
+namespace weft::bench {
+namespace {
+
+// As bench/isa.py has it for peers.
+struct Cap {
+  std::string onednn, c_library;
+};
+const std::map<std::string, Cap> caps = {
+    {"sse2", {"SSE41", "-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX,-AVX_Fast_Unaligned_Load"}},
+    {"avx2", {"AVX2", "-AVX512F,-AVX512VL,-AVX512BW"}},
+    {"avx512", {"AVX512_CORE", ""}},
+    {"avx512bf16", {"AVX512_CORE_BF16", ""}},
+};
+
+Isa available(const std::string& name) {
+  std::string names;
+  for (const Isa isa : available_isas()) {
+    if (name == isa_name(isa)) return isa;
+    names += (names.empty() ? "" : ", ") + std::string(isa_name(isa));
+  }
+  throw Error("--isa " + name + ": expected one of those that this CPU and this build have: " + names);
+}
+
+// True if it wasn't so.
+bool set_variable(const char* name, const std::string& value) {
+  const char* before = std::getenv(name);
+  if (before != nullptr && before == value) return false;
+  setenv(name, value.c_str(), 1);
+  return true;
+}
+
+}  // namespace
+
+void cap_isa(const std::string& name, char** argv) {
+  if (name.empty()) return;
+  const Isa isa = available(name);
+  const auto cap = caps.find(name);
+  bool is_new = set_variable("WEFT_ISA", name);
+  if (cap != caps.end()) {
+    is_new = set_variable("ONEDNN_MAX_CPU_ISA", cap->second.onednn) || is_new;
+    is_new = set_variable("DNNL_MAX_CPU_ISA", cap->second.onednn) || is_new;
+    if (!cap->second.c_library.empty())
+      is_new = set_variable("GLIBC_TUNABLES", "glibc.cpu.hwcaps=" + cap->second.c_library) || is_new;
+  }
+  if (is_new) execv("/proc/self/exe", argv);  // returns where that can't be: then weft alone is capped
+  Context::current().set_isa(isa);
+}
+
+}  // namespace weft::bench
