@@ -207,8 +207,8 @@ void print(const json& r) {
   char line[500];
   std::snprintf(line, sizeof line,
                 "%s, %s, %s (ran %s), weights %s, %d threads, batch %d, context %d: %.0f tokens/s, %.0f us a step; "
-                "reading %.1f MB at "
-                "%.1f GB/s %.0f us: %.0f %%, %.0f us beyond (least %.0f and %.0f us, worst step %.0f us); peak %.2f GB",
+                "reading %.1f MB at %.1f GB/s %.0f us: %.0f %%, %.0f us beyond (least %.0f and %.0f us, worst step "
+                "%.0f us); peak %.2f GB",
                 r["model"].get<std::string>().c_str(), r["precision"].get<std::string>().c_str(),
                 r["isa"].get<std::string>().c_str(), r["ran"].get<std::string>().c_str(),
                 r["weights"].get<std::string>().c_str(), r["threads"].get<int>(), r["batch"].get<int>(),

@@ -1,9 +1,12 @@
 #include "isa_cap.h"
 
+#include <omp.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <map>
+#include <vector>
 
 #include "weft/context.h"
 #include "weft/error.h"
@@ -39,6 +42,21 @@ bool set_variable(const char* name, const std::string& value) {
   return true;
 }
 
+// OpenMP has bound this thread to the first of its places (OMP_PROC_BIND) before main(); what starts anew must have all
+// of them again.
+void unbind() {
+  const int places = omp_get_num_places();
+  if (places == 0) return;
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (int place = 0; place < places; ++place) {
+    std::vector<int> cpus(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+    omp_get_place_proc_ids(place, cpus.data());
+    for (const int cpu : cpus) CPU_SET(cpu, &all);
+  }
+  sched_setaffinity(0, sizeof all, &all);
+}
+
 }  // namespace
 
 void cap_isa(const std::string& name, char** argv) {
@@ -52,7 +70,10 @@ void cap_isa(const std::string& name, char** argv) {
     if (!cap->second.c_library.empty())
       is_new = set_variable("GLIBC_TUNABLES", "glibc.cpu.hwcaps=" + cap->second.c_library) || is_new;
   }
-  if (is_new) execv("/proc/self/exe", argv);  // returns where that can't be: then weft alone is capped
+  if (is_new) {
+    unbind();
+    execv("/proc/self/exe", argv);  // returns where that can't be: then weft alone is capped
+  }
   Context::current().set_isa(isa);
 }
 
