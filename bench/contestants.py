@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import isa as isas
+
 HERE = Path(__file__).resolve().parent
 
 
@@ -53,13 +55,18 @@ class Contestant:
     def run(self):
         return float(self.process.ask("run"))
 
+    def ran(self):
+        """Samples of the vector instructions of further calls."""
+        kinds = self.process.ask("ran").split()
+        return dict(zip(kinds[::2], map(int, kinds[1::2])))
+
 
 class Team:
     """All contestants at a number of threads. weft runs bound to its cores; a peer unbound at each of its settings, of
     which the best counts. At 1 thread all are bound to the same core and there is but one setting."""
 
-    def __init__(self, threads, weft_case, min_time):
-        self.threads, self.weft_case, self.min_time = threads, weft_case, min_time
+    def __init__(self, threads, weft_case, min_time, isa=None):
+        self.threads, self.weft_case, self.min_time, self.isa = threads, weft_case, min_time, isa
         self.core = min(os.sched_getaffinity(0)) if threads == 1 else None
         self.made = {}
 
@@ -74,11 +81,14 @@ class Team:
         if policy:
             environment["OMP_WAIT_POLICY"] = policy
         if who in ("weft", "fftw"):
-            command = [str(self.weft_case), "--threads", str(threads), "--min-time", str(self.min_time)]
+            command = [str(self.weft_case), "--threads", str(threads), "--min-time", str(self.min_time),
+                       *isas.weft_flags(self.isa)]
             if who == "weft":
                 environment.update(OMP_PROC_BIND="true", OMP_PLACES="cores")
         else:
-            command = [sys.executable, str(HERE / "peer.py"), who, str(threads), str(self.min_time)]
+            environment.update(isas.environment(self.isa))
+            command = [sys.executable, str(HERE / "peer.py"), who, str(threads), str(self.min_time),
+                       str(isas.Sampler.beside(self.weft_case))]
         setting = f"{threads} thread{'s' if threads > 1 else ''}" + (f", {policy}" if policy else "")
         return Contestant(who, Process(command, environment, self.core), setting)
 

@@ -1,7 +1,9 @@
-"""Runs single cases in PyTorch or ducc0, answering the requests `case` and `run` as weft-case does.
-usage: peer.py torch|ducc0 THREADS MIN_TIME. A case is followed by the formulation to use (see formulations)."""
+"""Runs single cases in PyTorch or ducc0, answering the requests `case`, `run` and `ran` as weft-case does.
+usage: peer.py torch|ducc0 THREADS MIN_TIME SAMPLER. A case is followed by the formulation to use (see formulations)."""
 import sys
 import time
+
+from isa import Sampler
 
 # Of the same result: sequence along dim -2 of (b, n, d), or along the contiguous axis of (b, d, n).
 LAYOUTS = {"toeplitz-cached": ["bnd", "bdn"], "toeplitz": ["bnd", "bdn"], "toeplitz-train": ["bnd", "bdn"],
@@ -110,7 +112,7 @@ def seconds_per_call(run, min_time):
     return (clock() - start) / calls
 
 
-def serve(who, threads, min_time):
+def serve(who, threads, min_time, sampler):
     make, version = {"torch": torch_work, "ducc0": ducc0_work}[who](threads)
     run = None
     for line in sys.stdin:
@@ -124,10 +126,12 @@ def serve(who, threads, min_time):
             if run:
                 run()
             answer = "ok 0 0" if run else "none"
+        elif request == "ran":
+            answer = " ".join(f"{kind} {count}" for kind, count in sampler.sample(run, 0.1).items())
         else:
             answer = f"{seconds_per_call(run, min_time):.9g}"
         print(answer, flush=True)
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
+    serve(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), Sampler(sys.argv[4]))

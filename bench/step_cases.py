@@ -29,6 +29,7 @@ class Case:
     mode: str
     goals: Goals
     precision: str = "f32"
+    short: bool = False  # the training step, of 2 sequences and 3 layers
 
     @property
     def name(self):
@@ -36,7 +37,8 @@ class Case:
 
     def sizes(self):
         """Inference is of one sequence of 128."""
-        return {**SIZES[self.model], **({} if self.mode == "train" else {"batch": 1, "seq_len": 128})}
+        trained = {"batch": 2, "layers": 3} if self.short else {}
+        return {**SIZES[self.model], **(trained if self.mode == "train" else {"batch": 1, "seq_len": 128})}
 
     def threads(self, most):
         return most if self.mode == "train" else 1

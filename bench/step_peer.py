@@ -10,8 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from isa import Sampler
+
 # variant: "eager", "compiled" or "frozen", behind "autocast", "whole" or "int8" (step_cases.py says what they are).
-DEFAULTS = {"mode": "train", "threads": 1, "formulation": None, "variant": "eager"}
+# sampler: the library for "ran"; engine: of quantised products, if not PyTorch's own choice.
+DEFAULTS = {"mode": "train", "threads": 1, "formulation": None, "variant": "eager", "sampler": "", "engine": None}
 # Of the same result. gmlp: how the spatial gating is written, with sequences as (b, n, d), or (n, b, d) in the last.
 # tnn: transforms along dim -2 of (b, n, d), or along the contiguous axis of (b, d, n); without a gradient also with the
 # coefficients' spectra kept.
@@ -219,6 +222,11 @@ class Step:
         self.step()
         return time.perf_counter() - start
 
+    def ran(self, sampler):
+        """Samples of the vector instructions of one more step, or of 0.2 s of them."""
+        self.warm()
+        return sampler.sample(self.step, 0.2)
+
     def report(self):
         return {"version": f"PyTorch {torch.__version__}", "peak_bytes": peak_resident() - self.resident_before}
 
@@ -278,6 +286,9 @@ def serve(spec):
     warnings.filterwarnings("ignore", message="Torchinductor does not support code generation for complex")
     torch.set_num_threads(spec["threads"])
     torch.set_num_interop_threads(1)
+    if spec["engine"]:
+        torch.backends.quantized.engine = spec["engine"]
+    sampler = Sampler(spec["sampler"])
     tiny = {**spec, "batch": 1, "seq_len": 16, "d_model": 16, "d_ffn": 32, "layers": 1}
     Step(tiny, spec["mode"], spec["formulation"] or FORMULATIONS[spec["model"]][0], "eager").run()  # libraries loaded
     step = None
@@ -289,7 +300,8 @@ def serve(spec):
             answer = {f: compare(spec, f, words[0]) for f in formulations(spec["model"], spec["mode"])}
         else:
             step = step or Step(spec, spec["mode"], spec["formulation"], spec["variant"])
-            answer = {"warm": step.warm, "run": step.run, "report": step.report}[request]()
+            answer = {"warm": step.warm, "run": step.run, "report": step.report,
+                      "ran": lambda: step.ran(sampler)}[request]()
         print(json.dumps(answer), flush=True)
 
 
