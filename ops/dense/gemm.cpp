@@ -100,7 +100,7 @@ void gemm(const GemmProblem<T>& problem, const GemmKernels<T>& kernel) {
   run_batch(kernel, oriented(problem), count);
 }
 
-#define WEFT_GEMM(T)                      \
+#define WEFT_GEMM(T)                         \
   template void gemm(const GemmProblem<T>&); \
   template void gemm(const GemmProblem<T>&, const GemmKernels<T>&);
 WEFT_GEMM(float)

@@ -15,14 +15,14 @@ inline constexpr std::int64_t task_work = 1 << 18;
 
 inline std::int64_t rounded_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 
-// The kernels of the current instruction set, with blocks of k that are short enough for a block of B, nc × kc, to take
-// three quarters of a core's L2 (and at least as much as 256 KiB have). No bit of a product depends on them.
+// The kernels of the current instruction set. Their blocks of k are for an L2 of 1 MiB; of a smaller one a block of B,
+// kc × nc, takes the same share, but no less than 256 KiB. No bit of a product depends on it.
 // bench: weft-bench --benchmark_filter='gemm-n[nt]/(1024|4096)'
 template <class T>
 GemmKernels<T> gemm_kernels(std::int64_t second_cache = os::second_cache()) {
   GemmKernels<T> kernel = kernels<GemmKernels<T>>();
-  const std::int64_t bytes = std::max<std::int64_t>(second_cache / 4 * 3, 256 << 10);
-  kernel.kc = std::min(kernel.kc, bytes / (kernel.nc * std::int64_t{sizeof(GemmIn<T>)}));
+  const std::int64_t least = (256 << 10) / (kernel.nc * std::int64_t{sizeof(GemmIn<T>)});
+  kernel.kc = std::min(kernel.kc, std::max(kernel.kc * (second_cache >> 10) / 1024, least));
   return kernel;
 }
 

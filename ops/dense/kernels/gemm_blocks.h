@@ -10,12 +10,13 @@ using simd::Vec;
 // The tile is mr rows of nv vectors: mr · nv sums, nv vectors of B and one broadcast of A fill the registers. A panel
 // of A (mr × kc) stays in L1, a block of B (kc × nc) in L2.
 struct Blocks {
-  int mr, nv;  // more rows: more sums for each load of B; as many as there are registers for
+  int mr, nv;    // more rows: more sums for each load of B; as many as there are registers for
+  int unrolled;  // units in the micro-kernel's loop
   // Longer blocks of k store and load C less often; shorter ones leave more of L1 to A's next panel and of L2 to B's.
   std::int64_t kc_f32, kc_f64, kc_bf16;
   // A task's share of C: large ones read packed blocks less often, small ones keep the threads busy to the end.
   std::int64_t mc, nc;
-  int dot_rows;               // `dot` keeps dot_rows × 4 sums in registers
+  int dot_rows, dot_columns;  // `dot` keeps dot_rows × dot_columns sums in registers
   int few_rows, few_vectors;  // `rows` keeps few_rows × few_vectors
   int panel_sums;             // `dot_panels` keeps so many
 };
@@ -23,48 +24,56 @@ struct Blocks {
 #if WEFT_VECTOR_BYTES == 64
 inline constexpr Blocks blocks = {.mr = 12,
                                   .nv = 2,
+                                  .unrolled = 4,
                                   .kc_f32 = 768,
                                   .kc_f64 = 384,
                                   .kc_bf16 = 2048,
                                   .mc = 120,
                                   .nc = 256,
                                   .dot_rows = 4,
+                                  .dot_columns = 4,
                                   .few_rows = 8,
                                   .few_vectors = 3,
                                   .panel_sums = 16};
 #elif WEFT_VECTOR_BYTES == 32
 inline constexpr Blocks blocks = {.mr = 6,
                                   .nv = 2,
+                                  .unrolled = 4,
                                   .kc_f32 = 768,
                                   .kc_f64 = 384,
                                   .kc_bf16 = 1024,
                                   .mc = 120,
                                   .nc = 256,
-                                  .dot_rows = 2,
+                                  .dot_rows = 4,
+                                  .dot_columns = 3,
                                   .few_rows = 4,
                                   .few_vectors = 3,
                                   .panel_sums = 8};
 #elif defined(__aarch64__)
-inline constexpr Blocks blocks = {.mr = 8,
+inline constexpr Blocks blocks = {.mr = 12,
                                   .nv = 2,
+                                  .unrolled = 8,
                                   .kc_f32 = 256,
                                   .kc_f64 = 256,
                                   .kc_bf16 = 1024,
                                   .mc = 120,
                                   .nc = 256,
                                   .dot_rows = 4,
+                                  .dot_columns = 4,
                                   .few_rows = 8,
                                   .few_vectors = 3,
                                   .panel_sums = 16};
 #else
 inline constexpr Blocks blocks = {.mr = 4,
                                   .nv = 2,
+                                  .unrolled = 4,
                                   .kc_f32 = 256,
                                   .kc_f64 = 256,
                                   .kc_bf16 = 1024,
                                   .mc = 120,
                                   .nc = 256,
                                   .dot_rows = 2,
+                                  .dot_columns = 4,
                                   .few_rows = 4,
                                   .few_vectors = 2,
                                   .panel_sums = 8};

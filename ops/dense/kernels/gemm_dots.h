@@ -12,13 +12,13 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
   Vec<T> sums[R * C];
   repeat<R * C>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<T>(0); });
   const auto step = [&](std::int64_t p, std::int64_t rest) WEFT_INLINE {
-    Vec<T> x[R];
-    repeat<R>([&](auto i) WEFT_INLINE { x[i.value] = read_units(a + i.value * a_row + p, rest); });
-    repeat<C>([&](auto j) WEFT_INLINE {
-      const Vec<T> y = read_units(b + j.value * b_column + p, rest);
-      repeat<R>([&](auto i) WEFT_INLINE {
+    Vec<T> y[C];
+    repeat<C>([&](auto j) WEFT_INLINE { y[j.value] = read_units(b + j.value * b_column + p, rest); });
+    repeat<R>([&](auto i) WEFT_INLINE {
+      const Vec<T> x = read_units(a + i.value * a_row + p, rest);
+      repeat<C>([&](auto j) WEFT_INLINE {
         Vec<T>& sum = sums[i.value * C + j.value];
-        sum = multiply_add<T>(x[i.value], y, sum);
+        sum = multiply_add<T>(x, y[j.value], sum);
       });
     });
     for (int j = prefetch_begin; j < prefetch_end; ++j) __builtin_prefetch(b + j * b_column + p);
@@ -52,15 +52,31 @@ void dot_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row,
   if (m == 1) run(Index<1>{});
 }
 
-template <class T>
-void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
-         std::int64_t b_column, Computed<T>* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
+template <int C, class T>
+void dot_by_columns(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
+                    std::int64_t b_column, Computed<T>* c, std::int64_t c_row, std::int64_t c_column,
+                    bool accumulate) noexcept {
   std::int64_t j = 0;
-  for (; j + 4 <= n; j += 4)
-    dot_columns<4>(m, k, a, a_row, b + j * b_column, b_column, c + j * c_column, c_row, c_column, accumulate);
+  for (; j + C <= n; j += C)
+    dot_columns<C>(m, k, a, a_row, b + j * b_column, b_column, c + j * c_column, c_row, c_column, accumulate);
   for (; j < n; ++j)
     dot_columns<1>(m, k, a, a_row, b + j * b_column, b_column, c + j * c_column, c_row, c_column, accumulate);
 }
+
+// Few rows take more columns at once: as many sums as hide a multiply-add's latency.
+template <class T>
+void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
+         std::int64_t b_column, Computed<T>* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
+  const auto by = [&](auto columns) noexcept {
+    dot_by_columns<columns.value>(m, n, k, a, a_row, b, b_column, c, c_row, c_column, accumulate);
+  };
+  if (m < blocks.dot_rows) by(Index<4>{});
+  else by(Index<blocks.dot_columns>{});
+}
+
+// Steps of k that few rows take for all columns before the next ones: their rows of B are in pages that the TLB holds. More
+// rows gain less by it than they lose by storing and loading C. bench: weft-bench --benchmark_filter='gemm-nn/[0-9]x2048x512'
+constexpr std::int64_t rows_steps = 32, rows_in_steps = 7;
 
 // R rows of V vectors of C; of one vector (V = 1) the first `cut` elements.
 template <int R, int V, class T>
@@ -69,7 +85,9 @@ void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_c
   constexpr std::int64_t lanes = simd::lanes<T>;
   const std::int64_t width = V > 1 ? lanes : cut;
   Vec<T> sums[R * V];
-  repeat<R * V>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<T>(0); });
+  repeat<R * V>([&](auto s) WEFT_INLINE {
+    sums[s.value] = accumulate ? read(c + s.value / V * c_row + s.value % V * lanes, width) : Vec<T>(0);
+  });
   for (std::int64_t p = 0; p < k; ++p, a += a_column, b += b_row) {
     Vec<T> y[V];
     repeat<V>([&](auto v) WEFT_INLINE { y[v.value] = read(b + v.value * lanes, width); });
@@ -81,41 +99,44 @@ void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_c
       });
     });
   }
-  repeat<R * V>([&](auto s) WEFT_INLINE {
-    Computed<T>* to = c + s.value / V * c_row + s.value % V * lanes;
-    write(to, accumulate ? read(to, width) + sums[s.value] : sums[s.value], width);
-  });
+  repeat<R * V>([&](auto s)
+                    WEFT_INLINE { write(c + s.value / V * c_row + s.value % V * lanes, sums[s.value], width); });
 }
 
-// V vectors of columns, of all rows.
-template <int V, class T>
-void rows_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b,
-                  std::int64_t b_row, Computed<T>* c, std::int64_t c_row, bool accumulate,
-                  std::int64_t width) noexcept {
-  const auto run = [&](auto r) noexcept {
-    rows_block<r.value, V>(k, a, a_row, a_column, b, b_row, c, c_row, accumulate, width);
-    a += r.value * a_row;
-    c += r.value * c_row;
-    m -= r.value;
-  };
-  while (m >= blocks.few_rows) run(Index<blocks.few_rows>{});
-  if constexpr (blocks.few_rows > 4) {
-    if (m >= 4) run(Index<4>{});
-  }
-  while (m >= 2) run(Index<2>{});
-  if (m == 1) run(Index<1>{});
+// R rows of all columns, over a few steps of k: some vectors at a time, the fewer the more rows, so that sums are in registers.
+template <int R, class T>
+void rows_of_steps(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b,
+                   std::int64_t b_row, Computed<T>* c, std::int64_t c_row, bool accumulate) noexcept {
+  constexpr std::int64_t lanes = simd::lanes<T>;
+  constexpr int V = blocks.few_rows / R * blocks.few_vectors < 8 ? blocks.few_rows / R * blocks.few_vectors : 8;
+  std::int64_t j = 0;
+  for (; j + V * lanes <= n; j += V * lanes)
+    rows_block<R, V>(k, a, a_row, a_column, b + j, b_row, c + j, c_row, accumulate, lanes);
+  for (; j < n; j += lanes)
+    rows_block<R, 1>(k, a, a_row, a_column, b + j, b_row, c + j, c_row, accumulate, n - j < lanes ? n - j : lanes);
 }
 
 template <class T>
 void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column,
           const T* b, std::int64_t b_row, Computed<T>* c, std::int64_t c_row, bool accumulate) noexcept {
-  constexpr std::int64_t lanes = simd::lanes<T>;
-  constexpr int V = blocks.few_vectors;
-  std::int64_t j = 0;
-  for (; j + V * lanes <= n; j += V * lanes)
-    rows_columns<V>(m, k, a, a_row, a_column, b + j, b_row, c + j, c_row, accumulate, lanes);
-  for (; j < n; j += lanes)
-    rows_columns<1>(m, k, a, a_row, a_column, b + j, b_row, c + j, c_row, accumulate, n - j < lanes ? n - j : lanes);
+  const std::int64_t at_once = m <= rows_in_steps ? rows_steps : k;
+  std::int64_t p = 0;
+  do {  // once if k is 0, too
+    const std::int64_t steps = k - p < at_once ? k - p : at_once;
+    std::int64_t i = 0;
+    const auto run = [&](auto r) noexcept {
+      rows_of_steps<r.value>(n, steps, a + i * a_row + p * a_column, a_row, a_column, b + p * b_row, b_row,
+                             c + i * c_row, c_row, accumulate || p > 0);
+      i += r.value;
+    };
+    while (m - i >= blocks.few_rows) run(Index<blocks.few_rows>{});
+    if constexpr (blocks.few_rows > 4) {
+      if (m - i >= 4) run(Index<4>{});
+    }
+    while (m - i >= 2) run(Index<2>{});
+    if (m - i == 1) run(Index<1>{});
+    p += steps;
+  } while (p < k);
 }
 
 // V vectors of y; of one vector (V = 1) the first `cut` elements.

@@ -17,7 +17,6 @@ constexpr std::int64_t line = 64;  // bytes of a cache line
 // all.
 // bench: weft-bench --benchmark_filter=gemm-nn
 constexpr std::int64_t prefetch_steps = 24;
-constexpr int unrolled = 4;  // steps of k in the micro-kernel's loop
 
 // Prefetches `bytes` of p.
 template <std::int64_t bytes, class T>
@@ -125,6 +124,29 @@ WEFT_INLINE inline void store_sums(const GemmTile<T>& t, const Vec<GemmSum<T>>* 
   }
 }
 
+// A unit of each of R rows of A, in all lanes. NEON multiplies by a lane of a vector: there a panel's rows are loaded together.
+template <class T, int R, bool Interleaved>
+struct RowsAt {
+#if defined(__aarch64__)
+  static constexpr int lanes = static_cast<int>(simd::lanes<T>), vectors = Interleaved ? (R + lanes - 1) / lanes : 0;
+  Vec<T> loaded[vectors > 0 ? vectors : 1];
+  WEFT_INLINE explicit RowsAt(const T* panel) noexcept {
+    repeat<vectors>([&](auto v) WEFT_INLINE { loaded[v.value] = load_units(panel + unit<T> * v.value * lanes); });
+  }
+  template <int I>
+  WEFT_INLINE Vec<T> row(const T* p) const noexcept {
+    if constexpr (Interleaved) return simd::of_lane<I % lanes>(loaded[I / lanes]);
+    else return broadcast_unit(p);
+  }
+#else
+  WEFT_INLINE explicit RowsAt(const T*) noexcept {}
+  template <int I>
+  WEFT_INLINE Vec<T> row(const T* p) const noexcept {
+    return broadcast_unit(p);
+  }
+#endif
+};
+
 // R rows and V vectors of a tile, packing B or not: the micro-kernel. Of A the panel's rows are interleaved, or each is
 // contiguous. A function of its own, so that all registers are the sums'.
 template <class T, int R, int V, bool Interleaved, bool Packs = false>
@@ -139,38 +161,55 @@ template <class T, int R, int V, bool Interleaved, bool Packs = false>
   load_sums<T, R, V>(t, sums);
   // One pointer for the rows of a panel. Of rows apart each has its own if there are enough registers; else four share
   // one: an address is a pointer and -1, 0, 1 or 2 times the stride.
-  constexpr int shared = Interleaved ? R : R <= 8 ? 1 : 4, second = shared == 4 ? 1 : 0, pointers = (R + shared - 1) / shared;
+  constexpr int shared = Interleaved ? R
+                         : R <= 8    ? 1
+                                     : 4,
+                second = shared == 4 ? 1 : 0, pointers = (R + shared - 1) / shared;
   const In* a[pointers];
   repeat<pointers>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (shared * q.value + second) * a_row; });
+  constexpr int unrolled = blocks.unrolled;
   const In *b = t.b, *next = t.prefetch.b;
   const std::int64_t next_step = unrolled * t.prefetch.b_step;
   In* packs = t.packs;
-  const auto step = [&](auto s) WEFT_INLINE {
-    const In* row = b + s.value * b_row;
+  // The products of a unit and one row of B's panel; of pairs without products of their own those of the lower elements, then
+  // those of the higher ones: all of them at once wouldn't fit into the registers.
+  constexpr int parts = products_of_unit<In>;
+  const auto add_products = [&](auto index) WEFT_INLINE {
+    constexpr int s = index.value / parts, part = index.value % parts;
+    const In* row = b + s * b_row;
+    In* packed = Packs ? packs + s * units_row : nullptr;
     Vec<In> columns[V];
     repeat<V>([&](auto v) WEFT_INLINE {
-      if constexpr (Packs) columns[v.value] = read_rows(row + v.value * lanes, b_element_row, both, lanes);
-      else columns[v.value] = load_units(row + both * v.value * lanes);
+      constexpr std::int64_t at = both * v.value * lanes;
+      if constexpr (Packs && part == 0) {
+        columns[v.value] = read_rows(row + v.value * lanes, b_element_row, both, lanes);
+        store_units(packed + at, columns[v.value]);
+      } else {
+        columns[v.value] = load_units((Packs ? packed : row) + at);
+      }
+      columns[v.value] = element<part, In>(columns[v.value]);
     });
-    if constexpr (Packs) {
+    if constexpr (Packs && part == 0)
       repeat<both>([&](auto r)
                        WEFT_INLINE { prefetch<width / both>(row + prefetch_steps * b_row + r.value * b_element_row); });
-      repeat<V>([&](auto v) WEFT_INLINE {
-        store_units(packs + s.value * units_row + both * v.value * lanes, columns[v.value]);
-      });
-    } else {
-      prefetch<width>(row + prefetch_steps * b_row);
-    }
+    else if constexpr (part == 0 && s * width % line == 0) prefetch<width>(row + prefetch_steps * b_row);
+    const auto rows_at = RowsAt<In, R, Interleaved>(a[0] + s * a_step);
     repeat<R>([&](auto i) WEFT_INLINE {
-      const Vec<In> x = broadcast_unit(a[i.value / shared] + (i.value % shared - second) * a_row + s.value * a_step);
+      const In* at = a[i.value / shared] + (i.value % shared - second) * a_row + s * a_step;
+      const Vec<In> x = element<part, In>(rows_at.template row<i.value>(at));
       repeat<V>([&](auto v) WEFT_INLINE {
         Vec<In>& sum = sums[i.value * V + v.value];
-        sum = multiply_add<In>(x, columns[v.value], sum);
+        sum = multiply_add_elements<In>(x, columns[v.value], sum);
       });
     });
-    // A step ends here: mixed with the next one's, its operands wouldn't fit into the registers beside the sums.
-    asm volatile("" : "+r"(b));
-    repeat<pointers>([&](auto q) WEFT_INLINE { asm volatile("" : "+r"(a[q.value])); });
+    // The products end here: mixed with those that follow, their operands wouldn't fit into the registers either. Without
+    // fused multiply-adds products are mixed even where their operands can't be.
+#if WEFT_HAS_FMA
+    simd::keep_in_register(b);
+    repeat<pointers>([&](auto q) WEFT_INLINE { simd::keep_in_register(a[q.value]); });
+#else
+    repeat<R * V>([&](auto sum) WEFT_INLINE { simd::keep_in_register(sums[sum.value]); });
+#endif
   };
   const auto advance = [&](std::int64_t steps) WEFT_INLINE {
     b += steps * b_row;
@@ -181,11 +220,11 @@ template <class T, int R, int V, bool Interleaved, bool Packs = false>
   for (; left >= unrolled; left -= unrolled) {
     __builtin_prefetch(next, 0, 2);
     next += next_step;
-    repeat<unrolled>(step);
+    repeat<unrolled * parts>(add_products);
     advance(unrolled);
   }
   for (; left > 0; --left) {
-    step(Index<0>{});
+    repeat<parts>(add_products);
     advance(1);
   }
   store_sums<T, R, V>(t, sums);

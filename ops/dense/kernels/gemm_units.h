@@ -142,21 +142,40 @@ struct Sign<bfloat16> {
   Vec<float> operator*(Vec<float> x) const noexcept { return of_bits(bits_of(x) ^ flip); }
 };
 
-// sum + x y, of a pair sum + x₀ y₀ + x₁ y₁.
-template <class T>
-WEFT_INLINE inline Vec<T> multiply_add(Vec<T> x, Vec<T> y, Vec<T> sum) noexcept {
-  if constexpr (!is_pairs<T>) {
-    return simd::fma(x, y, sum);
-  } else {
 #if WEFT_NAME_OF(WEFT_PAIR_PRODUCTS_, WEFT_ISA)
+#define WEFT_HAS_PAIR_PRODUCTS 1
+#else
+#define WEFT_HAS_PAIR_PRODUCTS 0
+#endif
+
+// Products that a unit takes: one for each element, unless the instruction set multiplies pairs.
+template <class T>
+inline constexpr int products_of_unit = WEFT_HAS_PAIR_PRODUCTS ? 1 : static_cast<int>(unit<T>);
+
+// The elements `Part` of units, as multiply_add_elements takes them: widened in place, as bf16 is the upper half of an f32.
+template <int Part, class T>
+WEFT_INLINE inline Vec<T> element(Vec<T> x) noexcept {
+  if constexpr (products_of_unit<T> == 1) return x;
+  else return of_bits(Part == 0 ? bits_of(x) << 16 : bits_of(x) & 0xffff0000);
+}
+
+template <class T>
+WEFT_INLINE inline Vec<T> multiply_add_elements(Vec<T> x, Vec<T> y, Vec<T> sum) noexcept {
+#if WEFT_HAS_PAIR_PRODUCTS
+  if constexpr (is_pairs<T>)
     return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(static_cast<__m512>(x)),
                             reinterpret_cast<__m512bh>(static_cast<__m512>(y)));
-#else
-    const auto low = [](Vec<T> pair) WEFT_INLINE { return of_bits(bits_of(pair) << 16); };
-    const auto high = [](Vec<T> pair) WEFT_INLINE { return of_bits(bits_of(pair) & 0xffff0000); };
-    return simd::fma(high(x), high(y), simd::fma(low(x), low(y), sum));
 #endif
-  }
+  return simd::fma(x, y, sum);
+}
+
+// sum + x y, of a pair sum + x₀ y₀ + x₁ y₁, the first one first.
+template <class T>
+WEFT_INLINE inline Vec<T> multiply_add(Vec<T> x, Vec<T> y, Vec<T> sum) noexcept {
+  repeat<products_of_unit<T>>([&](auto part) WEFT_INLINE {
+    sum = multiply_add_elements<T>(element<part.value, T>(x), element<part.value, T>(y), sum);
+  });
+  return sum;
 }
 
 }  // namespace weft::detail::WEFT_ISA

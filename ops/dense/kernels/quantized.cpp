@@ -181,6 +181,8 @@ WEFT_INLINE inline Ints load_columns(const std::int8_t* p) noexcept {
   if constexpr (bytes) return load_bits<Ints>(p);
 #if WEFT_VECTOR_BYTES == 64
   else return reinterpret_cast<Ints>(_mm512_cvtepi8_epi16(load_bits<__m256i>(p)));
+#elif WEFT_VECTOR_BYTES == 32
+  else return reinterpret_cast<Ints>(_mm256_cvtepi8_epi16(load_bits<__m128i>(p)));
 #else
   else return reinterpret_cast<Ints>(__builtin_convertvector(load_bits<HalfBytes>(p), Shorts));
 #endif
@@ -205,24 +207,47 @@ WEFT_INLINE inline Ints multiply_add(Ints w, Ints x, Ints sum) noexcept {
 // R rows of digits. A function of its own, so that all registers are the sums'.
 template <int R>
 [[gnu::noinline]] void part_of_tile(const QuantizedTile& t) noexcept {
+  constexpr int unrolled = 4;  // units
+  constexpr std::int64_t line = 64, unit_bytes = nr * unit;
   Ints sums[R * nv];
   repeat<R * nv>([&](auto s) WEFT_INLINE { sums[s.value] = Ints{}; });
-  // One pointer for four rows: an address is a pointer and -1, 0, 1 or 2 times the stride.
-  const std::int32_t* a[(R + 3) / 4];
-  repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (4 * q.value + 1) * t.a_row; });
+  // Each row has a pointer if there are enough registers; else four share one: an address is a pointer and -1, 0, 1 or 2
+  // times the stride.
+  constexpr int shared = R <= 8 ? 1 : 4, second = shared == 4 ? 1 : 0, pointers = (R + shared - 1) / shared;
+  const std::int32_t* a[pointers];
+  repeat<pointers>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (shared * q.value + second) * t.a_row; });
+  const std::int64_t a_row = t.a_row, group = unrolled * t.next_step;
   const std::int8_t *b = t.panel, *next = t.next;
-  for (std::int64_t p = 0; p < t.k; ++p, b += nr * unit, next += t.next_step) {
+  const auto add_products = [&](auto u) WEFT_INLINE {
     Ints columns[nv];
-    repeat<nr * unit / 64>([&](auto l) WEFT_INLINE { __builtin_prefetch(next + l.value * 64, 0, 2); });
-    repeat<nv>([&](auto v) WEFT_INLINE { columns[v.value] = load_columns(b + v.value * lanes * unit); });
+    repeat<nv>([&](auto v)
+                   WEFT_INLINE { columns[v.value] = load_columns(b + u.value * unit_bytes + v.value * lanes * unit); });
     repeat<R>([&](auto i) WEFT_INLINE {
-      const Ints x = Ints{} + a[i.value / 4][(i.value % 4 - 1) * t.a_row];
+      const Ints x = Ints{} + a[i.value / shared][(i.value % shared - second) * a_row + u.value];
       repeat<nv>([&](auto v) WEFT_INLINE {
         Ints& sum = sums[i.value * nv + v.value];
         sum = multiply_add(columns[v.value], x, sum);
       });
     });
-    repeat<(R + 3) / 4>([&](auto q) WEFT_INLINE { ++a[q.value]; });
+    // Else the compiler adds several units' products before it adds them to the sums, which takes more registers than
+    // there are.
+    repeat<R * nv>([&](auto s) WEFT_INLINE { simd::keep_in_register(sums[s.value]); });
+  };
+  const auto advance = [&](std::int64_t units) WEFT_INLINE {
+    b += units * unit_bytes;
+    repeat<pointers>([&](auto q) WEFT_INLINE { a[q.value] += units; });
+  };
+  std::int64_t left = t.k;
+  for (; left >= unrolled; left -= unrolled, next += group) {
+    repeat<unrolled * unit_bytes / line>([&](auto l) WEFT_INLINE {
+      if (l.value * line < group) __builtin_prefetch(next + l.value * line, 0, 2);
+    });
+    repeat<unrolled>(add_products);
+    advance(unrolled);
+  }
+  for (; left > 0; --left) {
+    add_products(Index<0>{});
+    advance(1);
   }
   if (t.digits == 1 && t.columns == nr) {
     repeat<R * nv>([&](auto s) WEFT_INLINE {
