@@ -1,5 +1,5 @@
-// gemm of bf16: see bf16_gemm_case.h for what it is held against.
-#include "bf16_gemm_case.h"
+// gemm of bf16: see gemm_case.h for what it is held against.
+#include "gemm_case.h"
 
 #include <doctest/doctest.h>
 
@@ -42,7 +42,7 @@ TEST_CASE("bf16 gemm: a C of many rows and several blocks of k") {
   Contexts contexts;
   contexts.each([](Context& context) {
     if (context.threads() == 1) return;
-    const auto& kernel = kernels<GemmKernels<bfloat16>>();
+    const auto kernel = gemm_kernels<bfloat16>();
     const int64_t n = 3000, k = kernel.kc + 6;
     GemmProblem<bfloat16> rounded{1 << 20, n, k, {nullptr, k, 1}, {nullptr, n, 1}, {nullptr, n, 1}};
     const int64_t m = 2 * Product<bfloat16>{kernel, rounded, nullptr, nullptr, nullptr}.pass_rows() + 5;

@@ -47,7 +47,8 @@ bool reads_b(std::int64_t k, std::int64_t n);
 // A C of bf16 is rounded once, from the whole sum in f32 with the epilogue and what C held.
 template <class T>
 void gemm(const GemmProblem<T>& problem);
-// By these kernels of the current instruction set, whose kc, mc and nc may be others: they change no bit.
+// By these kernels of the current instruction set, whose kc, mc and nc may be others: they change no bit. A packed_b is in
+// the panels of the usual ones.
 template <class T>
 void gemm(const GemmProblem<T>& problem, const GemmKernels<T>& kernel);
 

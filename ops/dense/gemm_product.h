@@ -12,8 +12,8 @@
 //           +----+    +--------+--------+--------+---+
 //
 // run_packed walks over the blocks of n (super_n), k (kc) and m (super_rows), the last fastest; run_block packs A and B
-// of such a block, multiply_packed cuts it into tasks of mc x nc, tiles walks over a task's tiles row by row, and tile
-// hands one of them to the micro-kernel (kernels/gemm.cpp). A whose rows are contiguous is not packed but read where it
+// of such a block, multiply_packed cuts it into tasks of mc x nc, tiles walks over a task's tiles row by row, and
+// write_tile hands one of them to the micro-kernel (kernels/gemm.cpp). A whose rows are contiguous is not packed but read where it
 // is, for all rows at once. If all rows are one block, no other task needs a task's columns of B: each packs its own
 // (multiply_packing), most of them while its first row of tiles multiplies. B may come packed (pack_b), and few rows
 // need no packing at all (run_few).
@@ -213,12 +213,13 @@ struct Product {
     const TileSums first_sums = sums_of(block, i1, j1);
     alignas(64) Sum own[largest_tile];
     for (int64_t i = i1; i < i2; i += kernel.mr) {
-      GemmTile<T> t = row_of_tiles(block, from, i);
+      const Span k = span(block, i);
+      GemmTile<T> t = row_of_tiles(block, from, i, k);
       t.prefetch.b_step = unit<In> * step;
       // Fewer tiles have no time for it.
       const bool prefetches_a = tiles_across >= 4 && i + kernel.mr < std::min(i2, from.direct);
       for (int64_t j = j1; j < j2 && !(g.c_lower && block.j0 + j >= block.i0 + i + kernel.mr); j += kernel.nr) {
-        point_to_b(t, block, from, i, j);
+        point_to_b(t, block, from, i, j, k.begin);
         t.columns = std::min(kernel.nr, block.columns - j);
         t.prefetch.b = next + (j - j1 + (i - i1) / kernel.mr * step) * block.depth();
         const int64_t first = (j - j1) / kernel.nr * share;
@@ -260,10 +261,9 @@ struct Product {
   }
 
   // What tiles from row i of the block on have in common.
-  GemmTile<T> row_of_tiles(const Block& block, const Operands<T>& from, int64_t i) const {
+  GemmTile<T> row_of_tiles(const Block& block, const Operands<T>& from, int64_t i, const Span& k) const {
     const bool direct = i < from.direct;
     GemmTile<T> t{};
-    const Span k = span(block, i);
     t.k = padded<In>(k.end - k.begin) / unit<In>;
     const int64_t interleaved = direct ? 1 : kernel.mr;  // rows, unit by unit
     t.a_row = direct ? from.a.row : unit<In>;
@@ -277,14 +277,14 @@ struct Product {
     return t;
   }
 
-  // The B of the tile in row i and columns j …
-  void point_to_b(GemmTile<T>& t, const Block& block, const Operands<T>& from, int64_t i, int64_t j) const {
+  // The B of the tile in row i and columns j …, from the block's element k of k on.
+  void point_to_b(GemmTile<T>& t, const Block& block, const Operands<T>& from, int64_t i, int64_t j, int64_t k) const {
     if (i == 0 && j < from.unpacked) {
       t.b = from.b + j;
       t.b_row = g.b.row;
       t.packs = from.packs + j * block.depth();
     } else {
-      t.b = from.b_panels + j * block.depth() + span(block, i).begin * kernel.nr;
+      t.b = from.b_panels + j * block.depth() + k * kernel.nr;
       t.packs = nullptr;
     }
   }

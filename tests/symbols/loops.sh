@@ -1,9 +1,9 @@
 #!/bin/sh
 # loops.sh OBJDUMP RECORD ISA OBJECT...
-# The hot loops of the micro-kernels are as they were recorded when they were fast: in the loop with the most products, as many
-# products and as many vectors read from memory as the record says, no vector kept on the stack, and no more other
-# instructions. A line of the record: instruction set, function, products, loads, most others.
-# With RECORD=- prints what there is, in that form.
+# The hot loops of the micro-kernels are as they were recorded when they were fast. In the innermost loop with the most products
+# there are as many products, and as many vectors read from memory, as the record says, and no more other instructions and
+# vectors on the stack. A line of the record: instruction set; function; products, loads, most others, most on the stack.
+# With - for RECORD it prints what there is, in that form.
 set -eu
 objdump=$1 record=$2 isa=$3
 shift 3
@@ -66,11 +66,13 @@ failed=0 checked=0
 while IFS=';' read -r of function wanted; do
   [ "$of" = "$isa" ] || continue
   function=${function# }
-  set -- $wanted
-  set -- "$@" $(count "$function")
   checked=$((checked + 1))
-  if [ $# -ne 7 ] || [ "$4" -ne "$1" ] || [ "$5" -ne "$2" ] || [ "$6" -gt "$3" ] || [ "$7" -ne 0 ]; then
-    echo "part_of_tile<$function> of $isa: expected $1 products, $2 loads, at most $3 others and no vectors on the stack in its loop; found: $4${5:+ products, $5 loads, $6 others, $7 on the stack}"
+  # shellcheck disable=SC2046,SC2086
+  set -- $wanted $(count "$function")
+  [ $# -eq 8 ] || { echo "part_of_tile<$function> of $isa: not found, or without a loop"; failed=1; continue; }
+  if [ "$5" -ne "$1" ] || [ "$6" -ne "$2" ] || [ "$7" -gt "$3" ] || [ "$8" -gt "$4" ]; then
+    echo "part_of_tile<$function> of $isa: expected a loop of $1 products, $2 loads, at most $3 other instructions and $4 vectors" \
+      "on the stack, got $5, $6, $7 and $8"
     failed=1
   fi
 done <"$record"

@@ -63,7 +63,7 @@ void dot_by_columns(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, 
     dot_columns<1>(m, k, a, a_row, b + j * b_column, b_column, c + j * c_column, c_row, c_column, accumulate);
 }
 
-// Few rows take more columns at once: as many sums as hide a multiply-add's latency.
+// By dot_columns at once where there are dot_rows; fewer rows take four, for as many sums as hide a multiply-add's latency.
 template <class T>
 void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
          std::int64_t b_column, Computed<T>* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {

@@ -8,6 +8,7 @@
 #include "dense/kernels/gemm_pack.h"
 #include "dense/kernels/gemm_units.h"
 #include "pointwise/kernels/activation_vectors.h"
+#include "simd/registers.h"
 
 namespace weft::detail::WEFT_ISA {
 namespace {
@@ -102,7 +103,8 @@ WEFT_INLINE inline void load_sums(const GemmTile<T>& t, Vec<GemmSum<T>>* sums) n
   } else {
     Sum whole[R * V * lanes] = {};
     for (std::int64_t i = 0; i < t.rows; ++i)
-      for (std::int64_t j = 0; j < t.columns; ++j) whole[i * V * lanes + j] = t.sums[i * t.sums_row + j];
+      for (std::int64_t j = 0; j < t.columns; j += lanes)
+        simd::store(whole + i * V * lanes + j, read(t.sums + i * t.sums_row + j, t.columns - j));
     repeat<R * V>([&](auto s) WEFT_INLINE { sums[s.value] = simd::load(whole + s.value * lanes); });
   }
 }

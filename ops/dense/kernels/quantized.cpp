@@ -2,6 +2,7 @@
 
 #include "dense/kernels/gemm.h"
 #include "dense/kernels/isa_names.h"
+#include "simd/registers.h"
 #include "simd/simd.h"
 #include "simd/unroll.h"
 

@@ -1,4 +1,4 @@
-// A product of gemm of bf16 against sums in f64 of the same numbers. The bound of an element is that of sums in f32, (k + 2) 2^-24
+// A product of gemm, of bf16 against sums in f64 of the same numbers. The bound of an element is that of sums in f32, (k + 2) 2^-24
 // Σ |a b|, which grows with what the epilogue does, and k 2^-126, as AVX512-BF16 takes denormals for 0; and one rounding to
 // bf16 where C is of it.
 #pragma once
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dense/gemm.h"
+#include "dense/packing.h"
 #include "weft/context.h"
 #include "weft/random.h"
 
@@ -115,7 +116,7 @@ struct Case {
   using Out = GemmOut<T>;
   Trial t;
   std::vector<In> a, b;
-  std::vector<float> bias;
+  std::vector<GemmSum<T>> bias;
   std::vector<Out> gate, residual, before;
   std::vector<Known> hidden, want;  // (batch, m, n)
 
@@ -123,7 +124,7 @@ struct Case {
       : t(trial),
         a(numbers<In>(t.batch * t.a.extent(t.m, t.k), 1)),
         b(numbers<In>(t.batch * t.b.extent(t.k, t.n), 2)),
-        bias(numbers<float>(t.m + t.n, 3)),
+        bias(numbers<GemmSum<T>>(t.m + t.n, 3)),
         gate(numbers<Out>(t.m * t.n, 4)),
         residual(numbers<Out>(t.m * t.n, 5)),
         before(numbers<Out>(t.batch * t.c.extent(t.m, t.n), 6)) {
@@ -170,7 +171,7 @@ struct Case {
   }
 
   // C and the pre-activation.
-  std::pair<std::vector<Out>, std::vector<Out>> run() const {
+  std::pair<std::vector<Out>, std::vector<Out>> run(const GemmKernels<T>& kernel = gemm_kernels<T>()) const {
     std::vector<Out> c = before, p(hidden.size());
     std::vector<In> panels;
     GemmProblem<T> g{t.m,
@@ -194,7 +195,7 @@ struct Case {
       pack_b<In>(t.k, t.n, g.b, panels.data());
       g.packed_b = panels.data();
     }
-    gemm(g);
+    gemm(g, kernel);
     return {c, p};
   }
 
