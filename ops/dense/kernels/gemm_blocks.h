@@ -50,7 +50,7 @@ inline constexpr Blocks blocks = {.mr = 6,
                                   .few_vectors = 3,
                                   .panel_sums = 8};
 #elif defined(__aarch64__)
-inline constexpr Blocks blocks = {.mr = 12,
+inline constexpr Blocks blocks = {.mr = 8,
                                   .nv = 2,
                                   .unrolled = 8,
                                   .kc_f32 = 256,

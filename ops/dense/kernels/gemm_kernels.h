@@ -163,10 +163,8 @@ template <class T, int R, int V, bool Interleaved, bool Packs = false>
   load_sums<T, R, V>(t, sums);
   // One pointer for the rows of a panel. Of rows apart each has its own if there are enough registers; else four share
   // one: an address is a pointer and -1, 0, 1 or 2 times the stride.
-  constexpr int shared = Interleaved ? R
-                         : R <= 8    ? 1
-                                     : 4,
-                second = shared == 4 ? 1 : 0, pointers = (R + shared - 1) / shared;
+  constexpr int shared = Interleaved ? R : R > 8 ? 4 : 1, second = !Interleaved && shared == 4 ? 1 : 0;
+  constexpr int pointers = (R + shared - 1) / shared;
   const In* a[pointers];
   repeat<pointers>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (shared * q.value + second) * a_row; });
   constexpr int unrolled = blocks.unrolled;
