@@ -103,7 +103,11 @@ struct Made {
 // What both really ran, whatever they say.
 std::string what_ran(const Work& work, const Work& rival) {
   const auto one = [](const Work& w) {
-    const Samples samples = sample(w.run, repetition_seconds);
+    const auto run = [&w] {
+      if (w.before) w.before();
+      w.run();
+    };
+    const Samples samples = sample(run, repetition_seconds);
     return ran(samples) + (is_beyond(samples) ? " (not capped)" : "");
   };
   return one(work) + (rival.run ? ", rival " + one(rival) : "");

@@ -5,8 +5,10 @@
 #include "base/fused.h"
 #include "base/sum.h"
 #include "dense/gemm.h"
+#include "dense/packing.h"
 #include "dense/parameters.h"
 #include "pointwise/records.h"
+#include "weft/context.h"
 #include "weft/dense.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/rows.h"
@@ -18,6 +20,10 @@ using namespace detail;
 namespace {
 
 using std::int64_t;
+
+// Multiply-adds of a text up to which each is a task of its own; with more, the threads share each text.
+// bench: weft-step-bench --model gmlp --d-model 128 --batch 12 --seq-len 64
+constexpr int64_t small_text = 1 << 24;
 
 // Sets the elements of w (n, n), contiguous, above the diagonal to 0.
 template <class T>
@@ -67,13 +73,20 @@ Tensor mixed(const Tensor& gate, const Tensor& x, const Tensor& weight, const Te
   g.epilogue.bias_row = 1;
   g.epilogue.preactivation_row = b * d;
   if (gate.defined()) g.epilogue.gate_row = gate_rows.strides()[0];
-  for (int64_t i = 0; i < b; ++i) {
-    g.b = {rows.data<T>() + i * rows.strides()[1], rows.strides()[0], 1};
-    g.c = {y.mutable_data<T>() + i * d, b * d, 1};
-    if (gate.defined()) g.epilogue.gate = gate_rows.data<T>() + i * gate_rows.strides()[1];
-    if (between.defined()) g.epilogue.preactivation = between.mutable_data<T>() + i * d;
-    gemm(g);
-  }
+  T *y_data = y.mutable_data<T>(), *between_data = between.defined() ? between.mutable_data<T>() : nullptr;
+  const auto texts = [&](int64_t begin, int64_t end) {
+    GemmProblem<T> text = g;
+    for (int64_t i = begin; i < end; ++i) {
+      text.b = {rows.data<T>() + i * rows.strides()[1], rows.strides()[0], 1};
+      text.c = {y_data + i * d, b * d, 1};
+      if (gate.defined()) text.epilogue.gate = gate_rows.data<T>() + i * gate_rows.strides()[1];
+      if (between_data) text.epilogue.preactivation = between_data + i * d;
+      gemm(text);
+    }
+  };
+  if (n * n * d <= small_text)
+    Context::current().parallel_for(b, std::max<int64_t>(1, task_work / std::max<int64_t>(1, n * n * d)), texts);
+  else texts(0, b);
   return y;
 }
 

@@ -40,12 +40,31 @@ inline V from_bits(Bits<V> x) noexcept {
   return __builtin_bit_cast(V, x);
 }
 
-// c[0] + c[1] x + … + c[N-1] x^(N-1).
+// c[first] + c[first + 1] x + … + c[last - 1] x^(last - 1 - first), by Horner's rule.
+template <class V, class T, int N>
+inline V horner(V x, const T (&c)[N], int first = 0, int last = N) noexcept {
+  V y(c[last - 1]);
+  for (int i = last - 2; i >= first; --i) y = simd::fma(y, x, V(c[i]));
+  return y;
+}
+
+// c[0] + c[1] x + … + c[N-1] x^(N-1) for a finite result of every part. A long one by Estrin's scheme, four coefficients at
+// a time: Horner's would wait for one multiply-add after the other.
 template <class V, class T, int N>
 inline V polynomial(V x, const T (&c)[N]) noexcept {
-  V y(c[N - 1]);
-  for (int i = N - 2; i >= 0; --i) y = simd::fma(y, x, V(c[i]));
-  return y;
+  if constexpr (N < 8) {
+    return horner(x, c);
+  } else {
+    const V x2 = x * x, x4 = x2 * x2;
+    const auto four = [&](int i) noexcept {
+      if (i + 2 >= N) return horner(x, c, i, N);
+      return simd::fma(horner(x, c, i + 2, i + 4 < N ? i + 4 : N), x2, horner(x, c, i, i + 2));
+    };
+    constexpr int last = (N - 1) / 4 * 4;
+    V y = four(last);
+    for (int i = last - 4; i >= 0; i -= 4) y = simd::fma(y, x4, four(i));
+    return y;
+  }
 }
 
 template <class T>
@@ -72,7 +91,8 @@ struct Constants<float> {
   static constexpr float erf_max = 4;
   static constexpr float erf[] = {0x1.06eba8p-3f,  0x1.45f2fap-1f,   0x1.a4fa5ep-4f,  -0x1.39cdc6p-6f, -0x1.505f5ap-13f,
                                   0x1.b5003cp-10f, -0x1.4bc9d6p-11f, 0x1.ed6c24p-14f, -0x1.369686p-17f};
-  // ln Φ(-x), x >= 0; error of Φ 5.6e-9. Falls to -inf.
+  // ln Φ(-x), x >= 0; error of Φ 5.6e-9. At normal_max it is below exp_normal.
+  static constexpr float normal_max = 14;
   static constexpr float normal_tail[] = {-0x1.62e43p-1f,   -0x1.98846ap-1f,  -0x1.45f132p-2f,  -0x1.29e056p-5f,
                                           0x1.3c8468p-8f,   -0x1.10b298p-17f, -0x1.9280c8p-13f, 0x1.bd0494p-15f,
                                           -0x1.02e6eep-17f, 0x1.4a4134p-21f,  -0x1.6a323p-26f};
@@ -183,10 +203,12 @@ template <class V>
 inline V exp_bounded(V x) noexcept {
   return exp_from(Constants<typename V::value_type>::exp_zero, x);
 }
-// For results whose error counts absolutely: 0 where it would be subnormal.
+// For x <= 0 whose result's error counts absolutely: 0 where it would be subnormal, so that one power of 2 scales it.
 template <class V>
 inline V exp_flushed(V x) noexcept {
-  return exp_from(Constants<typename V::value_type>::exp_normal, x);
+  const V lowest(Constants<typename V::value_type>::exp_normal);
+  const auto [n, q, biased] = reduce_exp(at_least(x, lowest));
+  return xsimd::select(x < lowest, V(0), (V(1) + q) * power_of_2(biased));
 }
 
 // e^x, 1.1 ULP.
@@ -277,7 +299,8 @@ inline V sigmoid(V x) noexcept {
 // 1 minus that.
 inline simd::Vec<float> normal_cdf(simd::Vec<float> x) noexcept {
   using V = simd::Vec<float>;
-  const V tail = exp_flushed(polynomial(xsimd::abs(x), Constants<float>::normal_tail));
+  const V a = at_most(xsimd::abs(x), V(Constants<float>::normal_max));
+  const V tail = exp_flushed(polynomial(a, Constants<float>::normal_tail));
   return xsimd::select(x > V(0), V(1) - tail, tail);
 }
 inline simd::Vec<double> normal_cdf(simd::Vec<double> x) noexcept {
