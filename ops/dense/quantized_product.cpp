@@ -21,8 +21,10 @@ constexpr int64_t few_rows = 8;
 // memory foresees by itself, and prefetched no further than past the end of a panel. bench: weft-bench
 // --benchmark_filter=linear-int8-cold
 constexpr int64_t stream_digits = 4, near_bytes = 2048;
+// Rows of digits up to which a panel is read as it is. bench: weft-bench --benchmark_filter=linear-int8
+constexpr int64_t narrow_digits = 4;
 // Rows of digits and bytes of panels of a task: they share L2. bench: weft-bench --benchmark_filter=linear-int8
-constexpr int64_t task_rows = 120, task_bytes = 1 << 18;
+constexpr int64_t task_rows = 128, task_bytes = 1 << 18;
 // Multiply-adds that are worth a task. bench: weft-bench --benchmark_filter=linear-int8
 constexpr int64_t int8_task_work = 4 * task_work;
 
@@ -37,8 +39,8 @@ class Product {
         row_((rounded_up(problem.k, digit_step) + digit_step) / kernel_.unit),  // never a multiple of L1's ways
         scratch_(Tensor::empty({problem.m * (digits_ * row_ + digits_ + 1)}, DType::f32)) {
     rows_ = static_cast<std::int32_t*>(scratch_.mutable_raw());
-    sums_ = rows_ + g_.m * digits_ * row_;
-    scales_ = reinterpret_cast<float*>(sums_ + g_.m * digits_);
+    excesses_ = rows_ + g_.m * digits_ * row_;
+    scales_ = reinterpret_cast<float*>(excesses_ + g_.m * digits_);
   }
 
   void run() {
@@ -52,12 +54,16 @@ class Product {
     const int64_t width = std::clamp<int64_t>(task_bytes / std::max<int64_t>(1, panels.bytes), 1, panels.count);
     const int64_t across = (panels.count - 1) / width + 1;
     const int64_t tasks_grain = std::max<int64_t>(1, int8_task_work / (work * width));
-    Context::current().parallel_for(down * across, tasks_grain, [&](int64_t begin, int64_t end) {
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t i = task / across * height, j = task % across * width;
-        block(i, std::min(g_.m, i + height), j, std::min(panels.count, j + width), panels);
-      }
-    });
+    const bool is_wide = kernel_.widen && std::min(g_.m, height) * digits_ > narrow_digits;
+    const auto wide_bytes = static_cast<std::size_t>(is_wide ? panels.wide * int64_t{sizeof(std::int32_t)} : 0);
+    Context::current().parallel_for(down * across, tasks_grain, wide_bytes,
+                                    [&](int64_t begin, int64_t end, void* scratch) {
+                                      for (int64_t task = begin; task < end; ++task) {
+                                        const int64_t i = task / across * height, j = task % across * width;
+                                        block(i, std::min(g_.m, i + height), j, std::min(panels.count, j + width),
+                                              panels, is_wide ? static_cast<std::int32_t*>(scratch) : nullptr);
+                                      }
+                                    });
   }
 
  private:
@@ -67,23 +73,26 @@ class Product {
     const QuantizedFactors factors(magnitude, limit_);
     scales_[i] = magnitude / limit_;
     kernel_.write_digits(g_.k, x, factors.first, factors.second, digits_, rows_ + i * digits_ * row_, row_,
-                         sums_ + i * digits_);
+                         excesses_ + i * digits_);
   }
 
-  // Rows i1 … i2 of y, columns of the panels j1 … j2.
-  void block(int64_t i1, int64_t i2, int64_t j1, int64_t j2, const QuantizedPanels& panels) const {
+  // Rows i1 … i2 of y, columns of the panels j1 … j2, each widened if there is scratch for it.
+  void block(int64_t i1, int64_t i2, int64_t j1, int64_t j2, const QuantizedPanels& panels, std::int32_t* wide) const {
     const int64_t tiles = ((i2 - i1) * digits_ - 1) / kernel_.mr + 1, height = (i2 - i1 - 1) / tiles + 1;
     const int64_t step = kernel_.nr * kernel_.unit / tiles;  // each prefetches its share of the next panel
     const bool is_stream = (i2 - i1) * digits_ <= stream_digits;
-    for (int64_t j = j1; j < j2; ++j)
+    for (int64_t j = j1; j < j2; ++j) {
+      const std::int8_t* panel = g_.panels + j * panels.bytes;
+      if (wide) kernel_.widen(panels.units, panel, wide);
       for (int64_t i = i1; i < i2; i += height) {
         QuantizedTile t{};
-        t.k = (g_.k + kernel_.unit - 1) / kernel_.unit;
+        t.k = wide ? wide_units(panels.units) : panels.units;
         t.a = rows_ + i * digits_ * row_;
         t.a_row = row_;
-        t.sums = sums_ + i * digits_;
-        t.panel = g_.panels + j * panels.bytes;
-        t.next = t.panel + (is_stream ? near_bytes : panels.bytes + (i - i1) / height * t.k * step);
+        t.excesses = excesses_ + i * digits_;
+        t.panel = panel;
+        t.wide = wide;
+        t.next = panel + (is_stream ? near_bytes : panels.bytes + (i - i1) / height * t.k * step);
         t.next_step = step;
         t.rows = static_cast<int>(std::min(height, i2 - i));
         t.digits = digits_;
@@ -92,6 +101,7 @@ class Product {
         t.column_scales = g_.scales + j * panels.nr;
         write_tile(t, i, j * panels.nr);
       }
+    }
   }
 
   void write_tile(QuantizedTile& t, int64_t i, int64_t j) const {
@@ -110,6 +120,8 @@ class Product {
     prefetch(y, g_.n, t);
     if (e.gate) prefetch(e.gate, e.gate_row, t);
     if (e.residual) prefetch(e.residual, e.residual_row, t);
+    if (t.wide)
+      for (int64_t b = 0; b < t.k * t.next_step; b += 64) __builtin_prefetch(t.next + b, 0, 2);
     kernel_.tile(t);
     if (std::is_same_v<T, float> && !has_epilogue(g_.epilogue)) return;
     gemm_.epilogue(e, t.rows, t.columns, t.y, t.y_row, y, g_.n, false);
@@ -129,7 +141,7 @@ class Product {
   float limit_;
   int64_t row_;  // units
   Tensor scratch_;
-  std::int32_t *rows_, *sums_;
+  std::int32_t *rows_, *excesses_;
   float* scales_;
 };
 

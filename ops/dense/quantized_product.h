@@ -7,15 +7,17 @@
 
 namespace weft::detail {
 
-// W's panels of `nr` rows, one after the other, each of `bytes`; and in all. Of the kernels of an instruction set.
+// W's panels of `nr` rows and `units`, one after the other, each of `bytes`, widened `wide` units; and in all. Of the
+// kernels of an instruction set.
 struct QuantizedPanels {
-  std::int64_t nr, count, bytes;
+  std::int64_t nr, units, count, bytes, wide;
   std::int64_t all() const { return count * bytes; }
 };
 template <class T>
 QuantizedPanels quantized_panels(const QuantizedKernels<T>& kernel, std::int64_t rows, std::int64_t columns) {
   const std::int64_t units = (columns + kernel.unit - 1) / kernel.unit;
-  return {kernel.nr, (rows + kernel.nr - 1) / kernel.nr, kernel.nr * units * kernel.unit};
+  return {kernel.nr, units, (rows + kernel.nr - 1) / kernel.nr, kernel.nr * units * kernel.unit,
+          kernel.nr * (1 + wide_units(units))};
 }
 
 // x · first · second is in units of magnitude / limit: whole numbers up to limit. Two factors, as one may be beyond f32.

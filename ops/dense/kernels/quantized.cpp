@@ -11,6 +11,8 @@ namespace {
 
 using simd::Vec;
 using Ints = std::int32_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
+using Words = std::uint32_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
+using Pairs = std::uint64_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using Floats = float __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using Shorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using HalfShorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
@@ -27,8 +29,8 @@ using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2))
 constexpr bool bytes = WEFT_HAS_BYTE_PRODUCTS;
 using Digit = std::conditional_t<bytes, std::int8_t, std::int16_t>;
 constexpr std::int64_t unit = bytes ? 4 : 2, lanes = simd::lanes<float>, nv = 2, nr = nv * lanes;
-// mr · nv sums, nv vectors of W and one of x fill the registers.
-constexpr int mr = WEFT_VECTOR_BYTES == 64 ? 12 : 6;
+// mr · nv sums, two units of nv vectors of W and of x, and two sums of them fill the registers.
+constexpr int mr = WEFT_VECTOR_BYTES == 64 ? 12 : 4;
 static_assert(mr % 2 == 0, "whole rows of x");
 static_assert(mr * nr <= largest_tile);
 // vpdpbusd multiplies bytes without a sign with bytes that have one: panels hold w + 128, and 128 Σ x is subtracted.
@@ -129,10 +131,38 @@ void quantize(std::int64_t n, const T* x, float first, float second, std::int8_t
   }
 }
 
+// sum + the products of the units x and w; modulo 2^32.
+WEFT_INLINE inline Words multiply_add(Ints w, Ints x, Words sum) noexcept {
+#if WEFT_HAS_BYTE_PRODUCTS
+  return reinterpret_cast<Words>(
+      _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(w), reinterpret_cast<__m512i>(x)));
+#elif WEFT_VECTOR_BYTES == 64
+  return sum + reinterpret_cast<Words>(_mm512_madd_epi16(reinterpret_cast<__m512i>(w), reinterpret_cast<__m512i>(x)));
+#elif WEFT_VECTOR_BYTES == 32
+  return sum + reinterpret_cast<Words>(_mm256_madd_epi16(reinterpret_cast<__m256i>(w), reinterpret_cast<__m256i>(x)));
+#elif defined(__x86_64__)
+  return sum + reinterpret_cast<Words>(_mm_madd_epi16(reinterpret_cast<__m128i>(w), reinterpret_cast<__m128i>(x)));
+#else
+  return sum + reinterpret_cast<Words>((w << 16 >> 16) * (x << 16 >> 16) + (w >> 16) * (x >> 16));
+#endif
+}
+
+// Of a row of digits, which has no odd unit.
+std::int32_t excess(std::int64_t units, const std::int32_t* row) noexcept {
+  Words sums{};
+  for (std::int64_t u = 0; u < units; u += lanes) {
+    const Ints x = load_bits<Ints>(row + u);
+    if constexpr (bytes) sums = multiply_add(Ints{} + static_cast<std::int32_t>(0x01010101u * offset), x, sums);
+    else sums = multiply_add(reinterpret_cast<Ints>(reinterpret_cast<Pairs>(x) >> 32), x, sums);
+  }
+  std::uint32_t all = 0;
+  for (std::int64_t l = 0; l < lanes; ++l) all += sums[l];
+  return static_cast<std::int32_t>(all);
+}
+
 template <int Digits, class T>
 void write_rows(std::int64_t n, const T* x, float first, float second, std::int32_t* out, std::int64_t row,
-                std::int32_t* sums) noexcept {
-  Ints totals[Digits] = {};
+                std::int32_t* excesses) noexcept {
   const auto step = [&](std::int64_t i, Vec<float> v) WEFT_INLINE {
     Ints rest = rounded(v, first, second);
     repeat<Digits>([&](auto d) WEFT_INLINE {
@@ -140,24 +170,20 @@ void write_rows(std::int64_t n, const T* x, float first, float second, std::int3
       const Ints low = rest << 24 >> 24;
       rest = (rest - low) >> 8;
       store_digits(reinterpret_cast<Digit*>(out + digit * row) + i, low);
-      totals[digit] += low;
     });
   };
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes) step(i, simd::load(x + i));
   if (i < n) step(i, simd::load_n(x + i, n - i)), i += lanes;
   for (; i % digit_step != 0; i += lanes) step(i, Vec<float>(0));
-  for (int d = 0; d < Digits; ++d) {
-    sums[d] = 0;
-    for (std::int64_t l = 0; l < lanes; ++l) sums[d] += totals[d][l];
-  }
+  for (int d = 0; d < Digits; ++d) excesses[d] = excess(i / unit, out + d * row);
 }
 
 template <class T>
 void write_digits(std::int64_t n, const T* x, float first, float second, int digits, std::int32_t* out,
-                  std::int64_t row, std::int32_t* sums) noexcept {
-  if (digits == 1) write_rows<1>(n, x, first, second, out, row, sums);
-  else write_rows<2>(n, x, first, second, out, row, sums);
+                  std::int64_t row, std::int32_t* excesses) noexcept {
+  if (digits == 1) write_rows<1>(n, x, first, second, out, row, excesses);
+  else write_rows<2>(n, x, first, second, out, row, excesses);
 }
 
 // y of R rows of digits from their sums.
@@ -168,7 +194,7 @@ void write_tile(const QuantizedTile& t, const std::int32_t (*sums)[nr]) noexcept
       const std::int64_t rest = t.columns - j;
       Vec<float> y(0);
       for (int d = i * t.digits; d < (i + 1) * t.digits; ++d)
-        y = y * Vec<float>(256) + floats(load_bits<Ints>(&sums[d][j]) - offset * t.sums[d]);
+        y = y * Vec<float>(256) + floats(load_bits<Ints>(&sums[d][j]));
       const bool whole = rest >= lanes;
       y = y * (whole ? simd::load(t.column_scales + j) : simd::load_n(t.column_scales + j, rest)) * row_scale;
       if (whole) simd::store(t.y + i * t.y_row + j, y);
@@ -189,72 +215,94 @@ WEFT_INLINE inline Ints load_columns(const std::int8_t* p) noexcept {
 #endif
 }
 
-// sum + the products of the units x and w.
-WEFT_INLINE inline Ints multiply_add(Ints w, Ints x, Ints sum) noexcept {
-#if WEFT_HAS_BYTE_PRODUCTS
-  return reinterpret_cast<Ints>(
-      _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(w), reinterpret_cast<__m512i>(x)));
-#elif WEFT_VECTOR_BYTES == 64
-  return sum + reinterpret_cast<Ints>(_mm512_madd_epi16(reinterpret_cast<__m512i>(w), reinterpret_cast<__m512i>(x)));
-#elif WEFT_VECTOR_BYTES == 32
-  return sum + reinterpret_cast<Ints>(_mm256_madd_epi16(reinterpret_cast<__m256i>(w), reinterpret_cast<__m256i>(x)));
-#elif defined(__x86_64__)
-  return sum + reinterpret_cast<Ints>(_mm_madd_epi16(reinterpret_cast<__m128i>(w), reinterpret_cast<__m128i>(x)));
-#else
-  return sum + (w << 16 >> 16) * (x << 16 >> 16) + (w >> 16) * (x >> 16);
-#endif
+#if !WEFT_HAS_BYTE_PRODUCTS
+WEFT_INLINE inline Ints add_digits(Ints x, Ints y) noexcept {
+  return reinterpret_cast<Ints>(reinterpret_cast<Shorts>(x) + reinterpret_cast<Shorts>(y));
 }
 
-// R rows of digits. A function of its own, so that all registers are the sums'.
-template <int R>
+void widen(std::int64_t k, const std::int8_t* panel, std::int32_t* wide) noexcept {
+  Words correction[nv] = {};
+  std::int32_t* to = wide + nr;
+  for (std::int64_t u = 0; u < wide_units(k); u += 2, to += 2 * nr)
+    repeat<nv>([&](auto v) WEFT_INLINE {
+      const std::int8_t* from = panel + (u * nr + v.value * lanes) * unit;
+      const Ints first = u < k ? load_columns(from) : Ints{};
+      const Ints second = u + 1 < k ? load_columns(from + nr * unit) : Ints{};
+      correction[v.value] = multiply_add(first, second, correction[v.value]);
+      store_bits(to + v.value * lanes, first);
+      store_bits(to + nr + v.value * lanes, second);
+    });
+  repeat<nv>([&](auto v) WEFT_INLINE { store_bits(wide + v.value * lanes, -correction[v.value]); });
+}
+#endif
+
+// R rows of digits, and a panel as it is or a widened one. A function of its own, so that all registers are the sums'.
+template <int R, bool Wide>
 [[gnu::noinline]] void part_of_tile(const QuantizedTile& t) noexcept {
   constexpr int unrolled = 4;  // units
-  constexpr std::int64_t line = 64, unit_bytes = nr * unit;
-  Ints sums[R * nv];
-  repeat<R * nv>([&](auto s) WEFT_INLINE { sums[s.value] = Ints{}; });
+  static_assert(unrolled == wide_step);
+  constexpr std::int64_t line = 64, unit_bytes = nr * (Wide ? 4 : unit);
+  Words sums[R * nv];
+  repeat<R * nv>([&](auto s)
+                     WEFT_INLINE { sums[s.value] = Wide ? load_bits<Words>(t.wide + s.value % nv * lanes) : Words{}; });
   // Each row has a pointer if there are enough registers; else four share one: an address is a pointer and -1, 0, 1 or 2
   // times the stride.
   constexpr int shared = R <= 8 ? 1 : 4, second = shared == 4 ? 1 : 0, pointers = (R + shared - 1) / shared;
   const std::int32_t* a[pointers];
   repeat<pointers>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (shared * q.value + second) * t.a_row; });
   const std::int64_t a_row = t.a_row, group = unrolled * t.next_step;
-  const std::int8_t *b = t.panel, *next = t.next;
-  const auto add_products = [&](auto u) WEFT_INLINE {
-    Ints columns[nv];
-    repeat<nv>([&](auto v)
-                   WEFT_INLINE { columns[v.value] = load_columns(b + u.value * unit_bytes + v.value * lanes * unit); });
+  const auto* b = Wide ? reinterpret_cast<const std::int8_t*>(t.wide + nr) : t.panel;
+  const std::int8_t* next = t.next;
+  // Of one unit, or of a pair if the panel is widened.
+  constexpr int units = Wide ? 2 : 1;
+  const auto add_products = [&](auto step) WEFT_INLINE {
+    Ints columns[units * nv];
+    repeat<units * nv>([&](auto s) WEFT_INLINE {
+      const std::int8_t* p = b + (step.value * units * nv + s.value) * (unit_bytes / nv);
+      if constexpr (Wide) columns[s.value] = load_bits<Ints>(p), simd::keep_in_register(columns[s.value]);
+      else columns[s.value] = load_columns(p);
+    });
     repeat<R>([&](auto i) WEFT_INLINE {
-      const Ints x = Ints{} + a[i.value / shared][(i.value % shared - second) * a_row + u.value];
+      const std::int32_t* p = a[i.value / shared] + (i.value % shared - second) * a_row + step.value * units;
+      const Ints x = Ints{} + p[0], next_x = Ints{} + p[units - 1];
       repeat<nv>([&](auto v) WEFT_INLINE {
-        Ints& sum = sums[i.value * nv + v.value];
-        sum = multiply_add(columns[v.value], x, sum);
+        Words& sum = sums[i.value * nv + v.value];
+        if constexpr (Wide)
+          sum = multiply_add(add_digits(x, columns[nv + v.value]), add_digits(next_x, columns[v.value]), sum);
+        else sum = multiply_add(columns[v.value], x, sum);
       });
     });
     // Else the compiler adds several units' products before it adds them to the sums, which takes more registers than
     // there are.
     repeat<R * nv>([&](auto s) WEFT_INLINE { simd::keep_in_register(sums[s.value]); });
   };
-  const auto advance = [&](std::int64_t units) WEFT_INLINE {
-    b += units * unit_bytes;
-    repeat<pointers>([&](auto q) WEFT_INLINE { a[q.value] += units; });
+  const auto advance = [&](std::int64_t by) WEFT_INLINE {
+    b += by * unit_bytes;
+    repeat<pointers>([&](auto q) WEFT_INLINE { a[q.value] += by; });
   };
   std::int64_t left = t.k;
-  for (; left >= unrolled; left -= unrolled, next += group) {
-    repeat<unrolled * unit_bytes / line>([&](auto l) WEFT_INLINE {
-      if (l.value * line < group) __builtin_prefetch(next + l.value * line, 0, 2);
-    });
-    repeat<unrolled>(add_products);
+  for (; left >= unrolled; left -= unrolled) {
+    if constexpr (!Wide) {
+      repeat<unrolled * unit_bytes / line>([&](auto l) WEFT_INLINE {
+        if (l.value * line < group) __builtin_prefetch(next + l.value * line, 0, 2);
+      });
+      next += group;
+    }
+    repeat<unrolled / units>(add_products);
     advance(unrolled);
   }
-  for (; left > 0; --left) {
-    add_products(Index<0>{});
-    advance(1);
-  }
+  if constexpr (!Wide)
+    for (; left > 0; --left) {
+      add_products(Index<0>{});
+      advance(1);
+    }
+  if constexpr (Wide || bytes)
+    repeat<R * nv>([&](auto s) WEFT_INLINE { sums[s.value] -= static_cast<std::uint32_t>(t.excesses[s.value / nv]); });
   if (t.digits == 1 && t.columns == nr) {
     repeat<R * nv>([&](auto s) WEFT_INLINE {
       constexpr std::int64_t i = s.value / nv, j = s.value % nv * lanes;
       const Vec<float> scale = simd::load(t.column_scales + j), row_scale(t.row_scales[i]);
-      simd::store(t.y + i * t.y_row + j, floats(sums[s.value] - offset * t.sums[i]) * scale * row_scale);
+      simd::store(t.y + i * t.y_row + j, floats(reinterpret_cast<Ints>(sums[s.value])) * scale * row_scale);
     });
   } else {
     alignas(64) std::int32_t all[R][nr];
@@ -263,27 +311,30 @@ template <int R>
   }
 }
 
-template <int... I>
+template <bool Wide, int... I>
 void tile_of(const QuantizedTile& t, std::integer_sequence<int, I...>) noexcept {
   using Part = void (*)(const QuantizedTile&) noexcept;
-  static constexpr Part parts[] = {part_of_tile<I + 1>...};
+  static constexpr Part parts[] = {part_of_tile<I + 1, Wide>...};
   parts[t.rows * t.digits - 1](t);
 }
 
-void tile(const QuantizedTile& t) noexcept { tile_of(t, std::make_integer_sequence<int, mr>()); }
+void tile(const QuantizedTile& t) noexcept {
+#if !WEFT_HAS_BYTE_PRODUCTS
+  if (t.wide) return tile_of<true>(t, std::make_integer_sequence<int, mr>());
+#endif
+  tile_of<false>(t, std::make_integer_sequence<int, mr>());
+}
 
 template <class T>
 constexpr QuantizedKernels<T> table() {
-  return {.mr = mr,
-          .nr = nr,
-          .unit = unit,
-          .pack = pack,
-          .unpack = unpack,
-          .magnitude = magnitude<T>,
-          .quantize = quantize<T>,
-          .write_digits = write_digits<T>,
-          .tile = tile,
-          .dequantize = dequantize};
+  return {
+    .mr = mr, .nr = nr, .unit = unit, .pack = pack, .unpack = unpack, .magnitude = magnitude<T>,
+    .quantize = quantize<T>, .write_digits = write_digits<T>,
+#if !WEFT_HAS_BYTE_PRODUCTS
+    .widen = widen,
+#endif
+    .tile = tile, .dequantize = dequantize
+  };
 }
 
 }  // namespace
