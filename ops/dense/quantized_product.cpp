@@ -21,8 +21,9 @@ constexpr int64_t few_rows = 8;
 // memory foresees by itself, and prefetched no further than past the end of a panel. bench: weft-bench
 // --benchmark_filter=linear-int8-cold
 constexpr int64_t stream_digits = 4, near_bytes = 2048;
-// Rows of digits up to which a panel is read as it is. bench: weft-bench --benchmark_filter=linear-int8
-constexpr int64_t narrow_digits = 4;
+// Rows of digits up to which a panel is read as it is: widening it would take longer than it saves. bench: weft-bench
+// --benchmark_filter=linear-int8-cold
+constexpr int64_t narrow_digits = 16;
 // Rows of digits and bytes of panels of a task: they share L2. bench: weft-bench --benchmark_filter=linear-int8
 constexpr int64_t task_rows = 128, task_bytes = 1 << 18;
 // Multiply-adds that are worth a task. bench: weft-bench --benchmark_filter=linear-int8
@@ -78,7 +79,8 @@ class Product {
 
   // Rows i1 … i2 of y, columns of the panels j1 … j2, each widened if there is scratch for it.
   void block(int64_t i1, int64_t i2, int64_t j1, int64_t j2, const QuantizedPanels& panels, std::int32_t* wide) const {
-    const int64_t tiles = ((i2 - i1) * digits_ - 1) / kernel_.mr + 1, height = (i2 - i1 - 1) / tiles + 1;
+    const int64_t mr = wide ? kernel_.wide_mr : kernel_.mr;
+    const int64_t tiles = ((i2 - i1) * digits_ - 1) / mr + 1, height = (i2 - i1 - 1) / tiles + 1;
     const int64_t step = kernel_.nr * kernel_.unit / tiles;  // each prefetches its share of the next panel
     const bool is_stream = (i2 - i1) * digits_ <= stream_digits;
     for (int64_t j = j1; j < j2; ++j) {

@@ -29,9 +29,10 @@ using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2))
 constexpr bool bytes = WEFT_HAS_BYTE_PRODUCTS;
 using Digit = std::conditional_t<bytes, std::int8_t, std::int16_t>;
 constexpr std::int64_t unit = bytes ? 4 : 2, lanes = simd::lanes<float>, nv = 2, nr = nv * lanes;
-// mr · nv sums, two units of nv vectors of W and of x, and two sums of them fill the registers.
-constexpr int mr = WEFT_VECTOR_BYTES == 64 ? 12 : 4;
-static_assert(mr % 2 == 0, "whole rows of x");
+// mr · nv sums, nv vectors of W and one of x fill the registers; with a widened panel wide_mr · nv sums, two units of nv
+// vectors of W and of x, and two sums of them.
+constexpr int mr = WEFT_VECTOR_BYTES == 64 ? 12 : 6, wide_mr = WEFT_VECTOR_BYTES == 64 ? 12 : 4;
+static_assert(mr % 2 == 0 && wide_mr % 2 == 0, "whole rows of x");
 static_assert(mr * nr <= largest_tile);
 // vpdpbusd multiplies bytes without a sign with bytes that have one: panels hold w + 128, and 128 Σ x is subtracted.
 constexpr int offset = bytes ? 128 : 0;
@@ -320,7 +321,7 @@ void tile_of(const QuantizedTile& t, std::integer_sequence<int, I...>) noexcept 
 
 void tile(const QuantizedTile& t) noexcept {
 #if !WEFT_HAS_BYTE_PRODUCTS
-  if (t.wide) return tile_of<true>(t, std::make_integer_sequence<int, mr>());
+  if (t.wide) return tile_of<true>(t, std::make_integer_sequence<int, wide_mr>());
 #endif
   tile_of<false>(t, std::make_integer_sequence<int, mr>());
 }
@@ -328,7 +329,7 @@ void tile(const QuantizedTile& t) noexcept {
 template <class T>
 constexpr QuantizedKernels<T> table() {
   return {
-    .mr = mr, .nr = nr, .unit = unit, .pack = pack, .unpack = unpack, .magnitude = magnitude<T>,
+    .mr = mr, .wide_mr = wide_mr, .nr = nr, .unit = unit, .pack = pack, .unpack = unpack, .magnitude = magnitude<T>,
     .quantize = quantize<T>, .write_digits = write_digits<T>,
 #if !WEFT_HAS_BYTE_PRODUCTS
     .widen = widen,

@@ -47,8 +47,8 @@ struct QuantizedTile {
 template <class T>
 struct QuantizedKernels {
   static constexpr const char* header = __FILE__;
-  // A tile has at most mr rows of digits, a panel nr columns of y, rows of W.
-  std::int64_t mr, nr, unit;
+  // A tile has at most mr rows of digits, wide_mr with a widened panel; a panel has nr columns of y, rows of W.
+  std::int64_t mr, wide_mr, nr, unit;
 
   // A panel of the first n <= nr rows of `values`: (k / unit, nr, unit), 0 beyond n and k. And back.
   void (*pack)(std::int64_t n, std::int64_t k, const std::int8_t* values, std::int64_t row,
