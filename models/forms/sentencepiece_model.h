@@ -1,4 +1,4 @@
-// Models of SentencePiece as their files have them, a protocol buffer: message ModelProto of its sentencepiece_model.proto.
+// Models of SentencePiece as their files have them (base/sentencepiece_format.h).
 #pragma once
 #include <cstdint>
 #include <string>

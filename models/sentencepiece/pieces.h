@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sentencepiece/model_check.h"
 #include "weft/error.h"
 
 namespace weft::detail {
@@ -22,6 +23,7 @@ class Pieces {
  public:
   // Of a model file's bytes. Error unless they are one.
   explicit Pieces(std::string model) : model_(std::move(model)) {
+    check_model(model_);
     check_status(processor_.LoadFromSerializedProto(model_), "not a model of SentencePiece");
     std::vector<std::string> pieces;
     check_status(processor_.Encode("a", &pieces), "it can't encode");

@@ -1,0 +1,120 @@
+// precompiled_charsmap is what Normalizer::EncodePrecompiledCharsMap of SentencePiece's normalizer.cc writes: a u32, the size of a
+// trie in bytes; the trie; and normalized strings, each ended by a zero. The trie is a double array of darts-clone (class
+// DoubleArrayUnit of https://github.com/s-yata/darts-clone/blob/master/include/darts.h): u32 units in blocks of 256. A unit at
+// `place` has the label that leads to it, and a base = place ^ offset; its child by byte c is at base ^ c if the label there is c,
+// and if it has a leaf the unit at the base is that leaf: where the key's string begins. SentencePiece looks a text's bytes up in
+// it without a look at the array's size.
+#include "sentencepiece/model_check.h"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/sentencepiece_format.h"
+#include "weft/error.h"
+#include "weft/tokenizer.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::uint32_t block = 256;
+constexpr int most_keys = 32;  // that begin one text: Normalizer::kMaxTrieResultsSize, the room on its stack
+
+[[noreturn]] void fail(const std::string& expected, const std::string& got) {
+  throw Error("[tokenizer] precompiled_charsmap of the model of SentencePiece is damaged: expected " + expected +
+              ", got " + got);
+}
+
+std::uint32_t number_at(std::string_view bytes, std::size_t at) {
+  std::uint32_t number = 0;
+  std::memcpy(&number, bytes.data() + at, sizeof number);  // little-endian there and here
+  return number;
+}
+
+class Trie {
+ public:
+  explicit Trie(std::string_view bytes) : bytes_(bytes), size_(static_cast<std::uint32_t>(bytes.size() / 4)) {}
+
+  // Goes wherever a text can lead, each time that more keys were found on the way; loops without a key end there.
+  void check(std::string_view strings) const {
+    const Children children(*this);
+    std::vector<int> found(size_, -1);  // most keys on a way to the units that have this base
+    std::vector<std::uint32_t> open;
+    const auto reach = [&](std::uint32_t place, int keys) {
+      const std::uint32_t unit = unit_at(place), base = place ^ offset(unit);
+      if (base >= size_) fail("units of a trie of " + std::to_string(size_), "a way to unit " + std::to_string(base));
+      if (has_leaf(unit)) {
+        check_value(unit_at(base) & 0x7fffffff, strings);
+        ++keys;
+      }
+      if (keys > most_keys) fail("at most " + std::to_string(most_keys) + " keys that begin one text", "more");
+      if (keys <= found[base]) return;
+      found[base] = keys;
+      open.push_back(base);
+    };
+    reach(0, 0);
+    while (!open.empty()) {
+      const std::uint32_t base = open.back();
+      open.pop_back();
+      for (std::uint32_t child = children.first[base]; child != none; child = children.next[child])
+        reach(child, found[base]);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t none = UINT32_MAX;
+
+  // Lists of those that have one base, which is in their block.
+  struct Children {
+    explicit Children(const Trie& trie) : first(trie.size_, none), next(trie.size_, none) {
+      for (std::uint32_t place = 0; place < trie.size_; ++place) {
+        const std::uint32_t label = trie.unit_at(place) & 0x800000ff;
+        if (label >= block) continue;  // a leaf
+        next[place] = first[place ^ label];
+        first[place ^ label] = place;
+      }
+    }
+    std::vector<std::uint32_t> first, next;
+  };
+
+  std::uint32_t unit_at(std::uint32_t place) const { return number_at(bytes_, std::size_t{4} * place); }
+  static std::uint32_t offset(std::uint32_t unit) { return unit >> 10 << ((unit & 0x200) >> 6); }
+  static bool has_leaf(std::uint32_t unit) { return (unit >> 8 & 1) == 1; }
+
+  // The strings are UTF-8, and a zero ends the last.
+  static void check_value(std::uint32_t value, std::string_view strings) {
+    if (value >= strings.size() || (static_cast<unsigned char>(strings[value]) & 0xc0) == 0x80)
+      fail("a character's beginning in " + std::to_string(strings.size()) + " bytes of strings",
+           "byte " + std::to_string(value));
+  }
+
+  std::string_view bytes_;
+  std::uint32_t size_;
+};
+
+void check_normalizer(std::string_view bytes) {
+  for (ProtobufReader normalizer(bytes); normalizer.next();)
+    if (normalizer.field == normalizer_characters) check_charsmap(normalizer.text);
+}
+
+}  // namespace
+
+void check_charsmap(std::string_view bytes) {
+  if (bytes.empty()) return;  // characters stay as they are
+  const std::size_t size = bytes.size() < 4 ? 0 : number_at(bytes, 0);
+  if (size == 0 || size % (4 * block) != 0 || size > bytes.size() - 4)
+    fail("a trie of blocks of 1024 bytes, and strings",
+         "a trie of " + std::to_string(size) + " bytes in " + std::to_string(bytes.size()));
+  const std::string_view strings = bytes.substr(4 + size);
+  check_utf8(strings, {"[tokenizer] the strings of the model's precompiled_charsmap"});
+  if (strings.empty() || strings.back() != '\0') fail("a zero at the end of its strings", "none");
+  Trie(bytes.substr(4, size)).check(strings);
+}
+
+void check_model(std::string_view bytes) {
+  for (ProtobufReader model(bytes); model.next();)
+    if (model.field == model_normalizer || model.field == model_denormalizer) check_normalizer(model.text);
+}
+
+}  // namespace weft::detail
