@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +66,40 @@ TEST_CASE("locks: a folder's is one process's at a time, and the refusal names i
   child.kill();
   const FolderLock after_its_end(folder / "");
   CHECK_THROWS_WITH_AS(FolderLock(folder / "missing"), doctest::Contains("missing"), weft::Error);
+}
+
+TEST_CASE("locks: a folder from elsewhere whose .lock is a link, a pipe or another file's name: that stays as it is") {
+  const TemporaryFolder folder;
+  const std::string precious = "what somebody else wrote";
+  folder.write("precious", precious);
+  folder.write("run/empty", "");
+  const std::string path = folder / "run/.lock";
+  const auto refused = [&](const std::string& got) {
+    const std::string error = "expected \"" + path + "\" to be a regular file, got " + got;
+    CHECK_THROWS_WITH_AS(FolderLock(folder / "run"), doctest::Contains(error.c_str()), weft::Error);
+    ::unlink(path.c_str());
+  };
+  for (const char* target : {"../precious", "empty", "missing", ".lock"}) {
+    std::filesystem::create_symlink(target, path);
+    refused("a symbolic link");
+  }
+  CHECK(folder.read("precious") == precious);
+  CHECK_FALSE(std::filesystem::exists(folder / "run/missing"));
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  refused("something else");
+  for (const std::string& text : {precious, "process " + precious}) {
+    folder.write("precious", text);
+    std::filesystem::create_hard_link(folder / "precious", path);
+    {
+      const FolderLock lock(folder / "run");
+      CHECK_THROWS_WITH_AS(FolderLock(folder / "run"), doctest::Contains("in use: another process"), weft::Error);
+    }
+    CHECK(folder.read("precious") == text);
+    ::unlink(path.c_str());
+  }
+  folder.write("run/.lock", precious);
+  { const FolderLock lock(folder / "run"); }
+  CHECK(folder.read("run/.lock") == precious);
 }
 
 TEST_CASE("locks: temporary files that nobody writes are removed, nothing else") {

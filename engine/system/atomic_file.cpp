@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "system/descriptor.h"
 #include "weft/os.h"
@@ -96,10 +98,23 @@ void write_all(int descriptor, const void* data, std::size_t bytes, const std::s
   }
 }
 
+const std::string holder_prefix = "process ";
+
 std::string this_process() {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
-  return "process " + std::to_string(::getpid()) + " on " + host;
+  return holder_prefix + std::to_string(::getpid()) + " on " + host;
+}
+
+// What a lock's file says: a process, or "". None if it is somebody else's: it has another name, too, or says something else.
+std::optional<std::string> holder_in(int descriptor) noexcept {
+  struct stat s;
+  if (::fstat(descriptor, &s) != 0 || s.st_nlink > 1) return std::nullopt;
+  char text[512];
+  const ssize_t size = uninterrupted([&] { return ::pread(descriptor, text, sizeof text, 0); });
+  if (size <= 0) return size == 0 ? std::optional<std::string>("") : std::nullopt;
+  const std::string holder(text, static_cast<std::size_t>(size));
+  return holder.rfind(holder_prefix, 0) == 0 ? std::optional(holder) : std::nullopt;
 }
 
 }  // namespace
@@ -176,23 +191,27 @@ void remove_abandoned_files(const std::string& folder) {
 
 FolderLock::FolderLock(const std::string& folder) {
   const std::string path = folder + "/.lock";
-  descriptor_ = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
-  if (descriptor_ < 0) fail("lock", folder);
-  if (!lock(descriptor_) && errno == EWOULDBLOCK) {
-    char holder[512];
-    const ssize_t size = uninterrupted([&] { return ::pread(descriptor_, holder, sizeof holder, 0); });
-    ::close(descriptor_);
-    const std::string who = size > 0 ? std::string(holder, static_cast<std::size_t>(size)) : "another process";
-    throw Error("\"" + folder + "\" is in use: " + who + " trains into it");
+  Descriptor descriptor(uninterrupted(
+      [&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666); }));
+  if (descriptor < 0 && errno != ELOOP) fail("lock", folder);
+  if (descriptor < 0 || !S_ISREG(status(descriptor, path).st_mode))
+    throw Error("[file] can't lock \"" + folder + "\": expected \"" + path + "\" to be a regular file, got " +
+                (descriptor < 0 ? "a symbolic link" : "something else"));
+  if (!lock(descriptor) && errno == EWOULDBLOCK) {
+    const std::string holder = holder_in(descriptor).value_or("");
+    throw Error("\"" + folder + "\" is in use: " + (holder.empty() ? "another process" : holder) + " trains into it");
   }
-  const std::string who = this_process();
-  const WithoutFileSizeSignal guard;
-  (void)!::ftruncate(descriptor_, 0);  // a disk that is full keeps nobody out
-  (void)!::pwrite(descriptor_, who.data(), who.size(), 0);
+  if (holder_in(descriptor)) {  // a disk that is full keeps nobody out
+    const std::string who = this_process();
+    const WithoutFileSizeSignal guard;
+    (void)!::ftruncate(descriptor, 0);
+    (void)!::pwrite(descriptor, who.data(), who.size(), 0);
+  }
+  descriptor_ = descriptor.release();
 }
 
 FolderLock::~FolderLock() {
-  (void)!::ftruncate(descriptor_, 0);
+  if (holder_in(descriptor_)) (void)!::ftruncate(descriptor_, 0);
   ::close(descriptor_);
 }
 

@@ -87,7 +87,8 @@ void remove_abandoned_files(const std::string& folder);
 /// ".lock" in it, which names its holder. Where the file system has no locks, nobody is kept out.
 class FolderLock {
  public:
-  /// Error, naming the holder, if another one has it; Error if the file can't be written.
+  /// Error, naming the holder, if another one has it; Error if the file can't be written, or is a link. What a lock hasn't
+  /// written there stays as it is.
   explicit FolderLock(const std::string& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
