@@ -1,7 +1,9 @@
 #include "weft/encoded_text.h"
 
 #include <doctest/doctest.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -148,6 +150,55 @@ TEST_CASE("a file of ids is used again for the same text and tokenizer, and writ
   CHECK(all(kept) == by_bytes->encode(text));
   CHECK_THROWS_WITH((void)EncodedText::of_file(path, *by_bytes, "/proc/weft/ids", 0),
                     doctest::Contains("/proc/weft/ids"));
+}
+
+namespace {
+
+// Looks, while it encodes, at the process's open files that are in a folder, and at the folder.
+class Watching : public Many {
+ public:
+  explicit Watching(std::string folder) : folder_(std::move(folder)) {}
+  Ids encode(std::string_view text, const TextPlace& place) const override {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code closed;
+      const std::string name = std::filesystem::read_symlink(entry.path(), closed).string();
+      struct stat s;
+      if (name.rfind(folder_ + "/", 0) != 0 || ::stat(entry.path().c_str(), &s) != 0) continue;
+      ++open;
+      links += s.st_nlink;
+      modes |= s.st_mode & 0777;
+    }
+    return Many::encode(text, place);
+  }
+  mutable std::size_t open = 0, links = 0, modes = 0;
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace
+
+TEST_CASE("ids in a temporary file: nobody else's file is written or read, and nobody else can read it") {
+  const TemporaryFolder folder, shared;
+  folder.write("text", std::string(3000, 'x'));
+  folder.write("victim", "its only copy");
+  // The names that they once had.
+  for (int i = 0; i < 100; ++i)
+    std::filesystem::create_symlink(folder / "victim",
+                                    shared / (".weft-ids-" + std::to_string(::getpid()) + "-" + std::to_string(i)));
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  ::setenv("TMPDIR", (shared / "").c_str(), 1);
+  const Watching tokenizer(std::filesystem::canonical(shared / "").string());
+  const Ids ids = all(EncodedText::of_file(folder / "text", tokenizer, "", 0));
+  if (before == nullptr) ::unsetenv("TMPDIR");
+  else ::setenv("TMPDIR", kept.c_str(), 1);
+  CHECK(ids == Many().encode(std::string(3000, 'x'), {}));
+  CHECK(tokenizer.open == 1);
+  CHECK(tokenizer.links == 0);
+  CHECK(tokenizer.modes == 0600);
+  CHECK(folder.read("victim") == "its only copy");
+  CHECK(shared.files() == 100);
 }
 
 TEST_CASE("texts that can't be encoded: the file and the place are named") {

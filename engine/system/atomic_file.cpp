@@ -168,6 +168,26 @@ void AtomicFile::commit() {
   if (uninterrupted([&] { return ::fsync(descriptor); }) != 0 && errno != EINVAL) fail("sync the folder of", path_);
 }
 
+TemporaryFile::TemporaryFile(const std::string& folder) : folder_(folder) {
+  std::string path = folder + "/.weft-XXXXXX";
+  descriptor_ = ::mkostemp(path.data(), O_CLOEXEC);  // exclusive, mode 0600
+  if (descriptor_ < 0) fail("write a temporary file in", folder);
+  (void)::unlink(path.c_str());
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void TemporaryFile::write(const void* data, std::size_t bytes) {
+  write_all(descriptor_, data, bytes, folder_ + "/(temporary file)");
+}
+
+std::shared_ptr<const RandomAccessFile> TemporaryFile::finished() {
+  return std::shared_ptr<const RandomAccessFile>(
+      new RandomAccessFile(folder_ + "/(temporary file)", std::exchange(descriptor_, -1)));
+}
+
 void append(const std::string& path, const std::string& text) {
   const Descriptor descriptor(uninterrupted(
       [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666); }));

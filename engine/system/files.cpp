@@ -30,8 +30,10 @@ void forget_pages(const void* begin, std::size_t bytes) noexcept {
   (void)::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
-RandomAccessFile::RandomAccessFile(const std::string& path) : path_(path) {
-  Descriptor descriptor(open_to_read(path, O_NONBLOCK));
+RandomAccessFile::RandomAccessFile(const std::string& path) : RandomAccessFile(path, open_to_read(path, O_NONBLOCK)) {}
+
+RandomAccessFile::RandomAccessFile(const std::string& path, int open) : path_(path) {
+  Descriptor descriptor(open);
   const struct stat s = status(descriptor, path);
   if (!S_ISREG(s.st_mode)) fail("open", path, EINVAL);
   size_ = static_cast<std::uint64_t>(s.st_size);

@@ -1,9 +1,6 @@
 #include "weft/encoded_text.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -124,10 +121,9 @@ std::shared_ptr<const os::RandomAccessFile> open_cache(const std::string& path, 
   return nullptr;
 }
 
-void write_cache(const std::string& path, const TextFile& text, const Tokenizer& tokenizer, CacheTail& tail) {
-  std::error_code ignored;  // AtomicFile says what is wrong
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  os::AtomicFile out(path);
+// The ids; what is known of them is added to the tail.
+template <class File>
+void write_ids(File& out, const TextFile& text, const Tokenizer& tokenizer, CacheTail& tail) {
   BytesHash bytes_hash;
   tail.ids_hash = hash_start;
   encode_in_chunks(text.text(), tokenizer, text.place(0), [&](const auto& ids, std::size_t begin, std::size_t end) {
@@ -139,18 +135,24 @@ void write_cache(const std::string& path, const TextFile& text, const Tokenizer&
     text.forget(begin, end);
   });
   tail.bytes_hash = bytes_hash_of(bytes_hash, tail);
+}
+
+void write_cache(const std::string& path, const TextFile& text, const Tokenizer& tokenizer, CacheTail& tail) {
+  std::error_code ignored;  // AtomicFile says what is wrong
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  os::AtomicFile out(path);
+  write_ids(out, text, tokenizer, tail);
   out.write(&tail, sizeof tail);
   out.commit();
 }
 
-std::string temporary_path(const std::string& text) {
-  static std::atomic<unsigned> next{0};
+std::string temporary_folder(const std::string& text) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
   if (error)
     throw Error("[text] no place for the ids of \"" + text +
                 "\": the folder for temporary files (TMPDIR) can't be used: " + error.message());
-  return (folder / (".weft-ids-" + std::to_string(::getpid()) + "-" + std::to_string(next++))).string();
+  return folder.string();
 }
 
 }  // namespace
@@ -174,16 +176,20 @@ EncodedText EncodedText::of_file(const std::string& path, const Tokenizer& token
   const TextFile text(path);
   if (!tokenizer.takes_any_bytes()) text.check_is_text();
   if (text.text().size() <= most_in_memory) return EncodedText(text.text(), tokenizer, text.place(0));
-  const CacheTail expected = expected_tail(text, tokenizer);
-  const std::string where = cache.empty() ? temporary_path(path) : cache;
   EncodedText encoded;
-  CacheTail tail;
-  encoded.file_ = open_cache(where, expected, tail);
-  if (!encoded.file_) {
-    tail = expected;
-    write_cache(where, text, tokenizer, tail);
-    encoded.file_ = std::make_shared<os::RandomAccessFile>(where);
-    if (cache.empty()) ::unlink(where.c_str());  // what is open stays
+  CacheTail tail = {};
+  if (cache.empty()) {
+    os::TemporaryFile file(temporary_folder(path));
+    write_ids(file, text, tokenizer, tail);
+    encoded.file_ = file.finished();
+  } else {
+    const CacheTail expected = expected_tail(text, tokenizer);
+    encoded.file_ = open_cache(cache, expected, tail);
+    if (!encoded.file_) {
+      tail = expected;
+      write_cache(cache, text, tokenizer, tail);
+      encoded.file_ = std::make_shared<os::RandomAccessFile>(cache);
+    }
   }
   encoded.width_ = width_of(tokenizer);
   encoded.symbols_ = tokenizer.size();

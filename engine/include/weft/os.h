@@ -50,6 +50,9 @@ class RandomAccessFile {
   void read(std::uint64_t offset, void* data, std::size_t bytes) const;
 
  private:
+  friend class TemporaryFile;
+  RandomAccessFile(const std::string& path, int descriptor);  // which it closes
+
   std::string path_;
   int descriptor_;
   std::uint64_t size_;
@@ -74,6 +77,23 @@ class AtomicFile {
   std::string path_, temporary_;
   int descriptor_ = -1;
   bool synced_ = false;
+};
+
+/// What doesn't fit into memory: a file of this process alone, without a name, which is gone with its last handle or with the
+/// process. Until it has lost its name nobody can foresee that, and nobody else can read it.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& folder);  ///< Error if it can't be made
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  void write(const void* data, std::size_t bytes);  ///< appends
+  /// What was written; then no more is.
+  std::shared_ptr<const RandomAccessFile> finished();
+
+ private:
+  std::string folder_;
+  int descriptor_ = -1;
 };
 
 /// Appends the text to a regular file, which is made if it is missing: all of it or, with an Error, nothing.
