@@ -114,4 +114,30 @@ TEST_CASE("forged models of SentencePiece: whichever way they come") {
                     doctest::Contains("not a model of SentencePiece"));
 }
 
+TEST_CASE(
+    "forged models of SentencePiece: pieces that are too long for its stack, or too many that begin one another") {
+  using detail::SentencePieceModel;
+  register_sentencepiece();
+  const auto with = [](const std::vector<SentencePieceModel::Piece>& pieces) {
+    SentencePieceModel made = detail::parse_sentencepiece(model());
+    made.pieces.insert(made.pieces.end(), pieces.begin(), pieces.end());
+    return sentencepiece_tokenizer(detail::sentencepiece_bytes(made));
+  };
+  CHECK(with({{std::string(1024, 'z')}})->encode(std::string(1024, 'z')).size() == 2);
+  for (const std::size_t size : {1025, 1000000})
+    CHECK_THROWS_WITH_AS((void)with({{std::string(size, 'z')}}),
+                         doctest::Contains(("expected at most 1024 bytes, got " + std::to_string(size)).c_str()),
+                         Error);
+  std::vector<SentencePieceModel::Piece> nested = {{"qq", 0, SentencePieceModel::user_defined}};
+  for (std::size_t size = 64; size > 0; --size)
+    nested.push_back({std::string(size, '#'), 0, SentencePieceModel::user_defined});
+  CHECK(with(nested)->encode(std::string(64, '#')).size() == 2);
+  nested.push_back({std::string(65, '#'), 0, SentencePieceModel::user_defined});
+  CHECK_THROWS_WITH_AS((void)with(nested), doctest::Contains("expected at most 64 that begin one text, got more"),
+                       Error);
+  nested.back().kind = (std::int64_t{1} << 32) + SentencePieceModel::user_defined;
+  CHECK_THROWS_WITH_AS((void)with(nested), doctest::Contains("expected at most 64 that begin one text, got more"),
+                       Error);
+}
+
 }  // namespace weft::test

@@ -6,9 +6,11 @@
 // it without a look at the array's size.
 #include "sentencepiece/model_check.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/sentencepiece_format.h"
@@ -93,6 +95,39 @@ class Trie {
   std::uint32_t size_;
 };
 
+// Darts goes down one call for each byte of a piece when it builds its trie: 1 MB of them is more than a stack has.
+constexpr std::size_t longest_piece = 1024;
+
+// PrefixMatcher::PrefixMatch of normalizer.cc: the room on its stack for pieces that begin one text.
+constexpr std::size_t most_pieces = 64;
+
+// Its name, if it is one of those that are found in texts before they are normalized; else empty. Of a kind's number 32 bits
+// count, and one that isn't known is no kind.
+std::string_view check_piece(std::string_view bytes) {
+  std::string_view name;
+  bool user_defined = false;
+  for (ProtobufReader piece(bytes); piece.next();) {
+    if (piece.field == piece_name) name = piece.text;
+    if (piece.field == piece_kind) user_defined = user_defined || static_cast<std::uint32_t>(piece.number) == 4;
+  }
+  if (name.size() > longest_piece)
+    throw Error("[tokenizer] a piece of the model of SentencePiece is too long: expected at most " +
+                std::to_string(longest_piece) + " bytes, got " + std::to_string(name.size()));
+  return user_defined ? name : std::string_view();
+}
+
+void check_prefixes(std::vector<std::string_view> names) {
+  std::sort(names.begin(), names.end());
+  std::vector<std::string_view> within;  // each begins the next
+  for (const std::string_view name : names) {
+    while (!within.empty() && name.substr(0, within.back().size()) != within.back()) within.pop_back();
+    within.push_back(name);
+    if (within.size() > most_pieces)
+      throw Error("[tokenizer] user-defined pieces of the model of SentencePiece begin one another: expected at most " +
+                  std::to_string(most_pieces) + " that begin one text, got more");
+  }
+}
+
 void check_normalizer(std::string_view bytes) {
   for (ProtobufReader normalizer(bytes); normalizer.next();)
     if (normalizer.field == normalizer_characters) check_charsmap(normalizer.text);
@@ -113,8 +148,13 @@ void check_charsmap(std::string_view bytes) {
 }
 
 void check_model(std::string_view bytes) {
-  for (ProtobufReader model(bytes); model.next();)
+  std::vector<std::string_view> user_defined;
+  for (ProtobufReader model(bytes); model.next();) {
     if (model.field == model_normalizer || model.field == model_denormalizer) check_normalizer(model.text);
+    if (model.field != model_piece) continue;
+    if (const std::string_view name = check_piece(model.text); !name.empty()) user_defined.push_back(name);
+  }
+  check_prefixes(std::move(user_defined));
 }
 
 }  // namespace weft::detail
