@@ -47,6 +47,11 @@ TEST_CASE("fnet tokenizer: lower case, character by character; spaces at the end
   CHECK(detail::without_spaces_at_end("a\x1c") == "a\x1c");
   CHECK(detail::last_character("aé") == "é");
   CHECK(detail::last_character("").empty());
+  CHECK(detail::whole_characters("aé漢", 4) == "aé");
+  CHECK(detail::whole_characters("aé漢", 5) == "aé");
+  CHECK(detail::whole_characters("aé漢", 6) == "aé漢");
+  CHECK(detail::whole_characters("é漢𝄞", 8) == "é漢");
+  CHECK(detail::whole_characters("", 4).empty());
 }
 
 TEST_CASE("fnet tokenizer: special symbols, spaces, quotation marks") {
@@ -169,6 +174,18 @@ TEST_CASE("fnet tokenizer: a text may be cut where it says") {
   CHECK(t->cut("the quick \n ") == 9);
   CHECK(t->cut(" quick") == 0);
   CHECK(tokenizer({{"sep_token", "[S P]"}}, "[CLS],[S P],[MASK]")->cut("the quick") == 0);
+}
+
+// 65535 bytes, 21845 characters, are a word: a space and an unknown symbol. Without a cut the time grows with the square.
+TEST_CASE("fnet tokenizer: a long text of unknown characters without a space") {
+  const auto t = tokenizer();
+  std::string text;
+  for (int i = 0; i < 60000; ++i) text += "漢";
+  const Ids one = pieces_of("漢"), ids = t->encode(text);
+  REQUIRE(one == Ids{of_piece("\u2581"), 0});
+  Ids want;
+  for (int i = 0; i < 3; ++i) want = want + one;
+  CHECK(ids == want);
 }
 
 }  // namespace weft::test

@@ -209,10 +209,16 @@ class FnetTokenizer : public Tokenizer {
     if (ends_in_space(text)) ids.push_back(processor().PieceToId(space_mark));
   }
 
+  // A word that is longer than SentencePiece can do in good time, the square of a run of unknown characters, is several.
   void append_pieces(std::string_view text, std::vector<std::int64_t>& ids) const {
-    std::vector<int> found;
-    check_status(processor().Encode(text, &found), "it can't encode");
-    ids.insert(ids.end(), found.begin(), found.end());
+    constexpr std::size_t longest = 1 << 16;
+    while (!text.empty()) {
+      const std::string_view part = whole_characters(text, longest);
+      std::vector<int> found;
+      check_status(processor().Encode(part, &found), "it can't encode");
+      ids.insert(ids.end(), found.begin(), found.end());
+      text.remove_prefix(part.size());
+    }
   }
 
   Pieces pieces_;

@@ -111,6 +111,12 @@ std::string_view last_character(std::string_view text) {
   return text.substr(begin);
 }
 
+std::string_view whole_characters(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while ((static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
 std::string_view without_spaces_at_end(std::string_view text) {
   while (!text.empty() && is_white_space(code_point(last_character(text))))
     text.remove_suffix(last_character(text).size());

@@ -16,6 +16,9 @@ std::string in_lower_case(std::string_view text);
 // Empty of an empty text.
 std::string_view last_character(std::string_view text);
 
+// The text's beginning of at most so many bytes (4 or more) that no character is cut.
+std::string_view whole_characters(std::string_view text, std::size_t most);
+
 // Without Unicode's white space at its end.
 std::string_view without_spaces_at_end(std::string_view text);
 
