@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "fnet_tokenizer_support.h"
+#include "forms/sentencepiece_model.h"
 #include "sentencepiece/plain_text.h"
 #include "weft/error.h"
 
@@ -186,6 +187,23 @@ TEST_CASE("fnet tokenizer: a long text of unknown characters without a space") {
   Ids want;
   for (int i = 0; i < 3; ++i) want = want + one;
   CHECK(ids == want);
+}
+
+TEST_CASE("fnet tokenizer: many names of special symbols, many times") {
+  std::string text;
+  detail::SentencePieceModel made = detail::parse_sentencepiece(model());
+  const auto first = std::ssize(made.pieces);
+  for (int i = 0; i < 20000; ++i)
+    made.pieces.push_back({"[C" + std::to_string(i) + "]", 0, detail::SentencePieceModel::control});
+  const auto t = tokenizer({{"model", detail::to_base64(detail::sentencepiece_bytes(made))}});
+  Ids want;
+  for (int i = 0; i < 20000; ++i) {
+    const int name = i * 7919 % 20000;
+    text += "[C" + std::to_string(name) + "]";
+    want.push_back(first + name);
+  }
+  CHECK(t->encode(text) == want);
+  CHECK(t->encode("[C1[C20000][C12]x") == pieces_of("[C1[C20000]") + Ids{first + 12} + pieces_of("x"));
 }
 
 }  // namespace weft::test

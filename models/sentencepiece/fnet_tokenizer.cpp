@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "sentencepiece/pieces.h"
 #include "sentencepiece/plain_text.h"
+#include "sentencepiece/special_names.h"
 
 namespace weft::detail {
 namespace {
@@ -70,25 +71,13 @@ class FnetTokenizer : public Tokenizer {
   std::vector<std::int64_t> encode(std::string_view text, const TextPlace& place) const override {
     check_utf8(text, place);
     std::vector<std::int64_t> ids;
-    std::vector<std::size_t> next(names_.size(), 0);  // where each name is found next
-    for (std::size_t i = 0; i < names_.size(); ++i) next[i] = text.find(names_[i].first);
     for (std::size_t from = 0;;) {
-      std::size_t first = text.size(), length = 0;
-      std::int64_t id = -1;
-      for (std::size_t i = 0; i < names_.size(); ++i) {
-        const auto& [name, of_name] = names_[i];
-        if (next[i] < from) next[i] = text.find(name, from);
-        if (next[i] < first || (next[i] == first && name.size() > length && first < text.size())) {
-          first = next[i];
-          length = name.size();
-          id = of_name;
-        }
-      }
-      const std::string_view part = text.substr(from, first - from);
-      encode_part(takes_spaces_before(id) ? without_spaces_at_end(part) : part, ids);
-      if (first == text.size()) return ids;
-      ids.push_back(id);
-      from = first + length;
+      const SpecialNames::Found found = names_.first(text, from);
+      const std::string_view part = text.substr(from, found.at - from);
+      encode_part(takes_spaces_before(found.id) ? without_spaces_at_end(part) : part, ids);
+      if (found.id < 0) return ids;
+      ids.push_back(found.id);
+      from = found.at + found.length;
     }
   }
 
@@ -132,9 +121,10 @@ class FnetTokenizer : public Tokenizer {
     special_.mask = id_of(settings_.mask);
     special_.sep = id_of(settings_.sep);
     by_words_ = pieces_.has_dummy_prefix();
+    std::vector<std::pair<std::string, std::int64_t>> names;
     const auto add = [&](const std::string& name, std::optional<std::int64_t> id) {
       if (!id || name.empty()) return;
-      names_.emplace_back(name, *id);
+      names.emplace_back(name, *id);
       by_words_ = by_words_ && name.find_first_of(" \t\r\n") == std::string::npos;
     };
     add(settings_.unknown, special_.unknown);
@@ -144,6 +134,7 @@ class FnetTokenizer : public Tokenizer {
     add(settings_.sep, special_.sep);
     for (int id = 0; id < pieces_.size(); ++id)
       if (processor().IsControl(id)) add(pieces_.name(id), id);
+    names_ = SpecialNames(std::move(names));
   }
 
   // No text has pieces that end in a digit and a comma.
@@ -224,7 +215,7 @@ class FnetTokenizer : public Tokenizer {
   Pieces pieces_;
   FnetSettings settings_;
   SpecialIds special_;
-  std::vector<std::pair<std::string, std::int64_t>> names_;  // of special symbols, in texts
+  SpecialNames names_;
   bool by_words_ = false;  // spaces are nothing but the beginnings of pieces: each word is cut by itself
   std::string probe_;
   std::vector<std::int64_t> beside_, apart_;  // two of it, and with a space between them
