@@ -101,4 +101,22 @@ TEST_CASE("a run that is replaced takes its report along, and brings it back") {
   CHECK_FALSE(std::filesystem::exists(folder / "run/report.html"));
 }
 
+TEST_CASE("rows: a folder whose name can't be a label") {
+  const TemporaryFolder folder;
+  folder.write("d/a/1", "one");
+  folder.write("d/b/2", "two");
+  folder.write("d/caf\xE9/3", "three");
+  const auto read = [&](bool skip) {
+    LabelledOptions options;
+    options.skip_bad_rows = skip;
+    return read_labelled(folder / "d", options);
+  };
+  CHECK(error_of([&] { (void)read(false); }) ==
+        "\"" + (folder / "d/caf\xE9/3") +
+            "\": the label is not UTF-8 (invalid UTF-8 at byte 3) (--skip-bad-rows leaves such files out)");
+  CHECK(read(true).names == std::vector<std::string>{"a", "b"});
+  CHECK(read(true).skipped == 1);
+  std::filesystem::remove_all(folder / "d/caf\xE9");
+}
+
 }  // namespace weft::test

@@ -97,6 +97,8 @@ class LabelNumbers {
   // Why the name can't be a label; empty if it can.
   std::string refusal(const std::string& name) const {
     if (name.empty()) return "the label is empty";
+    if (const WrongBytes wrong = wrong_bytes(name, 0); !wrong.what.empty())  // a folder's name may have any
+      return "the label is not UTF-8 (" + wrong.what + ")";
     if (std::any_of(name.begin(), name.end(),
                     [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; }))
       return "the label has a line end or another control character";
