@@ -101,6 +101,33 @@ TEST_CASE("a run that is replaced takes its report along, and brings it back") {
   CHECK_FALSE(std::filesystem::exists(folder / "run/report.html"));
 }
 
+TEST_CASE("rows: tabs with fields in quotation marks, which have tabs and line ends inside") {
+  for (const int rows : {4, 12, 30000}) {  // the last are more than the sample
+    CAPTURE(rows);
+    std::string text = "\"label\"\t\"text\"\n";
+    for (int i = 0; i < rows; ++i)
+      text += (i % 2 ? "\"a\"" : "\"b\"") + std::string("\t\"first line\nsecond\tline\nthird\tline\"\n");
+    for (const DataFormat format : {DataFormat::automatic, DataFormat::tsv}) {
+      LabelledOptions options;
+      options.format = format;
+      const LabelledTexts all = parse_labelled(text, "rows", options);
+      CHECK(all.names == std::vector<std::string>{"a", "b"});
+      CHECK(all.texts ==
+            std::vector<std::string>(static_cast<std::size_t>(rows), "first line\nsecond\tline\nthird\tline"));
+    }
+  }
+}
+
+TEST_CASE("rows: tabs and quotation marks that are text") {
+  std::string text = "pos\t\"Great\" film\n";
+  for (int i = 0; i < 1500; ++i) text += i % 2 ? "neg\tbad film\n" : "pos\tgood \"film\"\n";
+  text += "neg\t\"Bad\", they say\npos\t\"Best of all\n";
+  const LabelledTexts all = parse_labelled(text, "rows");
+  CHECK(all.texts.size() == 1503);
+  CHECK(all.texts.front() == "\"Great\" film");
+  CHECK(all.texts.back() == "\"Best of all");
+}
+
 TEST_CASE("rows: a folder whose name can't be a label") {
   const TemporaryFolder folder;
   folder.write("d/a/1", "one");

@@ -22,17 +22,24 @@ Content beginning_of(const Content& content) {
   return sample;
 }
 
-// Rows of the sample that can be read.
-Rows some_rows(const Content& sample, const Dialect& dialect) {
-  const auto reader = delimited_rows(sample, dialect);
+// The first rows that can be read; `bad` are those among them that can't.
+struct SomeRows {
   Rows rows;
+  std::size_t bad = 0;
+  std::size_t count() const noexcept { return rows.size() + bad; }
+};
+
+SomeRows some_rows(const Content& content, const Dialect& dialect) {
+  const auto reader = delimited_rows(content, dialect);
+  SomeRows some;
   std::vector<std::string> fields;
-  while (rows.size() < sample_rows) try {
+  while (some.count() < sample_rows) try {
       if (!reader->next(fields)) break;
-      rows.push_back(fields);
+      some.rows.push_back(fields);
     } catch (const BadRow&) {  // reading all of them will say so
+      ++some.bad;
     }
-  return rows;
+  return some;
 }
 
 // Rows with as many columns as the first, at least 2.
@@ -42,16 +49,18 @@ std::size_t agreeing(const Rows& rows) {
       std::count_if(rows.begin(), rows.end(), [&](const auto& row) { return row.size() == rows[0].size(); }));
 }
 
-// Tables of tabs have no quotation marks around fields, or have them by the rules of CSV: as the first rows do.
-Dialect dialect_of(const Content& sample, char delimiter) {
+// Tables of tabs have no quotation marks around fields, or have them by the rules of CSV: as the larger share of the first rows
+// does. By marks these may have many lines, of which the sample would cut the last.
+Dialect dialect_of(const Content& content, const Content& sample, char delimiter) {
   const Dialect quoted{delimiter, true}, plain{delimiter, false};
   if (delimiter != '\t') return quoted;
-  const Rows rows = some_rows(sample, plain);
+  const SomeRows lines = some_rows(sample, plain);
   const auto marked = [](const std::vector<std::string>& row) {
     return std::any_of(row.begin(), row.end(), [](const std::string& field) { return field[0] == '"'; });
   };
-  if (std::none_of(rows.begin(), rows.end(), marked)) return plain;
-  return agreeing(some_rows(sample, quoted)) >= agreeing(rows) ? quoted : plain;
+  if (std::none_of(lines.rows.begin(), lines.rows.end(), marked)) return plain;
+  const SomeRows rows = some_rows(content, quoted);
+  return agreeing(rows.rows) * lines.count() >= agreeing(lines.rows) * rows.count() ? quoted : plain;
 }
 
 DataFormat format_of(char delimiter) {
@@ -66,7 +75,7 @@ bool is_delimited(DataFormat format) {
   return format == DataFormat::csv || format == DataFormat::tsv || format == DataFormat::semicolon;
 }
 
-DataFormat sniffed(const Content& sample) {
+DataFormat sniffed(const Content& content, const Content& sample) {
   const std::string_view text = sample.text,
                          first = text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   if (first.substr(0, 1) == "{") return DataFormat::jsonl;
@@ -78,7 +87,7 @@ DataFormat sniffed(const Content& sample) {
   std::size_t most = 0;
   char best = 0;
   for (char delimiter : {'\t', ',', ';'}) {
-    const std::size_t rows = agreeing(some_rows(sample, dialect_of(sample, delimiter)));
+    const std::size_t rows = agreeing(some_rows(sample, dialect_of(content, sample, delimiter)).rows);
     if (rows > most) {
       most = rows;
       best = delimiter;
@@ -90,11 +99,12 @@ DataFormat sniffed(const Content& sample) {
 }
 
 // A table's columns: those of its first row.
-RowForm delimited_form(const Content& sample, DataFormat format, const LabelledOptions& options) {
+RowForm delimited_form(const Content& content, const Content& sample, DataFormat format,
+                       const LabelledOptions& options) {
   RowForm form;
   form.format = format;
-  form.dialect = dialect_of(sample, delimiter_of(format));
-  Rows rows = some_rows(sample, form.dialect);
+  form.dialect = dialect_of(content, sample, delimiter_of(format));
+  Rows rows = some_rows(sample, form.dialect).rows;
   if (rows.empty()) {
     form.columns = 0;  // reading says what is wrong with the first row
     return form;
@@ -153,11 +163,11 @@ RowForm jsonl_form(const Content& sample, const LabelledOptions& options) {
 
 RowForm find_form(const Content& content, const LabelledOptions& options) {
   const Content sample = beginning_of(content);
-  const DataFormat format = options.format == DataFormat::automatic ? sniffed(sample) : options.format;
+  const DataFormat format = options.format == DataFormat::automatic ? sniffed(content, sample) : options.format;
   const std::string name = data_format_name(format);
   if (options.header && !is_delimited(format))
     throw Error(content.where + ": " + name + " has no header (--header is of csv, tsv and semicolon)");
-  if (is_delimited(format)) return delimited_form(sample, format, options);
+  if (is_delimited(format)) return delimited_form(content, sample, format, options);
   if (format == DataFormat::jsonl) return jsonl_form(sample, options);
   if (!options.text.empty() || !options.label.empty())
     throw Error(content.where + ": " + name +
