@@ -3,9 +3,11 @@
 
 #include <filesystem>
 
+#include "child.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/labelled_texts.h"
+#include "weft/os.h"
 #include "weft/run_folder.h"
 
 namespace weft::test {
@@ -126,6 +128,36 @@ TEST_CASE("rows: tabs and quotation marks that are text") {
   CHECK(all.texts.size() == 1503);
   CHECK(all.texts.front() == "\"Great\" film");
   CHECK(all.texts.back() == "\"Best of all");
+}
+
+TEST_CASE("rows: JSON lines with keys of their own: memory by their size, not by rows and keys") {
+  std::string rows;
+  for (int i = 0; i < 1000; ++i) {
+    rows += R"({"label":"ab","text":"x y")";
+    for (int key = 0; key < 20; ++key) rows += ",\"k" + std::to_string(20 * i + key) + "\":0";
+    rows += "}\n";
+  }
+  std::string one = R"({"label":"c")";
+  for (int key = 0; key < 50000; ++key) one += ",\"k" + std::to_string(key) + "\":0";
+  rows += one + R"(,"text":"z"})" + "\n";
+  WEFT_CHECK_IN_CHILD([&](Findings& findings) {
+    const std::uint64_t before = os::peak_resident_memory();
+    const LabelledTexts all = parse_labelled(rows, "rows");
+    findings.expect(all.names == std::vector<std::string>{"ab", "c"} && all.texts.size() == 1001, "the rows");
+    findings.expect(all.form == "JSON lines, label in column \"label\", text in column \"text\"", all.form);
+    findings.expect(os::peak_resident_memory() - before < (100 << 20), "little memory");
+  });
+}
+
+TEST_CASE("rows: JSON lines of two keys, whose values tell which is which, one of them missing at first") {
+  std::string two = R"({"first":"some words here"})" + std::string("\n");
+  for (int i = 0; i < 30; ++i)
+    two += R"({"second":")" + std::string(i % 2 ? "yes" : "no") + R"(","first":"words )" + std::to_string(i) + "\"}\n";
+  LabelledOptions skipping;
+  skipping.skip_bad_rows = true;
+  CHECK(refusal(two, skipping).find("can't tell which column is the label") != std::string::npos);
+  CHECK(parse_labelled(two.substr(two.find('\n') + 1), "rows").form ==
+        "JSON lines, label in column \"second\", text in column \"first\"");
 }
 
 TEST_CASE("rows: a folder whose name can't be a label") {

@@ -1,6 +1,7 @@
 #include "train/row_form.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "train/json_row.h"
 #include "train/row_columns.h"
@@ -123,29 +124,38 @@ RowForm delimited_form(const Content& content, const Content& sample, DataFormat
   return form;
 }
 
-// Keys are columns: those of all first rows, in the order in which they occur.
+// The values of the first two keys.
+std::vector<std::string> first_two(const nlohmann::json& object, const std::vector<std::string>& keys) {
+  std::vector<std::string> fields(2);
+  for (std::size_t i = 0; i < std::min(keys.size(), fields.size()); ++i)
+    if (const auto found = object.find(keys[i]); found != object.end()) (void)json_text(*found, fields[i]);
+  return fields;
+}
+
+// Keys are columns: those of all first rows, in the order in which they occur. What stands there counts of two columns alone: of
+// more, their names say which is which.
 RowForm jsonl_form(const Content& sample, const LabelledOptions& options) {
   std::vector<std::string> keys;
-  std::vector<nlohmann::ordered_json> objects;
+  std::unordered_set<std::string> known;
+  Rows rows;
+  std::size_t objects = 0;
   const auto lines = delimited_rows(sample, {'\0', false});  // which no row has
   std::vector<std::string> line;
-  while (objects.size() < sample_rows) try {
+  while (objects < sample_rows) try {
       if (!lines->next(line)) break;
-      auto object = json_row(line[0]);
+      std::vector<std::string> new_keys;
+      const auto object = json_row(line[0], [&](const std::string& key) {
+        if (known.count(key) == 0) new_keys.push_back(key);
+      });
       if (!object.is_object()) continue;
-      for (const auto& item : object.items())
-        if (std::find(keys.begin(), keys.end(), item.key()) == keys.end()) keys.push_back(item.key());
-      objects.push_back(std::move(object));
+      ++objects;
+      for (std::string& key : new_keys)
+        if (known.insert(key).second) keys.push_back(std::move(key));
+      if (keys.size() > 2) rows.clear();
+      else rows.push_back(first_two(object, keys));
     } catch (const BadRow&) {
     }
-  if (objects.empty()) throw Error(sample.where + ": row 1: expected a JSON object (--format says what the rows are)");
-  Rows rows;
-  for (const auto& object : objects) {
-    std::vector<std::string> row(keys.size());
-    for (std::size_t i = 0; i < keys.size(); ++i)
-      if (object.contains(keys[i])) (void)json_text(object.at(keys[i]), row[i]);
-    rows.push_back(std::move(row));
-  }
+  if (objects == 0) throw Error(sample.where + ": row 1: expected a JSON object (--format says what the rows are)");
   const Columns columns = find_columns(sample.where, keys, keys.size(), rows, options);
   RowForm form;
   form.format = DataFormat::jsonl;

@@ -116,7 +116,7 @@ class JsonlRows : public RowReader {
 
  private:
   void read(std::vector<std::string>& fields) override {
-    const auto row = json_row(take_line());
+    const auto row = json_row(take_line(), [](const std::string&) {});
     if (!row.is_object()) fail("expected a JSON object");
     fields.assign(keys_.size(), "");
     bool has_text = false;
