@@ -160,7 +160,7 @@ TEST_CASE("rows: JSON lines of two keys, whose values tell which is which, one o
         "JSON lines, label in column \"second\", text in column \"first\"");
 }
 
-TEST_CASE("rows: a folder whose name can't be a label") {
+TEST_CASE("rows: a folder whose name can't be a label, links that lead nowhere") {
   const TemporaryFolder folder;
   folder.write("d/a/1", "one");
   folder.write("d/b/2", "two");
@@ -176,6 +176,16 @@ TEST_CASE("rows: a folder whose name can't be a label") {
   CHECK(read(true).names == std::vector<std::string>{"a", "b"});
   CHECK(read(true).skipped == 1);
   std::filesystem::remove_all(folder / "d/caf\xE9");
+  std::filesystem::create_symlink("loop", folder / "d/loop");  // among the labels, where files don't count
+  CHECK(read(false).texts.size() == 2);
+  for (const char* target : {"loop", "missing"}) {
+    std::filesystem::create_symlink(target, folder / "d/b/loop");
+    const std::string error = error_of([&] { (void)read(false); });
+    CHECK(error.find("d/b/loop\": ") != std::string::npos);
+    CHECK(error.find("(--skip-bad-rows leaves such files out)") != std::string::npos);
+    CHECK(read(true).skipped == 1);
+    std::filesystem::remove(folder / "d/b/loop");
+  }
 }
 
 }  // namespace weft::test

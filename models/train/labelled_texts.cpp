@@ -192,8 +192,9 @@ LabelledTexts finished(LabelledTexts all, const std::string& where, const LabelN
 // Without hidden ones.
 std::vector<fs::path> sorted_entries(const fs::path& folder, bool only_folders) {
   std::vector<fs::path> entries;
+  std::error_code is_none;  // a link that leads nowhere
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    if (entry.path().filename().string()[0] != '.' && (entry.is_directory() || !only_folders))
+    if (entry.path().filename().string()[0] != '.' && (!only_folders || entry.is_directory(is_none)))
       entries.push_back(entry.path());
   std::sort(entries.begin(), entries.end());
   return entries;
@@ -202,9 +203,12 @@ std::vector<fs::path> sorted_entries(const fs::path& folder, bool only_folders) 
 // A file's text, as one row.
 std::string whole_text(const std::string& path) {
   const std::string where = "\"" + path + "\"";
-  if (fs::is_directory(path))
+  std::error_code error;
+  const fs::file_type type = fs::status(path, error).type();
+  if (error) throw BadRow(where + ": " + error.message() + " (--skip-bad-rows leaves such files out)");
+  if (type == fs::file_type::directory)
     throw BadRow(where + ": a folder; expected a file for each text (--skip-bad-rows leaves such folders out)");
-  if (fs::exists(path) && !fs::is_regular_file(path))  // a pipe would be waited for
+  if (type != fs::file_type::regular)  // a pipe would be waited for
     throw BadRow(where + ": not a regular file (--skip-bad-rows leaves such files out)");
   const FileBytes bytes = bytes_of(path);
   if (bytes.view().empty()) return "";
