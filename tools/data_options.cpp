@@ -93,7 +93,7 @@ std::string describe(const std::string& path, const weft::LabelledTexts& texts) 
                                 texts.names.begin() + static_cast<std::ptrdiff_t>(std::min(texts.names.size(), most)));
   for (std::string& name : some) name = visible(name);
   if (texts.names.size() > most) some.emplace_back("…");
-  std::string text = path + ": " + texts.form + "; " + count(std::ssize(texts.texts), "row") + ", " +
+  std::string text = path + ": " + visible(texts.form) + "; " + count(std::ssize(texts.texts), "row") + ", " +
                      count(std::ssize(texts.names), "label") + ": " + list(some);
   if (texts.several > 0) text += "; " + count(texts.several, "row") + " with several labels, of which the first counts";
   if (texts.skipped > 0) text += "; " + count(texts.skipped, "bad row") + " left out";
