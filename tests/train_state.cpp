@@ -46,6 +46,32 @@ TEST_CASE("a state that has options of other optimizers, too") {
   CHECK(resumed.steps_done() == 1);
 }
 
+TEST_CASE("a state whose counts are no whole numbers is refused") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  Trainer trainer(*small.model, *small.data, small_options(5));
+  trainer.save_state(folder / "state");
+  const SafetensorsFile file(folder / "state");
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const std::string& name : file.names()) tensors.emplace_back(name, file.load(name, Load::copy));
+  const auto load = [&](const char* place, const nlohmann::json& value) {
+    nlohmann::json run = nlohmann::json::parse(file.metadata().at("weft-training"));
+    run["best"] = {{"step", 1}, {"loss", 2.5}};
+    run[nlohmann::json::json_pointer(place)] = value;
+    save_safetensors(folder / "forged", tensors, {{"weft-training", run.dump()}});
+    return error_of([&] { trainer.load_state(folder / "forged"); });
+  };
+  CHECK(load("/step", 2) == "");
+  for (const char* place : {"/step", "/without-better", "/best/step"})
+    for (const nlohmann::json& value :
+         {nlohmann::json(2.5), nlohmann::json(-1), nlohmann::json(UINT64_MAX), nlohmann::json("2")}) {
+      CAPTURE(place);
+      CAPTURE(value.dump());
+      CHECK(load(place, value).find(std::string(place).substr(std::string(place).rfind('/') + 1)) != std::string::npos);
+      CHECK(trainer.steps_done() == 2);
+    }
+}
+
 // A state has the options of its optimizer beside the settings of the run: one of the same name would hide a setting.
 TEST_CASE("no option of an optimizer has the name of a setting of the run") {
   const TemporaryFolder folder;
