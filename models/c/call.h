@@ -45,10 +45,13 @@ inline void check_given(const void* pointer, const char* name) {
   if (pointer == nullptr) fail_argument(std::string(name) + " is NULL");
 }
 
-// A list that may be empty.
-inline void check_list(const void* pointer, std::size_t size, const char* name) {
+// A list that may be empty. No memory has more bytes than a pointer can count; of 2^61 elements of 8 bytes it would count 0.
+template <class T>
+void check_list(const T* pointer, std::size_t size, const char* name) {
   if (pointer == nullptr && size > 0)
     fail_argument(std::string(name) + " is NULL, expected " + std::to_string(size) + " elements");
+  if (size > PTRDIFF_MAX / sizeof(T))
+    fail_argument(std::string(name) + " has " + std::to_string(size) + " elements, more than any memory");
 }
 
 // A buffer for `needed` elements, and where to say so.

@@ -68,6 +68,7 @@ weft_status weft_stream_append(weft_stream* stream, const int64_t* tokens, size_
   return call("weft_stream_append", [&] {
     check_given(stream, "stream");
     check_given(tokens, "tokens");
+    check_list(tokens, tokens_count, "tokens");
     if (tokens_count == 0) fail_argument("expected at least one token");
     const auto needed = static_cast<std::size_t>(stream->saved->model->vocabulary());
     if (count != nullptr) *count = needed;
