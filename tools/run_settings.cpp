@@ -189,6 +189,12 @@ void check_partners(const CLI::App& command) {
       throw UsageError(option->get_name() + " requires " + (*option->get_needs().begin())->get_name());
 }
 
+std::string run_text(const std::string& text, const std::string& section, const std::string& name) {
+  const json run = parse_run(text);
+  const json::json_pointer place("/" + section + "/" + name);
+  return run.is_object() && run.contains(place) && run[place].is_string() ? run[place].get<std::string>() : "";
+}
+
 std::int64_t run_setting(const std::string& text, const std::string& section, const std::string& name,
                          std::int64_t otherwise) {
   const json run = parse_run(text);

@@ -26,6 +26,8 @@ void apply_run(CLI::App& command, const std::string& json, const std::string& pa
 // UsageError for an option that is given and has no use without another.
 void check_partners(const CLI::App& command);
 
+// A text among its settings, or "".
+std::string run_text(const std::string& json, const std::string& section, const std::string& name);
 // A whole number among its settings, or `otherwise`.
 std::int64_t run_setting(const std::string& json, const std::string& section, const std::string& name,
                          std::int64_t otherwise);

@@ -21,6 +21,7 @@
 #include "run_settings.h"
 #include "train_data.h"
 #include "train_options.h"
+#include "visible.h"
 
 namespace {
 
@@ -300,7 +301,8 @@ void check_ranks(const TrainOptions& o) {
                    (batch > 0 ? ", --batch " + std::to_string(batch) + " beside it keeps steps as large" : ""));
 }
 
-// Opens the run that --resume names: its options become those of `command`. Gives the steps that it was to have.
+// Opens the run that --resume names: its options become those of `command`, but for its log. Gives the steps that it was to
+// have.
 std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFolder>& folder) {
   o.out = o.resume;
   if (is_first(o.ranks)) {
@@ -314,7 +316,11 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
     throw Error("\"" + o.out + "\" has no run.json, which says how to go on: --from " + o.out +
                 " begins another run with its checkpoint");
   const std::string settings = weft::os::read_file(path);
-  apply_run(command, settings, path);
+  apply_run(command, settings, path, {"log"});
+  const std::string log = run_text(settings, "run", "log");  // which a folder from elsewhere doesn't choose
+  if (is_first(o.ranks) && o.log.empty() && !log.empty())
+    std::cerr << "weft: the log \"" << visible(log)
+              << "\" of the run's beginning isn't written: --log names it, or another" << std::endl;
   check_data_there(command);
   o.model.config = path;
   if (!o.from.empty() && !std::filesystem::exists(o.from)) o.from = weft::last_path(o.out);  // has the same tokenizer

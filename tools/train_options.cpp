@@ -147,7 +147,8 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
       ->group(group);
   command.add_flag("--keep-going", o.keep_going, "Go on when a save fails, on a full disk, say, and try again later")
       ->group(group);
-  add_text(command, "--log", "FILE", o.log, "File for the losses: step, loss, validation loss; --resume goes on in it")
+  add_text(command, "--log", "FILE", o.log,
+           "File for the losses: step, loss, validation loss; beside --resume, too, it goes on in that")
       ->group(group);
 }
 

@@ -109,14 +109,32 @@ TEST_CASE_FIXTURE(Runs, "a resumed run cuts the log to where it goes on") {
   const std::string resume = "train --resume " + (folder / "run");
   REQUIRE(weft(train("run", "--schedule constant --steps 6") + log).code == 0);
   const std::string six = folder.read("log");
-  REQUIRE(weft(resume + " --steps 8").code == 0);
+  REQUIRE(weft(resume + " --steps 8" + log).code == 0);
   const std::string eight = folder.read("log");
   CHECK(eight.rfind(six, 0) == 0);
   REQUIRE(weft(train("run", "--schedule constant --steps 6 --overwrite") + log).code == 0);
   CHECK(folder.read("log") == six);
   folder.write("log", eight + "9\t1.0\t-\n10\t");  // of a run that was killed later than its last state
-  REQUIRE(weft(resume + " --steps 8").code == 0);
+  REQUIRE(weft(resume + " --steps 8" + log).code == 0);
   CHECK(folder.read("log") == eight);
+}
+
+TEST_CASE_FIXTURE(Runs, "a folder from elsewhere doesn't say which log --resume writes") {
+  REQUIRE(weft(train("run", "--steps 2")).code == 0);
+  nlohmann::json run = settings("run");
+  for (const char* name : {"new", "log"}) {
+    folder.write("log", "step\tloss\tvalidation loss\n1\t2.0\t-\n");
+    const std::string before = folder.read("log");
+    run["run"]["log"] = folder / name;
+    folder.write("run/run.json", run.dump());
+    const Outcome resumed = weft("train --steps 3 --resume " + (folder / "run"));
+    REQUIRE(resumed.code == 0);
+    CHECK(
+        contains(resumed.err, "the log \"" + (folder / name) + "\" of the run's beginning isn't written: --log names"));
+    CHECK_FALSE(std::filesystem::exists(folder / "new"));
+    CHECK(folder.read("log") == before);
+    REQUIRE(weft(train("run", "--overwrite --steps 2")).code == 0);
+  }
 }
 
 TEST_CASE_FIXTURE(Runs, "run.json repeats a run, of a text and of rows, with every option that was given") {
