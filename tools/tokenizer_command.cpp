@@ -15,7 +15,7 @@
 namespace {
 
 struct TokenizerCommand {
-  std::string text, kind = "bpe", task, out;
+  std::string text, kind = usual_learned_kind(), task, out;
   TokenizerChoice sizes;
 };
 
@@ -59,7 +59,9 @@ Command tokenizer_command(CLI::App& weft) {
   add_text(*learn, "--task", "NAME", o->task, "The one that it is for, any if none is given: " + list(weft::tasks()),
            [](const std::string& name) { (void)weft::task_from_name(name); });
   add_text(*learn, "--out", "FILE", o->out, "For the tokenizer");
-  learn->footer("Example:\n  weft tokenizer train book.txt --kind bpe --size 8000 --out book.bpe");
-  command->footer("Example:\n  weft tokenizer train book.txt --kind bpe --size 8000 --out book.bpe");
+  const std::string example =
+      "Example:\n  weft tokenizer train book.txt --kind " + o->kind + " --size 8000 --out book." + o->kind;
+  learn->footer(example);
+  command->footer(example);
   return {command, [o] { return train(*o); }};
 }

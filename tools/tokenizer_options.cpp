@@ -45,6 +45,11 @@ std::vector<std::string> learned_kinds() {
   return kinds;
 }
 
+std::string usual_learned_kind() {
+  const std::vector<std::string> kinds = learned_kinds();
+  return std::find(kinds.begin(), kinds.end(), "bpe") != kinds.end() ? "bpe" : "words";
+}
+
 void check_learned_kind(const std::string& kind) {
   if (!weft::tokenizer_kind(kind).is_learned)
     throw weft::Error(kind +

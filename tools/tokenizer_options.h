@@ -25,6 +25,8 @@ struct TokenizerChoice {
 
 // Kinds that can be learned.
 std::vector<std::string> learned_kinds();
+// The one of weft tokenizer train if none is said: bpe where it is there.
+std::string usual_learned_kind();
 // Error unless it is one.
 void check_learned_kind(const std::string& kind);
 // Whether it isn't a kind's name, and a path or there.

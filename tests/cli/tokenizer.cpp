@@ -47,6 +47,22 @@ TEST_CASE("weft train --tokenizer: each kind trains, evaluates and continues a t
   CHECK_FALSE(std::filesystem::exists(folder / "run/tokens.ids"));  // of long texts alone
 }
 
+TEST_CASE("weft tokenizer train: what it takes by default, and its example, are there in this build") {
+  const TemporaryFolder folder;
+  folder.write("book.txt", small_text());
+  CHECK(weft("tokenizer train " + (folder / "book.txt") + " --size 400 --out " + (folder / "usual")).code == 0);
+  const std::string help = weft("tokenizer train --help").out;
+  const std::size_t at = help.rfind("weft tokenizer train book.txt");
+  REQUIRE(at != std::string::npos);
+  std::string example = help.substr(at + 5, help.find('\n', at) - at - 5);
+  example.replace(example.find("book.txt"), 8, folder / "book.txt");
+  example.replace(example.rfind("book."), 5, folder / "book.");
+  example.replace(example.find("--size 8000"), 11, "--size 400");
+  const Outcome learned = weft(example);
+  CAPTURE(learned.err);
+  CHECK(learned.code == 0);
+}
+
 TEST_CASE("weft tokenizer train: a file for any task") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
