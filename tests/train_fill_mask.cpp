@@ -63,6 +63,11 @@ TEST_CASE("fill_mask: texts and models that have no gaps") {
   const Checkpoint made = masked("fnet", "words");
   CHECK(fill_mask(made, "[mask]").gaps.size() == 1);
   CHECK(fill_mask(made, "[mask][mask] quick[mask]").gaps.size() == 3);
+  const FilledText large = fill_mask(made, "the [MASK][[mask] x[Mask]"),
+                   lower = fill_mask(made, "the [mask][[mask] x[Mask]");
+  CHECK(large.gaps.size() == 2);
+  CHECK(large.text == lower.text);
+  CHECK(large.gaps[0][0].probability == lower.gaps[0][0].probability);
   CHECK_THROWS_WITH((void)fill_mask(made, "the quick"), doctest::Contains("expected a text with \"[mask]\""));
   CHECK_THROWS_WITH((void)fill_mask(made, ""), doctest::Contains("got none"));
   CHECK_THROWS_WITH((void)fill_mask(made, "[mask] caf\xE9"), doctest::Contains("invalid UTF-8 at byte 10"));

@@ -11,20 +11,32 @@ using namespace detail;
 
 namespace {
 
-const std::string gap = "[mask]";
+const std::string gap = "[mask]", large_gap = "[MASK]";
+
+// The next of either, or the text's end.
+std::size_t find_gap(std::string_view text, std::size_t from) {
+  for (std::size_t at = text.find('[', from); at != std::string_view::npos; at = text.find('[', at + 1))
+    if (const std::string_view name = text.substr(at, gap.size()); name == gap || name == large_gap) return at;
+  return text.size();
+}
 
 // The text's ids; what is beside a gap is encoded by itself, unless the tokenizer knows its own name for its mask.
-std::vector<std::int64_t> encode(const Tokenizer& tokenizer, std::string text) {
+std::vector<std::int64_t> encode(const Tokenizer& tokenizer, const std::string& text) {
   const SpecialIds special = tokenizer.special();
   if (special.sep) {
     const std::string name = tokenizer.decode(*special.mask);
-    for (std::size_t at = 0; (at = text.find(gap, at)) != std::string::npos; at += name.size())
-      text.replace(at, gap.size(), name);
-    return tokenizer.encode(text);
+    std::string named;
+    for (std::size_t at = 0;;) {
+      const std::size_t end = find_gap(text, at);
+      named.append(text, at, end - at);
+      if (end == text.size()) return tokenizer.encode(named);
+      named += name;
+      at = end + gap.size();
+    }
   }
   std::vector<std::int64_t> ids;
   for (std::size_t at = 0;;) {
-    const std::size_t end = std::min(text.find(gap, at), text.size());
+    const std::size_t end = find_gap(text, at);
     const std::vector<std::int64_t> part =
         tokenizer.encode(std::string_view(text).substr(at, end - at), TextPlace{"", at});
     ids.insert(ids.end(), part.begin(), part.end());
@@ -74,7 +86,8 @@ FilledText fill_mask(const Checkpoint& checkpoint, const std::string& text, std:
   const SpecialIds special = tokenizer.special();
   std::vector<std::int64_t> ids = encode(tokenizer, text);
   if (std::find(ids.begin(), ids.end(), special.mask) == ids.end())
-    throw Error("[fill-mask] expected a text with \"" + gap + "\" for each symbol to fill in, got none");
+    throw Error("[fill-mask] expected a text with \"" + gap + "\" (or \"" + large_gap +
+                "\") for each symbol to fill in, got none");
   const std::vector<std::int64_t> row = row_of(checkpoint, ids);
   const std::int64_t first = special.sep && special.cls ? 1 : 0;                       // of the text in its row
   const Tensor logits = (*checkpoint.model)(Tensor::from(row, {1, std::ssize(row)}));  // (1, n, symbols)
