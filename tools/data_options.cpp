@@ -96,6 +96,10 @@ std::string describe(const std::string& path, const weft::LabelledTexts& texts) 
   std::string text = path + ": " + visible(texts.form) + "; " + count(std::ssize(texts.texts), "row") + ", " +
                      count(std::ssize(texts.names), "label") + ": " + list(some);
   if (texts.several > 0) text += "; " + count(texts.several, "row") + " with several labels, of which the first counts";
+  const auto empty = std::count_if(texts.texts.begin(), texts.texts.end(), [](const std::string& each) {
+    return each.find_first_not_of(" \t\r\n") == std::string::npos;
+  });
+  if (empty > 0) text += "; " + count(empty, "row") + " with an empty text";
   if (texts.skipped > 0) text += "; " + count(texts.skipped, "bad row") + " left out";
   return text;
 }

@@ -70,11 +70,11 @@ TEST_CASE("weft train and eval on rows") {
       CHECK(fails_with(weft("generate --checkpoint " + run), 1, "classifier"));
       CHECK(fails_with(weft("eval --checkpoint " + run + " --text " + csv), 1, "--data"));
     }
-  // Control characters in names of columns don't reach the terminal.
+  // Rows without a text count, and are counted; control characters in names of columns don't reach the terminal.
   folder.write("odd", "label,te\x1B[31mxt\n1,red sky here\n2,\n1, \n2,blue sea now\n");
   const Outcome odd = weft("train --arch gmlp --data " + (folder / "odd") + " --columns label=label" + small +
                            "--steps 1 --overwrite --out " + run);
-  CHECK(contains(odd.err, "text in column \"te\\x1B[31mxt\"; 4 rows, 2 labels: 1, 2\n"));
+  CHECK(contains(odd.err, "text in column \"te\\x1B[31mxt\"; 4 rows, 2 labels: 1, 2; 2 rows with an empty text\n"));
   // The old names of the options, and rows held out.
   const Outcome held_out = weft("train --arch gmlp --csv " + csv + small + "--steps 2 --overwrite --out " + run);
   CHECK(std::isfinite(number_after(held_out.out, "validation accuracy ")));
