@@ -151,7 +151,8 @@ TEST_CASE("ranks: a loss that is no number on one of them stops all at the same 
         throw;
       }
     });
-    CHECK(all_say(errors, std::string(broken == 0 ? "" : "rank 1: ") + "[train] step 5: the loss is nan"));
+    CHECK(all_say(
+        errors, std::string(broken == 0 ? "" : "rank 1: ") + "[train] step 5: the loss is nan; a lower learning rate"));
     CHECK(steps[0] == 4);
     CHECK(steps[1] == 4);
     CHECK(values[0] == values[1]);

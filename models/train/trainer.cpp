@@ -66,6 +66,12 @@ Tensor smoothed(const Tensor& loss, const Tensor& logits, const Tensor& target, 
   return sub(scale(loss, 1 - epsilon), scale(uniform, epsilon));
 }
 
+// Without a sign, which says nothing of what is no number.
+[[noreturn]] void fail_loss(const std::string& what, double loss) {
+  throw Error("[train] " + what + " is " + (std::isnan(loss) ? "nan" : std::to_string(loss)) +
+              "; a lower learning rate (lr), a longer warmup or a smaller clip keeps it finite");
+}
+
 }  // namespace
 
 // What run() goes on with, from one step to the next.
@@ -189,8 +195,7 @@ double Trainer::add_gradient(const Batch& batch, std::int64_t number, double sha
   const Random dropout = dropout_.split(static_cast<std::uint64_t>(step_ * options_.micro_batches + number));
   Tape tape;
   const Tensor mean = training_loss(batch, dropout);
-  if (!std::isfinite(mean.item()))
-    throw Error("[train] step " + std::to_string(step_ + 1) + ": the loss is " + std::to_string(mean.item()));
+  if (!std::isfinite(mean.item())) fail_loss("step " + std::to_string(step_ + 1) + ": the loss", mean.item());
   tape.backward(mean, Tensor::full(mean.shape(), share, mean.dtype()), sink);
   return mean.item();
 }
@@ -267,8 +272,7 @@ void Trainer::evaluate_and_save(Run& run) {
   run.result.stopped = !evaluation;
   run.result.evaluation = evaluation;
   if (evaluation && !std::isfinite(evaluation->loss))
-    throw Error("[train] after step " + std::to_string(step_) + ": the validation loss is " +
-                std::to_string(evaluation->loss));
+    fail_loss("after step " + std::to_string(step_) + ": the validation loss", evaluation->loss);
   if (evaluation) {
     const bool better = !best_ || evaluation->loss < best_->loss;
     without_better_ = better ? 0 : without_better_ + 1;
