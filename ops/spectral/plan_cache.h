@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/common.h"
-#include "spectral/fft_plan.h"
+#include "spectral/fft_length.h"
 #include "weft/context.h"
 #include "weft/os.h"
 
