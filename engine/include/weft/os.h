@@ -1,5 +1,5 @@
 /// \file
-/// What weft asks of the operating system; POSIX calls are in os.cpp alone.
+/// What weft asks of the operating system; its POSIX calls are in engine/system/ alone.
 #pragma once
 #include <cstddef>
 #include <cstdint>

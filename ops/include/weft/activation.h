@@ -1,5 +1,5 @@
 /// \file
-/// The elementwise nonlinearities, as ops::activation, the Epilogue of linear and the models' configs name them.
+/// The elementwise nonlinearities, as activation(), the Epilogue of linear and the models' configs name them.
 /// A new one is a value and a name here, its functor in ops/pointwise/kernels/activation_functors.h, and a line of
 /// tests/ops_activation.cpp.
 #pragma once
