@@ -128,10 +128,10 @@ class Finder {
          const LabelledOptions& options)
       : where_(where), names_(names), count_(count), rows_(rows), options_(options) {}
 
-  Columns find() const {
+  RowColumns find() const {
     if (count_ < 2)
       throw Error(where_ + ": one column; expected a text and a label (--format says how the columns are parted)");
-    Columns columns{none, {}};
+    RowColumns columns{none, {}};
     for (const std::string& wanted : options_.text) columns.text.push_back(column(wanted));
     columns.label = options_.label.empty() ? label(without(count_, columns.text)) : column(options_.label);
     if (columns.text.empty()) columns.text = text(without(count_, {columns.label}));
@@ -232,8 +232,8 @@ bool has_header(const Rows& rows, const LabelledOptions& options) {
   return all_differ && repeats(labels) && !comes_again(*column) && text_words >= words_of_a_text * labels.rows;
 }
 
-Columns find_columns(const std::string& where, const std::vector<std::string>& names, std::size_t count,
-                     const Rows& rows, const LabelledOptions& options) {
+RowColumns find_columns(const std::string& where, const std::vector<std::string>& names, std::size_t count,
+                        const Rows& rows, const LabelledOptions& options) {
   return Finder(where, names, count, rows, options).find();
 }
 

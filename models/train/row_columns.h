@@ -12,12 +12,12 @@ using Rows = std::vector<std::vector<std::string>>;  // each with as many fields
 // Whether the first of the rows names the columns.
 bool has_header(const Rows& rows, const LabelledOptions& options);
 
-struct Columns {
+struct RowColumns {
   std::size_t label;
   std::vector<std::size_t> text;
 };
 // Of `count` columns, which have names or don't. Error, naming --columns, if it can't be told.
-Columns find_columns(const std::string& where, const std::vector<std::string>& names, std::size_t count,
-                     const Rows& rows, const LabelledOptions& options);
+RowColumns find_columns(const std::string& where, const std::vector<std::string>& names, std::size_t count,
+                        const Rows& rows, const LabelledOptions& options);
 
 }  // namespace weft::detail

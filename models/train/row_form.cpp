@@ -118,7 +118,7 @@ RowForm delimited_form(const Content& content, const Content& sample, DataFormat
     for (const std::string& name : rows[0]) form.names.push_back(trimmed(name));
     rows.erase(rows.begin());
   }
-  const Columns columns = find_columns(sample.where, form.names, form.columns, rows, options);
+  const RowColumns columns = find_columns(sample.where, form.names, form.columns, rows, options);
   form.label = columns.label;
   form.text = columns.text;
   return form;
@@ -156,7 +156,7 @@ RowForm jsonl_form(const Content& sample, const LabelledOptions& options) {
     } catch (const BadRow&) {
     }
   if (objects == 0) throw Error(sample.where + ": row 1: expected a JSON object (--format says what the rows are)");
-  const Columns columns = find_columns(sample.where, keys, keys.size(), rows, options);
+  const RowColumns columns = find_columns(sample.where, keys, keys.size(), rows, options);
   RowForm form;
   form.format = DataFormat::jsonl;
   form.names = {keys[columns.label]};
