@@ -151,16 +151,16 @@ TEST_CASE("bf16 linear: strided and empty matrices") {
 }
 
 TEST_CASE("bf16 linear: every epilogue is one rounding of the sums in f32") {
-  for_every_isa([] {
-    for (const Sizes& s : all_sizes)
+  for (const Sizes& s : all_sizes) {
+    const Tensor x = made({s.m, s.k}, 1), w = made({s.n, s.k}, 2, DType::f32), b = made({s.n}, 3, DType::f32),
+                 gate = made({s.m, s.n}, 4), residual = made({s.m, s.n}, 5);
+    const Tensor w64 = rounded(w), p = add(matmul(wide(x), transposed(w64)), wide(b)),
+                 scale = add(matmul(size_of(wide(x)), transposed(size_of(w64))), size_of(wide(b)));
+    for_every_isa([&] {
       for (const Activation f : {Activation::none, Activation::relu, Activation::gelu, Activation::silu})
         for (const bool gates : {false, true})
           for (const bool adds : {false, true}) {
-            const Tensor x = made({s.m, s.k}, 1), w = made({s.n, s.k}, 2, DType::f32), b = made({s.n}, 3, DType::f32),
-                         gate = made({s.m, s.n}, 4), residual = made({s.m, s.n}, 5);
             const Epilogue epilogue(f, gates ? gate : Tensor(), adds ? residual : Tensor());
-            const Tensor w64 = rounded(w), p = add(matmul(wide(x), transposed(w64)), wide(b)),
-                         scale = add(matmul(size_of(wide(x)), transposed(size_of(w64))), size_of(wide(b)));
             Tensor y = activation(p, f);
             if (gates) y = mul(wide(gate), y);
             if (adds) y = add(wide(residual), y);
@@ -170,7 +170,8 @@ TEST_CASE("bf16 linear: every epilogue is one rounding of the sums in f32") {
             const PackedWeight packed(raw::convert(w, DType::bf16));
             CHECK(same_bits(packed_linear(x, packed, b, epilogue), got));
           }
-  });
+    });
+  }
 }
 
 TEST_CASE("bf16 linear: gradients behind an activation and a gate are those of the operations one by one") {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dense/gemm_product.h"
+#include "sweep.h"
 #include "weft/dense.h"
 
 namespace weft::test {
@@ -16,7 +17,7 @@ using namespace detail;
 
 TEST_CASE("bf16 gemm: small sizes in some layout and with some epilogue, every instruction set, one thread and two") {
   Contexts contexts;
-  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= sweep(3000u, 250u); ++seed) {
     Dice dice(seed);
     const int64_t m = dice(45), n = dice(2) == 0 ? dice(45) : dice(140), k = dice(60);
     check(random_trial(m, n, k, dice), contexts);
@@ -25,12 +26,12 @@ TEST_CASE("bf16 gemm: small sizes in some layout and with some epilogue, every i
 
 TEST_CASE("bf16 gemm: larger sizes, and k of several blocks") {
   Contexts contexts;
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint64_t seed = 1; seed <= sweep(12u, 4u); ++seed) {
     Dice dice(seed + 10000);
     const int64_t m = 1 + dice(260), n = 1 + dice(330), k = 1 + dice(300);
     check(random_trial(m, n, k, dice), contexts);
   }
-  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+  for (std::uint64_t seed = 1; seed <= sweep(24u, 6u); ++seed) {
     Dice dice(seed + 20000);
     const int64_t m = 1 + dice(60), n = 1 + dice(80), k = 1000 + dice(4000);
     check(random_trial(m, n, k, dice), contexts);
@@ -42,7 +43,9 @@ TEST_CASE("bf16 gemm: a C of many rows and several blocks of k") {
   Contexts contexts;
   contexts.each([](Context& context) {
     if (context.threads() == 1) return;
-    const auto kernel = gemm_kernels<bfloat16>();
+    auto kernel = gemm_kernels<bfloat16>();
+    auto kernel_in_f32 = gemm_kernels<Bf16ToF32>();
+    kernel.kc = kernel_in_f32.kc = sweep<int64_t>(kernel.kc, 16);
     const int64_t n = 3000, k = kernel.kc + 6;
     GemmProblem<bfloat16> rounded{1 << 20, n, k, {nullptr, k, 1}, {nullptr, n, 1}, {nullptr, n, 1}};
     const int64_t m = 2 * Product<bfloat16>{kernel, rounded, nullptr, nullptr, nullptr}.pass_rows() + 5;
@@ -56,8 +59,8 @@ TEST_CASE("bf16 gemm: a C of many rows and several blocks of k") {
       GemmProblem<Bf16ToF32> in_f32{m, n, k, a_view, {b.data(), n, 1}, {sums.data(), n, 1}};
       rounded.epilogue.bias = in_f32.epilogue.bias = bias.data();
       rounded.epilogue.bias_column = in_f32.epilogue.bias_column = 1;
-      gemm(rounded);
-      gemm(in_f32);
+      gemm(rounded, kernel);
+      gemm(in_f32, kernel_in_f32);
       int64_t wrong = 0;
       for (std::size_t i = 0; i < c.size(); ++i)
         wrong += static_cast<float>(c[i]) != static_cast<float>(bfloat16(sums[i]));
@@ -105,7 +108,7 @@ TEST_CASE("bf16 gemm: few rows from packed weights give the bits of the weights 
 TEST_CASE("bf16 gemm: NaN and infinity reach the elements that they must, and no others") {
   Contexts contexts;
   const float inf = std::numeric_limits<float>::infinity(), special[] = {inf, -inf, std::nanf(""), 0};
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= sweep(100u, 20u); ++seed) {
     Dice dice(seed);
     const int64_t m = 1 + dice(seed % 3 ? 40 : 8), n = 1 + dice(90), k = 1 + dice(60);
     Case<bfloat16> c({m, n, k, random_layout(dice, m, k), random_layout(dice, k, n), random_layout(dice, m, n)});

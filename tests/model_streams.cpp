@@ -6,6 +6,7 @@
 
 #include "op_table.h"
 #include "random_parameters.h"
+#include "sweep.h"
 #include "weft/context.h"
 #include "weft/model.h"
 #include "weft/profile.h"
@@ -73,13 +74,13 @@ TEST_CASE("token streams: many tokens at once are those tokens one by one, at an
         size = std::max(size, max_abs(each.back()));
       }
       for (const std::int64_t n : {1, 2, 8, 9, 10, 13, 17, 31, 64, 65, 71, 127, 200}) {
-        if (n > all) break;
+        if (n > std::min<std::int64_t>(all, sweep(240, 71))) break;
         CAPTURE(n);
         const auto at_once = model->stream();
         const Tensor first = at_once->append(one_row(part(ids, 0, n)));
         CHECK(first.shape() == Shape{1, 7});
         double worst = max_difference(first, each[static_cast<std::size_t>(n - 1)]);
-        for (std::int64_t i = n; i < std::min(n + 40, all); ++i) {
+        for (std::int64_t i = n; i < std::min(n + sweep(40, 10), all); ++i) {
           const auto at = static_cast<std::size_t>(i);
           worst = std::max(worst, max_difference(at_once->append(one_row({ids[at]})), each[at]));
         }

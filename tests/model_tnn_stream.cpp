@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "random_parameters.h"
+#include "sweep.h"
 #include "tnn_support.h"
 #include "weft/profile.h"
 
@@ -66,6 +67,7 @@ TEST_CASE("TNN token stream: long texts, after a prompt and token by token") {
       const Tensor tokens = random_tokens(1, n), full = (*model)(tokens);
       const auto ids = tokens.to_vector<std::int64_t>();
       for (const std::int64_t prompt : {0, 390, 767, 768}) {
+        if (prompt < sweep(0, 767)) continue;
         CAPTURE(prompt);
         const auto stream = model->stream();
         if (prompt > 0) (void)stream->append(slice(tokens, 1, 0, prompt));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "op_table.h"
+#include "sweep.h"
 
 namespace weft::test {
 namespace {
@@ -204,7 +205,7 @@ double total(const Dense& x) {
 }  // namespace
 
 TEST_CASE("random chains of operations: values and derivatives by loops over indices") {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= sweep(300u, 60u); ++seed) {
     Choice choice(seed);
     Shape shape;
     for (std::int64_t rank = 1 + choice.below(4); rank > 0; --rank) shape.push_back(1 + choice.below(5));

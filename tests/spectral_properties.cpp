@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "spectral_support.h"
+#include "sweep.h"
 #include "weft/context.h"
 
 namespace weft::test {
@@ -106,7 +107,7 @@ bool differ_in_line_of(int64_t at, const Tensor& x, int64_t dim, const Tensor& y
 
 TEST_CASE("spectral: linear, shift to modulation, Parseval, round trip on random lengths") {
   const Random random(11);
-  for (int64_t i = 0; i < 24; ++i) {
+  for (int64_t i = 0; i < sweep(24, 8); ++i) {
     const auto n = 1 + static_cast<int64_t>(random.uniform(2 * i) * (i % 4 == 3 ? 4096 : 700));
     const auto shift = static_cast<int64_t>(random.uniform(2 * i + 1) * static_cast<double>(n));
     CAPTURE(n);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "random_parameters.h"
+#include "sweep.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/context.h"
@@ -20,7 +21,7 @@ namespace weft::test {
 namespace {
 
 // Of 1 to 12 words, some of them unknown, long ones longer than the model's rows.
-std::vector<std::string> some_texts(int count) {
+std::vector<std::string> some_texts(int count = sweep(40, 12)) {
   const char* words[] = {"red", "green", "blue", "one", "two", "and", "north", "Unheard-of"};
   std::vector<std::string> texts;
   for (int i = 0; i < count; ++i) {
@@ -51,7 +52,7 @@ Trained made(const std::string& arch, Padding padding, std::int64_t d_model = 16
   t.checkpoint.info.length = 10;
   t.checkpoint.info.pad_to = padding == Padding::full ? 10 : 0;
   LabelledTexts validation;
-  validation.texts = some_texts(40);
+  validation.texts = some_texts();
   for (std::size_t i = 0; i < validation.texts.size(); ++i)
     validation.labels.push_back(static_cast<std::int64_t>(i % 3));
   validation.names = rows.names;
@@ -68,7 +69,7 @@ TEST_CASE("classifier: a text has the same bits alone, beside others in any orde
         CAPTURE(arch);
         CAPTURE(d_model);
         const Classifier classifier(std::move(made(arch, padding, d_model).checkpoint));
-        std::vector<std::string> texts = some_texts(40);
+        std::vector<std::string> texts = some_texts();
         std::vector<std::vector<double>> alone;
         for (const std::string& text : texts) alone.push_back(classifier.probabilities(text));
         for (const std::vector<double>& p : alone) CHECK(p[0] + p[1] + p[2] == doctest::Approx(1).epsilon(1e-14));
@@ -126,7 +127,7 @@ TEST_CASE("classifier: what evaluation measures is what it says, bit for bit") {
     for (const Padding padding : {Padding::exact, Padding::full}) {
       CAPTURE(arch);
       Trained t = made(arch, padding, 200);
-      const std::vector<std::string> texts = some_texts(40);
+      const std::vector<std::string> texts = some_texts();
       LabelledTexts rows = small_rows();
       rows.texts = texts;
       rows.labels.assign(texts.size(), 0);
