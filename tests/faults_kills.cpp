@@ -15,8 +15,10 @@
 
 #include "child.h"
 #include "form_cases.h"
+#include "in_memory.h"
 #include "op_table.h"
 #include "random_parameters.h"
+#include "sweep.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/checkpoint.h"
@@ -41,26 +43,6 @@ std::vector<std::unique_ptr<Model>> three_models(std::int64_t vocabulary) {
   for (std::size_t i = 0; i < models.size(); ++i) randomize(models[i]->parameters(), 0.1 * static_cast<double>(i + 1));
   return models;
 }
-
-// Folders for temporary files are in memory while in scope, if that can be: syncing a disk takes nearly all of a save, and kills
-// should find all of its moments.
-class InMemory {
- public:
-  InMemory() {
-    if (::access("/dev/shm", W_OK | X_OK) != 0) return;
-    if (const char* now = std::getenv("TMPDIR")) before_ = now;
-    ::setenv("TMPDIR", "/dev/shm", 1);
-  }
-  ~InMemory() {
-    if (before_.empty()) ::unsetenv("TMPDIR");
-    else ::setenv("TMPDIR", before_.c_str(), 1);
-  }
-  InMemory(const InMemory&) = delete;
-  InMemory& operator=(const InMemory&) = delete;
-
- private:
-  std::string before_;
-};
 
 // Which save the child is in, in memory that it shares with its parent: begun == done + 1 while it is in one.
 struct Saves {
@@ -131,7 +113,7 @@ TEST_CASE("faults: killed 200 times while it saves, a checkpoint is the one befo
   const ContextScope scope(context);
   Killer killer(save);
   std::int64_t olds = 0, news = 0, last = 0;
-  for (int kills = 0; kills < 200; ++kills) {
+  for (int kills = 0; kills < sweep(200, 40); ++kills) {
     const auto killed = killer.kill_after(last);
     const std::int64_t before = killed.first, now = killed.second;
     CAPTURE(before);
@@ -179,7 +161,7 @@ TEST_CASE("faults: killed while other programs' checkpoints are saved, each is t
     CHECK((whole(0).config() == whole(1).config() && (whole(0).config() == whole(2).config()) == form.other.empty()));
     Killer killer(save);
     std::int64_t olds = 0, news = 0, refusals = 0, last = 0;
-    for (int kills = 0; kills < 60; ++kills) {
+    for (int kills = 0; kills < sweep(60, 10); ++kills) {
       const auto killed = killer.kill_after(last);
       const std::int64_t before = killed.first, now = killed.second;
       CAPTURE(before);

@@ -7,6 +7,7 @@
 #include <random>
 #include <sstream>
 
+#include "../in_memory.h"
 #include "../temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
@@ -44,6 +45,7 @@ struct Kills {
     CHECK((outcome.code == 0 || outcome.code == 128 + SIGKILL));
     return outcome.code != 0;
   }
+  InMemory temporary;
   TemporaryFolder folder;
 };
 
