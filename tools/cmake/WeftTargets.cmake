@@ -39,6 +39,18 @@ function(weft_compile_settings target)
   endif()
 endfunction()
 
+# weft_read_once(TARGET HEADER...): what nearly all of a target's sources begin with is read once for all, where the tests
+# are built, too: elsewhere (tests/embed) a source that forgets one of these doesn't compile. ccache would have to be told of
+# it (sloppiness = pch_defines,time_macros).
+function(weft_read_once target)
+  if(NOT WEFT_TESTS OR "${CMAKE_CXX_COMPILER_LAUNCHER}${CMAKE_CXX_COMPILER}" MATCHES "ccache")
+    return()
+  endif()
+  foreach(header ${ARGN})
+    target_precompile_headers(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:<${header}$<ANGLE-R>>)
+  endforeach()
+endfunction()
+
 # weft_room(ops SEES engine SOURCES a.cpp b.cpp)
 # Release is -Os: outside of the kernels -O3 is more than twice the size and no faster. bench: weft-decode-bench
 function(weft_room name)
