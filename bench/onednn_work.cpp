@@ -18,10 +18,11 @@ std::string onednn_isa() {
     case dnnl_cpu_isa_sse41: return "sse41";
     case dnnl_cpu_isa_avx: return "avx";
     case dnnl_cpu_isa_avx2: return "avx2";
+    case dnnl_cpu_isa_avx2_vnni: return "avx2 with VNNI";
     case dnnl_cpu_isa_avx512_core: return "avx512";
     case dnnl_cpu_isa_avx512_core_vnni: return "avx512 with VNNI";
     case dnnl_cpu_isa_avx512_core_bf16: return "avx512bf16";
-    default: return "beyond avx512bf16";
+    default: return "an unknown instruction set";
   }
 }
 

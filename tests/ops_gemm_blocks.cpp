@@ -28,7 +28,52 @@ void check_blocks(std::uint64_t seed) {
   }
 }
 
+template <class T>
+void check_parts(std::uint64_t seed) {
+  Dice dice(seed);
+  const int64_t m = 17 + dice(20), n = 17 + dice(20), k = 4097 + dice(5000);
+  Trial t{m, n, k, random_layout(dice, m, k), random_layout(dice, k, n), random_layout(dice, m, n)};
+  t.accumulate = seed % 2 == 0;
+  t.sign = seed % 3 == 0 ? -1 : 1;
+  const Case<T> product(t);
+  for_every_isa([&](Context& context) {
+    context.set_threads(1);
+    const auto alone = product.run();
+    CHECK_MESSAGE(product.wrong(alone) == 0, to_string(t));
+    context.set_threads(2);
+    CHECK_MESSAGE(same(product.run().first, alone.first), to_string(t));
+  });
+}
+
 }  // namespace
+
+TEST_CASE("gemm blocks: a sum of many products is one of parts, of any strides") {
+  for (std::uint64_t seed = 1; seed <= sweep(6u, 2u); ++seed) {
+    check_parts<float>(seed);
+    check_parts<double>(seed);
+    check_parts<Bf16ToF32>(seed);
+  }
+}
+
+// As one chain of additions it would be wrong by 1e-3: each rounds to the same side for long.
+TEST_CASE("gemm blocks: a sum of many products of one sign keeps its digits") {
+  constexpr int64_t m = 18, k = 1 << 17, row = m + 3;
+  const std::vector<float> a(m * k, 0.1f), b(k * m, 1.0f);
+  for_every_isa([&] {
+    for (const bool c_lower : {false, true}) {
+      std::vector<float> c(m * row, -1);
+      GemmProblem<float> g{m, m, k, {a.data(), k, 1}, {b.data(), m, 1}, {c.data(), row, 1}};
+      g.c_lower = c_lower;
+      gemm(g);
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < row; ++j) {
+          const double got = c[static_cast<std::size_t>(i * row + j)];
+          if (j >= m) CHECK(got == -1);
+          else if (!c_lower || j <= i) CHECK(std::abs(got / (k * static_cast<double>(0.1f)) - 1) < 5e-5);
+        }
+    }
+  });
+}
 
 TEST_CASE("gemm blocks: how k, rows and columns are cut changes no bit") {
   for_every_isa([] {

@@ -85,7 +85,9 @@ std::vector<Isa> available_isas() {
 Isa best_isa() {
   const char* variable = std::getenv("WEFT_ISA");
   const std::string cap = variable == nullptr ? "" : variable;
-  Isa best = available_isas().front();
+  const std::vector<Isa> available = available_isas();
+  if (available.empty()) throw Error("[cpu] this CPU lacks what every instruction set of this build needs");
+  Isa best = available.front();
   std::string names;
   for (const auto& [isa, name] : EnumNames<Isa>::all) {
     if (isa_lines[index_of(isa)].processor != this_processor) continue;

@@ -82,6 +82,42 @@ void run_batch(const GemmKernels<T>& kernel, const GemmProblem<T>& g, int64_t co
   }
 }
 
+// An error grows with the length of its chain of additions, so that a sum of more products than these is one of parts.
+constexpr int64_t longest_chain = 4096;
+
+template <class T>
+bool has_parts(const GemmProblem<T>& g) {
+  return g.k > longest_chain && g.m > unpacked_dot_rows && g.batch.empty() && !g.packed_b &&
+         g.a_triangle == Triangle::none && !has_epilogue(g.epilogue);
+}
+
+// C += sums (m, n), contiguous.
+template <class T>
+void add_to_c(const GemmProblem<T>& g, const GemmOut<T>* sums) {
+  const int64_t grain = std::max<int64_t>(1, task_work / 16 / std::max<int64_t>(1, g.n));
+  Context::current().parallel_for(g.m, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t columns = g.c_lower ? std::min(g.n, i + 1) : g.n;
+      for (int64_t j = 0; j < columns; ++j) g.c.data[i * g.c.row + j * g.c.column] += sums[i * g.n + j];
+    }
+  });
+}
+
+template <class T>
+void run_parts(const GemmKernels<T>& kernel, const GemmProblem<T>& g) {
+  Tensor sums = Tensor::empty({g.m, g.n}, dtype_of<GemmOut<T>>::value);
+  GemmProblem<T> part = g;
+  for (int64_t p = 0; p < g.k; p += longest_chain) {
+    part.k = std::min(longest_chain, g.k - p);
+    part.a.data = g.a.data + p * g.a.column;
+    part.b.data = g.b.data + p * g.b.row;
+    run_batch(kernel, part, 1);
+    if (p > 0) add_to_c(g, part.c.data);
+    part.c = {sums.mutable_data<GemmOut<T>>(), g.n, 1};
+    part.accumulate = false;
+  }
+}
+
 }  // namespace
 
 // Of one element a column, they are rows, too; few columns are the rows of the product that `oriented` makes.
@@ -97,7 +133,11 @@ void gemm(const GemmProblem<T>& problem, const GemmKernels<T>& kernel) {
   int64_t count = 1;
   for (const BatchAxis& axis : problem.batch) count *= axis.size;
   if (problem.m == 0 || problem.n == 0 || count == 0) return;
-  run_batch(kernel, oriented(problem), count);
+  const GemmProblem<T> g = oriented(problem);
+  if constexpr (holds_sums<T>) {
+    if (has_parts(g)) return run_parts(kernel, g);
+  }
+  run_batch(kernel, g, count);
 }
 
 #define WEFT_GEMM(T)                         \

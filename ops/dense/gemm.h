@@ -44,11 +44,12 @@ bool reads_b(std::int64_t k, std::int64_t n);
 
 // Each element of C is a sum over k in a fixed order, which depends on m, n, k, the strides, the sign, the triangles,
 // whether there is an epilogue, and the instruction set alone. k = 0 gives zeros (or C as it was), with the epilogue.
-// A C of bf16 is rounded once, from the whole sum in f32 with the epilogue and what C held.
+// Beyond 16 rows and 4096 products the sum is one of parts, each of 4096, unless there is a batch, an epilogue, a triangle, a
+// packed B or a C of bf16. A C of bf16 is rounded once, from the whole sum in f32 with the epilogue and what C held.
 template <class T>
 void gemm(const GemmProblem<T>& problem);
-// By these kernels of the current instruction set, whose kc, mc and nc may be others: they change no bit. A packed_b is in
-// the panels of the usual ones.
+// By these kernels of the current instruction set, whose kc, mc and nc may be others: they change no bit. Not with a packed_b,
+// whose panels are those of the usual ones.
 template <class T>
 void gemm(const GemmProblem<T>& problem, const GemmKernels<T>& kernel);
 

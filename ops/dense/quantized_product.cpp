@@ -77,8 +77,10 @@ class Product {
                          excesses_ + i * digits_);
   }
 
-  // Rows i1 … i2 of y, columns of the panels j1 … j2, each widened if there is scratch for it.
-  void block(int64_t i1, int64_t i2, int64_t j1, int64_t j2, const QuantizedPanels& panels, std::int32_t* wide) const {
+  // Rows i1 … i2 of y, columns of the panels j1 … j2, each widened if there is scratch for it and the rows are worth it.
+  void block(int64_t i1, int64_t i2, int64_t j1, int64_t j2, const QuantizedPanels& panels,
+             std::int32_t* scratch) const {
+    std::int32_t* wide = (i2 - i1) * digits_ > narrow_digits ? scratch : nullptr;
     const int64_t mr = wide ? kernel_.wide_mr : kernel_.mr;
     const int64_t tiles = ((i2 - i1) * digits_ - 1) / mr + 1, height = (i2 - i1 - 1) / tiles + 1;
     const int64_t step = kernel_.nr * kernel_.unit / tiles;  // each prefetches its share of the next panel

@@ -21,7 +21,8 @@ namespace {
 
 using std::int64_t;
 
-// Multiply-adds of a text up to which each is a task of its own; with more, the threads share each text.
+// Multiply-adds of a text up to which each is a task of its own, if there is one for each thread; else the threads share each
+// text. The bits are the same.
 // bench: weft-step-bench --model gmlp --d-model 128 --batch 12 --seq-len 64
 constexpr int64_t small_text = 1 << 24;
 
@@ -84,7 +85,7 @@ Tensor mixed(const Tensor& gate, const Tensor& x, const Tensor& weight, const Te
       gemm(text);
     }
   };
-  if (n * n * d <= small_text)
+  if (n * n * d <= small_text && b >= Context::current().threads())
     Context::current().parallel_for(b, std::max<int64_t>(1, task_work / std::max<int64_t>(1, n * n * d)), texts);
   else texts(0, b);
   return y;

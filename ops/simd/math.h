@@ -48,7 +48,8 @@ inline V horner(V x, const T (&c)[N], int first = 0, int last = N) noexcept {
   return y;
 }
 
-// c[0] + c[1] x + … + c[N-1] x^(N-1) for a finite result of every part. A long one by Estrin's scheme, four coefficients at
+// c[0] + c[1] x + … + c[N-1] x^(N-1) of an x whose x^4 and terms are finite, else a long one
+// gives inf - inf = NaN: callers clamp x. A long one goes by Estrin's scheme, four coefficients at
 // a time: Horner's would wait for one multiply-add after the other.
 template <class V, class T, int N>
 inline V polynomial(V x, const T (&c)[N]) noexcept {

@@ -173,7 +173,7 @@ struct Driver {
   // bench: weft-bench --benchmark_filter='[cr]2c/64x(64|128|256|512)'
   bool side_by_side(int64_t m) const {
     const int64_t vector = kernel.lanes * static_cast<int64_t>(sizeof(T));
-    return x.columns.count() >= max_lanes && m <= (vector < 64 ? 256 : 128);
+    return x.columns.count() >= max_lanes && m <= (vector < 64 ? longest_side_by_side : 128);
   }
 
   void run(const char* op) const {

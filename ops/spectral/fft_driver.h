@@ -42,6 +42,9 @@ struct AxisTransform {
 };
 
 // Whether n real elements of a column become half a spectrum by a RealFourStepPlan, for these steps of the columns.
+// Elements of the longest complex rows that are transformed side by side in the lanes, if there are enough of them, though
+// four steps would do.
+inline constexpr std::int64_t longest_side_by_side = 256;
 bool real_rows_in_four_steps(std::int64_t n, std::int64_t x_step, std::int64_t y_step);
 
 // x real or complex, of any strides. Not recorded.

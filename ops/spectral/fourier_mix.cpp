@@ -65,7 +65,8 @@ Tensor sample(const Tensor& x, std::size_t axis, int64_t i) {
 }
 
 // Samples that are enough for all threads are mixed one by one, each by one thread, so that z stays in its cache. The
-// results are the same.
+// results are the same: a sample has enough columns for rows to lie side by side, as all of them have.
+static_assert(task_elements / (2 * longest_side_by_side) >= max_lanes);
 void mix_samples(const char* op, const Tensor& x, std::size_t sequence, std::size_t hidden, Tensor& y) {
   int64_t samples = 2 * Context::current().threads();
   std::size_t batch = x.shape().size();
@@ -120,10 +121,11 @@ struct FourierMixOp : Op {
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       (void)fft_plan<T>(name(), x.shape()[hidden]);
-      if (real_rows_in_four_steps(n, x.strides()[sequence], sequence + 1 == x.shape().size() ? 2 : 0))
-        (void)real_four_step_plan<T>(name(), n);
-      else if (n % 2 == 0) (void)real_fft_plan<T>(name(), n);
-      else (void)fft_plan<T>(name(), n);
+      const bool four_steps =
+          real_rows_in_four_steps(n, x.strides()[sequence], sequence + 1 == x.shape().size() ? 2 : 0);
+      if (four_steps) (void)real_four_step_plan<T>(name(), n);
+      if (n % 2 != 0) (void)fft_plan<T>(name(), n);
+      else if (!four_steps || n / 2 <= longest_side_by_side) (void)real_fft_plan<T>(name(), n);
     });
   }
 };

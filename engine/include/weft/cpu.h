@@ -24,8 +24,8 @@ bool cpu_has(Isa isa) noexcept;
 /// Every instruction set that cpu_has, the best last.
 std::vector<Isa> available_isas();
 
-/// The best available instruction set, no better than the environment variable WEFT_ISA says.
-/// Error if WEFT_ISA names none of this kind of processor.
+/// The best available instruction set, no better than the environment variable WEFT_ISA says, or else the least.
+/// Error if WEFT_ISA names none of this kind of processor, or if none is available.
 Isa best_isa();
 
 }  // namespace weft

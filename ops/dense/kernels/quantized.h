@@ -25,7 +25,7 @@ constexpr std::int64_t digit_step = 64;
 constexpr std::int64_t wide_step = 4;
 constexpr std::int64_t wide_units(std::int64_t units) { return (units + wide_step - 1) / wide_step * wide_step; }
 
-// Some rows of y, `rows` · `digits` <= mr, and columns of one panel, times scales.
+// Some rows of y, `rows` · `digits` <= mr, of a widened panel <= wide_mr, and columns of one panel, times scales.
 struct QuantizedTile {
   std::int64_t k;                // units
   const std::int32_t* a;         // rows of digits: those of a row of x are neighbours
