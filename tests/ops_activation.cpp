@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "every_isa.h"
 #include "op_table.h"
 #include "weft/context.h"
 
@@ -131,6 +132,60 @@ TEST_CASE("activations of NaN and infinity") {
     CHECK(at(Activation::sigmoid, -inf) == 0);
     CHECK(at(Activation::tanh, -inf) == -1);
     CHECK(at(Activation::gelu, -30) == 0);
+  }
+}
+
+TEST_CASE("gradients of activations at 0, of huge numbers, infinity and NaN") {
+  const double inf = std::numeric_limits<double>::infinity();
+  struct Slopes {
+    Activation f;
+    double at_zero, below, above;  // below: of -x for a huge x
+  };
+  const std::vector<Slopes> all{
+      {Activation::none, 1, 1, 1},       {Activation::relu, 0, 0, 1},         {Activation::leaky_relu, 0.01, 0.01, 1},
+      {Activation::gelu, 0.5, 0, 1},     {Activation::gelu_tanh, 0.5, 0, 1},  {Activation::silu, 0.5, 0, 1},
+      {Activation::elu, 1, 0, 1},        {Activation::one_plus_elu, 1, 0, 1}, {Activation::two_plus_elu, 1, 0, 1},
+      {Activation::sigmoid, 0.25, 0, 0}, {Activation::tanh, 1, 0, 0},         {Activation::exp, 1, 0, inf}};
+  REQUIRE(static_cast<int>(all.size()) == activation_count);
+  for_every_isa([&] {
+    for (DType dtype : {DType::f32, DType::f64})
+      for (const Slopes& s : all) {
+        CAPTURE(std::string(activation_name(s.f)));
+        const auto slope = [&](double x) {
+          Tape tape;
+          const Tensor leaf = tape.watch(Tensor::scalar(x, dtype));
+          Gradients gradients;
+          tape.backward(activation(leaf, s.f), gradients);
+          return gradients.of(leaf).item();
+        };
+        const auto rounded = [dtype](double x) { return Tensor::scalar(x, dtype).item(); };
+        CHECK(slope(0) == doctest::Approx(s.at_zero).epsilon(1e-6));
+        CHECK(slope(-0.0) == doctest::Approx(s.at_zero).epsilon(1e-6));
+        const bool product = s.f == Activation::gelu_tanh || s.f == Activation::silu;  // infinity · 0 is NaN
+        for (double x : {1e3, 1e10, 3e19, 1e38, dtype == DType::f32 ? 3e38 : 1e308, inf}) {
+          CAPTURE(x);
+          if (product && x == inf) continue;
+          CHECK(slope(x) == rounded(s.above));
+          CHECK(slope(-x) == rounded(s.below));
+        }
+        const bool piecewise = s.f == Activation::none || s.f == Activation::relu || s.f == Activation::leaky_relu;
+        CHECK(std::isnan(slope(std::nan(""))) != piecewise);
+      }
+  });
+}
+
+TEST_CASE("the gradient of gelu_tanh beyond what its case in the table has") {
+  const auto slope = [](double x) {  // s + 2x·s(1-s)·u', s = sigmoid(2u)
+    const double root = std::sqrt(2 / 3.14159265358979323846), s = logistic(2 * root * (x + 0.044715 * x * x * x));
+    return s + 2 * x * s * (1 - s) * root * (1 + 3 * 0.044715 * x * x);
+  };
+  for (double x = -12; x <= 12; x += 0.125) {
+    CAPTURE(x);
+    Tape tape;
+    const Tensor leaf = tape.watch(Tensor::scalar(x, DType::f64));
+    Gradients gradients;
+    tape.backward(activation(leaf, Activation::gelu_tanh), gradients);
+    CHECK(std::abs(gradients.of(leaf).item() - slope(x)) <= 1e-13);
   }
 }
 

@@ -183,6 +183,18 @@ TEST_CASE("l2_norm") {
   CHECK(std::isnan(l2_norm(Tensor::from(std::vector<float>{1, std::nanf("")}, {2}))));
 }
 
+TEST_CASE("l2_norm: the same bits at any thread count, of many blocks and many times") {
+  const Tensor x = random_tensor({{100 * (1 << 14)}}, 3);  // f64: sums in another order are rounded otherwise
+  const auto with_threads = [&](int threads) {
+    Context context;
+    context.set_threads(threads);
+    const ContextScope scope(context);
+    return l2_norm(x);
+  };
+  const double one = with_threads(1);
+  for (int i = 0; i < 20; ++i) CHECK(with_threads(8) == one);
+}
+
 TEST_CASE("optimizer: errors") {
   Tensor p = Tensor::zeros({3}), m = Tensor::zeros({3}), v = Tensor::zeros({3}), other = Tensor::zeros({4});
   CHECK_THROWS_WITH_AS(adamw(p, other, m, v, 1, {}),
