@@ -112,6 +112,20 @@ TEST_CASE("Hugging Face FNet: labels, classes without a name in the config, tens
   CHECK(max_difference((*load_checkpoint(without.path).model)(ids_2x5), want) == 0);
 }
 
+TEST_CASE("Hugging Face FNet: what config.json doesn't say is transformers' default") {
+  Folder folder("FNetForMaskedLM");
+  const std::string before = load_checkpoint(folder.path).model->config();
+  CHECK(contains(before, "\"dropout\":0.1,"));
+  for (const char* key : {"hidden_act", "hidden_dropout_prob", "type_vocab_size", "layer_norm_eps", "pad_token_id"}) {
+    CAPTURE(key);
+    REQUIRE(folder.config.erase(key) == 1);
+    folder.write();
+    const Checkpoint read = load_checkpoint(folder.path);
+    CHECK(read.model->config() == before);
+    CHECK(read.tokenizer->special().pad == 3);
+  }
+}
+
 TEST_CASE("Hugging Face FNet: an encoder alone isn't asked for classes; one is trained that begins with it") {
   const Folder base("FNetModel");
   CHECK_THROWS_WITH((void)Classifier(load_checkpoint(base.path)), doctest::Contains("an encoder without a classifier"));

@@ -174,6 +174,14 @@ TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token, as co
   CHECK_FALSE(model->gives_features());
 }
 
+TEST_CASE("FNet embeddings: words begin with a deviation of 0.02, before sinusoidal positions with 1 / √d_model") {
+  for (const auto kind : {FnetEmbeddingsKind::bert, FnetEmbeddingsKind::sinusoidal}) {
+    const FnetEmbeddings embeddings(1000, 8, 2, 64, init64, 1e-5, kind);
+    const double squares = sum(square(embeddings.word.weight), {0, 1}).item();
+    CHECK(std::sqrt(squares / 64000) == doctest::Approx(kind == FnetEmbeddingsKind::bert ? 0.02 : 0.125).epsilon(0.02));
+  }
+}
+
 TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token, elsewhere") {
   FnetConfig config = small("last");
   config.embeddings = "sinusoidal";

@@ -97,6 +97,20 @@ TEST_CASE("TNN token stream: no token waits for many products, not the first beh
   }
 }
 
+TEST_CASE("Norm: no row is longer than its bound, also where the bias outweighs the weight") {
+  const Norm norm(NormType::layer_norm, 4, init64);
+  for (const double bias : {0.0, 0.1, 100.0}) {
+    for (auto [name, parameter] : parameters_of(norm))
+      parameter.assign(name == "weight" ? Tensor::from<double>({0.5, -2, 1, 0.1}, {4})
+                                        : Tensor::from<double>({bias, -bias, bias, -bias}, {4}));
+    const Tensor y = norm(random_tensor({{200, 4}}, 1)), lengths = sqrt(sum(square(y), {1}));
+    const double longest = max_abs(lengths), bound = norm.bound(4);
+    CHECK(bound == doctest::Approx(2 * 2 + 2 * bias));  // 2 √d + ‖bias‖₂
+    CHECK(longest <= bound);
+    CHECK(longest > bound / 2);
+  }
+}
+
 TEST_CASE(
     "Tno: lags that aren't significant weigh less than rounding, and coefficients of some lags are those of all") {
   constexpr std::int64_t all_lags = std::numeric_limits<std::int64_t>::max();

@@ -278,6 +278,20 @@ TEST_CASE("out of memory in a token stream: an Error, and the texts are as they 
   }
 }
 
+// A step appends to the windows of its texts one by one, which later passes read.
+TEST_CASE("out of memory in a step of gMLP's token stream: none of its tokens stays in a window") {
+  const auto model =
+      make_model({"gmlp", Task::causal_lm, 7, 0, R"({"d_model":6,"layers":1,"seq_len":6})"}, {Random(5), DType::f32});
+  const auto want = model->stream()->select({0, 0}), stream = model->stream()->select({0, 0});
+  const Tensor prompt = random_tensor(indices({2, 3}, 7), 1), step = Tensor::from<std::int64_t>({5, 6}, {2, 1});
+  for (TokenStream* each : {want.get(), stream.get()}) (void)each->append(prompt);
+  for (std::int64_t k = 1; runs_out([&] { (void)stream->append(step); }, k); ++k) continue;
+  (void)want->append(step);
+  for (const Tensor& next :
+       {Tensor::from<std::int64_t>({1, 2}, {2, 1}), Tensor::from<std::int64_t>({3, 4}, {2, 1}), prompt})
+    CHECK(same_bits(stream->append(next), want->append(next)));
+}
+
 TEST_CASE("out of memory while evaluating and generating: an Error") {
   const SmallTask small = small_task("tnn", Task::causal_lm);
   const auto evaluates = [&] { (void)evaluate(*small.model, *small.data); };
