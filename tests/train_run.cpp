@@ -110,6 +110,30 @@ TEST_CASE("a run: patience ends it, also one that was stopped and resumed betwee
   }
 }
 
+TEST_CASE("a run whose last step would have ended its patience has ended by itself") {
+  const TemporaryFolder folder;
+  const ScriptedData data({3, 2, 2.5, 2.25});
+  const auto model = small_gmlp();
+  RunOptions run = into(folder / "run", 2);
+  run.patience = 2;
+  Trainer trainer(*model, data, small_options(8));
+  CHECK_FALSE(trainer.run(run).out_of_patience);
+  CHECK(trainer.steps_done() == 8);
+}
+
+TEST_CASE("a run: an evaluation that is made again has one line") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm), same = small_task("gmlp", Task::causal_lm);
+  const RunOptions run = into(folder / "run", 2);
+  Trainer(*small.model, *small.data, small_options(4)).run(run);
+  const std::string metrics = folder.read("run/metrics.jsonl");
+  CHECK(metrics_of(folder, "run").size() == 6);
+  Trainer trainer(*same.model, *same.data, small_options(4));
+  trainer.load_state(state_path(run.folder));  // which was saved before the last evaluation
+  CHECK(trainer.run(run).evaluation.has_value());
+  CHECK(folder.read("run/metrics.jsonl") == metrics);
+}
+
 TEST_CASE("a run: metrics have a line for each step and for each evaluation, cut to where it goes on") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::classifier), same = small_task("gmlp", Task::classifier);
