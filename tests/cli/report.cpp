@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "../random_parameters.h"
 #include "../temporary_folder.h"
 #include "../train_support.h"
 #include "command.h"
@@ -215,6 +216,30 @@ TEST_CASE_FIXTURE(Reports, "report of TNN: the coefficients are the model's, wit
   CHECK(gammas[0].get<double>() > 0.5);
   CHECK(gammas[0].get<double>() < gammas[1].get<double>());
   CHECK(gammas[2].get<double>() < 1);
+}
+
+TEST_CASE("report of TNN: channels that look nearest are first, into the past or the future") {
+  const auto model = make_model({"tnn", Task::classifier, 5, 2, R"({"layers":1,"d_model":8,"heads":1,"gamma":1})"},
+                                {Random(3), DType::f32});
+  randomize(model->parameters());
+  const Json learned = report::learned_weights(*model, 8);
+  const std::vector<double> drawn = drawn_cells(learned["layers"][0]["matrix"]);  // lags -7 … 7
+  double before = 0;
+  std::size_t future = 0, past = 0;
+  for (std::size_t row = 0; row < drawn.size() / 15; ++row) {
+    double distance = 0, lag = 0, sum = 0;
+    for (int k = -7; k <= 7; ++k) {
+      const double size = std::abs(drawn[row * 15 + static_cast<std::size_t>(k + 7)]);
+      distance += size * std::abs(k);
+      lag += size * k;
+      sum += size;
+    }
+    CHECK(distance / sum >= before - 1e-3);
+    before = distance / sum;
+    ++(lag < 0 ? future : past);
+  }
+  CHECK(future > 1);
+  CHECK(past > 1);
 }
 
 TEST_CASE_FIXTURE(Reports, "report of FNet: shares, frequencies that add up, influence of each token") {

@@ -53,6 +53,14 @@ TEST_CASE("report's curves: steps, evaluations with the time of their step, the 
   CHECK(m["seconds"] == 2.5);
 }
 
+TEST_CASE("report's curves: of equal losses the first is the best, as the run has saved it") {
+  const Json m = parse_metrics(
+      "{\"step\":2,\"validation_loss\":2.5}\n{\"step\":4,\"validation_loss\":2}\n"
+      "{\"step\":6,\"validation_loss\":2}\n{\"step\":8,\"validation_loss\":2.25}\n",
+      "m");
+  CHECK(m["best"]["step"] == 4);
+}
+
 TEST_CASE("report's curves: none, one step, a last line that was cut off") {
   const Json none = parse_metrics("", "m");
   CHECK(none["last_step"].is_null());

@@ -21,6 +21,13 @@ double share(const Tensor& part, const Tensor& other) { return squares(part) / (
 
 double distance(const Tensor& a, const Tensor& b) { return std::sqrt(squares(sub(a, b))); }
 
+// How far the layer's output y at `place` moves when token j of x is replaced by the mean, in lengths of itself.
+double influence_of(std::int64_t j, const FnetLayer& layer, const Tensor& x, const Tensor& y, std::int64_t place) {
+  const Tensor now = layer(concat({slice(x, 1, 0, j), mean(x, {1}, true), slice(x, 1, j + 1, x.size(1))}, 1));
+  const Tensor before = slice(y, 1, place, place + 1), after = slice(now, 1, place, place + 1);
+  return distance(after, before) / std::sqrt(squares(before));
+}
+
 }  // namespace
 
 TEST_CASE("report of FNet: shares, frequencies and influence are those of the layers") {
@@ -51,19 +58,33 @@ TEST_CASE("report of FNet: shares, frequencies and influence are those of the la
       for (std::int64_t k = 0; k < 3; ++k)
         CHECK(shown["by_frequency"][static_cast<std::size_t>(k)].get<double>() ==
               doctest::Approx(squares(slice(mixed, 1, k, k + 1)) / squares(mixed)).epsilon(1e-4));
-      // Token 3 replaced by the mean: column 3.
-      const Tensor parts[] = {slice(x, 1, 0, 3), mean(x, {1}, true), slice(x, 1, 4, 5)};
-      const Tensor now = layer(concat({parts[0], parts[1], parts[2]}, 1));
       const std::vector<double> influence = drawn_cells(shown["influence"]);
       REQUIRE(influence.size() == 25);
-      for (std::int64_t place = 0; place < 5; ++place) {
-        const Tensor before = slice(y, 1, place, place + 1), after = slice(now, 1, place, place + 1);
+      for (std::int64_t place = 0; place < 5; ++place)
         CHECK(influence[static_cast<std::size_t>(place * 5 + 3)] ==
-              doctest::Approx(distance(after, before) / std::sqrt(squares(before))).epsilon(1e-3));
-      }
+              doctest::Approx(influence_of(3, layer, x, y, place)).epsilon(1e-3));
       x = y;
     }
   }
+}
+
+TEST_CASE("report of FNet: of a long sequence the influence of 64 tokens, evenly spread") {
+  const auto model = make_model({"fnet", Task::classifier, 20, 3, R"({"layers":1,"d_model":4,"seq_len":96})"},
+                                {Random(3), DType::f32});
+  std::vector<std::int64_t> ids(96);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(i * i * i % 19);
+  const Tensor tokens = Tensor::from(ids, {1, 96});
+  const report::Json shown = report::learned_mixing(*model, tokens)["layers"][0]["influence"];
+  REQUIRE(shown["rows"] == 96);
+  REQUIRE(shown["columns"] == 64);
+  const std::vector<double> influence = drawn_cells(shown);
+  const auto& encoder = dynamic_cast<const Fnet&>(*model).encoder();
+  const Tensor x = encoder.embeddings(tokens), y = encoder.layers[0](x);
+  for (const std::int64_t column : {0, 1, 2, 32, 63})
+    for (const std::int64_t place : {0, 40, 95}) {
+      const double want = influence_of(column * 96 / 64, encoder.layers[0], x, y, place);
+      CHECK(influence[static_cast<std::size_t>(place * 64 + column)] == doctest::Approx(want).epsilon(1e-2));
+    }
 }
 
 }  // namespace weft::test

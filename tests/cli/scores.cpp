@@ -58,6 +58,18 @@ TEST_CASE("scores: columns are as wide as names have letters, whatever their byt
   CHECK(contains(cut, "\nc\\x1B "));
 }
 
+TEST_CASE("scores in JSON: the rows of the matrix are the labels that texts have") {
+  Confusion confusion(3);  // one of each is found, one is taken for the next
+  for (const std::int64_t label : {0, 1, 2}) {
+    confusion.add(label, label);
+    confusion.add(label, (label + 1) % 3);
+  }
+  const std::string half = R"("precision":0.5,"recall":0.5,"f1":0.5)", of_label = half + R"(,"rows":2,"predicted":2})";
+  CHECK(scores_as_json(confusion, {"a", "b", "c"}).dump() ==
+        R"({"labels":[{"label":"a",)" + of_label + R"(,{"label":"b",)" + of_label + R"(,{"label":"c",)" + of_label +
+            R"(],"macro":{)" + half + R"(},"confusion":[[1,1,0],[0,1,1],[1,0,1]]})");
+}
+
 TEST_CASE("a checkpoint's labels don't reach a terminal as control characters") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::classifier);

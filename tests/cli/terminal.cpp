@@ -12,6 +12,7 @@
 #include "../temporary_folder.h"
 #include "../train_support.h"
 #include "command.h"
+#include "progress.h"
 
 namespace weft::test {
 namespace {
@@ -62,6 +63,15 @@ std::vector<std::string> bars(const std::string& text) {
 }
 
 }  // namespace
+
+TEST_CASE("times in minutes and, from an hour on, in hours") {
+  CHECK(as_time(-1) == "0:00");
+  CHECK(as_time(59.1) == "1:00");
+  CHECK(as_time(3599) == "59:59");
+  CHECK(as_time(3600) == "1:00:00");
+  CHECK(as_time(3601) == "1:00:01");
+  CHECK(as_time(36 * 3600 + 62) == "36:01:02");
+}
 
 TEST_CASE("the bar fits its terminal") {
   const TemporaryFolder folder;
