@@ -22,7 +22,7 @@ using std::int64_t;
 
 // Multiply-adds that are worth a task of batched_dot: fewer cost more to hand out than they save, more leave threads
 // idle at the end. bench: bench/einsum_compare
-constexpr int64_t task_work = 1 << 16;
+constexpr int64_t contraction_work = 1 << 16;
 // Elements of y that batched_dot computes at once: few keep y in L1 while all terms of k's outer axes are added to it,
 // many make long runs of contiguous memory. bench: bench/einsum_compare
 constexpr int64_t batched_dot_piece = 128;
@@ -172,7 +172,7 @@ void run_batched_dot(AxisGroups groups, const T* a, const T* b, T* c) {
   outer.insert(outer.end(), groups.n.begin(), groups.n.end());
   const auto kernel = kernels<GemmKernels<T>>().batched_dot;
   const int64_t work = std::min(width.size, batched_dot_piece) * inner.size * terms;
-  const int64_t grain = std::max<int64_t>(1, task_work / work);
+  const int64_t grain = std::max<int64_t>(1, contraction_work / work);
   Context::current().parallel_for(total(outer), grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const BatchAxis at = offsets(outer, task);

@@ -30,7 +30,7 @@ TEST_CASE("a signal: saves, says so, exits 130; resumed training gives the same 
   CHECK(number_after(info.out, "\nstep ") == number_after(stopped.err, "stopped after step "));
   CHECK(number_after(info.out, "\nstep ") < 4000);
 
-  const Outcome other = weft("train --resume " + (folder / "a") + " --text " + (folder / "other"));
+  const Outcome other = weft("train --resume " + (folder / "a") + " --text " + (folder / "other") + log);
   CHECK(fails_with(other, 1, "it is of a run with data "));
 
   const std::string start = folder.read("log");
