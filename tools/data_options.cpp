@@ -87,6 +87,15 @@ weft::LabelledOptions DataOptions::labelled(const std::vector<std::string>& labe
   return options;
 }
 
+bool is_empty(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
+
+std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t skipped) {
+  std::string text = count(rows, "row");
+  if (empty > 0) text += "; " + std::to_string(empty) + " with an empty text";
+  if (skipped > 0) text += "; " + count(skipped, "bad row") + " left out";
+  return text;
+}
+
 std::string describe(const std::string& path, const weft::LabelledTexts& texts) {
   constexpr std::size_t most = 6;
   std::vector<std::string> some(texts.names.begin(),
@@ -96,9 +105,7 @@ std::string describe(const std::string& path, const weft::LabelledTexts& texts) 
   std::string text = path + ": " + visible(texts.form) + "; " + count(std::ssize(texts.texts), "row") + ", " +
                      count(std::ssize(texts.names), "label") + ": " + list(some);
   if (texts.several > 0) text += "; " + count(texts.several, "row") + " with several labels, of which the first counts";
-  const auto empty = std::count_if(texts.texts.begin(), texts.texts.end(), [](const std::string& each) {
-    return each.find_first_not_of(" \t\r\n") == std::string::npos;
-  });
+  const auto empty = std::count_if(texts.texts.begin(), texts.texts.end(), is_empty);
   if (empty > 0) text += "; " + count(empty, "row") + " with an empty text";
   if (texts.skipped > 0) text += "; " + count(texts.skipped, "bad row") + " left out";
   return text;

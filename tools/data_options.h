@@ -3,6 +3,7 @@
 #include <weft/labelled_texts.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@ struct DataOptions {
   // `labels` are those that a model knows; none: those that occur.
   weft::LabelledOptions labelled(const std::vector<std::string>& labels = {}) const;
 };
+
+bool is_empty(const std::string& text);  // without anything but white space
+// "60 rows; 2 with an empty text; 1 bad row left out"
+std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t skipped);
 
 // "FILE: CSV without a header, …; 120000 rows, 4 labels: …", for standard error.
 std::string describe(const std::string& path, const weft::LabelledTexts& texts);

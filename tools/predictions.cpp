@@ -6,12 +6,30 @@
 
 std::string as_fields(const std::vector<weft::Prediction>& predictions) {
   std::string line;
-  for (const weft::Prediction& p : predictions) {
-    char probability[32];
-    std::snprintf(probability, sizeof probability, "\t%.4f", p.probability);
-    line += (line.empty() ? "" : "\t") + visible(p.label) + probability;
-  }
+  for (const weft::Prediction& p : predictions)
+    line += (line.empty() ? "" : "\t") + visible(p.label) + "\t" + as_text(p);
   return line;
+}
+
+std::string as_text(const weft::Prediction& prediction) {
+  char probability[32];
+  std::snprintf(probability, sizeof probability, "%.4f", prediction.probability);
+  return probability;
+}
+
+std::string as_csv(const std::vector<std::string>& fields) {
+  std::string row;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (i > 0) row += ',';
+    if (fields[i].find_first_of(",\"\r\n") == std::string::npos) {
+      row += fields[i];
+      continue;
+    }
+    row += '"';
+    for (const char c : fields[i]) row.append(c == '"' ? 2 : 1, c);
+    row += '"';
+  }
+  return row + "\n";
 }
 
 nlohmann::ordered_json as_json(const std::vector<weft::Prediction>& predictions, const char* name) {

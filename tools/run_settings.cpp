@@ -136,7 +136,8 @@ bool describes_run(const std::string& text) {
 }
 
 std::string describe_run(const CLI::App& command, const weft::Model& model, const weft::Data& data,
-                         const weft::Trainer& trainer, const weft::Ranks* ranks) {
+                         const std::vector<std::string>& columns, const weft::Trainer& trainer,
+                         const weft::Ranks* ranks) {
   ordered_json chosen = ordered_json::parse(trainer.description());
   for (const char* no_option : {"arch", "task", "model", "data"}) chosen.erase(no_option);
   if (weft::task_source(model.task()) == weft::Source::rows)
@@ -155,6 +156,7 @@ std::string describe_run(const CLI::App& command, const weft::Model& model, cons
                   {"symbols", model.vocabulary()},
                   {"outputs", model.outputs()},
                   {"data", data.fingerprint()}};
+  if (!columns.empty()) run["found"]["columns"] = columns;
   run["machine"] = {{"threads", context.threads()}, {"instruction set", weft::isa_name(context.isa())}};
   if (ranks != nullptr) run["machine"]["ranks"] = ranks->size();
   return run.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
@@ -193,6 +195,16 @@ std::string run_text(const std::string& text, const std::string& section, const 
   const json run = parse_run(text);
   const json::json_pointer place("/" + section + "/" + name);
   return run.is_object() && run.contains(place) && run[place].is_string() ? run[place].get<std::string>() : "";
+}
+
+std::vector<std::string> run_texts(const std::string& text, const std::string& section, const std::string& name) {
+  const json run = parse_run(text);
+  const json::json_pointer place("/" + section + "/" + name);
+  std::vector<std::string> texts;
+  if (!run.is_object() || !run.contains(place)) return texts;
+  for (const json& each : run[place])
+    if (each.is_string()) texts.push_back(each.get<std::string>());
+  return texts;
 }
 
 std::int64_t run_setting(const std::string& text, const std::string& section, const std::string& name,

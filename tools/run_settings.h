@@ -12,10 +12,11 @@ void check_object(const std::string& text, const std::string& path);
 // Whether the text is that of a run.json or a recipe, and not of an architecture's config.
 bool describes_run(const std::string& json);
 
-// The options of `command`, given or not, in sections named for their groups; the model; this machine, and how many
-// ranks (null: not under mpirun). Paths are absolute.
+// The options of `command`, given or not, in sections named for their groups; the model; the text's columns, if there are some;
+// this machine, and how many ranks (null: not under mpirun). Paths are absolute.
 std::string describe_run(const CLI::App& command, const weft::Model& model, const weft::Data& data,
-                         const weft::Trainer& trainer, const weft::Ranks* ranks);
+                         const std::vector<std::string>& columns, const weft::Trainer& trainer,
+                         const weft::Ranks* ranks);
 
 // Sets the options that the run.json has, as if they had been given: those that are given stay, and put out those that
 // exclude them. The model is read by ModelOptions, and of the settings those in `but` are left out. Error, naming `path`,
@@ -28,6 +29,8 @@ void check_partners(const CLI::App& command);
 
 // A text among its settings, or "".
 std::string run_text(const std::string& json, const std::string& section, const std::string& name);
+// Texts among its settings, or none.
+std::vector<std::string> run_texts(const std::string& json, const std::string& section, const std::string& name);
 // A whole number among its settings, or `otherwise`.
 std::int64_t run_setting(const std::string& json, const std::string& section, const std::string& name,
                          std::int64_t otherwise);

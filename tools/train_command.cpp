@@ -365,7 +365,8 @@ int train(CLI::App& command, TrainOptions& o) {
     check_nothing_lost(o);  // another run may have ended since
   }
   if (folder) {
-    const std::string settings = describe_run(command, *training.model, *training.data, trainer, o.ranks);
+    const std::string settings =
+        describe_run(command, *training.model, *training.data, training.columns, trainer, o.ranks);
     if (resumed) folder->describe(settings);
     else folder->begin(settings);
   }

@@ -105,6 +105,7 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   Training made;
   const std::pair<weft::LabelledTexts, weft::LabelledTexts> rows = read_rows(o, made.notes);
   const weft::LabelledTexts &training = rows.first, &test = rows.second;
+  made.columns = training.columns;
   const weft::Texts texts = [&](const auto& use) {
     for (const std::string& text : training.texts) use(text);
   };

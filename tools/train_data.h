@@ -11,6 +11,7 @@ struct Training {
   std::unique_ptr<weft::Model> model;
   std::unique_ptr<weft::Data> data;
   std::vector<std::string> new_parameters;  // with --from: those that the checkpoint doesn't have
+  std::vector<std::string> columns;         // of rows: those of the text
   std::vector<std::string> notes;           // on the files of rows
 };
 

@@ -6,10 +6,10 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "train/row_file.h"
 #include "train/row_form.h"
 #include "weft/detail/enum_names.h"
 #include "weft/detail/out_of_memory.h"
-#include "weft/os.h"
 
 namespace weft {
 using namespace detail;
@@ -35,49 +35,6 @@ std::string trimmed(const std::string& text) {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A file's bytes, mapped if that can be.
-struct FileBytes {
-  os::MappedFile mapped;
-  std::string read;
-  std::string_view view() const {
-    return mapped.owner ? std::string_view(reinterpret_cast<const char*>(mapped.data), mapped.size) : read;
-  }
-};
-
-FileBytes bytes_of(const std::string& path) {
-  std::error_code ignored;  // opening it says what is wrong
-  FileBytes bytes;
-  if (fs::is_regular_file(path, ignored)) bytes.mapped = os::map_file(path);
-  else bytes.read = os::read_file(path);
-  return bytes;
-}
-
-// The encoding of a text in UTF-16 without a byte order mark: of each two bytes of ASCII one is 0. Null for another text.
-const char* utf16_of(std::string_view bytes) {
-  const std::string_view beginning = bytes.substr(0, 4096);
-  std::size_t zeros[2] = {0, 0};  // at even and odd places
-  for (std::size_t i = 0; i < beginning.size(); ++i) zeros[i % 2] += beginning[i] == '\0';
-  if (4 * (zeros[0] + zeros[1]) < beginning.size()) return nullptr;
-  return zeros[0] > zeros[1] ? "UTF-16BE" : "UTF-16LE";
-}
-
-// Without a byte order mark. Error if it isn't the beginning of a text in UTF-8.
-Content text_of(std::string_view bytes, const std::string& where) {
-  const auto begins = [&](std::string_view mark) { return bytes.substr(0, mark.size()) == mark; };
-  if (bytes.empty()) throw Error(where + " is empty");
-  const std::string_view utf32[] = {{"\xFF\xFE\0\0", 4}, {"\0\0\xFE\xFF", 4}};
-  if (begins(utf32[0]) || begins(utf32[1]))
-    throw BadRow(where + ": UTF-32; expected UTF-8 (" + convert_hint("UTF-32") + ")");
-  if (begins("\xFF\xFE") || begins("\xFE\xFF"))
-    throw BadRow(where + ": UTF-16; expected UTF-8 (" + convert_hint("UTF-16") + ")");
-  if (begins("\x1F\x8B")) throw BadRow(where + ": compressed by gzip; expected a text (gunzip unpacks it)");
-  if (const char* encoding = utf16_of(bytes))
-    throw BadRow(where + ": " + encoding + " without a byte order mark; expected UTF-8 (" + convert_hint(encoding) +
-                 ")");
-  const std::size_t before = begins("\xEF\xBB\xBF") ? 3 : 0;
-  return {bytes.substr(before), where, before};
-}
 
 // "a", "b" and 3 more
 std::string some_names(const std::vector<std::string>& names) {
@@ -143,28 +100,14 @@ class LabelNumbers {
   std::unordered_map<std::string, std::int64_t> numbers_;
 };
 
-// Fields that aren't empty, joined by blanks.
-std::string joined(const std::vector<std::string>& fields, const std::vector<std::size_t>& columns) {
-  std::string text;
-  for (std::size_t column : columns) {
-    if (fields[column].empty()) continue;
-    if (!text.empty()) text += ' ';
-    text += fields[column];
-  }
-  return text;
-}
-
 // The next row into `all`; false at the end.
 bool add_row(RowReader& rows, const RowForm& form, std::vector<std::string>& fields, LabelNumbers& labels,
              LabelledTexts& all) {
   if (!rows.next(fields)) return false;
-  if (fields.size() != form.columns)
-    rows.fail(
-        "expected " + std::to_string(form.columns) + " columns, as in row 1, got " + std::to_string(fields.size()),
-        "--format and --columns say how to read rows");
-  const std::string name = trimmed(fields[form.label]), refusal = labels.refusal(name);
+  check_fields(rows, fields, form);
+  const std::string name = trimmed(fields[*form.label]), refusal = labels.refusal(name);
   if (!refusal.empty()) rows.fail(refusal);
-  all.texts.push_back(joined(fields, form.text));
+  all.texts.push_back(text_of_row(fields, form));
   all.labels.push_back(labels.of(name));
   return true;
 }
@@ -261,6 +204,7 @@ LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, c
   LabelNumbers labels(options.labels);
   LabelledTexts all;
   all.form = describe(form);
+  all.columns = text_columns(form);
   std::vector<std::string> fields;
   for (bool header = form.header; header;)
     (void)add_or_skip(options, all, [&] {
@@ -291,6 +235,7 @@ LabelledTexts hold_out(LabelledTexts& all) {
   LabelledTexts kept, held;
   kept.names = held.names = all.names;
   kept.form = held.form = all.form;
+  kept.columns = held.columns = all.columns;
   kept.skipped = all.skipped;
   kept.several = all.several;
   const std::size_t rows = all.texts.size(), last = std::min<std::size_t>(rows, 10) - 1;

@@ -140,6 +140,24 @@ class Finder {
     return columns;
   }
 
+  std::vector<std::size_t> find_text() const {
+    if (count_ == 1) return {0};
+    std::vector<std::size_t> columns;
+    for (const std::string& wanted : options_.text) {
+      const auto found = place(wanted);
+      if (!found)
+        throw Error(where_ + ": expected the text in column \"" + wanted + "\"; it has " + columns_there() +
+                    " (--columns text=NAME says which is the text, by name or by number from 1)");
+      columns.push_back(*found);
+    }
+    for (std::size_t i = 0; i < names_.size() && options_.text.empty(); ++i)
+      if (names_[i] != options_.label && known(text_names, names_[i]) != none) columns.push_back(only_one(i));
+    if (const auto label = label_column(rows_, options_.labels); columns.empty() && names_.empty() && label)
+      columns = without(count_, {*label});
+    if (columns.empty()) cant_tell("text");
+    return columns;
+  }
+
  private:
   std::string columns_there() const {
     return names_.empty() ? std::to_string(count_) + " columns without names" : "the columns " + quoted_list(names_);
@@ -150,12 +168,17 @@ class Finder {
                 " (--columns text=NAME,label=NAME says which, by names or by numbers from 1)");
   }
 
-  std::size_t column(const std::string& wanted) const {
+  std::optional<std::size_t> place(const std::string& wanted) const {
     const auto found = std::find(names_.begin(), names_.end(), wanted);
     if (found != names_.end()) return only_one(static_cast<std::size_t>(found - names_.begin()));
     if (is_whole_number(wanted) && wanted.size() < 9 && std::stol(wanted) >= 1 &&
         static_cast<std::size_t>(std::stol(wanted)) <= count_)
       return static_cast<std::size_t>(std::stol(wanted)) - 1;
+    return {};
+  }
+
+  std::size_t column(const std::string& wanted) const {
+    if (const auto found = place(wanted)) return *found;
     throw Error(where_ + ": --columns: expected a column's name, or its number from 1, got \"" + wanted +
                 "\"; it has " + columns_there());
   }
@@ -200,6 +223,26 @@ class Finder {
 
 }  // namespace
 
+std::optional<std::size_t> label_column(const Rows& rows, const std::vector<std::string>& labels) {
+  for (std::size_t i = 0; !rows.empty() && i < rows[0].size(); ++i)
+    if (facts_of(rows, 0, i, labels).wanted == rows.size()) return i;
+  return {};
+}
+
+bool are_names(const std::vector<std::string>& fields, const LabelledOptions& options) {
+  std::vector<std::string> names;
+  for (const std::string& field : fields) names.push_back(trimmed(field));
+  const auto any_of = [&](const auto& known_names) {
+    return std::any_of(names.begin(), names.end(), [&](const auto& name) { return known(known_names, name) != none; });
+  };
+  const auto is_number = [](const std::string& column) { return is_whole_number(column); };
+  if (std::all_of(options.text.begin(), options.text.end(), is_number))
+    return any_of(text_names) && any_of(label_names);
+  return std::all_of(options.text.begin(), options.text.end(), [&](const std::string& wanted) {
+    return is_number(wanted) || std::find(names.begin(), names.end(), wanted) != names.end();
+  });
+}
+
 // It does if its fields look like names, and are called as such columns are, or don't look like those below: no number
 // above numbers, or a label that doesn't come again and short texts above long ones.
 bool has_header(const Rows& rows, const LabelledOptions& options) {
@@ -235,6 +278,11 @@ bool has_header(const Rows& rows, const LabelledOptions& options) {
 RowColumns find_columns(const std::string& where, const std::vector<std::string>& names, std::size_t count,
                         const Rows& rows, const LabelledOptions& options) {
   return Finder(where, names, count, rows, options).find();
+}
+
+std::vector<std::size_t> find_text_columns(const std::string& where, const std::vector<std::string>& names,
+                                           std::size_t count, const Rows& rows, const LabelledOptions& options) {
+  return Finder(where, names, count, rows, options).find_text();
 }
 
 }  // namespace weft::detail

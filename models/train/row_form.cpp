@@ -76,6 +76,20 @@ bool is_delimited(DataFormat format) {
   return format == DataFormat::csv || format == DataFormat::tsv || format == DataFormat::semicolon;
 }
 
+// That by which most rows have as many columns as the first; none if that has one.
+std::optional<char> best_delimiter(const Content& content, const Content& sample) {
+  std::size_t most = 0;
+  std::optional<char> best;
+  for (char delimiter : {'\t', ',', ';'}) {
+    const std::size_t rows = agreeing(some_rows(sample, dialect_of(content, sample, delimiter)).rows);
+    if (rows > most) {
+      most = rows;
+      best = delimiter;
+    }
+  }
+  return best;
+}
+
 DataFormat sniffed(const Content& content, const Content& sample) {
   const std::string_view text = sample.text,
                          first = text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
@@ -85,23 +99,33 @@ DataFormat sniffed(const Content& content, const Content& sample) {
     throw Error(sample.where + ": a JSON array; expected an object in each line (jq -c '.[]' FILE > NEW makes them)");
   const std::string_view line = first.substr(0, first.find_first_of("\r\n"));
   if (line.find(fasttext_prefix) != std::string_view::npos) return DataFormat::fasttext;
-  std::size_t most = 0;
-  char best = 0;
-  for (char delimiter : {'\t', ',', ';'}) {
-    const std::size_t rows = agreeing(some_rows(sample, dialect_of(content, sample, delimiter)).rows);
-    if (rows > most) {
-      most = rows;
-      best = delimiter;
-    }
-  }
-  if (most == 0)
+  const auto delimiter = best_delimiter(content, sample);
+  if (!delimiter)
     throw Error(sample.where + ": " + expected_forms + "; its first rows are none of these (--format says which)");
-  return format_of(best);
+  return format_of(*delimiter);
+}
+
+// Of the only column of texts, which may have any name: whether the first row is it, as options say or as texts are called.
+bool has_header_of_texts(const Rows& rows, const LabelledOptions& options) {
+  if (rows[0].size() > 1) return has_header(rows, options);
+  return (!options.text.empty() && trimmed(rows[0][0]) == options.text[0]) || has_header(rows, {});
+}
+
+void set_columns(RowForm& form, const std::string& where, const Rows& rows, const LabelledOptions& options,
+                 bool labelled) {
+  if (!labelled) {
+    form.label.reset();
+    form.text = find_text_columns(where, form.names, form.columns, rows, options);
+    return;
+  }
+  const RowColumns columns = find_columns(where, form.names, form.columns, rows, options);
+  form.label = columns.label;
+  form.text = columns.text;
 }
 
 // A table's columns: those of its first row.
-RowForm delimited_form(const Content& content, const Content& sample, DataFormat format,
-                       const LabelledOptions& options) {
+RowForm delimited_form(const Content& content, const Content& sample, DataFormat format, const LabelledOptions& options,
+                       bool labelled) {
   RowForm form;
   form.format = format;
   form.dialect = dialect_of(content, sample, delimiter_of(format));
@@ -113,14 +137,12 @@ RowForm delimited_form(const Content& content, const Content& sample, DataFormat
   form.columns = rows[0].size();
   rows.erase(std::remove_if(rows.begin(), rows.end(), [&](const auto& row) { return row.size() != form.columns; }),
              rows.end());
-  form.header = options.header.value_or(has_header(rows, options));
+  form.header = options.header.value_or(labelled ? has_header(rows, options) : has_header_of_texts(rows, options));
   if (form.header) {
     for (const std::string& name : rows[0]) form.names.push_back(trimmed(name));
     rows.erase(rows.begin());
   }
-  const RowColumns columns = find_columns(sample.where, form.names, form.columns, rows, options);
-  form.label = columns.label;
-  form.text = columns.text;
+  set_columns(form, sample.where, rows, options, labelled);
   return form;
 }
 
@@ -134,7 +156,7 @@ std::vector<std::string> first_two(const nlohmann::json& object, const std::vect
 
 // Keys are columns: those of all first rows, in the order in which they occur. What stands there counts of two columns alone: of
 // more, their names say which is which.
-RowForm jsonl_form(const Content& sample, const LabelledOptions& options) {
+RowForm jsonl_form(const Content& sample, const LabelledOptions& options, bool labelled) {
   std::vector<std::string> keys;
   std::unordered_set<std::string> known;
   Rows rows;
@@ -156,17 +178,54 @@ RowForm jsonl_form(const Content& sample, const LabelledOptions& options) {
     } catch (const BadRow&) {
     }
   if (objects == 0) throw Error(sample.where + ": row 1: expected a JSON object (--format says what the rows are)");
-  const RowColumns columns = find_columns(sample.where, keys, keys.size(), rows, options);
   RowForm form;
   form.format = DataFormat::jsonl;
-  form.names = {keys[columns.label]};
-  form.text.clear();
-  for (std::size_t column : columns.text) {
-    form.text.push_back(form.names.size());
-    form.names.push_back(keys[column]);
-  }
+  form.names = std::move(keys);
   form.columns = form.names.size();
+  set_columns(form, sample.where, rows, options, labelled);
   return form;
+}
+
+// The label's key and those of the text alone.
+RowForm without_other_keys(RowForm form) {
+  std::vector<std::string> keys{form.names[*form.label]};
+  form.label = 0;
+  for (std::size_t& column : form.text) {
+    const auto found = std::find(keys.begin() + 1, keys.end(), form.names[column]) - keys.begin();
+    if (found == std::ssize(keys)) keys.push_back(form.names[column]);
+    column = static_cast<std::size_t>(found);
+  }
+  form.columns = keys.size();
+  form.names = std::move(keys);
+  return form;
+}
+
+std::string_view first_line(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  return text.substr(0, text.find_first_of("\r\n"));
+}
+
+// Whether the rows say of themselves that they are a table: its first row by names, or all of them by their labels, which a line
+// with a comma may have by chance.
+bool is_table(const Content& content, const Content& sample, char delimiter, const LabelledOptions& options) {
+  const SomeRows some = some_rows(sample, dialect_of(content, sample, delimiter));
+  if (some.rows.empty() || some.rows[0].size() < 2) return false;
+  if (options.header.value_or(true) && are_names(some.rows[0], options)) return true;
+  return (delimiter == '\t' || first_line(sample.text)[0] == '"') && agreeing(some.rows) == some.count() &&
+         label_column(some.rows, options.labels);
+}
+
+// Automatic of lines that are texts themselves.
+DataFormat format_of_texts(const Content& content, const Content& sample, const std::string& ending,
+                           const LabelledOptions& options) {
+  const std::string_view line = first_line(sample.text);
+  if (json_row(line, [](const std::string&) {}).is_object()) return DataFormat::jsonl;
+  if (line.find(fasttext_prefix) != std::string_view::npos) return DataFormat::fasttext;
+  if (ending == ".tsv" || ending == ".tab") return DataFormat::tsv;
+  if (ending == ".csv") return format_of(best_delimiter(content, sample).value_or(','));
+  for (const char delimiter : {'\t', ',', ';'})
+    if (is_table(content, sample, delimiter, options)) return format_of(delimiter);
+  return DataFormat::automatic;
 }
 
 }  // namespace
@@ -177,8 +236,8 @@ RowForm find_form(const Content& content, const LabelledOptions& options) {
   const std::string name = data_format_name(format);
   if (options.header && !is_delimited(format))
     throw Error(content.where + ": " + name + " has no header (--header is of csv, tsv and semicolon)");
-  if (is_delimited(format)) return delimited_form(content, sample, format, options);
-  if (format == DataFormat::jsonl) return jsonl_form(sample, options);
+  if (is_delimited(format)) return delimited_form(content, sample, format, options, true);
+  if (format == DataFormat::jsonl) return without_other_keys(jsonl_form(sample, options, true));
   if (!options.text.empty() || !options.label.empty())
     throw Error(content.where + ": " + name +
                 " has no columns to choose from (--columns is of csv, tsv, semicolon and jsonl)");
@@ -187,9 +246,22 @@ RowForm find_form(const Content& content, const LabelledOptions& options) {
   return form;
 }
 
+std::optional<RowForm> find_text_form(const Content& content, const std::string& ending,
+                                      const LabelledOptions& options) {
+  const Content sample = beginning_of(content);
+  const DataFormat format =
+      options.format == DataFormat::automatic ? format_of_texts(content, sample, ending, options) : options.format;
+  if (format == DataFormat::automatic) return {};
+  if (is_delimited(format)) return delimited_form(content, sample, format, options, false);
+  if (format == DataFormat::jsonl) return jsonl_form(sample, options, false);
+  RowForm form;
+  form.format = format;
+  return form;
+}
+
 std::unique_ptr<RowReader> rows_of(const Content& content, const RowForm& form) {
   if (form.format == DataFormat::fasttext) return fasttext_rows(content);
-  if (form.format == DataFormat::jsonl) return jsonl_rows(content, form.names);
+  if (form.format == DataFormat::jsonl) return jsonl_rows(content, form.names, form.label, form.text);
   return delimited_rows(content, form.dialect);
 }
 
@@ -206,8 +278,34 @@ std::string describe(const RowForm& form) {
                            : form.format == DataFormat::csv       ? "CSV"
                                                                   : "TSV";
   const std::string header = !is_delimited(form.format) ? "" : form.header ? " with a header" : " without a header";
-  return name + header + ", label in column " + column(form.label) + ", text in column" +
+  return name + header + (form.label ? ", label in column " + column(*form.label) : "") + ", text in column" +
          (form.text.size() > 1 ? "s " : " ") + texts;
+}
+
+std::vector<std::string> text_columns(const RowForm& form) {
+  std::vector<std::string> columns;
+  for (const std::size_t i : form.text) {
+    const bool by_name = !form.names.empty() && std::count(form.names.begin(), form.names.end(), form.names[i]) == 1;
+    if (form.format != DataFormat::fasttext) columns.push_back(by_name ? form.names[i] : std::to_string(i + 1));
+  }
+  return columns;
+}
+
+std::string text_of_row(const std::vector<std::string>& fields, const RowForm& form) {
+  std::string text;
+  for (const std::size_t column : form.text) {
+    if (fields[column].empty()) continue;
+    if (!text.empty()) text += ' ';
+    text += fields[column];
+  }
+  return text;
+}
+
+void check_fields(RowReader& rows, const std::vector<std::string>& fields, const RowForm& form) {
+  if (fields.size() != form.columns)
+    rows.fail(
+        "expected " + std::to_string(form.columns) + " columns, as in row 1, got " + std::to_string(fields.size()),
+        "--format and --columns say how to read rows");
 }
 
 }  // namespace weft::detail

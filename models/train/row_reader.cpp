@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "base/json.h"
 #include "text/utf8.h"
@@ -112,26 +113,38 @@ class FasttextRows : public RowReader {
 
 class JsonlRows : public RowReader {
  public:
-  JsonlRows(Content content, std::vector<std::string> keys) : RowReader(std::move(content)), keys_(std::move(keys)) {}
+  JsonlRows(Content content, const std::vector<std::string>& keys, std::optional<std::size_t> label,
+            const std::vector<std::size_t>& text)
+      : RowReader(std::move(content)), label_(label), is_text_(keys.size()), first_text_(keys[text[0]]) {
+    for (std::size_t i = 0; i < keys.size(); ++i) places_.emplace(keys[i], i);
+    for (const std::size_t i : text) is_text_[i] = true;
+    if (label) label_name_ = keys[*label];
+  }
 
  private:
   void read(std::vector<std::string>& fields) override {
     const auto row = json_row(take_line(), [](const std::string&) {});
     if (!row.is_object()) fail("expected a JSON object");
-    fields.assign(keys_.size(), "");
-    bool has_text = false;
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      const auto found = row.find(keys_[i]);
-      const bool missing = found == row.end() || found->is_null();
-      if (missing && i == 0) fail("expected a value of \"" + keys_[i] + "\"");
-      if (missing) continue;
-      if (i > 0) has_text = true;
-      if (!json_text(*found, fields[i])) fail("expected a string, a number or true or false as \"" + keys_[i] + "\"");
+    fields.assign(places_.size(), "");
+    bool has_label = !label_, has_text = false;
+    for (const auto& [key, value] : row.items()) {
+      const auto place = places_.find(key);
+      if (place == places_.end() || value.is_null()) continue;
+      const std::size_t i = place->second;
+      has_label = has_label || i == label_;
+      has_text = has_text || is_text_[i];
+      if (json_text(value, fields[i])) continue;
+      if (is_text_[i] || i == label_) fail("expected a string, a number or true or false as \"" + key + "\"");
+      fields[i] = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     }
-    if (!has_text) fail("expected a value of \"" + keys_[1] + "\"");
+    if (!has_label) fail("expected a value of \"" + label_name_ + "\"");
+    if (!has_text) fail("expected a value of \"" + first_text_ + "\"");
   }
 
-  std::vector<std::string> keys_;
+  std::unordered_map<std::string, std::size_t> places_;
+  std::optional<std::size_t> label_;
+  std::vector<bool> is_text_;
+  std::string label_name_, first_text_;
 };
 
 }  // namespace
@@ -191,8 +204,9 @@ std::unique_ptr<RowReader> delimited_rows(Content content, const Dialect& dialec
 
 std::unique_ptr<RowReader> fasttext_rows(Content content) { return std::make_unique<FasttextRows>(std::move(content)); }
 
-std::unique_ptr<RowReader> jsonl_rows(Content content, std::vector<std::string> keys) {
-  return std::make_unique<JsonlRows>(std::move(content), std::move(keys));
+std::unique_ptr<RowReader> jsonl_rows(Content content, const std::vector<std::string>& keys,
+                                      std::optional<std::size_t> label, const std::vector<std::size_t>& text) {
+  return std::make_unique<JsonlRows>(std::move(content), keys, label, text);
 }
 
 }  // namespace weft::detail

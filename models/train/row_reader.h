@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,8 +66,10 @@ struct Dialect {
 std::unique_ptr<RowReader> delimited_rows(Content content, const Dialect& dialect);
 // The label and the text.
 std::unique_ptr<RowReader> fasttext_rows(Content content);
-// The values of the keys, which are the label's and the texts'. A text that is missing or null is "", but not all may be.
-std::unique_ptr<RowReader> jsonl_rows(Content content, std::vector<std::string> keys);
+// The values of the keys. What is missing or null is "", but the label and one of the texts (numbers of keys) are there, and all
+// of these are strings, numbers, true or false.
+std::unique_ptr<RowReader> jsonl_rows(Content content, const std::vector<std::string>& keys,
+                                      std::optional<std::size_t> label, const std::vector<std::size_t>& text);
 
 // How to make UTF-8 of a file.
 std::string convert_hint(const char* encoding);

@@ -3,6 +3,7 @@
 /// for each label.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,8 +45,10 @@ struct LabelledTexts {
   std::vector<std::int64_t> labels;  ///< of each text: which of the names
   std::vector<std::string> names;    ///< of the labels, each once
   std::string form;                  ///< how they were read, for people
-  std::int64_t skipped = 0;          ///< bad rows that were left out
-  std::int64_t several = 0;          ///< rows with several labels, of which the first counts
+  std::vector<std::string>
+      columns;               ///< of the text: their names, or their numbers from 1; none of forms without columns
+  std::int64_t skipped = 0;  ///< bad rows that were left out
+  std::int64_t several = 0;  ///< rows with several labels, of which the first counts
 };
 
 /// The labelled texts of a file, or of a folder that has a folder for each label. The names of the labels are those of
@@ -56,6 +59,24 @@ struct LabelledTexts {
 LabelledTexts read_labelled(const std::string& path, const LabelledOptions& options = {});
 /// The same of a file's content; `where` names it in errors.
 LabelledTexts parse_labelled(std::string_view content, const std::string& where, const LabelledOptions& options = {});
+
+/// Rows of texts to be classified, one after the other, with whatever else stands in them.
+class TextRows {
+ public:
+  /// Those of a file, in the forms of training; no label need be there. Null if its lines are texts themselves. They are unless
+  /// options.format says what they are, or the first one is a JSON object or has a __label__, or the file's name ends in .csv,
+  /// .tsv or .tab, or the first row names the columns, or each of the first rows, of tabs or in quotation marks, has one of
+  /// options.labels.
+  /// Error, naming the file and the option that would help as `weft classify` spells it, if the text's columns can't be told.
+  static std::unique_ptr<TextRows> open(const std::string& path, const LabelledOptions& options = {});
+  virtual ~TextRows() = default;
+
+  virtual const std::string& form() const noexcept = 0;                ///< how they are read, for people
+  virtual const std::vector<std::string>& names() const noexcept = 0;  ///< of the columns; none if they have no names
+  /// The next row's text and, unless null, its fields, a name each; false at the end. Error, naming the row, if it can't be used.
+  virtual bool next(std::string& text, std::vector<std::string>* fields = nullptr) = 0;
+  virtual std::int64_t skipped() const noexcept = 0;  ///< bad rows that were left out so far
+};
 
 /// Takes every tenth row out of `all` and gives those, for validation; of less than ten rows the last.
 LabelledTexts hold_out(LabelledTexts& all);

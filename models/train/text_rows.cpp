@@ -1,0 +1,85 @@
+// Rows of texts to be classified.
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "train/row_file.h"
+#include "train/row_form.h"
+#include "weft/detail/out_of_memory.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileRows : public TextRows {
+ public:
+  FileRows(std::shared_ptr<const FileBytes> bytes, const Content& content, RowForm form, bool skip)
+      : bytes_(std::move(bytes)),
+        form_(std::move(form)),
+        said_(describe(form_)),
+        rows_(rows_of(content, form_)),
+        skip_(skip),
+        header_(form_.header) {}
+
+  const std::string& form() const noexcept override { return said_; }
+  const std::vector<std::string>& names() const noexcept override { return form_.names; }
+  std::int64_t skipped() const noexcept override { return skipped_; }
+
+  bool next(std::string& text, std::vector<std::string>* fields) override try {
+    for (;;) try {
+        if (!rows_->next(fields_)) return false;
+        if (header_) {
+          header_ = false;
+          continue;
+        }
+        check_fields(*rows_, fields_, form_);
+        break;
+      } catch (const BadRow&) {
+        if (!skip_) throw;
+        ++skipped_;
+      }
+    text = text_of_row(fields_, form_);
+    if (fields != nullptr) *fields = fields_;
+    return true;
+  } catch (const std::bad_alloc&) {
+    fail_out_of_memory("rows");
+  }
+
+ private:
+  std::shared_ptr<const FileBytes> bytes_;  // that the rows are read from
+  RowForm form_;
+  std::string said_;
+  std::unique_ptr<RowReader> rows_;
+  std::vector<std::string> fields_;
+  std::int64_t skipped_ = 0;
+  bool skip_, header_;  // the header is yet to come
+};
+
+std::string ending_of(const std::string& path) {
+  std::string ending = fs::path(path).extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  return ending;
+}
+
+}  // namespace
+
+std::unique_ptr<TextRows> TextRows::open(const std::string& path, const LabelledOptions& options) try {
+  const bool automatic = options.format == DataFormat::automatic;
+  std::error_code ignored;  // who reads the lines says what is wrong
+  if (automatic && !fs::is_regular_file(path, ignored)) return nullptr;
+  const std::string where = "\"" + path + "\"", ending = ending_of(path);
+  if (options.format == DataFormat::folders) throw Error(where + ": folders are of training; expected a file's format");
+  const auto bytes = std::make_shared<const FileBytes>(bytes_of(path));
+  if (bytes->view().find_first_not_of("\r\n \t") == std::string_view::npos) return nullptr;
+  const Content content = text_of(bytes->view(), where);
+  std::optional<RowForm> form = find_text_form(content, ending, options);
+  if (!form) return nullptr;
+  return std::make_unique<FileRows>(bytes, content, *std::move(form), options.skip_bad_rows);
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("rows");
+}
+
+}  // namespace weft
