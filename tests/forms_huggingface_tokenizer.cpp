@@ -6,6 +6,7 @@
 
 #include "fnet_tokenizer_support.h"
 #include "forms/sentencepiece_model.h"
+#include "huggingface_tokenizer_support.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/checkpoint_form.h"
@@ -138,33 +139,6 @@ TEST_CASE("Hugging Face FNet: a tokenizer's settings are read, refused by name, 
 
 namespace {
 
-// A folder whose tokenizer is tokenizer.json alone.
-struct Alone {
-  TemporaryFolder folder;
-  std::string path = folder / "fnet";
-  Json json;
-
-  explicit Alone(const std::shared_ptr<const Tokenizer>& tokenizer) {
-    register_sentencepiece();
-    FnetConfig config;
-    config.d_model = 8;
-    Checkpoint checkpoint;
-    checkpoint.model = make_model(model_spec(config, Task::masked_lm, tokenizer->size()), {});
-    checkpoint.tokenizer = tokenizer;
-    (void)save_checkpoint_as("huggingface-fnet", path, checkpoint);
-    std::filesystem::remove(path + "/spiece.model");
-    std::filesystem::remove(path + "/tokenizer_config.json");
-    json = Json::parse(folder.read("fnet/tokenizer.json"));
-  }
-  std::shared_ptr<const Tokenizer> read() const {
-    folder.write("fnet/tokenizer.json", json.dump());
-    return load_checkpoint(path).tokenizer;
-  }
-  std::string error() const {
-    return error_of([&] { (void)read(); });
-  }
-};
-
 const std::vector<std::string> texts = {"The quick  FÓX, 1,000, ``dogs'' ", "[MASK] fox<s> <pad>", "x ﬁ lazy\u3000漢",
                                         ""};
 
@@ -257,12 +231,21 @@ TEST_CASE("Hugging Face FNet: a tokenizer.json of another kind is refused by nam
       says(refused([&](Json& json) { json[key] = value; }), std::string("weft has FNet's ") + key + " alone");
       says(refused([&](Json& json) { json.erase(key); }), key);
     }
-  // As transformers 5 makes it of spiece.model alone: nothing but the model's own characters, and no [CLS].
-  says(refused([](Json& json) {
-         Json& steps = json["normalizer"]["normalizers"];
-         steps = {steps[4], {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "\u2581"}}};
-       }),
-       "got {\"normalizers\":[{\"precompiled_charsmap\"");
+  for (const std::string pipeline : {"words", "pieces", "spaces"}) {
+    CAPTURE(pipeline);
+    const auto changed = [&](const std::function<void(Json&)>& change) {
+      return refused([&](Json& json) {
+        pass_through(json, pipeline);
+        change(json);
+      });
+    };
+    says(changed([](Json& json) {
+           json["normalizer"]["normalizers"].push_back({{"type", "NFC"}});
+         }),
+         "normalizer alone");
+    says(changed([](Json& json) { json["pre_tokenizer"] = {{"type", "WhitespaceSplit"}}; }), "pre_tokenizer alone");
+    says(changed([](Json& json) { json["post_processor"]["single"].push_back(1); }), "post_processor alone");
+  }
   says(refused([](Json& json) { json["normalizer"]["normalizers"].push_back({{"type", "NFC"}}); }), "normalizer alone");
   says(refused([](Json& json) { json["normalizer"]["normalizers"][4]["precompiled_charsmap"] = "?"; }), "base64");
   says(refused([](Json& json) { json["pre_tokenizer"]["prepend_scheme"] = "first"; }), "pre_tokenizer alone");

@@ -27,7 +27,9 @@ enum SentencePieceField : std::uint64_t {
   piece_kind = 3,
   trainer_type = 3,
   trainer_unknown_id = 40,
-  normalizer_characters = 2
+  normalizer_characters = 2,
+  normalizer_prefix = 3,
+  normalizer_strips = 4
 };
 
 class ProtobufReader {

@@ -182,7 +182,7 @@ class Reader {
   }
 
   std::shared_ptr<const Tokenizer> tokenizer() {
-    if (auto found = read_tokenizer(folder_, vocabulary_)) return found;
+    if (auto found = read_tokenizer(folder_, vocabulary_, notes_)) return found;
     nlohmann::ordered_json ids{{"unit", "ids"}, {"size", vocabulary_}};
     std::int64_t pad = config_.contains("pad_token_id") ? -1 : usual_pad;  // null: none
     read_key(path_, config_, "pad_token_id", pad);

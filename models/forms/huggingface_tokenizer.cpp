@@ -20,28 +20,71 @@ constexpr std::uint64_t most_of_tokenizer = std::uint64_t{8} << 20;
 const char* const space_mark = "\u2581";
 const char* const tokens[] = {"unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
-// The fast tokenizer's steps, as AlbertConverter of transformers' convert_slow_tokenizer.py makes them.
-ordered_json normalizer_of(bool keep_accents, bool lower_case, const std::string& characters) {
+// What a text goes through (sentencepiece/fnet_tokenizer.cpp).
+struct Steps {
+  std::string pipeline;
+  bool spaces =
+      false;  // of "pieces": they stay as they are (transformers 5.23), or SentencePiece's rules are written out (5.24)
+  bool keep_accents = true, lower_case = false;
+  std::string characters;
+
+  bool has_frame() const { return pipeline != "pieces"; }
+};
+
+// As AlbertConverter of transformers' convert_slow_tokenizer.py, AlbertTokenizer, and SpmConverter make it.
+ordered_json normalizer_of(const Steps& o) {
   const auto replace = [](const char* kind, const char* what, const char* by) {
     return ordered_json{{"type", "Replace"}, {"pattern", {{kind, what}}}, {"content", by}};
   };
-  ordered_json steps = {replace("String", "``", "\""), replace("String", "''", "\"")};
-  if (!keep_accents) steps.push_back({{"type", "NFKD"}});
-  if (!keep_accents) steps.push_back({{"type", "StripAccents"}});
-  if (lower_case) steps.push_back({{"type", "Lowercase"}});
-  if (!characters.empty()) steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", characters}});
-  steps.push_back(replace("Regex", " {2,}", " "));
+  const ordered_json one_space = replace("Regex", " {2,}", " ");
+  ordered_json steps = ordered_json::array();
+  if (o.has_frame()) steps = {replace("String", "``", "\""), replace("String", "''", "\"")};
+  if (!o.keep_accents) steps.push_back({{"type", "NFKD"}});
+  if (!o.keep_accents) steps.push_back({{"type", "StripAccents"}});
+  if (o.lower_case) steps.push_back({{"type", "Lowercase"}});
+  if (!o.characters.empty()) steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", o.characters}});
+  if (o.pipeline == "albert") steps.push_back(one_space);
+  if (o.pipeline == "pieces") {
+    if (!o.spaces) steps.push_back(replace("Regex", "\\A +| +\\z", ""));
+    if (!o.spaces) steps.push_back(one_space);
+    steps.push_back(replace("String", " ", space_mark));
+    if (!o.spaces) steps.push_back(replace("Regex", "\\A\u2581", "\u2581\u2581"));
+  }
   return {{"type", "Sequence"}, {"normalizers", steps}};
 }
 
-// [CLS] A [SEP], and [CLS] A [SEP] B [SEP], whose last two are of type 1.
-ordered_json frame_of(const std::string& cls, const std::string& sep, bool pair) {
-  const auto part = [](const char* kind, const std::string& id, int type) {
-    return ordered_json{{kind, {{"id", id}, {"type_id", type}}}};
+ordered_json metaspace(bool split) {
+  return {{"type", "Metaspace"}, {"replacement", space_mark}, {"prepend_scheme", "always"}, {"split", split}};
+}
+
+ordered_json pre_tokenizer_of(const Steps& o) {
+  if (o.pipeline == "albert") return metaspace(true);
+  ordered_json steps = ordered_json::array();
+  if (o.pipeline == "words") steps = {{{"type", "WhitespaceSplit"}}, metaspace(true)};
+  else if (o.spaces) return nullptr;
+  else steps.push_back(metaspace(false));
+  return {{"type", "Sequence"}, {"pretokenizers", steps}};
+}
+
+ordered_json decoder_of(const Steps& o) {
+  if (o.has_frame()) return metaspace(true);
+  ordered_json steps = {{{"type", "Replace"}, {"pattern", {{"String", space_mark}}}, {"content", " "}}};
+  if (!o.spaces) steps.push_back({{"type", "Fuse"}});
+  if (!o.spaces) steps.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  return {{"type", "Sequence"}, {"decoders", steps}};
+}
+
+// [CLS] A [SEP], and [CLS] A [SEP] B [SEP], whose last two are of type 1; or A and B alone.
+ordered_json frame_of(const Steps& o, const std::string& cls, const std::string& sep, bool pair) {
+  ordered_json frame = ordered_json::array();
+  const auto add = [&](const char* kind, const std::string& id, int type) {
+    frame.push_back({{kind, {{"id", id}, {"type_id", type}}}});
   };
-  ordered_json frame = {part("SpecialToken", cls, 0), part("Sequence", "A", 0), part("SpecialToken", sep, 0)};
-  if (pair) frame.push_back(part("Sequence", "B", 1));
-  if (pair) frame.push_back(part("SpecialToken", sep, 1));
+  if (o.has_frame()) add("SpecialToken", cls, 0);
+  add("Sequence", "A", 0);
+  if (o.has_frame()) add("SpecialToken", sep, 0);
+  if (pair) add("Sequence", "B", 1);
+  if (pair && o.has_frame()) add("SpecialToken", sep, 1);
   return frame;
 }
 
@@ -62,17 +105,20 @@ bool is_number_with_comma(const std::string& name) {
 // tokenizer.json as a model of SentencePiece and settings.
 class Reader {
  public:
-  Reader(const std::string& path, ordered_json& settings)
-      : path_(path), all_(read_json_object(path, most_of_tokenizer)), to_(settings) {}
+  Reader(const std::string& path, ordered_json& settings, std::vector<std::string>& notes)
+      : path_(path), all_(read_json_object(path, most_of_tokenizer)), to_(settings), notes_(notes) {}
 
   SentencePieceModel read() {
     read_normalizer();
-    if (!is_metaspace(part("pre_tokenizer"))) refuse("pre_tokenizer", "a Metaspace before each word");
+    read_pre_tokenizer();
     const std::string cls = to_.value("cls_token", "[CLS]"), sep = to_.value("sep_token", "[SEP]");
     const json& frame = part("post_processor");
-    if (!frame.is_object() || frame.value("single", json()) != json(frame_of(cls, sep, false)) ||
-        frame.value("pair", json()) != json(frame_of(cls, sep, true)))
-      refuse("post_processor", cls + " A " + sep + " B " + sep);
+    if (!frame.is_object() || frame.value("single", json()) != json(frame_of(steps_, cls, sep, false)) ||
+        frame.value("pair", json()) != json(frame_of(steps_, cls, sep, true)))
+      refuse("post_processor", steps_.has_frame() ? cls + " A " + sep + " B " + sep : "A B");
+    if (!steps_.has_frame())
+      notes_.push_back("tokenizer.json puts nothing around rows: weft does, " + cls + " and " + sep +
+                       ", as FNet was trained");
     read_pieces();
     read_added();
     return made_;
@@ -101,11 +147,24 @@ class Reader {
         lower = lower || type == "Lowercase";
         if (type == "Precompiled") read_key(path_, step, "precompiled_charsmap", characters);
       }
-    if (given != json(normalizer_of(accents, lower, characters)))
+    for (const Steps& steps :
+         {Steps{"albert", false, accents, lower, characters}, Steps{"words", false, accents, lower, characters},
+          Steps{"pieces", false, true, false, characters}, Steps{"pieces", true, true, false, characters}})
+      if (given == json(normalizer_of(steps))) steps_ = steps;
+    if (steps_.pipeline.empty())
       refuse("normalizer", "of quotation marks, accents, case and SentencePiece's characters");
     made_.characters = from_base64(characters);
+    made_.spaces = steps_.spaces;
     to_["keep_accents"] = accents;
     to_["do_lower_case"] = lower;
+    to_["pipeline"] = steps_.pipeline;
+  }
+
+  // What older versions leave out is as these have it.
+  void read_pre_tokenizer() const {
+    const json& given = part("pre_tokenizer");
+    if (steps_.pipeline == "albert" ? !is_metaspace(given) : given != json(pre_tokenizer_of(steps_)))
+      refuse("pre_tokenizer", steps_.has_frame() ? "a Metaspace before each word" : "as it goes with the normalizer");
   }
 
   void read_pieces() {
@@ -118,7 +177,8 @@ class Reader {
         throw Error("\"" + path_ + "\": expected a vocab of names with scores, got " + piece.dump());
       made_.pieces.push_back({piece.at(0).get<std::string>(), piece.at(1).get<float>()});
       Piece& made = made_.pieces.back();
-      if (is_number_with_comma(made.name) && made.score <= -left_out) made.score += left_out;
+      if (steps_.pipeline == "albert" && is_number_with_comma(made.name) && made.score <= -left_out)
+        made.score += left_out;
     }
     read_key(path_, model, "unk_id", made_.unknown_id);
     if (made_.unknown_id < 0 || made_.unknown_id >= std::ssize(made_.pieces))
@@ -146,6 +206,8 @@ class Reader {
   std::string path_;
   json all_;
   ordered_json& to_;
+  std::vector<std::string>& notes_;
+  Steps steps_;
   SentencePieceModel made_;
 };
 
@@ -169,39 +231,41 @@ void read_settings(const std::string& path, ordered_json& to) {
 }
 
 ordered_json tokenizer_json(const SentencePieceModel& model, const SpecialIds& special, const ordered_json& settings) {
+  const Steps steps{settings.at("pipeline"), model.spaces, settings.at("keep_accents"), settings.at("do_lower_case"),
+                    to_base64(model.characters)};
+  const bool albert = steps.pipeline == "albert";
   ordered_json vocab = ordered_json::array(), added = ordered_json::array();
   for (std::int64_t id = 0; id < std::ssize(model.pieces); ++id) {
     const Piece& piece = model.pieces[static_cast<std::size_t>(id)];
-    vocab.push_back({piece.name, is_number_with_comma(piece.name) ? piece.score - left_out : piece.score});
+    vocab.push_back({piece.name, albert && is_number_with_comma(piece.name) ? piece.score - left_out : piece.score});
     if (piece.kind != SentencePieceModel::control && piece.kind != SentencePieceModel::user_defined && !special.has(id))
       continue;
     added.push_back({{"id", id},
                      {"content", piece.name},
                      {"single_word", false},
-                     {"lstrip", id == special.mask},
+                     {"lstrip", albert && id == special.mask},
                      {"rstrip", false},
                      {"normalized", false},
                      {"special", piece.kind != SentencePieceModel::user_defined}});
   }
-  const ordered_json space = {
-      {"type", "Metaspace"}, {"replacement", space_mark}, {"prepend_scheme", "always"}, {"split", true}};
   const std::string cls = settings.at("cls_token"), sep = settings.at("sep_token");
   const auto token = [](const std::string& name, std::int64_t id) {
     return ordered_json{{"id", name}, {"ids", {id}}, {"tokens", {name}}};
   };
+  ordered_json names = ordered_json::object();
+  if (steps.has_frame()) names = {{cls, token(cls, *special.cls)}, {sep, token(sep, *special.sep)}};
   return {{"version", "1.0"},
           {"truncation", nullptr},
           {"padding", nullptr},
           {"added_tokens", added},
-          {"normalizer",
-           normalizer_of(settings.at("keep_accents"), settings.at("do_lower_case"), to_base64(model.characters))},
-          {"pre_tokenizer", space},
+          {"normalizer", normalizer_of(steps)},
+          {"pre_tokenizer", pre_tokenizer_of(steps)},
           {"post_processor",
            {{"type", "TemplateProcessing"},
-            {"single", frame_of(cls, sep, false)},
-            {"pair", frame_of(cls, sep, true)},
-            {"special_tokens", {{cls, token(cls, *special.cls)}, {sep, token(sep, *special.sep)}}}}},
-          {"decoder", space},
+            {"single", frame_of(steps, cls, sep, false)},
+            {"pair", frame_of(steps, cls, sep, true)},
+            {"special_tokens", names}}},
+          {"decoder", decoder_of(steps)},
           {"model", {{"type", "Unigram"}, {"unk_id", model.unknown_id}, {"vocab", vocab}, {"byte_fallback", false}}}};
 }
 
@@ -217,7 +281,8 @@ bool is_there(const std::string& path) {
 
 }  // namespace
 
-std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& folder, std::int64_t vocabulary) {
+std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& folder, std::int64_t vocabulary,
+                                                std::vector<std::string>& notes) {
   std::string path = folder + "/" + pieces_name;
   const bool has_pieces = is_there(path);
   if (!has_pieces) path = folder + "/" + tokenizer_name;
@@ -226,7 +291,7 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& folder, std::
   const std::string config = folder + "/" + tokenizer_config_name;
   if (is_there(config)) read_settings(config, made);
   try {
-    made["model"] = to_base64(has_pieces ? read_pieces(path) : sentencepiece_bytes(Reader(path, made).read()));
+    made["model"] = to_base64(has_pieces ? read_pieces(path) : sentencepiece_bytes(Reader(path, made, notes).read()));
     return tokenizer_from_json(made.dump());
   } catch (const json::exception& error) {
     throw Error("\"" + path + "\" is damaged: " + error.what());
@@ -245,14 +310,15 @@ void write_tokenizer(FileSet& files, const Tokenizer& tokenizer, std::int64_t le
   const std::string bytes = from_base64(settings.at("model").get<std::string>());
   const SpecialIds special = tokenizer.special();
   const SentencePieceModel model = parse_sentencepiece(bytes);
-  files.write(pieces_name, bytes);
+  // Of another pipeline tokenizer.json has more to say than the model of SentencePiece, which programs would take before it.
+  if (settings.at("pipeline") == "albert") files.write(pieces_name, bytes);
   if (model.type == SentencePieceModel::unigram && special.cls && special.sep)
     files.write(tokenizer_name, tokenizer_json(model, special, settings).dump() + "\n");
   else
     notes.push_back("tokenizer.json, which transformers 5 reads, isn't written: the tokenizer is not a unigram with " +
                     settings.at("cls_token").get<std::string>() + " and " +
                     settings.at("sep_token").get<std::string>());
-  for (const char* ours : {"unit", "model", "size"}) settings.erase(ours);
+  for (const char* ours : {"unit", "model", "size", "pipeline"}) settings.erase(ours);
   settings["model_max_length"] = length;
   settings["tokenizer_class"] = "FNetTokenizer";
   files.write(tokenizer_config_name, settings.dump(2) + "\n");

@@ -53,8 +53,10 @@ SentencePieceModel parse_sentencepiece(const std::string& bytes) {
         if (trainer.field == trainer_unknown_id) model.unknown_id = static_cast<std::int64_t>(trainer.number);
       }
     if (in.field == model_normalizer)
-      for (ProtobufReader normalizer(in.text); normalizer.next();)
+      for (ProtobufReader normalizer(in.text); normalizer.next();) {
         if (normalizer.field == normalizer_characters) model.characters = normalizer.text;
+        if (normalizer.field == normalizer_prefix) model.spaces = normalizer.number == 0;
+      }
   }
   if (model.pieces.empty()) throw Error("[tokenizer] not a model of SentencePiece: it has no pieces");
   return model;
@@ -72,6 +74,8 @@ std::string sentencepiece_bytes(const SentencePieceModel& model) {
   put(trainer, trainer_type, model.type);
   put(trainer, trainer_unknown_id, model.unknown_id);
   put(normalizer, normalizer_characters, model.characters);
+  for (const SentencePieceField field : {normalizer_prefix, normalizer_strips})
+    if (model.spaces) put(normalizer, field, std::int64_t{0});
   put(all, model_trainer, trainer);
   put(all, model_normalizer, normalizer);
   return all;

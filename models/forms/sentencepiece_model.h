@@ -17,13 +17,14 @@ struct SentencePieceModel {
 
   std::vector<Piece> pieces;
   std::int64_t type = unigram, unknown_id = 0;
+  bool spaces =
+      false;  // they stay as they are; else one is put before the text, several are one, those at its ends none
   std::string characters;  // precompiled_charsmap: what characters become; empty: themselves
 };
 
 // Error unless the bytes are a protocol buffer of at least one piece. What isn't above is left out.
 SentencePieceModel parse_sentencepiece(const std::string& bytes);
 
-// Spaces at a text's ends are left out, several are one, and one is put before it.
 std::string sentencepiece_bytes(const SentencePieceModel& model);
 
 }  // namespace weft::detail

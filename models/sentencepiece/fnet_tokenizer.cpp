@@ -1,6 +1,9 @@
-// As transformers' FNetTokenizerFast, which AutoTokenizer gives: special symbols are found in the text by their names; what is
-// between them is simplified (quotation marks, accents, case) and cut into words, each of which SentencePiece cuts into pieces.
-// A space behind the last word is a piece of its own.
+// As transformers' FNetTokenizer: special symbols are found in the text by their names; what is between them goes through one of
+// three pipelines, which its versions write into tokenizer.json:
+// - "albert" (AlbertConverter, by which spiece.model is read): it is simplified (quotation marks, accents, case) and cut into words,
+//   each of which SentencePiece cuts into pieces. A space behind the last word is a piece of its own.
+// - "words" (the class of transformers 5): the same, but spaces do nothing but part words.
+// - "pieces" (spiece.model as transformers 5 converts it): SentencePiece cuts it as it stands.
 #include "sentencepiece/fnet_tokenizer.h"
 
 #include <algorithm>
@@ -22,6 +25,7 @@ const char* const kind_name = "fnet";
 struct FnetSettings {
   bool keep_accents = false, do_lower_case = false;
   std::string unknown = "<unk>", sep = "[SEP]", pad = "<pad>", cls = "[CLS]", mask = "[MASK]";
+  std::string pipeline = "albert";
   std::int64_t size = 0;  // ids that the model knows, which may be more than there are pieces; 0: as many
 
   // With each one's key.
@@ -34,6 +38,7 @@ struct FnetSettings {
     visit("pad_token", self.pad);
     visit("cls_token", self.cls);
     visit("mask_token", self.mask);
+    visit("pipeline", self.pipeline);
     visit("size", self.size);
   }
 };
@@ -58,8 +63,11 @@ class FnetTokenizer : public Tokenizer {
     if (settings_.size < pieces_.size() || settings_.size > INT32_MAX)
       throw Error("[tokenizer] the model of SentencePiece has " + std::to_string(pieces_.size()) +
                   " pieces, more than the " + std::to_string(settings_.size) + " symbols that the model knows");
+    if (settings_.pipeline != "albert" && settings_.pipeline != "words" && settings_.pipeline != "pieces")
+      throw Error("[tokenizer] unknown pipeline \"" + settings_.pipeline + "\", expected albert, words or pieces");
+    albert_ = settings_.pipeline == "albert";
     find_special();
-    leave_out_numbers_with_comma();
+    if (albert_) leave_out_numbers_with_comma();
     find_probe();
     for (char c = 0; c < 127; ++c) ascii_[static_cast<std::size_t>(c)] = probe(std::string(1, c));
   }
@@ -120,7 +128,7 @@ class FnetTokenizer : public Tokenizer {
     special_.cls = id_of(settings_.cls);
     special_.mask = id_of(settings_.mask);
     special_.sep = id_of(settings_.sep);
-    by_words_ = pieces_.has_dummy_prefix();
+    by_words_ = settings_.pipeline != "pieces" && pieces_.has_dummy_prefix();
     std::vector<std::pair<std::string, std::int64_t>> names;
     const auto add = [&](const std::string& name, std::optional<std::int64_t> id) {
       if (!id || name.empty()) return;
@@ -133,7 +141,7 @@ class FnetTokenizer : public Tokenizer {
     add(settings_.mask, special_.mask);
     add(settings_.sep, special_.sep);
     for (int id = 0; id < pieces_.size(); ++id)
-      if (processor().IsControl(id)) add(pieces_.name(id), id);
+      if (processor().IsControl(id) || (processor().IsUnknown(id) && !albert_)) add(pieces_.name(id), id);
     names_ = SpecialNames(std::move(names));
   }
 
@@ -179,25 +187,28 @@ class FnetTokenizer : public Tokenizer {
   }
 
   // [MASK] there; [SEP] here, where it divides two texts that are given in one.
-  bool takes_spaces_before(std::int64_t id) const { return id == special_.mask || id == special_.sep; }
+  bool takes_spaces_before(std::int64_t id) const { return albert_ && (id == special_.mask || id == special_.sep); }
 
   std::string simplified(std::string_view part) const {
     std::string text(part);
     replace_all(text, "``", "\"");
     replace_all(text, "''", "\"");
     if (!settings_.keep_accents) text = without_accents(text);
-    return settings_.do_lower_case ? in_lower_case(text) : text;
+    if (settings_.do_lower_case) text = in_lower_case(text);
+    if (albert_) return text;
+    return with_plain_spaces(text, [&](std::string_view space) { return probe(space) == Meaning::itself; });
   }
 
   // Without special symbols.
   void encode_part(std::string_view part, std::vector<std::int64_t>& ids) const {
+    if (settings_.pipeline == "pieces") return append_pieces(part, ids);
     const std::string text = simplified(part);
     if (!by_words_) return append_pieces(text, ids);
     for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
       for (end = at; end < text.size() && !is_space(text[end]);) ++end;
       append_pieces(std::string_view(text).substr(at, end - at), ids);
     }
-    if (ends_in_space(text)) ids.push_back(processor().PieceToId(space_mark));
+    if (albert_ && ends_in_space(text)) ids.push_back(processor().PieceToId(space_mark));
   }
 
   // A word that is longer than SentencePiece can do in good time, the square of a run of unknown characters, is several.
@@ -216,6 +227,7 @@ class FnetTokenizer : public Tokenizer {
   FnetSettings settings_;
   SpecialIds special_;
   SpecialNames names_;
+  bool albert_ = true;
   bool by_words_ = false;  // spaces are nothing but the beginnings of pieces: each word is cut by itself
   std::string probe_;
   std::vector<std::int64_t> beside_, apart_;  // two of it, and with a space between them

@@ -93,6 +93,14 @@ std::string without_accents(std::string_view text) {
   return plain;
 }
 
+std::string with_plain_spaces(std::string_view text, const std::function<bool(std::string_view)>& is_space) {
+  std::string plain;
+  for_each_character(text, [&](std::string_view character, char32_t symbol) {
+    plain += is_white_space(symbol) && is_space(character) ? " " : character;
+  });
+  return plain;
+}
+
 std::string in_lower_case(std::string_view text) {
   std::string lowered;
   for_each_character(text, [&](std::string_view character, char32_t symbol) {

@@ -1,5 +1,6 @@
 // Unicode as FNet's tokenizer simplifies it.
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,9 @@ std::string_view last_character(std::string_view text);
 
 // The text's beginning of at most so many bytes (4 or more) that no character is cut.
 std::string_view whole_characters(std::string_view text, std::size_t most);
+
+// With a space for each character of Unicode's white space that `is_space` says it of.
+std::string with_plain_spaces(std::string_view text, const std::function<bool(std::string_view)>& is_space);
 
 // Without Unicode's white space at its end.
 std::string_view without_spaces_at_end(std::string_view text);
