@@ -88,8 +88,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: each form of training, by the columns of
   // Without names: as options say, or by the labels that the model knows.
   gives(classify("i.csv", "red green,1\nnorth south west,2\nblue,3\n", "--columns text=1"), "i.csv",
         "CSV without a header, text in column 1");
-  folder.write("plain/config.json", "");
-  std::filesystem::copy(folder / "run/best", folder / "plain", std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy(folder / "run/best", folder / "plain", std::filesystem::copy_options::recursive);
   for (const auto& [file, content, form] : std::vector<std::array<std::string, 3>>{
            {"j", "red green\twind\nnorth south west\twind\nblue\tcolour\n", "TSV without a header, text in column 1"},
            {"k", "\"wind\",\"red green\"\n\"wind\",\"north south west\"\n\"wind\",\"blue\"\n",
