@@ -58,30 +58,6 @@ void stop_on_signals(const weft::Ranks* ranks) {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-// Whether both name one file, which needn't be there yet.
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  if (std::filesystem::equivalent(a, b, error)) return true;
-  const auto path = std::filesystem::weakly_canonical(a, error);
-  return !error && path == std::filesystem::weakly_canonical(b, error) && !error;
-}
-
-// Every option that names a file names one that is read.
-void check_log(const CLI::App& command, const TrainOptions& o) {
-  if (o.log.empty()) return;
-  for (const CLI::Option* option : command.get_options())
-    if ((option->get_type_name() == "FILE" || option->get_type_name() == "FILE|DIR") && option->get_name() != "--log")
-      for (const std::string& input : option->results())
-        if (same_file(o.log, input)) throw Error("--log names the input \"" + input + "\", which it would overwrite");
-  const std::string out = o.out;
-  for (const std::string& file : {weft::run_path(out), weft::metrics_path(out), out + "/.lock"})
-    if (same_file(o.log, file)) throw Error("--log names \"" + o.log + "\", which the run itself writes");
-  for (const std::string& folder : {out, weft::best_path(out), weft::last_path(out), o.from})
-    for (const char* file : {"model.safetensors", "config.json", "training.safetensors"})
-      if (!folder.empty() && same_file(o.log, folder + "/" + file))
-        throw Error("--log names \"" + o.log + "\", a file of the run's checkpoints");
-}
-
 // A new run would replace it when it saves its first checkpoint.
 void check_nothing_lost(const TrainOptions& o) {
   const std::string saved = o.overwrite ? "" : weft::saved_run(o.out);
@@ -354,7 +330,7 @@ int train(CLI::App& command, TrainOptions& o) {
     check_nothing_lost(o);
   }
   check_schedule(o);
-  check_log(command, o);
+  o.check_log(command);
   const Training training = load_training(o);
   const weft::TrainOptions options = o.training(*training.model);
   weft::Trainer trainer(*training.model, *training.data, options);

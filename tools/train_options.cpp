@@ -1,10 +1,12 @@
 #include "train_options.h"
 
 #include <weft/error.h>
+#include <weft/trainer.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
 #include <map>
 
 #include "command.h"
@@ -12,6 +14,14 @@
 #include "report.h"
 
 namespace {
+
+// Whether both name one file, which needn't be there yet.
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  if (std::filesystem::equivalent(a, b, error)) return true;
+  const auto path = std::filesystem::weakly_canonical(a, error);
+  return !error && path == std::filesystem::weakly_canonical(b, error) && !error;
+}
 
 // Of --pad-to.
 void check_length(const std::string& typed) try {
@@ -220,4 +230,19 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   rate.d_model = config_value(made.config(), "d_model", 1);
   options.optimizer = optimizer;
   return options;
+}
+
+void TrainOptions::check_log(const CLI::App& command) const {
+  if (log.empty()) return;
+  for (const CLI::Option* option : command.get_options())
+    if ((option->get_type_name() == "FILE" || option->get_type_name() == "FILE|DIR") && option->get_name() != "--log")
+      for (const std::string& input : option->results())
+        if (same_file(log, input))
+          throw weft::Error("--log names the input \"" + input + "\", which it would overwrite");
+  for (const std::string& file : {weft::run_path(out), weft::metrics_path(out), out + "/.lock"})
+    if (same_file(log, file)) throw weft::Error("--log names \"" + log + "\", which the run itself writes");
+  for (const std::string& folder : {out, weft::best_path(out), weft::last_path(out), from})
+    for (const char* file : {"model.safetensors", "config.json", "training.safetensors"})
+      if (!folder.empty() && same_file(log, folder + "/" + file))
+        throw weft::Error("--log names \"" + log + "\", a file of the run's checkpoints");
 }

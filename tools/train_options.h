@@ -32,6 +32,8 @@ struct TrainOptions {
   void add_to(CLI::App& command);
   // After parsing: which options are of use with rows alone, which run.json may name. See check_partners.
   void parsed(CLI::App& command) const;
+  // Error if --log names a file that is read, as every option that names a file does, or that the run itself writes.
+  void check_log(const CLI::App& command) const;
   weft::TrainOptions training(const weft::Model& made) const;
 
  private:

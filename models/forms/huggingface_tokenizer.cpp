@@ -23,8 +23,8 @@ const char* const tokens[] = {"unk_token", "sep_token", "pad_token", "cls_token"
 // What a text goes through (sentencepiece/fnet_tokenizer.cpp).
 struct Steps {
   std::string pipeline;
-  bool spaces =
-      false;  // of "pieces": they stay as they are (transformers 5.23), or SentencePiece's rules are written out (5.24)
+  // Of "pieces": spaces stay as they are (transformers 5.23), or SentencePiece's rules for them are written out (5.24).
+  bool spaces = false;
   bool keep_accents = true, lower_case = false;
   std::string characters;
 
