@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "random_parameters.h"
+#include "sweep.h"
 #include "train_support.h"
 #include "weft/generate.h"
 
@@ -73,7 +74,8 @@ TEST_CASE("generate_samples: each is what its seed gives alone, whatever ends wh
     options.seed = 7;
     std::int64_t shortest = 30, longest = 0;
     for (const std::vector<std::string>& stop : {std::vector<std::string>{}, {"cab", "dd", "ea"}, {"c"}})
-      for (const std::int64_t count : {1, 2, 8, 11}) {
+      for (const std::int64_t count : {1, 11, 2, 8}) {
+        if (count == sweep(0, 2)) break;
         CAPTURE(count);
         options.stop = stop;
         const Samples all = together(*model, options, count);

@@ -8,6 +8,7 @@
 
 #include "op_table.h"
 #include "random_parameters.h"
+#include "sweep.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/checkpoint.h"
@@ -101,7 +102,7 @@ std::int64_t elements_of(const Model& model, const std::string& last_of_name) {
 TEST_CASE("loading: for inference, for training, from memory: the same bits, in every architecture and task") {
   for (const std::string& arch : own_architectures)
     for (Task task : architecture(arch).tasks)
-      for (const std::int64_t d_model : {37, 256}) {
+      for (const std::int64_t d_model : {37, sweep(256, 64)}) {
         CAPTURE(arch);
         CAPTURE(task_name(task));
         const Saved saved(arch, task, d_model);
@@ -343,7 +344,7 @@ TEST_CASE("loading: memory that can't be given back stays as it is, and holds ea
 }
 
 TEST_CASE("loading: threads share a model that was loaded for inference") {
-  const Saved saved("gmlp", Task::causal_lm, 256);
+  const Saved saved("gmlp", Task::causal_lm, sweep(256, 64));
   const auto want = answers(*saved.model);
   const Checkpoint loaded = load_checkpoint(saved.path, Purpose::inference);
   std::vector<std::vector<Tensor>> got(4);
