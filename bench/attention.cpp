@@ -1,6 +1,6 @@
-// weft-attention: the weft command, which knows the architectures of tests/examples besides its own.
-#include "tests/examples/attention/attention.h"
-#include "tests/examples/amlp/amlp.h"
+// weft-attention: the weft command, which knows the architectures of models/examples besides its own.
+#include "models/examples/attention/attention.h"
+#include "models/examples/amlp/amlp.h"
 #include "tools/command.h"
 
 int main(int argc, char** argv) {

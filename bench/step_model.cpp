@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/examples/attention/attention.h"
+#include "models/examples/attention/attention.h"
 #include "weft/fnet.h"
 #include "weft/gmlp.h"
 #include "weft/quantize.h"

@@ -9,7 +9,7 @@
 namespace weft::bench {
 
 struct StepSizes {
-  std::string model;  // "gmlp", "tnn", "fnet", or "attention", which is of tests/examples
+  std::string model;  // "gmlp", "tnn", "fnet", or "attention", which is of models/examples
   std::int64_t batch = 8, seq_len = 512, d_model = 512, layers = 6;
   std::int64_t d_ffn = 2048;                                                   // gmlp, fnet, attention
   std::int64_t glu_dim = 512, expand_ratio = 3, rpe_dim = 32, rpe_layers = 3;  // tnn

@@ -1,7 +1,7 @@
 /// \file
 /// What an operation of one's own needs beside weft/op.h: checks of arguments, dispatch over dtypes, broadcasting. The
 /// loops fill, copy, convert and accumulate over any strides are in namespace weft::raw (weft/tensor.h), threads in
-/// weft/context.h. tests/examples/custom_op.cpp is one.
+/// weft/context.h. models/examples/custom_op.cpp is one.
 #pragma once
 #include <cstddef>
 #include <cstdint>

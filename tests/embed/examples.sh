@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs weft, builds the examples against it, with warnings as errors, and runs each.
-# usage: run.sh BUILD_DIR SOURCE_DIR [CMAKE FLAG...]
+# usage: examples.sh BUILD_DIR SOURCE_DIR [CMAKE FLAG...]
 set -euo pipefail
-build=$1 examples=$2/tests/examples
+build=$1 examples=$2/models/examples
 shift 2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

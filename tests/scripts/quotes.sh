@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Holds quoted code against its source. Where the last line above a fenced block of a page names a file of
-# tests/examples/ or tests/embed/ in backquotes, and ends with a colon, the block is a quote of that file: its lines must
+# models/examples/ or tests/embed/ in backquotes, and ends with a colon, the block is a quote of that file: its lines must
 # all occur there in that order, whatever their indentation. What lies between may be left out; empty lines and lines of
 # … alone, as a comment or not, don't count.
 # usage: quotes.sh SOURCE_DIR [PAGE...]
@@ -16,9 +16,10 @@ awk '
   /^ *```/ && !in_block {
     in_block = 1
     file = ""
-    if (above ~ /`tests\/(examples|embed)\/[^`]+`.*:$/) {
+    if (above ~ /`(models\/examples|tests\/embed)\/[^`]+`.*:$/) {
       file = above
-      sub(/.*`tests\//, "tests/", file)
+      sub(/.*`models\/examples\//, "models/examples/", file)
+      sub(/.*`tests\/embed\//, "tests/embed/", file)
       sub(/`.*/, "", file)
       ++quotes[FILENAME]
       count = 0
