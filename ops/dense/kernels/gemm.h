@@ -124,6 +124,7 @@ struct GemmKernels {
   using Sum = GemmSum<T>;
   // A tile of C is mr × nr; a packed block holds kc of k (see gemm_kernels). mc × nc of C is a task's share.
   std::int64_t mr, nr, kc, mc, nc;
+  bool reads_rows;  // tiles take an A of contiguous rows where it is; else it is packed
 
   // Packs n rows or columns of k elements into panels of mr (pack_a) or nr (pack_b):
   // out[panel][p][i] = sign · x[(panel · width + i) · stride_n + p · stride_k], 0 beyond n, and units beside one another.

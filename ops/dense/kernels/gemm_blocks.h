@@ -7,8 +7,8 @@ namespace weft::detail::WEFT_ISA {
 
 using simd::Vec;
 
-// The tile is mr rows of nv vectors: mr · nv sums, nv vectors of B and one broadcast of A fill the registers. A panel
-// of A (mr × kc) stays in L1, a block of B (kc × nc) in L2.
+// The tile is mr rows of nv vectors: mr · nv sums, nv vectors of B and one broadcast of A, or the vectors of a panel's row of A
+// where products take lanes of them, fill the registers. A panel of A (mr × kc) stays in L1, a block of B (kc × nc) in L2.
 struct Blocks {
   int mr, nv;    // more rows: more sums for each load of B; as many as there are registers for
   int unrolled;  // units in the micro-kernel's loop
@@ -19,6 +19,9 @@ struct Blocks {
   int dot_rows, dot_columns;  // `dot` keeps dot_rows × dot_columns sums in registers
   int few_rows, few_vectors;  // `rows` keeps few_rows × few_vectors
   int panel_sums;             // `dot_panels` keeps so many
+  // Of rows of A that are read where they are each unit is broadcast by a load. On NEON those, a third of the products,
+  // take their ports, too; packing takes few instructions for each element, beside n / lanes products.
+  bool reads_rows = true;
 };
 // bench: WEFT_ISA=… weft-bench --benchmark_filter='gemm-nn|linear'; few rows: 'gemm-nt(-cold)?/[0-9]*x2048x512'
 #if WEFT_VECTOR_BYTES == 64
@@ -51,18 +54,19 @@ inline constexpr Blocks blocks = {.mr = 6,
                                   .panel_sums = 8};
 #elif defined(__aarch64__)
 inline constexpr Blocks blocks = {.mr = 8,
-                                  .nv = 2,
+                                  .nv = 3,
                                   .unrolled = 8,
                                   .kc_f32 = 256,
                                   .kc_f64 = 256,
                                   .kc_bf16 = 1024,
                                   .mc = 120,
-                                  .nc = 256,
+                                  .nc = 252,
                                   .dot_rows = 4,
                                   .dot_columns = 4,
                                   .few_rows = 8,
                                   .few_vectors = 3,
-                                  .panel_sums = 16};
+                                  .panel_sums = 16,
+                                  .reads_rows = false};
 #else
 inline constexpr Blocks blocks = {.mr = 4,
                                   .nv = 2,

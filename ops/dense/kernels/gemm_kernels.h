@@ -126,25 +126,32 @@ WEFT_INLINE inline void store_sums(const GemmTile<T>& t, const Vec<GemmSum<T>>* 
   }
 }
 
-// A unit of each of R rows of A, in all lanes. NEON multiplies by a lane of a vector: there a panel's rows are loaded together.
-template <class T, int R, bool Interleaved>
+// The elements `Part` of a unit of each of R rows of A, for products with vectors of B. NEON multiplies by a lane of a vector:
+// there a panel's row is loaded once.
+template <class T, int R, int Part>
 struct RowsAt {
 #if defined(__aarch64__)
-  static constexpr int lanes = static_cast<int>(simd::lanes<T>), vectors = Interleaved ? (R + lanes - 1) / lanes : 0;
-  Vec<T> loaded[vectors > 0 ? vectors : 1];
+  static_assert(!blocks.reads_rows);
+  static constexpr int lanes = static_cast<int>(simd::lanes<T>), vectors = (R + lanes - 1) / lanes;
+  Vec<T> loaded[vectors];
   WEFT_INLINE explicit RowsAt(const T* panel) noexcept {
-    repeat<vectors>([&](auto v) WEFT_INLINE { loaded[v.value] = load_units(panel + unit<T> * v.value * lanes); });
+    repeat<vectors>(
+        [&](auto v) WEFT_INLINE { loaded[v.value] = element<Part, T>(load_units(panel + unit<T> * v.value * lanes)); });
   }
-  template <int I>
-  WEFT_INLINE Vec<T> row(const T* p) const noexcept {
-    if constexpr (Interleaved) return simd::of_lane<I % lanes>(loaded[I / lanes]);
-    else return broadcast_unit(p);
+  // sums + row I, whose unit is at p, times each of V columns.
+  template <int I, int V>
+  WEFT_INLINE void add_products(const T*, const Vec<T>* columns, Vec<T>* sums) const noexcept {
+    repeat<V>([&](auto v) WEFT_INLINE {
+      sums[v.value] = multiply_add_lane<T, I % lanes>(loaded[I / lanes], columns[v.value], sums[v.value]);
+    });
   }
 #else
   WEFT_INLINE explicit RowsAt(const T*) noexcept {}
-  template <int I>
-  WEFT_INLINE Vec<T> row(const T* p) const noexcept {
-    return broadcast_unit(p);
+  template <int I, int V>
+  WEFT_INLINE void add_products(const T* p, const Vec<T>* columns, Vec<T>* sums) const noexcept {
+    const Vec<T> x = element<Part, T>(broadcast_unit(p));
+    repeat<V>([&](auto v)
+                  WEFT_INLINE { sums[v.value] = multiply_add_elements<T>(x, columns[v.value], sums[v.value]); });
   }
 #endif
 };
@@ -193,14 +200,10 @@ template <class T, int R, int V, bool Interleaved, bool Packs = false>
       repeat<both>([&](auto r)
                        WEFT_INLINE { prefetch<width / both>(row + prefetch_steps * b_row + r.value * b_element_row); });
     else if constexpr (part == 0 && s * width % line == 0) prefetch<width>(row + prefetch_steps * b_row);
-    const auto rows_at = RowsAt<In, R, Interleaved>(a[0] + s * a_step);
+    const auto rows_at = RowsAt<In, R, part>(a[0] + s * a_step);
     repeat<R>([&](auto i) WEFT_INLINE {
       const In* at = a[i.value / shared] + (i.value % shared - second) * a_row + s * a_step;
-      const Vec<In> x = element<part, In>(rows_at.template row<i.value>(at));
-      repeat<V>([&](auto v) WEFT_INLINE {
-        Vec<In>& sum = sums[i.value * V + v.value];
-        sum = multiply_add_elements<In>(x, columns[v.value], sum);
-      });
+      rows_at.template add_products<i.value, V>(at, columns, sums + i.value * V);
     });
     // The products end here: mixed with those that follow, their operands wouldn't fit into the registers either. Without
     // fused multiply-adds products are mixed even where their operands can't be.
@@ -236,14 +239,22 @@ void rows_of_tile(const GemmTile<T>& t) noexcept {
   else part_of_tile<T, R, blocks.nv, true>(t);
 }
 
+// The rows of A where they are.
+template <class T>
+void tile_of_rows([[maybe_unused]] const GemmTile<T>& t) noexcept {
+  if constexpr (blocks.reads_rows) {
+    if (t.packs) part_of_tile<T, blocks.mr, blocks.nv, false, true>(t);
+    else if (t.columns > simd::lanes<GemmSum<T>>) part_of_tile<T, blocks.mr, blocks.nv, false>(t);
+    else part_of_tile<T, blocks.mr, 1, false>(t);
+  }
+}
+
 template <class T>
 void tile(const GemmTile<T>& t) noexcept {
   constexpr int third = blocks.mr / 3;
   const bool interleaved = t.a_column != unit<GemmIn<T>>;
   if (t.packs && interleaved) part_of_tile<T, blocks.mr, blocks.nv, true, true>(t);
-  else if (t.packs) part_of_tile<T, blocks.mr, blocks.nv, false, true>(t);
-  else if (!interleaved && t.columns > simd::lanes<GemmSum<T>>) part_of_tile<T, blocks.mr, blocks.nv, false>(t);
-  else if (!interleaved) part_of_tile<T, blocks.mr, 1, false>(t);
+  else if (!interleaved) tile_of_rows(t);
   else if (t.rows <= third) rows_of_tile<T, third>(t);
   else if (t.rows <= 2 * third) rows_of_tile<T, 2 * third>(t);
   else rows_of_tile<T, blocks.mr>(t);
@@ -257,6 +268,7 @@ constexpr GemmKernels<T> table() {
   constexpr int nr = blocks.nv * static_cast<int>(simd::lanes<In>);
   static_assert(blocks.mr * nr <= largest_tile);
   static_assert(blocks.mr % unit<In> == 0);
+  static_assert(blocks.mc % blocks.mr == 0 && blocks.nc % nr == 0);
   return {.mr = blocks.mr,
           .nr = nr,
           .kc = is_pairs<In>      ? blocks.kc_bf16
@@ -264,6 +276,7 @@ constexpr GemmKernels<T> table() {
                                   : blocks.kc_f64,
           .mc = blocks.mc,
           .nc = blocks.nc,
+          .reads_rows = blocks.reads_rows,
           .pack_a = pack<In, blocks.mr>,
           .pack_b = pack<In, nr>,
           .tile = tile<T>,

@@ -6,9 +6,11 @@
 #include "dense/kernels/gemm.h"
 #include "dense/kernels/gemm_blocks.h"
 #include "dense/kernels/isa_names.h"
+#include "simd/registers.h"
 
 // Instruction sets that multiply pairs.
 #define WEFT_PAIR_PRODUCTS_avx512bf16 1
+#define WEFT_PAIR_PRODUCTS_neonbf16 1
 
 namespace weft::detail::WEFT_ISA {
 
@@ -159,15 +161,32 @@ WEFT_INLINE inline Vec<T> element(Vec<T> x) noexcept {
   else return of_bits(Part == 0 ? bits_of(x) << 16 : bits_of(x) & 0xffff0000);
 }
 
+#if WEFT_HAS_PAIR_PRODUCTS && defined(__aarch64__)
+WEFT_INLINE inline bfloat16x8_t pairs(Vec<float> x) noexcept { return vreinterpretq_bf16_f32(x); }
+#endif
+
 template <class T>
 WEFT_INLINE inline Vec<T> multiply_add_elements(Vec<T> x, Vec<T> y, Vec<T> sum) noexcept {
-#if WEFT_HAS_PAIR_PRODUCTS
+#if WEFT_HAS_PAIR_PRODUCTS && defined(__aarch64__)
+  if constexpr (is_pairs<T>) return vbfdotq_f32(sum, pairs(x), pairs(y));
+#elif WEFT_HAS_PAIR_PRODUCTS
   if constexpr (is_pairs<T>)
     return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(static_cast<__m512>(x)),
                             reinterpret_cast<__m512bh>(static_cast<__m512>(y)));
 #endif
   return simd::fma(x, y, sum);
 }
+
+#if defined(__aarch64__)
+// The same of x's lane I.
+template <class T, int I>
+WEFT_INLINE inline Vec<T> multiply_add_lane(Vec<T> x, Vec<T> y, Vec<T> sum) noexcept {
+#if WEFT_HAS_PAIR_PRODUCTS
+  if constexpr (is_pairs<T>) return simd::pairs_lane<I>(x, y, sum);
+#endif
+  return simd::fma_lane<I>(x, y, sum);
+}
+#endif
 
 // sum + x y, of a pair sum + x₀ y₀ + x₁ y₁, the first one first.
 template <class T>
