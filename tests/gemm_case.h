@@ -1,5 +1,5 @@
 // A product of gemm, of bf16 against sums in f64 of the same numbers. The bound of an element is that of sums in f32, (k + 2) 2^-24
-// Σ |a b|, which grows with what the epilogue does, and k 2^-126, as AVX512-BF16 takes denormals for 0; and one rounding to
+// Σ |a b|, which grows with what the epilogue does, and k 2^-126, as vdpbf16ps and bfdot take denormals for 0; and one rounding to
 // bf16 where C is of it.
 #pragma once
 #include <doctest/doctest.h>

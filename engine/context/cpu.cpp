@@ -2,10 +2,8 @@
 
 #include <cstdlib>
 #include <string>
-#if defined(__aarch64__)
-#include <sys/auxv.h>
-#endif
 
+#include "system/hwcap.h"
 #include "weft/detail/enum_names.h"
 #include "weft/detail/isas.h"
 #include "weft/error.h"
@@ -20,7 +18,7 @@
 #define ON_aarch64(questions) return "an aarch64 processor";
 #else
 #define HAS(feature) \
-  if ((getauxval(AT_HWCAP) & HWCAP_##feature) == 0) return #feature;
+  if (!hwcap::has(hwcap::feature)) return #feature;
 #define ON_x86_64(questions) return "an x86-64 processor";
 #define ON_aarch64(questions) questions
 #endif

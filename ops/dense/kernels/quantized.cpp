@@ -18,24 +18,35 @@ using Shorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using HalfShorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 
-// Instruction sets that multiply bytes, four of a unit, with vpdpbusd.
+// Instruction sets that multiply bytes, four of a unit, with vpdpbusd or sdot.
 #define WEFT_BYTE_PRODUCTS_avx512bf16 1
+#define WEFT_BYTE_PRODUCTS_neondot 1
 #if WEFT_NAME_OF(WEFT_BYTE_PRODUCTS_, WEFT_ISA)
 #define WEFT_HAS_BYTE_PRODUCTS 1
 #else
 #define WEFT_HAS_BYTE_PRODUCTS 0
 #endif
+// sdot takes x's unit from a lane of a vector.
+#if WEFT_HAS_BYTE_PRODUCTS && defined(__aarch64__)
+#define WEFT_HAS_LANE_PRODUCTS 1
+#else
+#define WEFT_HAS_LANE_PRODUCTS 0
+#endif
 
 constexpr bool bytes = WEFT_HAS_BYTE_PRODUCTS;
 using Digit = std::conditional_t<bytes, std::int8_t, std::int16_t>;
 constexpr std::int64_t unit = bytes ? 4 : 2, lanes = simd::lanes<float>, nv = 2, nr = nv * lanes;
-// mr · nv sums, nv vectors of W and one of x fill the registers; with a widened panel wide_mr · nv sums, two units of nv
-// vectors of W and of x, and two sums of them.
-constexpr int mr = WEFT_VECTOR_BYTES == 64 ? 12 : 6, wide_mr = WEFT_VECTOR_BYTES == 64 ? 12 : 4;
+// mr · nv sums, nv vectors of W and one of x, or mr of which lanes are taken, fill the registers; with a widened panel
+// wide_mr · nv sums, two units of nv vectors of W and of x, and two sums of them.
+constexpr int mr = WEFT_VECTOR_BYTES == 64  ? 12
+                   : WEFT_HAS_LANE_PRODUCTS ? 8
+                                            : 6,
+              wide_mr = WEFT_VECTOR_BYTES == 64 ? 12 : 4;
 static_assert(mr % 2 == 0 && wide_mr % 2 == 0, "whole rows of x");
 static_assert(mr * nr <= largest_tile);
 // vpdpbusd multiplies bytes without a sign with bytes that have one: panels hold w + 128, and 128 Σ x is subtracted.
-constexpr int offset = bytes ? 128 : 0;
+// sdot's have both.
+constexpr int offset = bytes && !WEFT_HAS_LANE_PRODUCTS ? 128 : 0;
 
 template <class V>
 WEFT_INLINE inline V load_bits(const void* p) noexcept {
@@ -62,7 +73,10 @@ WEFT_INLINE inline Ints nearest(Floats x) noexcept {
 }
 
 WEFT_INLINE inline void store_digits(Digit* p, Ints x) noexcept {
-#if WEFT_HAS_BYTE_PRODUCTS
+#if WEFT_HAS_LANE_PRODUCTS
+  const int16x4_t half = vmovn_s32(x);
+  store_bits(p, vget_lane_s32(vreinterpret_s32_s8(vmovn_s16(vcombine_s16(half, half))), 0));
+#elif WEFT_HAS_BYTE_PRODUCTS
   store_bits(p, _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(x)));
 #elif WEFT_VECTOR_BYTES == 64
   store_bits(p, _mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(x)));
@@ -133,6 +147,13 @@ void quantize(std::int64_t n, const T* x, float first, float second, std::int8_t
 }
 
 // sum + the products of the units x and w; modulo 2^32.
+#if WEFT_HAS_LANE_PRODUCTS
+template <int I>  // x's lane
+WEFT_INLINE inline Words multiply_add_lane(Ints w, Ints x, Words sum) noexcept {
+  return reinterpret_cast<Words>(vdotq_laneq_s32(reinterpret_cast<int32x4_t>(sum), reinterpret_cast<int8x16_t>(w),
+                                                 reinterpret_cast<int8x16_t>(x), I));
+}
+#else
 WEFT_INLINE inline Words multiply_add(Ints w, Ints x, Words sum) noexcept {
 #if WEFT_HAS_BYTE_PRODUCTS
   return reinterpret_cast<Words>(
@@ -147,9 +168,13 @@ WEFT_INLINE inline Words multiply_add(Ints w, Ints x, Words sum) noexcept {
   return sum + reinterpret_cast<Words>((w << 16 >> 16) * (x << 16 >> 16) + (w >> 16) * (x >> 16));
 #endif
 }
+#endif
 
 // Of a row of digits, which has no odd unit.
-std::int32_t excess(std::int64_t units, const std::int32_t* row) noexcept {
+std::int32_t excess([[maybe_unused]] std::int64_t units, [[maybe_unused]] const std::int32_t* row) noexcept {
+#if WEFT_HAS_LANE_PRODUCTS
+  return 0;
+#else
   Words sums{};
   for (std::int64_t u = 0; u < units; u += lanes) {
     const Ints x = load_bits<Ints>(row + u);
@@ -159,6 +184,7 @@ std::int32_t excess(std::int64_t units, const std::int32_t* row) noexcept {
   std::uint32_t all = 0;
   for (std::int64_t l = 0; l < lanes; ++l) all += sums[l];
   return static_cast<std::int32_t>(all);
+#endif
 }
 
 template <int Digits, class T>
@@ -256,6 +282,9 @@ template <int R, bool Wide>
   const std::int8_t* next = t.next;
   // Of one unit, or of a pair if the panel is widened.
   constexpr int units = Wide ? 2 : 1;
+#if WEFT_HAS_LANE_PRODUCTS
+  Ints rows[R];  // of x, some units each; those past a row's last one are its padding
+#endif
   const auto add_products = [&](auto step) WEFT_INLINE {
     Ints columns[units * nv];
     repeat<units * nv>([&](auto s) WEFT_INLINE {
@@ -265,6 +294,14 @@ template <int R, bool Wide>
     });
     repeat<R>([&](auto i) WEFT_INLINE {
       const std::int32_t* p = a[i.value / shared] + (i.value % shared - second) * a_row + step.value * units;
+#if WEFT_HAS_LANE_PRODUCTS
+      constexpr int lane = step.value % lanes;
+      if constexpr (lane == 0) rows[i.value] = load_bits<Ints>(p);
+      repeat<nv>([&](auto v) WEFT_INLINE {
+        Words& sum = sums[i.value * nv + v.value];
+        sum = multiply_add_lane<lane>(columns[v.value], rows[i.value], sum);
+      });
+#else
       const Ints x = Ints{} + p[0], next_x = Ints{} + p[units - 1];
       repeat<nv>([&](auto v) WEFT_INLINE {
         Words& sum = sums[i.value * nv + v.value];
@@ -272,10 +309,13 @@ template <int R, bool Wide>
           sum = multiply_add(add_digits(x, columns[nv + v.value]), add_digits(next_x, columns[v.value]), sum);
         else sum = multiply_add(columns[v.value], x, sum);
       });
+#endif
     });
+#if !WEFT_HAS_LANE_PRODUCTS
     // Else the compiler adds several units' products before it adds them to the sums, which takes more registers than
-    // there are.
+    // there are. sdot adds by itself.
     repeat<R * nv>([&](auto s) WEFT_INLINE { simd::keep_in_register(sums[s.value]); });
+#endif
   };
   const auto advance = [&](std::int64_t by) WEFT_INLINE {
     b += by * unit_bytes;
@@ -297,7 +337,7 @@ template <int R, bool Wide>
       add_products(Index<0>{});
       advance(1);
     }
-  if constexpr (Wide || bytes)
+  if constexpr (Wide || offset != 0)
     repeat<R * nv>([&](auto s) WEFT_INLINE { sums[s.value] -= static_cast<std::uint32_t>(t.excesses[s.value / nv]); });
   if (t.digits == 1 && t.columns == nr) {
     repeat<R * nv>([&](auto s) WEFT_INLINE {
