@@ -109,7 +109,8 @@ struct Product {
   // Whether A's rows, whose elements are contiguous, are read where they are; but for those of a last tile that is cut.
   bool reads_a() const {
     const bool shares_sets = g.a.row * int64_t{sizeof(In)} % same_set == 0;
-    return kernel.reads_rows && g.a.column == 1 && g.sign == 1 && g.k % unit<In> == 0 && !shares_sets;
+    return kernel.rows_of_a == RowsOfA::in_place && g.a.column == 1 && g.sign == 1 && g.k % unit<In> == 0 &&
+           !shares_sets;
   }
   int64_t direct_rows(int64_t rows) const { return reads_a() ? rows / kernel.mr * kernel.mr : 0; }
 

@@ -115,6 +115,10 @@ struct PanelLayout {
   }
 };
 
+// How tiles take an A of contiguous rows: where it is, or packed as any other. Neither is 0, which a table has where nothing
+// was written.
+enum class RowsOfA : std::int64_t { in_place = 1, packed };
+
 // Strides are in elements. `accumulate` adds to the sums instead of writing them.
 template <class T>
 struct GemmKernels {
@@ -124,7 +128,7 @@ struct GemmKernels {
   using Sum = GemmSum<T>;
   // A tile of C is mr × nr; a packed block holds kc of k (see gemm_kernels). mc × nc of C is a task's share.
   std::int64_t mr, nr, kc, mc, nc;
-  bool reads_rows;  // tiles take an A of contiguous rows where it is; else it is packed
+  RowsOfA rows_of_a;
 
   // Packs n rows or columns of k elements into panels of mr (pack_a) or nr (pack_b):
   // out[panel][p][i] = sign · x[(panel · width + i) · stride_n + p · stride_k], 0 beyond n, and units beside one another.

@@ -276,7 +276,7 @@ constexpr GemmKernels<T> table() {
                                   : blocks.kc_f64,
           .mc = blocks.mc,
           .nc = blocks.nc,
-          .reads_rows = blocks.reads_rows,
+          .rows_of_a = blocks.reads_rows ? RowsOfA::in_place : RowsOfA::packed,
           .pack_a = pack<In, blocks.mr>,
           .pack_b = pack<In, nr>,
           .tile = tile<T>,
