@@ -1,10 +1,10 @@
 # Sourced by tools/quickstart and tools/check: finds or installs the distribution's packages, and builds.
-# Functions: say, die, step, need_packages, want_packages, missing_packages, clang_format, configure_and_build. Bash.
+# Functions: say, die, step, need_packages, want_packages, missing_packages, clang_format, configure_and_build, show_build. Bash.
 
 assume_yes=${CI:+1}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-say() { printf '%s\n' "$*"; }
+say() { printf '%s\n' "$@"; }  # a line for each argument
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
 # step NAME COMMAND...: runs the command and notes in laps, a line each, what it took: stage, NAME, seconds, seconds of CPU time.
@@ -131,15 +131,50 @@ want_packages() { (need_packages "$@") || say "Going on without"; }
 
 in_root() { (cd "$root" && "$@"); }
 
+# time_left DONE ALL SECONDS: at the pace of what was done in so many seconds.
+time_left() {
+  local left=$(($3 * ($2 - $1) / $1))
+  if [ $left -lt 60 ]; then echo "less than a minute left"
+  else echo "about $(((left + 59) / 60)) min left"
+  fi
+}
+
+# show_build LOG: copies what ninja or make print to LOG and says how far they are: in one line of a terminal that is written again,
+# else in a line for each quarter. Ninja counts files, make says percents.
+show_build() {
+  local line done all of shown quarter=0 start=$SECONDS
+  while IFS= read -r line; do
+    printf '%s\n' "$line" >>"$1"
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\ (Building|Linking) ]]; then done=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]} of=" of ${BASH_REMATCH[2]} files"
+    elif [[ $line =~ ^\[\ *([0-9]+)%\]\ (Building|Linking) ]]; then done=${BASH_REMATCH[1]} all=100 of=" %"
+    else continue; fi
+    [ "$done" -gt 0 ] || continue
+    shown="  $done$of, $(time_left "$done" "$all" $((SECONDS - start)))"
+    if [ -t 1 ]; then
+      printf '\r\033[K%s' "$shown"
+    elif [ $((4 * done / all)) -gt $quarter ]; then
+      quarter=$((4 * done / all))
+      say "$shown"
+    fi
+  done
+  [ ! -t 1 ] || printf '\r\033[K'
+}
+
 # configure_and_build PRESET [CMAKE FLAG...]
 configure_and_build() {
-  local preset=$1
+  local preset=$1 log=$root/build-$1.log
   shift
-  say "Building ($preset) ..."
+  say "Building ($preset; the whole output is in $log) ..."
   ! have_command ccache || export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
   ! have_command ninja || export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}  # it keeps all cores busy; make doesn't
-  { step configure in_root cmake --preset "$preset" "$@" &&
-    step build in_root cmake --build --preset "$preset" --parallel "$(nproc)"; } >"$root/build-$preset.log" 2>&1 ||
-    { tail -n 40 "$root/build-$preset.log" >&2; die "the build failed; the whole output is in build-$preset.log"; }
-  rm -f "$root/build-$preset.log"
+  local built=0 shown
+  step configure in_root cmake --preset "$preset" "$@" >"$log" 2>&1 || built=$?
+  if [ $built = 0 ]; then
+    exec {shown}> >(show_build "$log")
+    NINJA_STATUS='[%f/%t] ' step build in_root cmake --build --preset "$preset" --parallel "$(nproc)" >&"$shown" 2>&1 || built=$?
+    exec {shown}>&-
+    wait $!
+  fi
+  [ $built = 0 ] || { tail -n 40 "$log" >&2; die "the build failed; the whole output is in $log"; }
+  rm -f "$log"
 }

@@ -74,6 +74,47 @@ expect "times" "$(times_of | sed 's/  */ /g' | sed -E 's/[0-9]+ [0-9]+[.][0-9]$/
   $'status 3\npart step seconds CPU\nplain build N N\nplain tests N N\ntotal - N N'
 expect "CPU time of a step" "$(times_of | awk '$2 == "build" { print ($4 > 0) }')" 1
 
+# Progress of a build: a line for each quarter, or one that a terminal writes again; all of it is in the log.
+progress_of() {
+  printf '%s\n' "$@" >"$work/lines"
+  rm -f "$work/build-log"
+  bash -c '. "$1/tools/setup.sh"; show_build "$2" <"$3"' script "$source" "$work/build-log" "$work/lines"
+}
+ninja_lines=("[0/2] Re-checking globbed directories..." "[1/8] Building CXX object a.o" "[2/8] Building CXX object b.o" warning
+             "[3/8] Building CXX object c.o" "[4/8] Building CXX object d.o" "[8/8] Linking CXX executable weft")
+expect "progress of ninja" "$(progress_of "${ninja_lines[@]}")" "  2 of 8 files, less than a minute left
+  4 of 8 files, less than a minute left
+  8 of 8 files, less than a minute left"
+expect "the log of a build" "$(cat "$work/build-log")" "$(printf '%s\n' "${ninja_lines[@]}")"
+expect "progress of make" "$(progress_of "[  9%] Building CXX object a.o" "[ 30%] Building CXX object b.o" "[100%] Built target weft")" \
+  "  30 %, less than a minute left"
+expect "time left" "$(bash -c '. "$1/tools/setup.sh"; time_left 10 100 20; time_left 30 100 28; time_left 1 2 61' script "$source")" \
+  "about 3 min left
+about 2 min left
+about 2 min left"
+if command -v script >/dev/null; then
+  expect "progress in a terminal" "$(TERM=dumb script -qec "bash -c '. $source/tools/setup.sh; show_build /dev/null <$work/lines'" /dev/null |
+    tr '\r\033' '<^')" "<^[K  9 %, less than a minute left<^[K  30 %, less than a minute left<^[K"
+fi
+
+# A build: what is wrong with it ends it and is shown; its steps are laps, and its log goes.
+build_of() {
+  mkdir -p "$work/tree/tools" "$work/fake"
+  cp "$source/tools/setup.sh" "$work/tree/tools"
+  printf '#!%s\n[ "$1" = --build ] || exit 0\necho "[1/1] Building $*"\nexit %s\n' "$bash" "$1" >"$work/fake/cmake"
+  chmod +x "$work/fake/cmake"
+  PATH=$work/fake:$PATH bash -c 'set -euo pipefail; . "$1/tools/setup.sh"; configure_and_build small; say "${laps[@]%% [0-9]*}"' \
+    script "$work/tree" 2>&1 || echo "status $?"
+}
+log=$work/tree/build-small.log
+expect "a build" "$(build_of 0)" "Building (small; the whole output is in $log) ...
+  1 of 1 files, less than a minute left
+install configure
+install build"
+expect "a build's log" "$(ls "$log" 2>/dev/null)" ""
+expect "a build that fails" "$(build_of 3 | sed -n '3p;$p' | sed 's/Building .*/Building/')" "[1/1] Building
+status 1"
+
 # The prompt of a text whose byte 400 is inside a character.
 eval "$(sed -n '/^prompt_of()/,/^}/p' "$source/tools/quickstart")"
 { printf 'one two – three four'; for _ in {1..300}; do printf 'é'; done; printf '\nsecond\n'; } >"$work/text"
