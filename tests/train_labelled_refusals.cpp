@@ -130,6 +130,15 @@ TEST_CASE("rows: tabs and quotation marks that are text") {
   CHECK(all.texts.back() == "\"Best of all");
 }
 
+TEST_CASE("rows: tabs and quotation marks that are text, far behind the first rows") {
+  // By marks the last rows would be one, of as many columns as the others.
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += i % 2 ? "neg\tbad film\n" : "pos\tgood \"film\"\n";
+  const LabelledTexts all = parse_labelled(text + "pos\t\"Ghosts\nneg\tof the past, 12\"\n", "rows");
+  CHECK(all.texts.size() == 3002);
+  CHECK(all.texts[3000] == "\"Ghosts");
+}
+
 TEST_CASE("rows: JSON lines with keys of their own: memory by their size, not by rows and keys") {
   std::string rows;
   for (int i = 0; i < 1000; ++i) {

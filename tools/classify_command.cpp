@@ -174,7 +174,7 @@ int classify(const ClassifyCommand& o) {
                         : weft::TextRows::open(is_input ? "/dev/stdin" : o.file, options);
   if (rows) {
     classify_rows(o, *rows, answers);
-  } else if (!o.form.columns.empty() || options.header || options.skip_bad_rows) {
+  } else if (!o.form.columns.empty() || options.header || options.literal_quotes || options.skip_bad_rows) {
     throw UsageError(o.file + ": each line is a text, without columns (--format says how rows are written)");
   } else {
     classify_lines(o, answers);

@@ -72,6 +72,9 @@ void DataOptions::add_to(CLI::App& command, CLI::Option* data) {
       ->default_str(header)
       ->group(group)
       ->needs(data);
+  command.add_flag("--literal-quotes", literal_quotes, "Quotation marks of CSV, TSV and semicolons are text")
+      ->group(group)
+      ->needs(data);
   command.add_flag("--skip-bad-rows", skip_bad_rows, "Leave out and count rows that can't be used")
       ->group(group)
       ->needs(data);
@@ -83,6 +86,7 @@ weft::LabelledOptions DataOptions::labelled(const std::vector<std::string>& labe
   if (header != "auto") options.header = header == "yes";
   if (!columns.empty()) set_columns(columns, options);
   options.labels = labels;
+  options.literal_quotes = literal_quotes;
   options.skip_bad_rows = skip_bad_rows;
   return options;
 }

@@ -9,7 +9,7 @@
 
 struct DataOptions {
   std::string format = "auto", header = "auto", columns;
-  bool skip_bad_rows = false;
+  bool literal_quotes = false, skip_bad_rows = false;
 
   // data: the option that names them.
   void add_to(CLI::App& command, CLI::Option* data);

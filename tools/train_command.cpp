@@ -308,7 +308,7 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
 void repeat_run(CLI::App& command, const std::string& settings, const std::string& path) {
   std::vector<std::string> but = {"log"};
   if (command.count("--data") > 0 && command.count("--recipe") == 0)
-    but.insert(but.end(), {"format", "columns", "header"});
+    but.insert(but.end(), {"format", "columns", "header", "literal-quotes"});
   apply_run(command, settings, path, but);
 }
 

@@ -166,6 +166,7 @@ LabelledTexts read_folders(const std::string& path, const LabelledOptions& optio
   const std::string where = "\"" + path + "\"";
   if (options.header || !options.text.empty() || !options.label.empty())
     throw Error(where + ": folders have no header and no columns (--header and --columns are of files with rows)");
+  if (options.literal_quotes) throw Error(where + ": folders have no fields (--literal-quotes is of files with rows)");
   LabelNumbers labels(options.labels);
   LabelledTexts all;
   all.form = "a folder for each label";

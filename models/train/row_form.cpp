@@ -50,18 +50,37 @@ std::size_t agreeing(const Rows& rows) {
       std::count_if(rows.begin(), rows.end(), [&](const auto& row) { return row.size() == rows[0].size(); }));
 }
 
-// Tables of tabs have no quotation marks around fields, or have them by the rules of CSV: as the larger share of the first rows
-// does. By marks these may have many lines, of which the sample would cut the last.
-Dialect dialect_of(const Content& content, const Content& sample, char delimiter) {
-  const Dialect quoted{delimiter, true}, plain{delimiter, false};
-  if (delimiter != '\t') return quoted;
-  const SomeRows lines = some_rows(sample, plain);
-  const auto marked = [](const std::vector<std::string>& row) {
-    return std::any_of(row.begin(), row.end(), [](const std::string& field) { return field[0] == '"'; });
-  };
-  if (std::none_of(lines.rows.begin(), lines.rows.end(), marked)) return plain;
-  const SomeRows rows = some_rows(content, quoted);
-  return agreeing(rows.rows) * lines.count() >= agreeing(lines.rows) * rows.count() ? quoted : plain;
+// Of all rows as a dialect reads them, how many have as many columns as the first, at least 2, and nothing wrong.
+struct Agreement {
+  std::size_t rows = 0, agreeing = 0;
+};
+
+Agreement agreement_of(const Content& content, const Dialect& dialect) {
+  const auto reader = delimited_rows(content, dialect);
+  Agreement found;
+  std::vector<std::string> fields;
+  for (std::size_t columns = 0;;) try {
+      if (!reader->next(fields)) return found;
+      ++found.rows;
+      if (columns == 0) columns = fields.size();
+      if (columns < 2) return found;
+      found.agreeing += fields.size() == columns;
+    } catch (const BadRow&) {
+      ++found.rows;
+    }
+}
+
+// Tables of tabs have quotation marks that are text, or around fields by the rules of CSV, in which tabs and line ends may stand:
+// as the larger share of all rows has it. Marks around a whole cell are around a field in both.
+Dialect dialect_of(const Content& content, char delimiter, const LabelledOptions& options) {
+  if (options.literal_quotes) return {delimiter, Quotes::literal};
+  if (delimiter != '\t') return {delimiter, Quotes::csv};
+  const Dialect cells{delimiter, Quotes::cells};
+  if (content.text.find('"') == std::string_view::npos) return cells;
+  const Agreement by_lines = agreement_of(content, cells),
+                  by_marks = agreement_of(content, {delimiter, Quotes::strict});
+  if (by_marks.agreeing == 0 || by_marks.agreeing * by_lines.rows < by_lines.agreeing * by_marks.rows) return cells;
+  return {delimiter, Quotes::fields};
 }
 
 DataFormat format_of(char delimiter) {
@@ -77,11 +96,11 @@ bool is_delimited(DataFormat format) {
 }
 
 // That by which most rows have as many columns as the first; none if that has one.
-std::optional<char> best_delimiter(const Content& content, const Content& sample) {
+std::optional<char> best_delimiter(const Content& content, const Content& sample, const LabelledOptions& options) {
   std::size_t most = 0;
   std::optional<char> best;
   for (char delimiter : {'\t', ',', ';'}) {
-    const std::size_t rows = agreeing(some_rows(sample, dialect_of(content, sample, delimiter)).rows);
+    const std::size_t rows = agreeing(some_rows(sample, dialect_of(content, delimiter, options)).rows);
     if (rows > most) {
       most = rows;
       best = delimiter;
@@ -90,7 +109,7 @@ std::optional<char> best_delimiter(const Content& content, const Content& sample
   return best;
 }
 
-DataFormat sniffed(const Content& content, const Content& sample) {
+DataFormat sniffed(const Content& content, const Content& sample, const LabelledOptions& options) {
   const std::string_view text = sample.text,
                          first = text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   if (first.substr(0, 1) == "{") return DataFormat::jsonl;
@@ -99,7 +118,7 @@ DataFormat sniffed(const Content& content, const Content& sample) {
     throw Error(sample.where + ": a JSON array; expected an object in each line (jq -c '.[]' FILE > NEW makes them)");
   const std::string_view line = first.substr(0, first.find_first_of("\r\n"));
   if (line.find(fasttext_prefix) != std::string_view::npos) return DataFormat::fasttext;
-  const auto delimiter = best_delimiter(content, sample);
+  const auto delimiter = best_delimiter(content, sample, options);
   if (!delimiter)
     throw Error(sample.where + ": " + expected_forms + "; its first rows are none of these (--format says which)");
   return format_of(*delimiter);
@@ -128,7 +147,7 @@ RowForm delimited_form(const Content& content, const Content& sample, DataFormat
                        bool labelled) {
   RowForm form;
   form.format = format;
-  form.dialect = dialect_of(content, sample, delimiter_of(format));
+  form.dialect = dialect_of(content, delimiter_of(format), options);
   Rows rows = some_rows(sample, form.dialect).rows;
   if (rows.empty()) {
     form.columns = 0;  // reading says what is wrong with the first row
@@ -161,7 +180,7 @@ RowForm jsonl_form(const Content& sample, const LabelledOptions& options, bool l
   std::unordered_set<std::string> known;
   Rows rows;
   std::size_t objects = 0;
-  const auto lines = delimited_rows(sample, {'\0', false});  // which no row has
+  const auto lines = delimited_rows(sample, {'\0', Quotes::literal});  // which no row has
   std::vector<std::string> line;
   while (objects < sample_rows) try {
       if (!lines->next(line)) break;
@@ -208,7 +227,7 @@ std::string_view first_line(std::string_view text) {
 // Whether the rows say of themselves that they are a table: its first row by names, or all of them by their labels, which a line
 // with a comma may have by chance.
 bool is_table(const Content& content, const Content& sample, char delimiter, const LabelledOptions& options) {
-  const SomeRows some = some_rows(sample, dialect_of(content, sample, delimiter));
+  const SomeRows some = some_rows(sample, dialect_of(content, delimiter, options));
   if (some.rows.empty() || some.rows[0].size() < 2) return false;
   if (options.header.value_or(true) && are_names(some.rows[0], options)) return true;
   return (delimiter == '\t' || first_line(sample.text)[0] == '"') && agreeing(some.rows) == some.count() &&
@@ -222,24 +241,32 @@ DataFormat format_of_texts(const Content& content, const Content& sample, const 
   if (json_row(line, [](const std::string&) {}).is_object()) return DataFormat::jsonl;
   if (line.find(fasttext_prefix) != std::string_view::npos) return DataFormat::fasttext;
   if (ending == ".tsv" || ending == ".tab") return DataFormat::tsv;
-  if (ending == ".csv") return format_of(best_delimiter(content, sample).value_or(','));
+  if (ending == ".csv") return format_of(best_delimiter(content, sample, options).value_or(','));
   for (const char delimiter : {'\t', ',', ';'})
     if (is_table(content, sample, delimiter, options)) return format_of(delimiter);
   return DataFormat::automatic;
+}
+
+// Error for what tables alone have, if the rows are none.
+void check_is_table(const std::string& where, DataFormat format, const LabelledOptions& options) {
+  if (is_delimited(format)) return;
+  const std::string name = where + ": " + data_format_name(format);
+  if (options.header) throw Error(name + " has no header (--header is of csv, tsv and semicolon)");
+  if (options.literal_quotes)
+    throw Error(name + " has no fields in quotation marks (--literal-quotes is of csv, tsv and semicolon)");
 }
 
 }  // namespace
 
 RowForm find_form(const Content& content, const LabelledOptions& options) {
   const Content sample = beginning_of(content);
-  const DataFormat format = options.format == DataFormat::automatic ? sniffed(content, sample) : options.format;
-  const std::string name = data_format_name(format);
-  if (options.header && !is_delimited(format))
-    throw Error(content.where + ": " + name + " has no header (--header is of csv, tsv and semicolon)");
+  const DataFormat format =
+      options.format == DataFormat::automatic ? sniffed(content, sample, options) : options.format;
+  check_is_table(content.where, format, options);
   if (is_delimited(format)) return delimited_form(content, sample, format, options, true);
   if (format == DataFormat::jsonl) return without_other_keys(jsonl_form(sample, options, true));
   if (!options.text.empty() || !options.label.empty())
-    throw Error(content.where + ": " + name +
+    throw Error(content.where + ": " + data_format_name(format) +
                 " has no columns to choose from (--columns is of csv, tsv, semicolon and jsonl)");
   RowForm form;
   form.format = format;
@@ -252,6 +279,7 @@ std::optional<RowForm> find_text_form(const Content& content, const std::string&
   const DataFormat format =
       options.format == DataFormat::automatic ? format_of_texts(content, sample, ending, options) : options.format;
   if (format == DataFormat::automatic) return {};
+  check_is_table(content.where, format, options);
   if (is_delimited(format)) return delimited_form(content, sample, format, options, false);
   if (format == DataFormat::jsonl) return jsonl_form(sample, options, false);
   RowForm form;

@@ -41,6 +41,19 @@ std::size_t first_bad_byte(std::string_view text) noexcept {
   return i;
 }
 
+// Appends what stands between the quotation mark with which the text begins and the next one that isn't doubled. Bytes up to
+// behind that; npos if there is none.
+std::size_t unquote(std::string_view text, std::string& field) {
+  for (std::size_t from = 1;;) {
+    const std::size_t end = text.find('"', from);
+    if (end == std::string_view::npos) return end;
+    field.append(text.substr(from, end - from));
+    if (text.substr(end + 1, 1) != "\"") return end + 1;
+    field += '"';
+    from = end + 2;
+  }
+}
+
 class DelimitedRows : public RowReader {
  public:
   DelimitedRows(Content content, const Dialect& dialect) : RowReader(std::move(content)), dialect_(dialect) {}
@@ -59,26 +72,34 @@ class DelimitedRows : public RowReader {
 
   void read_field(std::string& field) {
     field.clear();
-    if (dialect_.quotes && at('"')) return read_quoted(field);
-    const std::string_view from = rest();
-    const auto ends = [&](char c) { return c == dialect_.delimiter || is_line_end(c); };
-    const auto end = std::find_if(from.begin(), from.end(), ends) - from.begin();
-    field.append(from.substr(0, static_cast<std::size_t>(end)));
-    move(static_cast<std::size_t>(end));
+    if (dialect_.quotes == Quotes::literal || !at('"')) return read_plain(field);
+    const std::string_view from = dialect_.quotes == Quotes::cells ? rest().substr(0, plain_size()) : rest();
+    const std::size_t size = unquote(from, field);
+    if (size == from.size() || (size < from.size() && ends_field(from[size]))) return move(size);
+    if (dialect_.quotes == Quotes::cells || dialect_.quotes == Quotes::fields) {
+      field.clear();
+    } else {
+      if (size > from.size()) fail("a quotation mark is not closed", "--literal-quotes takes it as text");
+      if (dialect_.quotes == Quotes::strict) fail("text after a closing quotation mark");
+      move(size);
+    }
+    read_plain(field);
   }
 
-  void read_quoted(std::string& field) {
-    for (;;) {
-      move(1);  // the mark that opens the field, or the second of a pair
-      const std::size_t end = rest().find('"');
-      if (end == std::string_view::npos) fail("a quotation mark is not closed");
-      field.append(rest().substr(0, end));
-      move(end + 1);
-      if (!at('"')) break;
-      field += '"';
-    }
-    if (!rest().empty() && !at(dialect_.delimiter) && !is_line_end(rest().front()))
-      fail("text after a closing quotation mark");
+  // Appends what goes to the next delimiter or line end.
+  void read_plain(std::string& field) {
+    const std::string_view text = rest().substr(0, plain_size());
+    if (dialect_.quotes == Quotes::strict && text.find('"') != std::string_view::npos)
+      fail("a quotation mark within a field");
+    field.append(text);
+    move(text.size());
+  }
+
+  bool ends_field(char c) const noexcept { return c == dialect_.delimiter || is_line_end(c); }
+  std::size_t plain_size() const {
+    const std::string_view from = rest();
+    return static_cast<std::size_t>(std::find_if(from.begin(), from.end(), [this](char c) { return ends_field(c); }) -
+                                    from.begin());
   }
 
   Dialect dialect_;

@@ -56,10 +56,20 @@ class RowReader {
   std::int64_t row_ = 0, line_ = 1, several_ = 0;  // row_ from 1 without empty lines, line_ that of counted_
 };
 
+// What a quotation mark at a field's beginning means. Fields between marks have doubled ones inside for one; a mark elsewhere is
+// itself.
+enum class Quotes {
+  literal,  // itself
+  cells,  // if the field, up to the next delimiter or line end, also ends with one and those inside are doubled: nothing. Else itself
+  fields,  // the same, but delimiters and line ends may be inside
+  strict,  // as fields, and any mark that is itself makes a BadRow
+  csv,  // the field goes to the next one, delimiters and line ends inside; what follows there is added, as Python's csv does
+};
+
 // How CSV, TSV and their like write rows.
 struct Dialect {
   char delimiter = ',';
-  bool quotes = true;  // fields may be in quotation marks
+  Quotes quotes = Quotes::csv;
 };
 
 // Fields of any number.

@@ -134,6 +134,9 @@ TEST_CASE_FIXTURE(Rows, "weft classify: lines that look a little like rows are t
   CHECK(fails_with(classify("texts.txt", "red\n", "--columns text=1"), 2, "texts.txt: each line is a text"));
   CHECK(fails_with(classify("texts.txt", "red\n", "--header no"), 2, "(--format says how rows are written)"));
   CHECK(fails_with(classify("texts.txt", "red\n", "--skip-bad-rows"), 2, "(--format says how rows are written)"));
+  CHECK(fails_with(classify("texts.txt", "red\n", "--literal-quotes"), 2, "(--format says how rows are written)"));
+  CHECK(contains(classify("a.csv", "note\n\"red\"\n", "--csv").out, "\nred,"));
+  CHECK(contains(classify("a.csv", "note\n\"red\"\n", "--csv --literal-quotes").out, "\n\"\"\"red\"\"\","));
 }
 
 TEST_CASE_FIXTURE(Rows,

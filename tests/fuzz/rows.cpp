@@ -10,6 +10,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   options.skip_bad_rows = (data[1] & 4) != 0;
   if (data[1] & 8) options.text = {"2"};
   if (data[1] & 16) options.label = "1";
+  options.literal_quotes = (data[1] & 32) != 0;
   const std::string content = weft::test::text_of(data + 2, size - 2);
   weft::test::refuses_or_works([&] {
     const weft::LabelledTexts rows = weft::parse_labelled(content, "fuzz", options);

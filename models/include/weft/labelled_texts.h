@@ -15,8 +15,8 @@ namespace weft {
 /// How labelled texts are written.
 enum class DataFormat {
   automatic,  ///< one of those below, by the first rows
-  csv,        ///< fields between commas (RFC 4180: quotation marks, doubled ones and line ends inside of them)
-  tsv,        ///< fields between tabs, in quotation marks only if the first rows have such fields
+  csv,  ///< fields between commas (RFC 4180: quotation marks, doubled ones and line ends inside of them), as Python's csv
+  tsv,        ///< fields between tabs; quotation marks are text unless a field begins and ends with one
   semicolon,  ///< as csv, between semicolons
   jsonl,      ///< a JSON object in each line, whose keys are the columns
   fasttext,   ///< lines of "__label__NAME" and words, in any order; of several labels in a line the first counts
@@ -36,6 +36,7 @@ struct LabelledOptions {
   std::vector<std::string> text;
   std::string label;                ///< the column of the label: its name, or its number from 1
   std::vector<std::string> labels;  ///< that a model knows, in its order; any other is an Error. None: those that occur
+  bool literal_quotes = false;      ///< of CSV, TSV and semicolons: quotation marks are text, wherever they are
   bool skip_bad_rows = false;       ///< leaves out and counts the rows that would be an Error
 };
 
