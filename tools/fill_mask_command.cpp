@@ -50,7 +50,7 @@ int fill_mask(const AnswerOptions& o) {
 Command fill_mask_command(CLI::App& weft) {
   CLI::App* command = weft.add_subcommand("fill-mask", "Say what stands in the gaps of a text");
   const auto o = std::make_shared<AnswerOptions>(5);
-  o->add_to(*command, "Texts with [mask] or [MASK] for each symbol to fill in", "symbols of a gap",
+  o->add_to(*command, "Texts with [mask] (in any case) for each symbol to fill in", "symbols of a gap",
             "A JSON object for each text, with the text as it is filled in");
   command->footer(
       "Prints SYMBOL, tab, PROBABILITY for each symbol, a line for each gap, in their order.\n"

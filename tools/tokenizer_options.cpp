@@ -21,8 +21,9 @@ std::shared_ptr<const weft::Tokenizer> tokenizer_of(const std::string& content) 
 #ifdef WEFT_SENTENCEPIECE
   return weft::sentencepiece_tokenizer(content);
 #else
-  throw weft::Error("not a tokenizer of weft, and a model of SentencePiece can't be read by this weft: " +
-                    std::string("install SentencePiece (Debian: libsentencepiece-dev) and build weft again"));
+  throw weft::Error(
+      "not a tokenizer of weft, and a model of SentencePiece can't be read by this weft: " +
+      std::string("install its package (Debian: apt-get install libsentencepiece-dev) and build weft again"));
 #endif
 }
 

@@ -34,8 +34,10 @@ const TokenizerKind& tokenizer_kind(const std::string& name) {
   if (const TokenizerKind* found = registry().find(name)) return *found;
   for (const char* optional : {"unigram", "bpe", "sentencepiece", "fnet"})
     if (name == optional)
-      throw Error("[tokenizer] kind \"" + name + "\" needs SentencePiece, which this program has not: install it " +
-                  "(Debian: libsentencepiece-dev), build weft again, and link weft::sentencepiece");
+      throw Error("[tokenizer] kind \"" + name +
+                  "\" needs SentencePiece, which this program has not: install its package " +
+                  "(Debian: apt-get install libsentencepiece-dev) and build weft again; weft/sentencepiece.h adds it "
+                  "to a program");
   throw Error("[tokenizer] unknown kind \"" + name + "\", expected one of " + detail::join(tokenizer_kinds()));
 }
 

@@ -11,12 +11,16 @@ using namespace detail;
 
 namespace {
 
-const std::string gap = "[mask]", large_gap = "[MASK]";
+const std::string gap = "[mask]";
 
-// The next of either, or the text's end.
+bool same_letter(char a, char b) noexcept { return a == b || (a >= 'A' && a <= 'Z' && a - 'A' + 'a' == b); }
+
+// The next one, in any case, or the text's end.
 std::size_t find_gap(std::string_view text, std::size_t from) {
   for (std::size_t at = text.find('[', from); at != std::string_view::npos; at = text.find('[', at + 1))
-    if (const std::string_view name = text.substr(at, gap.size()); name == gap || name == large_gap) return at;
+    if (const std::string_view name = text.substr(at, gap.size());
+        std::equal(name.begin(), name.end(), gap.begin(), gap.end(), same_letter))
+      return at;
   return text.size();
 }
 
@@ -86,8 +90,7 @@ FilledText fill_mask(const Checkpoint& checkpoint, const std::string& text, std:
   const SpecialIds special = tokenizer.special();
   std::vector<std::int64_t> ids = encode(tokenizer, text);
   if (std::find(ids.begin(), ids.end(), special.mask) == ids.end())
-    throw Error("[fill-mask] expected a text with \"" + gap + "\" (or \"" + large_gap +
-                "\") for each symbol to fill in, got none");
+    throw Error("[fill-mask] expected a text with \"" + gap + "\" (in any case) for each symbol to fill in, got none");
   const std::vector<std::int64_t> row = row_of(checkpoint, ids);
   const std::int64_t first = special.sep && special.cls ? 1 : 0;                       // of the text in its row
   const Tensor logits = (*checkpoint.model)(Tensor::from(row, {1, std::ssize(row)}));  // (1, n, symbols)

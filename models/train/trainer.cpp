@@ -66,10 +66,11 @@ Tensor smoothed(const Tensor& loss, const Tensor& logits, const Tensor& target, 
   return sub(scale(loss, 1 - epsilon), scale(uniform, epsilon));
 }
 
-// Without a sign, which says nothing of what is no number.
+// Without a sign, which says nothing of what is no number; what may help as weft train spells it.
 [[noreturn]] void fail_loss(const std::string& what, double loss) {
-  throw Error("[train] " + what + " is " + (std::isnan(loss) ? "nan" : std::to_string(loss)) +
-              "; a lower learning rate (lr), a longer warmup or a smaller clip keeps it finite");
+  throw Error(
+      "[train] " + what + " is " + (std::isnan(loss) ? "nan" : std::to_string(loss)) +
+      "; a lower learning rate (--lr), a longer warmup (--warmup) or a smaller clip (--clip) may keep it finite");
 }
 
 }  // namespace

@@ -135,6 +135,15 @@ TEST_CASE("every training option of weft train reaches the trainer") {
   check(all + "--momentum 0.6 --optimizer sgd --schedule constant", options);
 }
 
+TEST_CASE("a loss that isn't finite comes with the options that may help") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  const Outcome failed = weft("train --arch gmlp" + sizes + "--text " + (folder / "text") +
+                              " --steps 50 --lr 1e30 --warmup 0 --optimizer sgd --clip 0 --out " + (folder / "run"));
+  CHECK(failed.code == 1);
+  for (const char* option : {"the loss is ", "--lr", "--warmup", "--clip"}) CHECK(contains(failed.err, option));
+}
+
 TEST_CASE("the log's lines are the means of the steps since the line before") {
   const TemporaryFolder folder;
   folder.write("text", small_text());

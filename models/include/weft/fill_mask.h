@@ -16,7 +16,7 @@ struct FilledText {
   std::vector<std::vector<Prediction>> gaps;  ///< of each gap in its order: symbols, the most probable first
 };
 
-/// Of a text in which "[mask]" or "[MASK]" stands for each symbol to fill in: at most `top` symbols for a gap (0: all), each at least
+/// Of a text in which "[mask]", in any case, stands for each symbol to fill in: at most `top` symbols for a gap (0: all), each at least
 /// `threshold` probable; special symbols are none. What the tokenizer calls its mask ("[MASK]") is a gap, too. One forward
 /// pass of the text's own length, or of CheckpointInfo::pad_to tokens; of a tokenizer with [sep] of [cls] text [sep]. Threads may share the
 /// checkpoint. Error if its model is no masked language model, if its tokenizer has special symbols alone, if the text has
