@@ -1,4 +1,4 @@
-// weft data: ListOps and associative recall.
+// weft data: ListOps, associative recall, and news of packages.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -252,7 +252,7 @@ TEST_CASE("recall: each key once with its own value, somewhere; the label is tha
 TEST_CASE("weft data: bad input, and files that are there already") {
   const TemporaryFolder folder;
   const std::string small = "data listops --min-length 5 --max-length 20 --train 5 --validation 5 --test 5";
-  CHECK(fails_with(weft("data"), 2, "give a subcommand: listops, recall"));
+  CHECK(fails_with(weft("data"), 2, "give a subcommand: listops, recall, news"));
   CHECK(fails_with(weft("data listop --out x"), 2, "did you mean listops?"));
   CHECK(fails_with(weft("data listops"), 2, "--out is required"));
   CHECK(fails_with(weft("data listops --min-length 10 --max-length 11 --out " + (folder / "x")), 2,
@@ -273,6 +273,73 @@ TEST_CASE("weft data: bad input, and files that are there already") {
   CHECK(std::filesystem::is_empty(folder / "few"));
   folder.write("file", "");
   CHECK(fails_with(weft(small + " --out " + (folder / "file")), 1, "file"));
+}
+
+// Records of packages: `count` of each section, whose descriptions have words of its own.
+std::string packages(const std::vector<std::string>& sections, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i)
+    for (const std::string& section : sections)
+      text += "Package: p\nSection: " + section + "\nDepends: libc6,\n libm\nDescription: a  \"" +
+              section.substr(section.find('/') + 1) + "\" thing\n Number\t" + std::to_string(i) +
+              ", it is.\n .\n  The end\nTag: x::y,\n z\n\n";
+  return text;
+}
+
+TEST_CASE("weft data news: what packages are by their sections, each text once; a tenth of each label apart") {
+  const TemporaryFolder folder;
+  folder.write("records", packages({"games", "universe/sound", "libs"}, 40) + packages({"sound"}, 40) +
+                              packages({"mail"}, 19) + "Package: no-description\nSection: mail\n");
+  const std::string records = " --from " + (folder / "records"), out = folder / "news.csv", test = folder / "test.csv",
+                    both = " --out " + out + " --test " + test;
+  const Outcome made = weft("data news" + both + records);
+  CAPTURE(made.err);
+  REQUIRE(made.code == 0);
+  CHECK(made.out == out + " 72\n" + test + " 8\n");
+  CHECK(contains(made.err, "records: descriptions of 179 packages; rows by section: games 40, sound 40\n"));
+  std::istringstream lines(folder.read("news.csv") + folder.read("test.csv"));
+  std::map<std::string, int> seen;
+  for (std::string line; std::getline(lines, line);) ++seen[line];
+  CHECK(seen.size() == 81);
+  CHECK(seen["label,text"] == 2);
+  for (int i = 0; i < 40; ++i)
+    for (const std::string label : {"games", "sound"})
+      CHECK(seen[label + ",\"a \"\"" + label + "\"\" thing Number " + std::to_string(i) + ", it is. The end\""] == 1);
+  const std::string first = folder.read("test.csv");
+  CHECK(std::count(first.begin(), first.end(), '\n') == 9);
+  std::size_t games = 0;
+  for (std::size_t at = 0; (at = first.find("\ngames,", at)) != std::string::npos; ++at) ++games;
+  CHECK(games == 4);
+  // The order of a source's records changes nothing; nor does what is there, unless it is to be replaced.
+  CHECK(fails_with(weft("data news" + both + records), 1, "is there already: --overwrite replaces it"));
+  folder.write("records", packages({"sound", "games"}, 40));
+  REQUIRE(weft("data news --overwrite" + both + records).code == 0);
+  CHECK(folder.read("test.csv") == first);
+  // All rows in one file, fewer, of other sections, and of all that have enough where the usual ones have not.
+  folder.write("records", packages({"games", "libs", "perl"}, 40));
+  CHECK(weft("data news --overwrite --rows 30 --out " + out + records).out == out + " 90\n");
+  CHECK(contains(weft("data news --overwrite --section perl --section libs --section perl --out " + out + records).err,
+                 "rows by section: libs 40, perl 40\n"));
+  CHECK(fails_with(weft("data news --overwrite --section mail --out " + out + records), 1,
+                   "expected sections with at least 20 texts (games, libs, perl), got \"mail\""));
+  CHECK(fails_with(weft("data news --overwrite --section perl --out " + out + records), 1,
+                   "of each of two sections, got perl"));
+  folder.write("records", "label,text\n1,no records\n");
+  CHECK(fails_with(weft("data news --overwrite --out " + out + records), 1, "expected descriptions of packages"));
+  CHECK(fails_with(weft("data news --overwrite --out " + out + " --from " + (folder / "none")), 1, "none"));
+  CHECK(fails_with(weft("data news --overwrite --out " + out + " --test " + out + records), 2, "name one file"));
+  CHECK(fails_with(weft("data news" + records), 2, "--out is required"));
+}
+
+TEST_CASE("weft data news: the system's own packages, by apt-cache if it is there") {
+  const TemporaryFolder folder;
+  folder.write("bin/apt-cache", "#!/bin/sh\n[ \"$1\" = dumpavail ] && cat " + (folder / "records") + "\n");
+  std::filesystem::permissions(folder / "bin/apt-cache", std::filesystem::perms::owner_all);
+  folder.write("records", packages({"games", "mail"}, 20));
+  const Outcome made =
+      shell("env PATH=" + (folder / "bin") + ":$PATH \"$WEFT\" data news --out " + (folder / "news.csv"));
+  CHECK(made.code == 0);
+  CHECK(contains(made.err, "apt-cache dumpavail: descriptions of 40 packages"));
 }
 
 TEST_CASE("weft data: a signal leaves nothing") {

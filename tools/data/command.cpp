@@ -10,6 +10,8 @@
 #include <iostream>
 #include <unordered_set>
 
+#include "data/hash.h"
+#include "data/news.h"
 #include "data/task.h"
 #include "help.h"
 #include "options.h"
@@ -33,14 +35,8 @@ extern "C" void stop_generating(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-// FNV-1a: rows of equal hashes are taken for one.
-std::uint64_t hash_of(const std::string& text) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash;
-}
-
-// Different rows, in the order of their numbers: row k is made of the seed's k-th stream, if it makes one.
+// Different rows, in the order of their numbers: row k is made of the seed's k-th stream, if it makes one. Rows of equal hashes
+// are taken for one.
 class Rows {
  public:
   Rows(const GeneratedTask& task, std::uint64_t seed) : task_(task), random_(seed) {}
@@ -152,7 +148,7 @@ void add_kind(CLI::App& command, const TaskKind& kind, std::shared_ptr<Generated
 }  // namespace data
 
 Command data_command(CLI::App& weft) {
-  CLI::App* command = weft.add_subcommand("data", "Generate the rows of a task");
+  CLI::App* command = weft.add_subcommand("data", "Write labelled rows: this system's packages, or a task's");
   command->require_subcommand(1);
   const auto o = std::make_shared<data::Options>();
   std::vector<std::pair<std::string, std::shared_ptr<data::GeneratedTask>>> tasks;
@@ -161,8 +157,10 @@ Command data_command(CLI::App& weft) {
     tasks.emplace_back(kind.name, kind.make());
     data::add_kind(*command, kind, tasks.back().second, o);
   }
-  command->footer("Example:\n  weft data listops --out listops");
-  return {command, [command, tasks, o] {
+  const std::function<int()> news = data::add_news(*command);
+  command->footer("Examples:\n  weft data news --out news.csv\n  weft data listops --out listops");
+  return {command, [command, tasks, news, o] {
+            if (command->got_subcommand("news")) return news();
             for (const auto& task : tasks)
               if (command->got_subcommand(task.first))
                 return o->check.empty() ? data::generate(*o, *task.second) : data::check(*o, *task.second);
