@@ -115,6 +115,25 @@ expect "a build's log" "$(ls "$log" 2>/dev/null)" ""
 expect "a build that fails" "$(build_of 3 | sed -n '3p;$p' | sed 's/Building .*/Building/')" "[1/1] Building
 status 1"
 
+# tools/quickstart with a cmake and a weft that say what they are asked for.
+cp "$source/tools/quickstart" "$work/tree/tools"
+for header in xsimd/xsimd.hpp nlohmann/json.hpp sentencepiece_processor.h; do
+  mkdir -p "$(dirname "$work/prefix/include/$header")" && touch "$work/prefix/include/$header"
+done
+printf '#!%s\necho "$*" >>"%s/asked"\nmkdir -p build/tools\nprintf "#!%s\\necho weft \\$*\\n" >build/tools/weft\nchmod +x build/tools/weft\n' \
+  "$bash" "$work" "$bash" >"$work/fake/cmake"
+cp "$work/bin/make" "$work/fake/c++"
+echo "one two three four" >"$work/tree/text"
+(cd "$work/tree" && CXX= CMAKE_PREFIX_PATH=$work/prefix PATH=$work/fake:$PATH tools/quickstart --text text) >"$work/said" 2>&1 || echo failed >>"$work/said"
+expect "what quickstart builds" "$(sed 's/ --parallel .*//' "$work/asked")" \
+  "--preset release -DWEFT_TESTS=OFF -DWEFT_ISAS=best
+--build --preset release"
+expect "what quickstart trains" "$(sed -n 's/^weft train --arch \([a-z]*\) .*/\1/p' "$work/said" | tr '\n' ' ')" "gmlp tnn "
+expect "how quickstart ends" "$(tail -n 4 "$work/said")" 'Try next:
+  build/tools/weft eval quickstart-out/tnn --text text
+  build/tools/weft generate quickstart-out/gmlp --prompt "one two three" --tokens 500
+  build/tools/weft train --resume quickstart-out/tnn --steps 2000'
+
 # The prompt of a text whose byte 400 is inside a character.
 eval "$(sed -n '/^prompt_of()/,/^}/p' "$source/tools/quickstart")"
 { printf 'one two – three four'; for _ in {1..300}; do printf 'é'; done; printf '\nsecond\n'; } >"$work/text"
