@@ -32,13 +32,25 @@ struct Reference {
     m = step == 1 ? g : o.momentum * m + g;
     p -= o.lr * m;
   }
+  void lion(Scalar g, const UpdateStep& o) {
+    const Scalar beta1 = o.own[0], beta2 = o.own[1], c = beta1 * m + (1 - beta1) * g;
+    p -= o.lr * ((c > 0) - (c < 0) + o.weight_decay * p);
+    m = beta2 * m + (1 - beta2) * g;
+  }
 };
 
-enum class Rule { adam, adamw, sgd };
+enum class Rule { adam, adamw, sgd, lion };
+constexpr Rule rules[] = {Rule::adam, Rule::adamw, Rule::sgd, Rule::lion};
 
 const AdamOptions adam_options{0.01, 0.9, 0.99, 1e-6, 0.1};
 const SgdOptions sgd_options{0.05, 0.9, 0.1};
 constexpr double grad_scale = 0.5;
+const UpdateStep lion_step{1, 0.03, {0.9, 0.99}, 0.1, {}, grad_scale};
+
+void lion(Tensor& p, const Tensor& grad, Tensor& m, const UpdateStep& step) {
+  std::vector<Tensor> states{m};
+  update("lion", p, grad, states, step);
+}
 
 struct State {
   Tensor p, m, v;
@@ -56,6 +68,7 @@ void update(Rule rule, State& s, const Tensor& grad, int step) {
   if (rule == Rule::adam) adam(s.p, grad, s.m, s.v, step, adam_options, grad_scale);
   if (rule == Rule::adamw) adamw(s.p, grad, s.m, s.v, step, adam_options, grad_scale);
   if (rule == Rule::sgd) sgd(s.p, grad, s.m, step, sgd_options, grad_scale);
+  if (rule == Rule::lion) lion(s.p, grad, s.m, lion_step);
 }
 
 State run(Rule rule, std::int64_t n, DType dtype, int steps) {
@@ -74,6 +87,7 @@ double error_of(Rule rule, std::int64_t n, DType dtype, int steps) {
     for (std::size_t i = 0; i < want.size(); ++i) {
       const Scalar scaled = grad_scale * static_cast<Scalar>(g[i]);
       if (rule == Rule::sgd) want[i].sgd(scaled, step, sgd_options);
+      else if (rule == Rule::lion) want[i].lion(scaled, lion_step);
       else want[i].adam(scaled, step, adam_options, rule == Rule::adamw);
     }
   }
@@ -93,7 +107,7 @@ TEST_CASE("optimizer updates of every instruction set against long double") {
     Context context;
     context.set_isa(isa);
     ContextScope scope(context);
-    for (Rule rule : {Rule::adam, Rule::adamw, Rule::sgd})
+    for (Rule rule : rules)
       for (std::int64_t n : {1, 7, 16, 37, 150}) {
         CAPTURE(n);
         CHECK(error_of(rule, n, DType::f64, 20) <= 1e-14);
@@ -104,7 +118,7 @@ TEST_CASE("optimizer updates of every instruction set against long double") {
 
 TEST_CASE("optimizer updates have the same bits at any thread count and position") {
   constexpr std::int64_t n = 50001;
-  for (Rule rule : {Rule::adam, Rule::adamw, Rule::sgd}) {
+  for (Rule rule : rules) {
     const auto result = [&](int threads) {
       Context context;
       context.set_threads(threads);
@@ -130,17 +144,19 @@ TEST_CASE("optimizer updates decay the first elements alone, if so asked") {
     State s = make_state(n, DType::f32);
     AdamOptions adam_like = adam_options;
     SgdOptions sgd_like = sgd_options;
-    adam_like.weight_decay = sgd_like.weight_decay = weight_decay;
-    adam_like.decayed = sgd_like.decayed = first;
+    UpdateStep lion_like = lion_step;
+    adam_like.weight_decay = sgd_like.weight_decay = lion_like.weight_decay = weight_decay;
+    adam_like.decayed = sgd_like.decayed = lion_like.decayed = first;
     for (int step = 1; step <= 2; ++step) {
       const Tensor grad = gradient_of(step, n, DType::f32);
       if (rule == Rule::adam) adam(s.p, grad, s.m, s.v, step, adam_like, grad_scale);
       if (rule == Rule::adamw) adamw(s.p, grad, s.m, s.v, step, adam_like, grad_scale);
       if (rule == Rule::sgd) sgd(s.p, grad, s.m, step, sgd_like, grad_scale);
+      if (rule == Rule::lion) lion(s.p, grad, s.m, lion_like);
     }
     return s.p;
   };
-  for (Rule rule : {Rule::adam, Rule::adamw, Rule::sgd}) {
+  for (Rule rule : rules) {
     const Tensor all = updated(rule, {}, 0.1), none = updated(rule, {}, 0), some = updated(rule, decayed, 0.1);
     CHECK(same_bits(slice(some, 0, 0, decayed), slice(all, 0, 0, decayed)));
     CHECK(same_bits(slice(some, 0, decayed, n), slice(none, 0, decayed, n)));
@@ -148,6 +164,66 @@ TEST_CASE("optimizer updates decay the first elements alone, if so asked") {
     for (std::int64_t wrong : {std::int64_t{-1}, n + 1})
       CHECK_THROWS_WITH_AS(updated(rule, wrong, 0.1), doctest::Contains("elements to be decayed"), Error);
   }
+}
+
+// By hand: c = 0.2, 0.008, -0.08308; p = 1 - 0.1 (1 + 0.5 · 1), ….
+TEST_CASE("lion: three steps, and an element whose gradients are 0") {
+  Tensor p = Tensor::from<double>({1, 1}, {2}), m = Tensor::zeros({2}, DType::f64);
+  const double gradients[] = {2, -0.1, -1}, want_p[] = {0.85, 0.7075, 0.772125}, want_m[] = {0.02, 0.0188, 0.008612};
+  double still = 1;
+  for (int i = 0; i < 3; ++i) {
+    lion(p, Tensor::from<double>({gradients[i], 0}, {2}), m, {i + 1, 0.1, {0.9, 0.99}, 0.5});
+    CHECK(p.data<double>()[0] == doctest::Approx(want_p[i]).epsilon(1e-15));
+    CHECK(m.data<double>()[0] == doctest::Approx(want_m[i]).epsilon(1e-14));
+    still *= 0.95;
+    CHECK(p.data<double>()[1] == doctest::Approx(still).epsilon(1e-15));
+    CHECK(m.data<double>()[1] == 0);
+  }
+}
+
+TEST_CASE("update rules by name: what they say of themselves; what isn't theirs, with nothing changed") {
+  std::vector<std::string> names;
+  for (const UpdateRule& rule : update_rules()) {
+    names.emplace_back(rule.name);
+    CAPTURE(names.back());
+    Tensor p = Tensor::full({3}, 1);
+    const Tensor grad = Tensor::full({3}, 1);
+    std::vector<Tensor> states(rule.states, Tensor());
+    for (Tensor& state : states) state = Tensor::zeros({3});
+    UpdateStep step{1, 0.1, {}, 0};
+    for (const RuleOption& option : rule.options) {
+      CHECK(option.usual >= option.lowest);
+      CHECK(option.usual < option.end);
+      CHECK(std::string(option.meaning) != "");
+      step.own.push_back(option.usual);
+    }
+    for (std::size_t i = 0; i < step.own.size(); ++i)
+      for (const double bad : {rule.options[i].lowest - 1, rule.options[i].end, std::nan("")}) {
+        UpdateStep other = step;
+        other.own[i] = bad;
+        CHECK_THROWS_WITH_AS(update(rule.name, p, grad, states, other), doctest::Contains(rule.options[i].name), Error);
+      }
+    UpdateStep other = step;
+    other.own.push_back(0);
+    CHECK_THROWS_WITH_AS(update(rule.name, p, grad, states, other), doctest::Contains("options, got"), Error);
+    other = step;
+    other.lr = HUGE_VAL;
+    CHECK_THROWS_WITH_AS(update(rule.name, p, grad, states, other), doctest::Contains("a finite lr"), Error);
+    other = step;
+    other.step = 0;
+    CHECK_THROWS_WITH_AS(update(rule.name, p, grad, states, other), doctest::Contains("steps count from 1"), Error);
+    std::vector<Tensor> more = states;
+    more.push_back(Tensor::zeros({3}));
+    CHECK_THROWS_WITH_AS(update(rule.name, p, grad, more, step), doctest::Contains("states, got"), Error);
+    CHECK(same_bits(p, Tensor::full({3}, 1)));
+    update(rule.name, p, grad, states, step);
+    CHECK(!same_bits(p, Tensor::full({3}, 1)));
+  }
+  CHECK(names == std::vector<std::string>{"adamw", "adam", "sgd", "lion"});
+  Tensor p = Tensor::zeros({3});
+  std::vector<Tensor> none;
+  CHECK_THROWS_WITH_AS(update("none", p, p, none, {}),
+                       "[update] unknown rule \"none\", expected one of adamw, adam, sgd, lion", Error);
 }
 
 TEST_CASE("sgd's first step doesn't read the buffer") {

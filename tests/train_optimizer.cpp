@@ -71,6 +71,12 @@ void plain_sgd(Number& n, const Told& o) {
   n.p -= o.lr * n.m;
 }
 
+void plain_lion(Number& n, const Told& o) {
+  const double beta1 = o.own.at("beta1"), beta2 = o.own.at("beta2"), c = beta1 * n.m + (1 - beta1) * o.g;
+  n.p -= o.lr * ((c > 0 ? 1 : c < 0 ? -1 : 0) + o.decay * n.p);
+  n.m = beta2 * n.m + (1 - beta2) * o.g;
+}
+
 // The rule of each optimizer, one number at a time; and options for the test, none of them the usual ones.
 struct Case {
   Rule rule;
@@ -80,6 +86,7 @@ const std::map<std::string, Case> cases = {
     {"adamw", {plain_adamw, {{"beta1", 0.8}, {"beta2", 0.9}, {"eps", 1e-3}}}},
     {"adam", {plain_adam, {{"beta1", 0.85}, {"beta2", 0.95}, {"eps", 1e-2}}}},
     {"sgd", {plain_sgd, {{"momentum", 0.7}}}},
+    {"lion", {plain_lion, {{"beta1", 0.6}, {"beta2", 0.8}}}},
 };
 
 void plain_step(std::vector<Number>& numbers, const Numbers& gradient, int t, double lr, const OptimizerOptions& o) {
@@ -156,7 +163,9 @@ TEST_CASE("optimizers: their names, states and usual options") {
         R"({"optimizer":"adam","beta1":0.9,"beta2":0.999,"eps":1e-08,"weight-decay":0.0,"clip":1.0})");
   CHECK(text({"sgd", {{"momentum", 0.5}}, 0.25, 0}) ==
         R"({"optimizer":"sgd","momentum":0.5,"weight-decay":0.25,"clip":0.0})");
-  for (const auto& [name, states] : std::map<std::string, std::size_t>{{"adamw", 2}, {"adam", 2}, {"sgd", 1}}) {
+  CHECK(text({"lion"}) == R"({"optimizer":"lion","beta1":0.9,"beta2":0.99,"weight-decay":1.0,"clip":1.0})");
+  for (const auto& [name, states] :
+       std::map<std::string, std::size_t>{{"adamw", 2}, {"adam", 2}, {"sgd", 1}, {"lion", 1}}) {
     Optimizer optimizer(small_parameters(), {name});
     CHECK(optimizer.states() == states);
     CHECK(optimizer.parameters().states() == states);
@@ -164,7 +173,7 @@ TEST_CASE("optimizers: their names, states and usual options") {
 }
 
 TEST_CASE("optimizers: names, options and values that there aren't, with nothing changed") {
-  CHECK(error_of({"none"}).find("[optimizer] unknown optimizer \"none\", expected one of adamw, adam, sgd") == 0);
+  CHECK(error_of({"none"}).find("[optimizer] unknown optimizer \"none\", expected one of adamw, adam, sgd, lion") == 0);
   CHECK(error_of({"adam", {{"momentum", 0.9}}}) ==
         "[optimizer] adam has no momentum, its options are beta1, beta2, eps");
   CHECK(error_of({"adamw", {{"beta2", 1}}}) ==

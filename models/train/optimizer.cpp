@@ -5,8 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/names.h"
-#include "train/adam.h"
-#include "train/sgd.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {
@@ -14,38 +12,23 @@ using namespace detail;
 
 namespace {
 
-template <class Rule>
-std::unique_ptr<UpdateRule> make() {
-  return std::make_unique<Rule>();
-}
-
-// A new optimizer is a line here.
-constexpr std::unique_ptr<UpdateRule> (*all_rules[])() = {
-    make<AdamW>,
-    make<Adam>,
-    make<Sgd>,
-};
-
-std::unique_ptr<UpdateRule> rule_named(const std::string& name) {
+const UpdateRule& rule_named(const std::string& name) {
   std::vector<std::string> known;
-  for (const auto make_rule : all_rules) {
-    auto rule = make_rule();
-    if (name == rule->name()) return rule;
-    known.emplace_back(rule->name());
+  for (const UpdateRule& rule : update_rules()) {
+    if (name == rule.name) return rule;
+    known.emplace_back(rule.name);
   }
   throw Error("[optimizer] unknown optimizer \"" + name + "\", expected one of " + join(known));
 }
 
-void set_option(UpdateRule& rule, const std::string& name, double value) {
+// Where the option is among the rule's.
+std::size_t place_of(const UpdateRule& rule, const std::string& name) {
   std::vector<std::string> known;
-  for (const RuleOption& option : rule.options()) {
-    if (name == option.name) {
-      *option.value = value;
-      return;
-    }
+  for (const RuleOption& option : rule.options) {
+    if (name == option.name) return known.size();
     known.emplace_back(option.name);
   }
-  throw Error(std::string("[optimizer] ") + rule.name() + " has no " + name + ", its options are " + join(known));
+  throw Error(std::string("[optimizer] ") + rule.name + " has no " + name + ", its options are " + join(known));
 }
 
 void check_range(const std::string& name, double value, double lowest, double end) {
@@ -55,14 +38,17 @@ void check_range(const std::string& name, double value, double lowest, double en
               (std::isfinite(end) ? ", less than " + text(end) : "") + ", got " + std::to_string(value));
 }
 
-std::unique_ptr<UpdateRule> checked_rule(const OptimizerOptions& options) {
-  auto rule = rule_named(options.name);
-  for (const auto& [name, value] : options.own) set_option(*rule, name, value);
-  rule->weight_decay = options.weight_decay.value_or(rule->weight_decay);
-  for (const RuleOption& option : rule->options()) check_range(option.name, *option.value, option.lowest, option.end);
-  check_range("weight decay", rule->weight_decay, 0, HUGE_VAL);
+// What is the same in every step.
+UpdateStep checked(const UpdateRule& rule, const OptimizerOptions& options) {
+  UpdateStep step;
+  for (const RuleOption& option : rule.options) step.own.push_back(option.usual);
+  for (const auto& [name, value] : options.own) step.own[place_of(rule, name)] = value;
+  step.weight_decay = options.weight_decay.value_or(rule.weight_decay);
+  for (std::size_t i = 0; i < step.own.size(); ++i)
+    check_range(rule.options[i].name, step.own[i], rule.options[i].lowest, rule.options[i].end);
+  check_range("weight decay", step.weight_decay, 0, HUGE_VAL);
   check_range("clip", options.clip, 0, HUGE_VAL);
-  return rule;
+  return step;
 }
 
 bool is_matrix(const Parameter& parameter) { return parameter.value().rank() >= 2; }
@@ -77,18 +63,18 @@ NamedParameters matrices_first(NamedParameters parameters) {
 std::vector<OptimizerInfo> optimizers() {
   return guard_memory("optimizer", [&] {
     std::vector<OptimizerInfo> all;
-    for (const auto make_rule : all_rules) {
-      const auto rule = make_rule();
-      all.push_back({rule->name(), {}, rule->weight_decay});
-      for (const RuleOption& option : rule->options())
-        all.back().own.push_back({option.name, *option.value, option.lowest, option.end, option.meaning});
+    for (const UpdateRule& rule : update_rules()) {
+      all.push_back({rule.name, {}, rule.weight_decay});
+      for (const RuleOption& option : rule.options)
+        all.back().own.push_back({option.name, option.usual, option.lowest, option.end, option.meaning});
     }
     return all;
   });
 }
 
 Optimizer::Optimizer(const NamedParameters& parameters, const OptimizerOptions& options) try
-    : rule_(checked_rule(options)),
+    : rule_(rule_named(options.name)),
+      step_(checked(rule_, options)),
       clip_(options.clip),
       set_(matrices_first(parameters)),
       matrices_end_(set_.values().numel()) {
@@ -103,16 +89,13 @@ Optimizer::Optimizer(const NamedParameters& parameters, const OptimizerOptions& 
   fail_out_of_memory("optimizer");
 }
 
-Optimizer::~Optimizer() = default;
-Optimizer::Optimizer(Optimizer&&) noexcept = default;
-
-std::size_t Optimizer::states() const noexcept { return rule_->states(); }
+std::size_t Optimizer::states() const noexcept { return rule_.states; }
 
 std::string Optimizer::description() const {
   return guard_memory("optimizer", [&] {
-    nlohmann::ordered_json description{{"optimizer", rule_->name()}};
-    for (const RuleOption& option : rule_->options()) description[option.name] = *option.value;
-    description["weight-decay"] = rule_->weight_decay;
+    nlohmann::ordered_json description{{"optimizer", rule_.name}};
+    for (std::size_t i = 0; i < step_.own.size(); ++i) description[rule_.options[i].name] = step_.own[i];
+    description["weight-decay"] = step_.weight_decay;
     description["clip"] = clip_;
     return description.dump();
   });
@@ -125,9 +108,11 @@ double Optimizer::step(std::int64_t step, double learning_rate) {
     const double gradient_scale = clip_ > 0 ? std::min(1.0, clip_ / (norm + 1e-6)) : 1;
     std::vector<Tensor> states;
     for (std::size_t k = 0; k < this->states(); ++k) states.push_back(set_.state(k));
-    Step all{set_.values(), set_.gradients(),    states,        step, matrices_end_,
-             learning_rate, rule_->weight_decay, gradient_scale};
-    rule_->update(all);
+    step_.step = step;
+    step_.lr = learning_rate;
+    step_.decayed = matrices_end_;
+    step_.grad_scale = gradient_scale;
+    update(rule_.name, set_.values(), set_.gradients(), states, step_);
     return norm;
   });
 }

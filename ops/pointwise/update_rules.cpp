@@ -1,4 +1,4 @@
-// The update rules of AdamW, Adam and SGD, and the norm of a flat tensor.
+// Update rules by name, and the norm of a flat tensor.
 #include "weft/update_rules.h"
 
 #include <algorithm>
@@ -21,14 +21,17 @@ namespace {
 constexpr std::int64_t norm_block = 1 << 14;
 
 // All tensors contiguous, of p's real dtype and shape; step >= 1.
-void check_update(const char* op, std::int64_t step, const Tensor& p, std::initializer_list<const Tensor*> others) {
+void check_update(const char* op, std::int64_t step, const Tensor& p, const Tensor& grad,
+                  const std::vector<Tensor>& states) {
   check_real(op, p);
   if (!p.is_contiguous()) fail(op, "expected contiguous parameters, got strides " + to_string(p.strides()));
-  for (const Tensor* other : others) {
-    if (!other->defined() || other->dtype() != p.dtype() || other->shape() != p.shape())
-      fail(op, "expected " + describe(p) + " for each of parameters, gradients and state, got " + describe(*other));
-    if (!other->is_contiguous()) fail(op, "expected contiguous tensors, got strides " + to_string(other->strides()));
-  }
+  const auto check = [&](const Tensor& other) {
+    if (!other.defined() || other.dtype() != p.dtype() || other.shape() != p.shape())
+      fail(op, "expected " + describe(p) + " for each of parameters, gradients and state, got " + describe(other));
+    if (!other.is_contiguous()) fail(op, "expected contiguous tensors, got strides " + to_string(other.strides()));
+  };
+  check(grad);
+  for (const Tensor& state : states) check(state);
   if (step < 1) fail(op, "steps count from 1, got " + std::to_string(step));
 }
 
@@ -39,83 +42,123 @@ std::int64_t checked_decayed(const char* op, const Tensor& p, std::optional<std:
   return decayed.value_or(p.numel());
 }
 
-// Calls update(begin, end, constants) for pieces of [0, n), with the first constants for those that are decayed. What
-// may fail has failed before the first call.
-template <class Constants, class Update>
-void for_decayed_and_others(std::int64_t n, std::int64_t decayed, const Constants& with, const Constants& without,
-                            const Update& update) {
-  Context::current().parallel_for(n, task_elements, [&](std::int64_t begin, std::int64_t end) {
+// A rule with its options checked, of elements of type T: for pieces of [0, n) the kernel, with constants of their own for those
+// that aren't decayed. What may fail has failed before the first call.
+template <class Rule, class T>
+void run(std::size_t place, Tensor& p, const Tensor& grad, std::vector<Tensor>& states, const RuleStep& step,
+         std::int64_t decayed) {
+  RuleStep without = step;
+  without.weight_decay = 0;
+  const auto constants = Rule::template constants<T>(step), undecayed = Rule::template constants<T>(without);
+  const auto kernel = kernels<OptimizerKernels<T>>().update[place];
+  const T* g = grad.data<T>();
+  T* value = p.mutable_data<T>();
+  T* kept[Rule::states];
+  for (std::size_t k = 0; k < Rule::states; ++k) kept[k] = states[k].mutable_data<T>();
+  const auto piece = [&](const auto& of, std::int64_t begin, std::int64_t end) {
+    T* at[Rule::states];
+    for (std::size_t k = 0; k < Rule::states; ++k) at[k] = kept[k] + begin;
+    if (begin < end) kernel(&of, value + begin, g + begin, at, end - begin);
+  };
+  Context::current().parallel_for(p.numel(), task_elements, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t middle = std::clamp(decayed, begin, end);
-    if (begin < middle) update(begin, middle, with);
-    if (middle < end) update(middle, end, without);
+    piece(constants, begin, middle);
+    piece(undecayed, middle, end);
   });
 }
 
-// l2 is added to the gradient times p, decay multiplies p.
-void adam_update(const char* op, Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, std::int64_t step,
-                 const AdamOptions& o, double grad_scale, double l2, double decay) {
-  guard_memory(op, [&] {
-    check_update(op, step, p, {&grad, &m, &v});
-    if (!(o.beta1 >= 0 && o.beta1 < 1 && o.beta2 >= 0 && o.beta2 < 1 && o.eps >= 0) || !std::isfinite(o.lr))
-      fail(op, "expected 0 <= beta < 1, eps >= 0 and a finite lr, got " + std::to_string(o.beta1) + ", " +
-                   std::to_string(o.beta2) + ", " + std::to_string(o.eps) + " and " + std::to_string(o.lr));
-    const std::int64_t decayed = checked_decayed(op, p, o.decayed);
-    const double t = static_cast<double>(step);
-    const double mean_correction = 1 - std::pow(o.beta1, t), square_correction = 1 - std::pow(o.beta2, t);
-    with_real(op, p.dtype(), [&](auto* type) {
-      using T = element_of<decltype(type)>;
-      const AdamUpdate<T> update{static_cast<T>(grad_scale),
-                                 static_cast<T>(l2),
-                                 static_cast<T>(o.beta1),
-                                 static_cast<T>(1 - o.beta1),
-                                 static_cast<T>(o.beta2),
-                                 static_cast<T>(1 - o.beta2),
-                                 static_cast<T>(decay),
-                                 static_cast<T>(o.lr / mean_correction),
-                                 static_cast<T>(1 / std::sqrt(square_correction)),
-                                 static_cast<T>(o.eps)};
-      AdamUpdate<T> undecayed = update;
-      undecayed.l2 = 0;
-      undecayed.decay = 1;
-      const auto kernel = kernels<OptimizerKernels<T>>().adam;
-      const T* g = grad.data<T>();
-      T *value = p.mutable_data<T>(), *mean = m.mutable_data<T>(), *square = v.mutable_data<T>();
-      for_decayed_and_others(p.numel(), decayed, update, undecayed, [&](auto begin, auto end, const AdamUpdate<T>& u) {
-        kernel(u, value + begin, g + begin, mean + begin, square + begin, end - begin);
-      });
-    });
-  });
+using Run = void (*)(std::size_t, Tensor&, const Tensor&, std::vector<Tensor>&, const RuleStep&, std::int64_t);
+
+// A rule, and its runs.
+struct Entry {
+  UpdateRule rule;
+  Run f32, f64;
+};
+
+template <class... Rule>
+std::vector<Entry> entries_of(RuleList<Rule...>) {
+  return {{{Rule::name, Rule::states, {std::begin(Rule::options), std::end(Rule::options)}, Rule::weight_decay},
+           run<Rule, float>,
+           run<Rule, double>}...};
+}
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> all = entries_of(Rules());
+  return all;
+}
+
+std::size_t place_of(const std::string& name) {
+  std::string known;
+  for (std::size_t i = 0; i < entries().size(); ++i) {
+    if (name == entries()[i].rule.name) return i;
+    known += std::string(known.empty() ? "" : ", ") + entries()[i].rule.name;
+  }
+  fail("update", "unknown rule \"" + name + "\", expected one of " + known);
+}
+
+void check_options(const UpdateRule& rule, const UpdateStep& step) {
+  if (step.own.size() != rule.options.size())
+    fail(rule.name,
+         "expected " + std::to_string(rule.options.size()) + " options, got " + std::to_string(step.own.size()));
+  for (std::size_t i = 0; i < step.own.size(); ++i) {
+    const RuleOption& option = rule.options[i];
+    if (!(step.own[i] >= option.lowest && step.own[i] < option.end))
+      fail(rule.name, std::string("expected ") + option.name + " of " + std::to_string(option.lowest) +
+                          " or more, less than " + std::to_string(option.end) + ", got " + std::to_string(step.own[i]));
+  }
+  if (!std::isfinite(step.lr)) fail(rule.name, "expected a finite lr, got " + std::to_string(step.lr));
+}
+
+UpdateStep step_of(const AdamOptions& o, std::int64_t step, double grad_scale) {
+  return {step, o.lr, {o.beta1, o.beta2, o.eps}, o.weight_decay, o.decayed, grad_scale};
 }
 
 }  // namespace
 
+const std::vector<UpdateRule>& update_rules() {
+  static const std::vector<UpdateRule> rules = [] {
+    std::vector<UpdateRule> all;
+    for (const Entry& entry : entries()) all.push_back(entry.rule);
+    return all;
+  }();
+  return rules;
+}
+
+void update(const std::string& name, Tensor& p, const Tensor& grad, std::vector<Tensor>& states,
+            const UpdateStep& step) {
+  guard_memory(name.c_str(), [&] {
+    const std::size_t place = place_of(name);
+    const auto& [rule, f32, f64] = entries()[place];
+    if (states.size() != rule.states)
+      fail(rule.name, "expected " + std::to_string(rule.states) + " states, got " + std::to_string(states.size()));
+    check_update(rule.name, step.step, p, grad, states);
+    check_options(rule, step);
+    const std::int64_t decayed = checked_decayed(rule.name, p, step.decayed);
+    const Run run = p.dtype() == DType::f32 ? f32 : f64;
+    run(place, p, grad, states, {step.step, step.lr, step.weight_decay, step.grad_scale, step.own.data()}, decayed);
+  });
+}
+
 void adam(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, std::int64_t step, const AdamOptions& options,
           double grad_scale) {
-  adam_update("adam", p, grad, m, v, step, options, grad_scale, options.weight_decay, 1);
+  guard_memory("adam", [&] {
+    std::vector<Tensor> states{m, v};
+    update("adam", p, grad, states, step_of(options, step, grad_scale));
+  });
 }
 
 void adamw(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, std::int64_t step, const AdamOptions& options,
            double grad_scale) {
-  adam_update("adamw", p, grad, m, v, step, options, grad_scale, 0, 1 - options.lr * options.weight_decay);
+  guard_memory("adamw", [&] {
+    std::vector<Tensor> states{m, v};
+    update("adamw", p, grad, states, step_of(options, step, grad_scale));
+  });
 }
 
-void sgd(Tensor& p, const Tensor& grad, Tensor& buf, std::int64_t step, const SgdOptions& options, double grad_scale) {
+void sgd(Tensor& p, const Tensor& grad, Tensor& buf, std::int64_t step, const SgdOptions& o, double grad_scale) {
   guard_memory("sgd", [&] {
-    check_update("sgd", step, p, {&grad, &buf});
-    const std::int64_t decayed = checked_decayed("sgd", p, options.decayed);
-    with_real("sgd", p.dtype(), [&](auto* type) {
-      using T = element_of<decltype(type)>;
-      const SgdUpdate<T> update{static_cast<T>(grad_scale), static_cast<T>(options.weight_decay),
-                                static_cast<T>(options.momentum), static_cast<T>(options.lr), step == 1};
-      SgdUpdate<T> undecayed = update;
-      undecayed.l2 = 0;
-      const auto kernel = kernels<OptimizerKernels<T>>().sgd;
-      const T* g = grad.data<T>();
-      T *value = p.mutable_data<T>(), *velocity = buf.mutable_data<T>();
-      for_decayed_and_others(p.numel(), decayed, update, undecayed, [&](auto begin, auto end, const SgdUpdate<T>& u) {
-        kernel(u, value + begin, g + begin, velocity + begin, end - begin);
-      });
-    });
+    std::vector<Tensor> states{buf};
+    update("sgd", p, grad, states, {step, o.lr, {o.momentum}, o.weight_decay, o.decayed, grad_scale});
   });
 }
 

@@ -78,7 +78,11 @@ TEST_CASE("help pages: partners, ranges and defaults are in the sentences beside
   CHECK(contains(entry(page, "--steps"), "--steps N Steps (at least 1; default: 2000 of text, 1000 of rows)"));
   CHECK(contains(entry(page, "--clip"), "(at least 0; default: 1)"));
   CHECK(contains(entry(page, "--optimizer"), "(default: adamw)"));
-  CHECK(contains(entry(page, "--beta2"), "(at least 0, below 1; default: adamw 0.99, adam 0.999)"));
+  CHECK(contains(entry(page, "--beta2"), "(at least 0, below 1; default: adamw 0.99, adam 0.999, lion 0.99)"));
+  const std::string lion = weft("train --optimizer lion --help").out;
+  CHECK(contains(entry(lion, "--optimizer"), "adamw, adam, sgd, lion"));
+  CHECK(contains(entry(lion, "--beta1"), "lion 0.9)"));
+  CHECK(contains(entry(lion, "--weight-decay"), "lion 1)"));
   CHECK(contains(entry(page, "--eval-every"), "--eval-every, --save-every N Steps from"));
   CHECK(contains(entry(page, "--resume"), "--resume FOLDER Go on"));
   CHECK_FALSE(contains(page, "\n\n\n"));

@@ -3,12 +3,12 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "weft/parameter_set.h"
+#include "weft/update_rules.h"
 
 #pragma GCC visibility push(default)
 namespace weft {
@@ -40,19 +40,12 @@ struct OptimizerInfo {
 /// All of them, with their options and usual values, as `weft train --help` prints them.
 std::vector<OptimizerInfo> optimizers();
 
-namespace detail {
-class [[gnu::visibility("hidden")]] UpdateRule;
-}
-
 /// Updates a model's parameters. Matrices come first in the flat buffers, so each group is one pass over one range.
 /// One thread's.
 class Optimizer {
  public:
   /// Error, with nothing changed, for an optimizer or option that it doesn't know, or a value out of its range.
   Optimizer(const NamedParameters& parameters, const OptimizerOptions& options);
-  ~Optimizer();
-  /// What is moved from can only be destroyed.
-  Optimizer(Optimizer&&) noexcept;
 
   /// Values, gradients and states in flat buffers: zero_gradients() them, let Tape::backward() add to them, then
   /// step().
@@ -65,7 +58,8 @@ class Optimizer {
   std::string description() const;
 
  private:
-  std::unique_ptr<detail::UpdateRule> rule_;
+  const UpdateRule& rule_;
+  UpdateStep step_;  // the latest
   double clip_;
   ParameterSet set_;
   std::int64_t matrices_end_;

@@ -1,14 +1,51 @@
 /// \file
 /// Optimizer update rules as pure functions over flat f32 or f64 tensors of one shape, in place, in one pass. After an
-/// Error nothing is changed.
+/// Error nothing is changed. update() is for rules by name; those that most programs want have functions, too.
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "weft/tensor.h"
 
 #pragma GCC visibility push(default)
 namespace weft {
+
+/// An option that is an update rule's own: lowest <= value < end.
+struct RuleOption {
+  const char* name;     ///< on the command line, in a state file and in messages
+  double usual;         ///< its default
+  double lowest;        ///< of its range
+  double end;           ///< of its range; infinite: any finite value
+  const char* meaning;  ///< a line of text
+};
+
+/// An update rule for people and programs to choose.
+struct UpdateRule {
+  const char* name;                 ///< what update() takes
+  std::size_t states;               ///< tensors like p that it keeps, zeros before the first step
+  std::vector<RuleOption> options;  ///< those besides weight decay
+  double weight_decay;              ///< the usual one
+};
+
+/// All of them: adamw, adam, sgd, lion.
+const std::vector<UpdateRule>& update_rules();
+
+/// How a step changes p.
+struct UpdateStep {
+  std::int64_t step = 1;                     ///< counts from 1
+  double lr = 0;                             ///< the learning rate
+  std::vector<double> own = {};              ///< the rule's options, in their order
+  double weight_decay = 0;                   ///< of p
+  std::optional<std::int64_t> decayed = {};  ///< the first elements of p, which alone are decayed; none: all
+  double grad_scale = 1;                     ///< grad is scaled by it when it is read (gradient clipping)
+};
+
+/// One step of the rule of that name. All tensors are contiguous, of one shape and dtype, states as many as the rule has. Error
+/// for a rule that there isn't, and for options that aren't in their ranges.
+void update(const std::string& rule, Tensor& p, const Tensor& grad, std::vector<Tensor>& states,
+            const UpdateStep& step);
 
 /// Of adam and adamw.
 struct AdamOptions {

@@ -1,42 +1,34 @@
-#include "pointwise/kernels/optimizer.h"
+#include "simd/rows.h"  // before the rules, whose formulas use it
 
-#include "simd/rows.h"
+#include "pointwise/kernels/optimizer.h"
 
 namespace weft::detail::WEFT_ISA {
 namespace {
 
 using simd::Vec;
 
-template <class T>
-void adam(const AdamUpdate<T>& update, T* p, const T* grad, T* m, T* v, std::int64_t n) noexcept {
-  const AdamUpdate<T> u = update;
+template <class Rule, class T>
+void update(const void* constants, T* p, const T* grad, T* const* states, std::int64_t n) noexcept {
+  const auto u = *static_cast<const typename Rule::template Constants<T>*>(constants);
+  T* kept[Rule::states];
+  for (std::size_t k = 0; k < Rule::states; ++k) kept[k] = states[k];
   simd::for_vectors<T>(n, [=](auto at) noexcept {
-    const Vec<T> value = at.load(p);
-    const Vec<T> g = simd::fma(Vec<T>(u.l2), value, Vec<T>(u.grad_scale) * at.load(grad));
-    const Vec<T> mean = simd::fma(Vec<T>(u.beta1), at.load(m), Vec<T>(u.one_minus_beta1) * g);
-    const Vec<T> square = simd::fma(Vec<T>(u.beta2), at.load(v), Vec<T>(u.one_minus_beta2) * g * g);
-    const Vec<T> root = simd::fma(simd::square_root(square), Vec<T>(u.inverse_root), Vec<T>(u.eps));
-    at.store(m, mean);
-    at.store(v, square);
-    at.store(p, simd::fnma(Vec<T>(u.step), simd::quotient(mean, root), value * Vec<T>(u.decay)));
+    Vec<T> value = at.load(p), state[Rule::states];
+    for (std::size_t k = 0; k < Rule::states; ++k) state[k] = at.load(kept[k]);
+    update_vector<T>(u, value, at.load(grad), state);
+    for (std::size_t k = 0; k < Rule::states; ++k) at.store(kept[k], state[k]);
+    at.store(p, value);
   });
 }
 
-template <class T>
-void sgd(const SgdUpdate<T>& update, T* p, const T* grad, T* buf, std::int64_t n) noexcept {
-  const SgdUpdate<T> u = update;
-  simd::for_vectors<T>(n, [=](auto at) noexcept {
-    const Vec<T> value = at.load(p);
-    Vec<T> g = simd::fma(Vec<T>(u.l2), value, Vec<T>(u.grad_scale) * at.load(grad));
-    if (!u.first) g = simd::fma(Vec<T>(u.momentum), at.load(buf), g);
-    at.store(buf, g);
-    at.store(p, simd::fnma(Vec<T>(u.lr), g, value));
-  });
+template <class T, class... Rule>
+constexpr OptimizerKernels<T> table_of(RuleList<Rule...>) {
+  return {{update<Rule, T>...}};
 }
 
 template <class T>
 constexpr OptimizerKernels<T> table() {
-  return {.adam = adam<T>, .sgd = sgd<T>};
+  return table_of<T>(Rules());
 }
 
 }  // namespace
