@@ -7,7 +7,7 @@
 
 #include "op_table.h"
 #include "sweep.h"
-#include "tnn/online_toeplitz.h"
+#include "streaming/online_toeplitz.h"
 #include "weft/context.h"
 #include "weft/ops.h"
 #include "weft/profile.h"

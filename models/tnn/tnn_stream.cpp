@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/token_stream.h"
-#include "tnn/online_toeplitz.h"
+#include "streaming/online_toeplitz.h"
 #include "weft/tnn.h"
 
 namespace weft {

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tnn/blocked_rows.h"
+#include "streaming/blocked_rows.h"
 #include "weft/spectral.h"
 
 namespace weft::detail {

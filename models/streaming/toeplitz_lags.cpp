@@ -1,4 +1,4 @@
-#include "tnn/toeplitz_lags.h"
+#include "streaming/toeplitz_lags.h"
 
 #include <algorithm>
 

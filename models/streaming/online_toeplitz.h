@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "tnn/toeplitz_lags.h"
+#include "streaming/toeplitz_lags.h"
 
 namespace weft::detail {
 

@@ -1,4 +1,4 @@
-#include "tnn/online_toeplitz.h"
+#include "streaming/online_toeplitz.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tnn/blocked_rows.h"
+#include "streaming/blocked_rows.h"
 
 #include <algorithm>
 #include <cstring>
