@@ -60,13 +60,13 @@ void run_along_batch(const StepSizes& s, StepModel& model, const Blocks<Block>& 
 }
 
 void make_tnn(const StepSizes& s, StepModel& model) {
-  TnnLayerOptions options;
+  TnnConfig options;
   options.glu_dim = s.glu_dim;
-  options.gtu.expand_ratio = static_cast<double>(s.expand_ratio);
-  options.gtu.tno.rpe.dim = s.rpe_dim;
-  options.gtu.tno.rpe.layers = s.rpe_layers;
+  options.expand_ratio = static_cast<double>(s.expand_ratio);
+  options.rpe_dim = s.rpe_dim;
+  options.rpe_layers = s.rpe_layers;
   run_along_batch(s, model,
-                  stack<TnnLayer>(s, model, [&](const Init& own) { return TnnLayer(s.d_model, options, own); }));
+                  stack<TnnLayer>(s, model, [&](const Init& own) { return TnnLayer(s.d_model, options, true, own); }));
 }
 
 void make_fnet(const StepSizes& s, StepModel& model) {

@@ -101,6 +101,52 @@ TEST_CASE("config: values of another type say what was expected") {
   CHECK(error(R"({"name":3})") == "[here] the value of \"name\"" + wrong + "3, expected a string");
 }
 
+namespace {
+
+struct Ranges {
+  std::int64_t size = 2, any = -5;
+  double part = 0.5;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit visit) {
+    visit("size", self.size, "", at_least(2));
+    visit("any", self.any, "");
+    visit("part", self.part, "", probability(), Written::unless_default);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("config: numbers are in their ranges") {
+  const auto error = [](const std::string& json) -> std::string {
+    try {
+      (void)config_from_json<Ranges>("here", json);
+    } catch (const Error& thrown) {
+      return thrown.what();
+    }
+    return "";
+  };
+  for (const char* good : {R"({"size":2})", R"({"size":2147483647})", R"({"any":-9223372036854775808})",
+                           R"({"part":0})", R"({"part":0.999})"})
+    CHECK(error(good) == "");
+  CHECK(error(R"({"size":1})") == "[here] expected size of 2 to 2147483647, got 1");
+  CHECK(error(R"({"size":2147483648})") == "[here] expected size of 2 to 2147483647, got 2147483648");
+  CHECK(error(R"({"part":1})") == "[here] expected 0 <= part < 1, got 1.000000");
+  CHECK(error(R"({"part":-0.5})") == "[here] expected 0 <= part < 1, got -0.500000");
+  CHECK(config_to_json(Ranges()) == R"({"size":2,"any":-5})");
+  for (const std::string& arch : own_architectures) {
+    const std::string dropout = "[" + arch + "] expected 0 <= dropout < 1, got ";
+    const auto make = [&](const std::string& config) { (void)make_model({arch, Task::classifier, 7, 3, config}, {}); };
+    CHECK_THROWS_WITH_AS(make(R"({"dropout":1})"), (dropout + "1.000000").c_str(), Error);
+    CHECK_THROWS_WITH_AS(make(R"({"dropout":-0.1})"), (dropout + "-0.100000").c_str(), Error);
+    for (const char* size : {"d_model", "seq_len"})
+      CHECK_THROWS_WITH_AS(make(std::string("{\"") + size + "\":0}"),
+                           ("[" + arch + "] expected " + size + " of 1 to 2147483647, got 0").c_str(), Error);
+    CHECK_THROWS_WITH_AS(make(R"({"layers":-1})"),
+                         ("[" + arch + "] expected layers of 0 to 2147483647, got -1").c_str(), Error);
+  }
+}
+
 TEST_CASE("models of shapes alone: the same parameters, each of one element") {
   for (const std::string& arch : own_architectures)
     for (Task task : architecture(arch).tasks) {

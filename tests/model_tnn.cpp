@@ -200,17 +200,18 @@ TEST_CASE("TNN: errors") {
         R"({"gamma":-0.1})", R"({"act":"swoosh"})", R"({"dropout":1})", R"({"d_model":1.5})", R"({"use_decay":1})"})
     CHECK_THROWS_AS(lm(config), Error);
 
-  TnoOptions options;
-  options.rpe = small_rpe();
-  const Tno tno(2, 3, options, init64);
+  const Tno tno(2, 3, small_rpe(), true, init64);
   for (const Shape& shape : {Shape{2, 5, 3}, Shape{1, 3, 5, 3}, Shape{1, 2, 5, 4}, Shape{1, 2, 0, 3}})
     CHECK_THROWS_AS(tno(Tensor::zeros(shape, DType::f64)), Error);
-  GtuOptions gtu;
-  gtu.num_heads = 8;
-  gtu.expand_ratio = 1.5;
-  CHECK_THROWS_AS(Gtu(5, gtu, init64), Error);
-  CHECK_THROWS_AS(Rpe(3, {0, 1}, init64), Error);
-  CHECK_THROWS_AS(Rpe(3, {4, -1}, init64), Error);
+  TnnConfig options;
+  options.heads = 8;
+  options.expand_ratio = 1.5;
+  CHECK_THROWS_AS(Gtu(5, options, true, init64), Error);
+  options.rpe_dim = 0;
+  CHECK_THROWS_AS(Rpe(3, options, init64), Error);
+  options.rpe_dim = 4;
+  options.rpe_layers = -1;
+  CHECK_THROWS_AS(Rpe(3, options, init64), Error);
 }
 
 TEST_CASE("TNN config: every field comes back") {

@@ -15,8 +15,7 @@ namespace {
 // norm's bias of 0 ± step leaves of it, is too curved for central differences.
 template <class Module>
 double module_gradient_error(const Module& module, const Tensor& x) {
-  NamedParameters parameters;
-  module.collect("", parameters);
+  const NamedParameters parameters = parameters_of(module);
   for (auto [name, parameter] : parameters)
     if (name.find(".0.bias") != std::string::npos) parameter.assign(random_tensor({parameter.value().shape()}, 13));
   return gradient_error([&](const std::vector<Tensor>& in) { return module(in[0]); }, {x}, parameters);
@@ -24,94 +23,67 @@ double module_gradient_error(const Module& module, const Tensor& x) {
 
 template <class Module>
 std::vector<std::string> names(const Module& module) {
-  NamedParameters parameters;
-  module.collect("", parameters);
   std::vector<std::string> list;
-  for (const auto& [name, parameter] : parameters) list.push_back(name + to_string(parameter.value().shape()));
+  for (const auto& [name, parameter] : parameters_of(module))
+    list.push_back(name + to_string(parameter.value().shape()));
   return list;
 }
 
-constexpr NormType norm_types[] = {NormType::layer_norm, NormType::simple_rms_norm};
+const char* const norm_types[] = {"layernorm", "simplermsnorm"};
 
 }  // namespace
 
 TEST_CASE("TNN: names and shapes of parameters") {
-  TnoOptions options;
-  options.rpe = {4, 1};
-  CHECK(names(Tno(2, 3, options, init64)) ==
+  TnnConfig options;
+  options.rpe_dim = 4;
+  options.rpe_layers = 1;
+  CHECK(names(Tno(2, 3, options, true, init64)) ==
         std::vector<std::string>{"rpe.pos_proj.weight(4, 1)", "rpe.pos_proj.bias(4,)", "rpe.layers.0.0.weight(4,)",
                                  "rpe.layers.0.0.bias(4,)", "rpe.layers.0.2.weight(4, 4)", "rpe.layers.0.2.bias(4,)",
                                  "rpe.out.0.weight(4,)", "rpe.out.0.bias(4,)", "rpe.out.2.weight(6, 4)",
                                  "rpe.out.2.bias(6,)"});
   options.use_decay = false;
   options.use_multi_decay = true;
-  options.rpe.norm_type = NormType::simple_rms_norm;
-  options.rpe.bias = false;
-  CHECK(names(Tno(2, 3, options, init64)) == std::vector<std::string>{"gamma(2, 1, 3)", "rpe.pos_proj.weight(4, 1)",
-                                                                      "rpe.layers.0.2.weight(4, 4)",
-                                                                      "rpe.out.2.weight(6, 4)"});
-  TnnLayerOptions layer;
+  options.norm_type = "simplermsnorm";
+  options.bias = false;
+  CHECK(names(Tno(2, 3, options, true, init64)) ==
+        std::vector<std::string>{"gamma(2, 1, 3)", "rpe.pos_proj.weight(4, 1)", "rpe.layers.0.2.weight(4, 4)",
+                                 "rpe.out.2.weight(6, 4)"});
+  TnnConfig layer;
   layer.glu_dim = 5;
-  layer.gtu.num_heads = 3;
-  layer.gtu.expand_ratio = 1.5;
-  layer.gtu.use_norm = true;
-  layer.gtu.tno.rpe = {4, 0};
-  CHECK(names(TnnLayer(7, layer, init64)) == std::vector<std::string>{"token_mixer.v_proj.weight(9, 7)",
-                                                                      "token_mixer.v_proj.bias(9,)",
-                                                                      "token_mixer.u_proj.weight(9, 7)",
-                                                                      "token_mixer.u_proj.bias(9,)",
-                                                                      "token_mixer.o.weight(7, 9)",
-                                                                      "token_mixer.o.bias(7,)",
-                                                                      "token_mixer.toep.rpe.pos_proj.weight(4, 1)",
-                                                                      "token_mixer.toep.rpe.pos_proj.bias(4,)",
-                                                                      "token_mixer.toep.rpe.out.0.weight(4,)",
-                                                                      "token_mixer.toep.rpe.out.0.bias(4,)",
-                                                                      "token_mixer.toep.rpe.out.2.weight(9, 4)",
-                                                                      "token_mixer.toep.rpe.out.2.bias(9,)",
-                                                                      "token_mixer.norm.weight(9,)",
-                                                                      "token_mixer.norm.bias(9,)",
-                                                                      "token_norm.weight(7,)",
-                                                                      "token_norm.bias(7,)",
-                                                                      "feature_norm.weight(7,)",
-                                                                      "feature_norm.bias(7,)",
-                                                                      "feature_mixer.l1.weight(5, 7)",
-                                                                      "feature_mixer.l1.bias(5,)",
-                                                                      "feature_mixer.l2.weight(5, 7)",
-                                                                      "feature_mixer.l2.bias(5,)",
-                                                                      "feature_mixer.l3.weight(7, 5)",
-                                                                      "feature_mixer.l3.bias(7,)"});
+  layer.heads = 3;
+  layer.expand_ratio = 1.5;
+  layer.use_norm = true;
+  layer.rpe_dim = 4;
+  layer.rpe_layers = 0;
+  CHECK(names(TnnLayer(7, layer, true, init64)) ==
+        std::vector<std::string>{"token_mixer.v_proj.weight(9, 7)",
+                                 "token_mixer.v_proj.bias(9,)",
+                                 "token_mixer.u_proj.weight(9, 7)",
+                                 "token_mixer.u_proj.bias(9,)",
+                                 "token_mixer.o.weight(7, 9)",
+                                 "token_mixer.o.bias(7,)",
+                                 "token_mixer.toep.rpe.pos_proj.weight(4, 1)",
+                                 "token_mixer.toep.rpe.pos_proj.bias(4,)",
+                                 "token_mixer.toep.rpe.out.0.weight(4,)",
+                                 "token_mixer.toep.rpe.out.0.bias(4,)",
+                                 "token_mixer.toep.rpe.out.2.weight(9, 4)",
+                                 "token_mixer.toep.rpe.out.2.bias(9,)",
+                                 "token_mixer.norm.weight(9,)",
+                                 "token_mixer.norm.bias(9,)",
+                                 "token_norm.weight(7,)",
+                                 "token_norm.bias(7,)",
+                                 "feature_norm.weight(7,)",
+                                 "feature_norm.bias(7,)",
+                                 "feature_mixer.l1.weight(5, 7)",
+                                 "feature_mixer.l1.bias(5,)",
+                                 "feature_mixer.l2.weight(5, 7)",
+                                 "feature_mixer.l2.bias(5,)",
+                                 "feature_mixer.l3.weight(7, 5)",
+                                 "feature_mixer.l3.bias(7,)"});
 }
 
-TEST_CASE("TNN: layer, gated Toeplitz unit and Rpe have norms and biases of their own; a model's are alike") {
-  const auto count = [](const auto& module, const std::string& end) {
-    std::int64_t found = 0;
-    for (const std::string& name : names(module)) found += name.find(end) != std::string::npos;
-    return found;
-  };
-  const auto layer = [](NormType outer, NormType middle, NormType inner, int bias) {
-    TnnLayerOptions options;
-    options.norm_type = outer;
-    options.gtu.norm_type = middle;
-    options.gtu.tno.rpe.norm_type = inner;
-    options.gtu.use_norm = true;
-    options.bias = bias == 0;
-    options.gtu.bias = bias == 1;
-    options.gtu.tno.rpe.bias = bias == 2;
-    return TnnLayer(4, options, init64);
-  };
-  const NormType with = NormType::layer_norm, without = NormType::simple_rms_norm;
-  CHECK(count(layer(with, without, without, 3), "norm.weight") == 2);  // token_norm, feature_norm
-  CHECK(count(layer(without, with, without, 3), "mixer.norm.weight") == 1);
-  CHECK(count(layer(without, with, without, 3), "norm.weight") == 1);
-  CHECK(count(layer(without, without, with, 3), ".0.weight") == 4);  // three layers and `out`
-  CHECK(count(layer(without, without, with, 3), "norm.weight") == 0);
-  CHECK(count(layer(without, without, without, 0), "feature_mixer.l") == 6);
-  CHECK(count(layer(without, without, without, 0), "bias") == 3);
-  CHECK(count(layer(without, without, without, 1), "_proj.bias") == 2);  // beside o's
-  CHECK(count(layer(without, without, without, 1), "bias") == 3);
-  CHECK(count(layer(without, without, without, 2), "rpe.") == 10);
-  CHECK(count(layer(without, without, without, 2), "bias") == 5);
-
+TEST_CASE("TNN: a model's norms and biases are alike") {
   const auto model = [](const char* more) {
     std::vector<std::string> list;
     for (const auto& [name, parameter] : small_model(Task::causal_lm, more)->parameters()) list.push_back(name);
@@ -132,7 +104,7 @@ TEST_CASE("TNN: layer, gated Toeplitz unit and Rpe have norms and biases of thei
 }
 
 TEST_CASE("Rpe, Glu: gradients") {
-  for (NormType norm_type : norm_types)
+  for (const char* norm_type : norm_types)
     for (bool bias : {true, false}) {
       const Rpe rpe(3, small_rpe(bias, norm_type, bias), init64);
       CHECK(module_gradient_error(rpe, random_tensor({{5, 1}, 1, 4}, 3)) <= 1e-6);
@@ -143,49 +115,44 @@ TEST_CASE("Rpe, Glu: gradients") {
 
 TEST_CASE("Tno: gradients") {
   const Tensor x = random_tensor({{2, 2, 5, 3}}, 3);
-  TnoOptions plain;
-  plain.rpe = small_rpe();
+  const TnnConfig plain = small_rpe();
   for (bool causal : {true, false})
     for (std::int64_t par_type : {1, 2, 3}) {
       if (par_type == 3 && !causal) continue;
-      TnoOptions options = plain;
-      options.causal = causal;
+      TnnConfig options = plain;
       options.par_type = par_type;
-      CHECK(module_gradient_error(Tno(2, 3, options, init64), x) <= 1e-6);
+      CHECK(module_gradient_error(Tno(2, 3, options, causal, init64), x) <= 1e-6);
+      options = small_rpe(true, "simplermsnorm");
+      options.par_type = par_type;
       options.use_decay = false;
       options.use_multi_decay = true;
-      options.act_type = Activation::exp;
+      options.act_type = "exp";
       options.normalize = true;
-      options.rpe = small_rpe(true, NormType::simple_rms_norm);
-      CHECK(module_gradient_error(Tno(2, 3, options, init64), x) <= 1e-6);
-      CHECK(module_gradient_error(Tno(2, 3, options, init64), random_tensor({{2, 2, 1, 3}}, 3)) <= 1e-6);
+      CHECK(module_gradient_error(Tno(2, 3, options, causal, init64), x) <= 1e-6);
+      CHECK(module_gradient_error(Tno(2, 3, options, causal, init64), random_tensor({{2, 2, 1, 3}}, 3)) <= 1e-6);
     }
 }
 
 TEST_CASE("Gtu, TnnLayer: gradients") {
   const Tensor x = random_tensor({{2, 5, 4}}, 3);
-  for (NormType norm_type : norm_types)
+  for (const char* norm_type : norm_types)
     for (bool bias : {true, false})
       for (bool option : {true, false}) {
-        TnnLayerOptions layer;
+        TnnConfig layer = small_rpe(false, norm_type, bias);
         layer.glu_dim = 3;
         layer.prenorm = option;
-        layer.gtu.num_heads = 2;
-        layer.gtu.expand_ratio = 1.25;
-        layer.gtu.use_norm = option;
-        layer.gtu.tno.causal = bias;
-        layer.norm_type = layer.gtu.norm_type = norm_type;
-        layer.bias = layer.gtu.bias = bias;
-        layer.gtu.tno.rpe = small_rpe(false, norm_type, bias);
-        CHECK(module_gradient_error(Gtu(4, layer.gtu, init64), x) <= 1e-6);
-        CHECK(module_gradient_error(TnnLayer(4, layer, init64), x) <= 1e-6);
+        layer.heads = 2;
+        layer.expand_ratio = 1.25;
+        layer.use_norm = option;
+        CHECK(module_gradient_error(Gtu(4, layer, bias, init64), x) <= 1e-6);
+        CHECK(module_gradient_error(TnnLayer(4, layer, bias, init64), x) <= 1e-6);
       }
 }
 
 TEST_CASE("TNN layer: each of its two parts drops elements of its own") {
-  TnnLayerOptions options;
+  TnnConfig options;
   options.dropout = 0.5;
-  const TnnLayer layer(64, options, init64);
+  const TnnLayer layer(64, options, true, init64);
   for (auto [name, parameter] : parameters_of(layer)) {
     const bool is_output = name == "token_mixer.o.bias" || name == "feature_mixer.l3.bias";
     parameter.assign(Tensor::full(parameter.value().shape(), is_output ? 1 : 0, DType::f64));
@@ -207,13 +174,11 @@ TEST_CASE("Tno: coefficients and their product by the definition") {
   for (std::int64_t par_type : {1, 2, 3})
     for (bool causal : {true, false}) {
       if (par_type == 3 && !causal) continue;
-      TnoOptions options;
-      options.rpe = small_rpe();
-      options.causal = causal;
+      TnnConfig options = small_rpe();
       options.par_type = par_type;
       options.gamma = 0.9;
-      const Tno tno(h, dim, options, init);
-      const Rpe rpe(c, options.rpe, init.child(0));  // the one inside
+      const Tno tno(h, dim, options, causal, init);
+      const Rpe rpe(c, options, init.child(0));  // the one inside
       const Tensor x = random_tensor({{1, h, n, dim}}, 3);
       const auto got = tno(x).to_vector<double>(), in = x.to_vector<double>();
       const auto t = [&](std::int64_t k, std::int64_t channel) {
@@ -240,13 +205,12 @@ TEST_CASE("Tno: a learned decay that underflows leaves lag 0 as it is, and no gr
   for (DType dtype : {DType::f32, DType::f64})
     for (double g : {-30.0, -90.0, -200.0, -1e4}) {  // sigmoid(g) is small, below f32, 0 in f32, 0
       CAPTURE(g);
-      TnoOptions options;
-      options.rpe = small_rpe();
+      TnnConfig options = small_rpe();
       options.use_decay = false;
-      const Tno plain(1, 2, options, {Random(9), dtype});
+      const Tno plain(1, 2, options, true, {Random(9), dtype});
       options.use_multi_decay = true;
       options.gamma = 0;
-      const Tno tno(1, 2, options, {Random(9), dtype});
+      const Tno tno(1, 2, options, true, {Random(9), dtype});
       for (auto& [name, parameter] : parameters_of(tno))
         if (name == "gamma") Parameter(parameter).assign(Tensor::full({1, 1, 2}, g, dtype));
       Tape tape;
@@ -264,14 +228,12 @@ TEST_CASE("Tno: a learned decay that underflows leaves lag 0 as it is, and no gr
 
 TEST_CASE("Tno: what is kept between products is that of the parameters, the length and the batch") {
   for (bool normalize : {false, true}) {
-    TnoOptions options;
-    options.rpe = small_rpe();
+    TnnConfig options = small_rpe();
     options.use_decay = false;
     options.use_multi_decay = true;
     options.normalize = normalize;
-    const Tno tno(2, 3, options, init64);
-    NamedParameters parameters;
-    tno.collect("", parameters);
+    const Tno tno(2, 3, options, true, init64);
+    NamedParameters parameters = parameters_of(tno);
     const auto kept_equals_recorded = [&](std::int64_t b, std::int64_t n) {
       const Tensor x = random_tensor({{b, 2, n, 3}}, 3);
       const Tensor kept = tno(x), again = tno(x);

@@ -116,40 +116,43 @@ TEST_CASE(
   constexpr std::int64_t all_lags = std::numeric_limits<std::int64_t>::max();
   struct Case {
     std::int64_t least, most;
-    TnoOptions options;
+    TnnConfig options;
   };
-  const RpeOptions norms = {4, 1, false, Activation::relu, NormType::simple_rms_norm, false};
+  TnnConfig norms = small_rpe(false, "simplermsnorm", false);
+  norms.rpe_layers = 1;
+  norms.rpe_act = "relu";
   std::vector<Case> cases;
-  const auto add = [&](std::int64_t least, std::int64_t most, double gamma, RpeOptions rpe, bool learned = false,
-                       Activation act = Activation::none) {
-    cases.push_back({least, most, {rpe, true, !learned, learned, gamma, 1, act, false}});
+  const auto add = [&](std::int64_t least, std::int64_t most, double gamma, TnnConfig options, bool learned = false,
+                       const char* act = "none") {
+    options.use_decay = !learned;
+    options.use_multi_decay = learned;
+    options.gamma = gamma;
+    options.act_type = act;
+    cases.push_back({least, most, options});
   };
   add(150, 260, 0.9, small_rpe());
   add(150, 1100, 0.9, norms);
-  add(1500, 2400, 0.99, small_rpe(true, NormType::simple_rms_norm));
-  add(20, 1100, 0.9, norms, false, Activation::relu);
+  add(1500, 2400, 0.99, small_rpe(true, "simplermsnorm"));
+  add(20, 1100, 0.9, norms, false, "relu");
   add(1500, 20000, 0.99, small_rpe(), true);
   add(1, 1, 0, small_rpe());
-  for (const Activation act : {Activation::sigmoid, Activation::tanh, Activation::two_plus_elu, Activation::gelu}) {
-    RpeOptions rpe = small_rpe();
-    rpe.act = act;
+  for (const char* act : {"sigmoid", "tanh", "2+elu", "gelu"}) {
+    TnnConfig rpe = small_rpe();
+    rpe.rpe_act = act;
     add(150, 320, 0.9, rpe);
   }
-  RpeOptions growing = small_rpe();
-  growing.act = Activation::exp;
+  TnnConfig growing = small_rpe();
+  growing.rpe_act = "exp";
   add(900, 1100, 0.9, growing);  // from where on gamma^k is 0
   add(all_lags, all_lags, 1, small_rpe());
-  for (const Activation act : {Activation::exp, Activation::sigmoid, Activation::one_plus_elu})
-    add(all_lags, all_lags, 0.9, small_rpe(), false, act);
+  for (const char* act : {"exp", "sigmoid", "1+elu"}) add(all_lags, all_lags, 0.9, small_rpe(), false, act);
   for (const Case& c : cases)
     for (const DType dtype : {DType::f32, DType::f64}) {
       CAPTURE(c.options.gamma);
-      CAPTURE(std::string(activation_name(c.options.rpe.act)));
-      CAPTURE(std::string(activation_name(c.options.act_type)));
-      const Tno tno(2, 3, c.options, {Random(5), dtype});
-      NamedParameters parameters;
-      tno.collect("", parameters);
-      randomize(parameters, 0.5);
+      CAPTURE(c.options.rpe_act);
+      CAPTURE(c.options.act_type);
+      const Tno tno(2, 3, c.options, true, {Random(5), dtype});
+      randomize(parameters_of(tno), 0.5);
       const std::int64_t lags = tno.significant_lags();
       CHECK(lags >= c.least);
       if (dtype == DType::f32 || c.most == 1) CHECK(lags <= c.most);
@@ -166,21 +169,19 @@ TEST_CASE(
       }
       for (std::size_t i = 0; i < 6; ++i) CHECK(rest[i] <= (dtype == DType::f32 ? 0x1p-24 : 0x1p-53) * first[i]);
     }
-  const Tno biased(1, 2, {growing, true, true, false, 0.9, 1, Activation::none, false}, {Random(5), DType::f32});
-  NamedParameters of_biased;
-  biased.collect("", of_biased);
-  for (const auto& [name, parameter] : of_biased)  // 0 times an infinite bound of what it multiplies
+  growing.gamma = 0.9;
+  const Tno biased(1, 2, growing, true, {Random(5), DType::f32});
+  for (const auto& [name, parameter] : parameters_of(biased))  // 0 times an infinite bound of what it multiplies
     if (name == "rpe.out.2.weight") Parameter(parameter).assign(Tensor::zeros(parameter.value().shape()));
   CHECK(biased.significant_lags() > 900);
-  const Tno tno(1, 2, cases.front().options, {Random(5), DType::f32});
+  const Tno tno(1, 2, cases.front().options, true, {Random(5), DType::f32});
   CHECK_THROWS_AS((void)tno.coefficients(3, 3), Error);
   CHECK_THROWS_AS((void)tno.coefficients(-1, 3), Error);
-  TnoOptions other = cases.front().options;
+  TnnConfig other = cases.front().options;
   other.par_type = 2;
-  CHECK_THROWS_AS((void)Tno(1, 2, other, {Random(5), DType::f32}).coefficients(0, 3), Error);
+  CHECK_THROWS_AS((void)Tno(1, 2, other, true, {Random(5), DType::f32}).coefficients(0, 3), Error);
   other.par_type = 1;
-  other.causal = false;
-  CHECK_THROWS_AS((void)Tno(1, 2, other, {Random(5), DType::f32}).coefficients(0, 3), Error);
+  CHECK_THROWS_AS((void)Tno(1, 2, other, false, {Random(5), DType::f32}).coefficients(0, 3), Error);
 }
 
 TEST_CASE("TNN: two token streams of one model don't meet; nothing is recorded") {

@@ -1,7 +1,6 @@
 // Random values for every parameter: those of a fresh model, biases of 0 or 1 and tables of nearly 0, hide mistakes.
 #pragma once
 #include <cstdint>
-#include <utility>
 
 #include "op_table.h"
 #include "weft/model.h"
@@ -15,13 +14,6 @@ inline void randomize(const NamedParameters& parameters, double range = 1) {
     const Tensor& value = parameter.value();
     parameter.assign(Random(seed++).uniform(value.shape(), -range, range, value.dtype()));
   }
-}
-
-template <class Module>
-NamedParameters parameters_of(const Module& module) {
-  NamedParameters all;
-  module.collect("", all);
-  return all;
 }
 
 }  // namespace weft::test

@@ -25,9 +25,16 @@ inline std::unique_ptr<Model> small_model(Task task, const std::string& more = "
 
 inline Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indices({b, n}, 7), 11); }
 
-// silu, so that no kink is near; the options of every test of gradients.
-inline RpeOptions small_rpe(bool residual = false, NormType norm_type = NormType::layer_norm, bool bias = true) {
-  return {4, 2, residual, Activation::silu, norm_type, bias};
+// silu, so that no kink is near; the encoder of every test of gradients.
+inline TnnConfig small_rpe(bool residual = false, const std::string& norm_type = "layernorm", bool bias = true) {
+  TnnConfig options;
+  options.rpe_dim = 4;
+  options.rpe_layers = 2;
+  options.rpe_residual = residual;
+  options.rpe_act = "silu";
+  options.norm_type = norm_type;
+  options.bias = bias;
+  return options;
 }
 
 }  // namespace weft::test

@@ -14,6 +14,24 @@ void check_all_listed(const ConfigFieldRefs& listed, std::size_t fields) {
               std::to_string(fields) + " fields: " + names);
 }
 
+namespace {
+
+void check_range(const std::string& where, const ConfigFieldRef& field) {
+  const auto [lowest, end] = field.range;
+  const std::string name = field.name;
+  if (lowest >= end) return;
+  if (const auto* const* size = std::get_if<std::int64_t*>(&field.value))
+    check_size(where, field.name, **size, static_cast<std::int64_t>(lowest));
+  const auto* const* number = std::get_if<double*>(&field.value);
+  if (number && !(**number >= lowest && **number < end)) {
+    const auto text = [](double x) { return nlohmann::json(static_cast<std::int64_t>(x)).dump(); };
+    throw Error("[" + where + "] expected " + text(lowest) + " <= " + name + " < " + text(end) + ", got " +
+                std::to_string(**number));
+  }
+}
+
+}  // namespace
+
 void read_config(const std::string& where, const std::string& text, const ConfigFieldRefs& fields) {
   guard_memory("config", [&] {
     const nlohmann::json object = parse_json(text);
@@ -29,6 +47,7 @@ void read_config(const std::string& where, const std::string& text, const Config
       for (const ConfigFieldRef& field : fields) listed = listed || entry.key() == field.name;
       if (!listed) throw Error("[" + where + "] unknown config key \"" + entry.key() + "\", expected one of " + known);
     }
+    for (const ConfigFieldRef& field : fields) check_range(where, field);
   });
 }
 

@@ -46,21 +46,11 @@ Tensor Linear::operator()(const Tensor& x, const Epilogue& epilogue) const {
   return kept_->linear(x, weight, optional(bias), epilogue);
 }
 
-void Linear::collect(const std::string& prefix, NamedParameters& out) const {
-  out.emplace_back(prefix + "weight", weight);
-  if (bias.defined()) out.emplace_back(prefix + "bias", bias);
-}
-
 LayerNorm::LayerNorm(std::int64_t d, const Init& init, double epsilon)
     : weight(init.full({d}, 1)), bias(init.full({d}, 0)), eps(epsilon) {}
 
 Tensor LayerNorm::operator()(const Tensor& x, const Tensor& residual) const {
   return layer_norm(x, 1, weight, bias, eps, residual);
-}
-
-void LayerNorm::collect(const std::string& prefix, NamedParameters& out) const {
-  out.emplace_back(prefix + "weight", weight);
-  out.emplace_back(prefix + "bias", bias);
 }
 
 Embedding::Embedding(std::int64_t count, std::int64_t d, const Init& init, double deviation)
@@ -73,10 +63,6 @@ Tensor Embedding::operator()(const Tensor& indices) const { return kept_->embedd
 // The table of a model that isn't quantised isn't packed: it would be in memory twice, as its rows are read, too.
 Tensor Embedding::logits(const Tensor& x, const Tensor& bias) const {
   return weight.quantized() ? kept_->linear(x, weight, bias, {}) : linear(x, weight, bias);
-}
-
-void Embedding::collect(const std::string& prefix, NamedParameters& out) const {
-  out.emplace_back(prefix + "weight", weight);
 }
 
 Tensor Dropout::operator()(const Tensor& x, const Random* random) const {

@@ -28,11 +28,6 @@ constexpr std::int64_t next_sentence_classes = 2;
 const char* const no_causal_lm = "the Fourier mixing sees the future";
 
 FnetConfig checked(FnetConfig config) {
-  check_size("fnet", "d_model", config.d_model, 1);
-  check_size("fnet", "layers", config.layers, 0);
-  check_size("fnet", "seq_len", config.seq_len, 1);
-  check_size("fnet", "types", config.types, 1);
-  check_size("fnet", "d_ffn", config.d_ffn, 0);
   config.d_ffn = config.ffn_channels();
   (void)norm_place_from_name(config.norm);
   (void)activation_from_name(config.activation);
@@ -45,8 +40,6 @@ FnetConfig checked(FnetConfig config) {
                 (has_types ? std::to_string(config.types) : config.embeddings + " embeddings, which have none"));
   if (!(config.eps > 0) || !std::isfinite(config.eps))
     throw Error("[fnet] expected a finite eps > 0, got " + std::to_string(config.eps));
-  if (!(config.dropout >= 0 && config.dropout < 1))
-    throw Error("[fnet] expected 0 <= dropout < 1, got " + std::to_string(config.dropout));
   return config;
 }
 
@@ -83,10 +76,7 @@ Tensor types_of(const Tensor& tokens, std::int64_t separator) {
 FnetHead fnet_head_from_name(const std::string& name) { return enum_from_name<FnetHead>(name); }
 
 Fnet::Fnet(const ModelSpec& spec, const Init& init)
-    : config_(checked(config_from_json<FnetConfig>("fnet", spec.config))),
-      task_(spec.task),
-      vocabulary_(spec.vocabulary),
-      outputs_(spec.task == Task::classifier ? spec.classes : spec.vocabulary),
+    : ModelOf(spec, checked(config_from_json<FnetConfig>("fnet", spec.config))),
       encoder_(config_, spec.vocabulary, init.child(0)) {
   if (task_ == Task::causal_lm)
     throw Error(std::string("[fnet] a causal language model is refused: ") + no_causal_lm +
@@ -105,8 +95,6 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
   language_model_->decoder.emplace(d, outputs_, init.child(4), false);
   language_model_->decoder->bias = language_model_->bias;
 }
-
-std::string Fnet::config() const { return config_to_json(config_); }
 
 // Heads beside the task's are not trained; a classifier's without a pooler is its task's.
 std::string Fnet::config_for(Task task) const {
@@ -158,18 +146,6 @@ FnetOutputs Fnet::run(const Tensor& tokens, const Tensor& types, const Random* d
     if (classes_) all.classes = (*classes_)(pooler_ ? all.pooled : pooled(all.hidden, tokens));
     return all;
   });
-}
-
-void Fnet::collect(const std::string& prefix, NamedParameters& out) const {
-  encoder_.collect(prefix + "encoder.", out);
-  if (language_model_) {
-    language_model_->transform.collect(prefix + "head.transform.", out);
-    language_model_->norm.collect(prefix + "head.norm.", out);
-    out.emplace_back(prefix + "head.bias", language_model_->bias);
-    if (language_model_->decoder) out.emplace_back(prefix + "head.decoder.weight", language_model_->decoder->weight);
-  }
-  if (pooler_) pooler_->collect(prefix + "pooler.", out);
-  if (classes_) classes_->collect(prefix + (language_model_ ? "next_sentence." : "classifier."), out);
 }
 
 Architecture Fnet::architecture() {

@@ -62,13 +62,6 @@ Tensor FnetLayer::operator()(const Tensor& x, const Random* random) const {
   return add(mixed, ffn(output_norm(mixed)));
 }
 
-void FnetLayer::collect(const std::string& prefix, NamedParameters& out) const {
-  mixing_norm.collect(prefix + "mixing_norm.", out);
-  proj1.collect(prefix + "proj1.", out);
-  proj2.collect(prefix + "proj2.", out);
-  output_norm.collect(prefix + "output_norm.", out);
-}
-
 // Of the positions and types whole parts are read at once, and they are small: they stay as they are if it is quantised.
 FnetEmbeddings::FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
                                const Init& init, double eps, FnetEmbeddingsKind kind)
@@ -98,15 +91,6 @@ Tensor FnetEmbeddings::operator()(const Tensor& tokens, const Tensor& types, Pre
   return learned->projection(learned->norm(in_precision(add(word(tokens), add(places, kinds)), precision)));
 }
 
-void FnetEmbeddings::collect(const std::string& prefix, NamedParameters& out) const {
-  word.collect(prefix + "word.", out);
-  if (!learned) return;
-  learned->position.collect(prefix + "position.", out);
-  learned->type.collect(prefix + "type.", out);
-  learned->norm.collect(prefix + "norm.", out);
-  learned->projection.collect(prefix + "projection.", out);
-}
-
 // tanh(dense(x_0))
 Tensor FnetPooler::operator()(const Tensor& x) const {
   const Tensor first = reshape(slice(x, 1, 0, 1), {x.size(0), x.size(2)});  // (b, d_model)
@@ -133,12 +117,6 @@ Tensor FnetEncoder::operator()(const Tensor& tokens, const Tensor& types, const 
       layers, std::move(x), random, 1, recompute,
       [](const FnetLayer& layer, const Tensor& in, const Random* layer_random) { return layer(in, layer_random); });
   return final_norm_ ? (*final_norm_)(x) : x;
-}
-
-void FnetEncoder::collect(const std::string& prefix, NamedParameters& out) const {
-  embeddings.collect(prefix + "embeddings.", out);
-  for (std::size_t i = 0; i < layers.size(); ++i) layers[i].collect(prefix + "layers." + std::to_string(i) + ".", out);
-  if (final_norm_) final_norm_->collect(prefix + "norm.", out);
 }
 
 }  // namespace weft

@@ -13,15 +13,9 @@ using namespace detail;
 namespace {
 
 GmlpConfig checked(GmlpConfig config) {
-  check_size("gmlp", "d_model", config.d_model, 1);
-  check_size("gmlp", "layers", config.layers, 0);
-  check_size("gmlp", "seq_len", config.seq_len, 1);
-  check_size("gmlp", "d_ffn", config.d_ffn, 0);
   if (config.d_ffn == 0) config.d_ffn = 8 * config.d_model;
   if (config.d_ffn < 2 || config.d_ffn % 2 != 0)
     throw Error("[gmlp] expected an even d_ffn of at least 2, got " + std::to_string(config.d_ffn));
-  if (!(config.dropout >= 0 && config.dropout < 1))
-    throw Error("[gmlp] expected 0 <= dropout < 1, got " + std::to_string(config.dropout));
   return config;
 }
 
@@ -30,10 +24,7 @@ double embedding_deviation(std::int64_t d_model) { return 1 / std::sqrt(static_c
 }  // namespace
 
 Gmlp::Gmlp(const ModelSpec& spec, const Init& init)
-    : config_(checked(config_from_json<GmlpConfig>("gmlp", spec.config))),
-      task_(spec.task),
-      vocabulary_(spec.vocabulary),
-      outputs_(spec.task == Task::classifier ? spec.classes : spec.vocabulary),
+    : ModelOf(spec, checked(config_from_json<GmlpConfig>("gmlp", spec.config))),
       embedding_(spec.vocabulary, config_.d_model, init.child(0), embedding_deviation(config_.d_model)),
       norm_(config_.d_model, init),
       positions_(std::make_shared<SinusoidalPositions>(config_.seq_len, config_.d_model)) {
@@ -44,8 +35,6 @@ Gmlp::Gmlp(const ModelSpec& spec, const Init& init)
                          config_.dropout);
   if (!config_.tied) head_.emplace(config_.d_model, outputs_, init.child(1));
 }
-
-std::string Gmlp::config() const { return config_to_json(config_); }
 
 // tokens (n, b) from position `first` on: x (n, b, d_model) = √d_model · E[token] + P[position].
 Tensor Gmlp::embed(const Tensor& tokens, std::int64_t first) const {
@@ -72,14 +61,6 @@ Tensor Gmlp::operator()(const Tensor& tokens, const Random* dropout) const {
     if (task_ != Task::classifier) return transpose(head(x), 0, 1);  // (b, n, vocabulary)
     return head(mean_of_tokens(transpose(x, 0, 1), tokens));         // (b, classes)
   });
-}
-
-void Gmlp::collect(const std::string& prefix, NamedParameters& out) const {
-  embedding_.collect(prefix + "embedding.", out);
-  for (std::size_t i = 0; i < blocks_.size(); ++i)
-    blocks_[i].collect(prefix + "blocks." + std::to_string(i) + ".", out);
-  norm_.collect(prefix + "norm.", out);
-  if (head_) head_->collect(prefix + "head.", out);
 }
 
 Architecture Gmlp::architecture() {

@@ -30,12 +30,6 @@ Tensor SpatialGatingUnit::operator()(const Tensor& z, const SpatialMask& mask, c
   return spatial_gate(halves[0], norm(halves[1]), w, slice(bias, 0, 0, n), mask.is_causal);
 }
 
-void SpatialGatingUnit::collect(const std::string& prefix, NamedParameters& out) const {
-  norm.collect(prefix + "norm.", out);
-  out.emplace_back(prefix + "weight", weight);
-  out.emplace_back(prefix + "bias", bias);
-}
-
 GmlpBlock::GmlpBlock(std::int64_t d_model, std::int64_t d_ffn, std::int64_t seq_len, const Init& init, double p)
     : norm(d_model, init),
       proj1(d_model, d_ffn, init.child(1)),
@@ -50,13 +44,6 @@ Tensor GmlpBlock::operator()(const Tensor& x, const SpatialMask& mask, const Ran
   const Tensor gated = sgu(z, mask, mix);             // (n, b, d_ffn/2)
   if (!random || dropout.p == 0) return proj2(gated, Epilogue::adding(x));
   return add(x, dropout(proj2(gated), random));
-}
-
-void GmlpBlock::collect(const std::string& prefix, NamedParameters& out) const {
-  norm.collect(prefix + "norm.", out);
-  proj1.collect(prefix + "proj1.", out);
-  sgu.collect(prefix + "sgu.", out);
-  proj2.collect(prefix + "proj2.", out);
 }
 
 Tensor causal_mask(std::int64_t n, DType dtype) {

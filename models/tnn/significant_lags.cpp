@@ -59,8 +59,8 @@ double Norm::bound(std::int64_t d) const {
 
 // |W_c a + b_c| <= ‖W_c‖₂ ‖a‖₂ + |b_c|, a = act(norm(x)), ‖a‖₂ <= ‖norm(x)‖₂ + lift · √dim.
 std::vector<double> Rpe::bounds() const {
-  const std::int64_t dim = options_.dim;
-  const double a = out_.norm.bound(dim) + lift(options_.act) * std::sqrt(static_cast<double>(dim));
+  const std::int64_t dim = dim_;
+  const double a = out_.norm.bound(dim) + lift(act_) * std::sqrt(static_cast<double>(dim));
   const std::vector<double> weight = values(out_.linear.weight);
   std::vector<double> bounds;
   for (std::size_t at = 0; at < weight.size(); at += static_cast<std::size_t>(dim))
@@ -83,7 +83,7 @@ std::vector<double> Tno::decay_rates() const {
 // Σ_(k >= L) |t_k| <= gamma^L bound / (1 - gamma). Where that isn't small beside the first coefficients, as they are 0,
 // gamma^L is rounded to 0 in the end.
 std::int64_t Tno::significant_lags() const {
-  if (lift(options_.act_type) > 0) return all_lags;
+  if (lift(act_type_) > 0) return all_lags;
   const double rounding = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-53, vanishing = dtype_ == DType::f32 ? 0x1p-151 : 0;
   const std::vector<double> rates = decay_rates(), bounds = rpe_.bounds(), sums = first_sums(coefficients(0, 64));
   double lags = 1;

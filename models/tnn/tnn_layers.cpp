@@ -6,35 +6,35 @@
 namespace weft {
 namespace {
 
-std::int64_t expanded(std::int64_t embed_dim, const GtuOptions& options) {
-  if (embed_dim < 1 || options.num_heads < 1)
-    throw Error("[Gtu] expected embed_dim and num_heads of at least 1, got " + std::to_string(embed_dim) + " and " +
-                std::to_string(options.num_heads));
+std::int64_t expanded(std::int64_t embed_dim, const TnnConfig& options) {
+  if (embed_dim < 1 || options.heads < 1)
+    throw Error("[Gtu] expected embed_dim and heads of at least 1, got " + std::to_string(embed_dim) + " and " +
+                std::to_string(options.heads));
   const double product = std::floor(options.expand_ratio * static_cast<double>(embed_dim));
-  if (!(product >= static_cast<double>(options.num_heads) && product < 0x1p31))
+  if (!(product >= static_cast<double>(options.heads) && product < 0x1p31))
     throw Error("[Gtu] expand_ratio " + std::to_string(options.expand_ratio) + " times embed_dim " +
-                std::to_string(embed_dim) + " doesn't give each of " + std::to_string(options.num_heads) +
+                std::to_string(embed_dim) + " doesn't give each of " + std::to_string(options.heads) +
                 " heads a channel");
-  return static_cast<std::int64_t>(product) / options.num_heads * options.num_heads;
+  return static_cast<std::int64_t>(product) / options.heads * options.heads;
 }
 
 }  // namespace
 
-Gtu::Gtu(std::int64_t embed_dim, const GtuOptions& options, const Init& init)
+Gtu::Gtu(std::int64_t embed_dim, const TnnConfig& options, bool causal, const Init& init)
     : d1_(expanded(embed_dim, options)),
-      num_heads_(options.num_heads),
-      act_(options.act_fun),
+      heads_(options.heads),
+      act_(activation_from_name(options.act)),
       v_proj_(embed_dim, d1_, init.child(0), options.bias),
       u_proj_(embed_dim, d1_, init.child(1), options.bias),
       o_(d1_, embed_dim, init.child(2), options.bias),
-      toep_(num_heads_, d1_ / num_heads_, options.tno, init.child(3)) {
-  if (options.use_norm) norm_.emplace(options.norm_type, d1_, init);
+      toep_(heads_, d1_ / heads_, options, causal, init.child(3)) {
+  if (options.use_norm) norm_.emplace(norm_type_from_name(options.norm_type), d1_, init);
 }
 
 // merge(tno(split(v)))
 Tensor Gtu::mix(const Tensor& v) const {
   const std::int64_t b = v.size(0), n = v.size(1);
-  const Tensor heads = permute(reshape(v, {b, n, num_heads_, -1}), {0, 2, 1, 3});  // (b, h, n, d1/h)
+  const Tensor heads = permute(reshape(v, {b, n, heads_, -1}), {0, 2, 1, 3});  // (b, h, n, d1/h)
   return reshape(permute(toep_(heads), {0, 2, 1, 3}), {b, n, d1_});
 }
 
@@ -50,14 +50,6 @@ Tensor Gtu::operator()(const Tensor& x, const Tensor& residual, const TokenMix& 
   return o_(norm_ ? (*norm_)(gated) : gated, Epilogue::adding(residual));
 }
 
-void Gtu::collect(const std::string& prefix, NamedParameters& out) const {
-  v_proj_.collect(prefix + "v_proj.", out);
-  u_proj_.collect(prefix + "u_proj.", out);
-  o_.collect(prefix + "o.", out);
-  toep_.collect(prefix + "toep.", out);
-  if (norm_) norm_->collect(prefix + "norm.", out);
-}
-
 Glu::Glu(std::int64_t d1, std::int64_t d2, Activation act_fun, const Init& init, bool bias, Activation fina_act)
     : l1_(d1, d2, init.child(0), bias),
       l2_(d1, d2, init.child(1), bias),
@@ -71,17 +63,12 @@ Tensor Glu::operator()(const Tensor& x, const Tensor& residual) const {
   return l3_(gated, {fina_act_, {}, residual});
 }
 
-void Glu::collect(const std::string& prefix, NamedParameters& out) const {
-  l1_.collect(prefix + "l1.", out);
-  l2_.collect(prefix + "l2.", out);
-  l3_.collect(prefix + "l3.", out);
-}
-
-TnnLayer::TnnLayer(std::int64_t dim, const TnnLayerOptions& options, const Init& init)
-    : token_mixer_(dim, options.gtu, init.child(0)),
-      token_norm_(options.norm_type, dim, init),
-      feature_mixer_(dim, options.glu_dim == 0 ? dim : options.glu_dim, options.glu_act, init.child(1), options.bias),
-      feature_norm_(options.norm_type, dim, init),
+TnnLayer::TnnLayer(std::int64_t dim, const TnnConfig& options, bool causal, const Init& init)
+    : token_mixer_(dim, options, causal, init.child(0)),
+      token_norm_(norm_type_from_name(options.norm_type), dim, init),
+      feature_mixer_(dim, options.glu_dim == 0 ? dim : options.glu_dim, activation_from_name(options.glu_act),
+                     init.child(1), options.bias),
+      feature_norm_(norm_type_from_name(options.norm_type), dim, init),
       prenorm_(options.prenorm),
       dropout_(options.dropout) {}
 
@@ -101,13 +88,6 @@ Tensor TnnLayer::operator()(const Tensor& x, const Random* random, const TokenMi
     return mix ? token_mixer_(in, residual, mix) : token_mixer_(in, residual);
   });
   return block(mixed, feature_norm_, random ? &second : nullptr, feature_mixer_);
-}
-
-void TnnLayer::collect(const std::string& prefix, NamedParameters& out) const {
-  token_mixer_.collect(prefix + "token_mixer.", out);
-  token_norm_.collect(prefix + "token_norm.", out);
-  feature_norm_.collect(prefix + "feature_norm.", out);
-  feature_mixer_.collect(prefix + "feature_mixer.", out);
 }
 
 }  // namespace weft

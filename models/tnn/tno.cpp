@@ -1,24 +1,24 @@
 // The Toeplitz neural operator (arXiv 2305.04749, sections 3.2 and 3.4).
+#include "weft/tnn.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <mutex>
 
+#include "base/kept_toeplitz.h"
 #include "base/sequence.h"
-#include "weft/context.h"
-#include "weft/tnn.h"
 
 namespace weft {
 using namespace detail;
 
 namespace {
 
-TnoOptions checked(std::int64_t h, std::int64_t dim, const TnoOptions& options) {
+const TnnConfig& checked(std::int64_t h, std::int64_t dim, const TnnConfig& options, bool causal) {
   if (h < 1 || dim < 1)
     throw Error("[Tno] expected h and dim of at least 1, got " + std::to_string(h) + " and " + std::to_string(dim));
   if (options.par_type < 1 || options.par_type > 3)
     throw Error("[Tno] expected par_type 1, 2 or 3, got " + std::to_string(options.par_type));
-  if (options.par_type == 3 && !options.causal) throw Error("[Tno] par_type 3 is defined for the causal form alone");
+  if (options.par_type == 3 && !causal) throw Error("[Tno] par_type 3 is defined for the causal form alone");
   if (options.use_decay && options.use_multi_decay)
     throw Error(
         "[Tno] use_decay and use_multi_decay exclude each other: for use_multi_decay set use_decay, true by default, "
@@ -34,37 +34,42 @@ Tensor column(const std::vector<double>& values, DType dtype) {
   return raw::convert(Tensor::from(values, {static_cast<std::int64_t>(values.size()), 1}), dtype);
 }
 
-Tensor quotient(const Tensor& y, const Tensor& sums) { return in_dtype(div(widened(y), sums), y.dtype()); }
-
 }  // namespace
 
-// What products with x (b, h, n, dim) need.
-struct Tno::Prepared {
-  std::int64_t b, n;
-  Isa isa;
-  std::vector<std::uint64_t> versions;  // of the parameters
-  ToeplitzCoefficients t;
-  Tensor sums;  // T·1 (1, h, n, dim), to normalize by
-};
-
-struct Tno::Latest {
-  std::mutex mutex;
-  std::shared_ptr<const Prepared> prepared;
-};
-
-Tno::Tno(std::int64_t h, std::int64_t dim, const TnoOptions& options, const Init& init)
+Tno::Tno(std::int64_t h, std::int64_t dim, const TnnConfig& options, bool causal, const Init& init)
     : h_(h),
       dim_(dim),
-      options_(checked(h, dim, options)),
+      options_(checked(h, dim, options, causal)),
+      causal_(causal),
+      act_type_(activation_from_name(options.act_type)),
       dtype_(init.dtype),
-      rpe_(h * dim, options.rpe, init.child(0)),
-      latest_(std::make_shared<Latest>()) {
+      rpe_(h * dim, options, init.child(0)),
+      kept_(std::make_shared<KeptToeplitz>()) {
   if (options.use_multi_decay) gamma_ = init.child(1).normal({h, 1, dim}, 1);
+}
+
+// y = T x, T_ij = t_(i-j) in each channel; with normalize y = (T x) / (T·1).
+Tensor Tno::operator()(const Tensor& x) const {
+  if (x.rank() != 4 || x.size(1) != h_ || x.size(2) < 1 || x.size(3) != dim_)
+    throw Error("[Tno] expected x (b, " + std::to_string(h_) + ", n >= 1, " + std::to_string(dim_) + "), got " +
+                to_string(x.shape()));
+  const auto t = [&] {
+    return permute(reshape(coefficients(x.size(2)), {-1, h_, dim_}), {1, 0, 2});  // (h, m, dim)
+  };
+  if (Tape::recording()) return toeplitz_mix(x, t(), causal_, options_.normalize);
+  return kept_->mix(x, t, causal_, options_.normalize, versions_of(parameters_of(*this)));
+}
+
+// t_k = act_type(gamma^|k| · rpe(p_k)): (m, h·dim). Depends on the lags, and by par_type on their number, and the parameters alone.
+Tensor Tno::coefficients(const std::vector<double>& k) const {
+  Tensor t = rpe_(positions(k));  // (m, h·dim)
+  if (options_.use_decay || options_.use_multi_decay) t = mul(t, decay(k));
+  return act_type_ == Activation::none ? t : activation(t, act_type_);
 }
 
 std::vector<double> Tno::lags(std::int64_t n) const {
   std::vector<double> k;
-  for (std::int64_t lag = options_.causal ? 0 : 1 - n; lag < n; ++lag) k.push_back(static_cast<double>(lag));
+  for (std::int64_t lag = causal_ ? 0 : 1 - n; lag < n; ++lag) k.push_back(static_cast<double>(lag));
   return k;
 }
 
@@ -91,64 +96,15 @@ Tensor Tno::decay(const std::vector<double>& lags) const {
   return exp(mul(per_lag, log(gamma)));
 }
 
-// Depends on n and the parameters alone.
 Tensor Tno::coefficients(std::int64_t n) const { return coefficients(lags(n)); }
 
 Tensor Tno::coefficients(std::int64_t first, std::int64_t last) const {
-  if (options_.par_type != 1 || !options_.causal || first < 0 || last <= first)
+  if (options_.par_type != 1 || !causal_ || first < 0 || last <= first)
     throw Error("[Tno] coefficients of some lags: expected par_type 1, the causal form and 0 <= first < last, got " +
                 std::to_string(first) + " and " + std::to_string(last));
   std::vector<double> k;
   for (std::int64_t lag = first; lag < last; ++lag) k.push_back(static_cast<double>(lag));
   return coefficients(k);
-}
-
-Tensor Tno::coefficients(const std::vector<double>& k) const {
-  Tensor t = rpe_(positions(k));  // (m, h·dim)
-  if (options_.use_decay || options_.use_multi_decay) t = mul(t, decay(k));
-  return options_.act_type == Activation::none ? t : activation(t, options_.act_type);
-}
-
-Tensor Tno::channels(std::int64_t n) const { return permute(reshape(coefficients(n), {-1, h_, dim_}), {1, 0, 2}); }
-
-Tensor Tno::ones(std::int64_t n) const { return Tensor::full({1, h_, n, dim_}, 1, dtype_); }
-
-std::shared_ptr<const Tno::Prepared> Tno::prepared(std::int64_t b, std::int64_t n) const {
-  NamedParameters parameters;
-  collect("", parameters);
-  const std::vector<std::uint64_t> versions = versions_of(parameters);
-  const Isa isa = Context::current().isa();
-  {
-    const std::lock_guard<std::mutex> lock(latest_->mutex);
-    const std::shared_ptr<const Prepared>& latest = latest_->prepared;
-    if (latest && latest->b == b && latest->n == n && latest->isa == isa && latest->versions == versions) return latest;
-  }
-  const Tensor t = channels(n);
-  const ToeplitzCoefficients coefficients(t, options_.causal, b);
-  const Tensor sums = options_.normalize ? toeplitz_product(ones(n), t, options_.causal) : Tensor();
-  const auto made = std::make_shared<const Prepared>(Prepared{b, n, isa, versions, coefficients, sums});
-  const std::lock_guard<std::mutex> lock(latest_->mutex);
-  latest_->prepared = made;
-  return made;
-}
-
-Tensor Tno::operator()(const Tensor& x) const {
-  if (x.rank() != 4 || x.size(1) != h_ || x.size(2) < 1 || x.size(3) != dim_)
-    throw Error("[Tno] expected x (b, " + std::to_string(h_) + ", n >= 1, " + std::to_string(dim_) + "), got " +
-                to_string(x.shape()));
-  const std::int64_t n = x.size(2);
-  if (!Tape::recording()) {
-    const std::shared_ptr<const Prepared> p = prepared(x.size(0), n);
-    const Tensor y = toeplitz_product(x, p->t);  // (b, h, n, dim)
-    return p->sums.defined() ? quotient(y, p->sums) : y;
-  }
-  const Tensor t = channels(n), y = toeplitz_product(x, t, options_.causal);
-  return options_.normalize ? quotient(y, toeplitz_product(ones(n), t, options_.causal)) : y;
-}
-
-void Tno::collect(const std::string& prefix, NamedParameters& out) const {
-  if (gamma_.defined()) out.emplace_back(prefix + "gamma", gamma_);
-  rpe_.collect(prefix + "rpe.", out);
 }
 
 }  // namespace weft

@@ -45,60 +45,57 @@ class Keys {
   std::set<std::string> read_;
 };
 
-void read_rpe(Keys& keys, RpeOptions& options) {
-  const auto act = keys.get<std::string>("act");
-  if (act != "relu" && act != "silu") throw Refused("act \"" + act + "\": expected relu or silu");
-  options.act = activation_from_name(act);
-  options.layers = keys.size("layers");
-  options.residual = keys.get<bool>("residual");
-  options.norm_type = norm_type_from_name(keys.get<std::string>("norm_type", "layernorm"));
+void read_rpe(Keys& keys, TnnConfig& options) {
+  options.rpe_act = keys.get<std::string>("act");
+  if (options.rpe_act != "relu" && options.rpe_act != "silu")
+    throw Refused("act \"" + options.rpe_act + "\": expected relu or silu");
+  options.rpe_layers = keys.size("layers");
+  options.rpe_residual = keys.get<bool>("residual");
+  options.norm_type = keys.get<std::string>("norm_type", "layernorm");
   options.bias = keys.get<bool>("bias", true);
 }
 
-void read_tno(Keys& keys, TnoOptions& options) {
-  read_rpe(keys, options.rpe);
-  options.rpe.dim = keys.size("rpe_dim");
-  options.causal = keys.get<bool>("causal");
+// Gives whether it is causal.
+bool read_tno(Keys& keys, TnnConfig& options) {
+  read_rpe(keys, options);
+  options.rpe_dim = keys.size("rpe_dim");
   options.use_decay = keys.get<bool>("use_decay");
   options.use_multi_decay = keys.get<bool>("use_multi_decay", false);
   options.gamma = keys.get<double>("gamma");
   options.par_type = keys.size("par_type");
-  options.act_type = activation_from_name(keys.get<std::string>("act_type", "none"));
+  options.act_type = keys.get<std::string>("act_type", "none");
   options.normalize = keys.get<bool>("normalize", false);
+  return keys.get<bool>("causal");
 }
 
-// Gives embed_dim.
-std::int64_t read_gtu(const nlohmann::json& object, GtuOptions& options) {
+// Gives whether it is causal. The cases have one norm and one bias for a whole layer.
+bool read_gtu(const nlohmann::json& object, std::int64_t& embed_dim, TnnConfig& options) {
   Keys keys(object);
-  options.num_heads = keys.size("num_heads");
-  options.act_fun = keys.act("act_fun");
+  options.heads = keys.size("num_heads");
+  options.act = keys.get<std::string>("act_fun");
   options.expand_ratio = keys.get<double>("expand_ratio");
   options.use_norm = keys.get<bool>("use_norm", false);
   const auto tno = keys.get<nlohmann::json>("tno");
   Keys tno_keys(tno);
-  read_tno(tno_keys, options.tno);
+  const bool causal = read_tno(tno_keys, options);
   tno_keys.finish();
-  options.norm_type = options.tno.rpe.norm_type;  // the cases have one norm and one bias for a whole layer
-  options.bias = options.tno.rpe.bias;
-  const std::int64_t embed_dim = keys.size("embed_dim");
+  embed_dim = keys.size("embed_dim");
   keys.finish();
-  return embed_dim;
+  return causal;
 }
 
 // Module with the case's parameters, applied to in.x.
 template <class Module>
 Tensor apply(Case& c, const Module& module) {
-  NamedParameters parameters;
-  module.collect("", parameters);
-  c.load(parameters);
+  c.load(parameters_of(module));
   return module(c.input("x"));
 }
 
 const Kind rpe_kind{"rpe", [](Case& c) {
                       Keys keys(c.config_object());
-                      RpeOptions options;
+                      TnnConfig options;
                       read_rpe(keys, options);
-                      options.dim = keys.size("dim");
+                      options.rpe_dim = keys.size("dim");
                       const std::int64_t outdim = keys.size("outdim");
                       keys.finish();
                       return apply(c, Rpe(outdim, options, {Random(0), c.dtype()}));
@@ -106,11 +103,11 @@ const Kind rpe_kind{"rpe", [](Case& c) {
 
 const Kind tno_kind{"tno", [](Case& c) {
                       Keys keys(c.config_object());
-                      TnoOptions options;
-                      read_tno(keys, options);
+                      TnnConfig options;
+                      const bool causal = read_tno(keys, options);
                       const std::int64_t h = keys.size("h"), dim = keys.size("dim");
                       keys.finish();
-                      return apply(c, Tno(h, dim, options, {Random(0), c.dtype()}));
+                      return apply(c, Tno(h, dim, options, causal, {Random(0), c.dtype()}));
                     }};
 
 const Kind glu_kind{"glu", [](Case& c) {
@@ -123,24 +120,25 @@ const Kind glu_kind{"glu", [](Case& c) {
                     }};
 
 const Kind gtu_kind{"gtu", [](Case& c) {
-                      GtuOptions options;
-                      const std::int64_t embed_dim = read_gtu(c.config_object(), options);
-                      return apply(c, Gtu(embed_dim, options, {Random(0), c.dtype()}));
+                      TnnConfig options;
+                      std::int64_t embed_dim = 0;
+                      const bool causal = read_gtu(c.config_object(), embed_dim, options);
+                      return apply(c, Gtu(embed_dim, options, causal, {Random(0), c.dtype()}));
                     }};
 
 const Kind layer_kind{"tnn_layer", [](Case& c) {
                         Keys keys(c.config_object());
-                        TnnLayerOptions options;
+                        TnnConfig options;
                         const std::int64_t dim = keys.size("dim");
                         options.glu_dim = keys.size("glu_dim");
-                        options.glu_act = keys.act("glu_act");
+                        options.glu_act = keys.get<std::string>("glu_act");
                         options.prenorm = keys.get<bool>("prenorm", true);
                         const auto gtu = keys.get<nlohmann::json>("gtu");
                         keys.finish();
-                        if (read_gtu(gtu, options.gtu) != dim) throw Refused("embed_dim of \"gtu\" is not dim");
-                        options.norm_type = options.gtu.norm_type;
-                        options.bias = options.gtu.bias;
-                        return apply(c, TnnLayer(dim, options, {Random(0), c.dtype()}));
+                        std::int64_t embed_dim = 0;
+                        const bool causal = read_gtu(gtu, embed_dim, options);
+                        if (embed_dim != dim) throw Refused("embed_dim of \"gtu\" is not dim");
+                        return apply(c, TnnLayer(dim, options, causal, {Random(0), c.dtype()}));
                       }};
 
 }  // namespace

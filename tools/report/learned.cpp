@@ -126,8 +126,7 @@ std::vector<double> rms_by_lag(const std::vector<double>& t, std::size_t lags, s
 
 // Lowest, median and highest of the decays that a layer has learned, or null.
 Json learned_decays(const weft::Tno& tno) {
-  weft::NamedParameters parameters;
-  tno.collect("", parameters);
+  const weft::NamedParameters parameters = weft::parameters_of(tno);
   if (!tno.options().use_multi_decay || parameters.front().first != "gamma") return nullptr;
   std::vector<double> gammas = values_of(parameters.front().second.value());
   const double lowest = tno.options().gamma;
@@ -138,9 +137,10 @@ Json learned_decays(const weft::Tno& tno) {
 
 Json toeplitz(const weft::Tnn& model, std::int64_t length) {
   if (model.layers().empty()) return nullptr;
-  const weft::TnoOptions& options = model.layers().front().token_mixer().toep().options();
+  const weft::Tno& first = model.layers().front().token_mixer().toep();
+  const weft::TnnConfig& options = first.options();
   const std::int64_t n = options.par_type == 1 ? std::min(length, most_lags) : length;
-  const std::vector<double> lags = range(options.causal ? 0 : 1 - n, n);
+  const std::vector<double> lags = range(first.causal() ? 0 : 1 - n, n);
   const std::size_t per_point = (lags.size() + most_points - 1) / most_points;
   std::vector<double> points;
   for (std::size_t i = 0; i < lags.size(); i += per_point) points.push_back(lags[i]);
@@ -153,7 +153,7 @@ Json toeplitz(const weft::Tnn& model, std::int64_t length) {
                       {"gammas", learned_decays(layer.token_mixer().toep())},
                       {"matrix", drawn_grid(sorted_channels(t, lags))}});
   }
-  return {{"kind", "toeplitz"},   {"causal", options.causal},
+  return {{"kind", "toeplitz"},   {"causal", first.causal()},
           {"length", n},          {"gamma", options.use_decay ? number(options.gamma) : Json(nullptr)},
           {"channels", channels}, {"lags", numbers(points)},
           {"layers", layers}};

@@ -13,11 +13,6 @@ using weft::Tensor;
 namespace {
 
 Config checked(const Config& config) {
-  weft::check_size("amlp", "d_model", config.d_model, 1);
-  weft::check_size("amlp", "d_ffn", config.d_ffn, 2);
-  weft::check_size("amlp", "d_attn", config.d_attn, 0);
-  weft::check_size("amlp", "layers", config.layers, 0);
-  weft::check_size("amlp", "seq_len", config.seq_len, 1);
   if (config.d_ffn % 2 != 0) throw weft::Error("[amlp] expected an even d_ffn, got " + std::to_string(config.d_ffn));
   return config;
 }
@@ -34,11 +29,6 @@ Tensor TinyAttention::operator()(const Tensor& x) const {
   const Tensor qk = weft::einsum("ibd,jbd->bij", {qkv[0], qkv[1]});                       // (b, n, n)
   const Tensor p = weft::softmax(weft::scale(qk, 1 / std::sqrt(static_cast<double>(d_attn))) + mask, -1);
   return out_(weft::einsum("bij,jbd->ibd", {p, qkv[2]}));  // (n, b, d_ffn/2)
-}
-
-void TinyAttention::collect(const std::string& prefix, weft::NamedParameters& out) const {
-  qkv_.collect(prefix + "qkv.", out);
-  out_.collect(prefix + "out.", out);
 }
 
 // W near 0 and b = 1: at first each token passes by itself (section 2.2).
@@ -67,12 +57,6 @@ Tensor SpatialGate::operator()(const Tensor& z, const Tensor& a) const {
   return u * (a.defined() ? sum + a : sum);
 }
 
-void SpatialGate::collect(const std::string& prefix, weft::NamedParameters& out) const {
-  norm_.collect(prefix + "norm.", out);
-  out.emplace_back(prefix + "weight", weight_);
-  out.emplace_back(prefix + "bias", bias_);
-}
-
 Block::Block(const Config& config, const weft::Init& init)
     : norm_(config.d_model, init),
       proj1_(config.d_model, config.d_ffn, init.child(0)),
@@ -88,17 +72,8 @@ Tensor Block::operator()(const Tensor& x) const {
   return proj2_(gate_(z, a), weft::Epilogue::adding(x));      // x + proj2(gated)
 }
 
-void Block::collect(const std::string& prefix, weft::NamedParameters& out) const {
-  norm_.collect(prefix + "norm.", out);
-  proj1_.collect(prefix + "proj1.", out);
-  if (attention_) attention_->collect(prefix + "attention.", out);
-  gate_.collect(prefix + "gate.", out);
-  proj2_.collect(prefix + "proj2.", out);
-}
-
 Amlp::Amlp(const weft::ModelSpec& spec, const weft::Init& init)
-    : config_(checked(weft::config_from_json<Config>("amlp", spec.config))),
-      vocabulary_(spec.vocabulary),
+    : ModelOf(spec, checked(weft::config_from_json<Config>("amlp", spec.config))),
       embedding_(spec.vocabulary, config_.d_model, init.child(0)),
       norm_(config_.d_model, init),
       head_(config_.d_model, spec.vocabulary, init.child(1)) {
@@ -114,15 +89,6 @@ Tensor Amlp::operator()(const Tensor& tokens, const weft::Random*) const {
     x = recomputes() ? weft::recompute(layer, {x}) : layer({x});
   }
   return weft::transpose(head_(norm_(x)), 0, 1);  // (b, n, vocabulary)
-}
-
-// The names under which a checkpoint keeps its tensors.
-void Amlp::collect(const std::string& prefix, weft::NamedParameters& out) const {
-  embedding_.collect(prefix + "embedding.", out);
-  for (std::size_t i = 0; i < blocks_.size(); ++i)
-    blocks_[i].collect(prefix + "blocks." + std::to_string(i) + ".", out);
-  norm_.collect(prefix + "norm.", out);
-  head_.collect(prefix + "head.", out);
 }
 
 weft::Architecture Amlp::architecture() {

@@ -14,6 +14,7 @@ namespace amlp {
 
 // The options of "amlp", under the names that its config has.
 struct Config {
+  static constexpr const char* arch = "amlp";
   std::int64_t d_model = 128;  // channels of a token
   std::int64_t d_ffn = 512;    // of a block's first projection, even
   std::int64_t d_attn = 64;    // of the attention head; 0: none, which makes it a gMLP
@@ -23,22 +24,26 @@ struct Config {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
-    visit("d_model", self.d_model, "width of the model");
-    visit("d_ffn", self.d_ffn, "width of the feed-forward part, even");
-    visit("d_attn", self.d_attn, "width of the attention head; 0: none, which makes it a gMLP");
-    visit("layers", self.layers, "blocks");
-    visit("seq_len", self.seq_len, "longest sequence");
+    visit("d_model", self.d_model, "width of the model", weft::at_least(1));
+    visit("d_ffn", self.d_ffn, "width of the feed-forward part, even", weft::at_least(2));
+    visit("d_attn", self.d_attn, "width of the attention head; 0: none, which makes it a gMLP", weft::at_least(0));
+    visit("layers", self.layers, "blocks", weft::at_least(0));
+    visit("seq_len", self.seq_len, "longest sequence", weft::at_least(1));
     visit("toeplitz", self.toeplitz, "spatial weights depend on the distance of two tokens alone");
   }
 };
 
 // One causal head: q, k, v = x W_qkv;  a_i = Σ_(j<=i) softmax_j(q_i·k_j / √d_attn) v_j;  y = a W_out.
-class TinyAttention {
+class TinyAttention : public weft::Layer<TinyAttention> {
  public:
   TinyAttention(const Config& config, const weft::Init& init);
   // x (n, b, d_model): (n, b, d_ffn/2).
   weft::Tensor operator()(const weft::Tensor& x) const;
-  void collect(const std::string& prefix, weft::NamedParameters& out) const;
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("qkv", qkv_);
+    visit("out", out_);
+  }
 
  private:
   weft::Linear qkv_;  // d_model -> 3 d_attn
@@ -46,12 +51,17 @@ class TinyAttention {
 };
 
 // The spatial gate: y_i = u_i ⊙ (Σ_(j<=i) W[i,j] norm(v)_j + b_i + a_i) for z = (u, v) and attention a.
-class SpatialGate {
+class SpatialGate : public weft::Layer<SpatialGate> {
  public:
   SpatialGate(const Config& config, const weft::Init& init);
   // z (n, b, d_ffn), a (n, b, d_ffn/2), or none, which counts as 0: (n, b, d_ffn/2).
   weft::Tensor operator()(const weft::Tensor& z, const weft::Tensor& a) const;
-  void collect(const std::string& prefix, weft::NamedParameters& out) const;
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("norm", norm_);
+    visit("weight", weight_);
+    visit("bias", bias_);
+  }
 
  private:
   bool toeplitz_;
@@ -61,12 +71,19 @@ class SpatialGate {
 };
 
 // y = x + proj2(gate(gelu(proj1(h)), attention(h))), h = norm(x); without attention a gMLP's.
-class Block {
+class Block : public weft::Layer<Block> {
  public:
   Block(const Config& config, const weft::Init& init);
   // x (n, b, d_model): the same shape.
   weft::Tensor operator()(const weft::Tensor& x) const;
-  void collect(const std::string& prefix, weft::NamedParameters& out) const;
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("norm", norm_);
+    visit("proj1", proj1_);
+    visit("attention", attention_);
+    visit("gate", gate_);
+    visit("proj2", proj2_);
+  }
 
  private:
   weft::LayerNorm norm_;
@@ -77,23 +94,23 @@ class Block {
 };
 
 // Embedding; blocks; norm; head. No positions are added: the spatial weights know them.
-class Amlp : public weft::Model {
+class Amlp : public weft::ModelOf<Amlp, Config> {
  public:
   Amlp(const weft::ModelSpec& spec, const weft::Init& init);
   static weft::Architecture architecture();
 
-  const char* arch() const noexcept override { return "amlp"; }
-  weft::Task task() const noexcept override { return weft::Task::causal_lm; }
-  std::int64_t outputs() const noexcept override { return vocabulary_; }
-  std::int64_t vocabulary() const noexcept override { return vocabulary_; }
-  std::string config() const override { return weft::config_to_json(config_); }
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
   weft::Tensor operator()(const weft::Tensor& tokens, const weft::Random* dropout = nullptr) const override;
-  void collect(const std::string& prefix, weft::NamedParameters& out) const override;
+  // The names under which a checkpoint keeps its tensors.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("embedding", embedding_);
+    visit("blocks", blocks_);
+    visit("norm", norm_);
+    visit("head", head_);
+  }
 
  private:
-  Config config_;
-  std::int64_t vocabulary_;
   weft::Embedding embedding_;
   std::vector<Block> blocks_;
   weft::LayerNorm norm_;

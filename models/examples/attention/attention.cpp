@@ -16,15 +16,7 @@ using weft::Tensor;
 namespace {
 
 Config checked(Config config) {
-  weft::check_size("attention", "d_model", config.d_model, 1);
-  weft::check_size("attention", "heads", config.heads, 1);
-  weft::check_size("attention", "d_ffn", config.d_ffn, 0);
-  weft::check_size("attention", "layers", config.layers, 0);
-  weft::check_size("attention", "seq_len", config.seq_len, 1);
-  weft::check_size("attention", "query_block", config.query_block, 0);
   if (config.d_ffn == 0) config.d_ffn = 4 * config.d_model;
-  if (!(config.dropout >= 0 && config.dropout < 1))
-    throw weft::Error("[attention] expected 0 <= dropout < 1, got " + std::to_string(config.dropout));
   return config;
 }
 
@@ -88,12 +80,6 @@ Tensor SelfAttention::operator()(const Tensor& x, const Tensor& residual) const 
   return out_(weft::reshape(all, {b, n, d}), weft::Epilogue::adding(residual));
 }
 
-void SelfAttention::collect(const std::string& prefix, weft::NamedParameters& out) const {
-  out.emplace_back(prefix + "in_proj_weight", in_.weight);
-  out.emplace_back(prefix + "in_proj_bias", in_.bias);
-  out_.collect(prefix + "out_proj.", out);
-}
-
 Block::Block(std::int64_t d, std::int64_t d_ffn, const AttentionOptions& options, const weft::Init& init,
              double dropout)
     : norm1_(d, init),
@@ -116,18 +102,8 @@ Tensor Block::operator()(const Tensor& x, const weft::Random* random) const {
   return h + dropout_(ffn(norm2_(h), {}), &second);
 }
 
-void Block::collect(const std::string& prefix, weft::NamedParameters& out) const {
-  norm1_.collect(prefix + "norm1.", out);
-  attention_.collect(prefix + "self_attn.", out);
-  norm2_.collect(prefix + "norm2.", out);
-  linear1_.collect(prefix + "linear1.", out);
-  linear2_.collect(prefix + "linear2.", out);
-}
-
 Transformer::Transformer(const weft::ModelSpec& spec, const weft::Init& init)
-    : config_(checked(weft::config_from_json<Config>("attention", spec.config))),
-      task_(spec.task),
-      vocabulary_(spec.vocabulary),
+    : ModelOf(spec, checked(weft::config_from_json<Config>("attention", spec.config))),
       embedding_(spec.vocabulary, config_.d_model, init.child(0), 1 / std::sqrt(static_cast<double>(config_.d_model))),
       norm_(config_.d_model, init) {
   const AttentionOptions options{config_.heads, task_ == weft::Task::causal_lm, config_.query_block};
@@ -149,13 +125,6 @@ Tensor Transformer::operator()(const Tensor& tokens, const weft::Random* dropout
     x = recomputes() ? weft::recompute(layer, {x}) : layer({x});
   }
   return embedding_.logits(norm_(x));  // (b, n, vocabulary)
-}
-
-void Transformer::collect(const std::string& prefix, weft::NamedParameters& out) const {
-  embedding_.collect(prefix + "embedding.", out);
-  for (std::size_t i = 0; i < blocks_.size(); ++i)
-    blocks_[i].collect(prefix + "layers." + std::to_string(i) + ".", out);
-  norm_.collect(prefix + "norm.", out);
 }
 
 weft::Architecture Transformer::architecture() {

@@ -12,6 +12,7 @@ namespace attention {
 
 // The options of "attention", under the names that its config has.
 struct Config {
+  static constexpr const char* arch = "attention";
   std::int64_t d_model = 128;    // channels of a token
   std::int64_t heads = 4;        // they divide d_model
   std::int64_t d_ffn = 0;        // 0: 4 d_model
@@ -22,15 +23,18 @@ struct Config {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
-    visit("d_model", self.d_model, "channels of a token");
-    visit("heads", self.heads, "attention heads; they divide d_model");
-    visit("d_ffn", self.d_ffn, "channels inside the feed-forward network; 0: 4 d_model");
-    visit("layers", self.layers, "blocks");
-    visit("seq_len", self.seq_len, "length of the sequences in training, in tokens; the model takes any");
+    visit("d_model", self.d_model, "channels of a token", weft::at_least(1));
+    visit("heads", self.heads, "attention heads; they divide d_model", weft::at_least(1));
+    visit("d_ffn", self.d_ffn, "channels inside the feed-forward network; 0: 4 d_model", weft::at_least(0));
+    visit("layers", self.layers, "blocks", weft::at_least(0));
+    visit("seq_len", self.seq_len, "length of the sequences in training, in tokens; the model takes any",
+          weft::at_least(1));
     visit("query_block", self.query_block,
           "queries whose scores are there at once, and are computed again in backward: memory O(n) in place of O(n^2); "
-          "0: all");
-    visit("dropout", self.dropout, "probability, in training, that an element of a sublayer's output is dropped");
+          "0: all",
+          weft::at_least(0));
+    visit("dropout", self.dropout, "probability, in training, that an element of a sublayer's output is dropped",
+          weft::probability());
   }
 };
 
@@ -43,12 +47,17 @@ struct AttentionOptions {
 
 // q, k, v = x W_in + b_in in heads of d/h channels; a_i = Σ_j softmax_j(q_i·k_j / √(d/h)) v_j, over j <= i if causal;
 // y = a W_out + b_out. Parameters have the names of PyTorch's MultiheadAttention.
-class SelfAttention {
+class SelfAttention : public weft::Layer<SelfAttention> {
  public:
   SelfAttention(std::int64_t d, const AttentionOptions& options, const weft::Init& init);
   // x (b, n, d): y, or y + residual, if that is given.
   weft::Tensor operator()(const weft::Tensor& x, const weft::Tensor& residual = {}) const;
-  void collect(const std::string& prefix, weft::NamedParameters& out) const;
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("in_proj_weight", in_.weight);
+    visit("in_proj_bias", in_.bias);
+    visit("out_proj", out_);
+  }
 
  private:
   AttentionOptions options_;
@@ -58,13 +67,20 @@ class SelfAttention {
 
 // x = x + attention(norm1(x)); x = x + linear2(gelu(linear1(norm2(x)))). Parameters have the names of PyTorch's
 // TransformerEncoderLayer(norm_first=True, activation="gelu").
-class Block {
+class Block : public weft::Layer<Block> {
  public:
   Block(std::int64_t d, std::int64_t d_ffn, const AttentionOptions& options, const weft::Init& init,
         double dropout = 0);
   // x (b, n, d): the same shape. Dropout is on if `random` is given.
   weft::Tensor operator()(const weft::Tensor& x, const weft::Random* random = nullptr) const;
-  void collect(const std::string& prefix, weft::NamedParameters& out) const;
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("norm1", norm1_);
+    visit("self_attn", attention_);
+    visit("norm2", norm2_);
+    visit("linear1", linear1_);
+    visit("linear2", linear2_);
+  }
 
  private:
   weft::LayerNorm norm1_;
@@ -77,24 +93,21 @@ class Block {
 
 // Embedding · √d_model plus sinusoidal positions; blocks, causal for a causal language model, else bidirectional; norm; the
 // embedding's weight as head.
-class Transformer : public weft::Model {
+class Transformer : public weft::ModelOf<Transformer, Config> {
  public:
   Transformer(const weft::ModelSpec& spec, const weft::Init& init);
   static weft::Architecture architecture();
 
-  const char* arch() const noexcept override { return "attention"; }
-  weft::Task task() const noexcept override { return task_; }
-  std::int64_t outputs() const noexcept override { return vocabulary_; }
-  std::int64_t vocabulary() const noexcept override { return vocabulary_; }
-  std::string config() const override { return weft::config_to_json(config_); }
   std::int64_t max_length() const noexcept override { return 0; }
   weft::Tensor operator()(const weft::Tensor& tokens, const weft::Random* dropout = nullptr) const override;
-  void collect(const std::string& prefix, weft::NamedParameters& out) const override;
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("embedding", embedding_);
+    visit("layers", blocks_);
+    visit("norm", norm_);
+  }
 
  private:
-  Config config_;
-  weft::Task task_;
-  std::int64_t vocabulary_;
   weft::Embedding embedding_;
   std::vector<Block> blocks_;
   weft::LayerNorm norm_;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/config.h"
@@ -37,6 +38,34 @@ template <class M>
 std::unique_ptr<Model> make_as(const ModelSpec& spec, const Init& init) {
   return std::make_unique<M>(spec, init);
 }
+
+/// What an architecture's model derives from that has its config as a struct and lists its parts in fields() (weft/layers.h).
+template <class Self, class Config>
+class ModelOf : public Model {
+ public:
+  const char* arch() const noexcept override { return Config::arch; }        ///< the config's
+  Task task() const noexcept override { return task_; }                      ///< the spec's
+  std::int64_t outputs() const noexcept override { return outputs_; }        ///< as Model's
+  std::int64_t vocabulary() const noexcept override { return vocabulary_; }  ///< as Model's
+  std::string config() const override { return config_to_json(config_); }    ///< all of it
+  /// What fields() lists.
+  void collect(const std::string& prefix, NamedParameters& out) const override {
+    static_cast<const Self&>(*this).fields(ParameterCollector(prefix, out));
+  }
+
+ protected:
+  /// `config` is the spec's, checked.
+  ModelOf(const ModelSpec& spec, Config config)
+      : config_(std::move(config)),
+        task_(spec.task),
+        vocabulary_(spec.vocabulary),
+        outputs_(spec.task == Task::classifier ? spec.classes : spec.vocabulary) {}
+
+  Config config_;            ///< as config() writes it
+  Task task_;                ///< the spec's
+  std::int64_t vocabulary_;  ///< symbols of the input
+  std::int64_t outputs_;     ///< classes of a classifier, else symbols
+};
 
 /// Adds one to weft's own, for the rest of the process. Error, with nothing added, if its name is taken, or if it
 /// has no name, no task or no `make`. Any thread may call these functions at any time.

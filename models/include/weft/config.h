@@ -2,10 +2,13 @@
 /// Configs as JSON. A config struct lists its fields once, each with its meaning, in
 /// \code
 /// template <class Self, class Visit>
-/// static void fields(Self& self, Visit visit) { visit("d_model", self.d_model, "width of the model"); … }
+/// static void fields(Self& self, Visit visit) {
+///   visit("d_model", self.d_model, "width of the model", at_least(1));
+///   …
+/// }
 /// \endcode
-/// and is read, checked, written and described by that list. Fields are bool, std::int64_t, double or std::string.
-/// One that came later may end in Written::unless_default.
+/// and is read, checked, written and described by that list. Fields are bool, std::int64_t, double or std::string. A number may
+/// have a range, and a field that came later may end in Written::unless_default.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -30,11 +33,22 @@ enum class Written {
   unless_default,  ///< so that a config that was written before the field was there is the one that is written now
 };
 
+/// The values that a number may have: lowest <= value < end.
+struct ConfigRange {
+  double lowest = 0;  ///< the least
+  double end = 0;     ///< above the highest; not above the least: any value
+};
+/// Of a size: small multiples of it fit into 64 bits.
+constexpr ConfigRange at_least(std::int64_t lowest) { return {static_cast<double>(lowest), 0x1p31}; }
+/// Of what is dropped, say: 0 to less than 1.
+constexpr ConfigRange probability() { return {0, 1}; }
+
 /// A field of a config in memory.
 struct ConfigFieldRef {
   const char* name;                                                 ///< its key
   std::variant<bool*, std::int64_t*, double*, std::string*> value;  ///< where it is
   const char* meaning;                                              ///< a line of text
+  ConfigRange range = {};                                           ///< if it is a number
   Written written = Written::always;                                ///< in JSON
 };
 using ConfigFieldRefs = std::vector<ConfigFieldRef>;  ///< of one config, which must outlive them
@@ -62,6 +76,20 @@ constexpr std::size_t count_fields() {
   else return sizeof...(Fields);
 }
 
+// Takes what fields() says of each.
+struct FieldLister {
+  template <class T>
+  void operator()(const char* name, T& value, const char* meaning, Written written = Written::always) const {
+    refs.push_back({name, &value, meaning, {}, written});
+  }
+  template <class T>
+  void operator()(const char* name, T& value, const char* meaning, ConfigRange range,
+                  Written written = Written::always) const {
+    refs.push_back({name, &value, meaning, range, written});
+  }
+  ConfigFieldRefs& refs;
+};
+
 }  // namespace detail
 /// \endcond
 
@@ -78,16 +106,13 @@ std::vector<ConfigField> describe_config(const ConfigFieldRefs& fields);
 template <class Config>
 ConfigFieldRefs config_field_refs(Config& config) {
   ConfigFieldRefs refs;
-  const auto add = [&](const char* name, auto& value, const char* meaning, Written written = Written::always) {
-    refs.push_back({name, &value, meaning, written});
-  };
-  Config::fields(config, add);
+  Config::fields(config, detail::FieldLister{refs});
   check_all_listed(refs, detail::count_fields<Config>());
   return refs;
 }
 
 /// Fields that are left out have their defaults. Error, with `where` at its beginning, if `json` is not a JSON object,
-/// has a key that Config doesn't list, or a value of another type.
+/// has a key that Config doesn't list, or a value of another type or out of its range.
 template <class Config>
 Config config_from_json(const std::string& where, const std::string& json) {
   Config config;

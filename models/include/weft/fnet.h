@@ -25,15 +25,21 @@ NormPlace norm_place_from_name(const std::string& name);
 /// - pre (labml.ai): x = x + mix(mixing_norm(x)); x = x + dropout(ffn(output_norm(x)))
 ///
 /// Threads may call it at once, each with a Context of its own, as long as nobody writes a parameter.
-class FnetLayer {
+class FnetLayer : public Layer<FnetLayer> {
  public:
   /// Without an activation of its own it is the paper's.
   FnetLayer(std::int64_t d_model, std::int64_t d_ffn, NormPlace place, const Init& init, double eps = 1e-12,
             double dropout = 0, Activation activation = Activation::gelu_tanh);
   /// x (b, n, d_model): the same shape. Dropout is on if `random` is given.
   Tensor operator()(const Tensor& x, const Random* random = nullptr) const;
-  /// "mixing_norm.…", "proj1.…", "proj2.…", "output_norm.…".
-  void collect(const std::string& prefix, NamedParameters& out) const;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("mixing_norm", mixing_norm);
+    visit("proj1", proj1);
+    visit("proj2", proj2);
+    visit("output_norm", output_norm);
+  }
 
   LayerNorm mixing_norm;  ///< of the mixing
   Linear proj1;           ///< d_model -> d_ffn
@@ -53,7 +59,7 @@ enum class FnetEmbeddingsKind {
 FnetEmbeddingsKind fnet_embeddings_from_name(const std::string& name);
 
 /// Embeddings of either kind. Threads may call it at once, as its parts.
-class FnetEmbeddings {
+class FnetEmbeddings : public Layer<FnetEmbeddings> {
  public:
   /// Their weights ~ N(0, 0.02²), as in BERT; sinusoidal: N(0, 1/d_model).
   FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
@@ -61,8 +67,12 @@ class FnetEmbeddings {
   /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model) in the precision. Error if n > seq_len, or for
   /// types where there are none.
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, Precision precision = Precision::f32) const;
-  /// "word.…"; of the kind bert also "position.…", "type.…", "norm.…", "projection.…".
-  void collect(const std::string& prefix, NamedParameters& out) const;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("word", word);
+    visit("", learned);
+  }
 
   /// What is beside the words in the kind bert.
   struct Learned {
@@ -70,6 +80,15 @@ class FnetEmbeddings {
     Embedding type;      ///< (types, d_model)
     LayerNorm norm;      ///< of their sum
     Linear projection;   ///< d_model -> d_model
+
+    /// For weft/layers.h.
+    template <class Visit>
+    void fields(Visit visit) const {
+      visit("position", position);
+      visit("type", type);
+      visit("norm", norm);
+      visit("projection", projection);
+    }
   };
   Embedding word;                  ///< (vocabulary, d_model)
   std::optional<Learned> learned;  ///< of the kind bert
@@ -80,14 +99,17 @@ class FnetEmbeddings {
 };
 
 /// tanh(dense(x_0)): x (b, n, d_model) -> (b, d_model). Threads may call it at once, as Linear.
-class FnetPooler {
+class FnetPooler : public Layer<FnetPooler> {
  public:
   /// Error if d_model is below 1.
   FnetPooler(std::int64_t d_model, const Init& init) : dense(d_model, d_model, init) {}
   /// x (b, n, d_model), n >= 1: (b, d_model).
   Tensor operator()(const Tensor& x) const;
-  /// "dense.…".
-  void collect(const std::string& prefix, NamedParameters& out) const { dense.collect(prefix + "dense.", out); }
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("dense", dense);
+  }
 
   Linear dense;  ///< d_model -> d_model
 };
@@ -128,17 +150,19 @@ struct FnetConfig {
   /// For weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
-    visit("d_model", self.d_model, "channels of a token");
-    visit("d_ffn", self.d_ffn, "channels inside the feed-forward network; 0: 4 d_model");
-    visit("layers", self.layers, "encoder layers");
-    visit("seq_len", self.seq_len, "the longest sequence, in tokens; each position has an embedding");
-    visit("types", self.types, "token types that have an embedding; without a separator all tokens are of type 0");
+    visit("d_model", self.d_model, "channels of a token", at_least(1));
+    visit("d_ffn", self.d_ffn, "channels inside the feed-forward network; 0: 4 d_model", at_least(0));
+    visit("layers", self.layers, "encoder layers", at_least(0));
+    visit("seq_len", self.seq_len, "the longest sequence, in tokens; each position has an embedding", at_least(1));
+    visit("types", self.types, "token types that have an embedding; without a separator all tokens are of type 0",
+          at_least(1));
     visit("norm", self.norm,
           "post: norms after the sums (the paper's); pre: norms before mixing and network, and a last one");
     visit("activation", self.activation, "activation of the feed-forward network and the masked language model's head");
     visit("eps", self.eps, "what norms add to the variance, above 0");
     visit("dropout", self.dropout,
-          "probability, in training, that an element of the embeddings or a network's output is dropped");
+          "probability, in training, that an element of the embeddings or a network's output is dropped",
+          probability());
     visit("head", self.head,
           "task: what the task needs; pooler: a pooler beside the masked language model's head, or a classifier's "
           "pooler alone, whose outputs are features; next-sentence: whether the second text follows the first, 2 "
@@ -160,7 +184,7 @@ struct FnetConfig {
 };
 
 /// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model). Threads may call it at once, as its parts.
-class FnetEncoder {
+class FnetEncoder : public Layer<FnetEncoder> {
  public:
   /// Error for a norm, an activation or a kind of embeddings that isn't known, or a size below 1.
   FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init);
@@ -168,8 +192,13 @@ class FnetEncoder {
   /// is given; with `recompute` backward computes each layer again, as Model::recomputes() says.
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr,
                     Precision precision = Precision::f32, bool recompute = false) const;
-  /// "embeddings.…", "layers.0.…", …, and "norm.…" with pre-norm layers.
-  void collect(const std::string& prefix, NamedParameters& out) const;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("embeddings", embeddings);
+    visit("layers", layers);
+    visit("norm", final_norm_);
+  }
 
   FnetEmbeddings embeddings;      ///< of tokens and positions
   std::vector<FnetLayer> layers;  ///< in their order
@@ -191,24 +220,26 @@ struct FnetOutputs {
 /// Masked language model: decoder(norm(act(transform(x)))), the decoder's weight tied to the word embeddings, or its own.
 /// Classifier: linear(pooler(x)) of the first token, or linear(x) of the last. A causal language model is refused: the
 /// mixing sees the future. More heads: FnetHead.
-class Fnet : public Model {
+class Fnet : public ModelOf<Fnet, FnetConfig> {
  public:
   /// As make_model, which is the way to make one by name.
   Fnet(const ModelSpec& spec, const Init& init);
   /// Its line in the table of architectures.
   static Architecture architecture();
 
-  const char* arch() const noexcept override { return "fnet"; }
-  Task task() const noexcept override { return task_; }
-  std::int64_t outputs() const noexcept override { return outputs_; }
-  std::int64_t vocabulary() const noexcept override { return vocabulary_; }
-  std::string config() const override;
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
   std::string config_for(Task task) const override;
   bool skips_padding() const noexcept override { return false; }  // it mixes them as all others
   bool gives_features() const noexcept override { return task_ == Task::classifier && !classes_; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
-  void collect(const std::string& prefix, NamedParameters& out) const override;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("encoder", encoder_);
+    visit("head", language_model_);
+    visit("pooler", pooler_);
+    visit(language_model_ ? "next_sentence" : "classifier", classes_);
+  }
 
   /// tokens (b, n) i64, of these types (b, n) i64, or those that the config's separator gives: the outputs of every head.
   FnetOutputs run(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr) const;
@@ -217,15 +248,20 @@ class Fnet : public Model {
   const FnetEncoder& encoder() const noexcept { return encoder_; }
 
  private:
-  FnetConfig config_;
-  Task task_;
-  std::int64_t vocabulary_, outputs_;
   FnetEncoder encoder_;
   struct LanguageModelHead {
     Linear transform;
     LayerNorm norm;
     Parameter bias;
-    std::optional<Linear> decoder;  // unless it is tied
+    std::optional<Linear> decoder;  // unless it is tied; its bias is the head's
+
+    template <class Visit>
+    void fields(Visit visit) const {
+      visit("transform", transform);
+      visit("norm", norm);
+      visit("bias", bias);
+      if (decoder) visit("decoder.weight", decoder->weight);
+    }
   };
   Tensor encode(const Tensor& tokens, const Tensor& types, const Random* dropout) const;
   Tensor words(const Tensor& x) const;

@@ -41,14 +41,19 @@ using SpatialMix = std::function<Tensor(const Tensor& z1, const Tensor& v)>;
 /// The spatial gating unit (section 2.2). z (n, b, d_z) with halves z1, z2:
 /// y_i = z1_i ⊙ (sum_j W[i,j] mask[i,j] norm(z2)_j + b_i), W = weight[:n,:n].
 /// Threads may call it at once, each with a Context of its own, as long as nobody writes a parameter.
-class SpatialGatingUnit {
+class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
  public:
   /// weight ~ U(-0.01, 0.01), bias ones: at first each token passes by itself. Error if d_z is odd.
   SpatialGatingUnit(std::int64_t d_z, std::int64_t seq_len, const Init& init);
   /// z (n, b, d_z): (n, b, d_z/2). `mix` in place of weight, mask and bias, if given. Error if n > seq_len.
   Tensor operator()(const Tensor& z, const SpatialMask& mask = {}, const SpatialMix& mix = {}) const;
-  /// "norm.weight", "norm.bias", "weight", "bias".
-  void collect(const std::string& prefix, NamedParameters& out) const;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("norm", norm);
+    visit("weight", weight);
+    visit("bias", bias);
+  }
 
   LayerNorm norm;        ///< of z2
   Parameter weight;      ///< (seq_len, seq_len)
@@ -58,15 +63,21 @@ class SpatialGatingUnit {
 
 /// One block (figure 1), x (n, b, d_model): y = x + dropout(proj2(sgu(gelu(proj1(norm(x))), mask))).
 /// Threads may call it at once, as its parts.
-class GmlpBlock {
+class GmlpBlock : public Layer<GmlpBlock> {
  public:
   /// d_ffn is that of proj1's output, before it is halved. Error if it is odd.
   GmlpBlock(std::int64_t d_model, std::int64_t d_ffn, std::int64_t seq_len, const Init& init, double dropout = 0);
   /// x (n, b, d_model): the same shape. Dropout is on if `random` is given; `mix` is the spatial gating unit's.
   Tensor operator()(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr,
                     const SpatialMix& mix = {}) const;
-  /// "norm.…", "proj1.…", "sgu.…", "proj2.…".
-  void collect(const std::string& prefix, NamedParameters& out) const;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("norm", norm);
+    visit("proj1", proj1);
+    visit("sgu", sgu);
+    visit("proj2", proj2);
+  }
 
   LayerNorm norm;         ///< of x
   Linear proj1;           ///< d_model -> d_ffn
@@ -90,36 +101,39 @@ struct GmlpConfig {
   /// For weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
-    visit("d_model", self.d_model, "channels of a token");
+    visit("d_model", self.d_model, "channels of a token", at_least(1));
     visit("d_ffn", self.d_ffn,
-          "channels between a block's two projections, even: one half gates the other; 0: 8 d_model");
-    visit("layers", self.layers, "blocks");
-    visit("seq_len", self.seq_len, "the longest sequence, in tokens; the spatial weights are seq_len x seq_len");
+          "channels between a block's two projections, even: one half gates the other; 0: 8 d_model", at_least(0));
+    visit("layers", self.layers, "blocks", at_least(0));
+    visit("seq_len", self.seq_len, "the longest sequence, in tokens; the spatial weights are seq_len x seq_len",
+          at_least(1));
     visit("tied", self.tied, "the head shares the embedding's weight, and has no bias; language models alone");
     visit("positions", self.positions, "sinusoidal positions are added to the embeddings");
     visit("dropout", self.dropout,
-          "probability, in training, that an element of a block's output is dropped; 0 to less than 1");
+          "probability, in training, that an element of a block's output is dropped; 0 to less than 1", probability());
   }
 };
 
 /// The model: embedding · √d_model plus sinusoidal positions; blocks; final LayerNorm; a linear head.
 /// Language models: the head gives (b, n, vocabulary); the blocks of a causal one have the causal mask, those of a masked
 /// one none. Classifier: no mask, the mean over tokens that are not padding (0), the head gives (b, classes).
-class Gmlp : public Model {
+class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
  public:
   /// As make_model, which is the way to make one by name.
   Gmlp(const ModelSpec& spec, const Init& init);
   /// Its line in the table of architectures.
   static Architecture architecture();
 
-  const char* arch() const noexcept override { return "gmlp"; }
-  Task task() const noexcept override { return task_; }
-  std::int64_t outputs() const noexcept override { return outputs_; }
-  std::int64_t vocabulary() const noexcept override { return vocabulary_; }
-  std::string config() const override;
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
-  void collect(const std::string& prefix, NamedParameters& out) const override;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("embedding", embedding_);
+    visit("blocks", blocks_);
+    visit("norm", norm_);
+    visit("head", head_);
+  }
   /// Keeps norm(z2) of every token of its window, layer by layer. A full window (seq_len) slides by half: the newer
   /// half is read again from position 0, in one forward pass.
   std::unique_ptr<TokenStream> stream() const override;
@@ -133,9 +147,6 @@ class Gmlp : public Model {
   Tensor embed(const Tensor& tokens, std::int64_t first) const;
   Tensor head(const Tensor& x) const;
 
-  GmlpConfig config_;
-  Task task_;
-  std::int64_t vocabulary_, outputs_;
   Embedding embedding_;
   std::vector<GmlpBlock> blocks_;
   LayerNorm norm_;

@@ -1,11 +1,16 @@
 /// \file
 /// Layers: parameters with the operation that uses them. Every layer and model has
 /// - `Tensor operator()(x) const`, the forward pass,
-/// - `void collect(prefix, out) const`, which appends its parameters, named as in PyTorch's state_dict.
+/// - its parameters and parts listed once, named as in PyTorch's state_dict, in
+///   `template <class Visit> void fields(Visit visit) const { visit("norm", norm); visit("proj", proj); … }`,
+/// - `void collect(prefix, out) const`, which appends its parameters: Layer or ModelOf makes it of that list.
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "weft/ops.h"
 #include "weft/parameter.h"
@@ -49,6 +54,65 @@ struct Init {
   Parameter make(const Shape& shape, Draw draw) const;
 };
 
+/// What collects parameters by a list of fields. A parameter that isn't defined and a part that isn't there are left out.
+class ParameterCollector {
+ public:
+  /// Appends to `out`, each name behind `prefix`.
+  ParameterCollector(std::string prefix, NamedParameters& out) : prefix_(std::move(prefix)), out_(out) {}
+
+  /// A parameter of the layer's own.
+  void operator()(const std::string& name, const Parameter& parameter) const {
+    if (parameter.defined()) out_.emplace_back(prefix_ + name, parameter);
+  }
+  /// A part, which has fields() or a collect() of its own: "name.…"; without a name its parameters are the layer's own.
+  template <class Part>
+  void operator()(const std::string& name, const Part& part) const {
+    collect(part, name.empty() ? prefix_ : prefix_ + name + ".", 0);
+  }
+  /// A part, if there is one.
+  template <class Part>
+  void operator()(const std::string& name, const std::optional<Part>& part) const {
+    if (part) (*this)(name, *part);
+  }
+  /// Parts in their order: "name.0.…", "name.1.…", ….
+  template <class Part>
+  void operator()(const std::string& name, const std::vector<Part>& parts) const {
+    for (std::size_t i = 0; i < parts.size(); ++i) (*this)(name + "." + std::to_string(i), parts[i]);
+  }
+
+ private:
+  std::string prefix_;
+  NamedParameters& out_;
+
+  // By its collect(), if it has one (int is what 0 is), else by its fields().
+  template <class Part>
+  auto collect(const Part& part, const std::string& prefix, int) const -> decltype(part.collect(prefix, out_)) {
+    part.collect(prefix, out_);
+  }
+  template <class Part>
+  void collect(const Part& part, const std::string& prefix, long) const {
+    part.fields(ParameterCollector(prefix, out_));
+  }
+};
+
+/// What a layer derives from that lists its parts in fields(): `class Block : public Layer<Block>`.
+template <class Self>
+class Layer {
+ public:
+  /// Appends the parameters, by names that begin with `prefix`.
+  void collect(const std::string& prefix, NamedParameters& out) const {
+    static_cast<const Self&>(*this).fields(ParameterCollector(prefix, out));
+  }
+};
+
+/// The parameters of a layer by itself.
+template <class Part>
+NamedParameters parameters_of(const Part& layer) {
+  NamedParameters all;
+  layer.collect("", all);
+  return all;
+}
+
 /// y = x Wᵀ + b. Where no tape records, the weight stays packed between calls with more than a few rows, which takes
 /// its memory again; a recorded call gives that back. The weight of a model that was loaded for inference is packed by the
 /// second such call, or the ninth with few rows, if it lies in a mapped file: its own memory is then given back, and all
@@ -58,14 +122,18 @@ struct Init {
 /// precision.
 /// Copies share parameters and packed weight. Calls may come from several threads, each with a Context of its own, as
 /// long as nobody writes a parameter; the packed weight is behind a lock.
-class Linear {
+class Linear : public Layer<Linear> {
  public:
   /// weight (out, in) and bias (out) ~ U(-1/√in, 1/√in), as PyTorch's Linear. Error if a size is below 1.
   Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias = true);
   /// x (…, in): (…, out), with what the epilogue does to it.
   Tensor operator()(const Tensor& x, const Epilogue& epilogue = {}) const;
-  /// "weight", "bias".
-  void collect(const std::string& prefix, NamedParameters& out) const;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("weight", weight);
+    visit("bias", bias);
+  }
 
   Parameter weight;  ///< (out, in)
   Parameter bias;    ///< (out), or undefined
@@ -76,14 +144,18 @@ class Linear {
 
 /// Over the last axis (d): (x - mean) / sqrt(var + eps) · weight + bias (Ba et al. 2016, arXiv 1607.06450).
 /// Threads may call it at once, as Linear.
-class LayerNorm {
+class LayerNorm : public Layer<LayerNorm> {
  public:
   /// weight ones, bias zeros.
   LayerNorm(std::int64_t d, const Init& init, double eps = 1e-5);
   /// x (…, d), or x + residual, if that is defined: (…, d).
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
-  /// "weight", "bias".
-  void collect(const std::string& prefix, NamedParameters& out) const;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("weight", weight);
+    visit("bias", bias);
+  }
 
   Parameter weight;  ///< (d)
   Parameter bias;    ///< (d)
@@ -102,7 +174,7 @@ class SimpleRmsNorm {
 };
 
 /// Rows of a matrix by index. Threads may call it at once, as Linear.
-class Embedding {
+class Embedding : public Layer<Embedding> {
  public:
   /// weight (count, d) ~ N(0, deviation²).
   Embedding(std::int64_t count, std::int64_t d, const Init& init, double deviation = 1);
@@ -110,8 +182,11 @@ class Embedding {
   Tensor operator()(const Tensor& indices) const;
   /// x (…, d): x Eᵀ + b, (…, count), the head of a model whose output is tied to its embedding; bias (count) or undefined.
   Tensor logits(const Tensor& x, const Tensor& bias = {}) const;
-  /// "weight".
-  void collect(const std::string& prefix, NamedParameters& out) const;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("weight", weight);
+  }
 
   Parameter weight;  ///< (count, d)
 

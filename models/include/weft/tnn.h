@@ -14,6 +14,10 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
+namespace detail {
+class [[gnu::visibility("hidden")]] KeptToeplitz;
+}
+
 /// The norms that a TNN chooses from.
 enum class NormType {
   layer_norm,       ///< "layernorm"
@@ -23,7 +27,7 @@ enum class NormType {
 NormType norm_type_from_name(const std::string& name);
 
 /// One of the two norms over the last axis (d). Threads may call it at once, as LayerNorm.
-class Norm {
+class Norm : public Layer<Norm> {
  public:
   /// LayerNorm's weight ones and bias zeros; SimpleRMSNorm has no parameters.
   Norm(NormType type, std::int64_t d, const Init& init);
@@ -31,213 +35,18 @@ class Norm {
   Tensor operator()(const Tensor& x) const { return layer_norm_ ? (*layer_norm_)(x) : SimpleRmsNorm()(x); }
   /// What no ‖norm(x)‖₂ over the last axis (d) exceeds, whatever x.
   double bound(std::int64_t d) const;
-  /// "weight", "bias", or nothing.
-  void collect(const std::string& prefix, NamedParameters& out) const;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("", layer_norm_);
+  }
 
  private:
   std::optional<LayerNorm> layer_norm_;
 };
 
-/// Of a relative position encoder.
-struct RpeOptions {
-  std::int64_t dim = 32;                      ///< channels between its layers
-  std::int64_t layers = 3;                    ///< between the first and the last
-  bool residual = false;                      ///< each layer adds what it got
-  Activation act = Activation::relu;          ///< before each linear layer but the first
-  NormType norm_type = NormType::layer_norm;  ///< before that
-  bool bias = true;                           ///< of its linear layers
-};
-
-/// Relative position encoder (section 3.3), positions (k, 1) -> (k, outdim):
-/// x = pos_proj(p); x = L(x), or L(x) + x, for each layer; y = out(x). L and out are linear(act(norm(x))).
-/// Threads may call it at once, as Linear.
-class Rpe {
- public:
-  /// Error if a size is below 1, or layers below 0.
-  Rpe(std::int64_t outdim, const RpeOptions& options, const Init& init);
-  /// positions (k, 1): (k, outdim).
-  Tensor operator()(const Tensor& positions) const;
-  /// What no |rpe(p)| exceeds, whatever p, in each channel (outdim); infinity if act grows faster than its argument.
-  std::vector<double> bounds() const;
-  /// "pos_proj.…", "layers.0.0.…" (norm), "layers.0.2.…" (linear), …, "out.0.…", "out.2.…".
-  void collect(const std::string& prefix, NamedParameters& out) const;
-
- private:
-  struct Layer {
-    Norm norm;
-    Linear linear;
-  };
-  Tensor apply(const Layer& layer, const Tensor& x, const Tensor& residual) const;
-  Layer make_layer(std::int64_t out, const Init& init) const;
-
-  RpeOptions options_;
-  Linear pos_proj_;
-  std::vector<Layer> layers_;
-  Layer out_;
-};
-
-/// Of a Toeplitz neural operator.
-struct TnoOptions {
-  RpeOptions rpe;                ///< with its own norm and bias
-  bool causal = true;            ///< y_i sees x_j for j <= i alone
-  bool use_decay = true;         ///< coefficient of lag ±k times gamma^k
-  bool use_multi_decay = false;  ///< the same, learned for each channel: gamma + (1 - gamma) · sigmoid(g), g ~ N(0, 1)
-  double gamma = 0.99;           ///< 0 … 1
-  std::int64_t par_type = 1;     ///< what rpe sees of lag k: k (1), k/(n-1) (2), exp(k/(n-1)) (3, causal alone)
-  Activation act_type = Activation::none;  ///< of the decayed coefficients
-  bool normalize = false;                  ///< y / (T·1)
-};
-
-/// Toeplitz neural operator (sections 3.2 and 3.4), x (b, h, n, dim): y_i = sum_j t_(i-j) x_j, causal over j <= i, with
-/// t_k = act_type(gamma^|k| · rpe(p_k)). n may be any. While no tape records, the latest coefficients and their spectra
-/// are kept, until a parameter is written.
-/// Copies share parameters and what is kept. Threads may call it at once, each with a Context of its own, as long as
-/// nobody writes a parameter; what is kept is behind a lock.
-class Tno {
- public:
-  /// Of h heads with dim channels each. Error for options that exclude each other or are out of their range.
-  Tno(std::int64_t h, std::int64_t dim, const TnoOptions& options, const Init& init);
-  /// x (b, h, n, dim): the same shape.
-  Tensor operator()(const Tensor& x) const;
-  /// "gamma" (h, 1, dim) with use_multi_decay, "rpe.…".
-  void collect(const std::string& prefix, NamedParameters& out) const;
-
-  /// For n positions the m = n lags 0 … n-1, or the m = 2n-1 lags -(n-1) … n-1 if not causal:
-  /// t (m, h·dim), channel = head·dim + d.
-  Tensor coefficients(std::int64_t n) const;
-  /// Those of lags first … last-1 alone, (last-first, h·dim); as coefficients(last) but for rounding. Error unless causal,
-  /// with par_type 1, and 0 <= first < last.
-  Tensor coefficients(std::int64_t first, std::int64_t last) const;
-  /// An L so that the coefficients from lag L on, however many there may be, weigh less than rounding: in each channel
-  /// Σ_(k >= L) |t_k| <= u Σ_(k < 64) |t_k|, u = 2^-24 in f32 and 2^-53 in f64, or all of them are 0. It follows from
-  /// |t_k| <= gamma^k · max |rpe|, max over all positions, by the last layer's weights. The largest int64 if it doesn't:
-  /// with gamma = 1, or an act_type that isn't 0 at 0. For the causal form with par_type 1.
-  std::int64_t significant_lags() const;
-  /// As they were given.
-  const TnoOptions& options() const noexcept { return options_; }
-
- private:
-  std::vector<double> lags(std::int64_t n) const;
-  Tensor coefficients(const std::vector<double>& lags) const;
-  std::vector<double> decay_rates() const;
-  Tensor positions(const std::vector<double>& lags) const;
-  Tensor decay(const std::vector<double>& lags) const;
-
-  struct Prepared;
-  struct Latest;
-  Tensor channels(std::int64_t n) const;  // coefficients as (h, m, dim)
-  Tensor ones(std::int64_t n) const;      // (1, h, n, dim)
-  std::shared_ptr<const Prepared> prepared(std::int64_t b, std::int64_t n) const;
-
-  std::int64_t h_, dim_;
-  TnoOptions options_;
-  DType dtype_;
-  Rpe rpe_;
-  Parameter gamma_;  // g (h, 1, dim), with use_multi_decay
-  std::shared_ptr<Latest> latest_;
-};
-
-/// What mixes the tokens of v (b, n, d1): the Tno over the whole sequence, or over what a token stream has seen.
-using TokenMix = std::function<Tensor(const Tensor& v)>;
-
-/// Of a gated Toeplitz unit.
-struct GtuOptions {
-  std::int64_t num_heads = 1;                 ///< of the Tno
-  Activation act_fun = Activation::silu;      ///< of u and v
-  double expand_ratio = 3;                    ///< d1 / embed_dim
-  bool use_norm = false;                      ///< a norm before o
-  NormType norm_type = NormType::layer_norm;  ///< of that norm
-  bool bias = true;                           ///< of v_proj, u_proj and o
-  TnoOptions tno;                             ///< of what mixes the tokens
-};
-
-/// Gated Toeplitz unit (section 3.1): y = o(norm(act(u_proj x) ⊙ merge(tno(split(act(v_proj x)))))), norm with use_norm
-/// alone; d1 = floor(expand_ratio · embed_dim), rounded down to a multiple of num_heads;
-/// channel = head·(d1/num_heads) + d. Threads may call it at once, as its parts.
-class Gtu {
- public:
-  /// Error if a head would have no channel.
-  Gtu(std::int64_t embed_dim, const GtuOptions& options, const Init& init);
-  /// x (b, n, embed_dim): y, or y + residual, if that is given, of the same shape.
-  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
-  /// With `mix` in place of merge(tno(split(v))).
-  Tensor operator()(const Tensor& x, const Tensor& residual, const TokenMix& mix) const;
-  /// "v_proj.…", "u_proj.…", "o.…", "toep.…", and "norm.…" with use_norm.
-  void collect(const std::string& prefix, NamedParameters& out) const;
-
-  /// merge(tno(split(v))): v (b, n, d1), the same shape.
-  Tensor mix(const Tensor& v) const;
-  /// Channels that the Tno mixes.
-  std::int64_t d1() const noexcept { return d1_; }
-  /// The Tno.
-  const Tno& toep() const noexcept { return toep_; }
-
- private:
-  std::int64_t d1_, num_heads_;
-  Activation act_;
-  Linear v_proj_, u_proj_, o_;
-  Tno toep_;
-  std::optional<Norm> norm_;
-};
-
-/// Gated linear unit: y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)). Threads may call it at once, as Linear.
-class Glu {
- public:
-  /// l1 and l2 are d1 -> d2, l3 is d2 -> d1.
-  Glu(std::int64_t d1, std::int64_t d2, Activation act_fun, const Init& init, bool bias = true,
-      Activation fina_act = Activation::none);
-  /// x (…, d1): y, or y + residual, if that is given, of the same shape.
-  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
-  /// "l1.…", "l2.…", "l3.…".
-  void collect(const std::string& prefix, NamedParameters& out) const;
-
- private:
-  Linear l1_, l2_, l3_;
-  Activation act_fun_, fina_act_;
-};
-
-/// Of a layer: both its mixers and what is around them.
-struct TnnLayerOptions {
-  std::int64_t glu_dim = 0;                   ///< d2 of the gated linear unit; 0: dim
-  Activation glu_act = Activation::silu;      ///< of the gated linear unit
-  bool prenorm = true;                        ///< a mixer sees norm(x), or the norm sees what it gives
-  double dropout = 0;                         ///< before x is added
-  NormType norm_type = NormType::layer_norm;  ///< of token_norm and feature_norm
-  bool bias = true;                           ///< of the gated linear unit
-  GtuOptions gtu;                             ///< of the token mixer, with its own norm and bias
-};
-
-/// One layer (figure 2), x (b, n, dim):
-/// - prenorm: x = x + token_mixer(token_norm(x)); x = x + feature_mixer(feature_norm(x))
-/// - else: x = x + token_norm(token_mixer(x)); x = x + feature_norm(feature_mixer(x))
-///
-/// token_mixer is a Gtu, feature_mixer a Glu. Threads may call it at once, as its parts.
-class TnnLayer {
- public:
-  /// Error for options that Gtu or Tno refuse.
-  TnnLayer(std::int64_t dim, const TnnLayerOptions& options, const Init& init);
-  /// x (b, n, dim): the same shape. Dropout is on if `random` is given; `mix`, if given, is in place of the token
-  /// mixer's Tno.
-  Tensor operator()(const Tensor& x, const Random* random = nullptr, const TokenMix& mix = {}) const;
-  /// "token_mixer.…", "token_norm.…", "feature_norm.…", "feature_mixer.…".
-  void collect(const std::string& prefix, NamedParameters& out) const;
-
-  /// The gated Toeplitz unit.
-  const Gtu& token_mixer() const noexcept { return token_mixer_; }
-
- private:
-  template <class F>
-  Tensor block(const Tensor& x, const Norm& norm, const Random* random, const F& f) const;
-
-  Gtu token_mixer_;
-  Norm token_norm_;
-  Glu feature_mixer_;
-  Norm feature_norm_;
-  bool prenorm_;
-  Dropout dropout_;
-};
-
-/// The options of "tnn", under the names that its config has.
+/// The options of "tnn" and of its layers, each once: under the names that the config has, with those defaults. A layer reads
+/// those that are its own, and what all share: norm_type and bias.
 struct TnnConfig {
   static constexpr const char* arch = "tnn";  ///< of the architecture
 
@@ -270,19 +79,20 @@ struct TnnConfig {
   /// For weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
-    visit("d_model", self.d_model, "channels of a token");
+    visit("d_model", self.d_model, "channels of a token", at_least(1));
     visit("layers", self.layers,
-          "layers, each a gated Toeplitz unit (mixes tokens) and a gated linear unit (mixes channels)");
-    visit("heads", self.heads, "heads of the Toeplitz operator; they divide floor(expand_ratio d_model)");
+          "layers, each a gated Toeplitz unit (mixes tokens) and a gated linear unit (mixes channels)", at_least(0));
+    visit("heads", self.heads, "heads of the Toeplitz operator; they divide floor(expand_ratio d_model)", at_least(1));
     visit("expand_ratio", self.expand_ratio, "channels that the Toeplitz operator mixes, as a multiple of d_model");
     visit("act", self.act, "activation of the gated Toeplitz unit: silu, gelu, relu, none, ...");
     visit("use_norm", self.use_norm, "a norm before the gated Toeplitz unit's last linear layer");
-    visit("rpe_dim", self.rpe_dim,
-          "channels of the relative position encoder, the network that makes the coefficients");
-    visit("rpe_layers", self.rpe_layers, "layers of the relative position encoder between its first and its last");
+    visit("rpe_dim", self.rpe_dim, "channels of the relative position encoder, the network that makes the coefficients",
+          at_least(1));
+    visit("rpe_layers", self.rpe_layers, "layers of the relative position encoder between its first and its last",
+          at_least(0));
     visit("rpe_residual", self.rpe_residual, "each of these layers adds its input to its output");
     visit("rpe_act", self.rpe_act, "activation of the relative position encoder");
-    visit("glu_dim", self.glu_dim, "channels inside the gated linear unit; 0: d_model");
+    visit("glu_dim", self.glu_dim, "channels inside the gated linear unit; 0: d_model", at_least(0));
     visit("glu_act", self.glu_act, "activation of the gated linear unit");
     visit("use_decay", self.use_decay, "the coefficient of lag k is multiplied by gamma^|k|");
     visit("use_multi_decay", self.use_multi_decay,
@@ -296,9 +106,9 @@ struct TnnConfig {
     visit("norm_type", self.norm_type, "every norm, but for final_norm: layernorm or simplermsnorm");
     visit("prenorm", self.prenorm, "norms before the two units of a layer; else after them");
     visit("bias", self.bias, "linear layers have a bias");
-    visit("seq_len", self.seq_len, "length of the sequences in training, in tokens; the model takes any");
+    visit("seq_len", self.seq_len, "length of the sequences in training, in tokens; the model takes any", at_least(1));
     visit("dropout", self.dropout,
-          "probability, in training, that an element of a unit's output is dropped; 0 to less than 1");
+          "probability, in training, that an element of a unit's output is dropped; 0 to less than 1", probability());
     visit("final_norm", self.final_norm, "the norm before the head, if it is another than norm_type says",
           Written::unless_default);
     visit("tied", self.tied, "a language model's head shares the embedding's weight; else it has its own, without bias",
@@ -306,26 +116,217 @@ struct TnnConfig {
   }
 };
 
+/// Relative position encoder (section 3.3), positions (k, 1) -> (k, outdim):
+/// x = pos_proj(p); x = L(x), or L(x) + x, for each layer; y = out(x). L and out are linear(act(norm(x))).
+/// Threads may call it at once, as Linear.
+class Rpe : public Layer<Rpe> {
+ public:
+  /// Error if a size is below 1, or rpe_layers below 0.
+  Rpe(std::int64_t outdim, const TnnConfig& options, const Init& init);
+  /// positions (k, 1): (k, outdim).
+  Tensor operator()(const Tensor& positions) const;
+  /// What no |rpe(p)| exceeds, whatever p, in each channel (outdim); infinity if act grows faster than its argument.
+  std::vector<double> bounds() const;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("pos_proj", pos_proj_);
+    visit("layers", layers_);
+    visit("out", out_);
+  }
+
+ private:
+  struct NormActLinear {
+    Norm norm;
+    Linear linear;
+
+    // By their places among norm, activation and linear layer.
+    template <class Visit>
+    void fields(Visit visit) const {
+      visit("0", norm);
+      visit("2", linear);
+    }
+  };
+  Tensor apply(const NormActLinear& layer, const Tensor& x, const Tensor& residual) const;
+  NormActLinear make_layer(std::int64_t out, const TnnConfig& options, const Init& init) const;
+
+  std::int64_t dim_;
+  bool residual_;
+  Activation act_;
+  Linear pos_proj_;
+  std::vector<NormActLinear> layers_;
+  NormActLinear out_;
+};
+
+/// Toeplitz neural operator (sections 3.2 and 3.4), x (b, h, n, dim): y_i = sum_j t_(i-j) x_j, causal over j <= i, with
+/// t_k = act_type(gamma^|k| · rpe(p_k)); gamma is a number (use_decay), one of each channel, learned (use_multi_decay):
+/// gamma + (1 - gamma) · sigmoid(g), g ~ N(0, 1), or none. n may be any. While no tape records, the latest coefficients and their spectra
+/// are kept, until a parameter is written.
+/// Copies share parameters and what is kept. Threads may call it at once, each with a Context of its own, as long as
+/// nobody writes a parameter; what is kept is behind a lock.
+class Tno : public Layer<Tno> {
+ public:
+  /// Of h heads with dim channels each. Error for options that exclude each other or are out of their range.
+  Tno(std::int64_t h, std::int64_t dim, const TnnConfig& options, bool causal, const Init& init);
+  /// x (b, h, n, dim): the same shape.
+  Tensor operator()(const Tensor& x) const;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("gamma", gamma_);
+    visit("rpe", rpe_);
+  }
+
+  /// For n positions the m = n lags 0 … n-1, or the m = 2n-1 lags -(n-1) … n-1 if not causal:
+  /// t (m, h·dim), channel = head·dim + d.
+  Tensor coefficients(std::int64_t n) const;
+  /// Those of lags first … last-1 alone, (last-first, h·dim); as coefficients(last) but for rounding. Error unless causal,
+  /// with par_type 1, and 0 <= first < last.
+  Tensor coefficients(std::int64_t first, std::int64_t last) const;
+  /// An L so that the coefficients from lag L on, however many there may be, weigh less than rounding: in each channel
+  /// Σ_(k >= L) |t_k| <= u Σ_(k < 64) |t_k|, u = 2^-24 in f32 and 2^-53 in f64, or all of them are 0. It follows from
+  /// |t_k| <= gamma^k · max |rpe|, max over all positions, by the last layer's weights. The largest int64 if it doesn't:
+  /// with gamma = 1, or an act_type that isn't 0 at 0. For the causal form with par_type 1.
+  std::int64_t significant_lags() const;
+  /// As they were given.
+  const TnnConfig& options() const noexcept { return options_; }
+  /// Whether y_i sees x_j for j <= i alone.
+  bool causal() const noexcept { return causal_; }
+
+ private:
+  std::vector<double> lags(std::int64_t n) const;
+  Tensor coefficients(const std::vector<double>& lags) const;
+  std::vector<double> decay_rates() const;
+  Tensor positions(const std::vector<double>& lags) const;
+  Tensor decay(const std::vector<double>& lags) const;
+
+  std::int64_t h_, dim_;
+  TnnConfig options_;
+  bool causal_;
+  Activation act_type_;
+  DType dtype_;
+  Rpe rpe_;
+  Parameter gamma_;  // g (h, 1, dim), with use_multi_decay
+  std::shared_ptr<detail::KeptToeplitz> kept_;
+};
+
+/// What mixes the tokens of v (b, n, d1): the Tno over the whole sequence, or over what a token stream has seen.
+using TokenMix = std::function<Tensor(const Tensor& v)>;
+
+/// Gated Toeplitz unit (section 3.1): y = o(norm(act(u_proj x) ⊙ merge(tno(split(act(v_proj x)))))), norm with use_norm
+/// alone; d1 = floor(expand_ratio · embed_dim), rounded down to a multiple of heads; channel = head·(d1/heads) + d. Threads may call it at once, as its parts.
+class Gtu : public Layer<Gtu> {
+ public:
+  /// Error if a head would have no channel.
+  Gtu(std::int64_t embed_dim, const TnnConfig& options, bool causal, const Init& init);
+  /// x (b, n, embed_dim): y, or y + residual, if that is given, of the same shape.
+  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
+  /// With `mix` in place of merge(tno(split(v))).
+  Tensor operator()(const Tensor& x, const Tensor& residual, const TokenMix& mix) const;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("v_proj", v_proj_);
+    visit("u_proj", u_proj_);
+    visit("o", o_);
+    visit("toep", toep_);
+    visit("norm", norm_);
+  }
+
+  /// merge(tno(split(v))): v (b, n, d1), the same shape.
+  Tensor mix(const Tensor& v) const;
+  /// Channels that the Tno mixes.
+  std::int64_t d1() const noexcept { return d1_; }
+  /// The Tno.
+  const Tno& toep() const noexcept { return toep_; }
+
+ private:
+  std::int64_t d1_, heads_;
+  Activation act_;
+  Linear v_proj_, u_proj_, o_;
+  Tno toep_;
+  std::optional<Norm> norm_;
+};
+
+/// Gated linear unit: y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)). Threads may call it at once, as Linear.
+class Glu : public Layer<Glu> {
+ public:
+  /// l1 and l2 are d1 -> d2, l3 is d2 -> d1.
+  Glu(std::int64_t d1, std::int64_t d2, Activation act_fun, const Init& init, bool bias = true,
+      Activation fina_act = Activation::none);
+  /// x (…, d1): y, or y + residual, if that is given, of the same shape.
+  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("l1", l1_);
+    visit("l2", l2_);
+    visit("l3", l3_);
+  }
+
+ private:
+  Linear l1_, l2_, l3_;
+  Activation act_fun_, fina_act_;
+};
+
+/// One layer (figure 2), x (b, n, dim):
+/// - prenorm: x = x + token_mixer(token_norm(x)); x = x + feature_mixer(feature_norm(x))
+/// - else: x = x + token_norm(token_mixer(x)); x = x + feature_norm(feature_mixer(x))
+///
+/// token_mixer is a Gtu, feature_mixer a Glu. Threads may call it at once, as its parts.
+class TnnLayer : public Layer<TnnLayer> {
+ public:
+  /// Error for options that Gtu or Tno refuse.
+  TnnLayer(std::int64_t dim, const TnnConfig& options, bool causal, const Init& init);
+  /// x (b, n, dim): the same shape. Dropout is on if `random` is given; `mix`, if given, is in place of the token
+  /// mixer's Tno.
+  Tensor operator()(const Tensor& x, const Random* random = nullptr, const TokenMix& mix = {}) const;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("token_mixer", token_mixer_);
+    visit("token_norm", token_norm_);
+    visit("feature_norm", feature_norm_);
+    visit("feature_mixer", feature_mixer_);
+  }
+
+  /// The gated Toeplitz unit.
+  const Gtu& token_mixer() const noexcept { return token_mixer_; }
+
+ private:
+  template <class F>
+  Tensor block(const Tensor& x, const Norm& norm, const Random* random, const F& f) const;
+
+  Gtu token_mixer_;
+  Norm token_norm_;
+  Glu feature_mixer_;
+  Norm feature_norm_;
+  bool prenorm_;
+  Dropout dropout_;
+};
+
 /// The model: embedding · √d_model; layers; final norm; a head.
 /// Language models: the head's weight is the embedding's, or its own, without bias: (b, n, vocabulary); the layers are
 /// causal for a causal language model, else bidirectional.
 /// Classifier: bidirectional layers, the mean over tokens that are not padding (0), a linear head: (b, classes).
-class Tnn : public Model {
+class Tnn : public ModelOf<Tnn, TnnConfig> {
  public:
   /// As make_model, which is the way to make one by name.
   Tnn(const ModelSpec& spec, const Init& init);
   /// Its line in the table of architectures.
   static Architecture architecture();
 
-  const char* arch() const noexcept override { return "tnn"; }
-  Task task() const noexcept override { return task_; }
-  std::int64_t outputs() const noexcept override { return outputs_; }
-  std::int64_t vocabulary() const noexcept override { return vocabulary_; }
-  std::string config() const override;
   std::string config_for(Task task) const override;
   std::int64_t max_length() const noexcept override { return 0; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
-  void collect(const std::string& prefix, NamedParameters& out) const override;
+  /// For weft/layers.h.
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("embedding", embedding_);
+    visit("layers", layers_);
+    visit("norm", norm_);
+    visit("head", head_);
+  }
   /// Exact up to rounding, and goes on past seq_len. A token costs O(log² n), n tokens before it, and the stream keeps O(n):
   /// v of every token, layer by layer, the coefficients, and what is computed of products beforehand; both are constant
   /// if only L lags are significant (Tno::significant_lags). With par_type 2 and 3 all
@@ -342,9 +343,6 @@ class Tnn : public Model {
   Tensor embed(const Tensor& tokens) const;
   Tensor logits(const Tensor& x) const;
 
-  TnnConfig config_;
-  Task task_;
-  std::int64_t vocabulary_, outputs_;
   Embedding embedding_;
   std::vector<TnnLayer> layers_;
   Norm norm_;
