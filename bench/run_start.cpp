@@ -46,7 +46,7 @@ void write_start(const std::string& folder, std::int64_t steps, const std::strin
   const Random seed(run["training"]["seed"].get<std::uint64_t>());
   const auto model = model_of(run, tokenizer->size(), seed);
   const TextData data(os::read_file(run["data"]["text"]), tokenizer, model->task(), run["model"]["config"]["seq_len"],
-                      run["training"]["batch"]);
+                      run["training"]["batch"], text_split(run["data"].value("split", "90/10/0")));
   Named tensors;
   for (const auto& [name, parameter] : model->parameters())
     tensors.emplace_back("parameter." + name, parameter.value());

@@ -102,7 +102,7 @@ TEST_CASE("Hugging Face FNet with its tokenizer: frames, pairs, padding; labels 
   gmlp.tokenizer = tokenizer();
   CHECK_THROWS_WITH((void)Classifier(std::move(gmlp)), doctest::Contains("leaves id 0 out as padding"));
   LabelledTexts texts = small_rows();
-  const LabelledTexts test = hold_out(texts);
+  const LabelledTexts test = every_tenth(texts);
   const ClassifierData data(texts, test, tokenizer(), 24, 4);
   const auto trained = make_model({"gmlp", Task::classifier, size, 3, R"({"d_model":8,"seq_len":24})"}, {});
   CHECK_THROWS_WITH((void)Trainer(*trained, data, small_options(2)), doctest::Contains("leaves id 0 out as padding"));

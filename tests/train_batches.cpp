@@ -71,13 +71,13 @@ TEST_CASE("perplexity and bits per byte") {
   // Each predicted symbol's bytes; what isn't known has none.
   const auto tokenizer = characters("aé€ \n");
   const std::string text = "aaaaaaaaaaaaaaaaaa€é xa\n";
-  const TextData causal(text, tokenizer, Task::causal_lm, 2, 1, Part::all);
+  const TextData causal(text, tokenizer, Task::causal_lm, 2, 1, TextSplit{0, 100});
   std::int64_t bytes = 0;
   for (std::int64_t k = 0; k < causal.validation_batches(); ++k) bytes += causal.validation(k).bytes;
   CHECK(bytes == 17 + 3 + 2 + 1 + 0 + 1 + 1);
   const auto model = small_model("gmlp", Task::causal_lm, tokenizer->size(), 0, {});
   CHECK(evaluate(*model, causal).bytes == bytes);
-  const TextData by_words("one two  three four", words({"one two three"}), Task::causal_lm, 1, 1, Part::all);
+  const TextData by_words("one two  three four", words({"one two three"}), Task::causal_lm, 1, 1, TextSplit{0, 100});
   CHECK(by_words.validation(0).bytes == 4);  // with the space before it
   CHECK(by_words.validation(1).bytes == 6);
   CHECK(by_words.validation(2).bytes == 0);

@@ -232,7 +232,7 @@ TEST_CASE("classifier: a trained checkpoint says its labels by their names, what
   for (const Padding padding : {Padding::exact, Padding::full}) {
     LabelledTexts rows = small_rows();
     rows.names = {"zebra", "ant", "bee"};  // as options.labels may have them
-    const LabelledTexts test = hold_out(rows);
+    const LabelledTexts test = every_tenth(rows);
     const auto v = words(rows.texts);
     const ClassifierData data(rows, test, v, 8, 4, padding);
     const auto model = make_model({"gmlp", Task::classifier, v->size(), 3, R"({"d_model":16,"layers":1,"seq_len":8})"},

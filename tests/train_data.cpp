@@ -37,8 +37,52 @@ TEST_CASE("validation is the last tenth, each character predicted once") {
   for (std::int64_t length : {1, 7, 16, 50})
     for (std::int64_t batch : {1, 3, 100}) {
       CHECK(predicted(TextData(text, v, Task::causal_lm, length, batch)) == Ids(ids.begin() + split + 1, ids.end()));
-      CHECK(predicted(TextData(text, v, Task::causal_lm, length, batch, Part::all)) == Ids(ids.begin() + 1, ids.end()));
+      CHECK(predicted(TextData(text, v, Task::causal_lm, length, batch, TextSplit{0, 100})) ==
+            Ids(ids.begin() + 1, ids.end()));
     }
+}
+
+TEST_CASE("a text is divided by position into training, validation and a test, whose rest measures it") {
+  const std::string text = small_text();
+  const auto v = characters(text);
+  const auto ids = v->encode(text);
+  const auto count = static_cast<std::int64_t>(ids.size());
+  const TextSplit split = text_split("80/10/10");
+  CHECK(split.rest() == 10);
+  const auto at = [&](std::int64_t place) { return ids.begin() + place; };
+  const std::int64_t first = count - count * 2 / 10, second = count - count / 10;
+  CHECK(predicted(TextData(text, v, Task::causal_lm, 16, 3, split)) == Ids(at(first + 1), at(second)));
+  const TextData test(text, v, Task::causal_lm, 16, 3, split.test());
+  CHECK(predicted(test) == Ids(at(second + 1), ids.end()));
+  CHECK(predicted(test) == predicted(TextData(text, v, Task::causal_lm, 16, 3)));  // the last tenth
+  CHECK(TextData(text, v, Task::causal_lm, 16, 3, split).fingerprint() != test.fingerprint());
+  CHECK(test.fingerprint() == TextData(text, v, Task::causal_lm, 16, 3).fingerprint());
+  const std::string too_short = "the quick brown fox the quick ";
+  CHECK_THROWS_WITH(
+      TextData(too_short, v, Task::causal_lm, 25, 1, split),
+      doctest::Contains("are too few for sequences of 25, with 80 % for training and 10 % for validation"));
+  CHECK(TextData(too_short, v, Task::causal_lm, 25, 1).validation_batches() == 1);
+  for (const TextSplit& wrong : {TextSplit{90, 11}, TextSplit{90, 0}, TextSplit{-1, 10}})
+    CHECK_THROWS_AS(TextData(text, v, Task::causal_lm, 16, 3, wrong), Error);
+}
+
+TEST_CASE("training windows come from the part for training alone") {
+  std::string text;
+  for (int c = 0; c < 100; ++c) text += {static_cast<char>(0xC4 + c / 64), static_cast<char>(0x80 + c % 64)};
+  const TextData data(text, characters(text), Task::causal_lm, 8, 5, {60, 30});
+  std::int64_t last = 0;
+  for (std::int64_t k = 0; k < 200; ++k)
+    for (const std::int64_t id : data.training(k, Random(1)).target.to_vector<std::int64_t>())
+      last = std::max(last, id);
+  CHECK(last == 59);
+}
+
+TEST_CASE("hundredths of a text are three whole numbers of 100") {
+  CHECK(text_split("90/10/0").rest() == 0);
+  CHECK(text_split("98/1/1").validation == 1);
+  for (const char* wrong : {"", "80/10", "80/10/10/0", "80/10/11", "80/10/10 ", " 80/10/10", "80/0/20", "0/90/10",
+                            "+80/10/10", "80/10/-0", "8e1/10/10", "80//10", "1000/10/10", "80/10/10/", "a"})
+    CHECK_THROWS_WITH((void)text_split(wrong), doctest::Contains("as 80/10/10 or 90/10/0, got "));
 }
 
 TEST_CASE("training windows: the next character is the target, nothing of the last tenth") {
@@ -92,7 +136,7 @@ TEST_CASE("masked language model: each window of validation has a mask of its ow
   const auto v = characters("xy", Task::masked_lm);
   const auto targets = [&](std::int64_t batch) {
     std::vector<Ids> rows;
-    const TextData data(text, v, Task::masked_lm, 40, batch, Part::all);
+    const TextData data(text, v, Task::masked_lm, 40, batch, TextSplit{0, 100});
     for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
       const Ids all = data.validation(k).target.to_vector<std::int64_t>();
       for (auto row = all.begin(); row != all.end(); row += 40) rows.emplace_back(row, row + 40);
@@ -131,15 +175,7 @@ TEST_CASE("text that doesn't fit") {
 
 TEST_CASE("classifier data, filled up: [cls], words, padding; every row once an epoch") {
   LabelledTexts rows = small_rows();
-  const LabelledTexts held = hold_out(rows);
-  CHECK(rows.labels.size() == 54);
-  CHECK(held.labels.size() == 6);
-  CHECK(held.names == rows.names);
-  CHECK(held.texts.front() == "red green blue and 9");  // the last of each ten
-  LabelledTexts few = small_rows();
-  few.texts.resize(3);
-  few.labels.resize(3);
-  CHECK(hold_out(few).texts == std::vector<std::string>{"north south west and 2"});
+  const LabelledTexts held = every_tenth(rows);
   const auto v = words(rows.texts);
   const ClassifierData data(rows, held, v, 4, 9, Padding::full);
   CHECK(data.pad_to() == 4);

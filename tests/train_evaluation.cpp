@@ -57,8 +57,10 @@ TEST_CASE("an evaluation has the metrics of its data, and no others") {
   CHECK(evaluate(*lm.model, *lm.data).metrics.empty());
   CHECK_THROWS_WITH((void)evaluate(*lm.model, *lm.data).metric("accuracy"), "[evaluate] no accuracy was measured");
   const Evaluation evaluation = evaluate(*classifier.model, *classifier.data);
-  REQUIRE(evaluation.metrics.size() == 1);
+  REQUIRE(evaluation.metrics.size() == 2);
   CHECK(evaluation.metrics[0].name == "accuracy");
+  CHECK(evaluation.metrics[1].name == "macro F1");
+  CHECK(evaluation.metric("macro F1") == evaluation.confusion->macro_average().f1);
   CHECK(evaluation.metric("accuracy") == evaluation.metrics[0].value);
 
   // Rows 0 and 2 of this batch are right, the second ties: the first class wins.
@@ -66,6 +68,7 @@ TEST_CASE("an evaluation has the metrics of its data, and no others") {
   const Tensor logits = Tensor::from<double>({1, 3, 2, 5, 5, 0, -1, -2, -3}, {3, 3});
   meter->add(logits, {{}, Tensor::from<std::int64_t>({1, 1, 0}, {3}), 3});
   CHECK(meter->metrics()[0].value == 2.0 / 3);
+  CHECK(meter->metrics()[1].value == doctest::Approx((2.0 / 3 + 2.0 / 3) / 2));  // the third label doesn't occur
   meter->add(logits, {{}, Tensor::from<std::int64_t>({0, 0, 0}, {3}), 3});
   CHECK(meter->metrics()[0].value == 4.0 / 6);
 }

@@ -162,6 +162,7 @@ TEST_CASE("a run: metrics have a line for each step and for each evaluation, cut
       CHECK(line["step"] == step);
       CHECK(line["validation_loss"] == evaluation.loss);
       CHECK(line["accuracy"] == evaluation.metric("accuracy"));
+      CHECK(line["macro F1"] == evaluation.metric("macro F1"));
       CHECK(line["predicted"] == evaluation.predicted);
       continue;
     }

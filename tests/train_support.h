@@ -6,6 +6,7 @@
 
 #include "weft/architecture.h"
 #include "weft/classifier_data.h"
+#include "weft/split.h"
 #include "weft/trainer.h"
 
 namespace weft::test {
@@ -61,7 +62,7 @@ inline SmallTask small_task(const std::string& arch, Task task, const Sizes& siz
   SmallTask small;
   if (task_source(task) == Source::rows) {
     LabelledTexts rows = small_rows();
-    const LabelledTexts test = hold_out(rows);
+    const LabelledTexts test = every_tenth(rows);
     small.data = std::make_unique<ClassifierData>(rows, test, words(rows.texts), sizes.length, sizes.batch);
   } else {
     const auto tokenizer = text_tokenizer(small_text(), task);

@@ -24,7 +24,8 @@ std::int64_t length_of(const MeasuredData& o, const weft::Checkpoint& checkpoint
 }  // namespace
 
 void MeasuredData::add_to(CLI::App& command) {
-  auto* of_text = add_text(command, "--text", "FILE", text, "UTF-8 text, of which the last tenth is measured");
+  auto* of_text = add_text(command, "--text", "FILE", text,
+                           "UTF-8 text, of which the last tenth is measured, the test part of training's usual split");
   auto* of_data =
       add_text(command, "--data,--csv", "FILE|DIR", data, "Labelled texts, a file or a folder, all measured");
   of_data->excludes(of_text);
@@ -57,7 +58,8 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
   }
   if (text.empty()) throw weft::Error(what + ": give --text");
   return std::make_unique<weft::TextData>(weft::EncodedText::of_file(text, *checkpoint.tokenizer), checkpoint.tokenizer,
-                                          model.task(), length, batch, all ? weft::Part::all : weft::Part::tenth);
+                                          model.task(), length, batch,
+                                          all ? weft::TextSplit{0, 100} : weft::TextSplit{90, 10});
 }
 
 weft::Evaluation measure(const weft::Model& model, const weft::Data& data, const std::string& path) {

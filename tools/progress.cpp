@@ -50,7 +50,9 @@ void Count::next() {
   const auto now = std::chrono::steady_clock::now();
   if (!terminal_ || (drawn_ && now - last_drawn_ < std::chrono::milliseconds(100))) return;
   last_drawn_ = now;
-  std::cerr << "\r\033[K" << name_ << " " << begun_ << "/" << count_ << std::flush;
+  const std::string text = std::string(name_) + " " + std::to_string(begun_) + "/" + std::to_string(count_);
+  const int width = std::max(weft::os::terminal_width() - 1, 1);
+  std::cerr << "\r\033[K" << text.substr(0, static_cast<std::size_t>(width)) << std::flush;
   drawn_ = true;
 }
 
@@ -94,5 +96,8 @@ void ProgressDisplay::show(const weft::Progress& progress) {
 }
 
 void ProgressDisplay::show(std::int64_t step, const weft::Evaluation& evaluation) {
-  line("step " + std::to_string(step) + ": validation loss " + format("%.4f", evaluation.loss));
+  std::string text = "step " + std::to_string(step) + ": validation loss " + format("%.4f", evaluation.loss);
+  for (const weft::Metric& metric : evaluation.metrics)
+    text += ", " + metric.name + format(" %.2f %%", 100 * metric.value);
+  line(text);
 }

@@ -21,7 +21,7 @@ using weft::Error;
 
 // What isn't an option of the run: what stands for the model, and the run itself.
 bool is_no_setting(const std::string& name) {
-  for (const char* each : {"out", "resume", "overwrite", "keep-going", "threads", "help"})
+  for (const char* each : {"out", "resume", "overwrite", "keep-going", "threads", "help", "epochs"})  // steps are one
     if (name == each) return true;
   return false;
 }
@@ -43,7 +43,8 @@ std::string section_of(const CLI::Option& option) {
 bool is_path(const CLI::Option& option, const std::string& text) {
   const std::string type = option.get_type_name();
   return type == "FILE" || type == "FOLDER" || type == "FILE|DIR" ||
-         (type == "KIND|FILE" && names_tokenizer_file(text));
+         (type == "KIND|FILE" && names_tokenizer_file(text)) ||
+         (type == "FILE|PART" && text != every_tenth_row && !is_share(text));
 }
 
 // A number where the option is one, true or false of a flag, else a string.
@@ -51,7 +52,8 @@ ordered_json value_of(const CLI::Option& option, const std::string& text) {
   if (is_path(option, text)) return std::filesystem::absolute(text).lexically_normal().string();
   if (option.get_items_expected_max() == 0) return text == "true";
   const ordered_json number = ordered_json::parse(text, nullptr, false);
-  const bool is_number = option.get_type_name() == "N" || option.get_type_name() == "X";
+  const std::string type = option.get_type_name();
+  const bool is_number = type == "N" || type == "X" || (type == "FILE|PART" && is_share(text));
   return is_number && number.is_number() ? number : ordered_json(text);
 }
 
@@ -74,6 +76,22 @@ ordered_json setting_of(const CLI::Option& option, const ordered_json& chosen) {
 json parse_run(const std::string& text) {
   const auto shallow = [](int depth, json::parse_event_t, json&) { return depth <= 16; };
   return json::parse(text, shallow, false);
+}
+
+// What a run of an earlier weft doesn't say of its data: its test rows chose its best checkpoint, or else every tenth
+// row did; of a text the last tenth. Null of any other run, and of a recipe.
+json former_data(const json& run) {
+  if (!run.contains("weft") || !run.contains("data") || !run["data"].is_object()) return nullptr;
+  json data = run["data"];
+  if (data.contains("text") && !data.contains("split")) {
+    data["split"] = "90/10/0";
+  } else if (data.contains("data") && !data.contains("validation")) {
+    data["validation"] = data.value("test", json(every_tenth_row));
+    data.erase("test");
+  } else {
+    return nullptr;
+  }
+  return data;
 }
 
 bool is_excluded(const CLI::Option& option) {
@@ -135,13 +153,16 @@ bool describes_run(const std::string& text) {
          run["model"].is_object();
 }
 
-std::string describe_run(const CLI::App& command, const weft::Model& model, const weft::Data& data,
-                         const std::vector<std::string>& columns, const weft::Trainer& trainer,
-                         const weft::Ranks* ranks) {
+std::string describe_run(const CLI::App& command, const TrainOptions& o, const Training& training,
+                         const weft::Trainer& trainer) {
+  const weft::Model& model = *training.model;
+  const weft::Data& data = *training.data;
   ordered_json chosen = ordered_json::parse(trainer.description());
   for (const char* no_option : {"arch", "task", "model", "data"}) chosen.erase(no_option);
   if (weft::task_source(model.task()) == weft::Source::rows)
     chosen["pad-to"] = data.pad_to() > 0 ? std::to_string(data.pad_to()) : "exact";
+  chosen["eval-every"] = o.eval_every.value();
+  if (o.fold) chosen["folds"] = std::to_string(*o.fold + 1) + "/" + std::to_string(o.folds);
   const weft::Context& context = weft::Context::current();
   ordered_json run{{"weft", WEFT_VERSION}};
   run["model"] = {
@@ -156,16 +177,17 @@ std::string describe_run(const CLI::App& command, const weft::Model& model, cons
                   {"symbols", model.vocabulary()},
                   {"outputs", model.outputs()},
                   {"data", data.fingerprint()}};
-  if (!columns.empty()) run["found"]["columns"] = columns;
+  if (!training.columns.empty()) run["found"]["columns"] = training.columns;
   run["machine"] = {{"threads", context.threads()}, {"instruction set", weft::isa_name(context.isa())}};
-  if (ranks != nullptr) run["machine"]["ranks"] = ranks->size();
+  if (o.ranks != nullptr) run["machine"]["ranks"] = o.ranks->size();
   return run.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 void apply_run(CLI::App& command, const std::string& text, const std::string& path,
                const std::vector<std::string>& but) {
-  const json run = parse_json(text, path);
+  json run = parse_json(text, path);
   if (!describes_run(text)) throw Error("\"" + path + "\" is not the run.json of a run");
+  if (const json data = former_data(run); !data.is_null()) run["data"] = data;
   std::vector<std::pair<CLI::Option*, json>> found;  // before any is set, which would exclude others
   for (const auto& section : run.items()) {
     if (is_no_section(section.key())) continue;
@@ -183,6 +205,16 @@ void apply_run(CLI::App& command, const std::string& text, const std::string& pa
   for (const auto& [option, value] : found) set_option(*option, value, path);
   for (const auto& [option, value] : found)
     if (lacks_partner(*option)) option->clear();  // is set, and of no use
+}
+
+std::string describe_former(const std::string& text) {
+  const json data = former_data(parse_run(text));
+  if (data.is_null()) return "";
+  const std::string which = data.contains("text") ? "the last tenth of its text is for validation (--split 90/10/0)"
+                            : data["validation"] == every_tenth_row
+                                ? "every tenth of its rows is for validation (--validation every-tenth)"
+                                : "its test rows choose its best checkpoint (--validation FILE)";
+  return "run.json is of an earlier weft, whose rule goes on: " + which + ", and nothing is left to test on";
 }
 
 void check_partners(const CLI::App& command) {

@@ -4,25 +4,27 @@
 #include <string>
 #include <vector>
 
-#include "weft/model.h"
-#include "weft/trainer.h"
+#include "train_data.h"
+#include "train_options.h"
 
 // Error, naming the path, unless the text is a JSON object.
 void check_object(const std::string& text, const std::string& path);
 // Whether the text is that of a run.json or a recipe, and not of an architecture's config.
 bool describes_run(const std::string& json);
 
-// The options of `command`, given or not, in sections named for their groups; the model; the text's columns, if there are some;
-// this machine, and how many ranks (null: not under mpirun). Paths are absolute.
-std::string describe_run(const CLI::App& command, const weft::Model& model, const weft::Data& data,
-                         const std::vector<std::string>& columns, const weft::Trainer& trainer,
-                         const weft::Ranks* ranks);
+// The options of `command`, given, chosen in `o` or by default, in sections named for their groups; the model; the text's columns, if
+// there are some; this machine, and how many ranks. Paths are absolute.
+std::string describe_run(const CLI::App& command, const TrainOptions& o, const Training& training,
+                         const weft::Trainer& trainer);
 
 // Sets the options that the run.json has, as if they had been given: those that are given stay, and put out those that
 // exclude them. The model is read by ModelOptions, and of the settings those in `but` are left out. Error, naming `path`,
 // if it isn't what describe_run gives.
 void apply_run(CLI::App& command, const std::string& json, const std::string& path,
                const std::vector<std::string>& but = {});
+
+// By which rule a run of an earlier weft goes on, or is repeated, if its run.json says nothing of one; else empty.
+std::string describe_former(const std::string& json);
 
 // UsageError for an option that is given and has no use without another.
 void check_partners(const CLI::App& command);

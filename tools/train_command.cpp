@@ -5,13 +5,12 @@
 #include <weft/trainer.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "failed_saves.h"
 #include "loss_log.h"
 #include "options.h"
 #include "progress.h"
@@ -19,44 +18,16 @@
 #include "recipes.h"
 #include "report.h"
 #include "run_settings.h"
+#include "stop_signal.h"
 #include "train_data.h"
 #include "train_options.h"
+#include "train_result.h"
+#include "train_steps.h"
 #include "visible.h"
 
 namespace {
 
 using weft::Error;
-
-// The signal that asked to stop, or 0. A second one ends the program at once.
-volatile std::sig_atomic_t stop_signal = 0;
-const char* clear_line = "";  // takes the bar off a terminal
-const char* stopping[] = {"weft: stopping after this step, saving; Ctrl-C again ends at once\n",
-                          "weft: stopping after this step, saving; the same signal again ends at once\n"};
-
-extern "C" void ask_to_stop(int signal) {
-  stop_signal = signal;
-  std::signal(signal, SIG_DFL);
-  weft::os::say_from_signal_handler(clear_line);
-  weft::os::say_from_signal_handler(stopping[signal == SIGINT ? 0 : 1]);
-}
-
-// Nobody reading what is printed (a closed terminal or pipe) is no reason to lose a run.
-void stop_on_signals(const weft::Ranks* ranks) {
-  if (weft::os::is_terminal()) clear_line = "\r\033[K";
-  if (ranks != nullptr) {  // mpirun ends all for Ctrl-C and where one has died, and passes this signal on
-    for (const char*& line : stopping)
-      line = is_first(ranks)
-                 ? "weft: told to end, by a signal or as a rank has died: stopping after this step, saving if all "
-                   "answer; else --resume goes on from the last save\n"
-                 : "";
-    if (!is_first(ranks)) clear_line = "";
-    std::signal(SIGUSR1, ask_to_stop);
-  }
-  std::signal(SIGINT, ask_to_stop);
-  std::signal(SIGTERM, ask_to_stop);
-  if (std::signal(SIGHUP, ask_to_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // started by nohup
-  std::signal(SIGPIPE, SIG_IGN);
-}
 
 // A new run would replace it when it saves its first checkpoint.
 void check_nothing_lost(const TrainOptions& o) {
@@ -144,35 +115,6 @@ bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_be
   return true;
 }
 
-// What failing saves say: the first one, and when all is saved again.
-class FailedSaves {
- public:
-  explicit FailedSaves(bool keep_going) : keep_going_(keep_going) {}
-
-  // A save failed; whether the run goes on.
-  bool add(const Error& error, ProgressDisplay& display) {
-    latest_ = true;
-    if (any_ || !keep_going_) return keep_going_;
-    any_ = true;
-    display.clear();
-    std::cerr << "weft: " << error.what() << "; going on, what was saved before is as it was" << std::endl;
-    return true;
-  }
-  // Before what is saved with an evaluation.
-  void step() noexcept { latest_ = false; }
-  // After it.
-  void evaluated(std::int64_t step, ProgressDisplay& display) {
-    if (!any_ || latest_) return;
-    any_ = false;
-    display.clear();
-    std::cerr << "weft: step " << step << " is saved, after saves that failed" << std::endl;
-  }
-  bool ended_run() const noexcept { return latest_ && !keep_going_; }
-
- private:
-  bool keep_going_, any_ = false, latest_ = false;
-};
-
 // What a step has given back is kept for the next, also beyond the usual budget: the system's pages are slow to come by.
 void keep_memory_of_step() {
   const std::size_t peak = weft::Context::current().memory().use().peak;
@@ -184,7 +126,8 @@ weft::RunResult run(weft::Trainer& trainer, weft::RunFolder* folder, const Train
   FailedSaves failed(o.keep_going);
   weft::RunOptions run;
   run.open = folder;
-  run.eval_every = o.eval_every;
+  run.eval_every = o.eval_every.value();
+  run.best_by = metric_of(o.best_by);
   run.patience = o.patience;
   run.progress = [&](const weft::Progress& progress) {
     log.add(progress);
@@ -198,7 +141,7 @@ weft::RunResult run(weft::Trainer& trainer, weft::RunFolder* folder, const Train
     display.show(step, evaluation);
     failed.evaluated(step, display);
   };
-  run.stop = [] { return stop_signal != 0; };
+  run.stop = [] { return stop_signal() != 0; };
   run.save_failed = [&](const Error& error) { return failed.add(error, display); };
   try {
     return trainer.run(run);
@@ -208,30 +151,6 @@ weft::RunResult run(weft::Trainer& trainer, weft::RunFolder* folder, const Train
       more += "; what was saved before is as it was (--resume " + o.out + " goes on from there)";
     add_to(error, more + (failed.ended_run() ? "; --keep-going goes on when a save fails" : ""));
   }
-}
-
-// What the ranks cost, of rank 0.
-void print_exchange(const weft::RunResult& result, std::int64_t steps) {
-  char text[128];
-  std::snprintf(text, sizeof text, "gradients sent %.2f MB a step, waited for %.2f ms a step\n",
-                static_cast<double>(result.bytes_sent) / 1e6 / static_cast<double>(steps),
-                1e3 * result.seconds_waited / static_cast<double>(steps));
-  std::cout << text;
-}
-
-void print_result(const weft::Trainer& trainer, const weft::RunResult& result, const TrainOptions& o,
-                  const weft::Model& model, std::int64_t steps) {
-  if (result.out_of_patience)
-    std::cerr << "weft: ended after step " << trainer.steps_done() << ": no lower validation loss in " << o.patience
-              << " validations" << std::endl;
-  std::cout << "checkpoint " << o.out << "\nparameters " << weft::parameter_count(model.parameters()) << "\ntime "
-            << as_time(result.seconds) << "\n";
-  if (trainer.best())
-    std::cout << "best " << as_text(trainer.best()->loss) << " at step " << trainer.best()->step << "\n";
-  if (o.ranks != nullptr && steps > 0) print_exchange(result, steps);
-  print_evaluation(*result.evaluation, o.test.empty() ? "validation" : "test");
-  std::cout << "tokens/s " << static_cast<std::int64_t>(result.tokens_per_second) << "\n";
-  print_memory();
 }
 
 // Warm-ups that a run doesn't come to the end of.
@@ -249,8 +168,9 @@ void check_schedule(const TrainOptions& o) {
 
 // A run that goes on finds its data where they were, or where it is told that they are now.
 void check_data_there(const CLI::App& command) {
-  for (const char* name : {"--text", "--data", "--test"})
+  for (const char* name : {"--text", "--data", "--validation", "--test"})
     for (const std::string& path : command.get_option(name)->results()) {
+      if (name == std::string("--validation") && (path == every_tenth_row || is_share(path))) continue;
       std::error_code none;
       if (std::filesystem::status(path, none).type() == std::filesystem::file_type::not_found)
         throw Error("can't open \"" + path + "\", which the run learns from: " + name + " says where it is now");
@@ -277,6 +197,12 @@ void check_ranks(const TrainOptions& o) {
                    (batch > 0 ? ", --batch " + std::to_string(batch) + " beside it keeps steps as large" : ""));
 }
 
+// The rule of a run that an earlier weft began, if it has one.
+void say_former(const std::string& settings) {
+  const std::string former = describe_former(settings);
+  if (!former.empty()) std::cerr << "weft: " << former << std::endl;
+}
+
 // Opens the run that --resume names: its options become those of `command`, but for its log. Gives the steps that it was to
 // have.
 std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFolder>& folder) {
@@ -301,56 +227,71 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
   o.model.config = path;
   if (!o.from.empty() && !std::filesystem::exists(o.from)) o.from = weft::last_path(o.out);  // has the same tokenizer
   print_ranks(o, run_setting(settings, "machine", "ranks", 1));
+  say_former(settings);
   return run_setting(settings, "training", "steps", 0);
 }
 
 // All but its log, which would be replaced; and with other data all but the form of the run's own. A recipe has none.
 void repeat_run(CLI::App& command, const std::string& settings, const std::string& path) {
   std::vector<std::string> but = {"log"};
-  if (command.count("--data") > 0 && command.count("--recipe") == 0)
+  const bool other_rows = command.count("--data") > 0;
+  if (other_rows && command.count("--recipe") == 0)
     but.insert(but.end(), {"format", "columns", "header", "literal-quotes"});
+  if (other_rows && !describe_former(settings).empty()) but.emplace_back("validation");
   apply_run(command, settings, path, but);
+  if (!other_rows) say_former(settings);
 }
 
-int train(CLI::App& command, TrainOptions& o) {
-  o.parsed(command);
-  std::unique_ptr<weft::RunFolder> folder;
-  std::int64_t steps_before = 0;
-  const bool resumed = !o.resume.empty();
-  if (o.ranks != nullptr) check_alike(*o.ranks, {{"command", resumed ? "a run that goes on" : "a new run"}});
-  std::string repeated;  // a run.json
-  if (resumed) {
-    steps_before = open_run(command, o, folder);
-  } else {
-    const std::string settings = o.model.settings();
-    if (describes_run(settings)) repeat_run(command, settings, repeated = o.model.settings_name());
-    check_partners(command);
-    check_ranks(o);
-    check_source(o);
-    check_nothing_lost(o);
+// What a run ended with.
+struct Ended {
+  int code = 0;
+  std::optional<weft::TestResult> test = {};
+};
+
+// Of a run that is to have another number of steps: as given, or as its data are.
+void choose_steps(TrainOptions& o, Training& training) {
+  const std::int64_t micro_batches = o.micro_batches.value_or(o.ranks == nullptr ? 1 : o.ranks->size());
+  if (!o.steps) {
+    const ChosenSteps chosen =
+        o.epochs ? steps_of_epochs(*o.epochs, training.size, micro_batches) : usual_steps(training.size, micro_batches);
+    o.steps = chosen.steps;
+    training.notes.push_back(chosen.note);
   }
-  check_schedule(o);
-  o.check_log(command);
-  const Training training = load_training(o);
+  if (!o.eval_every) o.eval_every = std::clamp<std::int64_t>(*o.steps / 10, 1, 500);
+}
+
+// The test of a run that has all its steps, if it was stopped before that was measured.
+Ended test_what_ended(const weft::RunFolder* folder, const TrainOptions& o, const Training& training) {
+  if (folder == nullptr || !training.test || weft::is_tested(o.out)) return {};
+  stop_on_signals(o.ranks);
+  const std::optional<weft::TestResult> test = measure_test(*folder, training, o);
+  if (!test) return {128 + stop_signal()};
+  print_test(*test, training);
+  return {0, test};
+}
+
+// steps_before: of a run that goes on. described_by: what a model or a run to be repeated is described in, or empty.
+Ended train_one(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFolder> folder, std::int64_t steps_before,
+                const std::string& described_by) {
+  const bool resumed = !o.resume.empty();
+  Training training = load_training(o);
+  choose_steps(o, training);
   const weft::TrainOptions options = o.training(*training.model);
   weft::Trainer trainer(*training.model, *training.data, options);
   if (resumed) {
-    if (!resume(trainer, o, steps_before, options.schedule)) return 0;
+    if (!resume(trainer, o, steps_before, options.schedule)) return test_what_ended(folder.get(), o, training);
   } else if (is_first(o.ranks)) {
     folder = std::make_unique<weft::RunFolder>(o.out);
     check_nothing_lost(o);  // another run may have ended since
   }
   if (folder) {
-    const std::string settings =
-        describe_run(command, *training.model, *training.data, training.columns, trainer, o.ranks);
+    const std::string settings = describe_run(command, o, training, trainer);
     if (resumed) folder->describe(settings);
     else folder->begin(settings);
   }
   LossLog log(is_first(o.ranks) ? o.log : "", trainer.steps_done());
   stop_on_signals(o.ranks);
-  if (!o.model.config.empty() && !resumed)
-    std::cerr << "\"" << o.model.config << "\" describes " << (repeated.empty() ? "an architecture" : "a run")
-              << std::endl;
+  if (!described_by.empty()) std::cerr << described_by << std::endl;
   print_start(o, training);
   print_warmup(options.schedule);
   const std::int64_t done = trainer.steps_done();
@@ -359,11 +300,72 @@ int train(CLI::App& command, TrainOptions& o) {
     std::cerr << "weft: stopped after step " << trainer.steps_done() << "; saved in \"" << o.out << "\" (--resume "
               << o.out << " goes on from there)" << std::endl;
     log.check();
-    return 128 + stop_signal;
+    return {128 + stop_signal()};
   }
-  print_result(trainer, result, o, *training.model, trainer.steps_done() - done);
+  Ended ended;
+  if (folder) ended.test = measure_test(*folder, training, o);
+  if (folder && training.test && !ended.test) ended.code = 128 + stop_signal();
+  print_result(trainer, result, o, training, trainer.steps_done() - done, ended.test);
   log.check();
+  return ended;
+}
+
+// A run of each fold, in a folder of its own.
+int train_folds(CLI::App& command, const TrainOptions& o, const std::string& described_by) {
+  std::vector<TrainOptions> all;
+  for (std::int64_t fold = 0; fold < o.folds; ++fold) {
+    TrainOptions one = o;
+    one.fold = fold;
+    one.out = o.out + "/fold-" + std::to_string(fold + 1);
+    check_nothing_lost(one);
+    all.push_back(one);
+  }
+  std::vector<weft::TestResult> tests;
+  for (TrainOptions& one : all) {
+    std::cerr << "weft: fold " << *one.fold + 1 << " of " << o.folds << ", in \"" << one.out << "\"" << std::endl;
+    const Ended ended = train_one(command, one, nullptr, 0, described_by);
+    if (ended.code != 0) return ended.code;
+    tests.push_back(*ended.test);
+  }
+  print_folds(tests);
   return 0;
+}
+
+void check_folds(const TrainOptions& o) {
+  if (o.folds == 0 || o.fold) return;
+  const std::string alone = "; --folds 1/" + std::to_string(o.folds) + " is a run of its own";
+  if (o.ranks != nullptr) throw UsageError("--folds " + std::to_string(o.folds) + " can't be under mpirun" + alone);
+  if (!o.log.empty())
+    throw UsageError("--log is of one run, --folds " + std::to_string(o.folds) + " has several" + alone);
+}
+
+int train(CLI::App& command, TrainOptions& o) {
+  o.parsed();
+  std::unique_ptr<weft::RunFolder> folder;
+  std::int64_t steps_before = 0;
+  const bool resumed = !o.resume.empty();
+  if (o.ranks != nullptr) check_alike(*o.ranks, {{"command", resumed ? "a run that goes on" : "a new run"}});
+  std::string described_by;
+  if (resumed) {
+    steps_before = open_run(command, o, folder);
+  } else {
+    const std::string settings = o.model.settings();
+    const bool repeated = describes_run(settings);
+    if (repeated) repeat_run(command, settings, o.model.settings_name());
+    if (!o.model.config.empty())
+      described_by = "\"" + o.model.config + "\" describes " + (repeated ? "a run" : "an architecture");
+    check_partners(command);
+    check_ranks(o);
+    check_source(o);
+    check_folds(o);
+    check_nothing_lost(o);
+  }
+  check_schedule(o);
+  if (o.best_by != "loss" && o.data.empty())
+    throw UsageError("--best-by " + o.best_by + " is of labelled texts: of a text the loss alone is measured");
+  o.check_log(command);
+  if (o.folds > 0 && !o.fold) return train_folds(command, o, described_by);
+  return train_one(command, o, std::move(folder), steps_before, described_by).code;
 }
 
 }  // namespace
@@ -378,6 +380,7 @@ Command train_command(CLI::App& weft, weft::Ranks* ranks) {
       "Examples:\n"
       "  weft train --arch gmlp --text book.txt --layers 4 --d-model 128 --seq-len 64 --out book\n"
       "  weft train --arch fnet --data train.csv --test test.csv --layers 2 --d-model 128 --out news\n"
+      "  weft train --arch fnet --data train.csv --folds 5 --out folds\n"
       "  weft train --resume book --steps 4000\n"
       "  weft train --config book/run.json --seed 2 --out book2\n"
       "  weft train --from book --text letters.txt --out letters\n"

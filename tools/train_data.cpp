@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "command.h"
+#include "divided_rows.h"
 #include "ranks.h"
 #include "recipes.h"
 #include "text_input.h"
@@ -55,26 +56,21 @@ Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   const auto tokenizer = tokenizer_of(o, from, input.texts(), spec.task, "characters");
   spec.vocabulary = tokenizer->size();
   const auto planned = outline(spec);
-  auto data = std::make_unique<weft::TextData>(encoded(input, *tokenizer, o), tokenizer, spec.task,
-                                               usual_length(*planned), o.batch.value_or(12));
+  const weft::EncodedText text = encoded(input, *tokenizer, o);
+  const std::int64_t length = usual_length(*planned), batch = o.batch.value_or(12);
+  const weft::TextSplit split = weft::text_split(o.split);
+  const auto data_of = [&](const weft::TextSplit& each) {
+    return std::make_unique<weft::TextData>(text, tokenizer, spec.task, length, batch, each);
+  };
+  Training made;
+  made.data = data_of(split);
+  if (split.rest() > 0) made.test = data_of(split.test());
+  made.size = {text.size() * split.training / 100, batch * length, false};
+  made.notes.push_back("text: " + grouped(text.size()) + " tokens, " + o.split +
+                       " % for training, validation and test (--split)");
   check_memory_to_train(*planned);
-  return {new_model(o, spec), std::move(data), {}, {}};
-}
-
-// The rows to train on and those to measure, and a note on each file.
-std::pair<weft::LabelledTexts, weft::LabelledTexts> read_rows(const TrainOptions& o, std::vector<std::string>& notes) {
-  weft::LabelledTexts training = weft::read_labelled(o.data, o.form.labelled());
-  if (training.names.size() < 2)
-    throw Error("\"" + o.data + "\": all rows have the label \"" + training.names[0] +
-                "\"; a classifier needs two (--columns label=NAME says which column it is)");
-  notes.push_back(describe(o.data, training));
-  if (o.test.empty()) {
-    weft::LabelledTexts test = weft::hold_out(training);
-    return {std::move(training), std::move(test)};
-  }
-  weft::LabelledTexts test = weft::read_labelled(o.test, o.form.labelled(training.names));
-  notes.push_back(describe(o.test, test));
-  return {std::move(training), std::move(test)};
+  made.model = new_model(o, spec);
+  return made;
 }
 
 // Of the labels of the data, which of them the checkpoint that the run begins with knows.
@@ -103,8 +99,9 @@ std::int64_t filled_length(const TrainOptions& o, const weft::Checkpoint* from, 
 
 Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   Training made;
-  const std::pair<weft::LabelledTexts, weft::LabelledTexts> rows = read_rows(o, made.notes);
-  const weft::LabelledTexts &training = rows.first, &test = rows.second;
+  DividedRows rows = divided_rows(o);
+  const weft::LabelledTexts& training = rows.training;
+  made.notes = std::move(rows.notes);
   made.columns = training.columns;
   const weft::Texts texts = [&](const auto& use) {
     for (const std::string& text : training.texts) use(text);
@@ -114,9 +111,15 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   spec.classes = std::ssize(training.names);
   const auto planned = outline(spec);
   const std::int64_t filled = filled_length(o, from, usual_length(*planned));
-  made.data = std::make_unique<weft::ClassifierData>(
-      training, test, tokenizer, filled > 0 ? filled : usual_length(*planned), o.batch.value_or(32),
-      filled > 0 ? weft::Padding::full : weft::Padding::exact, o.word_dropout);
+  const std::int64_t batch = o.batch.value_or(32);
+  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured) {
+    return std::make_unique<weft::ClassifierData>(
+        learned, measured, tokenizer, filled > 0 ? filled : usual_length(*planned), batch,
+        filled > 0 ? weft::Padding::full : weft::Padding::exact, o.word_dropout);
+  };
+  made.data = data_of(training, rows.validation);
+  if (!rows.test.texts.empty()) made.test = data_of({}, rows.test);
+  made.size = {std::ssize(training.texts), batch, true};
   check_memory_to_train(*planned);
   made.model = new_model(o, spec);
   return made;

@@ -6,13 +6,16 @@
 #include <memory>
 
 #include "train_options.h"
+#include "train_steps.h"
 
 struct Training {
   std::unique_ptr<weft::Model> model;
   std::unique_ptr<weft::Data> data;
+  std::unique_ptr<weft::Data> test;  // what is measured at the end; null: nothing
+  TrainingSize size;
   std::vector<std::string> new_parameters;  // with --from: those that the checkpoint doesn't have
   std::vector<std::string> columns;         // of rows: those of the text
-  std::vector<std::string> notes;           // on the files of rows
+  std::vector<std::string> notes;           // on the data
 };
 
 // Error unless either a text or rows are given.

@@ -12,6 +12,7 @@
 #include "command.h"
 #include "options.h"
 #include "report.h"
+#include "train_steps.h"
 
 namespace {
 
@@ -21,6 +22,22 @@ bool same_file(const std::string& a, const std::string& b) {
   if (std::filesystem::equivalent(a, b, error)) return true;
   const auto path = std::filesystem::weakly_canonical(a, error);
   return !error && path == std::filesystem::weakly_canonical(b, error) && !error;
+}
+
+const Range<double> of_share{.lowest = 0, .highest = 1, .above = true, .below = true};
+
+// What the best checkpoint may be chosen by, and the metric that it is.
+const std::pair<const char*, const char*> best_by_names[] = {
+    {"loss", "loss"}, {"accuracy", "accuracy"}, {"f1", "macro F1"}};
+
+// Of --folds: "5", all of them, or "2/5", the second one.
+void set_folds(TrainOptions& o, const std::string& typed) {
+  const std::size_t slash = typed.find('/');
+  const Range<std::int64_t> range{.lowest = 2, .highest = 1000};
+  o.folds = number_in(range, typed.substr(slash == std::string::npos ? 0 : slash + 1));
+  o.fold.reset();
+  if (slash != std::string::npos)
+    o.fold = number_in(Range<std::int64_t>{.lowest = 1, .highest = o.folds}, typed.substr(0, slash)) - 1;
 }
 
 // Of --pad-to.
@@ -33,12 +50,37 @@ void check_length(const std::string& typed) try {
 void add_data_options(CLI::App& command, TrainOptions& o) {
   const std::string group = "Data";
   auto* text = add_text(command, "--text", "FILE", o.text, "UTF-8 text: a language model")->group(group);
+  const auto check_split = [](const std::string& typed) { (void)weft::text_split(typed); };
+  add_text(
+      command, "--split", "A/B/C", o.split,
+      "Hundredths of the text for training, validation and a test at the end, in this order; 90/10/0: none to test on",
+      check_split)
+      ->group(group)
+      ->needs(text);
   auto* data = add_text(command, "--data,--csv", "FILE|DIR", o.data, "Labelled texts, a file or a folder: a classifier")
                    ->group(group)
                    ->excludes(text);
-  add_text(command, "--test,--csv-test", "FILE|DIR", o.test, "Rows to test on, in place of every tenth row of --data")
+  const auto check_validation = [](const std::string& typed) { (void)is_share(typed); };
+  add_text(
+      command, "--validation", "FILE|PART", o.validation,
+      "Rows that choose the best checkpoint and end patience: a file, a folder, or a share of --data's, each label in "
+      "proportion, rows with the same text on one side",
+      check_validation)
       ->group(group)
       ->needs(data);
+  auto* test = add_text(command, "--test,--csv-test", "FILE|DIR", o.test,
+                        "Rows that choose nothing: measured once, at the end, by the best checkpoint")
+                   ->group(group)
+                   ->needs(data);
+  const auto read_folds = [&o](const std::string& typed) { set_folds(o, typed); };
+  add_option(
+      command, "--folds", "K|I/K", read_folds,
+      "K runs, in OUT/fold-1 to fold-K, each tested on another part of the rows; their mean and deviation. 2/5: the "
+      "second of 5 alone, in OUT")
+      ->group(group)
+      ->needs(data)
+      ->excludes(test);
+  add_number(command, "--split-seed", o.split_seed, {0}, "Seed by which rows are divided")->group(group)->needs(data);
   o.form.add_to(command, data);
   const auto read_pad_to = [&o](const std::string& typed) {
     if (typed != "exact") check_length(typed);
@@ -106,7 +148,11 @@ void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o) {
 
 void add_training_options(CLI::App& command, TrainOptions& o) {
   const std::string group = "Training";
-  add_number(command, "--steps", o.steps, {1}, "Steps", "2000 of text, 1000 of rows")->group(group);
+  auto* steps = add_number(command, "--steps", o.steps, {1}, "Steps", describe_usual_steps())->group(group);
+  add_number(command, "--epochs", o.epochs, {.lowest = 0, .above = true},
+             "The steps that go so often over all that is for training")
+      ->group(group)
+      ->excludes(steps);
   add_number(command, "--batch", o.batch, {1}, "Sequences in a batch", "12 of text, 32 of rows")->group(group);
   add_number(command, "--micro-batches", o.micro_batches, {1}, "Batches that make a step together",
              "1; under mpirun as many as ranks")
@@ -133,10 +179,16 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
       ->group(group);
   add_number(command, "--seed", o.seed, {0}, "Seed of parameters, batches and dropout")->group(group);
   add_number(command, "--eval-every,--save-every", o.eval_every, {1},
-             "Steps from one validation and checkpoint to the next")
+             "Steps from one validation and checkpoint to the next", "a tenth of the steps, at most 500")
       ->group(group);
-  add_number(command, "--patience", o.patience, {0},
-             "End after so many validations without a new lowest loss; 0: never")
+  add_number(command, "--patience", o.patience, {0}, "End after so many validations without a new best one; 0: never")
+      ->group(group);
+  std::vector<std::string> names;
+  for (const auto& each : best_by_names) names.emplace_back(each.first);
+  const auto check_best_by = [](const std::string& name) { (void)metric_of(name); };
+  add_text(command, "--best-by", "NAME", o.best_by,
+           "What makes a validation the best: " + list(names) + "; f1: the mean of the labels' F1; of texts loss alone",
+           check_best_by)
       ->group(group);
 }
 
@@ -145,10 +197,11 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
   add_text(command, "--out", "FOLDER", o.out, "Of the run: checkpoints in best and last, run.json, metrics.jsonl")
       ->group(group);
   command
-      .add_option("--resume", o.resume,
-                  "Go on with the run in this folder, to the same bits as one that never stopped; of the other options "
-                  "with --steps, --eval-every, --patience, --recompute, --threads, --log, --keep-going and where its "
-                  "data are now")
+      .add_option(
+          "--resume", o.resume,
+          "Go on with the run in this folder, to the same bits as one that never stopped; of the other options "
+          "with --steps, --epochs, --eval-every, --patience, --recompute, --threads, --log, --keep-going and where "
+          "its data are now")
       ->group(group)
       ->type_name("FOLDER")
       ->expected(0, 1)
@@ -164,8 +217,8 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
 
 // What neither changes the run that --resume goes on with nor is another one.
 bool goes_with_resume(const std::string& name) {
-  for (const char* each : {"--resume", "--steps", "--eval-every", "--patience", "--recompute", "--threads", "--log",
-                           "--keep-going", "--text", "--data", "--test", "--help"})
+  for (const char* each : {"--resume", "--steps", "--epochs", "--eval-every", "--patience", "--recompute", "--threads",
+                           "--log", "--keep-going", "--text", "--data", "--validation", "--test", "--help"})
     if (name == each) return true;
   return false;
 }
@@ -185,33 +238,50 @@ void check_options(const CLI::App& command, const TrainOptions& o) {
                                  ", or begin another run with its parameters by --from " + o.resume);
 }
 
-// The options that are of use beside `option` alone.
-std::vector<CLI::Option*> partners_of(CLI::App& command, CLI::Option* option) {
-  std::vector<CLI::Option*> partners;
-  for (CLI::Option* each : command.get_options())
-    if (each->get_needs().count(option) > 0) partners.push_back(each);
+// The options that are of use beside others alone, and those others.
+std::vector<std::pair<CLI::Option*, CLI::Option*>> partners_of(CLI::App& command) {
+  std::vector<std::pair<CLI::Option*, CLI::Option*>> partners;
+  for (const char* name : {"--text", "--data"})
+    for (CLI::Option* each : command.get_options())
+      if (CLI::Option* option = command.get_option(name); each->get_needs().count(option) > 0)
+        partners.emplace_back(each, option);
   return partners;
 }
 
 }  // namespace
 
-// With --config and --recipe the settings may be those of rows: CLI11 can't know whether they are missing.
+bool is_share(const std::string& validation) {
+  if (!parse_decimal<double>(validation)) return false;
+  (void)number_in(of_share, validation);
+  return true;
+}
+
+std::string metric_of(const std::string& best_by) {
+  std::vector<std::string> names;
+  for (const auto& [name, metric] : best_by_names) {
+    if (best_by == name) return metric;
+    names.emplace_back(name);
+  }
+  throw weft::Error("expected one of " + list(names) + ", got \"" + best_by + "\"");
+}
+
+// With --config, --recipe and --resume the settings may be those of rows or of a text: CLI11 can't know whether they are missing.
 void TrainOptions::add_to(CLI::App& command) {
   add_data_options(command, *this);
   model.add_to(command);
   add_training_options(command, *this);
   add_optimizer_options(command, optimizer);
   add_run_options(command, *this);
-  of_rows_ = partners_of(command, command.get_option("--data"));
-  for (const char* settings : {"--config", "--recipe"})
+  of_data_ = partners_of(command);
+  for (const char* settings : {"--config", "--recipe", "--resume"})
     command.get_option(settings)->each([&command, this](const std::string&) {
-      for (CLI::Option* option : of_rows_) option->remove_needs(command.get_option("--data"));
+      for (const auto& [option, other] : of_data_) option->remove_needs(other);
     });
   command.parse_complete_callback([&command, this] { check_options(command, *this); });
 }
 
-void TrainOptions::parsed(CLI::App& command) const {
-  for (CLI::Option* option : of_rows_) option->needs(command.get_option("--data"));
+void TrainOptions::parsed() const {
+  for (const auto& [option, other] : of_data_) option->needs(other);
 }
 
 weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
@@ -224,7 +294,7 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   rate.kind = weft::schedule_from_name(schedule);
   const bool noam = rate.kind == weft::ScheduleKind::noam, rows = !data.empty();
   rate.peak = lr.value_or(noam ? 1 : rows ? 1e-3 : 2e-3);
-  rate.steps = steps.value_or(rows ? 1000 : 2000);
+  rate.steps = steps.value();
   rate.warmup = warmup.value_or(noam ? 2000 : 100);
   rate.floor = lr_floor.value_or(0);
   rate.d_model = config_value(made.config(), "d_model", 1);
@@ -235,7 +305,7 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
 void TrainOptions::check_log(const CLI::App& command) const {
   if (log.empty()) return;
   for (const CLI::Option* option : command.get_options())
-    if ((option->get_type_name() == "FILE" || option->get_type_name() == "FILE|DIR") && option->get_name() != "--log")
+    if (option->get_type_name().starts_with("FILE") && option->get_name() != "--log")
       for (const std::string& input : option->results())
         if (same_file(log, input))
           throw weft::Error("--log names the input \"" + input + "\", which it would overwrite");

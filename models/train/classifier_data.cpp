@@ -34,7 +34,9 @@ class ConfusionMeter : public Meter {
  public:
   explicit ConfusionMeter(std::int64_t labels) : confusion_(labels) {}
   void add(const Tensor& output, const Batch& batch) override { confusion_.add(output, batch.target); }
-  std::vector<Metric> metrics() const override { return {{"accuracy", confusion_.accuracy()}}; }
+  std::vector<Metric> metrics() const override {
+    return {{"accuracy", confusion_.accuracy()}, {"macro F1", confusion_.macro_average().f1}};
+  }
   std::optional<Confusion> confusion() const override { return confusion_; }
   std::optional<std::string> counts() const override {
     std::vector<std::int64_t> all;  // actual, predicted, rows

@@ -232,21 +232,4 @@ LabelledTexts read_labelled(const std::string& path, const LabelledOptions& opti
   fail_out_of_memory("rows");
 }
 
-LabelledTexts hold_out(LabelledTexts& all) {
-  LabelledTexts kept, held;
-  kept.names = held.names = all.names;
-  kept.form = held.form = all.form;
-  kept.columns = held.columns = all.columns;
-  kept.skipped = all.skipped;
-  kept.several = all.several;
-  const std::size_t rows = all.texts.size(), last = std::min<std::size_t>(rows, 10) - 1;
-  for (std::size_t i = 0; i < rows; ++i) {
-    LabelledTexts& part = i % 10 == last ? held : kept;
-    part.texts.push_back(std::move(all.texts[i]));
-    part.labels.push_back(all.labels[i]);
-  }
-  all = std::move(kept);
-  return held;
-}
-
 }  // namespace weft

@@ -1,6 +1,7 @@
 #include "train/metrics.h"
 
 #include <filesystem>
+#include <sstream>
 
 #include "base/json.h"
 #include "weft/os.h"
@@ -10,6 +11,16 @@ namespace {
 
 using nlohmann::ordered_json;
 
+ordered_json line_of(std::int64_t step, const char* loss, const Evaluation& evaluation) {
+  ordered_json line{{"step", step}, {loss, evaluation.loss}, {"predicted", evaluation.predicted}};
+  if (const auto bits = evaluation.bits_per_byte()) {
+    line["perplexity"] = evaluation.perplexity();
+    line["bits_per_byte"] = *bits;
+  }
+  for (const Metric& metric : evaluation.metrics) line[metric.name] = metric.value;
+  return line;
+}
+
 nlohmann::json parsed(const std::string& line) {
   try {
     return parse_json(line);
@@ -18,10 +29,12 @@ nlohmann::json parsed(const std::string& line) {
   }
 }
 
+bool is_test(const nlohmann::json& line) { return line.is_object() && line.contains("test_loss"); }
+
 bool is_kept(const nlohmann::json& line, std::int64_t step) {
   if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer()) return false;
   const std::int64_t written = line["step"];
-  return written < step || (written == step && line.contains("loss"));
+  return !is_test(line) && (written < step || (written == step && line.contains("loss")));
 }
 
 }  // namespace
@@ -41,6 +54,14 @@ Metrics::Metrics(const std::string& path, std::int64_t step) : path_(path) {
   if (error) throw Error("can't write \"" + path + "\": " + error.message());
 }
 
+bool Metrics::has_test(const std::string& path) {
+  if (!std::filesystem::exists(path)) return false;
+  std::istringstream lines(os::read_file(path));
+  for (std::string line; std::getline(lines, line);)
+    if (is_test(parsed(line))) return true;
+  return false;
+}
+
 void Metrics::add(const Progress& p, double seconds) {
   if (path_.empty()) return;
   const ordered_json line{{"step", p.step},
@@ -53,14 +74,11 @@ void Metrics::add(const Progress& p, double seconds) {
 }
 
 void Metrics::add(std::int64_t step, const Evaluation& evaluation) {
-  if (path_.empty()) return;
-  ordered_json line{{"step", step}, {"validation_loss", evaluation.loss}, {"predicted", evaluation.predicted}};
-  if (const auto bits = evaluation.bits_per_byte()) {
-    line["perplexity"] = evaluation.perplexity();
-    line["bits_per_byte"] = *bits;
-  }
-  for (const Metric& metric : evaluation.metrics) line[metric.name] = metric.value;
-  os::append(path_, line.dump() + "\n");
+  if (!path_.empty()) os::append(path_, line_of(step, "validation_loss", evaluation).dump() + "\n");
+}
+
+void Metrics::add_test(const std::string& path, std::int64_t step, const Evaluation& evaluation) {
+  os::append(path, line_of(step, "test_loss", evaluation).dump() + "\n");
 }
 
 }  // namespace weft::detail

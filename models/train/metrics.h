@@ -1,5 +1,5 @@
 // metrics.jsonl in a run's folder: {"step":1,"loss":…,…} for each step, {"step":500,"validation_loss":…,…} for each
-// evaluation.
+// evaluation; {"step":500,"test_loss":…,…} of the best step when the run has ended.
 #pragma once
 #include <string>
 
@@ -16,6 +16,8 @@ class Metrics {
   Metrics() = default;  // no file
   void add(const Progress& progress, double seconds);
   void add(std::int64_t step, const Evaluation& evaluation);
+  static void add_test(const std::string& path, std::int64_t step, const Evaluation& evaluation);
+  static bool has_test(const std::string& path);
 
  private:
   std::string path_;

@@ -56,6 +56,7 @@ json with_former_defaults(json saved) {
   saved.emplace("evaluation-due", false);  // they were saved after the evaluation
   saved.emplace("equal-shares", true);     // of micro-batches, whatever they predict
   saved.emplace("best", nullptr);
+  saved.emplace("best-by", "loss");
   saved.emplace("without-better", 0);
   return saved;
 }
@@ -139,7 +140,8 @@ void Trainer::save_state(const std::string& path) try {
   run["step"] = step_;
   run["evaluation-due"] = evaluation_due_;
   run["equal-shares"] = equal_shares_;
-  run["best"] = best_ ? json{{"step", best_->step}, {"loss", best_->loss}} : json(nullptr);
+  run["best"] = best_ ? json{{"step", best_->step}, {"loss", best_->loss}, {"metric", best_->metric}} : json(nullptr);
+  run["best-by"] = best_by_;
   run["without-better"] = without_better_;
   save_safetensors(path, buffers(optimizer_), {{metadata_key, run.dump()}});
 } catch (const json::exception& error) {
@@ -166,9 +168,10 @@ void Trainer::load_own_state(const std::string& path) try {
     const Buffers loaded = load_buffers(file, own);
     const std::int64_t step = count_of(run, "step"), without_better = count_of(run, "without-better");
     const bool due = run.at("evaluation-due"), equal_shares = run.at("equal-shares");
+    std::string best_by = run.at("best-by");
     std::optional<BestEvaluation> best;
     if (const json& saved = run.at("best"); !saved.is_null())
-      best = BestEvaluation{count_of(saved, "step"), saved.at("loss").get<double>()};
+      best = BestEvaluation{count_of(saved, "step"), saved.at("loss").get<double>(), saved.value("metric", 0.0)};
     // Allocates nothing: from here on nothing fails, and the state is whole.
     for (std::size_t i = 0; i < own.size(); ++i) {
       const Tensor& from = loaded[i].second;
@@ -179,6 +182,7 @@ void Trainer::load_own_state(const std::string& path) try {
     evaluation_due_ = due;
     equal_shares_ = equal_shares;
     best_ = best;
+    best_by_.swap(best_by);
     without_better_ = without_better;
   } catch (const json::exception& error) {
     throw Error("\"" + path + "\": its metadata are damaged: " + error.what());

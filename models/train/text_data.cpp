@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 
 #include "train/hash.h"
 #include "weft/data.h"
@@ -12,11 +13,14 @@ namespace {
 
 constexpr std::int64_t ignored = -100;
 
-// Of a long text's last tenth so much is measured.
+// Of a long text's part for validation so much is measured.
 constexpr std::int64_t most_validated = 1000000;
 
 // The masks of validation are the same for every run, so that losses can be compared.
 constexpr std::uint64_t validation_seed = 0x5eed;
+
+// Where the first `hundredths` of so many tokens end: what is behind is rounded down.
+std::int64_t end_of(int hundredths, std::int64_t tokens) { return tokens - tokens * (100 - hundredths) / 100; }
 
 std::vector<std::int64_t> ordinary_ids(const Tokenizer& tokenizer) {
   const SpecialIds special = tokenizer.special();
@@ -42,6 +46,17 @@ void check_batch(const std::string& where, std::int64_t length, std::int64_t low
 
 Tensor Data::loss(const Tensor& output, const Batch& batch) const { return cross_entropy(output, batch.target); }
 
+TextSplit text_split(const std::string& name) {
+  int training = 0, validation = 0, test = 0, read = 0;
+  const bool numbers = name.find_first_not_of("0123456789/") == std::string::npos &&
+                       std::sscanf(name.c_str(), "%3d/%3d/%3d%n", &training, &validation, &test, &read) == 3 &&
+                       static_cast<std::size_t>(read) == name.size();
+  if (!numbers || training < 1 || validation < 1 || training + validation + test != 100)
+    throw Error("expected hundredths for training, validation and test, as 80/10/10 or 90/10/0, got \"" +
+                name.substr(0, 60) + "\"");
+  return {training, validation};
+}
+
 std::shared_ptr<const Tokenizer> text_tokenizer(const std::string& text, Task task) {
   TokenizerOptions options;
   options.task = task;
@@ -49,18 +64,22 @@ std::shared_ptr<const Tokenizer> text_tokenizer(const std::string& text, Task ta
 }
 
 TextData::TextData(const std::string& text, std::shared_ptr<const Tokenizer> tokenizer, Task task, std::int64_t length,
-                   std::int64_t batch, Part validation)
-    : TextData(EncodedText(text, *tokenizer), tokenizer, task, length, batch, validation) {}
+                   std::int64_t batch, const TextSplit& split)
+    : TextData(EncodedText(text, *tokenizer), tokenizer, task, length, batch, split) {}
 
 TextData::TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer, Task task, std::int64_t length,
-                   std::int64_t batch, Part validation) try
+                   std::int64_t batch, const TextSplit& split) try
     : tokenizer_(std::move(tokenizer)),
       task_(task),
       length_(length),
       batch_(batch),
       tokens_(std::move(text)),
+      split_(split),
       bytes_(static_cast<std::size_t>(tokenizer_->size())),
       ordinary_(ordinary_ids(*tokenizer_)) {
+  if (split.training < 0 || split.validation < 1 || split.rest() < 0)
+    throw Error("[text] expected hundredths for training and validation, 100 together at most, got " +
+                std::to_string(split.training) + " and " + std::to_string(split.validation));
   if (task_source(task) != Source::text)
     throw Error(std::string("[text] a ") + task_name(task) + " is no language model");
   if (task == Task::masked_lm && !tokenizer_->special().mask)
@@ -76,12 +95,14 @@ TextData::TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer,
   check_batch("text", length, 1, batch);
   const std::int64_t count = tokens_.size();
   const std::int64_t shift = task == Task::causal_lm ? 1 : 0;
-  split_ = validation == Part::all ? 0 : count - count / 10;
-  predicted_ = count - split_ - shift;
-  if (validation == Part::tenth) predicted_ = std::min(predicted_, most_validated);
-  if (predicted_ < 1 || (validation == Part::tenth && split_ < length + shift))
+  trained_ = end_of(split.training, count);
+  predicted_ = end_of(split.training + split.validation, count) - trained_ - shift;
+  if (split.training > 0) predicted_ = std::min(predicted_, most_validated);
+  if (predicted_ < 1 || (split.training > 0 && trained_ < length + shift))
     throw Error("[text] " + std::to_string(count) + " tokens (" + tokenizer_->kind() +
-                ") are too few for sequences of " + std::to_string(length));
+                ") are too few for sequences of " + std::to_string(length) + ", with " +
+                std::to_string(split.training) + " % for training and " + std::to_string(split.validation) +
+                " % for validation");
   for (const std::int64_t id : ordinary_)
     bytes_[static_cast<std::size_t>(id)] =
         static_cast<std::int32_t>(tokenizer_->separator(id, id).size() + tokenizer_->decode(id).size());
@@ -90,13 +111,13 @@ TextData::TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer,
 }
 
 Batch TextData::training(std::int64_t k, const Random& random) const {
-  if (split_ == 0) throw Error("[text] all of it is for validation");
+  if (split_.training == 0) throw Error("[text] all of it is for validation");
   const std::int64_t shift = task_ == Task::causal_lm ? 1 : 0;
   const Random own = random.split(static_cast<std::uint64_t>(k));
   std::vector<std::int64_t> starts;
   for (std::int64_t row = 0; row < batch_; ++row)
     starts.push_back(static_cast<std::int64_t>(
-        own.below(static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(split_ - length_ - shift + 1))));
+        own.below(static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(trained_ - length_ - shift + 1))));
   return windows(starts, length_, own.split(0), 0);
 }
 
@@ -109,14 +130,17 @@ std::int64_t TextData::validation_batches() const noexcept {
 Batch TextData::validation(std::int64_t k) const {
   const std::int64_t full = predicted_ / length_;
   const Random random(validation_seed);
-  if (k * batch_ >= full) return windows({split_ + full * length_}, predicted_ % length_, random, full);
+  if (k * batch_ >= full) return windows({trained_ + full * length_}, predicted_ % length_, random, full);
   std::vector<std::int64_t> starts;
-  for (std::int64_t i = k * batch_; i < std::min(full, (k + 1) * batch_); ++i) starts.push_back(split_ + i * length_);
+  for (std::int64_t i = k * batch_; i < std::min(full, (k + 1) * batch_); ++i) starts.push_back(trained_ + i * length_);
   return windows(starts, length_, random, k * batch_);
 }
 
 std::string TextData::fingerprint() const {
-  return std::to_string(tokens_.size()) + " " + tokenizer_->kind() + ", hash " + std::to_string(tokens_.hash());
+  const bool usual = split_.training == TextSplit().training && split_.validation == TextSplit().validation;
+  return std::to_string(tokens_.size()) + " " + tokenizer_->kind() +
+         (usual ? "" : ", " + std::to_string(split_.training) + "/" + std::to_string(split_.validation)) + ", hash " +
+         std::to_string(tokens_.hash());
 }
 
 // Row i is masked by child first + i of the generator.

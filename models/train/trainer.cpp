@@ -263,6 +263,26 @@ void Trainer::save_model(const std::string& folder, const std::optional<Evaluati
   save_checkpoint(folder, model_, *data_.tokenizer(), info);
 }
 
+void Trainer::decide_best_by(const std::string& name) {
+  if (name.empty() || name == best_by_) return;
+  if (best_)
+    throw Error("[train] expected the best checkpoint by " + best_by_ + ", as this run has one, got by " + name);
+  const auto meter = data_.meter();
+  std::string names = "loss";
+  bool is_measured = name == "loss";
+  for (const Metric& metric : meter ? meter->metrics() : std::vector<Metric>()) {
+    names += ", " + metric.name;
+    is_measured = is_measured || name == metric.name;
+  }
+  if (!is_measured) throw Error("[train] expected the best checkpoint by one of " + names + ", got by " + name);
+  best_by_ = name;
+}
+
+bool Trainer::is_better(const BestEvaluation& evaluation) const {
+  if (!best_ || evaluation.metric > best_->metric) return true;
+  return evaluation.metric == best_->metric && evaluation.loss < best_->loss;
+}
+
 // The state comes first, and says that the evaluation is due: whenever the run ends from here on, no step is lost, and
 // the resumed run writes all that was to follow. The last checkpoint comes last: with it all is done.
 void Trainer::evaluate_and_save(Run& run) {
@@ -275,11 +295,13 @@ void Trainer::evaluate_and_save(Run& run) {
   if (evaluation && !std::isfinite(evaluation->loss))
     fail_loss("after step " + std::to_string(step_) + ": the validation loss", evaluation->loss);
   if (evaluation) {
-    const bool better = !best_ || evaluation->loss < best_->loss;
+    BestEvaluation reached{step_, evaluation->loss};
+    for (const Metric& metric : evaluation->metrics)  // of several ranks, the first alone may have them
+      if (metric.name == best_by_) reached.metric = metric.value;
+    const bool better = is_better(reached);
     without_better_ = better ? 0 : without_better_ + 1;
     run.save([&] { run.metrics.add(step_, *evaluation); });
-    if (better && run.save([&] { save_model(best_path(run.folder->path()), evaluation); }))
-      best_ = BestEvaluation{step_, evaluation->loss};
+    if (better && run.save([&] { save_model(best_path(run.folder->path()), evaluation); })) best_ = reached;
   }
   run.save([&] {
     save_model(last_path(run.folder->path()), evaluation);
@@ -323,10 +345,13 @@ RunResult Trainer::run(const RunOptions& options) try {
 
 RunResult Trainer::steps_and_saves(const RunOptions& options) {
   if (options_.ranks != nullptr)  // they set the calls that all must make
-    check_alike(*options_.ranks, {{"step", std::to_string(step_)}, {"eval-every", std::to_string(options.eval_every)}});
+    check_alike(*options_.ranks, {{"step", std::to_string(step_)},
+                                  {"eval-every", std::to_string(options.eval_every)},
+                                  {"best-by", options.best_by}});
   Run run(*this, options);
   // A best checkpoint that somebody has removed is none.
   if (best_ && run.folder != nullptr && !std::filesystem::exists(best_path(run.folder->path()))) best_.reset();
+  decide_best_by(options.best_by);
   const std::int64_t steps = options_.schedule.steps;
   evaluation_due_ = evaluation_due_ || step_ >= steps;
   for (;;) {

@@ -47,7 +47,7 @@ TEST_CASE("weft eval of a classifier: scores of each label, the confusion matrix
     rows += std::string(i % 3 == 0 ? "sport" : i % 3 == 1 ? "Börse" : "x") + ",w" + std::to_string(i % 3) + "\n";
   folder.write("rows", rows);
   const std::string run = folder / "run";
-  REQUIRE(weft("train --arch gmlp --data " + (folder / "rows") +
+  REQUIRE(weft("train --arch gmlp --data " + (folder / "rows") + " --validation " + (folder / "rows") +
                " --layers 1 --d-model 16 --seq-len 8 --steps 60 --min-count 1 --out " + run)
               .code == 0);
   const std::string eval = "eval " + run + " --data " + (folder / "rows");

@@ -16,12 +16,15 @@ namespace {
 constexpr double tolerance = 1e-5;  // other instruction sets round otherwise
 
 struct FormerRun {
-  std::string name, option, data;
+  std::string name, option, data, says;  // says: by which rule it goes on
 };
+const std::string
+    of_rows = "every tenth of its rows is for validation (--validation every-tenth), and nothing is left to test on",
+    of_text = "the last tenth of its text is for validation (--split 90/10/0), and nothing is left to test on";
 const std::string fixtures = WEFT_FIXTURES;
-const FormerRun runs[] = {{"rows", "--data", fixtures + "/runs/sums.csv"},
-                          {"text", "--text", fixtures + "/sums.txt"},
-                          {"masked", "--text", fixtures + "/sums.txt"}};
+const FormerRun runs[] = {{"rows", "--data", fixtures + "/runs/sums.csv", of_rows},
+                          {"text", "--text", fixtures + "/sums.txt", of_text},
+                          {"masked", "--text", fixtures + "/sums.txt", of_text}};
 
 struct Copied : TemporaryFolder {
   Copied() { std::filesystem::copy(fixtures + "/runs", *this / "runs", std::filesystem::copy_options::recursive); }
@@ -48,6 +51,8 @@ TEST_CASE("former runs: they are resumed as there") {
     const Outcome resumed = weft("train --steps 28 " + run.option + " " + run.data + " --resume " + folder.of(run));
     CAPTURE(resumed.err);
     REQUIRE(resumed.code == 0);
+    CHECK(contains(resumed.err, "weft: run.json is of an earlier weft, whose rule goes on: " + run.says + "\n"));
+    CHECK_FALSE(contains(resumed.out, "test "));
     const auto got = losses_of(folder.read("runs/" + run.name + "/metrics.jsonl"));
     CHECK(got.size() == 28);
     std::istringstream expected(folder.read("runs/" + run.name + "/losses"));
@@ -55,6 +60,12 @@ TEST_CASE("former runs: they are resumed as there") {
     for (double loss = 0; expected >> step >> loss; ++steps)
       CHECK(got.at(step) == doctest::Approx(loss).epsilon(tolerance));
     CHECK(steps == 8);
+    // From now on its run.json says the rule itself.
+    const Outcome again = weft("train --steps 29 --resume " + folder.of(run));
+    CHECK(again.code == 0);
+    CHECK_FALSE(contains(again.err, "earlier weft"));
+    const auto data = nlohmann::json::parse(folder.read("runs/" + run.name + "/run.json"))["data"];
+    CHECK((run.says == of_rows ? data["validation"] == "every-tenth" : data["split"] == "90/10/0"));
   }
 }
 
@@ -69,11 +80,34 @@ TEST_CASE("former runs: run.json repeats them") {
     const Outcome repeated = weft("train --config " + (folder / "run.json") + " --out " + again);
     CAPTURE(repeated.err);
     REQUIRE(repeated.code == 0);
+    CHECK(contains(repeated.err, run.says));
     const auto former = losses_of(folder.read("runs/" + run.name + "/metrics.jsonl")),
                got = losses_of(folder.read("runs/" + run.name + "-again/metrics.jsonl"));
     REQUIRE(got.size() == former.size());
     for (const auto& [step, loss] : former) CHECK(got.at(step) == doctest::Approx(loss).epsilon(tolerance));
   }
+}
+
+TEST_CASE("former runs: rows to test on chose the best checkpoint, and go on to do so; other rows have the new rule") {
+  const Copied folder;
+  const std::string rows = runs[0].data, path = folder.of(runs[0]) + "/run.json";
+  auto settings = nlohmann::json::parse(folder.read("runs/rows/run.json"));
+  settings["data"]["data"] = settings["data"]["test"] = rows;
+  folder.write("run.json", settings.dump());
+  const std::string repeat = "train --steps 4 --overwrite --out " + (folder / "again") + " --config ";
+  const Outcome tested = weft(repeat + (folder / "run.json"));
+  CAPTURE(tested.err);
+  REQUIRE(tested.code == 0);
+  CHECK(contains(tested.err, "its test rows choose its best checkpoint (--validation FILE)"));
+  CHECK_FALSE(contains(tested.out, "test "));
+  const auto data = nlohmann::json::parse(folder.read("again/run.json"))["data"];
+  CHECK(data["validation"] == std::filesystem::absolute(rows).lexically_normal().string());
+  CHECK_FALSE(data.contains("test"));
+  const Outcome other = weft(repeat + path + " --columns text=what+more,label=kind --data " + rows);
+  CAPTURE(other.err);
+  REQUIRE(other.code == 0);
+  CHECK_FALSE(contains(other.err, "earlier weft"));
+  CHECK(contains(other.err, "rows, each label in proportion, by seed 0"));
 }
 
 TEST_CASE("former runs: their checkpoints are asked by the names of their labels") {

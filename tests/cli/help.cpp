@@ -75,7 +75,10 @@ TEST_CASE("help pages: partners, ranges and defaults are in the sentences beside
   CHECK(contains(entry(page, "--text"), "a language model. Not with --data"));
   CHECK(contains(entry(page, "--test"), ". Only with --data"));
   CHECK(contains(entry(page, "--from"), ". Not with --min-count, --tokenizer, --vocabulary-size"));
-  CHECK(contains(entry(page, "--steps"), "--steps N Steps (at least 1; default: 2000 of text, 1000 of rows)"));
+  CHECK(contains(entry(page, "--steps"),
+                 "--steps N Steps (at least 1; default: 5 epochs; at least 1000 steps of rows, 2000 of text, or 100 "
+                 "epochs; at most "
+                 "20000, or one epoch of rows)"));
   CHECK(contains(entry(page, "--clip"), "(at least 0; default: 1)"));
   CHECK(contains(entry(page, "--optimizer"), "(default: adamw)"));
   CHECK(contains(entry(page, "--beta2"), "(at least 0, below 1; default: adamw 0.99, adam 0.999, lion 0.99)"));

@@ -184,7 +184,7 @@ TEST_CASE_FIXTURE(Files, "eval of a model that gives no numbers is an error") {
 TEST_CASE_FIXTURE(Files, "closed standard streams: no file takes their place") {
   for (const std::string closed : {"2>&-", "<&-", "<&- 2>&-"}) {
     CAPTURE(closed);
-    const Outcome outcome = weft(train("--log " + (folder / "log") + " " + closed));
+    const Outcome outcome = weft(train("--eval-every 2 --log " + (folder / "log") + " " + closed));
     CHECK(outcome.code == 0);
     CHECK(contains(outcome.out, "\nvalidation loss "));
     std::istringstream log(folder.read("log"));

@@ -208,7 +208,7 @@ TEST_CASE("recipes: a run may begin with another's parameters and tokenizer") {
   const std::string rows = " --data " + (inputs.folder / "listops"), first = inputs.folder / "first";
   const std::string train =
       "train --recipe fnet-listops --layers 1 --d-model 8 --d-ffn 16 --schedule constant --threads 1" + rows +
-      " --test " + (inputs.folder / "listops");
+      " --validation " + (inputs.folder / "listops");
   REQUIRE(weft(train + " --tokenizer words --lr 0.01 --steps 30 --out " + first).code == 0);
   const Outcome trained =
       weft(train + " --from " + first + " --lr 1e-30 --steps 1 --out " + (inputs.folder / "second"));

@@ -100,7 +100,7 @@ TEST_CASE("report: names that tell runs apart") {
 }
 
 TEST_CASE_FIXTURE(Reports, "report of one run: its settings, curves, sample, and the page beside it") {
-  train("gmlp", "text", "run");
+  train("gmlp", "text", "run", "--split 90/10/0");
   const Outcome outcome = weft("report " + (folder / "run") + " --title 'A <title>'");
   CHECK(outcome.out == "report " + (folder / "run") + "/report.html\n");
   CHECK(contains(folder.read("run/report.html"), "<title>A &lt;title&gt;</title>"));
@@ -122,6 +122,7 @@ TEST_CASE_FIXTURE(Reports, "report of one run: its settings, curves, sample, and
   CHECK(best["bits_per_byte"].get<double>() ==
         doctest::Approx(number_after(weft("eval --batch 4 " + (folder / "run") + data("text")).out, "\nbits per byte "))
             .epsilon(1e-4));
+  CHECK(run["metrics"]["test"].is_null());
   CHECK(run["notes"].empty());
   const std::string generated = weft("generate " + (folder / "run") + " --tokens 40 --seed 3 --temperature 0.8").out;
   CHECK(run["sample"]["text"].get<std::string>() + "\n" == generated);
@@ -266,7 +267,7 @@ TEST_CASE_FIXTURE(Reports, "report of FNet: shares, frequencies that add up, inf
 
 TEST_CASE_FIXTURE(Reports,
                   "report of a classifier: the confusion matrix agrees with eval, and errors are of its cells") {
-  train("gmlp", "csv", "run", "--csv-test " + (folder / "csv"));
+  train("gmlp", "csv", "run", "--validation " + (folder / "csv"));
   const Json run = this->run(folder / "run"), sample = run["sample"];
   CHECK(sample["rows"] == 60);
   CHECK(sample["of"] == 60);

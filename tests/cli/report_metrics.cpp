@@ -61,6 +61,30 @@ TEST_CASE("report's curves: of equal losses the first is the best, as the run ha
   CHECK(m["best"]["step"] == 4);
 }
 
+TEST_CASE("report's curves: a run's test is no point of them, and the best is by what chose it") {
+  const std::string text =
+      "{\"step\":2,\"loss\":2.0,\"seconds\":1.0}\n"
+      "{\"step\":2,\"validation_loss\":2.25,\"accuracy\":0.5}\n"
+      "{\"step\":4,\"loss\":1.0,\"seconds\":2.0}\n"
+      "{\"step\":4,\"validation_loss\":2.5,\"accuracy\":0.75}\n"
+      "{\"step\":6,\"loss\":1.0,\"seconds\":3.0}\n"
+      "{\"step\":6,\"validation_loss\":2.125,\"accuracy\":0.5}\n"
+      "{\"step\":8,\"validation_loss\":2.375,\"accuracy\":0.75}\n";
+  CHECK(parse_metrics(text, "m")["test"].is_null());
+  const Json m =
+      parse_metrics(text + "{\"step\":4,\"test_loss\":1.5,\"predicted\":9,\"accuracy\":0.25}\n", "m", "accuracy");
+  CHECK(m["test"]["step"] == 4);
+  CHECK(m["test"]["test_loss"] == 1.5);
+  CHECK(m["test"]["accuracy"] == 0.25);
+  CHECK(m["evaluations"]["step"].dump() == "[2,4,6,8]");
+  CHECK_FALSE(m["evaluations"].contains("test_loss"));
+  CHECK(m["last_step"] == 8);
+  CHECK(m["best"]["step"] == 8);  // of equals the lower loss
+  CHECK(parse_metrics(text, "m")["best"]["step"] == 6);
+  CHECK(message("{\"step\":1,\"test_loss\":\"x\"}\n") ==
+        "\"m\" line 1: expected \"test_loss\" to be a number, got \"x\"");
+}
+
 TEST_CASE("report's curves: none, one step, a last line that was cut off") {
   const Json none = parse_metrics("", "m");
   CHECK(none["last_step"].is_null());

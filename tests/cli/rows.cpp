@@ -54,15 +54,15 @@ TEST_CASE("weft train and eval on rows") {
   for (const std::string& arch : own_architectures)
     for (const std::string padding : {"exact", "7"}) {
       CAPTURE(arch);
-      const Outcome trained = weft("train --arch " + arch + " --data " + csv + " --test " + csv + small +
-                                   "--steps 30 " + "--pad-to " + padding + " --overwrite --out " + run);
+      const Outcome trained = weft("train --arch " + arch + " --data " + csv + " --validation " + csv + small +
+                                   "--steps 30 --eval-every 30 " + "--pad-to " + padding + " --overwrite --out " + run);
       CAPTURE(trained.err);
       CHECK(trained.code == 0);
       CHECK(contains(trained.err, csv +
                                       ": CSV without a header, label in column 1, text in columns 2 and 3; 60 rows, 3 "
                                       "labels: 1, 2, 3\n"));
       const Outcome evaluated = weft("eval --checkpoint " + run + " --data " + csv);
-      CHECK(number_after(evaluated.out, "test accuracy ") == number_after(trained.out, "test accuracy "));
+      CHECK(number_after(evaluated.out, "test accuracy ") == number_after(trained.out, "validation accuracy "));
       CHECK(number_after(evaluated.out, "validation loss ") == number_after(trained.out, "validation loss "));
       CHECK(number_after(evaluated.out, "predicted ") == 60);
       CHECK(load_checkpoint(run).info.pad_to == (padding == "7" ? 7 : 0));

@@ -255,7 +255,7 @@ TEST_CASE_FIXTURE(Runs, "--resume from another folder of the system, the data mo
 TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, sizes that don't fit") {
   REQUIRE(weft(train("first", "--steps 30 --lr 0.01")).code == 0);
   const std::string from = "train --from " + (folder / "first") + " --overwrite --out " + (folder / "run") + " ";
-  const Outcome more = weft(from + "--steps 1 --lr 1e-30 --text " + (folder / "text"));
+  const Outcome more = weft(from + "--steps 1 --lr 1e-30 --split 90/10/0 --text " + (folder / "text"));
   CAPTURE(more.err);
   CHECK(more.code == 0);
   CHECK(number_after(more.out, "validation loss ") ==
@@ -270,7 +270,7 @@ TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, si
   REQUIRE(weft("train --arch fnet " + csv + sizes + "--steps 3 --min-count 1 --out " + (folder / "rows")).code == 0);
   const std::string from_rows = "train --from " + (folder / "rows") + " --overwrite --out " + (folder / "run") + " ";
   std::string five;
-  for (int i = 0; i < 40; ++i) five += std::string(1, "vwxyz"[i % 5]) + ",red green\n";
+  for (int i = 0; i < 40; ++i) five += std::string(1, "vwxyz"[i % 5]) + ",red green " + std::to_string(i) + "\n";
   folder.write("five", five);
   const Outcome head = weft(from_rows + "--data " + (folder / "five") + " --steps 2");
   CAPTURE(head.err);
@@ -285,7 +285,7 @@ TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, si
   CHECK(longer.code == 0);
   CHECK(fails_with(weft(from_rows + csv + "--steps 2 --d-model 24"), 1, "the model that is to go on with it has"));
   CHECK(fails_with(weft(from_rows + csv + "--arch gmlp"), 1, "--from is of fnet, not of gmlp"));
-  CHECK(fails_with(weft(from_rows + csv + "--columns label=1,text=2 --recipe fnet-agnews"), 1,
+  CHECK(fails_with(weft(from_rows + csv + "--columns label=1,text=3 --recipe fnet-agnews"), 1,
                    "the model that is to go on with it has"));
   CHECK(
       fails_with(weft("train --out " + (folder / "x") + " --from " + (folder / "missing") + " " + csv), 1, "missing"));

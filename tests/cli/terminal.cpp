@@ -78,9 +78,9 @@ TEST_CASE("the bar fits its terminal") {
   folder.write("text", small_text());
   for (const int columns : {200, 80, 60, 40, 25, 10, 1}) {
     CAPTURE(columns);
-    const auto drawn = bars(
-        on_terminal(columns, {"train", "--arch", "tnn", "--layers", "1", "--d-model", "8", "--seq-len", "8", "--steps",
-                              "30", "--overwrite", "--text", folder / "text", "--out", folder / "run"}));
+    const auto drawn = bars(on_terminal(
+        columns, {"train", "--arch", "tnn", "--layers", "1", "--d-model", "8", "--seq-len", "8", "--steps", "30",
+                  "--overwrite", "--split", "90/10/0", "--text", folder / "text", "--out", folder / "run"}));
     if (columns > 10) REQUIRE(!drawn.empty());
     for (const std::string& bar : drawn) {
       CAPTURE(bar);
@@ -91,6 +91,12 @@ TEST_CASE("the bar fits its terminal") {
       if (columns != 60) CHECK(contains(bar, "[") == (columns > 60));  // at 60 it depends on the speed
     }
   }
+  // The batches of a test are counted in it, too.
+  const auto counted =
+      bars(on_terminal(15, {"train", "--arch", "tnn", "--layers", "1", "--d-model", "8", "--seq-len", "8", "--steps",
+                            "1", "--overwrite", "--text", folder / "text", "--out", folder / "run"}));
+  REQUIRE(!counted.empty());
+  CHECK(counted.back() == "test: batch 1/");
 }
 
 }  // namespace weft::test

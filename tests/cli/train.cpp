@@ -19,8 +19,9 @@ TEST_CASE("weft train, eval, generate and info on a text") {
   const std::string text = "--text " + (folder / "text"), run = folder / "run";
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
-    const Outcome trained = weft("train --arch " + arch + " " + text + sizes + "--steps 40 --overwrite --out " + run +
-                                 " --log " + (folder / "log"));
+    const Outcome trained =
+        weft("train --arch " + arch + " " + text + sizes +
+             "--split 90/10/0 --steps 40 --eval-every 40 --overwrite --out " + run + " --log " + (folder / "log"));
     CAPTURE(trained.err);
     CHECK(trained.code == 0);
     CHECK(ends_as_promised(trained.out));
@@ -98,7 +99,7 @@ TEST_CASE("every training option of weft train reaches the trainer") {
     CAPTURE(given);
     const Outcome outcome = weft(
         "train --arch gmlp --layers 1 --d-model 16 --d-ffn 10 --seq-len 8 --dropout 0.2 "
-        "--batch 3 --overwrite --text " +
+        "--batch 3 --split 90/10/0 --overwrite --text " +
         (folder / "text") + " --out " + (folder / "run") + " " + given);
     CAPTURE(outcome.err);
     REQUIRE(outcome.code == 0);
@@ -107,6 +108,7 @@ TEST_CASE("every training option of weft train reaches the trainer") {
                                   {Random(options.seed).split(0), DType::f32});
     RunOptions run;
     run.folder = folder / "by-hand";
+    run.eval_every = 1;
     Trainer(*model, data, options).run(run);
     CHECK(folder.read("run/last/training.safetensors") == folder.read("by-hand/last/training.safetensors"));
   };
@@ -150,8 +152,9 @@ TEST_CASE("the log's lines are the means of the steps since the line before") {
   folder.write("text", small_text());
   for (std::int64_t steps : {6, 420}) {  // of 200 steps or more, about 200 lines
     const std::int64_t a_line = std::max<std::int64_t>(1, steps / 200);
-    REQUIRE(weft("train --arch gmlp" + sizes + "--overwrite --text " + (folder / "text") + " --steps " +
-                 std::to_string(steps) + " --out " + (folder / "run") + " --log " + (folder / "log"))
+    REQUIRE(weft("train --arch gmlp" + sizes + "--split 90/10/0 --eval-every 500 --overwrite --text " +
+                 (folder / "text") + " --steps " + std::to_string(steps) + " --out " + (folder / "run") + " --log " +
+                 (folder / "log"))
                 .code == 0);
     // The same run, by the library.
     const auto tokenizer = characters(small_text());

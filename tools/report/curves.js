@@ -9,20 +9,24 @@ const ofTexts = ["perplexity", "bits_per_byte"];
 function summary(runs) {
   const texts = ofTexts.filter((name) => runs.some((run) => name in run.metrics.evaluations));
   const metrics = [...new Set(runs.flatMap((run) => measures(run)))];
+  const tests = [["test_loss", format], ...texts.map((name) => [name, format]), ...metrics.map((name) => [name, percent])];
+  const tested = runs.some((run) => run.metrics.test !== null) ? tests : [];
   const head = [
     "run", "model", "parameters", "steps", "best validation loss",
-    ...texts.map((name) => name.replaceAll("_", " ") + " there"), ...metrics.map((name) => name + " there"), "time",
+    ...texts.map((name) => name.replaceAll("_", " ") + " there"), ...metrics.map((name) => name + " there"),
+    ...tested.map(([name]) => (name === "test_loss" ? "test loss" : "test " + name.replaceAll("_", " "))), "time",
     "tokens/s"
   ];
   const rows = runs.map((run, index) => {
-    const {best, last_step, seconds, tokens_per_second} = run.metrics;
+    const {best, test, last_step, seconds, tokens_per_second} = run.metrics;
     const steps =
       format(last_step) + (isNumber(run.steps) && run.steps !== last_step ? " of " + format(run.steps) : "");
     const loss = best === null ? "–" : `${format(best.validation_loss)} at step ${format(best.step)}`;
     const cells = [
       `${run.arch} ${run.task}`, format(run.parameters), steps, loss,
       ...texts.map((name) => format(best?.[name])),
-      ...metrics.map((name) => (best === null ? "–" : percent(best[name]))), duration(seconds),
+      ...metrics.map((name) => (best === null ? "–" : percent(best[name]))),
+      ...tested.map(([name, show]) => (test === null ? "–" : show(test[name]))), duration(seconds),
       format(Math.round(tokens_per_second ?? NaN))
     ];
     return html("tr", {}, html("th", {scope: "row"}, runKey(index), runName(run.name)),
@@ -34,6 +38,11 @@ function summary(runs) {
         html("tr", {}, ...head.map((name, i) => html("th", {scope: "col", class: i < 2 ? "" : "number"}, name)))),
       html("tbody", {}, ...rows)));
 }
+
+const meanings = {
+  "accuracy": "The part of the validation data that is right.",
+  "macro F1": "The mean over the labels, rare ones as much as common ones, of how well each is found in the validation data."
+};
 
 // What was measured besides the loss: parts of a whole, as accuracy.
 function measures(run) {
@@ -119,8 +128,7 @@ function curveSection(runs) {
   const metrics = [...new Set(runs.flatMap((run) => measures(run)))];
   const small = [
     ...metrics.map(
-      (name) => curveFigure(name[0].toUpperCase() + name.slice(1), "The part of the validation data that is right.",
-        runs, (run, index) => [curveOf(run, index, "evaluations", name, {dots: true, width: 2.4})],
+      (name) => curveFigure(name[0].toUpperCase() + name.slice(1), meanings[name] ?? "Of the validation data.", runs, (run, index) => [curveOf(run, index, "evaluations", name, {dots: true, width: 2.4})],
         {label: "%", most: 1, show: (v) => format(100 * v)})),
     curveFigure("Learning rate", "What multiplies each update, as the schedule gives it.", runs,
       training("learning_rate"), {label: "learning rate", zero: true}),

@@ -18,7 +18,7 @@ constexpr std::size_t most_points = 300;  // of a curve
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 const char* const training_fields[] = {"loss", "learning_rate", "gradient_norm", "tokens_per_second", "seconds"};
-const char* const evaluation_fields[] = {"validation_loss", "predicted"};
+const char* const evaluation_fields[] = {"validation_loss", "predicted", "test_loss"};
 
 template <std::size_t n>
 bool has_any(const nlohmann::json& line, const char* const (&fields)[n]) {
@@ -36,6 +36,7 @@ class Table {
     if (time.size() == before) time.push_back(seconds);
     for (auto& [name, values] : columns_) values.resize(rows_, none);
   }
+  bool empty() const { return rows_ == 0; }
   Json row(std::size_t i) const {
     Json fields = Json::object();
     for (const auto& [name, values] : columns_) fields[name] = number(values[i]);
@@ -112,7 +113,8 @@ void check_line(const nlohmann::json& line, std::string_view text, double before
   if (!line.is_object()) place.fail("expected a JSON object, got " + excerpt(text));
   if (!line.contains("step") || !line["step"].is_number_integer())
     place.fail("expected a whole number \"step\", got " + excerpt(text));
-  if (line["step"].get<double>() < before) place.fail("step " + line["step"].dump() + " comes after a later one");
+  if (line["step"].get<double>() < before && !line.contains("test_loss"))
+    place.fail("step " + line["step"].dump() + " comes after a later one");
   const auto check = [&](const char* field) {
     if (line.contains(field) && !line[field].is_number() && !line[field].is_null())
       place.fail("expected \"" + std::string(field) + "\" to be a number, got " +
@@ -122,12 +124,18 @@ void check_line(const nlohmann::json& line, std::string_view text, double before
   for (const char* field : evaluation_fields) check(field);
 }
 
-Json best_of(const Table& evaluations) {
+// As a run chooses it: the lowest loss, or the highest metric and of equals the lowest loss; of equals of both the first.
+Json best_of(const Table& evaluations, const std::string& best_by) {
   const auto* losses = evaluations.find("validation_loss");
+  const auto* metrics = evaluations.find(best_by);
   if (losses == nullptr) return nullptr;
+  const auto is_better = [&](std::size_t i, std::size_t best) {
+    if (metrics != nullptr && (*metrics)[i] != (*metrics)[best]) return (*metrics)[i] > (*metrics)[best];
+    return (*losses)[i] < (*losses)[best];
+  };
   std::size_t best = losses->size();
   for (std::size_t i = 0; i < losses->size(); ++i)
-    if (std::isfinite((*losses)[i]) && (best == losses->size() || (*losses)[i] < (*losses)[best])) best = i;
+    if (std::isfinite((*losses)[i]) && (best == losses->size() || is_better(i, best))) best = i;
   return best == losses->size() ? Json(nullptr) : evaluations.row(best);
 }
 
@@ -140,8 +148,8 @@ Json last_of(const Table& table, const std::string& name) {
 
 }  // namespace
 
-Json parse_metrics(const std::string& text, const std::string& path) {
-  Table training, evaluations;
+Json parse_metrics(const std::string& text, const std::string& path, const std::string& best_by) {
+  Table training, evaluations, tests;
   double step = -std::numeric_limits<double>::infinity(), seconds = 0;
   std::size_t number_of_line = 0, no_loss = 0;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -152,6 +160,10 @@ Json parse_metrics(const std::string& text, const std::string& path) {
     const nlohmann::json line = parsed(written);
     if (end == text.size() && !line.is_object()) break;  // cut off
     check_line(line, written, step, {path, number_of_line});
+    if (line.contains("test_loss")) {
+      tests.add(line, seconds);
+      continue;
+    }
     step = line["step"].get<double>();
     if (!has_any(line, training_fields)) {
       evaluations.add(line, seconds);
@@ -164,13 +176,14 @@ Json parse_metrics(const std::string& text, const std::string& path) {
   Json metrics{{"training", training.drawn()}, {"evaluations", evaluations.drawn()}};
   metrics["last_step"] = number(step);
   metrics["no_loss"] = no_loss;
-  metrics["best"] = best_of(evaluations);
+  metrics["best"] = best_of(evaluations, best_by);
+  metrics["test"] = tests.empty() ? Json(nullptr) : tests.row(0);
   for (const char* field : {"tokens_per_second", "seconds"}) metrics[field] = last_of(training, field);
   return metrics;
 }
 
-Json read_metrics(const std::string& path) {
-  return parse_metrics(std::filesystem::exists(path) ? weft::os::read_file(path) : "", path);
+Json read_metrics(const std::string& path, const std::string& best_by) {
+  return parse_metrics(std::filesystem::exists(path) ? weft::os::read_file(path) : "", path, best_by);
 }
 
 }  // namespace report

@@ -13,6 +13,7 @@
 #include "json_file.h"
 #include "report/learned.h"
 #include "report/metrics.h"
+#include "train_options.h"
 
 namespace report {
 namespace {
@@ -122,7 +123,9 @@ Json read_run(const std::string& folder, const std::string& name, const RunOptio
   described["symbols"] = find(run, {"found", "symbols"});
   described["settings"] = Json::object();
   flatten(run, "", described["settings"]);
-  described["metrics"] = read_metrics(weft::metrics_path(folder));
+  const json best_by = find(run, {"training", "best-by"});
+  described["metrics"] =
+      read_metrics(weft::metrics_path(folder), best_by.is_string() ? metric_of(best_by.get<std::string>()) : "loss");
   described["notes"] = Json::array();
   for (const char* part : {"checkpoint", "sample", "learned", "mixing"}) described[part] = nullptr;
   if (options.curves_only) return described;

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "divided_rows.h"
 #include "model_options.h"
 #include "report/samples.h"
 #include "run_settings.h"
@@ -49,23 +50,21 @@ bool has_changed(const weft::Data& whole, const nlohmann::json& run) {
   return (*found)["data"] != whole.fingerprint();
 }
 
-Validation load_rows(const TrainOptions& options, const nlohmann::json& run, const weft::Checkpoint& checkpoint,
+Validation load_rows(TrainOptions options, const nlohmann::json& run, const weft::Checkpoint& checkpoint,
                      std::int64_t most) {
-  for (const std::string& path : {options.data, options.test})
-    if (!path.empty()) check_there(path);
-  const weft::LabelledOptions form = options.form.labelled(checkpoint.info.labels);
-  weft::LabelledTexts training = weft::read_labelled(options.data, form);
-  const weft::LabelledTexts test =
-      options.test.empty() ? weft::hold_out(training) : weft::read_labelled(options.test, form);
+  check_there(options.data);
+  if (options.validation != every_tenth_row && !is_share(options.validation)) check_there(options.validation);
+  options.test.clear();  // isn't shown
+  const DividedRows rows = divided_rows(options, checkpoint.info.labels);
   const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured) {
     const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
     return std::make_unique<weft::ClassifierData>(learned, measured, checkpoint.tokenizer, sequence_length(checkpoint),
                                                   32, padding, options.word_dropout);
   };
   Validation validation;
-  validation.changed = has_changed(*data_of(training, test), run);
-  validation.of = static_cast<std::int64_t>(test.texts.size());
-  validation.rows = spread(test, most);
+  validation.changed = has_changed(*data_of(rows.training, rows.validation), run);
+  validation.of = static_cast<std::int64_t>(rows.validation.texts.size());
+  validation.rows = spread(rows.validation, most);
   validation.data = data_of({}, validation.rows);
   return validation;
 }
@@ -73,9 +72,9 @@ Validation load_rows(const TrainOptions& options, const nlohmann::json& run, con
 Validation load_text(const TrainOptions& options, const nlohmann::json& run, const weft::Checkpoint& checkpoint) {
   check_there(options.text);
   Validation validation;
-  validation.data =
-      std::make_unique<weft::TextData>(weft::EncodedText::of_file(options.text, *checkpoint.tokenizer),
-                                       checkpoint.tokenizer, checkpoint.model->task(), sequence_length(checkpoint), 4);
+  validation.data = std::make_unique<weft::TextData>(weft::EncodedText::of_file(options.text, *checkpoint.tokenizer),
+                                                     checkpoint.tokenizer, checkpoint.model->task(),
+                                                     sequence_length(checkpoint), 4, weft::text_split(options.split));
   validation.changed = has_changed(*validation.data, run);
   return validation;
 }

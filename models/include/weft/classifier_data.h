@@ -40,7 +40,7 @@ class ClassifierData : public Data {
   Batch training(std::int64_t k, const Random& random) const override;
   std::int64_t validation_batches() const noexcept override;
   Batch validation(std::int64_t k) const override;  ///< where Padding is exact: rows of one length
-  /// accuracy: the part of the rows whose label has the highest logit
+  /// "accuracy", the part of the rows whose label has the highest logit, and "macro F1" (Confusion::macro_average)
   std::unique_ptr<Meter> meter() const override;
   std::vector<std::string> labels() const override { return labels_; }
   std::int64_t pad_to() const noexcept override { return padding_ == Padding::full ? length_ : 0; }

@@ -40,7 +40,7 @@ class Meter {
  public:
   virtual ~Meter() = default;
   virtual void add(const Tensor& output, const Batch& batch) = 0;  ///< a model's output for the batch's tokens
-  virtual std::vector<Metric> metrics() const = 0;                 ///< of all batches so far
+  virtual std::vector<Metric> metrics() const = 0;                 ///< of all batches so far; the same names of none
   virtual std::optional<Confusion> confusion() const;              ///< of labels; none unless overridden
   /// All that was added, as bytes for another's add_counts(): ranks share a validation if their meters have it; else rank 0
   /// alone measures. None unless overridden.
@@ -77,11 +77,19 @@ class Data {
 /// Error unless lowest <= length, 1 <= batch, and a batch fits into memory.
 void check_batch(const std::string& where, std::int64_t length, std::int64_t lowest, std::int64_t batch);
 
-/// How much of a text is for validation; the rest is for training.
-enum class Part {
-  tenth,  ///< the last 10 % of its tokens, measured by the first million of these
-  all,    ///< all of it, for evaluation alone
+/// How a text's tokens are divided by their position, in hundredths: what is for training, what behind it is for validation, and
+/// the rest, which isn't used. Without a part for training all of the other is measured; else at most its first million tokens.
+struct TextSplit {
+  int training = 90;
+  int validation = 10;
+
+  int rest() const noexcept { return 100 - training - validation; }
+  /// What measures the rest, as a test: it is for validation, and all before it for training.
+  TextSplit test() const noexcept { return {training + validation, rest()}; }
 };
+/// "80/10/10" as hundredths for training, validation and test. Error unless those are three whole numbers, the first two at
+/// least 1, of 100 together.
+TextSplit text_split(const std::string& name);
 
 /// A tokenizer for a language model of a text, by characters, with a mask symbol if the task needs one.
 std::shared_ptr<const Tokenizer> text_tokenizer(const std::string& text, Task task);
@@ -95,10 +103,10 @@ class TextData : public Data {
   /// Error if the text can't be encoded, is too short for a window, or if the tokenizer has special symbols alone, or no
   /// mask symbol where the task needs one.
   TextData(const std::string& text, std::shared_ptr<const Tokenizer> tokenizer, Task task, std::int64_t length,
-           std::int64_t batch, Part validation = Part::tenth);
+           std::int64_t batch, const TextSplit& split = {});
   /// The same for a text that the tokenizer has encoded.
   TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer, Task task, std::int64_t length,
-           std::int64_t batch, Part validation = Part::tenth);
+           std::int64_t batch, const TextSplit& split = {});
 
   Task task() const noexcept override { return task_; }
   const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept override { return tokenizer_; }
@@ -118,7 +126,8 @@ class TextData : public Data {
   Task task_;
   std::int64_t length_, batch_;
   EncodedText tokens_;
-  std::int64_t split_;                  // where validation begins
+  TextSplit split_;
+  std::int64_t trained_;                // tokens for training, behind which validation begins
   std::int64_t predicted_;              // tokens of validation that are predicted
   std::vector<std::int32_t> bytes_;     // of the text of each id
   std::vector<std::int64_t> ordinary_;  // ids that aren't special

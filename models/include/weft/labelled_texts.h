@@ -79,8 +79,5 @@ class TextRows {
   virtual std::int64_t skipped() const noexcept = 0;  ///< bad rows that were left out so far
 };
 
-/// Takes every tenth row out of `all` and gives those, for validation; of less than ten rows the last.
-LabelledTexts hold_out(LabelledTexts& all);
-
 }  // namespace weft
 #pragma GCC visibility pop

@@ -2,9 +2,9 @@
 /// The folder of a run:
 ///
 /// - `run.json`: its description, what Trainer::run doesn't know
-/// - `metrics.jsonl`: a line for each step and for each evaluation
+/// - `metrics.jsonl`: a line for each step and for each evaluation, and one of the test at the end
 /// - `last/`: the checkpoint of the last save, with the training state beside it
-/// - `best/`: the checkpoint with the lowest validation loss so far
+/// - `best/`: the checkpoint of the best evaluation so far, see RunOptions::best_by
 /// - `.lock`: who trains into it now
 /// - `report.html`: what weft report wrote of it
 #pragma once

@@ -73,7 +73,11 @@ struct RunOptions {
   std::string folder;             ///< of the run, see weft/run_folder.h, which run() opens; none if empty
   RunFolder* open = nullptr;      ///< that folder, if the caller has it open
   std::int64_t eval_every = 500;  ///< steps, 0: at the end alone; a save follows each evaluation
-  std::int64_t patience = 0;      ///< evaluations in a row without a new lowest loss that end the run; 0: any number
+  std::int64_t patience = 0;      ///< evaluations in a row without a new best one that end the run; 0: any number
+  /// What makes an evaluation the best so far, for best/ and patience: the lowest "loss", or the highest metric of that name, of
+  /// equals the one of lower loss. Empty: as the loaded state has it, or else the loss. Error if the data don't measure it, or if
+  /// the run has a best one by something else.
+  std::string best_by;
   /// After each step, before the evaluation that may follow; false: save and stop, unless it was the last step.
   std::function<bool(const Progress&)> progress;
   /// After each evaluation and its save, with the number of steps that are done.
@@ -85,10 +89,11 @@ struct RunOptions {
   std::function<bool(const Error&)> save_failed;
 };
 
-/// A run's evaluation with the lowest loss so far.
+/// A run's best evaluation so far, see RunOptions::best_by.
 struct BestEvaluation {
   std::int64_t step = 0;  ///< after which
   double loss = 0;        ///< nats
+  double metric = 0;      ///< what made it the best, if that isn't the loss
 };
 
 /// What Trainer::run gives.
@@ -122,6 +127,7 @@ class Trainer {
   std::int64_t steps_done() const noexcept { return step_; }
   /// Of the runs of this trainer, and of those whose state it loaded; none if none has been evaluated.
   const std::optional<BestEvaluation>& best() const noexcept { return best_; }
+  const std::string& best_by() const noexcept { return best_by_; }  ///< "loss", or a metric's name
   /// One step; gives its loss in nats. Error, with nothing changed, if loss or gradient are not finite, or if memory runs
   /// out: the step can be tried again.
   double step();
@@ -153,6 +159,8 @@ class Trainer {
   void load_own_state(const std::string& path);
   Progress timed_step(Run& run);
   RunResult steps_and_saves(const RunOptions& options);
+  void decide_best_by(const std::string& name);
+  bool is_better(const BestEvaluation& evaluation) const;
   void evaluate_and_save(Run& run);
   void check_parameters();
   void save_running_state(const std::string& folder);
@@ -172,10 +180,25 @@ class Trainer {
   bool equal_shares_ = false;                           // of micro-batches, as in runs that an earlier version began
   bool evaluation_due_ = false;                         // after step_, which the run does before it goes on
   std::optional<BestEvaluation> best_;                  // before the evaluation that is due
+  std::string best_by_ = "loss";                        // or a metric
   std::int64_t without_better_ = 0;                     // evaluations since the best
   std::unique_ptr<detail::BatchAhead> ahead_;           // from the first step on
   std::unique_ptr<detail::GradientExchange> exchange_;  // the same, of several ranks
 };
+
+/// What a run's test measured.
+struct TestResult {
+  std::int64_t step = 0;  ///< of the checkpoint
+  Evaluation evaluation;
+};
+
+/// The end of a run: measures its best checkpoint (the last one, if there is no best) on data that chose nothing in it, computing as
+/// `weft eval` does, and writes {"step":…,"test_loss":…,…} to its metrics, which resuming the run cuts off. None if `stop`, asked
+/// before each batch, says true. Error if the loss isn't finite, or if the data are for another task or tokenizer.
+std::optional<TestResult> test_run(const RunFolder& folder, const Data& data,
+                                   const std::function<bool()>& stop = nullptr);
+/// Whether the metrics of the run in a folder have the result of its test.
+bool is_tested(const std::string& folder);
 
 }  // namespace weft
 #pragma GCC visibility pop

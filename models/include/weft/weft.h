@@ -49,6 +49,7 @@
 #include "weft/sentencepiece.h"
 #include "weft/shape.h"
 #include "weft/spectral.h"
+#include "weft/split.h"
 #include "weft/tape.h"
 #include "weft/task.h"
 #include "weft/tensor.h"

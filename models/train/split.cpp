@@ -1,0 +1,113 @@
+#include "weft/split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <string_view>
+#include <unordered_map>
+
+#include "weft/detail/out_of_memory.h"
+#include "weft/error.h"
+#include "weft/random.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+// The texts of the rows in an order to be dealt from: by their label (of several the first row's), at random within one.
+struct Order {
+  std::vector<std::int64_t> place;  // of each row's text
+  std::int64_t count = 0;           // different texts
+};
+
+// Element i of a shuffled vector changes places with one of those before it, or with itself (Fisher and Yates).
+void shuffle(std::vector<std::int64_t>& values, const Random& random) {
+  for (std::size_t i = values.size(); i-- > 1;) std::swap(values[i], values[random.below(i, i + 1)]);
+}
+
+// All places are moved on by the same number, which is random: it isn't always the same labels whose texts come first.
+Order order_of(const LabelledTexts& all, const Random& random) {
+  std::unordered_map<std::string_view, std::int64_t> numbers;
+  std::vector<std::int64_t> number;                                // of each row's text
+  std::vector<std::vector<std::int64_t>> texts(all.names.size());  // numbers of each label's
+  for (std::size_t row = 0; row < all.texts.size(); ++row) {
+    const auto [found, is_new] = numbers.emplace(all.texts[row], static_cast<std::int64_t>(numbers.size()));
+    if (is_new) texts[static_cast<std::size_t>(all.labels[row])].push_back(found->second);
+    number.push_back(found->second);
+  }
+  Order order;
+  order.count = static_cast<std::int64_t>(numbers.size());
+  if (order.count == 0) return order;
+  std::vector<std::int64_t> place(numbers.size());
+  auto next = static_cast<std::int64_t>(random.below(0, static_cast<std::uint64_t>(order.count)));
+  for (std::size_t label = 0; label < texts.size(); ++label) {
+    shuffle(texts[label], random.split(label));
+    for (const std::int64_t text : texts[label]) place[static_cast<std::size_t>(text)] = next++;
+  }
+  for (const std::int64_t text : number) order.place.push_back(place[static_cast<std::size_t>(text)]);
+  return order;
+}
+
+// The rows for which `taken` says so.
+LabelledTexts take(LabelledTexts& all, const std::function<bool(std::size_t row)>& taken) {
+  LabelledTexts kept, held;
+  kept.names = held.names = all.names;
+  kept.form = held.form = all.form;
+  kept.columns = held.columns = all.columns;
+  kept.skipped = all.skipped;
+  kept.several = all.several;
+  for (std::size_t row = 0; row < all.texts.size(); ++row) {
+    LabelledTexts& part = taken(row) ? held : kept;
+    part.texts.push_back(std::move(all.texts[row]));
+    part.labels.push_back(all.labels[row]);
+  }
+  all = std::move(kept);
+  return held;
+}
+
+}  // namespace
+
+// Of n texts h are held out. The one at place p is if a multiple of n / h lies in (p, p + 1]: of any run of places, and so of
+// each label, as many as is their share, rounded up or down.
+LabelledTexts hold_out(LabelledTexts& all, double share, std::uint64_t seed) try {
+  if (!(share > 0 && share < 1))
+    throw Error("[split] expected a share above 0 and below 1, got " + std::to_string(share));
+  const Order order = order_of(all, Random(seed));
+  const std::int64_t n = order.count;
+  if (n < 2) throw Error("[split] expected rows of at least two different texts, to hold some of them out");
+  const auto h = std::clamp<std::int64_t>(std::llround(share * static_cast<double>(n)), 1, n - 1);
+  return take(all, [&](std::size_t row) { return (order.place[row] + 1) * h / n > order.place[row] * h / n; });
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("split");
+}
+
+LabelledTexts take_fold(LabelledTexts& all, std::int64_t fold, std::int64_t folds, std::uint64_t seed) try {
+  if (folds < 2 || fold < 0 || fold >= folds)
+    throw Error("[split] expected one of at least two folds, got fold " + std::to_string(fold) + " of " +
+                std::to_string(folds));
+  const Order order = order_of(all, Random(seed));
+  if (order.count < folds)
+    throw Error("[split] " + std::to_string(order.count) + " different texts are too few for " + std::to_string(folds) +
+                " folds");
+  return take(all, [&](std::size_t row) { return order.place[row] % folds == fold; });
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("split");
+}
+
+LabelledTexts every_tenth(LabelledTexts& all) {
+  const std::size_t last = std::min<std::size_t>(all.texts.size(), 10) - 1;
+  return take(all, [&](std::size_t row) { return row % 10 == last; });
+}
+
+std::vector<std::string> absent_labels(const LabelledTexts& texts) {
+  std::vector<bool> occurs(texts.names.size());
+  for (const std::int64_t label : texts.labels) occurs[static_cast<std::size_t>(label)] = true;
+  std::vector<std::string> absent;
+  for (std::size_t i = 0; i < occurs.size(); ++i)
+    if (!occurs[i]) absent.push_back(texts.names[i]);
+  return absent;
+}
+
+}  // namespace weft

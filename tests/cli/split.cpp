@@ -1,0 +1,208 @@
+// What weft train holds out of its data, and what it tests a run on.
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "../temporary_folder.h"
+#include "command.h"
+#include "small_run.h"
+
+namespace weft::test {
+namespace {
+
+using nlohmann::json;
+
+const std::string small = sizes + "--min-count 1 --threads 1 ";
+
+// Labels in turn.
+std::string rotating(int rows, int labels) {
+  std::string csv = "text,label\n";
+  for (int i = 0; i < rows; ++i)
+    csv += "row " + std::to_string(i) + " of " + std::to_string(i % labels) + ",l" + std::to_string(i % labels) + "\n";
+  return csv;
+}
+
+struct Rows {
+  Rows() {
+    folder.write("csv", small_csv());
+    std::string test;
+    for (int i = 0; i < 30; ++i) test += std::to_string(i % 3 + 1) + ",,red two south " + std::to_string(i) + "\n";
+    folder.write("test", test);
+  }
+  std::string train(const std::string& more, const std::string& run = "run") const {
+    return "train --arch gmlp --data " + (folder / "csv") + small + "--overwrite --out " + (folder / run) + " " + more;
+  }
+  std::vector<json> tests(const std::string& run = "run") const {
+    std::istringstream text(folder.read(run + "/metrics.jsonl"));
+    std::vector<json> lines;
+    for (std::string line; std::getline(text, line);)
+      if (const json each = json::parse(line); each.contains("test_loss")) lines.push_back(each);
+    return lines;
+  }
+  json settings(const std::string& run = "run") const { return json::parse(folder.read(run + "/run.json")); }
+  TemporaryFolder folder;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Rows, "rows: a share is held out for validation, of labels in turn some of each, and is said") {
+  for (const int labels : {5, 10, 100}) {
+    folder.write("rows", rotating(1000, labels));
+    const Outcome trained = weft("train --arch gmlp --data " + (folder / "rows") + small +
+                                 "--steps 1 --overwrite --out " + (folder / "run"));
+    CAPTURE(trained.err);
+    REQUIRE(trained.code == 0);
+    CHECK(contains(trained.err, "validation: 100 of 1,000 rows, each label in proportion, by seed 0\n"));
+    CHECK_FALSE(contains(trained.err, "has no row of"));
+    CHECK(contains(settings()["found"]["data"].get<std::string>(), "900 + 100 rows"));
+  }
+  CHECK(contains(weft(train("--steps 1 --validation 0.25 --split-seed 4")).err,
+                 "validation: 15 of 60 rows, each label in proportion, by seed 4\n"));
+  CHECK(settings()["data"]["validation"] == 0.25);
+  CHECK(settings()["data"]["split-seed"] == 4);
+  const std::string found = settings()["found"]["data"];
+  REQUIRE(weft(train("--steps 1 --validation 0.25 --seed 8")).code == 0);
+  CHECK(settings()["found"]["data"] != found);
+}
+
+TEST_CASE_FIXTURE(Rows, "rows: a file for validation; labels that are absent are named") {
+  folder.write("two", "1,,red\n2,,two\n1,,red green\n");
+  const Outcome trained = weft(train("--steps 1 --validation " + (folder / "two")));
+  CAPTURE(trained.err);
+  CHECK(contains(trained.err, "validation: 3 rows of " + (folder / "two") + "\n"));
+  CHECK(contains(trained.err, "validation has no row of 1 of 3 labels: 3\n"));
+  CHECK(contains(settings()["found"]["data"].get<std::string>(), "60 + 3 rows"));
+  CHECK(settings()["data"]["validation"] == folder / "two");
+  CHECK(weft("train --resume " + (folder / "run") + " --steps 2").code == 0);
+  std::filesystem::rename(folder / "two", folder / "moved");
+  CHECK(fails_with(weft("train --resume " + (folder / "run") + " --steps 3"), 1, "--validation says where it is now"));
+  CHECK(weft("train --resume " + (folder / "run") + " --steps 3 --validation " + (folder / "moved")).code == 0);
+  folder.write("csv", small_csv() + "rare,,something else\n");
+  const std::string says = weft(train("--steps 1")).err;
+  CHECK((contains(says, "validation has no row of 1 of 4 labels: rare\n") ||
+         contains(says, "training has no row of 1 of 4 labels: rare\n")));
+  for (const char* wrong : {"0", "1", "1.5", "-0.1"})
+    CHECK(fails_with(weft(train(std::string("--validation ") + wrong)), 2, "above 0, below 1, got"));
+  CHECK(fails_with(weft(train("--validation " + (folder / "none"))), 1, "none"));
+}
+
+TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the best checkpoint, and chooses nothing") {
+  const std::string test = "--test " + (folder / "test");
+  const Outcome trained = weft(train("--steps 30 --eval-every 10 --lr 5e-3 " + test));
+  CAPTURE(trained.err);
+  REQUIRE(trained.code == 0);
+  CHECK(contains(trained.err, "validation: 6 of 60 rows"));
+  CHECK(contains(trained.err, "test: 30 rows of " + (folder / "test") + ", measured once, at the end\n"));
+  CHECK(ends_as_promised(trained.out));
+  const Outcome evaluated = weft("eval " + (folder / "run") + " --json --data " + (folder / "test"));
+  const json expected = json::parse(evaluated.out);
+  REQUIRE(tests().size() == 1);
+  for (const char* name : {"step", "predicted", "accuracy", "macro F1"}) CHECK(tests()[0][name] == expected[name]);
+  CHECK(tests()[0]["test_loss"] == doctest::Approx(expected["loss"].get<double>()).epsilon(1e-6));  // in other batches
+  CHECK(number_after(trained.out, "\ntest accuracy ") ==
+        doctest::Approx(100 * expected["accuracy"].get<double>()).epsilon(1e-3));
+  CHECK(number_after(trained.out, "\ntest macro F1 ") ==
+        doctest::Approx(100 * expected["macro F1"].get<double>()).epsilon(1e-3));
+  CHECK(std::isfinite(number_after(trained.out, "\ntest loss ")));
+  CHECK(std::isfinite(number_after(trained.out, "\nvalidation accuracy ")));
+  CHECK(std::isfinite(number_after(trained.out, "\nvalidation macro F1 ")));
+  // Other rows to test on change nothing else.
+  const std::string best = folder.read("run/best/model.safetensors"),
+                    first = folder.read("run/last/training.safetensors");
+  folder.write("test", "1,,red\n2,,red\n3,,red\n");
+  REQUIRE(weft(train("--steps 30 --eval-every 10 --lr 5e-3 " + test)).code == 0);
+  CHECK(tests()[0]["predicted"] == 3);
+  CHECK(folder.read("run/best/model.safetensors") == best);
+  CHECK(folder.read("run/last/training.safetensors") == first);
+  // One that can't be used is an error before anything is trained.
+  folder.write("bad", "4,,red\n");
+  for (const char* wrong : {"bad", "none"}) {
+    CHECK(fails_with(weft(train(std::string("--steps 30 --test ") + (folder / wrong), "other")), 1, wrong));
+    CHECK_FALSE(std::filesystem::exists(folder / "other/last"));
+  }
+}
+
+TEST_CASE_FIXTURE(Rows, "rows: a run that was stopped is tested when it has ended, one that goes on again") {
+  const std::string test = "--test " + (folder / "test"), resume = "train --resume " + (folder / "run");
+  CHECK(weft_with_signal(train("--steps 4000 --eval-every 1000 " + test), "step 200/", SIGINT).code == 128 + SIGINT);
+  CHECK(tests().empty());
+  REQUIRE(weft(train("--steps 20 --eval-every 10 " + test)).code == 0);
+  const std::vector<json> first = tests();
+  REQUIRE(first.size() == 1);
+  const Outcome nothing = weft(resume);
+  CHECK(contains(nothing.err, "nothing to do"));
+  CHECK_FALSE(contains(nothing.out, "test"));
+  CHECK(tests() == first);
+  // As of one that was stopped while it was tested.
+  std::string metrics = folder.read("run/metrics.jsonl");
+  metrics.resize(metrics.rfind("\n{") + 1);
+  folder.write("run/metrics.jsonl", metrics);
+  REQUIRE(tests().empty());
+  const Outcome tested = weft(resume);
+  CHECK(tested.code == 0);
+  CHECK(contains(tested.out, "test accuracy "));
+  CHECK(tests() == first);
+  const Outcome longer = weft(resume + " --steps 30");
+  CHECK(contains(longer.out, "\ntest accuracy "));
+  CHECK(tests().size() == 1);
+}
+
+TEST_CASE_FIXTURE(Rows, "labels that are never predicted are named, with their rows") {
+  std::string rows;
+  for (int i = 0; i < 400; ++i) rows += (i % 40 == 7 ? "rare" : "usual") + (",,words " + std::to_string(i)) + "\n";
+  folder.write("csv", rows);
+  const Outcome trained = weft(train("--steps 30 --lr 1e-2 --test " + (folder / "csv")));
+  CAPTURE(trained.err);
+  CHECK(contains(trained.err, "weft: never predicted in validation: rare (1 row)\n"));
+  CHECK(contains(trained.err, "weft: never predicted in the test: rare (10 rows)\n"));
+  CHECK(number_after(trained.out, "\nvalidation accuracy ") == 97.5);
+  CHECK(number_after(trained.out, "\nvalidation macro F1 ") < 50);
+  CHECK_FALSE(contains(trained.err, "usual ("));
+}
+
+TEST_CASE_FIXTURE(Rows, "the best checkpoint by another measure, which run.json and the state keep") {
+  const Outcome trained = weft(train("--steps 30 --eval-every 3 --lr 1e-2 --best-by f1"));
+  CAPTURE(trained.out);
+  CHECK(contains(trained.out, ", by macro F1 "));
+  CHECK(settings()["training"]["best-by"] == "f1");
+  CHECK(weft("train --resume " + (folder / "run") + " --steps 33").code == 0);
+  CHECK(contains(trained.err, "accuracy "));
+  CHECK(contains(trained.err, ", macro F1 "));
+  folder.write("text", small_text());
+  CHECK(fails_with(weft("train --arch gmlp --text " + (folder / "text") + " --best-by f1 --out " + (folder / "x")), 2,
+                   "--best-by f1 is of labelled texts"));
+  CHECK(fails_with(weft(train("--best-by recall")), 2, "expected one of loss, accuracy, f1, got \"recall\""));
+}
+
+TEST_CASE("texts: training, validation and a test by position; the test is the last tenth, which eval measures") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  const std::string train = "train --arch gmlp --text " + (folder / "text") + sizes +
+                            "--steps 20 --eval-every 10 --overwrite --out " + (folder / "run") + " ";
+  const std::string eval = "eval " + (folder / "run") + " --text " + (folder / "text");
+  const Outcome trained = weft(train);
+  CAPTURE(trained.err);
+  REQUIRE(trained.code == 0);
+  CHECK(contains(trained.err, ", 80/10/10 % for training, validation and test (--split)\n"));
+  CHECK(number_after(trained.out, "\ntest loss ") == number_after(weft(eval).out, "\nvalidation loss "));
+  CHECK(number_after(trained.out, "\ntest perplexity ") == number_after(weft(eval).out, "\nperplexity "));
+  CHECK(number_after(trained.out, "\nvalidation loss ") != number_after(trained.out, "\ntest loss "));
+  CHECK(contains(folder.read("run/metrics.jsonl"), "\"test_loss\""));
+  CHECK(weft("train --resume " + (folder / "run") + " --steps 22").code == 0);
+  const Outcome without = weft(train + "--split 90/10/0");
+  CHECK_FALSE(contains(without.out, "test "));
+  CHECK(number_after(without.out, "\nvalidation loss ") ==
+        number_after(weft(eval + " --checkpoint last").out, "\nvalidation loss "));
+  CHECK(json::parse(folder.read("run/run.json"))["data"]["split"] == "90/10/0");
+  CHECK(fails_with(weft(train + "--split 80/20"), 2, "as 80/10/10 or 90/10/0, got \"80/20\""));
+  folder.write("short", small_text().substr(0, 40));
+  CHECK(fails_with(
+      weft("train --arch gmlp --layers 1 --seq-len 36 --text " + (folder / "short") + " --out " + (folder / "x")), 1,
+      "are too few for sequences of 36, with 80 % for training"));
+}
+
+}  // namespace weft::test

@@ -1,0 +1,8 @@
+// Signals that ask weft train to stop.
+#pragma once
+#include <weft/ranks.h>
+
+// From here on a first signal asks the run to stop, and a second one ends the program. ranks: null if not under mpirun.
+void stop_on_signals(const weft::Ranks* ranks);
+// The signal that asked, or 0.
+int stop_signal();
