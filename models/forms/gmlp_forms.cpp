@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "checkpoint/load_parameters.h"
 #include "forms/forms.h"
 #include "forms/gmlp_arguments.h"
 #include "forms/labml.h"
 #include "forms/state_dict.h"
-#include "train/load_parameters.h"
 #include "weft/gmlp.h"
 
 namespace weft::detail {

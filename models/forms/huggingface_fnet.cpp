@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <set>
 
+#include "checkpoint/load_parameters.h"
 #include "forms/forms.h"
 #include "forms/huggingface_tokenizer.h"
 #include "forms/json_file.h"
-#include "train/load_parameters.h"
 
 namespace weft::detail {
 namespace {

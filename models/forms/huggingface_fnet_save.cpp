@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "base/file_set.h"
+#include "data/labels.h"
 #include "forms/huggingface_fnet.h"
 #include "forms/huggingface_tokenizer.h"
 #include "forms/json_file.h"
 #include "forms/state_dict.h"
-#include "train/labels.h"
 #include "weft/checkpoint.h"
 #include "weft/quantize.h"
 #include "weft/safetensors.h"

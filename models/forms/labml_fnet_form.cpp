@@ -1,9 +1,9 @@
 // FNet classifiers of labml-nn (labml_nn/transformers/fnet/experiment.py), as state dicts.
 #include "base/sequence.h"
+#include "checkpoint/load_parameters.h"
 #include "forms/forms.h"
 #include "forms/labml.h"
 #include "forms/state_dict.h"
-#include "train/load_parameters.h"
 #include "weft/fnet.h"
 
 namespace weft::detail {

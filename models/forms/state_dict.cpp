@@ -6,8 +6,8 @@
 
 #include "base/file_set.h"
 #include "base/names.h"
+#include "checkpoint/load_parameters.h"
 #include "forms/json_file.h"
-#include "train/load_parameters.h"
 #include "weft/quantize.h"
 
 namespace weft::detail {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "checkpoint/load_parameters.h"
 #include "forms/forms.h"
 #include "forms/json_file.h"
 #include "forms/state_dict.h"
-#include "train/load_parameters.h"
 
 namespace weft::detail {
 namespace {

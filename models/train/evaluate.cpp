@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "data/labels.h"
 #include "train/gather.h"
-#include "train/labels.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/trainer.h"

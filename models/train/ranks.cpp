@@ -4,7 +4,7 @@
 #include <new>
 #include <string_view>
 
-#include "train/hash.h"
+#include "base/hash.h"
 
 namespace weft {
 namespace {

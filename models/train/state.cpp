@@ -2,8 +2,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.h"
 #include "base/json.h"
-#include "train/hash.h"
 #include "weft/checkpoint.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"

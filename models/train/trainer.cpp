@@ -10,12 +10,12 @@
 #include <numeric>
 
 #include "base/sequence.h"
+#include "data/equal_lengths.h"
+#include "data/labels.h"
 #include "train/batch_ahead.h"
-#include "train/equal_lengths.h"
 #include "train/evaluate.h"
 #include "train/gather.h"
 #include "train/gradient_exchange.h"
-#include "train/labels.h"
 #include "train/metrics.h"
 #include "weft/checkpoint.h"
 #include "weft/context.h"

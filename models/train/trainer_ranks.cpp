@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/hash.h"
 #include "train/gather.h"
 #include "train/gradient_exchange.h"
-#include "train/hash.h"
 
 namespace weft {
 using namespace detail;

@@ -1,12 +1,12 @@
-#include "train/row_reader.h"
+#include "data/row_reader.h"
 
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
 #include "base/json.h"
+#include "data/json_row.h"
 #include "text/utf8.h"
-#include "train/json_row.h"
 
 namespace weft::detail {
 namespace {

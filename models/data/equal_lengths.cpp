@@ -1,4 +1,4 @@
-#include "train/equal_lengths.h"
+#include "data/equal_lengths.h"
 
 #include <algorithm>
 #include <numeric>

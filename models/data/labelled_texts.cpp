@@ -6,8 +6,8 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "train/row_file.h"
-#include "train/row_form.h"
+#include "data/row_file.h"
+#include "data/row_form.h"
 #include "weft/detail/enum_names.h"
 #include "weft/detail/out_of_memory.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "train/gather.h"
-#include "train/hash.h"
-#include "train/labels.h"
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "data/labels.h"
 #include "weft/confusion.h"
 #include "weft/detail/out_of_memory.h"
 

@@ -3,8 +3,8 @@
 #include <cctype>
 #include <filesystem>
 
-#include "train/row_file.h"
-#include "train/row_form.h"
+#include "data/row_file.h"
+#include "data/row_form.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {

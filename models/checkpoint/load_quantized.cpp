@@ -1,4 +1,4 @@
-#include "train/load_quantized.h"
+#include "checkpoint/load_quantized.h"
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "train/labels.h"
+#include "data/labels.h"
 #include "weft/checkpoint.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"

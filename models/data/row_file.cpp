@@ -1,4 +1,4 @@
-#include "train/row_file.h"
+#include "data/row_file.h"
 
 #include <filesystem>
 

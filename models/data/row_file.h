@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "train/row_reader.h"
+#include "data/row_reader.h"
 #include "weft/os.h"
 
 namespace weft::detail {

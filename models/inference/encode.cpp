@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "train/labels.h"
+#include "data/labels.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "train/hash.h"
-#include "train/text_file.h"
+#include "base/hash.h"
+#include "data/text_file.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/error.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "train/hash.h"
+#include "base/hash.h"
 #include "weft/data.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/os.h"

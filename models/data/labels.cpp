@@ -1,4 +1,4 @@
-#include "train/labels.h"
+#include "data/labels.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "train/row_reader.h"
+#include "data/row_reader.h"
 #include "weft/labelled_texts.h"
 
 namespace weft::detail {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "train/labels.h"
+#include "data/labels.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {

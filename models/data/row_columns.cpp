@@ -1,11 +1,11 @@
-#include "train/row_columns.h"
+#include "data/row_columns.h"
 
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <tuple>
 
-#include "train/row_form.h"
+#include "data/row_form.h"
 #include "weft/error.h"
 
 namespace weft::detail {

@@ -1,4 +1,4 @@
-#include "train/load_parameters.h"
+#include "checkpoint/load_parameters.h"
 
 #include <cstring>
 #include <unordered_map>

@@ -1,10 +1,10 @@
-#include "train/row_form.h"
+#include "data/row_form.h"
 
 #include <algorithm>
 #include <unordered_set>
 
-#include "train/json_row.h"
-#include "train/row_columns.h"
+#include "data/json_row.h"
+#include "data/row_columns.h"
 
 namespace weft::detail {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/text_file.h"
+#include "data/text_file.h"
 
 #include <algorithm>
 #include <filesystem>

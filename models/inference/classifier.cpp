@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "train/labels.h"
-#include "train/row_reader.h"
+#include "data/labels.h"
+#include "data/row_reader.h"
 #include "weft/context.h"
 #include "weft/data.h"
 #include "weft/detail/out_of_memory.h"
