@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <iostream>
 
-#include "arguments.h"
-#include "command.h"
-#include "help.h"
-#include "ranks.h"
-#include "tokenizer_options.h"
-#include "visible.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/ranks.h"
+#include "cli/visible.h"
+#include "options/tokenizer_options.h"
 
 namespace {
 
@@ -39,11 +39,10 @@ int run(int argc, char** argv, weft::Ranks* ranks) {
   weft.set_version_flag("--version", "weft " WEFT_VERSION, "Show the version");
   weft.require_subcommand(1);
   weft.footer("weft COMMAND --help has each command's options and an example.");
-  const Command commands[] = {train_command(weft, ranks), classify_command(weft), fill_mask_command(weft),
-                              generate_command(weft),     eval_command(weft),     report_command(weft),
-                              tokenizer_command(weft),    quantize_command(weft), average_command(weft),
-                              convert_command(weft),      info_command(weft),     recipes_command(weft),
-                              data_command(weft)};
+  const Command commands[] = {
+#define WEFT_COMMAND(name) name##_command(weft, ranks),
+#include "commands.def"
+  };
   weft.add_subcommand("help", "Show this page, or a command's")->footer("Examples:\n  weft help\n  weft help train");
   try {
     weft.parse(arguments_for(weft, argc, argv));

@@ -8,7 +8,7 @@
 #include "../temporary_folder.h"
 #include "../train_support.h"
 #include "command.h"
-#include "tools/tokenizer_options.h"
+#include "tools/options/tokenizer_options.h"
 #include "weft/checkpoint_form.h"
 #include "weft/classifier.h"
 #include "weft/fnet.h"

@@ -6,8 +6,8 @@
 
 #include "../temporary_folder.h"
 #include "command.h"
-#include "tools/arguments.h"
-#include "tools/nearest.h"
+#include "tools/cli/arguments.h"
+#include "tools/cli/nearest.h"
 
 namespace weft::test {
 namespace {

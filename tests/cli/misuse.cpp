@@ -9,7 +9,7 @@
 #include "../temporary_folder.h"
 #include "../train_support.h"
 #include "command.h"
-#include "tools/command.h"
+#include "tools/cli/command.h"
 #include "weft/checkpoint.h"
 #include "weft/gmlp.h"
 

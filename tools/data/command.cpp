@@ -1,5 +1,5 @@
 // weft data: files of rows of the tasks that are generated.
-#include "command.h"
+#include "cli/command.h"
 
 #include <weft/error.h>
 #include <weft/labelled_texts.h>
@@ -10,12 +10,12 @@
 #include <iostream>
 #include <unordered_set>
 
+#include "cli/help.h"
+#include "cli/options.h"
+#include "cli/progress.h"
 #include "data/hash.h"
 #include "data/news.h"
 #include "data/task.h"
-#include "help.h"
-#include "options.h"
-#include "progress.h"
 
 namespace data {
 namespace {
@@ -147,7 +147,7 @@ void add_kind(CLI::App& command, const TaskKind& kind, std::shared_ptr<Generated
 }  // namespace
 }  // namespace data
 
-Command data_command(CLI::App& weft) {
+Command data_command(CLI::App& weft, weft::Ranks*) {
   CLI::App* command = weft.add_subcommand("data", "Write labelled rows: this system's packages, or a task's");
   command->require_subcommand(1);
   const auto o = std::make_shared<data::Options>();

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string_view>
 
-#include "command.h"
+#include "cli/command.h"
+#include "cli/options.h"
 #include "data/task.h"
-#include "options.h"
 
 namespace data {
 namespace {

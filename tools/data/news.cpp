@@ -13,12 +13,12 @@
 #include <sstream>
 #include <unordered_set>
 
-#include "command.h"
+#include "answer/predictions.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/options.h"
+#include "cli/report.h"
 #include "data/hash.h"
-#include "help.h"
-#include "options.h"
-#include "predictions.h"
-#include "report.h"
 
 namespace data {
 namespace {

@@ -7,9 +7,9 @@
 #include <sstream>
 #include <vector>
 
-#include "command.h"
+#include "cli/command.h"
+#include "cli/options.h"
 #include "data/task.h"
-#include "options.h"
 
 namespace data {
 namespace {

@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <optional>
 
-#include "json_file.h"
+#include "cli/json_file.h"
 #include "report/learned.h"
 #include "report/metrics.h"
-#include "train_options.h"
+#include "train/train_options.h"
 
 namespace report {
 namespace {

@@ -5,11 +5,11 @@
 
 #include <filesystem>
 
-#include "divided_rows.h"
-#include "model_options.h"
+#include "options/model_options.h"
 #include "report/samples.h"
-#include "run_settings.h"
-#include "train_options.h"
+#include "train/divided_rows.h"
+#include "train/run_settings.h"
+#include "train/train_options.h"
 
 namespace report {
 namespace {

@@ -1,0 +1,36 @@
+// weft completion: what bash completes with it.
+#include <doctest/doctest.h>
+
+#include "command.h"
+
+namespace weft::test {
+namespace {
+
+// What bash offers for the last of the words typed, each in a line.
+std::string completed(const std::string& words, int last) {
+  const std::string line = "source \"$here/weft.bash\" && cd / && COMP_WORDS=(" + words +
+                           ") COMP_CWORD=" + std::to_string(last) + " && _weft && printf \"%s\\n\" \"${COMPREPLY[@]}\"";
+  return shell("\"$WEFT\" completion bash >weft.bash && here=$PWD bash -c '" + line + "'").out;
+}
+
+}  // namespace
+
+TEST_CASE("completion: subcommands, theirs, and the options of each, as bash completes them") {
+  CHECK(completed("weft cl", 1) == "classify\n");
+  CHECK(completed("weft tr", 1) == "train\n");
+  CHECK(completed("weft train --pati", 2) == "--patience\n");
+  CHECK(completed("weft train --steps 5 --pati", 4) == "--patience\n");
+  CHECK(completed("weft classify --pati", 2) == "\n");
+  CHECK(completed("weft data listo", 2) == "listops\n");
+  CHECK(completed("weft data listops --", 3).find("--") == 0);
+  CHECK(contains(completed("weft eval et", 2), "etc\n"));  // a folder of /
+}
+
+TEST_CASE("completion: zsh gets bash's functions first; other shells are refused") {
+  CHECK(weft("completion zsh").out.rfind("autoload -U +X bashcompinit", 0) == 0);
+  const Outcome other = weft("completion fish");
+  CHECK(other.code == 2);
+  CHECK(contains(other.err, "expected bash or zsh, got \"fish\""));
+}
+
+}  // namespace weft::test

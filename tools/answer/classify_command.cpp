@@ -1,0 +1,204 @@
+#include <weft/classifier.h>
+#include <weft/error.h>
+#include <weft/labelled_texts.h>
+#include <weft/os.h>
+#include <weft/run_folder.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "answer/predictions.h"
+#include "cli/command.h"
+#include "cli/line_reader.h"
+#include "cli/visible.h"
+#include "options/answer_options.h"
+#include "options/data_options.h"
+#include "options/run_file.h"
+
+namespace {
+
+using Fields = std::vector<std::string>;
+
+struct ClassifyCommand : AnswerOptions {
+  DataOptions form;
+  bool csv = false;
+
+  ClassifyCommand() : AnswerOptions(1) {}
+};
+
+// `name`, or what no column is called.
+std::string free_name(const Fields& names, std::string name) {
+  while (std::find(names.begin(), names.end(), name) != names.end()) name = "predicted_" + name;
+  return name;
+}
+
+class Answers {
+ public:
+  explicit Answers(const ClassifyCommand& o) : o_(o), classifier_(o.checkpoint.load()) {
+    shown_ = std::ssize(classifier_.labels());
+    if (o.top > 0) shown_ = std::min(shown_, o.top);
+  }
+
+  const Fields& labels() const noexcept { return classifier_.labels(); }
+
+  // The first row of --csv, if the columns have names.
+  void begin(const Fields& names) const {
+    if (!o_.csv || names.empty()) return;
+    Fields all = names;
+    for (std::int64_t i = 1; i <= shown_; ++i)
+      for (const char* added : {"label", "probability"})
+        all.push_back(free_name(names, i == 1 ? added : added + ("_" + std::to_string(i))));
+    write(as_csv(all));
+  }
+
+  // An answer for each text, each a `what` of `name`, beside its fields for --csv. Error, naming the text, after the answers of
+  // those before it.
+  void give(const Fields& texts, const std::vector<Fields>& fields, const std::string& name, const char* what) {
+    std::vector<std::vector<double>> all;
+    try {
+      all = classifier_.probabilities(texts);
+    } catch (const weft::Error&) {
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        try {
+          all = {classifier_.probabilities(texts[i])};
+        } catch (const weft::Error& error) {
+          throw weft::Error(name + ": " + what + " " + std::to_string(given_ + 1) + ": " + error.what());
+        }
+        print(all, fields, i);
+      }
+      return;
+    }
+    print(all, fields, 0);
+  }
+
+ private:
+  static void write(const std::string& out) {
+    if (!(std::cout << out << std::flush)) throw weft::Error("can't write to standard output");
+  }
+
+  std::string as_row(Fields fields, const std::vector<weft::Prediction>& predictions) const {
+    for (std::int64_t i = 0; i < shown_; ++i) {
+      const bool is_there = i < std::ssize(predictions);
+      const auto& p = is_there ? predictions[static_cast<std::size_t>(i)] : weft::Prediction{};
+      fields.push_back(p.label);
+      fields.push_back(is_there ? as_text(p) : "");
+    }
+    return as_csv(fields);
+  }
+
+  // With the fields from the `next` ones on.
+  void print(const std::vector<std::vector<double>>& all, const std::vector<Fields>& fields, std::size_t next) {
+    std::string out;
+    for (const std::vector<double>& probabilities : all) {
+      const auto predictions = classifier_.best(probabilities, o_.top, o_.threshold);
+      if (o_.csv) out += as_row(fields[next++], predictions);
+      else out += o_.json ? as_line({{"labels", as_json(predictions, "label")}}) : as_fields(predictions) + "\n";
+    }
+    write(out);
+    given_ += std::ssize(all);
+  }
+
+  const ClassifyCommand& o_;
+  weft::Classifier classifier_;
+  std::int64_t given_ = 0, shown_ = 0;  // shown: labels of a row of --csv
+};
+
+// The text's columns in training, if the checkpoint lies in its run's folder.
+Fields columns_of_run(const std::string& checkpoint) {
+  namespace fs = std::filesystem;
+  const fs::path weights = fs::absolute(fs::path(checkpoint) / "model.safetensors").lexically_normal();
+  const std::string path = weft::run_path(weights.parent_path().parent_path().string());
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return {};
+  const std::string run = weft::os::read_file(path);
+  const Fields found = run_texts(run, "found", "columns");
+  if (!found.empty()) return found;
+  DataOptions given;  // of a run that says nothing else
+  given.columns = run_text(run, "data", "columns");
+  return given.labelled().text;
+}
+
+void classify_lines(const ClassifyCommand& o, Answers& answers) {
+  answers.begin({"text"});
+  for_each_lines(o.file, [&](const Fields& lines, const std::string& name) {
+    std::vector<Fields> fields;
+    for (std::size_t i = 0; o.csv && i < lines.size(); ++i) fields.push_back({lines[i]});
+    answers.give(lines, fields, name, "line");
+  });
+}
+
+void classify_rows(const ClassifyCommand& o, weft::TextRows& rows, Answers& answers) {
+  constexpr std::size_t enough = 1 << 20;  // bytes of texts that are given at once, about
+  std::cerr << o.file << ": " << visible(rows.form()) << std::endl;
+  answers.begin(rows.names());
+  std::int64_t count = 0, empty = 0;
+  Fields texts, row;
+  std::vector<Fields> fields;
+  std::string text;
+  std::size_t bytes = 0;
+  const auto give = [&] {
+    answers.give(texts, fields, o.file, "text");
+    texts.clear();
+    fields.clear();
+    bytes = 0;
+  };
+  const auto next = [&] {
+    try {
+      return rows.next(text, o.csv ? &row : nullptr);
+    } catch (const weft::Error&) {
+      give();  // those before it
+      throw;
+    }
+  };
+  while (next()) {
+    ++count;
+    empty += is_empty(text);
+    bytes += text.size() + sizeof text;
+    texts.push_back(text);
+    if (o.csv) fields.push_back(row);
+    if (bytes > enough) give();
+  }
+  give();
+  if (empty == 0 && rows.skipped() == 0) return;
+  std::cerr << o.file << ": " << describe_count(count, empty, rows.skipped()) << std::endl;
+}
+
+int classify(const ClassifyCommand& o) {
+  Answers answers(o);
+  weft::LabelledOptions options = o.form.labelled(answers.labels());
+  if (options.text.empty()) options.text = columns_of_run(o.checkpoint.path());
+  const bool is_input = o.file == "-";
+  const auto rows = is_input && options.format == weft::DataFormat::automatic
+                        ? nullptr
+                        : weft::TextRows::open(is_input ? "/dev/stdin" : o.file, options);
+  if (rows) {
+    classify_rows(o, *rows, answers);
+  } else if (!o.form.columns.empty() || options.header || options.literal_quotes || options.skip_bad_rows) {
+    throw UsageError(o.file + ": each line is a text, without columns (--format says how rows are written)");
+  } else {
+    classify_lines(o, answers);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command classify_command(CLI::App& weft, weft::Ranks*) {
+  CLI::App* command = weft.add_subcommand("classify", "Say the label of each text: lines, or rows of a table");
+  const auto o = std::make_shared<ClassifyCommand>();
+  o->add_to(*command, "Texts: one in each line, or rows as those of weft train --data", "labels",
+            "A JSON object for each text");
+  command->add_flag("--csv", o->csv, "The rows as CSV, with columns of labels and probabilities added")
+      ->excludes(command->get_option("--json"));
+  o->form.add_to(*command, command->get_option("file"));
+  command->footer(
+      "Prints LABEL, tab, PROBABILITY for each text, in their order, as soon as it is there.\n"
+      "A file is a table if its name (.csv, .tsv), its first row or its rows say so; the columns are those\n"
+      "of training. Else, and on standard input without --format, each line is a text.\n"
+      "Examples:\n"
+      "  weft classify news texts.txt --top 3 --json\n"
+      "  weft classify news data.csv --csv > answers.csv\n"
+      "  echo \"Oil prices soar\" | weft classify news");
+  return {command, [o] { return classify(*o); }};
+}

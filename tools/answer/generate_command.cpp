@@ -1,0 +1,127 @@
+#include <weft/checkpoint.h>
+#include <weft/error.h>
+#include <weft/generate.h>
+#include <weft/os.h>
+
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "options/checkpoint_option.h"
+
+namespace {
+
+struct GenerateCommand {
+  CheckpointOption checkpoint;
+  std::string prompt, prompt_file;
+  std::int64_t samples = 1;
+  weft::GenerateOptions options;
+};
+
+// A file's text; of "-" that of standard input. The line end that editors put at the end is none of it.
+std::string read_prompt(const std::string& path) {
+  std::string text =
+      path == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : weft::os::read_file(path);
+  if (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string prompt_of(const GenerateCommand& o) {
+  if (o.prompt == "-") return read_prompt("-");
+  return o.prompt_file.empty() ? o.prompt : read_prompt(o.prompt_file);
+}
+
+// Samples as they come, each after the prompt: those of the one that is being printed at once, what comes of later ones
+// meanwhile when it is their turn.
+class SamplePrinter {
+ public:
+  SamplePrinter(std::string prompt, std::int64_t samples)
+      : prompt_(std::move(prompt)), waiting_(static_cast<std::size_t>(samples)), ended_(waiting_.size()) {}
+
+  // False once nothing can be printed any more.
+  bool add(const weft::SampleText& piece) {
+    const auto sample = static_cast<std::size_t>(piece.sample);
+    waiting_[sample] += piece.text;
+    ended_[sample] = piece.is_last;
+    if (sample == current_) print();
+    return static_cast<bool>(std::cout);
+  }
+
+  // Whatever has not been printed.
+  void finish() {
+    ended_.assign(ended_.size(), true);
+    print();
+  }
+
+ private:
+  void print() {
+    for (; current_ < waiting_.size(); ++current_, begun_ = false) {
+      if (!begun_) std::cout << (current_ > 0 ? "---------------\n" : "") << prompt_;
+      begun_ = true;
+      std::cout << std::exchange(waiting_[current_], {}) << std::flush;
+      if (!ended_[current_]) return;
+      std::cout << "\n";
+    }
+  }
+
+  std::string prompt_;
+  std::vector<std::string> waiting_;  // of each sample
+  std::vector<bool> ended_;
+  std::size_t current_ = 0;
+  bool begun_ = false;  // the current one
+};
+
+int generate(const GenerateCommand& o) {
+  const weft::Checkpoint checkpoint = o.checkpoint.load();
+  const std::string prompt = prompt_of(o), why_slow = checkpoint.model->why_stream_is_slow();
+  if (checkpoint.model->task() == weft::Task::causal_lm && !why_slow.empty())
+    std::cerr << "weft: slow, as each symbol takes a forward pass over the whole text: " << why_slow << std::endl;
+  SamplePrinter printer(prompt, o.samples);
+  const auto start = std::chrono::steady_clock::now();
+  const std::int64_t symbols =
+      weft::generate_samples(*checkpoint.model, *checkpoint.tokenizer, prompt, o.options, o.samples,
+                             [&](const weft::SampleText& piece) { return printer.add(piece); });
+  printer.finish();
+  if (!std::cout.flush()) return 0;  // which main() says
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  char line[64];
+  std::snprintf(line, sizeof line, "tokens/s %.0f\n", static_cast<double>(symbols) / std::max(seconds, 1e-9));
+  std::cerr << line;
+  return 0;
+}
+
+}  // namespace
+
+Command generate_command(CLI::App& weft, weft::Ranks*) {
+  CLI::App* command = weft.add_subcommand("generate", "Continue a text with a causal language model");
+  const auto o = std::make_shared<GenerateCommand>();
+  weft::GenerateOptions& options = o->options;
+  o->checkpoint.add_to(*command);
+  const auto take_prompt = [o = o.get()](const std::string& text) { o->prompt = text; };  // the empty one, too
+  auto* prompt = add_option(*command, "--prompt", "TEXT", take_prompt, "The text to continue; - reads standard input");
+  add_text(*command, "--prompt-file", "FILE", o->prompt_file, "The text to continue; - is standard input")
+      ->excludes(prompt);
+  add_number(*command, "--tokens", options.tokens, {0}, "Symbols to generate");
+  add_number(*command, "--temperature", options.temperature, {0}, "0: always the most likely symbol");
+  add_number(*command, "--top-k", options.top_k, {0}, "Choose among the k most likely; 0: among all");
+  add_number(*command, "--top-p", options.top_p, {.lowest = 0, .highest = 1, .above = true},
+             "Choose among the most likely that have this probability together");
+  add_texts(*command, "--stop", "TEXT", options.stop, "End before this text; may be given more than once");
+  add_number(*command, "--num-samples", o->samples, {1},
+             "Continuations: of --seed, of --seed + 1, ..., up to eight in one batch; the first is printed as it "
+             "comes, the others in their order");
+  add_number(*command, "--seed", options.seed, {0}, "Seed of the choices");
+  o->checkpoint.add_precision_to(*command);
+  o->checkpoint.add_copy_to(*command);
+  add_threads(*command);
+  command->footer(
+      "Examples:\n"
+      "  weft generate book --prompt \"ROMEO:\" --tokens 300 --temperature 0.8 --top-p 0.9\n"
+      "  weft generate book --prompt-file scene.txt --stop \"JULIET:\" --num-samples 3");
+  return {command, [o] { return generate(*o); }};
+}

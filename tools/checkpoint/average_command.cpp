@@ -1,0 +1,120 @@
+#include <weft/checkpoint.h>
+#include <weft/error.h>
+#include <weft/quantize.h>
+#include <weft/run_folder.h>
+
+#include <algorithm>
+#include <functional>
+#include <iostream>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/out_folder.h"
+
+namespace {
+
+using weft::Error;
+
+struct AverageCommand {
+  std::vector<std::string> folders;
+  std::string out;
+  bool overwrite = false;
+};
+
+// "book/best: step 1800, validation loss 1.4826"
+void print(const std::string& folder, const weft::CheckpointInfo& info) {
+  std::cout << folder << ": step " << info.step;
+  if (info.validation_loss) std::cout << ", validation loss " << *info.validation_loss;
+  std::cout << "\n";
+}
+
+// A checkpoint whose parameters are as they were trained.
+weft::Checkpoint load(const std::string& path) {
+  weft::Checkpoint checkpoint = weft::load_checkpoint(path, weft::Purpose::inference);
+  if (weft::quantized_to(checkpoint.model->parameters()))
+    throw Error("can't average \"" + path + "\", which is quantised: give the checkpoint that it was made of");
+  return checkpoint;
+}
+
+void check_alike(const weft::Checkpoint& first, const weft::Checkpoint& other, const std::string& names) {
+  if (weft::model_description(*first.model, *first.tokenizer) !=
+      weft::model_description(*other.model, *other.tokenizer))
+    throw Error("can't average " + names + ": their architecture, task, config or tokenizer differs");
+  if (first.info.labels != other.info.labels) throw Error("can't average " + names + ": their labels differ");
+  if (first.info.pad_to != other.info.pad_to)
+    throw Error("can't average " + names + ": their rows are filled up to other lengths (--pad-to)");
+}
+
+// Of each parameter's elements.
+using Values = std::vector<std::vector<double>>;
+
+Values values_of(const weft::Model& model) {
+  Values values;
+  for (const auto& [name, parameter] : model.parameters())
+    values.push_back(weft::raw::convert(parameter.value(), weft::DType::f64).to_vector<double>());
+  return values;
+}
+
+void add(Values& sums, const Values& values) {
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    std::transform(sums[i].begin(), sums[i].end(), values[i].begin(), sums[i].begin(), std::plus<>());
+}
+
+void assign_mean(const weft::Model& model, Values& sums, double count) {
+  std::size_t i = 0;
+  for (auto& [name, parameter] : model.parameters()) {
+    for (double& sum : sums[i]) sum /= count;
+    const weft::Tensor mean = weft::Tensor::from(sums[i++], parameter.value().shape());
+    parameter.assign(weft::raw::convert(mean, parameter.value().dtype()));
+  }
+}
+
+// θ = 1/K Σ_k θ_k, each element summed in f64 in the order of the folders.
+int average(const AverageCommand& o) {
+  if (o.out.empty()) throw UsageError("give --out, the folder of the mean");
+  if (o.folders.size() < 2)
+    throw UsageError("give two checkpoints or more, as in weft average RUN/best RUN/last --out MEAN");
+  std::vector<std::string> paths;
+  for (const std::string& folder : o.folders) paths.push_back(weft::checkpoint_folder(folder));
+  std::vector<std::string> reads = o.folders;
+  reads.insert(reads.end(), paths.begin(), paths.end());
+  OutFolder{"--out", o.out, "averaged", reads, o.overwrite}.check();
+  const weft::Checkpoint first = load(paths[0]);
+  std::vector<weft::CheckpointInfo> infos = {first.info};
+  Values sums = values_of(*first.model);
+  weft::Checkpoint mean = weft::load_checkpoint(paths[0]);
+  for (std::size_t k = 1; k < paths.size(); ++k) {
+    const weft::Checkpoint other = load(paths[k]);
+    check_alike(first, other, "\"" + paths[0] + "\" and \"" + paths[k] + "\"");
+    add(sums, values_of(*other.model));
+    infos.push_back(other.info);
+    mean.info.step = std::max(mean.info.step, other.info.step);
+  }
+  assign_mean(*mean.model, sums, static_cast<double>(paths.size()));
+  mean.info.validation_loss.reset();  // not measured
+  weft::save_checkpoint(o.out, *mean.model, *mean.tokenizer, mean.info);
+  for (std::size_t k = 0; k < paths.size(); ++k) print(paths[k], infos[k]);
+  std::cout << "saved in \"" << o.out << "\": the mean of " << paths.size() << " checkpoints, "
+            << weft::parameter_count(mean.model->parameters()) << " parameters\n";
+  return 0;
+}
+
+}  // namespace
+
+Command average_command(CLI::App& weft, weft::Ranks*) {
+  CLI::App* command = weft.add_subcommand("average", "Make the mean of checkpoints of one run, often a better model");
+  const auto o = std::make_shared<AverageCommand>();
+  add_checkpoints(*command, "dirs", o->folders, "Checkpoints of one model, two or more; of a run: its best one")
+      ->expected(CLI::detail::expected_max_vector_size);
+  add_text(*command, "--out", "DIR", o->out, "Folder of the mean");
+  command->add_flag("--overwrite", o->overwrite, "Replace a checkpoint that is there");
+  command->footer(
+      "Examples:\n"
+      "  weft average book/best book/last --out mean\n"
+      "  weft eval mean --text book.txt\n"
+      "The mean of each parameter. Of checkpoints along one run, while its learning rate is high, it is\n"
+      "often better than any of them (arXiv 1803.05407); of runs from other seeds it is worse. weft eval\n"
+      "tells.");
+  return {command, [o] { return average(*o); }};
+}

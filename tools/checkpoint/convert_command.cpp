@@ -1,0 +1,89 @@
+#include <weft/checkpoint_form.h>
+#include <weft/error.h>
+#include <weft/run_folder.h>
+
+#include <filesystem>
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/out_folder.h"
+#include "cli/visible.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ConvertCommand {
+  std::string from, to = "weft", task, in, out;
+  bool overwrite = false;
+};
+
+std::string list(const std::vector<std::string>& names) { return CLI::detail::join(names, ", "); }
+
+std::string form_of(const ConvertCommand& o) {
+  if (!o.from.empty()) return o.from;
+  const std::string found = weft::find_checkpoint_form(o.in);
+  if (found.empty() && fs::is_directory(o.in) && !fs::exists(o.in + "/model.safetensors") &&
+      !fs::exists(o.in + "/config.json"))
+    throw weft::Error("\"" + o.in + "\" holds no checkpoint: there is no model.safetensors");
+  if (found.empty())
+    throw weft::Error("\"" + o.in + "\" doesn't say whose it is: give --from (" + list(weft::checkpoint_forms()) + ")");
+  return found;
+}
+
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) std::cout << "note: " << visible(note) << "\n";
+}
+
+int convert(const ConvertCommand& o) {
+  if (o.in.empty() || o.out.empty()) throw UsageError("give IN, what is to be converted, and OUT, the new folder");
+  if (!fs::exists(o.in)) throw weft::Error("IN, \"" + o.in + "\", doesn't exist");
+  OutFolder{
+      "OUT", o.out, "converted", {o.in, weft::checkpoint_folder(o.in)}, o.overwrite, weft::checkpoint_form(o.to).files}
+      .check();
+  const std::string from = form_of(o);
+  weft::LoadOptions options;
+  if (!o.task.empty()) options.task = weft::task_from_name(o.task);
+  const weft::Checkpoint checkpoint = weft::load_checkpoint_as(from, o.in, options);
+  const std::vector<std::string> notes = weft::save_checkpoint_as(o.to, o.out, checkpoint);
+  std::cout << from << " -> " << o.to << ": " << checkpoint.model->arch() << " "
+            << weft::task_name(checkpoint.model->task()) << ", "
+            << weft::parameter_count(checkpoint.model->parameters()) << " parameters\n";
+  print_notes(checkpoint.info.notes);
+  print_notes(notes);
+  return 0;
+}
+
+std::string forms() {
+  std::string lines;
+  for (const std::string& name : weft::checkpoint_forms())
+    lines += "  " + name + ": " + weft::checkpoint_form(name).meaning + "\n";
+  return lines;
+}
+
+}  // namespace
+
+Command convert_command(CLI::App& weft, weft::Ranks*) {
+  CLI::App* command = weft.add_subcommand("convert", "Read another program's checkpoint, or write one for it");
+  const auto o = std::make_shared<ConvertCommand>();
+  const auto check = [](const std::string& name) { (void)weft::checkpoint_form(name); };
+  add_text(*command, "--from", "FORM", o->from, "The form of IN (default: the one that it says)", check);
+  add_text(*command, "--to", "FORM", o->to, "The form of OUT", check);
+  add_text(*command, "--task", "NAME", o->task, "The task of IN, where its form doesn't say",
+           [](const std::string& name) { (void)weft::task_from_name(name); });
+  command->add_flag("--overwrite", o->overwrite, "Replace a checkpoint that is there");
+  add_text(*command, "in", "IN", o->in, "What is converted, a folder or a file");
+  add_text(*command, "out", "OUT", o->out, "The new folder");
+  command->footer("Forms:\n" + forms() +
+                  "State dicts are a folder with a model.safetensors, or that file; the arguments of TNNs and of\n"
+                  "g-mlp-pytorch's gMLPs are in a config.json beside it. tools/pt_to_safetensors.py makes both of\n"
+                  ".pt and .bin files.\n"
+                  "Prints what was left out, or has no place in the other form. To use a checkpoint needn't be\n"
+                  "converted: classify, fill-mask, eval and info take those that say whose they are as they are.\n"
+                  "Examples:\n"
+                  "  weft convert fnet-base fnet\n"
+                  "  weft convert news fnet-news --to huggingface-fnet\n"
+                  "  weft convert tnn-lm tnn --from fairseq-tnn");
+  return {command, [o] { return convert(*o); }};
+}

@@ -1,0 +1,152 @@
+#include <weft/checkpoint.h>
+#include <weft/context.h>
+#include <weft/quantize.h>
+#include <weft/version.h>
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "cli/visible.h"
+#include "options/checkpoint_option.h"
+#include "options/model_options.h"
+#include "options/recipes.h"
+
+namespace {
+
+struct InfoCommand {
+  CheckpointOption checkpoint;
+  ModelOptions model;
+  std::optional<std::int64_t> vocabulary, classes;
+};
+
+void print_parameters(const weft::Model& model) {
+  const weft::NamedParameters parameters = model.parameters();
+  std::size_t width = 0;
+  for (const auto& [name, parameter] : parameters) width = std::max(width, name.size());
+  double bytes = 0;
+  for (const auto& [name, parameter] : parameters) {
+    const weft::Tensor& value = parameter.value();
+    for (const weft::Tensor& stored : {value, parameter.scales()})
+      if (stored.defined())
+        bytes += static_cast<double>(stored.numel()) * static_cast<double>(weft::dtype_size(stored.dtype()));
+    std::cout << std::left << std::setw(static_cast<int>(width)) << name << "  " << weft::dtype_name(value.dtype())
+              << std::right << std::setw(12) << value.numel() << "  " << weft::to_string(value.shape()) << "\n";
+  }
+  std::cout << "parameters " << weft::parameter_count(parameters) << "\nsize " << std::fixed << std::setprecision(1)
+            << (bytes < 1e5 ? bytes / 1e3 : bytes / 1e6) << (bytes < 1e5 ? " kB\n" : " MB\n");
+}
+
+void print_model(const weft::Model& model) {
+  std::cout << "architecture " << model.arch() << "\ntask " << weft::task_name(model.task()) << "\nvocabulary "
+            << model.vocabulary() << "\noutputs " << model.outputs() << "\nlongest sequence "
+            << (model.max_length() > 0 ? std::to_string(model.max_length()) : "any") << "\nconfig " << model.config()
+            << "\n";
+}
+
+// What --set takes.
+void print_fields(const weft::Architecture& architecture) {
+  std::size_t name = 0, usual = 0;
+  for (const weft::ConfigField& field : architecture.fields) {
+    name = std::max(name, field.name.size());
+    usual = std::max(usual, field.usual.size());
+  }
+  std::cout << "fields, with their defaults\n";
+  for (const weft::ConfigField& field : architecture.fields)
+    std::cout << "  " << std::left << std::setw(static_cast<int>(name)) << field.name << "  "
+              << std::setw(static_cast<int>(usual)) << field.usual << "  " << field.meaning << "\n";
+}
+
+void print_checkpoint(const std::string& folder) {
+  const weft::Checkpoint checkpoint = weft::load_checkpoint(folder, weft::Purpose::inference);
+  if (!checkpoint.info.form.empty()) std::cout << "form " << checkpoint.info.form << "\n";
+  for (const std::string& note : checkpoint.info.notes) std::cout << "note: " << visible(note) << "\n";
+  print_model(*checkpoint.model);
+  if (checkpoint.info.length > 0) std::cout << "trained on sequences of " << checkpoint.info.length << "\n";
+  std::cout << "step " << checkpoint.info.step << "\n";
+  if (checkpoint.info.validation_loss) std::cout << "validation loss " << *checkpoint.info.validation_loss << "\n";
+  if (const auto to = weft::quantized_to(checkpoint.model->parameters()))
+    std::cout << "quantized " << weft::quantization_name(*to) << ", for inference\nprecision "
+              << weft::precision_name(checkpoint.model->precision()) << "\n";
+  print_parameters(*checkpoint.model);
+}
+
+void print_names(const char* title, const std::vector<std::string>& names) {
+  std::cout << title;
+  for (const std::string& name : names) std::cout << " " << name;
+  std::cout << "\n";
+}
+
+void print_machine() {
+  const weft::Context& context = weft::Context::current();
+  std::vector<std::string> isas;
+  for (weft::Isa isa : weft::available_isas()) isas.emplace_back(weft::isa_name(isa));
+  std::cout << "weft " << WEFT_VERSION << "\ninstruction set " << weft::isa_name(context.isa()) << "\n";
+  print_names("available", isas);
+  std::cout << "threads " << context.threads() << "\n";
+  print_names("architectures", weft::architectures());
+  print_names("tasks", weft::tasks());
+  print_names("recipes", recipe_names());
+}
+
+weft::ModelSpec spec_of(const InfoCommand& o) {
+  weft::ModelSpec spec = o.model.spec({});
+  const bool rows = weft::task_source(spec.task) == weft::Source::rows;
+  if (o.classes && !rows)
+    throw UsageError(std::string("--classes is of classifiers, this is a ") + weft::task_name(spec.task) +
+                     ": give --task classifier");
+  spec.vocabulary = o.vocabulary.value_or(spec.vocabulary > 0 ? spec.vocabulary : 65);
+  spec.classes = o.classes.value_or(spec.classes > 0 ? spec.classes : 2);
+  return spec;
+}
+
+void print_architecture(const weft::ModelSpec& spec) {
+  const auto model = outline(spec);
+  print_model(*model);
+  print_fields(weft::architecture(spec.arch));
+  print_parameters(*model);
+}
+
+// The first option given that describes a model; empty if there is none.
+std::string model_option(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0 && option->get_group() == ModelOptions::group) return option->get_name();
+  return "";
+}
+
+int info(const CLI::App& command, const InfoCommand& o) {
+  const std::string given = model_option(command);
+  if (o.checkpoint.given()) {
+    if (!given.empty()) throw UsageError(given + " describes a new model: not with a checkpoint");
+    print_checkpoint(o.checkpoint.path());
+  } else if (given.empty()) {
+    print_machine();
+  } else {
+    if (o.model.arch.empty() && o.model.recipe.empty() && o.model.config.empty())
+      throw UsageError(given + " of which architecture? Give --arch (" + list(weft::architectures()) +
+                       "), --recipe or --config");
+    print_architecture(spec_of(o));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command info_command(CLI::App& weft, weft::Ranks*) {
+  CLI::App* command = weft.add_subcommand("info", "Show a checkpoint, an architecture's parameters, or this machine");
+  const auto o = std::make_shared<InfoCommand>();
+  o->checkpoint.add_to(*command);
+  o->model.add_to(*command);
+  add_number(*command, "--vocabulary", o->vocabulary, {1}, "Symbols of the input", "the recipe's, or 65")
+      ->group(ModelOptions::group);
+  add_number(*command, "--classes", o->classes, {1}, "Classes of a classifier", "the recipe's, or 2")
+      ->group(ModelOptions::group);
+  add_threads(*command);
+  command->footer(
+      "Examples:\n  weft info book\n"
+      "  weft info --arch gmlp --layers 6 --d-model 256\n  weft info");
+  return {command, [command, o] { return info(*command, *o); }};
+}

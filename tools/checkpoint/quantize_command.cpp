@@ -1,0 +1,162 @@
+#include <weft/checkpoint.h>
+#include <weft/error.h>
+#include <weft/os.h>
+#include <weft/quantize.h>
+#include <weft/run_folder.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <iostream>
+#include <limits>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/out_folder.h"
+#include "measure/measured_data.h"
+#include "options/checkpoint_option.h"
+#include "report/run.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using weft::Error;
+
+struct QuantizeCommand {
+  CheckpointOption checkpoint;
+  MeasuredData data;
+  std::string to, out;
+  bool overwrite = false;
+};
+
+std::string file_in(const std::string& folder) { return folder + "/model.safetensors"; }
+
+// The validation data of the run that the checkpoint is of; null, with the reason on standard error, if they aren't there.
+std::unique_ptr<weft::Data> data_of_run(const std::string& source, const weft::Checkpoint& checkpoint) {
+  const std::string way = std::string("; for the loss before and after give ") +
+                          (weft::task_source(checkpoint.model->task()) == weft::Source::rows ? "--data" : "--text");
+  const std::string run = parent_of(source);
+  if (!fs::exists(weft::run_path(run))) {
+    std::cerr << "\"" << source << "\" is of no run, whose data could be measured" << way << std::endl;
+    return nullptr;
+  }
+  try {
+    const std::int64_t all = std::numeric_limits<std::int64_t>::max();
+    report::Validation found = report::load_validation(report::read_description(run), run, checkpoint, all);
+    if (found.changed) std::cerr << "the data of \"" << run << "\" have changed since it began" << std::endl;
+    return std::move(found.data);
+  } catch (const Error& error) {
+    std::cerr << "the run's own data can't be measured: " << error.what() << way << std::endl;
+    return nullptr;
+  }
+}
+
+using Row = std::array<std::string, 4>;
+
+std::string as_text(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+// "-75.0 %"; nothing where there was 0.
+std::string change(double before, double after) {
+  return before == 0 ? "" : as_text("%+.2f %%", 100 * (after - before) / before);
+}
+
+Row size_row(const std::string& before, const std::string& after) {
+  const auto size = [](const std::string& folder) { return static_cast<double>(fs::file_size(file_in(folder))); };
+  return {"model.safetensors", as_text("%.2f MB", size(before) / 1e6), as_text("%.2f MB", size(after) / 1e6),
+          change(size(before), size(after))};
+}
+
+std::vector<Row> measured_rows(const weft::Evaluation& before, const weft::Evaluation& after) {
+  std::vector<Row> rows;
+  for (const weft::Metric& metric : before.metrics) {
+    const double is = after.metric(metric.name);
+    rows.push_back({metric.name, as_text("%.2f %%", 100 * metric.value), as_text("%.2f %%", 100 * is),
+                    as_text("%+.2f points", 100 * (is - metric.value))});
+  }
+  if (before.bits_per_byte())
+    rows.push_back({"perplexity", as_text("%.4f", before.perplexity()), as_text("%.4f", after.perplexity()),
+                    change(before.perplexity(), after.perplexity())});
+  rows.push_back({"loss", as_text("%.4f", before.loss), as_text("%.4f", after.loss), change(before.loss, after.loss)});
+  return rows;
+}
+
+void print_table(const std::vector<Row>& rows) {
+  std::array<std::size_t, 4> widths{};
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  for (const Row& row : rows) {
+    std::cout << row[0] << std::string(widths[0] - row[0].size(), ' ');
+    for (std::size_t i = 1; i < row.size(); ++i)
+      std::cout << "  " << std::string(widths[i] - row[i].size(), ' ') << row[i];
+    std::cout << "\n";
+  }
+}
+
+// Rows of weights that are all 0, as an embedding has them of symbols that training didn't meet under weight decay.
+std::int64_t zero_rows(const weft::NamedParameters& parameters) {
+  std::int64_t count = 0;
+  for (const auto& [name, parameter] : parameters)
+    if (parameter.scales().defined())
+      for (const float scale : parameter.scales().to_vector<float>()) count += scale == 0;
+  return count;
+}
+
+int quantize(const QuantizeCommand& o) {
+  if (o.to.empty()) throw UsageError("give --to bf16 or --to int8");
+  if (o.out.empty()) throw UsageError("give --out, the folder of the quantised checkpoint");
+  const bool given = o.data.given();
+  const std::string source = o.checkpoint.path();
+  OutFolder{"--out", o.out, "quantised", {o.checkpoint.folder, o.checkpoint.which, source}, o.overwrite}.check();
+  const weft::Checkpoint before = o.checkpoint.load();
+  if (const auto to = weft::quantized_to(before.model->parameters()))
+    throw Error("\"" + source + "\" is quantised already, " + weft::quantization_name(*to) +
+                ": give the checkpoint that it was made of");
+  weft::Checkpoint after = o.checkpoint.load();
+  weft::quantize(*after.model, weft::quantization_from_name(o.to));
+  const auto data = given ? o.data.load(before) : data_of_run(source, before);
+  std::vector<Row> rows;
+  after.info.validation_loss.reset();  // was the other model's
+  if (data) {
+    const weft::Evaluation was = measure(*before.model, *data, source), is = measure(*after.model, *data, o.out);
+    rows = measured_rows(was, is);
+    if (!given) after.info.validation_loss = is.loss;
+  }
+  weft::save_checkpoint(o.out, *after.model, *after.tokenizer, after.info);
+  const weft::NamedParameters parameters = after.model->parameters();
+  std::cout << "parameters " << weft::parameter_count(parameters) << "\n";
+  if (const std::int64_t zero = zero_rows(parameters); zero > 0) std::cout << "rows of zeros " << zero << "\n";
+  rows.insert(rows.begin(), {Row{"", "f32", o.to, "difference"}, size_row(source, o.out)});
+  print_table(rows);
+  return 0;
+}
+
+}  // namespace
+
+Command quantize_command(CLI::App& weft, weft::Ranks*) {
+  CLI::App* command = weft.add_subcommand("quantize", "Make a checkpoint a half or a quarter as large, for inference");
+  const auto o = std::make_shared<QuantizeCommand>();
+  o->checkpoint.add_to(*command);
+  const auto check = [](const std::string& name) { (void)weft::quantization_from_name(name); };
+  add_text(
+      *command, "--to", "bf16|int8", o->to,
+      "What weights and embeddings are rounded to: bf16, half as large, or int8 with a scale for each row, a quarter",
+      check);
+  add_text(*command, "--out", "DIR", o->out, "Folder of the quantised checkpoint");
+  command->add_flag("--overwrite", o->overwrite, "Replace a checkpoint that is there");
+  o->data.add_to(*command);
+  add_threads(*command);
+  command->footer(
+      "Prints the size of the file and, of the data given or else of those that the run was validated\n"
+      "on, what eval measures, before (f32) and after (as classify, generate, fill-mask and eval take\n"
+      "it: activations in bf16).\n"
+      "The result is for inference alone: to train, go on with DIR, and quantise again.\n"
+      "Examples:\n"
+      "  weft quantize news --to int8 --out news8\n"
+      "  weft quantize book --to bf16 --out book16 --text other.txt");
+  return {command, [o] { return quantize(*o); }};
+}

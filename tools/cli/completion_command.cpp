@@ -1,0 +1,60 @@
+// weft completion: what lets a shell complete weft's subcommands and options.
+#include <weft/error.h>
+
+#include <iostream>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/options.h"
+
+namespace {
+
+// A line for each command, "weft", "weft train", "weft data news": its subcommands and its options.
+void print_words(const CLI::App& app, const std::string& path) {
+  std::cout << "_weft_commands[" << path << "]='";
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    std::cout << command->get_name() << ' ';
+  std::cout << "'\n_weft_options[" << path << "]='";
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) std::cout << "--" << name << ' ';
+  std::cout << "'\n";
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    print_words(*command, path + " " + command->get_name());
+}
+
+// bash's functions, which zsh has, too. What is no option is a subcommand, or a file or folder.
+constexpr const char* function = R"sh(_weft() {
+  local at=weft cur=${COMP_WORDS[COMP_CWORD]} i
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    case " ${_weft_commands[$at]}" in *" ${COMP_WORDS[i]} "*) at+=" ${COMP_WORDS[i]}" ;; esac
+  done
+  case $cur in
+    -*) COMPREPLY=($(compgen -W "${_weft_options[$at]}" -- "$cur")) ;;
+    *) COMPREPLY=($(compgen -W "${_weft_commands[$at]}" -- "$cur") $(compgen -f -- "$cur")) ;;
+  esac
+}
+complete -o filenames -F _weft weft
+)sh";
+
+int print_completion(const CLI::App& weft, const std::string& shell) {
+  if (shell == "zsh") std::cout << "autoload -U +X bashcompinit && bashcompinit\n";
+  std::cout << "declare -A _weft_commands _weft_options\n";
+  print_words(weft, "weft");
+  std::cout << function;
+  return 0;
+}
+
+}  // namespace
+
+Command completion_command(CLI::App& weft, weft::Ranks*) {
+  CLI::App* command = weft.add_subcommand("completion", "Write what lets a shell complete subcommands and options");
+  const auto shell = std::make_shared<std::string>();
+  add_text(*command, "shell", "bash|zsh", *shell, "Which shell", [](const std::string& name) {
+    if (name != "bash" && name != "zsh") throw weft::Error("expected bash or zsh, got \"" + name + "\"");
+  })->required();
+  command->footer(
+      "Examples:\n"
+      "  weft completion bash >> ~/.bashrc\n"
+      "  weft completion zsh >> ~/.zshrc");
+  return {command, [&weft, shell] { return print_completion(weft, *shell); }};
+}

@@ -1,0 +1,77 @@
+#include "cli/help.h"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t page_width = 100, left_width = 26;  // columns
+
+// The words of a text in lines of at most `width` columns; a longer word has a line of its own.
+std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) lines.emplace_back();
+    lines.back() += (lines.back().empty() ? "" : " ") + word;
+  }
+  return lines;
+}
+
+// "--csv, --text", by name: CLI11 has them by address.
+std::string names_of(const std::set<CLI::Option*>& options) {
+  std::set<std::string> names;
+  for (const CLI::Option* option : options) names.insert(option->get_name());
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string with_partners(const CLI::Option& option) {
+  std::string text = option.get_description();
+  if (option.get_required()) text += " (required)";
+  if (!option.get_needs().empty()) text += ". Only with " + names_of(option.get_needs());
+  if (!option.get_excludes().empty()) text += ". Not with " + names_of(option.get_excludes());
+  return text;
+}
+
+}  // namespace
+
+std::string help_entry(const std::string& left, const std::string& right) {
+  std::string text = "  " + left;
+  if (text.size() + 2 > left_width) text += "\n" + std::string(left_width, ' ');
+  else text.resize(left_width, ' ');
+  const std::vector<std::string> lines = wrapped(right, page_width - left_width);
+  for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "" : "\n" + std::string(left_width, ' ')) + lines[i];
+  return text + "\n";
+}
+
+std::string help_paragraph(const std::string& text) {
+  std::string page;
+  for (const std::string& line : wrapped(text, page_width)) page += line + "\n";
+  return page;
+}
+
+std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
+  std::string left = option->get_name(is_positional, !is_positional);  // "-h,--help"
+  for (std::size_t comma = left.find(','); comma != std::string::npos; comma = left.find(',', comma + 1))
+    left.insert(comma + 1, " ");
+  if (option->get_type_size() != 0) left += " " + option->get_type_name();  // not of flags
+  return help_entry(left, with_partners(*option));
+}
+
+// One empty line between what follows one another: groups come with one behind them.
+std::string HelpFormatter::make_usage(const CLI::App* command, std::string name) const {
+  return CLI::Formatter::make_usage(command, name) + "\n";
+}
+
+std::string HelpFormatter::make_group(std::string group, bool is_positional,
+                                      std::vector<const CLI::Option*> options) const {
+  return CLI::Formatter::make_group(group, is_positional, options).substr(1);
+}
+
+std::string HelpFormatter::make_subcommand(const CLI::App* command) const {
+  return help_entry(command->get_name(), command->get_description());
+}

@@ -1,0 +1,89 @@
+#include "cli/line_reader.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+#include <weft/error.h>
+
+#include <cerrno>
+#include <iostream>
+#include <system_error>
+
+namespace {
+
+constexpr std::size_t chunk = 1 << 16;   // bytes read at once: what a pipe holds
+constexpr std::size_t enough = 1 << 20;  // bytes of lines that are given at once, about
+
+[[noreturn]] void fail(const char* what, const std::string& name) {
+  throw weft::Error(std::string("can't ") + what + " " + name + ": " + std::generic_category().message(errno));
+}
+
+// A byte order mark. Error for that of UTF-16.
+void take_mark_off(std::string& line, const std::string& name) {
+  const std::string mark = line.substr(0, 2);
+  if (mark == "\xFF\xFE" || mark == "\xFE\xFF")
+    throw weft::Error(name + ": UTF-16; expected UTF-8 (iconv -f UTF-16 -t UTF-8 FILE > NEW converts it)");
+  if (line.substr(0, 3) == "\xEF\xBB\xBF") line.erase(0, 3);
+}
+
+}  // namespace
+
+LineReader::LineReader(const std::string& path) : name_(path == "-" ? "standard input" : "\"" + path + "\"") {
+  if (path != "-") descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) fail("open", name_);
+}
+
+LineReader::~LineReader() {
+  if (descriptor_ > 0) ::close(descriptor_);
+}
+
+bool LineReader::is_terminal() const noexcept { return ::isatty(descriptor_) == 1; }
+
+bool LineReader::has_more() const {
+  pollfd wait{descriptor_, POLLIN, 0};
+  return ::poll(&wait, 1, 0) == 1;
+}
+
+void LineReader::fill() {
+  const std::size_t before = rest_.size();
+  rest_.resize(before + chunk);
+  ssize_t got;
+  do got = ::read(descriptor_, rest_.data() + before, chunk);
+  while (got < 0 && errno == EINTR);
+  rest_.resize(before + static_cast<std::size_t>(got < 0 ? 0 : got));
+  if (got < 0) fail("read", name_);
+  ended_ = got == 0;
+}
+
+std::vector<std::string> LineReader::next() {
+  bool has_line = false;
+  while (!ended_ && (!has_line || (rest_.size() < enough && has_more()))) {
+    const std::size_t looked = rest_.size();
+    fill();
+    has_line = has_line || rest_.find('\n', looked) != std::string::npos;
+  }
+  std::vector<std::string> lines;
+  const auto add = [&](std::size_t begin, std::size_t stop) {
+    if (stop > begin && rest_[stop - 1] == '\r') --stop;
+    lines.push_back(rest_.substr(begin, stop - begin));
+  };
+  std::size_t begin = 0;
+  for (std::size_t stop; (stop = rest_.find('\n', begin)) != std::string::npos; begin = stop + 1) add(begin, stop);
+  if (ended_ && begin < rest_.size()) {
+    add(begin, rest_.size());
+    begin = rest_.size();
+  }
+  rest_.erase(0, begin);
+  return lines;
+}
+
+void for_each_lines(const std::string& path,
+                    const std::function<void(const std::vector<std::string>&, const std::string&)>& use) {
+  LineReader reader(path);
+  if (reader.is_terminal()) std::cerr << "a text in each line; Ctrl-D ends" << std::endl;
+  bool first = true;
+  for (std::vector<std::string> lines; !(lines = reader.next()).empty(); first = false) {
+    if (first) take_mark_off(lines[0], reader.name());
+    use(lines, reader.name());
+  }
+}

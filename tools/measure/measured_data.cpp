@@ -1,0 +1,77 @@
+#include "measure/measured_data.h"
+
+#include <weft/classifier_data.h>
+#include <weft/error.h>
+
+#include <cmath>
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "options/model_options.h"
+
+namespace {
+
+// A checkpoint that a program saved needn't say what it was trained on.
+std::int64_t length_of(const MeasuredData& o, const weft::Checkpoint& checkpoint) {
+  if (o.seq_len) return *o.seq_len;
+  if (checkpoint.info.pad_to > 0) return checkpoint.info.pad_to;
+  if (checkpoint.info.length > 0) return checkpoint.info.length;
+  return usual_length(*checkpoint.model);
+}
+
+}  // namespace
+
+void MeasuredData::add_to(CLI::App& command) {
+  auto* of_text = add_text(command, "--text", "FILE", text,
+                           "UTF-8 text, of which the last tenth is measured, the test part of training's usual split");
+  auto* of_data =
+      add_text(command, "--data,--csv", "FILE|DIR", data, "Labelled texts, a file or a folder, all measured");
+  of_data->excludes(of_text);
+  form.add_to(command, of_data);
+  command.add_flag("--all", all, "Measure the whole text")->needs(of_text);
+  with_data_ = {
+      add_number(command, "--seq-len", seq_len, {1}, "Length of the sequences", "that of training, or the config's"),
+      add_number(command, "--batch", batch, {1}, "Sequences at a time")};
+}
+
+bool MeasuredData::given() const {
+  if (!text.empty() || !data.empty()) return true;
+  for (const CLI::Option* option : with_data_)
+    if (option->count() > 0)
+      throw UsageError(option->get_name() + " is of the data that are measured: give --text or --data, too");
+  return false;
+}
+
+std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoint) const {
+  const weft::Model& model = *checkpoint.model;
+  const std::int64_t length = length_of(*this, checkpoint);
+  const std::string what = std::string("the checkpoint is a ") + weft::task_name(model.task());
+  if (weft::task_source(model.task()) == weft::Source::rows) {
+    if (data.empty()) throw weft::Error(what + ": give --data");
+    const weft::LabelledTexts texts = weft::read_labelled(data, form.labelled(checkpoint.info.labels));
+    std::cerr << describe(data, texts) << std::endl;
+    const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
+    return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.tokenizer, length, batch,
+                                                  padding);
+  }
+  if (text.empty()) throw weft::Error(what + ": give --text");
+  return std::make_unique<weft::TextData>(weft::EncodedText::of_file(text, *checkpoint.tokenizer), checkpoint.tokenizer,
+                                          model.task(), length, batch,
+                                          all ? weft::TextSplit{0, 100} : weft::TextSplit{90, 10});
+}
+
+weft::Evaluation measure(const weft::Model& model, const weft::Data& data, const std::string& path) {
+  Count count("batch", data.validation_batches());
+  const auto counted = [&] {
+    count.next();
+    return false;
+  };
+  weft::Evaluation evaluation = *weft::evaluate(model, data, counted);
+  count.clear();
+  if (!std::isfinite(evaluation.loss))
+    throw weft::Error("the loss of \"" + path + "\" on these data is " + std::to_string(evaluation.loss) +
+                      ": some of the model's outputs are not finite");
+  return evaluation;
+}

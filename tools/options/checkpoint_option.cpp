@@ -1,0 +1,43 @@
+#include "options/checkpoint_option.h"
+
+#include <weft/error.h>
+#include <weft/run_folder.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+
+void CheckpointOption::add_to(CLI::App& command) {
+  add_checkpoint(command, "dir", folder, "Folder of a run, or of a checkpoint");
+  add_checkpoint(command, "--checkpoint", which, "Of a run: best or last (default: best); or the folder by this name");
+}
+
+void CheckpointOption::add_precision_to(CLI::App& command) {
+  const auto set = [this](weft::Precision given) { precision = given; };
+  add_precision(command, set, "f32; of a quantised checkpoint bf16");
+}
+
+void CheckpointOption::add_pad_to(CLI::App& command) {
+  add_number(command, "--pad-to", pad_to, {0}, "Fill rows up to N tokens with padding; 0: their own length",
+             "as it was trained, and of other programs' checkpoints 0");
+}
+
+void CheckpointOption::add_copy_to(CLI::App& command) {
+  command.add_flag("--copy", copy, "Read the weights into memory: the file may be cut or written meanwhile");
+}
+
+weft::Checkpoint CheckpointOption::load() const {
+  weft::LoadOptions options = weft::Purpose::inference;
+  options.copy = copy;
+  weft::Checkpoint loaded = weft::load_checkpoint(path(), options);
+  if (precision) loaded.model->set_precision(*precision);
+  if (pad_to) loaded.info.pad_to = *pad_to;
+  if (const std::int64_t most = loaded.model->max_length(); pad_to && most > 0 && *pad_to > most)
+    throw weft::Error("--pad-to " + std::to_string(*pad_to) + ": the model takes at most " + std::to_string(most) +
+                      " tokens");
+  return loaded;
+}
+
+std::string CheckpointOption::path() const {
+  if (!given()) throw UsageError("give the folder of a run or of a checkpoint (or --checkpoint FOLDER)");
+  return folder.empty() ? weft::checkpoint_folder(which) : weft::checkpoint_folder(folder, which);
+}

@@ -1,0 +1,116 @@
+#include "options/data_options.h"
+
+#include <weft/error.h>
+
+#include <algorithm>
+
+#include "cli/options.h"
+#include "cli/report.h"
+#include "cli/visible.h"
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& columns) {
+  throw weft::Error(
+      "expected text=NAME,label=NAME, or one of the two; names or numbers from 1, several columns of text as "
+      "text=NAME+NAME; got \"" +
+      columns + "\"");
+}
+
+// At least one part; some may be empty.
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == at) parts.emplace_back();
+    else parts.back() += c;
+  }
+  return parts;
+}
+
+bool any_empty(const std::vector<std::string>& parts) {
+  return std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return part.empty(); });
+}
+
+void set_columns(const std::string& columns, weft::LabelledOptions& options) {
+  for (const std::string& part : split(columns, ',')) {
+    const std::size_t equals = part.find('=');
+    const std::string key = part.substr(0, equals), value = equals == std::string::npos ? "" : part.substr(equals + 1);
+    const std::vector<std::string> texts = split(value, '+');
+    if (any_empty(texts)) refuse(columns);
+    if (key == "label" && options.label.empty()) options.label = value;
+    else if (key == "text" && options.text.empty()) options.text = texts;
+    else refuse(columns);
+  }
+}
+
+std::string count(std::int64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+}  // namespace
+
+void DataOptions::add_to(CLI::App& command, CLI::Option* data) {
+  const std::string group = data->get_group();
+  const auto read_header = [this](const std::string& typed) {
+    if (typed != "yes" && typed != "no" && typed != "auto")
+      throw weft::Error("expected yes, no or auto, got \"" + typed + "\"");
+    header = typed;
+  };
+  const auto check_format = [](const std::string& name) { (void)weft::data_format_from_name(name); };
+  const auto check_columns = [](const std::string& typed) {
+    weft::LabelledOptions ignored;
+    set_columns(typed, ignored);
+  };
+  add_text(command, "--format", "NAME", format, "How labelled texts are written: " + list(weft::data_formats()),
+           check_format)
+      ->group(group)
+      ->needs(data);
+  add_text(command, "--columns", "NAMES", columns, "text=NAME+NAME,label=NAME: columns by name, or by number from 1",
+           check_columns)
+      ->group(group)
+      ->needs(data);
+  add_option(command, "--header", "yes|no|auto", read_header,
+             help_text("Whether the first row names the columns", "", header))
+      ->default_str(header)
+      ->group(group)
+      ->needs(data);
+  command.add_flag("--literal-quotes", literal_quotes, "Quotation marks of CSV, TSV and semicolons are text")
+      ->group(group)
+      ->needs(data);
+  command.add_flag("--skip-bad-rows", skip_bad_rows, "Leave out and count rows that can't be used")
+      ->group(group)
+      ->needs(data);
+}
+
+weft::LabelledOptions DataOptions::labelled(const std::vector<std::string>& labels) const {
+  weft::LabelledOptions options;
+  options.format = weft::data_format_from_name(format);
+  if (header != "auto") options.header = header == "yes";
+  if (!columns.empty()) set_columns(columns, options);
+  options.labels = labels;
+  options.literal_quotes = literal_quotes;
+  options.skip_bad_rows = skip_bad_rows;
+  return options;
+}
+
+bool is_empty(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
+
+std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t skipped) {
+  std::string text = count(rows, "row");
+  if (empty > 0) text += "; " + std::to_string(empty) + " with an empty text";
+  if (skipped > 0) text += "; " + count(skipped, "bad row") + " left out";
+  return text;
+}
+
+std::string describe(const std::string& path, const weft::LabelledTexts& texts) {
+  constexpr std::size_t most = 6;
+  std::vector<std::string> some(texts.names.begin(),
+                                texts.names.begin() + static_cast<std::ptrdiff_t>(std::min(texts.names.size(), most)));
+  for (std::string& name : some) name = visible(name);
+  if (texts.names.size() > most) some.emplace_back("…");
+  std::string text = path + ": " + visible(texts.form) + "; " + count(std::ssize(texts.texts), "row") + ", " +
+                     count(std::ssize(texts.names), "label") + ": " + list(some);
+  if (texts.several > 0) text += "; " + count(texts.several, "row") + " with several labels, of which the first counts";
+  const auto empty = std::count_if(texts.texts.begin(), texts.texts.end(), is_empty);
+  if (empty > 0) text += "; " + count(empty, "row") + " with an empty text";
+  if (texts.skipped > 0) text += "; " + count(texts.skipped, "bad row") + " left out";
+  return text;
+}

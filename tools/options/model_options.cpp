@@ -1,0 +1,242 @@
+#include "options/model_options.h"
+
+#include <weft/error.h>
+#include <weft/os.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/json_file.h"
+#include "cli/nearest.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "options/recipes.h"
+#include "options/run_file.h"
+
+namespace {
+
+using nlohmann::json;
+using weft::Error;
+
+struct ConfigFile {
+  std::string arch, task;  // empty if it doesn't say
+  json fields = json::object();
+  std::int64_t vocabulary = 0, classes = 0;  // 0 if it doesn't say
+};
+
+// Takes the text out of the object; empty if there is no such key.
+std::string take_text(json& object, const char* key, const std::string& path) {
+  const auto found = object.find(key);
+  if (found == object.end()) return "";
+  if (!found->is_string()) throw Error("\"" + path + "\": expected \"" + key + "\" to be a string");
+  const std::string text = *found;
+  object.erase(found);
+  return text;
+}
+
+// Either the fields with "arch" and "task" among them, or the config.json of a checkpoint, with the fields in "config";
+// or the run.json of a run, with these in "model".
+ConfigFile read_config(const std::string& text, const std::string& path) {
+  ConfigFile file;
+  file.fields = parse_json(text, path);
+  if (!file.fields.is_object()) throw Error("\"" + path + "\" is not a JSON object of the architecture's fields");
+  if (describes_run(text)) {
+    file.vocabulary = run_setting(text, "found", "symbols", 0);
+    file.classes = run_setting(text, "found", "outputs", 0);
+    file.fields = json(file.fields["model"]);
+  }
+  file.arch = take_text(file.fields, "arch", path);
+  file.task = take_text(file.fields, "task", path);
+  const auto found = file.fields.find("config");
+  if (found == file.fields.end() || !found->is_object()) return file;
+  const json config = *found;
+  for (const char* key :
+       {"config", "version", "classes", "vocabulary", "labels", "pad_to", "length", "step", "validation_loss"})
+    file.fields.erase(key);
+  file.fields.update(config);
+  return file;
+}
+
+const weft::ConfigField* find_field(const weft::Architecture& architecture, const std::string& name) {
+  for (const weft::ConfigField& field : architecture.fields)
+    if (field.name == name) return &field;
+  return nullptr;
+}
+
+// "unknown config key "colour" of gmlp …"
+std::string unknown_field(const weft::Architecture& architecture, const std::string& name) {
+  std::vector<std::string> names;
+  for (const weft::ConfigField& field : architecture.fields) names.push_back(field.name);
+  const std::string meant = nearest(name, names);
+  return "unknown config key \"" + name + "\" of " + architecture.name +
+         (meant.empty() ? ", expected one of " + list(names) : "; did you mean " + meant + "?");
+}
+
+// A value as the field takes it.
+json value_for(const weft::ConfigField& field, const std::string& text) {
+  const json usual = json::parse(field.usual);
+  if (usual.is_number_integer()) return number_in<std::int64_t>({}, text);
+  if (usual.is_number()) return number_in<double>({}, text);
+  if (!usual.is_boolean()) return text;
+  if (text != "true" && text != "false") throw Error("expected true or false, got \"" + text + "\"");
+  return text == "true";
+}
+
+bool is_utf8(const std::string& text) {
+  try {
+    (void)json(text).dump();
+    return true;
+  } catch (const json::exception&) {
+    return false;
+  }
+}
+
+// KEY=VALUE.
+void set_field(json& config, const weft::Architecture& architecture, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (!is_utf8(text)) throw UsageError("--set: expected KEY=VALUE in UTF-8");
+  if (equals == std::string::npos || equals == 0) throw UsageError("--set " + text + ": expected KEY=VALUE");
+  const std::string name = text.substr(0, equals);
+  const weft::ConfigField* field = find_field(architecture, name);
+  if (field == nullptr) throw UsageError("--set " + text + ": " + unknown_field(architecture, name));
+  try {
+    config[name] = value_for(*field, text.substr(equals + 1));
+  } catch (const Error& error) {
+    throw UsageError("--set " + text + ": " + error.what());
+  }
+}
+
+// Error for fields of the file's own architecture that the chosen one doesn't have. Of others the config says so.
+void check_fields_of(const ConfigFile& file, const weft::Architecture& chosen, const std::string& path) {
+  if (file.arch.empty() || file.arch == chosen.name) return;
+  std::vector<std::string> foreign;
+  for (const auto& field : file.fields.items())
+    if (find_field(chosen, field.key()) == nullptr) foreign.push_back(field.key());
+  if (!foreign.empty())
+    throw UsageError("--arch " + chosen.name + ": \"" + path + "\" is of " + file.arch + ", and " + chosen.name +
+                     " has no " + list(foreign) + ": leave out --arch, or leave out --config and give the sizes of " +
+                     chosen.name + " (weft info --arch " + chosen.name + " lists them)");
+}
+
+}  // namespace
+
+void ModelOptions::add_to(CLI::App& command) {
+  add_text(command, "--arch", "NAME", arch, "Architecture: " + list(weft::architectures()),
+           [](const std::string& name) { (void)weft::architecture(name); })
+      ->group(group);
+  add_text(
+      command, "--recipe", "NAME", recipe,
+      "All settings of an experiment, which other options overrule (weft recipes lists them): " + list(recipe_names()),
+      [](const std::string& name) { (void)::recipe(name); })
+      ->group(group)
+      ->excludes(command.get_option("--arch"));
+  add_text(command, "--config", "FILE", config,
+           "JSON: arch, task, the architecture's fields; a checkpoint's config.json; or a run's run.json, to repeat it")
+      ->group(group)
+      ->excludes(command.get_option("--recipe"));
+  add_text(command, "--task", "NAME", task, "Task: " + list(weft::tasks()), [](const std::string& name) {
+    (void)weft::task_from_name(name);
+  })->group(group);
+  add_number(command, "--layers", layers, {0}, "Layers")->group(group);
+  add_number(command, "--d-model", d_model, {1}, "Width of the model")->group(group);
+  add_number(command, "--d-ffn", d_ffn, {0}, "Width of the feed-forward part; 0: the architecture's usual one")
+      ->group(group);
+  add_number(command, "--seq-len", seq_len, {1}, "Length of the sequences")->group(group);
+  add_number(command, "--dropout", dropout, {.lowest = 0, .highest = 1, .below = true}, "Probability of dropout")
+      ->group(group);
+  command
+      .add_option(
+          "--set", set,
+          "Any field of the architecture's config, as often as there are fields; weft info --arch NAME lists them")
+      ->type_name("KEY=VALUE")
+      ->group(group)
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+std::string ModelOptions::settings() const {
+  if (!recipe.empty()) return ::recipe(recipe).json;
+  if (config.empty()) return "";
+  const std::string text = weft::os::read_file(config);
+  check_object(text, config);
+  return text;
+}
+
+weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source, const weft::Model* from) const {
+  weft::ModelSpec spec;
+  if (from != nullptr) {
+    spec.arch = from->arch();
+    spec.task = from->task();
+    spec.config = from->config();
+  }
+  const std::string text = settings();
+  const ConfigFile file = text.empty() ? ConfigFile{} : read_config(text, settings_name());
+  const std::string& wanted = arch.empty() ? file.arch : arch;
+  if (!spec.arch.empty() && !wanted.empty() && wanted != spec.arch)
+    throw Error("--from is of " + spec.arch + ", not of " + wanted);
+  if (!wanted.empty()) spec.arch = wanted;
+  if (spec.arch.empty())
+    throw UsageError("give --arch (" + list(weft::architectures()) + "), --recipe, or \"arch\" in the --config file");
+
+  const weft::Architecture& architecture = weft::architecture(spec.arch);
+  const std::string& chosen = task.empty() ? file.task : task;
+  if (!chosen.empty()) spec.task = weft::task_from_name(chosen);
+  else if (source && (from == nullptr || weft::task_source(from->task()) != *source))
+    spec.task = weft::usual_task(architecture, *source);
+  else if (!source) spec.task = architecture.tasks.front();
+  spec.vocabulary = file.vocabulary;
+  if (weft::task_source(spec.task) == weft::Source::rows) spec.classes = file.classes;
+  json fields = json::parse(from != nullptr ? from->config_for(spec.task) : spec.config);
+  check_fields_of(file, architecture, settings_name());
+  fields.update(file.fields);
+  const auto put = [&](const char* option, const char* field, const auto& value) {
+    if (!value) return;
+    if (find_field(architecture, field) == nullptr)
+      throw UsageError(std::string(option) + ": " + unknown_field(architecture, field));
+    fields[field] = *value;
+  };
+  put("--layers", "layers", layers);
+  put("--d-model", "d_model", d_model);
+  put("--d-ffn", "d_ffn", d_ffn);
+  put("--seq-len", "seq_len", seq_len);
+  put("--dropout", "dropout", dropout);
+  for (const std::string& field : set) set_field(fields, architecture, field);
+  spec.config = fields.dump();
+  return spec;
+}
+
+std::int64_t usual_length(const weft::Model& model) {
+  return config_value(model.config(), "seq_len", model.max_length() > 0 ? model.max_length() : 64);
+}
+
+std::unique_ptr<weft::Model> outline(const weft::ModelSpec& spec) {
+  constexpr std::int64_t most = 100000;  // a second's work
+  weft::ParameterBudget budget{most, std::numeric_limits<std::int64_t>::max()};
+  weft::Init init;
+  init.budget = &budget;
+  init.shapes_only = true;
+  try {
+    return weft::make_model(spec, init);
+  } catch (const Error&) {
+    if (budget.parameters > 0) throw;
+    throw Error("the model has more than " + std::to_string(most) + " parameter tensors: give it fewer --layers");
+  }
+}
+
+void check_memory_to_train(const weft::Model& outline) {
+  constexpr double bytes = 3 * sizeof(float);  // value, gradient and an optimizer's state, of each parameter
+  const auto parameters = static_cast<double>(weft::parameter_count(outline.parameters()));
+  const auto memory = static_cast<double>(weft::os::physical_memory());
+  const auto gigabytes = [](double count) { return as_text(std::round(count / 1e8) / 10) + " GB"; };
+  if (parameters * bytes > memory)
+    throw Error("a model of " + as_text(parameters) + " parameters takes more than " + gigabytes(parameters * bytes) +
+                " to train, there are " + gigabytes(memory) + ": make it smaller (--layers, --d-model, --seq-len)");
+}
+
+std::int64_t config_value(const std::string& config, const std::string& key, std::int64_t otherwise) {
+  const json fields = json::parse(config);
+  return fields.contains(key) ? fields.at(key).get<std::int64_t>() : otherwise;
+}

@@ -1,0 +1,21 @@
+// What a run.json or a recipe says.
+#pragma once
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+// The JSON that it is, discarded if it is none or nested too deep.
+nlohmann::json parse_run(const std::string& text);
+// Error, naming the path, unless the text is a JSON object.
+void check_object(const std::string& text, const std::string& path);
+// Whether the text is that of a run.json or a recipe, and not of an architecture's config.
+bool describes_run(const std::string& json);
+
+// A text among its settings, or "".
+std::string run_text(const std::string& json, const std::string& section, const std::string& name);
+// Texts among its settings, or none.
+std::vector<std::string> run_texts(const std::string& json, const std::string& section, const std::string& name);
+// A whole number among its settings, or `otherwise`.
+std::int64_t run_setting(const std::string& json, const std::string& section, const std::string& name,
+                         std::int64_t otherwise);

@@ -1,0 +1,118 @@
+#include "options/tokenizer_options.h"
+
+#include <weft/error.h>
+#include <weft/os.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#ifdef WEFT_SENTENCEPIECE
+#include <weft/sentencepiece.h>
+#endif
+
+namespace {
+
+std::shared_ptr<const weft::Tokenizer> tokenizer_of(const std::string& content) {
+  const std::size_t first = content.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && content[first] == '{') return weft::tokenizer_from_json(content);
+#ifdef WEFT_SENTENCEPIECE
+  return weft::sentencepiece_tokenizer(content);
+#else
+  throw weft::Error(
+      "not a tokenizer of weft, and a model of SentencePiece can't be read by this weft: " +
+      std::string("install its package (Debian: apt-get install libsentencepiece-dev) and build weft again"));
+#endif
+}
+
+// Error unless it is a kind that can be learned, or may be a file.
+void check_choice(const std::string& tokenizer) {
+  if (names_tokenizer_file(tokenizer)) return;
+  try {
+    check_learned_kind(tokenizer);
+  } catch (const weft::Error& error) {
+    throw weft::Error(std::string(error.what()) + "; and there is no file of that name");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> learned_kinds() {
+  std::vector<std::string> kinds;
+  for (const std::string& kind : weft::tokenizer_kinds())
+    if (weft::tokenizer_kind(kind).is_learned) kinds.push_back(kind);
+  return kinds;
+}
+
+std::string usual_learned_kind() {
+  const std::vector<std::string> kinds = learned_kinds();
+  return std::find(kinds.begin(), kinds.end(), "bpe") != kinds.end() ? "bpe" : "words";
+}
+
+void check_learned_kind(const std::string& kind) {
+  if (!weft::tokenizer_kind(kind).is_learned)
+    throw weft::Error(kind +
+                      " is read from a file that is there already; what can be learned: " + list(learned_kinds()));
+}
+
+bool names_tokenizer_file(const std::string& tokenizer) {
+  const std::vector<std::string> kinds = weft::tokenizer_kinds();
+  if (std::find(kinds.begin(), kinds.end(), tokenizer) != kinds.end()) return false;
+  std::error_code ignored;
+  return tokenizer.find('/') != std::string::npos || std::filesystem::exists(tokenizer, ignored);
+}
+
+void register_optional_tokenizers() {
+#ifdef WEFT_SENTENCEPIECE
+  weft::register_sentencepiece();
+#endif
+}
+
+std::shared_ptr<const weft::Tokenizer> read_tokenizer(const std::string& path) try {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw weft::Error("a folder, expected a file that weft tokenizer train wrote (weft train --from takes a run's)");
+  return tokenizer_of(weft::os::read_file(path));
+} catch (const weft::Error& error) {
+  const std::string message = error.what();
+  throw weft::Error(message.find(path) == std::string::npos ? "\"" + path + "\": " + message : message);
+}
+
+CLI::Option* TokenizerChoice::add_to(CLI::App& command, const std::string& group) {
+  add_sizes_to(command, "--vocabulary-size", group);
+  return add_text(command, "--tokenizer", "KIND|FILE", tokenizer,
+                  "How texts are cut: " + list(learned_kinds()) +
+                      "; or a file of weft tokenizer or SentencePiece (default: characters of a text, words of rows)",
+                  check_choice)
+      ->group(group);
+}
+
+void TokenizerChoice::add_sizes_to(CLI::App& command, const std::string& size_name, const std::string& group) {
+  std::vector<std::string> usual;
+  for (const std::string& kind : weft::tokenizer_kinds())
+    if (const std::int64_t limit = weft::tokenizer_kind(kind).usual_size; limit > 0)
+      usual.push_back(kind + " " + std::to_string(limit));
+  add_number(command, size_name, size, {1}, "Most symbols of the tokenizer", list(usual))->group(group);
+  add_number(command, "--min-count", min_count, {1}, "Fewest times that a word must occur", "2")->group(group);
+}
+
+weft::TokenizerOptions TokenizerChoice::options(const std::string& name, std::optional<weft::Task> task) const {
+  const weft::TokenizerKind& kind = weft::tokenizer_kind(name);
+  if (size && !kind.has_size) throw UsageError("a tokenizer by " + name + " has no size to choose");
+  if (min_count && !kind.has_min_count) throw UsageError("--min-count is for tokenizers by words, not by " + name);
+  weft::TokenizerOptions options;
+  options.task = task;
+  options.size = size.value_or(kind.usual_size);
+  if (kind.has_min_count) options.min_count = min_count.value_or(2);
+  return options;
+}
+
+std::shared_ptr<const weft::Tokenizer> TokenizerChoice::make(const weft::Texts& texts, weft::Task task,
+                                                             const std::string& usual) const {
+  const std::string& name = tokenizer.empty() ? usual : tokenizer;
+  if (!names_tokenizer_file(name)) return weft::learn_tokenizer(name, texts, options(name, task));
+  if (size || min_count) throw UsageError("--vocabulary-size and --min-count have no use with a tokenizer's file");
+  return read_tokenizer(name);
+}

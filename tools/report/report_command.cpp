@@ -1,0 +1,103 @@
+#include <weft/error.h>
+#include <weft/os.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "report/page.h"
+#include "report/run.h"
+
+namespace {
+
+using weft::Error;
+
+struct ReportCommand {
+  std::vector<std::string> folders;
+  std::string out, title;
+  report::RunOptions run;
+  bool overwrite = false;
+};
+
+std::filesystem::path canonical(const std::string& path) {
+  std::error_code error;
+  const auto found = std::filesystem::weakly_canonical(path, error);
+  return error ? std::filesystem::path(path) : found;
+}
+
+// Whether the file is somewhere in the folder.
+bool is_inside(const std::string& file, const std::string& folder) {
+  const auto path = canonical(file), root = canonical(folder);
+  return std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first == root.end();
+}
+
+// A report may be written again; any other file is somebody's.
+void check_out(const std::string& out, const ReportCommand& o) {
+  for (const std::string& folder : o.folders)
+    if (is_inside(out, folder) && std::filesystem::path(out).extension() != ".html")
+      throw Error("--out names \"" + out + "\", which is in the run's folder: give a name that ends with .html");
+  if (std::filesystem::is_directory(out)) throw Error("--out names the folder \"" + out + "\", expected a file");
+  if (o.overwrite || !std::filesystem::exists(out)) return;
+  if (!std::filesystem::is_regular_file(out) || !report::is_page(weft::os::read_file(out)))
+    throw Error("\"" + out + "\" is there already and is no report: --overwrite replaces it");
+}
+
+void check_folders(const std::vector<std::string>& folders) {
+  if (folders.empty()) throw UsageError("give the folder of a run, or of several");
+  for (auto folder = folders.begin(); folder != folders.end(); ++folder) {
+    report::check_run(*folder);
+    const auto same = [&](const std::string& other) { return canonical(other) == canonical(*folder); };
+    if (std::any_of(folders.begin(), folder, same)) throw Error("the run \"" + *folder + "\" is given twice");
+  }
+}
+
+// "a, b, c", or "a, b, c and 5 more".
+std::string title_of(const std::vector<std::string>& names) {
+  const std::size_t named = names.size() > 4 ? 3 : names.size();
+  std::string title;
+  for (std::size_t i = 0; i < named; ++i) title += (i == 0 ? "" : ", ") + names[i];
+  return title + (named < names.size() ? " and " + std::to_string(names.size() - named) + " more" : "");
+}
+
+int write_report(const ReportCommand& o) {
+  check_folders(o.folders);
+  const std::string out = o.out.empty() ? o.folders.front() + "/report.html" : o.out;
+  check_out(out, o);
+  const std::vector<std::string> names = report::run_names(o.folders);
+  const std::string title = o.title.empty() ? title_of(names) : o.title;
+  report::Json data{{"title", title}, {"runs", report::Json::array()}};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    data["runs"].push_back(report::read_run(o.folders[i], names[i], o.run));
+  const std::string html = report::page(title, data);
+  weft::os::AtomicFile file(out);
+  file.write(html.data(), html.size());
+  file.commit();
+  std::cout << "report " << out << "\n";
+  return 0;
+}
+
+}  // namespace
+
+Command report_command(CLI::App& weft, weft::Ranks*) {
+  CLI::App* command = weft.add_subcommand("report", "Show one run or several in a page for the browser");
+  const auto o = std::make_shared<ReportCommand>();
+  add_texts(*command, "dirs", "FOLDER", o->folders, "Folders of runs, also of one that is not at its end")
+      ->expected(CLI::detail::expected_max_vector_size);
+  add_text(*command, "--out", "FILE", o->out,
+           "The page; a report that is there is replaced (default: report.html in the first folder)");
+  add_text(*command, "--title", "TEXT", o->title, "Its title (default: the runs' names)");
+  add_number(*command, "--tokens", o->run.sample.tokens, {1}, "Symbols of a language model's sample");
+  add_number(*command, "--seed", o->run.sample.seed, {0}, "Seed of the sample");
+  add_number(*command, "--rows", o->run.sample.rows, {1}, "Most validation rows that a classifier is shown with");
+  command->add_flag("--curves-only", o->run.curves_only, "No samples and no weights: no model is loaded");
+  command->add_flag("--overwrite", o->overwrite, "Replace the file, even if it is no report");
+  add_threads(*command);
+  command->footer(
+      "Examples:\n"
+      "  weft report book\n"
+      "  weft report book book2 letters --out compared.html --title \"Three runs\"\n"
+      "The page is one file: it needs no network.");
+  return {command, [o] { return write_report(*o); }};
+}

@@ -1,0 +1,87 @@
+#include "train/divided_rows.h"
+
+#include <weft/error.h>
+#include <weft/split.h>
+
+#include <algorithm>
+
+#include "cli/number.h"
+#include "cli/report.h"
+#include "cli/visible.h"
+#include "train/train_steps.h"
+
+namespace {
+
+using weft::LabelledTexts;
+
+std::string rows_of(const LabelledTexts& texts) { return grouped(std::ssize(texts.texts)); }
+
+// "412 of 4,120 rows, each label in proportion, by seed 0"
+std::string drawn(const LabelledTexts& part, const LabelledTexts& rest, const TrainOptions& o) {
+  return rows_of(part) + " of " + grouped(std::ssize(part.texts) + std::ssize(rest.texts)) +
+         " rows, each label in proportion, by seed " + std::to_string(o.split_seed);
+}
+
+// The rows of a file of its own, with the labels of training.
+LabelledTexts read_part(const std::string& path, const TrainOptions& o, DividedRows& rows) {
+  LabelledTexts part = weft::read_labelled(path, o.form.labelled(rows.training.names));
+  rows.notes.push_back(describe(path, part));
+  return part;
+}
+
+void divide_validation(const TrainOptions& o, DividedRows& rows) {
+  std::string how;
+  if (o.validation == every_tenth_row) {
+    rows.validation = weft::every_tenth(rows.training);
+    how = rows_of(rows.validation) + " rows, every tenth one, as this run began";
+  } else if (is_share(o.validation)) {
+    rows.validation = weft::hold_out(rows.training, *parse_decimal<double>(o.validation), o.split_seed);
+    how = drawn(rows.validation, rows.training, o);
+  } else {
+    rows.validation = read_part(o.validation, o, rows);
+    how = rows_of(rows.validation) + " rows of " + o.validation;
+  }
+  rows.notes.push_back("validation: " + how);
+}
+
+void divide_test(const TrainOptions& o, DividedRows& rows) {
+  if (o.fold) {
+    rows.test = weft::take_fold(rows.training, *o.fold, o.folds, o.split_seed);
+    rows.notes.push_back("test: fold " + std::to_string(*o.fold + 1) + " of " + std::to_string(o.folds) + ", " +
+                         drawn(rows.test, rows.training, o));
+  } else if (!o.test.empty()) {
+    rows.test = read_part(o.test, o, rows);
+    rows.notes.push_back("test: " + rows_of(rows.test) + " rows of " + o.test + ", measured once, at the end");
+  }
+}
+
+void note_absent(const char* part, const LabelledTexts& texts, std::vector<std::string>& notes) {
+  const std::vector<std::string> absent = weft::absent_labels(texts);
+  if (absent.empty() || texts.texts.empty()) return;
+  notes.push_back(std::string(part) + " has no row of " + grouped(std::ssize(absent)) + " of " +
+                  grouped(std::ssize(texts.names)) + " labels: " + some_labels(absent));
+}
+
+}  // namespace
+
+DividedRows divided_rows(const TrainOptions& o, const std::vector<std::string>& labels) {
+  DividedRows rows;
+  rows.training = weft::read_labelled(o.data, o.form.labelled(labels));
+  if (rows.training.names.size() < 2)
+    throw weft::Error("\"" + o.data + "\": all rows have the label \"" + rows.training.names[0] +
+                      "\"; a classifier needs two (--columns label=NAME says which column it is)");
+  rows.notes.push_back(describe(o.data, rows.training));
+  divide_test(o, rows);
+  divide_validation(o, rows);
+  note_absent("training", rows.training, rows.notes);
+  note_absent("validation", rows.validation, rows.notes);
+  note_absent("the test", rows.test, rows.notes);
+  return rows;
+}
+
+std::string some_labels(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 8;
+  std::vector<std::string> some;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) some.push_back(visible(names[i]));
+  return list(some) + (names.size() > most ? " and " + grouped(std::ssize(names) - std::ssize(some)) + " more" : "");
+}

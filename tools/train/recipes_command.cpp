@@ -1,0 +1,17 @@
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "options/recipes.h"
+
+Command recipes_command(CLI::App& weft, weft::Ranks*) {
+  CLI::App* command = weft.add_subcommand("recipes", "List whole experiments for weft train --recipe, or show one");
+  const auto name = std::make_shared<std::string>();
+  add_text(*command, "name", "NAME", *name, "Show this one: its commands, its settings and their sources",
+           [](const std::string& typed) { (void)recipe(typed); });
+  command->footer("Examples:\n  weft recipes\n  weft recipes gmlp-shakespeare");
+  return {command, [name] {
+            std::cout << (name->empty() ? list_recipes() : describe_recipe(recipe(*name)));
+            return 0;
+          }};
+}

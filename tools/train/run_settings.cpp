@@ -1,0 +1,208 @@
+#include "train/run_settings.h"
+
+#include <weft/context.h>
+#include <weft/error.h>
+#include <weft/version.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/json_file.h"
+#include "options/tokenizer_options.h"
+
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using weft::Error;
+
+// What isn't an option of the run: what stands for the model, and the run itself.
+bool is_no_setting(const std::string& name) {
+  for (const char* each : {"out", "resume", "overwrite", "keep-going", "threads", "help", "epochs"})  // steps are one
+    if (name == each) return true;
+  return false;
+}
+
+// What isn't set by options of the run's.
+bool is_no_section(const std::string& key) {
+  for (const char* each : {"weft", "recipe", "model", "found", "machine"})
+    if (key == each) return true;
+  return false;
+}
+
+// "data" of "Data"; empty for the model's, which are resolved into its config.
+std::string section_of(const CLI::Option& option) {
+  std::string group = option.get_group();
+  std::transform(group.begin(), group.end(), group.begin(), [](unsigned char c) { return std::tolower(c); });
+  return group == "model" || option.get_lnames().empty() ? "" : group;
+}
+
+bool is_path(const CLI::Option& option, const std::string& text) {
+  const std::string type = option.get_type_name();
+  return type == "FILE" || type == "FOLDER" || type == "FILE|DIR" ||
+         (type == "KIND|FILE" && names_tokenizer_file(text)) ||
+         (type == "FILE|PART" && text != every_tenth_row && !is_share(text));
+}
+
+// A number where the option is one, true or false of a flag, else a string.
+ordered_json value_of(const CLI::Option& option, const std::string& text) {
+  if (is_path(option, text)) return std::filesystem::absolute(text).lexically_normal().string();
+  if (option.get_items_expected_max() == 0) return text == "true";
+  const ordered_json number = ordered_json::parse(text, nullptr, false);
+  const std::string type = option.get_type_name();
+  const bool is_number = type == "N" || type == "X" || (type == "FILE|PART" && is_share(text));
+  return is_number && number.is_number() ? number : ordered_json(text);
+}
+
+// Whether it is of use beside an option alone that isn't given.
+bool lacks_partner(const CLI::Option& option) {
+  const auto partners = option.get_needs();
+  return std::any_of(partners.begin(), partners.end(), [](const CLI::Option* other) { return other->count() == 0; });
+}
+
+// As it was chosen in the end; else as given; else by default. Null if there is nothing.
+ordered_json setting_of(const CLI::Option& option, const ordered_json& chosen) {
+  const std::string name = option.get_lnames().front();
+  if (chosen.contains(name)) return chosen[name];
+  std::vector<std::string> texts = option.results();
+  if (texts.empty() && !option.get_default_str().empty()) texts.push_back(option.get_default_str());
+  if (texts.empty() || texts.back().empty() || lacks_partner(option)) return nullptr;
+  return value_of(option, texts.back());  // the last one counts
+}
+
+// What a run of an earlier weft doesn't say of its data: its test rows chose its best checkpoint, or else every tenth
+// row did; of a text the last tenth. Null of any other run, and of a recipe.
+json former_data(const json& run) {
+  if (!run.contains("weft") || !run.contains("data") || !run["data"].is_object()) return nullptr;
+  json data = run["data"];
+  if (data.contains("text") && !data.contains("split")) {
+    data["split"] = "90/10/0";
+  } else if (data.contains("data") && !data.contains("validation")) {
+    data["validation"] = data.value("test", json(every_tenth_row));
+    data.erase("test");
+  } else {
+    return nullptr;
+  }
+  return data;
+}
+
+bool is_excluded(const CLI::Option& option) {
+  const auto excludes = option.get_excludes();
+  return std::any_of(excludes.begin(), excludes.end(), [](const CLI::Option* other) { return other->count() > 0; });
+}
+
+// Whether the option is given, with another value than the run's.
+bool is_changed(const CLI::App& command, const std::string& option, const json& value) {
+  return command.count(option) > 0 && command.get_option(option)->as<std::string>() != value;
+}
+
+// Whether the length of the sequences is given.
+bool gives_length(const CLI::App& command) {
+  const std::vector<std::string> fields = command.get_option("--set")->results();
+  return command.count("--seq-len") > 0 || std::any_of(fields.begin(), fields.end(), [](const std::string& field) {
+           return field.starts_with("seq_len=");
+         });
+}
+
+// Whether a setting of the run says nothing of what `command` chooses: another optimizer has options of its own (but
+// clipping), Noam's rate is a factor, and rows that were filled up to the length of the sequences are so to another one.
+bool is_of_another_choice(const CLI::App& command, const json& run, const std::string& section,
+                          const std::string& name) {
+  const json& settings = run[section];
+  if (section == "optimizer" && name != "clip")
+    return is_changed(command, "--optimizer", settings.value("optimizer", json()));
+  if (section == "training" && (name == "lr" || name == "warmup")) {
+    const json schedule = settings.value("schedule", json());
+    return is_changed(command, "--schedule", schedule) &&
+           (schedule == "noam" || command.get_option("--schedule")->as<std::string>() == "noam");
+  }
+  if (name == "pad-to" && run["model"].contains("config") && run["model"]["config"].is_object())
+    return gives_length(command) && settings[name] == run["model"]["config"].value("seq_len", json()).dump();
+  return false;
+}
+
+void set_option(CLI::Option& option, const json& value, const std::string& path) {
+  if (value.is_structured() || value.is_null())
+    throw Error("\"" + path + "\": expected a value of " + option.get_name() + ", got " + value.dump());
+  option.add_result(value.is_string() ? value.get<std::string>() : value.dump());
+  try {
+    option.run_callback();
+  } catch (const CLI::ParseError& error) {
+    throw Error("\"" + path + "\": " + error.what());
+  }
+}
+
+}  // namespace
+
+std::string describe_run(const CLI::App& command, const TrainOptions& o, const Training& training,
+                         const weft::Trainer& trainer) {
+  const weft::Model& model = *training.model;
+  const weft::Data& data = *training.data;
+  ordered_json chosen = ordered_json::parse(trainer.description());
+  for (const char* no_option : {"arch", "task", "model", "data"}) chosen.erase(no_option);
+  if (weft::task_source(model.task()) == weft::Source::rows)
+    chosen["pad-to"] = data.pad_to() > 0 ? std::to_string(data.pad_to()) : "exact";
+  chosen["eval-every"] = o.eval_every.value();
+  if (o.fold) chosen["folds"] = std::to_string(*o.fold + 1) + "/" + std::to_string(o.folds);
+  const weft::Context& context = weft::Context::current();
+  ordered_json run{{"weft", WEFT_VERSION}};
+  run["model"] = {
+      {"arch", model.arch()}, {"task", weft::task_name(model.task())}, {"config", ordered_json::parse(model.config())}};
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string section = section_of(*option);
+    if (section.empty() || is_no_setting(option->get_lnames().front())) continue;
+    const ordered_json setting = setting_of(*option, chosen);
+    if (!setting.is_null()) run[section][option->get_lnames().front()] = setting;
+  }
+  run["found"] = {{"parameters", weft::parameter_count(model.parameters())},
+                  {"symbols", model.vocabulary()},
+                  {"outputs", model.outputs()},
+                  {"data", data.fingerprint()}};
+  if (!training.columns.empty()) run["found"]["columns"] = training.columns;
+  run["machine"] = {{"threads", context.threads()}, {"instruction set", weft::isa_name(context.isa())}};
+  if (o.ranks != nullptr) run["machine"]["ranks"] = o.ranks->size();
+  return run.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+void apply_run(CLI::App& command, const std::string& text, const std::string& path,
+               const std::vector<std::string>& but) {
+  json run = parse_json(text, path);
+  if (!describes_run(text)) throw Error("\"" + path + "\" is not the run.json of a run");
+  if (const json data = former_data(run); !data.is_null()) run["data"] = data;
+  std::vector<std::pair<CLI::Option*, json>> found;  // before any is set, which would exclude others
+  for (const auto& section : run.items()) {
+    if (is_no_section(section.key())) continue;
+    if (!section.value().is_object())
+      throw Error("\"" + path + "\": expected \"" + section.key() + "\" to be an object");
+    for (const auto& setting : section.value().items()) {
+      CLI::Option* option = command.get_option_no_throw("--" + setting.key());
+      if (option == nullptr || is_no_setting(setting.key()))
+        throw Error("\"" + path + "\": weft train has no option \"" + setting.key() + "\"");
+      if (std::find(but.begin(), but.end(), setting.key()) != but.end()) continue;
+      if (is_of_another_choice(command, run, section.key(), setting.key())) continue;
+      if (option->count() == 0 && !is_excluded(*option)) found.emplace_back(option, setting.value());
+    }
+  }
+  for (const auto& [option, value] : found) set_option(*option, value, path);
+  for (const auto& [option, value] : found)
+    if (lacks_partner(*option)) option->clear();  // is set, and of no use
+}
+
+std::string describe_former(const std::string& text) {
+  const json data = former_data(parse_run(text));
+  if (data.is_null()) return "";
+  const std::string which = data.contains("text") ? "the last tenth of its text is for validation (--split 90/10/0)"
+                            : data["validation"] == every_tenth_row
+                                ? "every tenth of its rows is for validation (--validation every-tenth)"
+                                : "its test rows choose its best checkpoint (--validation FILE)";
+  return "run.json is of an earlier weft, whose rule goes on: " + which + ", and nothing is left to test on";
+}
+
+void check_partners(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0 && lacks_partner(*option))
+      throw UsageError(option->get_name() + " requires " + (*option->get_needs().begin())->get_name());
+}

@@ -1,0 +1,395 @@
+#include <weft/checkpoint.h>
+#include <weft/context.h>
+#include <weft/memory.h>
+#include <weft/os.h>
+#include <weft/trainer.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/ranks.h"
+#include "cli/report.h"
+#include "cli/visible.h"
+#include "options/recipes.h"
+#include "train/failed_saves.h"
+#include "train/loss_log.h"
+#include "train/run_settings.h"
+#include "train/stop_signal.h"
+#include "train/train_data.h"
+#include "train/train_options.h"
+#include "train/train_result.h"
+#include "train/train_steps.h"
+
+namespace {
+
+using weft::Error;
+
+// A new run would replace it when it saves its first checkpoint.
+void check_nothing_lost(const TrainOptions& o) {
+  const std::string saved = o.overwrite ? "" : weft::saved_run(o.out);
+  if (!saved.empty())
+    throw Error("\"" + saved + "\" is there already: --resume " + o.out + " goes on from it, --overwrite replaces it");
+}
+
+void print_start(const TrainOptions& o, const Training& training) {
+  const weft::Model& model = *training.model;
+  const weft::Data& data = *training.data;
+  const weft::Context& context = weft::Context::current();
+  for (const std::string& note : training.notes) std::cerr << note << std::endl;
+  std::cerr << model.arch() << " " << weft::task_name(model.task()) << ", " << weft::parameter_count(model.parameters())
+            << " parameters, " << data.tokenizer()->size() << " symbols, sequences of " << data.length()
+            << " in batches of " << data.batch() << "; "
+            << (o.ranks == nullptr ? "" : std::to_string(o.ranks->size()) + " ranks of ") << context.threads()
+            << " threads, " << weft::isa_name(context.isa()) << ", " << weft::precision_name(model.precision())
+            << std::endl;
+  if (!o.from.empty() && o.resume.empty())
+    std::cerr << "begins with \"" << o.from << "\""
+              << (training.new_parameters.empty() ? "" : "; new: " + list(training.new_parameters)) << std::endl;
+}
+
+// Of a longer run than it was at first, whose schedule has another end.
+void print_rate(std::int64_t done, std::int64_t steps, weft::Schedule schedule) {
+  const double now = schedule(done + 1);
+  schedule.steps = steps;
+  const double before = schedule(done + 1);
+  if (now != before)
+    std::cerr << "weft: the " << weft::schedule_name(schedule.kind) << " schedule no longer ends at step " << steps
+              << ": after step " << done << " the learning rate goes on with " << as_text(now) << ", not with "
+              << as_text(before) << std::endl;
+}
+
+// Whether the last checkpoint is the one of the state, its config.json, too, which is written last: a run that was killed
+// may have saved less.
+bool is_saved(const weft::Trainer& trainer, const std::string& run) try {
+  const std::string folder = weft::last_path(run);
+  std::error_code ignored;  // load_checkpoint says what is wrong
+  if (!std::filesystem::exists(folder + "/model.safetensors", ignored)) return false;
+  if (!trainer.is_saved_as(weft::load_checkpoint(folder, weft::Purpose::inference)) ||
+      !std::filesystem::exists(folder + "/config.json"))
+    return false;
+  const auto config = nlohmann::json::parse(weft::os::read_file(folder + "/config.json"), nullptr, false);
+  return config.value("step", nlohmann::json()) == trainer.steps_done() &&
+         config.value("validation_loss", nlohmann::json()).is_number();
+} catch (const Error& error) {
+  std::cerr << "weft: " << error.what() << "; training goes on from its state, which is whole" << std::endl;
+  return false;
+}
+
+// Throws the error again, with more to say.
+[[noreturn]] void add_to(const Error& error, const std::string& more) {
+  if (dynamic_cast<const weft::RankError*>(&error) != nullptr) throw weft::RankError(error.what() + more);
+  throw Error(error.what() + more);
+}
+
+// Loads the state. False if there is nothing to do.
+bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_before, const weft::Schedule& schedule) {
+  const bool saved = std::filesystem::exists(weft::state_path(o.out));
+  if (o.ranks != nullptr) check_alike(*o.ranks, {{"state of the run", saved ? "one that is saved" : "none"}});
+  if (!saved) {
+    std::cerr << "weft: the run in \"" << o.out << "\" has saved nothing yet: it begins anew" << std::endl;
+    return true;
+  }
+  try {
+    trainer.load_state(weft::state_path(o.out));
+  } catch (const Error& error) {
+    add_to(error, " (--from " + o.out + " begins another run with its checkpoint)");
+  }
+  const std::int64_t done = trainer.steps_done();
+  if (done > schedule.steps)
+    throw Error("\"" + o.out + "\" is at step " + std::to_string(done) + ", beyond --steps " +
+                std::to_string(schedule.steps));
+  bool nothing_to_do = is_first(o.ranks) && is_saved(trainer, o.out) && done == schedule.steps;
+  if (o.ranks != nullptr)
+    nothing_to_do = !o.ranks->gather(nothing_to_do ? "1" : "")[0].empty();  // the folder is rank 0's
+  if (nothing_to_do) {
+    std::cerr << "weft: nothing to do: \"" << o.out << "\" is at step " << done << " of " << schedule.steps
+              << " (--steps makes the run longer)" << std::endl;
+    return false;
+  }
+  if (schedule.steps != steps_before) print_rate(done, steps_before, schedule);
+  return true;
+}
+
+// What a step has given back is kept for the next, also beyond the usual budget: the system's pages are slow to come by.
+void keep_memory_of_step() {
+  const std::size_t peak = weft::Context::current().memory().use().peak;
+  weft::MemoryCache::set_budget(std::max(weft::MemoryCache::budget(), peak));
+}
+
+weft::RunResult run(weft::Trainer& trainer, weft::RunFolder* folder, const TrainOptions& o, LossLog& log) {
+  ProgressDisplay display;
+  FailedSaves failed(o.keep_going);
+  weft::RunOptions run;
+  run.open = folder;
+  run.eval_every = o.eval_every.value();
+  run.best_by = metric_of(o.best_by);
+  run.patience = o.patience;
+  run.progress = [&](const weft::Progress& progress) {
+    log.add(progress);
+    display.show(progress);
+    failed.step();
+    keep_memory_of_step();
+    return true;
+  };
+  run.evaluated = [&](std::int64_t step, const weft::Evaluation& evaluation) {
+    log.add(step, evaluation);
+    display.show(step, evaluation);
+    failed.evaluated(step, display);
+  };
+  run.stop = [] { return stop_signal() != 0; };
+  run.save_failed = [&](const Error& error) { return failed.add(error, display); };
+  try {
+    return trainer.run(run);
+  } catch (const Error& error) {
+    std::string more;
+    if (std::filesystem::exists(weft::state_path(o.out)))
+      more += "; what was saved before is as it was (--resume " + o.out + " goes on from there)";
+    add_to(error, more + (failed.ended_run() ? "; --keep-going goes on when a save fails" : ""));
+  }
+}
+
+// Warm-ups that a run doesn't come to the end of.
+void print_warmup(const weft::Schedule& schedule) {
+  if (schedule.warmup <= schedule.steps) return;
+  std::cerr << "the warm-up of " << schedule.warmup << " steps is longer than the run: the last learning rate is "
+            << as_text(schedule(schedule.steps)) << " (--warmup, --steps)" << std::endl;
+}
+
+void check_schedule(const TrainOptions& o) {
+  const weft::ScheduleKind kind = weft::schedule_from_name(o.schedule);
+  if (kind != weft::ScheduleKind::cosine && kind != weft::ScheduleKind::linear && o.lr_floor.value_or(0) != 0)
+    throw UsageError("--lr-floor is of the cosine and the linear schedule, this one is " + o.schedule);
+}
+
+// A run that goes on finds its data where they were, or where it is told that they are now.
+void check_data_there(const CLI::App& command) {
+  for (const char* name : {"--text", "--data", "--validation", "--test"})
+    for (const std::string& path : command.get_option(name)->results()) {
+      if (name == std::string("--validation") && (path == every_tenth_row || is_share(path))) continue;
+      std::error_code none;
+      if (std::filesystem::status(path, none).type() == std::filesystem::file_type::not_found)
+        throw Error("can't open \"" + path + "\", which the run learns from: " + name + " says where it is now");
+    }
+}
+
+// Of a run that another number of ranks began: which of them computes what changes nothing.
+void print_ranks(const TrainOptions& o, std::int64_t before) {
+  const std::int64_t now = o.ranks == nullptr ? 1 : o.ranks->size(), batches = o.micro_batches.value_or(1);
+  if (now == before) return;
+  std::cerr << "weft: " << before << (before == 1 ? " rank" : " ranks") << " began this run, " << now
+            << (now == 1 ? " goes" : " go") << " on with it, to the same bits; batches in a step: " << batches;
+  if (batches < now) std::cerr << ", so that ranks with nothing to do: " << now - batches;
+  std::cerr << std::endl;
+}
+
+// A step of a new run has something for each rank.
+void check_ranks(const TrainOptions& o) {
+  if (o.ranks == nullptr || !o.micro_batches || *o.micro_batches >= o.ranks->size()) return;
+  const std::int64_t ranks = o.ranks->size(), batch = o.batch.value_or(0) * *o.micro_batches / ranks;
+  throw UsageError("micro-batches: " + std::to_string(*o.micro_batches) + " for " + std::to_string(ranks) +
+                   " ranks, which leaves some without a batch: --micro-batches " + std::to_string(ranks) +
+                   " gives each one" +
+                   (batch > 0 ? ", --batch " + std::to_string(batch) + " beside it keeps steps as large" : ""));
+}
+
+// The rule of a run that an earlier weft began, if it has one.
+void say_former(const std::string& settings) {
+  const std::string former = describe_former(settings);
+  if (!former.empty()) std::cerr << "weft: " << former << std::endl;
+}
+
+// Opens the run that --resume names: its options become those of `command`, but for its log. Gives the steps that it was to
+// have.
+std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFolder>& folder) {
+  o.out = o.resume;
+  if (is_first(o.ranks)) {
+    if (weft::saved_run(o.out).empty() && !std::filesystem::exists(weft::run_path(o.out)))
+      throw Error("there is no run in \"" + o.out + "\"");
+    folder = std::make_unique<weft::RunFolder>(o.out);
+  }
+  if (o.ranks != nullptr) o.ranks->gather("");  // it is as it should be
+  const std::string path = weft::run_path(o.out);
+  if (!std::filesystem::exists(path))
+    throw Error("\"" + o.out + "\" has no run.json, which says how to go on: --from " + o.out +
+                " begins another run with its checkpoint");
+  const std::string settings = weft::os::read_file(path);
+  apply_run(command, settings, path, {"log"});
+  const std::string log = run_text(settings, "run", "log");  // which a folder from elsewhere doesn't choose
+  if (is_first(o.ranks) && o.log.empty() && !log.empty())
+    std::cerr << "weft: the log \"" << visible(log)
+              << "\" of the run's beginning isn't written: --log names it, or another" << std::endl;
+  check_data_there(command);
+  o.model.config = path;
+  if (!o.from.empty() && !std::filesystem::exists(o.from)) o.from = weft::last_path(o.out);  // has the same tokenizer
+  print_ranks(o, run_setting(settings, "machine", "ranks", 1));
+  say_former(settings);
+  return run_setting(settings, "training", "steps", 0);
+}
+
+// All but its log, which would be replaced; and with other data all but the form of the run's own. A recipe has none.
+void repeat_run(CLI::App& command, const std::string& settings, const std::string& path) {
+  std::vector<std::string> but = {"log"};
+  const bool other_rows = command.count("--data") > 0;
+  if (other_rows && command.count("--recipe") == 0)
+    but.insert(but.end(), {"format", "columns", "header", "literal-quotes"});
+  if (other_rows && !describe_former(settings).empty()) but.emplace_back("validation");
+  apply_run(command, settings, path, but);
+  if (!other_rows) say_former(settings);
+}
+
+// What a run ended with.
+struct Ended {
+  int code = 0;
+  std::optional<weft::TestResult> test = {};
+};
+
+// Of a run that is to have another number of steps: as given, or as its data are.
+void choose_steps(TrainOptions& o, Training& training) {
+  const std::int64_t micro_batches = o.micro_batches.value_or(o.ranks == nullptr ? 1 : o.ranks->size());
+  if (!o.steps) {
+    const ChosenSteps chosen =
+        o.epochs ? steps_of_epochs(*o.epochs, training.size, micro_batches) : usual_steps(training.size, micro_batches);
+    o.steps = chosen.steps;
+    training.notes.push_back(chosen.note);
+  }
+  if (!o.eval_every) o.eval_every = std::clamp<std::int64_t>(*o.steps / 10, 1, 500);
+}
+
+// The test of a run that has all its steps, if it was stopped before that was measured.
+Ended test_what_ended(const weft::RunFolder* folder, const TrainOptions& o, const Training& training) {
+  if (folder == nullptr || !training.test || weft::is_tested(o.out)) return {};
+  stop_on_signals(o.ranks);
+  const std::optional<weft::TestResult> test = measure_test(*folder, training, o);
+  if (!test) return {128 + stop_signal()};
+  print_test(*test, training);
+  return {0, test};
+}
+
+// steps_before: of a run that goes on. described_by: what a model or a run to be repeated is described in, or empty.
+Ended train_one(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFolder> folder, std::int64_t steps_before,
+                const std::string& described_by) {
+  const bool resumed = !o.resume.empty();
+  Training training = load_training(o);
+  choose_steps(o, training);
+  const weft::TrainOptions options = o.training(*training.model);
+  weft::Trainer trainer(*training.model, *training.data, options);
+  if (resumed) {
+    if (!resume(trainer, o, steps_before, options.schedule)) return test_what_ended(folder.get(), o, training);
+  } else if (is_first(o.ranks)) {
+    folder = std::make_unique<weft::RunFolder>(o.out);
+    check_nothing_lost(o);  // another run may have ended since
+  }
+  if (folder) {
+    const std::string settings = describe_run(command, o, training, trainer);
+    if (resumed) folder->describe(settings);
+    else folder->begin(settings);
+  }
+  LossLog log(is_first(o.ranks) ? o.log : "", trainer.steps_done());
+  stop_on_signals(o.ranks);
+  if (!described_by.empty()) std::cerr << described_by << std::endl;
+  print_start(o, training);
+  print_warmup(options.schedule);
+  const std::int64_t done = trainer.steps_done();
+  const weft::RunResult result = run(trainer, folder.get(), o, log);
+  if (result.stopped) {
+    std::cerr << "weft: stopped after step " << trainer.steps_done() << "; saved in \"" << o.out << "\" (--resume "
+              << o.out << " goes on from there)" << std::endl;
+    log.check();
+    return {128 + stop_signal()};
+  }
+  Ended ended;
+  if (folder) ended.test = measure_test(*folder, training, o);
+  if (folder && training.test && !ended.test) ended.code = 128 + stop_signal();
+  print_result(trainer, result, o, training, trainer.steps_done() - done, ended.test);
+  log.check();
+  return ended;
+}
+
+// A run of each fold, in a folder of its own.
+int train_folds(CLI::App& command, const TrainOptions& o, const std::string& described_by) {
+  std::vector<TrainOptions> all;
+  for (std::int64_t fold = 0; fold < o.folds; ++fold) {
+    TrainOptions one = o;
+    one.fold = fold;
+    one.out = o.out + "/fold-" + std::to_string(fold + 1);
+    check_nothing_lost(one);
+    all.push_back(one);
+  }
+  std::vector<weft::TestResult> tests;
+  for (TrainOptions& one : all) {
+    std::cerr << "weft: fold " << *one.fold + 1 << " of " << o.folds << ", in \"" << one.out << "\"" << std::endl;
+    const Ended ended = train_one(command, one, nullptr, 0, described_by);
+    if (ended.code != 0) return ended.code;
+    tests.push_back(*ended.test);
+  }
+  print_folds(tests);
+  return 0;
+}
+
+void check_folds(const TrainOptions& o) {
+  if (o.folds == 0 || o.fold) return;
+  const std::string alone = "; --folds 1/" + std::to_string(o.folds) + " is a run of its own";
+  if (o.ranks != nullptr) throw UsageError("--folds " + std::to_string(o.folds) + " can't be under mpirun" + alone);
+  if (!o.log.empty())
+    throw UsageError("--log is of one run, --folds " + std::to_string(o.folds) + " has several" + alone);
+}
+
+int train(CLI::App& command, TrainOptions& o) {
+  o.parsed();
+  std::unique_ptr<weft::RunFolder> folder;
+  std::int64_t steps_before = 0;
+  const bool resumed = !o.resume.empty();
+  if (o.ranks != nullptr) check_alike(*o.ranks, {{"command", resumed ? "a run that goes on" : "a new run"}});
+  std::string described_by;
+  if (resumed) {
+    steps_before = open_run(command, o, folder);
+  } else {
+    const std::string settings = o.model.settings();
+    const bool repeated = describes_run(settings);
+    if (repeated) repeat_run(command, settings, o.model.settings_name());
+    if (!o.model.config.empty())
+      described_by = "\"" + o.model.config + "\" describes " + (repeated ? "a run" : "an architecture");
+    check_partners(command);
+    check_ranks(o);
+    check_source(o);
+    check_folds(o);
+    check_nothing_lost(o);
+  }
+  check_schedule(o);
+  if (o.best_by != "loss" && o.data.empty())
+    throw UsageError("--best-by " + o.best_by + " is of labelled texts: of a text the loss alone is measured");
+  o.check_log(command);
+  if (o.folds > 0 && !o.fold) return train_folds(command, o, described_by);
+  return train_one(command, o, std::move(folder), steps_before, described_by).code;
+}
+
+}  // namespace
+
+Command train_command(CLI::App& weft, weft::Ranks* ranks) {
+  CLI::App* command = weft.add_subcommand("train", "Train a language model or a classifier");
+  const auto options = std::make_shared<TrainOptions>();
+  options->ranks = ranks;
+  options->add_to(*command);
+  add_threads(*command);
+  const std::string examples =
+      "Examples:\n"
+      "  weft train --arch gmlp --text book.txt --layers 4 --d-model 128 --seq-len 64 --out book\n"
+      "  weft train --arch fnet --data train.csv --test test.csv --layers 2 --d-model 128 --out news\n"
+      "  weft train --arch fnet --data train.csv --folds 5 --out folds\n"
+      "  weft train --resume book --steps 4000\n"
+      "  weft train --config book/run.json --seed 2 --out book2\n"
+      "  weft train --from book --text letters.txt --out letters\n"
+      "  mpirun -n 4 weft train --arch gmlp --text book.txt --out book\n"
+      "Ctrl-C saves and stops; --resume goes on from there.\n"
+      "weft recipes NAME, or --help beside --recipe NAME, shows a recipe's settings and their sources.";
+  command->footer([command, examples] {
+    const auto recipe_named = command->get_option("--recipe")->results();
+    return recipe_named.empty() ? examples : "Recipe:\n" + describe_recipe(recipe(recipe_named.back()));
+  });
+  return {command, [command, options] { return train(*command, *options); }};
+}

@@ -1,0 +1,158 @@
+#include "train/train_data.h"
+
+#include <weft/checkpoint.h>
+#include <weft/classifier_data.h>
+#include <weft/error.h>
+#include <weft/run_folder.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/command.h"
+#include "cli/ranks.h"
+#include "options/recipes.h"
+#include "options/text_input.h"
+#include "train/divided_rows.h"
+
+namespace {
+
+using weft::Error;
+
+std::unique_ptr<weft::Model> new_model(const TrainOptions& o, const weft::ModelSpec& spec) {
+  auto model = weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
+  model->set_precision(o.precision);
+  model->set_recompute(o.recompute);
+  return model;
+}
+
+// The run's own, if it goes on and has saved it; else that of --from; else the chosen one.
+std::shared_ptr<const weft::Tokenizer> tokenizer_of(const TrainOptions& o, const weft::Checkpoint* from,
+                                                    const weft::Texts& texts, weft::Task task, const char* usual) {
+  std::error_code ignored;
+  const std::string last = weft::last_path(o.out);
+  if (!o.resume.empty() && std::filesystem::exists(last + "/model.safetensors", ignored)) try {
+      return weft::load_checkpoint(last, weft::Purpose::inference).tokenizer;
+    } catch (const Error&) {  // a damaged one, which the run goes on without
+    }
+  return from != nullptr ? from->tokenizer : o.tokenizer.make(texts, task, usual);
+}
+
+// Of several ranks the first one writes the cache, which the others then read; where they don't see it they keep their ids in a
+// temporary file.
+weft::EncodedText encoded(const TextInput& input, const weft::Tokenizer& tokenizer, const TrainOptions& o) {
+  const std::string cache = o.out + "/tokens.ids";
+  if (o.ranks == nullptr) return input.encoded(tokenizer, cache);
+  weft::EncodedText text;
+  if (is_first(o.ranks)) text = input.encoded(tokenizer, cache);
+  o.ranks->gather("");  // it is written
+  std::error_code ignored;
+  if (!is_first(o.ranks)) text = input.encoded(tokenizer, std::filesystem::exists(cache, ignored) ? cache : "");
+  return text;
+}
+
+// The data are read before the model is made, which may be large. from: whose tokenizer is taken, or null.
+Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
+  const TextInput input(o.text);
+  const auto tokenizer = tokenizer_of(o, from, input.texts(), spec.task, "characters");
+  spec.vocabulary = tokenizer->size();
+  const auto planned = outline(spec);
+  const weft::EncodedText text = encoded(input, *tokenizer, o);
+  const std::int64_t length = usual_length(*planned), batch = o.batch.value_or(12);
+  const weft::TextSplit split = weft::text_split(o.split);
+  const auto data_of = [&](const weft::TextSplit& each) {
+    return std::make_unique<weft::TextData>(text, tokenizer, spec.task, length, batch, each);
+  };
+  Training made;
+  made.data = data_of(split);
+  if (split.rest() > 0) made.test = data_of(split.test());
+  made.size = {text.size() * split.training / 100, batch * length, false};
+  made.notes.push_back("text: " + grouped(text.size()) + " tokens, " + o.split +
+                       " % for training, validation and test (--split)");
+  check_memory_to_train(*planned);
+  made.model = new_model(o, spec);
+  return made;
+}
+
+// Of the labels of the data, which of them the checkpoint that the run begins with knows.
+std::string describe_known(const std::vector<std::string>& labels, const std::vector<std::string>& of_checkpoint,
+                           const std::string& from) {
+  const auto is_known = [&](const std::string& label) {
+    return std::find(of_checkpoint.begin(), of_checkpoint.end(), label) != of_checkpoint.end();
+  };
+  const auto known = std::count_if(labels.begin(), labels.end(), is_known);
+  const std::string count = std::to_string(known) + " of " + std::to_string(labels.size());
+  return "labels: " + count + " known to " + from +
+         (known == 0                    ? "; the head is new"
+          : known == std::ssize(labels) ? ""
+                                        : "; the head's other rows are new");
+}
+
+// What rows are filled up to, 0: nothing. As given; else as the rows of weft's own classifier that the run begins with, but
+// for those that were filled up to the length of its sequences; else `usual`.
+std::int64_t filled_length(const TrainOptions& o, const weft::Checkpoint* from, std::int64_t usual) {
+  if (o.pad_to == "exact") return 0;
+  if (!o.pad_to.empty()) return std::stoll(o.pad_to);
+  if (from == nullptr || !o.resume.empty() || !from->info.form.empty()) return usual;
+  if (from->model->task() != weft::Task::classifier || from->info.pad_to == usual_length(*from->model)) return usual;
+  return from->info.pad_to;
+}
+
+Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
+  Training made;
+  DividedRows rows = divided_rows(o);
+  const weft::LabelledTexts& training = rows.training;
+  made.notes = std::move(rows.notes);
+  made.columns = training.columns;
+  const weft::Texts texts = [&](const auto& use) {
+    for (const std::string& text : training.texts) use(text);
+  };
+  const auto tokenizer = tokenizer_of(o, from, texts, spec.task, "words");
+  spec.vocabulary = tokenizer->size();
+  spec.classes = std::ssize(training.names);
+  const auto planned = outline(spec);
+  const std::int64_t filled = filled_length(o, from, usual_length(*planned));
+  const std::int64_t batch = o.batch.value_or(32);
+  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured) {
+    return std::make_unique<weft::ClassifierData>(
+        learned, measured, tokenizer, filled > 0 ? filled : usual_length(*planned), batch,
+        filled > 0 ? weft::Padding::full : weft::Padding::exact, o.word_dropout);
+  };
+  made.data = data_of(training, rows.validation);
+  if (!rows.test.texts.empty()) made.test = data_of({}, rows.test);
+  made.size = {std::ssize(training.texts), batch, true};
+  check_memory_to_train(*planned);
+  made.model = new_model(o, spec);
+  return made;
+}
+
+}  // namespace
+
+void check_source(const TrainOptions& o) {
+  if (o.text.empty() == o.data.empty())
+    throw UsageError(o.model.recipe.empty()
+                         ? "give --text FILE for a language model or --data FILE for a classifier"
+                         : "the recipe " + o.model.recipe + " needs " + recipe_data(recipe(o.model.recipe)));
+}
+
+Training load_training(const TrainOptions& o) {
+  check_source(o);
+  const weft::Source source = o.data.empty() ? weft::Source::text : weft::Source::rows;
+  std::optional<weft::Checkpoint> from;
+  if (!o.from.empty()) from = weft::load_checkpoint(o.from, weft::Purpose::inference);
+  const weft::Checkpoint* start = from ? &*from : nullptr;
+  const weft::ModelSpec spec = o.model.spec(source, start != nullptr ? start->model.get() : nullptr);
+  if (weft::task_source(spec.task) != source)
+    throw UsageError(std::string("a ") + weft::task_name(spec.task) + " needs " +
+                     (o.data.empty() ? "--data" : "--text"));
+  Training training = o.data.empty() ? load_text(o, spec, start) : load_rows(o, spec, start);
+  if (start == nullptr) return training;
+  const std::vector<std::string> labels = training.data->labels();
+  if (labels.empty()) {
+    training.new_parameters = weft::copy_parameters(*start->model, *training.model);
+  } else {
+    training.new_parameters = weft::copy_parameters(*start, *training.model, labels);
+    if (!start->info.labels.empty() && o.resume.empty())
+      training.notes.push_back(describe_known(labels, start->info.labels, o.from));
+  }
+  return training;
+}

@@ -1,0 +1,53 @@
+#include "train/train_steps.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/number.h"
+
+namespace {
+
+constexpr double epochs_usual = 5, epochs_most = 100;
+constexpr double least_of_rows = 1000, least_of_text = 2000, most = 20000;
+
+// Steps of one epoch: a batch that isn't full is one, too.
+double steps_of_epoch(const TrainingSize& size, std::int64_t micro_batches) {
+  const std::int64_t batches = (size.size + size.batch - 1) / size.batch;
+  return static_cast<double>(batches) / static_cast<double>(micro_batches);
+}
+
+ChosenSteps chosen(double steps, const TrainingSize& size, std::int64_t micro_batches) {
+  const auto whole = std::llround(std::clamp(steps, 1.0, 1e15));
+  const double epochs = static_cast<double>(whole) / steps_of_epoch(size, micro_batches);
+  const std::string rounded = as_text(std::round(epochs * (epochs < 1 ? 1000 : 10)) / (epochs < 1 ? 1000 : 10));
+  return {whole, "steps: " + grouped(whole) + ", " + rounded + (rounded == "1" ? " epoch of " : " epochs of ") +
+                     grouped(size.size) + (size.rows ? " rows" : " tokens")};
+}
+
+}  // namespace
+
+ChosenSteps steps_of_epochs(double epochs, const TrainingSize& size, std::int64_t micro_batches) {
+  return chosen(epochs * steps_of_epoch(size, micro_batches), size, micro_batches);
+}
+
+ChosenSteps usual_steps(const TrainingSize& size, std::int64_t micro_batches) {
+  const double epoch = steps_of_epoch(size, micro_batches);
+  const double highest = size.rows ? std::max(most, epoch) : most;
+  const double lowest = std::min(size.rows ? least_of_rows : least_of_text, epochs_most * epoch);
+  ChosenSteps steps = chosen(std::max(std::min(epochs_usual * epoch, highest), lowest), size, micro_batches);
+  steps.note += " (--steps or --epochs choose others)";
+  return steps;
+}
+
+std::string describe_usual_steps() {
+  return as_text(epochs_usual) + " epochs; at least " + as_text(least_of_rows) + " steps of rows, " +
+         as_text(least_of_text) + " of text, or " + as_text(epochs_most) + " epochs; at most " + as_text(most) +
+         ", or one epoch of rows";
+}
+
+std::string grouped(std::int64_t count) {
+  std::string text = std::to_string(count);
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<std::size_t>(at), 1, ',');
+  return text;
+}
