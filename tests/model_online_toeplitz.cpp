@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "op_table.h"
-#include "sweep.h"
 #include "streaming/online_toeplitz.h"
+#include "sweep.h"
 #include "weft/context.h"
 #include "weft/ops.h"
 #include "weft/profile.h"
