@@ -1,7 +1,7 @@
 // weft-attention: the weft command, which knows the architectures of models/examples besides its own.
 #include "models/examples/attention/attention.h"
 #include "models/examples/amlp/amlp.h"
-#include "tools/cli/command.h"
+#include "tools/console/command.h"
 
 int main(int argc, char** argv) {
   weft::register_architecture(attention::Transformer::architecture());

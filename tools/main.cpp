@@ -1,3 +1,3 @@
-#include "cli/command.h"
+#include "console/command.h"
 
 int main(int argc, char** argv) { return run_command(argc, argv); }

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <iostream>
 
-#include "cli/arguments.h"
-#include "cli/command.h"
-#include "cli/help.h"
-#include "cli/ranks.h"
-#include "cli/visible.h"
+#include "console/arguments.h"
+#include "console/command.h"
+#include "console/help.h"
+#include "console/ranks.h"
+#include "console/visible.h"
 #include "options/tokenizer_options.h"
 
 namespace {

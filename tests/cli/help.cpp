@@ -6,8 +6,8 @@
 
 #include "../temporary_folder.h"
 #include "command.h"
-#include "tools/cli/arguments.h"
-#include "tools/cli/nearest.h"
+#include "tools/console/arguments.h"
+#include "tools/console/nearest.h"
 
 namespace weft::test {
 namespace {
@@ -151,7 +151,7 @@ TEST_CASE("nearest: fewest letters added, left out, changed or swapped, at most 
 
 TEST_CASE("values stand behind = or come next, also if they are empty or look like options") {
   CLI::App app;
-  (void)generate_command(app);
+  (void)generate_command(app, nullptr);
   const char* const typed[] = {"weft", "generate", "--prompt=a=b", "--prompt", "--seed=3", "--seed=", "--new=1"};
   CHECK(arguments_for(app, 7, typed) ==
         std::vector<std::string>{"--new=1", "", "--seed", "--seed=3", "--prompt", "a=b", "--prompt", "generate"});

@@ -9,7 +9,7 @@
 #include "../temporary_folder.h"
 #include "../train_support.h"
 #include "command.h"
-#include "tools/cli/command.h"
+#include "tools/console/command.h"
 #include "weft/checkpoint.h"
 #include "weft/gmlp.h"
 
@@ -88,7 +88,7 @@ TEST_CASE("info of an architecture that only classifies") {
   sorter.make = make_as<Sorter>;
   register_architecture(sorter);
   CLI::App app;
-  const Command info = info_command(app);
+  const Command info = info_command(app, nullptr);
   app.parse("info --arch sorter --layers 1 --classes 3");
   std::ostringstream out;
   std::streambuf* before = std::cout.rdbuf(out.rdbuf());

@@ -1,5 +1,5 @@
 // Recipes: weft recipes, and weft train --recipe.
-#include "recipes.h"
+#include "options/recipes.h"
 
 #include <doctest/doctest.h>
 

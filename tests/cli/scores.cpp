@@ -7,8 +7,8 @@
 #include "../temporary_folder.h"
 #include "../train_support.h"
 #include "command.h"
-#include "scores.h"
-#include "visible.h"
+#include "console/visible.h"
+#include "measure/scores.h"
 #include "weft/checkpoint.h"
 
 namespace weft::test {

@@ -12,7 +12,7 @@
 #include "../temporary_folder.h"
 #include "../train_support.h"
 #include "command.h"
-#include "progress.h"
+#include "console/progress.h"
 
 namespace weft::test {
 namespace {

@@ -10,7 +10,7 @@
 #include "../temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
-#include "train_steps.h"
+#include "train/train_steps.h"
 
 namespace weft::test {
 namespace {

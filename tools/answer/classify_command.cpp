@@ -9,9 +9,9 @@
 #include <iostream>
 
 #include "answer/predictions.h"
-#include "cli/command.h"
-#include "cli/line_reader.h"
-#include "cli/visible.h"
+#include "console/command.h"
+#include "console/line_reader.h"
+#include "console/visible.h"
 #include "options/answer_options.h"
 #include "options/data_options.h"
 #include "options/run_file.h"

@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "answer/predictions.h"
-#include "cli/command.h"
-#include "cli/line_reader.h"
+#include "console/command.h"
+#include "console/line_reader.h"
 #include "options/answer_options.h"
 
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/options.h"
+#include "console/command.h"
+#include "console/options.h"
 #include "options/checkpoint_option.h"
 
 namespace {

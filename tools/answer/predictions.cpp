@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "cli/visible.h"
+#include "console/visible.h"
 
 std::string as_fields(const std::vector<weft::Prediction>& predictions) {
   std::string line;

@@ -8,9 +8,9 @@
 #include <iostream>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/options.h"
-#include "cli/out_folder.h"
+#include "console/command.h"
+#include "console/options.h"
+#include "console/out_folder.h"
 
 namespace {
 

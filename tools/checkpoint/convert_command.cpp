@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <iostream>
 
-#include "cli/command.h"
-#include "cli/options.h"
-#include "cli/out_folder.h"
-#include "cli/visible.h"
+#include "console/command.h"
+#include "console/options.h"
+#include "console/out_folder.h"
+#include "console/visible.h"
 
 namespace {
 

@@ -7,10 +7,10 @@
 #include <iomanip>
 #include <iostream>
 
-#include "cli/command.h"
-#include "cli/options.h"
-#include "cli/report.h"
-#include "cli/visible.h"
+#include "console/command.h"
+#include "console/options.h"
+#include "console/report.h"
+#include "console/visible.h"
 #include "options/checkpoint_option.h"
 #include "options/model_options.h"
 #include "options/recipes.h"

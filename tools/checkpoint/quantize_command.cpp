@@ -11,9 +11,9 @@
 #include <limits>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/options.h"
-#include "cli/out_folder.h"
+#include "console/command.h"
+#include "console/options.h"
+#include "console/out_folder.h"
 #include "measure/measured_data.h"
 #include "options/checkpoint_option.h"
 #include "report/run.h"

@@ -1,5 +1,5 @@
 // weft data: files of rows of the tasks that are generated.
-#include "cli/command.h"
+#include "console/command.h"
 
 #include <weft/error.h>
 #include <weft/labelled_texts.h>
@@ -10,9 +10,9 @@
 #include <iostream>
 #include <unordered_set>
 
-#include "cli/help.h"
-#include "cli/options.h"
-#include "cli/progress.h"
+#include "console/help.h"
+#include "console/options.h"
+#include "console/progress.h"
 #include "data/hash.h"
 #include "data/news.h"
 #include "data/task.h"

@@ -14,10 +14,10 @@
 #include <unordered_set>
 
 #include "answer/predictions.h"
-#include "cli/command.h"
-#include "cli/help.h"
-#include "cli/options.h"
-#include "cli/report.h"
+#include "console/command.h"
+#include "console/help.h"
+#include "console/options.h"
+#include "console/report.h"
 #include "data/hash.h"
 
 namespace data {

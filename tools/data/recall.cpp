@@ -7,8 +7,8 @@
 #include <sstream>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/options.h"
+#include "console/command.h"
+#include "console/options.h"
 #include "data/task.h"
 
 namespace data {

@@ -4,9 +4,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.h"
-#include "cli/options.h"
-#include "cli/report.h"
+#include "console/command.h"
+#include "console/options.h"
+#include "console/report.h"
 #include "measure/measured_data.h"
 #include "measure/scores.h"
 #include "options/checkpoint_option.h"

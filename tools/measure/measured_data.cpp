@@ -6,9 +6,9 @@
 #include <cmath>
 #include <iostream>
 
-#include "cli/command.h"
-#include "cli/options.h"
-#include "cli/progress.h"
+#include "console/command.h"
+#include "console/options.h"
+#include "console/progress.h"
 #include "options/model_options.h"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/visible.h"
+#include "console/visible.h"
 
 namespace {
 

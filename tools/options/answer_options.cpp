@@ -1,6 +1,6 @@
 #include "options/answer_options.h"
 
-#include "cli/options.h"
+#include "console/options.h"
 
 void AnswerOptions::add_to(CLI::App& command, const std::string& texts, const std::string& answers,
                            const std::string& as_json) {

@@ -3,8 +3,8 @@
 #include <weft/error.h>
 #include <weft/run_folder.h>
 
-#include "cli/command.h"
-#include "cli/options.h"
+#include "console/command.h"
+#include "console/options.h"
 
 void CheckpointOption::add_to(CLI::App& command) {
   add_checkpoint(command, "dir", folder, "Folder of a run, or of a checkpoint");

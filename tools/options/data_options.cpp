@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "cli/options.h"
-#include "cli/report.h"
-#include "cli/visible.h"
+#include "console/options.h"
+#include "console/report.h"
+#include "console/visible.h"
 
 namespace {
 

@@ -7,11 +7,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.h"
-#include "cli/json_file.h"
-#include "cli/nearest.h"
-#include "cli/options.h"
-#include "cli/report.h"
+#include "console/command.h"
+#include "console/json_file.h"
+#include "console/nearest.h"
+#include "console/options.h"
+#include "console/report.h"
 #include "options/recipes.h"
 #include "options/run_file.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/help.h"
-#include "cli/nearest.h"
-#include "cli/report.h"
+#include "console/help.h"
+#include "console/nearest.h"
+#include "console/report.h"
 
 namespace {
 

@@ -4,9 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/json_file.h"
+#include "console/json_file.h"
 
 using nlohmann::json;
+using weft::Error;
 
 json parse_run(const std::string& text) {
   const auto shallow = [](int depth, json::parse_event_t, json&) { return depth <= 16; };

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/command.h"
-#include "cli/options.h"
-#include "cli/report.h"
+#include "console/command.h"
+#include "console/options.h"
+#include "console/report.h"
 #ifdef WEFT_SENTENCEPIECE
 #include <weft/sentencepiece.h>
 #endif

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <iostream>
 
-#include "cli/command.h"
-#include "cli/options.h"
+#include "console/command.h"
+#include "console/options.h"
 #include "report/page.h"
 #include "report/run.h"
 

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/json_file.h"
+#include "console/json_file.h"
 #include "report/learned.h"
 #include "report/metrics.h"
 #include "train/train_options.h"

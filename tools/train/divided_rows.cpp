@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "cli/number.h"
-#include "cli/report.h"
-#include "cli/visible.h"
+#include "console/number.h"
+#include "console/report.h"
+#include "console/visible.h"
 #include "train/train_steps.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <iostream>
 
-#include "cli/progress.h"
+#include "console/progress.h"
 
 // The first one, and when all is saved again.
 class FailedSaves {

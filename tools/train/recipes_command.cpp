@@ -1,7 +1,7 @@
 #include <iostream>
 
-#include "cli/command.h"
-#include "cli/options.h"
+#include "console/command.h"
+#include "console/options.h"
 #include "options/recipes.h"
 
 Command recipes_command(CLI::App& weft, weft::Ranks*) {

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.h"
-#include "cli/json_file.h"
+#include "console/command.h"
+#include "console/json_file.h"
 #include "options/tokenizer_options.h"
 
 namespace {

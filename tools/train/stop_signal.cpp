@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "cli/ranks.h"
+#include "console/ranks.h"
 
 namespace {
 

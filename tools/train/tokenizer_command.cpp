@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <iostream>
 
-#include "cli/command.h"
-#include "cli/options.h"
-#include "cli/report.h"
+#include "console/command.h"
+#include "console/options.h"
+#include "console/report.h"
 #include "options/text_input.h"
 #include "options/tokenizer_options.h"
 

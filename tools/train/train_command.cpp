@@ -9,12 +9,12 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.h"
-#include "cli/options.h"
-#include "cli/progress.h"
-#include "cli/ranks.h"
-#include "cli/report.h"
-#include "cli/visible.h"
+#include "console/command.h"
+#include "console/options.h"
+#include "console/progress.h"
+#include "console/ranks.h"
+#include "console/report.h"
+#include "console/visible.h"
 #include "options/recipes.h"
 #include "train/failed_saves.h"
 #include "train/loss_log.h"

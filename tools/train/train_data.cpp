@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/command.h"
-#include "cli/ranks.h"
+#include "console/command.h"
+#include "console/ranks.h"
 #include "options/recipes.h"
 #include "options/text_input.h"
 #include "train/divided_rows.h"

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <map>
 
-#include "cli/command.h"
-#include "cli/options.h"
-#include "cli/report.h"
+#include "console/command.h"
+#include "console/options.h"
+#include "console/report.h"
 #include "train/train_steps.h"
 
 namespace {

@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <iostream>
 
-#include "cli/number.h"
-#include "cli/progress.h"
-#include "cli/report.h"
+#include "console/number.h"
+#include "console/progress.h"
+#include "console/report.h"
 #include "train/divided_rows.h"
 #include "train/stop_signal.h"
 

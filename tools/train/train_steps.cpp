@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/number.h"
+#include "console/number.h"
 
 namespace {
 

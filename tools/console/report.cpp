@@ -1,4 +1,4 @@
-#include "cli/report.h"
+#include "console/report.h"
 
 #include <weft/context.h>
 #include <weft/os.h>

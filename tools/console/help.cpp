@@ -1,4 +1,4 @@
-#include "cli/help.h"
+#include "console/help.h"
 
 #include <algorithm>
 #include <set>

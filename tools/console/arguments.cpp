@@ -1,8 +1,8 @@
-#include "cli/arguments.h"
+#include "console/arguments.h"
 
 #include <algorithm>
 
-#include "cli/nearest.h"
+#include "console/nearest.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "cli/json_file.h"
+#include "console/json_file.h"
 
 #include <weft/error.h>
 

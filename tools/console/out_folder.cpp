@@ -1,4 +1,4 @@
-#include "cli/out_folder.h"
+#include "console/out_folder.h"
 
 #include <weft/error.h>
 #include <weft/run_folder.h>

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "cli/number.h"
+#include "console/number.h"
 
 // The option `name`, whose value, a `type`, `take` reads: what it throws is an error of usage. The last one counts if it
 // comes more than once.

@@ -1,4 +1,4 @@
-#include "cli/number.h"
+#include "console/number.h"
 
 #include <weft/error.h>
 

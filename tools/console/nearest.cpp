@@ -1,4 +1,4 @@
-#include "cli/nearest.h"
+#include "console/nearest.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "cli/options.h"
+#include "console/options.h"
 
 #include <weft/context.h>
 #include <weft/error.h>

@@ -1,4 +1,4 @@
-#include "cli/progress.h"
+#include "console/progress.h"
 
 #include <weft/os.h>
 

@@ -1,4 +1,4 @@
-#include "cli/ranks.h"
+#include "console/ranks.h"
 
 #include <dlfcn.h>
 #include <weft/context.h>

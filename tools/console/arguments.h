@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
+#include "console/command.h"
 
 // The arguments for CLI::App::parse: "help" and "help COMMAND" as --help; "--name=value" as two, so that an empty value
 // is one. UsageError for a command that there isn't, also beside --help.

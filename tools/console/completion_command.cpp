@@ -4,8 +4,8 @@
 #include <iostream>
 #include <memory>
 
-#include "cli/command.h"
-#include "cli/options.h"
+#include "console/command.h"
+#include "console/options.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "cli/visible.h"
+#include "console/visible.h"
 
 #include <algorithm>
 #include <cstdio>
