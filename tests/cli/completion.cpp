@@ -9,7 +9,7 @@ namespace {
 // What bash offers for the last of the words typed, each in a line.
 std::string completed(const std::string& words, int last) {
   const std::string line = "source \"$here/weft.bash\" && cd / && COMP_WORDS=(" + words +
-                           ") COMP_CWORD=" + std::to_string(last) + " && _weft && printf \"%s\\n\" \"${COMPREPLY[@]}\"";
+                           ") COMP_CWORD=" + std::to_string(last) + " && _weft; printf \"%s\\n\" \"${COMPREPLY[@]}\"";
   return shell("\"$WEFT\" completion bash >weft.bash && here=$PWD bash -c '" + line + "'").out;
 }
 

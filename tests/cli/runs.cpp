@@ -292,7 +292,9 @@ TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, si
 }
 
 TEST_CASE_FIXTURE(Runs, "eval, generate and info take a run's folder, the best or the last, or a checkpoint's folder") {
-  REQUIRE(weft(train("run", "--steps 60 --eval-every 4 --lr 1 --warmup 100 --schedule constant --clip 0")).code == 0);
+  REQUIRE(
+      weft(train("run", "--steps 60 --eval-every 4 --lr 1 --warmup 100 --schedule constant --clip 0 --split 90/10/0"))
+          .code == 0);
   const std::string run = folder / "run", text = " --text " + (folder / "text");
   const double best = *load_checkpoint(run + "/best").info.validation_loss;
   const double last = *load_checkpoint(run + "/last").info.validation_loss;

@@ -29,7 +29,8 @@ TEST_CASE("weft train --tokenizer: each kind trains, evaluates and continues a t
   const std::string text = " --text " + (folder / "text"), run = folder / "run";
   for (const std::string kind : {"characters", "bytes", "words", "wordpunct", "whitespace"}) {
     CAPTURE(kind);
-    const Outcome trained = weft("train --arch gmlp" + text + sizes + "--tokenizer " + kind + " --out " + run);
+    const Outcome trained =
+        weft("train --arch gmlp" + text + sizes + "--split 90/10/0 --tokenizer " + kind + " --out " + run);
     CAPTURE(trained.err);
     REQUIRE(trained.code == 0);
     CHECK(load_checkpoint(run).tokenizer->kind() == kind);
