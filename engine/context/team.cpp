@@ -13,7 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // How long a thread looks for what it waits for before it sleeps: longer costs other programs their time and so weft its
-// share, shorter costs wakings, of 5 to 50 µs. Idle, 20 to 200 are the same within 3 %. bench: bench/busy
+// share, shorter costs wakings, of 5 to 50 µs. Idle, 20 to 200 are the same within 3 %. bench: bench/steps/busy
 constexpr std::chrono::microseconds patience{30};
 
 thread_local int task_depth = 0;

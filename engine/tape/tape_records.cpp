@@ -9,7 +9,7 @@ namespace weft::detail {
 namespace {
 
 // A chain of cheap records longer than this keeps a tensor in between: longer ones would keep fewer tensors, and compute
-// more of them twice. bench: bench/step_compare, time and memory of a step
+// more of them twice. bench: bench/steps/step_compare, time and memory of a step
 constexpr int max_recomputed_depth = 4;
 
 }  // namespace

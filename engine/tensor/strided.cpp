@@ -15,7 +15,7 @@ using detail::Nest;
 
 namespace {
 
-// Elements a task: fewer cost more to hand out than they save, more leave threads idle. bench: bench/step_compare
+// Elements a task: fewer cost more to hand out than they save, more leave threads idle. bench: bench/steps/step_compare
 constexpr std::int64_t grain = 1 << 15;
 
 // Calls f with a null pointer of the dtype's element type.
@@ -83,7 +83,7 @@ std::optional<Transposed> transposed(const Nest<2>& nest) {
 // Copies in square tiles that stay in cache: along rows, a transposed read would fetch a line for each element.
 template <class T>
 void copy_tiles(const Nest<2>& nest, Transposed axes, const T* x, T* y) {
-  constexpr std::int64_t tile = 16;  // a cache line of f32, of 16 rows that stay in L1. bench: bench/step_compare
+  constexpr std::int64_t tile = 16;  // a cache line of f32, of 16 rows that stay in L1. bench: bench/steps/step_compare
   const std::int64_t rows = nest.shape[axes.x_axis], columns = nest.shape[axes.y_axis];
   const std::int64_t x_step = nest.strides[axes.y_axis][0], y_step = nest.strides[axes.x_axis][1];
   Shape tiles = nest.shape;

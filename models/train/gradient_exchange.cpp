@@ -10,7 +10,7 @@
 namespace weft::detail {
 namespace {
 
-// bench: bench/ranks. A bucket is long beside a network's latency, and short beside the whole gradient.
+// bench: bench/ranks/ranks. A bucket is long beside a network's latency, and short beside the whole gradient.
 constexpr std::int64_t largest_bucket = 4 << 20, smallest_bucket = 128 << 10, buckets_at_least = 16;  // bytes; a count
 constexpr std::size_t slots = 4;                        // buckets on their way to owners at once
 constexpr std::int64_t piece_alignment = 16;            // elements

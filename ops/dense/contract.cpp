@@ -21,14 +21,15 @@ namespace {
 using std::int64_t;
 
 // Multiply-adds that are worth a task of batched_dot: fewer cost more to hand out than they save, more leave threads
-// idle at the end. bench: bench/einsum_compare
+// idle at the end. bench: bench/operations/einsum_compare
 constexpr int64_t contraction_work = 1 << 16;
 // Elements of y that batched_dot computes at once: few keep y in L1 while all terms of k's outer axes are added to it,
-// many make long runs of contiguous memory. bench: bench/einsum_compare
+// many make long runs of contiguous memory. bench: bench/operations/einsum_compare
 constexpr int64_t batched_dot_piece = 128;
-// The shortest batch that batched_dot takes, which uses a vector for it. bench: bench/einsum_compare
+// The shortest batch that batched_dot takes, which uses a vector for it. bench: bench/operations/einsum_compare
 constexpr int64_t shortest_batch = 4;
-// Multiply-adds for each element of the three matrices from which on packing is worth it. bench: bench/einsum_compare
+// Multiply-adds for each element of the three matrices from which on packing is worth
+// it. bench: bench/operations/einsum_compare
 constexpr int64_t packing_gain = 128;
 
 bool contains(const Labels& labels, int label) {

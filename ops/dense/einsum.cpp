@@ -33,7 +33,7 @@ class EinsumPlans {
   }
 
  private:
-  // Plans are small, and making one takes as long as a small product. bench: bench/einsum_compare
+  // Plans are small, and making one takes as long as a small product. bench: bench/operations/einsum_compare
   static constexpr std::size_t most_plans = 1024;
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<const EinsumPlan>> plans_;

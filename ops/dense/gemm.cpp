@@ -9,7 +9,7 @@ namespace weft::detail {
 namespace {
 
 // Packed elements up to which each item of a batch is a task of its own, with panels of its own; with more, the threads
-// share each item. bench: bench/einsum_compare; weft-bench --benchmark_filter=toeplitz-matrix
+// share each item. bench: bench/operations/einsum_compare; weft-bench --benchmark_filter=toeplitz-matrix
 constexpr int64_t private_panels = 1 << 18;
 
 // The same product seen from the other side: Cᵀ = Bᵀ Aᵀ. Without an epilogue.

@@ -45,7 +45,7 @@ inline constexpr int64_t super_columns = 3072;
 // more often, fewer need smaller panels of A. bench: weft-bench --benchmark_filter=gemm-tn
 inline constexpr int64_t super_tasks = 16, super_tasks_down = 4;
 // Tasks for each thread, if they are of so many rows of tiles at least: more end at the same time, even where a thread is
-// held up, fewer read their columns of B less often. bench: bench/busy; weft-step-bench --model gmlp
+// held up, fewer read their columns of B less often. bench: bench/steps/busy; weft-step-bench --model gmlp
 inline constexpr int64_t tasks_of_thread = 12, task_tile_rows = 4;
 // Sums that wait beside a C of bf16 at once, about: more need more memory, fewer have B packed more often.
 // bench: weft-bench --benchmark_filter='gemm-bf16-nt/4096x3072x768'

@@ -1,0 +1,200 @@
+"""--isa of bench/operations/compare and bench/steps/step_compare: how peers are capped, and what they really run.
+usage: isa.py LIBRARY ISA PROBE... prints as JSON what parts of PyTorch run, those of PROBES; LIBRARY: see Sampler."""
+import ctypes
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+# Of samples, in order of what a CPU must have, as sampled.h has them.
+KINDS = ("other", "sse", "avx", "avx2", "avx512", "avx512bf16")
+
+
+@dataclass(frozen=True)
+class Cap:
+    most: str   # of KINDS
+    aten: str   # PyTorch's own kernels, and what its compiler writes
+    march: str  # what its compiler lets g++ write
+    onednn: str
+    fbgemm: str | None  # products of bytes; AVX2 is the least that it has
+    mkl: dict   # on Intel's CPUs alone, but for the compatible mode; on AMD's MKL runs AVX2 at most
+    ducc0: int  # level of x86-64
+    c_library: str | None = None  # what its copies go without
+    engine: str | None = None     # of quantised products
+
+    def environment(self):
+        """Of a peer's process."""
+        found = {"ATEN_CPU_CAPABILITY": self.aten, "TORCHINDUCTOR_CPP_MARCH": self.march, **self.mkl,
+                 "ONEDNN_MAX_CPU_ISA": self.onednn, "DUCC0_MAX_PSABI_LEVEL": str(self.ducc0)}
+        if self.fbgemm:
+            found["FBGEMM_ENABLE_INSTRUCTIONS"] = self.fbgemm
+        if self.c_library:
+            found["GLIBC_TUNABLES"] = "glibc.cpu.hwcaps=" + self.c_library
+        return found
+
+
+NO_AVX512 = "-AVX512F,-AVX512VL,-AVX512BW"
+CAPS = {
+    "sse2": Cap("sse", "default", "x86-64", "SSE41", "AVX2", {"MKL_CBWR": "COMPATIBLE"}, 1,
+                NO_AVX512 + ",-AVX2,-AVX,-AVX_Fast_Unaligned_Load", "onednn"),
+    "avx2": Cap("avx2", "avx2", "haswell", "AVX2", "AVX2", {"MKL_ENABLE_INSTRUCTIONS": "AVX2"}, 3, NO_AVX512),
+    "avx512": Cap("avx512", "avx512", "skylake-avx512", "AVX512_CORE", "AVX512",
+                  {"MKL_ENABLE_INSTRUCTIONS": "AVX512"}, 4),
+    "avx512bf16": Cap("avx512bf16", "avx512", "cooperlake", "AVX512_CORE_BF16", None, {}, 4),
+}
+
+
+def environment(isa):
+    """What caps a peer; nothing without --isa, or of an instruction set that no peer can be capped to."""
+    return CAPS[isa].environment() if isa in CAPS else {}
+
+
+def weft_flags(isa):
+    return ["--isa", isa] if isa else []
+
+
+def require(program, isa, flags=()):
+    """Ends with what the program says if it can't run the instruction set."""
+    if isa:
+        tried = subprocess.run([program, "--isa", isa, *flags], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if tried.returncode != 0:
+            print(tried.stderr.strip(), file=sys.stderr)
+            sys.exit(2)
+
+
+class Sampler:
+    """Samples of the vector instructions that this thread runs, by the library weft-sampled that is built beside the
+    programs; without it there are none."""
+
+    def __init__(self, library):
+        self.library = ctypes.CDLL(str(library)) if Path(library).exists() else None
+
+    @staticmethod
+    def beside(program):
+        return Path(program).resolve().parent / "libweft-sampled.so"
+
+    def sample(self, run, seconds):
+        """{kind: samples} while run is called again and again, once at least."""
+        counts = (ctypes.c_long * len(KINDS))()
+        if self.library is None:
+            return dict.fromkeys(KINDS, 0)
+        end = time.perf_counter() + seconds
+        self.library.weft_sampling_start()
+        try:
+            run()
+            while time.perf_counter() < end:
+                run()
+        finally:
+            self.library.weft_sampling_stop(counts)
+        return dict(zip(KINDS, counts))
+
+
+def vectors(samples):
+    return sum(samples.values()) - samples["other"]
+
+
+def shares(samples):
+    """"avx2 95 %, sse 5 %", of the vector instructions."""
+    every = vectors(samples)
+    parts = [(kind, samples[kind] / every) for kind in reversed(KINDS[1:]) if every and samples[kind] > every / 100]
+    return ", ".join(f"{kind} {part * 100:.0f} %" for kind, part in parts) or "no vector instructions"
+
+
+def ran(samples):
+    """The most demanding that at least a twentieth of the vector instructions were."""
+    return next((kind for kind in reversed(KINDS[1:]) if samples[kind] * 20 >= max(vectors(samples), 1)), "-")
+
+
+def is_capped(samples, isa):
+    """At most a twentieth of the vector instructions are beyond it; None without --isa or without samples."""
+    if isa not in CAPS or not vectors(samples):
+        return None
+    beyond = sum(samples[kind] for kind in KINDS[KINDS.index(CAPS[isa].most) + 1:])
+    return beyond * 20 <= vectors(samples)
+
+
+def record(samples, isa):
+    """For JSON."""
+    return {"instructions": samples, "ran": ran(samples), "capped": is_capped(samples, isa)}
+
+
+def note(recorded):
+    """For a table: what ran, and whether that is beyond the cap."""
+    return f"ran {shares(recorded['instructions'])}" + (", NOT CAPPED" if recorded["capped"] is False else "")
+
+
+def inductor_probe(torch):
+    compiled = torch.compile(torch.nn.Sequential(torch.nn.LayerNorm(512), torch.nn.GELU()))
+    x = torch.randn(512, 512)
+    return lambda: compiled(x)
+
+
+def quantized_probe(torch):
+    torch.backends.quantized.engine = ENGINE or torch.backends.quantized.engine
+    layer = torch.nn.Sequential(torch.nn.Linear(512, 512))
+    quantized = torch.ao.quantization.quantize_dynamic(layer, {torch.nn.Linear}, dtype=torch.qint8)
+    x = torch.randn(128, 512)
+    return lambda: quantized(x)
+
+
+def copy_probe(torch):
+    to, source = ctypes.create_string_buffer(1 << 22), ctypes.create_string_buffer(1 << 22)
+    return lambda: ctypes.memmove(to, source, 1 << 22)
+
+
+def pair_probe(operation, *shapes):
+    def probe(torch):
+        tensors = [torch.randn(shape) for shape in shapes]
+        return lambda: operation(torch, *tensors)
+    return probe
+
+
+ENGINE = None  # of quantised products
+# Each is of one library of those that PyTorch is made of.
+PROBES = {
+    "ATen": pair_probe(lambda torch, x: torch.nn.functional.gelu(x), (512, 512)),
+    "MKL products": pair_probe(lambda torch, x, y: x @ y, (512, 512), (512, 512)),
+    "MKL transforms": pair_probe(lambda torch, x: torch.fft.rfft(x), (512, 512)),
+    "oneDNN": pair_probe(lambda torch, x, w: torch.nn.functional.conv2d(x, w), (1, 64, 56, 56), (64, 64, 3, 3)),
+    "int8 products": quantized_probe,
+    "Inductor": inductor_probe,
+    "C library": copy_probe,
+}
+
+
+def probe(library, names):
+    """{probe: samples} of PyTorch in this process, and ATen's word for its own."""
+    import torch
+    torch.set_num_threads(1)
+    sampler, found = Sampler(library), {}
+    with torch.no_grad():
+        for name in names:
+            run = PROBES[name](torch)
+            run()
+            found[name] = sampler.sample(run, 0.1)
+    return {"capability": torch.backends.cpu.get_cpu_capability(), "quantized": torch.backends.quantized.engine,
+            "samples": found}
+
+
+def torch_parts(library, names, isa):
+    """What the parts of PyTorch run when capped to isa: {"ATen": record, ...}, printed in a line."""
+    import os
+    command = [sys.executable, "-W", "ignore", __file__, str(library), isa or "-", *names]
+    answer = subprocess.run(command, env={**os.environ, **environment(isa)}, capture_output=True, text=True)
+    if answer.returncode != 0:
+        print(f"PyTorch's parts could not be looked at: {answer.stderr.strip()}", file=sys.stderr)
+        return {}
+    found = json.loads(answer.stdout.splitlines()[-1])
+    parts = {name: record(samples, isa) for name, samples in found["samples"].items()}
+    told = [f"{name} ran {part['ran']}" + (" (NOT CAPPED)" if part["capped"] is False else "")
+            for name, part in parts.items()]
+    capped = f" capped to {isa}" if isa in CAPS else ""
+    print(f"PyTorch{capped}, ATen {found['capability']} by its own word: {', '.join(told)}", flush=True)
+    return parts
+
+
+if __name__ == "__main__":
+    ENGINE = CAPS[sys.argv[2]].engine if sys.argv[2] in CAPS else None
+    print(json.dumps(probe(sys.argv[1], sys.argv[3:])))

@@ -1,0 +1,80 @@
+#include "machine/isa_cap.h"
+
+#include <omp.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <vector>
+
+#include "weft/context.h"
+#include "weft/error.h"
+
+namespace weft::bench {
+namespace {
+
+// As bench/machine/isa.py has it for peers.
+struct Cap {
+  std::string onednn, c_library;
+};
+const std::map<std::string, Cap> caps = {
+    {"sse2", {"SSE41", "-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX,-AVX_Fast_Unaligned_Load"}},
+    {"avx2", {"AVX2", "-AVX512F,-AVX512VL,-AVX512BW"}},
+    {"avx512", {"AVX512_CORE", ""}},
+    {"avx512bf16", {"AVX512_CORE_BF16", ""}},
+};
+
+Isa available(const std::string& name) {
+  std::string names;
+  for (const Isa isa : available_isas()) {
+    if (name == isa_name(isa)) return isa;
+    names += (names.empty() ? "" : ", ") + std::string(isa_name(isa));
+  }
+  throw Error("--isa " + name + ": expected one of those that this CPU and this build have: " + names);
+}
+
+// True if it wasn't so.
+bool set_variable(const char* name, const std::string& value) {
+  const char* before = std::getenv(name);
+  if (before != nullptr && before == value) return false;
+  setenv(name, value.c_str(), 1);
+  return true;
+}
+
+// OpenMP has bound this thread to the first of its places (OMP_PROC_BIND) before main(); what starts anew must have all
+// of them again.
+void unbind() {
+  const int places = omp_get_num_places();
+  if (places == 0) return;
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (int place = 0; place < places; ++place) {
+    std::vector<int> cpus(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+    omp_get_place_proc_ids(place, cpus.data());
+    for (const int cpu : cpus) CPU_SET(cpu, &all);
+  }
+  sched_setaffinity(0, sizeof all, &all);
+}
+
+}  // namespace
+
+void cap_isa(const std::string& name, char** argv) {
+  if (name.empty()) return;
+  const Isa isa = available(name);
+  const auto cap = caps.find(name);
+  bool is_new = set_variable("WEFT_ISA", name);
+  if (cap != caps.end()) {
+    is_new = set_variable("ONEDNN_MAX_CPU_ISA", cap->second.onednn) || is_new;
+    is_new = set_variable("DNNL_MAX_CPU_ISA", cap->second.onednn) || is_new;
+    if (!cap->second.c_library.empty())
+      is_new = set_variable("GLIBC_TUNABLES", "glibc.cpu.hwcaps=" + cap->second.c_library) || is_new;
+  }
+  if (is_new) {
+    unbind();
+    execv("/proc/self/exe", argv);  // returns where that can't be: then weft alone is capped
+  }
+  Context::current().set_isa(isa);
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,36 @@
+"""Programs that answer requests, each stopped while another is timed."""
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+class Process:
+    """A program that answers a line with a line. It is stopped between requests: one that waits actively would
+    take the others' time."""
+
+    def __init__(self, command, environment, core=None):
+        bind = ["taskset", "-c", str(core)] if core is not None else []
+        self.process = subprocess.Popen(bind + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env={**os.environ, **environment}, cwd=HERE)
+
+    def ask(self, request):
+        self.process.send_signal(signal.SIGCONT)
+        try:
+            self.process.stdin.write(request + "\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline().strip()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            raise RuntimeError(f"{self.process.args} ended with {self.process.wait()} at: {request}")
+        if answer.startswith("error"):
+            raise RuntimeError(answer)
+        self.process.send_signal(signal.SIGSTOP)
+        return answer
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()

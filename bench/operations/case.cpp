@@ -1,0 +1,119 @@
+// weft-case: runs single cases on request, for bench/operations/compare. A line of standard input is a request, answered
+// by one.
+//   machine                       CPU | instruction set | FFTW's version or "none"
+//   case weft|fftw KIND B N D C   makes the work (C: 1 causal, 0 not): "ok FLOPS BYTES", or "none" if there is none
+//   run                           seconds a call of it
+//   ran                           how many samples of it were at vector instructions of each kind, by names (sampled.h)
+//   error KIND N                  relative L2 errors of a transform: weft's and FFTW's
+//   memory B N D C                extra bytes of a Toeplitz product: forward, forward + backward
+// Whatever can't be done: "error MESSAGE". --isa NAME caps the instruction set; one that can't be had ends it with 2.
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include "machine/isa_cap.h"
+#include "machine/machine.h"
+#include "machine/sampled.h"
+#include "machine/timing.h"
+#include "operations/case_checks.h"
+#include "weft/context.h"
+#include "weft/error.h"
+
+namespace {
+
+using namespace weft;
+using namespace weft::bench;
+
+struct Options {
+  int threads = 1;
+  double min_time = 0.005;
+  std::string isa;
+};
+
+Sizes read_sizes(std::istream& in) {
+  Sizes s;
+  if (!(in >> s.b >> s.n >> s.d >> s.causal)) throw Error("[bench] expected B N D C");
+  return s;
+}
+
+std::string format(const char* pattern, double a, double b = 0) {
+  char text[80];
+  std::snprintf(text, sizeof text, pattern, a, b);
+  return text;
+}
+
+std::string make_case(std::istream& in, const Options& options, Work& work) {
+  std::string who, kind;
+  in >> who >> kind;
+  const Sizes s = read_sizes(in);
+  work = {};
+  work = who == "fftw" ? fftw_work(kind, s, options.threads) : weft_work(kind, s, options.threads);
+  if (!work.run) return "none";
+  work.run();
+  return format("ok %.0f %.0f", work.flops, work.bytes);
+}
+
+std::string counts_text(const Samples& samples) {
+  std::string text;
+  for (std::size_t i = 0; i < samples_count; ++i)
+    text += (i == 0 ? "" : " ") + std::string(sampled_names[i]) + " " + std::to_string(samples[i]);
+  return text;
+}
+
+std::string answer(const std::string& line, const Options& options, Work& work) {
+  std::istringstream in(line);
+  std::string request;
+  in >> request;
+  if (request == "machine")
+    return cpu_name() + " | " + isa_name(Context::current().isa()) + " | " +
+           (fftw_version().empty() ? "none" : fftw_version());
+  if (request == "case") return make_case(in, options, work);
+  if (request == "run") {
+    if (!work.run) throw Error("[bench] run before case");
+    return format("%.9g", seconds_per_call(work.run, options.min_time));
+  }
+  if (request == "ran") {
+    if (!work.run) throw Error("[bench] ran before case");
+    return counts_text(sample(work.run, 0.1));
+  }
+  if (request == "error") {
+    std::string kind;
+    std::int64_t n = 0;
+    in >> kind >> n;
+    const Errors e = transform_errors(kind, n);
+    return format("%.6g %.6g", e.weft, e.fftw);
+  }
+  if (request == "memory") {
+    const ExtraMemory m = toeplitz_memory(read_sizes(in), options.threads);
+    return std::to_string(m.forward) + " " + std::to_string(m.train);
+  }
+  throw Error("[bench] unknown request: " + line);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string flag = argv[i];
+    if (flag == "--threads") options.threads = std::stoi(argv[i + 1]);
+    if (flag == "--min-time") options.min_time = std::stod(argv[i + 1]);
+    if (flag == "--isa") options.isa = argv[i + 1];
+  }
+  try {
+    cap_isa(options.isa, argv);
+  } catch (const std::exception& e) {
+    std::cerr << "weft-case: " << e.what() << std::endl;
+    return 2;
+  }
+  Work work;
+  for (std::string line; std::getline(std::cin, line);) {
+    try {
+      std::cout << answer(line, options, work) << std::endl;
+    } catch (const std::exception& e) {
+      std::cout << "error " << e.what() << std::endl;
+    }
+  }
+}

@@ -1,0 +1,164 @@
+"""The cases of bench/operations/compare: what weft runs, what its peers run beside it, and the goal for the ratio."""
+import math
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A piece of work; kinds and sizes as in work.h."""
+    kind: str
+    b: int
+    n: int
+    d: int = 1
+    causal: bool = True
+
+    def request(self):
+        return f"{self.kind} {self.b} {self.n} {self.d} {int(self.causal)}"
+
+    def label(self):
+        sizes = f"{self.b}x{self.n}" + (f"x{self.d}" if self.d > 1 else "")
+        form = (" causal" if self.causal else " bidirectional") if self.kind.startswith("toeplitz") else ""
+        return f"{self.kind} {sizes}{form}"
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A peer, and the ratio of speeds weft : peer to reach. Speed is `by` a second: calls, flops, bytes, n log n."""
+    who: str  # torch, fftw, ducc0; weft: another piece of our own work
+    goal: float | None = None
+    spec: Spec | None = None  # its work, if not the same
+    by: str = "calls"
+
+
+@dataclass(frozen=True)
+class Case:
+    spec: Spec
+    rivals: tuple = field(default_factory=tuple)
+    who: str = "weft"
+    note: str = ""
+    most_threads: int | None = None
+    bound: float | None = None  # as often least_time() as ours may take
+
+    def name(self):
+        return " ".join(x for x in (self.spec.label(), self.note, "" if self.who == "weft" else f"({self.who})") if x)
+
+
+def toeplitz():
+    for causal in (True, False):
+        for kind in ("toeplitz-cached", "toeplitz", "toeplitz-train"):
+            yield Case(Spec(kind, 8, 512, 512, causal), (Rival("torch", 1),), bound=1.3)
+        for b, n, d in ((1, 16384, 128), (4, 2048, 256)):
+            yield Case(Spec("toeplitz-train", b, n, d, causal), (Rival("torch", 1),), bound=1.3)
+
+
+def fourier_mix():
+    for kind in ("mix", "mix-train"):
+        yield Case(Spec(kind, 8, 512, 768), (Rival("torch", 1),), bound=1.3)
+
+
+def columns():
+    """c2c along axis -2. The working set is input and output together; FFTW's is of contiguous rows."""
+    channels = 64
+    for mib in (4, 64):
+        for n in (256, 512, 1024, 2048, 4096):
+            b = (mib << 20) // (16 * n * channels)
+            if mib == 4:
+                rivals = (Rival("weft", 0.4, Spec("fma", 1, 1), "flops"),
+                          Rival("fftw", 1.0, Spec("c2c", b * channels, n)))
+            else:
+                rivals = (Rival("weft", 0.6, Spec("copy", 1, mib << 19), "bytes"),)
+            yield Case(Spec("c2c-columns", b, n, channels), rivals, note=f"{mib}MiB")
+
+
+def rows():
+    for kind in ("c2c", "r2c"):
+        for n in (1 << k for k in range(6, 17)):
+            yield Case(Spec(kind, 64, n), (Rival("fftw", 1.2), Rival("torch", 1.0), Rival("ducc0", 1.0)))
+        for n in (96, 360, 768, 1000, 1536):
+            yield Case(Spec(kind, 64, n), (Rival("fftw", 1.0), Rival("torch"), Rival("ducc0")))
+        for n in (97, 509, 1009, 8191):
+            power = 1 << (2 * n).bit_length()  # the next above 2n: at most 3 times its time
+            yield Case(Spec(kind, 64, n), (Rival("weft", 1 / 3, Spec(kind, 64, power)), Rival("fftw")))
+
+
+def growth():
+    """The long product's cost over n log2 n against that at n = 1024: at most 1.25 and 2 times. FFTW's, which takes
+    minutes to plan, at one thread."""
+    for who in ("weft", "fftw"):
+        start = Spec("toeplitz-cached", 1, 1024, 64)
+        for n, most in ((1 << 16, 1.25), (1 << 20, 2.0)):
+            goal = 1 / most if who == "weft" else None
+            rivals = (Rival(who, goal, start, "n log n"),)
+            yield Case(Spec("toeplitz-cached", 1, n, 64), rivals, who, "growth", None if who == "weft" else 1)
+
+
+def cases():
+    return [*toeplitz(), *fourier_mix(), *columns(), *rows(), *growth()]
+
+
+def least_work(spec):
+    """(bytes, flops) of Fourier mixing or a Toeplitz product, for a lower bound of its time.
+    Bytes: each input of the operation, or of it and of its backward, read once, each output written once; no spectra
+    but those that are given, as a fused product keeps its own in the caches.
+    Flops: 5 n log2 n a complex transform, half of it a real one, and the products of elements. A Toeplitz product
+    of n real elements takes complex transforms of n (kernels/toeplitz_ring.h), with 2 flops an element for the factors
+    before, 3 behind and 6 for the product of spectra; backward transforms x again. Mixing takes real transforms along
+    one axis and complex ones of half as many columns along the other, in the order that takes less."""
+    b, n, d = spec.b, spec.n, spec.d
+    if spec.kind in ("mix", "mix-train"):
+        passes = 2 if spec.kind == "mix-train" else 1
+        orders = [m * transform(k) / 2 + (k // 2 + 1) * transform(m) for m, k in ((n, d), (d, n))]
+        return passes * 8 * b * n * d, passes * b * min(orders)
+    lags = n if spec.causal else 2 * n - 1
+    moved, given = 2 * b * n * d, lags * d
+    columns, coefficients = 2 * transform(n) + 11 * n, transform(n) + 6 * n
+    if spec.kind == "toeplitz-cached":
+        return 4 * (moved + 2 * n * d), b * d * columns
+    if spec.kind == "toeplitz":
+        return 4 * (moved + given), d * (b * columns + coefficients)
+    backward = 3 * transform(n) + 21 * n  # of x, dy and dx, with a sum of products of 8 flops
+    return 4 * (2.5 * moved + 3 * given), d * (b * (columns + backward) + 2 * coefficients)
+
+
+def transform(n):
+    return 5 * n * math.log2(n)
+
+
+def least_time(work, copy_rate, fma_rate):
+    """Seconds: bytes at the speed of a copy of as many, then arithmetic at 40 % of the multiply-adds in registers."""
+    return work[0] / copy_rate + work[1] / (0.4 * fma_rate)
+
+
+def amount(spec, by, reply):
+    """What a call does, in the unit of a speed; reply: (flops, bytes) as weft-case answered."""
+    if by == "n log n":
+        return spec.n * math.log2(spec.n)
+    return {"calls": 1.0, "flops": reply[0], "bytes": reply[1]}[by]
+
+
+def nominal_flops(spec):
+    """5 n log2 n a complex transform, half of it a real one; for the charts."""
+    transform = 5 * spec.n * math.log2(spec.n) * spec.b
+    return {"c2c": transform, "r2c": transform / 2, "c2c-columns": transform * spec.d}.get(spec.kind)
+
+
+def error_lengths(everything):
+    """Lengths at which the error of transforms is measured."""
+    some = {*range(1, 65), *(1 << k for k in range(6, 13)), 96, 97, 100, 101, 127, 243, 251, 343, 360, 509, 625, 768,
+            1000, 1009, 1155, 1331, 1536, 2021, 2187, 2310, 3003, 3125, 3600, 4093, 4095}
+    large = {1 << 13, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 8191, 16411, 59049, 100000, 2 * 8191, 1000000}
+    return sorted((set(range(1, 4097)) if everything else some) | large)
+
+
+def is_smooth(n):
+    """Only factors up to 13: by mixed radix, not Bluestein."""
+    for p in (2, 3, 5, 7, 11, 13):
+        while n % p == 0:
+            n //= p
+    return n == 1
+
+
+def memory_sizes():
+    for b, n, d in ((8, 512, 512), (1, 512, 64), (8, 1000, 256), (4, 2048, 256), (8, 4096, 512), (1, 4096, 64)):
+        for causal in (True, False):
+            yield b, n, d, causal

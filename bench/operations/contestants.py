@@ -1,0 +1,75 @@
+"""The processes that run the work: weft-case and peer.py, each in its own setting."""
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "machine"))
+import isa as isas
+from process import Process
+
+
+class Contestant:
+    """A setting of weft or of a peer: a process, and how to name it."""
+
+    def __init__(self, who, process, setting):
+        self.who, self.process, self.setting = who, process, setting
+
+    def make(self, spec, formulation="-"):
+        """(flops, bytes) a call, or None if there is no such work."""
+        prefix = f"case {self.who} " if self.who in ("weft", "fftw") else "case "
+        suffix = "" if self.who in ("weft", "fftw") else f" {formulation}"
+        answer = self.process.ask(prefix + spec.request() + suffix).split()
+        return None if answer[0] == "none" else (float(answer[1]), float(answer[2]))
+
+    def run(self):
+        return float(self.process.ask("run"))
+
+    def ran(self):
+        """Samples of the vector instructions of further calls."""
+        kinds = self.process.ask("ran").split()
+        return dict(zip(kinds[::2], map(int, kinds[1::2])))
+
+
+class Team:
+    """All contestants at a number of threads. weft runs bound to its cores; a peer unbound at each of its settings, of
+    which the best counts. At 1 thread all are bound to the same core and there is but one setting."""
+
+    def __init__(self, threads, weft_case, min_time, isa=None):
+        self.threads, self.weft_case, self.min_time, self.isa = threads, weft_case, min_time, isa
+        self.core = min(os.sched_getaffinity(0)) if threads == 1 else None
+        self.made = {}
+
+    def settings(self):
+        """(threads, OMP_WAIT_POLICY). With one thread there is nobody to wait for."""
+        if self.threads == 1:
+            return [(1, None)]
+        return [(1, None), (self.threads, "active"), (self.threads, "passive")]
+
+    def start(self, who, threads, policy):
+        environment = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+        if policy:
+            environment["OMP_WAIT_POLICY"] = policy
+        if who in ("weft", "fftw"):
+            command = [str(self.weft_case), "--threads", str(threads), "--min-time", str(self.min_time),
+                       *isas.weft_flags(self.isa)]
+            if who == "weft":
+                environment.update(OMP_PROC_BIND="true", OMP_PLACES="cores")
+        else:
+            environment.update(isas.environment(self.isa))
+            command = [sys.executable, str(HERE / "peer.py"), who, str(threads), str(self.min_time),
+                       str(isas.Sampler.beside(self.weft_case))]
+        setting = f"{threads} thread{'s' if threads > 1 else ''}" + (f", {policy}" if policy else "")
+        return Contestant(who, Process(command, environment, self.core), setting)
+
+    def contestants(self, who, role="peer"):
+        """weft alone has one; a second role of it is a process of its own."""
+        if (who, role) not in self.made:
+            settings = [(self.threads, None)] if who == "weft" else self.settings()
+            self.made[who, role] = [self.start(who, threads, policy) for threads, policy in settings]
+        return self.made[who, role]
+
+    def close(self):
+        for group in self.made.values():
+            for contestant in group:
+                contestant.process.close()

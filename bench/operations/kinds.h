@@ -1,0 +1,58 @@
+// The kinds of work that can be timed, ours and the peers'.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "machine/work.h"
+
+namespace weft::bench {
+
+struct Sizes {
+  std::int64_t b = 1, n = 1, d = 1;
+  bool causal = true;
+};
+
+// Kinds, all in f32 but those that say another:
+//   c2c, r2c, c2r     transforms of b contiguous rows of n
+//   c2c-f64           c2c in f64
+//   c2c-columns       c2c of (b, n, d) along n
+//   toeplitz          product of x (b, n, d), spectra of the coefficients included
+//   toeplitz-cached   the same with the spectra kept from an earlier call
+//   toeplitz-train    forward and backward, for x and the coefficients
+//   toeplitz-naive    the product by its definition
+//   toeplitz-matrix   by matrices
+//   circulant         cyclic product of x (b, n, d), spectra included
+//   mix, mix-train    Re FFT FFT of (b, n, d) over n and d; with backward
+//   gemm-nn, -nt, -tn C (b, n) of a sum over d; T: the matrix is stored transposed
+//   gemm-bf16-nn, …   the same of bf16
+//   gemm-nt-cold      the same with another B at each call, out of more than the last level's cache holds
+//   linear            x (b, d), weight (n, d), bias
+//   linear-bf16       the same of bf16, from packed weights; linear-int8: of a bf16 x, with quantised weights
+//   linear-int8-cold  the same with another weight at each call, out of more than the last level's cache holds
+//   linear-gelu       with gelu; linear-gelu-train: under a tape, which keeps what gelu was applied to
+//   einsum:E:SIZES    equation E; sizes of its letters in the order of their first appearance, by commas
+//   fma               the register-only loop
+//   copy              of n bytes
+// Error for any other.
+Work weft_work(const std::string& kind, const Sizes& s, int threads);
+
+// FFTW's, planned with FFTW_MEASURE: c2c, r2c, c2r, c2c-columns, toeplitz-cached (rows of 2n, `threads` of them at a
+// time).
+// `run` is empty for any other kind and if this build has no FFTW.
+Work fftw_work(const std::string& kind, const Sizes& s, int threads);
+std::string fftw_version();  // "" if this build has none
+
+// oneDNN's dnnl_sgemm: gemm-*, and for linear the product alone. `run` is empty for any other kind and if this build
+// has no oneDNN.
+Work onednn_work(const std::string& kind, const Sizes& s, int threads);
+std::string onednn_version();  // "" if this build has none
+std::string onednn_isa();      // what it may use
+
+double c2c_flops(std::int64_t n);
+double nominal_flops(const std::string& kind, const Sizes& s);
+double nominal_bytes(const std::string& kind, const Sizes& s);
+
+// One transform of `batch` rows of n by FFTW, for its error: c2c, r2c or c2r, `in` and `out` interleaved where complex.
+bool fftw_transform(const std::string& kind, std::int64_t batch, std::int64_t n, const float* in, float* out);
+
+}  // namespace weft::bench

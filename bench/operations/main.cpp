@@ -1,0 +1,118 @@
+// weft-bench: microbenchmarks of weft's kernels, with FFTW's and oneDNN's beside them.
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <exception>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "machine/isa_cap.h"
+#include "machine/machine.h"
+#include "operations/family.h"
+#include "operations/table_reporter.h"
+#include "weft/context.h"
+#include "weft/error.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr const char* usage =
+    R"(usage: weft-bench [--threads T] [--isa NAME] [--json FILE] [Google Benchmark's own flags]
+  Medians and spread (cv: deviation over mean) of interleaved repetitions at 1 and T threads. A rival (FFTW, oneDNN,
+  or a plainer work of weft) and the FMA peak are measured in turn with weft; ratio: rival's time over weft's, of a turn.
+  FLOP/s are nominal: 5 n log2 n a complex transform, 2.5 n log2 n a real one, of the plain form of each operation;
+  dense products 2 m n k.
+  --threads T               default: all that this process may use
+  --isa NAME                sse2, avx2, ...: runs as if the CPU had no better instruction set. weft, the limits, oneDNN and
+                            the C library are capped; FFTW can't be. Default: the best
+  --json FILE               writes everything, each repetition too
+  limit %: what the limit takes of the time: a plain-store copy of the same bytes; for products of few rows the slower
+  of multiply-adds and reading the weights. Cycles are those of an element, by the FMA peak.
+  --benchmark_filter=REGEX  of names KIND/SIZE/threads:T; kinds: fma copy c2c c2c-f64 r2c c2r
+                            c2c-columns toeplitz-cached toeplitz toeplitz-train toeplitz-naive toeplitz-matrix
+                            circulant mix mix-train gemm-nn gemm-nt gemm-tn gemm-nt-cold linear linear-gelu linear-gelu-train
+                            einsum; exp tanh erf … gelu silu … (in cache), layer-norm rms-norm softmax
+                            cross-entropy array-gelu array-silu add mul gate glu adamw …, each also with -backward
+  --benchmark_repetitions=N of 20 ms or a call, --benchmark_list_tests
+  ran: the most demanding instruction set of which at least a twentieth of the vector instructions were, by samples of one
+  thread while it ran: weft's, then the rival's. "not capped": beyond --isa's.
+examples: weft-bench --benchmark_filter=c2c/64x1024/ --json fft.json
+          weft-bench --isa avx2 --benchmark_filter=gemm-nn
+)";
+
+// Google Benchmark's flags: ours in front, so that the user's override them; --json FILE stands for two of its own.
+std::vector<std::string> benchmark_flags(int argc, char** argv, int& threads, std::string& isa) {
+  std::vector<std::string> flags = {argv[0], "--benchmark_enable_random_interleaving=true",
+                                    "--benchmark_repetitions=9"};
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if ((flag == "--threads" || flag == "--json" || flag == "--isa") && i + 1 == argc)
+      throw Error("[bench] " + flag + " needs a value");
+    if (flag == "--threads") {
+      threads = std::stoi(argv[++i]);
+    } else if (flag == "--isa") {
+      isa = argv[++i];
+    } else if (flag == "--json") {
+      flags.push_back(std::string("--benchmark_out=") + argv[++i]);
+      flags.push_back("--benchmark_out_format=json");
+    } else {
+      flags.push_back(flag);
+    }
+  }
+  return flags;
+}
+
+// Measured, printed in one line and put into the JSON.
+void describe_machine(int threads) {
+  std::string line = cpu_name() + ", " + isa_name(Context::current().isa());
+  benchmark::AddCustomContext("cpu", cpu_name());
+  benchmark::AddCustomContext("isa", isa_name(Context::current().isa()));
+  for (const int t : std::set<int>{1, threads}) {
+    char text[80];
+    std::snprintf(text, sizeof text, "FMA peak %.0f GFLOP/s, copy %.1f GB/s", limits(t).fma_gflops, limits(t).copy_gbs);
+    benchmark::AddCustomContext("threads_" + std::to_string(t), text);
+    line += "; " + std::to_string(t) + (t == 1 ? " thread: " : " threads: ") + text;
+  }
+  if (!fftw_version().empty()) line += "; " + fftw_version() + ", which can't be capped";
+  if (!onednn_version().empty()) line += "; oneDNN " + onednn_version() + " " + onednn_isa();
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+int run(int argc, char** argv) {
+  int threads = Context::current().threads();
+  std::string isa;
+  std::vector<std::string> flags = benchmark_flags(argc, argv, threads, isa);
+  cap_isa(isa, argv);
+  std::vector<char*> arguments;
+  for (std::string& flag : flags) arguments.push_back(flag.data());
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, arguments.data(), [] { std::fputs(usage, stdout); });
+  if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
+  Context::current().set_threads(threads);
+  add_machine(threads);
+  add_dense(threads);
+  add_fft(threads);
+  add_toeplitz(threads);
+  add_fourier_mix(threads);
+  add_activation(threads);
+  add_norm(threads);
+  describe_machine(threads);
+  TableReporter reporter;
+  benchmark::RunSpecifiedBenchmarks(&reporter);
+  benchmark::Shutdown();
+  return 0;
+}
+
+}  // namespace
+}  // namespace weft::bench
+
+int main(int argc, char** argv) {
+  try {
+    return weft::bench::run(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 2;
+  }
+}

@@ -1,0 +1,202 @@
+// What is bound by memory: norms, losses, the optimizer and elementwise chains, beside a copy of the same bytes.
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "operations/family.h"
+#include "weft/context.h"
+#include "weft/ops.h"
+#include "weft/update_rules.h"
+
+namespace weft::bench {
+namespace {
+
+using Function = std::function<Tensor(const std::vector<Tensor>&)>;
+using Make = std::function<std::vector<Tensor>()>;
+
+// An operation, its inputs, and the bytes forward and backward read and write at least, if each array is touched once.
+struct Case {
+  std::string kind, label;
+  Make inputs;
+  Function f;
+  std::vector<bool> watched;
+  double forward, backward;
+};
+
+Tensor normal(const Shape& shape, std::uint64_t stream) { return Random(1, stream).normal(shape, 0, 1); }
+
+Work memory_work(int threads, double bytes, const std::function<void()>& run) {
+  Work w;
+  w.run = [=] {
+    Context::current().set_threads(threads);
+    run();
+  };
+  w.bytes = bytes;
+  w.memory_bound = true;
+  return w;
+}
+
+// What is recorded before each backward, which consumes it.
+struct Recorded {
+  std::optional<Tape> tape;
+  Tensor y;
+};
+
+Work forward_of(const Case& c, int threads) {
+  return memory_work(threads, c.forward, [f = c.f, in = c.inputs()] { f(in); });
+}
+
+Work backward_of(const Case& c, int threads) {
+  const std::vector<Tensor> in = c.inputs();
+  const Tensor cotangent = normal(c.f(in).shape(), 9);
+  const auto recorded = std::make_shared<Recorded>();
+  Work w = memory_work(threads, c.backward, [=] {
+    Gradients gradients;
+    recorded->tape->backward(recorded->y, cotangent, gradients);
+    recorded->tape.reset();
+  });
+  w.before = [=, f = c.f, watched = c.watched] {
+    std::vector<Tensor> leaves = in;
+    recorded->tape.emplace();
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (watched[i]) leaves[i] = recorded->tape->watch(in[i]);
+    recorded->y = f(leaves);
+  };
+  return w;
+}
+
+void add_case(const Case& c, int threads) {
+  for (const int t : std::set<int>{1, threads}) {
+    add_work(c.kind, c.label, t, [=] { return forward_of(c, t); });
+    if (c.backward > 0) add_work(c.kind + "-backward", c.label, t, [=] { return backward_of(c, t); });
+  }
+}
+
+// Forward: x read, y written. Backward: x, dy read, dx written; gamma's and beta's gradients in the same call.
+void add_norms(std::int64_t rows, std::int64_t d, int threads) {
+  const double array = 4.0 * static_cast<double>(rows * d);
+  const std::string label = std::to_string(rows) + "x" + std::to_string(d);
+  const Make with_both = [=] { return std::vector<Tensor>{normal({rows, d}, 0), normal({d}, 1), normal({d}, 2)}; };
+  const Make with_weight = [=] { return std::vector<Tensor>{normal({rows, d}, 0), normal({d}, 1)}; };
+  add_case({"layer-norm",
+            label,
+            with_both,
+            [](auto& in) { return layer_norm(in[0], 1, in[1], in[2]); },
+            {true, true, true},
+            2 * array,
+            3 * array},
+           threads);
+  add_case({"rms-norm",
+            label,
+            with_weight,
+            [](auto& in) { return rms_norm(in[0], in[1]); },
+            {true, true},
+            2 * array,
+            3 * array},
+           threads);
+}
+
+// Activations of whole arrays; softmax, whose backward reads y and dy; the loss, whose forward only reads.
+void add_rows(std::int64_t rows, std::int64_t d, int threads) {
+  const double array = 4.0 * static_cast<double>(rows * d);
+  const std::string label = std::to_string(rows) + "x" + std::to_string(d);
+  const Make one = [=] { return std::vector<Tensor>{normal({rows, d}, 0)}; };
+  for (const Activation a : {Activation::gelu, Activation::silu})
+    add_case({std::string("array-") + activation_name(a),
+              label,
+              one,
+              [a](auto& in) { return activation(in[0], a); },
+              {true},
+              2 * array,
+              3 * array},
+             threads);
+  add_case({"softmax", label, one, [](auto& in) { return softmax(in[0], -1); }, {true}, 2 * array, 3 * array}, threads);
+  const Make with_target = [=] {
+    const Tensor target = Tensor::empty({rows}, DType::i64);
+    for (std::int64_t r = 0; r < rows; ++r) target.view({rows}, {1}, 0).mutable_data<std::int64_t>()[r] = r % d;
+    return std::vector<Tensor>{normal({rows, d}, 0), target};
+  };
+  add_case({"cross-entropy",
+            label,
+            with_target,
+            [](auto& in) { return cross_entropy(in[0], in[1]); },
+            {true, false},
+            array,
+            2 * array},
+           threads);
+}
+
+// gMLP's gate z1 ⊙ (p + b), z1 a half of the rows of z; the sums apart; GLU's silu(a) ⊙ b.
+void add_chains(std::int64_t n, std::int64_t b, std::int64_t d, int threads) {
+  const double array = 4.0 * static_cast<double>(n * b * d);
+  const std::string label = std::to_string(n) + "x" + std::to_string(b) + "x" + std::to_string(d);
+  const Make dense_bias = [=] { return std::vector<Tensor>{normal({n, b, d}, 0), normal({n, 1, 1}, 1)}; };
+  const Make two = [=] { return std::vector<Tensor>{normal({n, b, d}, 0), normal({n, b, d}, 1)}; };
+  const Make gate = [=] {
+    return std::vector<Tensor>{normal({n, b, 2 * d}, 0), normal({n, b, d}, 1), normal({n, 1, 1}, 2)};
+  };
+  add_case({"add", label, two, [](auto& in) { return add(in[0], in[1]); }, {true, true}, 3 * array, 0}, threads);
+  add_case({"add-bias", label, dense_bias, [](auto& in) { return add(in[0], in[1]); }, {false, true}, 2 * array, array},
+           threads);
+  add_case({"mul", label, two, [](auto& in) { return mul(in[0], in[1]); }, {true, true}, 3 * array, 5 * array},
+           threads);
+  add_case({"mul-chunk",
+            label,
+            gate,
+            [](auto& in) { return mul(chunk(in[0], 2, -1)[0], in[1]); },
+            {false, true, false},
+            3 * array,
+            3 * array},
+           threads);
+  add_case({"gate",
+            label,
+            gate,
+            [](auto& in) { return mul(chunk(in[0], 2, -1)[0], add(in[1], in[2])); },
+            {true, true, true},
+            5 * array,
+            6 * array},
+           threads);
+  add_case({"glu",
+            label,
+            two,
+            [](auto& in) { return mul(activation(in[0], Activation::silu), in[1]); },
+            {true, true},
+            5 * array,
+            5 * array},
+           threads);
+  add_case({"residual-norm",
+            label,
+            two,
+            [](auto& in) { return layer_norm(add(in[0], in[1]), 1, {}, {}); },
+            {true, true},
+            5 * array,
+            3 * array},
+           threads);
+}
+
+// Reads p, g, m, v, writes p, m, v; the norm for clipping reads g once more.
+void add_adamw(std::int64_t n, int threads) {
+  const auto make = [=](int t, bool clip) {
+    Tensor p = normal({n}, 0), m = Tensor::zeros({n}), v = Tensor::zeros({n});
+    const Tensor g = normal({n}, 1);
+    return memory_work(t, (clip ? 32.0 : 28.0) * static_cast<double>(n), [=]() mutable {
+      const double scale = clip ? 1 / (1 + l2_norm(g)) : 1;
+      adamw(p, g, m, v, 10, {}, scale);
+    });
+  };
+  for (const int t : std::set<int>{1, threads})
+    for (const bool clip : {false, true})
+      add_work(clip ? "adamw-clip" : "adamw", std::to_string(n), t, [=] { return make(t, clip); });
+}
+
+}  // namespace
+
+void add_norm(int threads) {
+  for (const std::int64_t rows : {4096, 65536}) add_norms(rows, 768, threads);
+  add_rows(4096, 768, threads);
+  add_chains(512, 8, 1024, threads);
+  add_adamw(1 << 24, threads);
+}
+
+}  // namespace weft::bench

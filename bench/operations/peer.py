@@ -1,0 +1,139 @@
+"""Runs single cases in PyTorch or ducc0, answering the requests `case`, `run` and `ran` as weft-case does.
+usage: peer.py torch|ducc0 THREADS MIN_TIME SAMPLER. A case is followed by the formulation to use (see formulations)."""
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "machine"))
+from isa import Sampler
+
+# Of the same result: sequence along dim -2 of (b, n, d), or along the contiguous axis of (b, d, n).
+LAYOUTS = {"toeplitz-cached": ["bnd", "bdn"], "toeplitz": ["bnd", "bdn"], "toeplitz-train": ["bnd", "bdn"],
+           "mix": ["fft.fft", "fft2"], "mix-train": ["fft.fft", "fft2"]}
+
+
+def formulations(kind):
+    return LAYOUTS.get(kind, ["-"])
+
+
+def torch_toeplitz(torch, kind, b, n, d, causal, layout):
+    """irfft(rfft(x, 2n) · rfft(c, 2n))[:n]: c is the n coefficients, or the circulant of 2n if bidirectional."""
+    dim = -2 if layout == "bnd" else -1
+    length = n if causal else 2 * n
+    x = torch.randn((b, n, d) if layout == "bnd" else (b, d, n))
+    c = torch.randn((length, d) if layout == "bnd" else (d, length))
+    kept = torch.fft.rfft(c, n=2 * n, dim=dim)
+
+    def product(x, spectra):
+        return torch.fft.irfft(torch.fft.rfft(x, n=2 * n, dim=dim) * spectra, n=2 * n, dim=dim).narrow(dim, 0, n)
+
+    if kind == "toeplitz-cached":
+        return lambda: product(x, kept)
+    if kind == "toeplitz":
+        return lambda: product(x, torch.fft.rfft(c, n=2 * n, dim=dim))
+    return torch_train(torch, lambda x, c: product(x, torch.fft.rfft(c, n=2 * n, dim=dim)), [x, c])
+
+
+def torch_mix(torch, kind, b, n, d, formulation):
+    x = torch.randn(b, n, d)
+
+    def mix(x):
+        if formulation == "fft2":
+            return torch.fft.fft2(x, dim=(-2, -1)).real
+        return torch.fft.fft(torch.fft.fft(x, dim=-1), dim=-2).real
+
+    return (lambda: mix(x)) if kind == "mix" else torch_train(torch, mix, [x])
+
+
+def torch_train(torch, f, inputs):
+    """Forward and backward, with a given cotangent."""
+    leaves = [x.requires_grad_() for x in inputs]
+    with torch.enable_grad():
+        cotangent = torch.randn_like(f(*leaves))
+
+    def run():
+        for leaf in leaves:
+            leaf.grad = None
+        with torch.enable_grad():
+            f(*leaves).backward(cotangent)
+
+    return run
+
+
+def torch_work(threads):
+    import torch
+    torch.set_num_threads(threads)
+    torch.set_num_interop_threads(1)
+    torch.set_grad_enabled(False)
+
+    def make(kind, b, n, d, causal, formulation):
+        if kind.startswith("toeplitz"):
+            return torch_toeplitz(torch, kind, b, n, d, causal, formulation)
+        if kind.startswith("mix"):
+            return torch_mix(torch, kind, b, n, d, formulation)
+        if kind == "c2c":
+            x = torch.randn(b, n, dtype=torch.complex64)
+            return lambda: torch.fft.fft(x, dim=-1)
+        if kind == "r2c":
+            x = torch.randn(b, n)
+            return lambda: torch.fft.rfft(x, dim=-1)
+        return None
+
+    return make, f"PyTorch {torch.__version__}"
+
+
+def ducc0_work(threads):
+    import ducc0
+    import numpy as np
+
+    def make(kind, b, n, d, causal, formulation):
+        x = np.random.default_rng(1).standard_normal((b, n), dtype=np.float32)
+        if kind == "c2c":
+            x = x.astype(np.complex64)
+            out = np.empty_like(x)
+            return lambda: ducc0.fft.c2c(x, axes=(1,), out=out, nthreads=threads)
+        if kind == "r2c":
+            out = np.empty((b, n // 2 + 1), dtype=np.complex64)
+            return lambda: ducc0.fft.r2c(x, axes=(1,), out=out, nthreads=threads)
+        return None
+
+    return make, f"ducc0 {ducc0.__version__}"
+
+
+def seconds_per_call(run, min_time):
+    """As timing.cpp has it."""
+    clock = time.perf_counter
+    warm, calls = clock(), 0
+    while calls == 0 or clock() - warm < min_time / 10:
+        run()
+        calls += 1
+    calls = max(1, round(min_time / ((clock() - warm) / calls)))
+    start = clock()
+    for _ in range(calls):
+        run()
+    return (clock() - start) / calls
+
+
+def serve(who, threads, min_time, sampler):
+    make, version = {"torch": torch_work, "ducc0": ducc0_work}[who](threads)
+    run = None
+    for line in sys.stdin:
+        request, *words = line.split()
+        if request == "version":
+            answer = version
+        elif request == "case":
+            kind, (b, n, d, causal), formulation = words[0], map(int, words[1:5]), words[5]
+            run = None  # frees the one before
+            run = make(kind, b, n, d, bool(causal), formulation)
+            if run:
+                run()
+            answer = "ok 0 0" if run else "none"
+        elif request == "ran":
+            answer = " ".join(f"{kind} {count}" for kind, count in sampler.sample(run, 0.1).items())
+        else:
+            answer = f"{seconds_per_call(run, min_time):.9g}"
+        print(answer, flush=True)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), Sampler(sys.argv[4]))

@@ -1,0 +1,293 @@
+// weft-decode-bench: tokens that a gMLP or TNN language model appends one by one, beside reading as many bytes as they need.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "machine/isa_cap.h"
+#include "machine/machine.h"
+#include "machine/sampled.h"
+#include "machine/timing.h"
+#include "weft/checkpoint.h"
+#include "weft/context.h"
+#include "weft/os.h"
+#include "weft/quantize.h"
+
+namespace weft::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+struct Options {
+  std::string model = "small", precision = "f32", weights = "file", isa;
+  int threads = Context::current().threads();
+  std::int64_t batch = 1, context = 256, tokens = 64, rounds = 8;
+  double gamma = 1;  // of the TNN
+  bool as_json = false;
+};
+
+// The original experiments have 65 characters, the large gMLP has bytes. d_mixed: what mixes tokens, d_ffn / 2 or the TNN's d1.
+struct Size {
+  const char *name, *arch;
+  std::int64_t d_model, d_mixed, layers;
+  std::size_t symbols;
+};
+constexpr Size sizes[] = {
+    {"small", "gmlp", 512, 1024, 6, 65}, {"large", "gmlp", 768, 2304, 18, 256}, {"tnn", "tnn", 512, 1536, 7, 65}};
+
+const Size& size_of(const std::string& name) {
+  for (const Size& size : sizes)
+    if (name == size.name) return size;
+  throw Error("expected small, large or tnn, got " + name);
+}
+
+bool is_tnn(const Size& size) { return std::string(size.arch) == "tnn"; }
+
+std::shared_ptr<const Tokenizer> tokenizer_of(std::size_t symbols) {
+  if (symbols == 256) return learn_tokenizer("bytes", std::string());
+  std::string text;
+  for (std::size_t i = 0; i < symbols; ++i) text += static_cast<char>('0' + i);
+  TokenizerOptions options;
+  options.task = Task::causal_lm;
+  return learn_tokenizer("characters", text, options);
+}
+
+std::unique_ptr<Model> made_model(const Options& o, const Tokenizer& tokenizer) {
+  const Size& size = size_of(o.model);
+  json config = {{"d_model", size.d_model}, {"layers", size.layers}, {"seq_len", o.context + o.tokens + 1}};
+  if (is_tnn(size))
+    config.update(
+        {{"rpe_dim", 64}, {"rpe_layers", 6}, {"glu_dim", 512}, {"norm_type", "simplermsnorm"}, {"gamma", o.gamma}});
+  else config["d_ffn"] = 2 * size.d_mixed;
+  return make_model({size.arch, Task::causal_lm, tokenizer.size(), 0, config.dump()},
+                    Init{Random(1), DType::f32, nullptr});
+}
+
+// As a program has it that made or trained it, or as one that loads a checkpoint for inference.
+std::unique_ptr<Model> model_of(const Options& o) {
+  const auto tokenizer = tokenizer_of(size_of(o.model).symbols);
+  std::unique_ptr<Model> model = made_model(o, *tokenizer);
+  if (o.precision == "int8") quantize(*model, DType::i8);
+  if (o.weights == "file") {
+    const auto folder = std::filesystem::temp_directory_path() /
+                        ("weft-decode-" + std::to_string(Clock::now().time_since_epoch().count()));
+    save_checkpoint(folder.string(), *model, *tokenizer);
+    model.reset();
+    model = load_checkpoint(folder.string(), Purpose::inference).model;
+    std::filesystem::remove_all(folder);  // what is mapped stays
+  }
+  model->set_precision(o.precision == "f32" ? Precision::f32 : Precision::bf16);
+  return model;
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// What a token at position `context` needs of the weights, as they are kept for the precision, and of each text's history.
+double bytes_of_token(const Options& o, const NamedParameters& parameters) {
+  const Size& size = size_of(o.model);
+  const double weight = o.precision == "int8" ? 1 : o.precision == "bf16" ? 2 : 4, kept = o.precision == "f32" ? 4 : 2;
+  double bytes = 0;
+  for (const auto& [name, parameter] : parameters) {
+    const Tensor& value = parameter.value();
+    if (name == "embedding.weight") bytes += 4.0 * static_cast<double>(o.batch * size.d_model);
+    else if (ends_with(name, "sgu.weight")) bytes += 4.0 * static_cast<double>(o.context);
+    else if (name.find(".toep.") != std::string::npos) continue;  // makes coefficients, not at every token
+    else bytes += (value.rank() == 2 ? weight : 4) * static_cast<double>(value.numel());
+  }
+  if (is_tnn(size)) {  // of the last 64 to 128 tokens, and as many coefficients; the rest is products of earlier blocks
+    const double rows = static_cast<double>(std::min<std::int64_t>(o.context, 96) * (o.batch + 1));
+    return bytes + 4 * rows * static_cast<double>(size.layers * size.d_mixed);
+  }
+  return bytes + kept * static_cast<double>(o.batch * size.layers * o.context * size.d_mixed);
+}
+
+Tensor tokens_of(std::uint64_t seed, std::int64_t texts, std::int64_t n, std::int64_t vocabulary) {
+  const Random random(seed);
+  std::vector<std::int64_t> ids;
+  for (std::int64_t i = 0; i < texts * n; ++i)
+    ids.push_back(
+        static_cast<std::int64_t>(random.uniform(static_cast<std::uint64_t>(i)) * static_cast<double>(vocabulary)));
+  return Tensor::from(ids, {texts, n});
+}
+
+double microseconds_of(const std::function<void()>& run) {
+  const auto start = Clock::now();
+  run();
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+constexpr std::int64_t group = 8;
+
+struct Times {
+  std::vector<double> token, read;  // µs
+  Samples samples{};                // of further tokens
+};
+
+// Runs f in groups, of each of which the first time is not counted: caches hold what the other's run left.
+void time_group(std::int64_t count, std::vector<double>* times, const std::function<void()>& f) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double time = microseconds_of(f);
+    if (times && i > 0) times->push_back(time);
+  }
+}
+
+// Rounds of tokens from the same context on, around the one that is asked for, in turn with readings.
+Times measure(const Options& o, const Model& model, double bytes) {
+  const auto numbers = static_cast<std::int64_t>(bytes / 4);
+  const Tensor block = Tensor::zeros({numbers});
+  const Work read = read_work([&] { return block.data<float>(); }, numbers, o.threads);
+  // 3 less: else the first of a group would always be the one at which blocks of the online Toeplitz product end.
+  const std::int64_t before = std::max<std::int64_t>(1, o.context - o.tokens / 2 - 3);
+  const Tensor prompt = tokens_of(2, 1, before, model.vocabulary());
+  const Tensor ids = tokens_of(3, o.batch, 1, model.vocabulary());
+  Times times;
+  Context::current().parallel_region([&] {
+    const auto text = model.stream();
+    (void)text->append(prompt);
+    for (std::int64_t round = 0; round <= o.rounds; ++round) {  // in the first one weights are packed
+      const auto stream = text->select(std::vector<std::int64_t>(static_cast<std::size_t>(o.batch), 0));
+      for (std::int64_t done = 0; done < o.tokens; done += group) {
+        const std::int64_t count = std::min(group, o.tokens - done);
+        time_group(count, round > 0 ? &times.token : nullptr, [&] { (void)stream->append(ids); });
+        time_group(count, round > 0 ? &times.read : nullptr, read.run);
+      }
+    }
+    const auto stream = text->select(std::vector<std::int64_t>(static_cast<std::size_t>(o.batch), 0));
+    const auto run = [&] {
+      for (std::int64_t i = 0; i < o.tokens; ++i) (void)stream->append(ids);
+    };
+    times.samples = sample(run, 0);
+  });
+  return times;
+}
+
+double least(const std::vector<double>& x) { return *std::min_element(x.begin(), x.end()); }
+
+json report(const Options& o) {
+  const std::unique_ptr<Model> model = model_of(o);
+  const double bytes = bytes_of_token(o, model->parameters());
+  const Times times = measure(o, *model, bytes);
+  const double token = median_of(times.token), read = median_of(times.read);
+  return {{"model", o.model},
+          {"parameters", parameter_count(model->parameters())},
+          {"precision", o.precision},
+          {"weights", o.weights},
+          {"threads", o.threads},
+          {"batch", o.batch},
+          {"context", o.context},
+          {"cpu", cpu_name()},
+          {"isa", isa_name(Context::current().isa())},
+          {"ran", shares(times.samples)},
+          {"bytes", bytes},
+          {"token_us", token},
+          {"read_us", read},
+          {"read_gbs", bytes / read * 1e-3},
+          {"tokens_per_second", static_cast<double>(o.batch) / token * 1e6},
+          {"share", read / token},
+          {"beyond_us", token - read},
+          {"least_token_us", least(times.token)},
+          {"worst_token_us", *std::max_element(times.token.begin(), times.token.end())},
+          {"peak_bytes", os::peak_resident_memory()},
+          {"least_read_us", least(times.read)}};
+}
+
+void print(const json& r) {
+  const auto number = [&](const char* key) { return r[key].get<double>(); };
+  char line[500];
+  std::snprintf(line, sizeof line,
+                "%s, %s, %s (ran %s), weights %s, %d threads, batch %d, context %d: %.0f tokens/s, %.0f us a step; "
+                "reading %.1f MB at %.1f GB/s %.0f us: %.0f %%, %.0f us beyond (least %.0f and %.0f us, worst step "
+                "%.0f us); peak %.2f GB",
+                r["model"].get<std::string>().c_str(), r["precision"].get<std::string>().c_str(),
+                r["isa"].get<std::string>().c_str(), r["ran"].get<std::string>().c_str(),
+                r["weights"].get<std::string>().c_str(), r["threads"].get<int>(), r["batch"].get<int>(),
+                r["context"].get<int>(), number("tokens_per_second"), number("token_us"), number("bytes") * 1e-6,
+                number("read_gbs"), number("read_us"), 100 * number("share"), number("beyond_us"),
+                number("least_token_us"), number("least_read_us"), number("worst_token_us"),
+                number("peak_bytes") * 1e-9);
+  std::cout << line << std::endl;
+}
+
+void add_options(CLI::App& app, Options& o) {
+  app.add_option("--model", o.model,
+                 "small (gMLP 6 x 512/2048, 9.9 M), large (18 x 768/4608, 100 M) or tnn (TNN 7 x 512)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"small", "large", "tnn"}));
+  std::vector<std::string> names = precisions();
+  names.emplace_back("int8");
+  app.add_option(
+         "--precision", o.precision,
+         "What is computed in: f32, bf16 beside f32 parameters, or int8: quantised weights, activations in bf16")
+      ->capture_default_str()
+      ->check(CLI::IsMember(names));
+  app.add_option("--weights", o.weights,
+                 "file: of a checkpoint loaded for inference; own: of a model that may be trained")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"file", "own"}));
+  app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
+  app.add_option("--isa", o.isa, isa_help)->type_name("NAME");
+  app.add_option("--batch", o.batch, "Texts that grow together")->capture_default_str()->check(CLI::Range(1, 1024));
+  app.add_option("--context", o.context, "Tokens that come before")
+      ->capture_default_str()
+      ->check(CLI::Range(64, 1 << 16));
+  app.add_option("--gamma", o.gamma, "Decay of the TNN's coefficients; 1: none, all tokens count")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--tokens", o.tokens, "Timed tokens of a round, half of them before that context")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 64));
+  app.add_option("--rounds", o.rounds, "Rounds, after an untimed one")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
+  app.add_flag("--json", o.as_json, "Print a JSON line");
+  app.footer(
+      "Prints the median step of all texts, and beside it that of a loop in the same run which reads as many bytes,\n"
+      "weights and histories, with the same threads: their ratio, and what the step takes beyond.\n"
+      "\"ran\" is what share of the step's vector instructions, by samples of one thread, were of which instruction "
+      "set.\n"
+      "Examples:\n"
+      "  weft-decode-bench --model large --precision bf16 --threads 2 --batch 8 --context 256\n"
+      "  weft-decode-bench --model large --isa avx2");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Times single tokens of a gMLP or TNN language model.", "weft-decode-bench");
+  Options o;
+  add_options(app, o);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    throw Error(std::string(error.what()) + " (see --help)");
+  }
+  cap_isa(o.isa, argv);
+  Context::current().set_threads(o.threads);
+  const json result = report(o);
+  if (o.as_json) std::cout << result << std::endl;
+  else print(result);
+  return 0;
+}
+
+}  // namespace
+}  // namespace weft::bench
+
+int main(int argc, char** argv) {
+  try {
+    return weft::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "weft-decode-bench: " << error.what() << std::endl;
+    return 2;
+  }
+}

@@ -1,0 +1,181 @@
+// weft-step-bench: the training step or the forward pass of a model, its time, memory and operations.
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "machine/isa_cap.h"
+#include "steps/step.h"
+#include "weft/context.h"
+#include "weft/error.h"
+
+namespace {
+
+using namespace weft;
+using namespace weft::bench;
+
+struct Options {
+  std::string model, mode = "train", precision = "f32", save, isa;
+  int threads = Context::current().threads(), repeat = 15;
+  double seconds = 0;
+  bool serve = false, recompute = false;
+};
+
+// --seq-len and so on: over the model's default size, if it has one of that name.
+class SizeFlags {
+ public:
+  explicit SizeFlags(CLI::App& app) {
+    const std::string every = "gmlp tnn fnet attention";
+    add(app, "--batch", &StepSizes::batch, every, "Sequences");
+    add(app, "--seq-len", &StepSizes::seq_len, every, "Tokens of a sequence");
+    add(app, "--d-model", &StepSizes::d_model, every, "Channels of a token");
+    add(app, "--layers", &StepSizes::layers, every, "Blocks");
+    add(app, "--d-ffn", &StepSizes::d_ffn, "gmlp fnet attention", "Channels of the first linear layer");
+    add(app, "--glu-dim", &StepSizes::glu_dim, "tnn", "Channels of the gated linear unit");
+    add(app, "--expand-ratio", &StepSizes::expand_ratio, "tnn", "Channels of the Toeplitz product over d_model");
+    add(app, "--rpe-dim", &StepSizes::rpe_dim, "tnn", "Channels of the relative position encoder");
+    add(app, "--rpe-layers", &StepSizes::rpe_layers, "tnn", "Its hidden layers");
+    add(app, "--heads", &StepSizes::heads, "attention", "Of attention");
+    add(app, "--query-block", &StepSizes::query_block, "attention", "Queries whose scores are there at once; else all");
+    add(app, "--lm", &StepSizes::vocabulary, every, "A language model of this many symbols, not the blocks alone");
+  }
+
+  StepSizes sizes(const std::string& model) const {
+    StepSizes s = default_sizes(model);
+    for (const Flag& flag : flags_) {
+      if (flag.option->count() == 0) continue;
+      if (flag.models.find(model) == std::string::npos)
+        throw Error(flag.option->get_name() + " is no size of " + model);
+      s.*flag.size = flag.option->as<std::int64_t>();
+    }
+    return s;
+  }
+
+ private:
+  struct Flag {
+    CLI::Option* option;
+    std::int64_t StepSizes::*size;
+    std::string models;
+  };
+
+  void add(CLI::App& app, const std::string& name, std::int64_t StepSizes::*size, const std::string& models,
+           std::string what) {
+    std::string defaults;
+    for (const char* model : {"gmlp", "tnn", "fnet", "attention"})
+      if (models.find(model) != std::string::npos && default_sizes(model).*size > 0)
+        defaults +=
+            std::string(defaults.empty() ? " (" : ", ") + model + " " + std::to_string(default_sizes(model).*size);
+    if (!defaults.empty()) what += defaults + ")";
+    CLI::Option* option = app.add_option(name)->description(what)->group("Sizes")->type_name("N");
+    flags_.push_back({option->check(CLI::Range(1, 1 << 24)), size, models});
+  }
+
+  std::vector<Flag> flags_;
+};
+
+void add_options(CLI::App& app, Options& o) {
+  app.add_option("--model", o.model, "gmlp, tnn, fnet or attention")
+      ->required()
+      ->check(CLI::IsMember({"gmlp", "tnn", "fnet", "attention"}));
+  app.add_option("--mode", o.mode, "forward (no tape); backward: forward and backward; train: AdamW, too")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"forward", "backward", "train"}));
+  std::vector<std::string> names = precisions();
+  names.emplace_back("int8");
+  app.add_option(
+         "--precision", o.precision,
+         "What is computed in: f32, bf16 beside f32 parameters, or int8: quantised weights, activations in bf16; "
+         "not trained and not saved")
+      ->capture_default_str()
+      ->check(CLI::IsMember(names));
+  app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
+  app.add_option("--isa", o.isa, isa_help)->type_name("NAME");
+  app.add_option("--repeat", o.repeat, "Timed steps, after two untimed ones")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--seconds", o.seconds, "Print the steps a second of so many seconds, and nothing else");
+  app.add_option("--save", o.save,
+                 "Run nothing; write input, parameters, result and gradients to this safetensors file");
+  app.add_flag("--recompute", o.recompute, "Compute each block again in backward");
+  app.add_flag("--serve", o.serve,
+               "Answer lines of standard input: \"warm\" after the untimed steps, \"run\" with the seconds of one, "
+               "\"report\" with the JSON line, \"ran\" with samples of the vector instructions of one more");
+  app.footer(
+      "Prints one JSON line. Flops are 2 M N K of each product and 5 n log2 n of each transform, three times\n"
+      "that for training; peak_bytes is VmHWM less what it was with the model made.\n"
+      "Examples:\n"
+      "  weft-step-bench --model gmlp --mode train --threads 2 --repeat 7 --layers 2\n"
+      "  weft-step-bench --model tnn --mode forward --isa avx2");
+}
+
+nlohmann::json answer(const std::string& request, Step& step) {
+  if (request == "warm") {
+    step.warm();
+    return "warm";
+  }
+  if (request == "run") return step.run();
+  if (request == "report") return step.report();
+  if (request == "ran") return step.ran();
+  throw Error("expected warm, run, report or ran, got " + request);
+}
+
+// Whatever can't be done: "error MESSAGE".
+void serve(Step& step) {
+  for (std::string line; std::getline(std::cin, line);) {
+    try {
+      std::cout << answer(line, step) << std::endl;
+    } catch (const std::exception& error) {
+      std::cout << "error " << error.what() << std::endl;
+    }
+  }
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Times the training step or the forward pass of a stack of blocks.", "weft-step-bench");
+  Options o;
+  add_options(app, o);
+  const SizeFlags flags(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    throw Error(std::string(error.what()) + " (see --help)");
+  }
+  cap_isa(o.isa, argv);
+  StepSizes sizes = flags.sizes(o.model);
+  sizes.int8 = o.precision == "int8";
+  if (sizes.int8 && (o.mode != "forward" || !o.save.empty()))
+    throw Error("--precision int8 is of --mode forward, without --save: a quantised model is for inference alone");
+  sizes.precision = sizes.int8 ? Precision::bf16 : precision_from_name(o.precision);
+  sizes.recompute = o.recompute;
+  Step step(sizes, mode_from_name(o.mode), o.threads);
+  if (!o.save.empty()) {
+    step.save(o.save);
+    return 0;
+  }
+  if (o.serve) {
+    serve(step);
+    return 0;
+  }
+  if (o.seconds > 0) {
+    std::cout << step.rate(o.seconds) << std::endl;
+    return 0;
+  }
+  for (int i = 0; i < o.repeat; ++i) step.run();
+  std::cout << step.report() << std::endl;
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "weft-step-bench: " << error.what() << std::endl;
+    return 2;
+  }
+}

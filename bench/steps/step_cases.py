@@ -1,0 +1,92 @@
+"""The cases of bench/steps/step_compare: models, sizes and goals."""
+from dataclasses import dataclass
+
+SIZES = {"gmlp": {"batch": 8, "seq_len": 512, "d_model": 512, "layers": 6, "d_ffn": 2048},
+         "tnn": {"batch": 8, "seq_len": 512, "d_model": 512, "layers": 7, "glu_dim": 512, "expand_ratio": 3,
+                 "rpe_dim": 32, "rpe_layers": 3},
+         "fnet": {"batch": 8, "seq_len": 512, "d_model": 768, "layers": 12, "d_ffn": 3072}}
+# What users train for themselves: --sizes small.
+OWN = {"gmlp": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "d_ffn": 512},
+       "tnn": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "glu_dim": 128, "expand_ratio": 3, "rpe_dim": 32,
+               "rpe_layers": 3},
+       "fnet": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "d_ffn": 512}}
+# For --verify. Odd and even, a length that the transforms pad and one that isn't a power of two.
+SMALL = {"gmlp": {"batch": 3, "seq_len": 45, "d_model": 40, "layers": 2, "d_ffn": 72},
+         "tnn": {"batch": 3, "seq_len": 200, "d_model": 24, "layers": 2, "glu_dim": 40, "expand_ratio": 3, "rpe_dim": 16,
+                 "rpe_layers": 2},
+         "fnet": {"batch": 3, "seq_len": 45, "d_model": 40, "layers": 2, "d_ffn": 72}}
+
+
+@dataclass(frozen=True)
+class Goals:
+    fraction: float | None  # of the peak of products
+    speed: float | None  # over the faster of PyTorch eager and compiled
+    memory: float | None = None  # at most this part of PyTorch's, of the first variant
+    gemm_only: bool = False      # the fraction counts dense products alone
+    over_wider: float | None = None   # speed over weft's own next wider precision
+    activations: float | None = None  # at most this part of its memory beyond parameters, gradients and moments
+    whole: float | None = None        # at most this part of its memory with all of them
+    beyond: float | None = None       # at most this part of the time that eager takes beyond its products at the peak
+
+
+@dataclass(frozen=True)
+class Case:
+    model: str
+    mode: str
+    goals: Goals
+    precision: str = "f32"
+    size: str = "full"  # "short": the training step of 2 sequences and 3 layers; "small": a model of 4 layers of 128
+
+    @property
+    def name(self):
+        return f"{self.model} {self.mode}" + ("" if self.precision == "f32" else f" {self.precision}")
+
+    def sizes(self):
+        """Inference is of one sequence, of 128 tokens or, of a small model, 64."""
+        if self.size == "small":
+            return {**OWN[self.model], **({} if self.mode == "train" else {"batch": 1})}
+        trained = {"batch": 2, "layers": 3} if self.size == "short" else {}
+        return {**SIZES[self.model], **(trained if self.mode == "train" else {"batch": 1, "seq_len": 128})}
+
+    def threads(self, most):
+        return most if self.mode == "train" else 1
+
+    def label(self):
+        s = self.sizes()
+        return f"{self.name} {s['batch']}x{s['seq_len']}x{s['d_model']}, {s['layers']} layers"
+
+
+# Of the small models; all others are Goals(None, None).
+OWN_GOALS = {"train": Goals(0.65, 2.0), "forward": Goals(None, None, beyond=0.2)}
+
+CASES = [Case("gmlp", "train", Goals(0.75, 1.3, 0.6)), Case("tnn", "train", Goals(0.55, 1.8, 0.6, gemm_only=True)),
+         Case("fnet", "train", Goals(0.72, 1.3, 0.6)), Case("gmlp", "forward", Goals(0.70, 1.1)),
+         Case("tnn", "forward", Goals(0.55, 1.1, gemm_only=True)), Case("fnet", "forward", Goals(0.70, 1.1)),
+         Case("gmlp", "train", Goals(None, 1.15, 1, False, 1.45, 0.55, 0.7), "bf16"),
+         Case("tnn", "train", Goals(None, 2.5, 1, True, 1.35, 0.55), "bf16"),
+         Case("fnet", "train", Goals(None, 1.0, 1, False, 1.5, 0.55, 0.85), "bf16"),
+         Case("gmlp", "forward", Goals(None, 1.0), "bf16"), Case("tnn", "forward", Goals(None, 1.1, gemm_only=True), "bf16"),
+         Case("fnet", "forward", Goals(None, 1.1), "bf16"),
+         Case("gmlp", "forward", Goals(None, 1.0, over_wider=1.3), "int8"),
+         Case("tnn", "forward", Goals(None, 1.0, gemm_only=True, over_wider=1.3), "int8"),
+         Case("fnet", "forward", Goals(None, 1.0, over_wider=1.3), "int8")]
+
+WIDER = {"bf16": "f32", "int8": "bf16"}
+
+# PyTorch's ways to compute a case. frozen: with packed weights; autocast: products in bf16, parameters in f32; whole: the
+# model and its input are bf16, and the transforms, which PyTorch hasn't in bf16, f32; int8: products by
+# torch.ao.quantization.quantize_dynamic, all else f32.
+VARIANTS = {("f32", "train"): ("eager", "compiled"), ("f32", "forward"): ("eager", "compiled", "frozen"),
+            ("bf16", "train"): ("autocast eager", "autocast compiled", "whole eager", "whole compiled"),
+            ("bf16", "forward"): ("autocast eager", "autocast compiled", "whole eager", "whole compiled", "whole frozen"),
+            ("int8", "forward"): ("int8 eager",)}
+
+START_GOAL = 0.020  # seconds
+START_ARCHITECTURES = ("gmlp", "tnn")
+
+
+def flags(model, mode, precision, threads, sizes):
+    """weft-step-bench's."""
+    named = {"model": model, "mode": mode, "precision": precision, "threads": threads,
+             **{k.replace("_", "-"): v for k, v in sizes.items()}}
+    return [part for name, value in named.items() for part in (f"--{name}", str(value))]
