@@ -1,6 +1,13 @@
-// The instruction set that weft chooses on this CPU, in a line.
+// The instruction set that weft chooses on this CPU, and the features of engine/system/hwcap.h that it has, in a line.
 #include <cstdio>
 
+#include "system/hwcap.h"
 #include "weft/cpu.h"
 
-int main() { std::puts(weft::isa_name(weft::best_isa())); }
+int main() {
+  using namespace weft::detail;
+  std::fputs(weft::isa_name(weft::best_isa()), stdout);
+  if (hwcap::has(hwcap::ASIMDDP)) std::fputs(" ASIMDDP", stdout);
+  if (hwcap::has(hwcap::BF16)) std::fputs(" BF16", stdout);
+  std::puts("");
+}
