@@ -32,8 +32,9 @@ WEFT_INLINE inline void keep_in_register(Batch<T>& v) noexcept {
 }
 
 #if defined(__aarch64__)
-// c + b times lane I of a. Not by the intrinsic: with it g++ 12 moves sums from register to register, once for every
-// 24 products of a loop that has many.
+// Products with lane I of a. Not by the intrinsics: in loops of many products g++ 12 then moves sums from register to register,
+// 12 times beside 192 bfdot.
+// c + b times that lane.
 template <int I>
 WEFT_INLINE inline Batch<float> fma_lane(Batch<float> a, Batch<float> b, Batch<float> c) noexcept {
   float32x4_t sum = c;
@@ -46,7 +47,7 @@ WEFT_INLINE inline Batch<double> fma_lane(Batch<double> a, Batch<double> b, Batc
   asm("fmla %0.2d, %1.2d, %2.d[%c3]" : "+w"(sum) : "w"(float64x2_t(b)), "w"(float64x2_t(a)), "i"(I));
   return sum;
 }
-// c + the products of b's pairs of bf16 and that of a's lane I.
+// c + the products of b's pairs of bf16 and that lane's.
 template <int I>
 WEFT_INLINE inline Batch<float> pairs_lane(Batch<float> a, Batch<float> b, Batch<float> c) noexcept {
   float32x4_t sum = c;

@@ -1,5 +1,6 @@
 // How many rows and vectors the kernels of products keep in registers and caches, by instruction set.
 #pragma once
+#include "dense/kernels/gemm.h"
 #include "simd/simd.h"
 #include "simd/unroll.h"
 
@@ -21,7 +22,7 @@ struct Blocks {
   int panel_sums;             // `dot_panels` keeps so many
   // Of rows of A that are read where they are each unit is broadcast by a load. On NEON those, a third of the products,
   // take their ports, too; packing takes few instructions for each element, beside n / lanes products.
-  bool reads_rows = true;
+  RowsOfA rows_of_a = RowsOfA::in_place;
 };
 // bench: WEFT_ISA=… weft-bench --benchmark_filter='gemm-nn|linear'; few rows: 'gemm-nt(-cold)?/[0-9]*x2048x512'
 #if WEFT_VECTOR_BYTES == 64
@@ -66,7 +67,7 @@ inline constexpr Blocks blocks = {.mr = 8,
                                   .few_rows = 8,
                                   .few_vectors = 3,
                                   .panel_sums = 16,
-                                  .reads_rows = false};
+                                  .rows_of_a = RowsOfA::packed};
 #else
 inline constexpr Blocks blocks = {.mr = 4,
                                   .nv = 2,

@@ -131,7 +131,7 @@ WEFT_INLINE inline void store_sums(const GemmTile<T>& t, const Vec<GemmSum<T>>* 
 template <class T, int R, int Part>
 struct RowsAt {
 #if defined(__aarch64__)
-  static_assert(!blocks.reads_rows);
+  static_assert(blocks.rows_of_a == RowsOfA::packed);
   static constexpr int lanes = static_cast<int>(simd::lanes<T>), vectors = (R + lanes - 1) / lanes;
   Vec<T> loaded[vectors];
   WEFT_INLINE explicit RowsAt(const T* panel) noexcept {
@@ -242,7 +242,7 @@ void rows_of_tile(const GemmTile<T>& t) noexcept {
 // The rows of A where they are.
 template <class T>
 void tile_of_rows([[maybe_unused]] const GemmTile<T>& t) noexcept {
-  if constexpr (blocks.reads_rows) {
+  if constexpr (blocks.rows_of_a == RowsOfA::in_place) {
     if (t.packs) part_of_tile<T, blocks.mr, blocks.nv, false, true>(t);
     else if (t.columns > simd::lanes<GemmSum<T>>) part_of_tile<T, blocks.mr, blocks.nv, false>(t);
     else part_of_tile<T, blocks.mr, 1, false>(t);
@@ -276,7 +276,7 @@ constexpr GemmKernels<T> table() {
                                   : blocks.kc_f64,
           .mc = blocks.mc,
           .nc = blocks.nc,
-          .rows_of_a = blocks.reads_rows ? RowsOfA::in_place : RowsOfA::packed,
+          .rows_of_a = blocks.rows_of_a,
           .pack_a = pack<In, blocks.mr>,
           .pack_b = pack<In, nr>,
           .tile = tile<T>,
