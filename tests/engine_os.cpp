@@ -79,7 +79,6 @@ TEST_CASE("os: threads and memory are those of this process") {
   const std::string block(std::size_t{64} << 20, 'x');
   CHECK(weft::os::peak_resident_memory() >= peak);
   CHECK(weft::os::peak_resident_memory() > block.size());
-  CHECK(weft::os::terminal_width() > 0);
 }
 
 TEST_CASE("os: mapped pages begin at a huge page, are as many as asked for, and are gone when they are given back") {

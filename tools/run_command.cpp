@@ -1,7 +1,6 @@
 // weft: trains, evaluates and runs gMLP, TNN and FNet.
 #include <weft/context.h>
 #include <weft/error.h>
-#include <weft/os.h>
 #include <weft/version.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "console/command.h"
 #include "console/help.h"
 #include "console/ranks.h"
+#include "console/terminal.h"
 #include "console/visible.h"
 #include "options/tokenizer_options.h"
 
@@ -62,7 +62,7 @@ int run(int argc, char** argv, weft::Ranks* ranks) {
 int run_command(int argc, char** argv) {
   std::unique_ptr<weft::Ranks> ranks;
   try {
-    weft::os::open_standard_streams();
+    open_standard_streams();
     weft::Context::current().set_log([](const std::string& line) { std::cerr << "weft: " << line << std::endl; });
     ranks = start_ranks(argc, argv);
     int code = run(argc, argv, ranks.get());

@@ -5,7 +5,6 @@
 #include <link.h>
 #endif
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,12 +12,10 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include "system/cgroup.h"
-#include "system/descriptor.h"
 
 namespace weft::os {
 namespace {
@@ -156,27 +153,5 @@ std::vector<std::string> program_files() {
 #else
 std::vector<std::string> program_files() { return {}; }
 #endif
-
-void say_from_signal_handler(const char* line) noexcept {
-  const int error = errno;
-  (void)!::write(STDERR_FILENO, line, std::strlen(line));
-  errno = error;
-}
-
-void open_standard_streams() {
-  const std::string nothing = "/dev/null";
-  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF) {
-      const int opened = ::open(nothing.c_str(), stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-      if (opened != stream) fail("open", nothing);  // the lowest number that is free
-    }
-}
-
-bool is_terminal() noexcept { return ::isatty(STDERR_FILENO) == 1; }
-
-int terminal_width() noexcept {
-  struct winsize size;
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 }  // namespace weft::os

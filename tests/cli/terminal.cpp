@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <stdexcept>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "../train_support.h"
 #include "command.h"
 #include "console/progress.h"
+#include "console/terminal.h"
 
 namespace weft::test {
 namespace {
@@ -71,6 +73,22 @@ TEST_CASE("times in minutes and, from an hour on, in hours") {
   CHECK(as_time(3600) == "1:00:00");
   CHECK(as_time(3601) == "1:00:01");
   CHECK(as_time(36 * 3600 + 62) == "36:01:02");
+}
+
+TEST_CASE("standard error that is no terminal has 80 columns, and a signal's line leaves errno as it was") {
+  const int before = ::dup(STDERR_FILENO), nothing = ::open("/dev/full", O_WRONLY);
+  REQUIRE(::dup2(nothing, STDERR_FILENO) == STDERR_FILENO);
+  const bool terminal = is_terminal();
+  const int width = terminal_width();
+  errno = EINTR;
+  say_from_signal_handler("a line\n");  // which can't be written
+  const int error = errno;
+  ::dup2(before, STDERR_FILENO);
+  ::close(before);
+  ::close(nothing);
+  CHECK_FALSE(terminal);
+  CHECK(width == 80);
+  CHECK(error == EINTR);
 }
 
 TEST_CASE("the bar fits its terminal") {

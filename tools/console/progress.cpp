@@ -1,11 +1,11 @@
 #include "console/progress.h"
 
-#include <weft/os.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+
+#include "console/terminal.h"
 
 namespace {
 
@@ -37,11 +37,11 @@ std::string as_time(double seconds) {
   return text;
 }
 
-ProgressDisplay::ProgressDisplay() : terminal_(weft::os::is_terminal()) {}
+ProgressDisplay::ProgressDisplay() : terminal_(is_terminal()) {}
 
 ProgressDisplay::~ProgressDisplay() { clear(); }
 
-Count::Count(const char* name, std::int64_t count) : name_(name), count_(count), terminal_(weft::os::is_terminal()) {}
+Count::Count(const char* name, std::int64_t count) : name_(name), count_(count), terminal_(is_terminal()) {}
 
 Count::~Count() { clear(); }
 
@@ -51,7 +51,7 @@ void Count::next() {
   if (!terminal_ || (drawn_ && now - last_drawn_ < std::chrono::milliseconds(100))) return;
   last_drawn_ = now;
   const std::string text = std::string(name_) + " " + std::to_string(begun_) + "/" + std::to_string(count_);
-  const int width = std::max(weft::os::terminal_width() - 1, 1);
+  const int width = std::max(terminal_width() - 1, 1);
   std::cerr << "\r\033[K" << text.substr(0, static_cast<std::size_t>(width)) << std::flush;
   drawn_ = true;
 }
@@ -75,7 +75,7 @@ void ProgressDisplay::bar(const weft::Progress& progress, double loss) {
   const auto now = std::chrono::steady_clock::now();
   if (drawn_ && now - last_drawn_ < std::chrono::milliseconds(100)) return;
   last_drawn_ = now;
-  const int width = std::max(weft::os::terminal_width() - 1, 1);  // in the last column some terminals begin a new line
+  const int width = std::max(terminal_width() - 1, 1);  // in the last column some terminals begin a new line
   const std::string text = figures(progress, loss, static_cast<std::size_t>(width));
   const int room = std::min(width - static_cast<int>(text.size()) - 3, 40);
   std::string drawn;

@@ -1,10 +1,9 @@
 #include "train/stop_signal.h"
 
-#include <weft/os.h>
-
 #include <csignal>
 
 #include "console/ranks.h"
+#include "console/terminal.h"
 
 namespace {
 
@@ -17,15 +16,15 @@ const char* stopping[] = {"weft: stopping after this step, saving; Ctrl-C again 
 extern "C" void ask_to_stop(int signal) {
   asked_by = signal;
   std::signal(signal, SIG_DFL);
-  weft::os::say_from_signal_handler(clear_line);
-  weft::os::say_from_signal_handler(stopping[signal == SIGINT ? 0 : 1]);
+  say_from_signal_handler(clear_line);
+  say_from_signal_handler(stopping[signal == SIGINT ? 0 : 1]);
 }
 
 }  // namespace
 
 // Nobody reading what is printed (a closed terminal or pipe) is no reason to lose a run.
 void stop_on_signals(const weft::Ranks* ranks) {
-  if (weft::os::is_terminal()) clear_line = "\r\033[K";
+  if (is_terminal()) clear_line = "\r\033[K";
   if (ranks != nullptr) {  // mpirun ends all for Ctrl-C and where one has died, and passes this signal on
     for (const char*& line : stopping)
       line = is_first(ranks)

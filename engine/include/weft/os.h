@@ -121,14 +121,5 @@ class FolderLock {
 /// Reads a whole file or pipe; Error if it can't be read or doesn't fit into memory.
 std::string read_file(const std::string& path);
 
-/// Writes a line to standard error, unbuffered: all that a signal handler may do.
-void say_from_signal_handler(const char* line) noexcept;
-/// Opens those of standard input, output and error that are closed, so that no file takes their place; reading and
-/// writing them goes on failing.
-void open_standard_streams();
-
-bool is_terminal() noexcept;    ///< whether standard error is one
-int terminal_width() noexcept;  ///< standard error's, in columns; 80 if unknown
-
 }  // namespace weft::os
 #pragma GCC visibility pop
