@@ -61,7 +61,7 @@ TEST_CASE("locks: a folder's is one process's at a time, and the refusal names i
     CHECK(folder.read(".lock").rfind(own, 0) == 0);
   }
   Child child([&] { return std::make_unique<FolderLock>(folder / ""); });
-  const std::string its = "is in use: process " + std::to_string(child.pid) + " on ";
+  const std::string its = "\" is in use by process " + std::to_string(child.pid) + " on ";
   CHECK_THROWS_WITH_AS(FolderLock(folder / ""), doctest::Contains(its.c_str()), weft::Error);
   child.kill();
   const FolderLock after_its_end(folder / "");
@@ -92,7 +92,7 @@ TEST_CASE("locks: a folder from elsewhere whose .lock is a link, a pipe or anoth
     std::filesystem::create_hard_link(folder / "precious", path);
     {
       const FolderLock lock(folder / "run");
-      CHECK_THROWS_WITH_AS(FolderLock(folder / "run"), doctest::Contains("in use: another process"), weft::Error);
+      CHECK_THROWS_WITH_AS(FolderLock(folder / "run"), doctest::Contains("in use by another process"), weft::Error);
     }
     CHECK(folder.read("precious") == text);
     ::unlink(path.c_str());

@@ -178,6 +178,18 @@ TEST_CASE("parameter set: a parameter that another set took over is an error") {
   CHECK_THROWS_WITH_AS(step(first), doctest::Contains("p has been moved to another set"), Error);
 }
 
+TEST_CASE("parameter: one that is lent says why it isn't written in the words of who lent it") {
+  const Parameter p(vector_of({1, 2})), q(vector_of({1, 2}));
+  lend(p, vector_of({3, 4}), "is a loan");
+  lend_quantized(q, vector_of({5, 6}), {}, "is another");
+  CHECK(values_of(p.value()) == Values{3, 4});
+  CHECK_FALSE(p.writable());
+  CHECK(q.quantized());
+  CHECK_THROWS_WITH_AS(Parameter(p).assign(vector_of({1, 2})), "[parameter] it is a loan", Error);
+  CHECK_THROWS_WITH_AS(Parameter(p).set_trainable(true), "[parameter] it is a loan", Error);
+  CHECK_THROWS_WITH_AS(ParameterSet({{"q", q}}), "[parameter set] q is another", Error);
+}
+
 TEST_CASE("undefined tensors are refused where a scalar would do") {
   Tensor scalar = Tensor::scalar(1);
   CHECK_THROWS_AS(Parameter(scalar).assign(Tensor()), Error);

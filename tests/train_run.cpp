@@ -229,7 +229,7 @@ TEST_CASE("a run's folder is one trainer's at a time") {
   run.progress = [&](const Progress&) {
     const SmallTask other = small_task("gmlp", Task::causal_lm);
     Trainer second(*other.model, *other.data, small_options(2));
-    CHECK(error_of([&] { second.run(into(folder / "run", 0)); }).find("is in use: process ") != std::string::npos);
+    CHECK(error_of([&] { second.run(into(folder / "run", 0)); }).find("is in use by process ") != std::string::npos);
     return true;
   };
   Trainer(*small.model, *small.data, small_options(2)).run(run);

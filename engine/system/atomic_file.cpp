@@ -219,7 +219,7 @@ FolderLock::FolderLock(const std::string& folder) {
                 (descriptor < 0 ? "a symbolic link" : "something else"));
   if (!lock(descriptor) && errno == EWOULDBLOCK) {
     const std::string holder = holder_in(descriptor).value_or("");
-    throw Error("\"" + folder + "\" is in use: " + (holder.empty() ? "another process" : holder) + " trains into it");
+    throw Error("\"" + folder + "\" is in use by " + (holder.empty() ? "another process" : holder));
   }
   if (holder_in(descriptor)) {  // a disk that is full keeps nobody out
     const std::string who = this_process();

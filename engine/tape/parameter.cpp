@@ -14,8 +14,8 @@ struct Parameter::Data {
   Tensor value;
   Tensor scales;  // of an i8 value
   bool trainable = true;
-  bool lent = false;     // not to be written
-  bool outline = false;  // without elements of its own
+  const char* lent = nullptr;  // why it is not to be written, or null
+  bool outline = false;        // without elements of its own
   bool quantizable = false;
   bool quantized = false;  // and lent
 };
@@ -66,13 +66,13 @@ Parameter detail::outline(const Shape& shape, DType dtype) {
   return made;
 }
 
-void detail::lend(const Parameter& parameter, Tensor value) {
+void detail::lend(const Parameter& parameter, Tensor value, const char* why) {
   rebind(parameter, std::move(value));
-  parameter.data_->lent = true;
+  parameter.data_->lent = why;
   parameter.data_->trainable = false;
 }
 
-void detail::lend_quantized(const Parameter& parameter, Tensor value, Tensor scales) {
+void detail::lend_quantized(const Parameter& parameter, Tensor value, Tensor scales, const char* why) {
   if (parameter.value().shape() != value.shape() || scales.defined() != (value.dtype() == DType::i8) ||
       (scales.defined() && (scales.shape() != Shape{value.shape().at(0)} || scales.dtype() != DType::f32)))
     throw Error("[parameter] lend_quantized: shape or dtype differs");
@@ -80,7 +80,8 @@ void detail::lend_quantized(const Parameter& parameter, Tensor value, Tensor sca
   data.value = value.detach();
   data.scales = scales.defined() ? scales.detach() : Tensor();
   data.outline = data.trainable = false;
-  data.lent = data.quantized = true;
+  data.lent = why;
+  data.quantized = true;
 }
 
 bool detail::in_mapped_file(const Tensor& tensor) noexcept {
@@ -92,13 +93,7 @@ void detail::give_back(const Tensor& tensor) noexcept {
 }
 
 std::string detail::lent_message(const Parameter& parameter, const std::string& who) {
-  if (parameter.quantized())
-    return who +
-           " is of a quantised model, which is for inference alone; write or train the model that it was made of, and "
-           "quantise that again";
-  return who +
-         " is of a model that was loaded for inference, which reads its weights where they lie; to write or train "
-         "it, load it for training (LoadOptions, Purpose::training)";
+  return who + " " + parameter.data_->lent;
 }
 
 bool Parameter::trainable() const { return data_ && data_->trainable; }
@@ -108,7 +103,7 @@ bool Parameter::quantized() const { return data_ && data_->quantized; }
 
 void Parameter::set_quantizable(bool quantizable) {
   (void)value();
-  if (data_->quantized) throw Error("[parameter] it is of a quantised model: mark it before it is quantised");
+  if (data_->quantized) throw Error("[parameter] it is quantised: its mark is to be set before");
   data_->quantizable = quantizable;
 }
 

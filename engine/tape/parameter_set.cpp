@@ -67,7 +67,7 @@ void ParameterSet::complete(const Leaf& leaf, Tensor gradient) {
   if (found == index_.end()) return;  // a watched tensor, or a parameter of somebody else
   const Entry& entry = entries_[found->second];
   if (entry.parameter.value().storage() != values_.storage())
-    throw Error("[parameter set] " + entry.name + " has been moved to another set, whose values are trained now");
+    throw Error("[parameter set] " + entry.name + " has been moved to another set, which has its value now");
   Tensor sum = slice_of(gradients_, entry);
   raw::accumulate(sum, gradient);
 }

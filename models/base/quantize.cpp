@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/for_inference.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/detail/rebind.h"
 
@@ -66,7 +67,7 @@ void quantize(const NamedParameters& parameters, DType to) {
     std::vector<Rounded> values;
     for (const auto& [which, parameter] : parameters) values.push_back(rounded(which, parameter, to));
     for (std::size_t i = 0; i < values.size(); ++i)
-      lend_quantized(parameters[i].second, values[i].value, values[i].scales);
+      lend_quantized(parameters[i].second, values[i].value, values[i].scales, quantized_for_inference);
   });
 }
 

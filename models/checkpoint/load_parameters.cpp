@@ -3,6 +3,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "base/for_inference.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/detail/rebind.h"
 
@@ -117,7 +118,7 @@ class Loading {
     const DType dtype = parameter.value().dtype();
     const Tensor value = value_of(file_, source);
     if (purpose == Purpose::inference)
-      lend(parameter, value.dtype() == dtype ? raw::contiguous(value) : own_copy(value, dtype));
+      lend(parameter, value.dtype() == dtype ? raw::contiguous(value) : own_copy(value, dtype), loaded_for_inference);
     else if (is_outline(parameter.value())) rebind(parameter, own_copy(value, dtype));
     else Parameter(parameter).assign(value.dtype() == dtype ? value : raw::convert(value, dtype));
   }

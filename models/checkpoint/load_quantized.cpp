@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/for_inference.h"
 #include "weft/detail/rebind.h"
 
 namespace weft {
@@ -59,7 +60,7 @@ void detail::load_quantized(const SafetensorsFile& file, Model& model, DType to)
       scales = load_scales(file, name, shape.at(0));
       ++tensors;
     }
-    lend_quantized(parameter, value, scales);
+    lend_quantized(parameter, value, scales, quantized_for_inference);
     ++tensors;
   }
   if (file.names().size() != tensors)

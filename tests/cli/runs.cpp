@@ -42,8 +42,8 @@ TEST_CASE_FIXTURE(Runs, "two runs into one folder: the second is refused and cha
   const std::string model = folder.read("run/last/model.safetensors");
   {
     const os::FolderLock other(folder / "run");
-    CHECK(fails_with(weft(train("run", "--steps 5 --overwrite")), 1, "is in use: process "));
-    CHECK(fails_with(weft("train --steps 5 --resume " + (folder / "run")), 1, "is in use: process "));
+    CHECK(fails_with(weft(train("run", "--steps 5 --overwrite")), 1, "is in use by process "));
+    CHECK(fails_with(weft("train --steps 5 --resume " + (folder / "run")), 1, "is in use by process "));
     CHECK(folder.read("run/last/model.safetensors") == model);
   }
   CHECK(weft(train("run", "--steps 5 --overwrite")).code == 0);

@@ -15,8 +15,10 @@ class Parameter;
 namespace detail {
 [[gnu::visibility("hidden")]] void rebind(const Parameter& parameter, Tensor value);
 [[gnu::visibility("hidden")]] Parameter outline(const Shape& shape, DType dtype);
-[[gnu::visibility("hidden")]] void lend(const Parameter& parameter, Tensor value);
-[[gnu::visibility("hidden")]] void lend_quantized(const Parameter& parameter, Tensor value, Tensor scales);
+[[gnu::visibility("hidden")]] void lend(const Parameter& parameter, Tensor value, const char* why);
+[[gnu::visibility("hidden")]] void lend_quantized(const Parameter& parameter, Tensor value, Tensor scales,
+                                                  const char* why);
+[[gnu::visibility("hidden")]] std::string lent_message(const Parameter& parameter, const std::string& who);
 }  // namespace detail
 
 /// A handle: copies share value and state.
@@ -57,8 +59,10 @@ class Parameter {
  private:
   friend void detail::rebind(const Parameter& parameter, Tensor value);
   friend Parameter detail::outline(const Shape& shape, DType dtype);
-  friend void detail::lend(const Parameter& parameter, Tensor value);
-  friend void detail::lend_quantized(const Parameter& parameter, Tensor value, Tensor scales);
+  friend void detail::lend(const Parameter& parameter, Tensor value, const char* why);
+  friend void detail::lend_quantized(const Parameter& parameter, Tensor value, Tensor scales, const char* why);
+
+  friend std::string detail::lent_message(const Parameter& parameter, const std::string& who);
 
   struct Data;
   std::shared_ptr<Data> data_;

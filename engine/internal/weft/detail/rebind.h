@@ -14,12 +14,13 @@ void rebind(const Parameter& parameter, Tensor value);
 // to it is lost, so that constructors may. rebind and lend give it a value.
 Parameter outline(const Shape& shape, DType dtype);
 
-// As rebind; from then on the parameter is not writable().
-void lend(const Parameter& parameter, Tensor value);
+// As rebind; from then on the parameter is not writable(). `why`: what follows its name in the Error of who wants to write it,
+// a constant.
+void lend(const Parameter& parameter, Tensor value, const char* why);
 
 // As lend, of a quantised model: `value` has the parameter's shape, and its dtype or another of weft/quantize.h; `scales`
 // are an i8 value's, else undefined.
-void lend_quantized(const Parameter& parameter, Tensor value, Tensor scales);
+void lend_quantized(const Parameter& parameter, Tensor value, Tensor scales, const char* why);
 
 // Whether the tensor lies in a mapped file.
 bool in_mapped_file(const Tensor& tensor) noexcept;
@@ -27,7 +28,7 @@ bool in_mapped_file(const Tensor& tensor) noexcept;
 // needed; does nothing to others. Any thread may call it while others read the tensor.
 void give_back(const Tensor& tensor) noexcept;
 
-// What who wants to write a parameter that isn't writable() is told; `who` names the parameter.
+// What who wants to write a parameter that isn't writable() is told: `who`, which names the parameter, and why not.
 std::string lent_message(const Parameter& parameter, const std::string& who);
 
 }  // namespace weft::detail
