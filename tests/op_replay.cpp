@@ -1,6 +1,10 @@
 // The contract of an Op: run again, forward gives the bits that were recorded, and shape() their shape.
 #include <doctest/doctest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "op_table.h"
 #include "train_support.h"
 #include "weft/detail/record_observer.h"
@@ -97,6 +101,25 @@ TEST_CASE("tape: what an operation computes inside is not recorded") {
   const std::int64_t before = tape.records();
   (void)mean(x);  // a sum and a quotient
   CHECK(tape.records() == before + 1);
+}
+
+// A gate that a record of the product held would have no gradient.
+TEST_CASE("linear: what is recorded as the product has no input that its backward doesn't know") {
+  using Records = std::vector<std::pair<std::string, std::size_t>>;  // name and number of inputs
+  const auto recorded = [](Activation act, bool gated, bool residual) {
+    Records records;
+    const RecordObserver observer(
+        [&](Op& op, const Inputs& in, const Tensor&) { records.emplace_back(op.name(), in.size()); });
+    Tape tape;
+    const auto leaf = [&](const Shape& shape) { return tape.watch(Random(1).normal(shape, 0, 1)); };
+    const Epilogue epilogue(act, gated ? leaf({2, 4}) : Tensor(), residual ? leaf({2, 4}) : Tensor());
+    (void)linear(leaf({2, 3}), leaf({4, 3}), leaf({4}), epilogue);
+    return records;
+  };
+  CHECK(recorded(Activation::none, false, true) == Records{{"linear", 4}});
+  CHECK(recorded(Activation::silu, false, false) == Records{{"linear", 4}, {"activation", 1}});
+  CHECK(recorded(Activation::none, true, false) == Records{{"linear", 4}, {"linear", 2}});
+  CHECK(recorded(Activation::silu, true, true) == Records{{"linear", 4}, {"linear", 2}, {"add", 2}});
 }
 
 TEST_CASE("op replay: a forward that gives something else is found") {

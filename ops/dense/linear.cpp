@@ -12,6 +12,7 @@
 #include "weft/pointwise.h"
 #include "weft/rows.h"
 #include "weft/shape.h"
+#include "weft/tape.h"
 
 namespace weft {
 using namespace detail;
@@ -38,56 +39,60 @@ Tensor product(MatrixView<const GemmIn<T>> a, MatrixView<const GemmIn<T>> b, std
 }
 
 // x (…, k), weight (n, k), bias (n), gate and residual (…, n); all but the first two may be undefined.
-// p = x Wᵀ + b, y = residual + gate ⊙ act(p).
-// Recorded without activation and gate alone: dx = dy W, dW = dyᵀ x, db = the sum of dy over rows, dresidual = dy.
-// Of a bf16 x all are, but that W and b, each with its gradient, may be f32; W is rounded for the products.
-struct LinearOp : Op {
-  Activation function;
-  Tensor panels;  // of the weight, if they are there
-  explicit LinearOp(Activation f) : function(f) {}
-  const char* name() const noexcept override { return "linear"; }
+struct Operands {
+  const Tensor &x, &weight, &bias, &residual;
+  Tensor gate = {};
+};
 
-  Shape shape(const Inputs& in) const override {
+constexpr const char* const op_name = "linear";
+
+void check_optional(const Tensor& x, const Tensor& t, const char* what, const Shape& shape) {
+  if (!t.defined()) return;
+  if (t.dtype() != x.dtype() || t.shape() != shape)
+    fail(op_name, std::string("expected ") + what + " " + dtype_name(x.dtype()) + " " + to_string(shape) + ", got " +
+                      describe(t));
+}
+
+void check_bias(const Tensor& x, const Tensor& bias, const Shape& shape) {
+  if (x.dtype() != DType::bf16 || !bias.defined()) return check_optional(x, bias, "bias", shape);
+  check_parameter(op_name, x, bias, "bias");
+  if (bias.shape() != shape) fail(op_name, "expected bias " + to_string(shape) + ", got " + describe(bias));
+}
+
+Tensor rows_of(const Tensor& x) { return x.defined() ? as_rows(x) : x; }
+
+// p = x Wᵀ + b, y = residual + gate ⊙ act(p), in one pass. W is rounded to x's dtype for the product.
+struct LinearPass {
+  Activation function = Activation::none;
+  Tensor panels = {};  // of the weight, if they are there
+
+  // Of y.
+  Shape shape(const Operands& in) const {
     (void)activation_name(function);
-    check_floating(name(), in[0]);
-    if (!panels.defined()) check_parameter(name(), in[0], in[1], "weight");  // else the panels have x's dtype
-    if (in[0].rank() < 1 || in[1].rank() != 2 || in[1].shape()[1] != in[0].size(-1))
-      fail(name(), "expected x (…, in) and weight (out, in), got " + to_string(in[0].shape()) + " and " +
-                       to_string(in[1].shape()));
-    Shape out = in[0].shape();
-    out.back() = in[1].shape()[0];
-    check_bias(in[0], in[2], {out.back()});
-    check_optional(in[0], in[3], "gate", out);
-    check_optional(in[0], in[4], "residual", out);
+    check_floating(op_name, in.x);
+    if (!panels.defined()) check_parameter(op_name, in.x, in.weight, "weight");  // else the panels have x's dtype
+    if (in.x.rank() < 1 || in.weight.rank() != 2 || in.weight.shape()[1] != in.x.size(-1))
+      fail(op_name, "expected x (…, in) and weight (out, in), got " + to_string(in.x.shape()) + " and " +
+                        to_string(in.weight.shape()));
+    Shape out = in.x.shape();
+    out.back() = in.weight.shape()[0];
+    check_bias(in.x, in.bias, {out.back()});
+    check_optional(in.x, in.gate, "gate", out);
+    check_optional(in.x, in.residual, "residual", out);
     return out;
   }
 
-  void check_bias(const Tensor& x, const Tensor& bias, const Shape& shape) const {
-    if (x.dtype() != DType::bf16 || !bias.defined()) return check_optional(x, bias, "bias", shape);
-    check_parameter(name(), x, bias, "bias");
-    if (bias.shape() != shape) fail(name(), "expected bias " + to_string(shape) + ", got " + describe(bias));
-  }
-
-  void check_optional(const Tensor& x, const Tensor& t, const char* what, const Shape& shape) const {
-    if (!t.defined()) return;
-    if (t.dtype() != x.dtype() || t.shape() != shape)
-      fail(name(), std::string("expected ") + what + " " + dtype_name(x.dtype()) + " " + to_string(shape) + ", got " +
-                       describe(t));
-  }
-
-  Tensor forward(const Inputs& in, const Shape& shape) override { return product_of(in, shape, Tensor()); }
-
   // `preactivation`, unless it is undefined, receives p.
-  Tensor product_of(const Inputs& in, const Shape& shape, Tensor preactivation) const {
-    return with_floating(name(), in[0].dtype(), [&](auto* type) {
+  Tensor run(const Operands& in, const Shape& shape, Tensor preactivation = {}) const {
+    return with_floating(op_name, in.x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      Tensor y = Tensor::empty(shape, in[0].dtype());
-      const Tensor x = as_matrix(in[0]);
-      const Tensor bias = in[2].defined() ? raw::contiguous(as_dtype(in[2], computed_of(x.dtype()))) : in[2];
-      const Tensor gate = rows_of(in[3]), residual = rows_of(in[4]);
-      const std::int64_t m = x.shape()[0], k = x.shape()[1], n = in[1].shape()[0];
-      const bool is_rounded = in[1].dtype() == x.dtype() || (panels.defined() && !reads_b(k, n));  // or isn't read
-      const Tensor weight = is_rounded ? in[1] : as_dtype(in[1], x.dtype());
+      Tensor y = Tensor::empty(shape, in.x.dtype());
+      const Tensor x = as_matrix(in.x);
+      const Tensor bias = in.bias.defined() ? raw::contiguous(as_dtype(in.bias, computed_of(x.dtype()))) : in.bias;
+      const Tensor gate = rows_of(in.gate), residual = rows_of(in.residual);
+      const std::int64_t m = x.shape()[0], k = x.shape()[1], n = in.weight.shape()[0];
+      const bool is_rounded = in.weight.dtype() == x.dtype() || (panels.defined() && !reads_b(k, n));  // or isn't read
+      const Tensor weight = is_rounded ? in.weight : as_dtype(in.weight, x.dtype());
       const MatrixView<const T> b = weight.dtype() == x.dtype()
                                         ? transposed_view_of<T>(weight)
                                         : MatrixView<const T>{static_cast<const T*>(weight.raw()), 1, k};
@@ -115,8 +120,23 @@ struct LinearOp : Op {
     });
   }
 
-  static Tensor rows_of(const Tensor& x) { return x.defined() ? as_rows(x) : x; }
+  // y, which no tape records.
+  Tensor operator()(const Operands& in) const {
+    return detail::run_op(op_name, [&] {
+      const Shape y = shape(in);
+      const NoGrad suspended;
+      return run(in, y);
+    });
+  }
+};
 
+// in: x, weight, bias, residual. y = residual + x Wᵀ + b. dx = dy W, dW = dyᵀ x, db = the sum of dy over rows,
+// dresidual = dy. Of a bf16 x all are, but that W and b, each with its gradient, may be f32.
+struct LinearOp : Op {
+  const char* name() const noexcept override { return op_name; }
+  static Operands operands(const Inputs& in) { return {in[0], in[1], in[2], in[3]}; }
+  Shape shape(const Inputs& in) const override { return LinearPass().shape(operands(in)); }
+  Tensor forward(const Inputs& in, const Shape& shape) override { return LinearPass().run(operands(in), shape); }
   bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return i < 2 && needs[1 - i]; }
 
   void backward(Backward& b) const override {
@@ -136,33 +156,33 @@ struct LinearOp : Op {
       }
     });
     if (b.needs(2)) b.add(2, as_dtype(sum_axes(name(), dy, {true, false}, b.input_shape(2)), b.input_dtype(2)));
-    if (b.needs(4)) b.add(4, b.gradient());
+    if (b.needs(3)) b.add(3, b.gradient());
   }
 };
 
-// y = gate ⊙ act(p), p = x Wᵀ + b. in: x, weight, bias, gate (may be undefined), nothing.
-Tensor fused_epilogue(const Inputs& in, Activation function) {
-  const LinearOp op(function);
-  const Shape shape = op.shape(in);
-  const Tensor &x = in[0], &gate = in[3];
-  FusedOp product{std::make_unique<LinearOp>(Activation::none), {x, in[1], in[2], Tensor(), Tensor()}};
-  FusedOp epilogue = gate.defined() ? FusedOp{gate_op(op.name(), function), {gate, Tensor()}}
-                                    : FusedOp{activation_op(function), {Tensor()}};
-  const std::size_t at = gate.defined() ? 1 : 0;
-  return apply_fused(std::move(product), std::move(epilogue), at, shape, x.dtype(),
-                     [&](const Tensor& p) { return op.product_of(in, shape, p); });
+// The pass, recorded as LinearOp and what follows it: a gate, with act in it, or act; then the residual.
+Tensor recorded(const LinearPass& pass, const Operands& in) {
+  const Shape shape = pass.shape(in);
+  const Tensor none;
+  const bool gated = in.gate.defined();
+  FusedOp product{std::make_unique<LinearOp>(), {in.x, in.weight, in.bias, none}};
+  FusedOp epilogue =
+      gated ? FusedOp{gate_op(op_name, pass.function), {in.gate, none}} : FusedOp{activation_op(pass.function), {none}};
+  const Operands fused{in.x, in.weight, in.bias, none, in.gate};
+  const Tensor y = apply_fused(std::move(product), std::move(epilogue), gated ? 1 : 0, shape, in.x.dtype(),
+                               [&](const Tensor& p) { return pass.run(fused, shape, p); });
+  return in.residual.defined() ? add(in.residual, y) : y;
 }
 
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& epilogue) {
-  return guard_memory("linear", [&] {
-    const Inputs all = {x, weight, bias, epilogue.gate, epilogue.residual};
-    const bool plain = epilogue.activation == Activation::none && !epilogue.gate.defined();
-    if (plain || !would_record(all)) return apply_op(LinearOp(epilogue.activation), all);
-    (void)LinearOp(epilogue.activation).shape(all);
-    const Tensor y = fused_epilogue({x, weight, bias, epilogue.gate, Tensor()}, epilogue.activation);
-    return epilogue.residual.defined() ? add(epilogue.residual, y) : y;
+  return guard_memory(op_name, [&] {
+    if (epilogue.activation == Activation::none && !epilogue.gate.defined())
+      return apply_op(LinearOp(), Inputs{x, weight, bias, epilogue.residual});
+    const LinearPass pass{epilogue.activation};
+    const Operands in{x, weight, bias, epilogue.residual, epilogue.gate};
+    return would_record({x, weight, bias, epilogue.residual, epilogue.gate}) ? recorded(pass, in) : pass(in);
   });
 }
 
@@ -193,13 +213,15 @@ PackedWeight::PackedWeight(const Tensor& weight, DType dtype) : isa_(Context::cu
 Tensor packed_linear(const Tensor& x, const PackedWeight& packed, const Tensor& bias, const Epilogue& epilogue) {
   return guard_memory("packed_linear", [&] {
     if (!packed.is_current()) fail("packed_linear", "the weight was written after it was packed");
-    Inputs in = {x, packed.weight(), bias, epilogue.gate, epilogue.residual};
-    LinearOp op(epilogue.activation);
-    const bool records = would_record(in);
-    if (!records && packed.isa() == Context::current().isa() && packed.dtype() == x.dtype()) op.panels = packed.panels_;
-    else if (packed.dtype() == DType::f32) in[1] = as_dtype(in[1], DType::f32);  // a bf16 weight that serves such an x
-    if (records) return linear(x, in[1], bias, epilogue);
-    return apply_op(std::move(op), in);
+    const bool records = would_record({x, packed.weight(), bias, epilogue.gate, epilogue.residual});
+    Tensor weight = packed.weight();
+    LinearPass pass{epilogue.activation};
+    if (!records && packed.isa() == Context::current().isa() && packed.dtype() == x.dtype())
+      pass.panels = packed.panels_;
+    else if (packed.dtype() == DType::f32)
+      weight = as_dtype(weight, DType::f32);  // a bf16 weight that serves such an x
+    if (records) return linear(x, weight, bias, epilogue);
+    return pass({x, weight, bias, epilogue.residual, epilogue.gate});
   });
 }
 
