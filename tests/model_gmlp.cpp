@@ -56,6 +56,18 @@ TEST_CASE("spatial gating unit and block: gradients, every mask") {
   }
 }
 
+TEST_CASE("spatial gating unit and block: a mix is in place of weight, mask and bias, and refuses a mask beside it") {
+  const GmlpBlock block(4, 6, 7, init64);
+  const Tensor z = random_tensor({{5, 2, 6}}, 3), x = random_tensor({{5, 2, 4}}, 4);
+  const SpatialMix mix = [](const Tensor& z1, const Tensor& v) { return mul(z1, scale(v, 3)); };
+  CHECK(same_bits(block.sgu(z, {}, mix), mul(chunk(z, 2, -1)[0], scale(block.sgu.norm(chunk(z, 2, -1)[1]), 3))));
+  CHECK(block(x, {}, nullptr, mix).shape() == x.shape());
+  for (const SpatialMask& mask : {SpatialMask::causal(), SpatialMask(causal_mask(5, DType::f64))}) {
+    CHECK_THROWS_WITH_AS(block.sgu(z, mask, mix), doctest::Contains("no mask beside a mix"), Error);
+    CHECK_THROWS_WITH_AS(block(x, mask, nullptr, mix), doctest::Contains("no mask beside a mix"), Error);
+  }
+}
+
 TEST_CASE("gMLP models: gradients and shapes") {
   for (Task task : {Task::causal_lm, Task::classifier}) {
     const auto model = small_model(task);

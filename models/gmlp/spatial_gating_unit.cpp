@@ -17,6 +17,8 @@ Tensor SpatialGatingUnit::operator()(const Tensor& z, const SpatialMask& mask, c
   if (z.rank() != 3 || z.size(0) > seq_len)
     throw Error("[SpatialGatingUnit] expected z (n, b, d_z) with n <= " + std::to_string(seq_len) + ", got " +
                 to_string(z.shape()));
+  if (mix && (mask.tensor.defined() || mask.is_causal))
+    throw Error("[SpatialGatingUnit] expected no mask beside a mix, which is in place of weight, mask and bias");
   const std::int64_t n = z.size(0);
   const std::vector<Tensor> halves = chunk(z, 2, -1);  // z1, z2 (n, b, d_z/2)
   if (mix) return mix(halves[0], norm(halves[1]));

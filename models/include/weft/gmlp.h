@@ -45,7 +45,8 @@ class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
  public:
   /// weight ~ U(-0.01, 0.01), bias ones: at first each token passes by itself. Error if d_z is odd.
   SpatialGatingUnit(std::int64_t d_z, std::int64_t seq_len, const Init& init);
-  /// z (n, b, d_z): (n, b, d_z/2). `mix` in place of weight, mask and bias, if given. Error if n > seq_len.
+  /// z (n, b, d_z): (n, b, d_z/2). `mix` in place of weight, mask and bias, if given. Error if n > seq_len,
+  /// or if there is a mask beside a mix.
   Tensor operator()(const Tensor& z, const SpatialMask& mask = {}, const SpatialMix& mix = {}) const;
   /// For weft/layers.h.
   template <class Visit>
