@@ -262,6 +262,7 @@ TEST_CASE("TNN forms: what is written beside the tensors, and notes") {
   CHECK(again.size() == 1);  // gamma is of f32 now
   const Json other = Json::parse(folder.read("out/config.json"));
   CHECK(other.at("gtu_act") == "leak");
+  CHECK(config_of(load_checkpoint_as("tnn-pytorch", folder / "out")).act == "leaky_relu");  // weft's own name
   CHECK(other.at("dim") == 6);
   CHECK(other.at("gamma") == static_cast<double>(0.99F));
   CHECK_FALSE(other.contains("decoder_layers"));

@@ -147,6 +147,19 @@ TEST_CASE("config: numbers are in their ranges") {
   }
 }
 
+TEST_CASE("config: activations are written by their names, whatever they were called") {
+  const auto config = [](const char* arch, Task task, const char* text) {
+    return make_model({arch, task, 7, 0, text}, {})->config();
+  };
+  const std::string tnn = config("tnn", Task::causal_lm,
+                                 R"({"d_model":6,"layers":1,"act":"leak","rpe_act":"swish","glu_act":"leaky_relu"})");
+  CHECK(tnn.find(R"("act":"leaky_relu")") != std::string::npos);
+  CHECK(tnn.find(R"("rpe_act":"silu")") != std::string::npos);
+  CHECK(tnn.find(R"("glu_act":"leaky_relu")") != std::string::npos);
+  const std::string fnet = config("fnet", Task::masked_lm, R"({"d_model":6,"layers":1,"activation":"gelu_new"})");
+  CHECK(fnet.find(R"("activation":"gelu_tanh")") != std::string::npos);
+}
+
 TEST_CASE("models of shapes alone: the same parameters, each of one element") {
   for (const std::string& arch : own_architectures)
     for (Task task : architecture(arch).tasks) {

@@ -97,7 +97,7 @@ const OpCases cases{
 
 TEST_CASE("activation names go both ways") {
   for (const char* name :
-       {"none", "relu", "gelu", "gelu_tanh", "silu", "elu", "1+elu", "2+elu", "sigmoid", "tanh", "exp", "leak"})
+       {"none", "relu", "gelu", "gelu_tanh", "silu", "elu", "1+elu", "2+elu", "sigmoid", "tanh", "exp", "leaky_relu"})
     CHECK(std::string(activation_name(activation_from_name(name))) == name);
   for (int number = 0; number < activation_count; ++number)
     CHECK(activation_from_name(activation_name(static_cast<Activation>(number))) == static_cast<Activation>(number));
@@ -124,7 +124,7 @@ TEST_CASE("activations of NaN and infinity") {
       CAPTURE(std::string(known.name));
       CHECK(std::isnan(at(known.value, std::nan(""))));
     }
-    for (const char* name : {"relu", "gelu", "gelu_tanh", "silu", "elu", "1+elu", "exp", "leak"})
+    for (const char* name : {"relu", "gelu", "gelu_tanh", "silu", "elu", "1+elu", "exp", "leaky_relu"})
       CHECK(at(activation_from_name(name), inf) == inf);
     CHECK(at(Activation::relu, -inf) == 0);
     CHECK(at(Activation::elu, -inf) == -1);

@@ -30,7 +30,7 @@ const char* const no_causal_lm = "the Fourier mixing sees the future";
 FnetConfig checked(FnetConfig config) {
   config.d_ffn = config.ffn_channels();
   (void)norm_place_from_name(config.norm);
-  (void)activation_from_name(config.activation);
+  config.activation = activation_name(activation_from_name(config.activation));
   (void)fnet_head_from_name(config.head);
   const bool has_types = fnet_embeddings_from_name(config.embeddings) == FnetEmbeddingsKind::bert;
   if (config.separator < -1)

@@ -241,7 +241,7 @@ class TnnReader {
         if (std::string(field.name) == argument.ours)
           std::visit([&](auto* value) { read_argument(argument, *value); }, field.value);
     const std::string last = this->argument("fina_act", std::string("none"));
-    if (activation_in(last) != "none")
+    if (activation_in(last) != Activation::none)
       fail_args("fina_act " + json(last).dump() +
                 " is an activation after the gated linear unit, which weft's TNN hasn't");
   }
@@ -253,15 +253,15 @@ class TnnReader {
     if constexpr (std::is_same_v<T, std::int64_t>)
       if (value == -1 && argument.theirs == std::string("glu_dim")) value = config_.d_model;
     if constexpr (std::is_same_v<T, std::string>)
-      if (is_activation(argument.ours)) value = activation_there(argument.theirs, value);
+      if (is_activation(argument.ours)) value = read_activation(argument.theirs, value);
     if (argument.of_tensors && value != field)
       fail_args(std::string(argument.theirs) + " is " + json(value).dump() + ", the tensors are of " +
                 json(field).dump());
     field = value;
   }
 
-  std::string activation_there(const char* theirs, const std::string& name) const {
-    if (const auto found = activation_in(name)) return *found;
+  std::string read_activation(const char* theirs, const std::string& name) const {
+    if (const auto found = activation_in(name)) return activation_name(*found);
     fail_args(std::string(theirs) + " " + json(name).dump() +
               ": expected none, gelu, relu, elu, sigmoid, exp, leak, 1+elu, 2+elu or silu");
   }

@@ -2,8 +2,6 @@
 // models/lm_tnn/tnn_v2_lm.py) and of the authors' tnn-pytorch (github.com/Doraemonzzz/tnn-pytorch), as state dicts. What shapes
 // don't say is in a config.json under their arguments' names, or as these are by default, which is as in TnnConfig.
 #pragma once
-#include <algorithm>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,13 +54,25 @@ inline std::string our(const TnnForm& form, const std::string& theirs) {
   return our_name(form.names, theirs).value_or(theirs);
 }
 
-// A name of theirs as ours; none: theirs take it for the identity.
-inline std::optional<std::string> activation_in(const std::string& name) {
-  const std::string identity[] = {"none", "None", "identity"};
-  const std::string known[] = {"gelu", "relu", "elu", "sigmoid", "exp", "leak", "1+elu", "2+elu", "silu"};
-  if (std::find(std::begin(identity), std::end(identity), name) != std::end(identity)) return "none";
-  if (std::find(std::begin(known), std::end(known), name) != std::end(known)) return name;
+// Their names, the first to write where there are several. Any other is the identity there, which weft doesn't guess.
+inline constexpr ActivationName activations[] = {
+    {Activation::none, "none"},          {Activation::none, "None"},
+    {Activation::none, "identity"},      {Activation::gelu, "gelu"},
+    {Activation::relu, "relu"},          {Activation::elu, "elu"},
+    {Activation::sigmoid, "sigmoid"},    {Activation::exp, "exp"},
+    {Activation::leaky_relu, "leak"},    {Activation::one_plus_elu, "1+elu"},
+    {Activation::two_plus_elu, "2+elu"}, {Activation::silu, "silu"},
+};
+inline std::optional<Activation> activation_in(const std::string& theirs) {
+  for (const ActivationName& known : activations)
+    if (theirs == known.name) return known.value;
   return std::nullopt;
+}
+// Null: they have none such.
+inline const char* activation_there(Activation ours) {
+  for (const ActivationName& known : activations)
+    if (ours == known.value) return known.name;
+  return nullptr;
 }
 
 inline bool is_activation(const std::string& field) { return field.find("act") != std::string::npos; }

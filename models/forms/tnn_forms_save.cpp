@@ -23,7 +23,7 @@ void check(const TnnForm& form, TnnConfig config) {
   if (form.is_fairseq && !config.bias) has_no("gated Toeplitz units without biases");
   if (form.is_fairseq && last_norm(config) != "layernorm") has_no("norm before the head but layernorm");
   for (std::string* act : {&config.act, &config.rpe_act, &config.act_type, &config.glu_act})
-    if (!activation_in(activation_name(activation_from_name(*act)))) has_no("activation " + *act);
+    if (activation_there(activation_from_name(*act)) == nullptr) has_no("activation " + *act);
 }
 
 ordered_json arguments_of(const TnnForm& form, TnnConfig config, Task task) {
@@ -31,7 +31,7 @@ ordered_json arguments_of(const TnnForm& form, TnnConfig config, Task task) {
   const auto fill = [&](const Argument& argument, const auto& value) {
     if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
       all[argument.theirs] =
-          is_activation(argument.ours) ? activation_name(activation_from_name(value)) : value.c_str();
+          is_activation(argument.ours) ? activation_there(activation_from_name(value)) : value.c_str();
     else all[argument.theirs] = value;
   };
   const ConfigFieldRefs fields = config_field_refs(config);

@@ -21,6 +21,8 @@ TnnConfig checked(TnnConfig config) {
     throw Error("[tnn] expected heads that divide floor(expand_ratio · d_model) = " +
                 std::to_string(static_cast<std::int64_t>(d1)) + ", got " + std::to_string(config.heads));
   if (config.glu_dim == 0) config.glu_dim = config.d_model;
+  for (std::string* act : {&config.act, &config.rpe_act, &config.glu_act, &config.act_type})
+    *act = activation_name(activation_from_name(*act));  // its name here, whatever it was called
   return config;
 }
 

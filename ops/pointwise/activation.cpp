@@ -18,7 +18,7 @@ struct detail::EnumNames<Activation> {
 
 namespace {
 
-// The names that PyTorch and transformers have for some of them.
+// The names that PyTorch and transformers have for some of them, and TNN's authors, whose weft wrote, too, in 0.1.
 constexpr ActivationName aliases[] = {
     {Activation::none, "identity"},
     {Activation::none, "linear"},
@@ -26,7 +26,7 @@ constexpr ActivationName aliases[] = {
     {Activation::gelu_tanh, "gelu_fast"},
     {Activation::gelu_tanh, "gelu_pytorch_tanh"},
     {Activation::silu, "swish"},
-    {Activation::leaky_relu, "leaky_relu"},
+    {Activation::leaky_relu, "leak"},
 };
 
 constexpr bool names_are_in_order() {

@@ -43,7 +43,7 @@ inline constexpr ActivationName activation_names[] = {
     {Activation::sigmoid, "sigmoid"},
     {Activation::tanh, "tanh"},
     {Activation::exp, "exp"},
-    {Activation::leaky_relu, "leak"},
+    {Activation::leaky_relu, "leaky_relu"},
 };
 
 /// How many there are; their numbers are 0 … activation_count - 1.
@@ -52,7 +52,8 @@ inline constexpr int activation_count = static_cast<int>(sizeof activation_names
 /// Its name. Error for a number that is no activation's.
 const char* activation_name(Activation activation);
 
-/// Of that name, or PyTorch's and transformers' (leaky_relu, gelu_new, swish, linear, …). Error if there is none.
+/// Of that name, or another that PyTorch, transformers or TNN's authors have for it (gelu_new, swish, linear, leak, …). Error
+/// if there is none.
 Activation activation_from_name(const std::string& name);
 
 }  // namespace weft
