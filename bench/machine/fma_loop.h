@@ -5,7 +5,7 @@
 namespace weft::bench {
 
 struct FmaLoop {
-  static constexpr const char* header = __FILE__;
+  static constexpr std::string_view name = "fma_loop";
   float (*run)(long iterations, float factor, float term);
   double flops;  // an iteration: a multiply and an add for each lane of each accumulator
   int lanes;

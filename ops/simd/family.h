@@ -1,5 +1,6 @@
-// Families of kernels: kernels/gemm.h declares GemmKernels<T>, a struct of functions and of the sizes that they like,
-// and kernels/gemm.cpp, a unit, fills it each time it is compiled, once per instruction set. Drivers ask for
+// Families of kernels: kernels/gemm.h declares GemmKernels<T>, a struct of functions and of the sizes that they like, with
+// the family's `name`, "gemm"; and kernels/gemm.cpp, the unit of that name, fills it each time it is compiled, once per
+// instruction set. The column `kernels` of weft/isas.def has these names. Drivers ask for
 //   const GemmKernels<T>& kernel = kernels<GemmKernels<T>>();
 #pragma once
 #include <cstddef>
@@ -17,9 +18,17 @@ struct KernelTable {
   static const Table value;
 };
 
+// Whether `file` is name.cpp: the build goes by files, dispatch by names.
+constexpr bool is_unit_of(std::string_view file, std::string_view name) {
+  const std::size_t folder = file.rfind('/');
+  if (folder != file.npos) file.remove_prefix(folder + 1);
+  return file.size() == name.size() + 4 && file.substr(0, name.size()) == name && file.substr(name.size()) == ".cpp";
+}
+
 // The end of a unit: its table<T>() gives the kernels of the instruction set that it is compiled for; of f32 and f64, or
 // of bf16, too.
 #define WEFT_KERNEL_TABLE(Table, T)                                                   \
+  static_assert(weft::detail::is_unit_of(__FILE__, weft::detail::Table<T>::name));    \
   template <>                                                                         \
   constinit const weft::detail::Table<T>                                              \
       weft::detail::KernelTable<weft::Isa::WEFT_ISA, weft::detail::Table<T>>::value = \
@@ -27,17 +36,10 @@ struct KernelTable {
 #define WEFT_KERNEL_TABLES(Table) WEFT_KERNEL_TABLE(Table, float) WEFT_KERNEL_TABLE(Table, double)
 #define WEFT_KERNEL_TABLES_AND_BF16(Table) WEFT_KERNEL_TABLES(Table) WEFT_KERNEL_TABLE(Table, weft::bfloat16)
 
-// "gemm" of …/kernels/gemm.h: the header's name is the unit's. Families state theirs as `header = __FILE__`.
-constexpr std::string_view unit_of(std::string_view header) {
-  const std::size_t folder = header.rfind('/');
-  if (folder != header.npos) header.remove_prefix(folder + 1);
-  return header.substr(0, header.find('.'));
-}
-
 // The table that serves an instruction set: weft/isas.def says whose it is. Null if this build doesn't have it.
 template <class Table, Isa isa>
 constexpr const Table* serving_table() {
-  constexpr auto owner = static_cast<Isa>(serving(isa_lines, index_of(isa), unit_of(Table::header)));
+  constexpr auto owner = static_cast<Isa>(serving(isa_lines, index_of(isa), Table::name));
   if constexpr (is_built(isa)) return &KernelTable<owner, Table>::value;
   else return nullptr;
 }

@@ -9,7 +9,7 @@ namespace weft::detail {
 
 template <class T>
 struct ReduceKernels {
-  static constexpr const char* header = __FILE__;
+  static constexpr std::string_view name = "reduce";
   // y[r] = sum_j x[r n + j]
   void (*sum_rows)(const T* x, Computed<T>* y, std::int64_t rows, std::int64_t n) noexcept;
   // y[j] = sum_r x[r stride + j], j < n

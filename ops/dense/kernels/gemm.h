@@ -122,7 +122,7 @@ enum class RowsOfA : std::int64_t { in_place = 1, packed };
 // Strides are in elements. `accumulate` adds to the sums instead of writing them.
 template <class T>
 struct GemmKernels {
-  static constexpr const char* header = std::is_same_v<GemmIn<T>, bfloat16> ? "gemm_bf16.h" : __FILE__;
+  static constexpr std::string_view name = std::is_same_v<GemmIn<T>, bfloat16> ? "gemm_bf16" : "gemm";
   using In = GemmIn<T>;
   using Out = GemmOut<T>;
   using Sum = GemmSum<T>;

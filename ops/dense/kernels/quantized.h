@@ -46,7 +46,7 @@ struct QuantizedTile {
 // T is x's element type.
 template <class T>
 struct QuantizedKernels {
-  static constexpr const char* header = __FILE__;
+  static constexpr std::string_view name = "quantized";
   // A tile has at most mr rows of digits, wide_mr with a widened panel; a panel has nr columns of y, rows of W.
   std::int64_t mr, wide_mr, nr, unit;
 

@@ -8,7 +8,7 @@ namespace weft::detail {
 
 template <class T>
 struct SpatialGateKernels {
-  static constexpr const char* header = __FILE__;
+  static constexpr std::string_view name = "spatial_gate";
   // y[j] = gate[j] (Σ_(p < k) weight[p] x[p · x_row + j] + bias), j < n: the sum in the order of p.
   void (*last)(std::int64_t n, std::int64_t k, const Computed<T>* weight, Computed<T> bias, const T* x,
                std::int64_t x_row, const T* gate, T* y) noexcept;

@@ -8,7 +8,7 @@ namespace weft::detail {
 
 template <class T>
 struct DropoutKernels {
-  static constexpr const char* header = __FILE__;
+  static constexpr std::string_view name = "dropout";
   // y[i] = x[i] times 0 if Random(seed, stream).bits(first + i) >> 11 < limit, else times factor. `first` is even.
   void (*dropout)(const T* x, T* y, std::int64_t n, std::uint64_t first, std::uint64_t seed, std::uint64_t stream,
                   std::uint64_t limit, Computed<T> factor) noexcept;

@@ -16,7 +16,7 @@ struct BinaryKernel {
 
 template <class T>
 struct ElementwiseKernels {
-  static constexpr const char* header = __FILE__;
+  static constexpr std::string_view name = "elementwise";
   BinaryKernel<T> add, sub, mul, div;
   void (*scale)(const T* x, Computed<T> factor, T* y, std::int64_t n) noexcept;  // y[i] = factor x[i]
   void (*accumulate)(const T* x, Computed<T>* y, std::int64_t n) noexcept;       // y[i] += x[i]

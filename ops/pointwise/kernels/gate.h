@@ -9,7 +9,7 @@ namespace weft::detail {
 
 template <class T>
 struct GateKernels {
-  static constexpr const char* header = __FILE__;
+  static constexpr std::string_view name = "gate";
   // y = gate f(x)
   void (*forward)(Activation f, const T* gates, const T* x, T* y, std::int64_t n) noexcept;
   // dgate = dy f(x), dx = (dy gate) f'(x), which may be dy itself; either may be null.

@@ -8,7 +8,7 @@ namespace weft::detail {
 
 template <class T>
 struct UnaryKernels {
-  static constexpr const char* header = __FILE__;
+  static constexpr std::string_view name = "unary";
   using Forward = void (*)(const T* x, T* y, std::int64_t n) noexcept;
   using Backward = void (*)(const T* kept, const T* dy, T* dx, std::int64_t n) noexcept;
   Forward exp, expm1, log, tanh, sigmoid, erf, sqrt, square;

@@ -13,7 +13,7 @@ namespace weft::detail {
 
 template <class T>
 struct NormKernels {
-  static constexpr const char* header = __FILE__;
+  static constexpr std::string_view name = "norm";
   // stats (rows, 2) = mean, rstd of each row; may be null.
   void (*layer)(const T* x, std::int64_t x_row, const Computed<T>* gamma, const Computed<T>* beta, double eps, T* y,
                 Computed<T>* stats, std::int64_t rows, std::int64_t n) noexcept;

@@ -8,7 +8,7 @@ namespace weft::detail {
 
 template <class T>
 struct SoftmaxKernels {
-  static constexpr const char* header = __FILE__;
+  static constexpr std::string_view name = "softmax";
   // y = e^(x - max) / sum of e^(x - max)
   void (*softmax)(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept;
   // dx = y (dy - sum of dy y)

@@ -49,7 +49,7 @@ struct FftColumns {
 // Rows of a buffer are 2 · lanes apart; a `plane` points to its first row. Buffers have max(n, convolution's length) rows.
 template <class T>
 struct FftKernels {
-  static constexpr const char* header = __FILE__;
+  static constexpr std::string_view name = "fft";
   std::int64_t lanes;
   // Element k of the columns into row k of the plane, for k < n. Lanes from `count` on are 0.
   void (*gather)(std::int64_t n, const FftColumns<const T>& x, T* plane) noexcept;

@@ -19,7 +19,7 @@ struct FourStepView {
 
 template <class T>
 struct FourStepKernels {
-  static constexpr const char* header = __FILE__;
+  static constexpr std::string_view name = "fft_four_step";
   // Columns y = factor times the transforms of x, or their inverses without 1/n; y may be x. All steps are 2. `middle` has
   // room for n · together complex elements and a vector of rows n2, `work` for max(n1, n2) rows.
   void (*transform)(const FourStepView<T>& plan, const FftColumns<const T>& x, bool inverse, T factor,

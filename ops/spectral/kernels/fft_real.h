@@ -20,7 +20,7 @@ struct RealFftView {
 // Work buffers have at least m + 1 rows. Bins but 0 and m come times `weight`; the imaginary parts of these two are 0.
 template <class T>
 struct RealFftKernels {
-  static constexpr const char* header = __FILE__;
+  static constexpr std::string_view name = "fft_real";
   // Z in the plan's order to X, in place.
   void (*unpack)(const RealFftView<T>& plan, T weight, T* work) noexcept;
   // Neighbouring columns x of 2m real elements to y, factor times their bins 0 … m; false, and nothing is done, if x and y

@@ -22,7 +22,7 @@ struct RingView {
 
 template <class T>
 struct ToeplitzRingKernels {
-  static constexpr const char* header = __FILE__;
+  static constexpr std::string_view name = "toeplitz_ring";
   // The spectrum of the n real columns x, in the plan's order. `work` is the work buffer that receives it. `next`: the
   // columns that will be read after x.
   void (*spectrum)(const RingView<T>& ring, std::int64_t n, const FftColumns<const T>& x,
