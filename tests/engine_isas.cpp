@@ -35,7 +35,7 @@ constexpr IsaLine part[] = {{"a", "x", "none", "gemm"}};  // the first must have
 std::string features_of(Isa isa) {
   static const char* const own[] = {
 #define HAS(feature) " " #feature
-#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, features, flags) "" features,
+#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, traits, features, flags) "" features,
 #include "weft/isas.def"
 #undef HAS
   };

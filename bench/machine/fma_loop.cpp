@@ -1,10 +1,10 @@
-// Compiled once per instruction set, with WEFT_ISA and WEFT_VECTOR_BYTES. The compiler contracts the multiply and add
+// Compiled once per instruction set, as kernels are. The compiler contracts the multiply and add
 // to one FMA where the instruction set has it.
 #include "machine/fma_loop.h"
 
 #include <cstddef>
 #include <utility>
-#if defined(__x86_64__)
+#if WEFT_HAS_SSE2
 #include <immintrin.h>
 #endif
 
@@ -33,11 +33,11 @@ float run(long iterations, float factor, float term) {
   return loop(iterations, factor, term, std::make_index_sequence<chains>());
 }
 
-#if defined(__x86_64__)
-#if WEFT_VECTOR_BYTES == 64
+#if WEFT_HAS_SSE2
+#if WEFT_HAS_AVX512
 using Integers = __m512i;
 Integers multiply_pairs(Integers a, Integers b) { return _mm512_madd_epi16(a, b); }
-#elif WEFT_VECTOR_BYTES == 32
+#elif WEFT_HAS_AVX2
 using Integers = __m256i;
 Integers multiply_pairs(Integers a, Integers b) { return _mm256_madd_epi16(a, b); }
 #else

@@ -43,7 +43,7 @@ namespace {
 
 // What this CPU lacks of the features that a line names, or null.
 constexpr const char* (*own_lacks[])() = {
-#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, features, flags) \
+#define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, traits, features, flags) \
   []() -> const char* { ON_##processor(features) return nullptr; },
 #include "weft/isas.def"
 };

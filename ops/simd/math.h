@@ -178,17 +178,14 @@ inline V at_least(V x, V low) noexcept {
 // exponent, or so small that the result is 0.
 template <class V>
 inline V scale(V p, V n) noexcept {
-#if defined(__AVX512F__)
-  if constexpr (sizeof(V) == 64) {
-    if constexpr (sizeof(typename V::value_type) == 4) return _mm512_scalef_ps(p, n);
-    else return _mm512_scalef_pd(p, n);
-  } else
+#if WEFT_HAS_SCALE
+  if constexpr (sizeof(typename V::value_type) == 4) return _mm512_scalef_ps(p, n);
+  else return _mm512_scalef_pd(p, n);
+#else
+  using C = Constants<typename V::value_type>;
+  const V half = n * V(0.5) + V(C::round);
+  return p * power_of_2(half) * power_of_2((n - (half - V(C::round))) + V(C::round));
 #endif
-  {
-    using C = Constants<typename V::value_type>;
-    const V half = n * V(0.5) + V(C::round);
-    return p * power_of_2(half) * power_of_2((n - (half - V(C::round))) + V(C::round));
-  }
 }
 
 // e^x up to exp_max, 1.1 ULP; 0 for x < lowest, which takes the way of an x whose result the processor sees to be 0 at
@@ -196,7 +193,7 @@ inline V scale(V p, V n) noexcept {
 template <class V>
 inline V exp_from(typename V::value_type lowest, V x) noexcept {
   constexpr bool is_single = sizeof(typename V::value_type) == 4;
-  constexpr int zero = sizeof(V) == 64 ? (is_single ? -1000 : -6000) : (is_single ? -150 : -1000);
+  constexpr int zero = WEFT_HAS_SCALE ? (is_single ? -1000 : -6000) : (is_single ? -150 : -1000);
   const auto [n, q, biased] = reduce_exp(xsimd::select(x < V(lowest), V(zero), x));
   return math::scale(V(1) + q, n);
 }

@@ -15,10 +15,9 @@ WEFT_INLINE inline void fetch(std::uintptr_t address) noexcept {
     __builtin_prefetch(reinterpret_cast<const void*>(address + i), Write, 2);
 }
 
-// Whether there are stores that don't read a line first, of `Bytes` at once: less than a line would be read after all. By
-// the unit's vectors: a user's -march may let the compiler do more.
+// Whether there are stores that don't read a line first, of `Bytes` at once: less than a line would be read after all.
 template <int Bytes>
-inline constexpr bool has_streams = WEFT_VECTOR_BYTES >= 32 && Bytes % line_bytes == 0;
+inline constexpr bool has_streams = Bytes % line_bytes == 0 && WEFT_HAS_STREAMS;
 
 // Whether p, and every `step` bytes from it, begins a line.
 inline bool are_lines(const void* p, std::int64_t step) noexcept {
@@ -28,10 +27,10 @@ inline bool are_lines(const void* p, std::int64_t step) noexcept {
 // Such a store; p must be aligned as a vector. Before other threads read it: end_streams().
 template <class T>
 inline void stream(T* p, Batch<T> v) noexcept {
-#if WEFT_VECTOR_BYTES == 64
+#if WEFT_HAS_STREAMS && WEFT_HAS_AVX512
   if constexpr (sizeof(T) == 4) _mm512_stream_ps(p, v);
   else _mm512_stream_pd(p, v);
-#elif WEFT_VECTOR_BYTES == 32
+#elif WEFT_HAS_STREAMS
   if constexpr (sizeof(T) == 4) _mm256_stream_ps(p, v);
   else _mm256_stream_pd(p, v);
 #else
@@ -40,7 +39,7 @@ inline void stream(T* p, Batch<T> v) noexcept {
 }
 
 inline void end_streams() noexcept {
-#if WEFT_VECTOR_BYTES >= 32
+#if WEFT_HAS_STREAMS
   _mm_sfence();
 #endif
 }

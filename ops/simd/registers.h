@@ -2,12 +2,6 @@
 #pragma once
 #include "simd/simd.h"
 
-#if defined(__FMA__) || defined(__aarch64__)
-#define WEFT_HAS_FMA 1
-#else
-#define WEFT_HAS_FMA 0
-#endif
-
 namespace weft::detail::WEFT_ISA::simd {
 
 // Has v in a register here, and its computation done: an empty instruction seems to change it, and what the compiler can't see
@@ -31,7 +25,7 @@ WEFT_INLINE inline void keep_in_register(Batch<T>& v) noexcept {
   v = Batch<T>(bits);
 }
 
-#if defined(__aarch64__)
+#if WEFT_HAS_LANE_PRODUCTS
 // Products with lane I of a. Not by the intrinsics: in loops of many products g++ 12 then moves sums from register to register,
 // 12 times beside 192 bfdot.
 // c + b times that lane.

@@ -1,7 +1,7 @@
 // One vector type for every instruction set, over xsimd 8.1 to 14.
 //
 // A kernel unit is compiled once per instruction set with
-//   -DWEFT_ISA=avx512 -DWEFT_ARCH=xsimd::avx512bw -DWEFT_VECTOR_BYTES=64  (of weft/isas.def)
+//   -DWEFT_ISA=avx512 -DWEFT_ARCH=xsimd::avx512bw -DWEFT_VECTOR_BYTES=64 -DWEFT_HAS_MASKS=1 …  (of weft/isas.def)
 // and puts all it defines into namespace weft::detail::WEFT_ISA, so that no two units share a symbol.
 #pragma once
 #include <cstdint>
@@ -48,7 +48,7 @@ inline Batch<T> quotient(Batch<T> a, Batch<T> b) noexcept {
 
 template <class T>
 inline Batch<T> square_root(Batch<T> x) noexcept {
-#if defined(__aarch64__)
+#if WEFT_HAS_NEON
   if constexpr (sizeof(T) == 4) return Batch<T>(vsqrtq_f32(x));
 #endif
   return xsimd::sqrt(x);
@@ -65,12 +65,12 @@ inline void put(T* p, T x) noexcept {
   *p = x;
 }
 
-#if defined(__AVX512F__)
+#if WEFT_HAS_MASKS
 template <class Mask>
 inline Mask first_lanes(std::int64_t n) noexcept {
   return static_cast<Mask>((1u << n) - 1);
 }
-#elif defined(__AVX2__)
+#elif WEFT_HAS_AVX2
 // All bits of the first n lanes of 32 and of 64 bits.
 inline __m256i first_words(std::int64_t n) noexcept {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -83,13 +83,13 @@ inline __m256i first_longs(std::int64_t n) noexcept {
 // The first n < lanes elements of p; the other lanes are `fill`.
 template <class T>
 inline Batch<T> load_n(const T* p, std::int64_t n, T fill = T(0)) noexcept {
-#if defined(__AVX512F__)
-  if constexpr (lanes<T> == 16) {
+#if WEFT_HAS_MASKS
+  if constexpr (sizeof(T) == 4) {
     return _mm512_mask_loadu_ps(_mm512_set1_ps(fill), first_lanes<__mmask16>(n), p);
-  } else if constexpr (lanes<T> == 8 && sizeof(T) == 8) {
+  } else if constexpr (sizeof(T) == 8) {
     return _mm512_mask_loadu_pd(_mm512_set1_pd(fill), first_lanes<__mmask8>(n), p);
   } else
-#elif defined(__AVX2__)
+#elif WEFT_HAS_AVX2
   if constexpr (sizeof(T) == 4) {
     const __m256i there = first_words(n);
     return _mm256_blendv_ps(_mm256_set1_ps(fill), _mm256_maskload_ps(p, there), _mm256_castsi256_ps(there));
@@ -107,13 +107,13 @@ inline Batch<T> load_n(const T* p, std::int64_t n, T fill = T(0)) noexcept {
 
 template <class T>
 inline void store_n(T* p, Batch<T> v, std::int64_t n) noexcept {
-#if defined(__AVX512F__)
-  if constexpr (lanes<T> == 16) {
+#if WEFT_HAS_MASKS
+  if constexpr (sizeof(T) == 4) {
     _mm512_mask_storeu_ps(p, first_lanes<__mmask16>(n), v);
-  } else if constexpr (lanes<T> == 8 && sizeof(T) == 8) {
+  } else if constexpr (sizeof(T) == 8) {
     _mm512_mask_storeu_pd(p, first_lanes<__mmask8>(n), v);
   } else
-#elif defined(__AVX2__)
+#elif WEFT_HAS_AVX2
   // In halves: AMD's vmaskmovps to memory takes as long as twenty stores.
   if constexpr (sizeof(T) == 4) {
     __m128 part = _mm256_castps256_ps128(v);
@@ -150,7 +150,7 @@ inline void store_n(T* p, Batch<T> v, std::int64_t n) noexcept {
 using Words = std::uint32_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using Halves = std::uint16_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 
-#if WEFT_VECTOR_BYTES == 64
+#if WEFT_HAS_AVX512
 inline Words widened(Halves x) noexcept {
   return reinterpret_cast<Words>(_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(x)));
 }
@@ -203,9 +203,9 @@ inline void store_n(bfloat16* p, Vec<float> v, std::int64_t n) noexcept {
 }
 
 // fma(a, b, c) = a*b + c and fnma(a, b, c) = c - a*b, rounded once where the instruction set can. The intrinsic is named
-// because xsimd's AVX-512 fma is x*y+z, which clang compiles to mul and add. The register's width chooses, not what else
-// the compiler may use (-march in a user's flags).
-#if defined(__x86_64__) && defined(__FMA__)
+// because xsimd's AVX-512 fma is x*y+z, which clang compiles to mul and add. The instruction set chooses, not what else the
+// compiler may use (-march in a user's flags).
+#if WEFT_HAS_FMA && WEFT_HAS_AVX2
 namespace intrinsic {
 inline __m128 fma(__m128 a, __m128 b, __m128 c) noexcept { return _mm_fmadd_ps(a, b, c); }
 inline __m128d fma(__m128d a, __m128d b, __m128d c) noexcept { return _mm_fmadd_pd(a, b, c); }
@@ -215,7 +215,7 @@ inline __m256 fma(__m256 a, __m256 b, __m256 c) noexcept { return _mm256_fmadd_p
 inline __m256d fma(__m256d a, __m256d b, __m256d c) noexcept { return _mm256_fmadd_pd(a, b, c); }
 inline __m256 fnma(__m256 a, __m256 b, __m256 c) noexcept { return _mm256_fnmadd_ps(a, b, c); }
 inline __m256d fnma(__m256d a, __m256d b, __m256d c) noexcept { return _mm256_fnmadd_pd(a, b, c); }
-#if defined(__AVX512F__)
+#if WEFT_HAS_AVX512
 inline __m512 fma(__m512 a, __m512 b, __m512 c) noexcept { return _mm512_fmadd_ps(a, b, c); }
 inline __m512d fma(__m512d a, __m512d b, __m512d c) noexcept { return _mm512_fmadd_pd(a, b, c); }
 inline __m512 fnma(__m512 a, __m512 b, __m512 c) noexcept { return _mm512_fnmadd_ps(a, b, c); }
@@ -230,11 +230,13 @@ template <class V>
 inline V fnma(V a, V b, V c) noexcept {
   return intrinsic::fnma(a, b, c);
 }
-#elif defined(__aarch64__)
+#elif WEFT_HAS_FMA && WEFT_HAS_NEON
 inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return vfmaq_f32(c, a, b); }
 inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return vfmaq_f64(c, a, b); }
 inline Vec<float> fnma(Vec<float> a, Vec<float> b, Vec<float> c) noexcept { return vfmsq_f32(c, a, b); }
 inline Vec<double> fnma(Vec<double> a, Vec<double> b, Vec<double> c) noexcept { return vfmsq_f64(c, a, b); }
+#elif WEFT_HAS_FMA
+#error "the intrinsics of fused multiply-adds are needed"
 #else
 template <class V>
 inline V fma(V a, V b, V c) noexcept {

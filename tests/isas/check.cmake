@@ -19,6 +19,8 @@ expect("instruction sets" "${weft_isas}" "old;wide;wider;brain;brainy;later")
 expect("extends" "${weft_old_extends} ${weft_wide_extends} ${weft_brainy_extends}" "none old brain")
 expect("xsimd's names" "${weft_old_arch} ${weft_brain_arch}" "xsimd::old xsimd::wider")
 expect("bytes" "${weft_old_bytes} ${weft_wide_bytes} ${weft_wider_bytes}" "16 32 64")
+expect("traits" "${weft_old_traits} ${weft_wide_traits} ${weft_wider_traits}" "PAIRS PAIRS;FMA;MASKS PAIRS;FMA;MASKS")
+expect("all traits" "${weft_traits}" "PAIRS;FMA;MASKS;LANES;BYTES")
 expect("features" "${weft_wider_features}" "old;wide;fma;widerf;widerdq")
 expect("flags" "${weft_old_flags}" "-mold")
 expect("flags" "${weft_brainy_flags}"
@@ -48,7 +50,14 @@ foreach(pair "wide:${units}" "brain:/a/gemm.cpp;/a/norm.cpp" "brainy:/a/gemm.cpp
   expect("${isa}'s units" "${own}" "${pair}")
 endforeach()
 
+weft_unit_definitions(definitions brainy)
+expect("brainy's definitions" "${definitions}" "WEFT_ISA=brainy;WEFT_ARCH=xsimd::wider;WEFT_VECTOR_BYTES=64;WEFT_HAS_PAIRS=1;\
+WEFT_HAS_FMA=1;WEFT_HAS_MASKS=1;WEFT_HAS_LANES=0;WEFT_HAS_BYTES=1")
+
 weft_read_isas(${CMAKE_CURRENT_LIST_DIR}/list.def aarch64)
+weft_unit_definitions(definitions sly)
+expect("sly's definitions" "${definitions}" "WEFT_ISA=sly;WEFT_ARCH=xsimd::sly;WEFT_VECTOR_BYTES=32;WEFT_HAS_PAIRS=0;\
+WEFT_HAS_FMA=1;WEFT_HAS_MASKS=0;WEFT_HAS_LANES=1;WEFT_HAS_BYTES=0")
 expect("instruction sets" "${weft_isas}" "neat;sly")
 expect("flags" "${weft_neat_flags}${weft_sly_flags}" "-march=armv8-a+sly")
 chooses(native "fp asimd sly" "neat;sly")

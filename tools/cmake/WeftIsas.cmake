@@ -1,27 +1,31 @@
 # Reads engine/include/weft/isas.def, where the columns are explained.
 
 # Sets weft_isas to the processor's instruction sets, worst first, and for each NAME of them weft_NAME_COLUMN for the
-# columns extends, kernels, arch, bytes; and weft_NAME_features (the CPU's) and weft_NAME_flags (the compiler's) with
-# those of what it extends.
+# columns extends, kernels, arch, bytes; and weft_NAME_traits, weft_NAME_features (the CPU's) and weft_NAME_flags (the
+# compiler's) with those of what it extends. weft_traits: those that any has, of whatever processor.
 macro(weft_read_isas file of_processor)
   file(STRINGS ${file} lines REGEX "^ *[^/ #]")  # no comments
   string(REPLACE ";" " " lines "${lines}")
   string(REGEX REPLACE "HAS\\(([^)]*)\\)" "\\1" lines "${lines}")
   string(REGEX MATCHALL "WEFT_INSTRUCTION_SET\\([^)]*\\)" lines "${lines}")
   set(weft_isas "")
+  set(weft_traits "")
   foreach(line IN LISTS lines)
     string(REGEX REPLACE "^WEFT_INSTRUCTION_SET\\((.*)\\)$" "\\1" line "${line}")
     string(REGEX REPLACE " *, *" ";" line "${line}")
     list(LENGTH line columns)
-    if(NOT columns EQUAL 8)
-      message(FATAL_ERROR "${file}: an instruction set has 8 columns, not ${columns}: ${line}")
+    if(NOT columns EQUAL 9)
+      message(FATAL_ERROR "${file}: an instruction set has 9 columns, not ${columns}: ${line}")
     endif()
     list(POP_FRONT line isa processor)
+    list(GET line 4 value)
+    separate_arguments(value)
+    list(APPEND weft_traits ${value})
     if(NOT processor STREQUAL "${of_processor}")
       continue()
     endif()
     list(APPEND weft_isas ${isa})
-    foreach(column extends kernels arch bytes features flags)
+    foreach(column extends kernels arch bytes traits features flags)
       list(POP_FRONT line value)
       separate_arguments(value)
       set(weft_${isa}_${column} ${value})
@@ -30,10 +34,11 @@ macro(weft_read_isas file of_processor)
       list(TRANSFORM weft_${isa}_features PREPEND "-m" OUTPUT_VARIABLE value)
       list(PREPEND weft_${isa}_flags ${value})
     endif()
-    foreach(column features flags)
+    foreach(column traits features flags)
       list(PREPEND weft_${isa}_${column} ${weft_${weft_${isa}_extends}_${column}})
     endforeach()
   endforeach()
+  list(REMOVE_DUPLICATES weft_traits)
 endmacro()
 
 # weft_choose_isas(OUT all|baseline|native|best CPUINFO): those to have kernels for. CPUINFO: the text of /proc/cpuinfo,
@@ -82,4 +87,17 @@ function(weft_own_units out isa units)
     list(FILTER units INCLUDE REGEX "(^|/)(${names})\\.cpp$")
   endif()
   set(${out} ${units} PARENT_SCOPE)
+endfunction()
+
+# weft_unit_definitions(OUT ISA): what a unit that is compiled for an instruction set knows of it.
+function(weft_unit_definitions out isa)
+  set(definitions WEFT_ISA=${isa} WEFT_ARCH=${weft_${isa}_arch} WEFT_VECTOR_BYTES=${weft_${isa}_bytes})
+  foreach(trait IN LISTS weft_traits)
+    if(trait IN_LIST weft_${isa}_traits)
+      list(APPEND definitions WEFT_HAS_${trait}=1)
+    else()
+      list(APPEND definitions WEFT_HAS_${trait}=0)
+    endif()
+  endforeach()
+  set(${out} ${definitions} PARENT_SCOPE)
 endfunction()

@@ -81,18 +81,19 @@ function(weft_kernels isa units)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/engine/include ${PROJECT_SOURCE_DIR}/engine/internal
                                                ${PROJECT_SOURCE_DIR}/ops/include ${PROJECT_SOURCE_DIR}/ops)
   target_include_directories(${target} SYSTEM PRIVATE ${WEFT_XSIMD_INCLUDE})
-  target_compile_definitions(${target} PRIVATE WEFT_ISA=${isa} WEFT_ARCH=${weft_${isa}_arch}
-                                               WEFT_VECTOR_BYTES=${weft_${isa}_bytes})
+  weft_unit_definitions(definitions ${isa})
+  target_compile_definitions(${target} PRIVATE ${definitions})
   if(WEFT_SANITIZE)
     set(level -Og)
     target_compile_definitions(${target} PRIVATE WEFT_INLINE= WEFT_FLATTEN=)
   else()
     set(level -O2)
   endif()
-  # Kernels are noexcept and call nothing that throws: no tables by which to unwind them.
+  # Kernels are noexcept and call nothing that throws: no tables by which to unwind them. A trait that no line of
+  # weft/isas.def has is an error.
   # g++ 12 warns of its own AVX-512 header (GCC bug 105593).
   target_compile_options(${target} PRIVATE ${weft_${isa}_flags} ${level} -ffp-contract=off -fno-math-errno -fno-trapping-math
-                                           -fno-exceptions -fno-asynchronous-unwind-tables
+                                           -fno-exceptions -fno-asynchronous-unwind-tables -Werror=undef
                                            "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
   set_property(GLOBAL APPEND PROPERTY WEFT_KERNEL_TARGETS ${target})
 endfunction()

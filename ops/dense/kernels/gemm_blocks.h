@@ -25,7 +25,7 @@ struct Blocks {
   RowsOfA rows_of_a = RowsOfA::in_place;
 };
 // bench: WEFT_ISA=… weft-bench --benchmark_filter='gemm-nn|linear'; few rows: 'gemm-nt(-cold)?/[0-9]*x2048x512'
-#if WEFT_VECTOR_BYTES == 64
+#if WEFT_HAS_AVX512
 inline constexpr Blocks blocks = {.mr = 12,
                                   .nv = 2,
                                   .unrolled = 4,
@@ -39,7 +39,7 @@ inline constexpr Blocks blocks = {.mr = 12,
                                   .few_rows = 8,
                                   .few_vectors = 3,
                                   .panel_sums = 16};
-#elif WEFT_VECTOR_BYTES == 32
+#elif WEFT_HAS_AVX2
 inline constexpr Blocks blocks = {.mr = 6,
                                   .nv = 2,
                                   .unrolled = 4,
@@ -53,7 +53,7 @@ inline constexpr Blocks blocks = {.mr = 6,
                                   .few_rows = 4,
                                   .few_vectors = 3,
                                   .panel_sums = 8};
-#elif defined(__aarch64__)
+#elif WEFT_HAS_NEON
 inline constexpr Blocks blocks = {.mr = 8,
                                   .nv = 3,
                                   .unrolled = 8,

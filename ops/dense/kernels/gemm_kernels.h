@@ -126,11 +126,11 @@ WEFT_INLINE inline void store_sums(const GemmTile<T>& t, const Vec<GemmSum<T>>* 
   }
 }
 
-// The elements `Part` of a unit of each of R rows of A, for products with vectors of B. NEON multiplies by a lane of a vector:
-// there a panel's row is loaded once.
+// The elements `Part` of a unit of each of R rows of A, for products with vectors of B. Where products take lanes of a
+// vector (NEON) a panel's row is loaded once.
 template <class T, int R, int Part>
 struct RowsAt {
-#if defined(__aarch64__)
+#if WEFT_HAS_LANE_PRODUCTS
   static_assert(blocks.rows_of_a == RowsOfA::packed);
   static constexpr int lanes = static_cast<int>(simd::lanes<T>), vectors = (R + lanes - 1) / lanes;
   Vec<T> loaded[vectors];

@@ -5,12 +5,7 @@
 
 #include "dense/kernels/gemm.h"
 #include "dense/kernels/gemm_blocks.h"
-#include "dense/kernels/isa_names.h"
 #include "simd/registers.h"
-
-// Instruction sets that multiply pairs.
-#define WEFT_PAIR_PRODUCTS_avx512bf16 1
-#define WEFT_PAIR_PRODUCTS_neonbf16 1
 
 namespace weft::detail::WEFT_ISA {
 
@@ -51,7 +46,7 @@ template <class T>
 WEFT_INLINE inline void write_units(T* p, Vec<T> v, std::int64_t n) noexcept {
   if constexpr (is_pairs<T>) {
     if (n >= simd::lanes<T>) return store_units(p, v);
-#if WEFT_VECTOR_BYTES == 64
+#if WEFT_HAS_MASKS
     _mm512_mask_storeu_epi32(p, simd::first_lanes<__mmask16>(n), _mm512_castps_si512(v));
     return;
 #endif
@@ -69,7 +64,7 @@ WEFT_INLINE inline Vec<T> read_units(const T* p, std::int64_t n) noexcept {
   if constexpr (is_pairs<T>) {
     constexpr std::int64_t all = 2 * simd::lanes<T>;
     if (n >= all) return load_units(p);
-#if WEFT_VECTOR_BYTES == 64
+#if WEFT_HAS_MASKS
     return _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(simd::first_lanes<__mmask32>(n), p));
 #endif
     T buffer[all];
@@ -82,7 +77,7 @@ WEFT_INLINE inline Vec<T> read_units(const T* p, std::int64_t n) noexcept {
 
 // The bits of the first n elements of p, or of a whole vector if there are more, each in a word.
 WEFT_INLINE inline simd::Words read_words(const bfloat16* p, std::int64_t n) noexcept {
-#if WEFT_VECTOR_BYTES == 64
+#if WEFT_HAS_MASKS
   if (n < simd::lanes<bfloat16>) {
     const __m512i some = _mm512_maskz_loadu_epi16(simd::first_lanes<__mmask32>(n), p);
     return reinterpret_cast<simd::Words>(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(some)));
@@ -144,12 +139,6 @@ struct Sign<bfloat16> {
   Vec<float> operator*(Vec<float> x) const noexcept { return of_bits(bits_of(x) ^ flip); }
 };
 
-#if WEFT_NAME_OF(WEFT_PAIR_PRODUCTS_, WEFT_ISA)
-#define WEFT_HAS_PAIR_PRODUCTS 1
-#else
-#define WEFT_HAS_PAIR_PRODUCTS 0
-#endif
-
 // Products that a unit takes: one for each element, unless the instruction set multiplies pairs.
 template <class T>
 inline constexpr int products_of_unit = WEFT_HAS_PAIR_PRODUCTS ? 1 : static_cast<int>(unit<T>);
@@ -161,13 +150,13 @@ WEFT_INLINE inline Vec<T> element(Vec<T> x) noexcept {
   else return of_bits(Part == 0 ? bits_of(x) << 16 : bits_of(x) & 0xffff0000);
 }
 
-#if WEFT_HAS_PAIR_PRODUCTS && defined(__aarch64__)
+#if WEFT_HAS_PAIR_PRODUCTS && WEFT_HAS_NEON
 WEFT_INLINE inline bfloat16x8_t pairs(Vec<float> x) noexcept { return vreinterpretq_bf16_f32(x); }
 #endif
 
 template <class T>
 WEFT_INLINE inline Vec<T> multiply_add_elements(Vec<T> x, Vec<T> y, Vec<T> sum) noexcept {
-#if WEFT_HAS_PAIR_PRODUCTS && defined(__aarch64__)
+#if WEFT_HAS_PAIR_PRODUCTS && WEFT_HAS_NEON
   if constexpr (is_pairs<T>) return vbfdotq_f32(sum, pairs(x), pairs(y));
 #elif WEFT_HAS_PAIR_PRODUCTS
   if constexpr (is_pairs<T>)
@@ -177,7 +166,7 @@ WEFT_INLINE inline Vec<T> multiply_add_elements(Vec<T> x, Vec<T> y, Vec<T> sum) 
   return simd::fma(x, y, sum);
 }
 
-#if defined(__aarch64__)
+#if WEFT_HAS_LANE_PRODUCTS
 // The same of x's lane I.
 template <class T, int I>
 WEFT_INLINE inline Vec<T> multiply_add_lane(Vec<T> x, Vec<T> y, Vec<T> sum) noexcept {

@@ -1,7 +1,6 @@
 #include "dense/kernels/quantized.h"
 
 #include "dense/kernels/gemm.h"
-#include "dense/kernels/isa_names.h"
 #include "simd/registers.h"
 #include "simd/simd.h"
 #include "simd/unroll.h"
@@ -18,19 +17,11 @@ using Shorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using HalfShorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 
-// Instruction sets that multiply bytes, four of a unit, with vpdpbusd or sdot.
-#define WEFT_BYTE_PRODUCTS_avx512bf16 1
-#define WEFT_BYTE_PRODUCTS_neondot 1
-#if WEFT_NAME_OF(WEFT_BYTE_PRODUCTS_, WEFT_ISA)
-#define WEFT_HAS_BYTE_PRODUCTS 1
+// With products of bytes, vpdpbusd or sdot, a unit is four. sdot takes x's unit from a lane of a vector.
+#if WEFT_HAS_BYTE_PRODUCTS && WEFT_HAS_LANE_PRODUCTS
+#define WEFT_TAKES_LANES 1
 #else
-#define WEFT_HAS_BYTE_PRODUCTS 0
-#endif
-// sdot takes x's unit from a lane of a vector.
-#if WEFT_HAS_BYTE_PRODUCTS && defined(__aarch64__)
-#define WEFT_HAS_LANE_PRODUCTS 1
-#else
-#define WEFT_HAS_LANE_PRODUCTS 0
+#define WEFT_TAKES_LANES 0
 #endif
 
 constexpr bool bytes = WEFT_HAS_BYTE_PRODUCTS;
@@ -38,15 +29,12 @@ using Digit = std::conditional_t<bytes, std::int8_t, std::int16_t>;
 constexpr std::int64_t unit = bytes ? 4 : 2, lanes = simd::lanes<float>, nv = 2, nr = nv * lanes;
 // mr · nv sums, nv vectors of W and one of x, or mr of which lanes are taken, fill the registers; with a widened panel
 // wide_mr · nv sums, two units of nv vectors of W and of x, and two sums of them.
-constexpr int mr = WEFT_VECTOR_BYTES == 64  ? 12
-                   : WEFT_HAS_LANE_PRODUCTS ? 8
-                                            : 6,
-              wide_mr = WEFT_VECTOR_BYTES == 64 ? 12 : 4;
+constexpr int mr = WEFT_HAS_AVX512 ? 12 : WEFT_TAKES_LANES ? 8 : 6, wide_mr = WEFT_HAS_AVX512 ? 12 : 4;
 static_assert(mr % 2 == 0 && wide_mr % 2 == 0, "whole rows of x");
 static_assert(mr * nr <= largest_tile);
 // vpdpbusd multiplies bytes without a sign with bytes that have one: panels hold w + 128, and 128 Σ x is subtracted.
 // sdot's have both.
-constexpr int offset = bytes && !WEFT_HAS_LANE_PRODUCTS ? 128 : 0;
+constexpr int offset = bytes && !WEFT_TAKES_LANES ? 128 : 0;
 
 template <class V>
 WEFT_INLINE inline V load_bits(const void* p) noexcept {
@@ -61,24 +49,26 @@ WEFT_INLINE inline void store_bits(void* p, V v) noexcept {
 }
 
 WEFT_INLINE inline Ints nearest(Floats x) noexcept {
-#if WEFT_VECTOR_BYTES == 64
+#if WEFT_HAS_AVX512
   return reinterpret_cast<Ints>(_mm512_cvtps_epi32(x));
-#elif WEFT_VECTOR_BYTES == 32
+#elif WEFT_HAS_AVX2
   return reinterpret_cast<Ints>(_mm256_cvtps_epi32(x));
-#elif defined(__x86_64__)
+#elif WEFT_HAS_SSE2
   return reinterpret_cast<Ints>(_mm_cvtps_epi32(x));
-#else
+#elif WEFT_HAS_NEON
   return vcvtnq_s32_f32(x);
+#else
+#error "an instruction that rounds to the nearest whole number is needed"
 #endif
 }
 
 WEFT_INLINE inline void store_digits(Digit* p, Ints x) noexcept {
-#if WEFT_HAS_LANE_PRODUCTS
+#if WEFT_TAKES_LANES
   const int16x4_t half = vmovn_s32(x);
   store_bits(p, vget_lane_s32(vreinterpret_s32_s8(vmovn_s16(vcombine_s16(half, half))), 0));
 #elif WEFT_HAS_BYTE_PRODUCTS
   store_bits(p, _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(x)));
-#elif WEFT_VECTOR_BYTES == 64
+#elif WEFT_HAS_AVX512
   store_bits(p, _mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(x)));
 #else
   store_bits(p, __builtin_convertvector(x, HalfShorts));
@@ -147,7 +137,7 @@ void quantize(std::int64_t n, const T* x, float first, float second, std::int8_t
 }
 
 // sum + the products of the units x and w; modulo 2^32.
-#if WEFT_HAS_LANE_PRODUCTS
+#if WEFT_TAKES_LANES
 template <int I>  // x's lane
 WEFT_INLINE inline Words multiply_add_lane(Ints w, Ints x, Words sum) noexcept {
   return reinterpret_cast<Words>(vdotq_laneq_s32(reinterpret_cast<int32x4_t>(sum), reinterpret_cast<int8x16_t>(w),
@@ -158,11 +148,11 @@ WEFT_INLINE inline Words multiply_add(Ints w, Ints x, Words sum) noexcept {
 #if WEFT_HAS_BYTE_PRODUCTS
   return reinterpret_cast<Words>(
       _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(w), reinterpret_cast<__m512i>(x)));
-#elif WEFT_VECTOR_BYTES == 64
+#elif WEFT_HAS_AVX512
   return sum + reinterpret_cast<Words>(_mm512_madd_epi16(reinterpret_cast<__m512i>(w), reinterpret_cast<__m512i>(x)));
-#elif WEFT_VECTOR_BYTES == 32
+#elif WEFT_HAS_AVX2
   return sum + reinterpret_cast<Words>(_mm256_madd_epi16(reinterpret_cast<__m256i>(w), reinterpret_cast<__m256i>(x)));
-#elif defined(__x86_64__)
+#elif WEFT_HAS_SSE2
   return sum + reinterpret_cast<Words>(_mm_madd_epi16(reinterpret_cast<__m128i>(w), reinterpret_cast<__m128i>(x)));
 #else
   return sum + reinterpret_cast<Words>((w << 16 >> 16) * (x << 16 >> 16) + (w >> 16) * (x >> 16));
@@ -172,7 +162,7 @@ WEFT_INLINE inline Words multiply_add(Ints w, Ints x, Words sum) noexcept {
 
 // Of a row of digits, which has no odd unit.
 std::int32_t excess([[maybe_unused]] std::int64_t units, [[maybe_unused]] const std::int32_t* row) noexcept {
-#if WEFT_HAS_LANE_PRODUCTS
+#if WEFT_TAKES_LANES
   return 0;
 #else
   Words sums{};
@@ -233,9 +223,9 @@ void write_tile(const QuantizedTile& t, const std::int32_t (*sums)[nr]) noexcept
 // A unit of each of `lanes` columns, as products take them.
 WEFT_INLINE inline Ints load_columns(const std::int8_t* p) noexcept {
   if constexpr (bytes) return load_bits<Ints>(p);
-#if WEFT_VECTOR_BYTES == 64
+#if WEFT_HAS_AVX512
   else return reinterpret_cast<Ints>(_mm512_cvtepi8_epi16(load_bits<__m256i>(p)));
-#elif WEFT_VECTOR_BYTES == 32
+#elif WEFT_HAS_AVX2
   else return reinterpret_cast<Ints>(_mm256_cvtepi8_epi16(load_bits<__m128i>(p)));
 #else
   else return reinterpret_cast<Ints>(__builtin_convertvector(load_bits<HalfBytes>(p), Shorts));
@@ -282,7 +272,7 @@ template <int R, bool Wide>
   const std::int8_t* next = t.next;
   // Of one unit, or of a pair if the panel is widened.
   constexpr int units = Wide ? 2 : 1;
-#if WEFT_HAS_LANE_PRODUCTS
+#if WEFT_TAKES_LANES
   Ints rows[R];  // of x, some units each; those past a row's last one are its padding
 #endif
   const auto add_products = [&](auto step) WEFT_INLINE {
@@ -294,7 +284,7 @@ template <int R, bool Wide>
     });
     repeat<R>([&](auto i) WEFT_INLINE {
       const std::int32_t* p = a[i.value / shared] + (i.value % shared - second) * a_row + step.value * units;
-#if WEFT_HAS_LANE_PRODUCTS
+#if WEFT_TAKES_LANES
       constexpr int lane = step.value % lanes;
       if constexpr (lane == 0) rows[i.value] = load_bits<Ints>(p);
       repeat<nv>([&](auto v) WEFT_INLINE {
@@ -311,7 +301,7 @@ template <int R, bool Wide>
       });
 #endif
     });
-#if !WEFT_HAS_LANE_PRODUCTS
+#if !WEFT_TAKES_LANES
     // Else the compiler adds several units' products before it adds them to the sums, which takes more registers than
     // there are. sdot adds by itself.
     repeat<R * nv>([&](auto s) WEFT_INLINE { simd::keep_in_register(sums[s.value]); });

@@ -10,13 +10,13 @@ namespace {
 using Words = math::Bits<simd::Vec<double>>;
 constexpr std::int64_t counters = simd::lanes<double>;
 
-// The products of the lower 32 bits. The vector's size chooses the instruction, not what else the compiler may use.
+// The products of the lower 32 bits. By intrinsics, as compilers multiply all 64 bits.
 inline Words mul_low(Words a, Words b) noexcept {
-#if WEFT_VECTOR_BYTES == 64
+#if WEFT_HAS_AVX512
   return reinterpret_cast<Words>(_mm512_mul_epu32(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
-#elif WEFT_VECTOR_BYTES == 32
+#elif WEFT_HAS_AVX2
   return reinterpret_cast<Words>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
-#elif defined(__SSE2__)
+#elif WEFT_HAS_SSE2
   return reinterpret_cast<Words>(_mm_mul_epu32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
 #else
   return (a & 0xffffffff) * (b & 0xffffffff);

@@ -132,7 +132,7 @@ WEFT_FLATTEN void turn(const T* rows, int64_t n2, T* work) noexcept {
 // Whether the second step goes on from the turned rows in registers, of which AVX-512 has enough: a sixth faster in f64, a
 // twentieth slower in f32. bench: weft-bench --benchmark_filter='c2c(-f64)?/64x(256|512|1024)'
 template <class T>
-inline constexpr bool has_turned_pass = WEFT_VECTOR_BYTES == 64 && sizeof(T) == 8;
+inline constexpr bool has_turned_pass = WEFT_HAS_AVX512 && sizeof(T) == 8;
 
 // turn, and the second step of max_lanes elements.
 template <class T>
