@@ -8,9 +8,9 @@ namespace {
 
 // What bash offers for the last of the words typed, each in a line.
 std::string completed(const std::string& words, int last) {
-  const std::string line = "source \"$here/weft.bash\" && cd / && COMP_WORDS=(" + words +
+  const std::string line = "source <(\"$WEFT\" completion bash) && cd / && COMP_WORDS=(" + words +
                            ") COMP_CWORD=" + std::to_string(last) + " && _weft; printf \"%s\\n\" \"${COMPREPLY[@]}\"";
-  return shell("\"$WEFT\" completion bash >weft.bash && here=$PWD bash -c '" + line + "'").out;
+  return shell("bash -c '" + line + "'").out;
 }
 
 }  // namespace
