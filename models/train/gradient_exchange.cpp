@@ -36,7 +36,7 @@ bool overlap(const ParameterSet::Entry& entry, const GradientBucket& bucket) {
 
 Tensor part(const Tensor& flat, std::int64_t begin, std::int64_t count) { return flat.view({count}, {1}, begin); }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
+double seconds_waited_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -151,7 +151,7 @@ void GradientExchange::wait_for_round() {
     if (looks < looks_without_pause) std::this_thread::yield();
     else std::this_thread::sleep_for(pause);
   }
-  seconds_waited_ += seconds_since(start);
+  seconds_waited_ += seconds_waited_since(start);
   if (error_) std::rethrow_exception(error_);
 }
 

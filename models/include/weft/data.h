@@ -80,9 +80,10 @@ void check_batch(const std::string& where, std::int64_t length, std::int64_t low
 /// How a text's tokens are divided by their position, in hundredths: what is for training, what behind it is for validation, and
 /// the rest, which isn't used. Without a part for training all of the other is measured; else at most its first million tokens.
 struct TextSplit {
-  int training = 90;
-  int validation = 10;
+  int training = 90;    ///< hundredths
+  int validation = 10;  ///< hundredths
 
+  /// Hundredths behind both.
   int rest() const noexcept { return 100 - training - validation; }
   /// What measures the rest, as a test: it is for validation, and all before it for training.
   TextSplit test() const noexcept { return {training + validation, rest()}; }

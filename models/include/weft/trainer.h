@@ -189,7 +189,7 @@ class Trainer {
 /// What a run's test measured.
 struct TestResult {
   std::int64_t step = 0;  ///< of the checkpoint
-  Evaluation evaluation;
+  Evaluation evaluation;  ///< of the test data
 };
 
 /// The end of a run: measures its best checkpoint (the last one, if there is no best) on data that chose nothing in it, computing as
