@@ -1,7 +1,7 @@
 # -DWEFT_TOGETHER=ON, for builds that only test: a folder's sources are compiled as one, which reads their headers once. Those
 # whose names would meet in it are compiled alone, as all are without this option: it takes a line here, or another name.
 set(alone engine/system/new_folder ops/dense/gemm ops/dense/packing ops/dense/quantized_product ops/dense/quantized_weight
-          models/forms/.* models/[^/]* models/text/characters models/text/ids models/text/wordpunct models/text/words)
+          models/forms/.* models/inference/generate models/[^/]* models/text/characters models/text/ids models/text/wordpunct models/text/words)
 list(JOIN alone "|" alone)
 foreach(room engine ops models)
   get_target_property(sources weft_${room} SOURCES)
