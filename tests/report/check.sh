@@ -50,15 +50,15 @@ report() {
 }
 
 report gmlp 6 gmlp               # loss, learning rate, gradient norm, throughput; matrices, distances
-report classifier 8 classifier   # and accuracy, confusion
-report fnet 9 fnet               # and shares, frequencies, influence
+report classifier 9 classifier   # and accuracy, macro F1, confusion
+report fnet 10 fnet              # and shares, frequencies, influence
 report masked 6 masked
 report one-step 7 "$long"
 report nan 6 nan
 report new 0 new
 report huge 1 huge
-report three 13 gmlp tnn* fnet
-report eight 23 gmlp tnn* masked fnet "$long" classifier nan new
+report three 14 gmlp tnn* fnet
+report eight 24 gmlp tnn* masked fnet "$long" classifier nan new
 
 header() { grep -o '<th scope="col"[^>]*>[^<]*' "$1.dom" | sed 's/.*>//'; }
 [ "$(header gmlp | grep -c 'perplexity there\|bits per byte there')" = 2 ] || fail "no perplexity of a language model"
