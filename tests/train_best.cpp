@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "scripted_data.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/checkpoint.h"
@@ -14,60 +15,12 @@
 namespace weft::test {
 namespace {
 
-struct Script {
-  double loss, right;
-};
-
-// Of which the k-th evaluation measures what the k-th line of the script says.
-class ScriptedData : public TextData {
- public:
-  explicit ScriptedData(std::vector<Script> script)
-      : TextData(small_text(), characters(small_text()), Task::causal_lm, 16, 4), script_(std::move(script)) {}
-  std::int64_t validation_batches() const noexcept override { return 1; }
-  Batch validation(std::int64_t k) const override {
-    evaluating_ = true;
-    return TextData::validation(k);
-  }
-  Tensor loss(const Tensor& output, const Batch& batch) const override {
-    if (!evaluating_) return TextData::loss(output, batch);
-    evaluating_ = false;
-    now_ = script_.at(next_++);
-    return Tensor::full({}, now_.loss, DType::f64);
-  }
-  std::unique_ptr<Meter> meter() const override {
-    struct Right : Meter {
-      explicit Right(const Script& script) : now(script) {}
-      void add(const Tensor&, const Batch&) override {}
-      std::vector<Metric> metrics() const override { return {{"right", now.right}}; }
-      const Script& now;
-    };
-    return std::make_unique<Right>(now_);
-  }
-
- private:
-  std::vector<Script> script_;
-  mutable std::size_t next_ = 0;
-  mutable Script now_{0, 0};
-  mutable bool evaluating_ = false;  // from a batch to its loss
-};
-
-std::unique_ptr<Model> small_gmlp() {
-  return small_model("gmlp", Task::causal_lm, characters(small_text())->size(), 0, {});
-}
-
 RunOptions into(const std::string& folder, const std::string& best_by) {
   RunOptions run;
   run.folder = folder;
   run.eval_every = 2;
   run.best_by = best_by;
   return run;
-}
-
-std::vector<nlohmann::json> lines_of(const TemporaryFolder& folder) {
-  std::istringstream text(folder.read("run/metrics.jsonl"));
-  std::vector<nlohmann::json> lines;
-  for (std::string line; std::getline(text, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
 }
 
 }  // namespace
@@ -95,7 +48,7 @@ TEST_CASE("best by a metric: the highest, of equals the one of lower loss, then 
 
 TEST_CASE("best by a metric: patience ends the run without a higher one") {
   const TemporaryFolder folder;
-  const ScriptedData data({{3, 0.5}, {2, 0.4}, {1, 0.3}});
+  const ScriptedData data({Script(3, 0.5), Script(2, 0.4), Script(1, 0.3)});
   const auto model = small_gmlp();
   Trainer trainer(*model, data, small_options(12));
   RunOptions run = into(folder / "run", "right");
@@ -107,7 +60,7 @@ TEST_CASE("best by a metric: patience ends the run without a higher one") {
 TEST_CASE("best by a metric: the state keeps it, and what it was") {
   const TemporaryFolder folder;
   {
-    const ScriptedData data({{3, 0.5}, {2, 0.25}});
+    const ScriptedData data({Script(3, 0.5), Script(2, 0.25)});
     const auto model = small_gmlp();
     Trainer trainer(*model, data, small_options(8));
     RunOptions run = into(folder / "run", "right");
@@ -116,7 +69,7 @@ TEST_CASE("best by a metric: the state keeps it, and what it was") {
   }
   for (const std::string best_by : {"", "right"}) {
     CAPTURE(best_by);
-    const ScriptedData data({{4, 0.5}, {1, 0.4}});
+    const ScriptedData data({Script(4, 0.5), Script(1, 0.4)});
     const auto model = small_gmlp();
     Trainer trainer(*model, data, small_options(8));
     trainer.load_state(state_path(folder / "run"));
@@ -126,7 +79,7 @@ TEST_CASE("best by a metric: the state keeps it, and what it was") {
     trainer.run(run);
     CHECK(trainer.best()->step == 2);
   }
-  const ScriptedData data({{4, 0.5}});
+  const ScriptedData data({Script(4, 0.5)});
   const auto model = small_gmlp();
   Trainer trainer(*model, data, small_options(8));
   trainer.load_state(state_path(folder / "run"));
@@ -135,7 +88,7 @@ TEST_CASE("best by a metric: the state keeps it, and what it was") {
 }
 
 TEST_CASE("best by what isn't measured is an error before the first step") {
-  const ScriptedData scripted({{4, 0.5}});
+  const ScriptedData scripted({Script(4, 0.5)});
   const auto model = small_gmlp();
   Trainer trainer(*model, scripted, small_options(8));
   CHECK_THROWS_WITH((void)trainer.run(into("", "accuracy")),
@@ -175,7 +128,7 @@ TEST_CASE("a run's test measures the best checkpoint once the run has ended, as 
     CHECK(result.evaluation.loss == expected.loss);
     CHECK(result.evaluation.metric("macro F1") == expected.metric("macro F1"));
     CHECK(result.evaluation.confusion->counts() == expected.confusion->counts());
-    const nlohmann::json line = lines_of(folder).back();
+    const nlohmann::json line = metrics_of(folder, "run").back();
     CHECK(line["step"] == best.info.step);
     CHECK(line["test_loss"] == expected.loss);
     CHECK(line["accuracy"] == expected.metric("accuracy"));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "labelled_support.h"
 #include "temporary_folder.h"
 #include "weft/error.h"
 
@@ -14,7 +15,6 @@ namespace weft::test {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
-using Strings = std::vector<std::string>;
 
 LabelledOptions columns(const Strings& text, const std::string& label) {
   LabelledOptions options;
@@ -35,19 +35,6 @@ LabelledOptions skipping() {
   return options;
 }
 
-LabelledTexts parse(const std::string& content, const LabelledOptions& options = {}) {
-  return parse_labelled(content, "file", options);
-}
-
-std::string error(const std::string& content, const LabelledOptions& options = {}) {
-  try {
-    (void)parse(content, options);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
 std::string path_error(const std::string& path, const LabelledOptions& options = {}) {
   try {
     (void)read_labelled(path, options);
@@ -55,16 +42,6 @@ std::string path_error(const std::string& path, const LabelledOptions& options =
     return e.what();
   }
   return "";
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-// Label and text of each row.
-Strings pairs(const LabelledTexts& all) {
-  Strings rows;
-  for (std::size_t i = 0; i < all.texts.size(); ++i)
-    rows.push_back(all.names.at(static_cast<std::size_t>(all.labels.at(i))) + ": " + all.texts[i]);
-  return rows;
 }
 
 const std::string skip = " (--skip-bad-rows leaves such rows out)";
@@ -79,29 +56,6 @@ TEST_CASE("labelled texts: CSV: quotes, doubled quotes, commas and line ends ins
   CHECK(rows.names == Strings{"1", "2"});
   CHECK(rows.labels == Ids{1, 0, 1});
   CHECK(rows.texts == Strings{"a \"b\", c line 1\nline 2", "plain text", "\""});
-}
-
-TEST_CASE("labelled texts: CSV and semicolons: text after a closing quotation mark is kept, as by Python's csv") {
-  for (const char delimiter : {',', ';'}) {
-    std::string text = "1,\"a\"b,c\n2,\"a, \"\"b\"\"\" \"c\",d\"\"e\n1,\"\"x,\"y\"\"z\"\r\n";
-    std::replace(text.begin(), text.end(), ',', delimiter);
-    CHECK(pairs(parse(text)) ==
-          Strings{"1: ab c", "2: a" + std::string(1, delimiter) + " \"b\" \"c\" d\"\"e", "1: x y\"z"});
-  }
-}
-
-TEST_CASE("labelled texts: quotation marks that are text, wherever they are") {
-  LabelledOptions options;
-  options.literal_quotes = true;
-  const std::string rows = "1,\"a\"\n2,\"b \"\"c\n1,\"\n";
-  for (const char delimiter : {',', ';', '\t'}) {
-    std::string text = rows;
-    std::replace(text.begin(), text.end(), ',', delimiter);
-    CHECK(pairs(parse(text, options)) == Strings{"1: \"a\"", "2: \"b \"\"c", "1: \""});
-  }
-  CHECK(contains(error("__label__1 a\n", options),
-                 "fasttext has no fields in quotation marks (--literal-quotes is of csv, tsv and semicolon)"));
-  CHECK(contains(error("{\"label\":1,\"text\":\"a\"}\n", options), "jsonl has no fields in quotation marks"));
 }
 
 TEST_CASE("labelled texts: line ends after fields without quotation marks") {
@@ -291,24 +245,6 @@ TEST_CASE("labelled texts: other encodings are named, with what converts them") 
   CHECK(contains(error({"1\0,\0a\0\n\0", 8}, format(DataFormat::csv)),
                  "UTF-16LE without a byte order mark; expected UTF-8 (iconv"));
   CHECK(contains(error("\x1F\x8B\x08"), "compressed by gzip"));
-}
-
-TEST_CASE("labelled texts: tabs, with quotation marks in the text or around fields") {
-  CHECK(pairs(parse("x\t\"Never\" he said\ny\tplain \"b\"\nx\t\"\n")) ==
-        Strings{"x: \"Never\" he said", "y: plain \"b\"", "x: \""});
-  CHECK(pairs(parse("label\ttext\n1\t\"a\ttab, a \"\"quote\"\"\nand a line\"\n2\tb\n")) ==
-        Strings{"1: a\ttab, a \"quote\"\nand a line", "2: b"});
-  // Around a whole field they are no text, alone or beside others that are.
-  CHECK(pairs(parse("x\t\"a\"\ny\t\"b \"\"c\"\"\"\nx\t\"\"\ny\t\"d\" and \"e\"\n")) ==
-        Strings{"x: a", "y: b \"c\"", "x: ", "y: \"d\" and \"e\""});
-  // Fields in marks that have tabs and line ends inside, and one that isn't closed before others.
-  const std::string two_lines = "x\t\"a\n\nb\tc\nd\ne\nf\"\n";
-  CHECK(pairs(parse(two_lines + two_lines + "y\t\"d\" e\ny\t\"h\nx\t\"i\"\n" + two_lines)) ==
-        Strings{"x: a\n\nb\tc\nd\ne\nf", "x: a\n\nb\tc\nd\ne\nf", "y: \"d\" e", "y: \"h", "x: i",
-                "x: a\n\nb\tc\nd\ne\nf"});
-  CHECK(error("x\ta\ny\n") ==
-        "file: row 2: expected 2 columns, as in row 1, got 1 (--format and --columns say how to "
-        "read rows; --skip-bad-rows leaves such rows out)");
 }
 
 TEST_CASE("labelled texts: JSON lines") {

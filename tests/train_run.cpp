@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "scripted_data.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/checkpoint.h"
@@ -16,40 +17,6 @@
 
 namespace weft::test {
 namespace {
-
-// Of which the k-th evaluation has the k-th loss, and then the last.
-class ScriptedData : public TextData {
- public:
-  explicit ScriptedData(std::vector<double> losses)
-      : TextData(small_text(), characters(small_text()), Task::causal_lm, 16, 4), losses_(std::move(losses)) {}
-  std::int64_t validation_batches() const noexcept override { return 1; }
-  Batch validation(std::int64_t k) const override {
-    evaluating_ = true;
-    return TextData::validation(k);
-  }
-  Tensor loss(const Tensor& output, const Batch& batch) const override {
-    if (!evaluating_) return TextData::loss(output, batch);
-    evaluating_ = false;
-    const double next = losses_[std::min(static_cast<std::size_t>(evaluations++), losses_.size() - 1)];
-    return Tensor::full({}, next, DType::f64);
-  }
-  mutable std::int64_t evaluations = 0;
-
- private:
-  std::vector<double> losses_;
-  mutable bool evaluating_ = false;  // from a batch to its loss
-};
-
-std::unique_ptr<Model> small_gmlp() {
-  return small_model("gmlp", Task::causal_lm, characters(small_text())->size(), 0, {});
-}
-
-std::vector<nlohmann::json> metrics_of(const TemporaryFolder& folder, const std::string& run) {
-  std::istringstream text(folder.read(run + "/metrics.jsonl"));
-  std::vector<nlohmann::json> lines;
-  for (std::string line; std::getline(text, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
-}
 
 RunOptions into(const std::string& folder, std::int64_t eval_every) {
   RunOptions run;
@@ -96,7 +63,7 @@ TEST_CASE("a run: patience ends it, also one that was stopped and resumed betwee
     }
     std::vector<double> losses = {3, 2, 2.5, 2.25, 1};
     losses.erase(losses.begin(), losses.begin() + before);
-    const ScriptedData data(losses);
+    const ScriptedData data({losses.begin(), losses.end()});
     const auto model = small_gmlp();
     Trainer trainer(*model, data, small_options(20));
     if (stop_at > 0) trainer.load_state(state_path(run.folder));

@@ -1,0 +1,36 @@
+// Labelled texts in memory, for their tests.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "weft/error.h"
+#include "weft/labelled_texts.h"
+
+namespace weft::test {
+
+using Strings = std::vector<std::string>;
+
+inline LabelledTexts parse(const std::string& content, const LabelledOptions& options = {}) {
+  return parse_labelled(content, "file", options);
+}
+
+inline std::string error(const std::string& content, const LabelledOptions& options = {}) {
+  try {
+    (void)parse(content, options);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Label and text of each row.
+inline Strings pairs(const LabelledTexts& all) {
+  Strings rows;
+  for (std::size_t i = 0; i < all.texts.size(); ++i)
+    rows.push_back(all.names.at(static_cast<std::size_t>(all.labels.at(i))) + ": " + all.texts[i]);
+  return rows;
+}
+
+}  // namespace weft::test
