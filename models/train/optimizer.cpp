@@ -64,7 +64,7 @@ std::vector<OptimizerInfo> optimizers() {
   return guard_memory("optimizer", [&] {
     std::vector<OptimizerInfo> all;
     for (const UpdateRule& rule : update_rules()) {
-      all.push_back({rule.name, {}, rule.weight_decay});
+      all.push_back({rule.name, {}, rule.weight_decay, rule.rate});
       for (const RuleOption& option : rule.options)
         all.back().own.push_back({option.name, option.usual, option.lowest, option.end, option.meaning});
     }

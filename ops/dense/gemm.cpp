@@ -87,7 +87,7 @@ constexpr int64_t longest_chain = 4096;
 
 template <class T>
 bool has_parts(const GemmProblem<T>& g) {
-  return g.k > longest_chain && g.m > unpacked_dot_rows && g.batch.empty() && !g.packed_b &&
+  return g.k > longest_chain && g.m > unpacked_dot_rows && g.batch.empty() && !g.packed_b && !g.one_chain &&
          g.a_triangle == Triangle::none && !has_epilogue(g.epilogue);
 }
 

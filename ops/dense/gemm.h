@@ -36,7 +36,8 @@ struct GemmProblem {
   // A(i, p) is 0 for p > i (lower) or p < i (upper): most products with these zeros are left out, so that a NaN of B need
   // not meet them.
   Triangle a_triangle = Triangle::none;
-  bool c_lower = false;  // C(i, j) is of interest for j <= i alone; others may be left as they were
+  bool c_lower = false;    // C(i, j) is of interest for j <= i alone; others may be left as they were
+  bool one_chain = false;  // no sum is one of parts: the bits are those with a packed B
 };
 
 // Whether a product with packed_b reads B itself, whose columns are contiguous.
@@ -45,7 +46,7 @@ bool reads_b(std::int64_t k, std::int64_t n);
 // Each element of C is a sum over k in a fixed order, which depends on m, n, k, the strides, the sign, the triangles,
 // whether there is an epilogue, and the instruction set alone. k = 0 gives zeros (or C as it was), with the epilogue.
 // Beyond 16 rows and 4096 products the sum is one of parts, each of 4096, unless there is a batch, an epilogue, a triangle, a
-// packed B or a C of bf16. A C of bf16 is rounded once, from the whole sum in f32 with the epilogue and what C held.
+// packed B, a C of bf16 or `one_chain`. A C of bf16 is rounded once, from the whole sum in f32 with the epilogue and what C held.
 template <class T>
 void gemm(const GemmProblem<T>& problem);
 // By these kernels of the current instruction set, whose kc, mc and nc may be others: they change no bit. Not with a packed_b,

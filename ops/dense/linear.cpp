@@ -98,6 +98,7 @@ struct LinearPass {
                                         : MatrixView<const T>{static_cast<const T*>(weight.raw()), 1, k};
       GemmProblem<T> problem{m, n, k, view_of<T>(x), b, {y.mutable_data<T>(), n, 1}};
       if (panels.defined()) problem.packed_b = panels.data<T>();
+      problem.one_chain = true;  // with panels and without
       problem.epilogue.activation = function;
       if (bias.defined()) {
         problem.epilogue.bias = bias.data<GemmSum<T>>();

@@ -86,6 +86,7 @@ TEST_CASE("help pages: partners, ranges and defaults are in the sentences beside
   CHECK(contains(entry(lion, "--optimizer"), "adamw, adam, sgd, lion"));
   CHECK(contains(entry(lion, "--beta1"), "lion 0.9)"));
   CHECK(contains(entry(lion, "--weight-decay"), "lion 1)"));
+  CHECK(contains(entry(lion, "--lr"), "2e-3 for text, 1e-3 for rows; times 0.1 for lion; factor 1 for noam)"));
   CHECK(contains(entry(page, "--eval-every"), "--eval-every, --save-every N Steps from"));
   CHECK(contains(entry(page, "--resume"), "--resume FOLDER Go on"));
   CHECK_FALSE(contains(page, "\n\n\n"));

@@ -78,7 +78,7 @@ TEST_CASE("what weft train takes by default is what its help says") {
       {csv + "--schedule noam ", "--lr 1 --warmup 2000"},
       {text + "--optimizer adam ", "--beta1 0.9 --beta2 0.999 --weight-decay 0"},
       {text + "--optimizer sgd ", "--momentum 0.9 --weight-decay 0"},
-      {text + "--optimizer lion ", "--beta1 0.9 --beta2 0.99 --weight-decay 1"},
+      {text + "--optimizer lion ", "--beta1 0.9 --beta2 0.99 --weight-decay 1 --lr 2e-4"},
       {text, "--d-ffn 64 --dropout 0"}};
   for (const auto& c : cases) {  // given, and the same written out
     CAPTURE(c.first);

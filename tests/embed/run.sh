@@ -85,7 +85,11 @@ if [ "$way" = installed ]; then
 else
   mkdir "$work/source"
   for part in CMakeLists.txt LICENSE README.md engine ops models tools; do cp -r "$source/$part" "$work/source"; done
-  host() { quietly host cmake -S "$work/consumer/host" -B "$work/host" "-DWEFT_SOURCE_DIR=$work/source" -DWEFT_ISAS=baseline "${flags[@]}" "$@"; }
+  # With position-independent code the shared library is linked of the objects of the static one, which take most of the time.
+  host() {
+    quietly host cmake -S "$work/consumer/host" -B "$work/host" "-DWEFT_SOURCE_DIR=$work/source" -DWEFT_ISAS=baseline \
+      -DCMAKE_POSITION_INDEPENDENT_CODE=ON "${flags[@]}" "$@"
+  }
   host
   ! grep -iE 'weft|warning' "$work/host.log" >&2 || fail "weft as a subproject is not quiet"
   # The files that CMake makes of install() and enable_testing().

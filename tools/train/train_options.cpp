@@ -146,6 +146,21 @@ void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o) {
   }
 }
 
+// "; times 0.1 for lion"
+std::string describe_usual_rates() {
+  std::string text;
+  for (const weft::OptimizerInfo& optimizer : weft::optimizers())
+    if (optimizer.rate != 1) text += "; times " + as_text(optimizer.rate) + " for " + optimizer.name;
+  return text;
+}
+
+// The learning rate of the optimizer of that name as a multiple of AdamW's.
+double usual_rate(const std::string& name) {
+  for (const weft::OptimizerInfo& optimizer : weft::optimizers())
+    if (optimizer.name == name) return optimizer.rate;
+  return 1;
+}
+
 void add_training_options(CLI::App& command, TrainOptions& o) {
   const std::string group = "Training";
   auto* steps = add_number(command, "--steps", o.steps, {1}, "Steps", describe_usual_steps())->group(group);
@@ -162,7 +177,7 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
            check_schedule)
       ->group(group);
   add_number(command, "--lr", o.lr, {.lowest = 0, .above = true}, "Peak learning rate",
-             "2e-3 for text, 1e-3 for rows; factor 1 for noam")
+             "2e-3 for text, 1e-3 for rows" + describe_usual_rates() + "; factor 1 for noam")
       ->group(group);
   add_number(command, "--lr-floor", o.lr_floor, {0, 1}, "Cosine, linear: the last rate as a part of the peak", "0")
       ->group(group);
@@ -293,7 +308,7 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   weft::Schedule& rate = options.schedule;
   rate.kind = weft::schedule_from_name(schedule);
   const bool noam = rate.kind == weft::ScheduleKind::noam, rows = !data.empty();
-  rate.peak = lr.value_or(noam ? 1 : rows ? 1e-3 : 2e-3);
+  rate.peak = lr.value_or(noam ? 1 : (rows ? 1e-3 : 2e-3) * usual_rate(optimizer.name));
   rate.steps = steps.value();
   rate.warmup = warmup.value_or(noam ? 2000 : 100);
   rate.floor = lr_floor.value_or(0);

@@ -35,6 +35,7 @@ struct OptimizerInfo {
   std::string name;         ///< what OptimizerOptions::name takes
   std::vector<Option> own;  ///< those besides weight decay and clip
   double weight_decay;      ///< the usual one
+  double rate;              ///< the usual learning rate, as a multiple of AdamW's
 };
 
 /// All of them, with their options and usual values, as `weft train --help` prints them.

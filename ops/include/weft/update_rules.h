@@ -27,6 +27,7 @@ struct UpdateRule {
   std::size_t states;               ///< tensors like p that it keeps, zeros before the first step
   std::vector<RuleOption> options;  ///< those besides weight decay
   double weight_decay;              ///< the usual one
+  double rate;                      ///< the usual learning rate, as a multiple of AdamW's
 };
 
 /// All of them: adamw, adam, sgd, lion.

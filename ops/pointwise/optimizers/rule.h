@@ -3,6 +3,7 @@
 //   static constexpr const char* name
 //   static constexpr std::size_t states        tensors that it keeps, as large as p, zeros before the first step
 //   static constexpr double weight_decay       the usual one
+//   static constexpr double rate               the usual learning rate, as a multiple of AdamW's
 //   static constexpr RuleOption options[]      its own
 //   template <class T> using Constants         what a step is made of, as the formula takes it
 //   template <class T> static Constants<T> constants(const RuleStep&)

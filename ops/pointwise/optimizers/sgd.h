@@ -14,7 +14,7 @@ struct SgdConstants {
 struct Sgd {
   static constexpr const char* name = "sgd";
   static constexpr std::size_t states = 1;
-  static constexpr double weight_decay = 0;
+  static constexpr double weight_decay = 0, rate = 1;
   static constexpr RuleOption options[] = {{"momentum", 0.9, 0, 1, "part of the last change that goes on"}};
 
   template <class T>
