@@ -292,6 +292,8 @@ TEST_CASE("packed_linear: linear's bits, for many rows and few, under its own in
       }
   for (const std::int64_t k : {900, 901})  // several blocks of k, equal ones or not, and of columns
     for_every_isa([&] { check(20, k, 3200, single); });
+  // Beyond 4096 products a sum may be one of parts.
+  for_every_isa([&] { check(17, 8200, 9, same), check(17, 8200, 9, single); });
 }
 
 TEST_CASE("packed_linear: errors") {

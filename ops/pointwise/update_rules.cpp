@@ -77,9 +77,10 @@ struct Entry {
 
 template <class... Rule>
 std::vector<Entry> entries_of(RuleList<Rule...>) {
-  return {{{Rule::name, Rule::states, {std::begin(Rule::options), std::end(Rule::options)}, Rule::weight_decay, Rule::rate},
-           run<Rule, float>,
-           run<Rule, double>}...};
+  return {
+      {{Rule::name, Rule::states, {std::begin(Rule::options), std::end(Rule::options)}, Rule::weight_decay, Rule::rate},
+       run<Rule, float>,
+       run<Rule, double>}...};
 }
 
 const std::vector<Entry>& entries() {

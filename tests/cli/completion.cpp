@@ -27,7 +27,8 @@ TEST_CASE("completion: subcommands, theirs, and the options of each, as bash com
 }
 
 TEST_CASE("completion: zsh gets bash's functions first; other shells are refused") {
-  CHECK(weft("completion zsh").out.rfind("autoload -U +X bashcompinit", 0) == 0);
+  CHECK(weft("completion zsh").out.rfind("autoload -U +X compinit && compinit\nautoload -U +X bashcompinit", 0) == 0);
+  CHECK_FALSE(contains(weft("completion zsh").out, "[weft "));  // zsh takes no space in a key
   const Outcome other = weft("completion fish");
   CHECK(other.code == 2);
   CHECK(contains(other.err, "expected bash or zsh, got \"fish\""));

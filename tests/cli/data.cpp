@@ -327,7 +327,9 @@ TEST_CASE("weft data news: what packages are by their sections, each text once; 
   folder.write("records", "label,text\n1,no records\n");
   CHECK(fails_with(weft("data news --overwrite --out " + out + records), 1, "expected descriptions of packages"));
   CHECK(fails_with(weft("data news --overwrite --out " + out + " --from " + (folder / "none")), 1, "none"));
-  CHECK(fails_with(weft("data news --overwrite --out " + out + " --test " + out + records), 2, "name one file"));
+  for (const std::string& same : {out, folder / "./news.csv"})
+    CHECK(
+        fails_with(weft("data news --overwrite --out " + out + " --test " + same + records), 2, "name the same file"));
   CHECK(fails_with(weft("data news" + records), 2, "--out is required"));
 }
 

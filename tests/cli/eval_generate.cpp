@@ -34,7 +34,7 @@ TEST_CASE("eval takes the length of training, not the longest that the model can
   const auto loss = [&](const std::string& more) {
     const Outcome outcome = weft("eval --checkpoint " + (folder / "run") + " --text " + (folder / "text") + more);
     CHECK(outcome.code == 0);
-    return number_after(outcome.out, "validation loss ");
+    return number_after(outcome.out, "test loss ");
   };
   CHECK(loss("") == loss(" --seq-len 5"));
   CHECK(loss("") != loss(" --seq-len 16"));

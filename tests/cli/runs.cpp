@@ -190,6 +190,11 @@ TEST_CASE_FIXTURE(Runs, "run.json with other options: those that are given count
   CHECK(settings("b")["training"]["steps"] == 3);
   CHECK(settings("b")["optimizer"]["optimizer"] == "sgd");
   CHECK(settings("b")["optimizer"]["momentum"] == 0.9);
+  CHECK(settings("b")["training"]["lr"] == 2e-3);
+  CHECK(weft(again + "--optimizer lion").code == 0);
+  CHECK(settings("b")["training"]["lr"] == 2e-4);
+  CHECK(weft(again + "--optimizer lion --lr 3e-4").code == 0);
+  CHECK(settings("b")["training"]["lr"] == 3e-4);
   CHECK_FALSE(settings("b")["optimizer"].contains("beta1"));
   CHECK(settings("b")["model"]["config"]["layers"] == 2);
   CHECK(weft(again + "--task classifier --csv " + (folder / "csv")).code == 0);
@@ -259,8 +264,7 @@ TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, si
   CAPTURE(more.err);
   CHECK(more.code == 0);
   CHECK(number_after(more.out, "validation loss ") ==
-        number_after(weft("eval " + (folder / "first") + " --batch 4 --text " + (folder / "text")).out,
-                     "validation loss "));
+        number_after(weft("eval " + (folder / "first") + " --batch 4 --text " + (folder / "text")).out, "test loss "));
   CHECK(number_after(weft("info " + (folder / "run")).out, "\nstep ") == 1);
   CHECK(settings("run")["model"]["config"]["d_model"] == 16);
   const Outcome masked = weft(from + "--steps 1 --task masked-lm --text " + (folder / "text"));

@@ -90,6 +90,15 @@ TEST_CASE_FIXTURE(Rows, "rows: a file for validation; labels that are absent are
   CHECK(fails_with(weft(train("--validation " + (folder / "none"))), 1, "none"));
 }
 
+TEST_CASE_FIXTURE(Rows, "rows: texts of training that are in a file of validation or test are counted") {
+  const std::string csv = folder / "csv";
+  const Outcome same = weft(train("--steps 1 --validation " + csv + " --test " + csv));
+  CHECK(contains(same.err, "of validation, 60 of 60 rows have a text that training has, too\n"));
+  CHECK(contains(same.err, "of the test, 60 of 60 rows have a text that training has, too\n"));
+  const Outcome others = weft(train("--steps 1 --test " + (folder / "test")));
+  CHECK_FALSE(contains(others.err, "a text that training has"));
+}
+
 TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the best checkpoint, and chooses nothing") {
   const std::string test = "--test " + (folder / "test");
   const Outcome trained = weft(train("--steps 30 --eval-every 10 --lr 5e-3 " + test));
@@ -110,6 +119,16 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the bes
   CHECK(std::isfinite(number_after(trained.out, "\ntest loss ")));
   CHECK(std::isfinite(number_after(trained.out, "\nvalidation accuracy ")));
   CHECK(std::isfinite(number_after(trained.out, "\nvalidation macro F1 ")));
+  // Another set of rows has a validation and a test of its own.
+  REQUIRE(weft(train("--steps 2 --validation " + (folder / "csv") + " " + test)).code == 0);
+  folder.write("other", rotating(60, 2));
+  const Outcome repeated = weft("train --config " + (folder / "run/run.json") + " --data " + (folder / "other") +
+                                " --out " + (folder / "other-run"));
+  CAPTURE(repeated.err);
+  CHECK(repeated.code == 0);
+  CHECK_FALSE(settings("other-run")["data"].contains("test"));
+  CHECK(settings("other-run")["data"]["validation"] == 0.1);
+  REQUIRE(weft(train("--steps 30 --eval-every 10 --lr 5e-3 " + test)).code == 0);
   // Other rows to test on change nothing else.
   const std::string best = folder.read("run/best/model.safetensors"),
                     first = folder.read("run/last/training.safetensors");
@@ -188,7 +207,9 @@ TEST_CASE("texts: training, validation and a test by position; the test is the l
   CAPTURE(trained.err);
   REQUIRE(trained.code == 0);
   CHECK(contains(trained.err, ", 80/10/10 % for training, validation and test (--split)\n"));
-  CHECK(number_after(trained.out, "\ntest loss ") == number_after(weft(eval).out, "\nvalidation loss "));
+  const Outcome evaluated = weft(eval);
+  CHECK(contains(evaluated.err, ": its last 10 % are measured, the test part of the run\n"));
+  CHECK(number_after(trained.out, "\ntest loss ") == number_after(evaluated.out, "\ntest loss "));
   CHECK(number_after(trained.out, "\ntest perplexity ") == number_after(weft(eval).out, "\nperplexity "));
   CHECK(number_after(trained.out, "\nvalidation loss ") != number_after(trained.out, "\ntest loss "));
   CHECK(contains(folder.read("run/metrics.jsonl"), "\"test_loss\""));
@@ -198,6 +219,9 @@ TEST_CASE("texts: training, validation and a test by position; the test is the l
   CHECK(number_after(without.out, "\nvalidation loss ") ==
         number_after(weft(eval + " --checkpoint last").out, "\nvalidation loss "));
   CHECK(json::parse(folder.read("run/run.json"))["data"]["split"] == "90/10/0");
+  const Outcome other = weft(train + "--split 60/10/30");  // of which eval measures 30 %
+  CHECK(number_after(other.out, "\ntest loss ") == number_after(weft(eval).out, "\ntest loss "));
+  CHECK(contains(weft(eval + " --all").out, "\ntest loss "));
   CHECK(fails_with(weft(train + "--split 80/20"), 2, "as 80/10/10 or 90/10/0, got \"80/20\""));
   folder.write("short", small_text().substr(0, 40));
   CHECK(fails_with(

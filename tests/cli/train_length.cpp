@@ -1,5 +1,6 @@
 // How long weft train trains: steps, epochs, folds, and how often it measures.
 #include <doctest/doctest.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cmath>
@@ -82,6 +83,7 @@ TEST_CASE("weft train --folds: a run of each, tested on its part; their mean and
   const TemporaryFolder folder;
   folder.write("csv", small_csv());
   const std::string options = "train --arch gmlp --data " + (folder / "csv") + small + "--steps 30 --lr 1e-2 ";
+  const std::string endless = "train --arch gmlp --data " + (folder / "csv") + small + "--steps 100000 --lr 1e-2 ";
   const Outcome trained = weft(options + "--folds 3 --out " + (folder / "all"));
   CAPTURE(trained.err);
   CAPTURE(trained.out);
@@ -111,7 +113,17 @@ TEST_CASE("weft train --folds: a run of each, tested on its part; their mean and
   CHECK(contains(weft("train --steps 32 --resume " + (folder / "all/fold-2")).out, "\ntest accuracy "));
   CHECK(weft("train --config " + (folder / "all/fold-2/run.json") + " --out " + (folder / "again")).code == 0);
   CHECK(folder.read("again/metrics.jsonl").size() > 0);
+  // One that is stopped says which are left.
+  std::filesystem::create_directory(folder / "all/fold-4");
+  const Outcome stopped =
+      weft_with_signal(endless + "--overwrite --folds 3 --out " + (folder / "all"), "step 100/", SIGINT);
+  CHECK(contains(stopped.err, "weft: \"" + (folder / "all/fold-4") + "\" stays, which is not of these 3 folds\n"));
+  CHECK(contains(stopped.err,
+                 "weft: fold 3 is left: the same command with --folds 3/3 --out " + (folder / "all/fold-3")));
+  CHECK_FALSE(contains(stopped.err, "fold 1 is left"));
   // What can't be.
+  CHECK(fails_with(weft("train --resume " + (folder / "second") + " --steps 40 --test " + (folder / "csv")), 2,
+                   "is of a fold, which is its test set"));
   const std::string all = options + "--folds 3 --out " + (folder / "all");
   CHECK(fails_with(weft(all), 1, "is there already"));
   CHECK(fails_with(weft(all + " --test " + (folder / "csv")), 2, "--test"));

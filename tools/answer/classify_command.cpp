@@ -104,14 +104,8 @@ class Answers {
   std::int64_t given_ = 0, shown_ = 0;  // shown: labels of a row of --csv
 };
 
-// The text's columns in training, if the checkpoint lies in its run's folder.
-Fields columns_of_run(const std::string& checkpoint) {
-  namespace fs = std::filesystem;
-  const fs::path weights = fs::absolute(fs::path(checkpoint) / "model.safetensors").lexically_normal();
-  const std::string path = weft::run_path(weights.parent_path().parent_path().string());
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return {};
-  const std::string run = weft::os::read_file(path);
+// The columns of the text in the run that run.json describes.
+Fields columns_of_run(const std::string& run) {
   const Fields found = run_texts(run, "found", "columns");
   if (!found.empty()) return found;
   DataOptions given;  // of a run that says nothing else
@@ -167,7 +161,7 @@ void classify_rows(const ClassifyCommand& o, weft::TextRows& rows, Answers& answ
 int classify(const ClassifyCommand& o) {
   Answers answers(o);
   weft::LabelledOptions options = o.form.labelled(answers.labels());
-  if (options.text.empty()) options.text = columns_of_run(o.checkpoint.path());
+  if (options.text.empty()) options.text = columns_of_run(run_of(o.checkpoint.path()));
   const bool is_input = o.file == "-";
   const auto rows = is_input && options.format == weft::DataFormat::automatic
                         ? nullptr

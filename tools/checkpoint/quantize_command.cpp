@@ -118,7 +118,7 @@ int quantize(const QuantizeCommand& o) {
                 ": give the checkpoint that it was made of");
   weft::Checkpoint after = o.checkpoint.load();
   weft::quantize(*after.model, weft::quantization_from_name(o.to));
-  const auto data = given ? o.data.load(before) : data_of_run(source, before);
+  const auto data = given ? o.data.load(before, run_of(source)) : data_of_run(source, before);
   std::vector<Row> rows;
   after.info.validation_loss.reset();  // was the other model's
   if (data) {

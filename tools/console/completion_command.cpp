@@ -9,7 +9,8 @@
 
 namespace {
 
-// A line for each command, "weft", "weft train", "weft data news": its subcommands and its options.
+// Two lines for each command, "weft", "weft-train", "weft-data-news", its subcommands and its options. Without spaces, which
+// zsh does not take in a key.
 void print_words(const CLI::App& app, const std::string& path) {
   std::cout << "_weft_commands[" << path << "]='";
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -19,14 +20,14 @@ void print_words(const CLI::App& app, const std::string& path) {
     for (const std::string& name : option->get_lnames()) std::cout << "--" << name << ' ';
   std::cout << "'\n";
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    print_words(*command, path + " " + command->get_name());
+    print_words(*command, path + "-" + command->get_name());
 }
 
 // bash's functions, which zsh has, too. What is no option is a subcommand, or a file or folder.
 constexpr const char* function = R"sh(_weft() {
   local at=weft cur=${COMP_WORDS[COMP_CWORD]} i
   for ((i = 1; i < COMP_CWORD; ++i)); do
-    case " ${_weft_commands[$at]}" in *" ${COMP_WORDS[i]} "*) at+=" ${COMP_WORDS[i]}" ;; esac
+    case " ${_weft_commands[$at]}" in *" ${COMP_WORDS[i]} "*) at+="-${COMP_WORDS[i]}" ;; esac
   done
   case $cur in
     -*) COMPREPLY=($(compgen -W "${_weft_options[$at]}" -- "$cur")) ;;
@@ -37,7 +38,7 @@ complete -o filenames -F _weft weft
 )sh";
 
 int print_completion(const CLI::App& weft, const std::string& shell) {
-  if (shell == "zsh") std::cout << "autoload -U +X bashcompinit && bashcompinit\n";
+  if (shell == "zsh") std::cout << "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n";
   std::cout << "declare -A _weft_commands _weft_options\n";
   print_words(weft, "weft");
   std::cout << function;

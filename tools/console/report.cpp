@@ -16,7 +16,7 @@ void print_evaluation(const weft::Evaluation& evaluation, const char* kind) {
     std::snprintf(text, sizeof text, "perplexity %.4f\nbits per byte %.4f\n", evaluation.perplexity(), *bits);
     std::cout << text;
   }
-  std::snprintf(text, sizeof text, "validation loss %.4f\n", evaluation.loss);
+  std::snprintf(text, sizeof text, "%s loss %.4f\n", kind, evaluation.loss);
   std::cout << text;
 }
 

@@ -18,6 +18,7 @@
 #include "console/help.h"
 #include "console/options.h"
 #include "console/report.h"
+#include "console/same_file.h"
 #include "data/hash.h"
 
 namespace data {
@@ -174,7 +175,7 @@ int run(const Options& o) {
   if (o.out.empty()) throw UsageError("--out is required: the file for the rows");
   std::vector<File> files{{o.out, {}}};
   if (!o.test.empty()) files.push_back({o.test, {}});
-  if (o.test == o.out) throw UsageError("--test and --out name one file");
+  if (!o.test.empty() && same_file(o.test, o.out)) throw UsageError("--test and --out name the same file");
   for (const File& file : files)
     if (!o.overwrite && fs::exists(file.path))
       throw Error("\"" + file.path + "\" is there already: --overwrite replaces it");

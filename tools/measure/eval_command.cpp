@@ -44,7 +44,8 @@ int eval(const EvalCommand& o) {
   const weft::Checkpoint checkpoint = o.checkpoint.load();
   if (o.checkpoint.pad_to && weft::task_source(checkpoint.model->task()) != weft::Source::rows)
     throw UsageError("--pad-to is of labelled texts: the sequences of a text are full");
-  const auto data = o.data.load(checkpoint);
+  const std::string run = run_of(o.checkpoint.path());
+  const auto data = o.data.load(checkpoint, run);
   const weft::Evaluation evaluation = measure(*checkpoint.model, *data, o.checkpoint.path());
   if (o.json) {
     print_json(evaluation, checkpoint);
@@ -53,7 +54,7 @@ int eval(const EvalCommand& o) {
   if (evaluation.confusion)
     std::cout << scores_as_text(*evaluation.confusion, names_of(checkpoint, *evaluation.confusion)) << "\n";
   std::cout << "predicted " << evaluation.predicted << "\n";
-  print_evaluation(evaluation, "test");
+  print_evaluation(evaluation, o.data.kind(run));
   print_memory();
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "console/options.h"
 #include "console/progress.h"
 #include "options/model_options.h"
+#include "options/run_file.h"
 
 namespace {
 
@@ -25,7 +26,7 @@ std::int64_t length_of(const MeasuredData& o, const weft::Checkpoint& checkpoint
 
 void MeasuredData::add_to(CLI::App& command) {
   auto* of_text = add_text(command, "--text", "FILE", text,
-                           "UTF-8 text, of which the last tenth is measured, the test part of training's usual split");
+                           "UTF-8 text, of which the test part of the run's split is measured, or the last tenth");
   auto* of_data =
       add_text(command, "--data,--csv", "FILE|DIR", data, "Labelled texts, a file or a folder, all measured");
   of_data->excludes(of_text);
@@ -44,7 +45,20 @@ bool MeasuredData::given() const {
   return false;
 }
 
-std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoint) const {
+const char* MeasuredData::kind(const std::string& run) const {
+  const std::string split = run_text(run, "data", "split");
+  return !text.empty() && !all && !split.empty() && weft::text_split(split).rest() == 0 ? "validation" : "test";
+}
+
+// The part of the text that is measured: behind what the run learned from. Runs of earlier versions name no split.
+weft::TextSplit MeasuredData::text_part(const std::string& run) const {
+  if (all) return {0, 100};
+  const std::string name = run_text(run, "data", "split");
+  const weft::TextSplit split = weft::text_split(name.empty() ? "90/10/0" : name);
+  return split.rest() > 0 ? split.test() : split;
+}
+
+std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoint, const std::string& run) const {
   const weft::Model& model = *checkpoint.model;
   const std::int64_t length = length_of(*this, checkpoint);
   const std::string what = std::string("the checkpoint is a ") + weft::task_name(model.task());
@@ -57,9 +71,13 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
                                                   padding);
   }
   if (text.empty()) throw weft::Error(what + ": give --text");
+  const weft::TextSplit part = text_part(run);
+  if (!all)
+    std::cerr << text << ": its last " << part.validation << " % are measured, the " << kind(run)
+              << (run_text(run, "data", "split").empty() ? " part of --split 80/10/10" : " part of the run")
+              << std::endl;
   return std::make_unique<weft::TextData>(weft::EncodedText::of_file(text, *checkpoint.tokenizer), checkpoint.tokenizer,
-                                          model.task(), length, batch,
-                                          all ? weft::TextSplit{0, 100} : weft::TextSplit{90, 10});
+                                          model.task(), length, batch, part);
 }
 
 weft::Evaluation measure(const weft::Model& model, const weft::Data& data, const std::string& path) {

@@ -1,7 +1,10 @@
 #include "options/checkpoint_option.h"
 
 #include <weft/error.h>
+#include <weft/os.h>
 #include <weft/run_folder.h>
+
+#include <filesystem>
 
 #include "console/command.h"
 #include "console/options.h"
@@ -40,4 +43,12 @@ weft::Checkpoint CheckpointOption::load() const {
 std::string CheckpointOption::path() const {
   if (!given()) throw UsageError("give the folder of a run or of a checkpoint (or --checkpoint FOLDER)");
   return folder.empty() ? weft::checkpoint_folder(which) : weft::checkpoint_folder(folder, which);
+}
+
+std::string run_of(const std::string& checkpoint) {
+  namespace fs = std::filesystem;
+  const fs::path weights = fs::absolute(fs::path(checkpoint) / "model.safetensors").lexically_normal();
+  const std::string path = weft::run_path(weights.parent_path().parent_path().string());
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) ? weft::os::read_file(path) : "";
 }

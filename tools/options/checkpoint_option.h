@@ -21,3 +21,6 @@ struct CheckpointOption {
   std::string path() const;       // of the checkpoint's folder; UsageError if none is given
   weft::Checkpoint load() const;  // for inference, in the precision
 };
+
+// The run.json of the run in whose folder the checkpoint lies, empty if there is none.
+std::string run_of(const std::string& checkpoint);

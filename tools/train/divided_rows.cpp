@@ -4,6 +4,8 @@
 #include <weft/split.h>
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "console/number.h"
 #include "console/report.h"
@@ -64,6 +66,17 @@ void note_absent(const char* part, const LabelledTexts& texts, std::vector<std::
 
 }  // namespace
 
+// Texts of the part that training has, too: they are remembered, and say nothing about new texts.
+void note_known(const char* part, const LabelledTexts& texts, const LabelledTexts& training,
+                std::vector<std::string>& notes) {
+  const std::unordered_set<std::string_view> known(training.texts.begin(), training.texts.end());
+  const auto count = std::count_if(texts.texts.begin(), texts.texts.end(),
+                                   [&](const std::string& text) { return known.count(text) > 0; });
+  if (count > 0)
+    notes.push_back("of " + std::string(part) + ", " + grouped(count) + " of " + rows_of(texts) +
+                    " rows have a text that training has, too");
+}
+
 DividedRows divided_rows(const TrainOptions& o, const std::vector<std::string>& labels) {
   DividedRows rows;
   rows.training = weft::read_labelled(o.data, o.form.labelled(labels));
@@ -76,6 +89,8 @@ DividedRows divided_rows(const TrainOptions& o, const std::vector<std::string>& 
   note_absent("training", rows.training, rows.notes);
   note_absent("validation", rows.validation, rows.notes);
   note_absent("the test", rows.test, rows.notes);
+  note_known("validation", rows.validation, rows.training, rows.notes);
+  note_known("the test", rows.test, rows.training, rows.notes);
   return rows;
 }
 

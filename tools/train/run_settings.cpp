@@ -108,16 +108,21 @@ bool gives_length(const CLI::App& command) {
 }
 
 // Whether a setting of the run says nothing of what `command` chooses: another optimizer has options of its own (but
-// clipping), Noam's rate is a factor, and rows that were filled up to the length of the sequences are so to another one.
+// clipping) and its own learning rate, Noam's rate is a factor, and rows that were filled up to the length of the sequences are so to another one.
 bool is_of_another_choice(const CLI::App& command, const json& run, const std::string& section,
                           const std::string& name) {
   const json& settings = run[section];
   if (section == "optimizer" && name != "clip")
     return is_changed(command, "--optimizer", settings.value("optimizer", json()));
   if (section == "training" && (name == "lr" || name == "warmup")) {
-    const json schedule = settings.value("schedule", json());
-    return is_changed(command, "--schedule", schedule) &&
-           (schedule == "noam" || command.get_option("--schedule")->as<std::string>() == "noam");
+    const json schedule = settings.value("schedule", json()),
+               optimizer = run.value("/optimizer/optimizer"_json_pointer, json());
+    const bool was_noam = schedule == "noam";
+    const bool is_noam = is_changed(command, "--schedule", schedule)
+                             ? command.get_option("--schedule")->as<std::string>() == "noam"
+                             : was_noam;
+    const bool is_other_rate = name == "lr" && !is_noam && is_changed(command, "--optimizer", optimizer);
+    return was_noam != is_noam || is_other_rate;
   }
   if (name == "pad-to" && run["model"].contains("config") && run["model"]["config"].is_object())
     return gives_length(command) && settings[name] == run["model"]["config"].value("seq_len", json()).dump();

@@ -16,6 +16,7 @@
 #include "console/report.h"
 #include "console/visible.h"
 #include "options/recipes.h"
+#include "options/run_file.h"
 #include "train/failed_saves.h"
 #include "train/loss_log.h"
 #include "train/run_settings.h"
@@ -223,6 +224,8 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
   if (is_first(o.ranks) && o.log.empty() && !log.empty())
     std::cerr << "weft: the log \"" << visible(log)
               << "\" of the run's beginning isn't written: --log names it, or another" << std::endl;
+  if (!run_text(settings, "data", "folds").empty() && command.count("--test") > 0)
+    throw UsageError("--test: the run in \"" + o.out + "\" is of a fold, which is its test set");
   check_data_there(command);
   o.model.config = path;
   if (!o.from.empty() && !std::filesystem::exists(o.from)) o.from = weft::last_path(o.out);  // has the same tokenizer
@@ -231,13 +234,16 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
   return run_setting(settings, "training", "steps", 0);
 }
 
-// All but its log, which would be replaced; and with other data all but the form of the run's own. A recipe has none.
+// All but its log, which would be replaced; and with other data all but the form and the other files of the run's own data,
+// of which a recipe has none.
 void repeat_run(CLI::App& command, const std::string& settings, const std::string& path) {
   std::vector<std::string> but = {"log"};
   const bool other_rows = command.count("--data") > 0;
   if (other_rows && command.count("--recipe") == 0)
-    but.insert(but.end(), {"format", "columns", "header", "literal-quotes"});
-  if (other_rows && !describe_former(settings).empty()) but.emplace_back("validation");
+    but.insert(but.end(), {"format", "columns", "header", "literal-quotes", "test"});
+  const std::string validation = run_text(settings, "data", "validation");
+  if (other_rows && ((!validation.empty() && !is_share(validation)) || !describe_former(settings).empty()))
+    but.emplace_back("validation");
   apply_run(command, settings, path, but);
   if (!other_rows) say_former(settings);
 }
@@ -303,11 +309,24 @@ Ended train_one(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFol
     return {128 + stop_signal()};
   }
   Ended ended;
-  if (folder) ended.test = measure_test(*folder, training, o);
-  if (folder && training.test && !ended.test) ended.code = 128 + stop_signal();
+  std::string test_failed;  // the run is over all the same, and says what came of it
+  try {
+    if (folder) ended.test = measure_test(*folder, training, o);
+    if (folder && training.test && !ended.test) ended.code = 128 + stop_signal();
+  } catch (const Error& error) {
+    test_failed = error.what();
+  }
   print_result(trainer, result, o, training, trainer.steps_done() - done, ended.test);
   log.check();
+  if (!test_failed.empty()) throw Error(test_failed);
   return ended;
+}
+
+// After the fold of that number, from 1, was stopped.
+void print_folds_left(const TrainOptions& o, std::int64_t stopped) {
+  for (std::int64_t fold = stopped + 1; fold <= o.folds; ++fold)
+    std::cerr << "weft: fold " << fold << " is left: the same command with --folds " << fold << "/" << o.folds
+              << " --out " << o.out << "/fold-" << fold << " runs it" << std::endl;
 }
 
 // A run of each fold, in a folder of its own.
@@ -320,11 +339,17 @@ int train_folds(CLI::App& command, const TrainOptions& o, const std::string& des
     check_nothing_lost(one);
     all.push_back(one);
   }
+  for (std::int64_t fold = o.folds + 1; std::filesystem::exists(o.out + "/fold-" + std::to_string(fold)); ++fold)
+    std::cerr << "weft: \"" << o.out << "/fold-" << fold << "\" stays, which is not of these " << o.folds << " folds"
+              << std::endl;
   std::vector<weft::TestResult> tests;
   for (TrainOptions& one : all) {
     std::cerr << "weft: fold " << *one.fold + 1 << " of " << o.folds << ", in \"" << one.out << "\"" << std::endl;
     const Ended ended = train_one(command, one, nullptr, 0, described_by);
-    if (ended.code != 0) return ended.code;
+    if (ended.code != 0) {
+      print_folds_left(o, *one.fold + 1);
+      return ended.code;
+    }
     tests.push_back(*ended.test);
   }
   print_folds(tests);

@@ -6,23 +6,15 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <filesystem>
 #include <map>
 
 #include "console/command.h"
 #include "console/options.h"
 #include "console/report.h"
+#include "console/same_file.h"
 #include "train/train_steps.h"
 
 namespace {
-
-// Whether both name one file, which needn't be there yet.
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  if (std::filesystem::equivalent(a, b, error)) return true;
-  const auto path = std::filesystem::weakly_canonical(a, error);
-  return !error && path == std::filesystem::weakly_canonical(b, error) && !error;
-}
 
 const Range<double> of_share{.lowest = 0, .highest = 1, .above = true, .below = true};
 

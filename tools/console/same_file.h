@@ -1,0 +1,6 @@
+// Whether two paths name the same file.
+#pragma once
+#include <string>
+
+// Also if the file does not exist yet.
+bool same_file(const std::string& a, const std::string& b);
