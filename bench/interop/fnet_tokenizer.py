@@ -3,8 +3,8 @@
 A SentencePiece model is learned from texts. Then both programs tokenize the same texts: lines of those texts, difficult
 texts, and random characters. For each choice of accents and case there are four folders: with spiece.model, with only
 tokenizer.json (like transformers 5 writes it), as weft wrote it, and as transformers then wrote it again. The reference
-is AlbertConverter, which transformers uses to make tokenizer.json from spiece.model. AutoTokenizer also reads the folders
-with it.
+is AlbertConverter, which transformers uses to make tokenizer.json from spiece.model. AutoTokenizer also reads the
+folders with it.
 
 Known differences, which the comparison leaves out:
 - spaces before [SEP], which separates two texts for weft;
@@ -102,7 +102,8 @@ def differing(name, pieces, texts, ours, theirs):
         count += 1
         if count <= 5:
             print(f"{name}: {text!r}: {pieces.id_to_piece(a)}, transformers has {pieces.id_to_piece(b)}")
-    print(f"{name}: {len(texts) - count} of {len(texts)} texts agree" + (f", {ties} of them except for a tie" if ties else ""))
+    print(f"{name}: {len(texts) - count} of {len(texts)} texts agree"
+          + (f", {ties} of them except for a tie" if ties else ""))
     return count + (ties if ties > 2 + len(texts) // 500 else 0)
 
 

@@ -1,8 +1,7 @@
 """Compares weft with the packages of other people's checkpoints, with random weights, many sizes and lengths.
 
-Both programs compute outputs and gradients of the same checkpoint. weft then writes the checkpoint back, and the package
-reads it again. The package must miss nothing and warn of nothing. See bench/interop/run.
-"""
+Both programs compute outputs and gradients of the same checkpoint. weft then writes the checkpoint back, and the
+package reads it again. The package must miss nothing and warn of nothing. See bench/interop/run."""
 import argparse
 import copy
 import json
@@ -68,7 +67,7 @@ def save_state(model, folder, config=None):
 
 
 def run(model, name, ids):
-    """The output, its gradients, and the request for weft."""
+    """Computes the gradients; returns the output and the inputs for weft."""
     out = model(ids)
     inputs = {"ids": ids, "d." + name: torch.randn(out.shape, dtype=torch.float64)}
     (out * inputs["d." + name].to(out.dtype)).sum().backward()
@@ -84,7 +83,8 @@ def exact_positions(model):
 
 
 def check(model, outputs, ours, slopes, dtype, scale=lambda name: 1.0, inputs=None):
-    """Separates gradients that the program's own f32 misses, too; for a model that takes only ids."""
+    """The largest relative error. With the inputs of a model that takes only ids, gradients that the program's own f32
+    misses, too, do not count."""
     bound = 1e-9 if dtype == "f64" else 2e-5
     worst = max(compare(name, ours[name], value, bound, dtype) for name, value in outputs.items())
     exact = None
@@ -163,7 +163,8 @@ def huggingface_fnet(program, scratch, rng, dtype):
     if [w for w in told if "FNet" in str(w.message)]:
         raise Failed(f"{kind.__name__} written back: {told[0].message}")
     for (name, one), (_, two) in zip(model.state_dict().items(), back.state_dict().items()):
-        unread = name == "cls.predictions.bias" and not config.tie_word_embeddings  # weft writes the one that transformers reads
+        # weft writes the one that transformers reads.
+        unread = name == "cls.predictions.bias" and not config.tie_word_embeddings
         if not unread and not torch.equal(one.float(), two.float()):
             raise Failed(f"{kind.__name__} written back: {name} differs")
     return f"{kind.__name__} {n}x{config.hidden_size} {config.hidden_act}", worst
@@ -336,7 +337,7 @@ def main():
                         print(f"{name} {dtype} case {k}: {error}")
             else:
                 failed += options.cases - good
-                besides = f"; not counting {len(ILL_CONDITIONED)} gradients that the program's own f32 misses, too" if ILL_CONDITIONED else ""
+                besides = f"; without {len(ILL_CONDITIONED)} gradients that the program's f32 misses, too" if ILL_CONDITIONED else ""
                 print(f"{name} {dtype}: {good} of {options.cases} cases agree, largest error {worst:.2g} of the largest"
                       f" value of its tensor{besides}")
                 ILL_CONDITIONED.clear()

@@ -1,4 +1,5 @@
-"""labml-nn's models, made of its modules like in its experiments, which themselves import modules that no longer exist."""
+"""labml-nn's models, made of its modules like in its experiments, which themselves import modules that no longer
+exist."""
 import torch
 from labml_nn.transformers.feed_forward import FeedForward
 from labml_nn.transformers.fnet import FNetMix

@@ -1,8 +1,8 @@
-"""TNN by the formulas of its paper (arXiv 2305.04749), with the names and options of OpenNLPLab's fairseq and tnn-pytorch.
+"""TNN by the formulas of its paper (arXiv 2305.04749), with the names and options of OpenNLPLab's fairseq and
+tnn-pytorch.
 
-Neither program can be installed: fairseq's needs its own build, and tnn-pytorch's package on PyPI has no Python file. Here
-Toeplitz matrices are explicit; the originals use FFTs.
-"""
+Neither program can be installed: fairseq's needs its own build, and tnn-pytorch's package on PyPI has no Python file.
+Here Toeplitz matrices are explicit; the originals use FFTs."""
 import math
 
 import torch
