@@ -337,7 +337,8 @@ def main():
                         print(f"{name} {dtype} case {k}: {error}")
             else:
                 failed += options.cases - good
-                besides = f"; without {len(ILL_CONDITIONED)} gradients that the program's f32 misses, too" if ILL_CONDITIONED else ""
+                besides = (f"; without {len(ILL_CONDITIONED)} gradients that the program's f32 misses, too"
+                           if ILL_CONDITIONED else "")
                 print(f"{name} {dtype}: {good} of {options.cases} cases agree, largest error {worst:.2g} of the largest"
                       f" value of its tensor{besides}")
                 ILL_CONDITIONED.clear()
