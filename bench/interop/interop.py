@@ -194,7 +194,6 @@ def g_mlp_pytorch(program, scratch, rng, dtype):
 
 @case
 def labml_gmlp(program, scratch, rng, dtype):
-    import copy
 
     from labml_nn.transformers.gmlp import GMLPBlock
     from labml_nn.transformers.models import EmbeddingsWithPositionalEncoding, Encoder, Generator
