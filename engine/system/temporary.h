@@ -22,7 +22,7 @@ inline bool try_lock(int descriptor) noexcept {
 // Whether the open file or folder still has that name.
 inline bool is_named(int descriptor, const std::string& path) noexcept {
   struct stat open, named;
-  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
+  return ::fstat(descriptor, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
          open.st_dev == named.st_dev;
 }
 

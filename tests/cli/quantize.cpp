@@ -1,5 +1,8 @@
 // weft quantize, and what is asked of the checkpoints that it makes.
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -167,6 +170,31 @@ TEST_CASE("weft quantize: of a model without data to measure the sizes alone, an
   CHECK(line_of(gone.out, "loss").empty());
   runs.folder.write("text", small_text() + "and more\n");
   CHECK(contains(weft("quantize " + runs.at("lm") + " --to int8 --out " + runs.at("changed")).err, "have changed"));
+}
+
+TEST_CASE("weft quantize: what somebody else has saved in --out meanwhile stays, unless it may be replaced") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  REQUIRE(weft("train --arch tnn --steps 2 --text " + (folder / "text") + sizes + "--out " + (folder / "run")).code ==
+          0);
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  const auto run = [&](const std::string& more) {
+    const std::string arguments = "quantize " + (folder / "run") + " --to int8 --out " + (folder / "out");
+    return shell("\"$WEFT\" " + arguments + " --text " + (folder / "pipe") + more, [&](const std::string&, int) {
+      const int pipe = ::open((folder / "pipe").c_str(), O_WRONLY | O_NONBLOCK);  // when it waits for the text
+      if (pipe < 0) return false;
+      folder.write("out/config.json", "theirs");
+      const std::string text = small_text();
+      const ssize_t written = ::write(pipe, text.data(), text.size());
+      ::close(pipe);
+      return written == std::ssize(text);
+    });
+  };
+  const Outcome refused = run("");
+  CHECK(fails_with(refused, 1, "has a checkpoint already, or a file of one (config.json): --overwrite replaces it"));
+  CHECK(folder.read("out/config.json") == "theirs");
+  CHECK(run(" --overwrite").code == 0);
+  CHECK(folder.read("out/config.json") != "theirs");
 }
 
 }  // namespace weft::test

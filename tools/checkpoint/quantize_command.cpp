@@ -111,7 +111,8 @@ int quantize(const QuantizeCommand& o) {
   if (o.out.empty()) throw UsageError("give --out, the folder of the quantised checkpoint");
   const bool given = o.data.given();
   const std::string source = o.checkpoint.path();
-  OutFolder{"--out", o.out, "quantised", {o.checkpoint.folder, o.checkpoint.which, source}, o.overwrite}.check();
+  const OutFolder out{"--out", o.out, "quantised", {o.checkpoint.folder, o.checkpoint.which, source}, o.overwrite};
+  out.check();
   const weft::Checkpoint before = o.checkpoint.load();
   if (const auto to = weft::quantized_to(before.model->parameters()))
     throw Error("\"" + source + "\" is quantised already, " + weft::quantization_name(*to) +
@@ -126,6 +127,7 @@ int quantize(const QuantizeCommand& o) {
     rows = measured_rows(was, is);
     if (!given) after.info.validation_loss = is.loss;
   }
+  out.check();  // again: somebody else's may have come meanwhile
   weft::save_checkpoint(o.out, *after.model, *after.tokenizer, after.info);
   const weft::NamedParameters parameters = after.model->parameters();
   std::cout << "parameters " << weft::parameter_count(parameters) << "\n";

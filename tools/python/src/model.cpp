@@ -65,10 +65,11 @@ struct Stream {
   mutable std::mutex mutex = {};
 };
 
-// A continuation that is asked for piece by piece; it keeps the model.
+// A continuation that is asked for piece by piece; it keeps the model. Calls of it wait for one another, as a Stream's do.
 struct Continuation {
   std::shared_ptr<const Checkpoint> saved;
   Generation generation;
+  std::mutex mutex = {};
 };
 
 nb::any logits(const Loaded& loaded, nb::handle tokens) {
@@ -146,6 +147,7 @@ std::optional<nb::bytes> next_piece(Continuation& continuation) {
   std::optional<std::string> piece;
   {
     const nb::gil_scoped_release release;
+    const std::lock_guard<std::mutex> lock(continuation.mutex);
     piece = continuation.generation.next();
   }
   if (!piece) return std::nullopt;
