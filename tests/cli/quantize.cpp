@@ -73,7 +73,7 @@ TEST_CASE("weft quantize: prints size, loss and metrics before and after, of the
       const auto measured = line_of(given.out, "loss");
       REQUIRE(measured.size() == 3);
       const auto eval = [&](const std::string& which) {
-        return number_after(weft("eval " + runs.at(which) + data).out, "validation loss ");
+        return number_after(weft("eval " + runs.at(which) + data).out, "test loss ");
       };
       CHECK(measured[0] == eval(run));
       CHECK(measured[1] == eval(out));

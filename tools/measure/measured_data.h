@@ -22,9 +22,11 @@ struct MeasuredData {
   void add_to(CLI::App& command);
   // UsageError for an option that says how they are measured, if they aren't given.
   bool given() const;
-  // Says on standard error how labelled texts were read, or which part of a text is measured. `run` is the run.json of the
-  // checkpoint's run, or empty. Error unless what the checkpoint's task needs is given.
+  // Says on standard error how labelled texts were read. `run` is the run.json of the checkpoint's run, or empty. Error unless
+  // what the checkpoint's task needs is given.
   std::unique_ptr<weft::Data> load(const weft::Checkpoint& checkpoint, const std::string& run) const;
+  // Which part of a text is measured; empty if all of it is.
+  std::string note(const std::string& run) const;
   // "validation" if the data are a text whose run has no test part, else "test".
   const char* kind(const std::string& run) const;
 
