@@ -1,4 +1,4 @@
-// Several who write into one folder at once: what stands there in the end is one writer's, and no file of theirs is left over.
+// Several writers of one folder at the same time: in the end it holds the files of one of them, and no temporary file.
 #include <doctest/doctest.h>
 
 #include <atomic>

@@ -20,8 +20,8 @@ enum class Places {
   together,  // by a new folder in the place of the old one; in turn where that can't be (os::NewFolder)
 };
 
-// The turn at a folder, which is made if it is missing. Who writes a FileSet has it from before the first look at what the
-// folder holds until commit(): of several who write there at once, the last one's files stand there, all of them.
+// The turn at a folder, which is made if it is missing. Whoever writes a FileSet has it from before the first look at what
+// the folder holds until after commit(), so that the files of the last of several writers all stand there.
 // std::filesystem's own errors.
 os::FolderTurn turn_at(const std::string& folder);
 

@@ -4,9 +4,10 @@
 
 namespace weft::os {
 
-// Waits until no other one has the folder's turn, in this process or another, and has it until the end of its scope or of the
-// process: an flock of a temporary file in the folder, which is removed with it. Where none can be made or locked, nobody
-// waits: what is to be written then says why. A folder that took the other's place meanwhile (NewFolder) is waited for anew.
+// Waits until nobody else has the folder's turn, in this process or another, and has it until the end of its scope or
+// of the process. The turn is an flock of a temporary file in the folder, which is removed with it. It belongs to the
+// folder's name: if another folder takes the name while somebody waits (NewFolder), the wait begins anew there. Where
+// no such file can be made or locked, nobody waits, and the writing that follows says why it fails.
 class FolderTurn {
  public:
   explicit FolderTurn(const std::string& folder);

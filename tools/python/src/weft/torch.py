@@ -38,8 +38,8 @@ class ToeplitzProduct(torch.autograd.Function):
 class _ToeplitzGradients(torch.autograd.Function):
     """dx and dt of y = T(t) x by dy, or None for each that isn't needed; itself differentiable, as often as one likes.
 
-    For any p and q of the shapes of dx and dt, <p, dx> + <q, dt> = <T(t) p + T(q) x, dy>. By dy that is T(t) p + T(q) x; by t
-    the dt of p and dy; by x the dx of q and dy.
+    For any p and q of the shapes of dx and dt, <p, dx> + <q, dt> = <T(t) p + T(q) x, dy>. The gradient of dy is thus
+    T(t) p + T(q) x, that of t is the dt of p and dy, and that of x is the dx of q and dy.
     """
 
     @staticmethod
