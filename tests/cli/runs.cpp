@@ -191,12 +191,12 @@ TEST_CASE_FIXTURE(Runs, "run.json with other options: those that are given count
   CHECK(settings("b")["optimizer"]["optimizer"] == "sgd");
   CHECK(settings("b")["optimizer"]["momentum"] == 0.9);
   CHECK(settings("b")["training"]["lr"] == 2e-3);
+  CHECK_FALSE(settings("b")["optimizer"].contains("beta1"));
+  CHECK(settings("b")["model"]["config"]["layers"] == 2);
   CHECK(weft(again + "--optimizer lion").code == 0);
   CHECK(settings("b")["training"]["lr"] == 2e-4);
   CHECK(weft(again + "--optimizer lion --lr 3e-4").code == 0);
   CHECK(settings("b")["training"]["lr"] == 3e-4);
-  CHECK_FALSE(settings("b")["optimizer"].contains("beta1"));
-  CHECK(settings("b")["model"]["config"]["layers"] == 2);
   CHECK(weft(again + "--task classifier --csv " + (folder / "csv")).code == 0);
   CHECK_FALSE(settings("b")["data"].contains("text"));
   const std::string run = folder.read("a/run.json");
