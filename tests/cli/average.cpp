@@ -98,9 +98,9 @@ TEST_CASE("weft average: what is of another model, quantised, or in the way is r
   refused(run + " " + runs.at("none") + out, 1, "none");
   refused(run + " " + runs.at("wide") + out, 1, "architecture, task, config or tokenizer differs");
   REQUIRE(weft("quantize " + run + " --to int8 --out " + runs.at("int8")).code == 0);
-  refused(run + " " + runs.at("int8") + out, 1, "which is quantised: give the checkpoint that it was made of");
+  refused(run + " " + runs.at("int8") + out, 1, "which is quantized: give the checkpoint that it was made from");
   refused(runs.at("int8") + " " + runs.at("int8") + out, 1,
-          "which is quantised: give the checkpoint that it was made of");
+          "which is quantized: give the checkpoint that it was made from");
   refused(run + " " + run + "/last --overwrite --out " + run, 1, "that is to be averaged");
   refused(two + " --overwrite --out " + run, 1, "the folder of a run");
   refused(two + " --overwrite --out " + run + "/last", 1, "that is to be averaged");
@@ -124,7 +124,7 @@ TEST_CASE("weft average: classifiers with the same words and other labels, or ro
   const Outcome mean = weft("average " + runs.at("xy") + " " + runs.at("xz") + " --out " + runs.at("out"));
   REQUIRE(weft(rows + "--pad-to exact --csv " + runs.at("xy.csv") + " --out " + runs.at("exact")).code == 0);
   CHECK(fails_with(weft("average " + runs.at("xy") + " " + runs.at("exact") + " --out " + runs.at("out")), 1,
-                   "filled up to other lengths"));
+                   "padded to different lengths"));
   CHECK(fails_with(mean, 1, "their labels differ"));
 }
 

@@ -73,7 +73,8 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
   }
   refuses(gmlp + "--data " + (folder / "missing"), "missing");
   refuses(gmlp + "--data " + (folder / "empty"), "is empty");
-  refuses(gmlp + "--data " + (folder / "row"), "all rows have the label \"1\"; a classifier needs two (--columns");
+  refuses(gmlp + "--data " + (folder / "row"),
+          "all rows have the label \"1\"; a classifier needs at least two (--columns");
   refuses(gmlp + "--data " + (folder / "columns"), "row 2: expected 3 columns, as in row 1, got 2");
   refuses(gmlp + "--data " + (folder / "latin1"), "--format");
   refuses(gmlp + "--data " + (folder / "rows") + " --test " + (folder / "class"),

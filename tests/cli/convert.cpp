@@ -76,17 +76,17 @@ TEST_CASE("weft convert: to weft's form and back, with what has no place, and wh
   CHECK(fails_with(weft("convert " + in + " " + own), 1,
                    "has a checkpoint already, or a file of one (model.safetensors): --overwrite replaces it"));
   CHECK(weft("convert --overwrite " + in + " " + own).code == 0);
-  CHECK(fails_with(weft("convert " + in + " " + in), 1, "OUT names the checkpoint that is to be converted"));
+  CHECK(fails_with(weft("convert " + in + " " + in), 1, "OUT names the checkpoint to be converted"));
   CHECK(fails_with(weft("convert --from " + form + " " + in + "/model.safetensors " + in + " --overwrite"), 1,
-                   "OUT names the checkpoint that is to be converted"));
+                   "OUT names the checkpoint to be converted"));
   folder.write("theirs/config.json", "{}");
   CHECK(fails_with(weft("convert " + in + " " + (folder / "theirs")), 1, "has a checkpoint already"));
   CHECK(folder.read("theirs/config.json") == "{}");
-  CHECK(fails_with(weft("convert " + in), 2, "give IN, what is to be converted, and OUT"));
+  CHECK(fails_with(weft("convert " + in), 2, "give IN, the checkpoint to convert, and OUT"));
   CHECK(fails_with(weft("convert --from onnx " + in + " " + own), 2, "unknown form \"onnx\""));
   folder.write("nothing/config.json", "{}");
   CHECK(fails_with(weft("convert " + (folder / "nothing") + " " + (folder / "x")), 1,
-                   "doesn't say whose it is: give --from"));
+                   "doesn't name its format: give --from"));
   CHECK(fails_with(weft("convert --from " + form + " " + (folder / "nothing") + " " + (folder / "x")), 1,
                    "nothing/model.safetensors"));
   // A run.
@@ -111,7 +111,7 @@ TEST_CASE("weft convert: to weft's form and back, with what has no place, and wh
 TEST_CASE("weft convert: a state dict with its arguments, which continues texts as it did") {
   const TemporaryFolder folder;
   const std::string theirs = std::string(WEFT_INTEROP) + "/fairseq-tnn", own = folder / "own", back = folder / "back";
-  CHECK(fails_with(weft("convert " + theirs + " " + own), 1, "doesn't say whose it is: give --from"));
+  CHECK(fails_with(weft("convert " + theirs + " " + own), 1, "doesn't name its format: give --from"));
   const Outcome there = weft("convert --from fairseq-tnn " + theirs + " " + own);
   CAPTURE(there.err);
   REQUIRE(there.code == 0);
@@ -183,7 +183,7 @@ TEST_CASE("weft classify, fill-mask, eval and train --from take other programs' 
   folder.write("text", small_text());
   CHECK(weft("eval " + words + " --text " + (folder / "text")).code == 0);
   CHECK(fails_with(weft("eval " + words + " --pad-to 16 --text " + (folder / "text")), 2,
-                   "--pad-to is of labelled texts"));
+                   "--pad-to is for labeled texts"));
   for (const std::string& from : {base, words, classifier}) {
     CAPTURE(from);
     const std::string run = from + "-run";

@@ -181,7 +181,7 @@ TEST_CASE("listops --check: with round brackets or without, and the first label 
   const Outcome wrong = weft("data listops --check " + (folder / "wrong"));
   CHECK(wrong.code == 1);
   CHECK(wrong.out == "rows 3\nagree 1\n");
-  CHECK(contains(wrong.err, "row 2 of those with a text: its label is 6, its text means 5"));
+  CHECK(contains(wrong.err, "row 2 of those with a text: its label is 6, its text gives 5"));
   const std::map<std::string, std::string> bad = {{"[SM 1 2", "expected a digit or an operator, got the end"},
                                                   {"[SUM 1 2 ]", "expected a digit or an operator, got \"[SUM\""},
                                                   {"[MAX ]", "expected an argument of [MAX, got \"]\""},
@@ -196,7 +196,7 @@ TEST_CASE("listops --check: with round brackets or without, and the first label 
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "[MAX ";
   folder.write("deep", "1\t" + deep + "\n1\t[MAX 1 0 ]\n2\t[MAX 2 0 ]\n");
-  CHECK(fails_with(weft("data listops --check " + (folder / "deep")), 1, "more than 1000 operators in one another"));
+  CHECK(fails_with(weft("data listops --check " + (folder / "deep")), 1, "more than 1000 nested operators"));
   for (const char* other : {"--out nowhere", "--train 5", "--seed 2", "--depth 3", "--overwrite"})
     CHECK(fails_with(weft("data listops --check " + (folder / "right") + " " + other), 2, "--check"));
 }
@@ -258,7 +258,7 @@ TEST_CASE("weft data: bad input, and files that are there already") {
   CHECK(fails_with(weft("data listops --min-length 10 --max-length 11 --out " + (folder / "x")), 2,
                    "leave no length in between"));
   CHECK(fails_with(weft("data listops --depth 1 --out " + (folder / "x")), 2, "--depth"));
-  CHECK(fails_with(weft("data recall --length 20 --out " + (folder / "x")), 2, "10 pairs and a key take --length 22"));
+  CHECK(fails_with(weft("data recall --length 20 --out " + (folder / "x")), 2, "10 pairs and a key need --length 22"));
   CHECK(fails_with(weft("data listops --check " + (folder / "missing")), 1, "missing"));
   CHECK_FALSE(std::filesystem::exists(folder / "x"));
   REQUIRE(weft(small + " --out " + (folder / "set")).code == 0);
@@ -269,7 +269,7 @@ TEST_CASE("weft data: bad input, and files that are there already") {
   // [MIN a b ] alone: 4 · 100 rows.
   const Outcome few =
       weft("data listops --min-length 3 --max-length 5 --train 395 --validation 4 --test 2 --out " + (folder / "few"));
-  CHECK(fails_with(few, 1, "after 400: there are too few within these rules"));
+  CHECK(fails_with(few, 1, "after 400 rows: these options allow too few"));
   CHECK(std::filesystem::is_empty(folder / "few"));
   folder.write("file", "");
   CHECK(fails_with(weft(small + " --out " + (folder / "file")), 1, "file"));
@@ -349,7 +349,7 @@ TEST_CASE("weft data: a signal leaves nothing") {
   const Outcome stopped = weft_killed_after("data listops --train 100000000 --out " + (folder / "set"), 500, SIGINT);
   CAPTURE(stopped.err);
   CHECK(stopped.code == 130);
-  CHECK(contains(stopped.err, "weft: stopped, nothing is written"));
+  CHECK(contains(stopped.err, "weft: stopped, nothing was written"));
   CHECK(std::filesystem::is_empty(folder / "set"));
 }
 

@@ -18,9 +18,10 @@ constexpr double tolerance = 1e-5;  // other instruction sets round otherwise
 struct FormerRun {
   std::string name, option, data, says;  // says: by which rule it goes on
 };
-const std::string
-    of_rows = "every tenth of its rows is for validation (--validation every-tenth), and nothing is left to test on",
-    of_text = "the last tenth of its text is for validation (--split 90/10/0), and nothing is left to test on";
+const std::string of_rows =
+                      "every tenth row is in the validation set (--validation every-tenth), and there is no test set",
+                  of_text =
+                      "the last tenth of its text is the validation set (--split 90/10/0), and there is no test set";
 const std::string fixtures = WEFT_FIXTURES;
 const FormerRun runs[] = {{"rows", "--data", fixtures + "/runs/sums.csv", of_rows},
                           {"text", "--text", fixtures + "/sums.txt", of_text},
@@ -51,7 +52,8 @@ TEST_CASE("former runs: they are resumed as there") {
     const Outcome resumed = weft("train --steps 28 " + run.option + " " + run.data + " --resume " + folder.of(run));
     CAPTURE(resumed.err);
     REQUIRE(resumed.code == 0);
-    CHECK(contains(resumed.err, "weft: run.json is of an earlier weft, whose rule goes on: " + run.says + "\n"));
+    CHECK(contains(resumed.err,
+                   "weft: run.json is from an earlier version of weft, whose rule still applies: " + run.says + "\n"));
     CHECK_FALSE(contains(resumed.out, "test "));
     const auto got = losses_of(folder.read("runs/" + run.name + "/metrics.jsonl"));
     CHECK(got.size() == 28);

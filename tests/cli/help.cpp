@@ -72,13 +72,13 @@ TEST_CASE("help pages: partners, ranges and defaults are in the sentences beside
   CHECK_FALSE(contains(page, "Excludes"));
   CHECK_FALSE(contains(page, "Needs"));
   CHECK_FALSE(contains(page, "REQUIRED"));
-  CHECK(contains(entry(page, "--text"), "a language model. Not with --data"));
+  CHECK(contains(entry(page, "--text"), "a language model on. Not with --data"));
   CHECK(contains(entry(page, "--test"), ". Only with --data"));
   CHECK(contains(entry(page, "--from"), ". Not with --min-count, --tokenizer, --vocabulary-size"));
-  CHECK(contains(entry(page, "--steps"),
-                 "--steps N Steps (at least 1; default: 5 epochs; at least 1000 steps of rows, 2000 of text, or 100 "
-                 "epochs; at most "
-                 "20000, or one epoch of rows)"));
+  CHECK(contains(
+      entry(page, "--steps"),
+      "--steps N Number of steps (at least 1; default: 5 epochs; at least 1000 steps for rows, 2000 for a text, "
+      "but at most 100 epochs; at most 20000 steps, or one epoch of rows if that is more)"));
   CHECK(contains(entry(page, "--clip"), "(at least 0; default: 1)"));
   CHECK(contains(entry(page, "--optimizer"), "(default: adamw)"));
   CHECK(contains(entry(page, "--beta2"), "(at least 0, below 1; default: adamw 0.99, adam 0.999, lion 0.99)"));
@@ -86,8 +86,8 @@ TEST_CASE("help pages: partners, ranges and defaults are in the sentences beside
   CHECK(contains(entry(lion, "--optimizer"), "adamw, adam, sgd, lion"));
   CHECK(contains(entry(lion, "--beta1"), "lion 0.9)"));
   CHECK(contains(entry(lion, "--weight-decay"), "lion 1)"));
-  CHECK(contains(entry(lion, "--lr"), "2e-3 for text, 1e-3 for rows; times 0.1 for lion; factor 1 for noam)"));
-  CHECK(contains(entry(page, "--eval-every"), "--eval-every, --save-every N Steps from"));
+  CHECK(contains(entry(lion, "--lr"), "2e-3 for a text, 1e-3 for rows; times 0.1 for lion; factor 1 for noam)"));
+  CHECK(contains(entry(page, "--eval-every"), "--eval-every, --save-every N Steps between"));
   CHECK(contains(entry(page, "--resume"), "--resume FOLDER Go on"));
   CHECK_FALSE(contains(page, "\n\n\n"));
 }

@@ -46,13 +46,13 @@ TEST_CASE_FIXTURE(Files, "options that have no use are refused, or it is said") 
     CAPTURE(outcome.err);
     CHECK(fails_with(outcome, code, part));
   };
-  refused("--min-count 3", "--min-count is for tokenizers by words, not by characters", 2);
-  refused("--tokenizer bytes --vocabulary-size 3", "a tokenizer by bytes has no size to choose", 2);
+  refused("--min-count 3", "--min-count is for tokenizers of words, not for characters", 2);
+  refused("--tokenizer bytes --vocabulary-size 3", "the size of a bytes tokenizer can't be chosen", 2);
   refused("--pad-to 8", "--pad-to requires --data", 2);
   refused("--word-dropout 0.3", "--word-dropout requires --data", 2);
-  refused("--schedule constant --lr-floor 0.2",
-          "--lr-floor is of the cosine and the linear schedule, this one is constant", 2);
-  refused("--schedule noam --lr-floor 0.1", "--lr-floor is of the cosine and the linear schedule, this one is noam", 2);
+  refused("--schedule constant --lr-floor 0.2", "--lr-floor is for the cosine and linear schedules, not for constant",
+          2);
+  refused("--schedule noam --lr-floor 0.1", "--lr-floor is for the cosine and linear schedules, not for noam", 2);
   refused("--arch tnn --d-ffn 8", "--d-ffn: unknown config key \"d_ffn\" of tnn", 2);
   const Outcome warm = weft(train("--warmup 4 --lr 0.5"));
   CHECK(warm.code == 0);
@@ -65,8 +65,8 @@ TEST_CASE("info: options of a model need an architecture, those of a classifier 
   for (const std::string options :
        {"--layers 5", "--vocabulary 5", "--classes 5", "--task classifier", "--set layers=3"})
     CHECK(fails_with(weft("info " + options), 2,
-                     options.substr(0, options.find(' ')) + " of which architecture? Give --arch (gmlp, tnn, fnet)"));
-  CHECK(fails_with(weft("info --arch gmlp --classes 5"), 2, "--classes is of classifiers, this is a causal-lm"));
+                     options.substr(0, options.find(' ')) + " needs an architecture: give --arch (gmlp, tnn, fnet)"));
+  CHECK(fails_with(weft("info --arch gmlp --classes 5"), 2, "--classes is for classifiers, but the task is causal-lm"));
   CHECK(contains(weft("info --arch gmlp --task classifier --classes 5").out, "\noutputs 5\n"));
   CHECK(contains(weft("info --arch fnet").out, "\ntask masked-lm\n"));
   CHECK(weft("info --threads 1").code == 0);

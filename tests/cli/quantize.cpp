@@ -132,8 +132,8 @@ TEST_CASE("weft quantize: what can't be done, and that nothing is written then")
   refused(lm + " --to int8" + out + " --text " + runs.at("none"), 1, "none");
   refused(lm + " --to int8" + out + " --data " + runs.at("csv"), 1, "give --text");
   refused(lm + " --to int8" + out + " --seq-len 4", 2, "--seq-len");
-  refused(lm + " --to int8 --out " + lm, 1, "the checkpoint that is to be quantised");
-  refused(lm + " --to int8 --overwrite --out " + lm + "/best/", 1, "the checkpoint that is to be quantised");
+  refused(lm + " --to int8 --out " + lm, 1, "the checkpoint to be quantized");
+  refused(lm + " --to int8 --overwrite --out " + lm + "/best/", 1, "the checkpoint to be quantized");
   refused(lm + " --to int8 --overwrite --out " + runs.at("rows"), 1, "the folder of a run");
   refused(lm + " --to int8 --overwrite --out " + lm + "/last", 1, "a checkpoint of the run");
   refused(lm + " --to int8 --out " + runs.at("text"), 1, "expected a folder");
@@ -142,7 +142,7 @@ TEST_CASE("weft quantize: what can't be done, and that nothing is written then")
   const std::string bytes = runs.folder.read("lm8/model.safetensors");
   refused(lm + " --to bf16 --out " + runs.at("lm8"), 1, "--overwrite replaces it");
   CHECK(runs.folder.read("lm8/model.safetensors") == bytes);
-  refused(runs.at("lm8") + " --to bf16" + out, 1, "is quantised already, int8");
+  refused(runs.at("lm8") + " --to bf16" + out, 1, "is quantized already, int8");
   CHECK(fails_with(weft("train --from " + runs.at("lm8") + " --text " + runs.at("text") + sizes + "--steps 2" + out), 1,
                    "is quantised, for inference alone: take the one that it was made of"));
   CHECK_FALSE(std::filesystem::exists(runs.at("out/best")));

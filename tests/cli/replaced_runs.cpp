@@ -103,7 +103,7 @@ TEST_CASE_FIXTURE(OfRows, "run.json: a flag is true, as a string, too") {
 TEST_CASE_FIXTURE(OfRows, "run.json with another architecture: fields that it doesn't have are named") {
   const Outcome tnn = refused("--arch tnn");
   CAPTURE(tnn.err);
-  CHECK(fails_with(tnn, 2, "--arch tnn: \"" + (folder / "a/run.json") + "\" is of gmlp, and tnn has no "));
+  CHECK(fails_with(tnn, 2, "--arch tnn: \"" + (folder / "a/run.json") + "\" is for gmlp, and tnn has no "));
   CHECK(contains(tnn.err, "d_ffn"));
   CHECK(contains(tnn.err, "leave out --config and give the sizes of tnn (weft info --arch tnn lists them)"));
   folder.write("small.json", R"({"arch": "gmlp", "layers": 1, "d_model": 16})");
@@ -140,7 +140,7 @@ TEST_CASE_FIXTURE(OfRows, "--keep-going says when saves succeed again") {
   helper.join();
   CAPTURE(outcome.err);
   CHECK(outcome.code == 128 + SIGINT);
-  CHECK(contains(outcome.err, "; going on, what was saved before is as it was\nstep 20"));
+  CHECK(contains(outcome.err, "; the run goes on, earlier saves are intact\nstep 20"));
   CHECK(contains(outcome.err, " is saved, after saves that failed\n"));
   CHECK(weft("info " + run + " --checkpoint last").code == 0);
   const Outcome whole = weft("train --arch gmlp --text " + (folder / "text") + sizes +

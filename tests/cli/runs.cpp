@@ -73,7 +73,7 @@ TEST_CASE_FIXTURE(Runs, "a damaged model or config doesn't keep a whole state fr
       CHECK(longer.code == 0);
       if (file[0] == 'l') {
         CHECK(contains(longer.err, file));
-        CHECK(contains(longer.err, "goes on from its state, which is whole"));
+        CHECK(contains(longer.err, "goes on from its state, which is intact"));
       }
       CHECK(weft("info " + (folder / "run")).code == 0);
       CHECK(weft("info " + (folder / "run") + " --checkpoint last").code == 0);
@@ -129,8 +129,8 @@ TEST_CASE_FIXTURE(Runs, "a folder from elsewhere doesn't say which log --resume 
     folder.write("run/run.json", run.dump());
     const Outcome resumed = weft("train --steps 3 --resume " + (folder / "run"));
     REQUIRE(resumed.code == 0);
-    CHECK(
-        contains(resumed.err, "the log \"" + (folder / name) + "\" of the run's beginning isn't written: --log names"));
+    CHECK(contains(resumed.err,
+                   "the log \"" + (folder / name) + "\" of the run's beginning is not continued: --log names"));
     CHECK_FALSE(std::filesystem::exists(folder / "new"));
     CHECK(folder.read("log") == before);
     REQUIRE(weft(train("run", "--overwrite --steps 2")).code == 0);
@@ -238,7 +238,7 @@ TEST_CASE_FIXTURE(Runs, "--resume from another folder of the system, the data mo
   std::filesystem::rename(folder / "run", folder / "other");
   const std::string resume = "train --resume " + (folder / "other");
   CHECK(fails_with(weft(resume + " --steps 12"), 1,
-                   (folder / "text") + "\", which the run learns from: --text says where it is now"));
+                   (folder / "text") + "\", which the run needs: --text says where it is now"));
   const Outcome longer = weft(resume + " --steps 12 --text " + (folder / "moved"));
   CHECK(longer.code == 0);
   CHECK(contains(longer.err,
@@ -288,7 +288,7 @@ TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, si
   const Outcome longer = weft("train --resume " + (folder / "run") + " --steps 4");
   CHECK(longer.code == 0);
   CHECK(fails_with(weft(from_rows + csv + "--steps 2 --d-model 24"), 1, "the model that is to go on with it has"));
-  CHECK(fails_with(weft(from_rows + csv + "--arch gmlp"), 1, "--from is of fnet, not of gmlp"));
+  CHECK(fails_with(weft(from_rows + csv + "--arch gmlp"), 1, "the checkpoint of --from is a fnet, not a gmlp"));
   CHECK(fails_with(weft(from_rows + csv + "--columns label=1,text=3 --recipe fnet-agnews"), 1,
                    "the model that is to go on with it has"));
   CHECK(
@@ -352,7 +352,7 @@ TEST_CASE_FIXTURE(Runs, "a disk that fills up: the checkpoint before survives; t
   CHECK(contains(ended.err, "--resume " + (folder / "run")));
   CHECK(contains(ended.err, "; --keep-going goes on when a save fails\n"));
   CHECK(went_on.code == 1);  // the last save failed, too
-  const std::string going_on = "going on, what was saved before is as it was";
+  const std::string going_on = "the run goes on, earlier saves are intact";
   CHECK(contains(went_on.err, going_on));
   CHECK(went_on.err.find(going_on) == went_on.err.rfind(going_on));  // told once
   CHECK_FALSE(contains(went_on.err, "keep-going"));

@@ -93,10 +93,10 @@ TEST_CASE_FIXTURE(Rows, "rows: a file for validation; labels that are absent are
 TEST_CASE_FIXTURE(Rows, "rows: texts of training that are in a file of validation or test are counted") {
   const std::string csv = folder / "csv";
   const Outcome same = weft(train("--steps 1 --validation " + csv + " --test " + csv));
-  CHECK(contains(same.err, "of validation, 60 of 60 rows have a text that training has, too\n"));
-  CHECK(contains(same.err, "of the test, 60 of 60 rows have a text that training has, too\n"));
+  CHECK(contains(same.err, "60 of 60 rows of validation have a text that also occurs in training\n"));
+  CHECK(contains(same.err, "60 of 60 rows of the test have a text that also occurs in training\n"));
   const Outcome others = weft(train("--steps 1 --test " + (folder / "test")));
-  CHECK_FALSE(contains(others.err, "a text that training has"));
+  CHECK_FALSE(contains(others.err, "a text that also occurs in training"));
 }
 
 TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the best checkpoint, and chooses nothing") {
@@ -193,7 +193,7 @@ TEST_CASE_FIXTURE(Rows, "the best checkpoint by another measure, which run.json 
   CHECK(contains(trained.err, ", macro F1 "));
   folder.write("text", small_text());
   CHECK(fails_with(weft("train --arch gmlp --text " + (folder / "text") + " --best-by f1 --out " + (folder / "x")), 2,
-                   "--best-by f1 is of labelled texts"));
+                   "--best-by f1 is for labeled texts"));
   CHECK(fails_with(weft(train("--best-by recall")), 2, "expected one of loss, accuracy, f1, got \"recall\""));
 }
 

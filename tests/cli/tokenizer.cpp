@@ -226,7 +226,7 @@ TEST_CASE("a kind that isn't learned is none to choose") {
   for (const std::string typed : {"tokenizer train x --out y --kind sentencepiece",
                                   "train --arch gmlp --text x --out y --tokenizer sentencepiece"})
     CHECK(fails_with(weft(typed), 2,
-                     "sentencepiece is read from a file that is there already; what can be learned: characters, "));
+                     "sentencepiece can only be read from an existing file; kinds that can be learned: characters, "));
 }
 
 TEST_CASE("a resumed run has its own tokenizer, whatever the file is now that it was read from") {
@@ -265,8 +265,10 @@ TEST_CASE("generate says why a model is slow, once; and that of another nothing"
     save_checkpoint(folder / type, *model, *tokenizer);
     const Outcome outcome = weft("generate --prompt ab --tokens 3 --num-samples 2 " + (folder / type));
     CHECK(outcome.code == 0);
-    CHECK(contains(outcome.err, "weft: slow, as each symbol takes a forward pass over the whole text: with par_type " +
-                                    type) == (type != "1"));
+    CHECK(contains(
+              outcome.err,
+              "weft: generation is slow because each symbol takes a forward pass over the whole text: with par_type " +
+                  type) == (type != "1"));
     CHECK(contains(outcome.err, "slow") == (type != "1"));
   }
 }

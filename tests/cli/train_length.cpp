@@ -117,17 +117,17 @@ TEST_CASE("weft train --folds: a run of each, tested on its part; their mean and
   std::filesystem::create_directory(folder / "all/fold-4");
   const Outcome stopped =
       weft_with_signal(endless + "--overwrite --folds 3 --out " + (folder / "all"), "step 100/", SIGINT);
-  CHECK(contains(stopped.err, "weft: \"" + (folder / "all/fold-4") + "\" stays, which is not of these 3 folds\n"));
+  CHECK(contains(stopped.err, "weft: \"" + (folder / "all/fold-4") + "\" is kept; it is not one of these 3 folds\n"));
   CHECK(contains(stopped.err,
                  "weft: fold 3 is left: the same command with --folds 3/3 --out " + (folder / "all/fold-3")));
   CHECK_FALSE(contains(stopped.err, "fold 1 is left"));
   // What can't be.
   CHECK(fails_with(weft("train --resume " + (folder / "second") + " --steps 40 --test " + (folder / "csv")), 2,
-                   "is of a fold, which is its test set"));
+                   "is one of --folds, and its test set is its fold"));
   const std::string all = options + "--folds 3 --out " + (folder / "all");
   CHECK(fails_with(weft(all), 1, "is there already"));
   CHECK(fails_with(weft(all + " --test " + (folder / "csv")), 2, "--test"));
-  CHECK(fails_with(weft(all + " --log " + (folder / "log")), 2, "--log is of one run"));
+  CHECK(fails_with(weft(all + " --log " + (folder / "log")), 2, "--log is for one run"));
   CHECK(fails_with(weft("train --folds 3 --resume " + (folder / "second")), 2, "leave out --folds"));
   folder.write("text", small_text());
   CHECK(fails_with(weft("train --arch gmlp --text " + (folder / "text") + " --folds 3 --out x"), 2,

@@ -72,7 +72,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: a module that isn't there is said once, and non
   const auto run_here = [&](const std::string& line) { return shell("env -C " + (folder / "here") + " " + line); };
   const std::string arguments = train("--steps 2").substr(std::string("\"$WEFT\"").size());
   const Outcome missing = run_here(mpirun(3) + (folder / "weft") + arguments);
-  CHECK(fails_with_line(missing, "can't load its part for MPI: " + (folder / "../")));
+  CHECK(fails_with_line(missing, "can't load its MPI module: " + (folder / "../")));
   CHECK(run_here(mpirun(2) + train("--steps 2")).code == 0);
   const Outcome paths = shell("readelf -d \"$WEFT\"");  // an empty one is where it runs
   if (paths.code == 0) CHECK_FALSE(contains(paths.out, "::"));
@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: what is wrong on all ranks is said once") {
   CHECK(usage.code == 2);
   CHECK(fails_with_line(shell(two("--lr x")), "rank 1: --lr: expected"));
   CHECK(fails_with_line(shell(mpirun(3) + train("--micro-batches 2")),
-                        "2 for 3 ranks, which leaves some without a batch: --micro-batches 3 gives each one"));
+                        "--micro-batches 2 leaves some of 3 ranks idle: --micro-batches 3 gives each rank one"));
   CHECK(fails_with_line(shell(mpirun(2) + "\"$WEFT\" train --resume " + (folder / "none")), "there is no run in"));
   REQUIRE(shell(train("--steps 5")).code == 0);
   const auto before = contents();
@@ -125,7 +125,7 @@ TEST_CASE("mpirun: a rank that leaves, or ends all, while others wait for it: a 
     const Outcome outcome = shell(mpirun(2) + "$OTHER_ENDS " + end);
     CAPTURE(outcome.err);
     CHECK(fails_with_line(outcome,
-                          end == "abort" ? "weft: rank 1: the reason" : "weft: rank 1: ends, while others wait"));
+                          end == "abort" ? "weft: rank 1: the reason" : "weft: rank 1: ended while other ranks wait"));
     CHECK(Clock::now() - start < std::chrono::seconds(end == "abort" ? 8 : 30));
   }
 }
@@ -151,11 +151,11 @@ TEST_CASE_FIXTURE(Runs,
   const Outcome ended = full("");
   CAPTURE(ended.err);
   CHECK(fails_with_line(ended, "File too large"));
-  CHECK(contains(said_by_weft(ended.err), "what was saved before is as it was"));
+  CHECK(contains(said_by_weft(ended.err), "earlier saves are intact"));
   CHECK(contents() == before);
   const Outcome went_on = full(" --keep-going");
   CAPTURE(went_on.err);
-  CHECK(contains(said_by_weft(went_on.err), "; going on, what was saved before is as it was"));
+  CHECK(contains(said_by_weft(went_on.err), "; the run goes on, earlier saves are intact"));
   CHECK(contains(went_on.err, "step 15: validation loss"));
   CHECK(went_on.code != 0);  // the last one failed, too
   CHECK(contents() == before);
@@ -227,7 +227,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: signals save and stop all ranks after the same 
                                   });
     CAPTURE(outcome.err);
     CHECK(outcome.code != 0);
-    CHECK(contains(said_by_weft(outcome.err), "weft: told to end"));
+    CHECK(contains(said_by_weft(outcome.err), "weft: stopping after this step, because of a signal or a dead rank"));
     CHECK(contains(said_by_weft(outcome.err), "weft: stopped after step "));
     const Outcome info = shell("\"$WEFT\" info --checkpoint " + (folder / "run/last"));
     CHECK(number_after(info.out, "\nstep ") == number_after(outcome.err, "stopped after step "));
