@@ -1,4 +1,4 @@
-"""weft.torch: values, gradients and layouts beside PyTorch's own."""
+"""weft.torch: values, gradients and layouts compared with PyTorch's own operations."""
 
 import threading
 
@@ -61,7 +61,7 @@ def test_fourier_mix_gradcheck():
 def test_gradients_of_any_layout():
     x, t = operands(40, True)
     y = weft.torch.toeplitz_product(x.transpose(1, 2).contiguous().transpose(1, 2), t, True)
-    gradient = torch.ones(()).double().expand(y.shape)  # strides of 0, as sum() has them
+    gradient = torch.ones(()).double().expand(y.shape)  # strides of 0, like the gradient of sum()
     dx, dt = torch.autograd.grad(y, (x, t), gradient)
     ex, et = torch.autograd.grad(weft.torch.toeplitz_product(x, t, True), (x, t), torch.ones_like(y))
     torch.testing.assert_close(dx, ex)
