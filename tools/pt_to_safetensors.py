@@ -3,7 +3,7 @@
 
 tools/pt_to_safetensors.py pytorch_model.bin model.safetensors
 tools/pt_to_safetensors.py --key model checkpoint.pt model.safetensors     # the state dict in a larger checkpoint
-tools/pt_to_safetensors.py --key model --config args checkpoint.pt tnn/model.safetensors    # fairseq; newer versions: cfg.model
+tools/pt_to_safetensors.py --key model --config args old.pt tnn/model.safetensors    # fairseq; newer: --config cfg.model
 
 Files are read with weights_only: no code in them runs. Tensors that share memory are written separately.
 --config writes the arguments as a config.json beside the target. Existing files are only replaced with --overwrite.
@@ -82,7 +82,7 @@ def dense(name, tensor):
 
 
 def put(writers):
-    """Calls each writer with a temporary file beside its path, then renames all: no old file is lost, no new one is cut off."""
+    """Calls each writer with a temporary file beside its path, then renames all: no old file is lost, none is cut off."""
     made = []
     try:
         for path, write_to in writers.items():
@@ -134,7 +134,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source")
     parser.add_argument("target")
-    parser.add_argument("--key", action="append", default=[], help="key of the state dict in the file; repeat it for nested keys")
+    parser.add_argument("--key", action="append", default=[],
+                        help="key of the state dict in the file; repeat it for nested keys")
     parser.add_argument("--config", metavar="KEY", help="place of the arguments in the file: args or cfg.model")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing target or config.json")
     options = parser.parse_args()

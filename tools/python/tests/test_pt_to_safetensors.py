@@ -82,7 +82,8 @@ def test_what_it_refuses(tmp_path):
     assert "not tensors: model, step; if one of them is the state dict" in run(tmp_path / "m.pt", tmp_path / "x").stderr
     assert 'no "net" in the file, there is model, step' in run("--key", "net", tmp_path / "m.pt", tmp_path / "x").stderr
     torch.save(torch.nn.Linear(2, 2), tmp_path / "whole.pt")
-    assert "contains a torch.nn.modules.linear.Linear, which is not loaded for safety" in run(tmp_path / "whole.pt", tmp_path / "x").stderr
+    assert ("contains a torch.nn.modules.linear.Linear, which is not loaded for safety" in
+            run(tmp_path / "whole.pt", tmp_path / "x").stderr)
     (tmp_path / "text.pt").write_text("hello")
     assert "isn't a file of PyTorch's" in run(tmp_path / "text.pt", tmp_path / "x").stderr
     assert "No such file" in run(tmp_path / "missing.pt", tmp_path / "x").stderr

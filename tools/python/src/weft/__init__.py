@@ -5,11 +5,10 @@
 >>> model.classify("Oil prices soar as supply fears grow")
 Prediction(label='Business', probability=0.98...)
 
-Arguments are numpy arrays, or any arrays with DLPack or the buffer protocol, in the CPU's memory, with any strides. Inputs
-and results are not copied, except that lists and integers
-other than int64 become int64 arrays, bfloat16 results become float32 (numpy has no bfloat16), and a
-`Stream` keeps a copy of its tokens. Long calls release the interpreter's lock, so that Python threads
-can run meanwhile, and can share one model.
+Arguments are numpy arrays, or any arrays with DLPack or the buffer protocol, in the CPU's memory, with any strides.
+Inputs and results are not copied, except that lists and integers other than int64 become int64 arrays, bfloat16 results
+become float32 (numpy has no bfloat16), and a `Stream` keeps a copy of its tokens. Long calls release the interpreter's
+lock, so that Python threads can run meanwhile, and can share one model.
 
 ``weft.torch`` has the operations for PyTorch's autograd.
 """
@@ -48,8 +47,8 @@ class Prediction(NamedTuple):
 def load(folder: Union[str, os.PathLike[str]], precision: Union[str, None] = None, *, copy: bool = False) -> Model:
     """Loads a checkpoint for inference. folder: a checkpoint's folder, or a run's, which means its best checkpoint.
 
-    The weights stay in the file. It may be replaced or removed meanwhile, but must not be truncated or overwritten in place:
-    that would end the process by SIGBUS, unless the weights are copied.
+    The weights stay in the file. It may be replaced or removed meanwhile, but must not be truncated or overwritten in
+    place: that would end the process by SIGBUS, unless the weights are copied.
 
     precision: "f32" or "bf16", the precision of the computation; None: the checkpoint's own.
     copy: read the weights into memory, so that later changes of the file don't matter. For long-running programs.
