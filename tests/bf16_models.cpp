@@ -1,4 +1,4 @@
-// Models in mixed precision: each architecture and task in bf16 beside f32, of the same parameters.
+// Models in mixed precision: each architecture and task in bf16 compared with f32, with the same parameters.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ constexpr std::int64_t symbols = 7, batch = 3, length = 20;
 
 std::unique_ptr<Model> made(const ModelCase& c, Precision precision) {
   auto model = make_model({c.arch, c.task, symbols, 3, c.config}, {Random(5), DType::f32});
-  for (auto [name, parameter] : model->parameters())  // biases of 0 would hide mistakes
+  for (auto [name, parameter] : model->parameters())  // biases of 0 would hide errors
     if (parameter.value().rank() == 1)
       parameter.assign(add(parameter.value(), Random(name.size()).normal(parameter.value().shape(), 0, 0.1)));
   model->set_precision(precision);
@@ -71,7 +71,7 @@ double relative_error(const Tensor& a, const Tensor& b) {
   return norm(sub(raw::convert(a, DType::f64), raw::convert(b, DType::f64))) / norm(b);
 }
 
-// The gradient of a loss that is `scaled`, for each parameter.
+// The gradient of a loss times `scaled`, for each parameter.
 std::vector<std::pair<std::string, Tensor>> gradients_of(const Model& model, double scaled = 1) {
   ParameterSet set(model.parameters());
   set.zero_gradients();
@@ -112,7 +112,8 @@ TEST_CASE("precision: f32 unless it is set, and bf16 is of f32 parameters") {
   CHECK(model->precision() == Precision::f32);
 }
 
-// 8 bits of precision: an operation rounds to 2^-9 of each element, and errors of some thirty of them add up.
+// bf16 has 8 bits of precision: an operation rounds each element to 2^-9, and the errors of about thirty operations add
+// up.
 TEST_CASE("bf16 models: logits are bf16, those of f32 but for its rounding") {
   for (const ModelCase& c : all_models) {
     const std::string config = c.config;
@@ -133,8 +134,8 @@ TEST_CASE("bf16 models: the mean of tokens is f32's, rounded once") {
   CHECK(same_bits(detail::mean_of_tokens(x, tokens), raw::convert(want, DType::bf16)));
 }
 
-// What they may differ by is what these models make of numbers rounded to bf16: of the weights alone, in f32, it is
-// `rounding`.
+// The allowed difference is the effect of numbers rounded to bf16 on these models. Rounding only the weights, in f32,
+// has the effect `rounding`.
 TEST_CASE("bf16 models: gradients are f32, those of f32 but for rounding") {
   for (const ModelCase& c : all_models) {
     const std::string config = c.config;
@@ -159,7 +160,7 @@ TEST_CASE("bf16 models: gradients are f32, those of f32 but for rounding") {
   }
 }
 
-// Why no loss has to be scaled, as it has in f16: bf16 has f32's exponents.
+// Unlike f16, bf16 needs no loss scaling, because it has the exponents of f32.
 TEST_CASE("bf16 models: a loss times 2^k has gradients times 2^k, bit by bit") {
   for (const ModelCase& c : all_models) {
     const std::string config = c.config;
@@ -178,7 +179,7 @@ TEST_CASE("bf16 models: a loss times 2^k has gradients times 2^k, bit by bit") {
   }
 }
 
-// Activations, which are of the models' inner sizes; parameters, gradients and TNN's coefficients are not among them.
+// Counts activations, which have the models' inner sizes, but not parameters, gradients and TNN's coefficients.
 TEST_CASE("bf16 models: what a recorded forward pass keeps is half of f32's") {
   for (const char* arch : {"gmlp", "tnn", "fnet"}) {
     CAPTURE(arch);
@@ -300,7 +301,7 @@ TEST_CASE("bf16: a model loaded for inference has the bits of any other, in eith
     }
 }
 
-// Of 2 bytes an element, then of 4.
+// 2 bytes per element, then 4.
 TEST_CASE("Linear: its packed weight is of the x that came last, and of bf16 there at once") {
   const NoGrad suspended;
   const Linear layer(256, 256, {Random(1), DType::f32});
@@ -355,7 +356,7 @@ TEST_CASE("PackedWeight: a f32 weight for bf16 has linear's bits, of any sizes; 
         CHECK(same_bits(packed_linear(x, packed), linear(x, weight)));
         CHECK(same_bits(packed_linear(x, packed, bias, Activation::gelu), linear(x, weight, bias, Activation::gelu)));
         const Tensor wide = raw::convert(x, DType::f32);
-        CHECK(same_bits(packed_linear(wide, packed), linear(wide, weight)));  // of the weight itself
+        CHECK(same_bits(packed_linear(wide, packed), linear(wide, weight)));  // uses the weight itself
       }
   const Tensor weight = Random(1).normal({4, 4}, 0, 1);
   CHECK_THROWS_AS(PackedWeight(weight, DType::f64), Error);

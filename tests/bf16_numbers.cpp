@@ -39,7 +39,7 @@ float float_of(std::uint32_t bits) {
   return x;
 }
 
-// The nearest bfloat16's bits, ties to even, of a number: multiples of the spacing around it are counted.
+// The bits of the nearest bfloat16, ties to even, found by counting multiples of the spacing around the number.
 std::uint32_t nearest(long double x) {
   const std::uint32_t sign = std::signbit(x) ? 0x8000 : 0;
   const long double magnitude = std::abs(x);
@@ -49,7 +49,7 @@ std::uint32_t nearest(long double x) {
   return sign | (rounded >= 0x1p128L ? 0x7f80 : bits_of(static_cast<float>(rounded)) >> 16);
 }
 
-// A NaN's upper bits, quiet.
+// The upper bits of a NaN, made quiet.
 std::uint32_t kept_nan(std::uint32_t float_bits) { return float_bits >> 16 | 0x40; }
 
 Tensor every_value() {
@@ -78,7 +78,7 @@ TEST_CASE("bf16: what lies between two numbers is rounded to the nearest, ties t
       const float x = float_of(bits << 16 | low);
       wrong += bfloat16(x).bits != (std::isnan(x) ? kept_nan(bits_of(x)) : nearest(x));
       if (!std::isfinite(x)) continue;
-      const double wide = x;  // beside a tie by less than a float shows
+      const double wide = x;  // closer to a tie than a float can show
       for (double y : {wide, std::nextafter(wide, INFINITY), std::nextafter(wide, -INFINITY)})
         wrong += bfloat16(y).bits != nearest(y);
     }
@@ -102,7 +102,7 @@ TEST_CASE("bf16: doubles outside of float's range, zeros, infinities and NaN") {
 TEST_CASE("bf16: whole numbers are rounded once") {
   std::size_t wrong = 0;
   for (int shift = 8; shift < 63; ++shift) {
-    const std::int64_t one = std::int64_t{1} << shift, tie = one + (one >> 8);  // between two numbers
+    const std::int64_t one = std::int64_t{1} << shift, tie = one + (one >> 8);  // halfway between two numbers
     for (std::int64_t x : {one, tie, tie - 1, tie + 1, one + 3 * (one >> 8), one + 3 * (one >> 8) - 1})
       for (std::int64_t y : {x, -x}) wrong += bfloat16(y).bits != nearest(static_cast<long double>(y));
   }
@@ -114,7 +114,7 @@ TEST_CASE("bf16: whole numbers are rounded once") {
 
 TEST_CASE("bf16: kernels read and write it as the type says, in every instruction set and at every length") {
   const Tensor all = every_value();
-  // Sums of each number with others that leave all kinds of lower bits, ties too.
+  // Sums of each number with others that leave all kinds of lower bits, including ties.
   for (Isa isa : available_isas()) {
     CAPTURE(isa_name(isa));
     const auto add = kernels<ElementwiseKernels<bfloat16>>(isa).add;
@@ -138,7 +138,7 @@ TEST_CASE("bf16: kernels read and write it as the type says, in every instructio
         wrong += y[i].bits != (i < n ? bfloat16(static_cast<float>(from[i]) + 0x1p-8f).bits : 0x1234);
     }
     CHECK(wrong == 0);
-    // A NaN of f32 whose lower bits would carry into its sign.
+    // An f32 NaN whose lower bits would carry into its sign.
     const auto scale = kernels<ElementwiseKernels<bfloat16>>(isa).scale;
     for (std::uint32_t nan : {0x7fffffffu, 0xffffffffu, 0x7fc08000u})
       for (std::int64_t n : {1, 64}) {

@@ -1,4 +1,4 @@
-// Locks: who may write into a folder, and whose temporary files are abandoned.
+// Locks: which process may write into a folder, and whose temporary files are abandoned.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ namespace {
 using weft::os::AtomicFile;
 using weft::os::FolderLock;
 
-// A process that does `body` and then waits to be killed.
+// A process that runs `body` and then waits to be killed.
 class Child {
  public:
   template <class Body>
@@ -110,7 +110,7 @@ TEST_CASE("locks: temporary files that nobody writes are removed, nothing else")
                                          ".weft-1-1.tmp.d/file"};
   for (const auto& names : {stale, kept})
     for (const std::string& file : names) folder.write(file, "x");
-  // A process of another container, which has a number that nobody has here.
+  // A process of another container, with a number that no process has here.
   const std::string far = ".weft-4194306-0.tmp";
   folder.write(far, "x");
   const int descriptor = ::open((folder / far).c_str(), O_RDWR);

@@ -27,7 +27,7 @@ std::vector<std::string> names(const Profile& profile) {
   return all;
 }
 
-// y = x + x by another operation; so is its backward.
+// y = x + x by another operation, and so is its backward.
 struct Outer : ElementwiseOp {
   const char* name() const noexcept override { return "test outer"; }
   Tensor forward(const Inputs& in, const Shape&) override { return add(in[0], in[0]); }

@@ -36,7 +36,7 @@ std::vector<std::uint32_t> bits_of(const Tensor& t) {
   return bits;
 }
 
-// A tensor "x" of one axis, whose data start at a multiple of 64 bytes plus `shift`.
+// A tensor "x" with one axis, whose data start at a multiple of 64 bytes plus `shift`.
 std::string one_tensor(const std::string& dtype, std::size_t n, const std::string& data, std::size_t shift = 0) {
   std::string header = "{\"x\":{\"dtype\":\"" + dtype + "\",\"shape\":[" + std::to_string(n) +
                        "],\"data_offsets\":[0," + std::to_string(data.size()) + "]}}";

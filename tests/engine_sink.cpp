@@ -1,4 +1,4 @@
-// What a gradient sink may rely on.
+// The guarantees that a gradient sink relies on.
 #include <doctest/doctest.h>
 
 #include "op_table.h"
@@ -6,7 +6,7 @@
 namespace weft::test {
 namespace {
 
-// Remembers what it was told, and calls `each` for every gradient.
+// Records its calls, and calls `each` for every gradient.
 class RecordingSink : public GradientSink {
  public:
   explicit RecordingSink(std::function<void(const Leaf&, Tensor&)> f) : each(std::move(f)) {}

@@ -1,4 +1,4 @@
-// Tape: what it keeps, what it computes again, what happens when a tensor is written or an operation fails.
+// Tape: what it keeps and recomputes, and what happens when a tensor is written or an operation fails.
 #include <doctest/doctest.h>
 
 #include "engine_ops.h"
@@ -97,7 +97,7 @@ TEST_CASE("tape: a cheap output that was written before its use is kept as it is
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2}));
   const Tensor y = square(x);
-  overwrite(y);  // (2, 4)
+  overwrite(y);  // to (2, 4)
   const Tensor z = mul(y, y);
   Gradients g;
   tape.backward(z, vector_of({1, 1}), g);
@@ -120,7 +120,7 @@ TEST_CASE("tape: cheap outputs are computed again once, not kept") {
   const Tensor result = sum(z);
   CHECK(runs == 1);
   z = Tensor();
-  CHECK(memory_in_use() < 3 * bytes);  // x and the product y y; neither y nor z
+  CHECK(memory_in_use() < 3 * bytes);  // x and the product y y, but neither y nor z
   Gradients g;
   tape.backward(result, g);
   CHECK(runs == 2);

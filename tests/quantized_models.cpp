@@ -1,4 +1,4 @@
-// Quantised models: what is rounded and how, what they answer, and that they are for inference alone.
+// Quantized models: what is rounded and how, their results, and that they are only for inference.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -16,14 +16,14 @@
 namespace weft::test {
 namespace {
 
-// A bf16 has 8 bits: the nearest is at most 2^-8 of the number's power of two away.
+// A bf16 has 8 bits, so the nearest one is at most 2^-8 of the number's power of two away.
 void check_rounded_to_bf16(const Tensor& was, const Parameter& is) {
   CHECK(is.value().dtype() == DType::bf16);
   CHECK_FALSE(is.scales().defined());
   CHECK(same_bits(is.value(), raw::convert(was, DType::bf16)));
 }
 
-// Row by row: the scale is that of its largest, each value the nearest.
+// For each row, the scale is that of the largest value, and each value is the nearest one.
 void check_rounded_to_i8(const Tensor& was, const Parameter& is) {
   REQUIRE(is.value().dtype() == DType::i8);
   const auto w = was.to_vector<float>(), scales = is.scales().to_vector<float>();
@@ -167,7 +167,7 @@ TEST_CASE("quantised models: a token stream's logits are those of the forward pa
       CHECK(relative_error(logits, reshape(slice(all, 1, i, i + 1), {symbols})) < 0.05);
     }
     CHECK(relative_error(prompt->append(tokens), reshape(slice(all, 1, n - 1, n), {1, symbols})) < 0.05);
-    // Beside others a text has the bits that it has alone.
+    // Beside others, a text has the same bits as by itself.
     const auto three = prompt->select({0, 0, 0}), alone = prompt->select({0});
     for (std::int64_t step = 0; step < 3; ++step) {
       const Tensor beside = three->append(Tensor::from<std::int64_t>({1, 2 + step, 3}, {3, 1}));
@@ -197,7 +197,7 @@ TEST_CASE("quantised models: generate continues a text as before, whatever the n
   }
 }
 
-TEST_CASE("quantised models: training, writing and thawing are refused, with the way on") {
+TEST_CASE("quantised models: training, writing and thawing are refused, with an alternative") {
   for (const DType to : {DType::bf16, DType::i8}) {
     const auto small = trained({"", "tnn", Task::causal_lm, "{}", to}),
                other = trained({"", "tnn", Task::causal_lm, "{}", to});
@@ -291,7 +291,7 @@ TEST_CASE("quantised layers: a Linear that was used before reads its quantised w
   }
 }
 
-TEST_CASE("quantised layers: what was packed of the weight before is given back") {
+TEST_CASE("quantised layers: the packed copy of the weight is freed") {
   MemoryCache& memory = Context::current().memory();
   for (const DType to : {DType::bf16, DType::i8}) {
     const std::size_t before = memory.use().current;
@@ -302,7 +302,7 @@ TEST_CASE("quantised layers: what was packed of the weight before is given back"
       quantize({{"weight", layer.weight}}, to);
       (void)layer(x);
     }
-    CHECK(memory.use().current - before <= 512 * 512 * 2 + 32768);  // i8: as it lies and as it is packed
+    CHECK(memory.use().current - before <= 512 * 512 * 2 + 32768);  // i8: stored once and packed once
   }
 }
 

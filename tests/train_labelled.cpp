@@ -1,4 +1,4 @@
-// Labelled texts as people have them: forms, columns, labels, and what is refused.
+// Labeled texts as users have them: formats, columns, labels, and refusals.
 #include "weft/labelled_texts.h"
 
 #include <doctest/doctest.h>
@@ -66,7 +66,7 @@ TEST_CASE("labelled texts: line ends after fields without quotation marks") {
   }
 }
 
-TEST_CASE("labelled texts: the forms, found by the first rows") {
+TEST_CASE("labelled texts: the formats, found by the first rows") {
   const struct {
     const char *content, *form;
   } forms[] = {
@@ -118,7 +118,7 @@ TEST_CASE("labelled texts: columns by name and by number") {
   CHECK(pairs(parse(table, columns({"body", "2"}, "5"))) == Strings{"7: a b A", "8: B"});
   CHECK(pairs(parse(table, columns({}, "kind"))) == Strings{"x: A a b", "y: B"});
   CHECK(pairs(parse(table, columns({"title"}, ""))) == Strings{"7: A", "8: B"});  // "tag" is a name for labels
-  // Names stand in the first row, whatever it looks like.
+  // The first row has the names, whatever it looks like.
   CHECK(pairs(parse("1,2,a b c d e f\nx,y,z\n", columns({"a b c d e f"}, "1"))) == Strings{"x: z"});
   CHECK(pairs(parse("5,a,b\n6,c,d\n", columns({"3"}, "1"))) == Strings{"5: b", "6: d"});
   const std::string none = "file: --columns: expected a column's name, or its number from 1, got ";
@@ -136,7 +136,7 @@ TEST_CASE("labelled texts: columns by name and by number") {
   CHECK(pairs(parse(json, columns({"b", "a"}, "c"))) == Strings{"true: u t", "false: v"});
 }
 
-TEST_CASE("labelled texts: of columns without names the label is the one that repeats few values") {
+TEST_CASE("labelled texts: without names, the label is the column that repeats few values") {
   std::string last, sorted, numbers;
   for (int i = 0; i < 60; ++i) {
     const std::string n = std::to_string(i);
@@ -176,7 +176,7 @@ TEST_CASE("labelled texts: names of labels in the order of their values; those t
   CHECK(contains(error("l1,t\nl2,t\nl3,t\nx,t\n", known), "\"l7\" and 4 more"));
 }
 
-TEST_CASE("labelled texts: CSV that is cut short or damaged: the row, what was expected, what helps") {
+TEST_CASE("labelled texts: CSV that is cut short or damaged: the message names the row, the expectation and a remedy") {
   const std::string good = "\"1\",\"t\",\"d\"\n";
   CHECK(error(good).empty());
   const std::string three = "expected 3 columns, as in row 1, got ",
@@ -194,11 +194,11 @@ TEST_CASE("labelled texts: CSV that is cut short or damaged: the row, what was e
         "file: row 2: a quotation mark is not closed (--literal-quotes takes it as text; --skip-bad-rows leaves such "
         "rows "
         "out)");
-  // Line ends inside of a field and empty lines: an editor's line is not the row.
+  // Line ends inside of a field and empty lines: line numbers of an editor are not row numbers.
   const std::string two = "1,t,\"d\r\nd\"\r\n\r\n";
   CHECK(error(two + "1,a\n") == "file: row 2 (line 4): " + three + "2" + help);
   CHECK(error(two + "1,t,\"a\n\"\r1,a\n") == "file: row 3 (line 6): " + three + "2" + help);
-  // With every row cut somewhere.
+  // Every row truncated at every place.
   const std::string table = "text,label\n\"a, b\",x\n\"c \"\"d\"\"\",y\nplain,x\n";
   for (std::size_t cut = 0; cut < table.size(); ++cut) {
     const std::string message = error(table.substr(0, cut), format(DataFormat::csv));
@@ -217,7 +217,7 @@ TEST_CASE("labelled texts: bad rows are left out and counted") {
         1);
 }
 
-TEST_CASE("labelled texts: other encodings are named, with what converts them") {
+TEST_CASE("labelled texts: other encodings are named, with a command that converts them") {
   const std::string latin =
       " (is it of another encoding? iconv -f ISO-8859-1 -t UTF-8 FILE > NEW converts it; "
       "--skip-bad-rows leaves such rows out)";
@@ -267,7 +267,7 @@ TEST_CASE("labelled texts: JSON lines") {
   CHECK(contains(error("{\"text\"", format(DataFormat::jsonl)), "row 1: expected a JSON object"));
 }
 
-TEST_CASE("labelled texts: fastText's lines, of several labels the first") {
+TEST_CASE("labelled texts: fastText's lines; of several labels, the first counts") {
   const LabelledTexts rows = parse("__label__b  two\twords \n__label__a __label__b one\nlast __label__c __label__a\n");
   CHECK(pairs(rows) == Strings{"b: two words", "a: one", "c: last"});
   CHECK(rows.several == 2);
@@ -321,7 +321,7 @@ TEST_CASE("labelled texts: a folder for each label") {
   CHECK(contains(path_error(folder / "missing"), "missing"));
 }
 
-TEST_CASE("labelled texts: a file, mapped; what it says of a text in no form") {
+TEST_CASE("labelled texts: a mapped file; the message for a text in no format") {
   const TemporaryFolder folder;
   folder.write("rows", "1,a\n2,b\n");
   CHECK(pairs(read_labelled(folder / "rows")) == Strings{"1: a", "2: b"});

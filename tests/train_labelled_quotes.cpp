@@ -1,4 +1,4 @@
-// Quotation marks of labelled texts: around fields, or text.
+// Quotation marks in labeled texts: around fields, or as text.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -35,10 +35,10 @@ TEST_CASE("labelled texts: tabs, with quotation marks in the text or around fiel
         Strings{"x: \"Never\" he said", "y: plain \"b\"", "x: \""});
   CHECK(pairs(parse("label\ttext\n1\t\"a\ttab, a \"\"quote\"\"\nand a line\"\n2\tb\n")) ==
         Strings{"1: a\ttab, a \"quote\"\nand a line", "2: b"});
-  // Around a whole field they are no text, alone or beside others that are.
+  // Around a whole field they are no text, alone or together with marks that are.
   CHECK(pairs(parse("x\t\"a\"\ny\t\"b \"\"c\"\"\"\nx\t\"\"\ny\t\"d\" and \"e\"\n")) ==
         Strings{"x: a", "y: b \"c\"", "x: ", "y: \"d\" and \"e\""});
-  // Fields in marks that have tabs and line ends inside, and one that isn't closed before others.
+  // Quoted fields with tabs and line ends inside, and one that isn't closed before others.
   const std::string two_lines = "x\t\"a\n\nb\tc\nd\ne\nf\"\n";
   CHECK(pairs(parse(two_lines + two_lines + "y\t\"d\" e\ny\t\"h\nx\t\"i\"\n" + two_lines)) ==
         Strings{"x: a\n\nb\tc\nd\ne\nf", "x: a\n\nb\tc\nd\ne\nf", "y: \"d\" e", "y: \"h", "x: i",

@@ -1,4 +1,4 @@
-// weft average: the mean of checkpoints.
+// weft average: averages of checkpoints.
 #include <doctest/doctest.h>
 #include <weft/checkpoint.h>
 
@@ -81,7 +81,8 @@ TEST_CASE("weft average: labels of rows are kept") {
   CHECK(weft("eval " + runs.at("mean") + " --csv " + runs.at("csv")).code == 0);
 }
 
-TEST_CASE("weft average: what is of another model, quantised, or in the way is refused, and nothing is written") {
+TEST_CASE(
+    "weft average: checkpoints that differ or are quantized, and existing files, are refused, and nothing is written") {
   const AveragedRuns runs;
   runs.train("wide", "--d-model 24");
   const std::string run = runs.at("run"), two = run + "/best " + run + "/last", out = " --out " + runs.at("out");

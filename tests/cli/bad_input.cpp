@@ -36,7 +36,7 @@ class Fixture {
   std::string text() const { return folder / "text"; }
   std::string run() const { return folder / "run"; }
 
-  // Runs it and checks that it fails as promised.
+  // Runs the arguments and checks that they fail as documented.
   void refuses(const std::string& arguments, const std::string& part, int code = 1) const {
     CAPTURE(arguments);
     const Outcome outcome = weft(arguments);
@@ -120,7 +120,7 @@ TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
   refuses(gmlp + "--d-ffn 7", "d_ffn");
   refuses(gmlp + "--d-model 0", "--d-model", 2);
   refuses(gmlp + "--dropout 1", "--dropout", 2);
-  refuses(gmlp + "--d-model 10000000", "--d-model");  // more than any memory
+  refuses(gmlp + "--d-model 10000000", "--d-model");  // more than any machine's memory
   refuses(gmlp + "--batch 1000000000000", "batch");
 }
 
@@ -165,13 +165,13 @@ TEST_CASE_FIXTURE(Fixture, "a checkpoint is replaced only if asked, also by a ru
   const std::string state = folder.read("run/last/training.safetensors");
   refuses(train, "--overwrite");
   refuses(train, "--resume");
-  const std::string abandoned = ".weft-4194305-0.tmp";  // more than Linux's highest process number
+  const std::string abandoned = ".weft-4194305-0.tmp";  // above Linux's highest process number
   folder.write("run/" + abandoned, "x");
   const Outcome stopped = weft_with_signal(train, "weft", SIGINT);
-  CHECK((stopped.code == 1 || stopped.code == 128 + SIGINT));  // ended by itself, or by the signal before it could
+  CHECK((stopped.code == 1 || stopped.code == 128 + SIGINT));  // it ended by itself, or by an early signal
   CHECK(contains(stopped.err, "--overwrite"));
   CHECK(folder.read("run/last/training.safetensors") == state);
-  std::filesystem::remove(folder / "run/last/model.safetensors");  // what a run killed in its first checkpoint leaves
+  std::filesystem::remove(folder / "run/last/model.safetensors");  // a run killed in its first checkpoint leaves this
   CHECK(fails_with(weft(train), 1, "training.safetensors"));
   CHECK(std::filesystem::exists(folder / ("run/" + abandoned)));
   CHECK(weft(train + " --overwrite").code == 0);

@@ -1,4 +1,4 @@
-// Other programs' checkpoints on the command line: as they are, and converted.
+// Other programs' checkpoints on the command line: used directly, and converted.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Checkpoint fnet(Task task, std::shared_ptr<const Tokenizer> tokenizer, const std
 
 std::shared_ptr<const Tokenizer> ids() { return tokenizer_from_json(R"({"unit":"ids","size":40,"pad":3})"); }
 
-// Of a model that "unigram" learned; null where SentencePiece isn't there.
+// Learned by "unigram"; null without SentencePiece.
 std::shared_ptr<const Tokenizer> pieces() {
   register_optional_tokenizers();
   const std::vector<std::string> kinds = tokenizer_kinds();
@@ -57,7 +57,7 @@ std::string rows() {
 
 }  // namespace
 
-TEST_CASE("weft convert: to weft's form and back, with what has no place, and what is left out") {
+TEST_CASE("weft convert: to weft's format and back, with notes on what has no place or is left out") {
   const TemporaryFolder folder;
   const std::string in = folder / "in", own = folder / "own", back = folder / "back";
   (void)save_checkpoint_as(form, in, fnet(Task::masked_lm, ids()));
@@ -119,7 +119,7 @@ TEST_CASE("weft convert: a state dict with its arguments, which continues texts 
   CHECK(contains(there.out, "note: decoder.version is left out"));
   const Outcome info = weft("info " + own);
   CHECK(contains(info.out, R"("final_norm":"layernorm","tied":false})"));
-  CHECK_FALSE(contains(info.out, "trained on sequences"));  // the file doesn't say
+  CHECK_FALSE(contains(info.out, "trained on sequences"));  // the file doesn't record it
   CHECK(weft("generate " + own + " --prompt '1 2' --tokens 4").code == 0);
   REQUIRE(weft("convert --to fairseq-tnn " + own + " " + back).code == 0);
   REQUIRE(weft("convert --from fairseq-tnn " + back + "/model.safetensors " + (folder / "again")).code == 0);
@@ -128,7 +128,7 @@ TEST_CASE("weft convert: a state dict with its arguments, which continues texts 
                    "fairseq-tnn has no masked-lm"));
 }
 
-TEST_CASE("weft info of another program's checkpoint says whose it is") {
+TEST_CASE("weft info of another program's checkpoint names its format") {
   const TemporaryFolder folder;
   (void)save_checkpoint_as(form, folder / "in", fnet(Task::masked_lm, ids()));
   const Outcome info = weft("info " + (folder / "in"));

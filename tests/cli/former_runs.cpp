@@ -1,4 +1,4 @@
-// Runs that an earlier weft left as folders are resumed, repeated and asked: tests/fixtures/runs.
+// Folders of runs by an earlier weft are resumed, repeated and queried: tests/fixtures/runs.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,10 +13,10 @@
 namespace weft::test {
 namespace {
 
-constexpr double tolerance = 1e-5;  // other instruction sets round otherwise
+constexpr double tolerance = 1e-5;  // other instruction sets round differently
 
 struct FormerRun {
-  std::string name, option, data, says;  // says: by which rule it goes on
+  std::string name, option, data, says;  // says: the rule by which it continues
 };
 const std::string of_rows =
                       "every tenth row is in the validation set (--validation every-tenth), and there is no test set",
@@ -62,7 +62,7 @@ TEST_CASE("former runs: they are resumed as there") {
     for (double loss = 0; expected >> step >> loss; ++steps)
       CHECK(got.at(step) == doctest::Approx(loss).epsilon(tolerance));
     CHECK(steps == 8);
-    // From now on its run.json says the rule itself.
+    // From now on its run.json names the rule itself.
     const Outcome again = weft("train --steps 29 --resume " + folder.of(run));
     CHECK(again.code == 0);
     CHECK_FALSE(contains(again.err, "earlier weft"));

@@ -1,4 +1,4 @@
-// What weft says of itself, and of commands and options that it doesn't have.
+// What weft prints about itself, and about unknown commands and options.
 #include <doctest/doctest.h>
 
 #include <sstream>
@@ -31,7 +31,7 @@ std::vector<std::string> listed_commands() {
   return commands;
 }
 
-// The words from an option's name to the next option's.
+// The words from the option's name to the next option.
 std::string entry(const std::string& page, const std::string& name) {
   std::string words;
   bool here = false;
@@ -67,7 +67,7 @@ TEST_CASE("help pages: of every command, within 100 columns, with an example") {
   CHECK(weft("help").out == weft("--help").out);
 }
 
-TEST_CASE("help pages: partners, ranges and defaults are in the sentences beside an option") {
+TEST_CASE("help pages: required and excluded options, ranges and defaults are beside an option") {
   const std::string page = weft("train --help").out;
   CHECK_FALSE(contains(page, "Excludes"));
   CHECK_FALSE(contains(page, "Needs"));

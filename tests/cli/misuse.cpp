@@ -1,4 +1,4 @@
-// Options that don't fit together, and files and numbers that are not what they should be.
+// Options that don't fit together, and invalid files and numbers.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -31,7 +31,7 @@ class Files {
   TemporaryFolder folder;
 };
 
-// Learns from rows alone.
+// Learns only from rows.
 class Sorter : public Gmlp {
  public:
   using Gmlp::Gmlp;
@@ -40,7 +40,7 @@ class Sorter : public Gmlp {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Files, "options that have no use are refused, or it is said") {
+TEST_CASE_FIXTURE(Files, "options without effect are refused or reported") {
   const auto refused = [&](const std::string& options, const std::string& part, int code) {
     const Outcome outcome = weft(train(options));
     CAPTURE(outcome.err);
@@ -139,7 +139,7 @@ TEST_CASE_FIXTURE(Files, "a pipe in the place of config.json is refused, not wai
   std::filesystem::remove(config);
   REQUIRE(::mkfifo(config.c_str(), 0600) == 0);
   CHECK(fails_with(weft("info --checkpoint " + (folder / "run")), 1, "config.json\": not a regular file"));
-  CHECK(weft(train("--seed 2")).code == 0);  // goes with the run that is replaced
+  CHECK(weft(train("--seed 2")).code == 0);  // removed with the run that is replaced
 }
 
 TEST_CASE_FIXTURE(Files, "a config.json that is nested too deep is named") {
@@ -160,7 +160,7 @@ TEST_CASE_FIXTURE(Files, "a byte order mark is no symbol of a text") {
   const std::string mark = "\xEF\xBB\xBF";
   const std::string plain = trained(small_text());
   CHECK(trained(mark + small_text()) == plain);
-  CHECK(trained(mark + mark + small_text()) != plain);  // the second one is a character
+  CHECK(trained(mark + mark + small_text()) != plain);  // the second mark is a character
   folder.write("text", mark);
   CHECK(fails_with(weft(train("")), 1, "is empty"));
   folder.write("text", mark + "abc\xFF");
@@ -170,7 +170,7 @@ TEST_CASE_FIXTURE(Files, "a byte order mark is no symbol of a text") {
 TEST_CASE_FIXTURE(Files, "eval of a model that gives no numbers is an error") {
   const SmallTask broken = small_task("gmlp", Task::causal_lm);
   for (auto& [name, parameter] : broken.model->parameters())
-    if (name == "head.weight") {  // finite itself, its products with anything larger than 1 are not
+    if (name == "head.weight") {  // finite itself, but its products with anything above 1 are not
       std::vector<float> values(static_cast<std::size_t>(parameter.value().numel()), 3e38f);
       for (std::size_t i = 0; i < values.size(); i += 2) values[i] = -3e38f;
       Parameter(parameter).assign(Tensor::from(values, parameter.value().shape()));
@@ -194,7 +194,7 @@ TEST_CASE_FIXTURE(Files, "closed standard streams: no file takes their place") {
     CHECK(weft("info --checkpoint " + (folder / "run")).code == 0);
   }
   const Outcome silent = weft(train("--log " + (folder / "log") + " >&- 2>&-"));
-  CHECK(silent.code == 1);  // what it had to say is lost
+  CHECK(silent.code == 1);  // its message is lost
   CHECK_FALSE(contains(folder.read("log"), "checkpoint"));
   CHECK(weft("info --checkpoint " + (folder / "run")).code == 0);
 }

@@ -1,4 +1,4 @@
-// weft quantize, and what is asked of the checkpoints that it makes.
+// weft quantize, and commands on the checkpoints that it makes.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -66,7 +66,7 @@ TEST_CASE("weft quantize: prints size, loss and metrics before and after, of the
           weft("quantize --overwrite " + runs.at(run) + " --to " + to + " --out " + runs.at(out) + data);
       CAPTURE(given.err);
       REQUIRE(given.code == 0);
-      CHECK_FALSE(contains(weft("info " + runs.at(out)).out, "validation loss"));  // of other data
+      CHECK_FALSE(contains(weft("info " + runs.at(out)).out, "validation loss"));  // it was measured on other data
       const auto measured = line_of(given.out, "loss");
       REQUIRE(measured.size() == 3);
       const auto eval = [&](const std::string& which) {
@@ -77,7 +77,7 @@ TEST_CASE("weft quantize: prints size, loss and metrics before and after, of the
     }
 }
 
-TEST_CASE("weft quantize: what is asked of a quantised checkpoint, by default in bf16") {
+TEST_CASE("weft quantize: commands on a quantized checkpoint compute in bf16 by default") {
   const Runs runs;
   runs.folder.write("in", "red green blue\nnorth\n");
   runs.folder.write("gaps", "qu[mask]ck\n");
@@ -114,7 +114,7 @@ TEST_CASE("weft quantize: what is asked of a quantised checkpoint, by default in
   }
 }
 
-TEST_CASE("weft quantize: what can't be done, and that nothing is written then") {
+TEST_CASE("weft quantize: refusals, after which nothing is written") {
   const Runs runs;
   const std::string lm = runs.at("lm"), out = " --out " + runs.at("out");
   const auto refused = [&](const std::string& arguments, int code, const std::string& part) {
@@ -150,7 +150,7 @@ TEST_CASE("weft quantize: what can't be done, and that nothing is written then")
   CHECK(contains(runs.folder.read("lm8/config.json"), "\"quantized\": \"bf16\""));
 }
 
-TEST_CASE("weft quantize: of a model without data to measure the sizes alone, and how to get more") {
+TEST_CASE("weft quantize: without data to measure, only the sizes, and how to get more") {
   const Runs runs;
   std::filesystem::create_directories(runs.at("apart"));
   std::filesystem::copy(runs.at("lm/best"), runs.at("apart/model"));

@@ -1,4 +1,4 @@
-// Runs that are repeated with other settings, that replace others, and whose disk has room again.
+// Runs that are repeated with other settings, that replace others, and whose disk has space again.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -22,7 +22,7 @@ std::string table(const std::string& header) {
   return rows;
 }
 
-// A run of rows whose columns had to be named.
+// A run on rows whose columns had to be named.
 struct OfRows {
   OfRows() {
     folder.write("rows", table("id,shade,remark"));
@@ -54,7 +54,7 @@ struct OfRows {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(OfRows, "run.json: options of the rows overrule it without naming the rows again") {
+TEST_CASE_FIXTURE(OfRows, "run.json: options of the rows override it without naming the rows again") {
   const nlohmann::json first = settings("a");
   CHECK(first["columns"] == "text=remark,label=shade");
   CHECK(repeated("") == first);
@@ -81,7 +81,7 @@ TEST_CASE_FIXTURE(OfRows, "run.json with other rows: how the old ones are writte
   CHECK(other["pad-to"] == "6");
   CHECK(other["skip-bad-rows"] == true);
   CHECK(repeated("--columns text=text,label=label --data " + (folder / "other"))["columns"] == "text=text,label=label");
-  std::filesystem::rename(folder / "rows", folder / "moved");  // the same rows elsewhere
+  std::filesystem::rename(folder / "rows", folder / "moved");  // the same rows at another path
   const Outcome resumed = weft("train --steps 3 --resume " + (folder / "a") + " --data " + (folder / "moved"));
   CAPTURE(resumed.err);
   CHECK(resumed.code == 0);

@@ -79,7 +79,7 @@ TEST_CASE("report's curves: a run's test is no point of them, and the best is by
   CHECK(m["evaluations"]["step"].dump() == "[2,4,6,8]");
   CHECK_FALSE(m["evaluations"].contains("test_loss"));
   CHECK(m["last_step"] == 8);
-  CHECK(m["best"]["step"] == 8);  // of equals the lower loss
+  CHECK(m["best"]["step"] == 8);  // of equal metrics, the one with the lower loss
   CHECK(parse_metrics(text, "m")["best"]["step"] == 6);
   CHECK(message("{\"step\":1,\"test_loss\":\"x\"}\n") ==
         "\"m\" line 1: expected \"test_loss\" to be a number, got \"x\"");
@@ -89,7 +89,7 @@ TEST_CASE("report's curves: none, one step, a last line that was cut off") {
   const Json none = parse_metrics("", "m");
   CHECK(none["last_step"].is_null());
   CHECK(none["best"].is_null());
-  CHECK(parse_metrics("{\"step\":1,\"loss\":3}", "m")["last_step"] == 1);  // whole, but for its end
+  CHECK(parse_metrics("{\"step\":1,\"loss\":3}", "m")["last_step"] == 1);  // complete, except for its line end
   for (const std::string cut : {"{", "{\"step\":2", "{\"step\":2,\"loss\":1.5", "12"}) {
     CAPTURE(cut);
     CHECK(parse_metrics("{\"step\":1,\"loss\":3}\n" + cut, "m")["training"]["step"].dump() == "[1]");

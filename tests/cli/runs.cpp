@@ -1,4 +1,4 @@
-// A run's folder: what may happen to it, and what doesn't harm it.
+// A run's folder: conflicts and damage that it survives.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -53,7 +53,7 @@ TEST_CASE_FIXTURE(Runs, "the state of a new run beside another run's model: resu
   REQUIRE(weft(train("new", "--steps 20")).code == 0);
   for (const std::string old : {"--steps 20 --seed 2", "--steps 20 --dropout 0.5", "--steps 20 --set tied=true"}) {
     REQUIRE(weft(train("old", old) + " --overwrite").code == 0);
-    for (const std::string file : {"/last/training.safetensors", "/run.json"})  // what a kill leaves
+    for (const std::string file : {"/last/training.safetensors", "/run.json"})  // left by a kill
       folder.write("old" + file, folder.read("new" + file));
     const Outcome resumed = weft("train --resume " + (folder / "old"));
     CAPTURE(resumed.err);
@@ -114,7 +114,7 @@ TEST_CASE_FIXTURE(Runs, "a resumed run cuts the log to where it goes on") {
   CHECK(eight.rfind(six, 0) == 0);
   REQUIRE(weft(train("run", "--schedule constant --steps 6 --overwrite") + log).code == 0);
   CHECK(folder.read("log") == six);
-  folder.write("log", eight + "9\t1.0\t-\n10\t");  // of a run that was killed later than its last state
+  folder.write("log", eight + "9\t1.0\t-\n10\t");  // from a run that was killed after its last saved state
   REQUIRE(weft(resume + " --steps 8" + log).code == 0);
   CHECK(folder.read("log") == eight);
 }
@@ -162,7 +162,7 @@ TEST_CASE_FIXTURE(Runs, "run.json repeats a run, of a text and of rows, with eve
     b.erase("machine");
     CHECK(a == b);
   }
-  CHECK(settings("a")["training"]["lr"] == 2e-3);  // nobody gave it
+  CHECK(settings("a")["training"]["lr"] == 2e-3);  // nobody set it
   CHECK(settings("a")["training"]["batch"] == 4);
   CHECK(settings("a")["optimizer"]["beta2"] == 0.99);
   CHECK(settings("a")["model"]["config"]["d_ffn"] == 128);
@@ -252,7 +252,7 @@ TEST_CASE_FIXTURE(Runs, "--resume from another folder of the system, the data mo
     std::filesystem::rename(folder / (std::string("other/last/") + file), folder / (std::string("other/") + file));
   for (const char* name : {"last", "best", "run.json"})
     std::filesystem::remove_all(folder / (std::string("other/") + name));
-  CHECK(fails_with(weft(resume), 1, "has no run.json"));  // as an earlier weft's
+  CHECK(fails_with(weft(resume), 1, "has no run.json"));  // like a run of an earlier weft
   CHECK(weft("generate " + (folder / "other") + " --prompt line --tokens 3").code == 0);
   CHECK(fails_with(weft(train("other", "--steps 2").replace(0, 5, "train")), 1, "is there already"));
 }
@@ -354,7 +354,7 @@ TEST_CASE_FIXTURE(Runs, "a disk that fills up: the checkpoint before survives; t
   CHECK(went_on.code == 1);  // the last save failed, too
   const std::string going_on = "the run goes on, earlier saves are intact";
   CHECK(contains(went_on.err, going_on));
-  CHECK(went_on.err.find(going_on) == went_on.err.rfind(going_on));  // told once
+  CHECK(went_on.err.find(going_on) == went_on.err.rfind(going_on));  // printed only once
   CHECK_FALSE(contains(went_on.err, "keep-going"));
   CHECK_FALSE(contains(went_on.err, "is saved, after"));
   CHECK(contains(went_on.err, "step 8: validation loss"));

@@ -1,4 +1,4 @@
-// What weft train holds out of its data, and what it tests a run on.
+// The data that weft train holds out, and the test of a run.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -18,7 +18,7 @@ using nlohmann::json;
 
 const std::string small = sizes + "--min-count 1 --threads 1 ";
 
-// Labels in turn.
+// Labels that alternate.
 std::string rotating(int rows, int labels) {
   std::string csv = "text,label\n";
   for (int i = 0; i < rows; ++i)
@@ -111,7 +111,8 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the bes
   const json expected = json::parse(evaluated.out);
   REQUIRE(tests().size() == 1);
   for (const char* name : {"step", "predicted", "accuracy", "macro F1"}) CHECK(tests()[0][name] == expected[name]);
-  CHECK(tests()[0]["test_loss"] == doctest::Approx(expected["loss"].get<double>()).epsilon(1e-6));  // in other batches
+  // measured in other batches
+  CHECK(tests()[0]["test_loss"] == doctest::Approx(expected["loss"].get<double>()).epsilon(1e-6));
   CHECK(number_after(trained.out, "\ntest accuracy ") ==
         doctest::Approx(100 * expected["accuracy"].get<double>()).epsilon(1e-3));
   CHECK(number_after(trained.out, "\ntest macro F1 ") ==
@@ -119,7 +120,7 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the bes
   CHECK(std::isfinite(number_after(trained.out, "\ntest loss ")));
   CHECK(std::isfinite(number_after(trained.out, "\nvalidation accuracy ")));
   CHECK(std::isfinite(number_after(trained.out, "\nvalidation macro F1 ")));
-  // Another set of rows has a validation and a test of its own.
+  // Other rows have their own validation and test.
   REQUIRE(weft(train("--steps 2 --validation " + (folder / "csv") + " " + test)).code == 0);
   folder.write("other", rotating(60, 2));
   const Outcome repeated = weft("train --config " + (folder / "run/run.json") + " --data " + (folder / "other") +
@@ -129,7 +130,7 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the bes
   CHECK_FALSE(settings("other-run")["data"].contains("test"));
   CHECK(settings("other-run")["data"]["validation"] == 0.1);
   REQUIRE(weft(train("--steps 30 --eval-every 10 --lr 5e-3 " + test)).code == 0);
-  // Other rows to test on change nothing else.
+  // Other test rows change nothing else.
   const std::string best = folder.read("run/best/model.safetensors"),
                     first = folder.read("run/last/training.safetensors");
   folder.write("test", "1,,red\n2,,red\n3,,red\n");
@@ -137,7 +138,7 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the bes
   CHECK(tests()[0]["predicted"] == 3);
   CHECK(folder.read("run/best/model.safetensors") == best);
   CHECK(folder.read("run/last/training.safetensors") == first);
-  // One that can't be used is an error before anything is trained.
+  // A test file that can't be used is an error before training starts.
   folder.write("bad", "4,,red\n");
   for (const char* wrong : {"bad", "none"}) {
     CHECK(fails_with(weft(train(std::string("--steps 30 --test ") + (folder / wrong), "other")), 1, wrong));
@@ -156,7 +157,7 @@ TEST_CASE_FIXTURE(Rows, "rows: a run that was stopped is tested when it has ende
   CHECK(contains(nothing.err, "nothing to do"));
   CHECK_FALSE(contains(nothing.out, "test"));
   CHECK(tests() == first);
-  // As of one that was stopped while it was tested.
+  // The state of a run that was stopped during its test.
   std::string metrics = folder.read("run/metrics.jsonl");
   metrics.resize(metrics.rfind("\n{") + 1);
   folder.write("run/metrics.jsonl", metrics);
@@ -219,7 +220,7 @@ TEST_CASE("texts: training, validation and a test by position; the test is the l
   CHECK(number_after(without.out, "\nvalidation loss ") ==
         number_after(weft(eval + " --checkpoint last").out, "\nvalidation loss "));
   CHECK(json::parse(folder.read("run/run.json"))["data"]["split"] == "90/10/0");
-  const Outcome other = weft(train + "--split 60/10/30");  // of which eval measures 30 %
+  const Outcome other = weft(train + "--split 60/10/30");  // eval measures its last 30 %
   CHECK(number_after(other.out, "\ntest loss ") == number_after(weft(eval).out, "\ntest loss "));
   CHECK(contains(weft(eval + " --all").out, "\ntest loss "));
   CHECK(fails_with(weft(train + "--split 80/20"), 2, "as 80/10/10 or 90/10/0, got \"80/20\""));

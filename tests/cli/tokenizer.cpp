@@ -1,4 +1,4 @@
-// weft tokenizer, weft train --tokenizer, and what generate does besides choosing.
+// weft tokenizer, weft train --tokenizer, and the other functions of generate.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -45,7 +45,7 @@ TEST_CASE("weft train --tokenizer: each kind trains, evaluates and continues a t
     CHECK(contains(generated.err, "tokens/s "));
   }
   CHECK(number_after(weft("eval " + run + text).out, "bits per byte ") > 0);
-  CHECK_FALSE(std::filesystem::exists(folder / "run/tokens.ids"));  // of long texts alone
+  CHECK_FALSE(std::filesystem::exists(folder / "run/tokens.ids"));  // written only for long texts
 }
 
 TEST_CASE("weft tokenizer train: what it takes by default, and its example, are there in this build") {
@@ -158,7 +158,7 @@ TEST_CASE("a long text is not in memory, neither as text nor as ids; its ids are
   for (const std::string kind : {"characters", "bytes", "whitespace"}) {
     CAPTURE(kind);
     const std::string first = train("long", "--tokenizer " + kind);
-    CHECK(number_after(first, "peak memory ") < least + 60);  // MB; the text is 40, its ids 80
+    CHECK(number_after(first, "peak memory ") < least + 60);  // in MB; the text has 40, its ids 80
     const std::string ids = folder.read("run/tokens.ids"), model = folder.read("run/last/model.safetensors");
     CHECK(ids.size() > 1000000);
     CHECK(number_after(train("long", "--tokenizer " + kind), "validation loss ") ==
@@ -206,7 +206,7 @@ TEST_CASE("tokenizers that can't be used") {
                    "unknown option --sizes of weft tokenizer train; did you mean --size?"));
   CHECK_FALSE(std::filesystem::exists(folder / "out"));
   CHECK_FALSE(std::filesystem::exists(folder / "run"));
-  // A run goes on with its own; another one with its parameters, too.
+  // A resumed run uses its own tokenizer, and so does a run that begins with its parameters.
   REQUIRE(weft(train).code == 0);
   const std::string resume = "train --steps 5 --resume " + (folder / "run"),
                     from = "train --text " + (folder / "text") + " --from " + (folder / "run") + " --out x";
@@ -295,7 +295,7 @@ TEST_CASE("generate: prompts from a file and standard input, texts to stop at, s
   CHECK(text("--prompt line --seed 4 --num-samples 3") == text("--prompt line --seed 4") + "---------------\n" +
                                                               text("--prompt line --seed 5") + "---------------\n" +
                                                               text("--prompt line --seed 6"));
-  // More than one batch; some end early, the first before the second.
+  // More than one batch. Some samples end early, the first one before the second.
   const std::string stops = "--prompt line --stop '" + plain.substr(12, 1) + "' ";
   std::string all;
   for (int seed = 4; seed < 15; ++seed)
