@@ -103,7 +103,7 @@ TEST_CASE("quantize: the loss is that of f32, within 1 % in int8 and 0.2 % in bf
   }
 }
 
-TEST_CASE("quantised models: logits are of the precision's dtype and near those of f32, of one token and of many") {
+TEST_CASE("quantized models: logits are of the precision's dtype and near those of f32, of one token and of many") {
   for (const QuantizedCase& c : quantized_cases()) {
     CAPTURE(c.name);
     const auto was = trained(c), is = trained(c);
@@ -120,7 +120,7 @@ TEST_CASE("quantised models: logits are of the precision's dtype and near those 
   }
 }
 
-TEST_CASE("quantised models: the same bits at any number of threads, and in several threads at once") {
+TEST_CASE("quantized models: the same bits at any number of threads, and in several threads at once") {
   for (const QuantizedCase& c : quantized_cases()) {
     CAPTURE(c.name);
     const auto small = trained(c), other = trained(c);
@@ -151,7 +151,7 @@ TEST_CASE("quantised models: the same bits at any number of threads, and in seve
   }
 }
 
-TEST_CASE("quantised models: a token stream's logits are those of the forward pass up to rounding") {
+TEST_CASE("quantized models: a token stream's logits are those of the forward pass up to rounding") {
   for (const QuantizedCase& c : quantized_cases()) {
     if (c.task != Task::causal_lm) continue;
     CAPTURE(c.name);
@@ -176,7 +176,7 @@ TEST_CASE("quantised models: a token stream's logits are those of the forward pa
   }
 }
 
-TEST_CASE("quantised models: generate continues a text as before, whatever the number of samples") {
+TEST_CASE("quantized models: generate continues a text as before, whatever the number of samples") {
   for (const DType to : {DType::bf16, DType::i8}) {
     const auto small = trained({"", "gmlp", Task::causal_lm, "{}", to});
     quantize(*small.model, to);
@@ -197,7 +197,7 @@ TEST_CASE("quantised models: generate continues a text as before, whatever the n
   }
 }
 
-TEST_CASE("quantised models: training, writing and thawing are refused, with an alternative") {
+TEST_CASE("quantized models: training, writing and thawing are refused, with an alternative") {
   for (const DType to : {DType::bf16, DType::i8}) {
     const auto small = trained({"", "tnn", Task::causal_lm, "{}", to}),
                other = trained({"", "tnn", Task::causal_lm, "{}", to});
@@ -280,7 +280,7 @@ TEST_CASE("quantize: a row of zeros has the scale 0 and stays, a parameter that 
     CHECK(slice(slice(y, 0, i, i + 1), 1, 2, 3).item() == layer.bias.value().to_vector<float>()[2]);
 }
 
-TEST_CASE("quantised layers: a Linear that was used before reads its quantised weight afterwards") {
+TEST_CASE("quantized layers: a Linear that was used before reads its quantized weight afterwards") {
   for (const DType to : {DType::bf16, DType::i8}) {
     const Linear used(64, 48, {Random(1), DType::f32}), fresh(64, 48, {Random(1), DType::f32});
     const Tensor x = Random(2).normal({40, 64}, 0, 1);
@@ -291,7 +291,7 @@ TEST_CASE("quantised layers: a Linear that was used before reads its quantised w
   }
 }
 
-TEST_CASE("quantised layers: the packed copy of the weight is freed") {
+TEST_CASE("quantized layers: the packed copy of the weight is freed") {
   MemoryCache& memory = Context::current().memory();
   for (const DType to : {DType::bf16, DType::i8}) {
     const std::size_t before = memory.use().current;
@@ -306,7 +306,7 @@ TEST_CASE("quantised layers: the packed copy of the weight is freed") {
   }
 }
 
-TEST_CASE("quantised layers: beside a tape that follows nothing of theirs") {
+TEST_CASE("quantized layers: beside a tape that follows nothing of theirs") {
   for (const DType to : {DType::bf16, DType::i8})
     for (const DType of_x : {DType::f32, DType::bf16}) {
       const Linear layer(24, 7, {Random(1), DType::f32});

@@ -4,7 +4,7 @@
 #include <weft/weft_c.h>
 
 static int print(void* user, const char* text, size_t size) {
-  return fwrite(text, 1, size, (FILE*)user) != size;  // any value but 0 ends the text
+  return fwrite(text, 1, size, (FILE*)user) != size;  // anything but 0 ends the text
 }
 
 int main(int argc, char** argv) {
