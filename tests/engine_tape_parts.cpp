@@ -139,6 +139,15 @@ TEST_CASE("gradient: a sum that somebody else holds is not written") {
   CHECK(values_of(g.take()) == Values{12, 3});
 }
 
+TEST_CASE("gradient: borrowed elements are copied before anything is added to them") {
+  static const double elements[] = {1, 2};
+  Gradient g;
+  g.add(Tensor::borrow(nullptr, elements, {2}, DType::f64));
+  g.add(vector_of({1, 1}));
+  CHECK(values_of(g.take()) == Values{2, 3});
+  CHECK(elements[0] == 1);
+}
+
 TEST_CASE("tape: a part's place gets only a contribution of its shape and dtype") {
   struct Wrong : SumOfAll {
     using SumOfAll::SumOfAll;

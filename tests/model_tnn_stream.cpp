@@ -7,10 +7,22 @@
 
 #include "random_parameters.h"
 #include "sweep.h"
+#include "tnn/activation_lift.h"
 #include "tnn_support.h"
 #include "weft/profile.h"
 
 namespace weft::test {
+
+TEST_CASE("activation_lift: no activation exceeds its argument by more") {
+  for (const ActivationName& each : activation_names) {
+    CAPTURE(each.name);
+    const double lift = detail::activation_lift(each.value);
+    for (double x = -30; x <= 30; x += 0.25) {
+      const double y = activation(Tensor::full({1}, x, DType::f64), each.value).to_vector<double>()[0];
+      CHECK(std::abs(y) <= std::abs(x) + lift);
+    }
+  }
+}
 
 TEST_CASE("TNN language model: a token doesn't change the logits before it, also beyond the training length") {
   for (const char* more : {R"("gamma":0.95)", R"("par_type":3)",

@@ -131,6 +131,9 @@ TEST_CASE("labeled texts: columns by name and by number") {
         "file: can't tell which column is the label; it has the columns \"id\", \"colour\", \"note\" "
         "(--columns text=NAME,label=NAME says which, by names or by numbers from 1)");
   CHECK(contains(error("colour,label,note\nred,1,x\nblue,2,y\n"), "can't tell which column is the text"));
+  std::string many = "c1", row = "x";  // an error names only the first ones
+  for (int i = 2; i <= 100000; ++i) many += ",c" + std::to_string(i), row += ",x";
+  CHECK(contains(error(many + "\n" + row + "\n", columns({"text"}, "c1")), "\"c18\", \"c19\", \"c20\" and 99980 more"));
   CHECK(contains(error("a\nb\n", format(DataFormat::csv)), "one column; expected a text and a label"));
   const std::string json = "{\"a\":\"t\",\"b\":\"u\",\"c\":true}\n{\"a\":\"v\",\"c\":false,\"b\":null}\n";
   CHECK(pairs(parse(json, columns({"b", "a"}, "c"))) == Strings{"true: u t", "false: v"});

@@ -1,7 +1,7 @@
-// What weft makes of another program's checkpoint: outputs, gradients, and the checkpoint written back, for interop.py.
+// Computes weft's outputs and gradients of another program's checkpoint and writes the checkpoint back, for interop.py.
 //   answer FORM DIR IN OUT f32|f64 [TASK]
-// IN has ids (b, n), types (b, n) if there are any, and, for each output, its cotangent. OUT gets out.safetensors, grad/ (a
-// checkpoint of the form whose tensors are the gradients) and back/.
+// IN has ids (b, n), optionally types (b, n), and the cotangent of each output. OUT receives out.safetensors, grad/ (a
+// checkpoint in the same format whose tensors are the gradients) and back/.
 #include <weft/checkpoint_form.h>
 #include <weft/fnet.h>
 #include <weft/ops.h>
@@ -14,7 +14,7 @@ using weft::Tensor;
 
 namespace {
 
-// With the checkpoint's values, in the dtype.
+// The model with the checkpoint's values, in the given dtype.
 std::unique_ptr<weft::Model> in_dtype(const weft::Model& model, weft::DType dtype) {
   const std::int64_t classes = weft::task_source(model.task()) == weft::Source::rows ? model.outputs() : 0;
   auto made = weft::make_model({model.arch(), model.task(), model.vocabulary(), classes, model.config()},

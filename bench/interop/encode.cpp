@@ -1,5 +1,6 @@
-// The ids of texts, for fnet_tokenizer.py: encode DIR BACK, where DIR is a folder of transformers' FNet, which is also written to BACK.
-// In: each text's length in bytes, a line end, and the text. Out: a line of ids for each.
+// Prints the ids of texts, for fnet_tokenizer.py: encode DIR BACK. DIR is a folder of transformers' FNet, which is also
+// written to BACK. Input: for each text its length in bytes, a line end, and the text. Output: one line of ids per
+// text.
 #include <weft/checkpoint_form.h>
 #include <weft/sentencepiece.h>
 

@@ -1,13 +1,17 @@
 """Compares weft's tokenizer of Hugging Face's FNet with transformers' own, id by id. See bench/interop/run.
 
-A model of SentencePiece is learned from texts, then both cut the same texts: lines of the texts, what is hard about text, and
-random characters. For each choice of accents and case there are four folders: with spiece.model, with tokenizer.json alone (as
-transformers 5 writes it), as weft wrote it, and as transformers wrote that again. The reference is AlbertConverter, by which
-transformers makes tokenizer.json of spiece.model; it is also how AutoTokenizer reads the folders.
+A SentencePiece model is learned from texts. Then both programs tokenize the same texts: lines of those texts, difficult
+texts, and random characters. For each choice of accents and case there are four folders: with spiece.model, with only
+tokenizer.json (like transformers 5 writes it), as weft wrote it, and as transformers then wrote it again. The reference
+is AlbertConverter, which transformers uses to make tokenizer.json from spiece.model. AutoTokenizer also reads the
+folders with it.
 
-Known to differ, and left out: spaces before [SEP], which divides two texts in one for weft; characters that Unicode 3.2 hasn't,
-as each program has another version's tables; cuts of a word that are equally probable; where accents are kept, characters with
-several marks, of which the package tokenizers drops all but the first and SentencePiece itself doesn't.
+Known differences, which the comparison leaves out:
+- spaces before [SEP], which separates two texts for weft;
+- characters that Unicode 3.2 lacks, because each program has the tables of another version;
+- tokenizations of a word that are equally probable;
+- with accents kept, characters with several marks. The package tokenizers drops all marks but the first, and
+  SentencePiece does not.
 """
 import argparse
 import itertools
@@ -26,7 +30,7 @@ import sentencepiece
 import transformers
 from transformers.convert_slow_tokenizer import AlbertConverter
 
-PAD, CLS, SEP = 3, 4, 5  # as google/fnet-base has them
+PAD, CLS, SEP = 3, 4, 5  # like google/fnet-base
 HARD = [
     "", " ", "  ", "a", " a", "a ", "  two  spaces ", "tab\there", "line\nend\n", "\u00a0no\u00a0break\u3000wide ", "\u3000",
     "Zoë naïve café ÀÖØ", "e\u0301\u0323x", "x \u0301y", "ﬁ ﬀ ½ ① ™ …", "ＡＢ～ 𝐀𝒛𝟘 ｶﾞ", "한글 가 漢字 日本語", "😀 hello 🎉👨\u200d👩\u200d👧",
@@ -74,7 +78,7 @@ def weft_ids(program, folder, back, texts):
 
 
 def prepare(folder, pieces, settings, reference, alone):
-    """A folder whose tokenizer is in spiece.model, or in tokenizer.json alone."""
+    """Makes a folder whose tokenizer is in spiece.model, or only in tokenizer.json (alone)."""
     transformers.FNetModel(transformers.FNetConfig(
         vocab_size=pieces.get_piece_size(), hidden_size=4, num_hidden_layers=0, intermediate_size=4)).save_pretrained(folder)
     with open(f"{folder}/tokenizer_config.json", "w") as file:
@@ -87,7 +91,7 @@ def prepare(folder, pieces, settings, reference, alone):
 
 
 def differing(name, pieces, texts, ours, theirs):
-    """How many; cuts that are equally probable aside, as long as they are few."""
+    """The number of texts that differ. A few equally probable tokenizations do not count."""
     count = ties = 0
     for text, a, b in zip(texts, ours, theirs, strict=True):
         if a == b:
@@ -97,8 +101,9 @@ def differing(name, pieces, texts, ours, theirs):
             continue
         count += 1
         if count <= 5:
-            print(f"{name}: {text!r}: {pieces.id_to_piece(a)}, there {pieces.id_to_piece(b)}")
-    print(f"{name}: {len(texts) - count} of {len(texts)} texts agree" + (f", {ties} of them but for a tie" if ties else ""))
+            print(f"{name}: {text!r}: {pieces.id_to_piece(a)}, transformers has {pieces.id_to_piece(b)}")
+    print(f"{name}: {len(texts) - count} of {len(texts)} texts agree"
+          + (f", {ties} of them except for a tie" if ties else ""))
     return count + (ties if ties > 2 + len(texts) // 500 else 0)
 
 
@@ -111,7 +116,7 @@ def compare(program, scratch, pieces, settings, texts):
         texts = [text for text in texts if not any(unicodedata.category(c)[0] == "M" for c in text)]
     theirs = [ids.ids[1:-1] for ids in converted.encode_batch(texts)]
     paired = [converted.encode(a, b) for a, b in PAIRS]
-    name = ", ".join(key for key, on in settings.items() if on) or "accents left out"
+    name = ", ".join(key for key, on in settings.items() if on) or "accents removed"
     failed = 0
     for alone in (False, True):
         folder = tempfile.mkdtemp(dir=scratch)
@@ -139,10 +144,10 @@ def compare(program, scratch, pieces, settings, texts):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", required=True, help="bench/interop/encode.cpp, built")
-    parser.add_argument("--texts", action="append", help="files to learn from and to compare (weft's own pages)")
-    parser.add_argument("--size", type=int, default=8000, help="pieces at most")
-    parser.add_argument("--lines", type=int, default=2000, help="of the texts, to compare")
+    parser.add_argument("--program", required=True, help="the program built from bench/interop/encode.cpp")
+    parser.add_argument("--texts", action="append", help="files to learn from and to compare (weft's pages)")
+    parser.add_argument("--size", type=int, default=8000, help="maximum number of pieces")
+    parser.add_argument("--lines", type=int, default=2000, help="lines of the texts to compare")
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()
     root = pathlib.Path(__file__).parents[2]

@@ -1,8 +1,7 @@
-"""Compares weft with the packages that other people's checkpoints come from: random weights, many sizes and lengths.
+"""Compares weft with the packages of other people's checkpoints, with random weights, many sizes and lengths.
 
-Both programs compute outputs and gradients of the same checkpoint, which is then written back by weft and read by the
-package again, which must miss nothing and warn of nothing. See bench/interop/run.
-"""
+Both programs compute outputs and gradients of the same checkpoint. weft then writes the checkpoint back, and the
+package reads it again. The package must miss nothing and warn of nothing. See bench/interop/run."""
 import argparse
 import copy
 import json
@@ -17,7 +16,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 CASES = {}
-ILL_CONDITIONED = []  # gradients for which a program's own f32 isn't within the bound of its f64
+ILL_CONDITIONED = []  # gradients whose f32 is not within the bound of f64 in the program itself
 
 
 def case(function):
@@ -38,7 +37,7 @@ def compare(name, ours, theirs, bound, dtype):
     floor = 1e-12 if dtype == "f64" else 1e-6
     if not error <= bound * largest + floor:
         raise Failed(f"{name}: error {error:.3g} of {largest:.3g}")
-    return bound * error / (bound * largest + floor)  # some gradients vanish
+    return bound * error / (bound * largest + floor)  # some gradients are zero
 
 
 def ask(program, form, folder, scratch, inputs, dtype, task=None):
@@ -52,7 +51,7 @@ def ask(program, form, folder, scratch, inputs, dtype, task=None):
 
 
 def random_state(model):
-    """Every parameter random, biases and norms, too, but for constants."""
+    """Gives every parameter a random value, biases and norms, too, except constants."""
     for parameter in model.parameters():
         if parameter.requires_grad:
             torch.nn.init.uniform_(parameter, -0.5, 0.5)
@@ -68,7 +67,7 @@ def save_state(model, folder, config=None):
 
 
 def run(model, name, ids):
-    """The output with its gradients, and what weft is asked."""
+    """Computes the gradients; returns the output and the inputs for weft."""
     out = model(ids)
     inputs = {"ids": ids, "d." + name: torch.randn(out.shape, dtype=torch.float64)}
     (out * inputs["d." + name].to(out.dtype)).sum().backward()
@@ -76,7 +75,7 @@ def run(model, name, ids):
 
 
 def exact_positions(model):
-    """labml-nn's table of positions is of f32: in f64 both sides have it as its formula says."""
+    """labml-nn's table of positions is f32. In f64 both sides use its formula."""
     table = model.src_embed.positional_encodings
     d = table.shape[-1]
     angle = torch.arange(table.shape[0], dtype=torch.float64)[:, None] / 10000 ** (torch.arange(0, d, 2, dtype=torch.float64) / d)
@@ -84,7 +83,8 @@ def exact_positions(model):
 
 
 def check(model, outputs, ours, slopes, dtype, scale=lambda name: 1.0, inputs=None):
-    """With the inputs of a model that takes ids alone, gradients that its own f32 misses, too, are told apart."""
+    """The largest relative error. With the inputs of a model that takes only ids, gradients that the program's own f32
+    misses, too, do not count."""
     bound = 1e-9 if dtype == "f64" else 2e-5
     worst = max(compare(name, ours[name], value, bound, dtype) for name, value in outputs.items())
     exact = None
@@ -140,7 +140,7 @@ def huggingface_fnet(program, scratch, rng, dtype):
     model = model.double() if dtype == "f64" else model
     n, b = rng.choice([1, 2, 3, 7, 11, 13, 16, 17]), rng.choice([1, 2, 3])
     ids = torch.randint(config.vocab_size - 1, (b, n))
-    ids += ids >= config.pad_token_id  # without padding, whose embedding has no gradient there
+    ids += ids >= config.pad_token_id  # without padding: its embedding has no gradient in transformers
     types = torch.randint(config.type_vocab_size, (b, n))
     out = model(input_ids=ids, token_type_ids=types, output_hidden_states=True)
     outputs = {"hidden": out.hidden_states[-1]}
@@ -163,7 +163,8 @@ def huggingface_fnet(program, scratch, rng, dtype):
     if [w for w in told if "FNet" in str(w.message)]:
         raise Failed(f"{kind.__name__} written back: {told[0].message}")
     for (name, one), (_, two) in zip(model.state_dict().items(), back.state_dict().items()):
-        unread = name == "cls.predictions.bias" and not config.tie_word_embeddings  # weft writes the one that is read
+        # weft writes the one that transformers reads.
+        unread = name == "cls.predictions.bias" and not config.tie_word_embeddings
         if not unread and not torch.equal(one.float(), two.float()):
             raise Failed(f"{kind.__name__} written back: {name} differs")
     return f"{kind.__name__} {n}x{config.hidden_size} {config.hidden_act}", worst
@@ -173,7 +174,7 @@ def huggingface_fnet(program, scratch, rng, dtype):
 def g_mlp_pytorch(program, scratch, rng, dtype):
     from g_mlp_pytorch import gMLP
 
-    # Their embedding is √dim times weft's, which has it in f32: in f64 √dim is a power of two, and nothing is rounded.
+    # Its embedding is √dim times weft's, which is f32. In f64 √dim is a power of two, so nothing is rounded.
     causal, dim = rng.random() < 0.5, rng.choice([4, 16] if dtype == "f64" else [6, 8, 14])
     sizes = dict(num_tokens=rng.choice([7, 31]), dim=dim, depth=rng.choice([1, 2, 3]), seq_len=rng.choice([3, 7, 11, 16]),
                  ff_mult=rng.choice([2, 4]), causal=causal)
@@ -185,7 +186,7 @@ def g_mlp_pytorch(program, scratch, rng, dtype):
     outputs, inputs = run(model, "words", torch.randint(sizes["num_tokens"], (rng.choice([1, 2, 3]), n)))
     ours, slopes = ask(program, "g-mlp-pytorch", f"{scratch}/model", scratch, inputs, dtype,
                        "causal-lm" if causal else "masked-lm")
-    # The embedding is stored √dim times as large there: its gradient is as much smaller, and the form multiplied.
+    # The package stores the embedding √dim times as large. Its gradient is smaller by √dim; the format multiplies it.
     worst = check(model, outputs, ours, slopes, dtype, lambda name: 1 / dim if name == "to_embed.weight" else 1)
     gMLP(**sizes).load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
     return f"gMLP causal={causal} {n}x{dim}", worst
@@ -193,12 +194,11 @@ def g_mlp_pytorch(program, scratch, rng, dtype):
 
 @case
 def labml_gmlp(program, scratch, rng, dtype):
-    import copy
 
     from labml_nn.transformers.gmlp import GMLPBlock
     from labml_nn.transformers.models import EmbeddingsWithPositionalEncoding, Encoder, Generator
 
-    class AutoRegressive(torch.nn.Module):  # as labml_nn/transformers/basic/autoregressive_experiment.py
+    class AutoRegressive(torch.nn.Module):  # like labml_nn/transformers/basic/autoregressive_experiment.py
         def __init__(self, d, d_ffn, seq_len, layers, vocabulary):
             super().__init__()
             self.src_embed = EmbeddingsWithPositionalEncoding(d, vocabulary)
@@ -244,9 +244,9 @@ def labml_fnet(program, scratch, rng, dtype):
 
 
 def tnn_arguments(rng):
-    """What both forms of TNN have."""
+    """The options of both TNN formats."""
     decay = rng.choice(["none", "one", "one", "many"])
-    normalize = rng.random() < 0.2  # of coefficients above 0
+    normalize = rng.random() < 0.2  # the coefficients above lag 0
     act = lambda: rng.choice(["silu", "gelu", "elu", "leak", "sigmoid", "1+elu", "none"])
     return {"act_fun": act(), "use_norm": rng.random() < 0.4, "norm_type": rng.choice(["layernorm", "simplermsnorm"]),
             "use_decay": decay == "one", "use_multi_decay": decay == "many", "gamma": rng.choice([0.9, 0.99, 1.0]),
@@ -257,7 +257,7 @@ def tnn_arguments(rng):
 
 
 def back_again(scratch, make, inputs, outputs, dtype):
-    """What weft wrote, made by the arguments that it wrote beside it."""
+    """Loads the checkpoint that weft wrote, with the arguments that weft wrote beside it."""
     with open(f"{scratch}/out/back/config.json") as file:
         model = make(json.load(file))
     model.load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
@@ -313,8 +313,8 @@ def tnn_pytorch(program, scratch, rng, dtype):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", required=True, help="bench/interop/answer.cpp, built")
-    parser.add_argument("--cases", type=int, default=60, help="of each kind and dtype")
+    parser.add_argument("--program", required=True, help="the program built from bench/interop/answer.cpp")
+    parser.add_argument("--cases", type=int, default=60, help="number of cases per kind and dtype")
     parser.add_argument("--kind", choices=CASES, action="append")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -336,9 +336,10 @@ def main():
                         print(f"{name} {dtype} case {k}: {error}")
             else:
                 failed += options.cases - good
-                besides = f"; besides {len(ILL_CONDITIONED)} gradients that the program's own f32 misses, too" if ILL_CONDITIONED else ""
-                print(f"{name} {dtype}: {good} of {options.cases} agree, largest error {worst:.2g} of the largest value"
-                      f" of its tensor{besides}")
+                besides = (f"; without {len(ILL_CONDITIONED)} gradients that the program's f32 misses, too"
+                           if ILL_CONDITIONED else "")
+                print(f"{name} {dtype}: {good} of {options.cases} cases agree, largest error {worst:.2g} of the largest"
+                      f" value of its tensor{besides}")
                 ILL_CONDITIONED.clear()
     return 1 if failed else 0
 

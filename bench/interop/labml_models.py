@@ -1,11 +1,12 @@
-"""labml-nn's models, of its modules, as its experiments make them: these themselves import what is not there any more."""
+"""labml-nn's models, made of its modules like in its experiments, which themselves import modules that no longer
+exist."""
 import torch
 from labml_nn.transformers.feed_forward import FeedForward
 from labml_nn.transformers.fnet import FNetMix
 from labml_nn.transformers.models import EmbeddingsWithPositionalEncoding, Encoder, TransformerLayer
 
 
-class FNetClassifier(torch.nn.Module):  # as labml_nn/transformers/fnet/experiment.py
+class FNetClassifier(torch.nn.Module):  # like labml_nn/transformers/fnet/experiment.py
     def __init__(self, d, d_ffn, layers, vocabulary, classes, longest=5000):
         super().__init__()
         layer = TransformerLayer(d_model=d, self_attn=FNetMix(), feed_forward=FeedForward(d, d_ffn), dropout_prob=0.1)
@@ -15,5 +16,5 @@ class FNetClassifier(torch.nn.Module):  # as labml_nn/transformers/fnet/experime
         self.eval()
 
     def forward(self, ids):
-        """ids (b, n): the logits of the last token, (b, classes)."""
+        """The logits (b, classes) of the last token of ids (b, n)."""
         return self.generator(self.encoder(self.src_embed(ids.T), None)[-1])

@@ -1,4 +1,4 @@
-// weft-attention: the weft command, which knows the architectures of models/examples besides its own.
+// weft-attention: the weft command with the architectures of models/examples in addition to its own.
 #include "models/examples/attention/attention.h"
 #include "models/examples/amlp/amlp.h"
 #include "tools/console/command.h"

@@ -1,5 +1,6 @@
-// weft-run-start: what a run of weft train on a text begins with, for the same run by another program: the model's first
-// parameters, as "parameter.NAME", and the batches of its first steps, "tokens" and "target" (steps, b, n).
+// weft-run-start: writes the start of a run of weft train on a text, so that another program can repeat the run. It
+// writes the initial parameters as "parameter.NAME", and the batches of the first steps as "tokens" and "target"
+// (steps, b, n).
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -16,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// As weft train makes them of run.json.
+// Like weft train makes them from run.json.
 std::unique_ptr<Model> model_of(const json& run, std::int64_t symbols, const Random& seed) {
   const json& model = run["model"];
   return make_model(
@@ -24,7 +25,7 @@ std::unique_ptr<Model> model_of(const json& run, std::int64_t symbols, const Ran
       {seed.split(0), DType::f32});
 }
 
-// (b, n): (1, b, n).
+// (b, n) → (1, b, n).
 Tensor unsqueezed(const Tensor& x) { return reshape(x, {1, x.size(0), x.size(1)}); }
 
 using Named = std::vector<std::pair<std::string, Tensor>>;

@@ -1,5 +1,5 @@
-// Compiled once per instruction set, as kernels are. The compiler contracts the multiply and add
-// to one FMA where the instruction set has it.
+// Compiled once per instruction set, like the kernels. The compiler contracts multiply and add to one FMA where the
+// instruction set has it.
 #include "machine/fma_loop.h"
 
 #include <cstddef>
@@ -45,7 +45,7 @@ using Integers = __m128i;
 Integers multiply_pairs(Integers a, Integers b) { return _mm_madd_epi16(a, b); }
 #endif
 
-// acc_i ← the products of acc_i and factor, in pairs: as many as there are, whatever adds them up.
+// acc_i ← the pair products of acc_i and factor. The additions do not matter, only the number of products.
 template <std::size_t... I>
 int pair_loop(long iterations, int term, std::index_sequence<I...>) {
   using Ints [[gnu::vector_size(WEFT_VECTOR_BYTES)]] = int;
@@ -67,7 +67,7 @@ constexpr int (*pairs)(long, int) = nullptr;
 constexpr double pair_flops = 0;
 #endif
 
-// The barrier keeps the compiler from calling memcpy, which takes other ways round the cache for long copies.
+// The barrier keeps the compiler from calling memcpy, which bypasses the cache for long copies.
 void copy(const float* from, float* to, long n) {
   using Unaligned [[gnu::vector_size(WEFT_VECTOR_BYTES), gnu::aligned(4), gnu::may_alias]] = float;
   constexpr long step = lanes;

@@ -7,14 +7,14 @@ namespace weft::bench {
 struct FmaLoop {
   static constexpr std::string_view name = "fma_loop";
   float (*run)(long iterations, float factor, float term);
-  double flops;  // an iteration: a multiply and an add for each lane of each accumulator
+  double flops;  // per iteration: a multiply and an add for each lane of each accumulator
   int lanes;
-  // Products of pairs of 16 bits, vpmaddwd and the like, which quantised weights take without products of four bytes.
-  // Null where there are none (NEON).
+  // Products of pairs of 16 bits (vpmaddwd). Quantized weights use them where there are no products of four bytes.
+  // Null on NEON, which has no such products.
   int (*pairs)(long iterations, int term);
-  double pair_flops;                                   // an iteration
+  double pair_flops;                                   // per iteration
   void (*copy)(const float* from, float* to, long n);  // ordinary loads and stores
-  float (*read)(const float* from, long n);            // the sum of all but a last few
+  float (*read)(const float* from, long n);            // the sum of all except the last few
 };
 
 }  // namespace weft::bench

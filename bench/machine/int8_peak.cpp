@@ -1,4 +1,4 @@
-// What products of bytes take in registers: of four by AVX512-VNNI, or of pairs of 16 bits.
+// Byte products in registers: of four bytes by AVX512-VNNI, or of pairs of 16 bits.
 #include <atomic>
 
 #include "machine/fma_loop.h"
@@ -11,7 +11,7 @@
 namespace weft::bench {
 namespace {
 
-// Chains, multiply-adds of one, and iterations of a call.
+// Chains, multiply-adds of one instruction, and iterations per call.
 constexpr int chains = 12;
 constexpr double work = 64;
 constexpr long iterations = 200000;

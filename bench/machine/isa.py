@@ -1,5 +1,6 @@
-"""--isa of bench/operations/compare and bench/steps/step_compare: how peers are capped, and what they really run.
-usage: isa.py LIBRARY ISA PROBE... prints as JSON what parts of PyTorch run, those of PROBES; LIBRARY: see Sampler."""
+"""--isa of bench/operations/compare and bench/steps/step_compare: caps peers and samples what they really run.
+usage: isa.py LIBRARY ISA PROBE... prints as JSON what the parts of PyTorch named by PROBES run; LIBRARY: see
+Sampler."""
 import ctypes
 import json
 import subprocess
@@ -8,24 +9,24 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-# Of samples, in order of what a CPU must have, as sampled.h has them.
+# Kinds of samples, in increasing order of what a CPU must have; the same order as in sampled.h.
 KINDS = ("other", "sse", "avx", "avx2", "avx512", "avx512bf16")
 
 
 @dataclass(frozen=True)
 class Cap:
-    most: str   # of KINDS
-    aten: str   # PyTorch's own kernels, and what its compiler writes
-    march: str  # what its compiler lets g++ write
+    most: str   # the best of KINDS that a peer may run
+    aten: str   # PyTorch's own kernels, and the code that its compiler writes
+    march: str  # the -march that its compiler gives to g++
     onednn: str
-    fbgemm: str | None  # products of bytes; AVX2 is the least that it has
-    mkl: dict   # on Intel's CPUs alone, but for the compatible mode; on AMD's MKL runs AVX2 at most
-    ducc0: int  # level of x86-64
-    c_library: str | None = None  # what its copies go without
-    engine: str | None = None     # of quantised products
+    fbgemm: str | None  # products of bytes; AVX2 is its minimum
+    mkl: dict   # only on Intel's CPUs, except the compatible mode; on AMD's MKL runs AVX2 at most
+    ducc0: int  # x86-64 level
+    c_library: str | None = None  # features disabled for its copies
+    engine: str | None = None     # engine of quantized products
 
     def environment(self):
-        """Of a peer's process."""
+        """Environment variables of a peer's process."""
         found = {"ATEN_CPU_CAPABILITY": self.aten, "TORCHINDUCTOR_CPP_MARCH": self.march, **self.mkl,
                  "ONEDNN_MAX_CPU_ISA": self.onednn, "DUCC0_MAX_PSABI_LEVEL": str(self.ducc0)}
         if self.fbgemm:
@@ -47,7 +48,7 @@ CAPS = {
 
 
 def environment(isa):
-    """What caps a peer; nothing without --isa, or of an instruction set that no peer can be capped to."""
+    """Environment that caps a peer; empty without --isa, and for instruction sets to which no peer can be capped."""
     return CAPS[isa].environment() if isa in CAPS else {}
 
 
@@ -56,7 +57,7 @@ def weft_flags(isa):
 
 
 def require(program, isa, flags=()):
-    """Ends with what the program says if it can't run the instruction set."""
+    """Ends the program with the message of `program` if it cannot run the instruction set."""
     if isa:
         tried = subprocess.run([program, "--isa", isa, *flags], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if tried.returncode != 0:
@@ -65,8 +66,8 @@ def require(program, isa, flags=()):
 
 
 class Sampler:
-    """Samples of the vector instructions that this thread runs, by the library weft-sampled that is built beside the
-    programs; without it there are none."""
+    """Samples of the vector instructions that this thread runs. The library weft-sampled, which is built beside the
+    programs, takes them; without it there are no samples."""
 
     def __init__(self, library):
         self.library = ctypes.CDLL(str(library)) if Path(library).exists() else None
@@ -76,7 +77,7 @@ class Sampler:
         return Path(program).resolve().parent / "libweft-sampled.so"
 
     def sample(self, run, seconds):
-        """{kind: samples} while run is called again and again, once at least."""
+        """{kind: samples} while run is called repeatedly, at least once."""
         counts = (ctypes.c_long * len(KINDS))()
         if self.library is None:
             return dict.fromkeys(KINDS, 0)
@@ -103,12 +104,13 @@ def shares(samples):
 
 
 def ran(samples):
-    """The most demanding that at least a twentieth of the vector instructions were."""
+    """The most demanding kind that makes up at least a twentieth of the vector instructions."""
     return next((kind for kind in reversed(KINDS[1:]) if samples[kind] * 20 >= max(vectors(samples), 1)), "-")
 
 
 def is_capped(samples, isa):
-    """At most a twentieth of the vector instructions are beyond it; None without --isa or without samples."""
+    """True if at most a twentieth of the vector instructions are beyond `isa`; None without --isa or without
+    samples."""
     if isa not in CAPS or not vectors(samples):
         return None
     beyond = sum(samples[kind] for kind in KINDS[KINDS.index(CAPS[isa].most) + 1:])
@@ -116,12 +118,12 @@ def is_capped(samples, isa):
 
 
 def record(samples, isa):
-    """For JSON."""
+    """The entries of a contestant for the JSON."""
     return {"instructions": samples, "ran": ran(samples), "capped": is_capped(samples, isa)}
 
 
 def note(recorded):
-    """For a table: what ran, and whether that is beyond the cap."""
+    """Text for a table: what ran, and whether it is beyond the cap."""
     return f"ran {shares(recorded['instructions'])}" + (", NOT CAPPED" if recorded["capped"] is False else "")
 
 
@@ -151,8 +153,8 @@ def pair_probe(operation, *shapes):
     return probe
 
 
-ENGINE = None  # of quantised products
-# Each is of one library of those that PyTorch is made of.
+ENGINE = None  # of quantized products
+# Each probe runs one of the libraries that PyTorch consists of.
 PROBES = {
     "ATen": pair_probe(lambda torch, x: torch.nn.functional.gelu(x), (512, 512)),
     "MKL products": pair_probe(lambda torch, x, y: x @ y, (512, 512), (512, 512)),
@@ -165,7 +167,7 @@ PROBES = {
 
 
 def probe(library, names):
-    """{probe: samples} of PyTorch in this process, and ATen's word for its own."""
+    """{probe: samples} of PyTorch in this process, and the capability that ATen reports."""
     import torch
     torch.set_num_threads(1)
     sampler, found = Sampler(library), {}
@@ -179,19 +181,19 @@ def probe(library, names):
 
 
 def torch_parts(library, names, isa):
-    """What the parts of PyTorch run when capped to isa: {"ATen": record, ...}, printed in a line."""
+    """What the parts of PyTorch run when capped to isa: {"ATen": record, ...}. Prints one line."""
     import os
     command = [sys.executable, "-W", "ignore", __file__, str(library), isa or "-", *names]
     answer = subprocess.run(command, env={**os.environ, **environment(isa)}, capture_output=True, text=True)
     if answer.returncode != 0:
-        print(f"PyTorch's parts could not be looked at: {answer.stderr.strip()}", file=sys.stderr)
+        print(f"PyTorch's parts could not be sampled: {answer.stderr.strip()}", file=sys.stderr)
         return {}
     found = json.loads(answer.stdout.splitlines()[-1])
     parts = {name: record(samples, isa) for name, samples in found["samples"].items()}
     told = [f"{name} ran {part['ran']}" + (" (NOT CAPPED)" if part["capped"] is False else "")
             for name, part in parts.items()]
     capped = f" capped to {isa}" if isa in CAPS else ""
-    print(f"PyTorch{capped}, ATen {found['capability']} by its own word: {', '.join(told)}", flush=True)
+    print(f"PyTorch{capped}, ATen reports {found['capability']}: {', '.join(told)}", flush=True)
     return parts
 
 

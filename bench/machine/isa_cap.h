@@ -1,15 +1,15 @@
-// --isa: a program run as on a CPU whose best instruction set is another.
+// --isa: runs a program as if the CPU had another best instruction set.
 #pragma once
 #include <string>
 
 namespace weft::bench {
 
 constexpr const char* isa_help =
-    "Instruction set to run as if the CPU had none better: sse2, avx2 and so on. It caps weft, as WEFT_ISA does, the "
-    "limits that weft is held against, and the C library's copies. Default: the best";
+    "Best instruction set to use: sse2, avx2 and so on. It caps weft (like WEFT_ISA), the limits that weft is compared "
+    "with, and the copies of the C library. Default: the best of this CPU";
 
-// Caps weft, oneDNN and the C library's copies. The last two read the environment once, so the program starts anew, with
-// them capped there. Error with the names that can be given if `name` isn't one of them.
+// Caps weft, oneDNN and the copies of the C library. The last two read the environment only once, so the program
+// restarts with these caps in the environment. If `name` is unknown, throws an Error that lists the known names.
 void cap_isa(const std::string& name, char** argv);
 
 }  // namespace weft::bench

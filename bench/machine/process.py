@@ -1,4 +1,4 @@
-"""Programs that answer requests, each stopped while another is timed."""
+"""Programs that answer requests. Each one is stopped while another is timed."""
 import os
 import signal
 import subprocess
@@ -8,8 +8,8 @@ HERE = Path(__file__).resolve().parent
 
 
 class Process:
-    """A program that answers a line with a line. It is stopped between requests: one that waits actively would
-    take the others' time."""
+    """A program that answers each line with one line. It is stopped between requests, because active waiting would take
+    time from the others."""
 
     def __init__(self, command, environment, core=None):
         bind = ["taskset", "-c", str(core)] if core is not None else []

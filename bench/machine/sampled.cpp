@@ -14,7 +14,7 @@ constexpr auto first = static_cast<std::size_t>(Sampled::sse);
 
 long vectors(const Samples& samples) { return std::accumulate(samples.begin() + first, samples.end(), 0L); }
 
-// What a CPU with weft's instruction set of that name has at most.
+// The most demanding kind on a CPU with this instruction set of weft.
 std::size_t most_of(const std::string& isa) {
   if (isa == "sse2") return static_cast<std::size_t>(Sampled::sse);
   for (std::size_t i = 0; i < samples_count; ++i)

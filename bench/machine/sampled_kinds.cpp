@@ -1,4 +1,4 @@
-// The sampling itself, without weft: Python's programs load it as a library of its own.
+// The sampling itself, without weft. Python programs load it as a separate library.
 #include "machine/sampled_kinds.h"
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace {
 enum Kind { other, sse, avx, avx2, avx512, avx512bf16, kinds };
 volatile long counts[kinds];
 timer_t timer;
-// The handler's own stack: oneDNN's generated code has its stack pointer in memory with no room below.
+// A separate stack for the handler: the stack pointer of oneDNN's generated code has no room below it.
 alignas(64) char stack[1 << 16];
 stack_t stack_before;
 const int signal_number = SIGRTMIN + 5;
 
-// map: 1 is 0F, 2 is 0F 38, 3 is 0F 3A; is_wide: of 256 bits; op: behind the prefix
+// map: 1 is 0F, 2 is 0F 38, 3 is 0F 3A; is_wide: 256 bits; op: the byte after the prefix
 Kind vex_kind(int map, int op, bool is_wide) {
   if (map == 2 && op >= 0xF0) return other;  // BMI
   if (map == 3 && op == 0xF0) return other;
@@ -41,7 +41,7 @@ Kind legacy_kind(const std::uint8_t* code) {
   return is_vector ? sse : other;
 }
 
-// By encoding: EVEX starts with 62, VEX with C5 or C4.
+// The kind by encoding: EVEX starts with 62, VEX with C5 or C4.
 Kind kind_of(const std::uint8_t* code) {
   if (code[0] == 0x62) {
     const int map = code[1] & 7, op = code[4];

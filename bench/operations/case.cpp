@@ -1,12 +1,13 @@
-// weft-case: runs single cases on request, for bench/operations/compare. A line of standard input is a request, answered
-// by one.
+// weft-case runs single cases on request, for bench/operations/compare. Each line of standard input is a request, and
+// the program prints one line of answer.
 //   machine                       CPU | instruction set | FFTW's version or "none"
 //   case weft|fftw KIND B N D C   makes the work (C: 1 causal, 0 not): "ok FLOPS BYTES", or "none" if there is none
-//   run                           seconds a call of it
-//   ran                           how many samples of it were at vector instructions of each kind, by names (sampled.h)
-//   error KIND N                  relative L2 errors of a transform: weft's and FFTW's
+//   run                           seconds per call
+//   ran                           the number of samples at vector instructions of each kind, by name (sampled.h)
+//   error KIND N                  relative L2 errors of a transform, weft's and FFTW's
 //   memory B N D C                extra bytes of a Toeplitz product: forward, forward + backward
-// Whatever can't be done: "error MESSAGE". --isa NAME caps the instruction set; one that can't be had ends it with 2.
+// A request that fails gives "error MESSAGE". --isa NAME caps the instruction set; an unknown one ends the program with
+// 2.
 #include <cstdio>
 #include <exception>
 #include <iostream>

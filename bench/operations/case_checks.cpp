@@ -14,14 +14,14 @@ namespace {
 
 using std::int64_t;
 
-// Rows of a spectrum or signal, interleaved if complex, in and out, and what must come out.
+// Rows of a spectrum or signal (interleaved if complex) and the expected outputs.
 struct Rows {
   int64_t batch, n;
   std::vector<float> in;
   std::vector<std::vector<Wide>> expected;
 };
 
-// The whole spectrum of a row of n/2+1 bins; bin 0 and, n even, bin n/2 are real.
+// The whole spectrum from a row of n/2+1 bins. Bin 0 and, for even n, bin n/2 are real.
 std::vector<Wide> hermitian(const float* half, int64_t n) {
   std::vector<Wide> full(static_cast<std::size_t>(n));
   for (int64_t k = 0; 2 * k <= n; ++k) {
@@ -77,7 +77,7 @@ Tensor weft_transform(const std::string& kind, const Rows& r) {
   return raw::contiguous(transpose(fft(raw::contiguous(transpose(x, 0, 1)), -2), 0, 1));
 }
 
-// The peak of a fresh context in which f runs, less the results that f gives.
+// The peak memory of a fresh context in which f runs, minus the results of f.
 template <class F>
 int64_t peak_beyond_results(int threads, F f) {
   Context fresh;
@@ -92,7 +92,7 @@ int64_t peak_beyond_results(int threads, F f) {
 
 Errors transform_errors(const std::string& kind, int64_t n) {
   if (n < 1 || (kind != "c2c" && kind != "r2c" && kind != "c2r" && kind != "c2c-columns"))
-    throw Error("[bench] no errors of " + kind + " of length " + std::to_string(n));
+    throw Error("[bench] cannot measure errors of " + kind + " of length " + std::to_string(n));
   const Rows r = make_rows(kind, n);
   const bool real = kind == "c2r";
   const Tensor y = weft_transform(kind, r);

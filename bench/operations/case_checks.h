@@ -1,4 +1,4 @@
-// What weft-case measures beside time.
+// Measurements of weft-case other than time.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,15 +8,15 @@
 namespace weft::bench {
 
 struct Errors {
-  double weft = 0, fftw = 0;  // relative L2 over several rows; fftw NaN if this build has none
+  double weft = 0, fftw = 0;  // relative L2 over several rows; fftw is NaN if this build has no FFTW
 };
-// kind: c2c, r2c, c2r (contiguous rows) or c2c-columns (c2c along axis -2); FFTW's always of contiguous rows.
+// kind: c2c, r2c, c2r (contiguous rows) or c2c-columns (c2c along axis -2). FFTW always transforms contiguous rows.
 Errors transform_errors(const std::string& kind, std::int64_t n);
 
-// Bytes at the peak of a Toeplitz product beyond its inputs, outputs and the coefficients' spectra.
+// Peak bytes of a Toeplitz product beyond its inputs, outputs and the coefficients' spectra.
 struct ExtraMemory {
-  std::int64_t forward = 0;  // spectra kept from before
-  std::int64_t train = 0;    // forward and backward, less (n+1)·d complex for the spectra
+  std::int64_t forward = 0;  // with the spectra kept from an earlier call
+  std::int64_t train = 0;    // forward and backward, minus (n+1)·d complex numbers for the spectra
 };
 ExtraMemory toeplitz_memory(const Sizes& s, int threads);
 

@@ -1,11 +1,11 @@
-"""The cases of bench/operations/compare: what weft runs, what its peers run beside it, and the goal for the ratio."""
+"""The cases of bench/operations/compare: the work of weft, the work of its peers, and the goal for the ratio."""
 import math
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A piece of work; kinds and sizes as in work.h."""
+    """A piece of work; kinds and sizes are those of work.h."""
     kind: str
     b: int
     n: int
@@ -23,10 +23,10 @@ class Spec:
 
 @dataclass(frozen=True)
 class Rival:
-    """A peer, and the ratio of speeds weft : peer to reach. Speed is `by` a second: calls, flops, bytes, n log n."""
-    who: str  # torch, fftw, ducc0; weft: another piece of our own work
+    """A peer, and the ratio of speeds weft : peer to reach. Speed is `by` per second: calls, flops, bytes, n log n."""
+    who: str  # torch, fftw, ducc0; weft: another work of weft itself
     goal: float | None = None
-    spec: Spec | None = None  # its work, if not the same
+    spec: Spec | None = None  # the peer's work, if it differs
     by: str = "calls"
 
 
@@ -37,7 +37,7 @@ class Case:
     who: str = "weft"
     note: str = ""
     most_threads: int | None = None
-    bound: float | None = None  # as often least_time() as ours may take
+    bound: float | None = None  # our time may be at most this multiple of least_time()
 
     def name(self):
         return " ".join(x for x in (self.spec.label(), self.note, "" if self.who == "weft" else f"({self.who})") if x)
@@ -57,7 +57,7 @@ def fourier_mix():
 
 
 def columns():
-    """c2c along axis -2. The working set is input and output together; FFTW's is of contiguous rows."""
+    """c2c along axis -2. The working set is input and output together; FFTW transforms contiguous rows."""
     channels = 64
     for mib in (4, 64):
         for n in (256, 512, 1024, 2048, 4096):
@@ -77,13 +77,13 @@ def rows():
         for n in (96, 360, 768, 1000, 1536):
             yield Case(Spec(kind, 64, n), (Rival("fftw", 1.0), Rival("torch"), Rival("ducc0")))
         for n in (97, 509, 1009, 8191):
-            power = 1 << (2 * n).bit_length()  # the next above 2n: at most 3 times its time
+            power = 1 << (2 * n).bit_length()  # the next power above 2n; a length may take at most 3 times its time
             yield Case(Spec(kind, 64, n), (Rival("weft", 1 / 3, Spec(kind, 64, power)), Rival("fftw")))
 
 
 def growth():
-    """The long product's cost over n log2 n against that at n = 1024: at most 1.25 and 2 times. FFTW's, which takes
-    minutes to plan, at one thread."""
+    """The cost of the long product divided by n log2 n, relative to n = 1024: at most 1.25 and 2 times. FFTW, which
+    takes minutes to plan, runs with one thread only."""
     for who in ("weft", "fftw"):
         start = Spec("toeplitz-cached", 1, 1024, 64)
         for n, most in ((1 << 16, 1.25), (1 << 20, 2.0)):
@@ -97,13 +97,13 @@ def cases():
 
 
 def least_work(spec):
-    """(bytes, flops) of Fourier mixing or a Toeplitz product, for a lower bound of its time.
-    Bytes: each input of the operation, or of it and of its backward, read once, each output written once; no spectra
-    but those that are given, as a fused product keeps its own in the caches.
-    Flops: 5 n log2 n a complex transform, half of it a real one, and the products of elements. A Toeplitz product
-    of n real elements takes complex transforms of n (kernels/toeplitz_ring.h), with 2 flops an element for the factors
-    before, 3 behind and 6 for the product of spectra; backward transforms x again. Mixing takes real transforms along
-    one axis and complex ones of half as many columns along the other, in the order that takes less."""
+    """(bytes, flops) of Fourier mixing or a Toeplitz product, for a lower bound of its time. Bytes: each input of the
+    operation (and of its backward) is read once, each output is written once. Spectra count only if they are given,
+    because a fused product keeps its own spectra in the caches. Flops: 5 n log2 n for a complex transform, half of that
+    for a real one, plus the products of elements. A Toeplitz product of n real elements takes complex transforms of n
+    (kernels/toeplitz_ring.h). Per element it takes 2 flops for the factors before, 3 after and 6 for the product of
+    spectra; backward transforms x again. Mixing takes real transforms along one axis and complex transforms of half as
+    many columns along the other, in the cheaper order."""
     b, n, d = spec.b, spec.n, spec.d
     if spec.kind in ("mix", "mix-train"):
         passes = 2 if spec.kind == "mix-train" else 1
@@ -116,7 +116,7 @@ def least_work(spec):
         return 4 * (moved + 2 * n * d), b * d * columns
     if spec.kind == "toeplitz":
         return 4 * (moved + given), d * (b * columns + coefficients)
-    backward = 3 * transform(n) + 21 * n  # of x, dy and dx, with a sum of products of 8 flops
+    backward = 3 * transform(n) + 21 * n  # transforms of x, dy and dx, and a sum of products of 8 flops
     return 4 * (2.5 * moved + 3 * given), d * (b * (columns + backward) + 2 * coefficients)
 
 
@@ -125,19 +125,19 @@ def transform(n):
 
 
 def least_time(work, copy_rate, fma_rate):
-    """Seconds: bytes at the speed of a copy of as many, then arithmetic at 40 % of the multiply-adds in registers."""
+    """Seconds: the bytes at the speed of a copy, plus the arithmetic at 40 % of the multiply-adds in registers."""
     return work[0] / copy_rate + work[1] / (0.4 * fma_rate)
 
 
 def amount(spec, by, reply):
-    """What a call does, in the unit of a speed; reply: (flops, bytes) as weft-case answered."""
+    """The amount of work of a call in the unit of a speed; reply is (flops, bytes) from weft-case."""
     if by == "n log n":
         return spec.n * math.log2(spec.n)
     return {"calls": 1.0, "flops": reply[0], "bytes": reply[1]}[by]
 
 
 def nominal_flops(spec):
-    """5 n log2 n a complex transform, half of it a real one; for the charts."""
+    """5 n log2 n for a complex transform, half of that for a real one; for the charts."""
     transform = 5 * spec.n * math.log2(spec.n) * spec.b
     return {"c2c": transform, "r2c": transform / 2, "c2c-columns": transform * spec.d}.get(spec.kind)
 
@@ -151,7 +151,7 @@ def error_lengths(everything):
 
 
 def is_smooth(n):
-    """Only factors up to 13: by mixed radix, not Bluestein."""
+    """True if all prime factors are at most 13, so that the transform is mixed radix, not Bluestein."""
     for p in (2, 3, 5, 7, 11, 13):
         while n % p == 0:
             n //= p

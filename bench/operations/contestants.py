@@ -1,4 +1,4 @@
-"""The processes that run the work: weft-case and peer.py, each in its own setting."""
+"""The processes that run the work: weft-case and peer.py, each with its own setting."""
 import os
 import sys
 from pathlib import Path
@@ -10,13 +10,13 @@ from process import Process
 
 
 class Contestant:
-    """A setting of weft or of a peer: a process, and how to name it."""
+    """A process of weft or a peer at one setting, and the setting's name."""
 
     def __init__(self, who, process, setting):
         self.who, self.process, self.setting = who, process, setting
 
     def make(self, spec, formulation="-"):
-        """(flops, bytes) a call, or None if there is no such work."""
+        """(flops, bytes) per call, or None if the contestant has no such work."""
         prefix = f"case {self.who} " if self.who in ("weft", "fftw") else "case "
         suffix = "" if self.who in ("weft", "fftw") else f" {formulation}"
         answer = self.process.ask(prefix + spec.request() + suffix).split()
@@ -26,14 +26,14 @@ class Contestant:
         return float(self.process.ask("run"))
 
     def ran(self):
-        """Samples of the vector instructions of further calls."""
+        """Samples of the vector instructions of more calls."""
         kinds = self.process.ask("ran").split()
         return dict(zip(kinds[::2], map(int, kinds[1::2])))
 
 
 class Team:
-    """All contestants at a number of threads. weft runs bound to its cores; a peer unbound at each of its settings, of
-    which the best counts. At 1 thread all are bound to the same core and there is but one setting."""
+    """All contestants at a number of threads. weft is bound to its cores. A peer is unbound at each of its settings,
+    and its best one counts. At 1 thread all are bound to the same core and have only one setting."""
 
     def __init__(self, threads, weft_case, min_time, isa=None):
         self.threads, self.weft_case, self.min_time, self.isa = threads, weft_case, min_time, isa
@@ -41,7 +41,7 @@ class Team:
         self.made = {}
 
     def settings(self):
-        """(threads, OMP_WAIT_POLICY). With one thread there is nobody to wait for."""
+        """(threads, OMP_WAIT_POLICY). One thread does not wait for another."""
         if self.threads == 1:
             return [(1, None)]
         return [(1, None), (self.threads, "active"), (self.threads, "passive")]
@@ -63,7 +63,7 @@ class Team:
         return Contestant(who, Process(command, environment, self.core), setting)
 
     def contestants(self, who, role="peer"):
-        """weft alone has one; a second role of it is a process of its own."""
+        """Only weft has a single contestant; each role of it is a separate process."""
         if (who, role) not in self.made:
             settings = [(self.threads, None)] if who == "weft" else self.settings()
             self.made[who, role] = [self.start(who, threads, policy) for threads, policy in settings]

@@ -1,4 +1,4 @@
-// Dense products C (m, n) = A (m, k) B (k, n); B with few rows of A hot and cold; the fully connected layer; einsum.
+// Dense products C (m, n) = A (m, k) B (k, n); with few rows of A and hot or cold B; the fully connected layer; einsum.
 #include "operations/family.h"
 
 namespace weft::bench {
@@ -26,7 +26,7 @@ void add(const std::string& kind, const Product& p, int threads, std::optional<R
   add_benchmarks(kind, sizes_of(p), label, threads, rival);
 }
 
-// Another of weft's works on the same sizes.
+// Other work of weft on the same sizes.
 Rival plainer(const std::string& kind, const Product& p) {
   return {kind, [=](int threads) { return weft_work(kind, sizes_of(p), threads); }};
 }

@@ -24,19 +24,19 @@ std::vector<Entry>& registered() {
 
 constexpr double repetition_seconds = 0.02;
 
-// Calls round(), which gives its seconds, until a repetition is long enough.
+// Calls round(), which returns its seconds, until a repetition is long enough.
 template <class F>
 void repeat_rounds(F round) {
   for (double seconds = 0; seconds < repetition_seconds;) seconds += round();
 }
 
-// A call again and again for half a millisecond, after one that brings its data back into cache.
+// Repeats a call for half a millisecond, after one call that brings its data back into cache.
 class Burst {
  public:
   explicit Burst(std::function<void()> run) : run_(std::move(run)) {
     if (run_) calls_ = static_cast<long>(5e-4 / seconds_per_call(run_, 5e-4)) + 1;
   }
-  // A call's; 0 without one.
+  // Seconds per call; 0 if there is no call.
   double seconds() const {
     if (!run_) return 0;
     run_();
@@ -48,9 +48,9 @@ class Burst {
   long calls_ = 0;
 };
 
-// Rounds of multiply-adds, reading, work and rival one after the other: whatever changes the machine's speed for longer
-// than a round changes all of them. "limit": of the time, what the slower of multiply-adds and reading takes; "cycles":
-// an element's, where a cycle is what two FMA units need for a vector each.
+// Runs rounds of multiply-adds, reading, work and the peer one after the other. A change of the machine's speed that
+// lasts longer than a round then affects all of them. "limit": the time of the slower of multiply-adds and reading,
+// divided by the time of the work. "cycles": cycles per element, if two FMA units take one vector each per cycle.
 void time_in_turn(State& state, const Work& work, const Work& rival, const Work& fma) {
   const Burst fma_burst(fma.run), read(work.read), ours(work.run), theirs(rival.run);
   std::vector<double> own_seconds, rival_seconds, ratios, peaks, limits, cycles;
@@ -78,8 +78,8 @@ void count_rate(State& state, const char* name, double amount) {
   if (amount > 0) state.counters[name] = Counter(amount, Counter::kIsIterationInvariantRate);
 }
 
-// Alone, with what is known of the machine just before: "limit", the time of a plain-store copy of the same bytes over
-// the work's; "peak", the time of as many multiply-adds.
+// Times the work without a peer, right after measuring the machine. "limit": the time of a plain-store copy of the same
+// bytes, divided by the time of the work. "peak": the time of as many multiply-adds, divided by the time of the work.
 void time_alone(State& state, const Work& work, const Work& fma, int threads) {
   const double copy = work.memory_bound ? plain_copy_seconds(work.bytes, threads) : 0;
   const double fma_seconds = work.flops > 0 ? work.flops / fma.flops * seconds_per_call(fma.run, 0.01) : 0;
@@ -87,7 +87,7 @@ void time_alone(State& state, const Work& work, const Work& fma, int threads) {
     if (work.before) work.before();
     return seconds_of(work.run, 1);
   };
-  seconds();  // grows caches, which others may have emptied
+  seconds();  // fills caches, which other work may have emptied
   std::vector<double> own_seconds;
   repeat_rounds([&] { return own_seconds.emplace_back(seconds()); });
   for (auto _ : state) state.SetIterationTime(median_of(own_seconds));
@@ -97,10 +97,10 @@ void time_alone(State& state, const Work& work, const Work& fma, int threads) {
 
 struct Made {
   Work work, rival;
-  std::string ran;  // "avx2, rival sse"
+  std::string ran;  // "avx2, peer sse"
 };
 
-// What both really ran, whatever they say.
+// The instructions that both sides really ran.
 std::string what_ran(const Work& work, const Work& rival) {
   const auto one = [](const Work& w) {
     const auto run = [&w] {
@@ -110,7 +110,7 @@ std::string what_ran(const Work& work, const Work& rival) {
     const Samples samples = sample(run, repetition_seconds);
     return ran(samples) + (is_beyond(samples) ? " (not capped)" : "");
   };
-  return one(work) + (rival.run ? ", rival " + one(rival) : "");
+  return one(work) + (rival.run ? ", peer " + one(rival) : "");
 }
 
 void run_benchmark(State& state, const Entry& entry, Made& made, const std::function<Work()>& make,
@@ -137,7 +137,7 @@ void add_one(const Entry& entry, const std::function<Work()>& make, const std::f
       ->Iterations(1);
 }
 
-// Without a name if this build has none for the kind.
+// The peer; without a name if this build has none for the kind.
 Rival peer_of(const std::string& kind, const Sizes& sizes) {
   static const std::set<std::string> fftw_kinds = {"c2c", "r2c", "c2r", "c2c-columns", "toeplitz-cached"};
   if (fftw_kinds.count(kind) != 0 && !fftw_version().empty())

@@ -1,4 +1,4 @@
-// A family of benchmarks: the sizes to run and what to call them.
+// A family of benchmarks: its sizes and names.
 #pragma once
 #include <functional>
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace weft::bench {
 
-// What weft's work is held against, in turn with it: a peer's, or a plainer one of weft.
+// The work with which weft's is compared, in turn: a peer's, or simpler work of weft.
 struct Rival {
   std::string name;
   std::function<Work(int threads)> make;
 };
 
-// A benchmark as registered, under the name KIND/LABEL/threads:T.
+// A registered benchmark; its name is KIND/LABEL/threads:T.
 struct Entry {
   std::string kind, label;
   int threads;
@@ -23,14 +23,15 @@ struct Entry {
   std::string name() const { return kind + "/" + label + "/threads:" + std::to_string(threads); }
 };
 
-// All so far, in order.
+// All registered benchmarks so far, in order.
 const std::vector<Entry>& entries();
 
-// Registers one at 1 and at `threads` threads, under the part of `kind` before a colon, with the rival given, or else the
-// peer that has the kind, FFTW or oneDNN. The work is made when first run and kept: repetitions are interleaved.
+// Registers a benchmark with 1 and with `threads` threads. Its name is the part of `kind` before a colon. The peer is
+// the given one, or otherwise FFTW or oneDNN if it has the kind. The work is made at the first run and kept, because
+// repetitions are interleaved.
 void add_benchmarks(const std::string& kind, const Sizes& sizes, const std::string& label, int threads,
                     std::optional<Rival> rival = {});
-// Registers one without a rival, at exactly `threads` threads.
+// Registers a benchmark without a peer, with exactly `threads` threads.
 void add_work(const std::string& kind, const std::string& label, int threads, const std::function<Work()>& make);
 
 void add_machine(int threads);

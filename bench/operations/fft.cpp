@@ -1,4 +1,4 @@
-// Transforms: rows of contiguous numbers, and along axis -2, where vectors hold neighbouring channels.
+// Transforms of contiguous rows, and along axis -2, where vectors hold neighboring channels.
 #include "operations/family.h"
 
 namespace weft::bench {
@@ -10,7 +10,7 @@ constexpr std::int64_t lengths[] = {64, 128, 256,  512,  1024, 2048, 4096, 8192,
                                     97, 509, 1009, 8191};                                              // primes
 constexpr std::int64_t channels = 64;
 constexpr std::int64_t column_lengths[] = {256, 512, 1024, 2048, 4096};
-constexpr std::int64_t column_bytes[] = {4 << 20, 64 << 20};  // of input and output together
+constexpr std::int64_t column_bytes[] = {4 << 20, 64 << 20};  // input and output together
 
 }  // namespace
 

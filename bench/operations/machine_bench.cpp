@@ -1,4 +1,4 @@
-// What the machine can do: multiply-adds in registers, and copies of the bytes that the other families touch.
+// The machine's limits: multiply-adds in registers, and copies of as many bytes as the other families touch.
 #include "operations/family.h"
 
 namespace weft::bench {

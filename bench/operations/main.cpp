@@ -1,4 +1,4 @@
-// weft-bench: microbenchmarks of weft's kernels, with FFTW's and oneDNN's beside them.
+// weft-bench: microbenchmarks of weft's kernels beside those of FFTW and oneDNN.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -19,29 +19,30 @@ namespace {
 
 constexpr const char* usage =
     R"(usage: weft-bench [--threads T] [--isa NAME] [--json FILE] [Google Benchmark's own flags]
-  Medians and spread (cv: deviation over mean) of interleaved repetitions at 1 and T threads. A rival (FFTW, oneDNN,
-  or a plainer work of weft) and the FMA peak are measured in turn with weft; ratio: rival's time over weft's, of a turn.
-  FLOP/s are nominal: 5 n log2 n a complex transform, 2.5 n log2 n a real one, of the plain form of each operation;
-  dense products 2 m n k.
-  --threads T               default: all that this process may use
-  --isa NAME                sse2, avx2, ...: runs as if the CPU had no better instruction set. weft, the limits, oneDNN and
-                            the C library are capped; FFTW can't be. Default: the best
-  --json FILE               writes everything, each repetition too
-  limit %: what the limit takes of the time: a plain-store copy of the same bytes; for products of few rows the slower
-  of multiply-adds and reading the weights. Cycles are those of an element, by the FMA peak.
-  --benchmark_filter=REGEX  of names KIND/SIZE/threads:T; kinds: fma copy c2c c2c-f64 r2c c2r
+  Prints medians and spread (cv: standard deviation over mean) of interleaved repetitions with 1 and T threads. A peer
+  (FFTW, oneDNN, or simpler work of weft) and the FMA peak are measured in turn with weft. ratio: time of the peer over
+  time of weft in the same turn.
+  FLOP/s are nominal: 5 n log2 n for a complex transform and 2.5 n log2 n for a real one, of the plain form of each
+  operation; 2 m n k for dense products.
+  --threads T               default: all threads that this process may use
+  --isa NAME                sse2, avx2, ...: runs as if the CPU had no better instruction set. This caps weft, the
+                            limits, oneDNN and the C library, but not FFTW. Default: the best
+  --json FILE               writes everything, including each repetition
+  limit %: time of the limit over time of the work. The limit is a plain-store copy of the same bytes. For products of
+  few rows it is the slower of multiply-adds and reading the weights. cycles: cycles per element, by the FMA peak.
+  --benchmark_filter=REGEX  matches names KIND/SIZE/threads:T; kinds: fma copy c2c c2c-f64 r2c c2r
                             c2c-columns toeplitz-cached toeplitz toeplitz-train toeplitz-naive toeplitz-matrix
                             circulant mix mix-train gemm-nn gemm-nt gemm-tn gemm-nt-cold linear linear-gelu linear-gelu-train
                             einsum; exp tanh erf … gelu silu … (in cache), layer-norm rms-norm softmax
                             cross-entropy array-gelu array-silu add mul gate glu adamw …, each also with -backward
-  --benchmark_repetitions=N of 20 ms or a call, --benchmark_list_tests
-  ran: the most demanding instruction set of which at least a twentieth of the vector instructions were, by samples of one
-  thread while it ran: weft's, then the rival's. "not capped": beyond --isa's.
+  --benchmark_repetitions=N of 20 ms or one call, --benchmark_list_tests
+  ran: the most demanding instruction set to which at least a twentieth of the vector instructions belong, by samples of
+  one thread; weft's, then the peer's. "not capped": beyond the set of --isa.
 examples: weft-bench --benchmark_filter=c2c/64x1024/ --json fft.json
           weft-bench --isa avx2 --benchmark_filter=gemm-nn
 )";
 
-// Google Benchmark's flags: ours in front, so that the user's override them; --json FILE stands for two of its own.
+// Google Benchmark's flags. Ours come first, so that the user's override them. --json FILE stands for two of its flags.
 std::vector<std::string> benchmark_flags(int argc, char** argv, int& threads, std::string& isa) {
   std::vector<std::string> flags = {argv[0], "--benchmark_enable_random_interleaving=true",
                                     "--benchmark_repetitions=9"};
@@ -63,7 +64,7 @@ std::vector<std::string> benchmark_flags(int argc, char** argv, int& threads, st
   return flags;
 }
 
-// Measured, printed in one line and put into the JSON.
+// Measures the machine, prints the limits in one line and adds them to the JSON.
 void describe_machine(int threads) {
   std::string line = cpu_name() + ", " + isa_name(Context::current().isa());
   benchmark::AddCustomContext("cpu", cpu_name());
@@ -74,7 +75,7 @@ void describe_machine(int threads) {
     benchmark::AddCustomContext("threads_" + std::to_string(t), text);
     line += "; " + std::to_string(t) + (t == 1 ? " thread: " : " threads: ") + text;
   }
-  if (!fftw_version().empty()) line += "; " + fftw_version() + ", which can't be capped";
+  if (!fftw_version().empty()) line += "; " + fftw_version() + ", which cannot be capped";
   if (!onednn_version().empty()) line += "; oneDNN " + onednn_version() + " " + onednn_isa();
   std::printf("%s\n", line.c_str());
   std::fflush(stdout);

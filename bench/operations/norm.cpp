@@ -1,4 +1,4 @@
-// What is bound by memory: norms, losses, the optimizer and elementwise chains, beside a copy of the same bytes.
+// Work bound by memory: norms, losses, the optimizer and elementwise chains, compared with a copy of the same bytes.
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,7 +15,8 @@ namespace {
 using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 using Make = std::function<std::vector<Tensor>()>;
 
-// An operation, its inputs, and the bytes forward and backward read and write at least, if each array is touched once.
+// An operation, its inputs, and the minimum bytes that forward and backward read and write, if each array is touched
+// once.
 struct Case {
   std::string kind, label;
   Make inputs;
@@ -37,7 +38,7 @@ Work memory_work(int threads, double bytes, const std::function<void()>& run) {
   return w;
 }
 
-// What is recorded before each backward, which consumes it.
+// The record for a backward pass, which consumes it.
 struct Recorded {
   std::optional<Tape> tape;
   Tensor y;
@@ -73,7 +74,8 @@ void add_case(const Case& c, int threads) {
   }
 }
 
-// Forward: x read, y written. Backward: x, dy read, dx written; gamma's and beta's gradients in the same call.
+// Forward reads x and writes y. Backward reads x and dy and writes dx; the same call computes gamma's and beta's
+// gradients.
 void add_norms(std::int64_t rows, std::int64_t d, int threads) {
   const double array = 4.0 * static_cast<double>(rows * d);
   const std::string label = std::to_string(rows) + "x" + std::to_string(d);
@@ -127,7 +129,7 @@ void add_rows(std::int64_t rows, std::int64_t d, int threads) {
            threads);
 }
 
-// gMLP's gate z1 ⊙ (p + b), z1 a half of the rows of z; the sums apart; GLU's silu(a) ⊙ b.
+// gMLP's gate z1 ⊙ (p + b), where z1 is half of the rows of z; separate sums; GLU's silu(a) ⊙ b.
 void add_chains(std::int64_t n, std::int64_t b, std::int64_t d, int threads) {
   const double array = 4.0 * static_cast<double>(n * b * d);
   const std::string label = std::to_string(n) + "x" + std::to_string(b) + "x" + std::to_string(d);
@@ -175,7 +177,7 @@ void add_chains(std::int64_t n, std::int64_t b, std::int64_t d, int threads) {
            threads);
 }
 
-// Reads p, g, m, v, writes p, m, v; the norm for clipping reads g once more.
+// Reads p, g, m, v and writes p, m, v. The norm for clipping reads g once more.
 void add_adamw(std::int64_t n, int threads) {
   const auto make = [=](int t, bool clip) {
     Tensor p = normal({n}, 0), m = Tensor::zeros({n}), v = Tensor::zeros({n});

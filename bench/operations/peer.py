@@ -1,5 +1,6 @@
-"""Runs single cases in PyTorch or ducc0, answering the requests `case`, `run` and `ran` as weft-case does.
-usage: peer.py torch|ducc0 THREADS MIN_TIME SAMPLER. A case is followed by the formulation to use (see formulations)."""
+"""Runs single cases in PyTorch or ducc0. It answers the requests `case`, `run` and `ran` like weft-case.
+usage: peer.py torch|ducc0 THREADS MIN_TIME SAMPLER. A `case` request ends with the formulation to use (see
+formulations)."""
 import sys
 import time
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "machine"))
 from isa import Sampler
 
-# Of the same result: sequence along dim -2 of (b, n, d), or along the contiguous axis of (b, d, n).
+# Formulations with the same result: the sequence along dim -2 of (b, n, d), or along the contiguous axis of (b, d, n).
 LAYOUTS = {"toeplitz-cached": ["bnd", "bdn"], "toeplitz": ["bnd", "bdn"], "toeplitz-train": ["bnd", "bdn"],
            "mix": ["fft.fft", "fft2"], "mix-train": ["fft.fft", "fft2"]}
 
@@ -101,7 +102,7 @@ def ducc0_work(threads):
 
 
 def seconds_per_call(run, min_time):
-    """As timing.cpp has it."""
+    """Like timing.cpp."""
     clock = time.perf_counter
     warm, calls = clock(), 0
     while calls == 0 or clock() - warm < min_time / 10:
@@ -123,7 +124,7 @@ def serve(who, threads, min_time, sampler):
             answer = version
         elif request == "case":
             kind, (b, n, d, causal), formulation = words[0], map(int, words[1:5]), words[5]
-            run = None  # frees the one before
+            run = None  # frees the previous one
             run = make(kind, b, n, d, bool(causal), formulation)
             if run:
                 run()

@@ -1,4 +1,4 @@
-// The transforms by which errors are measured, in long double.
+// Reference transforms in long double, with which errors are measured.
 #pragma once
 #include <complex>
 #include <cstdint>

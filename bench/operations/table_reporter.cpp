@@ -47,7 +47,7 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
 
 void TableReporter::Finalize() {
   std::printf("%-22s %-26s %7s | %10s %6s %8s %6s %7s %7s %6s | %-28s | %10s %s\n", "kind", "size", "threads",
-              "weft us", "cv %", "GFLOP/s", "peak %", "GB/s", "limit %", "cycles", "ran", "rival us", "ratio");
+              "weft us", "cv %", "GFLOP/s", "peak %", "GB/s", "limit %", "cycles", "ran", "peer us", "ratio");
   for (const Entry& entry : entries()) {
     const auto found = results_.find(entry.name());
     if (found == results_.end()) continue;

@@ -1,4 +1,4 @@
-// Prints medians and spread, a line for each case, its rival beside it.
+// Prints medians and spread, one line per case, with its peer.
 #pragma once
 #include <benchmark/benchmark.h>
 
@@ -18,7 +18,7 @@ class TableReporter : public benchmark::BenchmarkReporter {
   struct Result {
     double seconds = 0, flops_rate = 0, bytes_rate = 0, cycles = 0, limit = 0, peak = 0, rival = 0,
            ratio = 0;   // medians
-    double spread = 0;  // deviation over mean
+    double spread = 0;  // standard deviation over mean
     std::string ran;
   };
   std::map<std::string, Result> results_;

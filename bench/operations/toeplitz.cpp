@@ -1,5 +1,5 @@
-// The Toeplitz product: with kept spectra, with the coefficients' transform, forward and backward; the
-// naive and the matrix form; the circulant one.
+// The Toeplitz product: with kept spectra, with the transform of the coefficients, forward and backward. Also its naive
+// and its matrix form, and the circulant product.
 #include "operations/family.h"
 
 namespace weft::bench {

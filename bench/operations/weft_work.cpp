@@ -23,13 +23,13 @@ std::function<void()> toeplitz_run(const Sizes& s, bool cached) {
   return [=] { toeplitz_product(x, *kept); };
 }
 
-// By the naive or the matrix form.
+// The naive or the matrix form.
 std::function<void()> form_run(const Sizes& s, ToeplitzForm form) {
   const Tensor x = normal({s.b, 1, s.n, s.d}, 0), t = coefficients(s);
   return [=, causal = s.causal] { toeplitz_product(x, t, causal, form); };
 }
 
-// Forward and backward with a given cotangent, of f(inputs).
+// Forward and backward of f(inputs), with a given cotangent.
 template <class F>
 std::function<void()> train_run(F f, const std::vector<Tensor>& inputs, const Tensor& cotangent) {
   return [=] {
@@ -63,7 +63,7 @@ std::function<void()> run_of(const std::string& kind, const Sizes& s) {
   if (kind == "mix-train")
     return train_run([](const std::vector<Tensor>& in) { return fourier_mix(in[0], 1, 2); }, {normal(shape, 0)},
                      normal(shape, 3));
-  throw Error("[bench] no kind of work is called " + kind);
+  throw Error("[bench] unknown kind of work: " + kind);
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ double c2c_flops(std::int64_t n) { return 5.0 * static_cast<double>(n) * std::lo
 
 double nominal_flops(const std::string& kind, const Sizes& s) {
   const auto b = static_cast<double>(s.b), n = static_cast<double>(s.n), d = static_cast<double>(s.d);
-  const double padded = d * c2c_flops(2 * s.n) / 2;  // of d real transforms of length 2n
+  const double padded = d * c2c_flops(2 * s.n) / 2;  // d real transforms of length 2n
   if (kind == "c2c" || kind == "c2c-f64") return b * c2c_flops(s.n);
   if (kind == "r2c" || kind == "c2r") return b * c2c_flops(s.n) / 2;
   if (kind == "c2c-columns") return b * d * c2c_flops(s.n);

@@ -1,4 +1,5 @@
-// weft-decode-bench: tokens that a gMLP or TNN language model appends one by one, beside reading as many bytes as they need.
+// weft-decode-bench: times tokens that a gMLP or TNN language model appends one by one, compared with reading as many
+// bytes as they need.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -31,11 +32,12 @@ struct Options {
   std::string model = "small", precision = "f32", weights = "file", isa;
   int threads = Context::current().threads();
   std::int64_t batch = 1, context = 256, tokens = 64, rounds = 8;
-  double gamma = 1;  // of the TNN
+  double gamma = 1;  // the TNN's decay
   bool as_json = false;
 };
 
-// The original experiments have 65 characters, the large gMLP has bytes. d_mixed: what mixes tokens, d_ffn / 2 or the TNN's d1.
+// The original experiments have 65 characters, the large gMLP has bytes. d_mixed: channels that are mixed over tokens,
+// d_ffn / 2 or the TNN's d1.
 struct Size {
   const char *name, *arch;
   std::int64_t d_model, d_mixed, layers;
@@ -72,7 +74,7 @@ std::unique_ptr<Model> made_model(const Options& o, const Tokenizer& tokenizer) 
                     Init{Random(1), DType::f32, nullptr});
 }
 
-// As a program has it that made or trained it, or as one that loads a checkpoint for inference.
+// The model as made by a program that trains it, or as loaded from a checkpoint for inference.
 std::unique_ptr<Model> model_of(const Options& o) {
   const auto tokenizer = tokenizer_of(size_of(o.model).symbols);
   std::unique_ptr<Model> model = made_model(o, *tokenizer);
@@ -83,7 +85,7 @@ std::unique_ptr<Model> model_of(const Options& o) {
     save_checkpoint(folder.string(), *model, *tokenizer);
     model.reset();
     model = load_checkpoint(folder.string(), Purpose::inference).model;
-    std::filesystem::remove_all(folder);  // what is mapped stays
+    std::filesystem::remove_all(folder);  // mapped files stay available
   }
   model->set_precision(o.precision == "f32" ? Precision::f32 : Precision::bf16);
   return model;
@@ -93,7 +95,8 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// What a token at position `context` needs of the weights, as they are kept for the precision, and of each text's history.
+// The bytes of weights (in the form that the precision keeps) and of each text's history that a token at position
+// `context` needs.
 double bytes_of_token(const Options& o, const NamedParameters& parameters) {
   const Size& size = size_of(o.model);
   const double weight = o.precision == "int8" ? 1 : o.precision == "bf16" ? 2 : 4, kept = o.precision == "f32" ? 4 : 2;
@@ -102,10 +105,10 @@ double bytes_of_token(const Options& o, const NamedParameters& parameters) {
     const Tensor& value = parameter.value();
     if (name == "embedding.weight") bytes += 4.0 * static_cast<double>(o.batch * size.d_model);
     else if (ends_with(name, "sgu.weight")) bytes += 4.0 * static_cast<double>(o.context);
-    else if (name.find(".toep.") != std::string::npos) continue;  // makes coefficients, not at every token
+    else if (name.find(".toep.") != std::string::npos) continue;  // makes the coefficients, not used for every token
     else bytes += (value.rank() == 2 ? weight : 4) * static_cast<double>(value.numel());
   }
-  if (is_tnn(size)) {  // of the last 64 to 128 tokens, and as many coefficients; the rest is products of earlier blocks
+  if (is_tnn(size)) {  // the last 64 to 128 tokens and as many coefficients; products of earlier blocks hold the rest
     const double rows = static_cast<double>(std::min<std::int64_t>(o.context, 96) * (o.batch + 1));
     return bytes + 4 * rows * static_cast<double>(size.layers * size.d_mixed);
   }
@@ -131,10 +134,10 @@ constexpr std::int64_t group = 8;
 
 struct Times {
   std::vector<double> token, read;  // µs
-  Samples samples{};                // of further tokens
+  Samples samples{};                // of more tokens
 };
 
-// Runs f in groups, of each of which the first time is not counted: caches hold what the other's run left.
+// Runs f `count` times. The first time does not count, because the caches hold data of the other side's run.
 void time_group(std::int64_t count, std::vector<double>* times, const std::function<void()>& f) {
   for (std::int64_t i = 0; i < count; ++i) {
     const double time = microseconds_of(f);
@@ -142,12 +145,13 @@ void time_group(std::int64_t count, std::vector<double>* times, const std::funct
   }
 }
 
-// Rounds of tokens from the same context on, around the one that is asked for, in turn with readings.
+// Times tokens around the requested context, in turn with reading. Each round starts from the same context.
 Times measure(const Options& o, const Model& model, double bytes) {
   const auto numbers = static_cast<std::int64_t>(bytes / 4);
   const Tensor block = Tensor::zeros({numbers});
   const Work read = read_work([&] { return block.data<float>(); }, numbers, o.threads);
-  // 3 less: else the first of a group would always be the one at which blocks of the online Toeplitz product end.
+  // Minus 3: otherwise the first token of a group would always be one at which blocks of the online Toeplitz product
+  // end.
   const std::int64_t before = std::max<std::int64_t>(1, o.context - o.tokens / 2 - 3);
   const Tensor prompt = tokens_of(2, 1, before, model.vocabulary());
   const Tensor ids = tokens_of(3, o.batch, 1, model.vocabulary());
@@ -155,7 +159,7 @@ Times measure(const Options& o, const Model& model, double bytes) {
   Context::current().parallel_region([&] {
     const auto text = model.stream();
     (void)text->append(prompt);
-    for (std::int64_t round = 0; round <= o.rounds; ++round) {  // in the first one weights are packed
+    for (std::int64_t round = 0; round <= o.rounds; ++round) {  // the first round packs the weights
       const auto stream = text->select(std::vector<std::int64_t>(static_cast<std::size_t>(o.batch), 0));
       for (std::int64_t done = 0; done < o.tokens; done += group) {
         const std::int64_t count = std::min(group, o.tokens - done);
@@ -206,7 +210,7 @@ void print(const json& r) {
   const auto number = [&](const char* key) { return r[key].get<double>(); };
   char line[500];
   std::snprintf(line, sizeof line,
-                "%s, %s, %s (ran %s), weights %s, %d threads, batch %d, context %d: %.0f tokens/s, %.0f us a step; "
+                "%s, %s, %s (ran %s), weights %s, %d threads, batch %d, context %d: %.0f tokens/s, %.0f us per step; "
                 "reading %.1f MB at %.1f GB/s %.0f us: %.0f %%, %.0f us beyond (least %.0f and %.0f us, worst step "
                 "%.0f us); peak %.2f GB",
                 r["model"].get<std::string>().c_str(), r["precision"].get<std::string>().c_str(),
@@ -228,34 +232,37 @@ void add_options(CLI::App& app, Options& o) {
   names.emplace_back("int8");
   app.add_option(
          "--precision", o.precision,
-         "What is computed in: f32, bf16 beside f32 parameters, or int8: quantised weights, activations in bf16")
+         "Precision of the computation: f32, bf16 with f32 parameters, or int8 (quantized weights, bf16 activations)")
       ->capture_default_str()
       ->check(CLI::IsMember(names));
   app.add_option("--weights", o.weights,
-                 "file: of a checkpoint loaded for inference; own: of a model that may be trained")
+                 "file: weights of a checkpoint loaded for inference; own: weights of a model that can be trained")
       ->capture_default_str()
       ->check(CLI::IsMember({"file", "own"}));
   app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
   app.add_option("--isa", o.isa, isa_help)->type_name("NAME");
-  app.add_option("--batch", o.batch, "Texts that grow together")->capture_default_str()->check(CLI::Range(1, 1024));
-  app.add_option("--context", o.context, "Tokens that come before")
+  app.add_option("--batch", o.batch, "Number of texts generated at the same time")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--context", o.context, "Position of the timed tokens in the text")
       ->capture_default_str()
       ->check(CLI::Range(64, 1 << 16));
-  app.add_option("--gamma", o.gamma, "Decay of the TNN's coefficients; 1: none, all tokens count")
+  app.add_option("--gamma", o.gamma, "Decay of the TNN's coefficients; 1 means no decay, so that all tokens count")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--tokens", o.tokens, "Timed tokens of a round, half of them before that context")
+  app.add_option("--tokens", o.tokens, "Timed tokens per round, half of them before that position")
       ->capture_default_str()
       ->check(CLI::Range(2, 64));
-  app.add_option("--rounds", o.rounds, "Rounds, after an untimed one")
+  app.add_option("--rounds", o.rounds, "Number of rounds, after an untimed one")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
   app.add_flag("--json", o.as_json, "Print a JSON line");
   app.footer(
-      "Prints the median step of all texts, and beside it that of a loop in the same run which reads as many bytes,\n"
-      "weights and histories, with the same threads: their ratio, and what the step takes beyond.\n"
-      "\"ran\" is what share of the step's vector instructions, by samples of one thread, were of which instruction "
-      "set.\n"
+      "Prints the median time of a step of all texts. Compares it with a loop in the same run that reads as many "
+      "bytes\n"
+      "(weights and histories) with the same threads: prints their ratio and the additional time of the step.\n"
+      "\"ran\" says which share of the step's vector instructions belongs to which instruction set, by samples of one "
+      "thread.\n"
       "Examples:\n"
       "  weft-decode-bench --model large --precision bf16 --threads 2 --batch 8 --context 256\n"
       "  weft-decode-bench --model large --isa avx2");

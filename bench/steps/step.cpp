@@ -24,9 +24,9 @@ using nlohmann::json;
 
 constexpr std::int64_t untimed = 2;
 constexpr double learning_rate = 1e-4;
-constexpr std::int64_t copied = std::int64_t{64} << 20;  // for the bandwidth
+constexpr std::int64_t copied = std::int64_t{64} << 20;  // to measure the bandwidth
 
-// Of all parameters, without clipping (the norm is computed all the same).
+// AdamW over all parameters, without clipping. The norm is computed anyway.
 OptimizerOptions adamw() {
   OptimizerOptions options;
   options.clip = 0;
@@ -35,7 +35,8 @@ OptimizerOptions adamw() {
 
 MemoryCache& memory() { return Context::current().memory(); }
 
-// Norms' weights of one and biases of zero would hide mistakes: they make the mean square of a normed result constant.
+// Norm weights of one and biases of zero would hide mistakes, because the mean square of a normed result is then
+// constant.
 void disturb_vectors(const NamedParameters& parameters) {
   std::uint64_t stream = 0;
   for (const auto& [name, parameter] : parameters) {
@@ -99,7 +100,7 @@ void Step::step_in_region() {
   gradient_norm_ = norm;
 }
 
-// As in weft train, what a step takes is kept for the next.
+// Like in weft train, the memory of a step is kept for the next one.
 void Step::warm() {
   while (steps_ < untimed) {
     step();
@@ -133,7 +134,7 @@ double Step::rate(double seconds) {
   return static_cast<double>(steps) / passed;
 }
 
-// Milliseconds a step and share of the step's time, the longest first; "other" is what no operation accounts for.
+// Milliseconds per step and share of the step's time for each operation, the longest first. "other" is the rest.
 json Step::operations() const {
   const auto runs = static_cast<double>(seconds_.size());
   double all = 0, rest = 0;
@@ -155,16 +156,16 @@ json Step::operations() const {
   return operations;
 }
 
-// What each step must read and write at least. Training: what backward needs of forward, written and read; a gradient
-// written, and by AdamW, if it trains, read with the parameter and two moments, of which three are written. Forward: the
-// parameters.
+// The bytes that each step must at least read and write. Forward: the parameters. Backward: the saved tensors, written
+// and read, and the gradients, written. Training: AdamW also reads gradient, parameter and two moments, and writes
+// three of them.
 double Step::least_bytes() const {
   const auto parameters = static_cast<double>(parameter_count(model_.parameters));
   if (mode_ == Mode::forward) return parameters * (sizes_.int8 ? 1 : sizes_.precision == Precision::bf16 ? 2 : 4);
   return 2 * static_cast<double>(activation_bytes()) + (mode_ == Mode::train ? 32 : 4) * parameters;
 }
 
-// The most that was there at once beyond parameters, their gradients and AdamW's two moments.
+// The peak memory beyond the parameters, their gradients and AdamW's two moments.
 std::int64_t Step::activation_bytes() const {
   constexpr std::int64_t of_parameter[] = {0, 4, 12};
   const std::int64_t state = of_parameter[static_cast<int>(mode_)] * parameter_count(model_.parameters);
@@ -173,7 +174,7 @@ std::int64_t Step::activation_bytes() const {
 
 json Step::report() const {
   if (seconds_.empty()) throw Error("[bench] nothing has run yet");
-  const std::uint64_t resident = os::peak_resident_memory();  // before the copy takes more
+  const std::uint64_t resident = os::peak_resident_memory();  // before the copy adds memory
   const double median = median_of(seconds_), peak = median_of(peak_gflops_), copy = copy_gbs(threads_);
   const double passes = mode_ == Mode::forward ? 1 : 3, gemm = passes * model_.gemm_flops,
                all = gemm + passes * model_.other_flops;

@@ -1,4 +1,4 @@
-// weft-step-bench: the training step or the forward pass of a model, its time, memory and operations.
+// weft-step-bench: measures time, memory and operations of a training step or a forward pass of a model.
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <functional>
@@ -23,23 +23,24 @@ struct Options {
   bool serve = false, recompute = false;
 };
 
-// --seq-len and so on: over the model's default size, if it has one of that name.
+// --seq-len and so on override the model's default size, if it has one of that name.
 class SizeFlags {
  public:
   explicit SizeFlags(CLI::App& app) {
     const std::string every = "gmlp tnn fnet attention";
     add(app, "--batch", &StepSizes::batch, every, "Sequences");
-    add(app, "--seq-len", &StepSizes::seq_len, every, "Tokens of a sequence");
-    add(app, "--d-model", &StepSizes::d_model, every, "Channels of a token");
+    add(app, "--seq-len", &StepSizes::seq_len, every, "Tokens per sequence");
+    add(app, "--d-model", &StepSizes::d_model, every, "Channels per token");
     add(app, "--layers", &StepSizes::layers, every, "Blocks");
     add(app, "--d-ffn", &StepSizes::d_ffn, "gmlp fnet attention", "Channels of the first linear layer");
     add(app, "--glu-dim", &StepSizes::glu_dim, "tnn", "Channels of the gated linear unit");
-    add(app, "--expand-ratio", &StepSizes::expand_ratio, "tnn", "Channels of the Toeplitz product over d_model");
+    add(app, "--expand-ratio", &StepSizes::expand_ratio, "tnn", "Channels of the Toeplitz product, divided by d_model");
     add(app, "--rpe-dim", &StepSizes::rpe_dim, "tnn", "Channels of the relative position encoder");
-    add(app, "--rpe-layers", &StepSizes::rpe_layers, "tnn", "Its hidden layers");
-    add(app, "--heads", &StepSizes::heads, "attention", "Of attention");
-    add(app, "--query-block", &StepSizes::query_block, "attention", "Queries whose scores are there at once; else all");
-    add(app, "--lm", &StepSizes::vocabulary, every, "A language model of this many symbols, not the blocks alone");
+    add(app, "--rpe-layers", &StepSizes::rpe_layers, "tnn", "Hidden layers of the relative position encoder");
+    add(app, "--heads", &StepSizes::heads, "attention", "Attention heads");
+    add(app, "--query-block", &StepSizes::query_block, "attention",
+        "Queries whose scores exist at the same time; default: all");
+    add(app, "--lm", &StepSizes::vocabulary, every, "Language model with this many symbols; default: only the blocks");
   }
 
   StepSizes sizes(const std::string& model) const {
@@ -47,7 +48,7 @@ class SizeFlags {
     for (const Flag& flag : flags_) {
       if (flag.option->count() == 0) continue;
       if (flag.models.find(model) == std::string::npos)
-        throw Error(flag.option->get_name() + " is no size of " + model);
+        throw Error(flag.option->get_name() + " is not a size of " + model);
       s.*flag.size = flag.option->as<std::int64_t>();
     }
     return s;
@@ -76,35 +77,36 @@ class SizeFlags {
 };
 
 void add_options(CLI::App& app, Options& o) {
-  app.add_option("--model", o.model, "gmlp, tnn, fnet or attention")
+  app.add_option("--model", o.model, "Model: gmlp, tnn, fnet or attention")
       ->required()
       ->check(CLI::IsMember({"gmlp", "tnn", "fnet", "attention"}));
-  app.add_option("--mode", o.mode, "forward (no tape); backward: forward and backward; train: AdamW, too")
+  app.add_option("--mode", o.mode, "forward (without a tape); backward (forward and backward); train (also AdamW)")
       ->capture_default_str()
       ->check(CLI::IsMember({"forward", "backward", "train"}));
   std::vector<std::string> names = precisions();
   names.emplace_back("int8");
   app.add_option(
          "--precision", o.precision,
-         "What is computed in: f32, bf16 beside f32 parameters, or int8: quantised weights, activations in bf16; "
-         "not trained and not saved")
+         "Precision of the computation: f32, bf16 with f32 parameters, or int8 (quantized weights, bf16 activations; "
+         "no training and no --save)")
       ->capture_default_str()
       ->check(CLI::IsMember(names));
   app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
   app.add_option("--isa", o.isa, isa_help)->type_name("NAME");
-  app.add_option("--repeat", o.repeat, "Timed steps, after two untimed ones")
+  app.add_option("--repeat", o.repeat, "Number of timed steps, after two untimed ones")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
-  app.add_option("--seconds", o.seconds, "Print the steps a second of so many seconds, and nothing else");
+  app.add_option("--seconds", o.seconds, "Run for this many seconds and print only the steps per second");
   app.add_option("--save", o.save,
-                 "Run nothing; write input, parameters, result and gradients to this safetensors file");
-  app.add_flag("--recompute", o.recompute, "Compute each block again in backward");
-  app.add_flag("--serve", o.serve,
-               "Answer lines of standard input: \"warm\" after the untimed steps, \"run\" with the seconds of one, "
-               "\"report\" with the JSON line, \"ran\" with samples of the vector instructions of one more");
+                 "Write input, parameters, result and gradients to this safetensors file; measure nothing");
+  app.add_flag("--recompute", o.recompute, "Recompute each block in backward");
+  app.add_flag(
+      "--serve", o.serve,
+      "Answer lines of standard input: \"warm\" after the untimed steps, \"run\" with the seconds of one step, "
+      "\"report\" with the JSON line, \"ran\" with samples of the vector instructions of one more step");
   app.footer(
-      "Prints one JSON line. Flops are 2 M N K of each product and 5 n log2 n of each transform, three times\n"
-      "that for training; peak_bytes is VmHWM less what it was with the model made.\n"
+      "Prints one JSON line. Flops are 2 M N K for each product and 5 n log2 n for each transform, and three times\n"
+      "that for training. peak_bytes is VmHWM minus its value after the model was made.\n"
       "Examples:\n"
       "  weft-step-bench --model gmlp --mode train --threads 2 --repeat 7 --layers 2\n"
       "  weft-step-bench --model tnn --mode forward --isa avx2");
@@ -121,7 +123,7 @@ nlohmann::json answer(const std::string& request, Step& step) {
   throw Error("expected warm, run, report or ran, got " + request);
 }
 
-// Whatever can't be done: "error MESSAGE".
+// Prints "error MESSAGE" for a request that fails.
 void serve(Step& step) {
   for (std::string line; std::getline(std::cin, line);) {
     try {
@@ -148,7 +150,7 @@ int run(int argc, char** argv) {
   StepSizes sizes = flags.sizes(o.model);
   sizes.int8 = o.precision == "int8";
   if (sizes.int8 && (o.mode != "forward" || !o.save.empty()))
-    throw Error("--precision int8 is of --mode forward, without --save: a quantised model is for inference alone");
+    throw Error("--precision int8 needs --mode forward and no --save: a quantized model is for inference only");
   sizes.precision = sizes.int8 ? Precision::bf16 : precision_from_name(o.precision);
   sizes.recompute = o.recompute;
   Step step(sizes, mode_from_name(o.mode), o.threads);

@@ -5,12 +5,12 @@ SIZES = {"gmlp": {"batch": 8, "seq_len": 512, "d_model": 512, "layers": 6, "d_ff
          "tnn": {"batch": 8, "seq_len": 512, "d_model": 512, "layers": 7, "glu_dim": 512, "expand_ratio": 3,
                  "rpe_dim": 32, "rpe_layers": 3},
          "fnet": {"batch": 8, "seq_len": 512, "d_model": 768, "layers": 12, "d_ffn": 3072}}
-# What users train for themselves: --sizes small.
+# Sizes that users train themselves: --sizes small.
 OWN = {"gmlp": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "d_ffn": 512},
        "tnn": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "glu_dim": 128, "expand_ratio": 3, "rpe_dim": 32,
                "rpe_layers": 3},
        "fnet": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "d_ffn": 512}}
-# For --verify. Odd and even, a length that the transforms pad and one that isn't a power of two.
+# For --verify: odd and even sizes, a length that the transforms pad, and a length that is not a power of two.
 SMALL = {"gmlp": {"batch": 3, "seq_len": 45, "d_model": 40, "layers": 2, "d_ffn": 72},
          "tnn": {"batch": 3, "seq_len": 200, "d_model": 24, "layers": 2, "glu_dim": 40, "expand_ratio": 3, "rpe_dim": 16,
                  "rpe_layers": 2},
@@ -19,14 +19,14 @@ SMALL = {"gmlp": {"batch": 3, "seq_len": 45, "d_model": 40, "layers": 2, "d_ffn"
 
 @dataclass(frozen=True)
 class Goals:
-    fraction: float | None  # of the peak of products
-    speed: float | None  # over the faster of PyTorch eager and compiled
-    memory: float | None = None  # at most this part of PyTorch's, of the first variant
-    gemm_only: bool = False      # the fraction counts dense products alone
-    over_wider: float | None = None   # speed over weft's own next wider precision
-    activations: float | None = None  # at most this part of its memory beyond parameters, gradients and moments
-    whole: float | None = None        # at most this part of its memory with all of them
-    beyond: float | None = None       # at most this part of the time that eager takes beyond its products at the peak
+    fraction: float | None  # share of the peak of products
+    speed: float | None  # relative to the faster of PyTorch eager and compiled
+    memory: float | None = None  # at most this share of the memory of PyTorch's first variant
+    gemm_only: bool = False      # the fraction counts only dense products
+    over_wider: float | None = None   # speed relative to weft's next wider precision
+    activations: float | None = None  # at most this share of its memory beyond parameters, gradients and moments
+    whole: float | None = None        # at most this share of its whole memory
+    beyond: float | None = None       # at most this share of the time that eager takes beyond its products at the peak
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Case:
         return f"{self.model} {self.mode}" + ("" if self.precision == "f32" else f" {self.precision}")
 
     def sizes(self):
-        """Inference is of one sequence, of 128 tokens or, of a small model, 64."""
+        """Inference has one sequence: 128 tokens, or 64 for a small model."""
         if self.size == "small":
             return {**OWN[self.model], **({} if self.mode == "train" else {"batch": 1})}
         trained = {"batch": 2, "layers": 3} if self.size == "short" else {}
@@ -56,7 +56,7 @@ class Case:
         return f"{self.name} {s['batch']}x{s['seq_len']}x{s['d_model']}, {s['layers']} layers"
 
 
-# Of the small models; all others are Goals(None, None).
+# Goals of the small models; all others are Goals(None, None).
 OWN_GOALS = {"train": Goals(0.65, 2.0), "forward": Goals(None, None, beyond=0.2)}
 
 CASES = [Case("gmlp", "train", Goals(0.75, 1.3, 0.6)), Case("tnn", "train", Goals(0.55, 1.8, 0.6, gemm_only=True)),
@@ -73,9 +73,9 @@ CASES = [Case("gmlp", "train", Goals(0.75, 1.3, 0.6)), Case("tnn", "train", Goal
 
 WIDER = {"bf16": "f32", "int8": "bf16"}
 
-# PyTorch's ways to compute a case. frozen: with packed weights; autocast: products in bf16, parameters in f32; whole: the
-# model and its input are bf16, and the transforms, which PyTorch hasn't in bf16, f32; int8: products by
-# torch.ao.quantization.quantize_dynamic, all else f32.
+# PyTorch's variants of a case. frozen: packed weights. autocast: products in bf16, parameters in f32. whole: model and
+# input are bf16; the transforms are f32, because PyTorch has none in bf16. int8: products by
+# torch.ao.quantization.quantize_dynamic, everything else f32.
 VARIANTS = {("f32", "train"): ("eager", "compiled"), ("f32", "forward"): ("eager", "compiled", "frozen"),
             ("bf16", "train"): ("autocast eager", "autocast compiled", "whole eager", "whole compiled"),
             ("bf16", "forward"): ("autocast eager", "autocast compiled", "whole eager", "whole compiled", "whole frozen"),
@@ -86,7 +86,7 @@ START_ARCHITECTURES = ("gmlp", "tnn")
 
 
 def flags(model, mode, precision, threads, sizes):
-    """weft-step-bench's."""
+    """The flags of weft-step-bench for the sizes."""
     named = {"model": model, "mode": mode, "precision": precision, "threads": threads,
              **{k.replace("_", "-"): v for k, v in sizes.items()}}
     return [part for name, value in named.items() for part in (f"--{name}", str(value))]

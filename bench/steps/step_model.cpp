@@ -30,7 +30,7 @@ Blocks<Block> stack(const StepSizes& s, StepModel& model, Make make) {
   return blocks;
 }
 
-// x of that shape, through all blocks.
+// Runs x of that shape through all blocks.
 template <class Block, class Run>
 void run_through(const StepSizes& s, StepModel& model, const Blocks<Block>& blocks, const Shape& shape, Run run) {
   model.x = in_precision(Random(2).normal(shape, 0, 1), s.precision);
@@ -124,22 +124,23 @@ void count_fnet(const StepSizes& s, StepModel& model) {
              ffn = static_cast<double>(s.d_ffn);
   model.gemm_flops = layers * 2 * tokens_of(s) * 2 * d * ffn;
   model.other_flops = layers * nominal_flops("mix", {s.batch, s.seq_len, s.d_model});
-  if (s.vocabulary > 0) model.gemm_flops += 2 * tokens_of(s) * 2 * d * d;  // after the embeddings, before the decoder
+  if (s.vocabulary > 0)
+    model.gemm_flops += 2 * tokens_of(s) * 2 * d * d;  // after the embeddings and before the decoder
 }
 
-// Of all n^2 scores, though half of them are masked.
+// Counts all n² scores, although half of them are masked.
 void count_attention(const StepSizes& s, StepModel& model) {
   const auto b = static_cast<double>(s.batch), n = static_cast<double>(s.seq_len), d = static_cast<double>(s.d_model),
              layers = static_cast<double>(s.layers), ffn = static_cast<double>(s.d_ffn);
   model.gemm_flops = layers * (2 * tokens_of(s) * (4 * d * d + 2 * d * ffn) + 4 * n * n * b * d);
 }
 
-// What one model has of its own.
+// The properties of one model.
 struct Kind {
-  StepSizes sizes;  // with its name
+  StepSizes sizes;  // with the model's name
   void (*make_blocks)(const StepSizes&, StepModel&);
-  nlohmann::json (*config)(const StepSizes&);         // of its language model, beside what every one has
-  void (*count_flops)(const StepSizes&, StepModel&);  // all but those of the product with the vocabulary
+  nlohmann::json (*config)(const StepSizes&);  // the fields of its language model's config that not every model has
+  void (*count_flops)(const StepSizes&, StepModel&);  // everything except the product with the vocabulary
 };
 
 const Kind kinds[] = {

@@ -1,4 +1,4 @@
-// The models whose training step is measured: stacks of blocks, or whole language models.
+// The measured models: stacks of blocks, or whole language models.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,32 +9,32 @@
 namespace weft::bench {
 
 struct StepSizes {
-  std::string model;  // "gmlp", "tnn", "fnet", or "attention", which is of models/examples
+  std::string model;  // "gmlp", "tnn", "fnet", or "attention" of models/examples
   std::int64_t batch = 8, seq_len = 512, d_model = 512, layers = 6;
   std::int64_t d_ffn = 2048;                                                   // gmlp, fnet, attention
   std::int64_t glu_dim = 512, expand_ratio = 3, rpe_dim = 32, rpe_layers = 3;  // tnn
   std::int64_t heads = 8, query_block = 0;                                     // attention
-  std::int64_t vocabulary = 0;                                                 // 0: the stack of blocks alone
-  Precision precision = Precision::f32;                                        // of activations
-  bool recompute = false;                                                      // of each block, in backward
-  bool int8 = false;  // weights are quantised; then for forward passes alone
+  std::int64_t vocabulary = 0;                                                 // 0: only the stack of blocks
+  Precision precision = Precision::f32;                                        // precision of the activations
+  bool recompute = false;                                                      // recompute each block in backward
+  bool int8 = false;  // quantized weights, only for forward passes
 };
 
 // The sizes of the original experiments.
 StepSizes default_sizes(const std::string& model);
 
 struct StepModel {
-  Tensor x, target;  // tokens with their targets, or normal numbers in the layout of the blocks
+  Tensor x, target;  // tokens and their targets, or normal numbers in the layout of the blocks
   std::function<Tensor()> forward;
   NamedParameters parameters;
-  double gemm_flops = 0;   // of forward: 2 M N K of each linear and of the spatial gating, over all n^2 weights
-  double other_flops = 0;  // of forward: 5 n log2 n of each complex transform, half of it of a real one
+  double gemm_flops = 0;   // forward: 2 M N K of each linear layer and of the spatial gating over all n² weights
+  double other_flops = 0;  // forward: 5 n log2 n of each complex transform, half of it for a real one
 };
 
-// Parameters and input are the same in every run.
+// Every run has the same parameters and input.
 StepModel make_step_model(const StepSizes& sizes);
 
-// mean(y^2), or the cross-entropy of a language model.
+// mean(y²), or the cross-entropy of a language model.
 Tensor step_loss(const StepModel& model);
 
 }  // namespace weft::bench

@@ -1,4 +1,4 @@
-"""The models of weft-step-bench in PyTorch, from the papers' formulas, and their training step or forward pass; it
+"""The models of weft-step-bench in PyTorch, from the papers' formulas, with their training step or forward pass. It
 answers the same requests. usage: step_peer.py 'JSON of the keys in DEFAULTS and of the sizes'."""
 import json
 import statistics
@@ -14,12 +14,12 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "machine"))
 from isa import Sampler
 
-# variant: "eager", "compiled" or "frozen", behind "autocast", "whole" or "int8" (step_cases.py says what they are).
-# sampler: the library for "ran"; engine: of quantised products, if not PyTorch's own choice.
+# variant: "eager", "compiled" or "frozen", possibly with "autocast", "whole" or "int8" before it (see step_cases.py).
+# sampler: the library for "ran"; engine: the engine for quantized products, if it is not PyTorch's default.
 DEFAULTS = {"mode": "train", "threads": 1, "formulation": None, "variant": "eager", "sampler": "", "engine": None}
-# Of the same result. gmlp: how the spatial gating is written, with sequences as (b, n, d), or (n, b, d) in the last.
-# tnn: transforms along dim -2 of (b, n, d), or along the contiguous axis of (b, d, n); without a gradient also with the
-# coefficients' spectra kept.
+# Formulations with the same result. gmlp: the form of the spatial gating, with sequences as (b, n, d), in the last one
+# as (n, b, d). tnn: transforms along dim -2 of (b, n, d), or along the contiguous axis of (b, d, n). Without a
+# gradient, tnn can also keep the spectra of the coefficients.
 FORMULATIONS = {"gmlp": ["einsum", "matmul", "conv1d", "einsum-nbd"], "tnn": ["bnd", "bdn"], "fnet": ["fft2", "fft.fft"]}
 
 
@@ -179,7 +179,7 @@ def input_shape(sizes, formulation):
 
 
 class Step:
-    """Forward without gradients; or forward, mean(y²), backward and AdamW. The first two runs are not timed."""
+    """A forward pass without gradients, or forward, mean(y²), backward and AdamW. The first two runs are not timed."""
 
     def __init__(self, sizes, mode, formulation, variant):
         torch.manual_seed(1)
@@ -239,7 +239,7 @@ def peak_resident():
 
 
 def fastest_formulation(sizes, mode, variant):
-    """Of one block, by the median of some runs; {formulation: seconds}, the fastest first."""
+    """{formulation: seconds} of one block, the median of several runs, the fastest first."""
     times, runs = {}, 3 if mode == "train" else 15
     for formulation in formulations(sizes["model"], mode):
         step = Step({**sizes, "layers": 1}, mode, formulation, variant)
@@ -259,11 +259,12 @@ def load_safetensors(path):
 
 
 def compare(sizes, formulation, path):
-    """With weft's parameters and input: the relative L2 difference of the result, and the largest of the gradients."""
+    """With weft's parameters and input: the relative L2 difference of the result, and the largest one of the
+    gradients."""
     saved = load_safetensors(path)
     model = make_model(sizes, formulation)
     model.load_state_dict({k[len("parameters."):]: v for k, v in saved.items() if k.startswith("parameters.")})
-    batch_second = sizes["model"] == "gmlp" and formulation != "einsum-nbd"  # weft's gmlp has (n, b, d)
+    batch_second = sizes["model"] == "gmlp" and formulation != "einsum-nbd"  # weft's gmlp uses (n, b, d)
     x, expected = (saved[k].transpose(0, 1).contiguous() if batch_second else saved[k] for k in ("x", "y"))
     with torch.no_grad():
         y = model(x)
@@ -292,7 +293,8 @@ def serve(spec):
         torch.backends.quantized.engine = spec["engine"]
     sampler = Sampler(spec["sampler"])
     tiny = {**spec, "batch": 1, "seq_len": 16, "d_model": 16, "d_ffn": 32, "layers": 1}
-    Step(tiny, spec["mode"], spec["formulation"] or FORMULATIONS[spec["model"]][0], "eager").run()  # libraries loaded
+    # Loads the libraries.
+    Step(tiny, spec["mode"], spec["formulation"] or FORMULATIONS[spec["model"]][0], "eager").run()
     step = None
     for line in sys.stdin:
         request, *words = line.split()

@@ -1,7 +1,6 @@
 // Files that are written: never half, and by one process at a time.
 #include <pthread.h>
 #include <signal.h>
-#include <sys/file.h>
 
 #include <atomic>
 #include <cstdio>
@@ -11,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "system/descriptor.h"
+#include "system/temporary.h"
 #include "weft/os.h"
 
 namespace weft::os {
@@ -46,33 +45,15 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Temporary files are .weft-PROCESS-NUMBER.tmp: the number makes the name unique in this process, the process's in this
-// machine, O_EXCL everywhere. Who writes one has it locked: the system lets go of the lock when the process ends, and
-// knows it in containers too, where another process may have the same number.
+// O_EXCL makes a temporary file's name unique everywhere, this number in the process.
 std::atomic<unsigned> next_temporary{0};
 
-bool is_temporary(const std::string& name) {
-  return name.size() > 10 && name.rfind(".weft-", 0) == 0 && name.compare(name.size() - 4, 4, ".tmp") == 0;
-}
-
-// False if another one has it, or if it isn't known.
-bool lock(int descriptor) noexcept {
-  return uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) == 0;
-}
-
-bool is_file_of(int descriptor, const std::string& path) noexcept {
-  struct stat open, named;
-  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
-         open.st_dev == named.st_dev;
-}
-
-// A new file that is locked, or -1. Between opening and locking, another process may take it for abandoned.
+// A new file that is locked, or -1.
 int create_temporary(const std::string& path, mode_t mode) noexcept {
   const int descriptor =
       uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode); });
   if (descriptor < 0) return -1;
-  (void)uninterrupted([&] { return ::flock(descriptor, LOCK_EX); });  // where there are no locks, go on without
-  if (is_file_of(descriptor, path)) return descriptor;
+  if (lock_new(descriptor, path)) return descriptor;
   ::close(descriptor);
   errno = EEXIST;
   return -1;
@@ -82,7 +63,7 @@ void remove_if_abandoned(const std::string& path) noexcept {
   const int descriptor =
       uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
   if (descriptor < 0) return;
-  if (lock(descriptor) && is_file_of(descriptor, path)) ::unlink(path.c_str());
+  if (try_lock(descriptor) && is_named(descriptor, path)) ::unlink(path.c_str());
   ::close(descriptor);
 }
 
@@ -217,7 +198,7 @@ FolderLock::FolderLock(const std::string& folder) {
   if (descriptor < 0 || !S_ISREG(status(descriptor, path).st_mode))
     throw Error("[file] can't lock \"" + folder + "\": expected \"" + path + "\" to be a regular file, got " +
                 (descriptor < 0 ? "a symbolic link" : "something else"));
-  if (!lock(descriptor) && errno == EWOULDBLOCK) {
+  if (!try_lock(descriptor) && errno == EWOULDBLOCK) {
     const std::string holder = holder_in(descriptor).value_or("");
     throw Error("\"" + folder + "\" is in use by " + (holder.empty() ? "another process" : holder));
   }

@@ -1,27 +1,16 @@
 #include "weft/detail/new_folder.h"
 
-#include <sys/file.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
 
-#include "system/descriptor.h"
+#include "system/temporary.h"
 
 namespace weft::os {
 namespace {
 
 namespace fs = std::filesystem;
-
-// As AtomicFile's are called: .weft-PROCESS-….tmp
-bool is_temporary(const std::string& name) {
-  return name.size() > 10 && name.rfind(".weft-", 0) == 0 && name.compare(name.size() - 4, 4, ".tmp") == 0;
-}
-
-bool lock(int descriptor) noexcept {
-  return uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) == 0;
-}
 
 int open_folder(const std::string& path) noexcept {
   return uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
@@ -54,7 +43,7 @@ void remove_abandoned_folders(const std::string& folder) {
     if (!is_temporary(entry.path().filename().string())) continue;
     const Descriptor descriptor(open_folder(entry.path().string()));
     struct stat s;
-    if (descriptor < 0 || ::fstat(descriptor, &s) != 0 || !is_own(s) || !lock(descriptor)) continue;
+    if (descriptor < 0 || ::fstat(descriptor, &s) != 0 || !is_own(s) || !try_lock(descriptor)) continue;
     std::error_code ignored;
     fs::remove_all(entry.path(), ignored);
   }
@@ -85,11 +74,14 @@ std::unique_ptr<NewFolder> NewFolder::beside(const std::string& folder) try {
   const std::string old = fs::canonical(folder).string(), parent = fs::path(old).parent_path().string();
   if (!can_be_replaced(old, parent)) return nullptr;
   remove_abandoned_folders(parent);
-  const std::string path = make_in(parent);
-  if (path.empty()) return nullptr;
-  const int descriptor = open_folder(path);
-  if (descriptor >= 0) (void)lock(descriptor);
-  return std::unique_ptr<NewFolder>(new NewFolder(path, old, descriptor));
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const std::string path = make_in(parent);
+    if (path.empty()) return nullptr;
+    const int descriptor = open_folder(path);
+    std::unique_ptr<NewFolder> made(new NewFolder(path, old, descriptor));
+    if (descriptor >= 0 && lock_new(descriptor, path)) return made;
+  }
+  return nullptr;
 } catch (const fs::filesystem_error&) {
   return nullptr;
 }

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "tensor/storage.h"
+
 namespace weft::detail {
 namespace {
 
-// True if no two indices reach the same element, as is certain for what backward makes itself.
+// True if nobody else holds or owns the elements and no two indices reach the same one, as is certain for what backward makes
+// itself.
 bool writable_in_place(const Tensor& x) {
   for (std::size_t i = 0; i < x.shape().size(); ++i)
     if (x.shape()[i] > 1 && x.strides()[i] == 0) return false;
-  return x.unique();
+  return x.unique() && x.storage()->writable();
 }
 
 bool same_view(const Tensor& a, const Tensor& b) {

@@ -26,11 +26,12 @@ class Storage {
 
   const void* data() const noexcept { return data_; }
   void* mutable_data() {
-    if (!memory_) throw Error("[tensor] a borrowed tensor (a mapped file, say) can't be written");
+    if (!writable()) throw Error("[tensor] a borrowed tensor (a mapped file, say) can't be written");
     version_.store(next_version(), std::memory_order_relaxed);
     return data_;
   }
   std::size_t bytes() const noexcept { return bytes_; }
+  bool writable() const noexcept { return memory_ != nullptr; }
   std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
 
   // The record that computed these elements, and the version they had then: lets a tape keep the record of a

@@ -9,6 +9,11 @@ namespace weft::detail {
 
 namespace fs = std::filesystem;
 
+os::FolderTurn turn_at(const std::string& folder) {
+  fs::create_directories(folder);
+  return os::FolderTurn(folder);
+}
+
 FileSet::FileSet(std::string folder, Places places) : folder_(std::move(folder)) {
   fs::create_directories(folder_);
   if (places == Places::together) whole_ = os::NewFolder::beside(folder_);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/detail/folder_turn.h"
 #include "weft/detail/new_folder.h"
 #include "weft/os.h"
 #include "weft/tensor.h"
@@ -18,6 +19,11 @@ enum class Places {
   in_turn,   // one after the other: the folder's old and new files may stand side by side for a moment
   together,  // by a new folder in the place of the old one; in turn where that can't be (os::NewFolder)
 };
+
+// The turn at a folder, which is made if it is missing. Whoever writes a FileSet has it from before the first look at what
+// the folder holds until after commit(), so that the files of the last of several writers all stand there.
+// std::filesystem's own errors.
+os::FolderTurn turn_at(const std::string& folder);
 
 // Each file is written beside the old one and synced, so that a disk that is full is an Error with the folder as it was; then
 // commit() lets them take their places, in the order in which they were written.

@@ -225,6 +225,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
   metadata["step"] = info.step;
   metadata["validation_loss"] = info.validation_loss ? ordered_json(*info.validation_loss) : ordered_json(nullptr);
 
+  const os::FolderTurn turn = turn_at(folder);
   FileSet files(folder, is_anothers(folder) ? Places::together : Places::in_turn);
   if (!config_is_of(folder, metadata)) files.remove("config.json");  // without one a checkpoint loads
   files.write("model.safetensors", stored_tensors(parameters), {{metadata_key, metadata.dump()}});

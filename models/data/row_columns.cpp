@@ -109,9 +109,12 @@ std::optional<std::size_t> label_by_content(const Rows& rows, std::size_t first,
   return column;
 }
 
+// Of many names the first: a line of an error is read by people.
 std::string quoted_list(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 20;
   std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "\"" : ", \"") + name + "\"";
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i == 0 ? "\"" : ", \"") + names[i] + "\"";
+  if (names.size() > most) text += " and " + std::to_string(names.size() - most) + " more";
   return text;
 }
 

@@ -122,6 +122,7 @@ std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& 
   Notes notes;
   const auto tensors = tensors_of(*model, config, kind, notes);
   const ordered_json description = config_of(checkpoint, config, kind);
+  const os::FolderTurn turn = turn_at(folder);
   FileSet files(folder, Places::together);
   for (const char* former : {config_name, pieces_name, tokenizer_name, tokenizer_config_name}) files.remove(former);
   files.write(model_name, tensors, {{"format", "pt"}});

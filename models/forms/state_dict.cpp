@@ -86,6 +86,7 @@ void note_padding(const Checkpoint& checkpoint, std::vector<std::string>& notes)
 std::vector<std::string> save_state_dict(const std::string& folder, const Checkpoint& checkpoint,
                                          const std::vector<std::pair<std::string, Tensor>>& tensors,
                                          const nlohmann::ordered_json& config) try {
+  const os::FolderTurn turn = turn_at(folder);
   FileSet files(folder, Places::together);
   // Where files take their places in turn, no model stands beside another's config.json, or without its own.
   if (!config.is_null() || std::filesystem::exists(folder + "/config.json")) files.remove("model.safetensors");

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tnn/activation_lift.h"
 #include "weft/tnn.h"
 
 namespace weft {
@@ -19,17 +20,6 @@ double norm2(const double* x, std::int64_t n) {
   double sum = 0;
   for (std::int64_t i = 0; i < n; ++i) sum += x[i] * x[i];
   return std::sqrt(sum);
-}
-
-// The least s with |act(x)| <= |x| + s for all x.
-double lift(Activation act) {
-  switch (act) {
-    case Activation::exp: return infinity;
-    case Activation::two_plus_elu: return 2;
-    case Activation::one_plus_elu: return 1;
-    case Activation::sigmoid: return 1;  // 1/2 would do
-    default: return 0;
-  }
 }
 
 // Σ_(k < 64) |t_k| of each channel: t (64, channels).
@@ -60,7 +50,7 @@ double Norm::bound(std::int64_t d) const {
 // |W_c a + b_c| <= ‖W_c‖₂ ‖a‖₂ + |b_c|, a = act(norm(x)), ‖a‖₂ <= ‖norm(x)‖₂ + lift · √dim.
 std::vector<double> Rpe::bounds() const {
   const std::int64_t dim = dim_;
-  const double a = out_.norm.bound(dim) + lift(act_) * std::sqrt(static_cast<double>(dim));
+  const double a = out_.norm.bound(dim) + detail::activation_lift(act_) * std::sqrt(static_cast<double>(dim));
   const std::vector<double> weight = values(out_.linear.weight);
   std::vector<double> bounds;
   for (std::size_t at = 0; at < weight.size(); at += static_cast<std::size_t>(dim))
@@ -83,7 +73,7 @@ std::vector<double> Tno::decay_rates() const {
 // Σ_(k >= L) |t_k| <= gamma^L bound / (1 - gamma). Where that isn't small beside the first coefficients, as they are 0,
 // gamma^L is rounded to 0 in the end.
 std::int64_t Tno::significant_lags() const {
-  if (lift(act_type_) > 0) return all_lags;
+  if (detail::activation_lift(act_type_) > 0) return all_lags;
   const double rounding = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-53, vanishing = dtype_ == DType::f32 ? 0x1p-151 : 0;
   const std::vector<double> rates = decay_rates(), bounds = rpe_.bounds(), sums = first_sums(coefficients(0, 64));
   double lags = 1;

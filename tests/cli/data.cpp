@@ -273,6 +273,8 @@ TEST_CASE("weft data: bad input, and files that are there already") {
   CHECK(std::filesystem::is_empty(folder / "few"));
   folder.write("file", "");
   CHECK(fails_with(weft(small + " --out " + (folder / "file")), 1, "file"));
+  CHECK(fails_with(weft(small + " --out " + (folder / "file/x")), 1,
+                   "can't make the folder \"" + (folder / "file/x") + "\": Not a directory"));
 }
 
 // Package records: `count` per section, with descriptions made of the section's own words.

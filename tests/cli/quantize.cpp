@@ -1,5 +1,8 @@
 // weft quantize, and commands on the checkpoints that it makes.
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -70,7 +73,7 @@ TEST_CASE("weft quantize: prints size, loss and metrics before and after, of the
       const auto measured = line_of(given.out, "loss");
       REQUIRE(measured.size() == 3);
       const auto eval = [&](const std::string& which) {
-        return number_after(weft("eval " + runs.at(which) + data).out, "validation loss ");
+        return number_after(weft("eval " + runs.at(which) + data).out, "test loss ");
       };
       CHECK(measured[0] == eval(run));
       CHECK(measured[1] == eval(out));
@@ -167,6 +170,31 @@ TEST_CASE("weft quantize: without data to measure, only the sizes, and how to ge
   CHECK(line_of(gone.out, "loss").empty());
   runs.folder.write("text", small_text() + "and more\n");
   CHECK(contains(weft("quantize " + runs.at("lm") + " --to int8 --out " + runs.at("changed")).err, "have changed"));
+}
+
+TEST_CASE("weft quantize: a checkpoint that another process saves in --out meanwhile stays, unless --overwrite") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  REQUIRE(weft("train --arch tnn --steps 2 --text " + (folder / "text") + sizes + "--out " + (folder / "run")).code ==
+          0);
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  const auto run = [&](const std::string& more) {
+    const std::string arguments = "quantize " + (folder / "run") + " --to int8 --out " + (folder / "out");
+    return shell("\"$WEFT\" " + arguments + " --text " + (folder / "pipe") + more, [&](const std::string&, int) {
+      const int pipe = ::open((folder / "pipe").c_str(), O_WRONLY | O_NONBLOCK);  // once it waits for the text
+      if (pipe < 0) return false;
+      folder.write("out/config.json", "theirs");
+      const std::string text = small_text();
+      const ssize_t written = ::write(pipe, text.data(), text.size());
+      ::close(pipe);
+      return written == std::ssize(text);
+    });
+  };
+  const Outcome refused = run("");
+  CHECK(fails_with(refused, 1, "has a checkpoint already, or a file of one (config.json): --overwrite replaces it"));
+  CHECK(folder.read("out/config.json") == "theirs");
+  CHECK(run(" --overwrite").code == 0);
+  CHECK(folder.read("out/config.json") != "theirs");
 }
 
 }  // namespace weft::test

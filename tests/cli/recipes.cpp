@@ -219,7 +219,7 @@ TEST_CASE("recipes: a run may begin with another's parameters and tokenizer") {
   CHECK_FALSE(run.at("data").contains("tokenizer"));
   CHECK(load_checkpoint(inputs.folder / "second").tokenizer->to_json() == load_checkpoint(first).tokenizer->to_json());
   CHECK(number_after(trained.out, "validation loss ") ==
-        doctest::Approx(number_after(weft("eval " + first + rows).out, "validation loss ")));
+        doctest::Approx(number_after(weft("eval " + first + rows).out, "test loss ")));
 }
 
 TEST_CASE("recipes: refusals are one line") {

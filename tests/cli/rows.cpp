@@ -63,7 +63,7 @@ TEST_CASE("weft train and eval on rows") {
                                       "labels: 1, 2, 3\n"));
       const Outcome evaluated = weft("eval --checkpoint " + run + " --data " + csv);
       CHECK(number_after(evaluated.out, "test accuracy ") == number_after(trained.out, "validation accuracy "));
-      CHECK(number_after(evaluated.out, "validation loss ") == number_after(trained.out, "validation loss "));
+      CHECK(number_after(evaluated.out, "test loss ") == number_after(trained.out, "validation loss "));
       CHECK(number_after(evaluated.out, "predicted ") == 60);
       CHECK(load_checkpoint(run).info.pad_to == (padding == "7" ? 7 : 0));
       CHECK(load_checkpoint(run).info.length == (padding == "7" ? 7 : 8));

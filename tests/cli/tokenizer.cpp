@@ -289,6 +289,7 @@ TEST_CASE("generate: prompts from a file and standard input, texts to stop at, s
   CHECK(text("--prompt-file " + (folder / "prompt")) == plain);
   CHECK(text("--prompt-file - <" + (folder / "prompt")) == plain);
   CHECK(text("--prompt - <" + (folder / "prompt")) == plain);
+  CHECK(fails_with(weft(generate + "--prompt - <" + (folder / "")), 1, "can't read standard input: Is a directory"));
   const std::string stop = plain.substr(20, 2);
   const std::string stopped = text("--prompt 'line\nfox' --stop '" + stop + "' --stop never");
   CHECK(stopped == plain.substr(0, plain.find(stop, 8)) + "\n");

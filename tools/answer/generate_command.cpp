@@ -3,10 +3,12 @@
 #include <weft/generate.h>
 #include <weft/os.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -23,10 +25,16 @@ struct GenerateCommand {
   weft::GenerateOptions options;
 };
 
+std::string read_standard_input() {
+  std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  if (std::ferror(stdin) != 0)
+    throw weft::Error("can't read standard input: " + std::generic_category().message(errno));
+  return text;
+}
+
 // The text of a file, or of standard input for "-". The last line end, which editors add, is removed.
 std::string read_prompt(const std::string& path) {
-  std::string text =
-      path == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : weft::os::read_file(path);
+  std::string text = path == "-" ? read_standard_input() : weft::os::read_file(path);
   if (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }

@@ -79,7 +79,8 @@ int average(const AverageCommand& o) {
   for (const std::string& folder : o.folders) paths.push_back(weft::checkpoint_folder(folder));
   std::vector<std::string> reads = o.folders;
   reads.insert(reads.end(), paths.begin(), paths.end());
-  OutFolder{"--out", o.out, "averaged", reads, o.overwrite}.check();
+  const OutFolder out{"--out", o.out, "averaged", reads, o.overwrite};
+  out.check();
   const weft::Checkpoint first = load(paths[0]);
   std::vector<weft::CheckpointInfo> infos = {first.info};
   Values sums = values_of(*first.model);
@@ -93,6 +94,7 @@ int average(const AverageCommand& o) {
   }
   assign_mean(*mean.model, sums, static_cast<double>(paths.size()));
   mean.info.validation_loss.reset();  // not measured
+  out.check();                        // again, because another process may have saved one meanwhile
   weft::save_checkpoint(o.out, *mean.model, *mean.tokenizer, mean.info);
   for (std::size_t k = 0; k < paths.size(); ++k) print(paths[k], infos[k]);
   std::cout << "saved in \"" << o.out << "\": the mean of " << paths.size() << " checkpoints, "

@@ -39,13 +39,14 @@ void print_notes(const std::vector<std::string>& notes) {
 int convert(const ConvertCommand& o) {
   if (o.in.empty() || o.out.empty()) throw UsageError("give IN, the checkpoint to convert, and OUT, the new folder");
   if (!fs::exists(o.in)) throw weft::Error("IN, \"" + o.in + "\", doesn't exist");
-  OutFolder{
-      "OUT", o.out, "converted", {o.in, weft::checkpoint_folder(o.in)}, o.overwrite, weft::checkpoint_form(o.to).files}
-      .check();
+  const OutFolder out{
+      "OUT", o.out, "converted", {o.in, weft::checkpoint_folder(o.in)}, o.overwrite, weft::checkpoint_form(o.to).files};
+  out.check();
   const std::string from = form_of(o);
   weft::LoadOptions options;
   if (!o.task.empty()) options.task = weft::task_from_name(o.task);
   const weft::Checkpoint checkpoint = weft::load_checkpoint_as(from, o.in, options);
+  out.check();  // again, because another process may have saved one meanwhile
   const std::vector<std::string> notes = weft::save_checkpoint_as(o.to, o.out, checkpoint);
   std::cout << from << " -> " << o.to << ": " << checkpoint.model->arch() << " "
             << weft::task_name(checkpoint.model->task()) << ", "

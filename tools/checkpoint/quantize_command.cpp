@@ -113,7 +113,8 @@ int quantize(const QuantizeCommand& o) {
   if (o.out.empty()) throw UsageError("give --out, the folder of the quantized checkpoint");
   const bool given = o.data.given();
   const std::string source = o.checkpoint.path();
-  OutFolder{"--out", o.out, "quantized", {o.checkpoint.folder, o.checkpoint.which, source}, o.overwrite}.check();
+  const OutFolder out{"--out", o.out, "quantized", {o.checkpoint.folder, o.checkpoint.which, source}, o.overwrite};
+  out.check();
   const weft::Checkpoint before = o.checkpoint.load();
   if (const auto to = weft::quantized_to(before.model->parameters()))
     throw Error("\"" + source + "\" is quantized already, " + weft::quantization_name(*to) +
@@ -128,6 +129,7 @@ int quantize(const QuantizeCommand& o) {
     rows = measured_rows(was, is);
     if (!given) after.info.validation_loss = is.loss;
   }
+  out.check();  // again, because another process may have saved one meanwhile
   weft::save_checkpoint(o.out, *after.model, *after.tokenizer, after.info);
   const weft::NamedParameters parameters = after.model->parameters();
   std::cout << "parameters " << weft::parameter_count(parameters) << "\n";

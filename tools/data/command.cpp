@@ -83,8 +83,9 @@ int generate(const Options& o, const GeneratedTask& task) {
   for (const Part& part : parts)
     if (!o.overwrite && std::filesystem::exists(path_of(part)))
       throw Error("\"" + path_of(part) + "\" is there already: --overwrite replaces it");
-  std::error_code ignored;  // writing reports the error
-  std::filesystem::create_directories(o.out, ignored);
+  std::error_code error;
+  std::filesystem::create_directories(o.out, error);
+  if (error) throw Error("can't make the folder \"" + o.out + "\": " + error.message());
   weft::os::remove_abandoned_files(o.out);
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, stop_generating);
   Rows rows(task, o.seed);

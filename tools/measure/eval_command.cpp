@@ -47,6 +47,7 @@ int eval(const EvalCommand& o) {
   const std::string run = run_of(o.checkpoint.path());
   const auto data = o.data.load(checkpoint, run);
   const weft::Evaluation evaluation = measure(*checkpoint.model, *data, o.checkpoint.path());
+  if (const std::string note = o.data.note(run); !note.empty()) std::cerr << note << std::endl;
   if (o.json) {
     print_json(evaluation, checkpoint);
     return 0;

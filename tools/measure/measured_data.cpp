@@ -58,6 +58,12 @@ weft::TextSplit MeasuredData::text_part(const std::string& run) const {
   return split.rest() > 0 ? split.test() : split;
 }
 
+std::string MeasuredData::note(const std::string& run) const {
+  if (text.empty() || all) return "";
+  const char* of = run_text(run, "data", "split").empty() ? " part of --split 80/10/10" : " part of the run";
+  return text + ": its last " + std::to_string(text_part(run).validation) + " % were measured, the " + kind(run) + of;
+}
+
 std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoint, const std::string& run) const {
   const weft::Model& model = *checkpoint.model;
   const std::int64_t length = length_of(*this, checkpoint);
@@ -72,10 +78,6 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
   }
   if (text.empty()) throw weft::Error(what + ": give --text");
   const weft::TextSplit part = text_part(run);
-  if (!all)
-    std::cerr << text << ": its last " << part.validation << " % are measured, the " << kind(run)
-              << (run_text(run, "data", "split").empty() ? " part of --split 80/10/10" : " part of the run")
-              << std::endl;
   return std::make_unique<weft::TextData>(weft::EncodedText::of_file(text, *checkpoint.tokenizer), checkpoint.tokenizer,
                                           model.task(), length, batch, part);
 }

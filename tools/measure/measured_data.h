@@ -22,9 +22,11 @@ struct MeasuredData {
   void add_to(CLI::App& command);
   // Whether data are given. UsageError if none are, but an option that describes them is.
   bool given() const;
-  // Loads the data. Prints to standard error how labeled texts were read, or which part of a text is measured. `run` is
-  // the run.json of the checkpoint's run, or empty. Error if the data that the checkpoint's task needs aren't given.
+  // Loads the data. Prints to standard error how labeled texts were read. `run` is the run.json of the checkpoint's run,
+  // or empty. Error if the data that the checkpoint's task needs aren't given.
   std::unique_ptr<weft::Data> load(const weft::Checkpoint& checkpoint, const std::string& run) const;
+  // Says which part of a text is measured; empty if it is the whole text.
+  std::string note(const std::string& run) const;
   // "validation" if the data are a text whose run has no test part, else "test".
   const char* kind(const std::string& run) const;
 

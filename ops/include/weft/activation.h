@@ -1,7 +1,7 @@
 /// \file
 /// The elementwise nonlinearities, as activation(), the Epilogue of linear and the models' configs name them.
-/// A new one is a value and a name here, its functor in ops/pointwise/kernels/activation_functors.h, and a line of
-/// tests/ops_activation.cpp.
+/// A new one is a value and a name here, its functor in ops/pointwise/kernels/activation_functors.h, how far it can exceed
+/// its argument in models/tnn/activation_lift.h, and a line of tests/ops_activation.cpp.
 #pragma once
 #include <string>
 

@@ -65,10 +65,12 @@ struct Stream {
   mutable std::mutex mutex = {};
 };
 
-// A continuation that is computed piece by piece. It keeps the model alive.
+// A continuation that is computed piece by piece. It keeps the model alive. Concurrent calls wait for one another, as
+// with a Stream.
 struct Continuation {
   std::shared_ptr<const Checkpoint> saved;
   Generation generation;
+  std::mutex mutex = {};
 };
 
 nb::any logits(const Loaded& loaded, nb::handle tokens) {
@@ -146,6 +148,7 @@ std::optional<nb::bytes> next_piece(Continuation& continuation) {
   std::optional<std::string> piece;
   {
     const nb::gil_scoped_release release;
+    const std::lock_guard<std::mutex> lock(continuation.mutex);
     piece = continuation.generation.next();
   }
   if (!piece) return std::nullopt;

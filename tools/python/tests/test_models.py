@@ -239,3 +239,21 @@ def test_number_of_threads():
     weft.set_threads(before)
     with pytest.raises(weft.Error, match="1024"):
         weft.set_threads(0)
+
+
+def test_threads_share_a_continuation(language_model):
+    # A Python generator allows only one caller at a time, so the test calls the continuation below it.
+    for seed in range(5):
+        pieces = []
+        continuation = language_model._loaded.generation("5 plus 3 is", 200, 1.0, 0, 1.0, seed, [])
+
+        def ask():
+            while (piece := continuation.next()) is not None:
+                pieces.append(piece)
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(pieces) == 200

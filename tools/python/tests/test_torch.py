@@ -50,6 +50,30 @@ def test_toeplitz_gradcheck(n, causal):
     assert torch.autograd.gradcheck(lambda b: weft.torch.toeplitz_product(x.detach(), b, causal), (t,))
 
 
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("n", [1, 5])
+def test_toeplitz_gradients_of_gradients(n, causal):
+    x = torch.randn(2, 2, n, 2, dtype=torch.float64, requires_grad=True)
+    t = torch.randn(2, n if causal else 2 * n - 1, 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradgradcheck(lambda a, b: weft.torch.toeplitz_product(a, b, causal), (x, t))
+    assert torch.autograd.gradgradcheck(lambda a: weft.torch.toeplitz_product(a, t.detach(), causal), (x,))
+    assert torch.autograd.gradgradcheck(lambda b: weft.torch.toeplitz_product(x.detach(), b, causal), (t,))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_penalty_on_a_gradient_reaches_all_of_its_inputs(causal):
+    x, t = operands(12, causal)
+
+    def gradients(product):
+        y = product(x, t, causal)
+        dx, = torch.autograd.grad(y.sum(), x, create_graph=True)  # y's gradient is constant, but dx depends on t
+        dt, = torch.autograd.grad(y.square().sum(), t, create_graph=True)
+        return torch.autograd.grad(dx.square().sum() + dt.sin().sum() + y.sum(), (x, t))
+
+    for got, wanted in zip(gradients(weft.torch.toeplitz_product), gradients(by_torch)):
+        torch.testing.assert_close(got, wanted, rtol=1e-9, atol=1e-9)
+
+
 def test_fourier_mix_gradcheck():
     x = torch.randn(2, 6, 5, dtype=torch.float64, requires_grad=True)
     torch.testing.assert_close(weft.torch.fourier_mix(x), torch.fft.fft2(x).real)

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any, Optional
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from . import _weft
 
@@ -21,7 +20,7 @@ __all__ = ["FourierMix", "ToeplitzProduct", "fourier_mix", "toeplitz_product"]
 
 
 class ToeplitzProduct(torch.autograd.Function):
-    """`toeplitz_product` as a Function: ToeplitzProduct.apply(x, t, causal). It can be differentiated once."""
+    """`toeplitz_product` as a Function: ToeplitzProduct.apply(x, t, causal)."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, t: torch.Tensor, causal: bool = False) -> torch.Tensor:
@@ -31,12 +30,52 @@ class ToeplitzProduct(torch.autograd.Function):
         return y
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[Optional[torch.Tensor], Optional[torch.Tensor], None]:
-        x, t = ctx.saved_tensors
-        dx, dt = _weft.toeplitz_gradients(x.detach(), t.detach(), gradient.detach(), ctx.causal, "automatic",
-                                          ctx.needs_input_grad[0], ctx.needs_input_grad[1], True)
+        dx, dt = _gradients(*ctx.saved_tensors, gradient, ctx.causal, *ctx.needs_input_grad[:2])
         return dx, dt, None
+
+
+class _ToeplitzGradients(torch.autograd.Function):
+    """dx and dt of y = T(t) x for the cotangent dy, None where not needed. It can be differentiated any number of times.
+
+    For any p and q of the shapes of dx and dt, <p, dx> + <q, dt> = <T(t) p + T(q) x, dy>. The gradient of dy is thus
+    T(t) p + T(q) x, that of t is the dt of p and dy, and that of x is the dx of q and dy.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, t: torch.Tensor, dy: torch.Tensor, causal: bool, needs_x: bool,
+                needs_t: bool) -> tuple[Optional[torch.Tensor], Optional[torch.Tensor]]:
+        ctx.save_for_backward(x, t, dy)
+        ctx.causal = causal
+        ctx.set_materialize_grads(False)
+        gradients: tuple[Optional[torch.Tensor], Optional[torch.Tensor]] = _weft.toeplitz_gradients(
+            x.detach(), t.detach(), dy.detach(), causal, "automatic", needs_x, needs_t, True)
+        return gradients
+
+    @staticmethod
+    def backward(ctx: Any, p: Optional[torch.Tensor], q: Optional[torch.Tensor]) -> tuple[Optional[torch.Tensor], ...]:
+        x, t, dy = ctx.saved_tensors
+        needs_x, needs_t, needs_dy = ctx.needs_input_grad[:3]
+        by_x = by_t = by_dy = None
+        if p is not None:
+            if needs_t:
+                by_t = _gradients(p, t, dy, ctx.causal, False, True)[1]
+            if needs_dy:
+                by_dy = toeplitz_product(p, t, ctx.causal)
+        if q is not None:
+            if needs_x:
+                by_x = _gradients(x, q, dy, ctx.causal, True, False)[0]
+            if needs_dy:
+                product = toeplitz_product(x, q, ctx.causal)
+                by_dy = product if by_dy is None else by_dy + product
+        return by_x, by_t, by_dy, None, None, None
+
+
+def _gradients(x: torch.Tensor, t: torch.Tensor, dy: torch.Tensor, causal: bool, needs_x: bool,
+               needs_t: bool) -> tuple[Optional[torch.Tensor], Optional[torch.Tensor]]:
+    gradients: tuple[Optional[torch.Tensor], Optional[torch.Tensor]] = _ToeplitzGradients.apply(
+        x, t, dy, causal, needs_x, needs_t)  # type: ignore[no-untyped-call]
+    return gradients
 
 
 class FourierMix(torch.autograd.Function):

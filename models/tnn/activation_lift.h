@@ -1,0 +1,29 @@
+// How far an activation can exceed its argument.
+#pragma once
+#include <limits>
+
+#include "weft/activation.h"
+
+namespace weft::detail {
+
+// An s with |act(x)| <= |x| + s for all x; infinite if there is none. Without a default, so that the compiler names the
+// activation that is missing.
+inline double activation_lift(Activation act) {
+  switch (act) {
+    case Activation::none:
+    case Activation::relu:
+    case Activation::gelu:
+    case Activation::gelu_tanh:
+    case Activation::silu:
+    case Activation::elu:
+    case Activation::tanh:
+    case Activation::leaky_relu: return 0;
+    case Activation::sigmoid: return 1;  // 1/2 would do
+    case Activation::one_plus_elu: return 1;
+    case Activation::two_plus_elu: return 2;
+    case Activation::exp: break;
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+}  // namespace weft::detail
