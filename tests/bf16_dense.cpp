@@ -303,7 +303,7 @@ TEST_CASE("packed_linear: a bf16 weight that was packed for f32, where its panel
   CHECK(gradients.of(leaf).shape() == x.shape());
 }
 
-TEST_CASE("bf16 dense products: errors say what goes together") {
+TEST_CASE("bf16 dense products: errors name the supported combinations") {
   const Tensor x = made({3, 4}, 1), w = made({5, 4}, 2), y = made({3, 5}, 3);
   CHECK_THROWS_WITH_AS(linear(x, made({5, 4}, 2, DType::f64)),
                        "[linear] expected weight bf16 or f32 for a bf16 x, got f64 (5, 4)", Error);

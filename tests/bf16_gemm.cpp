@@ -136,7 +136,9 @@ TEST_CASE("bf16 gemm: NaN and infinity reach the elements that they must, and no
   }
 }
 
-TEST_CASE("gemm: what adds products of bf16 or bytes gives the bits of what it extends in f32 and f64") {
+TEST_CASE(
+    "gemm: an instruction set that adds products of bf16 or bytes has the bits of the set that it extends in f32 and "
+    "f64") {
   std::vector<Isa> all;  // all of one processor
   for (Isa isa : {Isa::avx512, Isa::avx512bf16, Isa::neon, Isa::neondot, Isa::neonbf16})
     if (cpu_has(isa)) all.push_back(isa);

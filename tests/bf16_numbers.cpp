@@ -60,7 +60,7 @@ Tensor every_value() {
 
 }  // namespace
 
-TEST_CASE("bf16: each of the 65536 numbers is a float, and again itself") {
+TEST_CASE("bf16: each of the 65536 numbers survives conversion to float and back") {
   std::size_t wrong = 0;
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const float x = static_cast<float>(of_bits(bits));
@@ -71,7 +71,7 @@ TEST_CASE("bf16: each of the 65536 numbers is a float, and again itself") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("bf16: what lies between two numbers is rounded to the nearest, ties to even, once") {
+TEST_CASE("bf16: values between two numbers are rounded once to the nearest, ties to even") {
   std::size_t wrong = 0;
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     for (std::uint32_t low : {0x0001, 0x7fff, 0x8000, 0x8001, 0xffff}) {
@@ -112,7 +112,7 @@ TEST_CASE("bf16: whole numbers are rounded once") {
   CHECK(bfloat16(257).bits == bfloat16(256).bits);
 }
 
-TEST_CASE("bf16: kernels read and write it as the type says, in every instruction set and at every length") {
+TEST_CASE("bf16: kernels read and write it like the type, in every instruction set and at every length") {
   const Tensor all = every_value();
   // Sums of each number with others that leave all kinds of lower bits, including ties.
   for (Isa isa : available_isas()) {
@@ -256,7 +256,7 @@ TEST_CASE("bf16: files keep its bits, mapped or copied, beside tensors of other 
   CHECK(file.load("odd").raw() == file.load("odd").raw());
 }
 
-TEST_CASE("bf16: parameters may be of it, and are not trained") {
+TEST_CASE("bf16: parameters may be bf16, but are not trained") {
   const Parameter table(Tensor::full({3, 2}, 1, DType::bf16));
   ParameterSet set({{"table", table}});
   Tensor state = Tensor::zeros(set.values().shape(), DType::bf16), second = state;
@@ -266,7 +266,7 @@ TEST_CASE("bf16: parameters may be of it, and are not trained") {
                        "[adamw] expected f32 or f64, got bf16 (32,); cast(x, DType::f32) converts it", Error);
 }
 
-TEST_CASE("bf16: operations without it say what they take") {
+TEST_CASE("bf16: operations without bf16 name the dtypes that they accept") {
   const Tensor x = Tensor::full({2, 2}, 1, DType::bf16), f32 = Tensor::full({2, 2}, 1);
   CHECK_THROWS_WITH_AS(rfft(x), "[rfft] expected f32 or f64, got bf16 (2, 2); cast(x, DType::f32) converts it", Error);
   CHECK_THROWS_WITH_AS(fft(x), "[fft] expected f32, f64, c64 or c128, got bf16 (2, 2)", Error);

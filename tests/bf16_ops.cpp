@@ -170,7 +170,7 @@ TEST_CASE("bf16: activations and gates") {
   check(cases);
 }
 
-TEST_CASE("bf16: exp and sqrt, whose gradients are of the rounded value") {
+TEST_CASE("bf16: exp and sqrt, whose gradients use the rounded value") {
   for (const Shape& shape : shapes) {
     const Tensor x = raw::convert(random_tensor({shape, 0.1, 3}, 1), DType::bf16);
     const Differentiated e = run([](Ins in) { return exp(in[0]); }, {x}),
@@ -224,7 +224,7 @@ TEST_CASE("bf16: norms with parameters in f32") {
   check(cases);
 }
 
-TEST_CASE("bf16: parameters of a norm alone are differentiated") {
+TEST_CASE("bf16: only the parameters of a norm are differentiated") {
   const Tensor x = raw::convert(random_tensor({{67, 131}, -2, 2}, 1), DType::bf16);
   const auto f = [](const Tensor& given) { return [given](Ins in) { return layer_norm(given, 1, in[0], in[1]); }; };
   const std::vector<Tensor> parameters = {raw::convert(random_tensor({{131}}, 2), DType::f32), Tensor::zeros({131})};

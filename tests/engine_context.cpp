@@ -300,7 +300,7 @@ TEST_CASE("memory: blocks are aligned, reused, capped and counted") {
   CHECK(memory.use().current == 0);
 }
 
-TEST_CASE("memory: at the cap the sizes that were not used for longest go") {
+TEST_CASE("memory: at the cap the least recently used sizes go first") {
   MemoryCache memory;
   memory.set_cap(3000);
   const auto use = [&](std::size_t bytes) { memory.release(memory.allocate(bytes), bytes); };

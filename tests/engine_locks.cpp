@@ -49,7 +49,7 @@ class Child {
 
 }  // namespace
 
-TEST_CASE("locks: a folder's is one process's at a time, and the refusal names it") {
+TEST_CASE("locks: one process at a time has a folder's lock, and the refusal names the process") {
   const TemporaryFolder folder;
   auto lock = std::make_unique<FolderLock>(folder / "");
   const std::string own = "process " + std::to_string(::getpid()) + " on ";
@@ -68,7 +68,7 @@ TEST_CASE("locks: a folder's is one process's at a time, and the refusal names i
   CHECK_THROWS_WITH_AS(FolderLock(folder / "missing"), doctest::Contains("missing"), weft::Error);
 }
 
-TEST_CASE("locks: a folder from elsewhere whose .lock is a link, a pipe or another file's name: that stays as it is") {
+TEST_CASE("locks: a copied folder whose .lock is a link, a pipe or another file's name: that is left unchanged") {
   const TemporaryFolder folder;
   const std::string precious = "what somebody else wrote";
   folder.write("precious", precious);

@@ -44,7 +44,7 @@ void use(MemoryCache& memory, std::size_t bytes) { memory.release(memory.allocat
 
 }  // namespace
 
-TEST_CASE("memory: all caches of the process share a budget, and what was not used for longest goes") {
+TEST_CASE("memory: all caches of the process share a budget, and the least recently used blocks go first") {
   const Budget budget(4096);
   CHECK(MemoryCache::budget() == 4096);
   MemoryCache idle, busy;
@@ -74,7 +74,7 @@ TEST_CASE("memory: all caches of the process share a budget, and what was not us
   CHECK(busy.use().cached == 3584);
 }
 
-TEST_CASE("memory: a large block goes back to the system, whichever were asked for after it") {
+TEST_CASE("memory: a large block goes back to the system, whichever blocks were requested after it") {
   constexpr std::size_t small = 3 << 20, large = 24 << 20;
   const Budget budget(0);
   MemoryCache memory;

@@ -105,7 +105,7 @@ TEST_CASE("memory source: the bits are those of the system's memory") {
   }
 }
 
-TEST_CASE("memory source: what it refuses is an Error, at each block, and then all works") {
+TEST_CASE("memory source: its refusal of any block is an Error, after which everything works") {
   const std::string arch = "tnn";
   const std::vector<float> want = step(arch);
   for (const int throws : {0, 1, 2}) {

@@ -68,7 +68,7 @@ TEST_CASE("profile: an operation inside another belongs to it") {
   CHECK(profile.ops().at("test outer").calls == 1);
 }
 
-TEST_CASE("profile: what runs again is counted apart") {
+TEST_CASE("profile: repeated runs are counted separately") {
   const auto start = Clock::now();
   const Profile profile;
   Tape tape;

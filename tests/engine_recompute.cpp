@@ -208,7 +208,7 @@ TEST_CASE("recompute: only the inputs are kept, and backward takes the memory of
   CHECK(memory_in_use() <= 2 * one);
 }
 
-TEST_CASE("recompute: what is frozen stays a constant") {
+TEST_CASE("recompute: frozen parameters stay constants") {
   Parameter p(vector_of({2, 3})), q(vector_of({5, 7}));
   q.set_trainable(false);
   Tape tape;
@@ -244,7 +244,7 @@ TEST_CASE("recompute: a tensor of the tape that isn't an input is an error, wher
   CHECK(values_of(g.of(x)) == Values{27});
 }
 
-TEST_CASE("recompute: what was written before backward is an error") {
+TEST_CASE("recompute: tensors written before backward are an error") {
   Parameter p(vector_of({2, 3}));
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2})), c = vector_of({4, 5}), h = mul(x, p);
@@ -257,7 +257,7 @@ TEST_CASE("recompute: what was written before backward is an error") {
                        Error);
 }
 
-TEST_CASE("recompute: a function that does something else in backward is an error, and nothing stays") {
+TEST_CASE("recompute: a function that behaves differently in backward is an error, and nothing is left") {
   const Parameter p(vector_of({2, 3})), q(vector_of({5, 7}));
   const std::size_t before = memory_in_use();
   bool again = false;

@@ -52,7 +52,7 @@ TEST_CASE("a sink that writes what backward still needs makes it throw") {
   CHECK_THROWS_AS(tape.backward(y, sink), Error);
 }
 
-TEST_CASE("gradients of what is no leaf are refused") {
+TEST_CASE("gradients of tensors that are no leaves are refused") {
   Tape tape;
   const Tensor x = tape.watch(Tensor::full({1}, 2));
   const Tensor h = mul(x, x);

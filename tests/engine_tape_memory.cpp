@@ -140,7 +140,7 @@ TEST_CASE("tape: long chains of cheap operations are right and run again few tim
   CHECK(runs <= 20);
 }
 
-TEST_CASE("tape: a view of a cheap output is a view of what is computed again") {
+TEST_CASE("tape: a view of a cheap output is a view of the recomputed output") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2, 3, 4}));
   const Tensor y = square(x), tail = slice(y, 2, 4);
@@ -151,7 +151,7 @@ TEST_CASE("tape: a view of a cheap output is a view of what is computed again") 
   CHECK(values_of(g.of(x)) == Values{2 * 9, 4 * 16, 6 * 1, 8 * 4});
 }
 
-TEST_CASE("tape: an exception leaves it usable and frees what was taken") {
+TEST_CASE("tape: an exception leaves it usable and frees the memory taken") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({3}));
   const Tensor y = mul(x, x);

@@ -126,7 +126,7 @@ TEST_CASE("gradient: blank parts stand for zeros until something is added") {
   }
 }
 
-TEST_CASE("gradient: a sum that somebody else holds is not written") {
+TEST_CASE("gradient: a sum that another holder has is not written") {
   Gradient g;
   const Tensor mine = vector_of({1, 2});
   g.add(mine);

@@ -54,7 +54,7 @@ TEST_CASE("tensor: views stay inside their storage") {
   CHECK_THROWS_AS(Tensor().view({1}, {1}, 0), Error);
 }
 
-TEST_CASE("tensor: copies and what was moved from have axes of their own") {
+TEST_CASE("tensor: copies and moved-from tensors have their own axes") {
   Tensor a = Tensor::zeros({2, 3});
   const Tensor copy = a;
   const Shape& shape = copy.shape();
@@ -206,7 +206,7 @@ TEST_CASE("undefined tensors are refused where a scalar would do") {
   CHECK(gradients.of(x).item() == 4);
 }
 
-TEST_CASE("raw: copies of any order of axes") {
+TEST_CASE("raw: copies with any order of axes") {
   for (const Shape& sizes : {Shape{5, 17, 33}, {40, 3, 16}, {1, 64, 50}, {7, 1, 19}}) {
     std::vector<double> values(static_cast<std::size_t>(numel(sizes)));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);

@@ -105,7 +105,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 }  // namespace
 
 // Limits the size of files to every value from nothing to one byte less than the largest file needs.
-TEST_CASE("faults: files that may not grow: an Error names the file, what was there is whole") {
+TEST_CASE("faults: files that may not grow: an Error names the file, and earlier files are intact") {
   Context context;
   context.set_threads(1);
   const ContextScope scope(context);
@@ -141,7 +141,7 @@ TEST_CASE("faults: files that may not grow: an Error names the file, what was th
 }
 
 // No file is too large by itself here.
-TEST_CASE("faults: a disk that is full: an Error names the file, what was there is whole") {
+TEST_CASE("faults: a full disk: an Error names the file, and earlier files are intact") {
   for (const Written& written : all_written()) {
     CAPTURE(written.name);
     const TemporaryFolder folder;
@@ -181,7 +181,7 @@ TEST_CASE("faults: a disk that is full: an Error names the file, what was there 
   }
 }
 
-TEST_CASE("faults: a folder that can't be written: an Error names it, what was there is whole") {
+TEST_CASE("faults: a folder that can't be written: an Error names it, and earlier files are intact") {
   for (const Written& written : all_written()) {
     CAPTURE(written.name);
     const TemporaryFolder folder;

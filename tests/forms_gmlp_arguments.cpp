@@ -135,7 +135,8 @@ TEST_CASE(
   CHECK(notes(load_checkpoint_as(form, folder / "out"), "prob_survival"));
 }
 
-TEST_CASE("g-mlp-pytorch: several heads and a circulant matrix are told by the tensors, too, and refused by name") {
+TEST_CASE(
+    "g-mlp-pytorch: several heads and a circulant matrix are also recognized by the tensors, and refused by name") {
   const TemporaryFolder folder;
   const auto refused = [&](const std::vector<std::pair<std::string, Tensor>>& more) {
     std::vector<std::pair<std::string, Tensor>> all = {{"to_embed.weight", Tensor::zeros({7, 6})},

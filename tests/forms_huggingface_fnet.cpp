@@ -112,7 +112,7 @@ TEST_CASE("Hugging Face FNet: labels, classes without a name in the config, tens
   CHECK(max_difference((*load_checkpoint(without.path).model)(ids_2x5), want) == 0);
 }
 
-TEST_CASE("Hugging Face FNet: what config.json doesn't say is transformers' default") {
+TEST_CASE("Hugging Face FNet: keys missing in config.json have the defaults of transformers") {
   Folder folder("FNetForMaskedLM");
   const std::string before = load_checkpoint(folder.path).model->config();
   CHECK(contains(before, "\"dropout\":0.1,"));

@@ -22,7 +22,7 @@ Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indi
 
 }  // namespace
 
-TEST_CASE("models: every task that an architecture states, and no other") {
+TEST_CASE("models: every task that an architecture declares, and no other") {
   for (const std::string& arch : own_architectures)
     for (Task task : {Task::causal_lm, Task::masked_lm, Task::classifier}) {
       CAPTURE(arch);
@@ -152,7 +152,7 @@ TEST_CASE("token streams: an Error once a parameter was written since the first 
     }
 }
 
-TEST_CASE("token streams: a token that is refused leaves the text as it was") {
+TEST_CASE("token streams: a refused token leaves the text unchanged") {
   for (const auto& [arch, config] : all_streams) {
     const auto model = make_model({arch, Task::causal_lm, 7, 0, config}, Init{});
     const auto stream = model->stream(), other = model->stream();

@@ -80,7 +80,7 @@ TEST_CASE("config: a field that came later is written unless it has its default;
   CHECK(make_model(model_spec(tnn, Task::causal_lm, 7), {})->arch() == std::string("tnn"));
 }
 
-TEST_CASE("config: values of another type say what was expected") {
+TEST_CASE("config: errors for values of another type name the expected type") {
   const auto error = [](const std::string& json) -> std::string {
     try {
       (void)config_from_json<Listed<true>>("here", json);

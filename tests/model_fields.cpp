@@ -44,7 +44,7 @@ struct Whole : Layer<Whole> {
 
 }  // namespace
 
-TEST_CASE("fields: parameters by name, in the order of the list; what isn't there is left out") {
+TEST_CASE("fields: parameters by name, in the order of the list; absent parts are left out") {
   const Whole whole;
   NamedParameters collected;
   whole.collect("a.", collected);

@@ -105,7 +105,7 @@ TEST_CASE("FNet: the heads of pre-training, as compositions of operations") {
   CHECK_FALSE(has(*alone, "pooler.dense.weight"));
 }
 
-TEST_CASE("FNet: classifiers of the next sentence, and a pooler alone") {
+TEST_CASE("FNet: classifiers of the next sentence, and only a pooler") {
   const auto next = made(Task::classifier, small("next-sentence"), 2);
   const FnetOutputs all = fnet(next).run(pair_of_texts);
   CHECK(max_difference(all.classes, (*next)(pair_of_texts)) == 0);

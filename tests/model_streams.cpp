@@ -57,7 +57,7 @@ Tensor row_of(const Tensor& logits, std::int64_t row) { return slice(logits, 0, 
 
 }  // namespace
 
-TEST_CASE("token streams: many tokens at once are those tokens one by one, at any length, and so is what follows") {
+TEST_CASE("token streams: many tokens at once equal those tokens one by one, at any length, and so do later tokens") {
   for (const auto& [arch, config] : all_streams)
     for (const DType dtype : {DType::f64, DType::f32}) {
       const std::string options_of_model = config;
@@ -225,7 +225,7 @@ TEST_CASE("token streams: several tokens for each of several texts; texts that w
   }
 }
 
-TEST_CASE("token streams: what is refused leaves the texts as they were") {
+TEST_CASE("token streams: refused calls leave the texts unchanged") {
   for (const auto& [arch, config] : all_streams) {
     const std::string options_of_model = config;
     CAPTURE(options_of_model);

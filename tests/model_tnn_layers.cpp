@@ -149,7 +149,7 @@ TEST_CASE("Gtu, TnnLayer: gradients") {
       }
 }
 
-TEST_CASE("TNN layer: each of its two parts drops elements of its own") {
+TEST_CASE("TNN layer: each of its two parts drops its own elements") {
   TnnConfig options;
   options.dropout = 0.5;
   const TnnLayer layer(64, options, true, init64);

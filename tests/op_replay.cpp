@@ -95,7 +95,7 @@ TEST_CASE("models: every record's forward can run again") {
   }
 }
 
-TEST_CASE("tape: what an operation computes inside is not recorded") {
+TEST_CASE("tape: computations inside an operation are not recorded") {
   Tape tape;
   const Tensor x = tape.watch(Random(1).normal({3, 4}, 0, 1));
   const std::int64_t before = tape.records();

@@ -98,7 +98,7 @@ std::vector<Tensor> gated(const std::vector<Tensor>& in, Activation f, bool fuse
 }
 
 // Rows longer than a piece, several tasks, and a gate with gaps between its rows.
-TEST_CASE("linear with a gate: long rows, each gradient alone, the same bits at any thread count") {
+TEST_CASE("linear with a gate: long rows, each gradient separately, the same bits at any thread count") {
   const Tensor wide = random_tensor({{40, 10000}}, 3);
   const std::vector<Tensor> in = {random_tensor({{40, 6}}, 1), random_tensor({{5000, 6}}, 2), half(wide, 1, 1)};
   for (const DType dtype : {DType::f64, DType::f32})

@@ -48,7 +48,7 @@ void check_parts(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("gemm blocks: a sum of many products is one of parts, of any strides") {
+TEST_CASE("gemm blocks: a sum of many products is a sum of parts, with any strides") {
   for (std::uint64_t seed = 1; seed <= sweep(6u, 2u); ++seed) {
     check_parts<float>(seed);
     check_parts<double>(seed);

@@ -56,7 +56,7 @@ std::int64_t wrong(const Texts& t, const Tensor& y, double epsilon, double last)
   return count;
 }
 
-TEST_CASE("spatial_gate_last: the formula, of any sizes and dtypes, every instruction set") {
+TEST_CASE("spatial_gate_last: the formula, for any sizes and dtypes, on every instruction set") {
   for (const Isa isa : available_isas()) {
     Context context;
     context.set_isa(isa);

@@ -133,7 +133,7 @@ TEST_CASE("toeplitz: gradients of the three forms agree, and on many channels") 
   }
 }
 
-TEST_CASE("toeplitz: what is exactly causal, and what stays in its row and channel") {
+TEST_CASE("toeplitz: exact causality, and independence of rows and channels") {
   const Shape shape{2, 1, 40, 19};
   const double inf = std::numeric_limits<double>::infinity();
   for (DType dtype : {DType::f32, DType::f64}) {

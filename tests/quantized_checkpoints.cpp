@@ -223,7 +223,7 @@ TEST_CASE("quantized checkpoints: the least i8 is a value as any other") {
   CHECK_FALSE(same_bits(got[2], want[2]));
 }
 
-TEST_CASE("quantized checkpoints: a weight whose mark was taken away stays f32, in memory and in the file") {
+TEST_CASE("quantized checkpoints: a weight whose mark was removed stays f32, in memory and in the file") {
   const SmallTask small = trained({"", "gmlp", Task::causal_lm, "{}", DType::i8});
   for (auto [name, parameter] : small.model->parameters())
     if (name == "head.weight") parameter.set_quantizable(false);

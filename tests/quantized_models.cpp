@@ -226,7 +226,7 @@ TEST_CASE("quantized models: training, writing and thawing are refused, with an 
   }
 }
 
-TEST_CASE("quantize: what can't be rounded is named, and nothing is changed") {
+TEST_CASE("quantize: parameters that can't be rounded are named, and nothing is changed") {
   const auto small = trained({"", "gmlp", Task::classifier, "{}", DType::i8});
   NamedParameters parameters = small.model->parameters();
   const auto refused = [&](DType to, const std::string& part) {
@@ -268,7 +268,7 @@ TEST_CASE("quantize: what can't be rounded is named, and nothing is changed") {
         }) == "[quantize] expected matrices (out, in), a is (2,)");
 }
 
-TEST_CASE("quantize: a row of zeros has the scale 0 and stays, a parameter that comes twice is rounded once") {
+TEST_CASE("quantize: a row of zeros has the scale 0 and stays; a parameter that occurs twice is rounded once") {
   const Linear layer(5, 4, {Random(1), DType::f32});
   Tensor value = layer.weight.value();
   Tensor row = slice(value, 0, 2, 3);
@@ -306,7 +306,7 @@ TEST_CASE("quantized layers: the packed copy of the weight is freed") {
   }
 }
 
-TEST_CASE("quantized layers: beside a tape that follows nothing of theirs") {
+TEST_CASE("quantized layers: with a tape that doesn't follow them") {
   for (const DType to : {DType::bf16, DType::i8})
     for (const DType of_x : {DType::f32, DType::bf16}) {
       const Linear layer(24, 7, {Random(1), DType::f32});

@@ -176,7 +176,7 @@ TEST_CASE("quantized linear: the largest sums that most_columns allows don't ove
   }
 }
 
-TEST_CASE("quantized linear: digits of every value, with the largest ones beside") {
+TEST_CASE("quantized linear: digits of every value, next to the largest ones") {
   // x has the scale 1, so that its whole numbers are its values.
   for (const int64_t m : {3, 9}) {
     const int digits = digits_of(m);

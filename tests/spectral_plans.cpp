@@ -206,7 +206,7 @@ TEST_CASE("spectral plans: the cache is bounded, and dropped plans live on with 
   CHECK(cached_plan<LargePlan>("test", 1000) == made.back().lock());
 }
 
-TEST_CASE("spectral plans: the one that was used least recently goes first") {
+TEST_CASE("spectral plans: the least recently used one goes first") {
   Context context;
   const ContextScope scope(context);
   std::vector<std::weak_ptr<const LargePlan>> made;
@@ -257,7 +257,7 @@ TEST_CASE("spectral plans: empty and mismatched lengths give errors that name th
         }).starts_with("circulant_product"));
 }
 
-TEST_CASE("spectral plans: what doesn't fit in memory gives an error before any of it is touched") {
+TEST_CASE("spectral plans: sizes beyond memory give an error before any memory is touched") {
   [[maybe_unused]] const std::uint64_t before = os::peak_resident_memory();
   int64_t tables = 1 << 10;  // elements whose tables can't be made, not even for half as many
   while (static_cast<std::uint64_t>(tables) * 48 <= os::physical_memory()) tables *= 2;

@@ -61,7 +61,7 @@ TEST_CASE("encode_rows: adds special symbols, truncates and pads, for classifier
   CHECK_THROWS_AS((void)rows({"a"}, -1, 0), Error);
 }
 
-TEST_CASE("special ids: which ids are one") {
+TEST_CASE("special ids: which ids are special") {
   const SpecialIds all{7, 3, 1, 4, 2};
   for (const std::int64_t id : {1, 2, 3, 4, 7}) CHECK(all.has(id));
   for (const std::int64_t id : {0, 5, 6, 8}) CHECK_FALSE(all.has(id));

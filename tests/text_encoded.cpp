@@ -103,7 +103,7 @@ TEST_CASE("a tokenizer without cut() gets the whole text; more than 65536 symbol
   CHECK(std::filesystem::file_size(folder / "ids") == 4 * text.size() + 64);
 }
 
-TEST_CASE("a file of ids is used again for the same text and tokenizer, and written anew for others") {
+TEST_CASE("a file of ids is reused for the same text and tokenizer, and rewritten for others") {
   const TemporaryFolder folder;
   const std::string text = small_text(), path = folder / "text", ids = folder / "ids";
   folder.write("text", text);
@@ -179,7 +179,7 @@ class Watching : public Many {
 
 }  // namespace
 
-TEST_CASE("ids in a temporary file: nobody else's file is written or read, and nobody else can read it") {
+TEST_CASE("ids in a temporary file: no foreign file is written or read, and no one else can read it") {
   const TemporaryFolder folder, shared;
   folder.write("text", std::string(3000, 'x'));
   folder.write("victim", "its only copy");

@@ -48,7 +48,7 @@ std::string varied_text() {
 
 }  // namespace
 
-TEST_CASE("unigram and bpe give back every text byte by byte") {
+TEST_CASE("unigram and bpe restore every text byte by byte") {
   for (const char* kind : {"unigram", "bpe"}) {
     CAPTURE(kind);
     const auto t = learned(kind, varied_text());

@@ -87,7 +87,7 @@ TEST_CASE("tokenizer by characters: the first and last symbols of one, two, thre
   CHECK(t->decode(t->encode(text)) == text);
 }
 
-TEST_CASE("tokenizer by characters of an earlier weft: what it doesn't have is an Error") {
+TEST_CASE("tokenizer by characters of an earlier weft: other characters are an Error") {
   const std::string json = R"({"unit":"characters","characters":"\nabé€𝄞 ","mask":false})";
   const auto t = tokenizer_from_json(json);
   CHECK(t->size() == 7);

@@ -62,7 +62,7 @@ Trained made(const std::string& arch, Padding padding, std::int64_t d_model = 16
 
 }  // namespace
 
-TEST_CASE("classifier: a text has the same bits by itself, beside others in any order, and at any number of threads") {
+TEST_CASE("classifier: a text has the same bits by itself, with others in any order, and at any number of threads") {
   for (const std::string& arch : own_architectures)
     for (const Padding padding : {Padding::exact, Padding::full})
       for (const std::int64_t d_model :

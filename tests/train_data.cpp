@@ -42,7 +42,7 @@ TEST_CASE("validation is the last tenth, each character predicted once") {
     }
 }
 
-TEST_CASE("a text is divided by position into training, validation and a test, whose rest measures it") {
+TEST_CASE("a text is divided by position into training, validation and a test set, which is the rest") {
   const std::string text = small_text();
   const auto v = characters(text);
   const auto ids = v->encode(text);
@@ -131,7 +131,7 @@ TEST_CASE("masked language model: 15 %, of these 80/10/10") {
   CHECK(predicted(data) == predicted(TextData(text, v, Task::masked_lm, 50, 3)));
 }
 
-TEST_CASE("masked language model: each window of validation has a mask of its own, whatever the batch") {
+TEST_CASE("masked language model: each validation window has its own mask, whatever the batch") {
   const std::string text(2000, 'x');
   const auto v = characters("xy", Task::masked_lm);
   const auto targets = [&](std::int64_t batch) {

@@ -72,7 +72,7 @@ Stepped step(const std::string& arch, const std::vector<Batch>& batches, const s
 
 }  // namespace
 
-TEST_CASE("rows of different lengths: padding changes nothing, neither how much nor what it is") {
+TEST_CASE("rows of different lengths: neither the amount nor the value of padding matters") {
   for (const std::string& arch : own_architectures)
     for (const std::string dropout : {"0", "0.5"}) {
       CAPTURE(arch);
@@ -111,7 +111,7 @@ TEST_CASE("rows of different lengths: dropout of each length is its own") {
   CHECK(std::abs(step("gmlp", {both}, "0.5").loss - mean("0.5", shorter, longer)) > 1e-6);
 }
 
-TEST_CASE("rows of different lengths: only what is a token counts as one") {
+TEST_CASE("rows of different lengths: only real tokens count") {
   const LabelledTexts rows = small_rows();
   const auto v = words(rows.texts);
   Given data(rows, v);

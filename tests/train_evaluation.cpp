@@ -74,7 +74,7 @@ TEST_CASE("an evaluation has the metrics of its data, and no others") {
 }
 
 // A custom task: predicts only the last symbol, and measures the distance of the loss from that of a guess.
-TEST_CASE("data with a loss and metrics of their own") {
+TEST_CASE("data with a custom loss and custom metrics") {
   class LastSymbol : public TextData {
    public:
     using TextData::TextData;

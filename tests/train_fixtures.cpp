@@ -110,7 +110,7 @@ TEST_CASE("fixtures: each folder is in the table") {
   CHECK(folders == std::size(names));
 }
 
-TEST_CASE("fixtures: an earlier weft's checkpoints load and evaluate as there") {
+TEST_CASE("fixtures: an earlier weft's checkpoints load, and evaluate as in that version") {
   for (const std::string name : names)
     for (const std::string& folder : {name, name + "/resumed"}) {
       CAPTURE(folder);
@@ -125,7 +125,7 @@ TEST_CASE("fixtures: an earlier weft's checkpoints load and evaluate as there") 
     }
 }
 
-TEST_CASE("fixtures: an earlier weft's language models continue a text as there") {
+TEST_CASE("fixtures: an earlier weft's language models continue a text as in that version") {
   for (const std::string name : {"gmlp-causal-lm", "gmlp-tied", "tnn-causal-lm", "tnn-options"}) {
     CAPTURE(name);
     const Checkpoint saved = load_checkpoint(path(name));
@@ -142,7 +142,7 @@ TEST_CASE("fixtures: an earlier weft's language models continue a text as there"
   }
 }
 
-TEST_CASE("fixtures: an earlier weft's training states go on as there") {
+TEST_CASE("fixtures: an earlier weft's training states continue as in that version") {
   for (const std::string name : names) {
     CAPTURE(name);
     const Checkpoint saved = load_checkpoint(path(name));

@@ -102,7 +102,7 @@ TEST_CASE("labeled texts: the formats, found by the first rows") {
         "CSV with a header, label in column \"Note\", text in column \"Satz\"");
 }
 
-TEST_CASE("labeled texts: a header that is said to be one, or none") {
+TEST_CASE("labeled texts: a header declared as such, or excluded") {
   LabelledOptions options;
   options.header = true;
   CHECK(pairs(parse("1,a\n2,b\n3,c\n", options)) == Strings{"2: b", "3: c"});

@@ -84,7 +84,7 @@ TEST_CASE("rows: a label with a control character is refused, and the row named"
           "rows: row 3: the label has a line end or another control character (--skip-bad-rows leaves such rows out)");
 }
 
-TEST_CASE("a run that is replaced takes its report along, and brings it back") {
+TEST_CASE("a replaced run takes its report along, and brings it back") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   save_checkpoint(folder / "run/last", *small.model, *small.data->tokenizer());
@@ -140,7 +140,7 @@ TEST_CASE("rows: tabs and quotation marks that are text, far behind the first ro
   CHECK(all.texts[3000] == "\"Ghosts");
 }
 
-TEST_CASE("rows: JSON lines with keys of their own: memory depends on their size, not on rows times keys") {
+TEST_CASE("rows: JSON lines with different keys: memory depends on their size, not on rows times keys") {
   std::string rows;
   for (int i = 0; i < 1000; ++i) {
     rows += R"({"label":"ab","text":"x y")";

@@ -111,7 +111,7 @@ TEST_CASE("load_parameters: other names, another order of axes, a tensor twice, 
   check_equal(*pair.from, *other);
 }
 
-TEST_CASE("load_parameters: what is missing, unused or misshapen is named, all of it, and nothing is written") {
+TEST_CASE("load_parameters: all missing, unused or misshapen tensors are named, and nothing is written") {
   const Pair pair;
   Tensors all = pair.tensors();
   const std::string missing = all.back().first, turned_name = "blocks.0.proj1.weight", integers = all[0].first;

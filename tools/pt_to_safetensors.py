@@ -142,7 +142,7 @@ def main():
     config_path = os.path.join(os.path.dirname(options.target), "config.json")
     for path in [options.target] + ([config_path] if options.config else []):
         if os.path.lexists(path) and not options.overwrite:
-            sys.exit(f"{path} is there already: --overwrite replaces it")
+            sys.exit(f"{path} already exists: --overwrite replaces it")
         if os.path.isdir(path):
             sys.exit(f"{path} is a folder: name a file")
     file = load(options.source)

@@ -63,7 +63,7 @@ TEST_CASE("weft average: each parameter is the mean of theirs, rounded once") {
   CHECK(weft("eval " + runs.at("mean") + " --text " + runs.at("text")).code == 0);
 }
 
-TEST_CASE("weft average: of a run it takes the best checkpoint, and of one model twice the mean is the model") {
+TEST_CASE("weft average: it takes a run's best checkpoint, and the average of a model with itself is the model") {
   const AveragedRuns runs;
   REQUIRE(weft("average " + runs.at("run") + " " + runs.at("run/best/model.safetensors") + " --out " + runs.at("mean"))
               .code == 0);
@@ -110,7 +110,7 @@ TEST_CASE(
   CHECK(weft("average " + two + " --overwrite --out " + runs.at("int8")).code == 0);
 }
 
-TEST_CASE("weft average: classifiers with the same words and other labels, or rows of other lengths, are two models") {
+TEST_CASE("weft average: classifiers with other labels, or rows of other lengths, are different models") {
   const AveragedRuns runs;
   const std::string rows = "train --arch fnet --steps 2" + sizes;
   std::string first = "a b c d,x\nb c d a,y\n", second = "a b c d,x\nb c d a,z\n";

@@ -205,7 +205,7 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
   refuses("generate --checkpoint " + run() + " --tokens 20 >/dev/full", "standard output");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a loss that is not finite: says at which step, keeps the last good checkpoint") {
+TEST_CASE_FIXTURE(Fixture, "a loss that is not finite: the step is named, and the last good checkpoint is kept") {
   const std::string before = folder.read("run/last/model.safetensors");
   const Outcome outcome =
       weft("train --arch gmlp --text " + text() + sizes + "--steps 300 --eval-every 200 " + "--overwrite --out " +

@@ -60,7 +60,7 @@ bool says(const Outcome& outcome, const std::string& file, const std::string& fo
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Rows, "weft classify: each form of training, by the columns of training") {
+TEST_CASE_FIXTURE(Rows, "weft classify: each format of training, by the columns of training") {
   const std::vector<std::string> texts = {"red green", "north south west", "blue"};
   const std::string want = answers(texts), columns = "text in columns \"note\" and \"more\"";
   const auto gives = [&](const Outcome& outcome, const std::string& file, const std::string& form) {
@@ -107,7 +107,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: each form of training, by the columns of
   gives(weft("classify " + run + " - --format csv <" + (folder / "a.csv")), "-", "CSV with a header, " + columns);
 }
 
-TEST_CASE_FIXTURE(Rows, "weft classify: columns that a run of another version doesn't say are those of its options") {
+TEST_CASE_FIXTURE(Rows, "weft classify: columns that a run of another version doesn't record come from its options") {
   auto json = nlohmann::ordered_json::parse(folder.read("run/run.json"));
   CHECK(json["found"]["columns"].dump() == R"(["note","more"])");
   json["found"].erase("columns");
@@ -116,7 +116,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: columns that a run of another version do
              "CSV with a header, text in columns \"note\" and \"more\""));
 }
 
-TEST_CASE_FIXTURE(Rows, "weft classify: lines that look a little like rows are texts, each") {
+TEST_CASE_FIXTURE(Rows, "weft classify: lines that only resemble rows are texts") {
   for (const std::string content :
        {"red, green\nnorth, south\n", "wind, north\ncolour, red\n", "red;green\n", "red\tgreen\n",
         "\"red\", she said\n", "{red}\n", "note\nred\n", "\n\n", "red\r\n\r\ngreen", "[{\"note\": 1}]\n"}) {
@@ -139,8 +139,8 @@ TEST_CASE_FIXTURE(Rows, "weft classify: lines that look a little like rows are t
   CHECK(contains(classify("a.csv", "note\n\"red\"\n", "--csv --literal-quotes").out, "\n\"\"\"red\"\"\","));
 }
 
-TEST_CASE_FIXTURE(Rows,
-                  "weft classify --csv: the rows as they are, with quotes and line ends, and the answers beside") {
+TEST_CASE_FIXTURE(
+    Rows, "weft classify --csv: the original rows, with quotes and line ends, and the predictions beside them") {
   const std::string csv =
       "label,note,more,probability\r\n"
       "\"a \"\"b\"\"\",\"red\r\nred\",\"green, green\",\n"

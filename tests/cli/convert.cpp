@@ -108,7 +108,7 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what has no pl
   CHECK_FALSE(std::filesystem::exists(folder / "no"));
 }
 
-TEST_CASE("weft convert: a state dict with its arguments, which continues texts as it did") {
+TEST_CASE("weft convert: a state dict with its arguments continues texts as before") {
   const TemporaryFolder folder;
   const std::string theirs = std::string(WEFT_INTEROP) + "/fairseq-tnn", own = folder / "own", back = folder / "back";
   CHECK(fails_with(weft("convert " + theirs + " " + own), 1, "doesn't name its format: give --from"));

@@ -50,7 +50,7 @@ TEST_CASE("weft convert: a task that differs from IN's") {
   }
 }
 
-TEST_CASE("weft convert: IN that isn't there, or holds nothing") {
+TEST_CASE("weft convert: IN that doesn't exist, or holds no checkpoint") {
   const TemporaryFolder folder;
   const std::string out = " " + (folder / "out");
   CHECK(fails_with(weft("convert " + (folder / "nothing") + out), 1, "nothing\", doesn't exist"));

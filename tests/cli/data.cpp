@@ -263,8 +263,7 @@ TEST_CASE("weft data: bad input, and files that are there already") {
   CHECK_FALSE(std::filesystem::exists(folder / "x"));
   REQUIRE(weft(small + " --out " + (folder / "set")).code == 0);
   const std::string before = folder.read("set/train.tsv");
-  CHECK(
-      fails_with(weft(small + " --seed 2 --out " + (folder / "set")), 1, "is there already: --overwrite replaces it"));
+  CHECK(fails_with(weft(small + " --seed 2 --out " + (folder / "set")), 1, "already exists: --overwrite replaces it"));
   CHECK(folder.read("set/train.tsv") == before);
   // Only [MIN a b ]: 4 · 100 rows.
   const Outcome few =
@@ -313,7 +312,7 @@ TEST_CASE("weft data news: descriptions by sections, each text once; a tenth of 
   for (std::size_t at = 0; (at = first.find("\ngames,", at)) != std::string::npos; ++at) ++games;
   CHECK(games == 4);
   // The order of the source's records changes nothing. Existing files stay unless they are to be replaced.
-  CHECK(fails_with(weft("data news" + both + records), 1, "is there already: --overwrite replaces it"));
+  CHECK(fails_with(weft("data news" + both + records), 1, "already exists: --overwrite replaces it"));
   folder.write("records", packages({"sound", "games"}, 40));
   REQUIRE(weft("data news --overwrite" + both + records).code == 0);
   CHECK(folder.read("test.csv") == first);

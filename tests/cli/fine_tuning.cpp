@@ -41,7 +41,7 @@ struct Classified {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Classified, "weft train --from: as many labels of other names, of which some are known") {
+TEST_CASE_FIXTURE(Classified, "weft train --from: as many labels with other names, some of which are known") {
   const std::string text = "red green blue and 3";
   folder.write("other", named_rows({"wind", "breeze", "number"}));
   const Outcome some = weft(from("other"));

@@ -45,7 +45,7 @@ std::map<int, double> losses_of(const std::string& metrics) {
 
 }  // namespace
 
-TEST_CASE("former runs: they are resumed as there") {
+TEST_CASE("former runs: they are resumed with the results of the earlier version") {
   const Copied folder;
   for (const FormerRun& run : runs) {
     CAPTURE(run.name);
@@ -71,7 +71,7 @@ TEST_CASE("former runs: they are resumed as there") {
   }
 }
 
-TEST_CASE("former runs: run.json repeats them") {
+TEST_CASE("former runs: their run.json repeats them") {
   const Copied folder;
   for (const FormerRun& run : runs) {
     CAPTURE(run.name);
@@ -90,7 +90,7 @@ TEST_CASE("former runs: run.json repeats them") {
   }
 }
 
-TEST_CASE("former runs: rows to test on chose the best checkpoint, and go on to do so; other rows have the new rule") {
+TEST_CASE("former runs: test rows chose the best checkpoint, and still do; other rows follow the new rule") {
   const Copied folder;
   const std::string rows = runs[0].data, path = folder.of(runs[0]) + "/run.json";
   auto settings = nlohmann::json::parse(folder.read("runs/rows/run.json"));
@@ -112,7 +112,7 @@ TEST_CASE("former runs: rows to test on chose the best checkpoint, and go on to 
   CHECK(contains(other.err, "rows, each label in proportion, by seed 0"));
 }
 
-TEST_CASE("former runs: their checkpoints are asked by the names of their labels") {
+TEST_CASE("former runs: their checkpoints classify with the names of their labels") {
   const Copied folder;
   folder.write("in", "4 plus 5 is 9\n");
   const Outcome outcome = weft("classify --top 3 --json " + folder.of(runs[0]) + " " + (folder / "in"));

@@ -46,7 +46,7 @@ std::string entry(const std::string& page, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("help pages: of every command, within 100 columns, with an example") {
+TEST_CASE("help pages: every command has one, within 100 columns, with an example") {
   const std::vector<std::string> commands = listed_commands();
   CHECK(commands.size() >= 5);
   for (const std::string& command : commands) {
@@ -133,7 +133,7 @@ TEST_CASE("an unknown option: the nearest of that command is named") {
   refused("train --out", "--out: expected a value, got none");
 }
 
-TEST_CASE("nearest: fewest letters added, left out, changed or swapped, at most one of three") {
+TEST_CASE("nearest: fewest letters added, left out, changed or swapped, at most one in three") {
   const std::vector<std::string> names = {"layers", "lr", "lr-floor", "log", "all", "vocabulary-size"};
   CHECK(nearest("layer", names) == "layers");
   CHECK(nearest("layres", names) == "layers");
@@ -150,7 +150,7 @@ TEST_CASE("nearest: fewest letters added, left out, changed or swapped, at most 
   CHECK(nearest(std::string(100000, 'x'), names) == "");
 }
 
-TEST_CASE("values stand behind = or come next, also if they are empty or look like options") {
+TEST_CASE("values follow = or come next, even if they are empty or look like options") {
   CLI::App app;
   (void)generate_command(app, nullptr);
   const char* const typed[] = {"weft", "generate", "--prompt=a=b", "--prompt", "--seed=3", "--seed=", "--new=1"};
@@ -166,7 +166,7 @@ TEST_CASE("an option that comes twice: the last one counts") {
   CHECK(fails_with(weft("info --arch gmlp --layers x --layers x"), 2, "--layers"));
 }
 
-TEST_CASE("what isn't written is an error, help too") {
+TEST_CASE("output that can't be written is an error, even for help") {
   for (const std::string arguments : {"--help", "train --help", "help", "--version", "info"}) {
     CAPTURE(arguments);
     CHECK(fails_with(weft(arguments + " >/dev/full"), 1, "can't write to standard output"));

@@ -51,7 +51,7 @@ struct Kills {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Kills, "killed at any change of a file: resumed, the run ends as one that never stopped") {
+TEST_CASE_FIXTURE(Kills, "killed at any change of a file: when resumed, the run ends like one that never stopped") {
   if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;  // unset with sanitizers
   const std::string options = "--steps 3 --eval-every 2 --dropout 0.1";
   REQUIRE(weft(train("whole", options)).code == 0);

@@ -147,7 +147,7 @@ TEST_CASE("weft convert: in a folder that holds more than files it is the old on
   }
 }
 
-TEST_CASE("weft convert: what stands in the place of one of its files is found before anything is removed") {
+TEST_CASE("weft convert: an obstacle in the place of one of its files is found before anything is removed") {
   const TemporaryFolder folder;
   (void)save_checkpoint_as("huggingface-fnet", folder / "out",
                            made("fnet", Task::classifier, R"({"d_model":8,"layers":1})", 0.3));

@@ -108,7 +108,7 @@ TEST_CASE_FIXTURE(Files,
   CHECK_FALSE(std::filesystem::exists(folder / "run"));
 }
 
-TEST_CASE_FIXTURE(Files, "batches that don't fit are said in words") {
+TEST_CASE_FIXTURE(Files, "batches that don't fit are explained") {
   REQUIRE(weft(train("")).code == 0);
   const std::string eval = "eval --checkpoint " + (folder / "run") + " --text " + (folder / "text");
   CHECK(fails_with(weft(eval + " --batch 1000000000000"), 1,
@@ -119,7 +119,7 @@ TEST_CASE_FIXTURE(Files, "batches that don't fit are said in words") {
       "expected sequences of at least 2 tokens, got 1"));
 }
 
-TEST_CASE_FIXTURE(Files, "a checkpoint by the name of a file") {
+TEST_CASE_FIXTURE(Files, "a checkpoint named by one of its files") {
   REQUIRE(weft(train("")).code == 0);
   const auto info = [&](const std::string& path) { return weft("info --checkpoint " + path); };
   const std::string run = folder / "run/last";
@@ -167,7 +167,7 @@ TEST_CASE_FIXTURE(Files, "a byte order mark is no symbol of a text") {
   CHECK(fails_with(weft(train("")), 1, "invalid UTF-8 at byte 6"));
 }
 
-TEST_CASE_FIXTURE(Files, "eval of a model that gives no numbers is an error") {
+TEST_CASE_FIXTURE(Files, "eval of a model whose outputs are not finite is an error") {
   const SmallTask broken = small_task("gmlp", Task::causal_lm);
   for (auto& [name, parameter] : broken.model->parameters())
     if (name == "head.weight") {  // finite itself, but its products with anything above 1 are not

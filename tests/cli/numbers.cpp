@@ -116,7 +116,7 @@ TEST_CASE("a seed of twenty digits is that one") {
   CHECK(last == model("18446744073709551615"));
 }
 
-TEST_CASE("--set takes what its field is") {
+TEST_CASE("--set takes values of its field's type") {
   const auto refused = [](const std::string& set, const std::string& part) {
     const Outcome outcome = weft("info --arch tnn --set '" + set + "'");
     CAPTURE(outcome.err);

@@ -44,7 +44,7 @@ TEST_CASE("--precision bf16: run.json has it, resuming and repeating keep it, to
   CHECK(bytes("f32") != bytes("whole"));
 }
 
-TEST_CASE("--precision: what is asked of a checkpoint, in either") {
+TEST_CASE("--precision: commands on a checkpoint, in either precision") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   folder.write("csv", small_csv());

@@ -165,7 +165,7 @@ TEST_CASE("recipes: a run has the settings of its recipe") {
   }
 }
 
-TEST_CASE("recipes: other options override them, and another optimizer has settings of its own") {
+TEST_CASE("recipes: other options override them, and another optimizer has its own settings") {
   const Inputs inputs;
   const std::string train = "train --recipe fnet-listops --layers 1 --d-model 8 --d-ffn 16 --steps 2 --data " +
                             (inputs.folder / "listops") + " --threads 1 --overwrite --out " + (inputs.folder / "run");
@@ -241,7 +241,7 @@ TEST_CASE("recipes: refusals are one line") {
   CHECK_FALSE(std::filesystem::exists(inputs.folder / "run"));
 }
 
-TEST_CASE("recipes: help beside one shows its settings and their sources") {
+TEST_CASE("recipes: --help with a recipe shows its settings and their sources") {
   const std::string plain = weft("train --help").out, page = weft("train --recipe tnn-listops --help").out;
   CHECK(contains(plain, "fnet-agnews-small"));
   CHECK(contains(plain, "Ctrl-C saves"));

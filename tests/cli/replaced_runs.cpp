@@ -72,7 +72,7 @@ TEST_CASE_FIXTURE(OfRows, "run.json: options of the rows override it without nam
                    "--columns requires --data"));
 }
 
-TEST_CASE_FIXTURE(OfRows, "run.json with other rows: how the old ones are written doesn't hold for them") {
+TEST_CASE_FIXTURE(OfRows, "run.json with other rows: the format of the old rows doesn't apply to them") {
   const nlohmann::json other = repeated("--data " + (folder / "other"));
   CHECK(other["data"] == (folder / "other"));
   CHECK_FALSE(other.contains("columns"));
@@ -88,7 +88,7 @@ TEST_CASE_FIXTURE(OfRows, "run.json with other rows: how the old ones are writte
   CHECK(settings("a")["columns"] == "text=remark,label=shade");
 }
 
-TEST_CASE_FIXTURE(OfRows, "run.json: a flag is true, as a string, too") {
+TEST_CASE_FIXTURE(OfRows, "run.json: a flag may be true or the string \"true\"") {
   std::string run = folder.read("a/run.json");
   const std::string flag = "\"skip-bad-rows\": true";
   REQUIRE(contains(run, flag));
@@ -100,7 +100,7 @@ TEST_CASE_FIXTURE(OfRows, "run.json: a flag is true, as a string, too") {
                    "row 62: expected 3 columns"));
 }
 
-TEST_CASE_FIXTURE(OfRows, "run.json with another architecture: fields that it doesn't have are named") {
+TEST_CASE_FIXTURE(OfRows, "run.json with another architecture: fields that it lacks are named") {
   const Outcome tnn = refused("--arch tnn");
   CAPTURE(tnn.err);
   CHECK(fails_with(tnn, 2, "--arch tnn: \"" + (folder / "a/run.json") + "\" is for gmlp, and tnn has no "));
@@ -112,7 +112,7 @@ TEST_CASE_FIXTURE(OfRows, "run.json with another architecture: fields that it do
             .code == 0);
 }
 
-TEST_CASE_FIXTURE(OfRows, "--overwrite: the report of the run that is replaced goes; somebody's own page stays") {
+TEST_CASE_FIXTURE(OfRows, "--overwrite: the report of the replaced run is removed; a foreign page stays") {
   const std::string train =
       "train --arch gmlp --text " + (folder / "text") + sizes + "--steps 2 --out " + (folder / "a");
   REQUIRE(weft("report " + (folder / "a")).code == 0);

@@ -318,7 +318,7 @@ TEST_CASE_FIXTURE(Reports, "report without the data, or with other data: the pag
   CHECK(masked["mixing"].is_null());
 }
 
-TEST_CASE_FIXTURE(Reports, "report of a run as it stands: nothing yet, no checkpoint, a damaged checkpoint") {
+TEST_CASE_FIXTURE(Reports, "report of an unfinished run: nothing yet, no checkpoint, a damaged checkpoint") {
   train("gmlp", "text", "run");
   folder.write("new/run.json", folder.read("run/run.json"));
   const Json fresh = run(folder / "new");
@@ -335,7 +335,7 @@ TEST_CASE_FIXTURE(Reports, "report of a run as it stands: nothing yet, no checkp
   CHECK(both["runs"][1]["name"] == "new");
 }
 
-TEST_CASE_FIXTURE(Reports, "report refuses what is no run, what is damaged, and files that aren't reports") {
+TEST_CASE_FIXTURE(Reports, "report refuses folders that are no runs, damaged runs, and files that aren't reports") {
   train("gmlp", "text", "run");
   folder.write("mine.html", "mine");
   folder.write("empty/file", "");
@@ -353,7 +353,7 @@ TEST_CASE_FIXTURE(Reports, "report refuses what is no run, what is damaged, and 
   refused(run + "/best", 1, "its run is \"" + run + "\"");
   refused(run + " " + (folder / "empty"), 1, "empty\", which has no run.json");
   refused(run + " " + run + "/.", 1, "is given twice");
-  refused(run + " --out " + (folder / "mine.html"), 1, "mine.html\" is there already and is no report: --overwrite");
+  refused(run + " --out " + (folder / "mine.html"), 1, "mine.html\" already exists and is no report: --overwrite");
   refused(run + " --out " + run + "/metrics.jsonl --overwrite", 1, "which is in the run's folder");
   refused(run + " --out " + (folder / "empty"), 1, "--out names the folder");
   refused(run + " --rows 0", 2, "--rows");

@@ -53,7 +53,7 @@ TEST_CASE("report's curves: steps, evaluations with the time of their step, the 
   CHECK(m["seconds"] == 2.5);
 }
 
-TEST_CASE("report's curves: of equal losses the first is the best, as the run has saved it") {
+TEST_CASE("report's curves: among equal losses the first is the best, like in the run") {
   const Json m = parse_metrics(
       "{\"step\":2,\"validation_loss\":2.5}\n{\"step\":4,\"validation_loss\":2}\n"
       "{\"step\":6,\"validation_loss\":2}\n{\"step\":8,\"validation_loss\":2.25}\n",
@@ -61,7 +61,7 @@ TEST_CASE("report's curves: of equal losses the first is the best, as the run ha
   CHECK(m["best"]["step"] == 4);
 }
 
-TEST_CASE("report's curves: a run's test is no point of them, and the best is by what chose it") {
+TEST_CASE("report's curves: a run's test is not a point, and the best is chosen by the run's measure") {
   const std::string text =
       "{\"step\":2,\"loss\":2.0,\"seconds\":1.0}\n"
       "{\"step\":2,\"validation_loss\":2.25,\"accuracy\":0.5}\n"
@@ -117,7 +117,7 @@ TEST_CASE("report's curves: a hundred thousand steps become points that can be s
   CHECK(m["best"]["step"] == 100000);
 }
 
-TEST_CASE("report's curves: what is no line of a run is refused by its number") {
+TEST_CASE("report's curves: invalid lines are refused by their number") {
   const std::string good = "{\"step\":2,\"loss\":1}\n";
   CHECK(message(good + "x\n") == "\"m\" line 2: expected a JSON object, got \"x\"");
   CHECK(message(good + "\n" + good) == "\"m\" line 2: expected a JSON object, got \"\"");

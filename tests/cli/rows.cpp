@@ -83,7 +83,7 @@ TEST_CASE("weft train and eval on rows") {
   CHECK(weft("eval --checkpoint " + run + " --csv " + csv).code == 0);
 }
 
-TEST_CASE("weft train: every form gives the same model, which knows the labels' names; the folder, too") {
+TEST_CASE("weft train: every format, even a folder, gives the same model, which knows the labels' names") {
   const TemporaryFolder folder;
   std::string first;
   std::vector<Form> all = forms();
@@ -155,7 +155,7 @@ class Classified {
 }  // namespace
 
 TEST_CASE_FIXTURE(Classified,
-                  "weft classify: labels with probabilities, in the order of the lines, as the library says") {
+                  "weft classify: labels with probabilities, in the order of the lines, as by the library") {
   const std::vector<std::string> texts = {"red green blue and 5", "one two three", "", "north south, WEST!",
                                           "one two three"};
   const Classifier classifier(load_checkpoint(folder / "run"));
@@ -217,7 +217,7 @@ TEST_CASE_FIXTURE(Classified, "weft classify: line ends, a byte order mark, many
   CHECK(classify(long_line + "\none two three\n").out.size() > one.size());
 }
 
-TEST_CASE_FIXTURE(Classified, "weft classify: an answer comes while the writer waits for it") {
+TEST_CASE_FIXTURE(Classified, "weft classify: a prediction comes while the writer waits for it") {
   folder.write("talk.sh",
                "set -e\nmkfifo \"$1/to\" \"$1/from\"\n\"$WEFT\" classify \"$1/run\" <\"$1/to\" >\"$1/from\" &\n"
                "exec 3>\"$1/to\" 4<\"$1/from\"\n"
@@ -230,7 +230,7 @@ TEST_CASE_FIXTURE(Classified, "weft classify: an answer comes while the writer w
   CHECK(folder.read("said") == classify("one two three\nred green blue\nnorth\nsouth\n").out);
 }
 
-TEST_CASE_FIXTURE(Classified, "weft classify: what can't be classified") {
+TEST_CASE_FIXTURE(Classified, "weft classify: texts that can't be classified") {
   const Outcome latin = classify("red\nblue\ncaf\xE9\nred\n");
   CHECK(latin.code == 1);
   CHECK(latin.out == classify("red\nblue\n").out);

@@ -49,7 +49,7 @@ TEST_CASE_FIXTURE(Runs, "two runs into one folder: the second is refused and cha
   CHECK(weft(train("run", "--steps 5 --overwrite")).code == 0);
 }
 
-TEST_CASE_FIXTURE(Runs, "the state of a new run beside another run's model: resumed, the model is the new run's") {
+TEST_CASE_FIXTURE(Runs, "the state of a new run beside another run's model: when resumed, the model is the new run's") {
   REQUIRE(weft(train("new", "--steps 20")).code == 0);
   for (const std::string old : {"--steps 20 --seed 2", "--steps 20 --dropout 0.5", "--steps 20 --set tied=true"}) {
     REQUIRE(weft(train("old", old) + " --overwrite").code == 0);
@@ -63,7 +63,7 @@ TEST_CASE_FIXTURE(Runs, "the state of a new run beside another run's model: resu
   }
 }
 
-TEST_CASE_FIXTURE(Runs, "a damaged model or config doesn't keep a whole state from being resumed, and is said") {
+TEST_CASE_FIXTURE(Runs, "a damaged model or config is reported, but an intact state can be resumed") {
   for (const std::string file : {"last/model.safetensors", "last/config.json", "best/model.safetensors"})
     for (const std::string damage : {"", "{", "[[[[[[[[[[[[[[[[[[[[[[[["}) {
       CAPTURE(file);
@@ -80,7 +80,7 @@ TEST_CASE_FIXTURE(Runs, "a damaged model or config doesn't keep a whole state fr
     }
 }
 
-TEST_CASE_FIXTURE(Runs, "--log: no file that the run reads or writes, and no other but a log") {
+TEST_CASE_FIXTURE(Runs, "--log refuses files that the run reads or writes, and all others but logs") {
   folder.write("config.json", R"({"arch": "gmlp"})");
   folder.write("notes", "mine\n");
   REQUIRE(weft(train("run", "--steps 2")).code == 0);
@@ -104,7 +104,7 @@ TEST_CASE_FIXTURE(Runs, "--log: no file that the run reads or writes, and no oth
                    1, "--log names "));
 }
 
-TEST_CASE_FIXTURE(Runs, "a resumed run cuts the log to where it goes on") {
+TEST_CASE_FIXTURE(Runs, "a resumed run cuts the log to the step where it continues") {
   const std::string log = " --eval-every 4 --log " + (folder / "log");
   const std::string resume = "train --resume " + (folder / "run");
   REQUIRE(weft(train("run", "--schedule constant --steps 6") + log).code == 0);
@@ -119,7 +119,7 @@ TEST_CASE_FIXTURE(Runs, "a resumed run cuts the log to where it goes on") {
   CHECK(folder.read("log") == eight);
 }
 
-TEST_CASE_FIXTURE(Runs, "a folder from elsewhere doesn't say which log --resume writes") {
+TEST_CASE_FIXTURE(Runs, "a copied folder doesn't choose the log that --resume writes") {
   REQUIRE(weft(train("run", "--steps 2")).code == 0);
   nlohmann::json run = settings("run");
   for (const char* name : {"new", "log"}) {
@@ -254,7 +254,7 @@ TEST_CASE_FIXTURE(Runs, "--resume from another folder of the system, the data mo
     std::filesystem::remove_all(folder / (std::string("other/") + name));
   CHECK(fails_with(weft(resume), 1, "has no run.json"));  // like a run of an earlier weft
   CHECK(weft("generate " + (folder / "other") + " --prompt line --tokens 3").code == 0);
-  CHECK(fails_with(weft(train("other", "--steps 2").replace(0, 5, "train")), 1, "is there already"));
+  CHECK(fails_with(weft(train("other", "--steps 2").replace(0, 5, "train")), 1, "already exists"));
 }
 
 TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, sizes that don't fit") {
@@ -320,7 +320,7 @@ TEST_CASE_FIXTURE(Runs, "eval, generate and info take a run's folder, the best o
   CHECK(fails_with(weft("eval" + text), 2, "folder of a run"));
 }
 
-TEST_CASE_FIXTURE(Runs, "patience ends a run, which is a result; --patience lets it go on") {
+TEST_CASE_FIXTURE(Runs, "patience ends a run as a finished one; --patience lets it continue") {
   const Outcome ended =
       weft(train("run", "--steps 90 --eval-every 4 --patience 2 --lr 1 --warmup 100 --schedule constant --clip 0"));
   CAPTURE(ended.err);
@@ -337,7 +337,8 @@ TEST_CASE_FIXTURE(Runs, "patience ends a run, which is a result; --patience lets
   CHECK(number_after(weft("info " + (folder / "run") + " --checkpoint last").out, "\nstep ") == 91);
 }
 
-TEST_CASE_FIXTURE(Runs, "a disk that fills up: the checkpoint before survives; the run ends, or goes on if asked to") {
+TEST_CASE_FIXTURE(
+    Runs, "a disk that fills up: the previous checkpoint survives; the run ends, or goes on with --keep-going") {
   REQUIRE(weft(train("run", "--steps 4")).code == 0);
   const std::string model = folder.read("run/last/model.safetensors");
   rlimit before;

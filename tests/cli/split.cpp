@@ -49,7 +49,8 @@ struct Rows {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Rows, "rows: a share is held out for validation, of labels in turn some of each, and is said") {
+TEST_CASE_FIXTURE(
+    Rows, "rows: a share is held out for validation, some rows of each of alternating labels, and is reported") {
   for (const int labels : {5, 10, 100}) {
     folder.write("rows", rotating(1000, labels));
     const Outcome trained = weft("train --arch gmlp --data " + (folder / "rows") + small +
@@ -69,7 +70,7 @@ TEST_CASE_FIXTURE(Rows, "rows: a share is held out for validation, of labels in 
   CHECK(settings()["found"]["data"] != found);
 }
 
-TEST_CASE_FIXTURE(Rows, "rows: a file for validation; labels that are absent are named") {
+TEST_CASE_FIXTURE(Rows, "rows: a file for validation; absent labels are named") {
   folder.write("two", "1,,red\n2,,two\n1,,red green\n");
   const Outcome trained = weft(train("--steps 1 --validation " + (folder / "two")));
   CAPTURE(trained.err);
@@ -146,7 +147,7 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the bes
   }
 }
 
-TEST_CASE_FIXTURE(Rows, "rows: a run that was stopped is tested when it has ended, one that goes on again") {
+TEST_CASE_FIXTURE(Rows, "rows: a stopped run is tested once it has ended, and a continued run is tested again") {
   const std::string test = "--test " + (folder / "test"), resume = "train --resume " + (folder / "run");
   CHECK(weft_with_signal(train("--steps 4000 --eval-every 1000 " + test), "step 200/", SIGINT).code == 128 + SIGINT);
   CHECK(tests().empty());

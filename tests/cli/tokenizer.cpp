@@ -48,7 +48,7 @@ TEST_CASE("weft train --tokenizer: each kind trains, evaluates and continues a t
   CHECK_FALSE(std::filesystem::exists(folder / "run/tokens.ids"));  // written only for long texts
 }
 
-TEST_CASE("weft tokenizer train: what it takes by default, and its example, are there in this build") {
+TEST_CASE("weft tokenizer train: its defaults and its example work in this build") {
   const TemporaryFolder folder;
   folder.write("book.txt", small_text());
   CHECK(weft("tokenizer train " + (folder / "book.txt") + " --size 400 --out " + (folder / "usual")).code == 0);
@@ -216,7 +216,7 @@ TEST_CASE("tokenizers that can't be used") {
   CHECK(weft(resume).code == 0);
 }
 
-TEST_CASE("a kind that isn't learned is none to choose") {
+TEST_CASE("a kind that isn't learned can't be chosen") {
   for (const std::string page : {"tokenizer train --help", "train --help"}) {
     const std::string help = weft(page).out;
     CHECK(contains(help, "words, wordpunct"));
@@ -229,7 +229,7 @@ TEST_CASE("a kind that isn't learned is none to choose") {
                      "sentencepiece can only be read from an existing file; kinds that can be learned: characters, "));
 }
 
-TEST_CASE("a resumed run has its own tokenizer, whatever the file is now that it was read from") {
+TEST_CASE("a resumed run has its own tokenizer, whatever is now in the file it was read from") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const std::string file = folder / "tokens.json", run = folder / "run";
@@ -245,7 +245,7 @@ TEST_CASE("a resumed run has its own tokenizer, whatever the file is now that it
   CHECK(load_checkpoint(run).tokenizer->to_json() + "\n" == json);
 }
 
-TEST_CASE("an earlier weft's characters, without an unknown symbol: what they aren't is refused") {
+TEST_CASE("an earlier weft's characters, without an unknown symbol: other characters are refused") {
   const TemporaryFolder folder;
   const auto old = tokenizer_from_json(R"({"unit":"characters","characters":"abc\n","mask":false})");
   const auto model = make_model({"gmlp", Task::causal_lm, old->size(), 0, R"({"layers":1,"d_model":16,"seq_len":8})"},
@@ -255,7 +255,7 @@ TEST_CASE("an earlier weft's characters, without an unknown symbol: what they ar
   CHECK(fails_with(weft("generate --prompt Q " + (folder / "old")), 1, "U+0051"));
 }
 
-TEST_CASE("generate says why a model is slow, once; and that of another nothing") {
+TEST_CASE("generate says once why a model is slow, and nothing about other models") {
   const TemporaryFolder folder;
   const auto tokenizer = characters("abc");
   for (const std::string type : {"1", "2", "3"}) {

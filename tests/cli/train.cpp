@@ -53,7 +53,7 @@ TEST_CASE("weft train, eval, generate and info on a text") {
   }
 }
 
-TEST_CASE("what weft train takes by default is what its help says") {
+TEST_CASE("the defaults of weft train are those in its help") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   folder.write("csv", small_csv());

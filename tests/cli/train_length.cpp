@@ -125,7 +125,7 @@ TEST_CASE("weft train --folds: a run of each, tested on its part; their mean and
   CHECK(fails_with(weft("train --resume " + (folder / "second") + " --steps 40 --test " + (folder / "csv")), 2,
                    "is one of --folds, and its test set is its fold"));
   const std::string all = options + "--folds 3 --out " + (folder / "all");
-  CHECK(fails_with(weft(all), 1, "is there already"));
+  CHECK(fails_with(weft(all), 1, "already exists"));
   CHECK(fails_with(weft(all + " --test " + (folder / "csv")), 2, "--test"));
   CHECK(fails_with(weft(all + " --log " + (folder / "log")), 2, "--log is for one run"));
   CHECK(fails_with(weft("train --folds 3 --resume " + (folder / "second")), 2, "leave out --folds"));

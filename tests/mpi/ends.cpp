@@ -89,7 +89,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: an error of all ranks is reported once") {
   CHECK(fails_with_line(shell(mpirun(2) + "\"$WEFT\" train --resume " + (folder / "none")), "there is no run in"));
   REQUIRE(shell(train("--steps 5")).code == 0);
   const auto before = contents();
-  CHECK(fails_with_line(shell(mpirun(2) + train("--steps 5")), "is there already"));
+  CHECK(fails_with_line(shell(mpirun(2) + train("--steps 5")), "already exists"));
   CHECK(contents() == before);
 }
 

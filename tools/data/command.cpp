@@ -82,7 +82,7 @@ int generate(const Options& o, const GeneratedTask& task) {
   const auto path_of = [&](const Part& part) { return o.out + "/" + part.name + ".tsv"; };
   for (const Part& part : parts)
     if (!o.overwrite && std::filesystem::exists(path_of(part)))
-      throw Error("\"" + path_of(part) + "\" is there already: --overwrite replaces it");
+      throw Error("\"" + path_of(part) + "\" already exists: --overwrite replaces it");
   std::error_code error;
   std::filesystem::create_directories(o.out, error);
   if (error) throw Error("can't make the folder \"" + o.out + "\": " + error.message());

@@ -179,7 +179,7 @@ int run(const Options& o) {
   if (!o.test.empty() && same_file(o.test, o.out)) throw UsageError("--test and --out name the same file");
   for (const File& file : files)
     if (!o.overwrite && fs::exists(file.path))
-      throw Error("\"" + file.path + "\" is there already: --overwrite replaces it");
+      throw Error("\"" + file.path + "\" already exists: --overwrite replaces it");
   const Source source = source_of(o.from);
   Records records;
   records.add(source.text);

@@ -41,7 +41,7 @@ void check_out(const std::string& out, const ReportCommand& o) {
   if (std::filesystem::is_directory(out)) throw Error("--out names the folder \"" + out + "\", expected a file");
   if (o.overwrite || !std::filesystem::exists(out)) return;
   if (!std::filesystem::is_regular_file(out) || !report::is_page(weft::os::read_file(out)))
-    throw Error("\"" + out + "\" is there already and is no report: --overwrite replaces it");
+    throw Error("\"" + out + "\" already exists and is no report: --overwrite replaces it");
 }
 
 void check_folders(const std::vector<std::string>& folders) {

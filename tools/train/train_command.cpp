@@ -34,7 +34,7 @@ using weft::Error;
 void check_nothing_lost(const TrainOptions& o) {
   const std::string saved = o.overwrite ? "" : weft::saved_run(o.out);
   if (!saved.empty())
-    throw Error("\"" + saved + "\" is there already: --resume " + o.out + " goes on from it, --overwrite replaces it");
+    throw Error("\"" + saved + "\" already exists: --resume " + o.out + " goes on from it, --overwrite replaces it");
 }
 
 void print_start(const TrainOptions& o, const Training& training) {

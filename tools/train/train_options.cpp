@@ -160,8 +160,8 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
       ->group(group)
       ->excludes(steps);
   add_number(command, "--batch", o.batch, {1}, "Sequences in a batch", "12 for a text, 32 for rows")->group(group);
-  add_number(command, "--micro-batches", o.micro_batches, {1}, "Batches whose gradients are added for one step",
-             "1; under mpirun one for each rank")
+  add_number(command, "--micro-batches", o.micro_batches, {1},
+             "Batches per step, which uses the mean of their gradients", "1; under mpirun one for each rank")
       ->group(group);
   const auto check_schedule = [](const std::string& name) { (void)weft::schedule_from_name(name); };
   add_text(command, "--schedule", "NAME", o.schedule, "Learning-rate schedule: " + list(weft::schedules()),

@@ -74,7 +74,7 @@ def test_arguments(tmp_path, place):
     assert list(read(target)) == ["w"]
     assert json.loads((tmp_path / "tnn" / "config.json").read_text()) == {"act_fun": "silu", "gamma": 0.99, "betas": [0.9, 0.98]}
     assert "without endless" in done.stdout
-    assert "is there already" in run("--key", "model", "--config", place, tmp_path / "m.pt", target).stderr
+    assert "already exists" in run("--key", "model", "--config", place, tmp_path / "m.pt", target).stderr
 
 
 def test_what_it_refuses(tmp_path):
