@@ -65,7 +65,7 @@ TEST_CASE("former runs: they are resumed with the results of the earlier version
     // From now on its run.json names the rule itself.
     const Outcome again = weft("train --steps 29 --resume " + folder.of(run));
     CHECK(again.code == 0);
-    CHECK_FALSE(contains(again.err, "earlier weft"));
+    CHECK_FALSE(contains(again.err, "earlier version of weft"));
     const auto data = nlohmann::json::parse(folder.read("runs/" + run.name + "/run.json"))["data"];
     CHECK((run.says == of_rows ? data["validation"] == "every-tenth" : data["split"] == "90/10/0"));
   }
@@ -108,7 +108,7 @@ TEST_CASE("former runs: test rows chose the best checkpoint, and still do; other
   const Outcome other = weft(repeat + path + " --columns text=what+more,label=kind --data " + rows);
   CAPTURE(other.err);
   REQUIRE(other.code == 0);
-  CHECK_FALSE(contains(other.err, "earlier weft"));
+  CHECK_FALSE(contains(other.err, "earlier version of weft"));
   CHECK(contains(other.err, "rows, each label in proportion, by seed 0"));
 }
 

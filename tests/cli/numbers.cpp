@@ -16,7 +16,7 @@ struct PageOption {
   std::string name, type, meaning;
 };
 
-// Lines " --name, --other TYPE description" and their continuation lines.
+// Lines "  --name, --other TYPE  description" and their continuation lines.
 std::vector<PageOption> options_of(const std::string& command) {
   std::vector<PageOption> options;
   std::istringstream page(weft(command + " --help").out);

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Trains a tiny model, then builds and runs a program that embeds weft, in each way of getting weft.
 # usage: run.sh BUILD_DIR SOURCE_DIR WEFT_COMMAND installed|subproject BASELINE [CMAKE FLAG...]
-#   BASELINE the instruction set that every CPU has; everything here is computed in it
-#   installed the static library of BUILD_DIR: find_package, pkg-config, a package of the distribution
-#   subproject weft in a host: add_subdirectory (static), FetchContent (shared), the host's export set; then the
+#   BASELINE    the instruction set that every CPU has; everything here is computed in it
+#   installed   the static library of BUILD_DIR: find_package, pkg-config, a package of the distribution
+#   subproject  weft in a host: add_subdirectory (static), FetchContent (shared), the host's export set; then the
 #               installed host, with its build folders removed: find_package of weft and of the host, pkg-config
 set -euo pipefail
 build=$1 source=$2 weft=$3 way=$4

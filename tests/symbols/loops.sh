@@ -13,7 +13,7 @@ code=$("$objdump" -d -C --no-show-raw-insn "$@")
 # count FUNCTION: products, loads, others and uses of the stack by vectors in the function's hot loop.
 count() {
   echo "$code" | awk -v name="::part_of_tile<$1>(" '
-    # "address: mnemonic operands": a jump ends with the address of its target and <function+offset>.
+    # "address:  mnemonic operands": a jump ends with the address of its target and <function+offset>.
     function address(hex,   i, n) {
       n = 0
       for (i = 1; i <= length(hex); i++) n = 16 * n + index("0123456789abcdef", substr(hex, i, 1)) - 1
