@@ -1,5 +1,6 @@
-// linear, matmul, einsum and spatial_gate of bf16, forward and backward, against f64 of the same numbers. The bound of a
-// sum of k products is (k + 2) 2^-24 Σ |a b| + k 2^-126, as in bf16_gemm.cpp, and one rounding where the result is bf16.
+// linear, matmul, einsum and spatial_gate in bf16, forward and backward, against f64 results for the same numbers. The
+// bound of a sum of k products is (k + 2) 2^-24 Σ |a b| + k 2^-126, as in bf16_gemm.cpp, plus one rounding if the
+// result is bf16.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -19,7 +20,7 @@ Tensor made(const Shape& shape, std::uint64_t seed, DType dtype = DType::bf16) {
   return raw::convert(random_tensor({shape}, seed), dtype);
 }
 Tensor wide(const Tensor& x) { return raw::convert(x, DType::f64); }
-// As a product in bf16 reads it.
+// x rounded as a bf16 product reads it.
 Tensor rounded(const Tensor& x) { return wide(raw::convert(x, DType::bf16)); }
 Tensor size_of(const Tensor& x) {  // |x|
   Tensor y = raw::contiguous(x), z = Tensor::empty(x.shape(), DType::f64);
@@ -27,7 +28,8 @@ Tensor size_of(const Tensor& x) {  // |x|
   return z;
 }
 
-// want: of sums of `terms` products, whose sizes add up to `scale`; `factor`: of the error by what follows them.
+// want: sums of `terms` products, whose magnitudes add up to `scale`. factor: multiplies the error bound for the
+// operations after the sums.
 void check_near(const Tensor& got, const Tensor& want, const Tensor& scale, int64_t terms, double factor = 1) {
   REQUIRE(got.shape() == want.shape());
   const Tensor x = raw::contiguous(wide(got)), y = raw::contiguous(want), s = raw::contiguous(scale);
@@ -60,7 +62,7 @@ Run differentiated(const Function& f, const std::vector<Tensor>& in, const Tenso
   return run;
 }
 
-// The run on one thread; on two it has the same bits.
+// The run on one thread. Checks that two threads give the same bits.
 Run on_threads(const Function& f, const std::vector<Tensor>& in, const Tensor& dy) {
   const Isa isa = Context::current().isa();
   Run one;
@@ -117,7 +119,7 @@ TEST_CASE("bf16 linear: values and gradients, weight and bias bf16 or f32") {
   });
 }
 
-// Matrices by columns, with gaps between rows, and without elements.
+// Matrices stored by columns, with gaps between rows, and without elements.
 TEST_CASE("bf16 linear: strided and empty matrices") {
   const auto linear_of = [](const std::vector<Tensor>& in) { return linear(in[0], in[1], in[2]); };
   for_every_isa([&] {
@@ -165,7 +167,7 @@ TEST_CASE("bf16 linear: every epilogue is one rounding of the sums in f32") {
             if (gates) y = mul(wide(gate), y);
             if (adds) y = add(wide(residual), y);
             const Tensor got = linear(x, w, b, epilogue);
-            // Activations and what follows are f32's, within some units in the last place of 1 + |p|.
+            // Activations and the later steps are computed in f32, within some units in the last place of 1 + |p|.
             check_near(got, y, add(scale, Tensor::full(scale.shape(), 4, DType::f64)), s.k + 4, 1.2);
             const PackedWeight packed(raw::convert(w, DType::bf16));
             CHECK(same_bits(packed_linear(x, packed, b, epilogue), got));
@@ -187,7 +189,7 @@ TEST_CASE("bf16 linear: gradients behind an activation and a gate are those of t
       for (std::size_t i = 0; i < 4; ++i) {
         CAPTURE(i);
         CHECK(got.gradients[i].dtype() == want.gradients[i].dtype());
-        // Two roundings more lie between, the activation's and the gate's.
+        // There are two more roundings, those of the activation and the gate.
         CHECK(max_difference(got.gradients[i], want.gradients[i]) <= 0.02 * max_abs(want.gradients[i]));
       }
     }
@@ -207,7 +209,7 @@ TEST_CASE("bf16 matmul and einsum: values and gradients") {
       {"bij,bjk->bik", {3, 30, 141}, {3, 141, 60}, 141},
       {"ij,jbd->ibd", {33, 33}, {33, 3, 130}, 33},
       {"ijb,jkb->ikb", {3, 4, 129}, {4, 5, 129}, 4},  // small matrices across the batch
-      {"ijb,jk->k", {7, 9, 5}, {9, 11}, 315},         // a label that one alone has
+      {"ijb,jk->k", {7, 9, 5}, {9, 11}, 315},         // a label that only one operand has
       {"i,i->", {2001}, {2001}, 2001},
       {"ijk,kl->jil", {20, 3, 400}, {400, 37}, 400},  // C by columns
       {"ik,kj->ij", {0, 5}, {5, 3}, 5},
@@ -259,7 +261,7 @@ TEST_CASE("bf16 spatial_gate: values and gradients, causal or not, weight and bi
           for (std::size_t i = 0; i < 4; ++i) {
             CAPTURE(i);
             CHECK(run.gradients[i].dtype() == dtypes[i]);
-            // What lies between is rounded: dv = dy ⊙ gate, and v for the gate's gradient.
+            // The intermediate values are rounded: dv = dy ⊙ gate, and v for the gate's gradient.
             const Tensor scale = add(sizes.gradients[i], Tensor::full(exact.gradients[i].shape(), 0, DType::f64));
             check_near(run.gradients[i], exact.gradients[i], scale, 1 << 16);
           }
@@ -267,7 +269,8 @@ TEST_CASE("bf16 spatial_gate: values and gradients, causal or not, weight and bi
   });
 }
 
-// The weight's gradient is a sum over b · d, of which gemm takes several blocks, and of interest below the diagonal alone.
+// The weight's gradient is a sum over b · d, which gemm splits into several blocks. Only the part below the diagonal
+// matters.
 TEST_CASE("bf16 spatial_gate: the weight's gradient over many channels") {
   for_every_isa([] {
     for (const bool causal : {false, true}) {
@@ -300,7 +303,7 @@ TEST_CASE("packed_linear: a bf16 weight that was packed for f32, where its panel
   CHECK(gradients.of(leaf).shape() == x.shape());
 }
 
-TEST_CASE("bf16 dense products: errors say what goes together") {
+TEST_CASE("bf16 dense products: errors name the supported combinations") {
   const Tensor x = made({3, 4}, 1), w = made({5, 4}, 2), y = made({3, 5}, 3);
   CHECK_THROWS_WITH_AS(linear(x, made({5, 4}, 2, DType::f64)),
                        "[linear] expected weight bf16 or f32 for a bf16 x, got f64 (5, 4)", Error);

@@ -1,4 +1,4 @@
-// gemm of bf16: see gemm_case.h for what it is held against.
+// gemm of bf16; gemm_case.h describes the reference.
 #include "gemm_case.h"
 
 #include <doctest/doctest.h>
@@ -38,7 +38,7 @@ TEST_CASE("bf16 gemm: larger sizes, and k of several blocks") {
   }
 }
 
-// More rows than have their sums wait at once: each pass over k leaves the bits of a C in f32, rounded.
+// More rows than can keep their sums at once: each pass over k leaves the bits of an f32 C, rounded.
 TEST_CASE("bf16 gemm: a C of many rows and several blocks of k") {
   Contexts contexts;
   contexts.each([](Context& context) {
@@ -71,7 +71,8 @@ TEST_CASE("bf16 gemm: a C of many rows and several blocks of k") {
   });
 }
 
-// Many columns: each task packs its own, the first row of tiles on its way; and rows that share a set of the cache.
+// Many columns: each task packs its own columns while it computes the first row of tiles. Rows that fall into one set
+// of the cache.
 TEST_CASE("bf16 gemm: B is packed by its tasks, and A where its rows are a multiple of 4096 bytes apart") {
   Contexts contexts;
   for (const int64_t k : {64, 63})
@@ -95,7 +96,7 @@ TEST_CASE("bf16 gemm: few rows from packed weights give the bits of the weights 
       Case<bfloat16> plain(t);
       t.packed = true;
       Case<bfloat16> packed(t);
-      for (auto* c : {&plain, &packed})  // between A's rows
+      for (auto* c : {&plain, &packed})  // includes the gaps between A's rows
         for (int64_t i = 0; i + 1 < m; ++i) c->a[static_cast<std::size_t>(i * (k + 1) + k)] = bfloat16(std::nanf(""));
       contexts.each([&](Context&) {
         const auto got = packed.run();
@@ -135,8 +136,10 @@ TEST_CASE("bf16 gemm: NaN and infinity reach the elements that they must, and no
   }
 }
 
-TEST_CASE("gemm: what adds products of bf16 or bytes gives the bits of what it extends in f32 and f64") {
-  std::vector<Isa> all;  // of one processor
+TEST_CASE(
+    "gemm: an instruction set that adds products of bf16 or bytes has the bits of the set that it extends in f32 and "
+    "f64") {
+  std::vector<Isa> all;  // all of one processor
   for (Isa isa : {Isa::avx512, Isa::avx512bf16, Isa::neon, Isa::neondot, Isa::neonbf16})
     if (cpu_has(isa)) all.push_back(isa);
   const auto results = [](auto of, Isa isa, int64_t m) {
@@ -159,8 +162,8 @@ TEST_CASE("gemm: what adds products of bf16 or bytes gives the bits of what it e
     }
 }
 
-// Denormals times whole numbers: vdpbf16ps and bfdot may lose them, which the bound allows; else nothing is lost.
-TEST_CASE("bf16 gemm: denormals are lost by products of pairs alone") {
+// Denormals times whole numbers: vdpbf16ps and bfdot may lose them, which the bound allows. Other sets lose nothing.
+TEST_CASE("bf16 gemm: only products of pairs lose denormals") {
   Contexts contexts;
   for (const int64_t m : {1, 9, 40}) {
     const int64_t n = 50, k = 21;
@@ -185,7 +188,7 @@ TEST_CASE("bf16 gemm: denormals are lost by products of pairs alone") {
   }
 }
 
-// What no product made is rounded as everywhere.
+// Values that no product made are rounded as elsewhere.
 TEST_CASE("bf16 gemm: denormals of a bias and a residual are kept") {
   Contexts contexts;
   const Tensor x = Tensor::zeros({3, 5}, DType::bf16), weight = Tensor::zeros({40, 5}, DType::bf16);

@@ -1,4 +1,4 @@
-// Models in mixed precision: each architecture and task in bf16 beside f32, of the same parameters.
+// Models in mixed precision: each architecture and task in bf16 compared with f32, with the same parameters.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ constexpr std::int64_t symbols = 7, batch = 3, length = 20;
 
 std::unique_ptr<Model> made(const ModelCase& c, Precision precision) {
   auto model = make_model({c.arch, c.task, symbols, 3, c.config}, {Random(5), DType::f32});
-  for (auto [name, parameter] : model->parameters())  // biases of 0 would hide mistakes
+  for (auto [name, parameter] : model->parameters())  // biases of 0 would hide errors
     if (parameter.value().rank() == 1)
       parameter.assign(add(parameter.value(), Random(name.size()).normal(parameter.value().shape(), 0, 0.1)));
   model->set_precision(precision);
@@ -71,7 +71,7 @@ double relative_error(const Tensor& a, const Tensor& b) {
   return norm(sub(raw::convert(a, DType::f64), raw::convert(b, DType::f64))) / norm(b);
 }
 
-// The gradient of a loss that is `scaled`, for each parameter.
+// The gradient of a loss times `scaled`, for each parameter.
 std::vector<std::pair<std::string, Tensor>> gradients_of(const Model& model, double scaled = 1) {
   ParameterSet set(model.parameters());
   set.zero_gradients();
@@ -104,7 +104,7 @@ TEST_CASE("precision: names") {
   CHECK(error_of([] { (void)precision_from_name("f16"); }) == "[precision] expected one of f32, bf16, got \"f16\"");
 }
 
-TEST_CASE("precision: f32 unless it is set, and bf16 is of f32 parameters") {
+TEST_CASE("precision: f32 by default, and bf16 has f32 parameters") {
   const ModelSpec spec{"gmlp", Task::causal_lm, symbols, 0, R"({"d_model":4,"layers":1,"seq_len":4})"};
   const auto model = make_model(spec, {Random(1), DType::f64});
   CHECK(model->precision() == Precision::f32);
@@ -112,8 +112,9 @@ TEST_CASE("precision: f32 unless it is set, and bf16 is of f32 parameters") {
   CHECK(model->precision() == Precision::f32);
 }
 
-// 8 bits of precision: an operation rounds to 2^-9 of each element, and errors of some thirty of them add up.
-TEST_CASE("bf16 models: logits are bf16, those of f32 but for its rounding") {
+// bf16 has 8 bits of precision: an operation rounds each element to 2^-9, and the errors of about thirty operations add
+// up.
+TEST_CASE("bf16 models: logits are bf16 and equal those of f32 up to rounding") {
   for (const ModelCase& c : all_models) {
     const std::string config = c.config;
     CAPTURE(c.arch);
@@ -127,15 +128,15 @@ TEST_CASE("bf16 models: logits are bf16, those of f32 but for its rounding") {
   }
 }
 
-TEST_CASE("bf16 models: the mean of tokens is f32's, rounded once") {
+TEST_CASE("bf16 models: the mean of tokens is computed in f32 and rounded once") {
   const Tensor tokens = tokens_of(), x = raw::convert(Random(1).normal({batch, length, 40}, 0, 1), DType::bf16);
   const Tensor want = detail::mean_of_tokens(raw::convert(x, DType::f32), tokens);
   CHECK(same_bits(detail::mean_of_tokens(x, tokens), raw::convert(want, DType::bf16)));
 }
 
-// What they may differ by is what these models make of numbers rounded to bf16: of the weights alone, in f32, it is
-// `rounding`.
-TEST_CASE("bf16 models: gradients are f32, those of f32 but for rounding") {
+// The allowed difference is the effect of numbers rounded to bf16 on these models. Rounding only the weights, in f32,
+// has the effect `rounding`.
+TEST_CASE("bf16 models: gradients are f32 and equal those of f32 up to rounding") {
   for (const ModelCase& c : all_models) {
     const std::string config = c.config;
     CAPTURE(c.arch);
@@ -159,7 +160,7 @@ TEST_CASE("bf16 models: gradients are f32, those of f32 but for rounding") {
   }
 }
 
-// Why no loss has to be scaled, as it has in f16: bf16 has f32's exponents.
+// Unlike f16, bf16 needs no loss scaling, because it has the exponents of f32.
 TEST_CASE("bf16 models: a loss times 2^k has gradients times 2^k, bit by bit") {
   for (const ModelCase& c : all_models) {
     const std::string config = c.config;
@@ -178,8 +179,8 @@ TEST_CASE("bf16 models: a loss times 2^k has gradients times 2^k, bit by bit") {
   }
 }
 
-// Activations, which are of the models' inner sizes; parameters, gradients and TNN's coefficients are not among them.
-TEST_CASE("bf16 models: what a recorded forward pass keeps is half of f32's") {
+// Counts activations, which have the models' inner sizes, but not parameters, gradients and TNN's coefficients.
+TEST_CASE("bf16 models: a recorded forward pass keeps half as much as in f32") {
   for (const char* arch : {"gmlp", "tnn", "fnet"}) {
     CAPTURE(arch);
     const ModelSpec spec{arch, Task::masked_lm, symbols, 0, R"({"d_model":64,"layers":2,"seq_len":64})"};
@@ -217,7 +218,7 @@ TEST_CASE("bf16 models: the same bits at any number of threads") {
   }
 }
 
-TEST_CASE("bf16 training: the loss goes down as in f32, with label smoothing, too") {
+TEST_CASE("bf16 training: the loss falls as in f32, also with label smoothing") {
   for (const std::string& arch : own_architectures)
     for (const Task task : {usual_task(arch), Task::classifier})
       for (const double smoothing : {0.0, 0.1}) {
@@ -239,7 +240,7 @@ TEST_CASE("bf16 training: the loss goes down as in f32, with label smoothing, to
       }
 }
 
-TEST_CASE("bf16 training: stopped and resumed to the same bits, and a state is of one precision") {
+TEST_CASE("bf16 training: stopped and resumed to the same bits; a state belongs to one precision") {
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const TemporaryFolder folder;
@@ -263,7 +264,7 @@ TEST_CASE("bf16 training: stopped and resumed to the same bits, and a state is o
   }
 }
 
-TEST_CASE("bf16: a checkpoint is f32, says the precision, and loads as any other") {
+TEST_CASE("bf16: a checkpoint is f32, records the precision, and loads like any other") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   small.model->set_precision(Precision::bf16);
@@ -279,7 +280,7 @@ TEST_CASE("bf16: a checkpoint is f32, says the precision, and loads as any other
 }
 
 // With the weights packed for one dtype, then for the other.
-TEST_CASE("bf16: a model loaded for inference has the bits of any other, in either precision in turn") {
+TEST_CASE("bf16: a model loaded for inference has the same bits as any other, in either precision in turn") {
   for (const std::string& arch : own_architectures)
     for (const Task task : {usual_task(arch), Task::classifier}) {
       CAPTURE(arch);
@@ -300,8 +301,8 @@ TEST_CASE("bf16: a model loaded for inference has the bits of any other, in eith
     }
 }
 
-// Of 2 bytes an element, then of 4.
-TEST_CASE("Linear: its packed weight is of the x that came last, and of bf16 there at once") {
+// 2 bytes per element, then 4.
+TEST_CASE("Linear: its packed weight follows the dtype of the last x, and for bf16 is packed at once") {
   const NoGrad suspended;
   const Linear layer(256, 256, {Random(1), DType::f32});
   MemoryCache& memory = Context::current().memory();
@@ -316,7 +317,7 @@ TEST_CASE("Linear: its packed weight is of the x that came last, and of bf16 the
   CHECK(held_after(32, DType::bf16) == none + 2 * element);
 }
 
-TEST_CASE("bf16 token streams: the logits of the forward pass but for rounding, one by one and many at once") {
+TEST_CASE("bf16 token streams: the logits of the forward pass up to rounding, one by one and many at once") {
   for (const ModelCase& c : all_models) {
     if (c.task != Task::causal_lm) continue;
     const std::string config = c.config;
@@ -341,7 +342,7 @@ TEST_CASE("bf16 token streams: the logits of the forward pass but for rounding, 
   }
 }
 
-TEST_CASE("PackedWeight: a f32 weight for bf16 has linear's bits, of any sizes; other pairs are refused") {
+TEST_CASE("PackedWeight: an f32 weight for bf16 has linear's bits, for any sizes; other pairs are refused") {
   for (const std::int64_t out : {1, 5, 16, 17, 40})
     for (const std::int64_t in : {1, 7, 64})
       for (const std::int64_t rows : {1, 3, 30}) {
@@ -355,7 +356,7 @@ TEST_CASE("PackedWeight: a f32 weight for bf16 has linear's bits, of any sizes; 
         CHECK(same_bits(packed_linear(x, packed), linear(x, weight)));
         CHECK(same_bits(packed_linear(x, packed, bias, Activation::gelu), linear(x, weight, bias, Activation::gelu)));
         const Tensor wide = raw::convert(x, DType::f32);
-        CHECK(same_bits(packed_linear(wide, packed), linear(wide, weight)));  // of the weight itself
+        CHECK(same_bits(packed_linear(wide, packed), linear(wide, weight)));  // uses the weight itself
       }
   const Tensor weight = Random(1).normal({4, 4}, 0, 1);
   CHECK_THROWS_AS(PackedWeight(weight, DType::f64), Error);

@@ -39,7 +39,7 @@ float float_of(std::uint32_t bits) {
   return x;
 }
 
-// The nearest bfloat16's bits, ties to even, of a number: multiples of the spacing around it are counted.
+// The bits of the nearest bfloat16, ties to even, found by counting multiples of the spacing around the number.
 std::uint32_t nearest(long double x) {
   const std::uint32_t sign = std::signbit(x) ? 0x8000 : 0;
   const long double magnitude = std::abs(x);
@@ -49,7 +49,7 @@ std::uint32_t nearest(long double x) {
   return sign | (rounded >= 0x1p128L ? 0x7f80 : bits_of(static_cast<float>(rounded)) >> 16);
 }
 
-// A NaN's upper bits, quiet.
+// The upper bits of a NaN, made quiet.
 std::uint32_t kept_nan(std::uint32_t float_bits) { return float_bits >> 16 | 0x40; }
 
 Tensor every_value() {
@@ -60,7 +60,7 @@ Tensor every_value() {
 
 }  // namespace
 
-TEST_CASE("bf16: each of the 65536 numbers is a float, and again itself") {
+TEST_CASE("bf16: each of the 65536 numbers survives conversion to float and back") {
   std::size_t wrong = 0;
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const float x = static_cast<float>(of_bits(bits));
@@ -71,14 +71,14 @@ TEST_CASE("bf16: each of the 65536 numbers is a float, and again itself") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("bf16: what lies between two numbers is rounded to the nearest, ties to even, once") {
+TEST_CASE("bf16: values between two numbers are rounded once to the nearest, ties to even") {
   std::size_t wrong = 0;
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     for (std::uint32_t low : {0x0001, 0x7fff, 0x8000, 0x8001, 0xffff}) {
       const float x = float_of(bits << 16 | low);
       wrong += bfloat16(x).bits != (std::isnan(x) ? kept_nan(bits_of(x)) : nearest(x));
       if (!std::isfinite(x)) continue;
-      const double wide = x;  // beside a tie by less than a float shows
+      const double wide = x;  // closer to a tie than a float can show
       for (double y : {wide, std::nextafter(wide, INFINITY), std::nextafter(wide, -INFINITY)})
         wrong += bfloat16(y).bits != nearest(y);
     }
@@ -102,7 +102,7 @@ TEST_CASE("bf16: doubles outside of float's range, zeros, infinities and NaN") {
 TEST_CASE("bf16: whole numbers are rounded once") {
   std::size_t wrong = 0;
   for (int shift = 8; shift < 63; ++shift) {
-    const std::int64_t one = std::int64_t{1} << shift, tie = one + (one >> 8);  // between two numbers
+    const std::int64_t one = std::int64_t{1} << shift, tie = one + (one >> 8);  // halfway between two numbers
     for (std::int64_t x : {one, tie, tie - 1, tie + 1, one + 3 * (one >> 8), one + 3 * (one >> 8) - 1})
       for (std::int64_t y : {x, -x}) wrong += bfloat16(y).bits != nearest(static_cast<long double>(y));
   }
@@ -112,9 +112,9 @@ TEST_CASE("bf16: whole numbers are rounded once") {
   CHECK(bfloat16(257).bits == bfloat16(256).bits);
 }
 
-TEST_CASE("bf16: kernels read and write it as the type says, in every instruction set and at every length") {
+TEST_CASE("bf16: kernels read and write it like the type, in every instruction set and at every length") {
   const Tensor all = every_value();
-  // Sums of each number with others that leave all kinds of lower bits, ties too.
+  // Sums of each number with others that leave all kinds of lower bits, including ties.
   for (Isa isa : available_isas()) {
     CAPTURE(isa_name(isa));
     const auto add = kernels<ElementwiseKernels<bfloat16>>(isa).add;
@@ -138,7 +138,7 @@ TEST_CASE("bf16: kernels read and write it as the type says, in every instructio
         wrong += y[i].bits != (i < n ? bfloat16(static_cast<float>(from[i]) + 0x1p-8f).bits : 0x1234);
     }
     CHECK(wrong == 0);
-    // A NaN of f32 whose lower bits would carry into its sign.
+    // An f32 NaN whose lower bits would carry into its sign.
     const auto scale = kernels<ElementwiseKernels<bfloat16>>(isa).scale;
     for (std::uint32_t nan : {0x7fffffffu, 0xffffffffu, 0x7fc08000u})
       for (std::int64_t n : {1, 64}) {
@@ -256,7 +256,7 @@ TEST_CASE("bf16: files keep its bits, mapped or copied, beside tensors of other 
   CHECK(file.load("odd").raw() == file.load("odd").raw());
 }
 
-TEST_CASE("bf16: parameters may be of it, and are not trained") {
+TEST_CASE("bf16: parameters may be bf16, but are not trained") {
   const Parameter table(Tensor::full({3, 2}, 1, DType::bf16));
   ParameterSet set({{"table", table}});
   Tensor state = Tensor::zeros(set.values().shape(), DType::bf16), second = state;
@@ -266,7 +266,7 @@ TEST_CASE("bf16: parameters may be of it, and are not trained") {
                        "[adamw] expected f32 or f64, got bf16 (32,); cast(x, DType::f32) converts it", Error);
 }
 
-TEST_CASE("bf16: operations without it say what they take") {
+TEST_CASE("bf16: operations without bf16 name the dtypes that they accept") {
   const Tensor x = Tensor::full({2, 2}, 1, DType::bf16), f32 = Tensor::full({2, 2}, 1);
   CHECK_THROWS_WITH_AS(rfft(x), "[rfft] expected f32 or f64, got bf16 (2, 2); cast(x, DType::f32) converts it", Error);
   CHECK_THROWS_WITH_AS(fft(x), "[fft] expected f32, f64, c64 or c128, got bf16 (2, 2)", Error);

@@ -1,4 +1,5 @@
-// Operations of bf16 tensors against the same in f32 of the same numbers: each result is that of f32, rounded once.
+// Operations on bf16 tensors against the same operations in f32 on the same numbers: each result is the f32 result,
+// rounded once.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -30,7 +31,7 @@ struct Case {
 Given f32_of(const Shape& shape) { return {shape, -2, 2, Kind::f32}; }
 Given numbers(const Shape& shape, double count) { return {shape, 0, count, Kind::i64}; }
 
-// As linear and spatial_gate record it.
+// As linear and spatial_gate record the operation.
 Tensor gated(const Tensor& gate, const Tensor& x, Activation f) {
   auto op = detail::gate_op("gate", f);
   const Inputs in{gate, x};
@@ -58,7 +59,7 @@ std::vector<Tensor> widened(const std::vector<Tensor>& all) {
   return wide;
 }
 
-// The value, and the gradients of all real inputs for a cotangent that is a number of bf16 in any dtype.
+// The value, and the gradients of all real inputs for a cotangent that is exact in bf16 and in any wider dtype.
 Differentiated run(const Function& f, const std::vector<Tensor>& inputs) {
   Tape tape;
   std::vector<Tensor> leaves;
@@ -102,7 +103,7 @@ void check(const Case& c) {
   }
 }
 
-// In every instruction set.
+// Checks every instruction set.
 void check(const std::vector<Case>& cases) {
   for (Isa isa : available_isas()) {
     CAPTURE(isa_name(isa));
@@ -116,7 +117,7 @@ void check(const std::vector<Case>& cases) {
 
 using Ins = const std::vector<Tensor>&;
 
-// Lengths below, at and beyond a vector's, and of several tasks.
+// Lengths below, at and beyond a vector, and lengths of several tasks.
 const std::vector<Shape> shapes = {{0}, {1}, {3}, {15}, {16}, {17}, {33}, {67}, {5, 131}, {7, 2003}, {33013}};
 
 }  // namespace
@@ -169,7 +170,7 @@ TEST_CASE("bf16: activations and gates") {
   check(cases);
 }
 
-TEST_CASE("bf16: exp and sqrt, whose gradients are of the rounded value") {
+TEST_CASE("bf16: exp and sqrt, whose gradients use the rounded value") {
   for (const Shape& shape : shapes) {
     const Tensor x = raw::convert(random_tensor({shape, 0.1, 3}, 1), DType::bf16);
     const Differentiated e = run([](Ins in) { return exp(in[0]); }, {x}),
@@ -223,7 +224,7 @@ TEST_CASE("bf16: norms with parameters in f32") {
   check(cases);
 }
 
-TEST_CASE("bf16: parameters of a norm alone are differentiated") {
+TEST_CASE("bf16: only the parameters of a norm are differentiated") {
   const Tensor x = raw::convert(random_tensor({{67, 131}, -2, 2}, 1), DType::bf16);
   const auto f = [](const Tensor& given) { return [given](Ins in) { return layer_norm(given, 1, in[0], in[1]); }; };
   const std::vector<Tensor> parameters = {raw::convert(random_tensor({{131}}, 2), DType::f32), Tensor::zeros({131})};
@@ -262,7 +263,8 @@ TEST_CASE("bf16: softmax, its gradient of the rounded value") {
       const Tensor x = made(c)[0], wide = widened(x);
       const Differentiated got = run([](Ins in) { return softmax(in[0], 1); }, {x});
       CHECK(is_rounded(got.y, softmax(wide, 1)));
-      // dx = y (dy - Σ dy y), within the rounding of y, 2^-9 of it: 2^-9 y (|dy| + Σ |dy| y) + 2^-9 y Σ |dy| y, |dy| < 1.
+      // dx = y (dy - Σ dy y), within the rounding of y (2^-9 relative): 2^-9 y (|dy| + Σ |dy| y) + 2^-9 y Σ |dy| y,
+      // |dy| < 1.
       const Tensor exact = run([](Ins in) { return softmax(in[0], 1); }, {wide}).gradients[0], y = softmax(wide, 1);
       const auto dx = raw::convert(got.gradients[0], DType::f64).to_vector<double>();
       const auto want = raw::convert(exact, DType::f64).to_vector<double>();
@@ -285,7 +287,7 @@ TEST_CASE("bf16: cross entropy is f32, its gradient one rounding from it") {
                        DType::f32});
     }
   check(cases);
-  // A target that is all but certain: e^-12 is left of its probability, far below the rounding of 1.
+  // A nearly certain target: e^-12 of probability is left, far below the rounding of 1.
   const Tensor x = Tensor::from<bfloat16>({bfloat16(12), bfloat16(0)}, {1, 2});
   const Tensor target = Tensor::zeros({1}, DType::i64);
   const Differentiated got = run([](Ins in) { return cross_entropy(in[0], in[1]); }, {x, target});
@@ -299,7 +301,7 @@ TEST_CASE("bf16: rows of a table, whose gradients are summed in f32") {
       cases.push_back({"embedding", {numbers({count}, static_cast<double>(table[0])), {table}}, [](Ins in) {
                          return embedding(in[0], in[1]);
                        }});
-  // Many tasks at once, each with sums of its own.
+  // Many tasks at once, each with its own sums.
   cases.push_back({"embedding", {numbers({5000}, 200), {{200, 301}}}, [](Ins in) { return embedding(in[0], in[1]); }});
   check(cases);
 }
@@ -351,7 +353,7 @@ TEST_CASE("bf16: a tensor's gradients from several uses are added in bf16, each 
   const Tensor dy = raw::convert(random_tensor({{67}, -1, 1}, 7), DType::bf16);
   Tensor sum = scale(dy, 256);
   for (int use = 0; use < 2; ++use) raw::accumulate(sum, dy);
-  Tensor other = add(dy, dy);  // the order of the uses is the tape's
+  Tensor other = add(dy, dy);  // the tape decides the order of the uses
   raw::accumulate(other, scale(dy, 256));
   CHECK((same_bits(got.gradients[0], sum) || same_bits(got.gradients[0], other)));
 }

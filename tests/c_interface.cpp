@@ -1,4 +1,4 @@
-// weft/weft_c.h, used by a program in C (c/use.c): the bits of the C++ interface, and a status for every mistake.
+// weft/weft_c.h, used by a C program (c/use.c): the same bits as the C++ interface, and a status for every mistake.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace weft::test {
 namespace {
 
-// A checkpoint whose parameters no other has by chance.
+// A checkpoint with parameters that no other checkpoint has by chance.
 Checkpoint save_small(const std::string& folder, const std::string& arch, Task task) {
   const SmallTask small = small_task(arch, task);
   randomize(small.model->parameters(), 0.3);
@@ -44,7 +44,7 @@ GenerateOptions options_of_c() {
   return options;
 }
 
-// A model of the C interface for the tests in C++.
+// A model of the C interface, for tests written in C++.
 struct Handle {
   explicit Handle(const std::string& folder) { REQUIRE(weft_load(folder.c_str(), &model) == WEFT_OK); }
   ~Handle() { weft_model_free(model); }

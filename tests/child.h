@@ -1,4 +1,4 @@
-// What changes a process for good (limits, users, mounts) or may end it is done in a child.
+// Changes to a process that can't be undone (limits, users, mounts) or may end it are made in a child process.
 #pragma once
 #include <grp.h>
 #include <poll.h>
@@ -17,13 +17,13 @@
 
 namespace weft::test {
 
-// What a child found: the first thing that is not as it should be, or why it could not look.
+// The result of a child: the first failed expectation, or why the child could not check.
 class Findings {
  public:
   void expect(bool right, const std::string& what) {
     if (!right && text_.empty()) text_ = what;
   }
-  // Where the system doesn't allow what the test needs.
+  // Call this if the system doesn't allow what the test needs.
   void skip(const std::string& why) {
     if (text_.empty()) text_ = "skipped: " + why;
   }
@@ -34,7 +34,7 @@ class Findings {
   std::string text_;
 };
 
-// What `body` found in a child of this process; also "signal N", "exit N" and "hangs" (two minutes).
+// The findings of `body` in a child of this process; also "signal N", "exit N" and "hangs" (two minutes).
 inline std::string found_in_child(const std::function<void(Findings&)>& body) {
   int ends[2];
   if (::pipe(ends) != 0) return "no pipe";
@@ -96,14 +96,14 @@ class Limit {
   rlimit before_{};
 };
 
-// The process becomes a user without privileges, unless it is one. False if it can't.
+// Makes the process a user without privileges, if it has any. False if it can't.
 inline bool without_privileges() {
   constexpr unsigned nobody = 65534;
   if (::geteuid() != 0) return true;
   return ::setgroups(0, nullptr) == 0 && ::setgid(nobody) == 0 && ::setuid(nobody) == 0;
 }
 
-// A file system of so many bytes on the folder, which this process alone sees. False if it can't.
+// Mounts a file system of this size on the folder, visible only to this process. False if it can't.
 inline bool mount_small(const std::string& folder, std::size_t bytes) {
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
@@ -118,7 +118,7 @@ inline bool mount_small(const std::string& folder, std::size_t bytes) {
   return ::mount("tmpfs", folder.c_str(), "tmpfs", 0, size.c_str()) == 0;
 }
 
-// Files that a process left which was writing, in the folder and below.
+// Counts files left by a process that was killed while writing, in the folder and below.
 inline std::size_t temporary_files(const std::string& folder) {
   std::size_t count = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))

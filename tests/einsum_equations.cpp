@@ -1,4 +1,4 @@
-// einsum's equations: what they mean, and what is refused.
+// Equations of einsum: their meaning, and refusals.
 #include <doctest/doctest.h>
 
 #include "op_table.h"
@@ -38,7 +38,7 @@ TEST_CASE("einsum: errors name the operation and the equation") {
     CHECK_THROWS_WITH_AS(einsum(equation, in), whole.c_str(), Error);
   };
   fails("ij,jk->ik", {{2, 7}, {5, 3}}, "index j is 7 in operand 0 but 5 in operand 1");
-  // What comes before must not matter: no equation and shapes look like another's in the cache.
+  // Earlier calls must not matter: no equation with shapes may look like another equation in the cache.
   einsum("ij->ij", {Tensor::zeros({2, 3})});
   CHECK_THROWS_AS(einsum("ij->ij(2, 3)", {}), Error);
   einsum("i,j->ij", {Tensor::zeros({2}), Tensor::zeros({3})});

@@ -33,7 +33,7 @@ std::vector<Piece> pieces_of(Context& context, std::int64_t n, std::int64_t grai
   return pieces;
 }
 
-// WEFT_ISA as given while in scope.
+// Sets WEFT_ISA while in scope.
 class IsaCap {
  public:
   explicit IsaCap(const char* value) {
@@ -48,7 +48,7 @@ class IsaCap {
 
 }  // namespace
 
-TEST_CASE("parallel_for: pieces depend on n and grain alone") {
+TEST_CASE("parallel_for: pieces depend only on n and grain") {
   Context context;
   for (int threads : {1, 2, 3, 8}) {
     context.set_threads(threads);
@@ -102,7 +102,7 @@ TEST_CASE("parallel_for: a body's exception reaches the caller") {
                                               }),
                          "all of them", Error);
     CHECK(calls <= threads);
-    CHECK(pieces_of(context, 10, 4).size() == 3);  // still works
+    CHECK(pieces_of(context, 10, 4).size() == 3);  // it still works
   }
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("parallel_for: inside a body it is serial") {
                   Error);
 }
 
-TEST_CASE("parallel_for: the body's current context is the one that was asked") {
+TEST_CASE("parallel_for: the body's current context is the one whose parallel_for was called") {
   Context context, other;
   for (int threads : {1, 4}) {
     context.set_threads(threads);
@@ -273,7 +273,8 @@ TEST_CASE("memory: blocks are aligned, reused, capped and counted") {
     void* block = memory.allocate(bytes);
     CHECK(reinterpret_cast<std::uintptr_t>(block) % 64 == 0);
     CHECK(memory.use().current >= bytes);
-    CHECK(memory.use().current <= std::max<std::size_t>(256, bytes + bytes / 8 + 64));  // a power of two and an eighth
+    // the size class, in eighths of a power of two
+    CHECK(memory.use().current <= std::max<std::size_t>(256, bytes + bytes / 8 + 64));
     std::fill_n(static_cast<char*>(block), bytes, 'x');
     memory.release(block, bytes);
     const std::size_t allocations = memory.use().system_allocations;
@@ -299,7 +300,7 @@ TEST_CASE("memory: blocks are aligned, reused, capped and counted") {
   CHECK(memory.use().current == 0);
 }
 
-TEST_CASE("memory: at the cap the sizes that were not used for longest go") {
+TEST_CASE("memory: at the cap the least recently used sizes go first") {
   MemoryCache memory;
   memory.set_cap(3000);
   const auto use = [&](std::size_t bytes) { memory.release(memory.allocate(bytes), bytes); };

@@ -1,4 +1,4 @@
-// The list of instruction sets, weft/isas.def, and what the CPU is asked.
+// The list of instruction sets, weft/isas.def, and the features that the CPU is asked for.
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ using namespace weft::detail;
 
 namespace {
 
-// Two processors; the last three add to "b" and to each other.
+// Two processors; the last three extend "b" or one another.
 constexpr IsaLine list[] = {{"a", "x", "none", "all"}, {"b", "x", "a", "all"},          {"z", "y", "none", "all"},
                             {"c", "x", "b", "gemm"},   {"d", "x", "c", "norm softmax"}, {"e", "x", "b", "all"}};
 constexpr std::size_t a = 0, b = 1, c = 3, d = 4, e = 5;
@@ -29,9 +29,9 @@ constexpr IsaLine itself[] = {base, {"b", "x", "b", "all"}};
 constexpr IsaLine foreign[] = {base, {"z", "y", "a", "all"}};  // another processor's
 constexpr IsaLine two_roots[] = {base, {"b", "x", "none", "all"}};
 constexpr IsaLine unknown[] = {base, {"b", "x", "q", "all"}};
-constexpr IsaLine part[] = {{"a", "x", "none", "gemm"}};  // the first must have all
+constexpr IsaLine part[] = {{"a", "x", "none", "gemm"}};  // the first one must have all kernels
 
-// All that the lines name, with those of what they extend, in the words of /proc/cpuinfo but without their underscores.
+// All features of the instruction set and of those that it extends, as in /proc/cpuinfo but without underscores.
 std::string features_of(Isa isa) {
   static const char* const own[] = {
 #define HAS(feature) " " #feature
@@ -147,7 +147,7 @@ TEST_CASE("isas: WEFT_ISA must name one of this kind of processor, whether this 
       CHECK_THROWS_WITH_AS(best_isa(), doctest::Contains(("expected one of " + names).c_str()), Error);
       CHECK_THROWS_WITH_AS(Context(), doctest::Contains(("expected one of " + names).c_str()), Error);
     } else {
-      CHECK(best_isa() == best);  // the best up to the one that is named
+      CHECK(best_isa() == best);  // the best one up to the named one
     }
   }
   ::unsetenv("WEFT_ISA");

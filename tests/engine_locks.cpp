@@ -1,4 +1,4 @@
-// Locks: who may write into a folder, and whose temporary files are abandoned.
+// Locks: which process may write into a folder, and whose temporary files are abandoned.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ namespace {
 using weft::os::AtomicFile;
 using weft::os::FolderLock;
 
-// A process that does `body` and then waits to be killed.
+// A process that runs `body` and then waits to be killed.
 class Child {
  public:
   template <class Body>
@@ -49,7 +49,7 @@ class Child {
 
 }  // namespace
 
-TEST_CASE("locks: a folder's is one process's at a time, and the refusal names it") {
+TEST_CASE("locks: one process at a time has a folder's lock, and the refusal names the process") {
   const TemporaryFolder folder;
   auto lock = std::make_unique<FolderLock>(folder / "");
   const std::string own = "process " + std::to_string(::getpid()) + " on ";
@@ -68,7 +68,7 @@ TEST_CASE("locks: a folder's is one process's at a time, and the refusal names i
   CHECK_THROWS_WITH_AS(FolderLock(folder / "missing"), doctest::Contains("missing"), weft::Error);
 }
 
-TEST_CASE("locks: a folder from elsewhere whose .lock is a link, a pipe or another file's name: that stays as it is") {
+TEST_CASE("locks: a copied folder whose .lock is a link, a pipe or another file's name: that is left unchanged") {
   const TemporaryFolder folder;
   const std::string precious = "what somebody else wrote";
   folder.write("precious", precious);
@@ -110,7 +110,7 @@ TEST_CASE("locks: temporary files that nobody writes are removed, nothing else")
                                          ".weft-1-1.tmp.d/file"};
   for (const auto& names : {stale, kept})
     for (const std::string& file : names) folder.write(file, "x");
-  // A process of another container, which has a number that nobody has here.
+  // A process of another container, with a number that no process has here.
   const std::string far = ".weft-4194306-0.tmp";
   folder.write(far, "x");
   const int descriptor = ::open((folder / far).c_str(), O_RDWR);

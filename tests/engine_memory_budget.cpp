@@ -1,4 +1,4 @@
-// Several caches of one process: one budget, and what the idle ones keep is given back when memory runs out.
+// Several caches in one process share one budget, and idle caches give their memory back when memory runs out.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -18,7 +18,7 @@
 namespace weft::test {
 namespace {
 
-// The budget as given while in scope; what others keep is given back first.
+// Sets the budget while in scope; other caches give their memory back first.
 class Budget {
  public:
   explicit Budget(std::size_t bytes) : before_(MemoryCache::budget()) {
@@ -44,7 +44,7 @@ void use(MemoryCache& memory, std::size_t bytes) { memory.release(memory.allocat
 
 }  // namespace
 
-TEST_CASE("memory: all caches of the process share a budget, and what was not used for longest goes") {
+TEST_CASE("memory: all caches of the process share a budget, and the least recently used blocks go first") {
   const Budget budget(4096);
   CHECK(MemoryCache::budget() == 4096);
   MemoryCache idle, busy;
@@ -57,7 +57,7 @@ TEST_CASE("memory: all caches of the process share a budget, and what was not us
   use(busy, 512);
   CHECK(idle.use().cached == 1024);
   CHECK(busy.use().cached == 1536);
-  use(busy, 4096);  // the newest stays, whoever has the others
+  use(busy, 4096);  // the newest block stays, whoever owns the others
   CHECK(idle.use().cached == 0);
   CHECK(busy.use().cached == 4096);
   use(busy, 5000);  // never fits
@@ -69,16 +69,16 @@ TEST_CASE("memory: all caches of the process share a budget, and what was not us
     use(gone, 4000 / 4 * 3);
     CHECK(gone.use().cached == 3072);
   }
-  use(busy, 3072);  // what it kept counts no more
+  use(busy, 3072);  // the kept memory counts no more
   use(busy, 512);
   CHECK(busy.use().cached == 3584);
 }
 
-TEST_CASE("memory: a large block goes back to the system, whichever were asked for after it") {
+TEST_CASE("memory: a large block goes back to the system, whichever blocks were requested after it") {
   constexpr std::size_t small = 3 << 20, large = 24 << 20;
   const Budget budget(0);
   MemoryCache memory;
-  for (int k = 0; k < 3; ++k) use(memory, large);  // after which a heap would keep such blocks
+  for (int k = 0; k < 3; ++k) use(memory, large);  // afterwards a heap would keep such blocks
   std::vector<void*> larges, smalls;
   for (int k = 0; k < 8; ++k) {
     larges.push_back(memory.allocate(large));
@@ -115,7 +115,8 @@ std::uint64_t address_space() {
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
 }
 
-// In a child, as limits stay: an idle cache has taken what there is, and another asks for it.
+// Runs in a child, because limits are permanent: an idle cache has taken the available memory, and another one needs
+// some.
 int starved_child() {
   constexpr std::size_t block = 64 << 20;
   MemoryCache idle, busy;
@@ -140,7 +141,7 @@ int starved_child() {
 
 }  // namespace
 
-TEST_CASE("memory: what an idle cache keeps is given back when the process's memory runs out") {
+TEST_CASE("memory: an idle cache gives its memory back when the process runs out of memory") {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) ::_exit(starved_child());

@@ -1,5 +1,5 @@
-// Memory that a host program lends: every block of tensors and scratch comes from it and goes back to it, and what it refuses is
-// an Error.
+// Memory that a host program lends: every block of tensors and scratch comes from it and goes back to it, and its
+// refusals are Errors.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -51,7 +51,7 @@ class Lent : public MemorySource {
   std::mutex mutex_;
 };
 
-// Logits and gradients of a step, in f32, as vectors of the standard library's.
+// Logits and gradients of a step, in f32, as standard vectors.
 std::vector<float> step(const std::string& arch) {
   const SmallTask small = small_task(arch, usual_task(arch));
   const Batch batch = small.data->training(0, Random(5));
@@ -105,7 +105,7 @@ TEST_CASE("memory source: the bits are those of the system's memory") {
   }
 }
 
-TEST_CASE("memory source: what it refuses is an Error, at each block, and then all works") {
+TEST_CASE("memory source: its refusal of any block is an Error, after which everything works") {
   const std::string arch = "tnn";
   const std::vector<float> want = step(arch);
   for (const int throws : {0, 1, 2}) {
@@ -159,7 +159,7 @@ TEST_CASE("memory source: it is set while no block is in use; blocks outlive con
     }
     CHECK(context.memory().use().cached > 0);
     context.memory().set_source(source);
-    CHECK(context.memory().use().cached == 0);  // the system's
+    CHECK(context.memory().use().cached == 0);  // it is the system's memory
     kept = Tensor::full({100}, 2);
     CHECK(source->lent == context.memory().use().current);
     CHECK_THROWS_AS(context.memory().set_source(nullptr), Error);

@@ -34,7 +34,7 @@ struct ElementwiseOp : Op {
   }
 };
 
-// y = a + b; backward needs neither.
+// y = a + b; backward needs neither input.
 struct Add : ElementwiseOp {
   const char* name() const noexcept override { return "test add"; }
   Tensor forward(const Inputs& in, const Shape&) override { return each(in[0], in[1], std::plus<double>()); }
@@ -45,7 +45,7 @@ struct Add : ElementwiseOp {
   }
 };
 
-// y = a b; backward of one needs the other.
+// y = a b; backward for one input needs the other.
 struct Mul : ElementwiseOp {
   const char* name() const noexcept override { return "test mul"; }
   Tensor forward(const Inputs& in, const Shape&) override { return each(in[0], in[1], std::multiplies<double>()); }
@@ -86,7 +86,7 @@ struct Exp : ElementwiseOp {
   bool cheap_;
 };
 
-// y = -x, whose backward writes the gradient in place where it may.
+// y = -x, whose backward writes the gradient in place if it may.
 struct Negate : ElementwiseOp {
   const char* name() const noexcept override { return "test negate"; }
   Tensor forward(const Inputs& in, const Shape&) override { return each(in[0], std::negate<double>()); }
@@ -121,7 +121,7 @@ struct Slice : detail::PartOp {
   std::int64_t start, stop;
 };
 
-// The sum of all elements; backward gives a view of stride 0.
+// The sum of all elements; backward returns a view of stride 0.
 struct Sum : Op {
   const char* name() const noexcept override { return "test sum"; }
   Shape shape(const Inputs&) const override { return {}; }
@@ -137,7 +137,7 @@ struct Sum : Op {
   }
 };
 
-// Fails where it is told to, with some memory taken.
+// Fails on demand, after taking some memory.
 struct Fail : Op {
   enum class Where { shape, forward, memory, backward, wrong_gradient };
   explicit Fail(Where place) : where(place) {}

@@ -1,4 +1,4 @@
-// Files, control groups and what else weft asks of the operating system.
+// Files, control groups and other services of the operating system.
 #include "weft/os.h"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,7 @@ void write_all(const std::string& path, const std::string& text) {
   file.commit();
 }
 
-// Sets the limit on the size of files that this process writes.
+// Limits the size of files that this process writes.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -52,7 +52,7 @@ class FileSizeLimit {
 TEST_CASE("os: the program's files") {
   const std::vector<std::string> files = weft::os::program_files();
 #ifdef __linux__
-  REQUIRE(files.size() == 1);  // weft is in the same one here
+  REQUIRE(files.size() == 1);  // weft is linked into the program here
   CHECK(std::filesystem::file_size(files[0]) > 100000);
 #endif
   for (const std::string& file : files) CHECK(std::filesystem::exists(file));
@@ -255,6 +255,6 @@ TEST_CASE("os: a file larger than memory is refused before memory is taken") {
   folder.write("sparse", "x");
   std::error_code unsupported;
   std::filesystem::resize_file(folder / "sparse", std::uintmax_t{1} << 43, unsupported);
-  if (unsupported) return;  // a file system without such sizes
+  if (unsupported) return;  // the file system has no files of this size
   CHECK_THROWS_WITH_AS(weft::os::read_file(folder / "sparse"), doctest::Contains("Cannot allocate"), weft::Error);
 }

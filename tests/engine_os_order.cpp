@@ -1,5 +1,5 @@
-// A file's data are on the disk before its name is, and then the folder's entry. fsync and rename are this program's own:
-// they note that they were called and do what the real ones do.
+// A file's data are on the disk before its name is, and its folder's entry afterwards. This program has its own fsync
+// and rename, which record the call and then do the same as the real ones.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 
 namespace {
 
-thread_local std::vector<std::string>* heard = nullptr;  // what the calls of this thread were, if somebody listens
+thread_local std::vector<std::string>* heard = nullptr;  // records the calls of this thread if not null
 
 std::string identity(const struct stat& s) {
   return std::to_string(s.st_ino) + (S_ISDIR(s.st_mode) ? " folder" : " of " + std::to_string(s.st_size) + " bytes");

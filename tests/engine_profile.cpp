@@ -27,7 +27,7 @@ std::vector<std::string> names(const Profile& profile) {
   return all;
 }
 
-// y = x + x by another operation; so is its backward.
+// y = x + x by another operation, and so is its backward.
 struct Outer : ElementwiseOp {
   const char* name() const noexcept override { return "test outer"; }
   Tensor forward(const Inputs& in, const Shape&) override { return add(in[0], in[0]); }
@@ -68,7 +68,7 @@ TEST_CASE("profile: an operation inside another belongs to it") {
   CHECK(profile.ops().at("test outer").calls == 1);
 }
 
-TEST_CASE("profile: what runs again is counted apart") {
+TEST_CASE("profile: repeated runs are counted separately") {
   const auto start = Clock::now();
   const Profile profile;
   Tape tape;

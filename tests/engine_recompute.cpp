@@ -1,4 +1,4 @@
-// recompute(): the same gradients, to the bit, from inputs alone.
+// recompute(): the same gradients, to the bit, while only the inputs are kept.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -19,13 +19,13 @@ namespace {
 
 // recompute(), or the function itself.
 using Region = std::function<Tensor(Recomputed, const Inputs&)>;
-// A result of x, w (watched), p and q, with parts that go through the region.
+// A result of x, w (watched), p and q, partly computed in the region.
 using Graph =
     std::function<Tensor(const Region&, const Tensor& x, const Tensor& w, const Parameter& p, const Parameter& q)>;
 
 Tensor numbers(std::uint64_t stream) { return Random(7, stream).normal({5}, 0, 1, DType::f64); }
 
-// Keeps the gradients in the order in which they come.
+// Keeps the gradients in the order of delivery.
 struct Completed : GradientSink {
   void begin(const std::vector<Leaf>& all) override {
     for (const Leaf& leaf : all) first_used.push_back(values_of(leaf.value));
@@ -185,7 +185,7 @@ TEST_CASE("recompute: the function runs once more in backward, and without a tap
   CHECK(runs == 5);
 }
 
-TEST_CASE("recompute: the inputs alone are kept, and backward takes the memory of one part") {
+TEST_CASE("recompute: only the inputs are kept, and backward takes the memory of one part") {
   Context context;
   const ContextScope scope(context);
   constexpr std::int64_t n = 1 << 15;
@@ -208,7 +208,7 @@ TEST_CASE("recompute: the inputs alone are kept, and backward takes the memory o
   CHECK(memory_in_use() <= 2 * one);
 }
 
-TEST_CASE("recompute: what is frozen stays a constant") {
+TEST_CASE("recompute: frozen parameters stay constants") {
   Parameter p(vector_of({2, 3})), q(vector_of({5, 7}));
   q.set_trainable(false);
   Tape tape;
@@ -244,7 +244,7 @@ TEST_CASE("recompute: a tensor of the tape that isn't an input is an error, wher
   CHECK(values_of(g.of(x)) == Values{27});
 }
 
-TEST_CASE("recompute: what was written before backward is an error") {
+TEST_CASE("recompute: tensors written before backward are an error") {
   Parameter p(vector_of({2, 3}));
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2})), c = vector_of({4, 5}), h = mul(x, p);
@@ -257,7 +257,7 @@ TEST_CASE("recompute: what was written before backward is an error") {
                        Error);
 }
 
-TEST_CASE("recompute: a function that does something else in backward is an error, and nothing stays") {
+TEST_CASE("recompute: a function that behaves differently in backward is an error, and nothing is left") {
   const Parameter p(vector_of({2, 3})), q(vector_of({5, 7}));
   const std::size_t before = memory_in_use();
   bool again = false;

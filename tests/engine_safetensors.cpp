@@ -36,7 +36,7 @@ std::vector<std::uint32_t> bits_of(const Tensor& t) {
   return bits;
 }
 
-// A tensor "x" of one axis, whose data start at a multiple of 64 bytes plus `shift`.
+// A tensor "x" with one axis, whose data start at a multiple of 64 bytes plus `shift`.
 std::string one_tensor(const std::string& dtype, std::size_t n, const std::string& data, std::size_t shift = 0) {
   std::string header = "{\"x\":{\"dtype\":\"" + dtype + "\",\"shape\":[" + std::to_string(n) +
                        "],\"data_offsets\":[0," + std::to_string(data.size()) + "]}}";
@@ -46,7 +46,7 @@ std::string one_tensor(const std::string& dtype, std::size_t n, const std::strin
 
 }  // namespace
 
-TEST_CASE("safetensors: what is saved is loaded, bit for bit") {
+TEST_CASE("safetensors: saved tensors are loaded bit for bit") {
   const TemporaryFolder folder;
   const std::vector<std::uint32_t> patterns = {0,          0x80000000, 0x3f800000, 0x7f800000, 0xff800000, 0x7fc00001,
                                                0xffa5a5a5, 0x7f800001, 1,          0x007fffff, 0x7f7fffff, 0xc0490fdb};
@@ -93,7 +93,7 @@ TEST_CASE("safetensors: what is saved is loaded, bit for bit") {
   CHECK(folder.files() == 1);
 }
 
-TEST_CASE("safetensors: the written layout is what the format asks for") {
+TEST_CASE("safetensors: the written layout is that of the format") {
   const TemporaryFolder folder;
   save_safetensors(folder / "a", {{"odd", Tensor::zeros({3})},
                                   {"odd64", Tensor::zeros({3}, DType::f64)},
@@ -227,7 +227,7 @@ TEST_CASE("safetensors: files that are missing, empty or no files") {
   CHECK_THROWS_AS(SafetensorsFile(folder / ""), weft::Error);
 }
 
-TEST_CASE("safetensors: what can't be saved is refused and leaves the old file") {
+TEST_CASE("safetensors: tensors that can't be saved are refused, and the old file stays") {
   const TemporaryFolder folder;
   const Tensor x = Tensor::full({100000}, 1);
   save_safetensors(folder / "a", {{"x", x}});

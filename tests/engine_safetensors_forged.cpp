@@ -1,4 +1,4 @@
-// safetensors files that are cut off or forged: an error that names the file, never a crash.
+// safetensors files that are truncated or forged: an error that names the file, never a crash.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -62,7 +62,7 @@ TEST_CASE("safetensors: a header length that is wrong") {
     folder.write("a", length + "{}");
     CHECK_THROWS_AS(SafetensorsFile(folder / "a"), weft::Error);
   }
-  // More than the format allows, though the file is as long (and takes no room on the disk).
+  // Longer than the format allows, though the file is that long (and takes no space on the disk).
   folder.write("a", std::string("\x01\xe1\xf5\x05\0\0\0\0{", 9));
   std::filesystem::resize_file(folder / "a", 8 + 100'000'001);
   CHECK_THROWS_AS(SafetensorsFile(folder / "a"), weft::Error);
@@ -136,7 +136,7 @@ TEST_CASE("safetensors: forged headers are errors") {
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{},"__metadata__":{}})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":"a"})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":["a"]})",
-      // not JSON, or more than one
+      // not JSON, or more than one value
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}} {})",

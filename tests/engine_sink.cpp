@@ -1,4 +1,4 @@
-// What a gradient sink may rely on.
+// The guarantees that a gradient sink relies on.
 #include <doctest/doctest.h>
 
 #include "op_table.h"
@@ -6,7 +6,7 @@
 namespace weft::test {
 namespace {
 
-// Remembers what it was told, and calls `each` for every gradient.
+// Records its calls, and calls `each` for every gradient.
 class RecordingSink : public GradientSink {
  public:
   explicit RecordingSink(std::function<void(const Leaf&, Tensor&)> f) : each(std::move(f)) {}
@@ -52,7 +52,7 @@ TEST_CASE("a sink that writes what backward still needs makes it throw") {
   CHECK_THROWS_AS(tape.backward(y, sink), Error);
 }
 
-TEST_CASE("gradients of what is no leaf are refused") {
+TEST_CASE("gradients of tensors that are no leaves are refused") {
   Tape tape;
   const Tensor x = tape.watch(Tensor::full({1}, 2));
   const Tensor h = mul(x, x);

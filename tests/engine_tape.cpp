@@ -1,4 +1,4 @@
-// Tape: what is recorded, by which tape and thread, what it refuses.
+// Tape: what it records, on which tape and thread, and what it refuses.
 #include "weft/tape.h"
 
 #include <doctest/doctest.h>
@@ -163,7 +163,7 @@ TEST_CASE("tape: parameters are leaves, frozen ones constants") {
   Gradients g;
   tape.backward(y, vector_of({1, 1}), g);
   CHECK(values_of(g.of(frozen)) == Values{2, 3});
-  CHECK(values_of(g.of(leaf)) == Values{2, 3});  // the same leaf, asked for by its tensor
+  CHECK(values_of(g.of(leaf)) == Values{2, 3});  // the same leaf, found by its tensor
   CHECK(values_of(g.of(p)) == Values{0, 0});
 }
 

@@ -1,4 +1,4 @@
-// What a tape's backward gives, and to whom.
+// The gradients of a tape's backward, and their receivers.
 #include <doctest/doctest.h>
 
 #include "engine_ops.h"
@@ -86,14 +86,14 @@ TEST_CASE("tape: a slice's gradient doesn't leak into a gradient shared with oth
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2})), z = tape.watch(vector_of({0, 0}));
   const Tensor part = slice(x, 0, 1);
-  const Tensor whole = add(x, z);  // x and z are given the same gradient
+  const Tensor whole = add(x, z);  // x and z receive the same gradient
   Gradients g;
   tape.backward(add(sum(whole), sum(part)), g);
   CHECK(values_of(g.of(x)) == Values{2, 1});
   CHECK(values_of(g.of(z)) == Values{1, 1});
 }
 
-TEST_CASE("tape: what backward gives is the receiver's own") {
+TEST_CASE("tape: gradients belong to their receiver") {
   Tape tape;
   const Tensor a = tape.watch(vector_of({1, 2})), b = tape.watch(vector_of({3, 4}));
   const Tensor cotangent = vector_of({5, 6});
@@ -167,7 +167,7 @@ TEST_CASE("tape: gradients of a parameter add up over several tapes") {
     tape.backward(mul(p, vector_of({c})), g);
   }
   CHECK(values_of(g.of(p)) == Values{111});
-  CHECK(values_of(g.of(p)) == Values{111});  // asking changes nothing
+  CHECK(values_of(g.of(p)) == Values{111});  // reading changes nothing
 }
 
 TEST_CASE("tape: complex leaves") {

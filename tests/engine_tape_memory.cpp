@@ -1,4 +1,4 @@
-// Tape: what it keeps, what it computes again, what happens when a tensor is written or an operation fails.
+// Tape: what it keeps and recomputes, and what happens when a tensor is written or an operation fails.
 #include <doctest/doctest.h>
 
 #include "engine_ops.h"
@@ -97,7 +97,7 @@ TEST_CASE("tape: a cheap output that was written before its use is kept as it is
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2}));
   const Tensor y = square(x);
-  overwrite(y);  // (2, 4)
+  overwrite(y);  // to (2, 4)
   const Tensor z = mul(y, y);
   Gradients g;
   tape.backward(z, vector_of({1, 1}), g);
@@ -120,7 +120,7 @@ TEST_CASE("tape: cheap outputs are computed again once, not kept") {
   const Tensor result = sum(z);
   CHECK(runs == 1);
   z = Tensor();
-  CHECK(memory_in_use() < 3 * bytes);  // x and the product y y; neither y nor z
+  CHECK(memory_in_use() < 3 * bytes);  // x and the product y y, but neither y nor z
   Gradients g;
   tape.backward(result, g);
   CHECK(runs == 2);
@@ -140,7 +140,7 @@ TEST_CASE("tape: long chains of cheap operations are right and run again few tim
   CHECK(runs <= 20);
 }
 
-TEST_CASE("tape: a view of a cheap output is a view of what is computed again") {
+TEST_CASE("tape: a view of a cheap output is a view of the recomputed output") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2, 3, 4}));
   const Tensor y = square(x), tail = slice(y, 2, 4);
@@ -151,7 +151,7 @@ TEST_CASE("tape: a view of a cheap output is a view of what is computed again") 
   CHECK(values_of(g.of(x)) == Values{2 * 9, 4 * 16, 6 * 1, 8 * 4});
 }
 
-TEST_CASE("tape: an exception leaves it usable and frees what was taken") {
+TEST_CASE("tape: an exception leaves it usable and frees the memory taken") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({3}));
   const Tensor y = mul(x, x);

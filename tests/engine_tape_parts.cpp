@@ -10,7 +10,7 @@ using namespace weft::engine_test;
 
 namespace {
 
-// y = the sum of all elements of all inputs; backward gives each a gradient of i + 1, written as `how` says.
+// y = the sum of all elements of all inputs. Backward gives input i a gradient of i + 1, written as `how` says.
 enum class How { in_its_place, elsewhere, by_add };
 struct SumOfAll : Op {
   explicit SumOfAll(How h, int* places) : how(h), places_given(places) {}
@@ -48,7 +48,7 @@ struct Result {
   int places = 0;
 };
 
-// The gradient of x (1, 2, 3, 4, 5) by SumOfAll of these ranges of it; {0, 0} is x itself.
+// The gradient of x (1, 2, 3, 4, 5) by SumOfAll of these ranges of x; {0, 0} is x itself.
 Result gradient_of_ranges(How how, const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) {
   Result result;
   Tape tape;
@@ -69,13 +69,13 @@ TEST_CASE("tape: gradients of parts are written in their places, whatever else i
     Values dx;
     int places;
   } cases[] = {
-      {{{1, 3}}, {0, 1, 1, 0, 0}, 1},          // zeros beside it
+      {{{1, 3}}, {0, 1, 1, 0, 0}, 1},          // with zeros beside it
       {{{0, 2}, {2, 5}}, {1, 1, 2, 2, 2}, 2},  // the whole, without zeros
       {{{2, 5}, {0, 2}}, {2, 2, 1, 1, 1}, 2},
       {{{0, 5}}, {1, 1, 1, 1, 1}, 1},
       {{{1, 3}, {0, 0}}, {2, 3, 3, 2, 2}, 1},          // the whole after a part
       {{{0, 0}, {1, 3}}, {1, 3, 3, 1, 1}, 0},          // a part after the whole
-      {{{1, 3}, {0, 0}, {3, 5}}, {2, 3, 3, 5, 5}, 1},  // what was beside it has been filled
+      {{{1, 3}, {0, 0}, {3, 5}}, {2, 3, 3, 5, 5}, 1},  // the rest has been filled already
       {{{1, 3}, {2, 4}}, {0, 1, 3, 2, 0}, 1},          // overlapping
       {{{1, 3}, {1, 3}}, {0, 3, 3, 0, 0}, 1},          // two slices of one part
   };
@@ -126,7 +126,7 @@ TEST_CASE("gradient: blank parts stand for zeros until something is added") {
   }
 }
 
-TEST_CASE("gradient: a sum that somebody else holds is not written") {
+TEST_CASE("gradient: a sum that another holder has is not written") {
   Gradient g;
   const Tensor mine = vector_of({1, 2});
   g.add(mine);
@@ -148,7 +148,7 @@ TEST_CASE("gradient: borrowed elements are copied before anything is added to th
   CHECK(elements[0] == 1);
 }
 
-TEST_CASE("tape: a part's place gets a contribution of its shape and dtype alone") {
+TEST_CASE("tape: a part's place gets only a contribution of its shape and dtype") {
   struct Wrong : SumOfAll {
     using SumOfAll::SumOfAll;
     void backward(Backward& b) const override {

@@ -54,7 +54,7 @@ TEST_CASE("tensor: views stay inside their storage") {
   CHECK_THROWS_AS(Tensor().view({1}, {1}, 0), Error);
 }
 
-TEST_CASE("tensor: copies and what was moved from have axes of their own") {
+TEST_CASE("tensor: copies and moved-from tensors have their own axes") {
   Tensor a = Tensor::zeros({2, 3});
   const Tensor copy = a;
   const Shape& shape = copy.shape();
@@ -64,13 +64,13 @@ TEST_CASE("tensor: copies and what was moved from have axes of their own") {
   CHECK(a.shape() == Shape{5});
   const Tensor moved = std::move(a);
   CHECK(moved.shape() == Shape{5});
-  CHECK(a.shape().empty());  // NOLINT: what a moved-from tensor is
+  CHECK(a.shape().empty());  // NOLINT: the state of a moved-from tensor
   CHECK(a.rank() == 0);
   CHECK(!a.defined());
   CHECK(Tensor().strides().empty());
 }
 
-TEST_CASE("tensor: elements are read and written as their type alone") {
+TEST_CASE("tensor: elements are only read and written as their type") {
   Tensor x = vector_of({1, 2});
   CHECK_THROWS_AS(x.data<float>(), Error);
   CHECK_THROWS_AS(x.mutable_data<std::int64_t>(), Error);
@@ -178,7 +178,7 @@ TEST_CASE("parameter set: a parameter that another set took over is an error") {
   CHECK_THROWS_WITH_AS(step(first), doctest::Contains("p has been moved to another set"), Error);
 }
 
-TEST_CASE("parameter: one that is lent says why it isn't written in the words of who lent it") {
+TEST_CASE("parameter: a lent one refuses to be written with its lender's message") {
   const Parameter p(vector_of({1, 2})), q(vector_of({1, 2}));
   lend(p, vector_of({3, 4}), "is a loan");
   lend_quantized(q, vector_of({5, 6}), {}, "is another");
@@ -206,7 +206,7 @@ TEST_CASE("undefined tensors are refused where a scalar would do") {
   CHECK(gradients.of(x).item() == 4);
 }
 
-TEST_CASE("raw: copies of any order of axes") {
+TEST_CASE("raw: copies with any order of axes") {
   for (const Shape& sizes : {Shape{5, 17, 33}, {40, 3, 16}, {1, 64, 50}, {7, 1, 19}}) {
     std::vector<double> values(static_cast<std::size_t>(numel(sizes)));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);

@@ -1,4 +1,4 @@
-// Where loops find their threads: regions, teams, the pool, executors, default numbers, forked children.
+// Where loops get their threads: regions, teams, the pool, executors, default numbers, forked children.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ using detail::Team;
 
 namespace {
 
-// Each of n elements is touched once, in a loop with scratch whose threads don't meet in it.
+// Touches each of n elements once, in a loop whose threads don't share scratch memory.
 bool loop_is_right(Context& context, std::int64_t n, std::int64_t grain) {
   std::vector<int> touched(static_cast<std::size_t>(n));
   std::atomic<int> wrong{0};
@@ -49,7 +49,7 @@ std::set<std::thread::id> threads_of_loop(Context& context, std::int64_t tasks) 
   return seen;
 }
 
-// A new thread for each call; the first index comes last.
+// Starts a new thread for each call; the first index runs last.
 class NewThreads : public Executor {
  public:
   void run(int count, FunctionRef<void(int)> task) override {
@@ -103,7 +103,7 @@ TEST_CASE("region: another context's loops in it keep to their own settings") {
   });
 }
 
-TEST_CASE("region: one in another is part of it, one in a task has that thread alone") {
+TEST_CASE("region: one inside another is part of it; one inside a task has only that thread") {
   Context context;
   context.set_threads(3);
   int inner = 0;
@@ -172,7 +172,7 @@ TEST_CASE("region: concurrent ones on threads of their own") {
   CHECK(wrong == 0);
 }
 
-// Nobody serves the team: the leader does all, and waits for nobody.
+// No member serves the team: the leader does everything, and waits for no member.
 TEST_CASE("team: a loop is done when its tasks are, without members that never come") {
   Context context;
   Team team(4);
@@ -193,7 +193,7 @@ TEST_CASE("team: a member that comes late finds nothing of a loop that is over, 
   team.run(context, 2, 2, [&](std::int64_t, int thread) {
     ++second;
     if (thread == 1) came = true;
-    while (!came) std::this_thread::yield();  // the leader's task ends when the member has come
+    while (!came) std::this_thread::yield();  // the leader's task ends once the member is there
   });
   team.dismiss();
   late.join();
@@ -205,7 +205,7 @@ TEST_CASE("team: the leader waits for a task that another member is in") {
   Context context;
   Team team(2);
   std::thread member([&] { team.serve(1); });
-  for (int length : {0, 1, 20}) {  // milliseconds: within the leader's patience and beyond it
+  for (int length : {0, 1, 20}) {  // in ms: within and beyond the time that the leader spins
     std::atomic<bool> taken{false};
     std::atomic<int> done{0};
     team.run(context, 2, 2, [&](std::int64_t, int thread) {
@@ -283,7 +283,7 @@ TEST_CASE("executor: loops are done by the host's threads") {
   const auto executor = std::make_shared<NewThreads>();
   context.set_executor(executor);
   for (std::int64_t n : {0, 1, 2, 3, 100}) CHECK(loop_is_right(context, n, 1));
-  CHECK(executor->runs == 3);  // none for a loop of one task
+  CHECK(executor->runs == 3);  // none for a loop with one task
   CHECK(executor->most == 3);
   context.parallel_region([&] { CHECK(loop_is_right(context, 100, 1)); });
   CHECK(executor->runs == 4);
@@ -301,7 +301,7 @@ TEST_CASE("executor: loops are done by the host's threads") {
   CHECK(executor->runs == before);
 }
 
-TEST_CASE("default threads: they hold for every context that was not told otherwise") {
+TEST_CASE("default threads: they apply to every context without its own setting") {
   const DefaultThreads restored;
   Context early, told;
   told.set_threads(3);
@@ -318,7 +318,7 @@ TEST_CASE("default threads: they hold for every context that was not told otherw
 }
 
 #ifndef __SANITIZE_THREAD__
-// Also where the parent's threads were made by OpenMP, whose runtimes lose them.
+// Even if OpenMP made the parent's threads, which its runtimes lose.
 TEST_CASE("fork: a child has threads of its own") {
   Context context;
   context.set_threads(3);

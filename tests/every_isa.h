@@ -8,7 +8,7 @@
 
 namespace weft::test {
 
-// f() or f(context), in a current context of each.
+// Calls f() or f(context), in a current context of each instruction set.
 template <class F>
 void for_every_isa(F f) {
   for (Isa isa : available_isas()) {

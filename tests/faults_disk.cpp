@@ -1,5 +1,5 @@
-// Disks that are full and folders that can't be written: an Error that names the file, what was there before is whole, and no
-// temporary file stays. What the command writes: cli/faults.cpp.
+// Full disks and folders that can't be written: an Error that names the file, earlier files intact, and no temporary
+// file left. cli/faults.cpp tests the command.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -20,7 +20,7 @@
 namespace weft::test {
 namespace {
 
-// Something that is written into a folder, and again by its second call, with other contents.
+// Something that is written into a folder, and written again by the second call with other contents.
 struct Written {
   std::string name;
   std::function<void(const std::string& folder, bool again)> write;
@@ -74,7 +74,8 @@ std::vector<Written> all_written() {
   return all;
 }
 
-// Every file of the folder and below, but for those that go on from what is whole: metrics are cut when a run is resumed.
+// Every file in the folder and below, except those that continue from what is intact: metrics are cut when a run is
+// resumed.
 std::map<std::string, std::string> contents(const TemporaryFolder& folder, const std::string& path) {
   std::map<std::string, std::string> all;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / path)) {
@@ -103,8 +104,8 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 }  // namespace
 
-// A limit on the size of files, from nothing to one byte less than the largest needs.
-TEST_CASE("faults: files that may not grow: an Error names the file, what was there is whole") {
+// Limits the size of files to every value from nothing to one byte less than the largest file needs.
+TEST_CASE("faults: files that may not grow: an Error names the file, and earlier files are intact") {
   Context context;
   context.set_threads(1);
   const ContextScope scope(context);
@@ -129,18 +130,18 @@ TEST_CASE("faults: files that may not grow: an Error names the file, what was th
       CHECK(temporary_files(folder / "out") == 0);
       if (!is_run) CHECK(differs(contents(folder, "out"), before) == "");
       if (!is_run) continue;
-      CHECK(load_checkpoint(folder / "out/run").info.step >= 2);  // a file of a step is whole, or the one before
+      CHECK(load_checkpoint(folder / "out/run").info.step >= 2);  // a step's file is complete, or the one before
       CHECK(load_checkpoint(folder / "out/run/last").info.step >= 2);
     }
     written.write(folder / "out", true);
-    CHECK(differs(contents(folder, "out"), contents(folder, "probe")) != "");  // by their names alone
+    CHECK(differs(contents(folder, "out"), contents(folder, "probe")) != "");  // only the names differ
     for (const auto& [name, text] : contents(folder, "out"))
       if (name.find("run.json") == std::string::npos) CHECK(folder.read("probe" + name.substr(3)) == text);
   }
 }
 
 // No file is too large by itself here.
-TEST_CASE("faults: a disk that is full: an Error names the file, what was there is whole") {
+TEST_CASE("faults: a full disk: an Error names the file, and earlier files are intact") {
   for (const Written& written : all_written()) {
     CAPTURE(written.name);
     const TemporaryFolder folder;
@@ -161,7 +162,7 @@ TEST_CASE("faults: a disk that is full: an Error names the file, what was there 
       const std::size_t filled = std::filesystem::file_size(folder / "disk/filler");
       const bool is_run = written.name == "a run";
       int errors = 0;
-      for (std::size_t room = 0;; room += 4096) {  // until there is enough
+      for (std::size_t room = 0;; room += 4096) {  // until there is enough space
         std::filesystem::resize_file(folder / "disk/filler", filled - room);
         const std::string error = error_of([&] { written.write(folder / "disk/out", true); });
         if (error.empty()) break;
@@ -180,7 +181,7 @@ TEST_CASE("faults: a disk that is full: an Error names the file, what was there 
   }
 }
 
-TEST_CASE("faults: a folder that can't be written: an Error names it, what was there is whole") {
+TEST_CASE("faults: a folder that can't be written: an Error names it, and earlier files are intact") {
   for (const Written& written : all_written()) {
     CAPTURE(written.name);
     const TemporaryFolder folder;
@@ -234,7 +235,7 @@ TEST_CASE("faults: ids of a large text on a disk that is full: an Error names th
   const EncodedText written = encode();
   CHECK(written.size() > 0);
   WEFT_CHECK_IN_CHILD(
-      [&](Findings& findings) {  // without a cache of one's own, a folder for temporary files that isn't one
+      [&](Findings& findings) {  // without a cache file, and with a folder for temporary files that isn't one
         ::setenv("TMPDIR", (folder / "text").c_str(), 1);
         const std::string error = error_of([&] { (void)EncodedText::of_file(folder / "text", *tokenizer, "", 0); });
         findings.expect(contains(error, folder / "text"), error);

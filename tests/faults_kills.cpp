@@ -1,4 +1,4 @@
-// A program that saves again and again, killed at any moment: its checkpoint is the old one or the new one, whole.
+// A program that saves repeatedly and is killed at any moment: its checkpoint is the old one or the new one, complete.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -35,7 +35,8 @@ bool same_parameters(const Model& one, const Model& other) {
   return true;
 }
 
-// Two of one config, and one of another architecture, whose config.json must not be seen beside the others' parameters.
+// Two models of one config, and one of another architecture, whose config.json must never be seen beside the others'
+// parameters.
 std::vector<std::unique_ptr<Model>> three_models(std::int64_t vocabulary) {
   std::vector<std::unique_ptr<Model>> models;
   for (const char* arch : {"gmlp", "gmlp", "tnn"})
@@ -44,12 +45,12 @@ std::vector<std::unique_ptr<Model>> three_models(std::int64_t vocabulary) {
   return models;
 }
 
-// Which save the child is in, in memory that it shares with its parent: begun == done + 1 while it is in one.
+// The save that the child is in, in memory shared with its parent: begun == done + 1 during a save.
 struct Saves {
   std::atomic<std::int64_t> begun{0}, done{0};
 };
 
-// Children that save number after number, and are killed.
+// Children that save number after number until they are killed.
 class Killer {
  public:
   explicit Killer(std::function<void(std::int64_t)> save) : save_(std::move(save)) {
@@ -64,7 +65,7 @@ class Killer {
   Killer(const Killer&) = delete;
   Killer& operator=(const Killer&) = delete;
 
-  // The number that was whole when the child was killed, and the one that it had begun.
+  // The last complete number when the child was killed, and the last one begun.
   std::pair<std::int64_t, std::int64_t> kill_after(std::int64_t last) {
     auto* const saves = new (shared_) Saves;
     const pid_t child = ::fork();
@@ -133,8 +134,8 @@ TEST_CASE("faults: killed 200 times while it saves, a checkpoint is the one befo
   CHECK(temporary_files(path) == 0);
 }
 
-// Of two configs that shapes don't tell from each other. Where folders can't exchange their names, one of several files may be
-// refused for a moment; never is a model beside another one's config.
+// Two configs that shapes don't distinguish. Where folders can't be exchanged, a folder with one of several files
+// replaced may be refused for a moment, but a model is never read with another one's config.
 TEST_CASE("faults: killed while other programs' checkpoints are saved, each is the one before or the new one, whole") {
   const InMemory temporary;
   Context context;
@@ -150,7 +151,7 @@ TEST_CASE("faults: killed while other programs' checkpoints are saved, each is t
       return models[static_cast<std::size_t>(number % 3)];
     };
     const auto save = [&](std::int64_t number) { form.save(folder / "saved", of_save(number)); };
-    std::vector<Checkpoint> wholes;  // as the form reads them
+    std::vector<Checkpoint> wholes;  // as the format reads them
     for (const Checkpoint& model : models) {
       form.save(folder / "whole", model);
       wholes.push_back(form.load(folder / "whole"));

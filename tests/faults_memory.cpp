@@ -1,4 +1,4 @@
-// Little memory: a limit on the process's addresses, and files that ask for more than there is.
+// Little memory: a limit on the process's address space, and files that claim more than there is.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 #include "weft/os.h"
 #include "weft/safetensors.h"
 
-// Sanitizers take terabytes of addresses, and keep what is freed.
+// Sanitizers use terabytes of addresses, and keep freed memory.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 namespace weft::test {
@@ -49,7 +49,7 @@ Tensor tokens(std::int64_t n) {
   return Tensor::from(ids, {1, n});
 }
 
-// Loads for each purpose, runs, generates and trains a step: what it gave.
+// Loads for each purpose, runs, generates and trains a step. Returns the results.
 std::vector<Tensor> use(const std::string& path, bool copy) {
   std::vector<Tensor> all;
   LoadOptions options = Purpose::inference;
@@ -174,12 +174,12 @@ std::string twice(const std::string& object, const std::string& key) {
   return object.substr(0, object.rfind('}')) + ",\"" + key + "\":1,\"" + key + "\":1}";
 }
 
-// A file of a folder that is forged, and what the Error says.
+// A forged file of a folder, and the expected message of the Error.
 struct Forgery {
   std::string what, file, text, says;
 };
 
-// What can be wrong with any JSON file; `whole` is one that isn't.
+// Damage that any JSON file can have; `whole` is an intact one.
 std::vector<Forgery> forgeries_of(const std::string& file, const std::string& whole) {
   const std::string inside = whole.substr(0, whole.rfind('}'));
   return {{"10,000 deep", file, deep(10000), "nested more than"},
@@ -192,7 +192,7 @@ std::vector<Forgery> forgeries_of(const std::string& file, const std::string& wh
           {"a list", file, "[]", ""}};
 }
 
-// What is left of the memory of a child that reads each forgery: an Error that names a file of the folder.
+// Reads each forgery in a child with little memory: expects an Error that names a file of the folder.
 void check_refused(const std::vector<Forgery>& forgeries, const std::string& folder,
                    const std::function<void()>& load) {
   WEFT_CHECK_IN_CHILD([&](Findings& findings) {
@@ -224,7 +224,7 @@ std::string entry(const std::string& shape, std::int64_t begin, std::int64_t end
 
 }  // namespace
 
-TEST_CASE("faults: safetensors files that declare what they haven't, in little memory") {
+TEST_CASE("faults: safetensors files that declare more than they have, in little memory") {
   const TemporaryFolder folder;
   const std::string data(8, 'a'), terabytes = std::to_string(std::int64_t{1} << 42);
   folder.write("a", file_of("{\"x\":" + entry("[2]", 0, 8) + "}", data));
@@ -258,7 +258,7 @@ TEST_CASE("faults: forged configs, labels and tokenizers of a checkpoint, in lit
   const auto load = [&] { (void)load_checkpoint(folder / "saved", Purpose::inference); };
   check_refused(forgeries_of("saved/config.json", folder.read("saved/config.json")), folder / "", load);
 
-  // The metadata of the file itself, which hold config, labels and tokenizer.
+  // The metadata of the file itself, with config, labels and tokenizer.
   const SafetensorsFile file(folder / "saved/model.safetensors");
   const std::string whole = file.metadata().at("weft");
   std::vector<std::pair<std::string, Tensor>> tensors;
@@ -362,7 +362,7 @@ TEST_CASE("faults: forged arguments of a TNN's state dict, in little memory") {
   }
 }
 
-// A file by itself, as weft tokenizer train writes it.
+// A single file, as weft tokenizer train writes it.
 TEST_CASE("faults: forged tokenizers and configs by themselves, in little memory") {
   for (const char* kind : {"characters", "words", "bytes"}) {
     CAPTURE(kind);

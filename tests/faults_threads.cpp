@@ -1,4 +1,4 @@
-// A system that gives no more threads: fewer of them do the work, the log is told, and the bits are the same.
+// A system that gives no more threads: fewer of them do the work, the log says so, and the bits are the same.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -39,8 +39,8 @@ std::vector<double> losses(const std::string& folder) {
 
 }  // namespace
 
-// In a child that was forked, whose threads are the pool's in a build with OpenMP, too.
-TEST_CASE("faults: no threads to be had: the same bits from those that are there, and the log says so once") {
+// In a forked child, whose threads are the pool's even in a build with OpenMP.
+TEST_CASE("faults: no more threads: the same bits with the existing ones, and the log says so once") {
   const TemporaryFolder folder;
   std::filesystem::permissions(folder / "", std::filesystem::perms(0777));
   WEFT_CHECK_IN_CHILD([&](Findings& findings) {
@@ -64,7 +64,7 @@ TEST_CASE("faults: no threads to be had: the same bits from those that are there
     loop();
     context.parallel_region(loop);
     findings.expect(lines.size() == 1, "one line in all");
-    Context another;  // which isn't current: its log is told
+    Context another;  // another context than the current one; its log is used
     int told = 0;
     another.set_threads(6);
     another.set_log([&](const std::string&) { ++told; });
@@ -86,7 +86,7 @@ TEST_CASE("faults: threads that the system refused are there when it gives them 
       std::atomic<int> waiting{0};
       std::atomic<bool> left{false};
       Context context;
-      // Each waits for the others, but not for ever: fewer may come.
+      // Each waits for the others, but not forever, because fewer may come.
       detail::with_pooled_team(3, [&](detail::Team& team) {
         team.run(context, 3, 3, [&](std::int64_t, int) {
           ++waiting;

@@ -1,4 +1,4 @@
-// A checkpoint of each form that weft writes.
+// A checkpoint of each format that weft writes.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,8 +11,8 @@ namespace weft::test {
 struct FormCase {
   std::string form, arch;
   Task task;
-  std::string config;  // but its width
-  std::string other;   // one that shapes don't tell from it, where the form has a config.json; else empty
+  std::string config;  // except for its width
+  std::string other;   // another config with the same shapes, if the format has a config.json; else empty
 
   // With random parameters in -range … range.
   Checkpoint make(std::int64_t d_model, double range) const { return make(d_model, range, config); }

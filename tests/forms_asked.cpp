@@ -1,4 +1,4 @@
-// What is asked of forms by mistake: an empty name, a task that the checkpoint isn't of.
+// Mistaken requests for formats: an empty name, a task that differs from the checkpoint's.
 #include <doctest/doctest.h>
 
 #include "temporary_folder.h"
@@ -17,7 +17,7 @@ Checkpoint classifier() {
 
 }  // namespace
 
-TEST_CASE("forms: of an empty name nothing is looked for in the root folder") {
+TEST_CASE("forms: an empty name doesn't look for files in the root folder") {
   const std::string expected = "expected the name of a folder, got an empty one";
   for (const std::string& form : checkpoint_forms()) {
     CHECK_THROWS_WITH_AS((void)load_checkpoint_as(form, ""), doctest::Contains(expected.c_str()), Error);
@@ -31,7 +31,7 @@ TEST_CASE("forms: of an empty name nothing is looked for in the root folder") {
   CHECK(std::string(weft_last_error()).find(expected) != std::string::npos);
 }
 
-TEST_CASE("forms: a task that the checkpoint isn't of") {
+TEST_CASE("forms: a task that differs from the checkpoint's") {
   const TemporaryFolder folder;
   LoadOptions options;
   for (const std::string form : {"huggingface-fnet", "weft"}) {

@@ -1,4 +1,4 @@
-// Other programs' folders that are damaged or forged: an Error of one line, which names the file.
+// Damaged or forged folders of other programs: an Error of one line that names the file.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -106,7 +106,7 @@ TEST_CASE("damaged forms: a file that is too large is refused before it is read"
   CHECK(contains(with("weft", "config.json", gigabyte), "has 1073741824 bytes, expected at most 16777216"));
   CHECK(contains(with("weft", "config.json", (16 << 20) + 1), "has 16777217 bytes"));
   CHECK(!contains(with("weft", "config.json", 16 << 20), "expected at most"));
-  // What load_checkpoint says of a folder that doesn't say whose it is.
+  // The message of load_checkpoint for a folder that doesn't name its format.
   std::filesystem::create_directory(folder / "other");
   save_safetensors(folder / "other/model.safetensors", {{"x", Tensor::zeros({2})}});
   folder.write("other/config.json", "{\"a\":\"" + std::string(5 << 20, 'a') + "\"}");
@@ -155,7 +155,7 @@ TEST_CASE("a checkpoint whose config.json would be too large to be read loads wi
   CHECK(load_checkpoint(folder / "out").info.labels == made.info.labels);
 }
 
-TEST_CASE("base64: all bytes there and back, and what isn't") {
+TEST_CASE("base64: all bytes there and back, and invalid text") {
   std::string all;
   for (int i = 0; i < 256; ++i) all += static_cast<char>(i);
   for (std::size_t size = 0; size <= all.size(); ++size)

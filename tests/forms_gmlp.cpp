@@ -1,4 +1,4 @@
-// gMLPs of labml-nn and of g-mlp-pytorch, as state dicts: by their formulas, refused by name, there and back.
+// State dicts of labml-nn's and g-mlp-pytorch's gMLPs: checked by their formulas, refused by name, and round trips.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ void add_linear(Tensors& all, const std::string& name, std::int64_t in, std::int
   all[name + ".bias"] = random_values({out});
 }
 
-// weight is random, too.
+// The weight is random, too.
 void add_norm(Tensors& all, const std::string& name, std::int64_t size) {
   all[name + ".weight"] = random_values({size});
   all[name + ".bias"] = random_values({size});
@@ -83,7 +83,7 @@ Tensors g_mlp_tensors() {
   return all;
 }
 
-// A block's formula with names for its parts; x (b, n, d).
+// A block's formula, with names for its parts; x is (b, n, d).
 struct Block {
   const Tensors& all;
   std::string norm, in, gate_norm, weight, bias, out;
@@ -155,7 +155,7 @@ void check_same_tensors(const std::string& path, const Tensors& all) {
   const SafetensorsFile file(path);
   CHECK(file.names().size() == all.size());
   for (const auto& [key, tensor] : all) {
-    const std::string& name = key;  // what clang 14's lambdas can hold
+    const std::string& name = key;  // lambdas of clang 14 can't capture structured bindings
     CAPTURE(name);
     REQUIRE(file.contains(name));
     CHECK(file.shape(name) == tensor.shape());
@@ -255,7 +255,7 @@ TEST_CASE("g-mlp-pytorch in bf16: the embedding is rounded once, by who wrote it
   }
 }
 
-TEST_CASE("gMLPs that the two forms have no place for are refused, and nothing is written") {
+TEST_CASE("gMLPs that the two formats can't represent are refused, and nothing is written") {
   const TemporaryFolder folder;
   const auto refused = [&](const std::string& form, const std::string& arch, Task task, const std::string& config) {
     Checkpoint checkpoint;

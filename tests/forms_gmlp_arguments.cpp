@@ -1,4 +1,5 @@
-// g-mlp-pytorch's models: what their state dicts don't say is in a config.json beside them, or taken for granted and said.
+// g-mlp-pytorch's models: a config.json beside them has what their state dicts lack; without it, defaults are assumed
+// and reported.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ Checkpoint made(Task task, std::int64_t d_ffn = 12) {
   return checkpoint;
 }
 
-// The state dict alone, as theirs is saved.
+// Only the state dict, as g-mlp-pytorch saves it.
 void save_theirs(const std::string& folder) {
   (void)save_checkpoint_as(form, folder, made(Task::causal_lm));
   std::vector<std::pair<std::string, Tensor>> tensors;
@@ -85,11 +86,11 @@ TEST_CASE("g-mlp-pytorch: written with its arguments, a model is read as it is, 
     CHECK(!notes(read, "taken for"));
   }
   const TemporaryFolder folder;
-  (void)save_checkpoint_as(form, folder / "out", made(Task::causal_lm, 8));  // which no ff_mult makes
+  (void)save_checkpoint_as(form, folder / "out", made(Task::causal_lm, 8));  // no ff_mult gives this width
   CHECK(!contains(folder.read("out/config.json"), "ff_mult"));
 }
 
-TEST_CASE("g-mlp-pytorch: without a config.json it is said what the model is taken for") {
+TEST_CASE("g-mlp-pytorch: without a config.json the assumed defaults are reported") {
   const TemporaryFolder folder;
   save_theirs(folder / "out");
   const Checkpoint causal = load_checkpoint_as(form, folder / "out");
@@ -100,7 +101,8 @@ TEST_CASE("g-mlp-pytorch: without a config.json it is said what the model is tak
   CHECK(notes(masked, "taken for not causal"));
 }
 
-TEST_CASE("g-mlp-pytorch: arguments that weft's gMLP hasn't are refused by name, and those of other sizes") {
+TEST_CASE(
+    "g-mlp-pytorch: arguments that weft's gMLP doesn't support, or that don't fit the sizes, are refused by name") {
   const TemporaryFolder folder;
   save_theirs(folder / "out");
   const auto refused = [&](const std::string& arguments, const LoadOptions& options = {}) {
@@ -127,13 +129,14 @@ TEST_CASE("g-mlp-pytorch: arguments that weft's gMLP hasn't are refused by name,
       R"j({"causal":true,"heads":1,"attn_dim":null,"shift_tokens":0,"act":"Identity()","circulant_matrix":false})j";
   CHECK(refused(usual) == "");
   CHECK(refused("{}") == "");
-  CHECK(load_checkpoint_as(form, folder / "out").model->task() == Task::masked_lm);  // as theirs is by default
+  CHECK(load_checkpoint_as(form, folder / "out").model->task() == Task::masked_lm);  // g-mlp-pytorch's default
   CHECK(refused("{}", as(Task::causal_lm)) == "");
   CHECK(refused(R"({"prob_survival":0.9})") == "");
   CHECK(notes(load_checkpoint_as(form, folder / "out"), "prob_survival"));
 }
 
-TEST_CASE("g-mlp-pytorch: several heads and a circulant matrix are told by the tensors, too, and refused by name") {
+TEST_CASE(
+    "g-mlp-pytorch: several heads and a circulant matrix are also recognized by the tensors, and refused by name") {
   const TemporaryFolder folder;
   const auto refused = [&](const std::vector<std::pair<std::string, Tensor>>& more) {
     std::vector<std::pair<std::string, Tensor>> all = {{"to_embed.weight", Tensor::zeros({7, 6})},

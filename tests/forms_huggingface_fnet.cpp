@@ -85,7 +85,7 @@ TEST_CASE("Hugging Face FNet: labels, classes without a name in the config, tens
   CHECK(contains(old.error(),
                  "cls.predictions.decoder.weight and fnet.embeddings.word_embeddings.weight are both "
                  "encoder.embeddings.word.weight, and differ"));
-  // Where they say so, it is a weight of its own.
+  // If the config says so, the decoder's weight is separate.
   old.config["tie_word_embeddings"] = false;
   REQUIRE(old.error().empty());
   const Checkpoint untied = load_checkpoint(old.path);
@@ -112,7 +112,7 @@ TEST_CASE("Hugging Face FNet: labels, classes without a name in the config, tens
   CHECK(max_difference((*load_checkpoint(without.path).model)(ids_2x5), want) == 0);
 }
 
-TEST_CASE("Hugging Face FNet: what config.json doesn't say is transformers' default") {
+TEST_CASE("Hugging Face FNet: keys missing in config.json have the defaults of transformers") {
   Folder folder("FNetForMaskedLM");
   const std::string before = load_checkpoint(folder.path).model->config();
   CHECK(contains(before, "\"dropout\":0.1,"));
@@ -126,7 +126,7 @@ TEST_CASE("Hugging Face FNet: what config.json doesn't say is transformers' defa
   }
 }
 
-TEST_CASE("Hugging Face FNet: an encoder alone isn't asked for classes; one is trained that begins with it") {
+TEST_CASE("Hugging Face FNet: a bare encoder has no classes; a classifier can be trained from it") {
   const Folder base("FNetModel");
   CHECK_THROWS_WITH((void)Classifier(load_checkpoint(base.path)), doctest::Contains("an encoder without a classifier"));
   const Checkpoint from = load_checkpoint(base.path);

@@ -1,4 +1,4 @@
-// What texts go through by tokenizer.json; where SentencePiece isn't installed this file isn't built.
+// The steps of tokenizer.json on a text. This file isn't built without SentencePiece.
 #include <doctest/doctest.h>
 
 #include "forms/sentencepiece_model.h"
@@ -10,7 +10,7 @@ using namespace fnet_pieces;
 
 namespace {
 
-// As SentencePiece cuts a text whose spaces all count, and that gets none.
+// Encodes a text as SentencePiece does if all spaces count and none is added.
 Ids pieces_with_spaces(const std::string& text) {
   detail::SentencePieceModel made = detail::parse_sentencepiece(model());
   made.spaces = true;
@@ -59,7 +59,7 @@ TEST_CASE("Hugging Face FNet: tokenizer.json as transformers 5 writes it, of eac
     save_checkpoint(alone.folder / "own", *read.model, *read.tokenizer);
     check(*load_checkpoint(alone.folder / "own").tokenizer);
   }
-  // The class takes the second piece for the unknown one, whatever it is called.
+  // The class uses the second piece as the unknown one, whatever its name.
   Alone alone(tokenizer());
   pass_through(alone.json, "words");
   alone.json["model"]["unk_id"] = 1;

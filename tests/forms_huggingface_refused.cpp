@@ -1,4 +1,4 @@
-// Hugging Face's FNet folders: what weft hasn't, and what is damaged, by name.
+// Hugging Face's FNet folders: unsupported and damaged ones are refused by name.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -10,7 +10,7 @@ namespace weft::test {
 
 using namespace huggingface_fnet;
 
-TEST_CASE("Hugging Face FNet: what weft hasn't, and what is missing or damaged, is refused by name") {
+TEST_CASE("Hugging Face FNet: unsupported, missing or damaged parts are refused by name") {
   const auto with = [](const std::string& architecture, const std::function<void(Folder&)>& change) {
     Folder folder(architecture);
     change(folder);

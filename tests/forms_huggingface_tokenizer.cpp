@@ -1,4 +1,4 @@
-// Hugging Face's FNet with its tokenizer; where SentencePiece isn't installed this file isn't built.
+// Hugging Face's FNet with its tokenizer. This file isn't built without SentencePiece.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -96,7 +96,7 @@ TEST_CASE("Hugging Face FNet with its tokenizer: frames, pairs, padding; labels 
     CHECK(filled.gaps[0][0].label == words.tokenizer->decode(best));
     CHECK(filled.gaps[0][0].probability == doctest::Approx(p[static_cast<std::size_t>(best)]).epsilon(1e-4));
   }
-  // A gMLP takes 0 for padding.
+  // A gMLP uses 0 as padding.
   Checkpoint gmlp;
   gmlp.model = make_model({"gmlp", Task::classifier, size, 3, R"({"d_model":8})"}, {});
   gmlp.tokenizer = tokenizer();
@@ -144,7 +144,7 @@ const std::vector<std::string> texts = {"The quick  FÓX, 1,000, ``dogs'' ", "[M
 
 }  // namespace
 
-TEST_CASE("Hugging Face FNet: tokenizer.json alone, as transformers 5 writes it, is the same tokenizer") {
+TEST_CASE("Hugging Face FNet: only tokenizer.json, as transformers 5 writes it, is the same tokenizer") {
   for (const bool accents : {false, true})
     for (const bool lower : {false, true}) {
       CAPTURE(accents);
@@ -161,12 +161,12 @@ TEST_CASE("Hugging Face FNet: tokenizer.json alone, as transformers 5 writes it,
         for (std::int64_t id = 0; id < t->size(); ++id) CHECK(read->decode(id) == t->decode(id));
       };
       same();
-      // What older versions leave out; what doesn't count; the file's own settings.
+      // Keys that older versions omit, keys that don't matter, and the file's own settings.
       alone.json["pre_tokenizer"] = {{"type", "Metaspace"}, {"replacement", "\u2581"}, {"add_prefix_space", true}};
       alone.json["padding"] = {{"length", 9}};
       alone.folder.write("fnet/tokenizer_config.json", R"({"keep_accents":false,"do_lower_case":false})");
       same();
-      // And back.
+      // And written back.
       const Checkpoint read = load_checkpoint(alone.path);
       (void)save_checkpoint_as("huggingface-fnet", alone.folder / "back", read);
       const Json back = Json::parse(alone.folder.read("back/tokenizer.json"));

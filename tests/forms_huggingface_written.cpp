@@ -21,7 +21,7 @@ TEST_CASE("Hugging Face FNet: written back, every class has the tensors and the 
     CHECK(file.metadata().at("format") == "pt");
     CHECK(file.names().size() == folder.tensors.size());
     for (const auto& [key, tensor] : folder.tensors) {
-      const std::string& name = key;  // what clang 14's lambdas can hold
+      const std::string& name = key;  // lambdas of clang 14 can't capture structured bindings
       CAPTURE(name);
       REQUIRE(file.contains(name));
       CHECK(file.load(name).to_vector<float>() == tensor.to_vector<float>());
@@ -33,7 +33,7 @@ TEST_CASE("Hugging Face FNet: written back, every class has the tensors and the 
       REQUIRE(config.contains(entry.key()));
       CHECK(config[entry.key()] == entry.value());
     }
-    // And through weft's own form.
+    // And through weft's own format.
     save_checkpoint(folder.folder / "own", *read.model, *read.tokenizer, read.info);
     const Checkpoint own = load_checkpoint(folder.folder / "own");
     CHECK(own.info.form.empty());
@@ -44,7 +44,7 @@ TEST_CASE("Hugging Face FNet: written back, every class has the tensors and the 
   }
 }
 
-TEST_CASE("Hugging Face FNet: weft's own FNets are written, unless it has no place for what they are") {
+TEST_CASE("Hugging Face FNet: weft's own FNets are written, unless it can't represent them") {
   const TemporaryFolder folder;
   const auto tokenizer = tokenizer_from_json(R"({"unit":"ids","size":11})");
   const auto made = [&](const FnetConfig& config, Task task, std::int64_t classes = 0) {

@@ -21,7 +21,7 @@ TEST_CASE("labml's FNet: the outputs that its modules computed (tests/interop), 
     const Checkpoint read = state.read(purpose);
     CHECK(read.model->task() == Task::classifier);
     CHECK(read.model->outputs() == 3);
-    CHECK(read.model->max_length() == 12);  // rows of its table
+    CHECK(read.model->max_length() == 12);  // the rows of its table
     CHECK(state.distance(read) < 2e-5);
     REQUIRE(read.info.notes.size() == 4);
     CHECK(contains(read.info.notes[0], "src_embed.positional_encodings is left out"));
@@ -37,7 +37,7 @@ TEST_CASE("labml's FNet: the outputs that its modules computed (tests/interop), 
   REQUIRE(notes.size() == 2);
   CHECK(notes[1] == "the labels have no place there; in their order they are a, b, c");
   const SafetensorsFile back(folder / "back/model.safetensors");
-  const Tensor positions = back.load("src_embed.positional_encodings");  // as many as theirs has
+  const Tensor positions = back.load("src_embed.positional_encodings");  // as many as labml's has
   CHECK(positions.shape() == Shape{5000, 1, 6});
   CHECK(max_difference(slice(positions, 0, 0, 12), state.tensors.at("src_embed.positional_encodings")) < 1e-6);
   state.tensors["src_embed.positional_encodings"] = positions;
@@ -49,7 +49,7 @@ TEST_CASE("labml's FNet: the outputs that its modules computed (tests/interop), 
   CHECK(state.read().model->config() == longer.model->config());
 }
 
-TEST_CASE("labml's FNet: what weft's hasn't is refused by name, and the other way round") {
+TEST_CASE("labml's FNet: unsupported parts are refused by name, in both directions") {
   const std::string layer = "encoder.layers.0.";
   CHECK(contains(with_tensor(layer + "self_attn.query.linear.weight", {6, 6}),
                  "is of attention in place of the Fourier"));

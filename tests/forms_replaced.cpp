@@ -1,4 +1,4 @@
-// Other programs' checkpoints at their edges: folders that held another one, models without labels, files that are forged.
+// Edge cases of other programs' checkpoints: folders that held another model, models without labels, forged files.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -21,7 +21,7 @@ Checkpoint classifier(const std::string& config, std::int64_t classes) {
 
 }  // namespace
 
-TEST_CASE("Hugging Face FNet: a folder's former tokenizer goes with its model") {
+TEST_CASE("Hugging Face FNet: a folder's previous tokenizer is removed with its model") {
   const TemporaryFolder folder;
   folder.write("out/spiece.model", "of another model");
   folder.write("out/tokenizer_config.json", "{}");
@@ -82,7 +82,7 @@ TEST_CASE("labml gMLP: a table of positions with as many rows as a file can name
   CHECK_THROWS_AS((void)load_checkpoint_as("labml-gmlp", folder / "m.safetensors"), Error);
 }
 
-TEST_CASE("forms: rows that were filled up have no place in any, which is said") {
+TEST_CASE("forms: no format can represent padded rows, which is reported") {
   const TemporaryFolder folder;
   const auto has = [](const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;

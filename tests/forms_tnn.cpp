@@ -1,4 +1,5 @@
-// TNNs of OpenNLPLab's fairseq and of tnn-pytorch, as state dicts: their outputs, what shapes and config.json say, refusals.
+// State dicts of TNNs by OpenNLPLab's fairseq and by tnn-pytorch: their outputs, the meaning of shapes and config.json,
+// refusals.
 #include "state_dict_folder.h"
 #include "weft/quantize.h"
 #include "weft/tnn.h"
@@ -60,7 +61,7 @@ TEST_CASE("TNN forms: the outputs of their formulas (tests/interop), and back") 
   CHECK(pytorch().read().model->task() == Task::causal_lm);
 }
 
-TEST_CASE("TNN forms: without a config.json sizes, heads and the decay are of the tensors, the rest by default") {
+TEST_CASE("TNN forms: without a config.json sizes, heads and the decay come from the tensors, the rest has defaults") {
   StateDict state = fairseq();
   state.config = nullptr;
   const Checkpoint read = state.read();
@@ -86,7 +87,7 @@ TEST_CASE("TNN forms: without a config.json sizes, heads and the decay are of th
   CHECK_FALSE(has_note(fairseq().read(), "config.json"));
 }
 
-TEST_CASE("TNN forms: floor(expand_ratio · d_model) is what the tensors have, where their quotient isn't enough") {
+TEST_CASE("TNN forms: floor(expand_ratio · d_model) matches the tensors, even if their quotient would not") {
   // 15 / 11 · 11 is less than 15 in f64.
   const TemporaryFolder folder;
   for (const std::string form : {"fairseq-tnn", "tnn-pytorch"}) {
@@ -104,7 +105,7 @@ TEST_CASE("TNN forms: floor(expand_ratio · d_model) is what the tensors have, w
   }
 }
 
-TEST_CASE("fairseq's TNN: a head that is the embedding, by its values or as it isn't there") {
+TEST_CASE("fairseq's TNN: a head tied to the embedding, by equal values or because it is absent") {
   StateDict state = fairseq();
   const Tensor embedding = state.tensors.at("decoder.embed_tokens.weight");
   state.tensors["decoder.output_projection.weight"] = embedding;
@@ -141,7 +142,7 @@ TEST_CASE("TNN forms: gamma is a constant, or learned where config.json says so"
   CHECK_FALSE(config_of(none.read()).use_decay);
 }
 
-TEST_CASE("fairseq's TNN: what weft's hasn't is refused by name") {
+TEST_CASE("fairseq's TNN: unsupported parts are refused by name") {
   const std::string layer = "decoder.layers.0.", gtu = layer + "self_attn.gtu.", not_here = ", which weft's TNN hasn't";
   CHECK(contains(with_tensor(fairseq(), gtu + "d"), gtu + "d is of resi_param" + not_here));
   CHECK(contains(with_tensor(fairseq(), layer + "final_layer_norm.scale"), "scale is of rmsnorm" + not_here));
@@ -181,7 +182,7 @@ TEST_CASE("fairseq's TNN: what weft's hasn't is refused by name") {
   CHECK(contains(fairseq().error(of_task(Task::masked_lm)), "fairseq-tnn has no masked-lm"));
 }
 
-TEST_CASE("TNN forms: what is missing, unknown or says another thing than the tensors") {
+TEST_CASE("TNN forms: entries that are missing, unknown or contradict the tensors") {
   const std::string layer = "decoder.layers.1.";
   CHECK(contains(without_tensor(fairseq(), layer + "glu.l1.bias"), "no tensor is named as these parameters"));
   CHECK(contains(with_tensor(fairseq(), "decoder.layernorm_embedding.weight"),
@@ -199,7 +200,7 @@ TEST_CASE("TNN forms: what is missing, unknown or says another thing than the te
   CHECK(contains(with_argument(fairseq(), "residual", "yes"), "the value of \"residual\" has the wrong type"));
   CHECK(fairseq().read().model->task() == Task::causal_lm);
   StateDict other = fairseq();
-  other.config["decoder_attention_heads"] = nullptr;  // as if it weren't there
+  other.config["decoder_attention_heads"] = nullptr;  // as if it were absent
   other.config["act_fun"] = "None";
   CHECK(config_of(other.read()).act == "none");
   CHECK(config_of(other.read()).heads == 2);
@@ -212,7 +213,7 @@ TEST_CASE("TNN forms: what is missing, unknown or says another thing than the te
   CHECK(contains(nothing.error(), "embedding.weight"));
 }
 
-TEST_CASE("TNN forms: models that they have no place for are refused") {
+TEST_CASE("TNN forms: models that they can't represent are refused") {
   const auto tnn = [](const std::string& more, Task task = Task::causal_lm) {
     return ModelSpec{"tnn", task, 7, task == Task::classifier ? 3 : 0,
                      R"({"d_model":6,"layers":1,"seq_len":5)" + more + "}"};
@@ -235,7 +236,7 @@ TEST_CASE("TNN forms: models that they have no place for are refused") {
   }
 }
 
-TEST_CASE("TNN forms: what is written beside the tensors, and notes") {
+TEST_CASE("TNN forms: files written beside the tensors, and notes") {
   const TemporaryFolder folder;
   Checkpoint made;
   made.model =
@@ -259,7 +260,7 @@ TEST_CASE("TNN forms: what is written beside the tensors, and notes") {
   CHECK(config.at("tokens_per_sample") == 64);
   const auto again =
       save_checkpoint_as("tnn-pytorch", folder / "out", load_checkpoint_as("fairseq-tnn", folder / "out"));
-  CHECK(again.size() == 1);  // gamma is of f32 now
+  CHECK(again.size() == 1);  // gamma is in f32 now
   const Json other = Json::parse(folder.read("out/config.json"));
   CHECK(other.at("gtu_act") == "leak");
   CHECK(config_of(load_checkpoint_as("tnn-pytorch", folder / "out")).act == "leaky_relu");  // weft's own name

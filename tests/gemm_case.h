@@ -1,6 +1,6 @@
-// A product of gemm, of bf16 against sums in f64 of the same numbers. The bound of an element is that of sums in f32, (k + 2) 2^-24
-// Σ |a b|, which grows with what the epilogue does, and k 2^-126, as vdpbf16ps and bfdot take denormals for 0; and one rounding to
-// bf16 where C is of it.
+// A product by gemm or gemm of bf16, against sums in f64 of the same numbers. The bound of an element is that of f32
+// sums, (k + 2) 2^-24 Σ |a b|, which the epilogue enlarges, plus k 2^-126, because vdpbf16ps and bfdot treat denormals
+// as 0, plus one rounding if C is bf16.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -43,7 +43,7 @@ struct Layout {
   }
 };
 
-// Rows or columns contiguous, with a gap between them or not, or neither contiguous.
+// A random layout: rows or columns contiguous, with or without a gap between them, or neither contiguous.
 inline Layout random_layout(Dice& dice, int64_t rows, int64_t columns) {
   const int64_t step = dice(5) == 0 ? 2 + dice(3) : 1, gap = dice(3) == 0 ? 1 + dice(9) : 0;
   return dice(2) == 0 ? Layout{step * columns + gap, step} : Layout{step, step * rows + gap};
@@ -54,7 +54,7 @@ struct Trial {
   Layout a, b, c;
   int64_t batch = 1;
   bool accumulate = false, bias = false, bias_of_rows = false, gate = false, residual = false, preactivation = false;
-  bool packed = false;  // B
+  bool packed = false;  // whether B is packed
   Activation activation = Activation::none;
   double sign = 1;
   Triangle triangle = Triangle::none;
@@ -98,7 +98,7 @@ std::vector<T> numbers(int64_t count, std::uint64_t seed) {
   return all;
 }
 
-// A number that is known but for an error.
+// A number that is known up to an error.
 struct Known {
   double value, error;
 };
@@ -109,7 +109,7 @@ bool is(Out got, const Known& want) {
   return std::abs(static_cast<double>(static_cast<float>(got)) - want.value) <= want.error + rounding;
 }
 
-// The matrices of a trial, and what its product must give.
+// The matrices of a trial, and the expected product.
 template <class T>
 struct Case {
   using In = GemmIn<T>;

@@ -1,4 +1,4 @@
-// Folders as transformers writes them, of every class of its FNet, and what the class computes.
+// Folders as transformers writes them, for every class of its FNet, and the outputs of the class.
 #pragma once
 #include <map>
 #include <nlohmann/json.hpp>
@@ -38,7 +38,7 @@ inline Json small_config(const std::string& architecture) {
           {"transformers_version", "4.13.0.dev0"}};
 }
 
-// Of transformers' modeling_fnet.py: every tensor of the class, by its name there.
+// From transformers' modeling_fnet.py: every tensor of the class, by its name there.
 inline Tensors small_tensors(const std::string& architecture) {
   Tensors all;
   std::uint64_t seed = 1;
@@ -104,7 +104,7 @@ struct Folder {
   }
 };
 
-// The class's forward pass, as modeling_fnet.py has it.
+// The class's forward pass, as in modeling_fnet.py.
 struct Theirs {
   const Folder& folder;
   std::string base;

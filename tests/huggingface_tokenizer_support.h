@@ -13,7 +13,7 @@
 
 namespace weft::test::fnet_pieces {
 
-// A folder whose tokenizer is tokenizer.json alone.
+// A folder whose tokenizer is only a tokenizer.json.
 struct Alone {
   TemporaryFolder folder;
   std::string path = folder / "fnet";
@@ -40,7 +40,8 @@ struct Alone {
   }
 };
 
-// As transformers 5 writes it: "words" of FNetTokenizer(vocab=...); of spiece.model alone "spaces" (5.23) or "pieces" (5.24).
+// As transformers 5 writes it: "words" for FNetTokenizer(vocab=...); from only a spiece.model "spaces" (5.23) or
+// "pieces" (5.24).
 inline void pass_through(Json& json, const std::string& pipeline) {
   const auto replace = [](const char* kind, const char* what, const char* by) {
     return Json{{"type", "Replace"}, {"pattern", {{kind, what}}}, {"content", by}};

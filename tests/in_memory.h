@@ -1,12 +1,12 @@
-// Where temporary folders are, for tests of kills.
+// The place of temporary folders, for tests of kills.
 #pragma once
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string>
 
-// Folders for temporary files are in memory while in scope, if that can be: syncing a disk takes nearly all of a save, and kills
-// should find all of its moments.
+// Puts temporary folders in memory while in scope, if possible. Syncing a disk takes nearly all of the time of a save,
+// and kills should hit all of its moments.
 class InMemory {
  public:
   InMemory() {

@@ -1,4 +1,4 @@
-// Which kernels run: those of the current Context's instruction set, or of any by name.
+// Which kernels run: those of the current Context's instruction set, or those of any set by name.
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ namespace {
 
 std::set<std::string_view> checked;  // the names of families
 
-// `complete`: no function or number of it is left out.
+// complete: whether every pointer and number of the table is set.
 template <class Table>
 void check_family(bool complete = true) {
   checked.insert(Table::name);
@@ -49,7 +49,7 @@ void check_family(bool complete = true) {
     context.set_isa(isa);
     const Table& table = kernels<Table>();
     CHECK(&table == &kernels<Table>(isa));
-    // Its own, or those of the instruction set that isas.def says.
+    // Its own kernels, or those of the instruction set that isas.def names.
     const std::size_t owner = serving(isa_lines, index_of(isa), Table::name);
     for (Isa other : available_isas()) {
       const std::size_t other_owner = serving(isa_lines, index_of(other), Table::name);
@@ -95,7 +95,7 @@ TEST_CASE("dispatch: every family has its kernels of every instruction set") {
   check_family_of_all_types<UnaryKernels>();
   check_family<QuantizedKernels<float>>(false);  // `widen` may be null
   check_family<QuantizedKernels<bfloat16>>(false);
-  // A name in isas.def that is no family's would leave an instruction set with the kernels of the one before.
+  // A name in isas.def that is no family's would leave an instruction set with the kernels of the previous one.
   for (const IsaLine& line : isa_lines)
     for (std::string_view left = line.kernels == "all" ? "" : line.kernels; !left.empty();) {
       const std::string_view name = left.substr(0, left.find(' '));
@@ -123,7 +123,7 @@ TEST_CASE("dispatch: WEFT_ISA caps the kernels, and the vectors are as wide as i
   before.empty() ? ::unsetenv("WEFT_ISA") : ::setenv("WEFT_ISA", before.c_str(), 1);
 }
 
-TEST_CASE("dispatch: kernels that this build or CPU doesn't have are an Error") {
+TEST_CASE("dispatch: requesting kernels that this build or CPU doesn't have is an Error") {
   for (std::size_t i = 0; i <= isa_count; ++i) {
     const auto isa = static_cast<Isa>(i);
     if (!cpu_has(isa)) CHECK_THROWS_WITH_AS(kernels<GemmKernels<float>>(isa), doctest::Contains(isa_name(isa)), Error);

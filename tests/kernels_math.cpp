@@ -43,7 +43,7 @@ T number(Bits<T> bits) {
   return x;
 }
 
-// |got - want| in units of the last place that want has in T; 0.5 stands for all that round to got.
+// |got - want| in units in the last place of want in T; 0.5 stands for all values that round to got.
 template <class T>
 double ulps(T got, Wider<T> want) {
   const double wrong = std::numeric_limits<double>::infinity();
@@ -61,7 +61,7 @@ double ulps(T got, Wider<T> want) {
   return static_cast<double>(std::abs(got - want) / std::ldexp(Wider<T>(1), exponent - std::numeric_limits<T>::digits));
 }
 
-// An error is within the bound if it is at most `bound` ULP, or `absolute`.
+// An error is acceptable if it is at most `bound` ULP, or `absolute`.
 template <class T>
 struct MathFunction {
   const char* name;
@@ -105,7 +105,7 @@ R gelu_slope_reference(R x) {
   return cdf_reference(x) + (density > 0 ? x * density : 0);
 }
 
-// The bounds are those that math.h states; gelu and silu multiply once more.
+// The bounds are those stated in math.h; gelu and silu have one more multiplication.
 template <class T>
 std::vector<MathFunction<T>> functions() {
   using R = Wider<T>;
@@ -140,7 +140,7 @@ void take_worst(Worst& worst, const MathFunction<T>& f, Isa isa, const std::vect
   }
 }
 
-// next(x) fills x with the next numbers to try; false at the end.
+// next(x) fills x with the next numbers to test; false at the end.
 template <class T, class Next>
 void check_bound(const MathFunction<T>& f, Next next) {
   const std::vector<Isa> isas = available_isas();
@@ -159,7 +159,7 @@ void check_bound(const MathFunction<T>& f, Next next) {
   }
 }
 
-// Numbers of every magnitude (random bits), numbers near 0, 1 and the ends of e^x's range, and the special ones.
+// Numbers of every magnitude (random bits), numbers near 0, 1 and the ends of e^x's range, and the special values.
 template <class T>
 std::vector<T> sample() {
   const Random random(11);

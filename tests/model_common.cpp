@@ -1,4 +1,4 @@
-// What holds for every architecture.
+// Properties of every architecture.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indi
 
 }  // namespace
 
-TEST_CASE("models: every task that an architecture states, and no other") {
+TEST_CASE("models: every task that an architecture declares, and no other") {
   for (const std::string& arch : own_architectures)
     for (Task task : {Task::causal_lm, Task::masked_lm, Task::classifier}) {
       CAPTURE(arch);
@@ -65,7 +65,7 @@ TEST_CASE("models: dropout only where it is asked for") {
 TEST_CASE("models: no two parameters are drawn from one stream of random numbers") {
   for (const std::string& arch : architectures())
     for (Task task : {Task::masked_lm, Task::classifier}) {
-      std::vector<std::vector<double>> drawn;  // the first three numbers as parts of the first
+      std::vector<std::vector<double>> drawn;  // the first three numbers, divided by the first
       const std::string config = R"({"d_model":6,"layers":2,"seq_len":8})";
       const auto model = make_model({arch, task, 7, 3, config}, {Random(5), DType::f64});
       for (const auto& [name, parameter] : model->parameters()) {
@@ -82,14 +82,14 @@ TEST_CASE("models: no two parameters are drawn from one stream of random numbers
     }
 }
 
-// f32, at the sizes that people train: TNN's products go through the FFT there.
+// f32, at sizes in common use, where TNN's products use the FFT.
 TEST_CASE("causal language models of default sizes, n = 512: no look-ahead, and the token stream's logits") {
   const std::int64_t n = 512;
   CHECK(toeplitz_form(1, 1, n, 3 * 128, true) == ToeplitzForm::ring);
   for (const std::string arch : {"gmlp", "tnn"}) {
     CAPTURE(arch);
     const auto model = make_model({arch, Task::causal_lm, 7, 0, R"({"seq_len":512})"}, {Random(5), DType::f32});
-    for (auto [name, parameter] : model->parameters())  // initial spatial weights, of 0.01, hardly mix
+    for (auto [name, parameter] : model->parameters())  // the initial spatial weights, of 0.01, hardly mix
       if (name.find("sgu.weight") != std::string::npos) parameter.assign(Random(6).uniform({n, n}, -0.1, 0.1));
     const Tensor tokens = random_tokens(1, n), full = (*model)(tokens);
     const auto ids = tokens.to_vector<std::int64_t>();
@@ -136,7 +136,7 @@ TEST_CASE("token streams: an Error once a parameter was written since the first 
           else Tensor(changed).mutable_data<float>()[0] += 1;
         };
         const auto stream = model->stream();
-        write();  // before the first token: nothing is kept yet
+        write();  // before the first token nothing is kept
         const Tensor first = stream->next(3);
         CHECK(same_bits(first, model->stream()->next(3)));
         (void)stream->next(2);
@@ -152,7 +152,7 @@ TEST_CASE("token streams: an Error once a parameter was written since the first 
     }
 }
 
-TEST_CASE("token streams: a token that is refused leaves the text as it was") {
+TEST_CASE("token streams: a refused token leaves the text unchanged") {
   for (const auto& [arch, config] : all_streams) {
     const auto model = make_model({arch, Task::causal_lm, 7, 0, config}, Init{});
     const auto stream = model->stream(), other = model->stream();
@@ -163,12 +163,12 @@ TEST_CASE("token streams: a token that is refused leaves the text as it was") {
   }
 }
 
-TEST_CASE("Linear: what it keeps of its weight follows the weight") {
+TEST_CASE("Linear: its copies of the weight follow the weight") {
   const Linear layer(5, 7, {Random(1), DType::f32});
   const Tensor x = Random(2).normal({40, 5}, 0, 1);
   const auto check = [&] { CHECK(same_bits(layer(x), linear(x, layer.weight, layer.bias))); };
   check();
-  Tensor(layer.weight).mutable_data<float>()[3] += 1;  // as an optimizer's step
+  Tensor(layer.weight).mutable_data<float>()[3] += 1;  // like an optimizer's step
   check();
   Parameter(layer.weight).assign(Random(3).normal({7, 5}, 0, 1));
   check();

@@ -1,4 +1,4 @@
-// Configs: every field of the struct is listed, so that it is read, checked and saved. Models of shapes alone.
+// Configs: every field of the struct is listed, so that it is read, checked and saved. Models that have only shapes.
 #include "weft/config.h"
 
 #include <doctest/doctest.h>
@@ -30,7 +30,7 @@ struct Listed {
   }
 };
 
-// Not a plain struct: it may list what it wants.
+// Not a plain struct: it may list any fields.
 struct Own {
   Own() : hidden(3) {}
   std::int64_t size = 1, hidden;
@@ -41,7 +41,7 @@ struct Own {
   }
 };
 
-// weft's own list all.
+// weft's own configs list all fields.
 static_assert(detail::count_fields<GmlpConfig>() == 7);
 static_assert(detail::count_fields<TnnConfig>() == 25);
 static_assert(detail::count_fields<FnetConfig>() == 13);
@@ -80,7 +80,7 @@ TEST_CASE("config: a field that came later is written unless it has its default;
   CHECK(make_model(model_spec(tnn, Task::causal_lm, 7), {})->arch() == std::string("tnn"));
 }
 
-TEST_CASE("config: values of another type say what was expected") {
+TEST_CASE("config: errors for values of another type name the expected type") {
   const auto error = [](const std::string& json) -> std::string {
     try {
       (void)config_from_json<Listed<true>>("here", json);
@@ -160,7 +160,7 @@ TEST_CASE("config: activations are written by their names, whatever they were ca
   CHECK(fnet.find(R"("activation":"gelu_tanh")") != std::string::npos);
 }
 
-TEST_CASE("models of shapes alone: the same parameters, each of one element") {
+TEST_CASE("models that have only shapes: the same parameters, each of one element") {
   for (const std::string& arch : own_architectures)
     for (Task task : architecture(arch).tasks) {
       CAPTURE(arch);

@@ -1,4 +1,4 @@
-// Layers that list their parameters and parts in fields(): what is collected of it, under which names.
+// Layers that list their parameters and parts in fields(): what is collected from this, under which names.
 #include <doctest/doctest.h>
 
 #include "weft/layers.h"
@@ -6,13 +6,13 @@
 namespace weft::test {
 namespace {
 
-// A part with a collect() of its own.
+// A part with its own collect().
 struct ByHand {
   void collect(const std::string& prefix, NamedParameters& out) const { out.emplace_back(prefix + "own", one); }
   Parameter one{Tensor::zeros({1})};
 };
 
-// A part that lists its fields and derives from nothing.
+// A part that lists its fields and has no base class.
 struct Plain {
   template <class Visit>
   void fields(Visit visit) const {
@@ -44,7 +44,7 @@ struct Whole : Layer<Whole> {
 
 }  // namespace
 
-TEST_CASE("fields: parameters by name, in the order of the list; what isn't there is left out") {
+TEST_CASE("fields: parameters by name, in the order of the list; absent parts are left out") {
   const Whole whole;
   NamedParameters collected;
   whole.collect("a.", collected);

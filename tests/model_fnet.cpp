@@ -13,7 +13,7 @@ namespace {
 
 const Init init64{Random(5), DType::f64};
 
-// A model's or layer's parameters by name, and the layers made of them.
+// The parameters of a model or layer by name, and the layers made of them.
 struct Values {
   std::map<std::string, Tensor> all;
   double eps;
@@ -50,11 +50,12 @@ TEST_CASE("FNet of the paper: the base encoder with pooler has 82,861,056 parame
   for (const auto& entry : base->parameters())
     if (entry.first.find("encoder.") == 0) parameters.push_back(entry);
   CHECK(parameter_count(parameters) == 82861056);
-  CHECK(parameter_count(base->parameters()) == 82894592);  // no pooler; transform, norm and the decoder's bias
+  // without pooler, with transform, norm and the decoder's bias
+  CHECK(parameter_count(base->parameters()) == 82894592);
   CHECK(base->config().find(R"("activation":"gelu_tanh","eps":1e-12)") != std::string::npos);  // the paper's
 }
 
-TEST_CASE("FNet encoder: d_ffn 0 is 4 d_model, by itself as in a model") {
+TEST_CASE("FNet encoder: d_ffn 0 is 4 d_model, in an encoder as in a model") {
   FnetConfig config;
   config.d_model = 6;
   config.layers = 1;

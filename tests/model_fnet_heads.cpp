@@ -1,4 +1,4 @@
-// FNet's token types and its heads beside the task's.
+// FNet's token types, and its heads besides the task's.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -94,7 +94,7 @@ TEST_CASE("FNet: the heads of pre-training, as compositions of operations") {
     return concat({reshape(out.words, {-1}), reshape(out.classes, {-1})}, 0);
   };
   CHECK(gradient_error(both, {pair_of_texts}, model->parameters()) <= 1e-6);
-  // A pooler beside the masked language model's head changes nothing of that.
+  // A pooler beside the head of the masked language model doesn't change the head.
   const auto with_pooler = made(Task::masked_lm, small("pooler"));
   const FnetOutputs two = fnet(with_pooler).run(pair_of_texts);
   CHECK(two.pooled.defined());
@@ -105,7 +105,7 @@ TEST_CASE("FNet: the heads of pre-training, as compositions of operations") {
   CHECK_FALSE(has(*alone, "pooler.dense.weight"));
 }
 
-TEST_CASE("FNet: classifiers of the next sentence, and a pooler alone") {
+TEST_CASE("FNet: classifiers of the next sentence, and only a pooler") {
   const auto next = made(Task::classifier, small("next-sentence"), 2);
   const FnetOutputs all = fnet(next).run(pair_of_texts);
   CHECK(max_difference(all.classes, (*next)(pair_of_texts)) == 0);
@@ -128,7 +128,7 @@ TEST_CASE("FNet: classifiers of the next sentence, and a pooler alone") {
   CHECK_THROWS_WITH(made(Task::masked_lm, one_type), "[fnet] a separator needs 2 types of tokens, got 1");
 }
 
-TEST_CASE("FNet: a decoder of its own") {
+TEST_CASE("FNet: a separate decoder") {
   const auto model = made(Task::masked_lm, small("task", false));
   const auto tied = made(Task::masked_lm, small());
   CHECK(value(*model, "head.decoder.weight").shape() == Shape{vocabulary, 6});
@@ -206,7 +206,7 @@ TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token, elsew
                     "[fnet embeddings] expected one of bert, sinusoidal, got \"learned\"");
 }
 
-TEST_CASE("FNet: a config that doesn't say more than before is written as before") {
+TEST_CASE("FNet: a config with no new fields is written as before") {
   const auto before = made(Task::masked_lm, small());
   CHECK(
       before->config() ==

@@ -56,7 +56,7 @@ TEST_CASE("spatial gating unit and block: gradients, every mask") {
   }
 }
 
-TEST_CASE("spatial gating unit and block: a mix is in place of weight, mask and bias, and refuses a mask beside it") {
+TEST_CASE("spatial gating unit and block: a mix replaces weight, mask and bias, and excludes a mask") {
   const GmlpBlock block(4, 6, 7, init64);
   const Tensor z = random_tensor({{5, 2, 6}}, 3), x = random_tensor({{5, 2, 4}}, 4);
   const SpatialMix mix = [](const Tensor& z1, const Tensor& v) { return mul(z1, scale(v, 3)); };

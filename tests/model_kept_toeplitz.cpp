@@ -1,4 +1,4 @@
-// What Toeplitz products keep of their coefficients: they are made when they have to be.
+// Toeplitz products keep their prepared coefficients, and make new ones when they must.
 #include "base/kept_toeplitz.h"
 
 #include <doctest/doctest.h>

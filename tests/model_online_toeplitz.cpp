@@ -21,7 +21,7 @@ using Index = std::int64_t;
 
 constexpr Index all_lags = std::numeric_limits<Index>::max();
 
-// t_0 … t_(n-1), as far as they are significant, and rows of v; as a sequence would see them.
+// The significant coefficients t_0 … t_(n-1) and the rows of v, as a sequence would provide them.
 struct Product {
   Tensor t, v;  // (n, d), f64
   Index n, d, significant;
@@ -66,7 +66,7 @@ struct Product {
       }
   }
 
-  // The largest error of rows (n, d), the first of which is row `at`: in units of rounding of √(Σt² Σv²) and of Σ |t v|.
+  // The largest error of rows (n, d), which begin at row `at`: in units of the rounding of √(Σt² Σv²) and of Σ |t v|.
   double error(Index at, const Tensor& rows) const {
     const auto got = raw::convert(rows, DType::f64).to_vector<double>();
     const double unit = dtype == DType::f32 ? 0x1p-24 : 0x1p-53;
@@ -82,13 +82,13 @@ struct Product {
     }
     return worst;
   }
-  // ‖t‖₂ ‖v‖₂ of so many standard normal numbers, about.
+  // ‖t‖₂ ‖v‖₂ for this many standard normal numbers, approximately.
   double norm(Index i) const {
     return static_cast<double>(significant == all_lags ? i + 1 : std::min(i + 1, 2 * significant));
   }
 };
 
-// Measured below 3; the parts' own bounds add up to much more.
+// Measured below 3; the bounds of the parts add up to much more.
 constexpr double most = 8;
 
 }  // namespace
@@ -132,7 +132,7 @@ TEST_CASE("online Toeplitz product: many channels, and any number of rows at onc
   }
 }
 
-TEST_CASE("online Toeplitz product: copies go their own ways, and a row that is asked again gives the same") {
+TEST_CASE("online Toeplitz product: copies are independent, and a row that is computed again is the same") {
   Product product(800, 5, all_lags, DType::f32), other(800, 5, all_lags, DType::f32);
   other.v = raw::convert(Random(9).normal({800, 5}, 0, 1), DType::f64);
   for (const Index shared : {1, 60, 64, 130, 500, 511}) {
@@ -149,7 +149,7 @@ TEST_CASE("online Toeplitz product: copies go their own ways, and a row that is 
     double worst = 0;
     bool same = true;
     for (Index i = shared; i < std::min<Index>(shared + 200, 800); ++i) {
-      if (i % 7 == 0) {  // rows that are lost: as those of an append() that didn't end well
+      if (i % 7 == 0) {  // rows that are lost, like those of an append() that failed
         (void)a.append(i, other.rows(i, std::min<Index>(800, i + 1 + i % 91)));
         a.prepare(std::min<Index>(800, i + 1 + i % 91));
       }
@@ -163,7 +163,7 @@ TEST_CASE("online Toeplitz product: copies go their own ways, and a row that is 
   }
 }
 
-TEST_CASE("online Toeplitz product: rows that are given again take the place of those before") {
+TEST_CASE("online Toeplitz product: rows that are appended again replace the earlier ones") {
   Product product(1500, 5, all_lags, DType::f32);
   for (const Index first : {100, 600, 1300}) {
     CAPTURE(first);
@@ -180,7 +180,7 @@ TEST_CASE("online Toeplitz product: rows that are given again take the place of 
 }
 
 TEST_CASE("online Toeplitz product: work is spread over the rows, and none waits behind many rows at once") {
-  const Index n = 3000, d = 130;  // 3 pieces a block
+  const Index n = 3000, d = 130;  // 3 pieces per block
   Product product(n, d, all_lags, DType::f32);
   OnlineToeplitz online(product.lags(), 0.3);
   const auto calls = [](auto body) {
@@ -197,7 +197,7 @@ TEST_CASE("online Toeplitz product: work is spread over the rows, and none waits
     most_calls = std::max(most_calls, here);
     CHECK(product.made - made <= (i == 0 ? 3 * 64 : 64));
   }
-  CHECK(most_calls <= 5);  // one of each level
+  CHECK(most_calls <= 5);  // one call for each level
   CHECK(all <= n);
   for (const Index first : {64, 127, 600, 768, 1535, 2000}) {
     OnlineToeplitz prompted(product.lags(), 0.3);

@@ -1,4 +1,4 @@
-// An architecture of a program's own: registered, made, trained, saved, loaded, measured and sampled by its name.
+// A custom architecture: registered, made, trained, saved, loaded, measured and sampled by its name.
 #include "weft/architecture.h"
 
 #include <doctest/doctest.h>
@@ -34,7 +34,7 @@ struct MeanConfig {
   }
 };
 
-// logits_i = head(tanh(start + mean_(j <= i) scale · E[token_j])): sees the last seq_len tokens.
+// logits_i = head(tanh(start + mean_(j <= i) scale · E[token_j])), which sees the last seq_len tokens.
 class MeanModel : public Model {
  public:
   MeanModel(const ModelSpec& spec, const Init& init)
@@ -61,7 +61,7 @@ class MeanModel : public Model {
   Tensor operator()(const Tensor& tokens, const Random* = nullptr) const override {
     const std::int64_t n = tokens.size(1);
     if (n < 1 || n > config_.seq_len) throw Error("[mean] a sequence of " + std::to_string(n) + " tokens");
-    std::vector<float> share;  // (n, n): 1/(i+1) for j <= i; of a classifier (1, n): 1/n
+    std::vector<float> share;  // (n, n): 1/(i+1) for j <= i; for a classifier (1, n): 1/n
     for (std::int64_t i = task_ == Task::classifier ? n - 1 : 0; i < n; ++i)
       for (std::int64_t j = 0; j < n; ++j) share.push_back(j <= i ? 1.0f / static_cast<float>(i + 1) : 0.0f);
     const std::int64_t rows = static_cast<std::int64_t>(share.size()) / n;
@@ -108,7 +108,7 @@ bool known(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("architectures: weft's own state what they can do") {
+TEST_CASE("architectures: weft's own ones state their tasks") {
   CHECK(architecture("gmlp").tasks == std::vector<Task>{Task::causal_lm, Task::masked_lm, Task::classifier});
   CHECK(architecture("tnn").tasks == architecture("gmlp").tasks);
   CHECK(architecture("fnet").tasks == std::vector<Task>{Task::masked_lm, Task::classifier});
@@ -160,7 +160,7 @@ TEST_CASE("a registered architecture without a stream: sampled by repeated passe
   std::vector<std::int64_t> tokens;
   for (std::int64_t i = 0; i < 12; ++i) {
     tokens.push_back(i * i % 7);
-    CHECK_THROWS_AS(stream->next(7), Error);  // beyond the vocabulary: the text stays as it was
+    CHECK_THROWS_AS(stream->next(7), Error);  // beyond the vocabulary: the text is unchanged
     const Tensor logits = stream->next(tokens.back());
     const std::int64_t n = std::min<std::int64_t>(i + 1, 5);
     const std::vector<std::int64_t> latest(tokens.end() - n, tokens.end());
@@ -228,7 +228,7 @@ TEST_CASE("register_architecture: names that are taken, and architectures that c
   CHECK_THROWS_AS(register_architecture(empty), Error);
   for (const char* name : {"", "idle", "empty"}) CHECK_FALSE(known(name));
 
-  register_architecture(named("alias"));  // its models say that they are "mean"
+  register_architecture(named("alias"));  // its models call themselves "mean"
   CHECK_THROWS_WITH(make_model({"alias", Task::causal_lm, 7, 0, "{}"}, {}),
                     "[model] expected a alias causal-lm, its architecture made a mean causal-lm");
 }
@@ -249,7 +249,7 @@ TEST_CASE("a checkpoint of a model whose config is no JSON object is refused, an
   CHECK(!std::filesystem::exists(folder / "odd"));
 }
 
-TEST_CASE("architectures: concurrent threads register and ask") {
+TEST_CASE("architectures: concurrent threads register and look up") {
   const Architecture& gmlp = architecture("gmlp");
   constexpr int count = 3, rounds = 200;
   std::atomic<int> arrived{0}, taken{0}, wrong{0};
@@ -259,7 +259,7 @@ TEST_CASE("architectures: concurrent threads register and ask") {
       for (int round = 0; round < rounds; ++round) {
         const std::string name = "shared-" + std::to_string(round);
         ++arrived;
-        while (arrived < count * (round + 1)) std::this_thread::yield();  // then all at once
+        while (arrived < count * (round + 1)) std::this_thread::yield();  // then all threads start at once
         try {
           register_architecture(named(name));
         } catch (const Error&) {

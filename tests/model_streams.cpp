@@ -50,14 +50,14 @@ Tensor one_row(const Ids& ids) { return Tensor::from(ids, {1, std::ssize(ids)});
 Tensor one_column(const Ids& ids) { return Tensor::from(ids, {std::ssize(ids), 1}); }
 Ids part(const Ids& ids, std::int64_t begin, std::int64_t end) { return {ids.begin() + begin, ids.begin() + end}; }
 
-// A token of the text-th of several texts.
+// Token i of one of several texts.
 std::int64_t token_of(std::int64_t text, std::int64_t i) { return (text * text + 3 * i + text * i) % 7; }
 
 Tensor row_of(const Tensor& logits, std::int64_t row) { return slice(logits, 0, row, row + 1); }
 
 }  // namespace
 
-TEST_CASE("token streams: many tokens at once are those tokens one by one, at any length, and so is what follows") {
+TEST_CASE("token streams: many tokens at once equal those tokens one by one, at any length, and so do later tokens") {
   for (const auto& [arch, config] : all_streams)
     for (const DType dtype : {DType::f64, DType::f32}) {
       const std::string options_of_model = config;
@@ -128,8 +128,8 @@ TEST_CASE("token streams: a prompt is one forward pass, and its logits are those
         Tensor full, last;
         const auto first = model->stream();
         const auto stream = first->select({0});
-        (void)(*model)(tokens);       // what is kept from here on is made,
-        (void)first->append(tokens);  // also what streams share that were selected from one
+        (void)(*model)(tokens);       // what is kept from here on is made now,
+        (void)first->append(tokens);  // including what streams share that were selected from one
         const std::int64_t forward = linears([&] { full = (*model)(tokens); });
         CHECK(linears([&] { last = stream->append(tokens); }) == forward);
         full = reshape(slice(full, 1, n - 1, n), {1, 7});
@@ -138,8 +138,8 @@ TEST_CASE("token streams: a prompt is one forward pass, and its logits are those
     }
 }
 
-// f32, small sizes and those that people use: then products are cut into pieces.
-TEST_CASE("token streams: a text has the same bits alone and beside any others") {
+// f32, with small sizes and common ones, for which products are split into pieces.
+TEST_CASE("token streams: a text has the same bits by itself and beside any others") {
   struct Case {
     const char *arch, *config;
   };
@@ -172,7 +172,7 @@ TEST_CASE("token streams: a text has the same bits alone and beside any others")
         std::iota(left.begin(), left.end(), 0);
         bool same = true;
         for (std::int64_t i = 0; i < steps; ++i) {
-          if (i == 2 || i == 9) {  // in another order, and without one
+          if (i == 2 || i == 9) {  // in another order, and without one text
             Ids chosen(left.size());
             std::iota(chosen.rbegin(), chosen.rend(), 0);
             chosen.erase(chosen.begin() + 1);
@@ -209,7 +209,7 @@ TEST_CASE("token streams: several tokens for each of several texts; texts that w
     const Tensor logits = both->append(Tensor::from<std::int64_t>({4, 5, 6, 0, 1, 2}, {2, 3}));
     CHECK(same_bits(raw::contiguous(row_of(logits, 0)), a->append(one_row({4, 5, 6}))));
     CHECK(same_bits(raw::contiguous(row_of(logits, 1)), b->append(one_row({0, 1, 2}))));
-    // Each goes on as if the others were not there.
+    // Each continues as if the others did not exist.
     const auto again = both->select({1, 1, 0});
     const Tensor more = again->append(one_column({3, 4, 5}));
     const auto b_too = b->select({0});
@@ -225,7 +225,7 @@ TEST_CASE("token streams: several tokens for each of several texts; texts that w
   }
 }
 
-TEST_CASE("token streams: what is refused leaves the texts as they were") {
+TEST_CASE("token streams: refused calls leave the texts unchanged") {
   for (const auto& [arch, config] : all_streams) {
     const std::string options_of_model = config;
     CAPTURE(options_of_model);

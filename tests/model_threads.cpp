@@ -1,4 +1,4 @@
-// Models shared by threads, each with a context of its own.
+// Models shared by threads that each have their own context.
 #include <doctest/doctest.h>
 
 #include <thread>
@@ -25,12 +25,12 @@ constexpr std::size_t threads = 4;
 
 std::unique_ptr<Model> make(const Shared& s) { return make_model({s.arch, s.task, 7, 3, s.config}, Init{}); }
 
-// Of the lengths 17, 18, 19, …, all above what Linear packs for.
+// With the lengths 17, 18, 19, …, all above the limit for packing in Linear.
 Tensor tokens_of(std::size_t thread) {
   return random_tensor(indices({1, 17 + static_cast<std::int64_t>(thread)}, 7), thread + 1);
 }
 
-// run(0), run(1), … at once.
+// Calls run(0), run(1), … at once.
 template <class F>
 void at_once(const F& run) {
   std::vector<std::thread> all;
@@ -49,7 +49,7 @@ void at_once(const F& run) {
 TEST_CASE("models: concurrent calls of one, with a tape and without, have the bits of calls in turn") {
   for (const Shared& s : all_shared) {
     CAPTURE(s.arch);
-    const auto alone = make(s), shared = make(s);  // what `shared` keeps is filled by the threads
+    const auto alone = make(s), shared = make(s);  // the threads fill the caches of `shared`
     std::vector<Tensor> want;
     for (std::size_t k = 0; k < threads; ++k) want.push_back((*alone)(tokens_of(k)));
     at_once([&](std::size_t k) {

@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-// The whole model by its formulas, from its parameters by name, with the Toeplitz matrices written out.
+// The whole model by its formulas, from its parameters by name, with explicit Toeplitz matrices.
 struct TnnByFormulas {
   nlohmann::json config;
   bool causal;
@@ -34,7 +34,7 @@ struct TnnByFormulas {
     return linear(x, p.at(name + ".weight"), is("bias") ? p.at(name + ".bias") : Tensor());
   }
 
-  // The coefficients (d1) of lag k in a sequence of n.
+  // The coefficients (d1) of lag k in a sequence of length n.
   std::vector<double> coefficients(const std::string& name, double k, double n) const {
     const std::int64_t par_type = config.at("par_type");
     const double place = par_type == 1 ? k : par_type == 2 ? k / (n - 1) : std::exp(k / (n - 1));
@@ -133,7 +133,7 @@ TEST_CASE("TNN: numbers of parameters") {
   CHECK(parameter_count(make_model(original, Init{})->parameters()) == 65 * d + 7 * layer);
 }
 
-TEST_CASE("TNN: a head and a last norm of their own, in the config where they are said") {
+TEST_CASE("TNN: an untied head and a last norm, in the config only if they are set") {
   const std::string own = R"("tied":false,"final_norm":"simplermsnorm")";
   for (Task task : {Task::causal_lm, Task::masked_lm}) {
     const auto model = small_model(task, own);

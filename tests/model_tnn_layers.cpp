@@ -1,4 +1,4 @@
-// TNN's layers: Rpe, Tno, Gtu, Glu and the layer of them: parameters, gradients, coefficients.
+// TNN's layers, Rpe, Tno, Gtu, Glu and the layer made of them: parameters, gradients, coefficients.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace weft::test {
 namespace {
 
-// Norms' biases are made random: without biases lag 0 is a zero vector inside the Rpe, where the next norm, of what a
-// norm's bias of 0 ± step leaves of it, is too curved for central differences.
+// Makes the biases of norms random. Without biases, lag 0 is a zero vector inside the Rpe. The next norm then sees only
+// the bias step of the difference quotient, and is too curved for central differences.
 template <class Module>
 double module_gradient_error(const Module& module, const Tensor& x) {
   const NamedParameters parameters = parameters_of(module);
@@ -149,7 +149,7 @@ TEST_CASE("Gtu, TnnLayer: gradients") {
       }
 }
 
-TEST_CASE("TNN layer: each of its two parts drops elements of its own") {
+TEST_CASE("TNN layer: each of its two parts drops its own elements") {
   TnnConfig options;
   options.dropout = 0.5;
   const TnnLayer layer(64, options, true, init64);
@@ -178,7 +178,7 @@ TEST_CASE("Tno: coefficients and their product by the definition") {
       options.par_type = par_type;
       options.gamma = 0.9;
       const Tno tno(h, dim, options, causal, init);
-      const Rpe rpe(c, options, init.child(0));  // the one inside
+      const Rpe rpe(c, options, init.child(0));  // the one inside the Tno
       const Tensor x = random_tensor({{1, h, n, dim}}, 3);
       const auto got = tno(x).to_vector<double>(), in = x.to_vector<double>();
       const auto t = [&](std::int64_t k, std::int64_t channel) {
@@ -203,7 +203,7 @@ TEST_CASE("Tno: coefficients and their product by the definition") {
 
 TEST_CASE("Tno: a learned decay that underflows leaves lag 0 as it is, and no gradient is NaN") {
   for (DType dtype : {DType::f32, DType::f64})
-    for (double g : {-30.0, -90.0, -200.0, -1e4}) {  // sigmoid(g) is small, below f32, 0 in f32, 0
+    for (double g : {-30.0, -90.0, -200.0, -1e4}) {  // sigmoid(g) is small, below f32's range, 0 in f32, 0
       CAPTURE(g);
       TnnConfig options = small_rpe();
       options.use_decay = false;
@@ -226,7 +226,7 @@ TEST_CASE("Tno: a learned decay that underflows leaves lag 0 as it is, and no gr
     }
 }
 
-TEST_CASE("Tno: what is kept between products is that of the parameters, the length and the batch") {
+TEST_CASE("Tno: the kept coefficients follow the parameters, the length and the batch") {
   for (bool normalize : {false, true}) {
     TnnConfig options = small_rpe();
     options.use_decay = false;

@@ -56,7 +56,7 @@ TEST_CASE("TNN token stream: the logits of the full forward pass, past the train
       double worst = 0;
       for (std::int64_t i = 0; i < length; ++i) {
         const Tensor logits = stream->next(ids[static_cast<std::size_t>(i)]);
-        // With par_type 2 the full pass is that over the tokens so far.
+        // With par_type 2 the full pass runs over the tokens so far.
         const Tensor pass = rerun ? (*model)(slice(tokens, 1, 0, i + 1)) : full;
         worst = std::max(worst, max_difference(logits, reshape(slice(pass, 1, i, i + 1), {7})));
       }
@@ -66,7 +66,7 @@ TEST_CASE("TNN token stream: the logits of the full forward pass, past the train
   CHECK_THROWS_AS(small_model(Task::masked_lm)->stream(), Error);
 }
 
-// Beyond the largest blocks that tests of all architectures reach.
+// Longer than the largest blocks that the tests of all architectures reach.
 TEST_CASE("TNN token stream: long texts, after a prompt and token by token") {
   const std::int64_t n = 1000;
   for (const char* more : {R"("gamma":1)", R"("gamma":0.5)", R"("gamma":0.97,"normalize":true,"act_type":"1+elu")",
@@ -109,7 +109,7 @@ TEST_CASE("TNN token stream: no token waits for many products, not the first beh
   }
 }
 
-TEST_CASE("Norm: no row is longer than its bound, also where the bias outweighs the weight") {
+TEST_CASE("Norm: no row's norm exceeds its bound, even if the bias outweighs the weight") {
   const Norm norm(NormType::layer_norm, 4, init64);
   for (const double bias : {0.0, 0.1, 100.0}) {
     for (auto [name, parameter] : parameters_of(norm))
@@ -155,7 +155,7 @@ TEST_CASE(
   }
   TnnConfig growing = small_rpe();
   growing.rpe_act = "exp";
-  add(900, 1100, 0.9, growing);  // from where on gamma^k is 0
+  add(900, 1100, 0.9, growing);  // the lag from which gamma^k is 0
   add(all_lags, all_lags, 1, small_rpe());
   for (const char* act : {"exp", "sigmoid", "1+elu"}) add(all_lags, all_lags, 0.9, small_rpe(), false, act);
   for (const Case& c : cases)
@@ -183,7 +183,7 @@ TEST_CASE(
     }
   growing.gamma = 0.9;
   const Tno biased(1, 2, growing, true, {Random(5), DType::f32});
-  for (const auto& [name, parameter] : parameters_of(biased))  // 0 times an infinite bound of what it multiplies
+  for (const auto& [name, parameter] : parameters_of(biased))  // 0 times an infinite bound of the other factor
     if (name == "rpe.out.2.weight") Parameter(parameter).assign(Tensor::zeros(parameter.value().shape()));
   CHECK(biased.significant_lags() > 900);
   const Tno tno(1, 2, cases.front().options, true, {Random(5), DType::f32});

@@ -1,4 +1,4 @@
-// The contract of an Op: run again, forward gives the bits that were recorded, and shape() their shape.
+// The contract of an Op: when run again, forward gives the recorded bits, and shape() their shape.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -14,7 +14,7 @@ using namespace detail;
 
 namespace {
 
-// Runs every recorded op's forward again, twice, while in scope.
+// Runs the forward of every recorded op twice again, while in scope.
 class Replay {
  public:
   int records() const { return records_; }
@@ -95,7 +95,7 @@ TEST_CASE("models: every record's forward can run again") {
   }
 }
 
-TEST_CASE("tape: what an operation computes inside is not recorded") {
+TEST_CASE("tape: computations inside an operation are not recorded") {
   Tape tape;
   const Tensor x = tape.watch(Random(1).normal({3, 4}, 0, 1));
   const std::int64_t before = tape.records();
@@ -103,8 +103,8 @@ TEST_CASE("tape: what an operation computes inside is not recorded") {
   CHECK(tape.records() == before + 1);
 }
 
-// A gate that a record of the product held would have no gradient.
-TEST_CASE("linear: what is recorded as the product has no input that its backward doesn't know") {
+// If the record of the product held the gate, the gate would get no gradient.
+TEST_CASE("linear: the record of the product has no input that its backward ignores") {
   using Records = std::vector<std::pair<std::string, std::size_t>>;  // name and number of inputs
   const auto recorded = [](Activation act, bool gated, bool residual) {
     Records records;

@@ -1,4 +1,4 @@
-// What holds for every operation, checked for every case of the table.
+// Properties of every operation, checked for every case of the table.
 #include "op_table.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +40,7 @@ bool same_bits(const Differentiated& a, const Differentiated& b) {
   return same;
 }
 
-// The elements of x, laid out with the axes in reverse order.
+// The elements of x, stored with the axes in reverse order.
 Tensor transposed_layout(const Tensor& x) {
   const Shape reversed(x.shape().rbegin(), x.shape().rend());
   Tensor y = Tensor::empty(reversed, x.dtype());
@@ -50,7 +50,7 @@ Tensor transposed_layout(const Tensor& x) {
   return view;
 }
 
-// The elements of x inside a larger tensor that is full of NaN elsewhere.
+// The elements of x inside a larger tensor that is NaN everywhere else.
 Tensor offset_layout(const Tensor& x) {
   Shape larger = x.shape();
   for (std::int64_t& n : larger) n += 3;

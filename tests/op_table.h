@@ -1,6 +1,6 @@
-// The table that drives every operation's tests: a case is one line in its family's test file. For each case,
-// op_table.cpp checks values against the oracle, the gradient by central differences, every instruction set, every
-// layout of the inputs, several thread counts, and that inputs stay as they were.
+// The table that drives the tests of all operations: a case is one line in the test file of its family. For each case,
+// op_table.cpp checks the values against the oracle, the gradient by central differences, every instruction set, every
+// layout of the inputs, several thread counts, and that the inputs are unchanged.
 #pragma once
 #include <functional>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace weft::test {
 
-// How an input of a case is made. Values are random, in [low, high); `gap` keeps them at least that far from 0, so
-// that no kink is within reach of a central difference.
+// How to make an input of a case. Values are random, in [low, high). `gap` keeps them at least that far from 0, so that
+// central differences reach no kink.
 struct In {
   Shape shape;
   double low = -1, high = 1, gap = 0;
@@ -30,14 +30,14 @@ struct OpCase {
   std::string name;
   std::vector<In> inputs;
   Function run;
-  // A plain f64 (c128) computation of the same values, by loops or other operations; may be left out where the golden
-  // cases or a test of its own give the values.
+  // A plain computation of the same values in f64 (c128), by loops or other operations. It may be omitted if the golden
+  // cases or a separate test have the values.
   Function oracle = nullptr;
   // The largest error of f32 against f64, relative to the largest value.
   double f32_tolerance = 2e-5;
 };
 
-// Defines cases at static initialisation: static const OpCases cases{{"add", {{{2, 3}}, {{3}}}, …}, …};
+// Defines cases at static initialization: static const OpCases cases{{"add", {{{2, 3}}, {{3}}}, …}, …};
 class OpCases {
  public:
   OpCases(std::initializer_list<OpCase> cases);
@@ -45,15 +45,15 @@ class OpCases {
 
 const std::vector<OpCase>& all_op_cases();
 
-// The case's inputs in f64 / c128 / i64, the same at every call.
+// The inputs of a case in f64 / c128 / i64, the same at every call.
 std::vector<Tensor> make_inputs(const OpCase& c);
-// Converted for f32 runs (f64 -> f32, c128 -> c64).
+// Converts for runs in f32 (f64 -> f32, c128 -> c64).
 Tensor to_single(const Tensor& x);
 
-// Random tensor in [low, high), at least gap from 0.
+// A random tensor in [low, high), at least gap from 0.
 Tensor random_tensor(const In& in, std::uint64_t seed);
 
-// max |a - b|, both converted to c128; infinite if shapes differ or a NaN stands on one side alone.
+// max |a - b|, both converted to c128; infinite if shapes differ or only one of them has a NaN.
 double max_difference(const Tensor& a, const Tensor& b);
 double max_abs(const Tensor& a);  // infinite if there is a NaN
 bool same_bits(const Tensor& a, const Tensor& b);
@@ -67,12 +67,12 @@ Differentiated differentiate(const Function& f, const std::vector<Tensor>& input
                              const std::vector<bool>& differentiable, std::uint64_t cotangent_seed = 7);
 
 // The largest |numerical - analytic| / max(1, max |analytic|) over every element of every differentiable input, by
-// central differences with a random cotangent. `inputs` are f64 or c128. `scale` multiplies the analytic gradient
-// (to prove that a wrong one fails).
+// central differences with a random cotangent. `inputs` are f64 or c128. `scale` multiplies the analytic gradient (to
+// show that a wrong one fails).
 double gradient_error(const Function& f, const std::vector<Tensor>& inputs, const std::vector<bool>& differentiable,
                       double scale = 1);
 
-// For models: the same over parameters as well as inputs.
+// For models: the same over parameters and inputs.
 double gradient_error(const Function& f, const std::vector<Tensor>& inputs, const NamedParameters& parameters);
 
 }  // namespace weft::test

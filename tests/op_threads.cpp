@@ -1,4 +1,4 @@
-// Inputs of several pieces for every family: the same bits at any thread count, forward and backward.
+// Inputs with several pieces for every family: the same bits at any thread count, forward and backward.
 #include <doctest/doctest.h>
 
 #include "op_table.h"

@@ -139,7 +139,7 @@ TEST_CASE("gradients of activations at 0, of huge numbers, infinity and NaN") {
   const double inf = std::numeric_limits<double>::infinity();
   struct Slopes {
     Activation f;
-    double at_zero, below, above;  // below: of -x for a huge x
+    double at_zero, below, above;  // below: for -x with a huge x
   };
   const std::vector<Slopes> all{
       {Activation::none, 1, 1, 1},       {Activation::relu, 0, 0, 1},         {Activation::leaky_relu, 0.01, 0.01, 1},
@@ -174,7 +174,7 @@ TEST_CASE("gradients of activations at 0, of huge numbers, infinity and NaN") {
   });
 }
 
-TEST_CASE("the gradient of gelu_tanh beyond what its case in the table has") {
+TEST_CASE("the gradient of gelu_tanh beyond the range of its case in the table") {
   const auto slope = [](double x) {  // s + 2x·s(1-s)·u', s = sigmoid(2u)
     const double root = std::sqrt(2 / 3.14159265358979323846), s = logistic(2 * root * (x + 0.044715 * x * x * x));
     return s + 2 * x * s * (1 - s) * root * (1 + 3 * 0.044715 * x * x);

@@ -22,7 +22,7 @@ using C = std::complex<double>;
 // The elements of x as complex numbers in f64, row-major.
 std::vector<C> elements(const Tensor& x) { return raw::convert(raw::contiguous(x), DType::c128).to_vector<C>(); }
 
-// One nest of loops over all labels: y, and dL/dx_i of L = Σ Re(conj(cotangent) y). Each character is a label.
+// One nest of loops over all labels: y, and dL/dx_i for L = Σ Re(conj(cotangent) y). Each character is a label.
 struct LoopNest {
   std::vector<std::string> operands;
   std::string output;
@@ -37,7 +37,7 @@ struct LoopNest {
     return all;
   }
 
-  // The place of an element in a row-major array with the axes of `term`; axes of size 1 are broadcast.
+  // The index of an element in a row-major array with the axes of `term`; axes of size 1 are broadcast.
   static std::size_t place(const std::string& term, const Shape& shape, const std::map<char, std::int64_t>& at) {
     std::int64_t flat = 0;
     for (std::size_t axis = 0; axis < term.size(); ++axis)
@@ -81,7 +81,7 @@ struct LoopNest {
     return y;
   }
 
-  // Of real operands: complex products make NaN of more.
+  // For real operands: complex products give NaN in more cases.
   std::vector<double> forward_real(Ins in) const {
     const Shape out = shape(in);
     std::vector<double> y(static_cast<std::size_t>(numel(out)), 0);
@@ -113,14 +113,14 @@ struct LoopNest {
   }
 };
 
-// An equation, its meaning and the operands' shapes.
+// An equation, its meaning and the shapes of the operands.
 struct Trial {
   std::string equation;
   LoopNest nest;
   std::vector<Shape> shapes;
 };
 
-// Whole numbers below a bound, one after the other.
+// Consecutive random whole numbers below a bound.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
@@ -209,7 +209,7 @@ void check_against_loops(const Trial& t, DType dtype, double tolerance) {
   for (std::size_t i = 0; i < in.size(); ++i) CHECK(distance(got.gradients[i], want[i], in[i].shape()) <= tolerance);
 }
 
-// The letters of an equation without "..." and spaces, as a nest of loops.
+// An equation without "..." and spaces, as a nest of loops over its letters.
 LoopNest nest_of(const std::string& equation) {
   LoopNest nest;
   const std::size_t arrow = equation.find("->");
@@ -304,7 +304,7 @@ TEST_CASE("einsum: the order of the products") {
   const EinsumPlan chain = plan_einsum("ij,jk,k->i", {{100, 100}, {100, 100}, {100}});
   CHECK(chain.steps[0].left + chain.steps[0].right == 1 + 2);
   CHECK(chain.steps[0].labels == Labels{'j'});
-  // The cheapest order of all, 19440 products, has an intermediate of 2700 elements; the largest operand has 1800.
+  // The cheapest order, with 19440 products, has an intermediate of 2700 elements; the largest operand has 1800.
   const EinsumPlan capped = plan_einsum("eac,cde,be,a,bda->d", {{30, 30, 2}, {2, 3, 30}, {5, 30}, {30}, {5, 3, 30}});
   const std::map<int, std::int64_t> sizes = {{'a', 30}, {'b', 5}, {'c', 2}, {'d', 3}, {'e', 30}};
   for (const EinsumStep& step : capped.steps) {
@@ -312,7 +312,7 @@ TEST_CASE("einsum: the order of the products") {
     for (int label : step.labels) elements *= sizes.at(label);
     CHECK(elements <= 1800);
   }
-  // More operands than the exact search takes: without the limit there are intermediates of 4096 elements.
+  // More operands than the exact search handles: without the limit there are intermediates of 4096 elements.
   const std::string many = "befj,acgh,acdf,acgj,dhi,abdf,agi,adh,abehj->";
   const std::map<int, std::int64_t> letters = {{'a', 2},  {'b', 4}, {'c', 2}, {'d', 4}, {'e', 8},
                                                {'f', 16}, {'g', 8}, {'h', 8}, {'i', 4}, {'j', 2}};
@@ -326,13 +326,13 @@ TEST_CASE("einsum: the order of the products") {
   for (const EinsumStep& step : greedy.steps) {
     std::int64_t elements = 1;
     for (int label : step.labels) elements *= letters.at(label);
-    CHECK(elements <= 1024);  // of the first operand
+    CHECK(elements <= 1024);  // the size of the first operand
   }
-  // No order avoids a large intermediate: a result is found all the same.
+  // Every order has a large intermediate: a result is found all the same.
   CHECK(plan_einsum("ab,bc,cd,da->", {{2, 9}, {9, 2}, {2, 9}, {9, 2}}).steps.size() == 3);
 }
 
-// Of one product: which factors are summed before they are multiplied is einsum's choice.
+// Only for single products: otherwise einsum may sum factors before it multiplies them.
 TEST_CASE("einsum: NaN and infinity travel as in loops") {
   const double inf = std::numeric_limits<double>::infinity(), special[] = {inf, -inf, std::nan(""), 0, 0};
   const std::pair<const char*, std::vector<Shape>> equations[] = {

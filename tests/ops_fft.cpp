@@ -54,7 +54,7 @@ Tensor plain_transform(const Tensor& x, std::int64_t dim, bool inverse, FftNorm 
   return transpose(scale(sums_along_rows(rows, inverse), norm_factor(x.size(dim), inverse, norm)), dim, -1);
 }
 
-// The whole spectrum whose first n/2+1 bins are x, of a real signal.
+// The whole spectrum of a real signal, whose first n/2+1 bins are x.
 Tensor hermitian(const Tensor& x, std::int64_t n, std::int64_t dim) {
   const Tensor rows = raw::contiguous(transpose(x, dim, -1));
   const std::int64_t bins = n / 2 + 1;
@@ -159,7 +159,7 @@ const OpCases cases{
 
 }  // namespace
 
-TEST_CASE("a column's transform doesn't depend on its place or its neighbours") {
+TEST_CASE("a column's transform doesn't depend on its place or its neighbors") {
   for (std::int64_t n : {24, 37}) {
     const Tensor x = to_single(random_tensor(complex_in({n, 1}), 4));
     Tensor wide = raw::contiguous(expand(x, {n, 37}));
@@ -176,18 +176,18 @@ TEST_CASE("a real column's transform doesn't depend on its place") {
   for_every_isa([] {
     for (DType dtype : {DType::f32, DType::f64})
       for (std::int64_t n :
-           {2, 24, 74, 96, 4096}) {  // 37 columns: whole tiles and a part of one, with any number of lanes
+           {2, 24, 74, 96, 4096}) {  // 37 columns: full tiles and a partial one, with any number of lanes
         const Tensor x = raw::convert(random_tensor({{n, 37}}, 4), dtype), y = rfft(x, 0, FftNorm::ortho);
         for (std::int64_t c = 0; c < 37; ++c) {
-          const Tensor column = slice(x, 1, c, c + 1);  // a long one that is contiguous goes by four steps
+          const Tensor column = slice(x, 1, c, c + 1);  // a long contiguous one takes four steps
           CHECK(same_bits(slice(y, 1, c, c + 1), rfft(n < 512 ? raw::contiguous(column) : column, 0, FftNorm::ortho)));
         }
       }
   });
 }
 
-// 32 MiB and more of 96 rows each: rows that are whole vectors apart, and others.
-TEST_CASE("columns that are written past the caches have the bits of those that aren't") {
+// 32 MiB and more in 96 rows: rows that are whole vectors apart, and others.
+TEST_CASE("columns written past the caches have the same bits as others") {
   for (DType dtype : {DType::f32, DType::f64})
     for (std::int64_t d : {64, 20}) {
       const std::int64_t samples = (std::int64_t{32} << 20) / (96 * d * (dtype == DType::f32 ? 8 : 16)) + 1;
@@ -246,7 +246,7 @@ TEST_CASE("plans: one for each length, the latest are kept") {
   const auto first = fft_plan<double>("test", 360);
   CHECK(fft_plan<double>("test", 360) == first);
   CHECK(fft_plan<double>("test", 1).get() != first.get());
-  (void)fft_plan<double>("test", 1 << 21);  // as many bytes as all plans may have
+  (void)fft_plan<double>("test", 1 << 21);  // as many bytes as all plans together may have
   CHECK(fft_plan<double>("test", 360) != first);
   CHECK_THROWS_AS(fft_plan<double>("test", std::int64_t{1} << 40), Error);
 }

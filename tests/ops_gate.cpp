@@ -1,4 +1,5 @@
-// gate ⊙ f(x) as linear and spatial_gate record it; gradients that are written into their place of a whole's.
+// gate ⊙ f(x) as linear and spatial_gate record it, and gradients that are written directly into their part of a larger
+// one.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,11 +13,11 @@ namespace {
 using Ins = const std::vector<Tensor>&;
 
 Tensor norm(const Tensor& x) { return layer_norm(x, 1, {}, {}); }
-// Of another layout and storage: what is computed from it has no place in x's gradient.
+// A copy with another layout and storage: gradients through it have no place in x's gradient.
 Tensor apart(const Tensor& x) { return scale(x, 1.0); }
 Tensor half(const Tensor& x, std::size_t i, std::int64_t dim) { return chunk(x, 2, dim)[i]; }
 
-// f of parts of in[0] as they are and, for the oracle, of copies.
+// f of parts of in[0]; for the oracle, of copies of the parts.
 template <class F>
 OpCase parts(const std::string& name, const Shape& shape, F f) {
   return {name,
@@ -83,7 +84,7 @@ const OpCases gates{
      [](Ins in) { return spatial_gate(apart(half(in[0], 0, -1)), apart(half(in[0], 1, -1)), in[1], in[2], true); }},
 };
 
-// y and the gradients of those that are watched, for a random cotangent.
+// y and the gradients of the watched tensors, for a random cotangent.
 std::vector<Tensor> gated(const std::vector<Tensor>& in, Activation f, bool fused, bool watch_x, bool watch_gate) {
   Tape tape;
   const Tensor x = watch_x ? tape.watch(in[0]) : in[0], gate = watch_gate ? tape.watch(in[2]) : in[2];
@@ -96,8 +97,8 @@ std::vector<Tensor> gated(const std::vector<Tensor>& in, Activation f, bool fuse
   return results;
 }
 
-// Rows longer than a piece, more than a task; a gate whose rows lie apart.
-TEST_CASE("linear with a gate: long rows, each gradient alone, the same bits at any thread count") {
+// Rows longer than a piece, several tasks, and a gate with gaps between its rows.
+TEST_CASE("linear with a gate: long rows, each gradient separately, the same bits at any thread count") {
   const Tensor wide = random_tensor({{40, 10000}}, 3);
   const std::vector<Tensor> in = {random_tensor({{40, 6}}, 1), random_tensor({{5000, 6}}, 2), half(wide, 1, 1)};
   for (const DType dtype : {DType::f64, DType::f32})

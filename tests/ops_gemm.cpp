@@ -18,14 +18,14 @@ namespace {
 
 using Ins = const std::vector<Tensor>&;
 
-// A product with some of its matrices transposed, added to what C held or not, in a batch or with an epilogue.
+// A product with or without transposed matrices, addition to C, a batch, or an epilogue.
 struct GemmTrial {
   std::int64_t m, n, k;
   bool transposed_a, transposed_b, transposed_c, accumulate;
   std::int64_t batch = 1;
   double sign = 1;
   bool epilogue = false;
-  int row_bias = 0;  // 1: the epilogue's bias has an element for each row
+  int row_bias = 0;  // 1: the bias of the epilogue has one element per row
 };
 
 template <class T>
@@ -98,7 +98,7 @@ void check_gemm(const GemmTrial& t) {
   CHECK(gemm_error<double>(t) <= 2e-15);
 }
 
-// x Wᵀ + b with its epilogue, from other operations. in: x, weight, then those that there are of bias, gate, residual.
+// x Wᵀ + b with its epilogue, by other operations. in: x, weight, then those of bias, gate, residual that exist.
 Tensor plain_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& e) {
   Tensor y = matmul(x, transpose(weight, 0, 1));
   if (bias.defined()) y = add(y, bias);
@@ -107,7 +107,7 @@ Tensor plain_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, c
   return e.residual.defined() ? add(e.residual, y) : y;
 }
 
-// A case with the given parts: 'b' bias, 'g' gate, 'r' residual.
+// A case with these parts: 'b' bias, 'g' gate, 'r' residual.
 OpCase linear_case(const std::string& parts, Activation f, const Shape& lead, std::int64_t in, std::int64_t out) {
   Shape x = lead, y = lead;
   x.push_back(in);
@@ -129,7 +129,7 @@ OpCase linear_case(const std::string& parts, Activation f, const Shape& lead, st
           with(plain_linear)};
 }
 
-// C by loops over the batch and m, n, k: in[0] and in[1] seen as `a` (batch or 1, m, k) and `b` (batch or 1, k, n);
+// C by loops over the batch and m, n, k. in[0] and in[1] are read as `a` (batch or 1, m, k) and `b` (batch or 1, k, n);
 // `out` is the batch, then the shape of the result.
 Function by_loops(const Shape& a, const Shape& b, const Shape& out) {
   return [=](Ins in) {
@@ -290,9 +290,9 @@ TEST_CASE("packed_linear: linear's bits, for many rows and few, under its own in
         CAPTURE(rows);
         for_every_isa([&] { check(rows, k, n, same), check(rows, k, n, single); });
       }
-  for (const std::int64_t k : {900, 901})  // several blocks of k, equal ones or not, and of columns
+  for (const std::int64_t k : {900, 901})  // several blocks of k, equal or not, and several blocks of columns
     for_every_isa([&] { check(20, k, 3200, single); });
-  // Beyond 4096 products a sum may be one of parts.
+  // Beyond 4096 products a sum may be a sum of parts.
   for_every_isa([&] { check(17, 8200, 9, same), check(17, 8200, 9, single); });
 }
 

@@ -1,4 +1,5 @@
-// How gemm cuts matrices changes no bit of a product: blocks of k, tasks' shares of C, and so the CPU's caches.
+// The way in which gemm splits matrices changes no bit of a product: blocks of k, the tasks' parts of C, and thus the
+// CPU's caches.
 #include <doctest/doctest.h>
 
 #include "every_isa.h"
@@ -14,7 +15,7 @@ void check_blocks(std::uint64_t seed) {
   Dice dice(seed);
   const int64_t m = 1 + dice(60), n = 1 + dice(90), k = 1 + dice(300);
   Trial t = random_trial(m, n, k, dice);
-  t.packed = false;  // its panels are those of the usual blocks
+  t.packed = false;  // its panels have the default blocks
   const Case<T> product(t);
   const auto usual = product.run();
   for (const int64_t kc : {2, 16, 50, 96}) {
@@ -47,7 +48,7 @@ void check_parts(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("gemm blocks: a sum of many products is one of parts, of any strides") {
+TEST_CASE("gemm blocks: a sum of many products is a sum of parts, with any strides") {
   for (std::uint64_t seed = 1; seed <= sweep(6u, 2u); ++seed) {
     check_parts<float>(seed);
     check_parts<double>(seed);
@@ -55,7 +56,7 @@ TEST_CASE("gemm blocks: a sum of many products is one of parts, of any strides")
   }
 }
 
-// As one chain of additions it would be wrong by 1e-3: each rounds to the same side for long.
+// As one chain of additions it would be wrong by 1e-3, because long runs of additions round to the same side.
 TEST_CASE("gemm blocks: a sum of many products of one sign keeps its digits") {
   constexpr int64_t m = 18, k = 1 << 17, row = m + 3;
   const std::vector<float> a(m * k, 0.1f), b(k * m, 1.0f);
@@ -75,7 +76,7 @@ TEST_CASE("gemm blocks: a sum of many products of one sign keeps its digits") {
   });
 }
 
-TEST_CASE("gemm blocks: how k, rows and columns are cut changes no bit") {
+TEST_CASE("gemm blocks: splitting k, rows and columns differently changes no bit") {
   for_every_isa([] {
     for (std::uint64_t seed = 1; seed <= sweep(40u, 6u); ++seed) {
       check_blocks<float>(seed);

@@ -18,7 +18,7 @@ namespace {
 
 using std::int64_t;
 
-// Whole numbers below a bound, one after the other.
+// Consecutive random whole numbers below a bound.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
@@ -33,7 +33,7 @@ class Dice {
   std::uint64_t state_;
 };
 
-// Strides of a matrix: rows or columns contiguous, with a gap between them or not, or neither contiguous.
+// Strides of a matrix: rows or columns contiguous, with or without a gap between them, or neither contiguous.
 struct Layout {
   int64_t row, column;
 };
@@ -72,7 +72,7 @@ SizesTrial random_trial(int64_t m, int64_t n, int64_t k, Dice& dice) {
   return t;
 }
 
-// Values in [-1, 1), enough for any two matrices here, the second from half of them on.
+// Values in [-1, 1), enough for any two matrices here. The second matrix begins in the middle.
 template <class T>
 const T* values(int64_t count, int64_t from) {
   static const std::vector<T> all = [] {
@@ -88,7 +88,7 @@ const T* values(int64_t count, int64_t from) {
 
 constexpr double untouched = 12345;
 
-// The product in f64 and the sum of the terms' sizes, of each element.
+// For each element, the product in f64 and the sum of the terms' magnitudes.
 template <class T>
 struct Reference {
   std::vector<double> sums, scales;
@@ -109,7 +109,7 @@ struct Reference {
   }
 };
 
-// What surrounds a product: its operands, and what C and the pre-activation hold before.
+// The data around a product: its operands, and the earlier values of C and of the pre-activation.
 template <class T>
 struct Operands {
   const T *a, *b, *bias, *gate, *residual;
@@ -132,7 +132,7 @@ struct Operands {
   }
 };
 
-// The largest error over the sum of the terms' sizes; infinite if a NaN or a write beside C is found.
+// The largest error divided by the sum of the terms' magnitudes; infinite for a NaN or a write outside of C.
 template <class T>
 double error_of(const SizesTrial& t, const Operands<T>& in, const Reference<T>& want) {
   std::vector<T> c = in.before, hidden(static_cast<std::size_t>(t.m * t.n));
@@ -220,7 +220,7 @@ void check_random_trial(int64_t m, int64_t n, int64_t k, std::uint64_t seed, Con
 
 TEST_CASE("gemm: all sizes from 1 to 40, in some layout and with some epilogue, every instruction set") {
   Contexts contexts;
-  const unsigned step = sweep(1u, 13u);  // a part has every pair of sizes
+  const unsigned step = sweep(1u, 13u);  // the short sweep has every pair of sizes
   std::uint64_t seed = 0;
   for (int64_t m = 1; m <= 40; ++m)
     for (int64_t n = 1; n <= 40; ++n)
@@ -239,7 +239,7 @@ TEST_CASE("gemm: random sizes up to 700") {
   }
 }
 
-// A element's class: a product and a sum in f64 of values that don't overflow have that of the exact ones.
+// The class of an element: products and sums in f64 that don't overflow have the class of the exact values.
 TEST_CASE("gemm: NaN and infinity reach the elements that they must, and no others") {
   Contexts contexts;
   const float inf = std::numeric_limits<float>::infinity(), special[] = {inf, -inf, std::nanf(""), 0, 0, 0};
@@ -272,7 +272,7 @@ TEST_CASE("gemm: NaN and infinity reach the elements that they must, and no othe
   }
 }
 
-// Multiples of the smallest number times small whole numbers: every sum is exact.
+// Multiples of the smallest number times small whole numbers, so that every sum is exact.
 TEST_CASE("gemm: denormal numbers are neither lost nor rounded") {
   Contexts contexts;
   const float smallest = std::numeric_limits<float>::denorm_min();

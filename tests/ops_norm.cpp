@@ -14,13 +14,13 @@ namespace {
 
 using Ins = const std::vector<Tensor>&;
 
-// weight and bias of ones and zeros where they are undefined.
+// Uses ones and zeros for an undefined weight and bias.
 Tensor affine(const Tensor& normalized, const Tensor& weight, const Tensor& bias) {
   const Tensor scaled = weight.defined() ? mul(normalized, weight) : normalized;
   return bias.defined() ? add(scaled, bias) : scaled;
 }
 
-// layer_norm from other operations.
+// layer_norm by other operations.
 Tensor layer_norm_plain(const Tensor& x, std::int64_t axes, const Tensor& weight, const Tensor& bias, double eps) {
   std::vector<std::int64_t> dims;
   for (std::int64_t d = -axes; d < 0; ++d) dims.push_back(d);
@@ -29,7 +29,7 @@ Tensor layer_norm_plain(const Tensor& x, std::int64_t axes, const Tensor& weight
   return affine(div(centred, sqrt(add(variance, Tensor::scalar(eps, x.dtype())))), weight, bias);
 }
 
-// rms_norm from other operations.
+// rms_norm by other operations.
 Tensor rms_norm_plain(const Tensor& x, const Tensor& weight, double eps) {
   const Tensor rms = sqrt(mean(mul(x, x), {-1}, true));
   return affine(div(x, add(rms, Tensor::scalar(eps, x.dtype()))), weight, Tensor());
@@ -104,7 +104,7 @@ const OpCases cases{
 
 std::vector<double> as_f64(const Tensor& x) { return raw::convert(x, DType::f64).to_vector<double>(); }
 
-// The row of x normalized in long double.
+// A row of x, normalized in long double.
 std::vector<long double> reference(const std::vector<double>& x, bool centred, double eps) {
   const auto n = static_cast<long double>(x.size());
   long double mean = 0, squares = 0;
@@ -144,7 +144,7 @@ TEST_CASE("norm kernels of every instruction set against long double") {
     }
 }
 
-TEST_CASE("norm kernels: gradients don't depend on which are asked for, nor on writing over dy") {
+TEST_CASE("norm kernels: gradients don't depend on which are requested, nor on overwriting dy") {
   const std::int64_t rows = 5;
   for (Isa isa : available_isas())
     for (const std::int64_t n : {1, 15, 16, 37, 100})
@@ -233,13 +233,13 @@ TEST_CASE("layer_norm of a constant row is the bias, whatever the eps: the mean 
           Gradients gradients;
           tape.backward(sum(square(y)), gradients);
           CHECK(max_abs(gradients.of(leaf)) <=
-                1e6 * (dtype == DType::f32 ? 1e-4 : 1e-12));  // 0 but for 1/√eps times rounding
+                1e6 * (dtype == DType::f32 ? 1e-4 : 1e-12));  // 0, except for 1/√eps times the rounding
         }
   }
 }
 
 TEST_CASE("layer_norm of nearly constant rows: the spread survives next to a large mean") {
-  // 1 and the numbers beside it in f32: ±1 units of 2^-23, and 0.
+  // 1 and its neighbors in f32: ±1 units of 2^-23, and 0.
   std::vector<float> row(300, 1);
   for (std::size_t i = 0; i < 100; ++i) {
     row[i] = 1 + 0x1p-23F;

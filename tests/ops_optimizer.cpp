@@ -77,7 +77,7 @@ State run(Rule rule, std::int64_t n, DType dtype, int steps) {
   return s;
 }
 
-// The largest difference of the parameters from the reference, which starts from the same values.
+// The largest difference of the parameters from the reference, which starts with the same values.
 double error_of(Rule rule, std::int64_t n, DType dtype, int steps) {
   const auto values = [](const Tensor& x) { return raw::convert(x, DType::f64).to_vector<double>(); };
   std::vector<Reference> want;
@@ -138,7 +138,7 @@ TEST_CASE("optimizer updates have the same bits at any thread count and position
   }
 }
 
-TEST_CASE("optimizer updates decay the first elements alone, if so asked") {
+TEST_CASE("optimizer updates decay only the first elements, on request") {
   constexpr std::int64_t n = 40001, decayed = 20005;
   const auto updated = [](Rule rule, std::optional<std::int64_t> first, double weight_decay) {
     State s = make_state(n, DType::f32);
@@ -181,7 +181,7 @@ TEST_CASE("lion: three steps, and an element whose gradients are 0") {
   }
 }
 
-TEST_CASE("update rules by name: what they say of themselves; what isn't theirs, with nothing changed") {
+TEST_CASE("update rules by name: their descriptions; foreign options are refused with nothing changed") {
   std::vector<std::string> names;
   for (const UpdateRule& rule : update_rules()) {
     names.emplace_back(rule.name);
@@ -233,7 +233,7 @@ TEST_CASE("sgd's first step doesn't read the buffer") {
   CHECK(same_bits(buf, Tensor::full({5}, 2)));
 }
 
-TEST_CASE("an update marks what it wrote") {
+TEST_CASE("an update marks the tensors that it wrote") {
   Tape tape;
   Tensor p = Tensor::full({3}, 1);
   const Tensor x = tape.watch(p), loss = sum(mul(x, x));
@@ -260,7 +260,7 @@ TEST_CASE("l2_norm") {
 }
 
 TEST_CASE("l2_norm: the same bits at any thread count, of many blocks and many times") {
-  const Tensor x = random_tensor({{100 * (1 << 14)}}, 3);  // f64: sums in another order are rounded otherwise
+  const Tensor x = random_tensor({{100 * (1 << 14)}}, 3);  // f64: another order of summation would round differently
   const auto with_threads = [&](int threads) {
     Context context;
     context.set_threads(threads);

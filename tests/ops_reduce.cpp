@@ -16,7 +16,7 @@ namespace {
 using Ins = const std::vector<Tensor>&;
 using Dims = std::vector<std::int64_t>;
 
-// The sum over the named axes (0 … rank-1) by loops, divided by the number of terms if `mean`; T is double or
+// The sum over the named axes (0 … rank-1) by loops, divided by the number of terms if `mean`. T is double or
 // std::complex<double>.
 template <class T>
 Tensor sum_loops(const Tensor& x, const Dims& dims, bool keepdim, bool mean) {
@@ -64,7 +64,7 @@ OpCase complex_sum_case(const std::string& name, const Shape& shape, const Dims&
           [=](Ins in) { return sum_loops<std::complex<double>>(in[0], dims, false, false); }};
 }
 
-// max along dim of distinct values, by a sort of each row.
+// max along dim of distinct values, by sorting each row.
 OpCase max_case(const std::string& name, const Shape& shape, std::int64_t dim, bool keepdim = false) {
   return {"max " + name,
           {{shape, -9, 9}},
@@ -126,7 +126,7 @@ Tensor in_dtype(const std::vector<double>& v, const Shape& shape, DType dtype) {
 
 }  // namespace
 
-TEST_CASE("long sums, cut into blocks") {
+TEST_CASE("long sums, split into blocks") {
   for (const Shape& shape : {Shape{100003}, {3, 20011}, {70001, 3}, {301, 259}, {2, 411, 97}}) {
     const Tensor x = random_tensor({shape}, 3);
     for (std::int64_t dim = 0; dim < x.rank(); ++dim) {

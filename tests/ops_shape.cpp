@@ -13,7 +13,7 @@ using Ins = const std::vector<Tensor>&;
 
 using Index = std::vector<std::int64_t>;
 
-// The elements of x at from(index) for each index of y, in row-major order; T is double or std::complex<double>.
+// The elements of x at from(index) for each index of y, in row-major order. T is double or std::complex<double>.
 template <class T>
 Tensor gathered(const Tensor& x, const Shape& shape, const std::function<Index(Index)>& from) {
   const std::vector<T> v = x.to_vector<T>();

@@ -50,7 +50,7 @@ std::vector<Tensor> values_and_gradients(const Gate& gate, const std::vector<Ten
   return results;
 }
 
-// Sizes beyond a tile, a task and a block of k, where gradients by differences would take too long.
+// Sizes beyond a tile, a task and a block of k, where central differences would take too long.
 TEST_CASE("spatial_gate: long sequences, values and gradients, every instruction set") {
   for (const std::int64_t n : {97, 300, 1100})
     for (const bool causal : {false, true}) {
@@ -87,7 +87,7 @@ TEST_CASE("spatial_gate: the same bits at any thread count") {
   }
 }
 
-TEST_CASE("spatial_gate, causal: what comes later changes no bit, and the weight's upper half is not read") {
+TEST_CASE("spatial_gate, causal: later tokens change no bit, and the weight's upper half is not read") {
   const std::int64_t n = 200;
   const Tensor gate = random_tensor({{n, 1, 8}}, 1), x = random_tensor({{n, 1, 8}}, 2), bias = random_tensor({{n}}, 3);
   const Tensor w = random_tensor({{n, n}}, 4);

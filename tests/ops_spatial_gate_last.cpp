@@ -1,4 +1,4 @@
-// spatial_gate_last against spatial_gate's last row and a plain loop.
+// spatial_gate_last against the last row of spatial_gate and a plain loop.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -31,7 +31,8 @@ Tensor run(const Texts& t) { return spatial_gate_last(t.gate, t.x, t.weight, t.b
 
 std::vector<double> numbers_of(const Tensor& x) { return raw::convert(x, DType::f64).to_vector<double>(); }
 
-// Elements beyond the bound of a sum of n products in `epsilon`, with a rounding of the result to `last`.
+// The number of elements outside of the bound of a sum of n products in `epsilon`, with a rounding of the result to
+// `last`.
 std::int64_t wrong(const Texts& t, const Tensor& y, double epsilon, double last) {
   const auto gate = numbers_of(t.gate), weight = numbers_of(t.weight), bias = numbers_of(t.bias), got = numbers_of(y);
   const std::int64_t n = t.x[0].size(0), d = t.x[0].size(1), row = t.weight.size(1);
@@ -55,7 +56,7 @@ std::int64_t wrong(const Texts& t, const Tensor& y, double epsilon, double last)
   return count;
 }
 
-TEST_CASE("spatial_gate_last: the formula, of any sizes and dtypes, every instruction set") {
+TEST_CASE("spatial_gate_last: the formula, for any sizes and dtypes, on every instruction set") {
   for (const Isa isa : available_isas()) {
     Context context;
     context.set_isa(isa);
@@ -88,7 +89,7 @@ TEST_CASE("spatial_gate_last: spatial_gate's last row, and parameters in bf16") 
   }
 }
 
-TEST_CASE("spatial_gate_last: the same bits in any layout, beside any texts, at any number of threads") {
+TEST_CASE("spatial_gate_last: the same bits in any layout, beside any other texts, at any number of threads") {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     const std::int64_t n = 70, d = 1100, texts = 3;
     const Texts t = made(texts, n, d, dtype);

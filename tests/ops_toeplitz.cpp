@@ -30,7 +30,7 @@ Tensor plain_toeplitz(const Tensor& x, const Tensor& t, bool causal) {
   return Tensor::from(y, x.shape());
 }
 
-// c's n coefficients as the 2n-1 of a Toeplitz product: those of negative lags are c_1 … c_(n-1).
+// The n coefficients of c as the 2n-1 of a Toeplitz product: the negative lags have c_1 … c_(n-1).
 Tensor plain_circulant(const Tensor& x, const Tensor& c) {
   const std::int64_t b = x.size(0), n = x.size(1), d = x.size(2);
   const Tensor t = reshape(concat({slice(c, 0, 1, n), c}, 0), {1, 2 * n - 1, d});
@@ -133,7 +133,7 @@ TEST_CASE("toeplitz: gradients of the three forms agree, and on many channels") 
   }
 }
 
-TEST_CASE("toeplitz: what is exactly causal, and what stays in its row and channel") {
+TEST_CASE("toeplitz: exact causality, and independence of rows and channels") {
   const Shape shape{2, 1, 40, 19};
   const double inf = std::numeric_limits<double>::infinity();
   for (DType dtype : {DType::f32, DType::f64}) {
@@ -160,7 +160,7 @@ TEST_CASE("toeplitz: what is exactly causal, and what stays in its row and chann
   }
 }
 
-// Of ones with ones, y_i = i + 1; with the first half of x zero, so is that of y.
+// For ones with ones, y_i = i + 1; if the first half of x is zero, so is that of y.
 TEST_CASE("toeplitz: transforms of a long sequence leak little into the past") {
   const std::int64_t n = 16384, d = 3, half = n / 2;
   std::vector<double> sums;
@@ -168,7 +168,7 @@ TEST_CASE("toeplitz: transforms of a long sequence leak little into the past") {
   const Tensor want = Tensor::from(sums, {1, 1, n, d}), zeros = Tensor::zeros({1, 1, half, d});
   const Tensor ones = Tensor::full({1, 1, n, d}, 1), t = Tensor::full({1, n, d}, 1);
   const Tensor late = concat({zeros, Tensor::full({1, 1, half, d}, 1)}, 2);
-  const double size = static_cast<double>(n);  // ‖t‖₂ ‖x‖₂ of ones
+  const double size = static_cast<double>(n);  // ‖t‖₂ ‖x‖₂ for ones
   for (DType dtype : {DType::f32, DType::f64}) {
     const double bound = dtype == DType::f32 ? 4e-7 : 8e-16;
     const auto product = [&](const Tensor& x) {
@@ -196,7 +196,7 @@ TEST_CASE("toeplitz: prepared coefficients give the same bits and gradients") {
       CHECK(same_bits(plain.y, ready.y));
       for (std::size_t i : {0, 1}) CHECK(same_bits(plain.gradients[i], ready.gradients[i]));
       const ToeplitzCoefficients kept(t, causal, 2, form);
-      for (Isa isa : available_isas()) {  // spectra of another instruction set are made anew
+      for (Isa isa : available_isas()) {  // spectra for another instruction set are made anew
         Context context;
         context.set_isa(isa);
         ContextScope scope(context);

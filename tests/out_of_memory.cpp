@@ -1,5 +1,5 @@
-// What is left when memory runs out: each allocation of an operation, a training step, a save and a load fails in turn. The
-// caller gets a weft::Error, never std::bad_alloc, and what was there before is whole.
+// Memory runs out: each allocation of an operation, a training step, a save and a load fails in turn. The caller gets a
+// weft::Error, never std::bad_alloc, and earlier state is intact.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ TrainOptions options_of(const std::string& optimizer) {
 
 }  // namespace
 
-TEST_CASE("out of memory: without any for its text the Error has one of its own") {
+TEST_CASE("out of memory: without memory for its text, the Error has a fixed text") {
   for (const bool any : {true, false}) {
     std::string what;
     try {
@@ -63,7 +63,7 @@ TEST_CASE("out of memory: without any for its text the Error has one of its own"
   }
 }
 
-// Operands are made before: copies of handles and lists of sizes are the caller's own.
+// The operands are made before: copies of handles and lists of sizes belong to the caller.
 TEST_CASE("out of memory in an operation: an Error, at each of its allocations") {
   const Tensor x = random_tensor({{4, 6}}, 1), y = random_tensor({{6}}, 2), square_matrix = random_tensor({{6, 6}}, 3);
   const Tensor cube = random_tensor({{1, 4, 6}}, 4), complex_x = raw::convert(x, DType::c128);
@@ -123,7 +123,7 @@ TEST_CASE("out of memory in an operation: an Error, at each of its allocations")
   for (const auto& each : calls) {
     CAPTURE(each.first);
     const auto run = [&] { (void)each.second(); };
-    run();  // plans are made
+    run();  // makes the plans
     const std::int64_t count = allocations_of(run);
     for (std::int64_t k = 1; k <= count; ++k) (void)runs_out(run, k);
   }
@@ -163,7 +163,8 @@ TEST_CASE("out of memory in a training step: parameters and optimizer are as bef
     CHECK(count > 500);
     std::int64_t failed = 0;
     for (const std::int64_t k : chosen(count, 100)) {
-      if (!runs_out([&] { (void)trainer.step(); }, k)) break;  // it did without: memory for reuse, say
+      // it needed no memory, for example because of reused blocks
+      if (!runs_out([&] { (void)trainer.step(); }, k)) break;
       ++failed;
       CHECK(trainer.steps_done() == 0);
       if (!same(parameters, before)) FAIL_CHECK("parameters changed at allocation " << k);
@@ -175,8 +176,8 @@ TEST_CASE("out of memory in a training step: parameters and optimizer are as bef
   }
 }
 
-// Of the allocations that are too large to be found in what the process has already: trees of JSON give back their memory
-// with the help of small ones.
+// Only allocations too large to be served from memory that the process has already: JSON trees need small ones to free
+// their memory.
 TEST_CASE("out of memory while saving and loading: an Error, and the folder and the trainer are whole") {
   constexpr std::size_t smallest = 1024;
   const TemporaryFolder folder;
@@ -259,7 +260,7 @@ TEST_CASE("out of memory in a token stream: an Error, and the texts are as they 
     CAPTURE(options_of_model);
     const auto model = make_model({arch, Task::causal_lm, 7, 0, config}, {Random(5), DType::f32});
     const auto want = model->stream()->select({0, 0}), stream = model->stream()->select({0, 0});
-    // Steps, a full window, several tokens at once: each is tried with less memory than it takes, until there is enough.
+    // Steps, a full window, several tokens at once: each is tried with too little memory until there is enough.
     for (const std::int64_t n : {3, 1, 1, 1, 1, 2, 1, 70, 1}) {
       CAPTURE(n);
       const Tensor tokens = random_tensor(indices({2, n}, 7), static_cast<std::uint64_t>(n));
@@ -278,7 +279,7 @@ TEST_CASE("out of memory in a token stream: an Error, and the texts are as they 
   }
 }
 
-// A step appends to the windows of its texts one by one, which later passes read.
+// A step appends to the windows of its texts one by one, and later passes read them.
 TEST_CASE("out of memory in a step of gMLP's token stream: none of its tokens stays in a window") {
   const auto model =
       make_model({"gmlp", Task::causal_lm, 7, 0, R"({"d_model":6,"layers":1,"seq_len":6})"}, {Random(5), DType::f32});

@@ -1,4 +1,4 @@
-// What a program in C is told when memory runs out: a status, at each allocation, and the next call works.
+// The results of C functions when memory runs out: a status at each allocation, and the next call works.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -91,13 +91,13 @@ TEST_CASE("out of memory in the C interface: a status and its message at each al
     const std::vector<float> before = logits;
     for (const std::int64_t k : chosen(count, 60)) {
       weft_status status = WEFT_OK;
-      REQUIRE(weft_load(nullptr, nullptr) == WEFT_INVALID_ARGUMENT);  // another message, which must not stay
+      REQUIRE(weft_load(nullptr, nullptr) == WEFT_INVALID_ARGUMENT);  // sets another message, which must not remain
       {
         const FailingMemory memory(k, call.smallest);
         status = call.body();
       }
       CAPTURE(k);
-      if (status == WEFT_OK) continue;  // a cache that does without
+      if (status == WEFT_OK) continue;  // a cache that can do without the memory
       CHECK(status == WEFT_FAILED);
       CHECK(std::strstr(weft_last_error(), "memory") != nullptr);
     }
@@ -109,8 +109,8 @@ TEST_CASE("out of memory in the C interface: a status and its message at each al
   weft_model_free(lm);
 }
 
-// A stream must not have gone on without its caller knowing.
-TEST_CASE("out of memory in the C interface: a stream that has failed to append can be asked again") {
+// A stream must not continue without its caller's knowledge.
+TEST_CASE("out of memory in the C interface: a stream that has failed to append can be retried") {
   const TemporaryFolder folder;
   for (const char* arch : {"gmlp", "tnn"}) {
     const SmallTask small = small_task(arch, Task::causal_lm);
@@ -123,7 +123,7 @@ TEST_CASE("out of memory in the C interface: a stream that has failed to append 
       REQUIRE(weft_set_precision(model, precision) == WEFT_OK);
       const std::int64_t tokens[] = {1, 2, 3};
       std::vector<float> expected(static_cast<std::size_t>(small.model->vocabulary())), logits(expected.size());
-      // Fails at the k-th allocation, if there are as many, and asks again.
+      // Lets the k-th allocation fail, if there are that many, and tries again.
       const auto append = [&](std::int64_t k, std::vector<float>& to) {
         weft_stream* stream = nullptr;
         REQUIRE(weft_stream_new(model, &stream) == WEFT_OK);
@@ -152,7 +152,7 @@ TEST_CASE("out of memory in the C interface: a stream that has failed to append 
   }
 }
 
-TEST_CASE("out of memory in the C interface: without any for the message there is another") {
+TEST_CASE("out of memory in the C interface: without memory for the message, there is a fixed one") {
   weft_model* made = nullptr;
   REQUIRE(weft_load("a folder that is not there, with a long name", &made) == WEFT_FAILED);
   weft_status status = WEFT_OK;

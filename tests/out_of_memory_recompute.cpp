@@ -1,4 +1,4 @@
-// What is left when memory runs out while a model computes its layers again.
+// Memory runs out while a model computes its layers again.
 #include <doctest/doctest.h>
 
 #include "op_table.h"

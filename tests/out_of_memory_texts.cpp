@@ -1,4 +1,4 @@
-// What is left when memory runs out while data are read: a weft::Error, at each allocation.
+// Memory runs out while data are read: a weft::Error, at each allocation.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace weft::test {
 
 namespace {
 
-// JSON's destructor allocates, and ends the program where that fails: only larger allocations do.
+// JSON's destructor allocates and ends the program if that fails, so only larger allocations fail here.
 constexpr std::size_t of_json = 300;
 
 struct Call {
@@ -24,7 +24,7 @@ struct Call {
 
 }  // namespace
 
-// Not a folder of rows: libstdc++ ends the program where its directory_iterator finds no memory.
+// Not a folder of rows: libstdc++ ends the program if its directory_iterator finds no memory.
 TEST_CASE("out of memory while texts, rows and tokenizers are read and made: an Error") {
   const TemporaryFolder folder;
   std::string rows = "label,text\n", text = small_text();

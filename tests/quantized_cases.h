@@ -1,4 +1,4 @@
-// Small models that were trained, to be quantised: each architecture and task, to bf16 and to int8.
+// Small trained models to quantize: each architecture and task, to bf16 and to int8.
 #pragma once
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@ namespace weft::test {
 struct QuantizedCase {
   std::string name, arch;
   Task task;
-  std::string config;  // beside the sizes
+  std::string config;  // keys besides the sizes
   DType to;
 };
 
@@ -34,11 +34,11 @@ inline std::vector<QuantizedCase> quantized_cases() {
   return cases;
 }
 
-// After 30 steps, which are made once: a model of its own at each call.
+// After 30 training steps, which run only once. Each call returns its own model.
 inline SmallTask trained(const QuantizedCase& c) {
   static std::map<std::string, std::vector<Tensor>> values;
   SmallTask small = small_task(c.arch, c.task);
-  if (task_source(c.task) == Source::rows)  // measured on all rows, not on six
+  if (task_source(c.task) == Source::rows)  // measured on all rows rather than six
     small.data = std::make_unique<ClassifierData>(small_rows(), small_rows(), small.data->tokenizer(), 16, 4);
   std::string config = R"({"layers":2,"d_model":16,"seq_len":16)";
   if (c.config != "{}") config += "," + c.config.substr(1, c.config.size() - 2);

@@ -1,4 +1,4 @@
-// Checkpoints of quantised models: saved, loaded for inference, damaged, and refused where they can't be used.
+// Checkpoints of quantized models: saved, loaded for inference, damaged, and refused where they can't be used.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// A trained model, quantised and saved.
+// A trained model, quantized and saved.
 struct Saved {
   TemporaryFolder folder;
   SmallTask small;
@@ -38,7 +38,7 @@ struct Saved {
 
 Saved usual(DType to) { return Saved({"", "gmlp", Task::causal_lm, "{}", to}); }
 
-// Of few rows and many, in turn and often enough for a weight in a file to be packed.
+// Results for few and many rows, in turn and often enough for a weight in a file to be packed.
 std::vector<Tensor> answers(const Model& model) {
   const NoGrad suspended;
   std::vector<Tensor> all;
@@ -59,7 +59,7 @@ void check_same(const std::vector<Tensor>& got, const std::vector<Tensor>& want)
   }
 }
 
-// The checkpoint's file, with a tensor put into the place of another, or left out if it is undefined.
+// The checkpoint's file with one tensor replaced by another, or left out if that is undefined.
 std::string forged(const Saved& saved, const std::string& name, const Tensor& tensor, const std::string& as = "") {
   const SafetensorsFile file(saved.file());
   std::vector<std::pair<std::string, Tensor>> tensors;
@@ -82,7 +82,7 @@ const std::string scaled = "blocks.0.proj1.weight";
 
 }  // namespace
 
-TEST_CASE("quantised checkpoints: from a file and from memory the bits of the model that was saved") {
+TEST_CASE("quantized checkpoints: from a file and from memory the bits of the model that was saved") {
   for (const QuantizedCase& c : quantized_cases()) {
     CAPTURE(c.name);
     const Saved saved(c);
@@ -109,7 +109,7 @@ TEST_CASE("quantised checkpoints: from a file and from memory the bits of the mo
   }
 }
 
-TEST_CASE("quantised checkpoints: saved again, from memory or as loaded, to the same bytes") {
+TEST_CASE("quantized checkpoints: saved again, from memory or as loaded, to the same bytes") {
   for (const DType to : {DType::bf16, DType::i8}) {
     const Saved saved = usual(to);
     const Checkpoint loaded = load_checkpoint(saved.path, Purpose::inference);
@@ -120,7 +120,7 @@ TEST_CASE("quantised checkpoints: saved again, from memory or as loaded, to the 
   }
 }
 
-TEST_CASE("quantised checkpoints: a half and a quarter of the parameters' bytes, in the file and in memory") {
+TEST_CASE("quantized checkpoints: a half and a quarter of the parameters' bytes, in the file and in memory") {
   const TemporaryFolder folder;
   const auto tokenizer = characters(small_text(), Task::masked_lm);
   const auto made = [&] {
@@ -150,7 +150,7 @@ TEST_CASE("quantised checkpoints: a half and a quarter of the parameters' bytes,
   }
 }
 
-TEST_CASE("quantised checkpoints: a classifier's answers are near those of f32") {
+TEST_CASE("quantized checkpoints: a classifier's results are near those of f32") {
   for (const std::string& arch : own_architectures)
     for (const DType to : {DType::bf16, DType::i8}) {
       const QuantizedCase c{"", arch, Task::classifier, "{}", to};
@@ -167,7 +167,7 @@ TEST_CASE("quantised checkpoints: a classifier's answers are near those of f32")
     }
 }
 
-TEST_CASE("quantised checkpoints: for training they are refused, with the way on") {
+TEST_CASE("quantized checkpoints: training refuses them and names an alternative") {
   for (const DType to : {DType::bf16, DType::i8}) {
     const Saved saved = usual(to);
     const std::string message = error_of([&] { (void)load_checkpoint(saved.path); });
@@ -178,7 +178,7 @@ TEST_CASE("quantised checkpoints: for training they are refused, with the way on
   }
 }
 
-TEST_CASE("quantised checkpoints: damaged ones are refused") {
+TEST_CASE("quantized checkpoints: damaged ones are refused") {
   const Saved saved = usual(DType::i8);
   const std::string scale = scaled + "_scale";
   const SafetensorsFile file(saved.file());
@@ -209,7 +209,7 @@ TEST_CASE("quantised checkpoints: damaged ones are refused") {
   }
 }
 
-TEST_CASE("quantised checkpoints: the least i8 is a value as any other") {
+TEST_CASE("quantized checkpoints: the least i8 is a value as any other") {
   const Saved saved = usual(DType::i8);
   const Tensor values = SafetensorsFile(saved.file()).load(scaled, Load::copy);
   auto numbers = values.to_vector<std::int8_t>();
@@ -223,7 +223,7 @@ TEST_CASE("quantised checkpoints: the least i8 is a value as any other") {
   CHECK_FALSE(same_bits(got[2], want[2]));
 }
 
-TEST_CASE("quantised checkpoints: a weight whose mark was taken away stays f32, in memory and in the file") {
+TEST_CASE("quantized checkpoints: a weight whose mark was removed stays f32, in memory and in the file") {
   const SmallTask small = trained({"", "gmlp", Task::causal_lm, "{}", DType::i8});
   for (auto [name, parameter] : small.model->parameters())
     if (name == "head.weight") parameter.set_quantizable(false);
@@ -240,7 +240,7 @@ TEST_CASE("quantised checkpoints: a weight whose mark was taken away stays f32, 
   CHECK(same_bits((*loaded.model)(tokens), (*small.model)(tokens)));
 }
 
-TEST_CASE("quantised checkpoints: metadata and tensors must agree") {
+TEST_CASE("quantized checkpoints: metadata and tensors must agree") {
   const Saved saved = usual(DType::i8);
   const SafetensorsFile file(saved.file());
   std::vector<std::pair<std::string, Tensor>> tensors;

@@ -1,4 +1,4 @@
-// Quantised models: what is rounded and how, what they answer, and that they are for inference alone.
+// Quantized models: what is rounded and how, their results, and that they are only for inference.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -16,14 +16,14 @@
 namespace weft::test {
 namespace {
 
-// A bf16 has 8 bits: the nearest is at most 2^-8 of the number's power of two away.
+// A bf16 has 8 bits, so the nearest one is at most 2^-8 of the number's power of two away.
 void check_rounded_to_bf16(const Tensor& was, const Parameter& is) {
   CHECK(is.value().dtype() == DType::bf16);
   CHECK_FALSE(is.scales().defined());
   CHECK(same_bits(is.value(), raw::convert(was, DType::bf16)));
 }
 
-// Row by row: the scale is that of its largest, each value the nearest.
+// For each row, the scale is that of the largest value, and each value is the nearest one.
 void check_rounded_to_i8(const Tensor& was, const Parameter& is) {
   REQUIRE(is.value().dtype() == DType::i8);
   const auto w = was.to_vector<float>(), scales = is.scales().to_vector<float>();
@@ -103,7 +103,7 @@ TEST_CASE("quantize: the loss is that of f32, within 1 % in int8 and 0.2 % in bf
   }
 }
 
-TEST_CASE("quantised models: logits are of the precision's dtype and near those of f32, of one token and of many") {
+TEST_CASE("quantized models: logits are of the precision's dtype and near those of f32, of one token and of many") {
   for (const QuantizedCase& c : quantized_cases()) {
     CAPTURE(c.name);
     const auto was = trained(c), is = trained(c);
@@ -120,7 +120,7 @@ TEST_CASE("quantised models: logits are of the precision's dtype and near those 
   }
 }
 
-TEST_CASE("quantised models: the same bits at any number of threads, and in several threads at once") {
+TEST_CASE("quantized models: the same bits at any number of threads, and in several threads at once") {
   for (const QuantizedCase& c : quantized_cases()) {
     CAPTURE(c.name);
     const auto small = trained(c), other = trained(c);
@@ -151,7 +151,7 @@ TEST_CASE("quantised models: the same bits at any number of threads, and in seve
   }
 }
 
-TEST_CASE("quantised models: a token stream's logits are those of the forward pass up to rounding") {
+TEST_CASE("quantized models: a token stream's logits are those of the forward pass up to rounding") {
   for (const QuantizedCase& c : quantized_cases()) {
     if (c.task != Task::causal_lm) continue;
     CAPTURE(c.name);
@@ -167,7 +167,7 @@ TEST_CASE("quantised models: a token stream's logits are those of the forward pa
       CHECK(relative_error(logits, reshape(slice(all, 1, i, i + 1), {symbols})) < 0.05);
     }
     CHECK(relative_error(prompt->append(tokens), reshape(slice(all, 1, n - 1, n), {1, symbols})) < 0.05);
-    // Beside others a text has the bits that it has alone.
+    // Beside others, a text has the same bits as by itself.
     const auto three = prompt->select({0, 0, 0}), alone = prompt->select({0});
     for (std::int64_t step = 0; step < 3; ++step) {
       const Tensor beside = three->append(Tensor::from<std::int64_t>({1, 2 + step, 3}, {3, 1}));
@@ -176,7 +176,7 @@ TEST_CASE("quantised models: a token stream's logits are those of the forward pa
   }
 }
 
-TEST_CASE("quantised models: generate continues a text as before, whatever the number of samples") {
+TEST_CASE("quantized models: generate continues a text as before, whatever the number of samples") {
   for (const DType to : {DType::bf16, DType::i8}) {
     const auto small = trained({"", "gmlp", Task::causal_lm, "{}", to});
     quantize(*small.model, to);
@@ -197,7 +197,7 @@ TEST_CASE("quantised models: generate continues a text as before, whatever the n
   }
 }
 
-TEST_CASE("quantised models: training, writing and thawing are refused, with the way on") {
+TEST_CASE("quantized models: training, writing and thawing are refused, with an alternative") {
   for (const DType to : {DType::bf16, DType::i8}) {
     const auto small = trained({"", "tnn", Task::causal_lm, "{}", to}),
                other = trained({"", "tnn", Task::causal_lm, "{}", to});
@@ -226,7 +226,7 @@ TEST_CASE("quantised models: training, writing and thawing are refused, with the
   }
 }
 
-TEST_CASE("quantize: what can't be rounded is named, and nothing is changed") {
+TEST_CASE("quantize: parameters that can't be rounded are named, and nothing is changed") {
   const auto small = trained({"", "gmlp", Task::classifier, "{}", DType::i8});
   NamedParameters parameters = small.model->parameters();
   const auto refused = [&](DType to, const std::string& part) {
@@ -268,7 +268,7 @@ TEST_CASE("quantize: what can't be rounded is named, and nothing is changed") {
         }) == "[quantize] expected matrices (out, in), a is (2,)");
 }
 
-TEST_CASE("quantize: a row of zeros has the scale 0 and stays, a parameter that comes twice is rounded once") {
+TEST_CASE("quantize: a row of zeros has the scale 0 and stays; a parameter that occurs twice is rounded once") {
   const Linear layer(5, 4, {Random(1), DType::f32});
   Tensor value = layer.weight.value();
   Tensor row = slice(value, 0, 2, 3);
@@ -280,7 +280,7 @@ TEST_CASE("quantize: a row of zeros has the scale 0 and stays, a parameter that 
     CHECK(slice(slice(y, 0, i, i + 1), 1, 2, 3).item() == layer.bias.value().to_vector<float>()[2]);
 }
 
-TEST_CASE("quantised layers: a Linear that was used before reads its quantised weight afterwards") {
+TEST_CASE("quantized layers: a Linear that was used before reads its quantized weight afterwards") {
   for (const DType to : {DType::bf16, DType::i8}) {
     const Linear used(64, 48, {Random(1), DType::f32}), fresh(64, 48, {Random(1), DType::f32});
     const Tensor x = Random(2).normal({40, 64}, 0, 1);
@@ -291,7 +291,7 @@ TEST_CASE("quantised layers: a Linear that was used before reads its quantised w
   }
 }
 
-TEST_CASE("quantised layers: what was packed of the weight before is given back") {
+TEST_CASE("quantized layers: the packed copy of the weight is freed") {
   MemoryCache& memory = Context::current().memory();
   for (const DType to : {DType::bf16, DType::i8}) {
     const std::size_t before = memory.use().current;
@@ -302,11 +302,11 @@ TEST_CASE("quantised layers: what was packed of the weight before is given back"
       quantize({{"weight", layer.weight}}, to);
       (void)layer(x);
     }
-    CHECK(memory.use().current - before <= 512 * 512 * 2 + 32768);  // i8: as it lies and as it is packed
+    CHECK(memory.use().current - before <= 512 * 512 * 2 + 32768);  // i8: stored once and packed once
   }
 }
 
-TEST_CASE("quantised layers: beside a tape that follows nothing of theirs") {
+TEST_CASE("quantized layers: with a tape that doesn't follow them") {
   for (const DType to : {DType::bf16, DType::i8})
     for (const DType of_x : {DType::f32, DType::bf16}) {
       const Linear layer(24, 7, {Random(1), DType::f32});

@@ -1,5 +1,5 @@
-// Products with weights in 8 bits, to the bit against sums in i64 of the same whole numbers, and against f64 within the
-// bound that the header states.
+// Products with 8-bit weights: to the bit against sums in i64 of the same whole numbers, and against f64 within the
+// bound stated in the header.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -17,7 +17,7 @@ namespace {
 
 using std::int64_t;
 
-// x's whole numbers and scale, by the rule of the header.
+// The whole numbers and the scale of x, by the rule in the header.
 struct Row {
   std::vector<int64_t> numbers;
   float scale = 0;
@@ -36,10 +36,10 @@ Row row_of(const float* x, int64_t k, int digits) {
   return row;
 }
 
-// Σ numbers · values: the sum of each digit is exact, and made a float.
+// Σ numbers · values: the sum of each digit is exact, and then converted to float.
 float sum_of(const Row& row, const std::int8_t* values, int64_t k, int digits) {
   std::vector<int64_t> rest = row.numbers;
-  std::vector<float> sums;  // the lowest digit's first
+  std::vector<float> sums;  // begins with the lowest digit
   for (int d = 0; d < digits; ++d) {
     int64_t sum = 0;
     for (int64_t p = 0; p < k; ++p) {
@@ -76,7 +76,7 @@ void check_same(const Tensor& got, const std::vector<float>& want) {
   CHECK(raw::convert(got, DType::f64).to_vector<double>() == raw::convert(rounded, DType::f64).to_vector<double>());
 }
 
-// In f64, with what linear does with it.
+// In f64, with the epilogue of linear.
 std::vector<double> plain(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& e) {
   const auto wide = [](const Tensor& t) { return t.defined() ? raw::convert(t, DType::f64) : t; };
   return linear(wide(x), wide(weight), wide(bias), {e.activation, wide(e.gate), wide(e.residual)}).to_vector<double>();
@@ -88,7 +88,7 @@ Tensor identity(int64_t n) {
   return one;
 }
 
-// The bound of |Σ x w - y| before the epilogue, of each element of y: of the weight itself, or of the quantised one.
+// The bound of |Σ x w - y| before the epilogue, for each element of y: for the weight itself, or for the quantized one.
 std::vector<double> bounds_of(const Tensor& x, const QuantizedWeight& weight, bool of_weight) {
   const int64_t m = x.size(0), k = x.size(1), n = weight.rows();
   const int digits = digits_of(m);
@@ -164,7 +164,7 @@ TEST_CASE("quantized linear: the largest sums that most_columns allows don't ove
   const Tensor given = Tensor::from(values, {3, k}), scales = Tensor::from<float>({1, 1, 1}, {3});
   for (const int64_t m : {2, 9}) {
     const float limit = limit_of(digits_of(m)), rest = m == 2 ? limit - 128 : limit;
-    std::vector<float> x;  // rows in turn of rest and -rest, with digits of 127 and -128
+    std::vector<float> x;  // rows alternate between rest and -rest, with digits of 127 and -128
     for (int64_t i = 0; i < m; ++i)
       for (int64_t p = 0; p < k; ++p) x.push_back(p == 0 ? limit : i % 2 == 0 ? rest : -rest);
     const Tensor rows = Tensor::from(x, {m, k});
@@ -176,8 +176,8 @@ TEST_CASE("quantized linear: the largest sums that most_columns allows don't ove
   }
 }
 
-TEST_CASE("quantized linear: digits of every value, with the largest ones beside") {
-  // x has the scale 1: its own whole numbers.
+TEST_CASE("quantized linear: digits of every value, next to the largest ones") {
+  // x has the scale 1, so that its whole numbers are its values.
   for (const int64_t m : {3, 9}) {
     const int digits = digits_of(m);
     const auto limit = static_cast<int64_t>(limit_of(digits));
@@ -230,7 +230,7 @@ TEST_CASE("quantized linear: any layout of x, gate and residual, and any axes") 
   });
 }
 
-TEST_CASE("quantized linear: a row is what it is alone, or among any other number on its side of 8") {
+TEST_CASE("quantized linear: a row has the same bits among any number of rows on the same side of 8") {
   for_every_isa([](Context& context) {
     const QuantizedWeight q(normal({100, 203}, 1));
     for (const DType dtype : {DType::f32, DType::bf16})
@@ -321,7 +321,7 @@ TEST_CASE("quantized linear: rows of zeros, tiny, huge and not finite") {
       CHECK(y[3] == doctest::Approx(128));
       CHECK(y[4] == 0);
       CHECK(y[5] == doctest::Approx(-125));
-      CHECK(std::abs(y[15]) <= 1e-36f);  // 127e-44, where denormals of x are as good as 0
+      CHECK(std::abs(y[15]) <= 1e-36f);  // 127e-44, where denormals of x count as 0
       CHECK(y[18] == infinity);
       CHECK(y[20] == -infinity);
       for (std::size_t i = 21; i < y.size(); ++i) CHECK(y[i] == y[3 + i % 3]);

@@ -1,4 +1,4 @@
-// What tests of weights in 8 bits share.
+// Shared by the tests of 8-bit weights.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace weft::test {
 
-// Bits, whatever the dtype.
+// The bytes of any dtype.
 inline std::vector<unsigned char> bytes_of(const Tensor& x) {
   const Tensor dense = raw::contiguous(x);
   std::vector<unsigned char> bytes(static_cast<std::size_t>(x.numel()) * dtype_size(x.dtype()));

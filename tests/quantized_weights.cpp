@@ -1,4 +1,4 @@
-// Weights in 8 bits: scales and values, as they are made and as they are given; rows of them; i8, their dtype; files.
+// 8-bit weights: scales and values, computed and given; their rows; the dtype i8; files.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -20,8 +20,8 @@ using Bytes8 = std::vector<std::int8_t>;
 
 constexpr float infinity = std::numeric_limits<float>::infinity(), least = std::numeric_limits<float>::denorm_min();
 
-// |weight - scale · value| <= (1/2 + 2^-15) scale, values are in -127 … 127, and one of each row is ±127 if scales are no
-// denormals.
+// |weight - scale · value| <= (1/2 + 2^-15) scale, values are in -127 … 127, and each row has a ±127 unless its scale
+// is denormal.
 void check_rows(const std::vector<float>& weight, int64_t rows, int64_t columns) {
   const QuantizedWeight q(Tensor::from(weight, {rows, columns}));
   const auto values = q.values().to_vector<std::int8_t>();
@@ -106,7 +106,7 @@ TEST_CASE("quantized weight: it is the same on every instruction set") {
   });
 }
 
-TEST_CASE("quantized weight: given values and scales, -128 too; their own copy") {
+TEST_CASE("quantized weight: given values and scales, including -128; copied") {
   Tensor values = Tensor::from(Bytes8{-128, 127, 0, 1, -1, 5}, {2, 3}), scales = Tensor::from<float>({0.5f, 2}, {2});
   for_every_isa([&](Context&) {
     const QuantizedWeight q(values, scales);
@@ -119,7 +119,7 @@ TEST_CASE("quantized weight: given values and scales, -128 too; their own copy")
   CHECK(q.dequantized().to_vector<float>() == std::vector<float>{-64, 63.5f, 0, 2, -2, 10});
 }
 
-TEST_CASE("quantized weight: what can't be one") {
+TEST_CASE("quantized weight: invalid ones") {
   const auto refused = [](const auto& make, const char* why) {
     CHECK_THROWS_WITH_AS((void)make(), doctest::Contains(why), Error);
   };
@@ -150,7 +150,7 @@ TEST_CASE("quantized weight: what can't be one") {
     refused([&] { return QuantizedWeight(values, Tensor::from<float>({1, bad}, {2})); }, "row 1");
 }
 
-TEST_CASE("quantized embedding: rows of the dequantised weight") {
+TEST_CASE("quantized embedding: rows of the dequantized weight") {
   for_every_isa([](Context& context) {
     const Tensor w = normal({70, 33}, 1), indices = Tensor::from<int64_t>({69, 0, 31, 32, 33, 0}, {2, 3});
     const QuantizedWeight q(w);
@@ -170,7 +170,7 @@ TEST_CASE("quantized embedding: rows of the dequantised weight") {
   });
 }
 
-TEST_CASE("i8: what is stored, copied and widened, never computed in") {
+TEST_CASE("i8: it is stored, copied and widened, but never computed in") {
   const Tensor x = Tensor::from(Bytes8{-128, -1, 0, 1, 127, 5}, {2, 3});
   CHECK(std::string(dtype_name(DType::i8)) == "i8");
   CHECK(dtype_size(DType::i8) == 1);
@@ -231,7 +231,7 @@ TEST_CASE("i8: files keep it, mapped or copied, at any place") {
   const SafetensorsFile saved(folder / "w");
   CHECK(bytes_of(QuantizedWeight(saved.load("values"), saved.load("scales")).dequantized()) ==
         bytes_of(q.dequantized()));
-  for (const char* range : {"[0,3]", "[0,5]"}) {  // of four elements
+  for (const char* range : {"[0,3]", "[0,5]"}) {  // the range of four elements
     folder.write("bad", file_of(std::string(R"({"x":{"dtype":"I8","shape":[2,2],"data_offsets":)") + range + "}}",
                                 std::string(range[3] == '3' ? 3 : 5, 'a')));
     CHECK_THROWS_WITH_AS(SafetensorsFile(folder / "bad"), doctest::Contains("I8 (2, 2)"), Error);

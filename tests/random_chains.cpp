@@ -1,5 +1,5 @@
-// Random chains of operations against a plain evaluation by loops over indices: values, and the derivative along a random
-// direction. Views of views, broadcast operands, sums and pointwise functions follow each other in any order.
+// Random chains of operations against a plain evaluation by loops over indices: values, and the derivative along a
+// random direction. Views of views, broadcast operands, sums and pointwise functions follow each other in any order.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -34,21 +34,21 @@ double at(const Dense& x, const Shape& index) {
   return x.values[static_cast<std::size_t>(place)];
 }
 
-// The tensor of that shape whose element at `index` is value(index).
+// The tensor with this shape whose element at `index` is value(index).
 Dense made(const Shape& shape, const std::function<double(const Shape&)>& value) {
   Dense y{shape, {}};
   for_each_index(shape, [&](const Shape& index) { y.values.push_back(value(index)); });
   return y;
 }
 
-// A step, as weft computes it and by loops.
+// A step, by weft and by loops.
 struct Step {
   std::string name;
   std::function<Tensor(const Tensor&)> run;
   std::function<Dense(const Dense&)> plain;
 };
 
-// The numbers that choose a chain.
+// The random numbers that choose a chain.
 class Choice {
  public:
   explicit Choice(std::uint64_t seed) : random_(seed) {}
@@ -108,7 +108,7 @@ Step flipped(const Shape& shape, Choice& choice) {
           }};
 }
 
-// Sums with the axis kept, or of it and the next one reshaped to one.
+// Sums that keep the axis, or that sum this axis and the next one reshaped to one.
 Step summed(const Shape& shape, Choice& choice) {
   const auto axis = static_cast<std::size_t>(choice.below(static_cast<std::int64_t>(shape.size())));
   return {"sum", [=](const Tensor& x) { return sum(x, {static_cast<std::int64_t>(axis)}, true); },
@@ -137,7 +137,7 @@ Step merged(const Shape& shape, Choice& choice) {
           }};
 }
 
-// x and its product with itself along an axis of length 1 of it: broadcasting of a slice against the whole.
+// x times its own slice along an axis of length 1: broadcasting a slice against the whole.
 Step times_slice(const Shape& shape, Choice& choice) {
   const auto axis = static_cast<std::size_t>(choice.below(static_cast<std::int64_t>(shape.size())));
   const std::int64_t place = choice.below(shape[axis]), dim = static_cast<std::int64_t>(axis);

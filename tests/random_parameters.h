@@ -1,4 +1,4 @@
-// Random values for every parameter: those of a fresh model, biases of 0 or 1 and tables of nearly 0, hide mistakes.
+// Random values for every parameter. A fresh model would hide errors: its biases are 0 or 1 and its tables nearly 0.
 #pragma once
 #include <cstdint>
 

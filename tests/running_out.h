@@ -14,7 +14,8 @@
 
 namespace weft::test {
 
-// Runs `body` with the failing-th allocation failing. False if it succeeded; what else than an Error about memory comes out
+// Runs `body` with the failing-th allocation failing. False if it succeeded. The test fails if anything but an Error
+// about memory is thrown.
 // fails the test.
 inline bool runs_out(const std::function<void()>& body, std::int64_t failing, std::size_t smallest = 0,
                      bool sustained = false) {
@@ -39,7 +40,8 @@ inline std::int64_t allocations_of(const std::function<void()>& body, std::size_
   return memory.allocations();
 }
 
-// Of 1 … last: `wanted` of them or more, and all of the last ones, where what must be whole is written.
+// From 1 … last: at least `wanted` numbers, including all of the last `tail`, where files that must stay intact are
+// written.
 inline std::vector<std::int64_t> chosen(std::int64_t last, std::int64_t wanted, std::int64_t tail = 60) {
   std::vector<std::int64_t> all;
   const std::int64_t step = std::max<std::int64_t>(1, last / wanted);

@@ -1,4 +1,4 @@
-// A run's data whose evaluations measure what a test says.
+// Data of a run whose evaluations measure what a test prescribes.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -14,13 +14,13 @@
 
 namespace weft::test {
 
-// What an evaluation measures.
+// The results of an evaluation.
 struct Script {
   Script(double measured, double metric = 0) : loss(measured), right(metric) {}
   double loss, right;
 };
 
-// Of which the k-th evaluation has the k-th loss and the k-th value of the metric "right", and then the last.
+// The k-th evaluation has the k-th loss and the k-th value of the metric "right"; later ones repeat the last.
 class ScriptedData : public TextData {
  public:
   explicit ScriptedData(std::vector<Script> script)
@@ -50,7 +50,7 @@ class ScriptedData : public TextData {
  private:
   std::vector<Script> script_;
   mutable Script now_{0};
-  mutable bool evaluating_ = false;  // from a batch to its loss
+  mutable bool evaluating_ = false;  // true from a batch to its loss
 };
 
 inline std::unique_ptr<Model> small_gmlp() {

@@ -1,4 +1,4 @@
-// fft, ifft, rfft and irfft of many lengths against the direct sums, in every layout, on every instruction set.
+// fft, ifft, rfft and irfft of many lengths against direct sums, in every layout, on every instruction set.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,18 +20,18 @@ namespace {
 
 using std::int64_t;
 
-// The largest error, in units of error_growth.
+// Bounds of the largest error, in units of error_growth.
 constexpr double direct_bound = 1.5, bluestein_bound = 2;
 
-// Column c of a batch is signal c modulo their number times a power of two: columns exchanged within a tile would be
-// seen.
+// Column c of a batch is signal c modulo the number of signals, times a power of two, so that columns exchanged within
+// a tile would be noticed.
 double scale_of(int64_t column) { return std::ldexp(1.0, static_cast<int>(column % 13) - 6); }
 
 using Signal = std::vector<Wide>;
 
 enum class Kind { fft, ifft, rfft, irfft };
 
-// What is wanted of n elements: all of few, the first and last and some between of many.
+// The elements to check out of n: all of a few, or the first, the last and some between.
 std::vector<int64_t> wanted_of(int64_t n) {
   std::vector<int64_t> all(static_cast<std::size_t>(n));
   std::iota(all.begin(), all.end(), 0);
@@ -42,11 +42,11 @@ std::vector<int64_t> wanted_of(int64_t n) {
   return some;
 }
 
-// Random signals, exact in f32, and the wanted elements of their transforms: of the signal by fft and ifft, of its real
-// part by rfft and of its first n/2 + 1 elements by irfft.
+// Random signals, exact in f32, and the elements to check of their transforms: of the signal by fft and ifft, of its
+// real part by rfft, and of its first n/2 + 1 elements by irfft.
 struct Reference {
   int64_t n;
-  std::vector<int64_t> wanted, wanted_bins;  // of n, and of the n/2 + 1 that rfft has
+  std::vector<int64_t> wanted, wanted_bins;  // elements of the n, and of the n/2 + 1 of rfft
   std::vector<Signal> in, fft, ifft, rfft, irfft;
 
   const std::vector<Signal>& of(Kind kind) const {
@@ -55,8 +55,8 @@ struct Reference {
   }
 };
 
-// n/2 + 1 bins whose inverse sums have the real part of the real sequence they are of: those that stand for a
-// conjugate as well count twice.
+// n/2 + 1 bins whose inverse sums have the real part of the real sequence that they stand for: bins that also stand for
+// a conjugate count twice.
 Signal doubled_bins(const Signal& x, int64_t n) {
   Signal bins(x.begin(), x.begin() + n / 2 + 1);
   for (int64_t k = 0; k <= n / 2; ++k) {
@@ -94,7 +94,7 @@ Reference reference_of(int64_t n, int64_t signals) {
   return r;
 }
 
-// (batch, n, columns), the columns' signals along the second axis.
+// (batch, n, columns), with the signals of the columns along the second axis.
 Tensor columns_of(const std::vector<Signal>& x, int64_t batch, int64_t columns, DType dtype) {
   const auto n = static_cast<int64_t>(x[0].size());
   std::vector<std::complex<double>> values(static_cast<std::size_t>(batch * n * columns));
@@ -108,7 +108,7 @@ Tensor columns_of(const std::vector<Signal>& x, int64_t batch, int64_t columns, 
   return raw::convert(Tensor::from(values, {batch, n, columns}), dtype);
 }
 
-// The largest relative L2 error of a column of y (batch, m, columns) over the wanted elements.
+// The largest relative L2 error of a column of y (batch, m, columns) over the elements to check.
 template <class E>
 double worst_column(const Tensor& y, const std::vector<int64_t>& wanted, const std::vector<Signal>& want) {
   const int64_t batch = y.size(0), columns = y.size(2);
@@ -137,12 +137,12 @@ double worst_column(const Tensor& y, const std::vector<int64_t>& wanted, const s
   return worst;
 }
 
-// The axis before a contiguous one and the axis last; each from a contiguous tensor and from a transposed view.
+// The axis before a contiguous one, and the last axis; each from a contiguous tensor and from a transposed view.
 enum class Layout { columns, columns_view, rows, rows_view };
 
 using Transform = std::function<Tensor(const Tensor& x, int64_t dim)>;
 
-// x and rows are (b, n, c) and (b, c, n), both contiguous; gives (b, m, c).
+// x and rows are (b, n, c) and (b, c, n), both contiguous. Returns (b, m, c).
 Tensor run_in(Layout layout, const Transform& run, const Tensor& x, const Tensor& rows) {
   switch (layout) {
     case Layout::columns: return run(x, 1);
@@ -210,7 +210,7 @@ TEST_CASE("spectral: every length from 1 to 300 equals the direct sums") {
   }
 }
 
-// Few rows, tiles of rows that are full and that aren't; lengths of a pass, of several, of four steps, and a prime one.
+// Few rows, full and partial tiles of rows; lengths with one pass, several passes, four steps, and a prime length.
 TEST_CASE("spectral: any number of short rows equals the direct sums") {
   for (int64_t n : {16, 17, 32, 48, 64, 100, 128, 256, 360, 512}) {
     const Reference reference = reference_of(n, 3);
@@ -226,7 +226,7 @@ TEST_CASE("spectral: any number of short rows equals the direct sums") {
 TEST_CASE("spectral: a short row has the same bits at any place among others") {
   Context context;
   ContextScope scope(context);
-  const auto check = [](const Tensor& y) {  // whose rows are transforms of one signal
+  const auto check = [](const Tensor& y) {  // the rows of y are transforms of one signal
     const std::size_t bytes = static_cast<std::size_t>(y.numel() / y.size(0)) * dtype_size(y.dtype());
     const char* first = static_cast<const char*>(raw::contiguous(y).raw());
     for (int64_t row = 1; row < y.size(0); ++row)

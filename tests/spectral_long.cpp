@@ -23,7 +23,7 @@ struct Numbers {
   Tensor in(DType dtype) const { return raw::convert(tensor, dtype); }
 };
 
-// The first and last of n, those next to them and in the middle, and others at random.
+// The first and last of n, their neighbors, the middle, and random places.
 std::vector<int64_t> sampled_places(int64_t n, int64_t count) {
   std::vector<int64_t> places{0, 1, n / 2 - 1, n / 2, n - 2, n - 1};
   const Random random(static_cast<std::uint64_t>(n));
@@ -33,7 +33,7 @@ std::vector<int64_t> sampled_places(int64_t n, int64_t count) {
 }
 
 struct Sample {
-  int64_t at;  // in the contiguous tensor
+  int64_t at;  // index in the contiguous tensor
   double value;
 };
 

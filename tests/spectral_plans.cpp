@@ -1,4 +1,4 @@
-// The plans' choices, their cache, their use from many threads, and lengths that can't be had.
+// The choices of the plans, their cache, their use from many threads, and impossible lengths.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 
 using std::int64_t;
 
-// A cache holds 32 MiB, or one plan: eight of these, the short ones.
+// A cache holds 32 MiB, or one plan: eight of the short ones of these.
 class LargePlan {
  public:
   explicit LargePlan(int64_t n) : n_(n) {}
@@ -49,7 +49,7 @@ Caught error_of(const std::function<void()>& f) {
   return {"no error"};
 }
 
-// Runs f(index) on so many threads at once, each under contexts[index % their number].
+// Runs f(index) on this many threads at once, each under contexts[index % their number].
 void run_threads(int count, const std::vector<std::unique_ptr<Context>>& contexts, const std::function<void(int)>& f) {
   std::atomic<int> waiting{count};
   std::vector<std::thread> threads;
@@ -88,7 +88,7 @@ std::vector<Work> works_of(DType dtype) {
   return works;
 }
 
-// Eight threads make and use all plans at once, each in an order of its own.
+// Eight threads make and use all plans at once, each in its own order.
 void check_threads(const std::vector<std::unique_ptr<Context>>& contexts) {
   for (DType dtype : {DType::f32, DType::f64}) {
     const std::vector<Work> works = works_of(dtype);
@@ -107,7 +107,7 @@ void check_threads(const std::vector<std::unique_ptr<Context>>& contexts) {
 
 }  // namespace
 
-TEST_CASE("plans: roots of unity of long tables are right to long double's last places") {
+TEST_CASE("plans: roots of unity of long tables are correct to the last places of long double") {
   for (int64_t n : {1000, 16383, 16384, 16385, 131074, 1999966, 2097152}) {
     CAPTURE(n);
     const UnitRoots roots(n);
@@ -155,7 +155,7 @@ TEST_CASE("spectral plans: radices for smooth lengths, Bluestein for the others"
   CHECK(sorted(360) == Radices{3, 3, 5, 8});
   CHECK(sorted(1000) == Radices{5, 5, 5, 8});
   CHECK(sorted(1001) == Radices{7, 11, 13});
-  for (int64_t twos = 1; twos <= 24; ++twos)  // no more passes than radix 8 alone would take
+  for (int64_t twos = 1; twos <= 24; ++twos)  // no more passes than with only radix 8
     CHECK(static_cast<int64_t>(fft_radices(int64_t{1} << twos).size()) <= (twos + 2) / 3);
   for (int64_t n : {96, 360, 768, 1000, 1001, 1536}) {
     const FftPlan<float> plan(n);
@@ -184,7 +184,7 @@ TEST_CASE("spectral plans: the fast length is the cheapest by the model") {
   }
 }
 
-TEST_CASE("spectral plans: the cache is bounded, and what it dropped lives on with its users") {
+TEST_CASE("spectral plans: the cache is bounded, and dropped plans live on with their users") {
   Context context;
   const ContextScope scope(context);
   const auto used = cached_plan<LargePlan>("test", 1);
@@ -199,14 +199,14 @@ TEST_CASE("spectral plans: the cache is bounded, and what it dropped lives on wi
   CHECK(used->length() == 1);
   CHECK(cached_plan<LargePlan>("test", 1) != used);
   CHECK(cached_plan<LargePlan>("test", 39) == made.back().lock());
-  for (int64_t n = 50; n < 56; ++n) (void)cached_plan<LargePlan>("test", n);  // those used last stay
+  for (int64_t n = 50; n < 56; ++n) (void)cached_plan<LargePlan>("test", n);  // the most recently used ones stay
   CHECK_FALSE(made.back().expired());
-  made.push_back(cached_plan<LargePlan>("test", 1000));  // more than the others may have by itself
+  made.push_back(cached_plan<LargePlan>("test", 1000));  // by itself larger than all others together may be
   CHECK(held() == 1);
   CHECK(cached_plan<LargePlan>("test", 1000) == made.back().lock());
 }
 
-TEST_CASE("spectral plans: the one that was used least recently goes first") {
+TEST_CASE("spectral plans: the least recently used one goes first") {
   Context context;
   const ContextScope scope(context);
   std::vector<std::weak_ptr<const LargePlan>> made;
@@ -238,7 +238,7 @@ TEST_CASE("spectral plans: empty and mismatched lengths give errors that name th
   CHECK(error_of([&] { (void)fft(none); }).starts_with("fft"));
   CHECK(error_of([&] { (void)ifft(none); }).starts_with("ifft"));
   CHECK(error_of([&] { (void)rfft(none, -1); }).starts_with("rfft"));
-  for (int64_t n : {-6, -1, 0, 5, 8, 1000})  // 4 bins are those of 6 or 7
+  for (int64_t n : {-6, -1, 0, 5, 8, 1000})  // 4 bins belong to lengths 6 and 7
     CHECK(error_of([&] { (void)irfft(bins, n); }).starts_with("irfft"));
   CHECK(error_of([&] { (void)irfft(Tensor::zeros({3, 0}, DType::c64), 0); }).starts_with("irfft"));
   CHECK(error_of([&] { (void)fourier_mix(none, 0, 1); }).starts_with("fourier_mix"));
@@ -257,9 +257,9 @@ TEST_CASE("spectral plans: empty and mismatched lengths give errors that name th
         }).starts_with("circulant_product"));
 }
 
-TEST_CASE("spectral plans: what doesn't fit in memory gives an error before any of it is touched") {
+TEST_CASE("spectral plans: sizes beyond memory give an error before any memory is touched") {
   [[maybe_unused]] const std::uint64_t before = os::peak_resident_memory();
-  int64_t tables = 1 << 10;  // elements whose tables can't be made, even those of half as many
+  int64_t tables = 1 << 10;  // elements whose tables can't be made, not even for half as many
   while (static_cast<std::uint64_t>(tables) * 48 <= os::physical_memory()) tables *= 2;
   const Tensor one = Tensor::zeros({1}), two = Tensor::zeros({1}, DType::c64);
   for (int64_t n : {tables, tables - 1, int64_t{1} << 31, int64_t{1} << 40}) {
@@ -280,7 +280,7 @@ TEST_CASE("spectral plans: what doesn't fit in memory gives an error before any 
         [&] { (void)ToeplitzCoefficients(t, true, 1, ToeplitzForm::ring); }};
     for (const auto& run : runs) CHECK_THROWS_AS(run(), Error);
   }
-  const Tensor wide = expand(one, {64, int64_t{1} << 40});  // few elements to transform, but too many of them
+  const Tensor wide = expand(one, {64, int64_t{1} << 40});  // few elements per transform, but too many transforms
   CHECK_THROWS_AS(fft(wide, 0), Error);
   CHECK_THROWS_AS(rfft(wide, 0), Error);
   CHECK_THROWS_AS(fourier_mix(expand(one, {int64_t{1} << 36, 8, 8}), 1, 2), Error);

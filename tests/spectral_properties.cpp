@@ -1,4 +1,4 @@
-// What the transforms, Toeplitz products and Fourier mixing must have in common with their definitions.
+// Properties that the transforms, Toeplitz products and Fourier mixing share with their definitions.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Tensor complex_tensor(const Shape& shape, std::uint64_t seed, DType dtype = DTyp
   return dtype == DType::f64 ? x : to_single(x);
 }
 double growth(DType dtype, int64_t n) { return dtype == DType::f64 ? error_growth<double>(n) : error_growth<float>(n); }
-// A transform's error in units of growth, as spectral_lengths.cpp bounds it.
+// The error of a transform in units of growth, bounded as in spectral_lengths.cpp.
 constexpr double transform_bound = 2;
 
 // exp(-2πi shift k/n), (n, 1)
@@ -61,7 +61,7 @@ Tensor direct_mix(const Tensor& x) {
 Tensor row(const Tensor& x, int64_t batch) { return raw::contiguous(slice(x, 0, batch, batch + 1)); }
 Tensor channel(const Tensor& x, int64_t c) { return raw::contiguous(slice(x, -1, c, c + 1)); }
 
-// The product and its gradients with the cotangent dy.
+// The product and its gradients for the cotangent dy.
 struct Products {
   Tensor y, dx, dt;
 };
@@ -80,7 +80,7 @@ Shape lags(const Shape& x, bool causal) { return {x[1], causal ? x[2] : 2 * x[2]
 Tensor with_loud_row(const Tensor& x, double factor) {
   return concat({scale(slice(x, 0, 0, 1), factor), slice(x, 0, 1, x.size(0))}, 0);
 }
-// x (contiguous) with one element (of a complex one, its real part) replaced.
+// x (contiguous) with one element replaced (the real part of a complex one).
 Tensor with_element(const Tensor& x, int64_t at, double value) {
   const bool is_complex = x.dtype() == DType::c64 || x.dtype() == DType::c128;
   Tensor y = raw::convert(scale(x, 1), is_complex ? DType::c128 : DType::f64);
@@ -89,8 +89,8 @@ Tensor with_element(const Tensor& x, int64_t at, double value) {
   return raw::convert(y, x.dtype());
 }
 
-// y and want (a, b, c) have the same bits but in one line along dim, that which holds element `at` of x; there they
-// differ.
+// Whether y and want (a, b, c) have the same bits except in one line along dim, the one that holds element `at` of x,
+// and differ there.
 bool differ_in_line_of(int64_t at, const Tensor& x, int64_t dim, const Tensor& y, const Tensor& want) {
   const int64_t other = 3 - dim;
   const int64_t place[] = {at / x.strides()[0], at / x.size(2) % x.size(1), at % x.size(2)};
@@ -162,7 +162,7 @@ TEST_CASE("spectral: Toeplitz products by transforms equal the naive form, with 
     }
 }
 
-TEST_CASE("spectral: a partner 2^20 times louder at most doubles the error of the others") {
+TEST_CASE("spectral: a row 2^20 times louder at most doubles the error of the others") {
   const double loud = 1 << 20;
   const Shape shape{4, 1, 150, 21};
   const Tensor x = to_single(real_tensor(shape, 1)), dy = to_single(real_tensor(shape, 3));
@@ -192,7 +192,7 @@ TEST_CASE("spectral: a partner 2^20 times louder at most doubles the error of th
 
 TEST_CASE("spectral: NaN and Inf stay in their row and channel, forward and in the gradient for x") {
   const Shape shape{3, 2, 50, 19};
-  const int64_t n = shape[2], d = shape[3], at = (n + 25) * d + 7;  // of row 0, head 1, channel 7
+  const int64_t n = shape[2], d = shape[3], at = (n + 25) * d + 7;  // in row 0, head 1, channel 7
   for (DType dtype : real_types)
     for (ToeplitzForm form : {ToeplitzForm::naive, ToeplitzForm::matrix, ToeplitzForm::ring})
       for (double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
@@ -218,7 +218,7 @@ TEST_CASE("spectral: NaN and Inf stay in the line that is transformed, and in th
   for (const Shape& shape : {Shape{3, 30, 37}, {3, 37, 18}})  // radices, and Bluestein's
     for (DType dtype : real_types)
       for (double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
-        const int64_t at = (shape[1] + 9) * shape[2] + 7;  // of sample 1, row 9, column 7
+        const int64_t at = (shape[1] + 9) * shape[2] + 7;  // in sample 1, row 9, column 7
         const Tensor x = real_tensor(shape, 1, dtype), z = complex_tensor(shape, 2, dtype);
         const Tensor bad_x = with_element(x, at, bad), bad_z = with_element(z, at, bad);
         for (Isa isa : available_isas()) {
@@ -236,7 +236,7 @@ TEST_CASE("spectral: NaN and Inf stay in the line that is transformed, and in th
             for (int64_t n : {2 * z.size(dim) - 2, 2 * z.size(dim) - 1})
               CHECK(differ_in_line_of(at, z, dim, irfft(bad_z, n, dim), irfft(z, n, dim)));
           }
-          const auto mix_turned = [](const Tensor& v) {  // by the layout (n, b, d)
+          const auto mix_turned = [](const Tensor& v) {  // in the layout (n, b, d)
             return transpose(fourier_mix(raw::contiguous(transpose(v, 0, 1)), 0, 2), 0, 1);
           };
           const Tensor mixed[][2] = {{fourier_mix(bad_x, 1, 2), fourier_mix(x, 1, 2)},

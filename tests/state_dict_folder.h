@@ -1,4 +1,4 @@
-// Folders of tests/interop that are a state dict: as they are, or changed.
+// Folders of tests/interop that are a state dict: original or changed.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -16,12 +16,12 @@ namespace weft::test {
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Tensors and, if it isn't null, config.json.
+// Tensors and, unless it is null, config.json.
 struct StateDict {
   std::string form, name;
   std::map<std::string, Tensor> tensors;
   nlohmann::ordered_json config;
-  Tensor ids, out;  // what the other program makes of them
+  Tensor ids, out;  // the other program's input and output
 
   StateDict(const std::string& its_form, const std::string& folder) : form(its_form), name(folder) {
     const std::string path = std::string(WEFT_INTEROP) + "/" + folder;
@@ -55,19 +55,19 @@ struct StateDict {
     return message;
   }
 
-  // How far its output is from the other program's.
+  // The difference of its output from the other program's.
   double distance(const Checkpoint& read) const {
     return max_difference(raw::convert((*read.model)(ids), DType::f64), out);
   }
 
-  // What the form writes of it: the same tensors, which are read again as the same model.
+  // Checks that the format writes the same tensors, and reads them again as the same model.
   void check_back(const Checkpoint& read) const {
     const TemporaryFolder folder;
     (void)save_checkpoint_as(form, folder / "back", read);
     const SafetensorsFile file(folder / "back/model.safetensors");
     CHECK(file.names().size() == tensors.size());
     for (const auto& [key, tensor] : tensors) {
-      const std::string& name_there = key;  // what clang 14's lambdas can hold
+      const std::string& name_there = key;  // lambdas of clang 14 can't capture structured bindings
       CAPTURE(name_there);
       REQUIRE(file.contains(name_there));
       REQUIRE(file.shape(name_there) == tensor.shape());
@@ -87,7 +87,7 @@ inline LoadOptions of_task(Task task) {
   return options;
 }
 
-// The refusal of a model that a form has no place for; nothing is written.
+// The refusal of a model that a format can't represent. Checks that nothing is written.
 inline std::string refused(const std::string& form, const ModelSpec& spec) {
   const TemporaryFolder folder;
   Checkpoint checkpoint;

@@ -1,12 +1,13 @@
-// Sweeps over sizes, seeds or repetitions run whole, or a part of each where WEFT_SWEEPS=short is set, as tools/check does under
-// sanitizers: there a sweep asks whether memory is used rightly, which its first cases show, and takes ten times as long.
+// Sweeps over sizes, seeds or repetitions are complete, or partial if WEFT_SWEEPS=short is set, like tools/check does
+// under sanitizers. There a sweep checks that memory is used correctly, which its first cases show, and it takes ten
+// times as long.
 #pragma once
 #include <cstdlib>
 #include <string_view>
 
 namespace weft::test {
 
-// How many: sweep(3000, 200) is 3000 of a whole sweep, 200 of a part.
+// The number of cases: sweep(3000, 200) is 3000 for a complete sweep, 200 for a partial one.
 template <class N>
 N sweep(N whole, N part) {
   const char* asked = std::getenv("WEFT_SWEEPS");

@@ -1,4 +1,4 @@
-// Texts as tensors; the tokenizer of models that came without one.
+// Texts as tensors; the tokenizer of models without one.
 #include <doctest/doctest.h>
 
 #include "train_support.h"
@@ -26,7 +26,7 @@ class Framing : public Tokenizer {
 
 }  // namespace
 
-TEST_CASE("encode_tensor: a text's ids as a model takes them") {
+TEST_CASE("encode_tensor: a text's ids in the shape that a model takes") {
   const Framing tokenizer({0, 3, 1, 4, 2});
   const Tensor ids = encode_tensor(tokenizer, "ab");
   CHECK(ids.shape() == Shape{1, 2});
@@ -35,7 +35,7 @@ TEST_CASE("encode_tensor: a text's ids as a model takes them") {
   CHECK_THROWS_WITH((void)encode_tensor(tokenizer, ""), doctest::Contains("no symbols"));
 }
 
-TEST_CASE("encode_rows: frames, cuts and fills up, as classifiers read texts") {
+TEST_CASE("encode_rows: adds special symbols, truncates and pads, for classifiers") {
   SpecialIds all;
   all.pad = 3;
   all.cls = 1;
@@ -61,7 +61,7 @@ TEST_CASE("encode_rows: frames, cuts and fills up, as classifiers read texts") {
   CHECK_THROWS_AS((void)rows({"a"}, -1, 0), Error);
 }
 
-TEST_CASE("special ids: which ids are one") {
+TEST_CASE("special ids: which ids are special") {
   const SpecialIds all{7, 3, 1, 4, 2};
   for (const std::int64_t id : {1, 2, 3, 4, 7}) CHECK(all.has(id));
   for (const std::int64_t id : {0, 5, 6, 8}) CHECK_FALSE(all.has(id));

@@ -31,7 +31,7 @@ std::shared_ptr<const Tokenizer> learned(const std::string& kind, const Texts& t
   return learn_tokenizer(kind, texts);
 }
 
-// About 3 MB: several chunks, with characters of one to four bytes and a line that is longer than a chunk.
+// About 3 MB: several chunks, with characters of one to four bytes and a line longer than a chunk.
 std::string long_text() {
   std::string text;
   for (int i = 0; i < 40000; ++i) text += "line " + std::to_string(i * 7919 % 1000) + ": naïve €𝄞 fox – jumps\n";
@@ -93,7 +93,7 @@ TEST_CASE("an encoded text has the ids of the whole, however it is read") {
   CHECK(folder.files() == 2);
 }
 
-TEST_CASE("a tokenizer that doesn't say where to cut gets the whole text; more than 65536 symbols") {
+TEST_CASE("a tokenizer without cut() gets the whole text; more than 65536 symbols") {
   const TemporaryFolder folder;
   const std::string text(3000000, 'x');
   folder.write("text", text);
@@ -103,7 +103,7 @@ TEST_CASE("a tokenizer that doesn't say where to cut gets the whole text; more t
   CHECK(std::filesystem::file_size(folder / "ids") == 4 * text.size() + 64);
 }
 
-TEST_CASE("a file of ids is used again for the same text and tokenizer, and written anew for others") {
+TEST_CASE("a file of ids is reused for the same text and tokenizer, and rewritten for others") {
   const TemporaryFolder folder;
   const std::string text = small_text(), path = folder / "text", ids = folder / "ids";
   folder.write("text", text);
@@ -116,14 +116,15 @@ TEST_CASE("a file of ids is used again for the same text and tokenizer, and writ
   };
   CHECK(encode(*by_bytes) == by_bytes->encode(text));
   const auto first = inode();
-  const EncodedText kept = EncodedText::of_file(path, *by_bytes, ids, 0);  // its mapping keeps the number from others
+  // its mapping keeps others from reusing the inode number
+  const EncodedText kept = EncodedText::of_file(path, *by_bytes, ids, 0);
   CHECK(encode(*by_bytes) == by_bytes->encode(text));
   CHECK(inode() == first);
   CHECK(encode(*by_words) == by_words->encode(text));
   CHECK(inode() != first);
   CHECK(encode(*by_bytes) == by_bytes->encode(text));
 
-  // Damaged: any byte of it, and cut at any place.
+  // Damaged: any byte changed, and truncated at any place.
   const std::string good = folder.read("ids");
   for (std::size_t at = 0; at < good.size(); at += at + 70 < good.size() ? 97 : 1) {
     std::string bad = good;
@@ -141,7 +142,7 @@ TEST_CASE("a file of ids is used again for the same text and tokenizer, and writ
   other[100] = '#';
   folder.write("text", other);
   CHECK(encode(*by_bytes) == by_bytes->encode(other));
-  // Written to while it is in use.
+  // Overwritten while it is in use.
   const EncodedText in_use = EncodedText::of_file(path, *by_bytes, ids, 0);
   std::fstream(ids, std::ios::in | std::ios::out | std::ios::binary).write("\xFF\xFF", 2);
   CHECK_THROWS_WITH((void)all(in_use), doctest::Contains("id 65535 of "));
@@ -154,7 +155,7 @@ TEST_CASE("a file of ids is used again for the same text and tokenizer, and writ
 
 namespace {
 
-// Looks, while it encodes, at the process's open files that are in a folder, and at the folder.
+// While it encodes, looks at the process's open files in a folder, and at the folder.
 class Watching : public Many {
  public:
   explicit Watching(std::string folder) : folder_(std::move(folder)) {}
@@ -178,11 +179,11 @@ class Watching : public Many {
 
 }  // namespace
 
-TEST_CASE("ids in a temporary file: nobody else's file is written or read, and nobody else can read it") {
+TEST_CASE("ids in a temporary file: no foreign file is written or read, and no one else can read it") {
   const TemporaryFolder folder, shared;
   folder.write("text", std::string(3000, 'x'));
   folder.write("victim", "its only copy");
-  // The names that they once had.
+  // The names that earlier versions used.
   for (int i = 0; i < 100; ++i)
     std::filesystem::create_symlink(folder / "victim",
                                     shared / (".weft-ids-" + std::to_string(::getpid()) + "-" + std::to_string(i)));
@@ -238,13 +239,13 @@ TEST_CASE("texts that can't be encoded: the file and the place are named") {
                     (name + ": invalid UTF-8 at byte 2500000" + other_encoding).c_str());
   CHECK_THROWS_WITH((void)learned("words", text_file(file(""))), (name + " is empty").c_str());
   CHECK(read_text(file("\xEF\xBB\xBFxy")) == "xy");
-  CHECK(folder.files() == 1);  // nothing is left of files of ids
+  CHECK(folder.files() == 1);  // no file of ids is left
 }
 
 TEST_CASE("a file that is larger than the memory: refused by its beginning, or read in parts") {
   const TemporaryFolder folder;
   folder.write("text", "text\n");
-  // Holes that take no room on the disk; zeros.
+  // Holes that take no space on the disk and read as zeros.
   std::filesystem::resize_file(folder / "text", std::uintmax_t{1} << 40);
   CHECK(error_of(folder / "text", *characters("text\n")).find("byte 5 is 0") != std::string::npos);
   CHECK_THROWS_WITH((void)learned("words", text_file(folder / "text")), doctest::Contains("byte 5 is 0"));

@@ -1,4 +1,4 @@
-// Hugging Face's tokenizer of FNet; where SentencePiece isn't installed this file isn't built.
+// Hugging Face's FNet tokenizer. This file isn't built without SentencePiece.
 #include <algorithm>
 
 #include "fnet_tokenizer_support.h"
@@ -77,7 +77,8 @@ TEST_CASE("fnet tokenizer: special symbols, spaces, quotation marks") {
   CHECK(t->encode("the \u2581fox") == pieces_of("the fox"));
 }
 
-// As transformers' fast tokenizer (bench/interop/fnet_tokenizer.py): one piece, unless a special symbol takes them.
+// Like transformers' fast tokenizer (bench/interop/fnet_tokenizer.py): one piece, unless a special symbol includes
+// them.
 TEST_CASE("fnet tokenizer: spaces at the end of a text and before special symbols") {
   const auto t = tokenizer();
   const Ids space = {of_piece("\u2581")}, fox = pieces_of("fox");
@@ -101,7 +102,7 @@ TEST_CASE("fnet tokenizer: spaces at the end of a text and before special symbol
   CHECK(t->encode("[CLS] [CLS]") == Ids{4} + space + Ids{4});
 }
 
-TEST_CASE("fnet tokenizer: special symbols that begin alike: the longest counts") {
+TEST_CASE("fnet tokenizer: special symbols with the same beginning: the longest one wins") {
   for (const bool longer_first : {false, true}) {
     const auto t =
         tokenizer({{"mask_token", longer_first ? "[SEP" : "[SEP]"}, {"sep_token", longer_first ? "[SEP]" : "[SEP"}},
@@ -126,7 +127,7 @@ TEST_CASE("fnet tokenizer: no piece of a number and a comma") {
   CHECK(tokenizer()->decode(number) == "1,");
 }
 
-TEST_CASE("fnet tokenizer: its settings; ids beyond its pieces; what isn't one") {
+TEST_CASE("fnet tokenizer: its settings; ids beyond its pieces; invalid tokenizers") {
   CHECK(tokenizer({{"keep_accents", true}})->encode("fóx") == pieces_of("fóx"));
   CHECK(tokenizer({{"keep_accents", true}})->encode("fóx") != pieces_of("fox"));
   CHECK(tokenizer({{"do_lower_case", true}})->encode("The FÓX") == pieces_of("the fox"));
@@ -151,7 +152,7 @@ TEST_CASE("fnet tokenizer: its settings; ids beyond its pieces; what isn't one")
   CHECK(t->decode(t->encode("the quick fox jumps over dogs")) == "the quick fox jumps over dogs");
 }
 
-TEST_CASE("fnet tokenizer: a text may be cut where it says") {
+TEST_CASE("fnet tokenizer: a text may be split where it says") {
   const auto t = tokenizer();
   std::string text;
   for (int i = 0; i < 40; ++i) text += "the quick [MASK] brown fóx,  1,000 or 7, ``dogs''\n" + std::to_string(i);
@@ -177,7 +178,8 @@ TEST_CASE("fnet tokenizer: a text may be cut where it says") {
   CHECK(tokenizer({{"sep_token", "[S P]"}}, "[CLS],[S P],[MASK]")->cut("the quick") == 0);
 }
 
-// 65535 bytes, 21845 characters, are a word: a space and an unknown symbol. Without a cut the time grows with the square.
+// 65535 bytes or 21845 characters form one word: a space and an unknown symbol. Without this limit the time grows with
+// the square of the length.
 TEST_CASE("fnet tokenizer: a long text of unknown characters without a space") {
   const auto t = tokenizer();
   std::string text;

@@ -1,4 +1,4 @@
-// Tokenizers of SentencePiece; where it isn't installed this file isn't built.
+// SentencePiece tokenizers. This file isn't built without SentencePiece.
 #include "weft/sentencepiece.h"
 
 #include <doctest/doctest.h>
@@ -38,7 +38,7 @@ std::string small_foreign_model() {
   return model;
 }
 
-// Words that share their parts: what a single word has to itself unigram doesn't learn.
+// Words with common parts: unigram doesn't learn the parts that only one word has.
 std::string varied_text() {
   std::string text;
   for (const char* stem : {"light", "dark", "warm", "cold", "quick", "strong", "clear", "deep"})
@@ -48,7 +48,7 @@ std::string varied_text() {
 
 }  // namespace
 
-TEST_CASE("unigram and bpe give back every text byte by byte") {
+TEST_CASE("unigram and bpe restore every text byte by byte") {
   for (const char* kind : {"unigram", "bpe"}) {
     CAPTURE(kind);
     const auto t = learned(kind, varied_text());
@@ -66,13 +66,13 @@ TEST_CASE("unigram and bpe give back every text byte by byte") {
     CHECK_THROWS_WITH((void)t->encode("ab\xFF"), "[tokenizer] invalid UTF-8 at byte 2");
     CHECK_THROWS_AS((void)t->decode(t->size()), Error);
     CHECK_THROWS_AS((void)t->decode(-1), Error);
-    CHECK((t->to_json() == learned(kind, varied_text())->to_json()));  // the same each time
+    CHECK((t->to_json() == learned(kind, varied_text())->to_json()));  // the same every time
   }
 }
 
-TEST_CASE("unigram and bpe: a text may be cut where they say, also within long lines") {
+TEST_CASE("unigram and bpe: a text may be split where they say, also within long lines") {
   std::string text = small_text();
-  for (int i = 0; i < 30000; ++i) text += "fox " + std::to_string(i % 13);  // without a line end
+  for (int i = 0; i < 30000; ++i) text += "fox " + std::to_string(i % 13);  // without line ends
   text += "\n" + std::string(150000, 'x') + "ü\n" + small_text();
   for (const char* kind : {"unigram", "bpe"}) {
     CAPTURE(kind);
@@ -99,7 +99,7 @@ TEST_CASE("unigram and bpe: a text may be cut where they say, also within long l
   }
 }
 
-TEST_CASE("unigram and bpe: bytes that are no UTF-8 and have no line end are cut somewhere, and refused") {
+TEST_CASE("unigram and bpe: bytes that are no UTF-8 and have no line end are split somewhere, and refused") {
   const auto t = learned("bpe", small_text());
   const std::string bytes(200000, '\x80');
   for (const std::string& before : {std::string(), std::string("a"), std::string("a line\n")}) {

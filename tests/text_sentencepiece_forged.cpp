@@ -1,4 +1,4 @@
-// Models of SentencePiece that it would read beyond its memory for; where it isn't installed this file isn't built.
+// SentencePiece models for which it would read outside of its memory. This file isn't built without SentencePiece.
 #include "fnet_tokenizer_support.h"
 #include "forms/sentencepiece_model.h"
 #include "sentencepiece/model_check.h"
@@ -11,7 +11,7 @@ using namespace fnet_pieces;
 
 namespace {
 
-// A trie of the keys "a", "aa", …, each of which has a block of 256 units: its leaf, and at 'a' the next key.
+// A trie of the keys "a", "aa", …, each with a block of 256 units: its leaf, and at 'a' the next key.
 struct Trie {
   explicit Trie(std::uint32_t keys) : units(256 * (keys + 1), 0x80000000) {
     for (std::uint32_t key = 0; key <= keys; ++key) {
@@ -36,7 +36,7 @@ std::string refusal(const std::string& charsmap) {
   return error_of([&] { detail::check_charsmap(charsmap); });
 }
 
-// A protocol buffer's field of up to 16,383 bytes.
+// A field of a protocol buffer, with up to 16,383 bytes.
 std::string field(int number, const std::string& bytes) {
   std::string out = {static_cast<char>(number << 3 | 2), static_cast<char>((bytes.size() & 0x7f) | 0x80),
                      static_cast<char>(bytes.size() >> 7)};
@@ -45,7 +45,7 @@ std::string field(int number, const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("forged models of SentencePiece: a trie of characters whose ways stay within is taken") {
+TEST_CASE("forged models of SentencePiece: a trie of characters whose paths stay inside is accepted") {
   CHECK(refusal("") == "");
   CHECK(refusal(detail::parse_sentencepiece(model()).characters) == "");
   CHECK(refusal(Trie(1).bytes()) == "");
@@ -85,12 +85,12 @@ TEST_CASE("forged models of SentencePiece: a trie of characters that leads out o
   Trie loop(1);  // "b" any number of times
   loop.units[256 + 'b'] = 'b' << 10 | 0x100 | 'b';
   says(loop.bytes(), "expected at most 32 keys that begin one text, got more");
-  Trie back(1);  // to the root, as a child by the byte 0
+  Trie back(1);  // to the root, as a child for the byte 0
   back.units[0] |= 0x100;
   says(back.bytes(), "got byte " + std::to_string(0x100));
 }
 
-TEST_CASE("forged models of SentencePiece: whichever way they come") {
+TEST_CASE("forged models of SentencePiece: through every function that reads them") {
   register_sentencepiece();
   detail::SentencePieceModel made = detail::parse_sentencepiece(model());
   Trie trie(1);
@@ -109,13 +109,14 @@ TEST_CASE("forged models of SentencePiece: whichever way they come") {
   made.characters = Trie(32).bytes();
   const auto good = sentencepiece_tokenizer(detail::sentencepiece_bytes(made));
   CHECK(good->encode(std::string(40, 'a')) == good->encode("xaaaaaaaa"));
-  // A key whose upper bits other readers drop: field 3 there.
+  // A key whose upper bits other readers drop, which makes it field 3 there.
   CHECK_THROWS_WITH((void)sentencepiece_tokenizer(model() + std::string("\x9a\x80\x80\x80\x10\0", 6)),
                     doctest::Contains("not a model of SentencePiece"));
 }
 
 TEST_CASE(
-    "forged models of SentencePiece: pieces that are too long for its stack, or too many that begin one another") {
+    "forged models of SentencePiece: pieces that are too long for its stack, or too many that are prefixes of one "
+    "another") {
   using detail::SentencePieceModel;
   register_sentencepiece();
   const auto with = [](const std::vector<SentencePieceModel::Piece>& pieces) {

@@ -30,14 +30,14 @@ std::shared_ptr<const Tokenizer> learned(const std::string& kind, const std::str
   return learn_tokenizer(kind, text, options);
 }
 
-// The symbols that a text is cut into.
+// The symbols into which a text is split.
 Strings symbols(const Tokenizer& tokenizer, const std::string& text) {
   Strings all;
   for (const std::int64_t id : tokenizer.encode(text)) all.push_back(tokenizer.decode(id));
   return all;
 }
 
-// A host's own: each byte's two halves.
+// A host's own tokenizer: the two halves of each byte.
 class Halves : public Tokenizer {
  public:
   const char* kind() const noexcept override { return "halves"; }
@@ -87,7 +87,7 @@ TEST_CASE("tokenizer by characters: the first and last symbols of one, two, thre
   CHECK(t->decode(t->encode(text)) == text);
 }
 
-TEST_CASE("tokenizer by characters of an earlier weft: what it doesn't have is an Error") {
+TEST_CASE("tokenizer by characters of an earlier weft: other characters are an Error") {
   const std::string json = R"({"unit":"characters","characters":"\nabé€𝄞 ","mask":false})";
   const auto t = tokenizer_from_json(json);
   CHECK(t->size() == 7);
@@ -98,7 +98,7 @@ TEST_CASE("tokenizer by characters of an earlier weft: what it doesn't have is a
   CHECK_THROWS_WITH((void)t->encode("c", {"\"book\"", 7}),
                     "\"book\": the character U+0063 at byte 7 is not one of the 7 that the model knows");
   CHECK_THROWS_AS((void)t->encode("\U0010FFFF"), Error);
-  CHECK(t->to_json() == R"({"unit":"characters","characters":"\n abé€𝄞","mask":false})");  // as it was written
+  CHECK(t->to_json() == R"({"unit":"characters","characters":"\n abé€𝄞","mask":false})");  // in its original format
 }
 
 TEST_CASE("tokenizer by characters: special symbols by task; the most frequent") {
@@ -148,7 +148,7 @@ TEST_CASE("tokenizer by bytes: any, in their order") {
 TEST_CASE("invalid UTF-8 names the byte") {
   CHECK(message("abc").empty());
   CHECK(message("ab\xFF") == "[tokenizer] invalid UTF-8 at byte 2");
-  // Overlong, surrogate, beyond U+10FFFF, a continuation without a lead.
+  // Overlong, surrogate, beyond U+10FFFF, a continuation byte without a lead byte.
   for (const char* bad : {"é\xC0\x80", "é\xED\xA0\x80", "é\xF4\x90\x80\x80", "é\x80", "é\xF0\x80\x80\x80", "é\xFFxx"})
     CHECK(message(bad) == "[tokenizer] invalid UTF-8 at byte 2");
   for (const char* cut : {"é\xE2\x82", "é\xF0\x9F\x98", "é\xF0", "é\xC3"})
@@ -200,7 +200,7 @@ TEST_CASE("tokenizers that keep words as they are: with marks and brackets, or b
   const auto spaces = learned("whitespace", text);
   CHECK(symbols(*spaces, text) == Strings{"It's", "(not)", "[MAX", "2", "9]:", "Zoë", "–", "“so”!"});
   CHECK(symbols(*spaces, "not (not)") == Strings{"[unk]", "(not)"});
-  // A text with the name of a special symbol.
+  // A text that contains the name of a special symbol.
   CHECK(symbols(*learned("whitespace", "[pad] a [mask]"), "[mask] a [pad]") == Strings{"[mask]", "a", "[pad]"});
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("a million different words are too many to count: the rarest are forgo
   CHECK(t->decode(3) == "often");
 }
 
-TEST_CASE("a text may be cut where a tokenizer says: the ids are the same") {
+TEST_CASE("a text may be split where a tokenizer says: the ids are the same") {
   const std::string text = small_text() + "naïve (2nd) – [x]\n";
   for (const std::string kind : {"characters", "bytes", "words", "wordpunct", "whitespace"}) {
     CAPTURE(kind);
@@ -261,7 +261,7 @@ TEST_CASE("tokenizer: JSON and back") {
                     doctest::Contains("unknown kind \"syllables\", expected one of characters, bytes, words"));
 }
 
-TEST_CASE("tokenizer: a kind of a program's own") {
+TEST_CASE("tokenizer: a custom kind") {
   register_tokenizer(halves_kind("halves"));
   CHECK_THROWS_WITH(register_tokenizer(halves_kind("halves")), "[tokenizer] the name \"halves\" is taken");
   CHECK_THROWS_AS(register_tokenizer(halves_kind("")), Error);

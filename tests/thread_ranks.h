@@ -19,7 +19,7 @@
 
 namespace weft::test {
 
-// Where they meet: what each has given to the calls that are under way.
+// The meeting point of the ranks: their contributions to the calls in progress.
 class Meeting {
  public:
   explicit Meeting(std::size_t ranks) : size(ranks) {}
@@ -29,7 +29,7 @@ class Meeting {
     std::vector<std::string> texts;
     std::size_t given = 0, taken = 0;
   };
-  // Of the number-th call of a kind. The mutex is held.
+  // The number-th call of a kind. The mutex must be held.
   Call& call(int kind, std::size_t number) {
     Call& found = calls[{kind, number}];
     found.from.resize(size);
@@ -37,13 +37,13 @@ class Meeting {
     return found;
   }
 
-  // RankError if one has ended all. The mutex is held.
+  // RankError if a rank has aborted. The mutex must be held.
   void check() const {
     if (!aborted.empty()) throw RankError(aborted);
   }
 
   const std::size_t size;
-  std::string aborted;  // why
+  std::string aborted;  // the reason
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::pair<int, std::size_t>, Call> calls;
@@ -127,7 +127,7 @@ class ThreadRanks : public Ranks {
   std::size_t rank_, next_[3] = {};
 };
 
-// Calls body(ranks) on a thread for each rank; gives what each threw, as text.
+// Calls body(ranks) on a thread for each rank. Returns the texts of what each threw.
 inline std::vector<std::string> on_ranks(std::size_t size, const std::function<void(Ranks&)>& body) {
   Meeting meeting(size);
   std::vector<std::string> errors(size);
@@ -151,7 +151,7 @@ inline TrainOptions options_of(Ranks* ranks, std::int64_t steps, std::int64_t mi
   return options;
 }
 
-// Whether each has the same error, with that in it.
+// Whether all have the same error, and it contains `part`.
 inline bool all_say(const std::vector<std::string>& errors, const std::string& part) {
   for (const std::string& error : errors)
     if (error != errors[0] || error.find(part) == std::string::npos) {

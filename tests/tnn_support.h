@@ -1,4 +1,4 @@
-// What the tests of TNN share: small models and options.
+// Shared by the tests of TNN: small models and options.
 #pragma once
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@ namespace weft::test {
 
 inline const Init init64{Random(5), DType::f64};
 
-// A small config; `more`, the inside of an object, replaces keys of it.
+// A small config. `more`, the inside of a JSON object, replaces keys of it.
 inline std::string small_config(const std::string& more = "") {
   nlohmann::json config = {{"d_model", 6}, {"layers", 2},     {"heads", 2},        {"expand_ratio", 1.34},
                            {"rpe_dim", 4}, {"rpe_layers", 1}, {"rpe_act", "silu"}, {"glu_dim", 5}};
@@ -25,7 +25,7 @@ inline std::unique_ptr<Model> small_model(Task task, const std::string& more = "
 
 inline Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indices({b, n}, 7), 11); }
 
-// silu, so that no kink is near; the encoder of every test of gradients.
+// With silu, so that no kink is near: the encoder of all gradient tests.
 inline TnnConfig small_rpe(bool residual = false, const std::string& norm_type = "layernorm", bool bias = true) {
   TnnConfig options;
   options.rpe_dim = 4;

@@ -1,5 +1,6 @@
-# -DWEFT_TOGETHER=ON, for builds that only test: a folder's sources are compiled as one, which reads their headers once. Those
-# whose names would meet in it are compiled alone, as all are without this option: it takes a line here, or another name.
+# -DWEFT_TOGETHER=ON, for builds that only test: compiles the sources of a folder as one (a unity build), which reads
+# their headers once. Sources whose names would collide are compiled separately. Such a source needs an entry here, or a
+# different name.
 set(alone engine/system/new_folder ops/dense/gemm ops/dense/packing ops/dense/quantized_product ops/dense/quantized_weight
           models/forms/.* models/inference/generate models/[^/]* models/text/characters models/text/ids models/text/wordpunct models/text/words)
 list(JOIN alone "|" alone)
@@ -12,7 +13,7 @@ foreach(room engine ops models)
       continue()
     endif()
     cmake_path(GET source PARENT_PATH of)
-    if(NOT of STREQUAL folder OR count EQUAL 10)  # not too many: several are compiled at once
+    if(NOT of STREQUAL folder OR count EQUAL 10)  # not too many, so that several units compile in parallel
       set(folder ${of})
       set(first ${source})
       set(count 0)

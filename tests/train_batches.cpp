@@ -1,4 +1,4 @@
-// Batches that a trainer has prepared on a thread of its own, and what a language model's batches hold.
+// Batches that a trainer prepares on a separate thread, and the content of a language model's batches.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace weft::test {
 
-TEST_CASE("concurrent: batches are prepared ahead, in the same order; their errors come out; the thread ends") {
+TEST_CASE("concurrent: batches are prepared ahead, in the same order; errors are rethrown; the thread ends") {
   class Watched : public TextData {
    public:
     using TextData::TextData;
@@ -43,10 +43,11 @@ TEST_CASE("concurrent: batches are prepared ahead, in the same order; their erro
     for (int step = 0; step < 4; ++step) CHECK(trainer.step() == plain.step());
   }
   CHECK(data.threads.size() == 1);
-  CHECK(data.threads.count(std::this_thread::get_id()) == (context.threads() == 1));  // serially in a serial build
+  // on this thread in a serial build
+  CHECK(data.threads.count(std::this_thread::get_id()) == (context.threads() == 1));
   for (std::size_t i = 0; i < data.numbers.size(); ++i) CHECK(data.numbers[i] == static_cast<std::int64_t>(i));
   CHECK(data.numbers.size() >= 8);
-  CHECK(data.numbers.size() <= 10);  // those of one step more
+  CHECK(data.numbers.size() <= 10);  // at most one step ahead
 
   data.fails = 5;
   Trainer trainer(*small.model, data, options);
@@ -56,7 +57,7 @@ TEST_CASE("concurrent: batches are prepared ahead, in the same order; their erro
   CHECK(trainer.steps_done() == 2);
   data.fails = -1;
   CHECK_NOTHROW(trainer.step());
-  data.fails = 7;  // prepared, and never asked for
+  data.fails = 7;  // prepared, but never requested
 }
 
 TEST_CASE("perplexity and bits per byte") {
@@ -68,7 +69,7 @@ TEST_CASE("perplexity and bits per byte") {
   evaluation.bytes = 15;
   CHECK(*evaluation.bits_per_byte() == doctest::Approx(3 * 10 / 15.0));
 
-  // Each predicted symbol's bytes; what isn't known has none.
+  // The bytes of each predicted symbol; an unknown symbol has none.
   const auto tokenizer = characters("aé€ \n");
   const std::string text = "aaaaaaaaaaaaaaaaaa€é xa\n";
   const TextData causal(text, tokenizer, Task::causal_lm, 2, 1, TextSplit{0, 100});
@@ -91,7 +92,7 @@ TEST_CASE("perplexity and bits per byte") {
   CHECK(evaluate(*classifier.model, *classifier.data).bytes == 0);
 }
 
-TEST_CASE("masked language models: nothing special is put in place of a symbol") {
+TEST_CASE("masked language models: a symbol is never replaced by a special one") {
   for (const char* kind : {"characters", "words", "bytes"}) {
     CAPTURE(kind);
     TokenizerOptions options;
@@ -109,11 +110,11 @@ TEST_CASE("masked language models: nothing special is put in place of a symbol")
   }
 }
 
-TEST_CASE("language models: a tokenizer that has special symbols alone is refused") {
+TEST_CASE("language models: a tokenizer with only special symbols is refused") {
   for (const Task task : {Task::causal_lm, Task::masked_lm}) {
     TokenizerOptions options;
     options.task = task;
-    options.min_count = 1000000;  // no word is as frequent
+    options.min_count = 1000000;  // no word is that frequent
     const auto tokenizer = learn_tokenizer("words", small_text(), options);
     CHECK_THROWS_WITH(TextData(small_text(), tokenizer, task, 16, 4),
                       doctest::Contains("words, has no symbols but special ones"));

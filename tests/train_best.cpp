@@ -1,4 +1,4 @@
-// What makes a checkpoint a run's best, and the test that it is put to at the end.
+// Which checkpoint is a run's best, and its test at the end.
 #include <doctest/doctest.h>
 
 #include <iterator>
@@ -25,7 +25,9 @@ RunOptions into(const std::string& folder, const std::string& best_by) {
 
 }  // namespace
 
-TEST_CASE("best by a metric: the highest, of equals the one of lower loss, then the first; patience counts the same") {
+TEST_CASE(
+    "best by a metric: the highest, among equals the one with the lower loss, then the first; patience counts the "
+    "same") {
   const Script script[] = {{3, 0.5}, {4, 0.75}, {2, 0.75}, {1, 0.25}, {2, 0.75}, {1.5, 0.7}};
   for (const std::string best_by : {"loss", "right", ""}) {
     CAPTURE(best_by);
@@ -42,7 +44,7 @@ TEST_CASE("best by a metric: the highest, of equals the one of lower loss, then 
     CHECK(trainer.best_by() == (best_by == "right" ? "right" : "loss"));
     CHECK(load_checkpoint(folder / "run").info.step == trainer.best()->step);
     CHECK(trainer.steps_done() == 12);
-    CHECK_FALSE(result.out_of_patience);  // its third is the last step
+    CHECK_FALSE(result.out_of_patience);  // the third one is the last step
   }
 }
 
@@ -57,7 +59,7 @@ TEST_CASE("best by a metric: patience ends the run without a higher one") {
   CHECK(trainer.steps_done() == 6);
 }
 
-TEST_CASE("best by a metric: the state keeps it, and what it was") {
+TEST_CASE("best by a metric: the state keeps the metric and its best value") {
   const TemporaryFolder folder;
   {
     const ScriptedData data({Script(3, 0.5), Script(2, 0.25)});
@@ -87,7 +89,7 @@ TEST_CASE("best by a metric: the state keeps it, and what it was") {
                     "[train] expected the best checkpoint by right, as this run has one, got by loss");
 }
 
-TEST_CASE("best by what isn't measured is an error before the first step") {
+TEST_CASE("best by a metric that isn't measured is an error before the first step") {
   const ScriptedData scripted({Script(4, 0.5)});
   const auto model = small_gmlp();
   Trainer trainer(*model, scripted, small_options(8));
@@ -140,7 +142,7 @@ TEST_CASE("a run's test measures the best checkpoint once the run has ended, as 
   }
   CHECK(is_tested(folder / "run"));
   CHECK_FALSE(is_tested(folder / "none"));
-  // A run that goes on has not been tested yet.
+  // A run that is continued has not been tested yet.
   const SmallTask same = small_task("gmlp", Task::classifier);
   Trainer trainer(*same.model, *same.data, small_options(8));
   trainer.load_state(state_path(folder / "run"));

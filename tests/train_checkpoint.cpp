@@ -36,7 +36,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-// A checkpoint's file written again with other metadata or tensors.
+// Writes a checkpoint's file again with other metadata or tensors.
 void rewrite(const TemporaryFolder& folder, const std::function<void(Json&, Tensors&)>& change) {
   const SafetensorsFile file(folder / "run/model.safetensors");
   Json metadata = Json::parse(file.metadata().at("weft"));
@@ -90,7 +90,7 @@ TEST_CASE("checkpoint: damaged files and files of others") {
   folder.write("run/config.json", replaced(config, "\"gmlp\"", "\"tnn\""));
   CHECK(contains(load_error(folder / "run"), "is of another model"));
   folder.write("run/config.json", replaced(config, "\"step\": 0", "\"step\": 7"));
-  CHECK(load_error(folder / "run").empty());  // as after a stop between the two files
+  CHECK(load_error(folder / "run").empty());  // like a stop between writing the two files
   std::filesystem::remove(folder / "run/config.json");
   CHECK(load_error(folder / "run").empty());
 }
@@ -148,7 +148,7 @@ TEST_CASE("checkpoint: a classifier's labels, and the length of its rows") {
   const Checkpoint saved = load_checkpoint(folder / "run");
   CHECK(saved.info.labels == info.labels);
   CHECK(saved.info.pad_to == 12);
-  // What an earlier weft wrote: numbers, and rows filled up to the length.
+  // An earlier weft wrote numbers, and rows padded to the length.
   rewrite(folder, [](Json& j, Tensors&) {
     j.erase("labels");
     j.erase("pad_to");
@@ -179,7 +179,7 @@ TEST_CASE("checkpoint: forged sizes take no memory") {
   const TemporaryFolder folder;
   const auto error = [&](const Json& config) {
     rewrite(folder, [&](Json& j, Tensors&) { j["config"].update(config); });
-    Context context;  // its memory counts from nothing
+    Context context;  // its memory is counted from 0
     const ContextScope scope(context);
     const std::string message = load_error(folder / "forged");
     CHECK(context.memory().use().peak < 1e6);
@@ -190,11 +190,11 @@ TEST_CASE("checkpoint: forged sizes take no memory") {
     save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
     for (const char* config : {R"({"layers":1000000000})", R"({"d_model":20000})"})
       CHECK(contains(error(Json::parse(config)), "its config asks for"));
-    if (small.model->max_length() > 0)  // else it has no parameter of the length
+    if (small.model->max_length() > 0)  // otherwise no parameter depends on the length
       CHECK(contains(error({{"seq_len", 20000}}), "its config asks for"));
     CHECK(contains(error({{"seq_len", std::int64_t{1} << 32}}), "seq_len"));
   }
-  // Without layers gMLP has no parameter of its length.
+  // Without layers, no parameter of gMLP depends on its length.
   const auto model = make_model({"gmlp", Task::causal_lm, 2, 0, R"({"d_model":4,"layers":0})"}, {});
   save_checkpoint(folder / "run", *model, *characters("a"));
   for (bool positions : {false, true})
@@ -223,12 +223,12 @@ TEST_CASE("checkpoint: another model's config.json is gone before anything is wr
   std::filesystem::create_symlink("/proc/self/limits", folder / "run/config.json");  // writing to it fails
   try {
     save_checkpoint(folder / "run", *lm.model, *lm.data->tokenizer());
-  } catch (const Error&) {  // as a stop between the two files
+  } catch (const Error&) {  // like a stop between writing the two files
   }
   CHECK(load_error(folder / "run").empty());
 }
 
-TEST_CASE("generate: as many symbols as asked for, the same with the same seed, beyond the model's length") {
+TEST_CASE("generate: as many symbols as requested, the same with the same seed, beyond the model's length") {
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   const auto text = [&](const std::string& prompt, std::uint64_t seed, std::int64_t tokens) {
     GenerateOptions options;
@@ -254,7 +254,7 @@ TEST_CASE("generate: as many symbols as asked for, the same with the same seed, 
   CHECK(calls == 3);
 }
 
-TEST_CASE("sample: among the most likely that have a probability together") {
+TEST_CASE("sample: among the most likely symbols whose probabilities add up to top_p") {
   const Tensor x = Tensor::from<float>({0, std::log(2.0f), -100, std::log(5.0f)}, {4});  // 1/8, 2/8, 0, 5/8
   CHECK(sample(x, 1, 0, 0.999, 0.6) == 3);
   CHECK(sample(x, 1, 0, 0.999, 0.7) == 1);
@@ -262,7 +262,7 @@ TEST_CASE("sample: among the most likely that have a probability together") {
   CHECK(sample(x, 1, 0, 5.0 / 7 + 0.01, 0.7) == 1);
   CHECK(sample(x, 1, 0, 0.999, 0.9) == 0);
   CHECK(sample(x, 1, 2, 0.999, 0.9) == 1);
-  CHECK(sample(x, 1, 2, 0.999, 0.7) == 3);  // of these two 5/7 is enough
+  CHECK(sample(x, 1, 2, 0.999, 0.7) == 3);  // among these two, 5/7 is enough
   CHECK(sample(x, 1, 0, 0.999, 1e-9) == 3);
   CHECK(sample(x, 0.5, 0, 0.999, 0.8) == 3);
 }
@@ -295,7 +295,7 @@ TEST_CASE("generate: special symbols are never chosen; texts to stop at") {
     CHECK(count == static_cast<std::int64_t>(found + stop.size()));
     CHECK(text({"xyz", stop}) == all.substr(0, found));
   }
-  CHECK(text({"abx", "x"}, &count) == all);  // never comes; what waited for it is given out
+  CHECK(text({"abx", "x"}, &count) == all);  // never occurs; text that waited for it is returned
   CHECK(count == 200);
   const std::string end = all.substr(195) + "x";
   CHECK(text({end}) == all);
@@ -310,7 +310,7 @@ TEST_CASE("generate: special symbols are never chosen; texts to stop at") {
                     "[generate] the tokenizer has 4 symbols, the model 3: they don't belong together");
 }
 
-TEST_CASE("generate: words come with what stands between them") {
+TEST_CASE("generate: words come with the text between them") {
   const auto tokenizer = words({"one two"});
   const auto model =
       make_model({"gmlp", Task::causal_lm, tokenizer->size(), 0, R"({"d_model":8,"seq_len":16})"}, {Random(3)});
@@ -326,7 +326,7 @@ TEST_CASE("generate: words come with what stands between them") {
   CHECK(tokenizer->decode(tokenizer->encode(all)) == all.substr(1));
 }
 
-TEST_CASE("generate: an empty prompt is a line end, also if that isn't the first symbol; else the first symbol") {
+TEST_CASE("generate: an empty prompt means a line end, whatever its id, or else the first symbol") {
   const auto text = [](const std::shared_ptr<const Tokenizer>& tokenizer, const std::string& prompt) {
     const auto model = make_model({"gmlp", Task::causal_lm, tokenizer->size(), 0, R"({"d_model":8,"seq_len":16})"},
                                   {Random(3), DType::f32});

@@ -1,4 +1,4 @@
-// What a trained classifier says: alone, beside others, on threads, and as evaluation measures it.
+// The results of a trained classifier: for single texts, among others, on threads, and as evaluation measures them.
 #include "weft/classifier.h"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@
 namespace weft::test {
 namespace {
 
-// Of 1 to 12 words, some of them unknown, long ones longer than the model's rows.
+// Texts of 1 to 12 words, some of them unknown; the longest exceed the model's rows.
 std::vector<std::string> some_texts(int count = sweep(40, 12)) {
   const char* words[] = {"red", "green", "blue", "one", "two", "and", "north", "Unheard-of"};
   std::vector<std::string> texts;
@@ -35,10 +35,10 @@ std::vector<std::string> some_texts(int count = sweep(40, 12)) {
 
 struct Trained {
   Checkpoint checkpoint;
-  std::unique_ptr<Data> data;  // whose validation is some_texts
+  std::unique_ptr<Data> data;  // its validation rows are some_texts
 };
 
-// With parameters that no test has by chance.
+// With parameters that no other test has by chance.
 Trained made(const std::string& arch, Padding padding, std::int64_t d_model = 16) {
   Trained t;
   LabelledTexts rows = small_rows();
@@ -62,11 +62,12 @@ Trained made(const std::string& arch, Padding padding, std::int64_t d_model = 16
 
 }  // namespace
 
-TEST_CASE("classifier: a text has the same bits alone, beside others in any order, and at any number of threads") {
+TEST_CASE("classifier: a text has the same bits by itself, with others in any order, and at any number of threads") {
   for (const std::string& arch : own_architectures)
     for (const Padding padding : {Padding::exact, Padding::full})
       for (const std::int64_t d_model :
-           {16, sweep(200, 100)}) {  // products of few rows sum in another order, some by their length
+           // products of few rows sum in another order, which for some depends on their length
+           {16, sweep(200, 100)}) {
         CAPTURE(arch);
         CAPTURE(d_model);
         const Classifier classifier(std::move(made(arch, padding, d_model).checkpoint));
@@ -92,7 +93,7 @@ TEST_CASE("classifier: a text has the same bits alone, beside others in any orde
 
 namespace {
 
-// Keeps what a model gives in evaluation: for each row its tokens and logits.
+// Keeps the results of a model in evaluation: tokens and logits of each row.
 struct Kept : Meter {
   explicit Kept(std::map<std::vector<std::int64_t>, std::vector<double>>& all) : rows(all) {}
   void add(const Tensor& output, const Batch& batch) override {
@@ -123,7 +124,7 @@ std::vector<double> softmax_of(std::vector<double> p) {
 
 }  // namespace
 
-TEST_CASE("classifier: what evaluation measures is what it says, bit for bit") {
+TEST_CASE("classifier: evaluation measures its own results, bit for bit") {
   for (const std::string& arch : own_architectures)
     for (const Padding padding : {Padding::exact, Padding::full}) {
       CAPTURE(arch);
@@ -157,7 +158,7 @@ TEST_CASE("classifier: what evaluation measures is what it says, bit for bit") {
     }
 }
 
-TEST_CASE("classifier: padding changes what a model says, so rows are as in training") {
+TEST_CASE("classifier: padding changes the results, so rows are padded as in training") {
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const Classifier exact(std::move(made(arch, Padding::exact).checkpoint));
@@ -165,7 +166,7 @@ TEST_CASE("classifier: padding changes what a model says, so rows are as in trai
     CHECK(exact.probabilities("red green") != full.probabilities("red green"));
     const std::string ten = "red one two and north red one two and and";
     CHECK(exact.probabilities(ten) == full.probabilities(ten));
-    CHECK(exact.probabilities(ten) == exact.probabilities(ten + " blue"));  // cut at nine words
+    CHECK(exact.probabilities(ten) == exact.probabilities(ten + " blue"));  // truncated to nine words
     CHECK(exact.probabilities("red one two and north red one two and") == exact.probabilities(ten));
   }
 }
@@ -203,7 +204,7 @@ TEST_CASE("classifier: the best labels") {
   CHECK(classifier("red").probability == p[highest]);
 }
 
-TEST_CASE("classifier: what isn't one, and texts that aren't") {
+TEST_CASE("classifier: invalid classifiers and texts") {
   const TemporaryFolder folder;
   const SmallTask lm = small_task("gmlp", Task::causal_lm);
   save_checkpoint(folder / "lm", *lm.model, *lm.data->tokenizer());
@@ -213,7 +214,7 @@ TEST_CASE("classifier: what isn't one, and texts that aren't") {
   CHECK_THROWS_AS((void)classifier.probabilities("caf\xE9"), Error);
   CHECK_THROWS_AS((void)classifier.probabilities(std::vector<std::string>{"a", "caf\xE9"}), Error);
   CHECK(classifier.probabilities(std::vector<std::string>{}).empty());
-  for (const std::string arch : {"gmlp", "tnn"}) {  // the second takes any length
+  for (const std::string arch : {"gmlp", "tnn"}) {  // the second one takes any length
     Trained longer = made(arch, Padding::full);
     longer.checkpoint.info.pad_to = arch == "gmlp" ? 11 : INT64_MAX;
     CHECK_THROWS_WITH(Classifier(std::move(longer.checkpoint)),
@@ -227,11 +228,11 @@ TEST_CASE("classifier: what isn't one, and texts that aren't") {
                     "[classifier] the model's logits are not finite");
 }
 
-TEST_CASE("classifier: a trained checkpoint says its labels by their names, whatever their order in the file") {
+TEST_CASE("classifier: a trained checkpoint returns its labels by their names, whatever their order in the file") {
   const TemporaryFolder folder;
   for (const Padding padding : {Padding::exact, Padding::full}) {
     LabelledTexts rows = small_rows();
-    rows.names = {"zebra", "ant", "bee"};  // as options.labels may have them
+    rows.names = {"zebra", "ant", "bee"};  // an order that options.labels may have
     const LabelledTexts test = every_tenth(rows);
     const auto v = words(rows.texts);
     const ClassifierData data(rows, test, v, 8, 4, padding);

@@ -1,4 +1,4 @@
-// Which labels are taken for which, and the scores that follow: by hand and against plain sums over the rows.
+// The confusion matrix and its scores: by hand and against plain sums over the rows.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ TEST_CASE("confusion: counts, accuracy and scores by hand") {
   CHECK(c.labels() == 3);
   CHECK(c.rows() == 0);
   CHECK(c.accuracy() == 0);
-  const int rows[][3] = {{0, 0, 5}, {0, 1, 2}, {1, 1, 3}, {1, 0, 1}, {2, 1, 4}};  // actual, predicted, how often
+  const int rows[][3] = {{0, 0, 5}, {0, 1, 2}, {1, 1, 3}, {1, 0, 1}, {2, 1, 4}};  // actual, predicted, count
   for (const auto& row : rows)
     for (int i = 0; i < row[2]; ++i) c.add(row[0], row[1]);
   CHECK(c.rows() == 15);
@@ -35,7 +35,7 @@ TEST_CASE("confusion: counts, accuracy and scores by hand") {
   CHECK(second.recall == 3.0 / 4);
   CHECK(third.actual == 4);
   CHECK(third.predicted == 0);
-  CHECK(third.precision == 0);  // of none
+  CHECK(third.precision == 0);  // no row was predicted so
   CHECK(third.recall == 0);
   CHECK(third.f1 == 0);
   const LabelScores mean = c.macro_average();
@@ -46,7 +46,7 @@ TEST_CASE("confusion: counts, accuracy and scores by hand") {
   CHECK(mean.predicted == 15);
 }
 
-TEST_CASE("confusion: a label without rows is none of the macro average's; one that is given wrongly is") {
+TEST_CASE("confusion: the macro average leaves out labels without rows, unless they are predicted") {
   Confusion c(4);
   c.add(0, 0);
   c.add(1, 1);
@@ -59,7 +59,7 @@ TEST_CASE("confusion: a label without rows is none of the macro average's; one t
   CHECK(Confusion(2).macro_average().recall == 0);
 }
 
-TEST_CASE("confusion: of logits the highest, the first of equals; the same counts as one by one") {
+TEST_CASE("confusion: the highest logit counts, the first of equals; the same counts as one by one") {
   CHECK(predicted_labels(Tensor::from<double>({0, 2, 2, -1, -3, -2, 5, 0, 5}, {3, 3})) ==
         std::vector<std::int64_t>{1, 0, 0});
   CHECK(predicted_labels(Tensor::from<float>({1, 3, 2, 0}, {4, 1})) == std::vector<std::int64_t>{0, 0, 0, 0});
@@ -83,7 +83,7 @@ TEST_CASE("confusion: of logits the highest, the first of equals; the same count
   CHECK(batches.accuracy() == static_cast<double>(right) / 60);
 }
 
-TEST_CASE("confusion: what is no label, no logits, or too many labels is an error, and nothing is counted") {
+TEST_CASE("confusion: invalid labels, invalid logits and too many labels are errors, and nothing is counted") {
   Confusion c(2);
   CHECK_THROWS_WITH_AS(c.add(2, 0), "[Confusion] expected a label of 0 to 1, got 2", Error);
   CHECK_THROWS_WITH_AS(c.add(0, -1), "[Confusion] expected a label of 0 to 1, got -1", Error);

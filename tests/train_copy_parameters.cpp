@@ -1,4 +1,4 @@
-// Going on with a trained classifier: which outputs keep what they have learned.
+// Continuing with a trained classifier: which outputs keep their training.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -20,7 +20,7 @@ Values values_of(const Model& model) {
   return values;
 }
 
-// Of as many classes as labels, which are as many as the model is wide: no shape tells the head from the rest.
+// With as many classes as labels and as the width of the model, so that no shape tells the head from the rest.
 Checkpoint classifier(const std::string& arch, const std::vector<std::string>& labels, std::uint64_t seed) {
   Checkpoint made;
   made.model = small_model(arch, Task::classifier, 9, std::ssize(labels), {4, 6, 4});
@@ -88,7 +88,8 @@ TEST_CASE("copy_parameters: an output is found by its label's name, in any order
 }
 
 TEST_CASE(
-    "copy_parameters: labels of a checkpoint that has none are numbers; a language model's head is no classifier's") {
+    "copy_parameters: labels of a checkpoint without names are numbers; a language model's head is not used for a "
+    "classifier") {
   Checkpoint from = classifier("gmlp", {"1", "2", "3"}, 1);
   from.info.labels.clear();
   const std::vector<float> before = logits(*from.model);

@@ -14,7 +14,7 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-// Tokens that are predicted in validation, in order.
+// The tokens that are predicted in validation, in order.
 Ids predicted(const Data& data) {
   Ids all;
   for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
@@ -42,7 +42,7 @@ TEST_CASE("validation is the last tenth, each character predicted once") {
     }
 }
 
-TEST_CASE("a text is divided by position into training, validation and a test, whose rest measures it") {
+TEST_CASE("a text is divided by position into training, validation and a test set, which is the rest") {
   const std::string text = small_text();
   const auto v = characters(text);
   const auto ids = v->encode(text);
@@ -66,7 +66,7 @@ TEST_CASE("a text is divided by position into training, validation and a test, w
     CHECK_THROWS_AS(TextData(text, v, Task::causal_lm, 16, 3, wrong), Error);
 }
 
-TEST_CASE("training windows come from the part for training alone") {
+TEST_CASE("training windows come only from the training part") {
   std::string text;
   for (int c = 0; c < 100; ++c) text += {static_cast<char>(0xC4 + c / 64), static_cast<char>(0x80 + c % 64)};
   const TextData data(text, characters(text), Task::causal_lm, 8, 5, {60, 30});
@@ -86,7 +86,7 @@ TEST_CASE("hundredths of a text are three whole numbers of 100") {
 }
 
 TEST_CASE("training windows: the next character is the target, nothing of the last tenth") {
-  // Each character occurs once, so that a window says where it is from.
+  // Each character occurs once, so that a window shows its position.
   std::string text;
   for (int c = 0; c < 100; ++c) text += {static_cast<char>(0xC4 + c / 64), static_cast<char>(0x80 + c % 64)};
   const auto v = characters(text);
@@ -99,7 +99,7 @@ TEST_CASE("training windows: the next character is the target, nothing of the la
     for (std::size_t i = 0; i < x.size(); ++i) CHECK((y[i] == x[i] + 1 && y[i] < 90));
     for (std::size_t row = 0; row < 5; ++row) starts.insert(x[row * 8]);
   }
-  CHECK(starts.size() == 82);  // 0 … 81: the last predicts character 89
+  CHECK(starts.size() == 82);  // 0 … 81: the last window predicts character 89
   const auto tokens = [&](std::uint64_t seed) {
     return data.training(3, Random(seed)).tokens.to_vector<std::int64_t>();
   };
@@ -127,11 +127,11 @@ TEST_CASE("masked language model: 15 %, of these 80/10/10") {
   CHECK(chosen / all == doctest::Approx(0.15 + 0.85 / 50).epsilon(0.05));
   CHECK(masked / chosen == doctest::Approx(0.8).epsilon(0.03));
   CHECK(same / chosen == doctest::Approx(0.1 + 0.1 / 26).epsilon(0.15));
-  // Validation's masks don't depend on how windows are put together.
+  // The masks of validation don't depend on how windows are batched.
   CHECK(predicted(data) == predicted(TextData(text, v, Task::masked_lm, 50, 3)));
 }
 
-TEST_CASE("masked language model: each window of validation has a mask of its own, whatever the batch") {
+TEST_CASE("masked language model: each validation window has its own mask, whatever the batch") {
   const std::string text(2000, 'x');
   const auto v = characters("xy", Task::masked_lm);
   const auto targets = [&](std::int64_t batch) {
@@ -173,7 +173,7 @@ TEST_CASE("text that doesn't fit") {
   CHECK_THROWS_AS((void)read_text(folder / "missing"), Error);
 }
 
-TEST_CASE("classifier data, filled up: [cls], words, padding; every row once an epoch") {
+TEST_CASE("classifier data, padded: [cls], words, padding; every row once an epoch") {
   LabelledTexts rows = small_rows();
   const LabelledTexts held = every_tenth(rows);
   const auto v = words(rows.texts);
@@ -194,11 +194,13 @@ TEST_CASE("classifier data, filled up: [cls], words, padding; every row once an 
     for (std::size_t row = 0; row < 9; ++row) order[static_cast<std::size_t>(k / 6)].push_back(tokens[row * 10 + 5]);
   }
   CHECK(order[0] != order[1]);
-  // The rows' numbers differ.
+  // The numbers of the rows differ.
   for (Ids& epoch : order) CHECK(std::set<std::int64_t>(epoch.begin(), epoch.end()).size() == 54);
 }
 
-TEST_CASE("classifier data, exact lengths: near ones in a batch, every row once an epoch, in new company and order") {
+TEST_CASE(
+    "classifier data, exact lengths: similar lengths in a batch, every row once per epoch, in new batches and a new "
+    "order") {
   LabelledTexts rows;
   rows.names = {"even", "odd"};
   std::vector<std::string> all;
@@ -248,7 +250,7 @@ TEST_CASE("classifier data, exact lengths: near ones in a batch, every row once 
   }
   CHECK(orders[0] != orders[1]);
   CHECK(orders[1] != orders[2]);
-  // Rows of one length change places: some batch is a set of rows that the epoch before had in none.
+  // Rows of the same length change places: some batch is a set of rows that is no batch of the previous epoch.
   const auto sets = [](const Ids& order) {
     std::set<std::set<std::int64_t>> batches;
     for (std::size_t i = 0; i + 8 <= order.size(); i += 7)

@@ -1,4 +1,4 @@
-// Rows of different lengths in a batch: what fills them up changes nothing.
+// Rows of different lengths in a batch: padding changes nothing.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace weft::test {
 namespace {
 
-// Batches of rows that a test has chosen.
+// Batches of rows that a test chooses.
 class Given : public ClassifierData {
  public:
   Given(const LabelledTexts& rows, std::shared_ptr<const Tokenizer> tokenizer)
@@ -21,7 +21,7 @@ class Given : public ClassifierData {
 
 const std::vector<std::int64_t> lengths = {2, 4, 4, 7};
 
-// Four rows of these lengths, filled up to n with `filler`.
+// Four rows of these lengths, padded to n with `filler`.
 Batch batch_of(std::int64_t n, std::int64_t filler) {
   std::vector<std::int64_t> tokens;
   for (std::size_t row = 0; row < lengths.size(); ++row)
@@ -32,7 +32,7 @@ Batch batch_of(std::int64_t n, std::int64_t filler) {
   return batch;
 }
 
-// Each row of the batch as one of its own.
+// Each row of the batch as a batch of its own.
 std::vector<Batch> single_rows(const Batch& batch) {
   std::vector<Batch> rows;
   for (std::int64_t row = 0; row < 4; ++row) {
@@ -52,7 +52,7 @@ Stepped step(const std::string& arch, const std::vector<Batch>& batches, const s
   const auto v = words(rows.texts);
   Given data(rows, v);
   data.batches = batches;
-  data.batches.insert(data.batches.end(), batches.begin(), batches.end());  // prepared, and not asked for
+  data.batches.insert(data.batches.end(), batches.begin(), batches.end());  // prepared, and not requested
   const auto model = make_model(
       {arch, Task::classifier, v->size(), 3, R"({"d_model":8,"layers":2,"seq_len":9,"dropout":)" + dropout + "}"},
       {Random(3), DType::f64});
@@ -72,7 +72,7 @@ Stepped step(const std::string& arch, const std::vector<Batch>& batches, const s
 
 }  // namespace
 
-TEST_CASE("rows of different lengths: padding changes nothing, neither how much nor what it is") {
+TEST_CASE("rows of different lengths: neither the amount nor the value of padding matters") {
   for (const std::string& arch : own_architectures)
     for (const std::string dropout : {"0", "0.5"}) {
       CAPTURE(arch);
@@ -85,7 +85,7 @@ TEST_CASE("rows of different lengths: padding changes nothing, neither how much 
     }
 }
 
-TEST_CASE("rows of different lengths: a step is on the mean of what each row gives by itself") {
+TEST_CASE("rows of different lengths: a step uses the mean of the rows' own gradients") {
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const Stepped together = step(arch, {batch_of(9, 0)}), alone = step(arch, single_rows(batch_of(9, 0)));
@@ -99,7 +99,7 @@ TEST_CASE("rows of different lengths: a step is on the mean of what each row giv
 }
 
 TEST_CASE("rows of different lengths: dropout of each length is its own") {
-  // With one stream for both it would be the mean of what each row gives as a batch of its own.
+  // With one stream for both lengths, it would be the mean of the rows' results in their own batches.
   Batch both{Tensor::from<std::int64_t>({2, 5, 0, 2, 5, 5}, {2, 3}), Tensor::from<std::int64_t>({1, 1}, {2}), 2};
   both.lengths = {2, 3};
   const Batch shorter{Tensor::from<std::int64_t>({2, 5}, {1, 2}), Tensor::from<std::int64_t>({1}, {1}), 1},
@@ -111,7 +111,7 @@ TEST_CASE("rows of different lengths: dropout of each length is its own") {
   CHECK(std::abs(step("gmlp", {both}, "0.5").loss - mean("0.5", shorter, longer)) > 1e-6);
 }
 
-TEST_CASE("rows of different lengths: only what is a token counts as one") {
+TEST_CASE("rows of different lengths: only real tokens count") {
   const LabelledTexts rows = small_rows();
   const auto v = words(rows.texts);
   Given data(rows, v);
@@ -145,7 +145,7 @@ TEST_CASE("rows of different lengths: lengths that aren't those of the rows") {
   }
 }
 
-TEST_CASE("classifier data: lengths of rows where they are exact, none where they are filled up") {
+TEST_CASE("classifier data: lengths of rows if they are exact, none if they are padded") {
   const LabelledTexts rows = small_rows();
   const auto v = words(rows.texts);
   const ClassifierData exact(rows, rows, v, 9, 8, Padding::exact), full(rows, rows, v, 9, 8, Padding::full);

@@ -1,4 +1,4 @@
-// Evaluation: losses and metrics of validation data, also of data of its own.
+// Evaluation: losses and metrics of validation data, including custom data.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -8,8 +8,8 @@
 
 namespace weft::test {
 
-TEST_CASE("the loss of a masked language model is the mean over what is predicted, batch by batch") {
-  // 15 % of 7 is one, and so it is of the shorter last window.
+TEST_CASE("the loss of a masked language model is the mean over the predicted symbols of all batches") {
+  // 15 % of 7 is one symbol, and so it is for the shorter last window.
   const auto tokenizer = characters(small_text(), Task::masked_lm);
   const TextData data(small_text(), tokenizer, Task::masked_lm, 7, 4);
   const auto model = make_model({"fnet", Task::masked_lm, tokenizer->size(), 0, R"({"d_model":8,"seq_len":7})"},
@@ -63,7 +63,7 @@ TEST_CASE("an evaluation has the metrics of its data, and no others") {
   CHECK(evaluation.metric("macro F1") == evaluation.confusion->macro_average().f1);
   CHECK(evaluation.metric("accuracy") == evaluation.metrics[0].value);
 
-  // Rows 0 and 2 of this batch are right, the second ties: the first class wins.
+  // Rows 0 and 2 of this batch are right. Row 1 ties, so the first class wins.
   const auto meter = classifier.data->meter();
   const Tensor logits = Tensor::from<double>({1, 3, 2, 5, 5, 0, -1, -2, -3}, {3, 3});
   meter->add(logits, {{}, Tensor::from<std::int64_t>({1, 1, 0}, {3}), 3});
@@ -73,8 +73,8 @@ TEST_CASE("an evaluation has the metrics of its data, and no others") {
   CHECK(meter->metrics()[0].value == 4.0 / 6);
 }
 
-// A task of its own: predicts only the last symbol, and measures how far the loss is from a guess.
-TEST_CASE("data with a loss and metrics of their own") {
+// A custom task: predicts only the last symbol, and measures the distance of the loss from that of a guess.
+TEST_CASE("data with a custom loss and custom metrics") {
   class LastSymbol : public TextData {
    public:
     using TextData::TextData;

@@ -1,4 +1,4 @@
-// Gaps of texts: what fill_mask gives are the model's own logits at the masked places.
+// Gaps in texts: fill_mask returns the model's own logits at the masked places.
 #include <doctest/doctest.h>
 
 #include "train_support.h"

@@ -39,8 +39,8 @@ std::string alone(const Model& model, const GenerateOptions& options, std::int64
 
 struct Samples {
   std::vector<std::string> texts;
-  std::vector<int> ends;            // how often each was said to end
-  std::vector<std::int64_t> order;  // of the pieces
+  std::vector<int> ends;            // number of times that each was reported to end
+  std::vector<std::int64_t> order;  // the samples of the pieces, in order
   std::int64_t symbols = 0;
 };
 
@@ -52,7 +52,7 @@ Samples together(
   all.ends.resize(all.texts.size());
   const auto out = [&](const SampleText& piece) {
     const auto at = static_cast<std::size_t>(piece.sample);
-    CHECK(all.ends.at(at) == 0);  // nothing follows the last
+    CHECK(all.ends.at(at) == 0);  // nothing follows the last piece
     all.texts.at(at) += piece.text;
     all.ends.at(at) += piece.is_last;
     all.order.push_back(piece.sample);
@@ -64,7 +64,7 @@ Samples together(
 
 }  // namespace
 
-TEST_CASE("generate_samples: each is what its seed gives alone, whatever ends when") {
+TEST_CASE("generate_samples: each is the text of its seed, whichever of the others end first") {
   for (const auto& [arch, config] : all_models) {
     const std::string options_of_model = config;
     CAPTURE(options_of_model);
@@ -96,7 +96,7 @@ TEST_CASE("generate_samples: each is what its seed gives alone, whatever ends wh
   }
 }
 
-TEST_CASE("generate_samples: a symbol of each in turn, eight at a time; those that the caller ends end alone") {
+TEST_CASE("generate_samples: one symbol of each in turn, eight at a time; the caller may end single ones") {
   const auto model = made("gmlp", all_models[0].config);
   GenerateOptions options;
   options.tokens = 3;
@@ -118,7 +118,7 @@ TEST_CASE("generate_samples: a symbol of each in turn, eight at a time; those th
   CHECK(together(*model, options, 3).order.empty());
 }
 
-TEST_CASE("generate_samples: what the caller throws comes back; refusals") {
+TEST_CASE("generate_samples: exceptions of the caller are rethrown; refusals") {
   const auto model = made("tnn", all_models[1].config);
   CHECK_THROWS_WITH(together(*model, {}, 3, [](const SampleText&) -> bool { throw std::runtime_error("enough"); }),
                     "enough");

@@ -1,4 +1,4 @@
-// Labelled texts as people have them: forms, columns, labels, and what is refused.
+// Labeled texts as users have them: formats, columns, labels, and refusals.
 #include "weft/labelled_texts.h"
 
 #include <doctest/doctest.h>
@@ -48,7 +48,7 @@ const std::string skip = " (--skip-bad-rows leaves such rows out)";
 
 }  // namespace
 
-TEST_CASE("labelled texts: CSV: quotes, doubled quotes, commas and line ends inside, CRLF, byte order mark") {
+TEST_CASE("labeled texts: CSV: quotes, doubled quotes, commas and line ends inside, CRLF, byte order mark") {
   const LabelledTexts rows = parse(
       "\xEF\xBB\xBF\"2\",\"a \"\"b\"\", c\",\"line 1\nline 2\"\r\n1,,plain text\n\n"
       "\"2\",\"\",\"\"\"\"");
@@ -58,7 +58,7 @@ TEST_CASE("labelled texts: CSV: quotes, doubled quotes, commas and line ends ins
   CHECK(rows.texts == Strings{"a \"b\", c line 1\nline 2", "plain text", "\""});
 }
 
-TEST_CASE("labelled texts: line ends after fields without quotation marks") {
+TEST_CASE("labeled texts: line ends after fields without quotation marks") {
   for (const std::string end : {"\n", "\r\n", "\r"}) {
     CAPTURE(end.size());
     const LabelledTexts rows = parse("1,a,b" + end + "2,c," + end + end + "2,\"d\",e", format(DataFormat::csv));
@@ -66,7 +66,7 @@ TEST_CASE("labelled texts: line ends after fields without quotation marks") {
   }
 }
 
-TEST_CASE("labelled texts: the forms, found by the first rows") {
+TEST_CASE("labeled texts: the formats, found by the first rows") {
   const struct {
     const char *content, *form;
   } forms[] = {
@@ -102,7 +102,7 @@ TEST_CASE("labelled texts: the forms, found by the first rows") {
         "CSV with a header, label in column \"Note\", text in column \"Satz\"");
 }
 
-TEST_CASE("labelled texts: a header that is said to be one, or none") {
+TEST_CASE("labeled texts: a header declared as such, or excluded") {
   LabelledOptions options;
   options.header = true;
   CHECK(pairs(parse("1,a\n2,b\n3,c\n", options)) == Strings{"2: b", "3: c"});
@@ -112,13 +112,13 @@ TEST_CASE("labelled texts: a header that is said to be one, or none") {
   CHECK(contains(error("{\"text\":\"a\",\"label\":1}\n", options), "jsonl has no header (--header"));
 }
 
-TEST_CASE("labelled texts: columns by name and by number") {
+TEST_CASE("labeled texts: columns by name and by number") {
   const std::string table = "id,title,body,kind,tag\n1,A,a b,x,7\n2,B,,y,8\n";
   CHECK(pairs(parse(table, columns({"title", "body"}, "kind"))) == Strings{"x: A a b", "y: B"});
   CHECK(pairs(parse(table, columns({"body", "2"}, "5"))) == Strings{"7: a b A", "8: B"});
   CHECK(pairs(parse(table, columns({}, "kind"))) == Strings{"x: A a b", "y: B"});
   CHECK(pairs(parse(table, columns({"title"}, ""))) == Strings{"7: A", "8: B"});  // "tag" is a name for labels
-  // Names stand in the first row, whatever it looks like.
+  // The first row has the names, whatever it looks like.
   CHECK(pairs(parse("1,2,a b c d e f\nx,y,z\n", columns({"a b c d e f"}, "1"))) == Strings{"x: z"});
   CHECK(pairs(parse("5,a,b\n6,c,d\n", columns({"3"}, "1"))) == Strings{"5: b", "6: d"});
   const std::string none = "file: --columns: expected a column's name, or its number from 1, got ";
@@ -131,7 +131,7 @@ TEST_CASE("labelled texts: columns by name and by number") {
         "file: can't tell which column is the label; it has the columns \"id\", \"colour\", \"note\" "
         "(--columns text=NAME,label=NAME says which, by names or by numbers from 1)");
   CHECK(contains(error("colour,label,note\nred,1,x\nblue,2,y\n"), "can't tell which column is the text"));
-  std::string many = "c1", row = "x";  // of which an error names the first
+  std::string many = "c1", row = "x";  // an error names only the first ones
   for (int i = 2; i <= 100000; ++i) many += ",c" + std::to_string(i), row += ",x";
   CHECK(contains(error(many + "\n" + row + "\n", columns({"text"}, "c1")), "\"c18\", \"c19\", \"c20\" and 99980 more"));
   CHECK(contains(error("a\nb\n", format(DataFormat::csv)), "one column; expected a text and a label"));
@@ -139,7 +139,7 @@ TEST_CASE("labelled texts: columns by name and by number") {
   CHECK(pairs(parse(json, columns({"b", "a"}, "c"))) == Strings{"true: u t", "false: v"});
 }
 
-TEST_CASE("labelled texts: of columns without names the label is the one that repeats few values") {
+TEST_CASE("labeled texts: without names, the label is the column that repeats few values") {
   std::string last, sorted, numbers;
   for (int i = 0; i < 60; ++i) {
     const std::string n = std::to_string(i);
@@ -156,7 +156,7 @@ TEST_CASE("labelled texts: of columns without names the label is the one that re
         "CSV without a header, label in column 2, text in columns 1 and 3");
 }
 
-TEST_CASE("labelled texts: names of labels in the order of their values; those that a model knows") {
+TEST_CASE("labeled texts: names of labels in the order of their values; those that a model knows") {
   CHECK(parse("10,a\n9,b\n-1,c\n10,d\n").names == Strings{"-1", "9", "10"});
   CHECK(parse("b,a x\n10,b x\n9,c x\nb,d x\n").names == Strings{"10", "9", "b"});
   const LabelledTexts spaced = parse(" b ,x\nb,y\na,z\n");
@@ -179,7 +179,7 @@ TEST_CASE("labelled texts: names of labels in the order of their values; those t
   CHECK(contains(error("l1,t\nl2,t\nl3,t\nx,t\n", known), "\"l7\" and 4 more"));
 }
 
-TEST_CASE("labelled texts: CSV that is cut short or damaged: the row, what was expected, what helps") {
+TEST_CASE("labeled texts: CSV that is cut short or damaged: the message names the row, the expectation and a remedy") {
   const std::string good = "\"1\",\"t\",\"d\"\n";
   CHECK(error(good).empty());
   const std::string three = "expected 3 columns, as in row 1, got ",
@@ -197,11 +197,11 @@ TEST_CASE("labelled texts: CSV that is cut short or damaged: the row, what was e
         "file: row 2: a quotation mark is not closed (--literal-quotes takes it as text; --skip-bad-rows leaves such "
         "rows "
         "out)");
-  // Line ends inside of a field and empty lines: an editor's line is not the row.
+  // Line ends inside of a field and empty lines: line numbers of an editor are not row numbers.
   const std::string two = "1,t,\"d\r\nd\"\r\n\r\n";
   CHECK(error(two + "1,a\n") == "file: row 2 (line 4): " + three + "2" + help);
   CHECK(error(two + "1,t,\"a\n\"\r1,a\n") == "file: row 3 (line 6): " + three + "2" + help);
-  // With every row cut somewhere.
+  // Every row truncated at every place.
   const std::string table = "text,label\n\"a, b\",x\n\"c \"\"d\"\"\",y\nplain,x\n";
   for (std::size_t cut = 0; cut < table.size(); ++cut) {
     const std::string message = error(table.substr(0, cut), format(DataFormat::csv));
@@ -209,7 +209,7 @@ TEST_CASE("labelled texts: CSV that is cut short or damaged: the row, what was e
   }
 }
 
-TEST_CASE("labelled texts: bad rows are left out and counted") {
+TEST_CASE("labeled texts: bad rows are left out and counted") {
   const LabelledTexts rows = parse("text,label\na,x\nb\nc,y,z\ne,y\nf,\n\xFFg,x\n\"h\ni,y\n", skipping());
   CHECK(pairs(rows) == Strings{"x: a", "y: e", "y: i"});
   CHECK(rows.skipped == 5);
@@ -220,7 +220,7 @@ TEST_CASE("labelled texts: bad rows are left out and counted") {
         1);
 }
 
-TEST_CASE("labelled texts: other encodings are named, with what converts them") {
+TEST_CASE("labeled texts: other encodings are named, with a command that converts them") {
   const std::string latin =
       " (is it of another encoding? iconv -f ISO-8859-1 -t UTF-8 FILE > NEW converts it; "
       "--skip-bad-rows leaves such rows out)";
@@ -250,7 +250,7 @@ TEST_CASE("labelled texts: other encodings are named, with what converts them") 
   CHECK(contains(error("\x1F\x8B\x08"), "compressed by gzip"));
 }
 
-TEST_CASE("labelled texts: JSON lines") {
+TEST_CASE("labeled texts: JSON lines") {
   const LabelledTexts rows = parse(
       "{\"title\":\"A\\n\",\"text\":\"\\u00e9 "
       "\\ud83d\\ude00\",\"label\":3}\n\n{\"label\":20,\"text\":\"c\",\"title\":null}\r\n"
@@ -270,7 +270,7 @@ TEST_CASE("labelled texts: JSON lines") {
   CHECK(contains(error("{\"text\"", format(DataFormat::jsonl)), "row 1: expected a JSON object"));
 }
 
-TEST_CASE("labelled texts: fastText's lines, of several labels the first") {
+TEST_CASE("labeled texts: fastText's lines; of several labels, the first counts") {
   const LabelledTexts rows = parse("__label__b  two\twords \n__label__a __label__b one\nlast __label__c __label__a\n");
   CHECK(pairs(rows) == Strings{"b: two words", "a: one", "c: last"});
   CHECK(rows.several == 2);
@@ -280,7 +280,7 @@ TEST_CASE("labelled texts: fastText's lines, of several labels the first") {
   CHECK(contains(error("__label__a x\n", columns({"1"}, "2")), "fasttext has no columns to choose from"));
 }
 
-TEST_CASE("labelled texts: a folder for each label") {
+TEST_CASE("labeled texts: a folder for each label") {
   const TemporaryFolder folder;
   folder.write("d/b/2.txt", "two\n");
   folder.write("d/b/1.txt", "\xEF\xBB\xBFone");
@@ -324,7 +324,7 @@ TEST_CASE("labelled texts: a folder for each label") {
   CHECK(contains(path_error(folder / "missing"), "missing"));
 }
 
-TEST_CASE("labelled texts: a file, mapped; what it says of a text in no form") {
+TEST_CASE("labeled texts: a mapped file; the message for a text in no format") {
   const TemporaryFolder folder;
   folder.write("rows", "1,a\n2,b\n");
   CHECK(pairs(read_labelled(folder / "rows")) == Strings{"1: a", "2: b"});
@@ -337,7 +337,7 @@ TEST_CASE("labelled texts: a file, mapped; what it says of a text in no form") {
   for (const std::string& name : data_formats()) CHECK(data_format_name(data_format_from_name(name)) == name);
 }
 
-TEST_CASE("labelled texts: a file in which nearly every row is bad") {
+TEST_CASE("labeled texts: a file in which nearly every row is bad") {
   std::string bad = "text,label\na,x\n", open = bad;
   for (int i = 0; i < 20000; ++i) {
     bad += "\"a\"b\n";

@@ -1,4 +1,4 @@
-// Quotation marks of labelled texts: around fields, or text.
+// Quotation marks in labeled texts: around fields, or as text.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace weft::test {
 
-TEST_CASE("labelled texts: CSV and semicolons: text after a closing quotation mark is kept, as by Python's csv") {
+TEST_CASE("labeled texts: CSV and semicolons: text after a closing quotation mark is kept, as by Python's csv") {
   for (const char delimiter : {',', ';'}) {
     std::string text = "1,\"a\"b,c\n2,\"a, \"\"b\"\"\" \"c\",d\"\"e\n1,\"\"x,\"y\"\"z\"\r\n";
     std::replace(text.begin(), text.end(), ',', delimiter);
@@ -16,7 +16,7 @@ TEST_CASE("labelled texts: CSV and semicolons: text after a closing quotation ma
   }
 }
 
-TEST_CASE("labelled texts: quotation marks that are text, wherever they are") {
+TEST_CASE("labeled texts: quotation marks that are text, wherever they are") {
   LabelledOptions options;
   options.literal_quotes = true;
   const std::string rows = "1,\"a\"\n2,\"b \"\"c\n1,\"\n";
@@ -30,15 +30,15 @@ TEST_CASE("labelled texts: quotation marks that are text, wherever they are") {
   CHECK(contains(error("{\"label\":1,\"text\":\"a\"}\n", options), "jsonl has no fields in quotation marks"));
 }
 
-TEST_CASE("labelled texts: tabs, with quotation marks in the text or around fields") {
+TEST_CASE("labeled texts: tabs, with quotation marks in the text or around fields") {
   CHECK(pairs(parse("x\t\"Never\" he said\ny\tplain \"b\"\nx\t\"\n")) ==
         Strings{"x: \"Never\" he said", "y: plain \"b\"", "x: \""});
   CHECK(pairs(parse("label\ttext\n1\t\"a\ttab, a \"\"quote\"\"\nand a line\"\n2\tb\n")) ==
         Strings{"1: a\ttab, a \"quote\"\nand a line", "2: b"});
-  // Around a whole field they are no text, alone or beside others that are.
+  // Around a whole field they are no text, alone or together with marks that are.
   CHECK(pairs(parse("x\t\"a\"\ny\t\"b \"\"c\"\"\"\nx\t\"\"\ny\t\"d\" and \"e\"\n")) ==
         Strings{"x: a", "y: b \"c\"", "x: ", "y: \"d\" and \"e\""});
-  // Fields in marks that have tabs and line ends inside, and one that isn't closed before others.
+  // Quoted fields with tabs and line ends inside, and one that isn't closed before others.
   const std::string two_lines = "x\t\"a\n\nb\tc\nd\ne\nf\"\n";
   CHECK(pairs(parse(two_lines + two_lines + "y\t\"d\" e\ny\t\"h\nx\t\"i\"\n" + two_lines)) ==
         Strings{"x: a\n\nb\tc\nd\ne\nf", "x: a\n\nb\tc\nd\ne\nf", "y: \"d\" e", "y: \"h", "x: i",

@@ -1,4 +1,4 @@
-// Labelled texts that can be read in more than one way, or in none.
+// Labeled texts that are ambiguous or unreadable.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -44,9 +44,10 @@ TEST_CASE("rows: two columns of one name are refused where that name is meant") 
   LabelledOptions header = columns({"3"}, "1");
   header.header = true;
   CHECK(parse_labelled(two_texts, "rows", header).texts[0] == "e f");
-  const LabelledTexts other = parse_labelled("label,text,x,x\n1,a b,,\n2,c d,,\n", "rows");  // of columns nobody needs
+  // in columns that nobody needs
+  const LabelledTexts other = parse_labelled("label,text,x,x\n1,a b,,\n2,c d,,\n", "rows");
   CHECK(other.texts == std::vector<std::string>{"a b", "c d"});
-  // Names above numbers are names, also if they are equal.
+  // Names above numbers are names, even if they are equal.
   CHECK(parse_labelled("foo,foo\n1,a b c d e\n2,b c d e f\n1,c d e f g\n2,e f g h i\n", "rows").texts.size() == 4);
   // Rows without a header may have equal fields.
   const std::string equal = "hello,hello\nbye,see you later my friends\nnew,what is new to you\n";
@@ -83,7 +84,7 @@ TEST_CASE("rows: a label with a control character is refused, and the row named"
           "rows: row 3: the label has a line end or another control character (--skip-bad-rows leaves such rows out)");
 }
 
-TEST_CASE("a run that is replaced takes its report along, and brings it back") {
+TEST_CASE("a replaced run takes its report along, and brings it back") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   save_checkpoint(folder / "run/last", *small.model, *small.data->tokenizer());
@@ -93,7 +94,7 @@ TEST_CASE("a run that is replaced takes its report along, and brings it back") {
     RunFolder run(folder / "run");
     run.begin("{}");
     CHECK_FALSE(std::filesystem::exists(folder / "run/report.html"));
-    folder.write("run/report.html", page + "new");  // of a run that saves nothing
+    folder.write("run/report.html", page + "new");  // from a run that saves nothing
   }
   CHECK(folder.read("run/report.html") == page);
   RunFolder run(folder / "run");
@@ -103,8 +104,8 @@ TEST_CASE("a run that is replaced takes its report along, and brings it back") {
   CHECK_FALSE(std::filesystem::exists(folder / "run/report.html"));
 }
 
-TEST_CASE("rows: tabs with fields in quotation marks, which have tabs and line ends inside") {
-  for (const int rows : {4, 12, 30000}) {  // the last are more than the sample
+TEST_CASE("rows: tab-separated quoted fields with tabs and line ends inside") {
+  for (const int rows : {4, 12, 30000}) {  // the last number is larger than the sample
     CAPTURE(rows);
     std::string text = "\"label\"\t\"text\"\n";
     for (int i = 0; i < rows; ++i)
@@ -131,7 +132,7 @@ TEST_CASE("rows: tabs and quotation marks that are text") {
 }
 
 TEST_CASE("rows: tabs and quotation marks that are text, far behind the first rows") {
-  // By marks the last rows would be one, of as many columns as the others.
+  // With quotation the last rows would be one row with as many columns as the others.
   std::string text;
   for (int i = 0; i < 3000; ++i) text += i % 2 ? "neg\tbad film\n" : "pos\tgood \"film\"\n";
   const LabelledTexts all = parse_labelled(text + "pos\t\"Ghosts\nneg\tof the past, 12\"\n", "rows");
@@ -139,7 +140,7 @@ TEST_CASE("rows: tabs and quotation marks that are text, far behind the first ro
   CHECK(all.texts[3000] == "\"Ghosts");
 }
 
-TEST_CASE("rows: JSON lines with keys of their own: memory by their size, not by rows and keys") {
+TEST_CASE("rows: JSON lines with different keys: memory depends on their size, not on rows times keys") {
   std::string rows;
   for (int i = 0; i < 1000; ++i) {
     rows += R"({"label":"ab","text":"x y")";
@@ -185,7 +186,7 @@ TEST_CASE("rows: a folder whose name can't be a label, links that lead nowhere")
   CHECK(read(true).names == std::vector<std::string>{"a", "b"});
   CHECK(read(true).skipped == 1);
   std::filesystem::remove_all(folder / "d/caf\xE9");
-  std::filesystem::create_symlink("loop", folder / "d/loop");  // among the labels, where files don't count
+  std::filesystem::create_symlink("loop", folder / "d/loop");  // beside the labels, where files don't count
   CHECK(read(false).texts.size() == 2);
   for (const char* target : {"loop", "missing"}) {
     std::filesystem::create_symlink(target, folder / "d/b/loop");

@@ -1,4 +1,4 @@
-// load_parameters: tensors by other names, in other orders, twice, or not at all.
+// load_parameters: tensors with other names, other axis orders, twice, or missing.
 #include "weft/load_parameters.h"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ namespace {
 using Tensors = std::vector<std::pair<std::string, Tensor>>;
 using Names = std::vector<std::string>;
 
-// A model with random values, and another of its sizes.
+// A model with random values, and another one of the same sizes.
 struct Pair {
   TemporaryFolder folder;
   std::unique_ptr<Model> from = made(), to = made();
@@ -54,7 +54,7 @@ Tensor turned(const Tensor& t) { return transpose(t, 0, 1); }
 
 }  // namespace
 
-TEST_CASE("load_parameters: of a file with the model's own names, in any dtype") {
+TEST_CASE("load_parameters: from a file with the model's own names, in any dtype") {
   const Pair pair;
   for (const DType dtype : {DType::f32, DType::f64}) {
     Tensors all = pair.tensors();
@@ -94,7 +94,7 @@ TEST_CASE("load_parameters: other names, another order of axes, a tensor twice, 
   CHECK(report.left_out == Names{"position_ids"});
   CHECK(report.loaded.size() == pair.tensors().size());
   check_equal(*pair.from, *pair.to);
-  // A layer by itself.
+  // A single layer.
   const GmlpBlock block(6, 8, 5, Init{});
   const Rename of_block = [](const std::string& name) -> TensorRole {
     const std::string prefix = "net.blocks.0.";
@@ -103,7 +103,7 @@ TEST_CASE("load_parameters: other names, another order of axes, a tensor twice, 
   CHECK(load_parameters(parameters_of(block), pair.file(theirs), of_block).complete());
   for (const auto& [name, value] : pair.tensors())
     if (name == "blocks.0.sgu.weight") CHECK(block.sgu.weight.value().to_vector<float>() == value.to_vector<float>());
-  // A function of names alone.
+  // A function that only maps names.
   Tensors prefixed;
   for (const auto& [name, value] : pair.tensors()) prefixed.emplace_back("x" + name, value);
   const auto other = Pair::made();
@@ -111,7 +111,7 @@ TEST_CASE("load_parameters: other names, another order of axes, a tensor twice, 
   check_equal(*pair.from, *other);
 }
 
-TEST_CASE("load_parameters: what is missing, unused or misshapen is named, all of it, and nothing is written") {
+TEST_CASE("load_parameters: all missing, unused or misshapen tensors are named, and nothing is written") {
   const Pair pair;
   Tensors all = pair.tensors();
   const std::string missing = all.back().first, turned_name = "blocks.0.proj1.weight", integers = all[0].first;
@@ -146,7 +146,7 @@ TEST_CASE("load_parameters: what is missing, unused or misshapen is named, all o
   CHECK(changed == report.loaded.size());
 }
 
-TEST_CASE("load_parameters: two tensors of one parameter must be the same, and what is arranged must fit") {
+TEST_CASE("load_parameters: two tensors of one parameter must be the same, and rearranged tensors must fit") {
   const Pair pair;
   Tensors all = pair.tensors();
   const std::string name = "blocks.0.proj1.weight";
@@ -157,14 +157,14 @@ TEST_CASE("load_parameters: two tensors of one parameter must be the same, and w
   all.pop_back();
   const Rename wrong = [&](const std::string& tensor) -> TensorRole {
     if (tensor == name) return {tensor, turned};
-    if (tensor == "blocks.0.proj1.bias") return {tensor, turned};  // has one axis
+    if (tensor == "blocks.0.proj1.bias") return {tensor, turned};  // it has one axis
     return {tensor};
   };
   const std::string error = error_of([&] { (void)load_parameters(*pair.to, pair.file(all), wrong); });
   CHECK(contains(error, name + " is (6, 8) when it is arranged, its config asks for (8, 6)"));
   const std::string eight = to_string(Shape{8});
   CHECK(contains(error, "blocks.0.proj1.bias is " + eight + ", from which no " + eight + " can be made: "));
-  // More than a few names are counted.
+  // Beyond the first names, only their number is given.
   const std::string many = error_of([&] { (void)load_parameters(*pair.to, pair.file({{"x", Tensor::zeros({1})}})); });
   CHECK(contains(many, " more; its config asks for none of these tensors: x"));
 }

@@ -22,7 +22,7 @@
 namespace weft::test {
 namespace {
 
-// A model whose sizes are no multiples of anything, and its checkpoint.
+// A model whose sizes are multiples of nothing, and its checkpoint.
 struct Saved {
   TemporaryFolder folder;
   std::unique_ptr<Model> model;
@@ -53,8 +53,8 @@ Tensor tokens_of(std::int64_t b, std::int64_t n) {
   return Tensor::from(ids, {b, n});
 }
 
-// Products of few rows, of many, which at their second call pack the weights, and of few, which read what is packed;
-// those of a stream pack at the ninth.
+// Products of few rows; of many, which pack the weights at their second call; and of few again, which read the packed
+// weights. Those of a stream pack at the ninth call.
 std::vector<Tensor> answers(const Model& model) {
   std::vector<Tensor> all;
   for (const auto& [b, n] :
@@ -77,8 +77,8 @@ void check_same(const std::vector<Tensor>& got, const std::vector<Tensor>& want)
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Bytes of the file that are this process's memory now, by its mapping; the system may hold some more around those that
-// were read.
+// Bytes of the file that are in this process's memory now through its mapping. The system may keep some more around
+// those that were read.
 std::int64_t resident_of(const std::string& path) {
   std::ifstream maps("/proc/self/smaps");
   std::int64_t resident = 0;
@@ -142,7 +142,7 @@ TEST_CASE("loading: the bytes in memory may go when the model is loaded without 
   }
 }
 
-TEST_CASE("loading: for inference values stay where they lie") {
+TEST_CASE("loading: for inference, values stay in the file") {
   const Saved saved("gmlp", Task::causal_lm);
   const auto bytes = saved.bytes();
   const Checkpoint loaded = load_checkpoint(view_of(bytes), Purpose::inference);
@@ -215,14 +215,14 @@ TEST_CASE("loading: writing, training and saving a model that was loaded for inf
   refused([&] { (void)copy_parameters(*saved.model, model); }, "[parameter]");
   CHECK_THROWS_AS(Tensor(parameter.value()).mutable_data<float>(), Error);
   check_same(answers(model), answers(*saved.model));
-  // What reads it, works.
+  // Reading works.
   const Checkpoint other = load_checkpoint(saved.path);
   randomize(other.model->parameters(), 0.1);
   CHECK(copy_parameters(model, *other.model).empty());
   check_same(answers(*other.model), answers(model));
 }
 
-TEST_CASE("loading: what isn't f32 is converted, and not writable either") {
+TEST_CASE("loading: other types than f32 are converted, and not writable either") {
   const Saved saved("fnet", Task::masked_lm);
   const SafetensorsFile file(saved.file());
   std::vector<std::pair<std::string, Tensor>> tensors;
@@ -262,7 +262,7 @@ TEST_CASE("loading: for inference, a file that is replaced or removed meanwhile 
   check_same(answers(*loaded.model), want);
 }
 
-TEST_CASE("loading: for training, what is copied from a mapped file is given back") {
+TEST_CASE("loading: for training, pages copied from a mapped file are given back") {
   const Saved saved("fnet", Task::masked_lm, 512);
   const os::MappedFile file = os::map_file(saved.file());
   const Checkpoint loaded = load_checkpoint({file.data, file.size, file.owner, true});
@@ -273,7 +273,7 @@ TEST_CASE("loading: for training, what is copied from a mapped file is given bac
 TEST_CASE("loading: each weight is in memory once") {
   const Saved saved("fnet", Task::masked_lm, 512);  // 2 layers of 512 × 2048, twice; two of 512 × 512; a tied table
   const auto size = static_cast<std::int64_t>(std::filesystem::file_size(saved.file()));
-  std::int64_t linear = 0;  // bytes of weights that are packed: but for the output's, which is the embedding's
+  std::int64_t linear = 0;  // bytes of the packed weights, except for the output's, which is the embedding's
   for (const char* name : {"proj1.weight", "proj2.weight", "projection.weight", "transform.weight"})
     linear += elements_of(*saved.model, name) * 4;
   REQUIRE(linear > size * 9 / 10);
@@ -291,16 +291,16 @@ TEST_CASE("loading: each weight is in memory once") {
   const Checkpoint loaded = load_checkpoint(saved.path, Purpose::inference);
   CHECK(own() == 0);
   (void)(*loaded.model)(tokens_of(1, 5));
-  CHECK(own() == 0);  // few rows: as it lies
+  CHECK(own() == 0);  // few rows read the weights in the file
   (void)(*loaded.model)(tokens_of(1, 40));
-  CHECK(own() == 0);  // once: as it lies
+  CHECK(own() == 0);  // the first call reads the weights in the file
   (void)(*loaded.model)(tokens_of(1, 40));
   CHECK(own() >= linear);
   CHECK(own() < linear * 5 / 4);
-  // Around what is read afterwards the system maps some pages at once, also of weights that were given back.
+  // Around later reads, the system maps some pages at once, even of weights that were given back.
   constexpr std::int64_t around = 64 << 10;
   const auto tensors = static_cast<std::int64_t>(loaded.model->parameters().size());
-  for (const std::int64_t n : {40, 1, 5, 16}) {  // few rows, too, read what is packed
+  for (const std::int64_t n : {40, 1, 5, 16}) {  // even few rows read the packed weights
     (void)(*loaded.model)(tokens_of(1, n));
     CHECK(resident_of(saved.file()) < size - linear + tensors * around);
   }
@@ -319,7 +319,7 @@ TEST_CASE("loading: weights are packed by several calls with few rows, too") {
     const Tensor got = (*loaded.model)(tokens_of(1, 3)), want = (*saved.model)(tokens_of(1, 3));
     CHECK(same_bits(got, want));
   }
-  CHECK(own() < 100000);  // positions
+  CHECK(own() < 100000);  // only positions
   const Tensor got = (*loaded.model)(tokens_of(1, 3)), want = (*saved.model)(tokens_of(1, 3));
   CHECK(same_bits(got, want));
   CHECK(own() >= static_cast<std::size_t>(elements_of(*saved.model, "proj") * 4));

@@ -1,4 +1,4 @@
-// Micro-batches: a step on the mean gradient of several batches.
+// Micro-batches: a step uses the mean gradient of several batches.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace weft::test {
 
-TEST_CASE("micro-batches: two of a batch are a step on their mean gradient") {
-  // Without dropout and with batches of one row the two ways see the same rows.
+TEST_CASE("micro-batches: a step of two uses the mean gradient of both") {
+  // Without dropout and with batches of one row, both ways see the same rows.
   LabelledTexts rows = small_rows();
   const auto v = words(rows.texts);
   const ClassifierData one(rows, rows, v, 8, 1, Padding::full), two(rows, rows, v, 8, 2, Padding::full);
@@ -28,7 +28,7 @@ TEST_CASE("micro-batches: two of a batch are a step on their mean gradient") {
 }
 
 TEST_CASE("micro-batches: their mean gradient, not their sum, makes a step, and is what clipping sees") {
-  // SGD, whose steps are as large as the gradient. Adam's are not.
+  // SGD, because its steps are proportional to the gradient, unlike Adam's.
   LabelledTexts rows = small_rows();
   const auto v = words(rows.texts);
   const ClassifierData one(rows, rows, v, 8, 1, Padding::full), two(rows, rows, v, 8, 2, Padding::full);
@@ -78,7 +78,7 @@ TEST_CASE("micro-batches: each of each step has rows and dropout masks of its ow
   }
 }
 
-// Rows of one text, of which the batch's row r predicts its first r % 5 + 1 symbols.
+// Rows of one text. Row r of a batch predicts its first r % 5 + 1 symbols.
 class UnevenData : public TextData {
  public:
   explicit UnevenData(std::int64_t rows) : TextData(small_text(), characters(small_text()), Task::causal_lm, 8, rows) {}
@@ -99,7 +99,7 @@ class UnevenData : public TextData {
   }
 };
 
-TEST_CASE("micro-batches that predict more count for more: as the large batch") {
+TEST_CASE("micro-batches that predict more have more weight, like in one large batch") {
   const UnevenData one(1), six(6);
   for (const double smoothing : {0.0, 0.2}) {
     std::vector<double> values[2], losses[2];

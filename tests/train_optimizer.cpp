@@ -18,7 +18,7 @@ NamedParameters small_parameters() {
           {"b", Parameter(Tensor::from<double>({7}, {1}))}};
 }
 
-// Numbers in the order w, a, b: matrices first.
+// The numbers in the order w, a, b: matrices first.
 Numbers flat(const NamedParameters& p) {
   Numbers all;
   for (std::size_t i : {1, 0, 2})
@@ -40,7 +40,7 @@ void set_gradient(ParameterSet& set, const Numbers& g) {
   }
 }
 
-// What a rule changes of one number, and what it is told.
+// The values of one number that a rule changes, and the inputs of the rule.
 struct Number {
   double p, m = 0, v = 0;
 };
@@ -77,7 +77,7 @@ void plain_lion(Number& n, const Told& o) {
   n.m = beta2 * n.m + (1 - beta2) * o.g;
 }
 
-// The rule of each optimizer, one number at a time; and options for the test, none of them the usual ones.
+// The rule of each optimizer, one number at a time, and options for the test, none of them a default.
 struct Case {
   Rule rule;
   std::map<std::string, double> own;
@@ -97,7 +97,7 @@ void plain_step(std::vector<Number>& numbers, const Numbers& gradient, int t, do
     cases.at(o.name).rule(numbers[i], {gradient[i] * scale, i < 4 ? *o.weight_decay : 0, lr, t, o.own});
 }
 
-// Names and values of `options`, with those that are left out.
+// Names and values of `options`, including those that are left out.
 OptimizerOptions usual_options(const OptimizerInfo& info) {
   OptimizerOptions options{info.name};
   for (const auto& option : info.own) options.own[option.name] = option.usual;
@@ -116,7 +116,7 @@ std::string error_of(const OptimizerOptions& options) {
 
 }  // namespace
 
-TEST_CASE("optimizers: clipping and decay of matrices alone, against plain loops, with usual and other options") {
+TEST_CASE("optimizers: clipping, and decay of only matrices, against plain loops, with default and other options") {
   CHECK(optimizers().size() == cases.size());
   for (const OptimizerInfo& info : optimizers()) {
     OptimizerOptions others = usual_options(info);
@@ -172,7 +172,7 @@ TEST_CASE("optimizers: their names, states and usual options") {
   }
 }
 
-TEST_CASE("optimizers: names, options and values that there aren't, with nothing changed") {
+TEST_CASE("optimizers: unknown names, options and values, with nothing changed") {
   CHECK(error_of({"none"}).find("[optimizer] unknown optimizer \"none\", expected one of adamw, adam, sgd, lion") == 0);
   CHECK(error_of({"adam", {{"momentum", 0.9}}}) ==
         "[optimizer] adam has no momentum, its options are beta1, beta2, eps");
@@ -197,7 +197,7 @@ TEST_CASE("optimizers: names, options and values that there aren't, with nothing
   CHECK(parameters[1].second.value().storage() == before);
 }
 
-TEST_CASE("optimizer: vectors alone, and matrices alone") {
+TEST_CASE("optimizer: only vectors, and only matrices") {
   for (std::size_t only : {0, 1}) {
     const NamedParameters parameters{small_parameters()[only]};
     const auto before = parameters[0].second.value().to_vector<double>();

@@ -1,4 +1,4 @@
-// Several ranks beside one process with as many micro-batches: the same bits.
+// Several ranks compared with one process with as many micro-batches: the same bits.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -55,7 +55,7 @@ Outcome train(const Trained& what, Ranks* ranks) {
   return outcome;
 }
 
-// Batch k predicts a half, a third or a quarter of what it could.
+// Batch k predicts a half, a third or a quarter of its symbols.
 class UnevenBatches : public TextData {
  public:
   UnevenBatches() : TextData(small_text(), characters(small_text()), Task::causal_lm, 16, 4) {}
@@ -71,7 +71,7 @@ class UnevenBatches : public TextData {
   }
 };
 
-// What each of the ranks comes to.
+// The outcome on each of the ranks.
 std::vector<Outcome> train_on(std::size_t size, const Trained& what) {
   std::vector<Outcome> outcomes(size);
   const auto errors = on_ranks(size, [&](Ranks& ranks) {
@@ -89,7 +89,7 @@ void check_same(std::size_t size, const Trained& what) {
   for (const Outcome& one : train_on(size, what)) CHECK(one == alone);
 }
 
-// run(null) is of one process.
+// run(null) trains in one process.
 void check_like_one_process(const std::function<Outcome(Ranks*)>& run) {
   const Outcome alone = run(nullptr);
   for (const std::size_t size : {2, 3}) {
@@ -129,7 +129,8 @@ TEST_CASE("ranks: with every optimizer, and without clipping") {
 }
 
 TEST_CASE("ranks: buckets of a larger model come while backward runs") {
-  // Several megabytes of parameters: many buckets, some matrices in more than one, more than are under way at once.
+  // Several megabytes of parameters: many buckets, some matrices in more than one, and more buckets than may be in
+  // progress at once.
   const std::string text = small_text();
   const TextData data(text, characters(text), Task::causal_lm, 16, 2);
   const auto run = [&](Ranks* ranks) {
@@ -149,7 +150,7 @@ TEST_CASE("ranks: buckets of a larger model come while backward runs") {
   check_like_one_process(run);
 }
 
-TEST_CASE("ranks: micro-batches that predict more count for more, wherever they are computed") {
+TEST_CASE("ranks: micro-batches that predict more have more weight, on whichever rank") {
   const UnevenBatches data;
   const auto run = [&](Ranks* ranks) {
     const auto model = small_model("tnn", Task::causal_lm, data.tokenizer()->size(), 0, {});

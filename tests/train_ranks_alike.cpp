@@ -1,4 +1,4 @@
-// What ranks find out about one another: other settings, data and parameters.
+// What ranks check about one another: settings, data and parameters.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-// What it counts can't be put together.
+// Its counts can't be combined.
 class Undivided : public TextData {
  public:
   using TextData::TextData;
@@ -82,7 +82,7 @@ TEST_CASE("ranks: other settings, data or parameters are found before the first 
                 "not the same parameters on rank 1 as on rank 0"));
 }
 
-TEST_CASE("ranks: what is wrong with a trainer's options, task or length on one of them is told to all") {
+TEST_CASE("ranks: what is wrong with a trainer's options, task or length on one of them is reported to all") {
   const auto made = [](const std::function<void(Ranks&)>& make) { return on_ranks(2, make); };
   const auto with = [&](const std::function<void(TrainOptions&)>& change) {
     return made([&](Ranks& ranks) {
@@ -140,7 +140,7 @@ TEST_CASE("ranks: parameters that drift apart are found before they are saved") 
   CHECK_FALSE(std::filesystem::exists(folder / "run/last"));
 }
 
-TEST_CASE("ranks: a meter that can't be divided measures on rank 0 alone, with the same loss") {
+TEST_CASE("ranks: a meter that can't be divided measures only on rank 0, with the same loss") {
   const Undivided data(small_text(), characters(small_text()), Task::causal_lm, 16, 4);
   const auto model = small_model("gmlp", Task::causal_lm, data.tokenizer()->size(), 0, {});
   const Evaluation alone = evaluate(*model, data);
@@ -148,7 +148,7 @@ TEST_CASE("ranks: a meter that can't be divided measures on rank 0 alone, with t
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
     const auto own = small_model("gmlp", Task::causal_lm, data.tokenizer()->size(), 0, {});
     TrainOptions options = options_of(&ranks, 1);
-    options.schedule.peak = 1e-300;  // as it was
+    options.schedule.peak = 1e-300;  // has the old value
     Trainer trainer(*own, data, options);
     all[static_cast<std::size_t>(ranks.rank())] = *trainer.run({}).evaluation;
   });
@@ -158,7 +158,7 @@ TEST_CASE("ranks: a meter that can't be divided measures on rank 0 alone, with t
   CHECK(all[1].metrics.empty());
 }
 
-TEST_CASE("ranks: who fails in place of a gather is heard by all, the first of several") {
+TEST_CASE("ranks: a rank that fails instead of gathering is heard by all; the first of several counts") {
   for (const int failing : {1, 2}) {
     const auto errors = on_ranks(3, [&](Ranks& ranks) {
       if (ranks.rank() >= failing) with_ranks(&ranks, [&] { throw Error("no " + std::to_string(ranks.rank())); });
@@ -179,7 +179,7 @@ TEST_CASE("ranks: facts are compared by name, whatever their number and order, l
   const auto compared = [](const Facts& first, const Facts& second) {
     return on_ranks(2, [&](Ranks& ranks) {
       check_alike(ranks, ranks.rank() == 0 ? first : second);
-      ranks.gather("");  // none is still in check_alike
+      ranks.gather("");  // no rank is still in check_alike
     });
   };
   const std::string text(100000, 'x');
@@ -195,8 +195,8 @@ TEST_CASE("ranks: facts are compared by name, whatever their number and order, l
     CHECK(error == "[ranks] not the same d on rank 1 as on rank 0");
 }
 
-// What is sent of a fact is short, however long it is.
-TEST_CASE("ranks: facts take one gather of little text") {
+// Only a short text is sent for a fact, however long it is.
+TEST_CASE("ranks: facts take one gather of a short text") {
   struct Counts : ThreadRanks {
     using ThreadRanks::ThreadRanks;
     std::vector<std::string> exchange(const std::string& text) override {

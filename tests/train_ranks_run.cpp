@@ -1,4 +1,4 @@
-// Runs of several ranks: what rank 0 writes, and what ends all of them.
+// Runs with several ranks: the files of rank 0, and causes that end all ranks.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -26,7 +26,7 @@ struct Task3 {
   Task task;
 };
 
-// The validations of its metrics, without what depends on the clock.
+// The validation lines of its metrics, without values that depend on the clock.
 std::vector<std::string> lines_of(const TemporaryFolder& folder, const std::string& run) {
   std::istringstream text(folder.read(run + "/metrics.jsonl"));
   std::vector<std::string> lines;
@@ -45,7 +45,7 @@ bool same_run(const TemporaryFolder& folder, const std::string& a, const std::st
   return lines_of(folder, a) == lines_of(folder, b) && !lines_of(folder, a).empty();
 }
 
-// Its loss is no number in the k-th training batch that it is asked for.
+// Its loss is not a number in the k-th training batch that it computes.
 class Breaks : public TextData {
  public:
   explicit Breaks(std::int64_t k)
@@ -61,7 +61,7 @@ class Breaks : public TextData {
 
 }  // namespace
 
-TEST_CASE("ranks: a run's folder is, byte by byte, that of one process, and rank 0 alone writes") {
+TEST_CASE("ranks: a run's folder is, byte by byte, that of one process, and only rank 0 writes") {
   for (const Task3& what : {Task3{"gmlp", Task::causal_lm}, {"fnet", Task::masked_lm}, {"fnet", Task::classifier}}) {
     const TemporaryFolder folder;
     std::vector<std::optional<Evaluation>> evaluations(3);
@@ -123,7 +123,7 @@ TEST_CASE("ranks: a run goes on, on another number of ranks, to the same bytes")
   };
   run(nullptr, "alone", 100);
   CHECK(all_say(on_ranks(2, [&](Ranks& ranks) { run(&ranks, "ranks", 3); }), ""));
-  CHECK(all_say(on_ranks(3, [&](Ranks& ranks) { run(&ranks, "ranks", 6); }), ""));  // one has nothing to do
+  CHECK(all_say(on_ranks(3, [&](Ranks& ranks) { run(&ranks, "ranks", 6); }), ""));  // one rank has nothing to do
   run(nullptr, "ranks", 8);
   CHECK(all_say(on_ranks(2, [&](Ranks& ranks) { run(&ranks, "ranks", 100); }), ""));
   CHECK(same_run(folder, "alone", "ranks"));
@@ -146,7 +146,7 @@ TEST_CASE("ranks: a loss that is no number on one of them stops all at the same 
         trainer.run(options);
       } catch (...) {
         steps[rank] = trainer.steps_done();
-        trainer.step();  // can be tried again
+        trainer.step();  // the step can be tried again
         values[rank] = model->parameters()[0].second.value().to_vector<float>();
         throw;
       }
@@ -159,7 +159,7 @@ TEST_CASE("ranks: a loss that is no number on one of them stops all at the same 
   }
 }
 
-// Memory runs out, say, in the middle of a step's transfers: a transfer can't begin, or breaks off.
+// For example, memory runs out in the middle of a step's transfers: a transfer can't begin, or breaks off.
 TEST_CASE("ranks: a transfer that fails on one of them ends all, also if they try again") {
   struct BrokenRanks : ThreadRanks {
     BrokenRanks(Meeting& meeting, std::size_t rank, int call) : ThreadRanks(meeting, rank), left(call) {}
@@ -199,8 +199,8 @@ TEST_CASE("ranks: a transfer that fails on one of them ends all, also if they tr
   }
 }
 
-// An exception of the host's own ends all, too.
-TEST_CASE("ranks: what a host's data throw in a step is told to all") {
+// A host's own exception ends all ranks, too.
+TEST_CASE("ranks: exceptions of a host's data in a step are reported to all") {
   struct Throws : TextData {
     Throws(std::int64_t k, bool number)
         : TextData(small_text(), characters(small_text()), Task::causal_lm, 16, 4), left(k), is_number(number) {}
@@ -223,8 +223,8 @@ TEST_CASE("ranks: what a host's data throw in a step is told to all") {
   }
 }
 
-// What isn't a std::exception stays what it was, of the rank that threw it.
-TEST_CASE("ranks: a number that a host's callback throws is told to all") {
+// Anything but a std::exception is rethrown unchanged on the rank that threw it.
+TEST_CASE("ranks: a number that a host's callback throws is reported to all") {
   std::vector<int> own(2);
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
     const SmallTask small = small_task("gmlp", Task::causal_lm);
@@ -291,21 +291,21 @@ TEST_CASE("ranks: patience ends all of them") {
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
     const SmallTask small = small_task("gmlp", Task::causal_lm);
     TrainOptions options = options_of(&ranks, 40);
-    options.schedule.peak = 1e-12;  // nothing gets better
+    options.schedule.peak = 1e-12;  // nothing improves
     options.schedule.warmup = 0;
     options.optimizer = {"sgd"};
     Trainer trainer(*small.model, *small.data, options);
     RunOptions run;
     run.folder = folder / "run";
     run.eval_every = 1;
-    run.patience = ranks.rank() == 0 ? 2 : 0;  // rank 0's counts
+    run.patience = ranks.rank() == 0 ? 2 : 0;  // only rank 0's counts
     const RunResult result = trainer.run(run);
     throw Error(std::to_string(result.out_of_patience) + " at " + std::to_string(trainer.steps_done()));
   });
   CHECK(all_say(errors, "1 at "));
 }
 
-TEST_CASE("ranks: where rank 0 can't save, all are told") {
+TEST_CASE("ranks: if rank 0 can't save, all are told") {
   const TemporaryFolder folder;
   folder.write("file", "no folder");
   const auto errors = on_ranks(2, [&](Ranks& ranks) {

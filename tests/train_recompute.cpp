@@ -1,4 +1,4 @@
-// Models that compute their layers again in backward: the same bits in less memory, for every architecture.
+// Models that recompute their layers in backward: the same bits in less memory, for every architecture.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace weft::test {
 namespace {
 
-// What is special to one of them, beside what small_task makes of all.
+// Special settings of some architectures, besides those of small_task.
 constexpr struct {
   const char* arch;
   Task task;
@@ -68,7 +68,7 @@ void check_gradients(Model& model, std::int64_t length) {
   }
 }
 
-// Bytes that a forward and backward pass takes beside what is there.
+// Additional bytes that a forward and backward pass takes.
 std::size_t memory_of(const std::string& arch, Task task, std::int64_t layers, bool again) {
   constexpr std::int64_t length = 256, d = 32;
   Context context;
@@ -133,7 +133,7 @@ TEST_CASE("recomputing models: several steps of micro-batches, stopped and resum
     }
 }
 
-TEST_CASE("recomputing models: each layer more takes the memory of its input") {
+TEST_CASE("recomputing models: each additional layer takes only the memory of its input") {
   constexpr std::size_t input = 4 * 256 * 32 * sizeof(float);
   for (const std::string& arch : own_architectures)
     for (const Task task : architecture(arch).tasks) {
@@ -151,7 +151,7 @@ TEST_CASE("recomputing models: each layer more takes the memory of its input") {
     }
 }
 
-TEST_CASE("recomputing models: an answer that nobody differentiates is computed once") {
+TEST_CASE("recomputing models: results that nobody differentiates are computed once") {
   const auto model = small_model("tnn", Task::causal_lm, symbols, 0, {});
   const Tensor tokens = random_tensor(indices({2, 9}, symbols), 3), expected = (*model)(tokens);
   model->set_recompute(true);

@@ -1,4 +1,4 @@
-// A run's folder as the library writes it: best and last checkpoint, metrics, patience, saves that fail.
+// A run's folder as the library writes it: best and last checkpoint, metrics, patience, failing saves.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -27,7 +27,7 @@ RunOptions into(const std::string& folder, std::int64_t eval_every) {
 
 }  // namespace
 
-TEST_CASE("a run: the best checkpoint is the one of the lowest validation loss, the last is the last") {
+TEST_CASE("a run: the best checkpoint is the one with the lowest validation loss, the last is the last") {
   const TemporaryFolder folder;
   const ScriptedData data({3, 2, 2, 2.5});
   const auto model = small_gmlp();
@@ -96,7 +96,7 @@ TEST_CASE("a run: an evaluation that is made again has one line") {
   const std::string metrics = folder.read("run/metrics.jsonl");
   CHECK(metrics_of(folder, "run").size() == 6);
   Trainer trainer(*same.model, *same.data, small_options(4));
-  trainer.load_state(state_path(run.folder));  // which was saved before the last evaluation
+  trainer.load_state(state_path(run.folder));  // it was saved before the last evaluation
   CHECK(trainer.run(run).evaluation.has_value());
   CHECK(folder.read("run/metrics.jsonl") == metrics);
 }
@@ -111,7 +111,7 @@ TEST_CASE("a run: metrics have a line for each step and for each evaluation, cut
     CHECK(trainer.run(run).stopped);
   }
   const std::string five = folder.read("run/metrics.jsonl");
-  folder.write("run/metrics.jsonl", five + "{\"step\":6,\"loss\":1}\n{\"step\":7,\"lo");  // of a run that was killed
+  folder.write("run/metrics.jsonl", five + "{\"step\":6,\"loss\":1}\n{\"step\":7,\"lo");  // from a run that was killed
   Trainer trainer(*same.model, *same.data, small_options(7));
   trainer.load_state(state_path(run.folder));
   run.progress = nullptr;
@@ -266,7 +266,7 @@ TEST_CASE("a run that was moved aside or half moved by a killed process is found
   CHECK_FALSE(std::filesystem::exists(folder / "run/replaced"));
 }
 
-TEST_CASE("what is replaced is a run's alone, a former version's, too") {
+TEST_CASE("only files of a run are replaced, including those of an earlier version") {
   const TemporaryFolder folder;
   folder.write("run/config.json", "mine");
   folder.write("run/best/notes", "mine");
@@ -284,7 +284,7 @@ TEST_CASE("what is replaced is a run's alone, a former version's, too") {
     open.begin("{}");
     CHECK(load_checkpoint(folder / "old").model->arch() == std::string("gmlp"));
     CHECK_FALSE(std::filesystem::exists(folder / "old/config.json"));
-  }  // with nothing saved it is put back
+  }  // with nothing saved, the old run is put back
   CHECK(folder.read("old/config.json") == config);
   CHECK(folder.read("old/training.safetensors") == "state");
   CHECK_FALSE(std::filesystem::exists(folder / "old/run.json"));

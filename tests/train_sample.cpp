@@ -1,4 +1,4 @@
-// Which symbol is chosen from logits.
+// Which symbol is sampled from logits.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-// What sorting all of them gives.
+// The choice by sorting all symbols.
 std::int64_t sorted_choice(const std::vector<double>& x, double temperature, std::int64_t top_k, double u,
                            double top_p) {
   std::vector<std::int64_t> order(x.size());
@@ -37,7 +37,7 @@ TEST_CASE("sample: as if all symbols were sorted, of equal logits the first") {
   const auto next = [&] { return random.uniform(number++); };
   for (const std::int64_t symbols : {1, 2, 7, 300})
     for (int turn = 0; turn < 60; ++turn) {
-      const double step = turn % 3 == 0 ? 1 : 1e-6;  // many that are equal, or hardly any
+      const double step = turn % 3 == 0 ? 1 : 1e-6;  // many equal logits, or hardly any
       std::vector<double> x;
       for (std::int64_t i = 0; i < symbols; ++i) x.push_back(std::floor(6 * next() / step) * step);
       const Tensor logits = Tensor::from<double>(x, {symbols});
@@ -66,7 +66,7 @@ TEST_CASE("sample: greedy, top-k, proportions") {
   CHECK(sample(x, 0.5, 0, 0.83) == 3);
   CHECK(sample(x, 0.5, 0, 0.84) == 1);
   CHECK(sample(x, 0.5, 0, 0.97) == 0);
-  // A symbol's part of [0, 1) begins where the one before it ends.
+  // A symbol's part of [0, 1) begins where the previous one ends.
   const Tensor even = Tensor::zeros({2});
   CHECK(sample(even, 1, 0, 0) == 0);
   CHECK(sample(even, 1, 0, std::nextafter(0.5, 0)) == 0);

@@ -1,4 +1,4 @@
-// Saving: what is refused before anything is written, and what is left of a save that stops.
+// Saving: refusals before anything is written, and the files left by a save that stops.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 namespace weft::test {
 namespace {
 
-// Calls `each` before each batch of validation.
+// Calls `each` before each validation batch.
 class WatchedData : public TextData {
  public:
   explicit WatchedData(std::function<void(std::int64_t)> f)
@@ -49,7 +49,8 @@ TEST_CASE("saving: a tokenizer that isn't the model's is refused, and the old ch
   CHECK_FALSE(std::filesystem::exists(folder / "new"));
 }
 
-TEST_CASE("saving: the state comes before the evaluation, which a wish to stop ends; the resumed run does it first") {
+TEST_CASE(
+    "saving: the state comes before the evaluation, which a request to stop ends; the resumed run evaluates first") {
   const TemporaryFolder folder;
   RunOptions run;
   run.eval_every = 4;
@@ -60,7 +61,7 @@ TEST_CASE("saving: the state comes before the evaluation, which a wish to stop e
     Trainer(*model, data, small_options(6)).run(run);
     REQUIRE(data.validation_batches() > 1);
   }
-  for (const std::int64_t at : {4, 6}) {  // an evaluation on the way, and the last one
+  for (const std::int64_t at : {4, 6}) {  // an intermediate evaluation, and the last one
     CAPTURE(at);
     run.folder = folder / ("run" + std::to_string(at));
     std::int64_t done = 0, batches = 0;

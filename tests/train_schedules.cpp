@@ -1,4 +1,4 @@
-// Schedules that fall linearly and with the root of the step.
+// Schedules that fall linearly and with the inverse square root of the step.
 #include <doctest/doctest.h>
 
 #include "weft/schedule.h"

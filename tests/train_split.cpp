@@ -1,4 +1,4 @@
-// Labelled texts divided at random: by labels, texts and seeds.
+// Labeled texts divided at random: by labels, texts and seeds.
 #include "weft/split.h"
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@
 namespace weft::test {
 namespace {
 
-// Labels in turn, each text another one.
+// Alternating labels, all texts different.
 LabelledTexts rotating(std::int64_t rows, std::int64_t labels) {
   LabelledTexts all;
   for (std::int64_t label = 0; label < labels; ++label) all.names.push_back("label " + std::to_string(label));
@@ -43,7 +43,7 @@ bool in_order(const LabelledTexts& texts) {
 
 }  // namespace
 
-TEST_CASE("split: labels in turn are held out in proportion, whatever their number") {
+TEST_CASE("split: alternating labels are held out in proportion, whatever their number") {
   for (const std::int64_t labels : {2, 5, 10, 1000})
     for (const double share : {0.1, 0.25})
       for (const std::uint64_t seed : {0, 7}) {
@@ -73,7 +73,7 @@ TEST_CASE("split: labels of any sizes have their share to within one, the whole 
       rows.labels.push_back(label);
     }
   std::set<std::set<std::string>> seen;
-  std::set<std::int64_t> of_few;  // how many of the label of three rows
+  std::set<std::int64_t> of_few;  // the numbers of rows held out of the label with three rows
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     LabelledTexts kept = rows;
     const LabelledTexts held = hold_out(kept, 0.1, seed);
@@ -86,7 +86,7 @@ TEST_CASE("split: labels of any sizes have their share to within one, the whole 
     LabelledTexts again = rows;
     CHECK(hold_out(again, 0.1, seed).texts == held.texts);
   }
-  CHECK(of_few.size() == 2);  // not always the same labels get a row more
+  CHECK(of_few.size() == 2);  // the labels that get one more row vary
 }
 
 TEST_CASE("split: rows with the same text are on one side, also with other labels") {
@@ -141,7 +141,7 @@ TEST_CASE("split: at least one text on each side, or an error") {
   CHECK(rows.texts.size() == 4);
 }
 
-TEST_CASE("split: what was read stays with what was trained on; absent labels are named") {
+TEST_CASE("split: descriptions of the file stay with the training rows; absent labels are named") {
   LabelledTexts rows = rotating(30, 3);
   const LabelledTexts held = hold_out(rows, 0.1, 0);
   CHECK(rows.form == "lines");

@@ -1,4 +1,4 @@
-// The state that training resumes from: when it is written, and of which run it must be.
+// The state from which training resumes: when it is written, and which run it must belong to.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -17,7 +17,7 @@ TEST_CASE("the state is written before the checkpoint") {
   Trainer trainer(*small.model, *small.data, small_options(2));
   RunOptions run;
   run.folder = folder / "run";
-  run.progress = [&](const Progress&) {  // no file can have that name
+  run.progress = [&](const Progress&) {  // no file can have this name
     return std::filesystem::create_directories(last_path(run.folder) + "/model.safetensors") || true;
   };
   CHECK_THROWS_AS(trainer.run(run), Error);
@@ -26,7 +26,7 @@ TEST_CASE("the state is written before the checkpoint") {
   CHECK(resumed.steps_done() == 2);
 }
 
-// Files of weft 0.x's first commits have the options of all optimizers, whichever it was.
+// Files of weft 0.x's first commits have the options of all optimizers, whichever one was used.
 TEST_CASE("a state that has options of other optimizers, too") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
@@ -72,11 +72,12 @@ TEST_CASE("a state whose counts are no whole numbers is refused") {
     }
 }
 
-// A state has the options of its optimizer beside the settings of the run: one of the same name would hide a setting.
+// A state stores the options of its optimizer beside the settings of the run: an option with the same name would hide a
+// setting.
 TEST_CASE("no option of an optimizer has the name of a setting of the run") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
-  std::set<std::string> settings;  // whatever the optimizer, the same
+  std::set<std::string> settings;  // the same for all optimizers
   for (const OptimizerInfo& info : optimizers()) {
     CAPTURE(info.name);
     TrainOptions options = small_options(5);
@@ -141,7 +142,7 @@ TEST_CASE("a state of another run is refused") {
     CHECK(message.find(std::string("it is of a run with ") + change.first + " ") != std::string::npos);
   }
   const std::string bytes = folder.read("state");
-  SmallTask changed = small_task("gmlp", Task::causal_lm);  // two characters change places
+  SmallTask changed = small_task("gmlp", Task::causal_lm);  // two characters are exchanged
   std::string text = small_text();
   std::swap(text[0], text[1]);
   changed.data = std::make_unique<TextData>(text, changed.data->tokenizer(), Task::causal_lm, 16, 4);

@@ -1,4 +1,4 @@
-// Training steps and what models keep: memory of equal steps, and inference between changes of the parameters.
+// Training steps and caches of models: memory of equal steps, and inference between changes of the parameters.
 #include <doctest/doctest.h>
 
 #include "op_table.h"
@@ -34,7 +34,7 @@ struct Training {
   }
 };
 
-// What a model that has never run gives with these parameters.
+// The results of a model that has never run, with these parameters.
 Tensor of_fresh_model(const std::string& arch, Task kind, const NamedParameters& parameters, const Tensor& tokens) {
   const SmallTask fresh = small_task(arch, kind);
   NamedParameters own = fresh.model->parameters();
@@ -70,7 +70,7 @@ TEST_CASE("models: training steps of one shape take no memory from the system af
   });
 }
 
-TEST_CASE("models: forward, step, forward, load over, forward: nothing that was kept is stale") {
+TEST_CASE("models: forward, step, forward, load, forward: no cache is stale") {
   for_every_model([](const std::string& arch, Task kind) {
     Training training(arch, kind);
     const Model& model = *training.task.model;

@@ -1,4 +1,4 @@
-// What the tests of training share: a small text, small models.
+// Shared by the tests of training: a small text, small models.
 #pragma once
 #include <functional>
 #include <memory>
@@ -17,14 +17,14 @@ inline std::string small_text() {
   return text;
 }
 
-// A tokenizer by characters, with a mask symbol for masked language models.
+// A tokenizer of characters, with a mask symbol for masked language models.
 inline std::shared_ptr<const Tokenizer> characters(const std::string& text, Task task = Task::causal_lm) {
   TokenizerOptions options;
   options.task = task;
   return learn_tokenizer("characters", text, options);
 }
 
-// A tokenizer by words, for classifiers.
+// A tokenizer of words, for classifiers.
 inline std::shared_ptr<const Tokenizer> words(const std::vector<std::string>& texts, std::int64_t size = 0,
                                               std::int64_t min_count = 1) {
   return learn_tokenizer("words", texts, {Task::classifier, size, min_count});
@@ -91,7 +91,7 @@ inline std::string error_of(const std::function<void()>& body) {
   return "";
 }
 
-// weft's own, whatever a test registers later.
+// weft's own architectures, whatever a test registers later.
 inline const std::vector<std::string> own_architectures = architectures();
 
 inline Task usual_task(const std::string& arch) { return usual_task(architecture(arch), Source::text); }

@@ -24,7 +24,7 @@ Files files_of(const TemporaryFolder& folder) {
   return {file("model.safetensors"), file("training.safetensors"), file("config.json")};
 }
 
-// Trains anew and gives the files of the checkpoint. stop_at: stops there and goes on with another trainer.
+// Trains a new model and returns the files of the checkpoint. stop_at: stops there and continues with another trainer.
 Files train(const std::string& arch, Task task, std::int64_t steps, std::int64_t stop_at = 0, const Sizes& sizes = {}) {
   const TemporaryFolder folder;
   RunOptions run;
@@ -48,7 +48,7 @@ Files train(const std::string& arch, Task task, std::int64_t steps, std::int64_t
   return files_of(folder);
 }
 
-// Members of a team one after the other, the last first.
+// Runs the members of a team one after the other, the last first.
 class Backwards : public Executor {
  public:
   void run(int count, FunctionRef<void(int)> task) override {
@@ -128,7 +128,7 @@ TEST_CASE("training lowers the loss, and a checkpoint has the loss that evaluati
   }
 }
 
-TEST_CASE("what progress says of each step; a wish to stop after the last step is none") {
+TEST_CASE("progress of each step; a request to stop after the last step has no effect") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm), same = small_task("gmlp", Task::causal_lm);
   const TrainOptions options = small_options(7);
@@ -210,7 +210,7 @@ TEST_CASE("parameters that are not finite are never saved") {
   CHECK(folder.read("run/model.safetensors") == before);
 }
 
-TEST_CASE("model, data and options that don't agree") {
+TEST_CASE("model, data and options that contradict each other") {
   const SmallTask lm = small_task("gmlp", Task::causal_lm), masked = small_task("gmlp", Task::masked_lm);
   CHECK_THROWS_AS(Trainer(*lm.model, *masked.data, small_options(1)), Error);
   const std::string text = small_text();

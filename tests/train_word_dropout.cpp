@@ -1,4 +1,4 @@
-// Word dropout: which symbols of a row are made unknown in training.
+// Word dropout: which symbols of a row become unknown in training.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -37,7 +37,7 @@ Ids row_of(const Batch& batch, std::int64_t row, std::int64_t pad) {
 
 }  // namespace
 
-TEST_CASE("word dropout: the expected part of a row's words is unknown, others each time; [cls] and padding stay") {
+TEST_CASE("word dropout: the expected part of a row's words is unknown, varying each time; [cls] and padding stay") {
   const LabelledTexts rows = telling_rows();
   const auto v = words(rows.texts);
   const SpecialIds special = v->special();
@@ -46,7 +46,7 @@ TEST_CASE("word dropout: the expected part of a row's words is unknown, others e
       CAPTURE(p);
       const ClassifierData data(rows, rows, v, 20, 6, padding, p), without(rows, rows, v, 20, 6, padding);
       std::int64_t dropped = 0, all = 0, first_dropped = 0, last_dropped = 0, came = 0;
-      std::map<Ids, std::set<Ids>> seen;            // of each row
+      std::map<Ids, std::set<Ids>> seen;            // for each row
       for (std::int64_t k = 0; k < 4 * 100; ++k) {  // 100 epochs
         const Batch batch = data.training(k, Random(3)), same = without.training(k, Random(3));
         REQUIRE(batch.tokens.shape() == same.tokens.shape());
@@ -106,7 +106,7 @@ TEST_CASE("word dropout: batches of one row drop what one of several drops") {
   }
 }
 
-// A letter is a symbol; the ids 0 … 4 are marks, of which a tokenizer has some.
+// A letter is a symbol. The ids 0 … 4 are special symbols, of which a tokenizer has some.
 class Letters : public Tokenizer {
  public:
   explicit Letters(SpecialIds special) : special_(special) {}
@@ -148,7 +148,7 @@ TEST_CASE("word dropout: unknown symbols, masks without one, never [sep]; an err
         }
       }
     }
-    CHECK(dropped > 200);  // of 550
+    CHECK(dropped > 200);  // out of 550
     CHECK(dropped < 350);
   }
   const auto none = std::make_shared<Letters>(SpecialIds{{}, 3, 2, {}, 0});

@@ -3,10 +3,10 @@
 
 tools/pt_to_safetensors.py pytorch_model.bin model.safetensors
 tools/pt_to_safetensors.py --key model checkpoint.pt model.safetensors     # the state dict in a larger checkpoint
-tools/pt_to_safetensors.py --key model --config args checkpoint.pt tnn/model.safetensors    # of fairseq; newer: cfg.model
+tools/pt_to_safetensors.py --key model --config args old.pt tnn/model.safetensors    # fairseq; newer: --config cfg.model
 
-Files are read with weights_only: nothing in them is run. Tensors that share their memory are written each for itself.
---config writes the arguments there as a config.json beside the target. What is there already stays, unless --overwrite is given.
+Files are read with weights_only: no code in them runs. Tensors that share memory are written separately.
+--config writes the arguments as a config.json beside the target. Existing files are only replaced with --overwrite.
 """
 import argparse
 import json
@@ -24,21 +24,21 @@ def load(path):
     import torch
 
     if hasattr(torch.serialization, "add_safe_globals"):  # PyTorch 2.4
-        torch.serialization.add_safe_globals([argparse.Namespace])  # as fairseq keeps its arguments
+        torch.serialization.add_safe_globals([argparse.Namespace])  # the type of fairseq's arguments
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
         sys.exit(f"{path}: {error.strerror or error}")
-    except Exception as error:  # of a file that is something else PyTorch gives any
+    except Exception as error:  # PyTorch raises various exceptions for a file of another kind
         found = re.search(r"GLOBAL (\S+)", str(error))
         if not found:
             sys.exit(f"{path} isn't a file of PyTorch's, or is damaged")
-        sys.exit(f"{path} has a {found[1]} in it, which isn't made: where that is known, "
-                 "save the state dict alone, torch.save(model.state_dict(), FILE)")
+        sys.exit(f"{path} contains a {found[1]}, which is not loaded for safety; on a machine that has that class, "
+                 "save only the state dict: torch.save(model.state_dict(), FILE)")
 
 
 def find(state, keys):
-    """What is at a, then b, …: in a dictionary, or in a Namespace of arguments."""
+    """The value at the keys a, b, …: in nested dictionaries, or in a Namespace of arguments."""
     for key in keys:
         inside = vars(state) if isinstance(state, argparse.Namespace) else state
         if not isinstance(inside, dict) or key not in inside:
@@ -49,7 +49,7 @@ def find(state, keys):
 
 
 def config_of(arguments):
-    """What of them JSON has a value for, and the names of the others."""
+    """The arguments that JSON can represent, and the names of the others."""
     given = vars(arguments) if isinstance(arguments, argparse.Namespace) else arguments
     if not isinstance(given, dict):
         sys.exit(f"expected arguments, a dictionary or a Namespace, got {type(given).__name__}")
@@ -67,22 +67,22 @@ def tensors_of(state):
 
     others = [str(name) for name, value in state.items() if not isinstance(value, torch.Tensor)]
     if others:
-        sys.exit(f"not tensors: {', '.join(others[:12])}; if one of them is the state dict, say so: --key NAME")
+        sys.exit(f"not tensors: {', '.join(others[:12])}; if one of them is the state dict, name it with --key NAME")
     return {str(name): dense(str(name), value) for name, value in state.items()}
 
 
 def dense(name, tensor):
-    """In its own memory, as it looks: conjugated and negated views are made so."""
+    """A contiguous copy; conjugated and negated views become values."""
     import torch
 
     if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta:
         kind = "quantized" if tensor.is_quantized else "without values" if tensor.is_meta else tensor.layout
-        sys.exit(f"{name} is {str(kind).removeprefix('torch.')}: safetensors has dense tensors alone")
+        sys.exit(f"{name} is {str(kind).removeprefix('torch.')}: safetensors has only dense tensors")
     return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
 
 
 def put(writers):
-    """Calls each with a file beside its path; then all take their places: no old one is lost, no new one is cut off."""
+    """Calls each writer with a temporary file beside its path, then renames all: no old file is lost, none is cut off."""
     made = []
     try:
         for path, write_to in writers.items():
@@ -106,11 +106,11 @@ def put(writers):
 
 
 def writer_of(tensors):
-    """What writes them into a file."""
+    """The function that writes the tensors into a file."""
     import torch
 
     header, begin = {"__metadata__": {"format": "pt"}}, 0
-    order = sorted(tensors.items(), key=lambda item: -item[1].element_size())  # each is aligned to its elements
+    order = sorted(tensors.items(), key=lambda item: -item[1].element_size())  # aligns each tensor to its element size
     for name, tensor in order:
         dtype = str(tensor.dtype).removeprefix("torch.")
         if dtype not in NAMES:
@@ -134,14 +134,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source")
     parser.add_argument("target")
-    parser.add_argument("--key", action="append", default=[], help="where in the file the state dict is; may be repeated")
-    parser.add_argument("--config", metavar="KEY", help="where in the file the arguments are: args, cfg.model")
-    parser.add_argument("--overwrite", action="store_true", help="replace a target, or a config.json, that is there")
+    parser.add_argument("--key", action="append", default=[],
+                        help="key of the state dict in the file; repeat it for nested keys")
+    parser.add_argument("--config", metavar="KEY", help="place of the arguments in the file: args or cfg.model")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing target or config.json")
     options = parser.parse_args()
     config_path = os.path.join(os.path.dirname(options.target), "config.json")
     for path in [options.target] + ([config_path] if options.config else []):
         if os.path.lexists(path) and not options.overwrite:
-            sys.exit(f"{path} is there already: --overwrite replaces it")
+            sys.exit(f"{path} already exists: --overwrite replaces it")
         if os.path.isdir(path):
             sys.exit(f"{path} is a folder: name a file")
     file = load(options.source)

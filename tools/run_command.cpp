@@ -16,7 +16,7 @@
 
 namespace {
 
-// Errors are one line, of rank 0; those that only this rank knows are told to the others.
+// An error is one line, printed by rank 0. Errors that only this rank knows are sent to the others.
 int fail(weft::Ranks* ranks, std::string what, int code, bool told = false) {
   if (ranks != nullptr && !told) try {
       ranks->fail(what);
@@ -30,11 +30,11 @@ int fail(weft::Ranks* ranks, std::string what, int code, bool told = false) {
   return code;
 }
 
-// Runs the command that was parsed, or prints the help that was asked for.
+// Runs the parsed command, or prints the requested help.
 int run(int argc, char** argv, weft::Ranks* ranks) {
   register_optional_tokenizers();
   CLI::App weft("weft trains and runs gMLP, TNN and FNet on CPUs.", "weft");
-  weft.formatter(std::make_shared<HelpFormatter>());  // of all that follow, too
+  weft.formatter(std::make_shared<HelpFormatter>());  // subcommands inherit it
   weft.set_help_flag("-h,--help", "Show this page");
   weft.set_version_flag("--version", "weft " WEFT_VERSION, "Show the version");
   weft.require_subcommand(1);

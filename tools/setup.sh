@@ -1,16 +1,18 @@
-# Sourced by tools/quickstart and tools/check: finds or installs the distribution's packages, and builds.
-# Functions: say, die, step, need_packages, want_packages, missing_packages, clang_format, configure_and_build, show_build. Bash.
+# Functions for tools/quickstart and tools/check, which source this file: they find or install packages of the
+# distribution, and build.
+# Functions: say, die, step, need_packages, want_packages, missing_packages, clang_format, configure_and_build,
+# show_build. Needs bash.
 
 assume_yes=${CI:+1}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-say() { printf '%s\n' "$@"; }  # a line for each argument
+say() { printf '%s\n' "$@"; }  # prints each argument on a line
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
-# step NAME COMMAND...: runs the command and notes in laps, a line each, what it took: stage, NAME, seconds, seconds of CPU time.
+# step NAME COMMAND...: runs the command and adds a line to laps: stage, NAME, seconds, and seconds of CPU time.
 laps=()
 stage=install
-children() {  # hundredths of a second that finished commands have used
+children() {  # sets cpu to the CPU time of finished commands, in hundredths of a second
   local line fields
   read -r line <"/proc/$$/stat" && read -r -a fields <<<"${line##*) }" && cpu=$((fields[13] + fields[14])) || cpu=0
 }
@@ -25,7 +27,7 @@ step() {
   return "$status"
 }
 
-# What builds the library, the weft command and the tests.
+# The packages that the library, the weft command and the tests need.
 build_packages=(g++ ninja-build cmake libxsimd-dev nlohmann-json3-dev libcli11-dev)
 
 have_command() {
@@ -41,7 +43,7 @@ have_header() {
   return 1
 }
 
-# The command that is clang-format 14.
+# The name of the command that is clang-format 14.
 clang_format() {
   local name
   for name in clang-format-14 clang-format; do
@@ -50,13 +52,13 @@ clang_format() {
   return 1
 }
 
-# Compiles and links a program of OpenMP: the package of clang doesn't bring its library.
+# Compiles and links an OpenMP program, because clang's package doesn't include the OpenMP library.
 clang_has_openmp() {
   echo '#include <omp.h>
     int main() { return omp_get_max_threads(); }' | clang++ -fopenmp -x c++ - -o /dev/null 2>/dev/null
 }
 
-# have PACKAGE: what weft needs of the Debian package is there, however it came.
+# have PACKAGE: whether the parts of this Debian package that weft needs are installed, from whatever source.
 have() {
   case $1 in
     g++) have_command ${CXX:+"$CXX"} c++ g++ clang++ ;;
@@ -93,13 +95,13 @@ missing_packages() {
   for package in "$@"; do have "$package" || printf '%s\n' "$package"; done
 }
 
-# need_packages NAME...: installs those that are missing with apt-get, after asking.
+# need_packages NAME...: asks, and then installs the missing packages with apt-get.
 need_packages() {
   local missing
   mapfile -t missing < <(missing_packages "$@")
   [ ${#missing[@]} -eq 0 ] && return
   command -v apt-get >/dev/null ||
-    die "missing here, by the names of Debian's packages: ${missing[*]}. Install their equivalents and run this again"
+    die "these Debian packages are missing: ${missing[*]}. Install their equivalents and run this again"
   say "To install from the distribution's packages: ${missing[*]}"
   if [ -z "$assume_yes" ]; then
     [ -t 0 ] || die "not installed: ${missing[*]}. Run with --yes to install them"
@@ -115,7 +117,7 @@ need_packages() {
   local log
   log=$(mktemp)
   local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends)
-  # The lists of packages may be missing or old.
+  # The package lists may be missing or outdated.
   if ! { "${install[@]}" "${missing[@]}" ||
          { "${as_root[@]}" apt-get update -q && "${install[@]}" "${missing[@]}"; }; } >"$log" 2>&1; then
     tail -n 5 "$log" >&2
@@ -126,12 +128,12 @@ need_packages() {
   rm -f "$log"
 }
 
-# want_packages NAME...: the same for what can be done without.
+# want_packages NAME...: the same for optional packages.
 want_packages() { (need_packages "$@") || say "Going on without"; }
 
 in_root() { (cd "$root" && "$@"); }
 
-# time_left DONE ALL SECONDS: at the pace of what was done in so many seconds.
+# time_left DONE ALL SECONDS: extrapolates from DONE of ALL steps in SECONDS.
 time_left() {
   local left=$(($3 * ($2 - $1) / $1))
   if [ $left -lt 60 ]; then echo "less than a minute left"
@@ -139,15 +141,19 @@ time_left() {
   fi
 }
 
-# show_build LOG: copies what ninja or make print to LOG and says how far they are: in one line of a terminal that is written again,
-# else in a line for each quarter. Ninja counts files, make says percents.
+# show_build LOG: copies the output of ninja or make to LOG and shows the progress. On a terminal it rewrites one line,
+# otherwise it prints a line for each quarter. Ninja counts files, make prints percentages.
 show_build() {
   local line done all of shown quarter=0 start=$SECONDS
   while IFS= read -r line; do
     printf '%s\n' "$line" >>"$1"
-    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\ (Building|Linking) ]]; then done=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]} of=" of ${BASH_REMATCH[2]} files"
-    elif [[ $line =~ ^\[\ *([0-9]+)%\]\ (Building|Linking) ]]; then done=${BASH_REMATCH[1]} all=100 of=" %"
-    else continue; fi
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\ (Building|Linking) ]]; then
+      done=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]} of=" of ${BASH_REMATCH[2]} files"
+    elif [[ $line =~ ^\[\ *([0-9]+)%\]\ (Building|Linking) ]]; then
+      done=${BASH_REMATCH[1]} all=100 of=" %"
+    else
+      continue
+    fi
     [ "$done" -gt 0 ] || continue
     shown="  $done$of, $(time_left "$done" "$all" $((SECONDS - start)))"
     if [ -t 1 ]; then
@@ -166,12 +172,13 @@ configure_and_build() {
   shift
   say "Building ($preset; the whole output is in $log) ..."
   ! have_command ccache || export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
-  ! have_command ninja || export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}  # it keeps all cores busy; make doesn't
+  ! have_command ninja || export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}  # unlike make, it keeps all cores busy
   local built=0 shown
   step configure in_root cmake --preset "$preset" "$@" >"$log" 2>&1 || built=$?
   if [ $built = 0 ]; then
     exec {shown}> >(show_build "$log")
-    NINJA_STATUS='[%f/%t] ' step build in_root cmake --build --preset "$preset" --parallel "$(nproc)" >&"$shown" 2>&1 || built=$?
+    NINJA_STATUS='[%f/%t] ' step build in_root cmake --build --preset "$preset" --parallel "$(nproc)" \
+      >&"$shown" 2>&1 || built=$?
     exec {shown}>&-
     wait $!
   fi

@@ -1,4 +1,5 @@
-// The instruction set that weft chooses on this CPU, and the features of engine/system/hwcap.h that it has, in a line.
+// Prints the instruction set that weft chooses on this CPU, and the features of engine/system/hwcap.h that the CPU has,
+// in one line.
 #include <cstdio>
 
 #include "system/hwcap.h"

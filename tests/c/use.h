@@ -1,4 +1,4 @@
-// What a program in C gets from weft: used by tests/c_interface.cpp, which holds it against the C++ interface.
+// Results that a C program gets from weft. tests/c_interface.cpp compares them with the C++ interface.
 #pragma once
 #include <weft/weft_c.h>
 
@@ -6,38 +6,38 @@
 extern "C" {
 #endif
 
-// The first check that failed, "file:line: what"; "" if none has.
+// The first check that failed, as "file:line: what"; "" if none has.
 const char* c_failure(void);
 
-// What a causal language model answered. Room for small models.
+// Results of a causal language model, with room for small models.
 typedef struct c_language_answers {
   weft_info info;
   size_t tokens_count, logits_count, stream_count;
   int64_t tokens[64];
-  float logits[8192];        // of all tokens
+  float logits[8192];        // for all tokens
   float stream_logits[512];  // after the last token, appended in two pieces
   float copy_logits[512];    // after the first piece, and the first token once more
   char decoded[512];
   char generated[4096];
   int64_t symbols;
-  char stopped[4096];  // the same until the callback ends it
+  char stopped[4096];  // the same text, ended by the callback
   int64_t stopped_symbols;
 } c_language_answers;
 void c_use_language_model(const char* folder, const char* prompt, c_language_answers* answers);
 
-// What a classifier answered to texts.
+// Results of a classifier for texts.
 typedef struct c_class_answers {
   weft_info info;
   size_t count;
   double probabilities[256];
-  float logits[256];  // of rows 1 2 3 and 3 2 1
+  float logits[256];  // for the rows 1 2 3 and 3 2 1
   size_t logits_count;
   char labels[8][64];
 } c_class_answers;
 void c_use_classifier(const void* bytes, size_t size, const char* const* texts, size_t texts_count,
                       c_class_answers* answers);
 
-// Every mistake that a caller can make and the library can see.
+// Makes every mistake that a caller can make and the library can detect.
 void c_make_mistakes(const char* language_model, const char* classifier);
 
 #ifdef __cplusplus

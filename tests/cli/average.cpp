@@ -1,4 +1,4 @@
-// weft average: the mean of checkpoints.
+// weft average: averages of checkpoints.
 #include <doctest/doctest.h>
 #include <weft/checkpoint.h>
 
@@ -63,7 +63,7 @@ TEST_CASE("weft average: each parameter is the mean of theirs, rounded once") {
   CHECK(weft("eval " + runs.at("mean") + " --text " + runs.at("text")).code == 0);
 }
 
-TEST_CASE("weft average: of a run it takes the best checkpoint, and of one model twice the mean is the model") {
+TEST_CASE("weft average: it takes a run's best checkpoint, and the average of a model with itself is the model") {
   const AveragedRuns runs;
   REQUIRE(weft("average " + runs.at("run") + " " + runs.at("run/best/model.safetensors") + " --out " + runs.at("mean"))
               .code == 0);
@@ -81,7 +81,8 @@ TEST_CASE("weft average: labels of rows are kept") {
   CHECK(weft("eval " + runs.at("mean") + " --csv " + runs.at("csv")).code == 0);
 }
 
-TEST_CASE("weft average: what is of another model, quantised, or in the way is refused, and nothing is written") {
+TEST_CASE(
+    "weft average: checkpoints that differ or are quantized, and existing files, are refused, and nothing is written") {
   const AveragedRuns runs;
   runs.train("wide", "--d-model 24");
   const std::string run = runs.at("run"), two = run + "/best " + run + "/last", out = " --out " + runs.at("out");
@@ -98,9 +99,9 @@ TEST_CASE("weft average: what is of another model, quantised, or in the way is r
   refused(run + " " + runs.at("none") + out, 1, "none");
   refused(run + " " + runs.at("wide") + out, 1, "architecture, task, config or tokenizer differs");
   REQUIRE(weft("quantize " + run + " --to int8 --out " + runs.at("int8")).code == 0);
-  refused(run + " " + runs.at("int8") + out, 1, "which is quantised: give the checkpoint that it was made of");
+  refused(run + " " + runs.at("int8") + out, 1, "which is quantized: give the checkpoint that it was made from");
   refused(runs.at("int8") + " " + runs.at("int8") + out, 1,
-          "which is quantised: give the checkpoint that it was made of");
+          "which is quantized: give the checkpoint that it was made from");
   refused(run + " " + run + "/last --overwrite --out " + run, 1, "that is to be averaged");
   refused(two + " --overwrite --out " + run, 1, "the folder of a run");
   refused(two + " --overwrite --out " + run + "/last", 1, "that is to be averaged");
@@ -109,7 +110,7 @@ TEST_CASE("weft average: what is of another model, quantised, or in the way is r
   CHECK(weft("average " + two + " --overwrite --out " + runs.at("int8")).code == 0);
 }
 
-TEST_CASE("weft average: classifiers with the same words and other labels, or rows of other lengths, are two models") {
+TEST_CASE("weft average: classifiers with other labels, or rows of other lengths, are different models") {
   const AveragedRuns runs;
   const std::string rows = "train --arch fnet --steps 2" + sizes;
   std::string first = "a b c d,x\nb c d a,y\n", second = "a b c d,x\nb c d a,z\n";
@@ -124,7 +125,7 @@ TEST_CASE("weft average: classifiers with the same words and other labels, or ro
   const Outcome mean = weft("average " + runs.at("xy") + " " + runs.at("xz") + " --out " + runs.at("out"));
   REQUIRE(weft(rows + "--pad-to exact --csv " + runs.at("xy.csv") + " --out " + runs.at("exact")).code == 0);
   CHECK(fails_with(weft("average " + runs.at("xy") + " " + runs.at("exact") + " --out " + runs.at("out")), 1,
-                   "filled up to other lengths"));
+                   "padded to different lengths"));
   CHECK(fails_with(mean, 1, "their labels differ"));
 }
 

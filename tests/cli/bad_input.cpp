@@ -36,7 +36,7 @@ class Fixture {
   std::string text() const { return folder / "text"; }
   std::string run() const { return folder / "run"; }
 
-  // Runs it and checks that it fails as promised.
+  // Runs the arguments and checks that they fail as documented.
   void refuses(const std::string& arguments, const std::string& part, int code = 1) const {
     CAPTURE(arguments);
     const Outcome outcome = weft(arguments);
@@ -73,7 +73,8 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
   }
   refuses(gmlp + "--data " + (folder / "missing"), "missing");
   refuses(gmlp + "--data " + (folder / "empty"), "is empty");
-  refuses(gmlp + "--data " + (folder / "row"), "all rows have the label \"1\"; a classifier needs two (--columns");
+  refuses(gmlp + "--data " + (folder / "row"),
+          "all rows have the label \"1\"; a classifier needs at least two (--columns");
   refuses(gmlp + "--data " + (folder / "columns"), "row 2: expected 3 columns, as in row 1, got 2");
   refuses(gmlp + "--data " + (folder / "latin1"), "--format");
   refuses(gmlp + "--data " + (folder / "rows") + " --test " + (folder / "class"),
@@ -119,7 +120,7 @@ TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
   refuses(gmlp + "--d-ffn 7", "d_ffn");
   refuses(gmlp + "--d-model 0", "--d-model", 2);
   refuses(gmlp + "--dropout 1", "--dropout", 2);
-  refuses(gmlp + "--d-model 10000000", "--d-model");  // more than any memory
+  refuses(gmlp + "--d-model 10000000", "--d-model");  // more than any machine's memory
   refuses(gmlp + "--batch 1000000000000", "batch");
 }
 
@@ -164,13 +165,13 @@ TEST_CASE_FIXTURE(Fixture, "a checkpoint is replaced only if asked, also by a ru
   const std::string state = folder.read("run/last/training.safetensors");
   refuses(train, "--overwrite");
   refuses(train, "--resume");
-  const std::string abandoned = ".weft-4194305-0.tmp";  // more than Linux's highest process number
+  const std::string abandoned = ".weft-4194305-0.tmp";  // above Linux's highest process number
   folder.write("run/" + abandoned, "x");
   const Outcome stopped = weft_with_signal(train, "weft", SIGINT);
-  CHECK((stopped.code == 1 || stopped.code == 128 + SIGINT));  // ended by itself, or by the signal before it could
+  CHECK((stopped.code == 1 || stopped.code == 128 + SIGINT));  // it ended by itself, or by an early signal
   CHECK(contains(stopped.err, "--overwrite"));
   CHECK(folder.read("run/last/training.safetensors") == state);
-  std::filesystem::remove(folder / "run/last/model.safetensors");  // what a run killed in its first checkpoint leaves
+  std::filesystem::remove(folder / "run/last/model.safetensors");  // a run killed in its first checkpoint leaves this
   CHECK(fails_with(weft(train), 1, "training.safetensors"));
   CHECK(std::filesystem::exists(folder / ("run/" + abandoned)));
   CHECK(weft(train + " --overwrite").code == 0);
@@ -204,7 +205,7 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
   refuses("generate --checkpoint " + run() + " --tokens 20 >/dev/full", "standard output");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a loss that is not finite: says at which step, keeps the last good checkpoint") {
+TEST_CASE_FIXTURE(Fixture, "a loss that is not finite: the step is named, and the last good checkpoint is kept") {
   const std::string before = folder.read("run/last/model.safetensors");
   const Outcome outcome =
       weft("train --arch gmlp --text " + text() + sizes + "--steps 300 --eval-every 200 " + "--overwrite --out " +

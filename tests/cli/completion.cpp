@@ -1,4 +1,4 @@
-// weft completion: what bash completes with it.
+// weft completion: the completions of bash.
 #include <doctest/doctest.h>
 
 #include "command.h"
@@ -6,7 +6,7 @@
 namespace weft::test {
 namespace {
 
-// What bash offers for the last of the words typed, each in a line.
+// The completions that bash offers for the last of the typed words, one per line.
 std::string completed(const std::string& words, int last) {
   const std::string line = "source <(\"$WEFT\" completion bash) && cd / && COMP_WORDS=(" + words +
                            ") COMP_CWORD=" + std::to_string(last) + " && _weft; printf \"%s\\n\" \"${COMPREPLY[@]}\"";
@@ -23,12 +23,12 @@ TEST_CASE("completion: subcommands, theirs, and the options of each, as bash com
   CHECK(completed("weft classify --pati", 2) == "\n");
   CHECK(completed("weft data listo", 2) == "listops\n");
   CHECK(completed("weft data listops --", 3).find("--") == 0);
-  CHECK(contains(completed("weft eval et", 2), "etc\n"));  // a folder of /
+  CHECK(contains(completed("weft eval et", 2), "etc\n"));  // a folder in /
 }
 
 TEST_CASE("completion: zsh gets bash's functions first; other shells are refused") {
   CHECK(weft("completion zsh").out.rfind("autoload -U +X compinit && compinit\nautoload -U +X bashcompinit", 0) == 0);
-  CHECK_FALSE(contains(weft("completion zsh").out, "[weft "));  // zsh takes no space in a key
+  CHECK_FALSE(contains(weft("completion zsh").out, "[weft "));  // zsh accepts no space in a key
   const Outcome other = weft("completion fish");
   CHECK(other.code == 2);
   CHECK(contains(other.err, "expected bash or zsh, got \"fish\""));

@@ -1,4 +1,4 @@
-// Other programs' checkpoints on the command line: as they are, and converted.
+// Other programs' checkpoints on the command line: used directly, and converted.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Checkpoint fnet(Task task, std::shared_ptr<const Tokenizer> tokenizer, const std
 
 std::shared_ptr<const Tokenizer> ids() { return tokenizer_from_json(R"({"unit":"ids","size":40,"pad":3})"); }
 
-// Of a model that "unigram" learned; null where SentencePiece isn't there.
+// Learned by "unigram"; null without SentencePiece.
 std::shared_ptr<const Tokenizer> pieces() {
   register_optional_tokenizers();
   const std::vector<std::string> kinds = tokenizer_kinds();
@@ -57,7 +57,7 @@ std::string rows() {
 
 }  // namespace
 
-TEST_CASE("weft convert: to weft's form and back, with what has no place, and what is left out") {
+TEST_CASE("weft convert: to weft's format and back, with notes on what has no place or is left out") {
   const TemporaryFolder folder;
   const std::string in = folder / "in", own = folder / "own", back = folder / "back";
   (void)save_checkpoint_as(form, in, fnet(Task::masked_lm, ids()));
@@ -76,17 +76,17 @@ TEST_CASE("weft convert: to weft's form and back, with what has no place, and wh
   CHECK(fails_with(weft("convert " + in + " " + own), 1,
                    "has a checkpoint already, or a file of one (model.safetensors): --overwrite replaces it"));
   CHECK(weft("convert --overwrite " + in + " " + own).code == 0);
-  CHECK(fails_with(weft("convert " + in + " " + in), 1, "OUT names the checkpoint that is to be converted"));
+  CHECK(fails_with(weft("convert " + in + " " + in), 1, "OUT names the checkpoint to be converted"));
   CHECK(fails_with(weft("convert --from " + form + " " + in + "/model.safetensors " + in + " --overwrite"), 1,
-                   "OUT names the checkpoint that is to be converted"));
+                   "OUT names the checkpoint to be converted"));
   folder.write("theirs/config.json", "{}");
   CHECK(fails_with(weft("convert " + in + " " + (folder / "theirs")), 1, "has a checkpoint already"));
   CHECK(folder.read("theirs/config.json") == "{}");
-  CHECK(fails_with(weft("convert " + in), 2, "give IN, what is to be converted, and OUT"));
+  CHECK(fails_with(weft("convert " + in), 2, "give IN, the checkpoint to convert, and OUT"));
   CHECK(fails_with(weft("convert --from onnx " + in + " " + own), 2, "unknown form \"onnx\""));
   folder.write("nothing/config.json", "{}");
   CHECK(fails_with(weft("convert " + (folder / "nothing") + " " + (folder / "x")), 1,
-                   "doesn't say whose it is: give --from"));
+                   "doesn't name its format: give --from"));
   CHECK(fails_with(weft("convert --from " + form + " " + (folder / "nothing") + " " + (folder / "x")), 1,
                    "nothing/model.safetensors"));
   // A run.
@@ -108,10 +108,10 @@ TEST_CASE("weft convert: to weft's form and back, with what has no place, and wh
   CHECK_FALSE(std::filesystem::exists(folder / "no"));
 }
 
-TEST_CASE("weft convert: a state dict with its arguments, which continues texts as it did") {
+TEST_CASE("weft convert: a state dict with its arguments continues texts as before") {
   const TemporaryFolder folder;
   const std::string theirs = std::string(WEFT_INTEROP) + "/fairseq-tnn", own = folder / "own", back = folder / "back";
-  CHECK(fails_with(weft("convert " + theirs + " " + own), 1, "doesn't say whose it is: give --from"));
+  CHECK(fails_with(weft("convert " + theirs + " " + own), 1, "doesn't name its format: give --from"));
   const Outcome there = weft("convert --from fairseq-tnn " + theirs + " " + own);
   CAPTURE(there.err);
   REQUIRE(there.code == 0);
@@ -119,7 +119,7 @@ TEST_CASE("weft convert: a state dict with its arguments, which continues texts 
   CHECK(contains(there.out, "note: decoder.version is left out"));
   const Outcome info = weft("info " + own);
   CHECK(contains(info.out, R"("final_norm":"layernorm","tied":false})"));
-  CHECK_FALSE(contains(info.out, "trained on sequences"));  // the file doesn't say
+  CHECK_FALSE(contains(info.out, "trained on sequences"));  // the file doesn't record it
   CHECK(weft("generate " + own + " --prompt '1 2' --tokens 4").code == 0);
   REQUIRE(weft("convert --to fairseq-tnn " + own + " " + back).code == 0);
   REQUIRE(weft("convert --from fairseq-tnn " + back + "/model.safetensors " + (folder / "again")).code == 0);
@@ -128,7 +128,7 @@ TEST_CASE("weft convert: a state dict with its arguments, which continues texts 
                    "fairseq-tnn has no masked-lm"));
 }
 
-TEST_CASE("weft info of another program's checkpoint says whose it is") {
+TEST_CASE("weft info of another program's checkpoint names its format") {
   const TemporaryFolder folder;
   (void)save_checkpoint_as(form, folder / "in", fnet(Task::masked_lm, ids()));
   const Outcome info = weft("info " + (folder / "in"));
@@ -183,7 +183,7 @@ TEST_CASE("weft classify, fill-mask, eval and train --from take other programs' 
   folder.write("text", small_text());
   CHECK(weft("eval " + words + " --text " + (folder / "text")).code == 0);
   CHECK(fails_with(weft("eval " + words + " --pad-to 16 --text " + (folder / "text")), 2,
-                   "--pad-to is of labelled texts"));
+                   "--pad-to is for labeled texts"));
   for (const std::string& from : {base, words, classifier}) {
     CAPTURE(from);
     const std::string run = from + "-run";

@@ -1,4 +1,4 @@
-// weft convert: what it doesn't take, and what it leaves alone.
+// weft convert: refusals, and files that it leaves alone.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -19,7 +19,7 @@ void save(const std::string& form, const std::string& folder) {
 
 }  // namespace
 
-TEST_CASE("weft convert: no file that is there is replaced or removed unless it is told to") {
+TEST_CASE("weft convert: it replaces or removes existing files only with --overwrite") {
   const TemporaryFolder folder;
   save("weft", folder / "in");
   const std::string convert = "convert " + (folder / "in") + " " + (folder / "out");
@@ -32,7 +32,7 @@ TEST_CASE("weft convert: no file that is there is replaced or removed unless it 
     CHECK(folder.read("out/" + file) == "somebody's");
     std::filesystem::remove_all(folder / "out");
   }
-  folder.write("out/spiece.model", "somebody's");  // which weft's own form doesn't touch
+  folder.write("out/spiece.model", "somebody's");  // weft's own format doesn't write this file
   CHECK(weft(convert).code == 0);
   CHECK(folder.read("out/spiece.model") == "somebody's");
   folder.write("out/spiece.model", "somebody's");
@@ -40,7 +40,7 @@ TEST_CASE("weft convert: no file that is there is replaced or removed unless it 
   CHECK(!std::filesystem::exists(folder / "out/spiece.model"));
 }
 
-TEST_CASE("weft convert: a task that IN isn't of") {
+TEST_CASE("weft convert: a task that differs from IN's") {
   const TemporaryFolder folder;
   for (const std::string form : {"weft", "huggingface-fnet"}) {
     save(form, folder / form);
@@ -50,7 +50,7 @@ TEST_CASE("weft convert: a task that IN isn't of") {
   }
 }
 
-TEST_CASE("weft convert: IN that isn't there, or holds nothing") {
+TEST_CASE("weft convert: IN that doesn't exist, or holds no checkpoint") {
   const TemporaryFolder folder;
   const std::string out = " " + (folder / "out");
   CHECK(fails_with(weft("convert " + (folder / "nothing") + out), 1, "nothing\", doesn't exist"));

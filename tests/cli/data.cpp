@@ -1,4 +1,4 @@
-// weft data: ListOps, associative recall, and news of packages.
+// weft data: ListOps, associative recall, and descriptions of packages.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -20,7 +20,7 @@ struct Row {
   std::string text, label;
 };
 
-// The rows of a file, whose header is checked.
+// The rows of a file. Checks its header.
 std::vector<Row> rows_of(const std::string& file) {
   std::istringstream lines(file);
   std::string line;
@@ -39,7 +39,7 @@ std::vector<Row> rows_of(const std::string& file) {
   return rows;
 }
 
-// What the rules of ListOps can be held against, of one expression.
+// Properties of an expression that the rules of ListOps determine.
 struct Expression {
   std::size_t at = 0;
   int depth = 0, fewest = 1000, most = 0;
@@ -115,8 +115,8 @@ TEST_CASE("listops: lengths, depth, arguments and values are within the rules, n
   }
 }
 
-// With lengths that exclude next to none, the numbers are those of the rules: at depth 2 of 3 a node is a digit with
-// probability 3/4.
+// With lengths that exclude almost nothing, the frequencies are those of the rules: at depth 2 of 3, a node is a digit
+// with probability 3/4.
 TEST_CASE("listops: digits, operators and numbers of arguments are as likely as they should be") {
   const Generated folder;
   const std::vector<Row> rows =
@@ -135,12 +135,12 @@ TEST_CASE("listops: digits, operators and numbers of arguments are as likely as 
     CHECK(operators[each] == doctest::Approx(n / 4).epsilon(0.04));
   CHECK(digits.size() == 10);
   for (const auto& each : digits) CHECK(each.second == doctest::Approx(all / 10).epsilon(0.03));
-  for (std::size_t arguments = 4; arguments <= 10; ++arguments)  // short ones can't all be different
+  for (std::size_t arguments = 4; arguments <= 10; ++arguments)  // short rows can't all be different
     CHECK(counts[arguments] == doctest::Approx(counts[10]).epsilon(0.1));
 
   double leaves = 0, nodes = 0;
   for (const Row& row : folder.make("listops --min-length 20 --max-length 5000 --depth 3 --train 5000")) {
-    // Children of the root.
+    // The children of the root.
     std::size_t at = 1;
     while (row.symbols[at] != "]") {
       Expression child;
@@ -151,7 +151,7 @@ TEST_CASE("listops: digits, operators and numbers of arguments are as likely as 
       leaves += child.depth == 2;
     }
   }
-  CHECK(leaves / nodes == doctest::Approx(0.7).epsilon(0.1));  // long rows have fewer of them
+  CHECK(leaves / nodes == doctest::Approx(0.7).epsilon(0.1));  // long rows have fewer leaves
 }
 
 TEST_CASE("listops: a seed gives the same bytes, on every machine; another one gives others") {
@@ -181,7 +181,7 @@ TEST_CASE("listops --check: with round brackets or without, and the first label 
   const Outcome wrong = weft("data listops --check " + (folder / "wrong"));
   CHECK(wrong.code == 1);
   CHECK(wrong.out == "rows 3\nagree 1\n");
-  CHECK(contains(wrong.err, "row 2 of those with a text: its label is 6, its text means 5"));
+  CHECK(contains(wrong.err, "row 2 of those with a text: its label is 6, its text gives 5"));
   const std::map<std::string, std::string> bad = {{"[SM 1 2", "expected a digit or an operator, got the end"},
                                                   {"[SUM 1 2 ]", "expected a digit or an operator, got \"[SUM\""},
                                                   {"[MAX ]", "expected an argument of [MAX, got \"]\""},
@@ -196,7 +196,7 @@ TEST_CASE("listops --check: with round brackets or without, and the first label 
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "[MAX ";
   folder.write("deep", "1\t" + deep + "\n1\t[MAX 1 0 ]\n2\t[MAX 2 0 ]\n");
-  CHECK(fails_with(weft("data listops --check " + (folder / "deep")), 1, "more than 1000 operators in one another"));
+  CHECK(fails_with(weft("data listops --check " + (folder / "deep")), 1, "more than 1000 nested operators"));
   for (const char* other : {"--out nowhere", "--train 5", "--seed 2", "--depth 3", "--overwrite"})
     CHECK(fails_with(weft("data listops --check " + (folder / "right") + " " + other), 2, "--check"));
 }
@@ -205,7 +205,7 @@ TEST_CASE("recall: each key once with its own value, somewhere; the label is tha
   const Generated folder;
   const std::vector<Row> rows = folder.make("recall --length 40 --pairs 4 --train 2000 --validation 2 --test 3");
   CHECK(rows.size() == 2005);
-  std::map<std::string, double> labels, asked, order;  // order: what stands in which pair
+  std::map<std::string, double> labels, asked, order;  // order: the pair in which a value occurs
   std::map<std::size_t, double> places;
   std::set<std::string> texts;
   for (const Row& row : rows) {
@@ -239,7 +239,7 @@ TEST_CASE("recall: each key once with its own value, somewhere; the label is tha
   CHECK(asked.size() == 4);
   CHECK(order.size() == 4 + 3 * 16);
   for (const auto& each : order) CHECK(each.second == doctest::Approx(501).epsilon(0.2));
-  CHECK(places.size() == 37);  // 0 to 36: up to the last symbol, which is asked
+  CHECK(places.size() == 37);  // 0 to 36: up to the last symbol, the queried key
   for (const auto& each : places) CHECK(each.second == doctest::Approx(8020 / 37.0).epsilon(0.35));
   const Outcome checked = weft("data recall --check " + (folder / "set/train.tsv"));
   CHECK(checked.out == "rows 2000\nagree 2000\n");
@@ -258,18 +258,17 @@ TEST_CASE("weft data: bad input, and files that are there already") {
   CHECK(fails_with(weft("data listops --min-length 10 --max-length 11 --out " + (folder / "x")), 2,
                    "leave no length in between"));
   CHECK(fails_with(weft("data listops --depth 1 --out " + (folder / "x")), 2, "--depth"));
-  CHECK(fails_with(weft("data recall --length 20 --out " + (folder / "x")), 2, "10 pairs and a key take --length 22"));
+  CHECK(fails_with(weft("data recall --length 20 --out " + (folder / "x")), 2, "10 pairs and a key need --length 22"));
   CHECK(fails_with(weft("data listops --check " + (folder / "missing")), 1, "missing"));
   CHECK_FALSE(std::filesystem::exists(folder / "x"));
   REQUIRE(weft(small + " --out " + (folder / "set")).code == 0);
   const std::string before = folder.read("set/train.tsv");
-  CHECK(
-      fails_with(weft(small + " --seed 2 --out " + (folder / "set")), 1, "is there already: --overwrite replaces it"));
+  CHECK(fails_with(weft(small + " --seed 2 --out " + (folder / "set")), 1, "already exists: --overwrite replaces it"));
   CHECK(folder.read("set/train.tsv") == before);
-  // [MIN a b ] alone: 4 · 100 rows.
+  // Only [MIN a b ]: 4 · 100 rows.
   const Outcome few =
       weft("data listops --min-length 3 --max-length 5 --train 395 --validation 4 --test 2 --out " + (folder / "few"));
-  CHECK(fails_with(few, 1, "after 400: there are too few within these rules"));
+  CHECK(fails_with(few, 1, "after 400 rows: these options allow too few"));
   CHECK(std::filesystem::is_empty(folder / "few"));
   folder.write("file", "");
   CHECK(fails_with(weft(small + " --out " + (folder / "file")), 1, "file"));
@@ -277,7 +276,7 @@ TEST_CASE("weft data: bad input, and files that are there already") {
                    "can't make the folder \"" + (folder / "file/x") + "\": Not a directory"));
 }
 
-// Records of packages: `count` of each section, whose descriptions have words of its own.
+// Package records: `count` per section, with descriptions made of the section's own words.
 std::string packages(const std::vector<std::string>& sections, int count) {
   std::string text;
   for (int i = 0; i < count; ++i)
@@ -288,7 +287,7 @@ std::string packages(const std::vector<std::string>& sections, int count) {
   return text;
 }
 
-TEST_CASE("weft data news: what packages are by their sections, each text once; a tenth of each label apart") {
+TEST_CASE("weft data news: descriptions by sections, each text once; a tenth of each label for the test") {
   const TemporaryFolder folder;
   folder.write("records", packages({"games", "universe/sound", "libs"}, 40) + packages({"sound"}, 40) +
                               packages({"mail"}, 19) + "Package: no-description\nSection: mail\n");
@@ -312,12 +311,13 @@ TEST_CASE("weft data news: what packages are by their sections, each text once; 
   std::size_t games = 0;
   for (std::size_t at = 0; (at = first.find("\ngames,", at)) != std::string::npos; ++at) ++games;
   CHECK(games == 4);
-  // The order of a source's records changes nothing; nor does what is there, unless it is to be replaced.
-  CHECK(fails_with(weft("data news" + both + records), 1, "is there already: --overwrite replaces it"));
+  // The order of the source's records changes nothing. Existing files stay unless they are to be replaced.
+  CHECK(fails_with(weft("data news" + both + records), 1, "already exists: --overwrite replaces it"));
   folder.write("records", packages({"sound", "games"}, 40));
   REQUIRE(weft("data news --overwrite" + both + records).code == 0);
   CHECK(folder.read("test.csv") == first);
-  // All rows in one file, fewer, of other sections, and of all that have enough where the usual ones have not.
+  // All rows in one file, fewer rows, other sections, and all sections with enough rows if the default ones have too
+  // few.
   folder.write("records", packages({"games", "libs", "perl"}, 40));
   CHECK(weft("data news --overwrite --rows 30 --out " + out + records).out == out + " 90\n");
   CHECK(contains(weft("data news --overwrite --section perl --section libs --section perl --out " + out + records).err,
@@ -351,7 +351,7 @@ TEST_CASE("weft data: a signal leaves nothing") {
   const Outcome stopped = weft_killed_after("data listops --train 100000000 --out " + (folder / "set"), 500, SIGINT);
   CAPTURE(stopped.err);
   CHECK(stopped.code == 130);
-  CHECK(contains(stopped.err, "weft: stopped, nothing is written"));
+  CHECK(contains(stopped.err, "weft: stopped, nothing was written"));
   CHECK(std::filesystem::is_empty(folder / "set"));
 }
 

@@ -1,4 +1,4 @@
-// The cells of a grid that report::drawn_grid made, as the page decodes them: NaN where there is none.
+// Decodes the cells of a grid of report::drawn_grid, like the page: NaN where a cell is empty.
 #pragma once
 #include <cmath>
 #include <string>

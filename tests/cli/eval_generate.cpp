@@ -27,7 +27,7 @@ TEST_CASE("eval of a checkpoint that doesn't say the length of its sequences: th
 TEST_CASE("eval takes the length of training, not the longest that the model can take") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
-  const SmallTask small = small_task("gmlp", Task::causal_lm);  // of at most 16
+  const SmallTask small = small_task("gmlp", Task::causal_lm);  // of at most 16 tokens
   CheckpointInfo info;
   info.length = 5;
   save_checkpoint(folder / "run", *small.model, *small.data->tokenizer(), info);

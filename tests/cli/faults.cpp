@@ -1,5 +1,5 @@
-// The command where disk, folder, memory or threads are not to be had: a line that says so, exit code 1, and what was there
-// before is whole.
+// The command when the disk is full, the folder is not writable, or memory or threads are missing: it prints a line
+// that says so, exits with code 1, and leaves earlier files intact.
 #include <doctest/doctest.h>
 
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t megabyte = std::size_t{1} << 20;
 
-// A run, what was made of it, and commands that make it anew.
+// A run, files made from it, and commands that make them anew.
 struct Faults {
   Faults() {
     folder.write("text", small_text());
@@ -32,7 +32,7 @@ struct Faults {
                 .code == 0);
     for (const auto& [out, command] : commands("")) REQUIRE(weft(command).code == 0);
   }
-  // What is written, and by which command. None is of another's.
+  // Files, with the command that writes each. None belongs to another command.
   std::map<std::string, std::string> commands(const std::string& more) const {
     const std::string run = folder / "run", text = more.empty() ? "text" : "other";
     return {{"quantised", "quantize " + run + " --threads 1 --to int8 --out " + (folder / "quantised") + more},
@@ -66,7 +66,7 @@ TEST_CASE_FIXTURE(Faults, "files that may not grow: quantize, convert, tokenizer
     CAPTURE(command);
     Outcome outcome;
     {
-      const Limit full(RLIMIT_FSIZE, 512);  // what it prints is shorter
+      const Limit full(RLIMIT_FSIZE, 512);  // longer than what it prints
       outcome = weft(command);
     }
     CAPTURE(outcome.err);
@@ -81,7 +81,7 @@ TEST_CASE_FIXTURE(Faults, "files that may not grow: quantize, convert, tokenizer
 TEST_CASE_FIXTURE(Faults,
                   "a disk that is full: every command leaves what was there, a new folder has no temporary file") {
   WEFT_CHECK_IN_CHILD([&](Findings& findings) {
-    const TemporaryFolder output;  // elsewhere
+    const TemporaryFolder output;  // in another place
     ::setenv("TMPDIR", (output / "").c_str(), 1);
     const auto before = contents();
     std::filesystem::create_directory(output / "disk");
@@ -137,7 +137,7 @@ TEST_CASE_FIXTURE(Faults, "folders that can't be written: a line that names the 
   CHECK(contents() == before);
 }
 
-// What is told to a full disk by > is lost, which the exit code says.
+// Output redirected to a full disk is lost, and the exit code says so.
 TEST_CASE_FIXTURE(Faults, "standard output on a disk that is full") {
   for (const char* command : {"generate ", "info ", "fill-mask "}) {
     const Outcome outcome =
@@ -147,7 +147,7 @@ TEST_CASE_FIXTURE(Faults, "standard output on a disk that is full") {
   }
 }
 
-// Sanitizers take terabytes of addresses.
+// Sanitizers use terabytes of addresses.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_CASE_FIXTURE(Faults, "little memory: a line on memory and exit code 1") {
   const std::string big =
@@ -162,7 +162,7 @@ TEST_CASE_FIXTURE(Faults, "little memory: a line on memory and exit code 1") {
     const Limit little(RLIMIT_AS, in);
     return weft("--version").code == 0;
   };
-  std::size_t least = 4 * megabyte;  // of the shell
+  std::size_t least = 4 * megabyte;  // enough for the shell
   while (!starts(least)) least += megabyte;
   for (const std::string& command : commands) {
     CAPTURE(command);
@@ -185,7 +185,7 @@ TEST_CASE_FIXTURE(Faults, "little memory: a line on memory and exit code 1") {
 }
 #endif
 
-TEST_CASE_FIXTURE(Faults, "--copy: the same answers while the file is cut") {
+TEST_CASE_FIXTURE(Faults, "--copy: the same answers while the file is truncated") {
   const std::string generate = "generate " + (folder / "run") + " --threads 1 --tokens 8 --temperature 0";
   const Outcome mapped = weft(generate), copied = weft(generate + " --copy");
   REQUIRE(mapped.code == 0);
@@ -198,7 +198,7 @@ TEST_CASE_FIXTURE(Faults, "--copy: the same answers while the file is cut") {
   REQUIRE(
       weft("train --arch fnet --threads 1 --steps 2 --data " + (folder / "rows.csv") + sizes + "--out " + classifier)
           .code == 0);
-  // The second line comes when the file is cut.
+  // The second line is sent after the file is truncated.
   const std::string lines = "--threads 1 - <" + (folder / "pipe");
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   const std::string want = weft("classify " + classifier + " --threads 1 " + (folder / "text")).out;
@@ -228,7 +228,7 @@ TEST_CASE_FIXTURE(Faults, "no threads to be had: fewer of them, and a line that 
     if (::access(std::getenv("WEFT"), X_OK) != 0) return findings.skip("another user can't run what was built");
     const std::string generate = "generate " + (folder / "run") + " --tokens 8 --temperature 0 --threads ";
     const Outcome one = weft(generate + "1");
-    const Limit none(RLIMIT_NPROC, 2);  // this one, and the shell that becomes weft
+    const Limit none(RLIMIT_NPROC, 2);  // this process, and the shell that becomes weft
     if (weft("--version").code != 0) return findings.skip("the user has other processes");
     const Outcome four = weft(generate + "4");
     findings.expect(four.code == 0 && four.out == one.out, shown(four));

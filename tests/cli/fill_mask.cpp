@@ -1,4 +1,4 @@
-// weft fill-mask, and what eval says of a classifier's labels.
+// weft fill-mask, and eval of a classifier's labels.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

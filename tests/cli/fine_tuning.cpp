@@ -1,4 +1,4 @@
-// weft train --from: what of a checkpoint a run of other data goes on with.
+// weft train --from: what a run on other data takes from a checkpoint.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -21,7 +21,7 @@ std::string named_rows(const std::vector<std::string>& names) {
   return rows;
 }
 
-// A classifier of colour, number and wind that has learned them.
+// A trained classifier of colors, numbers and winds.
 struct Classified {
   Classified() {
     folder.write("rows", named_rows({"colour", "number", "wind"}));
@@ -41,7 +41,7 @@ struct Classified {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Classified, "weft train --from: as many labels of other names, of which some are known") {
+TEST_CASE_FIXTURE(Classified, "weft train --from: as many labels with other names, some of which are known") {
   const std::string text = "red green blue and 3";
   folder.write("other", named_rows({"wind", "breeze", "number"}));
   const Outcome some = weft(from("other"));
@@ -51,7 +51,8 @@ TEST_CASE_FIXTURE(Classified, "weft train --from: as many labels of other names,
   CHECK_FALSE(contains(some.err, "; new: "));
   const std::vector<double> before = probabilities("first", text), after = probabilities("run", text);
   CHECK(load_checkpoint(folder / "run").info.labels == std::vector<std::string>{"breeze", "number", "wind"});
-  CHECK(after[1] / after[2] == doctest::Approx(before[1] / before[2]));  // of known rows, whatever the new one gives
+  // the ratio of known labels doesn't depend on the new one
+  CHECK(after[1] / after[2] == doctest::Approx(before[1] / before[2]));
   CHECK(after[0] / after[1] != doctest::Approx(before[0] / before[1]));
 
   folder.write("new", named_rows({"a", "b", "c"}));
@@ -65,7 +66,7 @@ TEST_CASE_FIXTURE(Classified, "weft train --from: as many labels of other names,
   CHECK_FALSE(contains(weft("train --resume " + (folder / "run") + " --steps 2").err, "known to"));
 }
 
-TEST_CASE_FIXTURE(Classified, "weft train --from: rows are filled up as the classifier's were, but for --pad-to") {
+TEST_CASE_FIXTURE(Classified, "weft train --from: rows are padded like the classifier's, unless --pad-to is given") {
   for (const std::string padding : {"exact", "7"}) {
     CAPTURE(padding);
     const std::int64_t kept = padding == "exact" ? 0 : 7;

@@ -1,4 +1,4 @@
-// Runs that an earlier weft left as folders are resumed, repeated and asked: tests/fixtures/runs.
+// Folders of runs by an earlier weft are resumed, repeated and queried: tests/fixtures/runs.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,14 +13,15 @@
 namespace weft::test {
 namespace {
 
-constexpr double tolerance = 1e-5;  // other instruction sets round otherwise
+constexpr double tolerance = 1e-5;  // other instruction sets round differently
 
 struct FormerRun {
-  std::string name, option, data, says;  // says: by which rule it goes on
+  std::string name, option, data, says;  // says: the rule by which it continues
 };
-const std::string
-    of_rows = "every tenth of its rows is for validation (--validation every-tenth), and nothing is left to test on",
-    of_text = "the last tenth of its text is for validation (--split 90/10/0), and nothing is left to test on";
+const std::string of_rows =
+                      "every tenth row is in the validation set (--validation every-tenth), and there is no test set",
+                  of_text =
+                      "the last tenth of its text is the validation set (--split 90/10/0), and there is no test set";
 const std::string fixtures = WEFT_FIXTURES;
 const FormerRun runs[] = {{"rows", "--data", fixtures + "/runs/sums.csv", of_rows},
                           {"text", "--text", fixtures + "/sums.txt", of_text},
@@ -44,14 +45,15 @@ std::map<int, double> losses_of(const std::string& metrics) {
 
 }  // namespace
 
-TEST_CASE("former runs: they are resumed as there") {
+TEST_CASE("former runs: they are resumed with the results of the earlier version") {
   const Copied folder;
   for (const FormerRun& run : runs) {
     CAPTURE(run.name);
     const Outcome resumed = weft("train --steps 28 " + run.option + " " + run.data + " --resume " + folder.of(run));
     CAPTURE(resumed.err);
     REQUIRE(resumed.code == 0);
-    CHECK(contains(resumed.err, "weft: run.json is of an earlier weft, whose rule goes on: " + run.says + "\n"));
+    CHECK(contains(resumed.err,
+                   "weft: run.json is from an earlier version of weft, whose rule still applies: " + run.says + "\n"));
     CHECK_FALSE(contains(resumed.out, "test "));
     const auto got = losses_of(folder.read("runs/" + run.name + "/metrics.jsonl"));
     CHECK(got.size() == 28);
@@ -60,16 +62,16 @@ TEST_CASE("former runs: they are resumed as there") {
     for (double loss = 0; expected >> step >> loss; ++steps)
       CHECK(got.at(step) == doctest::Approx(loss).epsilon(tolerance));
     CHECK(steps == 8);
-    // From now on its run.json says the rule itself.
+    // From now on its run.json names the rule itself.
     const Outcome again = weft("train --steps 29 --resume " + folder.of(run));
     CHECK(again.code == 0);
-    CHECK_FALSE(contains(again.err, "earlier weft"));
+    CHECK_FALSE(contains(again.err, "earlier version of weft"));
     const auto data = nlohmann::json::parse(folder.read("runs/" + run.name + "/run.json"))["data"];
     CHECK((run.says == of_rows ? data["validation"] == "every-tenth" : data["split"] == "90/10/0"));
   }
 }
 
-TEST_CASE("former runs: run.json repeats them") {
+TEST_CASE("former runs: their run.json repeats them") {
   const Copied folder;
   for (const FormerRun& run : runs) {
     CAPTURE(run.name);
@@ -88,7 +90,7 @@ TEST_CASE("former runs: run.json repeats them") {
   }
 }
 
-TEST_CASE("former runs: rows to test on chose the best checkpoint, and go on to do so; other rows have the new rule") {
+TEST_CASE("former runs: test rows chose the best checkpoint, and still do; other rows follow the new rule") {
   const Copied folder;
   const std::string rows = runs[0].data, path = folder.of(runs[0]) + "/run.json";
   auto settings = nlohmann::json::parse(folder.read("runs/rows/run.json"));
@@ -106,11 +108,11 @@ TEST_CASE("former runs: rows to test on chose the best checkpoint, and go on to 
   const Outcome other = weft(repeat + path + " --columns text=what+more,label=kind --data " + rows);
   CAPTURE(other.err);
   REQUIRE(other.code == 0);
-  CHECK_FALSE(contains(other.err, "earlier weft"));
+  CHECK_FALSE(contains(other.err, "earlier version of weft"));
   CHECK(contains(other.err, "rows, each label in proportion, by seed 0"));
 }
 
-TEST_CASE("former runs: their checkpoints are asked by the names of their labels") {
+TEST_CASE("former runs: their checkpoints classify with the names of their labels") {
   const Copied folder;
   folder.write("in", "4 plus 5 is 9\n");
   const Outcome outcome = weft("classify --top 3 --json " + folder.of(runs[0]) + " " + (folder / "in"));

@@ -1,4 +1,4 @@
-// What weft says of itself, and of commands and options that it doesn't have.
+// What weft prints about itself, and about unknown commands and options.
 #include <doctest/doctest.h>
 
 #include <sstream>
@@ -31,7 +31,7 @@ std::vector<std::string> listed_commands() {
   return commands;
 }
 
-// The words from an option's name to the next option's.
+// The words from the option's name to the next option.
 std::string entry(const std::string& page, const std::string& name) {
   std::string words;
   bool here = false;
@@ -46,7 +46,7 @@ std::string entry(const std::string& page, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("help pages: of every command, within 100 columns, with an example") {
+TEST_CASE("help pages: every command has one, within 100 columns, with an example") {
   const std::vector<std::string> commands = listed_commands();
   CHECK(commands.size() >= 5);
   for (const std::string& command : commands) {
@@ -67,18 +67,18 @@ TEST_CASE("help pages: of every command, within 100 columns, with an example") {
   CHECK(weft("help").out == weft("--help").out);
 }
 
-TEST_CASE("help pages: partners, ranges and defaults are in the sentences beside an option") {
+TEST_CASE("help pages: required and excluded options, ranges and defaults are beside an option") {
   const std::string page = weft("train --help").out;
   CHECK_FALSE(contains(page, "Excludes"));
   CHECK_FALSE(contains(page, "Needs"));
   CHECK_FALSE(contains(page, "REQUIRED"));
-  CHECK(contains(entry(page, "--text"), "a language model. Not with --data"));
+  CHECK(contains(entry(page, "--text"), "a language model on. Not with --data"));
   CHECK(contains(entry(page, "--test"), ". Only with --data"));
   CHECK(contains(entry(page, "--from"), ". Not with --min-count, --tokenizer, --vocabulary-size"));
-  CHECK(contains(entry(page, "--steps"),
-                 "--steps N Steps (at least 1; default: 5 epochs; at least 1000 steps of rows, 2000 of text, or 100 "
-                 "epochs; at most "
-                 "20000, or one epoch of rows)"));
+  CHECK(contains(
+      entry(page, "--steps"),
+      "--steps N Number of steps (at least 1; default: 5 epochs; at least 1000 steps for rows, 2000 for a text, "
+      "but at most 100 epochs; at most 20000 steps, or one epoch of rows if that is more)"));
   CHECK(contains(entry(page, "--clip"), "(at least 0; default: 1)"));
   CHECK(contains(entry(page, "--optimizer"), "(default: adamw)"));
   CHECK(contains(entry(page, "--beta2"), "(at least 0, below 1; default: adamw 0.99, adam 0.999, lion 0.99)"));
@@ -86,8 +86,8 @@ TEST_CASE("help pages: partners, ranges and defaults are in the sentences beside
   CHECK(contains(entry(lion, "--optimizer"), "adamw, adam, sgd, lion"));
   CHECK(contains(entry(lion, "--beta1"), "lion 0.9)"));
   CHECK(contains(entry(lion, "--weight-decay"), "lion 1)"));
-  CHECK(contains(entry(lion, "--lr"), "2e-3 for text, 1e-3 for rows; times 0.1 for lion; factor 1 for noam)"));
-  CHECK(contains(entry(page, "--eval-every"), "--eval-every, --save-every N Steps from"));
+  CHECK(contains(entry(lion, "--lr"), "2e-3 for a text, 1e-3 for rows; times 0.1 for lion; factor 1 for noam)"));
+  CHECK(contains(entry(page, "--eval-every"), "--eval-every, --save-every N Steps between"));
   CHECK(contains(entry(page, "--resume"), "--resume FOLDER Go on"));
   CHECK_FALSE(contains(page, "\n\n\n"));
 }
@@ -133,7 +133,7 @@ TEST_CASE("an unknown option: the nearest of that command is named") {
   refused("train --out", "--out: expected a value, got none");
 }
 
-TEST_CASE("nearest: fewest letters added, left out, changed or swapped, at most one of three") {
+TEST_CASE("nearest: fewest letters added, left out, changed or swapped, at most one in three") {
   const std::vector<std::string> names = {"layers", "lr", "lr-floor", "log", "all", "vocabulary-size"};
   CHECK(nearest("layer", names) == "layers");
   CHECK(nearest("layres", names) == "layers");
@@ -150,7 +150,7 @@ TEST_CASE("nearest: fewest letters added, left out, changed or swapped, at most 
   CHECK(nearest(std::string(100000, 'x'), names) == "");
 }
 
-TEST_CASE("values stand behind = or come next, also if they are empty or look like options") {
+TEST_CASE("values follow = or come next, even if they are empty or look like options") {
   CLI::App app;
   (void)generate_command(app, nullptr);
   const char* const typed[] = {"weft", "generate", "--prompt=a=b", "--prompt", "--seed=3", "--seed=", "--new=1"};
@@ -166,7 +166,7 @@ TEST_CASE("an option that comes twice: the last one counts") {
   CHECK(fails_with(weft("info --arch gmlp --layers x --layers x"), 2, "--layers"));
 }
 
-TEST_CASE("what isn't written is an error, help too") {
+TEST_CASE("output that can't be written is an error, even for help") {
   for (const std::string arguments : {"--help", "train --help", "help", "--version", "info"}) {
     CAPTURE(arguments);
     CHECK(fails_with(weft(arguments + " >/dev/full"), 1, "can't write to standard output"));

@@ -1,4 +1,4 @@
-// weft convert, killed while it replaces a checkpoint: the folder is the old one or the new one, whole.
+// weft convert, killed while it replaces a checkpoint: the folder is the old one or the new one, complete.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -35,7 +35,7 @@ Checkpoint made(const std::string& arch, Task task, const std::string& config, d
   return checkpoint;
 }
 
-// An old and a new checkpoint, and the form that each is written in.
+// An old and a new checkpoint, and the format of each.
 struct Replaced {
   const char *name, *old_form, *new_form, *arch;
   Task task;
@@ -68,7 +68,7 @@ std::string extension(const fs::path& path) { return path.filename().string().su
 }  // namespace
 
 TEST_CASE("weft convert: killed at any change of a file, it leaves the old folder or the new one") {
-  if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;  // with sanitizers
+  if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;  // unset with sanitizers
   for (const Replaced& replaced : all) {
     CAPTURE(replaced.name);
     const TemporaryFolder folder;
@@ -97,7 +97,7 @@ TEST_CASE("weft convert: killed at any change of a file, it leaves the old folde
     }
     CHECK(olds > 4);
     CHECK(news > 1);
-    // The last one was not killed, and removed what those before it had left.
+    // The last one was not killed, and removed what the killed ones had left.
     for (const fs::directory_entry& entry : fs::directory_iterator(folder / ""))
       CHECK_MESSAGE(extension(entry.path()) != ".weft-", entry.path().string());
   }
@@ -147,7 +147,7 @@ TEST_CASE("weft convert: in a folder that holds more than files it is the old on
   }
 }
 
-TEST_CASE("weft convert: what stands in the place of one of its files is found before anything is removed") {
+TEST_CASE("weft convert: an obstacle in the place of one of its files is found before anything is removed") {
   const TemporaryFolder folder;
   (void)save_checkpoint_as("huggingface-fnet", folder / "out",
                            made("fnet", Task::classifier, R"({"d_model":8,"layers":1})", 0.3));

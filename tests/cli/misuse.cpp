@@ -1,4 +1,4 @@
-// Options that don't fit together, and files and numbers that are not what they should be.
+// Options that don't fit together, and invalid files and numbers.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -31,7 +31,7 @@ class Files {
   TemporaryFolder folder;
 };
 
-// Learns from rows alone.
+// Learns only from rows.
 class Sorter : public Gmlp {
  public:
   using Gmlp::Gmlp;
@@ -40,19 +40,19 @@ class Sorter : public Gmlp {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Files, "options that have no use are refused, or it is said") {
+TEST_CASE_FIXTURE(Files, "options without effect are refused or reported") {
   const auto refused = [&](const std::string& options, const std::string& part, int code) {
     const Outcome outcome = weft(train(options));
     CAPTURE(outcome.err);
     CHECK(fails_with(outcome, code, part));
   };
-  refused("--min-count 3", "--min-count is for tokenizers by words, not by characters", 2);
-  refused("--tokenizer bytes --vocabulary-size 3", "a tokenizer by bytes has no size to choose", 2);
+  refused("--min-count 3", "--min-count is for tokenizers of words, not for characters", 2);
+  refused("--tokenizer bytes --vocabulary-size 3", "the size of a bytes tokenizer can't be chosen", 2);
   refused("--pad-to 8", "--pad-to requires --data", 2);
   refused("--word-dropout 0.3", "--word-dropout requires --data", 2);
-  refused("--schedule constant --lr-floor 0.2",
-          "--lr-floor is of the cosine and the linear schedule, this one is constant", 2);
-  refused("--schedule noam --lr-floor 0.1", "--lr-floor is of the cosine and the linear schedule, this one is noam", 2);
+  refused("--schedule constant --lr-floor 0.2", "--lr-floor is for the cosine and linear schedules, not for constant",
+          2);
+  refused("--schedule noam --lr-floor 0.1", "--lr-floor is for the cosine and linear schedules, not for noam", 2);
   refused("--arch tnn --d-ffn 8", "--d-ffn: unknown config key \"d_ffn\" of tnn", 2);
   const Outcome warm = weft(train("--warmup 4 --lr 0.5"));
   CHECK(warm.code == 0);
@@ -65,8 +65,8 @@ TEST_CASE("info: options of a model need an architecture, those of a classifier 
   for (const std::string options :
        {"--layers 5", "--vocabulary 5", "--classes 5", "--task classifier", "--set layers=3"})
     CHECK(fails_with(weft("info " + options), 2,
-                     options.substr(0, options.find(' ')) + " of which architecture? Give --arch (gmlp, tnn, fnet)"));
-  CHECK(fails_with(weft("info --arch gmlp --classes 5"), 2, "--classes is of classifiers, this is a causal-lm"));
+                     options.substr(0, options.find(' ')) + " needs an architecture: give --arch (gmlp, tnn, fnet)"));
+  CHECK(fails_with(weft("info --arch gmlp --classes 5"), 2, "--classes is for classifiers, but the task is causal-lm"));
   CHECK(contains(weft("info --arch gmlp --task classifier --classes 5").out, "\noutputs 5\n"));
   CHECK(contains(weft("info --arch fnet").out, "\ntask masked-lm\n"));
   CHECK(weft("info --threads 1").code == 0);
@@ -108,7 +108,7 @@ TEST_CASE_FIXTURE(Files,
   CHECK_FALSE(std::filesystem::exists(folder / "run"));
 }
 
-TEST_CASE_FIXTURE(Files, "batches that don't fit are said in words") {
+TEST_CASE_FIXTURE(Files, "batches that don't fit are explained") {
   REQUIRE(weft(train("")).code == 0);
   const std::string eval = "eval --checkpoint " + (folder / "run") + " --text " + (folder / "text");
   CHECK(fails_with(weft(eval + " --batch 1000000000000"), 1,
@@ -119,7 +119,7 @@ TEST_CASE_FIXTURE(Files, "batches that don't fit are said in words") {
       "expected sequences of at least 2 tokens, got 1"));
 }
 
-TEST_CASE_FIXTURE(Files, "a checkpoint by the name of a file") {
+TEST_CASE_FIXTURE(Files, "a checkpoint named by one of its files") {
   REQUIRE(weft(train("")).code == 0);
   const auto info = [&](const std::string& path) { return weft("info --checkpoint " + path); };
   const std::string run = folder / "run/last";
@@ -139,7 +139,7 @@ TEST_CASE_FIXTURE(Files, "a pipe in the place of config.json is refused, not wai
   std::filesystem::remove(config);
   REQUIRE(::mkfifo(config.c_str(), 0600) == 0);
   CHECK(fails_with(weft("info --checkpoint " + (folder / "run")), 1, "config.json\": not a regular file"));
-  CHECK(weft(train("--seed 2")).code == 0);  // goes with the run that is replaced
+  CHECK(weft(train("--seed 2")).code == 0);  // removed with the run that is replaced
 }
 
 TEST_CASE_FIXTURE(Files, "a config.json that is nested too deep is named") {
@@ -160,17 +160,17 @@ TEST_CASE_FIXTURE(Files, "a byte order mark is no symbol of a text") {
   const std::string mark = "\xEF\xBB\xBF";
   const std::string plain = trained(small_text());
   CHECK(trained(mark + small_text()) == plain);
-  CHECK(trained(mark + mark + small_text()) != plain);  // the second one is a character
+  CHECK(trained(mark + mark + small_text()) != plain);  // the second mark is a character
   folder.write("text", mark);
   CHECK(fails_with(weft(train("")), 1, "is empty"));
   folder.write("text", mark + "abc\xFF");
   CHECK(fails_with(weft(train("")), 1, "invalid UTF-8 at byte 6"));
 }
 
-TEST_CASE_FIXTURE(Files, "eval of a model that gives no numbers is an error") {
+TEST_CASE_FIXTURE(Files, "eval of a model whose outputs are not finite is an error") {
   const SmallTask broken = small_task("gmlp", Task::causal_lm);
   for (auto& [name, parameter] : broken.model->parameters())
-    if (name == "head.weight") {  // finite itself, its products with anything larger than 1 are not
+    if (name == "head.weight") {  // finite itself, but its products with anything above 1 are not
       std::vector<float> values(static_cast<std::size_t>(parameter.value().numel()), 3e38f);
       for (std::size_t i = 0; i < values.size(); i += 2) values[i] = -3e38f;
       Parameter(parameter).assign(Tensor::from(values, parameter.value().shape()));
@@ -194,7 +194,7 @@ TEST_CASE_FIXTURE(Files, "closed standard streams: no file takes their place") {
     CHECK(weft("info --checkpoint " + (folder / "run")).code == 0);
   }
   const Outcome silent = weft(train("--log " + (folder / "log") + " >&- 2>&-"));
-  CHECK(silent.code == 1);  // what it had to say is lost
+  CHECK(silent.code == 1);  // its message is lost
   CHECK_FALSE(contains(folder.read("log"), "checkpoint"));
   CHECK(weft("info --checkpoint " + (folder / "run")).code == 0);
 }

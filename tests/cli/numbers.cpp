@@ -1,4 +1,4 @@
-// Numbers and names on the command line: what is none is refused, by the range that the help page names.
+// Numbers and names on the command line: invalid ones are refused, with the range that the help page shows.
 #include <doctest/doctest.h>
 
 #include <sstream>
@@ -11,12 +11,12 @@
 namespace weft::test {
 namespace {
 
-// An option as its help page has it.
+// An option as the help page shows it.
 struct PageOption {
   std::string name, type, meaning;
 };
 
-// Lines "  --name, --other TYPE  meaning", and what they go on with.
+// Lines "  --name, --other TYPE  description" and their continuation lines.
 std::vector<PageOption> options_of(const std::string& command) {
   std::vector<PageOption> options;
   std::istringstream page(weft(command + " --help").out);
@@ -29,7 +29,7 @@ std::vector<PageOption> options_of(const std::string& command) {
       while (word.back() == ',') words >> word;
       words >> options.back().type;
     } else if (line.rfind("   ", 0) != 0) {
-      continue;  // of a group's title, or an example
+      continue;  // a group's title, or an example
     }
     while (!options.empty() && words >> word) options.back().meaning += " " + word;
   }
@@ -40,13 +40,13 @@ const char* const commands[] = {"train", "classify", "fill-mask", "generate", "e
 
 }  // namespace
 
-TEST_CASE("every option that takes a number takes decimal ones alone, in the range that its help names") {
+TEST_CASE("every option that takes a number takes only decimal numbers within the range that its help shows") {
   int whole = 0, real = 0;
   for (const std::string command : commands)
     for (const PageOption& option : options_of(command)) {
       CAPTURE(command);
       CAPTURE(option.name);
-      CHECK(option.type != "INT");  // what CLI11 would read by itself
+      CHECK(option.type != "INT");  // the name for numbers that CLI11 reads itself
       CHECK(option.type != "UINT");
       CHECK(option.type != "FLOAT");
       if (option.type != "N" && option.type != "X") continue;
@@ -74,7 +74,7 @@ TEST_CASE("no option takes an empty name, file or folder") {
       CAPTURE(command);
       CAPTURE(option.name);
       if (option.type != "NAME" && option.type != "FILE" && option.type != "FOLDER") continue;
-      if (option.name == "--resume") continue;  // says what it takes, with and without the empty name
+      if (option.name == "--resume") continue;  // its message says what it expects, with and without a name
       for (const std::string empty : {" ''", "="})
         CHECK(fails_with(weft(command + " " + option.name + empty), 2,
                          option.name + ": expected " + option.type + ", got nothing"));
@@ -94,7 +94,7 @@ TEST_CASE("numbers at the ends of their ranges") {
   CHECK(contains(refusal("--beta1 1"), "at least 0, below 1, got"));
   CHECK(contains(refusal("--threads 1025"), "1 to 1024, got"));
   CHECK(refusal("--steps " + std::string(5000, '9')).size() < 300);
-  // Allowed: what is missed then is an option that must be there.
+  // Allowed values: the error is then the missing required option.
   for (const std::string fits :
        {"--seed 18446744073709551615", "--seed 0", "--steps 9223372036854775807", "--dropout 0", "--dropout .5",
         "--lr 1e-300", "--lr-floor 0", "--lr-floor 1", "--threads 1024", "--batch 1", "--warmup 0", "--eps 0"})
@@ -116,7 +116,7 @@ TEST_CASE("a seed of twenty digits is that one") {
   CHECK(last == model("18446744073709551615"));
 }
 
-TEST_CASE("--set takes what its field is") {
+TEST_CASE("--set takes values of its field's type") {
   const auto refused = [](const std::string& set, const std::string& part) {
     const Outcome outcome = weft("info --arch tnn --set '" + set + "'");
     CAPTURE(outcome.err);

@@ -1,4 +1,4 @@
-// --precision: of a run, which keeps it, and of what is asked of its checkpoint.
+// --precision: a run records it, and commands on its checkpoint take it.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -44,7 +44,7 @@ TEST_CASE("--precision bf16: run.json has it, resuming and repeating keep it, to
   CHECK(bytes("f32") != bytes("whole"));
 }
 
-TEST_CASE("--precision: what is asked of a checkpoint, in either") {
+TEST_CASE("--precision: commands on a checkpoint, in either precision") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   folder.write("csv", small_csv());
@@ -54,7 +54,7 @@ TEST_CASE("--precision: what is asked of a checkpoint, in either") {
   REQUIRE(weft(train + (folder / "rows") + " --arch gmlp --min-count 1 --csv " + (folder / "csv")).code == 0);
   folder.write("in", "red green blue\nnorth\n");
   folder.write("gaps", "qu[mask]ck\n");
-  // What a number of each answer is: near f32's, and not its bits.
+  // A number in each output, which must be near f32's without having its bits.
   const auto near = [&](const std::string& command, const std::string& label) {
     CAPTURE(command);
     const Outcome f32 = weft(command), same = weft(command + " --precision f32"),

@@ -1,4 +1,4 @@
-// weft quantize, and what is asked of the checkpoints that it makes.
+// weft quantize, and commands on the checkpoints that it makes.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -69,7 +69,7 @@ TEST_CASE("weft quantize: prints size, loss and metrics before and after, of the
           weft("quantize --overwrite " + runs.at(run) + " --to " + to + " --out " + runs.at(out) + data);
       CAPTURE(given.err);
       REQUIRE(given.code == 0);
-      CHECK_FALSE(contains(weft("info " + runs.at(out)).out, "validation loss"));  // of other data
+      CHECK_FALSE(contains(weft("info " + runs.at(out)).out, "validation loss"));  // it was measured on other data
       const auto measured = line_of(given.out, "loss");
       REQUIRE(measured.size() == 3);
       const auto eval = [&](const std::string& which) {
@@ -80,7 +80,7 @@ TEST_CASE("weft quantize: prints size, loss and metrics before and after, of the
     }
 }
 
-TEST_CASE("weft quantize: what is asked of a quantised checkpoint, by default in bf16") {
+TEST_CASE("weft quantize: commands on a quantized checkpoint compute in bf16 by default") {
   const Runs runs;
   runs.folder.write("in", "red green blue\nnorth\n");
   runs.folder.write("gaps", "qu[mask]ck\n");
@@ -117,7 +117,7 @@ TEST_CASE("weft quantize: what is asked of a quantised checkpoint, by default in
   }
 }
 
-TEST_CASE("weft quantize: what can't be done, and that nothing is written then") {
+TEST_CASE("weft quantize: refusals, after which nothing is written") {
   const Runs runs;
   const std::string lm = runs.at("lm"), out = " --out " + runs.at("out");
   const auto refused = [&](const std::string& arguments, int code, const std::string& part) {
@@ -135,8 +135,8 @@ TEST_CASE("weft quantize: what can't be done, and that nothing is written then")
   refused(lm + " --to int8" + out + " --text " + runs.at("none"), 1, "none");
   refused(lm + " --to int8" + out + " --data " + runs.at("csv"), 1, "give --text");
   refused(lm + " --to int8" + out + " --seq-len 4", 2, "--seq-len");
-  refused(lm + " --to int8 --out " + lm, 1, "the checkpoint that is to be quantised");
-  refused(lm + " --to int8 --overwrite --out " + lm + "/best/", 1, "the checkpoint that is to be quantised");
+  refused(lm + " --to int8 --out " + lm, 1, "the checkpoint to be quantized");
+  refused(lm + " --to int8 --overwrite --out " + lm + "/best/", 1, "the checkpoint to be quantized");
   refused(lm + " --to int8 --overwrite --out " + runs.at("rows"), 1, "the folder of a run");
   refused(lm + " --to int8 --overwrite --out " + lm + "/last", 1, "a checkpoint of the run");
   refused(lm + " --to int8 --out " + runs.at("text"), 1, "expected a folder");
@@ -145,7 +145,7 @@ TEST_CASE("weft quantize: what can't be done, and that nothing is written then")
   const std::string bytes = runs.folder.read("lm8/model.safetensors");
   refused(lm + " --to bf16 --out " + runs.at("lm8"), 1, "--overwrite replaces it");
   CHECK(runs.folder.read("lm8/model.safetensors") == bytes);
-  refused(runs.at("lm8") + " --to bf16" + out, 1, "is quantised already, int8");
+  refused(runs.at("lm8") + " --to bf16" + out, 1, "is quantized already, int8");
   CHECK(fails_with(weft("train --from " + runs.at("lm8") + " --text " + runs.at("text") + sizes + "--steps 2" + out), 1,
                    "is quantised, for inference alone: take the one that it was made of"));
   CHECK_FALSE(std::filesystem::exists(runs.at("out/best")));
@@ -153,7 +153,7 @@ TEST_CASE("weft quantize: what can't be done, and that nothing is written then")
   CHECK(contains(runs.folder.read("lm8/config.json"), "\"quantized\": \"bf16\""));
 }
 
-TEST_CASE("weft quantize: of a model without data to measure the sizes alone, and how to get more") {
+TEST_CASE("weft quantize: without data to measure, only the sizes, and how to get more") {
   const Runs runs;
   std::filesystem::create_directories(runs.at("apart"));
   std::filesystem::copy(runs.at("lm/best"), runs.at("apart/model"));
@@ -172,7 +172,7 @@ TEST_CASE("weft quantize: of a model without data to measure the sizes alone, an
   CHECK(contains(weft("quantize " + runs.at("lm") + " --to int8 --out " + runs.at("changed")).err, "have changed"));
 }
 
-TEST_CASE("weft quantize: what somebody else has saved in --out meanwhile stays, unless it may be replaced") {
+TEST_CASE("weft quantize: a checkpoint that another process saves in --out meanwhile stays, unless --overwrite") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   REQUIRE(weft("train --arch tnn --steps 2 --text " + (folder / "text") + sizes + "--out " + (folder / "run")).code ==
@@ -181,7 +181,7 @@ TEST_CASE("weft quantize: what somebody else has saved in --out meanwhile stays,
   const auto run = [&](const std::string& more) {
     const std::string arguments = "quantize " + (folder / "run") + " --to int8 --out " + (folder / "out");
     return shell("\"$WEFT\" " + arguments + " --text " + (folder / "pipe") + more, [&](const std::string&, int) {
-      const int pipe = ::open((folder / "pipe").c_str(), O_WRONLY | O_NONBLOCK);  // when it waits for the text
+      const int pipe = ::open((folder / "pipe").c_str(), O_WRONLY | O_NONBLOCK);  // once it waits for the text
       if (pipe < 0) return false;
       folder.write("out/config.json", "theirs");
       const std::string text = small_text();

@@ -26,7 +26,7 @@ ModelSpec spec_of(const json& run) {
           model.at("config").dump()};
 }
 
-// As sources name them: "eps" of the optimizer is "optimizer.eps" beside a config that has one, too.
+// Settings as sources name them: "eps" of the optimizer is "optimizer.eps" if the config has one, too.
 std::multiset<std::string> settings_of(const json& run) {
   std::multiset<std::string> names = {"arch", "task"};
   const json& config = run.at("model").at("config");
@@ -37,7 +37,7 @@ std::multiset<std::string> settings_of(const json& run) {
   return names;
 }
 
-// What every recipe is trained on here: texts of each form.
+// The inputs on which every recipe is trained here: texts in each format.
 class Inputs {
  public:
   Inputs() {
@@ -60,7 +60,7 @@ class Inputs {
   TemporaryFolder folder;
 };
 
-// Of each command: its page has the options, and an earlier command made the runs that it begins with or measures.
+// For each command: its page has the options, and an earlier command made the runs that it starts from or measures.
 void check_commands(const json& commands) {
   std::set<std::string> made;
   for (const std::string command : commands) {
@@ -132,7 +132,7 @@ TEST_CASE("recipes: a run has the settings of its recipe") {
     CAPTURE(each.name);
     json expected = json::parse(each.json);
     const std::string arch = expected.at("model").at("arch");
-    // Small, or else it would take long.
+    // Small, because it would take long otherwise.
     json& config = expected.at("model").at("config");
     config["layers"] = 1;
     config["d_model"] = 8;
@@ -165,7 +165,7 @@ TEST_CASE("recipes: a run has the settings of its recipe") {
   }
 }
 
-TEST_CASE("recipes: other options overrule them, and another optimizer has settings of its own") {
+TEST_CASE("recipes: other options override them, and another optimizer has its own settings") {
   const Inputs inputs;
   const std::string train = "train --recipe fnet-listops --layers 1 --d-model 8 --d-ffn 16 --steps 2 --data " +
                             (inputs.folder / "listops") + " --threads 1 --overwrite --out " + (inputs.folder / "run");
@@ -187,13 +187,13 @@ TEST_CASE("recipes: other options overrule them, and another optimizer has setti
   CHECK(same.at("optimizer") == as_it_is.at("optimizer"));
   CHECK(same.at("training") == as_it_is.at("training"));
   CHECK(settings(" --optimizer adam").at("optimizer").at("clip") == as_it_is.at("optimizer").at("clip"));
-  CHECK(as_it_is.at("optimizer").at("clip") != 1);  // as it is without a recipe
+  CHECK(as_it_is.at("optimizer").at("clip") != 1);  // the value without a recipe
   const json noam = settings(" --schedule noam").at("training");
   CHECK(noam.at("lr") == 1);
   CHECK(noam.at("warmup") == 2000);
 }
 
-TEST_CASE("recipes: other sequences are filled up to their length") {
+TEST_CASE("recipes: rows are padded to the length of other sequences") {
   const Inputs inputs;
   const Outcome trained = weft(
       "train --recipe fnet-agnews --layers 1 --d-model 8 --d-ffn 16 --seq-len 16 --steps 1 --threads 1"
@@ -222,7 +222,7 @@ TEST_CASE("recipes: a run may begin with another's parameters and tokenizer") {
         doctest::Approx(number_after(weft("eval " + first + rows).out, "test loss ")));
 }
 
-TEST_CASE("recipes: what can't be is one line") {
+TEST_CASE("recipes: refusals are one line") {
   const Inputs inputs;
   const std::string out = " --out " + (inputs.folder / "run"), text = " --text " + (inputs.folder / "text");
   const std::string gmlp = "train --recipe gmlp-shakespeare-small ";
@@ -241,7 +241,7 @@ TEST_CASE("recipes: what can't be is one line") {
   CHECK_FALSE(std::filesystem::exists(inputs.folder / "run"));
 }
 
-TEST_CASE("recipes: help beside one shows its settings and their sources") {
+TEST_CASE("recipes: --help with a recipe shows its settings and their sources") {
   const std::string plain = weft("train --help").out, page = weft("train --recipe tnn-listops --help").out;
   CHECK(contains(plain, "fnet-agnews-small"));
   CHECK(contains(plain, "Ctrl-C saves"));

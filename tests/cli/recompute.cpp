@@ -1,4 +1,4 @@
-// --recompute: of how a run computes, not of what.
+// --recompute changes how a run computes, not its results.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Runs that are repeated with other settings, that replace others, and whose disk has room again.
+// Runs that are repeated with other settings, that replace others, and whose disk has space again.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -22,7 +22,7 @@ std::string table(const std::string& header) {
   return rows;
 }
 
-// A run of rows whose columns had to be named.
+// A run on rows whose columns had to be named.
 struct OfRows {
   OfRows() {
     folder.write("rows", table("id,shade,remark"));
@@ -54,7 +54,7 @@ struct OfRows {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(OfRows, "run.json: options of the rows overrule it without naming the rows again") {
+TEST_CASE_FIXTURE(OfRows, "run.json: options of the rows override it without naming the rows again") {
   const nlohmann::json first = settings("a");
   CHECK(first["columns"] == "text=remark,label=shade");
   CHECK(repeated("") == first);
@@ -72,7 +72,7 @@ TEST_CASE_FIXTURE(OfRows, "run.json: options of the rows overrule it without nam
                    "--columns requires --data"));
 }
 
-TEST_CASE_FIXTURE(OfRows, "run.json with other rows: how the old ones are written doesn't hold for them") {
+TEST_CASE_FIXTURE(OfRows, "run.json with other rows: the format of the old rows doesn't apply to them") {
   const nlohmann::json other = repeated("--data " + (folder / "other"));
   CHECK(other["data"] == (folder / "other"));
   CHECK_FALSE(other.contains("columns"));
@@ -81,14 +81,14 @@ TEST_CASE_FIXTURE(OfRows, "run.json with other rows: how the old ones are writte
   CHECK(other["pad-to"] == "6");
   CHECK(other["skip-bad-rows"] == true);
   CHECK(repeated("--columns text=text,label=label --data " + (folder / "other"))["columns"] == "text=text,label=label");
-  std::filesystem::rename(folder / "rows", folder / "moved");  // the same rows elsewhere
+  std::filesystem::rename(folder / "rows", folder / "moved");  // the same rows at another path
   const Outcome resumed = weft("train --steps 3 --resume " + (folder / "a") + " --data " + (folder / "moved"));
   CAPTURE(resumed.err);
   CHECK(resumed.code == 0);
   CHECK(settings("a")["columns"] == "text=remark,label=shade");
 }
 
-TEST_CASE_FIXTURE(OfRows, "run.json: a flag is true, as a string, too") {
+TEST_CASE_FIXTURE(OfRows, "run.json: a flag may be true or the string \"true\"") {
   std::string run = folder.read("a/run.json");
   const std::string flag = "\"skip-bad-rows\": true";
   REQUIRE(contains(run, flag));
@@ -100,10 +100,10 @@ TEST_CASE_FIXTURE(OfRows, "run.json: a flag is true, as a string, too") {
                    "row 62: expected 3 columns"));
 }
 
-TEST_CASE_FIXTURE(OfRows, "run.json with another architecture: fields that it doesn't have are named") {
+TEST_CASE_FIXTURE(OfRows, "run.json with another architecture: fields that it lacks are named") {
   const Outcome tnn = refused("--arch tnn");
   CAPTURE(tnn.err);
-  CHECK(fails_with(tnn, 2, "--arch tnn: \"" + (folder / "a/run.json") + "\" is of gmlp, and tnn has no "));
+  CHECK(fails_with(tnn, 2, "--arch tnn: \"" + (folder / "a/run.json") + "\" is for gmlp, and tnn has no "));
   CHECK(contains(tnn.err, "d_ffn"));
   CHECK(contains(tnn.err, "leave out --config and give the sizes of tnn (weft info --arch tnn lists them)"));
   folder.write("small.json", R"({"arch": "gmlp", "layers": 1, "d_model": 16})");
@@ -112,7 +112,7 @@ TEST_CASE_FIXTURE(OfRows, "run.json with another architecture: fields that it do
             .code == 0);
 }
 
-TEST_CASE_FIXTURE(OfRows, "--overwrite: the report of the run that is replaced goes; somebody's own page stays") {
+TEST_CASE_FIXTURE(OfRows, "--overwrite: the report of the replaced run is removed; a foreign page stays") {
   const std::string train =
       "train --arch gmlp --text " + (folder / "text") + sizes + "--steps 2 --out " + (folder / "a");
   REQUIRE(weft("report " + (folder / "a")).code == 0);
@@ -140,7 +140,7 @@ TEST_CASE_FIXTURE(OfRows, "--keep-going says when saves succeed again") {
   helper.join();
   CAPTURE(outcome.err);
   CHECK(outcome.code == 128 + SIGINT);
-  CHECK(contains(outcome.err, "; going on, what was saved before is as it was\nstep 20"));
+  CHECK(contains(outcome.err, "; the run goes on, earlier saves are intact\nstep 20"));
   CHECK(contains(outcome.err, " is saved, after saves that failed\n"));
   CHECK(weft("info " + run + " --checkpoint last").code == 0);
   const Outcome whole = weft("train --arch gmlp --text " + (folder / "text") + sizes +

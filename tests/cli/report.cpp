@@ -1,4 +1,4 @@
-// weft report: what of a run is on its page, and what is refused. What a browser makes of it: tests/report.
+// weft report: the contents of its page, and refusals. tests/report checks the page in a browser.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -78,7 +78,7 @@ TEST_CASE("report: numbers and grids as the page reads them") {
   CHECK(grid["row_pool"] == 3);
   CHECK(grid["columns"] == 128);
   CHECK(drawn_cells(grid)[1] == doctest::Approx(1).epsilon(1e-2));
-  CHECK(drawn_cells(grid)[128] == doctest::Approx(4.5).epsilon(1e-2));  // of 4 and 5
+  CHECK(drawn_cells(grid)[128] == doctest::Approx(4.5).epsilon(1e-2));  // the mean of 4 and 5
   CHECK(drawn_cells(grid).back() == doctest::Approx(298).epsilon(1e-4));
   CHECK(drawn_cells(report::drawn_grid(report::grid(1, 2))) == std::vector<double>{0, 0});
 }
@@ -157,7 +157,7 @@ TEST_CASE_FIXTURE(Reports, "report of gMLP: the gating matrices are the model's,
     CHECK(learned["layers"][0]["by_distance"][one].get<double>() == doctest::Approx(next).epsilon(1e-4));
     const double share = learned["layers"][0]["toeplitz_share"];
     CHECK(share > 0);
-    CHECK(share < 0.9);  // the weights have learned little: they are as they were drawn
+    CHECK(share < 0.9);  // the weights have learned little, and are almost as initialized
   }
 }
 
@@ -169,9 +169,9 @@ TEST_CASE("report of gMLP: the Toeplitz share is that of the mean of each diagon
   };
   CHECK(share_of(Task::masked_lm, {1, 2, 3, 4, 1, 2, 5, 4, 1}) == 1);
   CHECK(share_of(Task::masked_lm, {2, 2, 2, 2, 2, 2, 2, 2, 2}) == 1);
-  // Diagonals (5), (4, 6), (1, 2, 3), (0, 0), (3), of mean 24/9: 2 + 2 are left of 36.
+  // Diagonals (5), (4, 6), (1, 2, 3), (0, 0), (3) with mean 24/9: 2 + 2 of 36 are left.
   CHECK(share_of(Task::masked_lm, {1, 0, 3, 4, 2, 0, 5, 6, 3}) == doctest::Approx(1 - 4.0 / 36).epsilon(1e-5));
-  // Of those on and below the diagonal alone, of mean 21/6: 4 are left of 17.5.
+  // Only elements on and below the diagonal, with mean 21/6: 4 of 17.5 are left.
   CHECK(share_of(Task::causal_lm, {1, 9, 9, 4, 2, 9, 5, 6, 3}) == doctest::Approx(1 - 4.0 / 17.5).epsilon(1e-5));
 }
 
@@ -197,7 +197,7 @@ TEST_CASE_FIXTURE(Reports, "report of TNN: the coefficients are the model's, wit
     }
     const double rms = std::sqrt(squares / static_cast<double>(channels));
     CHECK(learned["layers"][0]["rms"][k].get<double>() == doctest::Approx(rms).epsilon(1e-4));
-    CHECK(shown == doctest::Approx(squares).epsilon(1e-2));  // channels in another order
+    CHECK(shown == doctest::Approx(squares).epsilon(1e-2));  // the channels are in another order
   }
   const auto mean_lag = [&](std::size_t row) {
     double weighted = 0, sum = 0;
@@ -258,7 +258,7 @@ TEST_CASE_FIXTURE(Reports, "report of FNet: shares, frequencies that add up, inf
       CHECK(layer[share].get<double>() > 0);
       CHECK(layer[share].get<double>() < 1);
     }
-    CHECK(layer["mixing_share"].get<double>() > 0.9);  // a sum over 8 tokens and 16 channels
+    CHECK(layer["mixing_share"].get<double>() > 0.9);  // it is a sum over 8 tokens and 16 channels
     CHECK(layer["influence"]["rows"] == 8);
     CHECK(layer["influence"]["columns"] == 8);
     for (const double change : drawn_cells(layer["influence"])) CHECK(change > 0);
@@ -297,7 +297,7 @@ TEST_CASE_FIXTURE(Reports,
   const Json some = this->run((folder / "run") + " --rows 30")["sample"];
   CHECK(some["rows"] == 30);
   CHECK(some["of"] == 60);
-  CHECK(some["scores"][0]["actual"] == 10);  // every other row
+  CHECK(some["scores"][0]["actual"] == 10);  // takes every other row
 }
 
 TEST_CASE_FIXTURE(Reports, "report without the data, or with other data: the page says so, and has the rest") {
@@ -318,7 +318,7 @@ TEST_CASE_FIXTURE(Reports, "report without the data, or with other data: the pag
   CHECK(masked["mixing"].is_null());
 }
 
-TEST_CASE_FIXTURE(Reports, "report of a run as it stands: nothing yet, no checkpoint, a damaged checkpoint") {
+TEST_CASE_FIXTURE(Reports, "report of an unfinished run: nothing yet, no checkpoint, a damaged checkpoint") {
   train("gmlp", "text", "run");
   folder.write("new/run.json", folder.read("run/run.json"));
   const Json fresh = run(folder / "new");
@@ -335,7 +335,7 @@ TEST_CASE_FIXTURE(Reports, "report of a run as it stands: nothing yet, no checkp
   CHECK(both["runs"][1]["name"] == "new");
 }
 
-TEST_CASE_FIXTURE(Reports, "report refuses what is no run, what is damaged, and files that aren't reports") {
+TEST_CASE_FIXTURE(Reports, "report refuses folders that are no runs, damaged runs, and files that aren't reports") {
   train("gmlp", "text", "run");
   folder.write("mine.html", "mine");
   folder.write("empty/file", "");
@@ -353,7 +353,7 @@ TEST_CASE_FIXTURE(Reports, "report refuses what is no run, what is damaged, and 
   refused(run + "/best", 1, "its run is \"" + run + "\"");
   refused(run + " " + (folder / "empty"), 1, "empty\", which has no run.json");
   refused(run + " " + run + "/.", 1, "is given twice");
-  refused(run + " --out " + (folder / "mine.html"), 1, "mine.html\" is there already and is no report: --overwrite");
+  refused(run + " --out " + (folder / "mine.html"), 1, "mine.html\" already exists and is no report: --overwrite");
   refused(run + " --out " + run + "/metrics.jsonl --overwrite", 1, "which is in the run's folder");
   refused(run + " --out " + (folder / "empty"), 1, "--out names the folder");
   refused(run + " --rows 0", 2, "--rows");

@@ -1,4 +1,4 @@
-// What a report says of FNet's layers, against their formulas.
+// The figures of FNet's layers in a report, against their formulas.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ double share(const Tensor& part, const Tensor& other) { return squares(part) / (
 
 double distance(const Tensor& a, const Tensor& b) { return std::sqrt(squares(sub(a, b))); }
 
-// How far the layer's output y at `place` moves when token j of x is replaced by the mean, in lengths of itself.
+// The relative change of the layer's output y at `place` when token j of x is replaced by the mean.
 double influence_of(std::int64_t j, const FnetLayer& layer, const Tensor& x, const Tensor& y, std::int64_t place) {
   const Tensor now = layer(concat({slice(x, 1, 0, j), mean(x, {1}, true), slice(x, 1, j + 1, x.size(1))}, 1));
   const Tensor before = slice(y, 1, place, place + 1), after = slice(now, 1, place, place + 1);

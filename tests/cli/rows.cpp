@@ -1,4 +1,4 @@
-// Labelled texts: weft train, eval and classify, from the file to the answer.
+// Labeled texts: weft train, eval and classify, from the file to the prediction.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -19,7 +19,7 @@ const std::string small = sizes + "--min-count 1 --threads 1 ";
 
 const char* const names[] = {"colour", "number", "wind"};
 
-// The rows of small_rows with names, in each form.
+// The rows of small_rows with names, in each format.
 struct Form {
   std::string file, options, content, says;
 };
@@ -70,12 +70,12 @@ TEST_CASE("weft train and eval on rows") {
       CHECK(fails_with(weft("generate --checkpoint " + run), 1, "classifier"));
       CHECK(fails_with(weft("eval --checkpoint " + run + " --text " + csv), 1, "--data"));
     }
-  // Rows without a text count, and are counted; control characters in names of columns don't reach the terminal.
+  // Rows without a text are used and counted. Control characters in column names don't reach the terminal.
   folder.write("odd", "label,te\x1B[31mxt\n1,red sky here\n2,\n1, \n2,blue sea now\n");
   const Outcome odd = weft("train --arch gmlp --data " + (folder / "odd") + " --columns label=label" + small +
                            "--steps 1 --overwrite --out " + run);
   CHECK(contains(odd.err, "text in column \"te\\x1B[31mxt\"; 4 rows, 2 labels: 1, 2; 2 rows with an empty text\n"));
-  // The old names of the options, and rows held out.
+  // The old names of the options, and held-out rows.
   const Outcome held_out = weft("train --arch gmlp --csv " + csv + small + "--steps 2 --overwrite --out " + run);
   CHECK(std::isfinite(number_after(held_out.out, "validation accuracy ")));
   CHECK(weft("train --arch gmlp --csv " + csv + " --csv-test " + csv + small + "--steps 2 --overwrite --out " + run)
@@ -83,7 +83,7 @@ TEST_CASE("weft train and eval on rows") {
   CHECK(weft("eval --checkpoint " + run + " --csv " + csv).code == 0);
 }
 
-TEST_CASE("weft train: every form gives the same model, which knows the labels' names; the folder, too") {
+TEST_CASE("weft train: every format, even a folder, gives the same model, which knows the labels' names") {
   const TemporaryFolder folder;
   std::string first;
   std::vector<Form> all = forms();
@@ -135,7 +135,7 @@ TEST_CASE("weft train and eval: bad rows are left out and counted") {
 
 namespace {
 
-// A checkpoint of a classifier with names, and texts.
+// A checkpoint of a classifier with label names, and texts.
 class Classified {
  public:
   Classified() {
@@ -144,7 +144,7 @@ class Classified {
                                  "--steps 150 --lr 5e-3 --out " + (folder / "run"));
     REQUIRE(trained.code == 0);
   }
-  // With the text on standard input.
+  // Passes the text on standard input.
   Outcome classify(const std::string& input, const std::string& options = "") const {
     folder.write("in", input);
     return weft("classify " + (folder / "run") + " " + options + " <" + (folder / "in"));
@@ -155,7 +155,7 @@ class Classified {
 }  // namespace
 
 TEST_CASE_FIXTURE(Classified,
-                  "weft classify: labels with probabilities, in the order of the lines, as the library says") {
+                  "weft classify: labels with probabilities, in the order of the lines, as by the library") {
   const std::vector<std::string> texts = {"red green blue and 5", "one two three", "", "north south, WEST!",
                                           "one two three"};
   const Classifier classifier(load_checkpoint(folder / "run"));
@@ -208,7 +208,7 @@ TEST_CASE_FIXTURE(Classified, "weft classify: line ends, a byte order mark, many
   CHECK(classify("\xEF\xBB\xBFone two three\n").out == one);
   std::string input, want;
   const std::string red = classify("red green\n").out;
-  for (int i = 0; i < 30000; ++i) {  // more than is read at once
+  for (int i = 0; i < 30000; ++i) {  // more than one read
     input += i % 3 ? "red green\n" : "one two three\n";
     want += i % 3 ? red : one;
   }
@@ -217,7 +217,7 @@ TEST_CASE_FIXTURE(Classified, "weft classify: line ends, a byte order mark, many
   CHECK(classify(long_line + "\none two three\n").out.size() > one.size());
 }
 
-TEST_CASE_FIXTURE(Classified, "weft classify: an answer comes while the writer waits for it") {
+TEST_CASE_FIXTURE(Classified, "weft classify: a prediction comes while the writer waits for it") {
   folder.write("talk.sh",
                "set -e\nmkfifo \"$1/to\" \"$1/from\"\n\"$WEFT\" classify \"$1/run\" <\"$1/to\" >\"$1/from\" &\n"
                "exec 3>\"$1/to\" 4<\"$1/from\"\n"
@@ -230,7 +230,7 @@ TEST_CASE_FIXTURE(Classified, "weft classify: an answer comes while the writer w
   CHECK(folder.read("said") == classify("one two three\nred green blue\nnorth\nsouth\n").out);
 }
 
-TEST_CASE_FIXTURE(Classified, "weft classify: what can't be classified") {
+TEST_CASE_FIXTURE(Classified, "weft classify: texts that can't be classified") {
   const Outcome latin = classify("red\nblue\ncaf\xE9\nred\n");
   CHECK(latin.code == 1);
   CHECK(latin.out == classify("red\nblue\n").out);
@@ -249,7 +249,7 @@ TEST_CASE_FIXTURE(Classified, "weft classify: what can't be classified") {
               .code == 0);
   CHECK(fails_with(weft("classify " + (folder / "lm")), 1, "the checkpoint is a causal-lm, expected a classifier"));
   CHECK(fails_with(weft("generate --checkpoint " + (folder / "run")), 1, "classifier"));
-  // A program's checkpoint that says nothing of labels.
+  // A checkpoint that a program saved without labels.
   Checkpoint saved = load_checkpoint(folder / "run");
   save_checkpoint(folder / "plain", *saved.model, *saved.tokenizer);
   CHECK(contains(weft("classify " + (folder / "plain") + " --top 0 <" + (folder / "in")).out, "3\t0."));

@@ -1,4 +1,4 @@
-// A run's folder: what may happen to it, and what doesn't harm it.
+// A run's folder: conflicts and damage that it survives.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -49,11 +49,11 @@ TEST_CASE_FIXTURE(Runs, "two runs into one folder: the second is refused and cha
   CHECK(weft(train("run", "--steps 5 --overwrite")).code == 0);
 }
 
-TEST_CASE_FIXTURE(Runs, "the state of a new run beside another run's model: resumed, the model is the new run's") {
+TEST_CASE_FIXTURE(Runs, "the state of a new run beside another run's model: when resumed, the model is the new run's") {
   REQUIRE(weft(train("new", "--steps 20")).code == 0);
   for (const std::string old : {"--steps 20 --seed 2", "--steps 20 --dropout 0.5", "--steps 20 --set tied=true"}) {
     REQUIRE(weft(train("old", old) + " --overwrite").code == 0);
-    for (const std::string file : {"/last/training.safetensors", "/run.json"})  // what a kill leaves
+    for (const std::string file : {"/last/training.safetensors", "/run.json"})  // left by a kill
       folder.write("old" + file, folder.read("new" + file));
     const Outcome resumed = weft("train --resume " + (folder / "old"));
     CAPTURE(resumed.err);
@@ -63,7 +63,7 @@ TEST_CASE_FIXTURE(Runs, "the state of a new run beside another run's model: resu
   }
 }
 
-TEST_CASE_FIXTURE(Runs, "a damaged model or config doesn't keep a whole state from being resumed, and is said") {
+TEST_CASE_FIXTURE(Runs, "a damaged model or config is reported, but an intact state can be resumed") {
   for (const std::string file : {"last/model.safetensors", "last/config.json", "best/model.safetensors"})
     for (const std::string damage : {"", "{", "[[[[[[[[[[[[[[[[[[[[[[[["}) {
       CAPTURE(file);
@@ -73,14 +73,14 @@ TEST_CASE_FIXTURE(Runs, "a damaged model or config doesn't keep a whole state fr
       CHECK(longer.code == 0);
       if (file[0] == 'l') {
         CHECK(contains(longer.err, file));
-        CHECK(contains(longer.err, "goes on from its state, which is whole"));
+        CHECK(contains(longer.err, "goes on from its state, which is intact"));
       }
       CHECK(weft("info " + (folder / "run")).code == 0);
       CHECK(weft("info " + (folder / "run") + " --checkpoint last").code == 0);
     }
 }
 
-TEST_CASE_FIXTURE(Runs, "--log: no file that the run reads or writes, and no other but a log") {
+TEST_CASE_FIXTURE(Runs, "--log refuses files that the run reads or writes, and all others but logs") {
   folder.write("config.json", R"({"arch": "gmlp"})");
   folder.write("notes", "mine\n");
   REQUIRE(weft(train("run", "--steps 2")).code == 0);
@@ -104,7 +104,7 @@ TEST_CASE_FIXTURE(Runs, "--log: no file that the run reads or writes, and no oth
                    1, "--log names "));
 }
 
-TEST_CASE_FIXTURE(Runs, "a resumed run cuts the log to where it goes on") {
+TEST_CASE_FIXTURE(Runs, "a resumed run cuts the log to the step where it continues") {
   const std::string log = " --eval-every 4 --log " + (folder / "log");
   const std::string resume = "train --resume " + (folder / "run");
   REQUIRE(weft(train("run", "--schedule constant --steps 6") + log).code == 0);
@@ -114,12 +114,12 @@ TEST_CASE_FIXTURE(Runs, "a resumed run cuts the log to where it goes on") {
   CHECK(eight.rfind(six, 0) == 0);
   REQUIRE(weft(train("run", "--schedule constant --steps 6 --overwrite") + log).code == 0);
   CHECK(folder.read("log") == six);
-  folder.write("log", eight + "9\t1.0\t-\n10\t");  // of a run that was killed later than its last state
+  folder.write("log", eight + "9\t1.0\t-\n10\t");  // from a run that was killed after its last saved state
   REQUIRE(weft(resume + " --steps 8" + log).code == 0);
   CHECK(folder.read("log") == eight);
 }
 
-TEST_CASE_FIXTURE(Runs, "a folder from elsewhere doesn't say which log --resume writes") {
+TEST_CASE_FIXTURE(Runs, "a copied folder doesn't choose the log that --resume writes") {
   REQUIRE(weft(train("run", "--steps 2")).code == 0);
   nlohmann::json run = settings("run");
   for (const char* name : {"new", "log"}) {
@@ -129,8 +129,8 @@ TEST_CASE_FIXTURE(Runs, "a folder from elsewhere doesn't say which log --resume 
     folder.write("run/run.json", run.dump());
     const Outcome resumed = weft("train --steps 3 --resume " + (folder / "run"));
     REQUIRE(resumed.code == 0);
-    CHECK(
-        contains(resumed.err, "the log \"" + (folder / name) + "\" of the run's beginning isn't written: --log names"));
+    CHECK(contains(resumed.err,
+                   "the log \"" + (folder / name) + "\" of the run's beginning is not continued: --log names"));
     CHECK_FALSE(std::filesystem::exists(folder / "new"));
     CHECK(folder.read("log") == before);
     REQUIRE(weft(train("run", "--overwrite --steps 2")).code == 0);
@@ -162,7 +162,7 @@ TEST_CASE_FIXTURE(Runs, "run.json repeats a run, of a text and of rows, with eve
     b.erase("machine");
     CHECK(a == b);
   }
-  CHECK(settings("a")["training"]["lr"] == 2e-3);  // nobody gave it
+  CHECK(settings("a")["training"]["lr"] == 2e-3);  // nobody set it
   CHECK(settings("a")["training"]["batch"] == 4);
   CHECK(settings("a")["optimizer"]["beta2"] == 0.99);
   CHECK(settings("a")["model"]["config"]["d_ffn"] == 128);
@@ -238,7 +238,7 @@ TEST_CASE_FIXTURE(Runs, "--resume from another folder of the system, the data mo
   std::filesystem::rename(folder / "run", folder / "other");
   const std::string resume = "train --resume " + (folder / "other");
   CHECK(fails_with(weft(resume + " --steps 12"), 1,
-                   (folder / "text") + "\", which the run learns from: --text says where it is now"));
+                   (folder / "text") + "\", which the run needs: --text says where it is now"));
   const Outcome longer = weft(resume + " --steps 12 --text " + (folder / "moved"));
   CHECK(longer.code == 0);
   CHECK(contains(longer.err,
@@ -252,9 +252,9 @@ TEST_CASE_FIXTURE(Runs, "--resume from another folder of the system, the data mo
     std::filesystem::rename(folder / (std::string("other/last/") + file), folder / (std::string("other/") + file));
   for (const char* name : {"last", "best", "run.json"})
     std::filesystem::remove_all(folder / (std::string("other/") + name));
-  CHECK(fails_with(weft(resume), 1, "has no run.json"));  // as an earlier weft's
+  CHECK(fails_with(weft(resume), 1, "has no run.json"));  // like a run of an earlier weft
   CHECK(weft("generate " + (folder / "other") + " --prompt line --tokens 3").code == 0);
-  CHECK(fails_with(weft(train("other", "--steps 2").replace(0, 5, "train")), 1, "is there already"));
+  CHECK(fails_with(weft(train("other", "--steps 2").replace(0, 5, "train")), 1, "already exists"));
 }
 
 TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, sizes that don't fit") {
@@ -288,7 +288,7 @@ TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, si
   const Outcome longer = weft("train --resume " + (folder / "run") + " --steps 4");
   CHECK(longer.code == 0);
   CHECK(fails_with(weft(from_rows + csv + "--steps 2 --d-model 24"), 1, "the model that is to go on with it has"));
-  CHECK(fails_with(weft(from_rows + csv + "--arch gmlp"), 1, "--from is of fnet, not of gmlp"));
+  CHECK(fails_with(weft(from_rows + csv + "--arch gmlp"), 1, "the checkpoint of --from is a fnet, not a gmlp"));
   CHECK(fails_with(weft(from_rows + csv + "--columns label=1,text=3 --recipe fnet-agnews"), 1,
                    "the model that is to go on with it has"));
   CHECK(
@@ -320,7 +320,7 @@ TEST_CASE_FIXTURE(Runs, "eval, generate and info take a run's folder, the best o
   CHECK(fails_with(weft("eval" + text), 2, "folder of a run"));
 }
 
-TEST_CASE_FIXTURE(Runs, "patience ends a run, which is a result; --patience lets it go on") {
+TEST_CASE_FIXTURE(Runs, "patience ends a run as a finished one; --patience lets it continue") {
   const Outcome ended =
       weft(train("run", "--steps 90 --eval-every 4 --patience 2 --lr 1 --warmup 100 --schedule constant --clip 0"));
   CAPTURE(ended.err);
@@ -337,7 +337,8 @@ TEST_CASE_FIXTURE(Runs, "patience ends a run, which is a result; --patience lets
   CHECK(number_after(weft("info " + (folder / "run") + " --checkpoint last").out, "\nstep ") == 91);
 }
 
-TEST_CASE_FIXTURE(Runs, "a disk that fills up: the checkpoint before survives; the run ends, or goes on if asked to") {
+TEST_CASE_FIXTURE(
+    Runs, "a disk that fills up: the previous checkpoint survives; the run ends, or goes on with --keep-going") {
   REQUIRE(weft(train("run", "--steps 4")).code == 0);
   const std::string model = folder.read("run/last/model.safetensors");
   rlimit before;
@@ -352,9 +353,9 @@ TEST_CASE_FIXTURE(Runs, "a disk that fills up: the checkpoint before survives; t
   CHECK(contains(ended.err, "--resume " + (folder / "run")));
   CHECK(contains(ended.err, "; --keep-going goes on when a save fails\n"));
   CHECK(went_on.code == 1);  // the last save failed, too
-  const std::string going_on = "going on, what was saved before is as it was";
+  const std::string going_on = "the run goes on, earlier saves are intact";
   CHECK(contains(went_on.err, going_on));
-  CHECK(went_on.err.find(going_on) == went_on.err.rfind(going_on));  // told once
+  CHECK(went_on.err.find(going_on) == went_on.err.rfind(going_on));  // printed only once
   CHECK_FALSE(contains(went_on.err, "keep-going"));
   CHECK_FALSE(contains(went_on.err, "is saved, after"));
   CHECK(contains(went_on.err, "step 8: validation loss"));

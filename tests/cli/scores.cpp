@@ -1,4 +1,4 @@
-// Labels of other letters than ASCII's, and of characters that a terminal would obey.
+// Labels with letters outside of ASCII, and with characters that control a terminal.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool has_control(const std::string& text) {
   });
 }
 
-// Code points before the number that ends each line of the table of scores.
+// The number of code points before the number that ends each line of the table of scores.
 std::vector<std::size_t> widths(const std::string& table) {
   std::vector<std::size_t> widths;
   std::istringstream lines(table);
@@ -59,7 +59,7 @@ TEST_CASE("scores: columns are as wide as names have letters, whatever their byt
 }
 
 TEST_CASE("scores in JSON: the rows of the matrix are the labels that texts have") {
-  Confusion confusion(3);  // one of each is found, one is taken for the next
+  Confusion confusion(3);  // one of each label is correct, one is taken for the next label
   for (const std::int64_t label : {0, 1, 2}) {
     confusion.add(label, label);
     confusion.add(label, (label + 1) % 3);

@@ -1,4 +1,4 @@
-// What the tests of small runs share: their sizes, a table of rows, the end of what they print.
+// Shared by the tests of small runs: sizes, a table of rows, the end of the output.
 #pragma once
 #include <string>
 
@@ -16,7 +16,7 @@ inline std::string small_csv() {
   return csv;
 }
 
-// The last three lines of what train prints, as the documentation promises them.
+// Whether the last three lines of weft train's output are as documented.
 inline bool ends_as_promised(const std::string& out) {
   const std::size_t memory = out.rfind("\npeak memory "), speed = out.rfind("\ntokens/s "),
                     loss = out.rfind("\nvalidation loss ");

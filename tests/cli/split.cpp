@@ -1,4 +1,4 @@
-// What weft train holds out of its data, and what it tests a run on.
+// The data that weft train holds out, and the test of a run.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -18,7 +18,7 @@ using nlohmann::json;
 
 const std::string small = sizes + "--min-count 1 --threads 1 ";
 
-// Labels in turn.
+// Labels that alternate.
 std::string rotating(int rows, int labels) {
   std::string csv = "text,label\n";
   for (int i = 0; i < rows; ++i)
@@ -49,7 +49,8 @@ struct Rows {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Rows, "rows: a share is held out for validation, of labels in turn some of each, and is said") {
+TEST_CASE_FIXTURE(
+    Rows, "rows: a share is held out for validation, some rows of each of alternating labels, and is reported") {
   for (const int labels : {5, 10, 100}) {
     folder.write("rows", rotating(1000, labels));
     const Outcome trained = weft("train --arch gmlp --data " + (folder / "rows") + small +
@@ -69,7 +70,7 @@ TEST_CASE_FIXTURE(Rows, "rows: a share is held out for validation, of labels in 
   CHECK(settings()["found"]["data"] != found);
 }
 
-TEST_CASE_FIXTURE(Rows, "rows: a file for validation; labels that are absent are named") {
+TEST_CASE_FIXTURE(Rows, "rows: a file for validation; absent labels are named") {
   folder.write("two", "1,,red\n2,,two\n1,,red green\n");
   const Outcome trained = weft(train("--steps 1 --validation " + (folder / "two")));
   CAPTURE(trained.err);
@@ -93,10 +94,10 @@ TEST_CASE_FIXTURE(Rows, "rows: a file for validation; labels that are absent are
 TEST_CASE_FIXTURE(Rows, "rows: texts of training that are in a file of validation or test are counted") {
   const std::string csv = folder / "csv";
   const Outcome same = weft(train("--steps 1 --validation " + csv + " --test " + csv));
-  CHECK(contains(same.err, "of validation, 60 of 60 rows have a text that training has, too\n"));
-  CHECK(contains(same.err, "of the test, 60 of 60 rows have a text that training has, too\n"));
+  CHECK(contains(same.err, "60 of 60 rows of validation have a text that also occurs in training\n"));
+  CHECK(contains(same.err, "60 of 60 rows of the test have a text that also occurs in training\n"));
   const Outcome others = weft(train("--steps 1 --test " + (folder / "test")));
-  CHECK_FALSE(contains(others.err, "a text that training has"));
+  CHECK_FALSE(contains(others.err, "a text that also occurs in training"));
 }
 
 TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the best checkpoint, and chooses nothing") {
@@ -111,7 +112,8 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the bes
   const json expected = json::parse(evaluated.out);
   REQUIRE(tests().size() == 1);
   for (const char* name : {"step", "predicted", "accuracy", "macro F1"}) CHECK(tests()[0][name] == expected[name]);
-  CHECK(tests()[0]["test_loss"] == doctest::Approx(expected["loss"].get<double>()).epsilon(1e-6));  // in other batches
+  // measured in other batches
+  CHECK(tests()[0]["test_loss"] == doctest::Approx(expected["loss"].get<double>()).epsilon(1e-6));
   CHECK(number_after(trained.out, "\ntest accuracy ") ==
         doctest::Approx(100 * expected["accuracy"].get<double>()).epsilon(1e-3));
   CHECK(number_after(trained.out, "\ntest macro F1 ") ==
@@ -119,7 +121,7 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the bes
   CHECK(std::isfinite(number_after(trained.out, "\ntest loss ")));
   CHECK(std::isfinite(number_after(trained.out, "\nvalidation accuracy ")));
   CHECK(std::isfinite(number_after(trained.out, "\nvalidation macro F1 ")));
-  // Another set of rows has a validation and a test of its own.
+  // Other rows have their own validation and test.
   REQUIRE(weft(train("--steps 2 --validation " + (folder / "csv") + " " + test)).code == 0);
   folder.write("other", rotating(60, 2));
   const Outcome repeated = weft("train --config " + (folder / "run/run.json") + " --data " + (folder / "other") +
@@ -129,7 +131,7 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the bes
   CHECK_FALSE(settings("other-run")["data"].contains("test"));
   CHECK(settings("other-run")["data"]["validation"] == 0.1);
   REQUIRE(weft(train("--steps 30 --eval-every 10 --lr 5e-3 " + test)).code == 0);
-  // Other rows to test on change nothing else.
+  // Other test rows change nothing else.
   const std::string best = folder.read("run/best/model.safetensors"),
                     first = folder.read("run/last/training.safetensors");
   folder.write("test", "1,,red\n2,,red\n3,,red\n");
@@ -137,7 +139,7 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the bes
   CHECK(tests()[0]["predicted"] == 3);
   CHECK(folder.read("run/best/model.safetensors") == best);
   CHECK(folder.read("run/last/training.safetensors") == first);
-  // One that can't be used is an error before anything is trained.
+  // A test file that can't be used is an error before training starts.
   folder.write("bad", "4,,red\n");
   for (const char* wrong : {"bad", "none"}) {
     CHECK(fails_with(weft(train(std::string("--steps 30 --test ") + (folder / wrong), "other")), 1, wrong));
@@ -145,7 +147,7 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the bes
   }
 }
 
-TEST_CASE_FIXTURE(Rows, "rows: a run that was stopped is tested when it has ended, one that goes on again") {
+TEST_CASE_FIXTURE(Rows, "rows: a stopped run is tested once it has ended, and a continued run is tested again") {
   const std::string test = "--test " + (folder / "test"), resume = "train --resume " + (folder / "run");
   CHECK(weft_with_signal(train("--steps 4000 --eval-every 1000 " + test), "step 200/", SIGINT).code == 128 + SIGINT);
   CHECK(tests().empty());
@@ -156,7 +158,7 @@ TEST_CASE_FIXTURE(Rows, "rows: a run that was stopped is tested when it has ende
   CHECK(contains(nothing.err, "nothing to do"));
   CHECK_FALSE(contains(nothing.out, "test"));
   CHECK(tests() == first);
-  // As of one that was stopped while it was tested.
+  // The state of a run that was stopped during its test.
   std::string metrics = folder.read("run/metrics.jsonl");
   metrics.resize(metrics.rfind("\n{") + 1);
   folder.write("run/metrics.jsonl", metrics);
@@ -193,7 +195,7 @@ TEST_CASE_FIXTURE(Rows, "the best checkpoint by another measure, which run.json 
   CHECK(contains(trained.err, ", macro F1 "));
   folder.write("text", small_text());
   CHECK(fails_with(weft("train --arch gmlp --text " + (folder / "text") + " --best-by f1 --out " + (folder / "x")), 2,
-                   "--best-by f1 is of labelled texts"));
+                   "--best-by f1 is for labeled texts"));
   CHECK(fails_with(weft(train("--best-by recall")), 2, "expected one of loss, accuracy, f1, got \"recall\""));
 }
 
@@ -208,7 +210,7 @@ TEST_CASE("texts: training, validation and a test by position; the test is the l
   REQUIRE(trained.code == 0);
   CHECK(contains(trained.err, ", 80/10/10 % for training, validation and test (--split)\n"));
   const Outcome evaluated = weft(eval);
-  CHECK(contains(evaluated.err, ": measured were its last 10 %, the test part of the run\n"));
+  CHECK(contains(evaluated.err, ": its last 10 % were measured, the test part of the run\n"));
   CHECK(number_after(trained.out, "\ntest loss ") == number_after(evaluated.out, "\ntest loss "));
   CHECK(number_after(trained.out, "\ntest perplexity ") == number_after(weft(eval).out, "\nperplexity "));
   CHECK(number_after(trained.out, "\nvalidation loss ") != number_after(trained.out, "\ntest loss "));
@@ -219,7 +221,7 @@ TEST_CASE("texts: training, validation and a test by position; the test is the l
   CHECK(number_after(without.out, "\nvalidation loss ") ==
         number_after(weft(eval + " --checkpoint last").out, "\nvalidation loss "));
   CHECK(json::parse(folder.read("run/run.json"))["data"]["split"] == "90/10/0");
-  const Outcome other = weft(train + "--split 60/10/30");  // of which eval measures 30 %
+  const Outcome other = weft(train + "--split 60/10/30");  // eval measures its last 30 %
   CHECK(number_after(other.out, "\ntest loss ") == number_after(weft(eval).out, "\ntest loss "));
   CHECK(contains(weft(eval + " --all").out, "\ntest loss "));
   CHECK(fails_with(weft(train + "--split 80/20"), 2, "as 80/10/10 or 90/10/0, got \"80/20\""));

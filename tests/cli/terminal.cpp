@@ -19,7 +19,7 @@
 namespace weft::test {
 namespace {
 
-// What weft writes to a terminal of so many columns, which is its standard error.
+// The output of weft on a terminal of this width as standard error.
 std::string on_terminal(int columns, const std::vector<std::string>& arguments) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) throw std::runtime_error("no terminal");
@@ -52,7 +52,7 @@ std::string on_terminal(int columns, const std::vector<std::string>& arguments) 
   return text;
 }
 
-// The bars: what stands between "\r\033[K" and the next control character.
+// The bars: the texts between "\r\033[K" and the next control character.
 std::vector<std::string> bars(const std::string& text) {
   const std::string clear = "\r\033[K";
   std::vector<std::string> all;
@@ -81,7 +81,7 @@ TEST_CASE("standard error that is no terminal has 80 columns, and a signal's lin
   const bool terminal = is_terminal();
   const int width = terminal_width();
   errno = EINTR;
-  say_from_signal_handler("a line\n");  // which can't be written
+  say_from_signal_handler("a line\n");  // it can't be written
   const int error = errno;
   ::dup2(before, STDERR_FILENO);
   ::close(before);
@@ -106,10 +106,11 @@ TEST_CASE("the bar fits its terminal") {
       CHECK(contains(bar, "loss") == (columns >= 25));
       CHECK(contains(bar, "ETA") == (columns >= 40));
       CHECK(contains(bar, "tokens/s") == (columns >= 60));
-      if (columns != 60) CHECK(contains(bar, "[") == (columns > 60));  // at 60 it depends on the speed
+      // at 60 columns it depends on the digits of the speed
+      if (columns != 60) CHECK(contains(bar, "[") == (columns > 60));
     }
   }
-  // The batches of a test are counted in it, too.
+  // The batches of a test are counted on the terminal, too.
   const auto counted =
       bars(on_terminal(15, {"train", "--arch", "tnn", "--layers", "1", "--d-model", "8", "--seq-len", "8", "--steps",
                             "1", "--overwrite", "--text", folder / "text", "--out", folder / "run"}));

@@ -1,4 +1,4 @@
-// How many threads the command computes with.
+// The number of threads that the command computes with.
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 namespace weft::test {
 namespace {
 
-// What `weft info` says with environment variables set.
+// The number of threads in `weft info` with these environment variables.
 double threads_with(const std::vector<std::pair<std::string, std::string>>& variables) {
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
   const Outcome outcome = weft("info");
@@ -33,7 +33,7 @@ TEST_CASE("weft: the number of threads is OpenMP's, whatever the threads are mad
   for (const char* nonsense : {"", "0", "-2", "many", "3x"})
     CHECK(threads_with({{"OMP_NUM_THREADS", nonsense}}) == usual);
 #endif
-  // Binding the first thread to a CPU doesn't make the others go.
+  // Binding the first thread to a CPU doesn't remove the others.
   CHECK(threads_with({{"OMP_PROC_BIND", "true"}}) == usual);
   CHECK(threads_with({{"OMP_PROC_BIND", "close"}, {"OMP_PLACES", "cores"}}) == usual);
   CHECK(threads_with({{"GOMP_CPU_AFFINITY", "0-1023"}}) == usual);

@@ -1,4 +1,4 @@
-// weft tokenizer, weft train --tokenizer, and what generate does besides choosing.
+// weft tokenizer, weft train --tokenizer, and the other functions of generate.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -45,10 +45,10 @@ TEST_CASE("weft train --tokenizer: each kind trains, evaluates and continues a t
     CHECK(contains(generated.err, "tokens/s "));
   }
   CHECK(number_after(weft("eval " + run + text).out, "bits per byte ") > 0);
-  CHECK_FALSE(std::filesystem::exists(folder / "run/tokens.ids"));  // of long texts alone
+  CHECK_FALSE(std::filesystem::exists(folder / "run/tokens.ids"));  // written only for long texts
 }
 
-TEST_CASE("weft tokenizer train: what it takes by default, and its example, are there in this build") {
+TEST_CASE("weft tokenizer train: its defaults and its example work in this build") {
   const TemporaryFolder folder;
   folder.write("book.txt", small_text());
   CHECK(weft("tokenizer train " + (folder / "book.txt") + " --size 400 --out " + (folder / "usual")).code == 0);
@@ -158,7 +158,7 @@ TEST_CASE("a long text is not in memory, neither as text nor as ids; its ids are
   for (const std::string kind : {"characters", "bytes", "whitespace"}) {
     CAPTURE(kind);
     const std::string first = train("long", "--tokenizer " + kind);
-    CHECK(number_after(first, "peak memory ") < least + 60);  // MB; the text is 40, its ids 80
+    CHECK(number_after(first, "peak memory ") < least + 60);  // in MB; the text has 40, its ids 80
     const std::string ids = folder.read("run/tokens.ids"), model = folder.read("run/last/model.safetensors");
     CHECK(ids.size() > 1000000);
     CHECK(number_after(train("long", "--tokenizer " + kind), "validation loss ") ==
@@ -206,7 +206,7 @@ TEST_CASE("tokenizers that can't be used") {
                    "unknown option --sizes of weft tokenizer train; did you mean --size?"));
   CHECK_FALSE(std::filesystem::exists(folder / "out"));
   CHECK_FALSE(std::filesystem::exists(folder / "run"));
-  // A run goes on with its own; another one with its parameters, too.
+  // A resumed run uses its own tokenizer, and so does a run that begins with its parameters.
   REQUIRE(weft(train).code == 0);
   const std::string resume = "train --steps 5 --resume " + (folder / "run"),
                     from = "train --text " + (folder / "text") + " --from " + (folder / "run") + " --out x";
@@ -216,7 +216,7 @@ TEST_CASE("tokenizers that can't be used") {
   CHECK(weft(resume).code == 0);
 }
 
-TEST_CASE("a kind that isn't learned is none to choose") {
+TEST_CASE("a kind that isn't learned can't be chosen") {
   for (const std::string page : {"tokenizer train --help", "train --help"}) {
     const std::string help = weft(page).out;
     CHECK(contains(help, "words, wordpunct"));
@@ -226,10 +226,10 @@ TEST_CASE("a kind that isn't learned is none to choose") {
   for (const std::string typed : {"tokenizer train x --out y --kind sentencepiece",
                                   "train --arch gmlp --text x --out y --tokenizer sentencepiece"})
     CHECK(fails_with(weft(typed), 2,
-                     "sentencepiece is read from a file that is there already; what can be learned: characters, "));
+                     "sentencepiece can only be read from an existing file; kinds that can be learned: characters, "));
 }
 
-TEST_CASE("a resumed run has its own tokenizer, whatever the file is now that it was read from") {
+TEST_CASE("a resumed run has its own tokenizer, whatever is now in the file it was read from") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const std::string file = folder / "tokens.json", run = folder / "run";
@@ -245,7 +245,7 @@ TEST_CASE("a resumed run has its own tokenizer, whatever the file is now that it
   CHECK(load_checkpoint(run).tokenizer->to_json() + "\n" == json);
 }
 
-TEST_CASE("an earlier weft's characters, without an unknown symbol: what they aren't is refused") {
+TEST_CASE("an earlier weft's characters, without an unknown symbol: other characters are refused") {
   const TemporaryFolder folder;
   const auto old = tokenizer_from_json(R"({"unit":"characters","characters":"abc\n","mask":false})");
   const auto model = make_model({"gmlp", Task::causal_lm, old->size(), 0, R"({"layers":1,"d_model":16,"seq_len":8})"},
@@ -255,7 +255,7 @@ TEST_CASE("an earlier weft's characters, without an unknown symbol: what they ar
   CHECK(fails_with(weft("generate --prompt Q " + (folder / "old")), 1, "U+0051"));
 }
 
-TEST_CASE("generate says why a model is slow, once; and that of another nothing") {
+TEST_CASE("generate says once why a model is slow, and nothing about other models") {
   const TemporaryFolder folder;
   const auto tokenizer = characters("abc");
   for (const std::string type : {"1", "2", "3"}) {
@@ -265,8 +265,10 @@ TEST_CASE("generate says why a model is slow, once; and that of another nothing"
     save_checkpoint(folder / type, *model, *tokenizer);
     const Outcome outcome = weft("generate --prompt ab --tokens 3 --num-samples 2 " + (folder / type));
     CHECK(outcome.code == 0);
-    CHECK(contains(outcome.err, "weft: slow, as each symbol takes a forward pass over the whole text: with par_type " +
-                                    type) == (type != "1"));
+    CHECK(contains(
+              outcome.err,
+              "weft: generation is slow because each symbol takes a forward pass over the whole text: with par_type " +
+                  type) == (type != "1"));
     CHECK(contains(outcome.err, "slow") == (type != "1"));
   }
 }
@@ -294,7 +296,7 @@ TEST_CASE("generate: prompts from a file and standard input, texts to stop at, s
   CHECK(text("--prompt line --seed 4 --num-samples 3") == text("--prompt line --seed 4") + "---------------\n" +
                                                               text("--prompt line --seed 5") + "---------------\n" +
                                                               text("--prompt line --seed 6"));
-  // More than one batch; some end early, the first before the second.
+  // More than one batch. Some samples end early, the first one before the second.
   const std::string stops = "--prompt line --stop '" + plain.substr(12, 1) + "' ";
   std::string all;
   for (int seed = 4; seed < 15; ++seed)

@@ -1,4 +1,4 @@
-// weft train, and eval, generate and info of what it made, from the first step to the last line.
+// weft train, and eval, generate and info on its result, from the first step to the last line.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -53,11 +53,11 @@ TEST_CASE("weft train, eval, generate and info on a text") {
   }
 }
 
-TEST_CASE("what weft train takes by default is what its help says") {
+TEST_CASE("the defaults of weft train are those in its help") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   folder.write("csv", small_csv());
-  // The state of training says all that was chosen, and its parameters what came of it.
+  // The state of training records all chosen options, and its parameters depend on them.
   const auto state = [&](const std::string& options) {
     const Outcome outcome = weft("train --arch gmlp --layers 1 --d-model 8 --seq-len 8 --steps 3 --overwrite --out " +
                                  (folder / "run") + " " + options);
@@ -80,7 +80,7 @@ TEST_CASE("what weft train takes by default is what its help says") {
       {text + "--optimizer sgd ", "--momentum 0.9 --weight-decay 0"},
       {text + "--optimizer lion ", "--beta1 0.9 --beta2 0.99 --weight-decay 1 --lr 2e-4"},
       {text, "--d-ffn 64 --dropout 0"}};
-  for (const auto& c : cases) {  // given, and the same written out
+  for (const auto& c : cases) {  // the given options, and the same with the defaults written out
     CAPTURE(c.first);
     CHECK(state(c.first) == state(c.first + c.second));
   }
@@ -128,7 +128,7 @@ TEST_CASE("every training option of weft train reaches the trainer") {
   const std::string adam = "--beta1 0.7 --beta2 0.8 --eps 1e-5 ";
   check(all + "--lr-floor 0.25 " + adam, options);
   options.optimizer.name = "adam";
-  options.schedule.floor = 0;  // the other schedules have none
+  options.schedule.floor = 0;  // the other schedules have no floor
   options.schedule.kind = ScheduleKind::noam;
   options.schedule.d_model = 16;
   check(all + adam + "--optimizer adam --schedule noam", options);
@@ -150,13 +150,13 @@ TEST_CASE("a loss that isn't finite comes with the options that may help") {
 TEST_CASE("the log's lines are the means of the steps since the line before") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
-  for (std::int64_t steps : {6, 420}) {  // of 200 steps or more, about 200 lines
+  for (std::int64_t steps : {6, 420}) {  // for 200 steps or more, about 200 lines
     const std::int64_t a_line = std::max<std::int64_t>(1, steps / 200);
     REQUIRE(weft("train --arch gmlp" + sizes + "--split 90/10/0 --eval-every 500 --overwrite --text " +
                  (folder / "text") + " --steps " + std::to_string(steps) + " --out " + (folder / "run") + " --log " +
                  (folder / "log"))
                 .code == 0);
-    // The same run, by the library.
+    // The same run, made by the library.
     const auto tokenizer = characters(small_text());
     const TextData data(small_text(), tokenizer, Task::causal_lm, 8, 4);
     const auto model =

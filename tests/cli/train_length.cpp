@@ -1,4 +1,4 @@
-// How long weft train trains: steps, epochs, folds, and how often it measures.
+// The length of training: steps, epochs, folds, and the interval of evaluations.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -60,7 +60,7 @@ TEST_CASE("weft train: epochs in place of steps, steps by the data, ten measurem
     CHECK_FALSE(training.contains("epochs"));
     return training["steps"].get<int>();
   };
-  CHECK(steps("--epochs 2") == 28);  // 54 rows, 4 in a batch
+  CHECK(steps("--epochs 2") == 28);  // 54 rows in batches of 4
   CHECK(steps("--epochs 1.5") == 21);
   CHECK(contains(weft(train + "--epochs 1.5").err, "steps: 21, 1.5 epochs of 54 rows\n"));
   CHECK(steps("--epochs 2 --micro-batches 2") == 14);
@@ -107,27 +107,27 @@ TEST_CASE("weft train --folds: a run of each, tested on its part; their mean and
   CHECK(number_after(trained.out, "\nmean ") == doctest::Approx(sum / 3).epsilon(1e-3));
   CHECK(number_after(trained.out, "\ndeviation ") ==
         doctest::Approx(std::sqrt(std::max(0.0, (squares - sum * sum / 3) / 2))).epsilon(1e-2));
-  // One of them alone is the same, and goes on.
+  // One fold by itself is the same run, and can be continued.
   REQUIRE(weft(options + "--folds 2/3 --out " + (folder / "second")).code == 0);
   CHECK(folder.read("second/last/training.safetensors") == folder.read("all/fold-2/last/training.safetensors"));
   CHECK(contains(weft("train --steps 32 --resume " + (folder / "all/fold-2")).out, "\ntest accuracy "));
   CHECK(weft("train --config " + (folder / "all/fold-2/run.json") + " --out " + (folder / "again")).code == 0);
   CHECK(folder.read("again/metrics.jsonl").size() > 0);
-  // One that is stopped says which are left.
+  // A stopped fold says which folds are left.
   std::filesystem::create_directory(folder / "all/fold-4");
   const Outcome stopped =
       weft_with_signal(endless + "--overwrite --folds 3 --out " + (folder / "all"), "step 1/", SIGINT);
-  CHECK(contains(stopped.err, "weft: \"" + (folder / "all/fold-4") + "\" stays, which is not of these 3 folds\n"));
+  CHECK(contains(stopped.err, "weft: \"" + (folder / "all/fold-4") + "\" is kept; it is not one of these 3 folds\n"));
   CHECK(contains(stopped.err,
                  "weft: fold 3 is left: the same command with --folds 3/3 --out " + (folder / "all/fold-3")));
   CHECK_FALSE(contains(stopped.err, "fold 1 is left"));
-  // What can't be.
+  // Refusals.
   CHECK(fails_with(weft("train --resume " + (folder / "second") + " --steps 40 --test " + (folder / "csv")), 2,
-                   "is of a fold, which is its test set"));
+                   "is one of --folds, and its test set is its fold"));
   const std::string all = options + "--folds 3 --out " + (folder / "all");
-  CHECK(fails_with(weft(all), 1, "is there already"));
+  CHECK(fails_with(weft(all), 1, "already exists"));
   CHECK(fails_with(weft(all + " --test " + (folder / "csv")), 2, "--test"));
-  CHECK(fails_with(weft(all + " --log " + (folder / "log")), 2, "--log is of one run"));
+  CHECK(fails_with(weft(all + " --log " + (folder / "log")), 2, "--log is for one run"));
   CHECK(fails_with(weft("train --folds 3 --resume " + (folder / "second")), 2, "leave out --folds"));
   folder.write("text", small_text());
   CHECK(fails_with(weft("train --arch gmlp --text " + (folder / "text") + " --folds 3 --out x"), 2,

@@ -86,7 +86,7 @@ TEST_CASE("a log that can't be written to its end: an error, and the checkpoint 
   CHECK(number_after(weft("info --checkpoint " + (folder / "run/last")).out, "\nstep ") == 2000);
 }
 
-TEST_CASE("nobody reads what training prints: it goes on; also after a hang-up if that was ignored") {
+TEST_CASE("nobody reads the output of training: it goes on; also after a hang-up if that was ignored") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const std::string train = "train --arch gmlp --text " + (folder / "text") + sizes + "--steps 2000 --out ";

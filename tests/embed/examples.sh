@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs weft, builds the examples against it, with warnings as errors, and runs each.
+# Installs weft, builds the examples with it, with warnings as errors, and runs each.
 # usage: examples.sh BUILD_DIR SOURCE_DIR [CMAKE FLAG...]
 set -euo pipefail
 build=$1 examples=$2/models/examples
@@ -13,7 +13,7 @@ cmake -S "$examples" -B "$work/build" "-DCMAKE_PREFIX_PATH=$work/prefix" "-DCMAK
   "-DCMAKE_C_FLAGS=-Wall -Wextra -Wpedantic -Werror" "$@" >"$work/configure.log" 2>&1 || fail "$(cat "$work/configure.log")"
 cmake --build "$work/build" --parallel 2 >"$work/build.log" 2>&1 || fail "$(tail -n 40 "$work/build.log")"
 
-# Every source is of a program, and every program of a test.
+# Every source belongs to a program, and every program has a test.
 for source in "$examples"/*.c "$examples"/*.cpp "$examples"/*/*.cpp; do
   grep -qF "$(basename "$source").o" "$work/build.log" || fail "${source#"$examples/"} is not built"
 done

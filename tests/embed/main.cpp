@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     const weft::Tensor logits = (*saved.model)(weft::Tensor::from(ids, {1, n}));
     std::printf("logits: %s\n", weft::to_string(logits.shape()).c_str());
 
-    // A continuation, a symbol at a time.
+    // A continuation, one symbol at a time.
     weft::GenerateOptions options;
     options.tokens = 20;
     options.temperature = 0.8;

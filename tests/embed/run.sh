@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Trains a tiny model, then builds and runs a program that embeds weft, in each way of getting it.
+# Trains a tiny model, then builds and runs a program that embeds weft, in each way of getting weft.
 # usage: run.sh BUILD_DIR SOURCE_DIR WEFT_COMMAND installed|subproject BASELINE [CMAKE FLAG...]
-#   BASELINE    the instruction set that every CPU has: in it all is computed here
+#   BASELINE    the instruction set that every CPU has; everything here is computed in it
 #   installed   the static library of BUILD_DIR: find_package, pkg-config, a package of the distribution
-#   subproject  of a host: add_subdirectory (static), FetchContent (shared), the host's export set; then what the host
-#               installed, when the folders it was built of are gone: find_package of weft and of the host, pkg-config
+#   subproject  weft in a host: add_subdirectory (static), FetchContent (shared), the host's export set; then the
+#               installed host, with its build folders removed: find_package of weft and of the host, pkg-config
 set -euo pipefail
 build=$1 source=$2 weft=$3 way=$4
 export WEFT_ISA=$5
@@ -13,15 +13,15 @@ flags=("$@")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { printf '%s\n' "$1" >&2; exit 1; }
-# quietly LOG COMMAND...: shows what it printed only if it fails.
+# quietly LOG COMMAND...: shows the output only if the command fails.
 quietly() { local log=$work/$1.log; shift; "$@" >"$log" 2>&1 || fail "$(tail -n 40 "$log")"; }
 
 head -c 3000 "$source/LICENSE" >"$work/text.txt"
 "$weft" train --arch gmlp --text "$work/text.txt" --layers 1 --d-model 8 --seq-len 16 --batch 2 --steps 3 --out "$work/model" >"$work/train.log" 2>&1
-# The same model, prompt, seed and settings as in main.cpp: the same text.
+# The same model, prompt, seed and settings as in main.cpp give the same text.
 expected=$("$weft" generate --checkpoint "$work/model" --prompt Permission --tokens 20 --temperature 0.8 --seed 1)
 
-# works PROGRAM: writes what weft generate writes.
+# works PROGRAM: checks that it writes the same as weft generate.
 works() {
   "$1" "$work/model" Permission >"$work/out" || fail "$1 fails"
   local got
@@ -29,7 +29,7 @@ works() {
   [ "$got" = "$expected" ] || fail "$1 wrote \"$got\", weft generate \"$expected\""
 }
 
-# found NAME [CMAKE FLAG...]: the consumer project against what is installed in prefix.
+# found NAME [CMAKE FLAG...]: builds the consumer project with the installation in prefix.
 found() {
   local name=$1
   shift
@@ -39,7 +39,7 @@ found() {
   works "$work/$name/c_consumer"
 }
 
-# linked: by the compiler alone, as pkg-config says.
+# linked: builds with only the compiler, by pkg-config.
 linked() {
   command -v pkg-config >/dev/null || { echo "without pkg-config"; return; }
   local folder compiler
@@ -51,10 +51,10 @@ linked() {
   LD_LIBRARY_PATH=$(dirname "$folder") works "$work/linked"
 }
 
-# no_traces FOLDER...: what is installed names none of the folders that it was built in.
+# no_traces FOLDER...: checks that installed files name none of these build folders.
 no_traces() {
   local folder
-  for folder in "$@"; do  # not the end of another name, as in weft/weft.h for /weft
+  for folder in "$@"; do  # not as the end of another name, like weft/weft.h for /weft
     ! grep -rlIE "(^|[^[:alnum:]_.}-])$folder(/|\"|$)" "$work/prefix" >&2 || fail "what is installed names $folder"
   done
 }
@@ -73,7 +73,7 @@ if [ "$way" = installed ]; then
     fail "the static library is found without C++"
   grep -q 'linked as C++' "$work/c-alone.log" || fail "$(cat "$work/c-alone.log")"
   linked
-  if command -v dpkg-deb >/dev/null; then  # unpacked, not installed: that takes the administrator
+  if command -v dpkg-deb >/dev/null; then  # unpacked rather than installed, which needs root
     quietly cpack cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/package"
     rm -r "$work/prefix"
     quietly dpkg dpkg-deb -x "$work"/package/weft_*.deb "$work/unpacked"
@@ -85,20 +85,21 @@ if [ "$way" = installed ]; then
 else
   mkdir "$work/source"
   for part in CMakeLists.txt LICENSE README.md engine ops models tools; do cp -r "$source/$part" "$work/source"; done
-  # With position-independent code the shared library is linked of the objects of the static one, which take most of the time.
+  # With position-independent code, the shared library is linked from the objects of the static one, which take most of
+  # the time.
   host() {
     quietly host cmake -S "$work/consumer/host" -B "$work/host" "-DWEFT_SOURCE_DIR=$work/source" -DWEFT_ISAS=baseline \
       -DCMAKE_POSITION_INDEPENDENT_CODE=ON "${flags[@]}" "$@"
   }
   host
   ! grep -iE 'weft|warning' "$work/host.log" >&2 || fail "weft as a subproject is not quiet"
-  # The files that CMake makes of install() and enable_testing().
+  # Files that CMake makes for install() and enable_testing().
   ! grep -rn 'file(INSTALL' "$work/host/weft" --include=cmake_install.cmake >&2 || fail "weft as a static subproject installs"
   [ -z "$(find "$work/host" -name CTestTestfile.cmake)" ] || fail "weft as a subproject adds tests"
   quietly host-build cmake --build "$work/host" --parallel 2
   works "$work/host/consumer"
 
-  host -DBUILD_SHARED_LIBS=ON -UWEFT_INSTALL -DWEFT_EXPORT_SET=host-targets  # as if it had been so from the beginning
+  host -DBUILD_SHARED_LIBS=ON -UWEFT_INSTALL -DWEFT_EXPORT_SET=host-targets  # like a fresh configuration
   grep -rq 'host::weft' "$work/host/CMakeFiles/Export" || fail "weft isn't in its host's export set"
   host -DWEFT_EXPORT_SET=weft-targets
   quietly shared-build cmake --build "$work/host" --parallel 2

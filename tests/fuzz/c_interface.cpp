@@ -1,4 +1,4 @@
-// A checkpoint in memory, by the interface for C: what loads is asked, run, and continued.
+// A checkpoint in memory, through the C interface: if it loads, it is queried, run, and continued.
 #include "target.h"
 #include "weft/weft_c.h"
 

@@ -8,7 +8,7 @@
 
 namespace {
 
-// What is read is written, and reads as the same.
+// Written and read again, it is the same.
 template <class Config>
 void reads(const std::string& json) {
   weft::test::refuses_or_works([&] {

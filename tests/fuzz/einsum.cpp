@@ -1,4 +1,4 @@
-// An equation, a zero byte, and for each operand a byte of its rank (0 … 3) and one for each size (0 … 3).
+// An equation, a zero byte, and for each operand one byte for its rank (0 … 3) and one for each size (0 … 3).
 #include "target.h"
 #include "weft/ops.h"
 

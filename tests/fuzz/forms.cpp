@@ -1,5 +1,5 @@
-// Another program's folder, read as each form: config.json, a zero byte, the header of its model.safetensors, a zero byte, and two
-// bytes, how many bytes of tensors follow it. No config.json if that is empty.
+// Another program's folder, read in each format: config.json, a zero byte, the header of its model.safetensors, a zero
+// byte, and two bytes with the size of the tensor data that follow. No config.json if that is empty.
 #include <cstdlib>
 #include <fstream>
 
@@ -15,7 +15,7 @@ std::string length_of(std::uint64_t size) {
   return bytes;
 }
 
-// Values from -1 to 1 of whichever type.
+// Values from -1 to 1 in any type.
 std::string tensors(std::size_t size) {
   std::string bytes(size, '\0');
   for (std::size_t i = 3; i < size; i += 4) bytes[i] = static_cast<char>(i % 8 == 3 ? 0x3e : 0xbe);
@@ -39,7 +39,7 @@ void make_files(const std::string& all) {
   else std::filesystem::remove(folder() / "in/config.json");
 }
 
-// What is read is written, and reads as the same model.
+// Written and read again, it is the same model.
 void use(const std::string& form) {
   weft::test::refuses_or_works([&] {
     const weft::Checkpoint read = weft::load_checkpoint_as(form, folder() / "in");

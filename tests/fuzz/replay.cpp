@@ -1,4 +1,4 @@
-// Calls a target with each file of the folders that it is given.
+// Calls a target with each file of the given folders.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-// What libFuzzer calls with inputs of its own, and replay.cpp with those that are kept.
+// The function that libFuzzer calls with its own inputs, and replay.cpp with the stored ones.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,12 +14,12 @@ inline std::string text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// Calls f, which may give an Error and nothing else.
+// Calls f, which may throw an Error and nothing else.
 template <class F>
 void refuses_or_works(const F& f) {
   try {
     f();
-  } catch (const Error&) {  // the answer to bad input
+  } catch (const Error&) {  // the expected result of bad input
   }
 }
 

@@ -1,4 +1,4 @@
-// A tokenizer as checkpoints keep it. What it encodes, it decodes.
+// A tokenizer as checkpoints store it. It must decode what it encodes.
 #include "weft/tokenizer.h"
 
 #include "target.h"

@@ -13,13 +13,13 @@
 
 namespace weft::golden {
 
-// What the file asks for is unknown or refused: exit code 2.
+// The file requests something unknown or refused: exit code 2.
 class Refused : public Error {
  public:
   using Error::Error;
 };
 
-// Hands a case's tensors to a runner, as leaves of the tape, and remembers what was asked for.
+// Passes a case's tensors to a runner, as leaves of the tape, and records which were used.
 class Case {
  public:
   Case(const std::string& path, DType dtype, Tape& tape);
@@ -27,30 +27,30 @@ class Case {
   DType dtype() const { return dtype_; }
   const std::string& kind() const { return kind_; }
 
-  // A config value; Refused if it is missing or of another type.
+  // A config value; Refused if it is missing or has another type.
   template <class T>
   T config(const std::string& key) {
     return get<T>(config_, key);
   }
-  // A value of a nested object, e.g. that under "tno".
+  // A value of a nested object, for example under "tno".
   template <class T>
   T config(const std::string& object, const std::string& key) {
     return get<T>(get<nlohmann::json>(config_, object), key);
   }
   const nlohmann::json& config_object() const { return config_; }
-  // Refused unless the (nested, if `object` is given) config has these keys alone.
+  // Refused if the config (or its nested object, if `object` is given) has any other keys.
   void expect_keys(const std::set<std::string>& keys, const std::string& object = "");
 
   bool has(const std::string& name) const { return file_.contains(name); }
   Tensor input(const std::string& name);          // in.NAME, a leaf whose gradient is compared
-  Tensor complex_input(const std::string& name);  // the same, its last axis of 2 made complex
+  Tensor complex_input(const std::string& name);  // the same, with its last axis of 2 made complex
   Tensor constant(const std::string& name);       // in.NAME, without gradient (masks, gradients to optimizers)
   Tensor integers(const std::string& name);       // in.NAME, i64
   Tensor parameter(const std::string& name);      // param.NAME, a leaf whose gradient is compared
-  // Gives each of a module's parameters the value param.PREFIX+name; Refused if one is missing or has another shape.
+  // Sets each of a module's parameters to the value param.PREFIX+name; Refused if one is missing or has another shape.
   void load(const NamedParameters& parameters, const std::string& prefix = "");
 
-  // Refused if the file has inputs or parameters that nobody asked for.
+  // Refused if the file has inputs or parameters that were not used.
   void check_all_used() const;
 
   struct LeafGradient {
@@ -85,7 +85,7 @@ class Case {
 // Computes a case's output from its inputs and parameters.
 using Runner = std::function<Tensor(Case&)>;
 
-// Defines a kind at static initialisation: static const Kind linear{"linear", [](Case& c) { … }};
+// Defines a kind at static initialization: static const Kind linear{"linear", [](Case& c) { … }};
 struct Kind {
   Kind(const std::string& name, Runner runner);
 };

@@ -1,13 +1,13 @@
 // Golden kinds: rpe, tno, glu, gtu, tnn_layer. The cases in own/ were computed with tnn-pytorch
-// (github.com/Doraemonzzz/tnn-pytorch, in f64); beyond the keys that a case must have they have that package's options
-// under its names.
+// (github.com/Doraemonzzz/tnn-pytorch, in f64). Beyond the required keys they have that package's options under its
+// names.
 #include "golden.h"
 #include "weft/tnn.h"
 
 namespace weft::golden {
 namespace {
 
-// A config object that is Refused if it has a key nobody reads.
+// A config object that is Refused if it has a key that nobody reads.
 class Keys {
  public:
   explicit Keys(const nlohmann::json& object) : object_(object) {
@@ -55,7 +55,7 @@ void read_rpe(Keys& keys, TnnConfig& options) {
   options.bias = keys.get<bool>("bias", true);
 }
 
-// Gives whether it is causal.
+// Returns whether it is causal.
 bool read_tno(Keys& keys, TnnConfig& options) {
   read_rpe(keys, options);
   options.rpe_dim = keys.size("rpe_dim");
@@ -68,7 +68,7 @@ bool read_tno(Keys& keys, TnnConfig& options) {
   return keys.get<bool>("causal");
 }
 
-// Gives whether it is causal. The cases have one norm and one bias for a whole layer.
+// Returns whether it is causal. The cases have one norm and one bias for a whole layer.
 bool read_gtu(const nlohmann::json& object, std::int64_t& embed_dim, TnnConfig& options) {
   Keys keys(object);
   options.heads = keys.size("num_heads");
@@ -84,7 +84,7 @@ bool read_gtu(const nlohmann::json& object, std::int64_t& embed_dim, TnnConfig& 
   return causal;
 }
 
-// Module with the case's parameters, applied to in.x.
+// A Module with the case's parameters, applied to in.x.
 template <class Module>
 Tensor apply(Case& c, const Module& module) {
   c.load(parameters_of(module));

@@ -1,4 +1,4 @@
-// weft-golden: holds weft against conformance cases.
+// weft-golden: compares weft with conformance cases.
 #include <cmath>
 #include <complex>
 #include <cstdio>
@@ -26,7 +26,7 @@ struct Options {
 struct Comparison {
   bool ok = true;
   double max_error = 0;
-  std::string where;  // of the largest error
+  std::string where;  // place of the largest error
 };
 
 std::string position(std::int64_t flat, const Shape& shape) {
@@ -116,7 +116,7 @@ std::string base_name(const std::string& path) {
   return name;
 }
 
-// 0, 1 or 2, as the exit code.
+// Returns 0, 1 or 2 for the exit code.
 int check(const std::string& path, const Options& options) {
   const std::string name = base_name(path);
   try {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # check.sh COMPILER STANDARD SOURCE_FOLDER
-# Every public header compiles alone, and twice, as C++17, and all of them as C++20 and 23; weft.h has them all; and what they declare is
-# exported from the shared library, which needs two pragmas: a namespace's attribute doesn't reach functions that clang 14
-# sees defined elsewhere.
+# Checks that every public header compiles by itself, and twice, as C++17, and all of them as C++20 and 23; that weft.h
+# includes them all; and that their declarations are exported from the shared library. The last needs two pragmas: a
+# namespace's attribute doesn't affect functions that clang 14 sees defined elsewhere.
 set -eu
 compiler=$1 standard=$2 source=$3
 # Older compilers call it 2b.
@@ -29,7 +29,7 @@ for room in $rooms; do
       printf '#include <%s>\n#include <%s>\n' "$header" "$header" | compile || { echo "$header"; failed=$((failed + 1)); }
   done
 done
-# Doxygen asks for comments of what is in a namespace only if the namespace has one.
+# Doxygen requires comments within a namespace only if the namespace has one.
 for namespace in $(cat "$source"/*/include/weft/*.h | sed -n 's/^ *namespace \([a-z:]*\) {.*/\1/p' | sed 's/.*:://' | sort -u | grep -vx detail); do
   grep -Eq "^/// .namespace (weft::)?$namespace$" "$source/models/include/weft/weft.h" ||
     { echo "weft/weft.h has no comment on namespace $namespace"; failed=$((failed + 1)); }

@@ -1,4 +1,4 @@
-# cmake -DMODULES=tools/cmake -P check.cmake: what the build makes of a list of instruction sets.
+# cmake -DMODULES=tools/cmake -P check.cmake: checks how the build reads a list of instruction sets.
 cmake_minimum_required(VERSION 3.22)
 list(APPEND CMAKE_MODULE_PATH ${MODULES})
 include(WeftIsas)

@@ -1,4 +1,4 @@
-// What ends ranks that mpirun started: mistakes, full disks, signals, a rank that dies.
+// Causes that end the ranks of mpirun: mistakes, full disks, signals, a rank that dies.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -25,7 +25,7 @@ struct Runs {
     return "\"$WEFT\" train --arch gmlp --text " + (folder / "text") + sizes + "--threads 1 --eval-every 5 --out " +
            (folder / "run") + " " + more;
   }
-  // Rank 0 as always, rank 1 with more.
+  // Rank 0 with the usual arguments, rank 1 with more.
   std::string two(const std::string& more, const std::string& before = "",
                   const std::string& of_both = "--steps 10") const {
     return mpirun(1) + train(of_both) + " : -n 1 " + before + train(of_both + " " + more);
@@ -55,7 +55,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: other builds, settings or data on one of the ra
   CHECK_FALSE(std::filesystem::exists(folder / "run/last"));
 }
 
-// Beside a copy of the module.
+// Uses a copy of the module.
 TEST_CASE_FIXTURE(Runs, "mpirun: another build on one of the ranks is found, also of the same version and compiler") {
   REQUIRE(shell("cp \"$(dirname \"$WEFT\")/weft-mpi.so\" " + (folder / "")).code == 0);
   REQUIRE(shell("cp \"$WEFT\" " + (folder / "weft")).code == 0);
@@ -66,30 +66,30 @@ TEST_CASE_FIXTURE(Runs, "mpirun: another build on one of the ranks is found, als
                         "not the same build of weft on rank 1 as on rank 0: "));
 }
 
-TEST_CASE_FIXTURE(Runs, "mpirun: a module that isn't there is said once, and none is taken from where it runs") {
+TEST_CASE_FIXTURE(Runs, "mpirun: a missing module is reported once, and none is loaded from the current folder") {
   REQUIRE(shell("cp \"$WEFT\" " + (folder / "weft")).code == 0);
   folder.write("here/weft-mpi.so", "no module");
   const auto run_here = [&](const std::string& line) { return shell("env -C " + (folder / "here") + " " + line); };
   const std::string arguments = train("--steps 2").substr(std::string("\"$WEFT\"").size());
   const Outcome missing = run_here(mpirun(3) + (folder / "weft") + arguments);
-  CHECK(fails_with_line(missing, "can't load its part for MPI: " + (folder / "../")));
+  CHECK(fails_with_line(missing, "can't load its MPI module: " + (folder / "../")));
   CHECK(run_here(mpirun(2) + train("--steps 2")).code == 0);
-  const Outcome paths = shell("readelf -d \"$WEFT\"");  // an empty one is where it runs
+  const Outcome paths = shell("readelf -d \"$WEFT\"");  // an empty path means the current folder
   if (paths.code == 0) CHECK_FALSE(contains(paths.out, "::"));
 }
 
-TEST_CASE_FIXTURE(Runs, "mpirun: what is wrong on all ranks is said once") {
+TEST_CASE_FIXTURE(Runs, "mpirun: an error of all ranks is reported once") {
   CHECK(fails_with_line(shell(mpirun(3) + train("--text " + (folder / "short"))), "[text] 2 tokens"));
   const Outcome usage = shell(mpirun(3) + train("--lr x"));
   CHECK(fails_with_line(usage, "--lr: expected a finite number"));
   CHECK(usage.code == 2);
   CHECK(fails_with_line(shell(two("--lr x")), "rank 1: --lr: expected"));
   CHECK(fails_with_line(shell(mpirun(3) + train("--micro-batches 2")),
-                        "2 for 3 ranks, which leaves some without a batch: --micro-batches 3 gives each one"));
+                        "--micro-batches 2 leaves some of 3 ranks idle: --micro-batches 3 gives each rank one"));
   CHECK(fails_with_line(shell(mpirun(2) + "\"$WEFT\" train --resume " + (folder / "none")), "there is no run in"));
   REQUIRE(shell(train("--steps 5")).code == 0);
   const auto before = contents();
-  CHECK(fails_with_line(shell(mpirun(2) + train("--steps 5")), "is there already"));
+  CHECK(fails_with_line(shell(mpirun(2) + train("--steps 5")), "already exists"));
   CHECK(contents() == before);
 }
 
@@ -111,7 +111,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: ranks that are to do something else, or find so
     CHECK(fails_with_line(
         beside(resume + (folder / (first ? "copy" : "run")), resume + (folder / (first ? "run" : "copy"))),
         "not the same state of the run on rank 1 as on rank 0"));
-  // What is left to do is rank 0's to say.
+  // Rank 0 decides what is left to do.
   const std::string done = "\"$WEFT\" train --resume ";
   std::filesystem::copy(folder / "run/last/training.safetensors", folder / "copy/last/training.safetensors");
   std::filesystem::remove_all(folder / "copy/last/config.json");
@@ -125,7 +125,7 @@ TEST_CASE("mpirun: a rank that leaves, or ends all, while others wait for it: a 
     const Outcome outcome = shell(mpirun(2) + "$OTHER_ENDS " + end);
     CAPTURE(outcome.err);
     CHECK(fails_with_line(outcome,
-                          end == "abort" ? "weft: rank 1: the reason" : "weft: rank 1: ends, while others wait"));
+                          end == "abort" ? "weft: rank 1: the reason" : "weft: rank 1: ended while other ranks wait"));
     CHECK(Clock::now() - start < std::chrono::seconds(end == "abort" ? 8 : 30));
   }
 }
@@ -151,30 +151,30 @@ TEST_CASE_FIXTURE(Runs,
   const Outcome ended = full("");
   CAPTURE(ended.err);
   CHECK(fails_with_line(ended, "File too large"));
-  CHECK(contains(said_by_weft(ended.err), "what was saved before is as it was"));
+  CHECK(contains(said_by_weft(ended.err), "earlier saves are intact"));
   CHECK(contents() == before);
   const Outcome went_on = full(" --keep-going");
   CAPTURE(went_on.err);
-  CHECK(contains(said_by_weft(went_on.err), "; going on, what was saved before is as it was"));
+  CHECK(contains(said_by_weft(went_on.err), "; the run goes on, earlier saves are intact"));
   CHECK(contains(went_on.err, "step 15: validation loss"));
-  CHECK(went_on.code != 0);  // the last one failed, too
+  CHECK(went_on.code != 0);  // the last save failed, too
   CHECK(contents() == before);
   CHECK(shell(mpirun(2) + resume).code == 0);
 }
 
-// Above 16 MB. The second rank may write no file as long as its ids.
-TEST_CASE_FIXTURE(Runs, "mpirun: rank 0 alone writes the ids of a long text, which the others read") {
+// Above 16 MB. The second rank may not write a file as long as its ids.
+TEST_CASE_FIXTURE(Runs, "mpirun: only rank 0 writes the ids of a long text, and the others read them") {
   std::string text = small_text();
   while (text.size() <= std::size_t{17} << 20) text += text;
   folder.write("text", text);
   const std::string tcp = "\"$MPIRUN\" --oversubscribe --mca btl self,tcp -n 1 ", line = train("--steps 1 ");
-  for (int time = 0; time < 2; ++time) {  // there is none, and there is one
+  for (int time = 0; time < 2; ++time) {  // first without a file of ids, then with one
     const Outcome outcome = shell(tcp + line + "--overwrite : -n 1 sh -c 'ulimit -f 64; exec " + line + "--overwrite'");
     CAPTURE(outcome.err);
     CHECK(outcome.code == 0);
     CHECK(std::filesystem::file_size(folder / "run/tokens.ids") > text.size());
   }
-  // A rank that doesn't see it writes beside it as little.
+  // A rank that doesn't see the file writes as little.
   const std::string elsewhere = "\"$WEFT\" train --arch gmlp --text " + (folder / "text") + sizes +
                                 "--threads 1 --eval-every 5 --steps 1 --out " + (folder / "elsewhere");
   CHECK(shell(mpirun(1) + line + "--overwrite : -n 1 " + elsewhere).code == 0);
@@ -205,7 +205,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: a rank that is killed ends the run within secon
     const double saved = number_after(info.out, "\nstep ");
     CHECK(saved >= 20);
     const std::string until = std::to_string(static_cast<long>(saved) + 7);
-    // One process: the bits of whatever ranks.
+    // One process has the same bits as any number of ranks.
     std::filesystem::remove_all(folder / "copy");
     std::filesystem::copy(folder / "run", folder / "copy", std::filesystem::copy_options::recursive);
     CHECK(shell(mpirun(3) + "\"$WEFT\" train --steps " + until + " --resume " + (folder / "run")).code == 0);
@@ -227,7 +227,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: signals save and stop all ranks after the same 
                                   });
     CAPTURE(outcome.err);
     CHECK(outcome.code != 0);
-    CHECK(contains(said_by_weft(outcome.err), "weft: told to end"));
+    CHECK(contains(said_by_weft(outcome.err), "weft: stopping after this step, because of a signal or a dead rank"));
     CHECK(contains(said_by_weft(outcome.err), "weft: stopped after step "));
     const Outcome info = shell("\"$WEFT\" info --checkpoint " + (folder / "run/last"));
     CHECK(number_after(info.out, "\nstep ") == number_after(outcome.err, "stopped after step "));

@@ -1,4 +1,4 @@
-// Runs weft train under mpirun, whose path is in the environment variable MPIRUN, beside WEFT.
+// Runs weft train under mpirun. The paths of both are in the environment variables WEFT and MPIRUN.
 #pragma once
 #include <string>
 
@@ -7,10 +7,10 @@
 
 namespace weft::test {
 
-// Several ranks, more than there may be CPUs.
+// Several ranks, possibly more than there are CPUs.
 inline std::string mpirun(int ranks) { return "\"$MPIRUN\" --oversubscribe -n " + std::to_string(ranks) + " "; }
 
-// What weft itself says, without the lines of progress and of mpirun.
+// The lines of weft itself, without progress and mpirun's lines.
 inline std::string said_by_weft(const std::string& err) {
   std::string said;
   for (std::size_t begin = 0, end; (end = err.find('\n', begin)) != std::string::npos; begin = end + 1)
@@ -18,7 +18,7 @@ inline std::string said_by_weft(const std::string& err) {
   return said;
 }
 
-// Whether weft failed with one line, which has `part`.
+// Whether weft failed with one line that contains `part`.
 inline bool fails_with_line(const Outcome& outcome, const std::string& part) {
   const std::string said = said_by_weft(outcome.err);
   return outcome.code != 0 && said.find('\n') == said.size() - 1 && contains(said, part);

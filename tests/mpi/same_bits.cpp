@@ -1,4 +1,4 @@
-// Ranks that mpirun starts, beside one process with as many micro-batches: the same bytes.
+// Ranks of mpirun compared with one process with as many micro-batches: the same bytes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -44,14 +44,14 @@ TEST_CASE_FIXTURE(Texts, "mpirun: 2 and 3 ranks, every architecture: a run's byt
       CHECK(number_after(many.out, "validation loss ") == number_after(alone.out, "validation loss "));
       CHECK(number_after(many.out, "gradients sent ") > 0);
       const std::string text = folder.read("many/metrics.jsonl"), log = folder.read("log");
-      CHECK(std::count(text.begin(), text.end(), '\n') == 8);  // rank 0 alone writes: steps and validations
+      CHECK(std::count(text.begin(), text.end(), '\n') == 8);  // only rank 0 writes: steps and validations
       CHECK(std::count(log.begin(), log.end(), '\n') == 9);
       auto settings = nlohmann::json::parse(folder.read("alone/run.json")),
            of_many = nlohmann::json::parse(folder.read("many/run.json"));
       CHECK(of_many["machine"]["ranks"] == ranks);
       for (auto* run : {&settings, &of_many}) {
         run->erase("machine");
-        run->erase("run");  // the log
+        run->erase("run");  // section "run" has the log
       }
       CHECK(settings == of_many);
       std::filesystem::remove(folder / "log");
@@ -66,11 +66,12 @@ TEST_CASE_FIXTURE(Texts, "mpirun: a run goes on with another number of ranks, to
   const Outcome three = shell(mpirun(3) + resume + "6");
   CHECK(three.code == 0);
   CHECK(contains(three.err,
-                 "weft: 2 ranks began this run, 3 go on with it, to the same bits; batches in a step: 2, so that "
-                 "ranks with nothing to do: 1\n"));
+                 "weft: 2 ranks began this run, 3 go on with it, to the same bits; 2 micro-batches per step, so "
+                 "1 rank is idle\n"));
   const Outcome one = shell(resume + "9");
   CHECK(one.code == 0);
-  CHECK(contains(one.err, "weft: 3 ranks began this run, 1 goes on with it, to the same bits; batches in a step: 2\n"));
+  CHECK(contains(one.err,
+                 "weft: 3 ranks began this run, 1 goes on with it, to the same bits; 2 micro-batches per step\n"));
   const Outcome two = shell(mpirun(2) + resume + "12");
   CHECK(two.code == 0);
   CHECK(folder.read("alone/last/training.safetensors") == folder.read("many/last/training.safetensors"));
@@ -86,7 +87,7 @@ TEST_CASE_FIXTURE(Texts, "mpirun: one process under it is as without it, and oth
   CHECK_FALSE(contains(one.err, "ranks"));
   const Outcome two = shell(mpirun(2) + "\"$WEFT\" info --checkpoint " + (folder / "one"));
   CHECK(two.code == 0);
-  CHECK(two.out.find("step ") != two.out.rfind("step "));  // each by itself
+  CHECK(two.out.find("step ") != two.out.rfind("step "));  // each one prints its own steps
   const Outcome help = shell(mpirun(2) + "\"$WEFT\" train --help");
   CHECK(help.code == 0);
   CHECK(help.out.find("mpirun -n 4") == help.out.rfind("mpirun -n 4"));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check.sh WEFT: trains small runs, and loads their reports in a headless browser, wide and narrow. Each page says of itself
-# how many figures it has and how many of them are drawn as they should be (tools/report/page.js); nothing may be logged.
+# check.sh WEFT: trains small runs and loads their reports in a headless browser, wide and narrow. Each page states how
+# many figures it has and how many of them are drawn correctly (tools/report/page.js). Nothing may be logged.
 set -euo pipefail
 weft=$1
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
@@ -27,13 +27,13 @@ mkdir new && cp gmlp/run.json new
 mkdir huge && cp gmlp/run.json huge
 awk 'BEGIN { for (i = 1; i <= 100000; ++i) printf "{\"step\":%d,\"loss\":%f,\"seconds\":%f}\n", i, 1 + 1000 / (i + 100), i / 50 }' >huge/metrics.jsonl
 
-# open NAME WIDTH: the page's elements, after its script, go to NAME.dom
+# open NAME WIDTH: writes the page's elements after its script has run to NAME.dom
 open() {
   timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" --window-size="$2",900 \
     --enable-logging=stderr --dump-dom "file://$work/$1.html" >"$1.dom" 2>"$1.log" || fail "$1: the browser failed"
 }
 said() { sed -n "s/.*<html[^>]* data-$2=\"\([^\"]*\)\".*/\1/p" "$1.dom" | head -n 1; }
-# report NAME FIGURES RUN...: the page of these runs has so many figures, all drawn
+# report NAME FIGURES RUN...: the page of these runs must have this many figures, all drawn
 report() {
   local name=$1 figures=$2 width
   shift 2
@@ -66,7 +66,7 @@ header() { grep -o '<th scope="col"[^>]*>[^<]*' "$1.dom" | sed 's/.*>//'; }
 grep -q '<td class="number">[0-9.]* at step [0-9]*</td><td class="number">[0-9.]*</td><td class="number">[0-9.]*</td>' gmlp.dom ||
   fail "no figures of perplexity and bits per byte"
 
-# What is found wrong is reported: the check can fail.
+# Faults are reported: the check can fail.
 sed 's/"by_distance":\[[^]]*\]/"by_distance":["x"]/' gmlp.html >broken.html
 open broken 1200
 [ "$(said broken figures)" != "$(said broken drawn)" ] || fail "a figure without numbers goes unnoticed"

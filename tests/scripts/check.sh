@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The parts of tools/setup.sh and tools/quickstart that differ from machine to machine.
+# Tests the parts of tools/setup.sh and tools/quickstart that differ between machines.
 # usage: check.sh SOURCE_DIR
 set -euo pipefail
 source=$1
@@ -11,7 +11,7 @@ expect() {
   [ "$2" = "$3" ] || { printf '%s\n  got:      %s\n  expected: %s\n' "$1" "$2" "$3" >&2; failed=1; }
 }
 
-# A system without apt-get that has what is named: only these commands and headers.
+# A system without apt-get that has only the given commands and headers.
 mkdir -p "$work/bin" "$work/prefix/include"/{weft,CLI}
 ln -s "$(command -v dirname)" "$(command -v basename)" "$work/bin"
 bash=$(command -v bash)
@@ -33,7 +33,7 @@ fi
 touch "$work/prefix/include/CLI/CLI.hpp"
 expect "a header in CMAKE_PREFIX_PATH" "$(elsewhere libcli11-dev)" ready
 
-# apt-get: the lists are fetched only if installing fails without.
+# apt-get fetches the package lists only if installing without that fails.
 printf '#!%s\necho "$*" >>"%s/calls"\n[ "$1" = update ] && : >"%s/fresh"; [ -e "%s/fresh" ]\n' "$bash" "$work" "$work" "$work" \
   >"$work/bin/apt-get"
 chmod +x "$work/bin/apt-get"
@@ -46,7 +46,7 @@ rm "$work/calls"
 elsewhere --yes bible-kjv >/dev/null
 expect "apt-get with fresh lists" "$(cat "$work/calls")" "$install"
 
-# What can be done without is skipped by name.
+# Optional packages are skipped by name.
 rm "$work/bin/apt-get"
 expect "optional packages" "$(PATH=$work/bin CI=1 "$bash" -c '. "$1/tools/setup.sh"; want_packages doxygen; say on' script "$source" 2>&1 |
   tail -n 2)" $'Going on without\non'
@@ -63,7 +63,8 @@ if bash -c '. "$1/tools/setup.sh"; clang_format' script "$source" >/dev/null && 
   expect "a file that isn't formatted" "$(run_parts 'int  a=1;' | tail -n 1)" failed
 fi
 
-# --times: each step is a line, also one that fails, whose status is the command's; the CPU time is that of its children.
+# --times: each step is a line, even one that fails, whose status is the command's. The CPU time is that of its
+# children.
 times_of() {
   bash -c 'set -euo pipefail; . "$1/tools/setup.sh"; eval "$2"; stage=plain; cpu=0
     busy() { bash -c "for ((i = 0; i < 400000; ++i)); do :; done"; }
@@ -74,7 +75,7 @@ expect "times" "$(times_of | sed 's/  */ /g' | sed -E 's/[0-9]+ [0-9]+[.][0-9]$/
   $'status 3\npart step seconds CPU\nplain build N N\nplain tests N N\ntotal - N N'
 expect "CPU time of a step" "$(times_of | awk '$2 == "build" { print ($4 > 0) }')" 1
 
-# Progress of a build: a line for each quarter, or one that a terminal writes again; all of it is in the log.
+# Progress of a build: a line for each quarter, or one line rewritten on a terminal. The whole output is in the log.
 progress_of() {
   printf '%s\n' "$@" >"$work/lines"
   rm -f "$work/build-log"
@@ -97,7 +98,7 @@ if command -v script >/dev/null; then
     tr '\r\033' '<^')" "<^[K  9 %, less than a minute left<^[K  30 %, less than a minute left<^[K"
 fi
 
-# A build: what is wrong with it ends it and is shown; its steps are laps, and its log goes.
+# A build: an error ends it and is shown; its steps are laps, and its log is removed.
 build_of() {
   mkdir -p "$work/tree/tools" "$work/fake"
   cp "$source/tools/setup.sh" "$work/tree/tools"
@@ -115,7 +116,7 @@ expect "a build's log" "$(ls "$log" 2>/dev/null)" ""
 expect "a build that fails" "$(build_of 3 | sed -n '3p;$p' | sed 's/Building .*/Building/')" "[1/1] Building
 status 1"
 
-# tools/quickstart with a cmake and a weft that say what they are asked for.
+# tools/quickstart with a cmake and a weft that print their arguments.
 cp "$source/tools/quickstart" "$work/tree/tools"
 for header in xsimd/xsimd.hpp nlohmann/json.hpp sentencepiece_processor.h; do
   mkdir -p "$(dirname "$work/prefix/include/$header")" && touch "$work/prefix/include/$header"
@@ -134,14 +135,14 @@ expect "how quickstart ends" "$(tail -n 4 "$work/said")" 'Try next:
   build/tools/weft generate quickstart-out/gmlp --prompt "one two three" --tokens 500
   build/tools/weft train --resume quickstart-out/tnn --steps 2000'
 
-# The prompt of a text whose byte 400 is inside a character.
+# The prompt from a text whose byte 400 is inside a character.
 eval "$(sed -n '/^prompt_of()/,/^}/p' "$source/tools/quickstart")"
 { printf 'one two – three four'; for _ in {1..300}; do printf 'é'; done; printf '\nsecond\n'; } >"$work/text"
 expect "prompt" "$(prompt_of "$work/text" || echo failed)" "one two –"
 { printf 'a'; for _ in {1..300}; do printf 'é'; done; } >"$work/text"
 expect "prompt, cut one byte on" "$(prompt_of "$work/text" | wc -c)" 400
 
-# The presets build the tests, also in a folder that quickstart configured without them.
+# The presets build the tests, even in a folder that quickstart configured without them.
 for preset in release sanitize clang; do
   [ $preset != clang ] || command -v clang++ >/dev/null || continue
   for flag in -DWEFT_TESTS=OFF -Wno-dev; do

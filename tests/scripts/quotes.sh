@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Holds quoted code against its source. Where the last line above a fenced block of a page names a file of
-# models/examples/ or tests/embed/ in backquotes, and ends with a colon, the block is a quote of that file: its lines must
-# all occur there in that order, whatever their indentation. What lies between may be left out; empty lines and lines of
-# … alone, as a comment or not, don't count.
+# Compares quoted code with its source. If the last line above a fenced block of a page ends with a colon and names a
+# file of models/examples/ or tests/embed/ in backquotes, the block quotes that file: its lines must all occur there in
+# that order, with any indentation. Lines between them may be left out. Empty lines don't count, nor do lines with only
+# …, in a comment or not.
 # usage: quotes.sh SOURCE_DIR [PAGE...]
 set -euo pipefail
 cd "$1"

@@ -1,4 +1,5 @@
-// A host program of the shared library, compiled as C++17: types and exceptions cross the border both ways.
+// A host program of the shared library, compiled as C++17: types and exceptions cross the library's boundary in both
+// directions.
 #include <weft/weft.h>
 
 #include <cstdio>
@@ -26,7 +27,7 @@ struct Refusing : weft::GradientSink {
   void complete(const weft::Leaf&, weft::Tensor) override { throw weft::Error("[host] no"); }
 };
 
-// What f throws, as the type that is caught first.
+// The exception that f throws, by the type that is caught first.
 template <class F>
 std::string thrown(F f) {
   try {

@@ -1,4 +1,4 @@
-// What programs in C are compiled against: sizes, places and numbers of weft/weft_c.h.
+// Constants that C programs are compiled with: sizes, offsets and numbers of weft/weft_c.h.
 #include <stddef.h>
 #include <stdio.h>
 #include <weft/weft_c.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # c_abi.sh NM LIBRARY PROGRAM RECORD
-# The names of C that the shared library exports, and what c_abi.c says of weft/weft_c.h, are those on record. Whoever
-# changes them on purpose runs it again with `>` RECORD on what it prints, and says so in CHANGELOG.md.
+# Checks that the C names exported by the shared library, and the output of c_abi.c about weft/weft_c.h, are those on
+# record. After an intended change, run it again with `>` RECORD on its output, and document the change in CHANGELOG.md.
 set -eu
 nm=$1 library=$2 program=$3 record=$4
 now=$(mktemp)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # encodings.sh OBJDUMP baseline|vex|evex OBJECT...
-# How far the encodings of x86-64 go in objects: a CPU without AVX traps at VEX (first byte c4 or c5), one without AVX-512 at
-# EVEX (62). evex: all may be there, but vdpbf16ps, of AVX512-BF16, and vpdpbusd, of AVX512-VNNI.
+# Which encodings of x86-64 occur in objects: a CPU without AVX traps at VEX (first byte c4 or c5), one without AVX-512
+# at EVEX (62). evex: all may occur except vdpbf16ps, of AVX512-BF16, and vpdpbusd, of AVX512-VNNI.
 set -eu
 objdump=$1 most=$2
 shift 2

@@ -1,7 +1,8 @@
 #!/bin/sh
 # exported.sh NM LIBRARY INCLUDE_FOLDER...
-# The shared library exports weft's public names and nothing else: those that stand in a public header, and of classes
-# those that are defined there; of C those of weft/weft_c.h. Error's typeinfo is among them, so that it is caught across the border.
+# The shared library exports weft's public names and nothing else: names in a public header, and for classes those that
+# are defined there; for C the names of weft/weft_c.h. They include Error's typeinfo, so that it can be caught across
+# the library's boundary.
 set -eu
 nm=$1 library=$2
 shift 2
@@ -33,7 +34,7 @@ foreign=$(echo "$exported" | awk -v words="$words" -v scopes="$scopes" '
     sub(/[(].*/, "", name)
     sub(/^.* /, "", name)
     public = sub(/^weft::/, "", name)
-    if (name ~ /^detail::/ && name !~ /^detail::(run_op|compute|record)$/) public = 0  # what apply_op calls
+    if (name ~ /^detail::/ && name !~ /^detail::(run_op|compute|record)$/) public = 0  # apply_op calls these
     parts = split(name, part, "::")
     for (i = 1; i < parts + is_class; ++i) if (!(part[i] in scope)) public = 0
     last = part[parts]

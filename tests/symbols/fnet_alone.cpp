@@ -1,4 +1,4 @@
-// A program that runs FNet alone.
+// A program that only runs FNet.
 #include <weft/fnet.h>
 
 int main() {

@@ -1,15 +1,16 @@
 #!/bin/sh
 # loops.sh OBJDUMP RECORD ISA OBJECT...
-# The hot loops of the micro-kernels are as they were recorded when they were fast. In the innermost loop with the most products
-# there are as many products, and as many vectors read from memory, as the record says, and no more other instructions and
-# vectors on the stack. A line of the record: instruction set; function; products, loads, most others, most on the stack.
-# With - for RECORD it prints what there is, in that form.
+# Checks that the hot loops of the micro-kernels are as they were recorded when they were fast. The innermost loop with
+# the most products has the recorded number of products and of vectors read from memory, and at most the recorded number
+# of other instructions and of vectors on the stack. A line of the record: instruction set; function; products, loads,
+# most others, most on the stack.
+# With - for RECORD it prints the present numbers in that format.
 set -eu
 objdump=$1 record=$2 isa=$3
 shift 3
 code=$("$objdump" -d -C --no-show-raw-insn "$@")
 
-# count FUNCTION: products, loads, others and uses of the stack by vectors in its hot loop.
+# count FUNCTION: products, loads, others and uses of the stack by vectors in the function's hot loop.
 count() {
   echo "$code" | awk -v name="::part_of_tile<$1>(" '
     # "address:  mnemonic operands": a jump ends with the address of its target and <function+offset>.
@@ -46,7 +47,7 @@ count() {
         first[loop] = target[end]; last[loop] = at[end]; weight[loop] = products
         counts[loop] = products " " loads " " others " " stack
       }
-      # Innermost ones alone: a jump back from code that is seldom run spans them, too.
+      # Only innermost loops: a jump back from rarely executed code spans them, too.
       for (l = 1; l <= loop; l++) {
         for (o = 1; o <= loop; o++)
           if (o != l && first[o] >= first[l] && last[o] <= last[l]) weight[l] = 0

@@ -1,13 +1,13 @@
 #!/bin/sh
 # weak.sh NM OWN OBJECT...
-# The kernel units of one instruction set must not define a symbol that the linker may choose for everyone: every weak
-# one has in its name what matches OWN.
+# The kernel units of one instruction set must not define a symbol that the linker may choose for everyone: the name of
+# every weak symbol must match OWN.
 set -eu
 nm=$1 own=$2
 shift 2
 [ $# -gt 0 ] || { echo "no objects"; exit 1; }
 symbols=$("$nm" -C --defined-only "$@")
-# DW.ref.… is a pointer to the unwinder's personality routine, data without code of an instruction set.
+# DW.ref.… is a pointer to the unwinder's personality routine: data without code of an instruction set.
 weak=$(echo "$symbols" | sed -n 's/^[0-9a-f]* [WwVvu] //p' | grep -v '^DW\.ref\.' | sort -u)
 foreign=$(echo "$weak" | grep -Ev "$own" | grep . || true)
 if [ -n "$foreign" ]; then

@@ -27,7 +27,7 @@ struct ClassifyCommand : AnswerOptions {
   ClassifyCommand() : AnswerOptions(1) {}
 };
 
-// `name`, or what no column is called.
+// Returns `name`, with "predicted_" put in front as long as a column has that name.
 std::string free_name(const Fields& names, std::string name) {
   while (std::find(names.begin(), names.end(), name) != names.end()) name = "predicted_" + name;
   return name;
@@ -42,7 +42,7 @@ class Answers {
 
   const Fields& labels() const noexcept { return classifier_.labels(); }
 
-  // The first row of --csv, if the columns have names.
+  // Prints the header row of --csv if the columns have names.
   void begin(const Fields& names) const {
     if (!o_.csv || names.empty()) return;
     Fields all = names;
@@ -52,8 +52,8 @@ class Answers {
     write(as_csv(all));
   }
 
-  // An answer for each text, each a `what` of `name`, beside its fields for --csv. Error, naming the text, after the answers of
-  // those before it.
+  // Prints the predictions for each text, with --csv beside the text's fields. Errors name a text by `what` ("line" or
+  // "text") and `name` (the file). They are thrown after the predictions for the earlier texts are printed.
   void give(const Fields& texts, const std::vector<Fields>& fields, const std::string& name, const char* what) {
     std::vector<std::vector<double>> all;
     try {
@@ -87,7 +87,7 @@ class Answers {
     return as_csv(fields);
   }
 
-  // With the fields from the `next` ones on.
+  // next: the index in `fields` of the first text's fields.
   void print(const std::vector<std::vector<double>>& all, const std::vector<Fields>& fields, std::size_t next) {
     std::string out;
     for (const std::vector<double>& probabilities : all) {
@@ -101,14 +101,14 @@ class Answers {
 
   const ClassifyCommand& o_;
   weft::Classifier classifier_;
-  std::int64_t given_ = 0, shown_ = 0;  // shown: labels of a row of --csv
+  std::int64_t given_ = 0, shown_ = 0;  // shown_: labels in a row of --csv
 };
 
-// The columns of the text in the run that run.json describes.
+// The text columns of the run that run.json describes.
 Fields columns_of_run(const std::string& run) {
   const Fields found = run_texts(run, "found", "columns");
   if (!found.empty()) return found;
-  DataOptions given;  // of a run that says nothing else
+  DataOptions given;  // for a run that names no columns found
   given.columns = run_text(run, "data", "columns");
   return given.labelled().text;
 }
@@ -123,7 +123,7 @@ void classify_lines(const ClassifyCommand& o, Answers& answers) {
 }
 
 void classify_rows(const ClassifyCommand& o, weft::TextRows& rows, Answers& answers) {
-  constexpr std::size_t enough = 1 << 20;  // bytes of texts that are given at once, about
+  constexpr std::size_t enough = 1 << 20;  // bytes of text that are classified at once, approximately
   std::cerr << o.file << ": " << visible(rows.form()) << std::endl;
   answers.begin(rows.names());
   std::int64_t count = 0, empty = 0;
@@ -141,7 +141,7 @@ void classify_rows(const ClassifyCommand& o, weft::TextRows& rows, Answers& answ
     try {
       return rows.next(text, o.csv ? &row : nullptr);
     } catch (const weft::Error&) {
-      give();  // those before it
+      give();  // the texts before the bad row
       throw;
     }
   };
@@ -179,17 +179,17 @@ int classify(const ClassifyCommand& o) {
 }  // namespace
 
 Command classify_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("classify", "Say the label of each text: lines, or rows of a table");
+  CLI::App* command = weft.add_subcommand("classify", "Classify texts: lines, or rows of a table");
   const auto o = std::make_shared<ClassifyCommand>();
-  o->add_to(*command, "Texts: one in each line, or rows as those of weft train --data", "labels",
-            "A JSON object for each text");
-  command->add_flag("--csv", o->csv, "The rows as CSV, with columns of labels and probabilities added")
+  o->add_to(*command, "Texts, one per line, or a table like those of weft train --data", "labels",
+            "Print a JSON object for each text");
+  command->add_flag("--csv", o->csv, "Print the rows as CSV, with columns for labels and probabilities added")
       ->excludes(command->get_option("--json"));
   o->form.add_to(*command, command->get_option("file"));
   command->footer(
-      "Prints LABEL, tab, PROBABILITY for each text, in their order, as soon as it is there.\n"
-      "A file is a table if its name (.csv, .tsv), its first row or its rows say so; the columns are those\n"
-      "of training. Else, and on standard input without --format, each line is a text.\n"
+      "Prints LABEL, tab, PROBABILITY for each text, in order, as soon as it is known.\n"
+      "A file is read as a table if its name (.csv, .tsv) or its rows show that it is one. The columns are\n"
+      "those of training. Otherwise, and on standard input without --format, each line is one text.\n"
       "Examples:\n"
       "  weft classify news texts.txt --top 3 --json\n"
       "  weft classify news data.csv --csv > answers.csv\n"

@@ -32,7 +32,7 @@ std::string read_standard_input() {
   return text;
 }
 
-// A file's text; of "-" that of standard input. The line end that editors put at the end is none of it.
+// The text of a file, or of standard input for "-". The last line end, which editors add, is removed.
 std::string read_prompt(const std::string& path) {
   std::string text = path == "-" ? read_standard_input() : weft::os::read_file(path);
   if (!text.empty() && text.back() == '\n') text.pop_back();
@@ -44,14 +44,14 @@ std::string prompt_of(const GenerateCommand& o) {
   return o.prompt_file.empty() ? o.prompt : read_prompt(o.prompt_file);
 }
 
-// Samples as they come, each after the prompt: those of the one that is being printed at once, what comes of later ones
-// meanwhile when it is their turn.
+// Prints each sample after the prompt. The text of the current sample is printed as it comes; text of later samples
+// waits for its turn.
 class SamplePrinter {
  public:
   SamplePrinter(std::string prompt, std::int64_t samples)
       : prompt_(std::move(prompt)), waiting_(static_cast<std::size_t>(samples)), ended_(waiting_.size()) {}
 
-  // False once nothing can be printed any more.
+  // Returns false once nothing more can be printed.
   bool add(const weft::SampleText& piece) {
     const auto sample = static_cast<std::size_t>(piece.sample);
     waiting_[sample] += piece.text;
@@ -60,7 +60,7 @@ class SamplePrinter {
     return static_cast<bool>(std::cout);
   }
 
-  // Whatever has not been printed.
+  // Prints everything that is still waiting.
   void finish() {
     ended_.assign(ended_.size(), true);
     print();
@@ -78,24 +78,25 @@ class SamplePrinter {
   }
 
   std::string prompt_;
-  std::vector<std::string> waiting_;  // of each sample
+  std::vector<std::string> waiting_;  // for each sample
   std::vector<bool> ended_;
   std::size_t current_ = 0;
-  bool begun_ = false;  // the current one
+  bool begun_ = false;  // whether the current sample has begun
 };
 
 int generate(const GenerateCommand& o) {
   const weft::Checkpoint checkpoint = o.checkpoint.load();
   const std::string prompt = prompt_of(o), why_slow = checkpoint.model->why_stream_is_slow();
   if (checkpoint.model->task() == weft::Task::causal_lm && !why_slow.empty())
-    std::cerr << "weft: slow, as each symbol takes a forward pass over the whole text: " << why_slow << std::endl;
+    std::cerr << "weft: generation is slow because each symbol takes a forward pass over the whole text: " << why_slow
+              << std::endl;
   SamplePrinter printer(prompt, o.samples);
   const auto start = std::chrono::steady_clock::now();
   const std::int64_t symbols =
       weft::generate_samples(*checkpoint.model, *checkpoint.tokenizer, prompt, o.options, o.samples,
                              [&](const weft::SampleText& piece) { return printer.add(piece); });
   printer.finish();
-  if (!std::cout.flush()) return 0;  // which main() says
+  if (!std::cout.flush()) return 0;  // run_command() reports the error
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   char line[64];
   std::snprintf(line, sizeof line, "tokens/s %.0f\n", static_cast<double>(symbols) / std::max(seconds, 1e-9));
@@ -110,20 +111,22 @@ Command generate_command(CLI::App& weft, weft::Ranks*) {
   const auto o = std::make_shared<GenerateCommand>();
   weft::GenerateOptions& options = o->options;
   o->checkpoint.add_to(*command);
-  const auto take_prompt = [o = o.get()](const std::string& text) { o->prompt = text; };  // the empty one, too
+  // accepts an empty prompt, too
+  const auto take_prompt = [o = o.get()](const std::string& text) { o->prompt = text; };
   auto* prompt = add_option(*command, "--prompt", "TEXT", take_prompt, "The text to continue; - reads standard input");
   add_text(*command, "--prompt-file", "FILE", o->prompt_file, "The text to continue; - is standard input")
       ->excludes(prompt);
   add_number(*command, "--tokens", options.tokens, {0}, "Symbols to generate");
-  add_number(*command, "--temperature", options.temperature, {0}, "0: always the most likely symbol");
+  add_number(*command, "--temperature", options.temperature, {0},
+             "Temperature of sampling; 0: always the most likely symbol");
   add_number(*command, "--top-k", options.top_k, {0}, "Choose among the k most likely; 0: among all");
   add_number(*command, "--top-p", options.top_p, {.lowest = 0, .highest = 1, .above = true},
-             "Choose among the most likely that have this probability together");
-  add_texts(*command, "--stop", "TEXT", options.stop, "End before this text; may be given more than once");
+             "Choose among the most likely symbols whose probabilities add up to this");
+  add_texts(*command, "--stop", "TEXT", options.stop, "Stop before this text; may be given more than once");
   add_number(*command, "--num-samples", o->samples, {1},
-             "Continuations: of --seed, of --seed + 1, ..., up to eight in one batch; the first is printed as it "
-             "comes, the others in their order");
-  add_number(*command, "--seed", options.seed, {0}, "Seed of the choices");
+             "Number of continuations, with the seeds --seed, --seed + 1, ...; up to eight run in one batch. The first "
+             "is printed as it comes, the others in order");
+  add_number(*command, "--seed", options.seed, {0}, "Seed of sampling");
   o->checkpoint.add_precision_to(*command);
   o->checkpoint.add_copy_to(*command);
   add_threads(*command);

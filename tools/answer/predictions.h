@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-// "NAME TAB PROBABILITY" for each, with tabs between them; of a tab or line end in a name "\\t", "\\n".
+// "NAME TAB PROBABILITY" for each, separated by tabs. A tab or line end in a name is written as "\\t" or "\\n".
 std::string as_fields(const std::vector<weft::Prediction>& predictions);
-// [{`name`: …, "probability": …}, …]; what isn't UTF-8 in a name is replaced when it is printed by as_line().
+// [{`name`: …, "probability": …}, …]. as_line() replaces invalid UTF-8 in names.
 nlohmann::ordered_json as_json(const std::vector<weft::Prediction>& predictions, const char* name);
-// A probability as people read it.
+// A probability with four digits after the point.
 std::string as_text(const weft::Prediction& prediction);
-// A row, with its line end: what has a comma, a quotation mark or a line end is in quotation marks.
+// A CSV row with its line end. Fields with a comma, a quotation mark or a line end are quoted.
 std::string as_csv(const std::vector<std::string>& fields);
 std::string as_line(const nlohmann::ordered_json& json);

@@ -29,11 +29,11 @@ void print(const std::string& folder, const weft::CheckpointInfo& info) {
   std::cout << "\n";
 }
 
-// A checkpoint whose parameters are as they were trained.
+// Loads a checkpoint. Error if it is quantized.
 weft::Checkpoint load(const std::string& path) {
   weft::Checkpoint checkpoint = weft::load_checkpoint(path, weft::Purpose::inference);
   if (weft::quantized_to(checkpoint.model->parameters()))
-    throw Error("can't average \"" + path + "\", which is quantised: give the checkpoint that it was made of");
+    throw Error("can't average \"" + path + "\", which is quantized: give the checkpoint that it was made from");
   return checkpoint;
 }
 
@@ -43,10 +43,10 @@ void check_alike(const weft::Checkpoint& first, const weft::Checkpoint& other, c
     throw Error("can't average " + names + ": their architecture, task, config or tokenizer differs");
   if (first.info.labels != other.info.labels) throw Error("can't average " + names + ": their labels differ");
   if (first.info.pad_to != other.info.pad_to)
-    throw Error("can't average " + names + ": their rows are filled up to other lengths (--pad-to)");
+    throw Error("can't average " + names + ": their rows are padded to different lengths (--pad-to)");
 }
 
-// Of each parameter's elements.
+// The elements of each parameter.
 using Values = std::vector<std::vector<double>>;
 
 Values values_of(const weft::Model& model) {
@@ -72,7 +72,7 @@ void assign_mean(const weft::Model& model, Values& sums, double count) {
 
 // θ = 1/K Σ_k θ_k, each element summed in f64 in the order of the folders.
 int average(const AverageCommand& o) {
-  if (o.out.empty()) throw UsageError("give --out, the folder of the mean");
+  if (o.out.empty()) throw UsageError("give --out, the folder for the average");
   if (o.folders.size() < 2)
     throw UsageError("give two checkpoints or more, as in weft average RUN/best RUN/last --out MEAN");
   std::vector<std::string> paths;
@@ -94,7 +94,7 @@ int average(const AverageCommand& o) {
   }
   assign_mean(*mean.model, sums, static_cast<double>(paths.size()));
   mean.info.validation_loss.reset();  // not measured
-  out.check();                        // again: somebody else's may have come meanwhile
+  out.check();                        // again, because another process may have saved one meanwhile
   weft::save_checkpoint(o.out, *mean.model, *mean.tokenizer, mean.info);
   for (std::size_t k = 0; k < paths.size(); ++k) print(paths[k], infos[k]);
   std::cout << "saved in \"" << o.out << "\": the mean of " << paths.size() << " checkpoints, "
@@ -105,18 +105,18 @@ int average(const AverageCommand& o) {
 }  // namespace
 
 Command average_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("average", "Make the mean of checkpoints of one run, often a better model");
+  CLI::App* command = weft.add_subcommand("average", "Average checkpoints of one run, often a better model");
   const auto o = std::make_shared<AverageCommand>();
-  add_checkpoints(*command, "dirs", o->folders, "Checkpoints of one model, two or more; of a run: its best one")
+  add_checkpoints(*command, "dirs", o->folders, "Two or more checkpoints of one model; a run stands for its best one")
       ->expected(CLI::detail::expected_max_vector_size);
-  add_text(*command, "--out", "DIR", o->out, "Folder of the mean");
-  command->add_flag("--overwrite", o->overwrite, "Replace a checkpoint that is there");
+  add_text(*command, "--out", "DIR", o->out, "Folder for the average");
+  command->add_flag("--overwrite", o->overwrite, "Replace an existing checkpoint");
   command->footer(
       "Examples:\n"
       "  weft average book/best book/last --out mean\n"
       "  weft eval mean --text book.txt\n"
-      "The mean of each parameter. Of checkpoints along one run, while its learning rate is high, it is\n"
-      "often better than any of them (arXiv 1803.05407); of runs from other seeds it is worse. weft eval\n"
-      "tells.");
+      "Averages each parameter. The average of checkpoints along one run, while its learning rate is high,\n"
+      "is often better than any of them (arXiv 1803.05407); for runs with different seeds it is worse.\n"
+      "weft eval measures it.");
   return {command, [o] { return average(*o); }};
 }

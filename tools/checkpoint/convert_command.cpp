@@ -28,7 +28,7 @@ std::string form_of(const ConvertCommand& o) {
       !fs::exists(o.in + "/config.json"))
     throw weft::Error("\"" + o.in + "\" holds no checkpoint: there is no model.safetensors");
   if (found.empty())
-    throw weft::Error("\"" + o.in + "\" doesn't say whose it is: give --from (" + list(weft::checkpoint_forms()) + ")");
+    throw weft::Error("\"" + o.in + "\" doesn't name its format: give --from (" + list(weft::checkpoint_forms()) + ")");
   return found;
 }
 
@@ -37,7 +37,7 @@ void print_notes(const std::vector<std::string>& notes) {
 }
 
 int convert(const ConvertCommand& o) {
-  if (o.in.empty() || o.out.empty()) throw UsageError("give IN, what is to be converted, and OUT, the new folder");
+  if (o.in.empty() || o.out.empty()) throw UsageError("give IN, the checkpoint to convert, and OUT, the new folder");
   if (!fs::exists(o.in)) throw weft::Error("IN, \"" + o.in + "\", doesn't exist");
   const OutFolder out{
       "OUT", o.out, "converted", {o.in, weft::checkpoint_folder(o.in)}, o.overwrite, weft::checkpoint_form(o.to).files};
@@ -46,7 +46,7 @@ int convert(const ConvertCommand& o) {
   weft::LoadOptions options;
   if (!o.task.empty()) options.task = weft::task_from_name(o.task);
   const weft::Checkpoint checkpoint = weft::load_checkpoint_as(from, o.in, options);
-  out.check();  // again: somebody else's may have come meanwhile
+  out.check();  // again, because another process may have saved one meanwhile
   const std::vector<std::string> notes = weft::save_checkpoint_as(o.to, o.out, checkpoint);
   std::cout << from << " -> " << o.to << ": " << checkpoint.model->arch() << " "
             << weft::task_name(checkpoint.model->task()) << ", "
@@ -66,22 +66,22 @@ std::string forms() {
 }  // namespace
 
 Command convert_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("convert", "Read another program's checkpoint, or write one for it");
+  CLI::App* command = weft.add_subcommand("convert", "Convert checkpoints from and to the formats of other programs");
   const auto o = std::make_shared<ConvertCommand>();
   const auto check = [](const std::string& name) { (void)weft::checkpoint_form(name); };
-  add_text(*command, "--from", "FORM", o->from, "The form of IN (default: the one that it says)", check);
-  add_text(*command, "--to", "FORM", o->to, "The form of OUT", check);
-  add_text(*command, "--task", "NAME", o->task, "The task of IN, where its form doesn't say",
+  add_text(*command, "--from", "FORMAT", o->from, "Format of IN (default: the one that IN names)", check);
+  add_text(*command, "--to", "FORMAT", o->to, "Format of OUT", check);
+  add_text(*command, "--task", "NAME", o->task, "Task of IN, if its format doesn't name one",
            [](const std::string& name) { (void)weft::task_from_name(name); });
-  command->add_flag("--overwrite", o->overwrite, "Replace a checkpoint that is there");
-  add_text(*command, "in", "IN", o->in, "What is converted, a folder or a file");
+  command->add_flag("--overwrite", o->overwrite, "Replace an existing checkpoint");
+  add_text(*command, "in", "IN", o->in, "Checkpoint to convert, a folder or a file");
   add_text(*command, "out", "OUT", o->out, "The new folder");
-  command->footer("Forms:\n" + forms() +
-                  "State dicts are a folder with a model.safetensors, or that file; the arguments of TNNs and of\n"
-                  "g-mlp-pytorch's gMLPs are in a config.json beside it. tools/pt_to_safetensors.py makes both of\n"
-                  ".pt and .bin files.\n"
-                  "Prints what was left out, or has no place in the other form. To use a checkpoint needn't be\n"
-                  "converted: classify, fill-mask, eval and info take those that say whose they are as they are.\n"
+  command->footer("Formats:\n" + forms() +
+                  "A state dict is a folder with a model.safetensors, or that file; a config.json beside it has the\n"
+                  "arguments of TNNs and of g-mlp-pytorch's gMLPs. tools/pt_to_safetensors.py makes both from .pt and\n"
+                  ".bin files.\n"
+                  "Prints what was left out and what the other format has no place for. A checkpoint that names its\n"
+                  "format needn't be converted to be used by classify, fill-mask, eval and info.\n"
                   "Examples:\n"
                   "  weft convert fnet-base fnet\n"
                   "  weft convert news fnet-news --to huggingface-fnet\n"

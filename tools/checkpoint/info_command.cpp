@@ -47,7 +47,7 @@ void print_model(const weft::Model& model) {
             << "\n";
 }
 
-// What --set takes.
+// The fields that --set accepts.
 void print_fields(const weft::Architecture& architecture) {
   std::size_t name = 0, usual = 0;
   for (const weft::ConfigField& field : architecture.fields) {
@@ -96,7 +96,7 @@ weft::ModelSpec spec_of(const InfoCommand& o) {
   weft::ModelSpec spec = o.model.spec({});
   const bool rows = weft::task_source(spec.task) == weft::Source::rows;
   if (o.classes && !rows)
-    throw UsageError(std::string("--classes is of classifiers, this is a ") + weft::task_name(spec.task) +
+    throw UsageError(std::string("--classes is for classifiers, but the task is ") + weft::task_name(spec.task) +
                      ": give --task classifier");
   spec.vocabulary = o.vocabulary.value_or(spec.vocabulary > 0 ? spec.vocabulary : 65);
   spec.classes = o.classes.value_or(spec.classes > 0 ? spec.classes : 2);
@@ -110,7 +110,7 @@ void print_architecture(const weft::ModelSpec& spec) {
   print_parameters(*model);
 }
 
-// The first option given that describes a model; empty if there is none.
+// The first given option that describes a model, or "".
 std::string model_option(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options())
     if (option->count() > 0 && option->get_group() == ModelOptions::group) return option->get_name();
@@ -120,13 +120,13 @@ std::string model_option(const CLI::App& command) {
 int info(const CLI::App& command, const InfoCommand& o) {
   const std::string given = model_option(command);
   if (o.checkpoint.given()) {
-    if (!given.empty()) throw UsageError(given + " describes a new model: not with a checkpoint");
+    if (!given.empty()) throw UsageError(given + " describes a new model and can't be used with a checkpoint");
     print_checkpoint(o.checkpoint.path());
   } else if (given.empty()) {
     print_machine();
   } else {
     if (o.model.arch.empty() && o.model.recipe.empty() && o.model.config.empty())
-      throw UsageError(given + " of which architecture? Give --arch (" + list(weft::architectures()) +
+      throw UsageError(given + " needs an architecture: give --arch (" + list(weft::architectures()) +
                        "), --recipe or --config");
     print_architecture(spec_of(o));
   }
@@ -140,9 +140,9 @@ Command info_command(CLI::App& weft, weft::Ranks*) {
   const auto o = std::make_shared<InfoCommand>();
   o->checkpoint.add_to(*command);
   o->model.add_to(*command);
-  add_number(*command, "--vocabulary", o->vocabulary, {1}, "Symbols of the input", "the recipe's, or 65")
+  add_number(*command, "--vocabulary", o->vocabulary, {1}, "Number of input symbols", "the recipe's, or 65")
       ->group(ModelOptions::group);
-  add_number(*command, "--classes", o->classes, {1}, "Classes of a classifier", "the recipe's, or 2")
+  add_number(*command, "--classes", o->classes, {1}, "Number of classes of a classifier", "the recipe's, or 2")
       ->group(ModelOptions::group);
   add_threads(*command);
   command->footer(

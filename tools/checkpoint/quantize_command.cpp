@@ -32,13 +32,14 @@ struct QuantizeCommand {
 
 std::string file_in(const std::string& folder) { return folder + "/model.safetensors"; }
 
-// The validation data of the run that the checkpoint is of; null, with the reason on standard error, if they aren't there.
+// The validation data of the checkpoint's run. If they can't be loaded, prints the reason to standard error and returns
+// null.
 std::unique_ptr<weft::Data> data_of_run(const std::string& source, const weft::Checkpoint& checkpoint) {
-  const std::string way = std::string("; for the loss before and after give ") +
+  const std::string way = std::string("; to measure the loss before and after, give ") +
                           (weft::task_source(checkpoint.model->task()) == weft::Source::rows ? "--data" : "--text");
   const std::string run = parent_of(source);
   if (!fs::exists(weft::run_path(run))) {
-    std::cerr << "\"" << source << "\" is of no run, whose data could be measured" << way << std::endl;
+    std::cerr << "\"" << source << "\" belongs to no run whose data could be measured" << way << std::endl;
     return nullptr;
   }
   try {
@@ -60,7 +61,7 @@ std::string as_text(const char* format, double value) {
   return text;
 }
 
-// "-75.0 %"; nothing where there was 0.
+// "-75.0 %"; empty if the value was 0 before.
 std::string change(double before, double after) {
   return before == 0 ? "" : as_text("%+.2f %%", 100 * (after - before) / before);
 }
@@ -97,7 +98,8 @@ void print_table(const std::vector<Row>& rows) {
   }
 }
 
-// Rows of weights that are all 0, as an embedding has them of symbols that training didn't meet under weight decay.
+// Counts the rows of weights that are all 0. Under weight decay, the embeddings of symbols that never occur in training
+// become so.
 std::int64_t zero_rows(const weft::NamedParameters& parameters) {
   std::int64_t count = 0;
   for (const auto& [name, parameter] : parameters)
@@ -108,26 +110,26 @@ std::int64_t zero_rows(const weft::NamedParameters& parameters) {
 
 int quantize(const QuantizeCommand& o) {
   if (o.to.empty()) throw UsageError("give --to bf16 or --to int8");
-  if (o.out.empty()) throw UsageError("give --out, the folder of the quantised checkpoint");
+  if (o.out.empty()) throw UsageError("give --out, the folder of the quantized checkpoint");
   const bool given = o.data.given();
   const std::string source = o.checkpoint.path();
-  const OutFolder out{"--out", o.out, "quantised", {o.checkpoint.folder, o.checkpoint.which, source}, o.overwrite};
+  const OutFolder out{"--out", o.out, "quantized", {o.checkpoint.folder, o.checkpoint.which, source}, o.overwrite};
   out.check();
   const weft::Checkpoint before = o.checkpoint.load();
   if (const auto to = weft::quantized_to(before.model->parameters()))
-    throw Error("\"" + source + "\" is quantised already, " + weft::quantization_name(*to) +
-                ": give the checkpoint that it was made of");
+    throw Error("\"" + source + "\" is quantized already, " + weft::quantization_name(*to) +
+                ": give the checkpoint that it was made from");
   weft::Checkpoint after = o.checkpoint.load();
   weft::quantize(*after.model, weft::quantization_from_name(o.to));
   const auto data = given ? o.data.load(before, run_of(source)) : data_of_run(source, before);
   std::vector<Row> rows;
-  after.info.validation_loss.reset();  // was the other model's
+  after.info.validation_loss.reset();  // it was measured on the other model
   if (data) {
     const weft::Evaluation was = measure(*before.model, *data, source), is = measure(*after.model, *data, o.out);
     rows = measured_rows(was, is);
     if (!given) after.info.validation_loss = is.loss;
   }
-  out.check();  // again: somebody else's may have come meanwhile
+  out.check();  // again, because another process may have saved one meanwhile
   weft::save_checkpoint(o.out, *after.model, *after.tokenizer, after.info);
   const weft::NamedParameters parameters = after.model->parameters();
   std::cout << "parameters " << weft::parameter_count(parameters) << "\n";
@@ -140,23 +142,23 @@ int quantize(const QuantizeCommand& o) {
 }  // namespace
 
 Command quantize_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("quantize", "Make a checkpoint a half or a quarter as large, for inference");
+  CLI::App* command =
+      weft.add_subcommand("quantize", "Quantize a checkpoint to half or a quarter of its size, for inference");
   const auto o = std::make_shared<QuantizeCommand>();
   o->checkpoint.add_to(*command);
   const auto check = [](const std::string& name) { (void)weft::quantization_from_name(name); };
-  add_text(
-      *command, "--to", "bf16|int8", o->to,
-      "What weights and embeddings are rounded to: bf16, half as large, or int8 with a scale for each row, a quarter",
-      check);
-  add_text(*command, "--out", "DIR", o->out, "Folder of the quantised checkpoint");
-  command->add_flag("--overwrite", o->overwrite, "Replace a checkpoint that is there");
+  add_text(*command, "--to", "bf16|int8", o->to,
+           "Type of weights and embeddings: bf16 (half the size), or int8 with a scale per row (a quarter of the size)",
+           check);
+  add_text(*command, "--out", "DIR", o->out, "Folder for the quantized checkpoint");
+  command->add_flag("--overwrite", o->overwrite, "Replace an existing checkpoint");
   o->data.add_to(*command);
   add_threads(*command);
   command->footer(
-      "Prints the size of the file and, of the data given or else of those that the run was validated\n"
-      "on, what eval measures, before (f32) and after (as classify, generate, fill-mask and eval take\n"
-      "it: activations in bf16).\n"
-      "The result is for inference alone: to train, go on with DIR, and quantise again.\n"
+      "Prints the size of the file and the figures of weft eval, before (f32) and after (activations in\n"
+      "bf16, like classify, generate, fill-mask and eval compute), on the given data or else on the run's\n"
+      "validation data.\n"
+      "The result is for inference only: to train on, use the original checkpoint and quantize again.\n"
       "Examples:\n"
       "  weft quantize news --to int8 --out news8\n"
       "  weft quantize book --to bf16 --out book16 --text other.txt");

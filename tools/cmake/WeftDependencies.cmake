@@ -1,6 +1,6 @@
 # The library's dependencies: xsimd (8.1 or newer) and nlohmann_json at build time, OpenMP at run time.
 
-# Only xsimd's include folder is taken: its CMake target of 8.1 pulls in -lxtl.
+# Only xsimd's include folder is used, because the CMake target of 8.1 adds -lxtl.
 find_path(WEFT_XSIMD_INCLUDE xsimd/xsimd.hpp)
 if(NOT WEFT_XSIMD_INCLUDE)
   message(FATAL_ERROR "weft needs xsimd 8.1 or newer and found none (Debian: apt-get install libxsimd-dev)")
@@ -17,17 +17,17 @@ if(NOT WEFT_JSON_INCLUDE)
   message(FATAL_ERROR "weft needs nlohmann_json and found none (Debian: apt-get install nlohmann-json3-dev)")
 endif()
 
-# Optional: tokenizers of SentencePiece, in a library of their own.
+# Optional: SentencePiece tokenizers, in a separate library.
 find_path(WEFT_SENTENCEPIECE_INCLUDE sentencepiece_processor.h)
 find_library(WEFT_SENTENCEPIECE_LIBRARY sentencepiece)
 find_library(WEFT_SENTENCEPIECE_TRAIN_LIBRARY sentencepiece_train)
 set(WEFT_SENTENCEPIECE_LIBRARIES ${WEFT_SENTENCEPIECE_LIBRARY} ${WEFT_SENTENCEPIECE_TRAIN_LIBRARY})
 if(WEFT_SENTENCEPIECE AND NOT (WEFT_SENTENCEPIECE_INCLUDE AND WEFT_SENTENCEPIECE_LIBRARY AND WEFT_SENTENCEPIECE_TRAIN_LIBRARY))
-  message(STATUS "without tokenizers of SentencePiece (Debian: apt-get install libsentencepiece-dev)")
+  message(STATUS "without SentencePiece tokenizers (Debian: apt-get install libsentencepiece-dev)")
   set(WEFT_SENTENCEPIECE OFF)
 endif()
 
-# Optional: weft train under mpirun, by a module of the command.
+# Optional: weft train under mpirun, in a module of the command.
 if(WEFT_MPI AND WEFT_TOOLS AND NOT WEFT_SANITIZE)
   set(MPI_CXX_SKIP_MPICXX ON)
   find_package(MPI COMPONENTS CXX)
@@ -39,7 +39,7 @@ if(NOT (WEFT_MPI AND WEFT_TOOLS AND MPI_CXX_FOUND))
   set(WEFT_MPI OFF)
 endif()
 
-# What the source of threads needs (engine/context/backend_*.cpp).
+# The libraries of the source of threads (engine/context/backend_*.cpp).
 set(WEFT_THREADS_CHOICES openmp pool serial)
 if(NOT WEFT_THREADS IN_LIST WEFT_THREADS_CHOICES)
   message(FATAL_ERROR "WEFT_THREADS: expected openmp, pool or serial, got \"${WEFT_THREADS}\"")

@@ -1,4 +1,4 @@
-# The target docs: Doxygen's pages of the public headers and of the rooms' READMEs.
+# The target docs: Doxygen's pages of the public headers and of the folders' READMEs.
 find_program(WEFT_DOXYGEN doxygen)
 if(NOT WEFT_DOXYGEN)
   return()

@@ -1,4 +1,4 @@
-# cmake --install: the library, the public headers of every room, and what find_package(weft) and pkg-config read.
+# cmake --install: the library, all public headers, and the files for find_package(weft) and pkg-config.
 # cpack -G DEB: a package of all that.
 include(CMakePackageConfigHelpers)
 
@@ -10,9 +10,9 @@ foreach(room engine ops models)
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# What find_package(weft) reads; a host in whose export set the library is writes a package of its own.
+# The files for find_package(weft). A host that has the library in its own export set writes its own package files.
 if(WEFT_EXPORT_SET STREQUAL "weft-targets")
-  set(sentencepiece_set weft-sentencepiece-targets)  # by itself: weft-config.cmake reads it if it is there
+  set(sentencepiece_set weft-sentencepiece-targets)  # separate: weft-config.cmake reads it if it exists
   install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${WEFT_CMAKE_DIR})
   if(WEFT_SENTENCEPIECE)
     install(EXPORT ${sentencepiece_set} NAMESPACE weft:: DESTINATION ${WEFT_CMAKE_DIR})
@@ -29,7 +29,8 @@ if(WEFT_SENTENCEPIECE)
   install(TARGETS weft_sentencepiece EXPORT ${sentencepiece_set})
 endif()
 
-# pkg-config. A static library names what it needs itself: the C++ library, too, so that a C compiler may link it.
+# pkg-config. A static library must name its own dependencies, including the C++ library, so that a C compiler can link
+# it.
 file(RELATIVE_PATH up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" up "${up}")
 foreach(dir INCLUDEDIR LIBDIR)
@@ -47,7 +48,7 @@ if(NOT BUILD_SHARED_LIBS)
   list(FILTER names INCLUDE REGEX "^(stdc\\+\\+|c\\+\\+|m)$")
   if(WEFT_THREADS STREQUAL "openmp" AND "gomp" IN_LIST OpenMP_CXX_LIB_NAMES)
     list(PREPEND names gomp)
-  elseif(WEFT_THREADS STREQUAL "openmp")  # another compiler's stands where it alone looks
+  elseif(WEFT_THREADS STREQUAL "openmp")  # only another compiler finds its own library
     string(APPEND libraries " ${OpenMP_CXX_FLAGS}")
   endif()
   list(REMOVE_DUPLICATES names)
@@ -59,7 +60,7 @@ endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/weft.pc.in ${PROJECT_BINARY_DIR}/weft.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# Packages are weft's own business, not a host's.
+# Packages are only made for weft itself, not within a host.
 if(WEFT_TOP_LEVEL)
   find_program(WEFT_SHLIBDEPS dpkg-shlibdeps)
   set(CPACK_PACKAGE_CONTACT "the developers of weft")
@@ -72,7 +73,7 @@ if(WEFT_TOP_LEVEL)
   set(CPACK_DEBIAN_PACKAGE_SECTION libs)
   if(WEFT_SHLIBDEPS)
     set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-  else()  # without Debian's tool only what is sure
+  else()  # without Debian's tool, only the certain dependencies
     set(CPACK_DEBIAN_PACKAGE_DEPENDS "libstdc++6, libc6")
     if("gomp" IN_LIST OpenMP_CXX_LIB_NAMES)
       string(PREPEND CPACK_DEBIAN_PACKAGE_DEPENDS "libgomp1, ")

@@ -1,10 +1,11 @@
 # Reads engine/include/weft/isas.def, where the columns are explained.
 
-# Sets weft_isas to the processor's instruction sets, worst first, and for each NAME of them weft_NAME_COLUMN for the
-# columns extends, kernels, arch, bytes; and weft_NAME_traits, weft_NAME_features (the CPU's) and weft_NAME_flags (the
-# compiler's) with those of what it extends. weft_traits: those that any has, of whatever processor.
+# Sets weft_isas to the processor's instruction sets, worst first. For each of them, NAME, sets weft_NAME_COLUMN for the
+# columns extends, kernels, arch, bytes; and weft_NAME_traits, weft_NAME_features (of the CPU) and weft_NAME_flags (of
+# the compiler), each including those of the set that it extends. Sets weft_traits to the traits of all sets of all
+# processors.
 macro(weft_read_isas file of_processor)
-  file(STRINGS ${file} lines REGEX "^ *[^/ #]")  # no comments
+  file(STRINGS ${file} lines REGEX "^ *[^/ #]")  # without comments
   string(REPLACE ";" " " lines "${lines}")
   string(REGEX REPLACE "HAS\\(([^)]*)\\)" "\\1" lines "${lines}")
   string(REGEX MATCHALL "WEFT_INSTRUCTION_SET\\([^)]*\\)" lines "${lines}")
@@ -41,8 +42,8 @@ macro(weft_read_isas file of_processor)
   list(REMOVE_DUPLICATES weft_traits)
 endmacro()
 
-# weft_choose_isas(OUT all|baseline|native|best CPUINFO): those to have kernels for. CPUINFO: the text of /proc/cpuinfo,
-# which writes avx512_bf16 where compilers write avx512bf16.
+# weft_choose_isas(OUT all|baseline|native|best CPUINFO): the instruction sets to build kernels for. CPUINFO: the text
+# of /proc/cpuinfo, which spells avx512_bf16 where compilers write avx512bf16.
 function(weft_choose_isas out which cpuinfo)
   list(GET weft_isas 0 chosen)
   if(which STREQUAL "all")
@@ -63,7 +64,7 @@ function(weft_choose_isas out which cpuinfo)
         set(best ${isa})
       endif()
     endforeach()
-    # With it those whose kernels serve where it has none of its own.
+    # Adds the sets whose kernels are used where the best one has none of its own.
     set(chain ${best})
     while(NOT weft_${best}_kernels STREQUAL "all")
       set(best ${weft_${best}_extends})
@@ -80,7 +81,7 @@ function(weft_choose_isas out which cpuinfo)
   set(${out} ${chosen} PARENT_SCOPE)
 endfunction()
 
-# weft_own_units(OUT ISA UNITS): those of the units UNITS, name.cpp, that are compiled for an instruction set.
+# weft_own_units(OUT ISA UNITS): the units among UNITS, name.cpp, that are compiled for an instruction set.
 function(weft_own_units out isa units)
   if(NOT weft_${isa}_kernels STREQUAL "all")
     list(JOIN weft_${isa}_kernels "|" names)
@@ -89,7 +90,7 @@ function(weft_own_units out isa units)
   set(${out} ${units} PARENT_SCOPE)
 endfunction()
 
-# weft_unit_definitions(OUT ISA): what a unit that is compiled for an instruction set knows of it.
+# weft_unit_definitions(OUT ISA): the definitions with which a unit is compiled for an instruction set.
 function(weft_unit_definitions out isa)
   set(definitions WEFT_ISA=${isa} WEFT_ARCH=${weft_${isa}_arch} WEFT_VECTOR_BYTES=${weft_${isa}_bytes})
   foreach(trait IN LISTS weft_traits)

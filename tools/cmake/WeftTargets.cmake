@@ -1,8 +1,8 @@
-# The rooms as CMake targets. A room's objects see only the include folders of the rooms below it (include/, installed, and
-# internal/, which isn't), so an include against the arrows doesn't compile.
+# The parts of weft as CMake targets. The objects of one see only the include folders of those below it (include/, which
+# is installed, and internal/, which isn't), so an include against the arrows doesn't compile.
 
 # -Wrestrict of g++ 12 is wrong about std::string's operator+ (GCC bug 105651).
-# Tables of kernels are specializations that other units define (ops/simd/family.h), which clang wonders about.
+# Kernel tables are specializations that other units define (ops/simd/family.h); clang warns about these.
 set(WEFT_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wno-psabi $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
                   $<$<CXX_COMPILER_ID:Clang>:-Wno-undefined-var-template>)
 
@@ -27,21 +27,21 @@ function(weft_compile_settings target)
   target_compile_features(${target} PRIVATE cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON
                         CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-  # A section for each function: programs that link with --gc-sections carry what they use alone.
+  # One section for each function and object, so that programs linked with --gc-sections contain only what they use.
   target_compile_options(${target} PRIVATE ${WEFT_WARNINGS} -ffunction-sections -fdata-sections)
   list(JOIN WEFT_ISA_LIST " " names)
   target_compile_definitions(${target} PRIVATE "WEFT_BUILT_ISAS=\"${names}\"")
   if(WEFT_SANITIZE)
-    # What AddressSanitizer sees anyway, and casts that weft has none of, double the time that compiling takes.
+    # These checks would double the compile time. AddressSanitizer finds the same errors, or weft has no such casts.
     target_compile_options(${target} PRIVATE -fsanitize=${WEFT_SANITIZE} -fno-sanitize=null,object-size,pointer-overflow,vptr
                                              -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=${WEFT_SANITIZE})
   endif()
 endfunction()
 
-# weft_read_once(TARGET HEADER...): what nearly all of a target's sources begin with is read once for all, where the tests
-# are built, too: elsewhere (tests/embed) a source that forgets one of these doesn't compile. ccache would have to be told of
-# it (sloppiness = pch_defines,time_macros).
+# weft_read_once(TARGET HEADER...): precompiles headers that nearly all of a target's sources include, in builds with
+# tests. A source that forgets one of these doesn't compile elsewhere (tests/embed). It is off under ccache, which would
+# need a setting for it (sloppiness = pch_defines,time_macros).
 function(weft_read_once target)
   if(NOT WEFT_TESTS OR "${CMAKE_CXX_COMPILER_LAUNCHER}${CMAKE_CXX_COMPILER}" MATCHES "ccache")
     return()
@@ -58,7 +58,7 @@ function(weft_room name)
   add_library(weft_${name} OBJECT ${ROOM_SOURCES})
   weft_compile_settings(weft_${name})
   target_compile_options(weft_${name} PRIVATE $<$<CONFIG:Release>:-Os>)
-  target_include_directories(weft_${name} PRIVATE ${PROJECT_SOURCE_DIR}/${name})  # its folders
+  target_include_directories(weft_${name} PRIVATE ${PROJECT_SOURCE_DIR}/${name})  # its own folders
   foreach(room ${name} ${ROOM_SEES})
     target_include_directories(weft_${name} PRIVATE ${PROJECT_SOURCE_DIR}/${room}/include
                                                     ${PROJECT_SOURCE_DIR}/${room}/internal)
@@ -66,14 +66,15 @@ function(weft_room name)
 endfunction()
 
 # Compiles the kernel units that an instruction set has of its own.
-# -O2: what else a unit instantiates must not be chosen by the linker for everyone (tests/symbols looks).
+# -O2: the linker must not choose this unit's copy of a common template instantiation for the whole program
+# (tests/symbols checks).
 function(weft_kernels isa units)
   set(target weft_kernels_${isa})
   weft_own_units(units ${isa} "${units}")
   list(LENGTH units found)
   list(LENGTH weft_${isa}_kernels named)
   if(found LESS named)
-    message(FATAL_ERROR "weft/isas.def: not all kernels that are ${isa}'s own are there: ${weft_${isa}_kernels}")
+    message(FATAL_ERROR "weft/isas.def: not all of ${isa}'s own kernels exist: ${weft_${isa}_kernels}")
   endif()
   add_library(${target} OBJECT ${units})
   weft_compile_settings(${target})
@@ -89,16 +90,16 @@ function(weft_kernels isa units)
   else()
     set(level -O2)
   endif()
-  # Kernels are noexcept and call nothing that throws: no tables by which to unwind them. A trait that no line of
+  # Kernels are noexcept and call nothing that throws, so they need no unwind tables. A trait that no line of
   # weft/isas.def has is an error.
-  # g++ 12 warns of its own AVX-512 header (GCC bug 105593).
+  # g++ 12 warns about its own AVX-512 header (GCC bug 105593).
   target_compile_options(${target} PRIVATE ${weft_${isa}_flags} ${level} -ffp-contract=off -fno-math-errno -fno-trapping-math
                                            -fno-exceptions -fno-asynchronous-unwind-tables -Werror=undef
                                            "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
   set_property(GLOBAL APPEND PROPERTY WEFT_KERNEL_TARGETS ${target})
 endfunction()
 
-# A shared library exports weft's public names alone.
+# A shared library exports only weft's public names.
 function(weft_hide_symbols name)
   get_target_property(type ${name} TYPE)
   if(type STREQUAL "SHARED_LIBRARY")
@@ -108,7 +109,7 @@ function(weft_hide_symbols name)
   endif()
 endfunction()
 
-# A library of all rooms' objects: weft_library(weft), weft_library(weft_shared SHARED EXCLUDE_FROM_ALL)
+# A library of the objects of all parts: weft_library(weft), weft_library(weft_shared SHARED EXCLUDE_FROM_ALL)
 function(weft_library name)
   get_property(kernel_targets GLOBAL PROPERTY WEFT_KERNEL_TARGETS)
   foreach(target weft_engine weft_ops weft_models ${kernel_targets})

@@ -1,4 +1,4 @@
-# A toolchain for aarch64 on another machine: Debian's g++-aarch64-linux-gnu builds, qemu-user runs what was built.
+# A toolchain for aarch64 on another machine: Debian's g++-aarch64-linux-gnu builds, and qemu-user runs the programs.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

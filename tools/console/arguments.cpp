@@ -6,7 +6,7 @@
 
 namespace {
 
-// "-" and "--" are none.
+// "-" and "--" are not options.
 bool is_option(const std::string& argument) {
   return argument.rfind('-', 0) == 0 && argument.find_first_not_of('-') != std::string::npos;
 }
@@ -21,13 +21,13 @@ std::string list(const std::vector<std::string>& names) { return CLI::detail::jo
 
 std::string suggestion(const std::string& meant) { return meant.empty() ? "" : "; did you mean " + meant + "?"; }
 
-// The argument where the command stands, from `at` on, behind what asks for help: the end if there is none.
+// The index of the command among the arguments from `at` on, after any help flags; the end if there is no command.
 std::size_t command_place(const std::vector<std::string>& arguments, std::size_t at) {
   while (at < arguments.size() && (arguments[at] == "-h" || arguments[at] == "--help")) ++at;
   return at < arguments.size() && is_option(arguments[at]) ? arguments.size() : at;
 }
 
-// What fastText and nanoGPT call a command; empty if they don't call one so.
+// The weft command that fastText or nanoGPT calls `name`; empty if there is none.
 std::string name_here(const std::string& name) {
   static const char* const names[][2] = {{"predict", "classify"}, {"predict-prob", "classify"}, {"test", "eval"},
                                          {"test-label", "eval"},  {"supervised", "train"},      {"sample", "generate"}};
@@ -45,7 +45,7 @@ const CLI::App* find_command(const CLI::App& weft, const std::string& name) {
                    (meant.empty() ? ", expected one of " + list(names) : suggestion(meant)));
 }
 
-// The command that is typed, "tokenizer train", say, as far as it is.
+// The command that was typed, for example "tokenizer train", as far as it was typed.
 const CLI::App& typed_command(const CLI::App& weft, const std::vector<std::string>& arguments) {
   const CLI::App* command = &weft;
   for (std::size_t at = 0; !command->get_subcommands({}).empty(); ++at) {
@@ -67,7 +67,7 @@ bool takes_value(const CLI::App& command, const std::string& option) {
   return known != nullptr && known->get_items_expected_max() > 0;
 }
 
-// "--layer": the nearest option; the value behind "=" is none of it.
+// "--layer": suggests the nearest option and ignores the value after "=".
 std::string unknown_option(const CLI::App& command, const std::string& argument) {
   const std::string typed = argument.substr(0, argument.find('='));
   std::vector<std::string> names;
@@ -98,7 +98,7 @@ std::vector<std::string> arguments_for(const CLI::App& weft, int argc, const cha
       is_value = !is_value && takes_value(command, argument);
     }
   }
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them in reverse order
   return arguments;
 }
 
@@ -106,7 +106,7 @@ std::string describe(const CLI::App& weft, const CLI::ParseError& error) {
   const CLI::App* innermost = &weft;
   while (!innermost->get_subcommands().empty()) innermost = innermost->get_subcommands().front();
   const CLI::App& command = *innermost;
-  // A mistyped option is the likelier reason than what CLI11 misses because of it.
+  // A mistyped option is likelier than the error that CLI11 reports because of it.
   const std::vector<std::string> rest = command.remaining();
   const auto option = std::find_if(rest.begin(), rest.end(), is_option);
   if (option != rest.end()) return unknown_option(command, *option);

@@ -5,9 +5,9 @@
 
 #include "console/command.h"
 
-// The arguments for CLI::App::parse: "help" and "help COMMAND" as --help; "--name=value" as two, so that an empty value
-// is one. UsageError for a command that there isn't, also beside --help.
+// The arguments for CLI::App::parse: "help" and "help COMMAND" become --help; "--name=value" becomes two arguments, so
+// that an empty value counts as one. UsageError for an unknown command, also beside --help.
 std::vector<std::string> arguments_for(const CLI::App& weft, int argc, const char* const* argv);
 
-// What to say of an error of App::parse, with what a mistyped option may have meant.
+// The message for an error of App::parse, with a suggestion for a mistyped option.
 std::string describe(const CLI::App& weft, const CLI::ParseError& error);

@@ -1,4 +1,4 @@
-// weft completion: what lets a shell complete weft's subcommands and options.
+// weft completion: prints a script with which a shell completes weft's subcommands and options.
 #include <weft/error.h>
 
 #include <iostream>
@@ -9,8 +9,8 @@
 
 namespace {
 
-// Two lines for each command, "weft", "weft-train", "weft-data-news", its subcommands and its options. Without spaces, which
-// zsh does not take in a key.
+// Two lines for each command ("weft", "weft-train", "weft-data-news"): its subcommands and its options. Keys have no
+// spaces, because zsh does not accept them.
 void print_words(const CLI::App& app, const std::string& path) {
   std::cout << "_weft_commands[" << path << "]='";
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -23,7 +23,7 @@ void print_words(const CLI::App& app, const std::string& path) {
     print_words(*command, path + "-" + command->get_name());
 }
 
-// bash's functions, which zsh has, too. What is no option is a subcommand, or a file or folder.
+// Functions of bash that zsh has, too. A word that is no option is completed as a subcommand, a file or a folder.
 constexpr const char* function = R"sh(_weft() {
   local at=weft cur=${COMP_WORDS[COMP_CWORD]} i
   for ((i = 1; i < COMP_CWORD; ++i)); do
@@ -48,9 +48,10 @@ int print_completion(const CLI::App& weft, const std::string& shell) {
 }  // namespace
 
 Command completion_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("completion", "Write what lets a shell complete subcommands and options");
+  CLI::App* command =
+      weft.add_subcommand("completion", "Print a script that completes subcommands and options in a shell");
   const auto shell = std::make_shared<std::string>();
-  add_text(*command, "shell", "bash|zsh", *shell, "Which shell", [](const std::string& name) {
+  add_text(*command, "shell", "bash|zsh", *shell, "The shell", [](const std::string& name) {
     if (name != "bash" && name != "zsh") throw weft::Error("expected bash or zsh, got \"" + name + "\"");
   })->required();
   command->footer(

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t page_width = 100, left_width = 26;  // columns
 
-// The words of a text in lines of at most `width` columns; a longer word has a line of its own.
+// Splits a text into lines of at most `width` columns. A longer word has a line of its own.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   std::vector<std::string> lines(1);
   std::istringstream words(text);
@@ -20,7 +20,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   return lines;
 }
 
-// "--csv, --text", by name: CLI11 has them by address.
+// "--csv, --text", sorted by name: CLI11 sorts them by address.
 std::string names_of(const std::set<CLI::Option*>& options) {
   std::set<std::string> names;
   for (const CLI::Option* option : options) names.insert(option->get_name());
@@ -58,11 +58,11 @@ std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positi
   std::string left = option->get_name(is_positional, !is_positional);  // "-h,--help"
   for (std::size_t comma = left.find(','); comma != std::string::npos; comma = left.find(',', comma + 1))
     left.insert(comma + 1, " ");
-  if (option->get_type_size() != 0) left += " " + option->get_type_name();  // not of flags
+  if (option->get_type_size() != 0) left += " " + option->get_type_name();  // flags have no type
   return help_entry(left, with_partners(*option));
 }
 
-// One empty line between what follows one another: groups come with one behind them.
+// Parts are separated by one empty line: each group already ends with one.
 std::string HelpFormatter::make_usage(const CLI::App* command, std::string name) const {
   return CLI::Formatter::make_usage(command, name) + "\n";
 }

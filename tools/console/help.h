@@ -4,13 +4,14 @@
 #include <string>
 #include <vector>
 
-// `left` in the left column, or above if it is too long, and `right` beside it in as many lines as it takes.
+// `left` in the left column, or on a line above if it is too long, and `right` wrapped beside it.
 std::string help_entry(const std::string& left, const std::string& right);
 
-// A text in lines of a page's width.
+// Wraps a text to the width of a page.
 std::string help_paragraph(const std::string& text);
 
-// An option is its name and value on the left; beside it what it means, with its partners in sentences at the end.
+// An option: name and value on the left; on the right its description, followed by the options that it needs or
+// excludes.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option(const CLI::Option* option, bool is_positional) const override;

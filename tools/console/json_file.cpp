@@ -8,7 +8,8 @@
 nlohmann::json parse_json(const std::string& text, const std::string& path) {
   using nlohmann::json;
   constexpr int deepest = 16;
-  std::array<std::set<std::string>, deepest + 1> keys;  // of the objects that are open, by the depth of what they hold
+  // keys of the objects that are open, by the depth of their members
+  std::array<std::set<std::string>, deepest + 1> keys;
   const auto check = [&](int depth, json::parse_event_t event, json& value) {
     if (depth > deepest) throw weft::Error("\"" + path + "\" is nested more than " + std::to_string(deepest) + " deep");
     const auto level = static_cast<std::size_t>(depth);

@@ -11,14 +11,14 @@
 
 namespace {
 
-constexpr std::size_t chunk = 1 << 16;   // bytes read at once: what a pipe holds
-constexpr std::size_t enough = 1 << 20;  // bytes of lines that are given at once, about
+constexpr std::size_t chunk = 1 << 16;   // bytes per read: the capacity of a pipe
+constexpr std::size_t enough = 1 << 20;  // bytes of lines that are returned at once, approximately
 
 [[noreturn]] void fail(const char* what, const std::string& name) {
   throw weft::Error(std::string("can't ") + what + " " + name + ": " + std::generic_category().message(errno));
 }
 
-// A byte order mark. Error for that of UTF-16.
+// Removes a byte order mark. Error for UTF-16.
 void take_mark_off(std::string& line, const std::string& name) {
   const std::string mark = line.substr(0, 2);
   if (mark == "\xFF\xFE" || mark == "\xFE\xFF")
@@ -80,7 +80,7 @@ std::vector<std::string> LineReader::next() {
 void for_each_lines(const std::string& path,
                     const std::function<void(const std::vector<std::string>&, const std::string&)>& use) {
   LineReader reader(path);
-  if (reader.is_terminal()) std::cerr << "a text in each line; Ctrl-D ends" << std::endl;
+  if (reader.is_terminal()) std::cerr << "one text per line; Ctrl-D ends" << std::endl;
   bool first = true;
   for (std::vector<std::string> lines; !(lines = reader.next()).empty(); first = false) {
     if (first) take_mark_off(lines[0], reader.name());

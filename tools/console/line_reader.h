@@ -1,4 +1,4 @@
-// Lines as they come: what is there is read at once, and nothing is waited for while lines are there.
+// Reads lines as they come: returns available lines at once, and waits only if there are none.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  // Lines without their ends, at least one; waits for it only if none is there. None at the end. Error if reading fails.
+  // Lines without their ends, at least one; waits only if none is available. Empty at the end. Error if reading fails.
   std::vector<std::string> next();
 
   const std::string& name() const noexcept { return name_; }  // for messages
@@ -25,11 +25,11 @@ class LineReader {
 
   std::string name_;
   int descriptor_ = 0;
-  std::string rest_;  // of a line whose end hasn't come
+  std::string rest_;  // the beginning of a line whose end hasn't come yet
   bool ended_ = false;
 };
 
-// Calls use(lines, name) with all lines of a file, or of standard input ("-"), some at a time, without a byte order mark.
-// Error, naming it, if it can't be read or is UTF-16.
+// Calls use(lines, name) with the lines of a file or of standard input ("-"), several at a time, without a byte order
+// mark. Error, naming the file, if it can't be read or is UTF-16.
 void for_each_lines(const std::string& path,
                     const std::function<void(const std::vector<std::string>&, const std::string&)>& use);

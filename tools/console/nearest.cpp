@@ -24,7 +24,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string nearest(const std::string& typed, const std::vector<std::string>& names) {
-  constexpr std::size_t longest = 60;  // of names; what is longer is none
+  constexpr std::size_t longest = 60;  // length of a name; a longer text is none
   if (typed.size() > longest) return "";
   std::string best;
   std::size_t fewest = std::max<std::size_t>(1, typed.size() / 3) + 1;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
-// Of `names` the one nearest to `typed`: by fewest letters added, left out, changed or swapped with the next one, at
-// most one of three; else one that begins with `typed`, of at least three letters. Empty if there is none.
+// The entry of `names` nearest to `typed`: the one with the fewest letters added, left out, changed or swapped with the
+// next one, at most one in three. If there is none, an entry that begins with `typed`, which must have at least three
+// letters. Empty if there is none of these either.
 std::string nearest(const std::string& typed, const std::vector<std::string>& names);

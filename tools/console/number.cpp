@@ -14,7 +14,7 @@ namespace {
 template <class T>
 constexpr bool is_whole = std::is_integral_v<T>;
 
-// Takes the digits at the beginning of the text.
+// Removes the digits at the beginning of the text and returns them.
 std::string_view take_digits(std::string_view& text) {
   const std::string_view digits = text.substr(0, std::min(text.find_first_not_of("0123456789"), text.size()));
   text.remove_prefix(digits.size());
@@ -27,7 +27,7 @@ bool take(std::string_view& text, std::string_view one_of) {
   return true;
 }
 
-// [-] digits [. digits] [e [+-] digits], the last two of fractions alone; a leading zero stands by itself.
+// [-] digits [. digits] [e [+-] digits], the last two parts only in fractions. The integer part has no leading zeros.
 bool is_decimal(std::string_view text, bool whole) {
   (void)take(text, "-");
   const std::string_view before = take_digits(text);
@@ -42,7 +42,7 @@ bool is_decimal(std::string_view text, bool whole) {
   return text.empty();
 }
 
-// Of a decimal numeral that a double can't tell from 0: "1e-400".
+// Whether a decimal numeral that isn't 0 became 0 as a double: "1e-400".
 bool lost(double value, std::string_view text) {
   return value == 0 && text.substr(0, text.find_first_of("eE")).find_first_of("123456789") != std::string_view::npos;
 }

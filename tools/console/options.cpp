@@ -7,7 +7,7 @@
 
 namespace {
 
-// The folder that a path means: itself, or that of a checkpoint's file.
+// The folder that a path means: the path itself, or the folder of a checkpoint's file.
 std::string checkpoint_folder(const std::string& path) {
   std::error_code none;
   if (!std::filesystem::exists(path, none) || std::filesystem::is_directory(path, none)) return path;
@@ -22,7 +22,7 @@ std::string not_empty(const std::string& typed, const std::string& type) {
   return typed;
 }
 
-// An option of any number of values; `made_of` gives what is kept of each.
+// An option with any number of values; `made_of` converts each.
 CLI::Option* add_all(CLI::App& command, const std::string& name, const std::string& type,
                      std::vector<std::string>& target, const std::string& meaning,
                      std::function<std::string(const std::string&)> made_of) {
@@ -90,13 +90,12 @@ CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::str
 
 CLI::Option* add_threads(CLI::App& command) {
   const std::function<void(int)> take = [](int count) { weft::set_default_threads(count); };
-  return add_number<int>(command, "--threads", take, {1, 1024}, "Threads to compute with",
-                         "as many as this process may use");
+  return add_number<int>(command, "--threads", take, {1, 1024}, "Number of threads", "all that this process may use");
 }
 
 CLI::Option* add_precision(CLI::App& command, std::function<void(weft::Precision)> set, const std::string& usual) {
   std::string names;
   for (const std::string& name : weft::precisions()) names += (names.empty() ? "" : "|") + name;
   const auto read = [set](const std::string& typed) { set(weft::precision_from_name(typed)); };
-  return add_option(command, "--precision", names, read, help_text("What to compute in", "", usual));
+  return add_option(command, "--precision", names, read, help_text("Precision of the computation", "", usual));
 }

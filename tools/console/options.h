@@ -1,5 +1,5 @@
-// Options of the subcommands. Each value is checked as it is read: numbers are decimal and in the range that the help
-// names, names and files are not empty (an unset variable of the shell is).
+// Options of the subcommands. Each value is checked as it is read. Numbers are decimal and within the range that the
+// help shows; names and files are not empty, as an unset variable of the shell would be.
 #pragma once
 #include <weft/precision.h>
 
@@ -12,15 +12,15 @@
 
 #include "console/number.h"
 
-// The option `name`, whose value, a `type`, `take` reads: what it throws is an error of usage. The last one counts if it
-// comes more than once.
+// Adds the option `name`. `take` reads its value, which the help calls `type`; an error that it throws is a usage
+// error. If the option comes more than once, the last one counts.
 CLI::Option* add_option(CLI::App& command, const std::string& name, const std::string& type,
                         std::function<void(const std::string&)> take, const std::string& help);
 
-// The help's text: "meaning (range; default: usual)", without what is empty.
+// The text for the help: "meaning (range; default: usual)", without empty parts.
 std::string help_text(const std::string& meaning, const std::string& range, const std::string& usual);
 
-// A number that `take` takes.
+// A number that is passed to `take`.
 template <class T>
 CLI::Option* add_number(CLI::App& command, const std::string& name, std::function<void(T)> take, const Range<T>& range,
                         const std::string& meaning, const std::string& usual = "") {
@@ -28,7 +28,7 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, std::functio
   return add_option(command, name, std::is_integral_v<T> ? "N" : "X", read, help_text(meaning, describe(range), usual));
 }
 
-// Into `target`, whose value now is the default.
+// A number that is stored in `target`, whose present value is the default.
 template <class T>
 requires std::is_arithmetic_v<T> CLI::Option* add_number(CLI::App& command, const std::string& name, T& target,
                                                          const Range<std::type_identity_t<T>>& range,
@@ -37,7 +37,7 @@ requires std::is_arithmetic_v<T> CLI::Option* add_number(CLI::App& command, cons
   return add_number(command, name, take, range, meaning, as_text(target))->default_str(as_text(target));
 }
 
-// Into `target`; `usual` says what happens without.
+// A number that is stored in `target`; `usual` describes the default.
 template <class T>
 CLI::Option* add_number(CLI::App& command, const std::string& name, std::optional<T>& target,
                         const Range<std::type_identity_t<T>>& range, const std::string& meaning,
@@ -46,26 +46,27 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, std::optiona
   return add_number(command, name, take, range, meaning, usual);
 }
 
-// A name, file or folder, as `type` says: not empty. The target's value now is the default, unless it is empty.
+// A name, file or folder, described by `type`, that must not be empty. The target's present value is the default,
+// unless it is empty.
 CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
                       const std::string& meaning);
 
-// The same of a text that `check` takes: what it throws is an error of usage, and the message says what was expected.
+// The same with a check: an error that `check` throws is a usage error, and its message should say what was expected.
 CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
                       const std::string& meaning, std::function<void(const std::string&)> check);
 
-// Texts that aren't empty, one each time that the option is given.
+// Texts that aren't empty. Each use of the option adds one.
 CLI::Option* add_texts(CLI::App& command, const std::string& name, const std::string& type,
                        std::vector<std::string>& target, const std::string& meaning);
 
-// A folder that weft train wrote; also by the name of its model.safetensors or config.json.
+// A folder that weft train wrote. Its model.safetensors or config.json stands for it, too.
 CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::string& target,
                             const std::string& meaning);
-// Several.
+// The same for several folders.
 CLI::Option* add_checkpoints(CLI::App& command, const std::string& name, std::vector<std::string>& target,
                              const std::string& meaning);
 
 // --threads, for every command that computes.
 CLI::Option* add_threads(CLI::App& command);
-// --precision, for every command that runs a model; `usual` says what happens without.
+// --precision, for every command that runs a model. `usual` describes the default.
 CLI::Option* add_precision(CLI::App& command, std::function<void(weft::Precision)> set, const std::string& usual);

@@ -15,10 +15,10 @@ std::string parent_of(const std::string& folder) {
 
 void OutFolder::check() const {
   std::error_code error;
-  for (const std::string& read : reads)  // or the folder of a file
+  for (const std::string& read : reads)  // the folder itself, or the folder that contains the file
     if (!read.empty() && (fs::equivalent(folder, read, error) ||
                           (fs::is_regular_file(read, error) && fs::equivalent(folder, parent_of(read), error))))
-      throw Error(name + " names the checkpoint that is to be " + done + ", \"" + read + "\": give another folder");
+      throw Error(name + " names the checkpoint to be " + done + ", \"" + read + "\": give another folder");
   if (fs::exists(folder, error) && !fs::is_directory(folder, error))
     throw Error(name + " names the file \"" + folder + "\", expected a folder");
   if (fs::exists(weft::run_path(folder), error))

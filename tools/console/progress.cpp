@@ -15,7 +15,7 @@ std::string format(const char* pattern, double value) {
   return text;
 }
 
-// In at most `width` columns: the speed is left out first, then the time, then the loss.
+// Fits into `width` columns by leaving out the speed first, then the time, then the loss.
 std::string figures(const weft::Progress& p, double loss, std::size_t width) {
   const std::string step = "step " + std::to_string(p.step) + "/" + std::to_string(p.steps);
   const std::string with_loss = step + "  loss " + format("%.4f", loss), time = "  ETA " + as_time(p.seconds_left);
@@ -75,7 +75,7 @@ void ProgressDisplay::bar(const weft::Progress& progress, double loss) {
   const auto now = std::chrono::steady_clock::now();
   if (drawn_ && now - last_drawn_ < std::chrono::milliseconds(100)) return;
   last_drawn_ = now;
-  const int width = std::max(terminal_width() - 1, 1);  // in the last column some terminals begin a new line
+  const int width = std::max(terminal_width() - 1, 1);  // some terminals begin a new line in the last column
   const std::string text = figures(progress, loss, static_cast<std::size_t>(width));
   const int room = std::min(width - static_cast<int>(text.size()) - 3, 40);
   std::string drawn;

@@ -12,7 +12,7 @@ class ProgressDisplay {
   ~ProgressDisplay();
   void show(const weft::Progress& progress);
   void show(std::int64_t step, const weft::Evaluation& evaluation);
-  void clear();  // takes the bar off the screen
+  void clear();  // removes the bar from the screen
 
  private:
   void bar(const weft::Progress& progress, double loss);
@@ -24,13 +24,13 @@ class ProgressDisplay {
   std::int64_t shown_ = 0;
 };
 
-// "batch 12/340" on a terminal, of what has that name.
+// "batch 12/340" on a terminal, where `name` is "batch".
 class Count {
  public:
   Count(const char* name, std::int64_t count);
   ~Count();
-  void next();   // another one begins
-  void clear();  // takes it off the screen
+  void next();   // the next one begins
+  void clear();  // removes the line from the screen
 
  private:
   const char* name_;

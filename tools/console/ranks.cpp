@@ -19,36 +19,37 @@ namespace {
 
 using weft::Error;
 
-// How many processes mpirun says there are: Open MPI's, one by PMI (MPICH, Slurm), or by PMIx (any number); 0 without one.
+// The number of processes that mpirun started, from Open MPI or PMI (MPICH, Slurm); -1 if only PMIx is there, which
+// doesn't give it; 0 without mpirun.
 int ranks_started() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const char* count = std::getenv(name)) return std::atoi(count);
   return std::getenv("PMIX_RANK") != nullptr ? -1 : 0;
 }
 
-// Swallows what is printed.
+// Discards what is printed.
 class Silence : public std::streambuf {
   int overflow(int c) override { return traits_type::not_eof(c); }
 };
 
 void print_nothing() {
-  static Silence* const silence = new Silence;  // stays: the streams are flushed at the very end
+  static Silence* const silence = new Silence;  // never deleted, because the streams are flushed at the very end
   std::cout.rdbuf(silence);
   std::cerr.rdbuf(silence);
 }
 
-// An error of all processes, which don't know one another: the first one says it.
+// An error of all processes, which can't communicate: only the first one prints it.
 [[noreturn]] void fail_all(const std::string& what) {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
     if (const char* rank = std::getenv(name); rank != nullptr && std::atoi(rank) != 0) {
       print_nothing();
-      std::this_thread::sleep_for(std::chrono::seconds(1));  // mpirun ends all with the first that ends
+      std::this_thread::sleep_for(std::chrono::seconds(1));  // mpirun ends all processes when the first one ends
     }
   throw Error(what);
 }
 
 #ifdef WEFT_MPI
-// Beside the command, where it is built, or in a folder of the libraries, where it is installed: nowhere else.
+// The module lies beside the command (in a build) or in a library folder (installed). It is searched nowhere else.
 std::filesystem::path module_path() {
   const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const std::filesystem::path beside = folder / mpi_module;
@@ -56,24 +57,24 @@ std::filesystem::path module_path() {
 }
 
 MpiStart start_mpi() {
-  void* module = ::dlopen(module_path().c_str(), RTLD_NOW | RTLD_GLOBAL);  // Open MPI's own modules look for its names
+  void* module = ::dlopen(module_path().c_str(), RTLD_NOW | RTLD_GLOBAL);  // Open MPI's own modules use its symbols
   if (module == nullptr)
-    fail_all(std::string("mpirun started weft, which can't load its part for MPI: ") + ::dlerror());
+    fail_all(std::string("mpirun started weft, but weft can't load its MPI module: ") + ::dlerror());
   using Start = MpiStart();
   Start* start = nullptr;
   *reinterpret_cast<void**>(&start) = ::dlsym(module, mpi_start_name);
-  if (start == nullptr) fail_all(std::string("\"") + mpi_module + "\" is of another weft");
+  if (start == nullptr) fail_all(std::string("\"") + mpi_module + "\" is from another version of weft");
   return start();
 }
 #else
 MpiStart start_mpi() {
   fail_all(
-      "mpirun started several weft train, but this weft was built without MPI (Debian: apt-get install "
+      "mpirun started several processes, but this weft was built without MPI (Debian: apt-get install "
       "libopenmpi-dev)");
 }
 #endif
 
-// A rank that is bound to some CPUs has these; those that share them all divide them.
+// A rank that is bound to CPUs uses these. Ranks that share all CPUs divide them.
 void share_threads(int ranks) {
   if (std::getenv("OMP_NUM_THREADS") != nullptr) return;
   const int own = weft::default_threads();
@@ -90,7 +91,7 @@ std::unique_ptr<weft::Ranks> start_ranks(int argc, char** argv) {
   if (start.error != nullptr) fail_all(start.error);
   if (start.ranks == nullptr && started > 1)
     fail_all("mpirun started " + std::to_string(started) +
-             " weft train, which don't find one another: it is of another MPI than weft's");
+             " processes that can't find each other: it belongs to another MPI than weft's");
   std::unique_ptr<weft::Ranks> ranks(start.ranks);
   if (!ranks) return nullptr;
   share_threads(start.on_this_machine);

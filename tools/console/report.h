@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-// "KIND METRIC X %" for each metric; of language models perplexity and bits per byte; "validation loss X".
+// "KIND METRIC X %" for each metric; perplexity and bits per byte for language models; "KIND loss X".
 void print_evaluation(const weft::Evaluation& evaluation, const char* kind);
 // "a, b"
 std::string list(const std::vector<std::string>& names);
-// "peak memory …", of this process.
+// Prints "peak memory …" of this process.
 void print_memory();

@@ -2,5 +2,5 @@
 #pragma once
 #include <string>
 
-// Also if the file does not exist yet.
+// Works even if the file does not exist yet.
 bool same_file(const std::string& a, const std::string& b);

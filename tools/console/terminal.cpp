@@ -29,7 +29,7 @@ void open_standard_streams() {
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF) {
       const int opened = ::open(nothing, stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-      if (opened != stream)  // the lowest number that is free
+      if (opened != stream)  // open() returns the lowest free number
         throw weft::Error(std::string("[file] can't open \"") + nothing +
                           "\": " + std::generic_category().message(errno));
     }

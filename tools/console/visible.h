@@ -1,9 +1,9 @@
-// Names that others chose, as a terminal shows them.
+// Names that others chose, in a form that is safe on a terminal.
 #pragma once
 #include <cstddef>
 #include <string>
 
-// Control characters are escaped, as \\n, \\x1B or \\u0085: they would move the cursor or end a line.
+// Escapes control characters as \\n, \\x1B or \\u0085, because they would move the cursor or end a line.
 std::string visible(const std::string& name);
-// Code points of a text in UTF-8.
+// The number of code points of a text in UTF-8.
 std::size_t code_points(const std::string& text);

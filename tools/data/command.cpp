@@ -1,4 +1,4 @@
-// weft data: files of rows of the tasks that are generated.
+// weft data: writes files of rows of generated tasks.
 #include "console/command.h"
 
 #include <weft/error.h>
@@ -35,8 +35,8 @@ extern "C" void stop_generating(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-// Different rows, in the order of their numbers: row k is made of the seed's k-th stream, if it makes one. Rows of equal hashes
-// are taken for one.
+// Distinct rows in the order of their numbers: row k is made from the k-th stream of the seed, unless that makes no
+// valid row. Rows with equal hashes count as equal.
 class Rows {
  public:
   Rows(const GeneratedTask& task, std::uint64_t seed) : task_(task), random_(seed) {}
@@ -45,8 +45,8 @@ class Rows {
     constexpr std::uint64_t most = 10'000'000;
     for (std::uint64_t tries = 0; tries < most; ++tries)
       if (task_.make(random_.split(tried_++), row_) && seen_.insert(hash_of(row_.text)).second) return row_;
-    throw Error("[data] no other row in " + std::to_string(most) + " tries, after " + std::to_string(seen_.size()) +
-                ": there are too few within these rules");
+    throw Error("[data] no new row in " + std::to_string(most) + " tries after " + std::to_string(seen_.size()) +
+                " rows: these options allow too few");
   }
 
  private:
@@ -82,7 +82,7 @@ int generate(const Options& o, const GeneratedTask& task) {
   const auto path_of = [&](const Part& part) { return o.out + "/" + part.name + ".tsv"; };
   for (const Part& part : parts)
     if (!o.overwrite && std::filesystem::exists(path_of(part)))
-      throw Error("\"" + path_of(part) + "\" is there already: --overwrite replaces it");
+      throw Error("\"" + path_of(part) + "\" already exists: --overwrite replaces it");
   std::error_code error;
   std::filesystem::create_directories(o.out, error);
   if (error) throw Error("can't make the folder \"" + o.out + "\": " + error.message());
@@ -98,7 +98,7 @@ int generate(const Options& o, const GeneratedTask& task) {
   }
   shown.clear();
   if (stop_signal != 0) {
-    std::cerr << "weft: stopped, nothing is written" << std::endl;
+    std::cerr << "weft: stopped, nothing was written" << std::endl;
     return 128 + stop_signal;
   }
   for (const auto& file : files) file->commit();
@@ -107,7 +107,7 @@ int generate(const Options& o, const GeneratedTask& task) {
   return 0;
 }
 
-// Holds the labels of a file against what its texts mean.
+// Compares the labels of a file with the values of its texts.
 int check(const Options& o, const GeneratedTask& task) {
   const weft::LabelledTexts rows = weft::read_labelled(o.check);
   std::int64_t wrong = 0;
@@ -118,7 +118,7 @@ int check(const Options& o, const GeneratedTask& task) {
     try {
       const std::string answer = task.answer(rows.texts[i]);
       if (answer == label) continue;
-      if (wrong++ == 0) first = where + "its label is " + label + ", its text means " + answer;
+      if (wrong++ == 0) first = where + "its label is " + label + ", its text gives " + answer;
     } catch (const Error& error) {
       throw Error(where + error.what());
     }
@@ -131,16 +131,15 @@ int check(const Options& o, const GeneratedTask& task) {
 void add_kind(CLI::App& command, const TaskKind& kind, std::shared_ptr<GeneratedTask> task,
               std::shared_ptr<Options> o) {
   CLI::App* sub = command.add_subcommand(kind.name, kind.title);
-  add_text(*sub, "--out", "FOLDER", o->out, "For train.tsv, validation.tsv and test.tsv");
-  add_number(*sub, "--train", o->train, {1}, "Rows of train.tsv, none of which comes again");
-  add_number(*sub, "--validation", o->validation, {1}, "Rows of validation.tsv");
-  add_number(*sub, "--test", o->test, {1}, "Rows of test.tsv");
-  add_number(*sub, "--seed", o->seed, {0}, "Of the rows: the same one gives the same bytes everywhere");
+  add_text(*sub, "--out", "FOLDER", o->out, "Folder for train.tsv, validation.tsv and test.tsv");
+  add_number(*sub, "--train", o->train, {1}, "Rows in train.tsv; no row occurs twice in the three files");
+  add_number(*sub, "--validation", o->validation, {1}, "Rows in validation.tsv");
+  add_number(*sub, "--test", o->test, {1}, "Rows in test.tsv");
+  add_number(*sub, "--seed", o->seed, {0}, "Seed of the rows; the same seed gives the same bytes everywhere");
   task->add_to(*sub);
-  sub->add_flag("--overwrite", o->overwrite, "Replace the files of that name in --out");
-  auto* check =
-      add_text(*sub, "--check", "FILE", o->check, "Write nothing: compare the labels of this file with its texts");
-  for (CLI::Option* option : sub->get_options())  // of what is generated
+  sub->add_flag("--overwrite", o->overwrite, "Replace existing files in --out");
+  auto* check = add_text(*sub, "--check", "FILE", o->check, "Write nothing, but check the labels in this file");
+  for (CLI::Option* option : sub->get_options())  // options for generating rows
     if (option != check && option != sub->get_help_ptr()) check->excludes(option);
   sub->footer(help_paragraph(kind.meaning) + "\nExample:\n  weft data " + kind.name + " --out " + kind.name);
 }
@@ -149,11 +148,12 @@ void add_kind(CLI::App& command, const TaskKind& kind, std::shared_ptr<Generated
 }  // namespace data
 
 Command data_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("data", "Write labelled rows: this system's packages, or a task's");
+  CLI::App* command =
+      weft.add_subcommand("data", "Write labeled rows: descriptions of this system's packages, or a generated task");
   command->require_subcommand(1);
   const auto o = std::make_shared<data::Options>();
   std::vector<std::pair<std::string, std::shared_ptr<data::GeneratedTask>>> tasks;
-  // A new task is a line here.
+  // Add a new task here.
   for (const data::TaskKind& kind : {data::listops_kind(), data::recall_kind()}) {
     tasks.emplace_back(kind.name, kind.make());
     data::add_kind(*command, kind, tasks.back().second, o);

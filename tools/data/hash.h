@@ -1,4 +1,4 @@
-// FNV-1a: the same number for the same text everywhere.
+// FNV-1a: the same text has the same number everywhere.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -19,7 +19,7 @@ using weft::Error;
 enum Operator { min, max, med, sm };
 const std::array<std::string_view, 4> operators = {"[MIN", "[MAX", "[MED", "[SM"};
 
-// The arguments of an operator: how often each digit is one.
+// The arguments of an operator: how often each digit occurs.
 struct Arguments {
   std::array<std::int64_t, 10> times{};
   std::int64_t count = 0, sum = 0;
@@ -29,7 +29,7 @@ struct Arguments {
     ++count;
     sum += digit;
   }
-  // The i-th in ascending order.
+  // The i-th argument in ascending order.
   int sorted(std::int64_t i) const {
     int digit = 0;
     for (std::int64_t below = times[0]; below <= i; below += times[static_cast<std::size_t>(digit)]) ++digit;
@@ -37,7 +37,7 @@ struct Arguments {
   }
 };
 
-// MED: the median, of an even number the mean of the middle two, truncated. SM: the sum modulo 10.
+// MED: the median; for an even number of arguments the mean of the middle two, truncated. SM: the sum modulo 10.
 int value_of(Operator op, const Arguments& arguments) {
   const std::int64_t n = arguments.count;
   if (op == min) return arguments.sorted(0);
@@ -50,19 +50,19 @@ struct Rules {
   std::int64_t depth = 10, arguments = 10, min_length = 500, max_length = 2000;
 };
 
-// A tree from its root on: each node below the root is a digit with probability 3/4, and always at the greatest depth;
-// else an operator, each as likely, with 2 to `arguments` arguments, each number as likely.
+// A tree, made from its root on. Each node below the root is a digit with probability 3/4, and always at the greatest
+// depth; otherwise an operator, each equally likely, with 2 to `arguments` arguments, each number equally likely.
 class Tree {
  public:
   Tree(const Rules& rules, const weft::Random& random, std::string& text)
       : rules_(rules), random_(random), text_(text) {}
 
-  // Its value; none as soon as it is too long. Its length counts operators, digits and closing brackets.
+  // The tree's value, or none as soon as it is too long. Its length counts operators, digits and closing brackets.
   std::optional<int> make() { return operation(1); }
   std::int64_t length() const { return length_; }
 
  private:
-  // One draw a node: the upper half of its bits decides what it is, the lower half which one.
+  // One draw per node: the upper bits decide between operator and digit, the lower half chooses the digit.
   std::optional<int> node(std::int64_t depth) {
     const std::uint64_t bits = random_.bits(drawn_++);
     if (depth < rules_.depth && bits >> 62 == 0) return operation(depth);
@@ -100,7 +100,7 @@ class Tree {
   std::int64_t length_ = 0;
 };
 
-// Reads an expression, with round brackets, which have no meaning, or without.
+// Reads an expression with or without round brackets, which are ignored.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -112,7 +112,7 @@ class Reader {
   }
 
  private:
-  // Empty at the end.
+  // The next symbol; empty at the end.
   std::string_view next() {
     for (;;) {
       at_ = std::min(text_.find_first_not_of(' ', at_), text_.size());
@@ -127,7 +127,7 @@ class Reader {
     if (symbol.size() == 1 && symbol[0] >= '0' && symbol[0] <= '9') return symbol[0] - '0';
     const auto* const op = std::find(operators.begin(), operators.end(), symbol);
     if (op == operators.end()) fail("a digit or an operator", symbol);
-    if (depth > deepest) throw Error("[listops] more than " + std::to_string(deepest) + " operators in one another");
+    if (depth > deepest) throw Error("[listops] more than " + std::to_string(deepest) + " nested operators");
     Arguments arguments;
     for (std::string_view argument = next(); argument != "]"; argument = next())
       arguments.add(expression(argument, depth + 1));
@@ -148,10 +148,11 @@ class Reader {
 class Listops : public GeneratedTask {
  public:
   void add_to(CLI::App& command) override {
-    add_number(command, "--min-length", rules_.min_length, {0}, "Rows are longer: operators, digits and ] count");
-    add_number(command, "--max-length", rules_.max_length, {4, 1 << 20}, "Rows are shorter");
-    add_number(command, "--depth", rules_.depth, {2, 100}, "Nodes from the root to a leaf, at most");
-    add_number(command, "--arguments", rules_.arguments, {2, 1000}, "Arguments of an operator, at most");
+    add_number(command, "--min-length", rules_.min_length, {0},
+               "Rows are longer than this; operators, digits and ] count");
+    add_number(command, "--max-length", rules_.max_length, {4, 1 << 20}, "Rows are shorter than this");
+    add_number(command, "--depth", rules_.depth, {2, 100}, "Maximum number of nodes from the root to a leaf");
+    add_number(command, "--arguments", rules_.arguments, {2, 1000}, "Maximum number of arguments of an operator");
   }
   void check() const override {
     if (rules_.max_length - rules_.min_length < 2)
@@ -177,10 +178,10 @@ class Listops : public GeneratedTask {
 
 TaskKind listops_kind() {
   return {
-      "listops", "ListOps: nested lists of digits, and what they amount to",
+      "listops", "ListOps: nested operations on digits, and their values",
       "ListOps by the rules of the Long Range Arena: expressions of MIN, MAX, MED (truncated) and SM (the sum modulo "
       "10) of digits, each with its value, in the columns of the arena's own files, without the round brackets. The "
-      "Transformer of the arena (arXiv 2011.04006) is right about 36.37 %, chance about 10 to 17",
+      "arena's Transformer (arXiv 2011.04006) reaches 36.37 % accuracy, chance about 10 to 17 %",
       []() -> std::unique_ptr<GeneratedTask> { return std::make_unique<Listops>(); }};
 }
 

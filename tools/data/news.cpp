@@ -1,5 +1,5 @@
-// What packages are, by Debian's sections: records as in deb822(5), of which Section, "games" or "universe/games", is the label
-// and Description the text, its lines and paragraphs joined.
+// Descriptions of packages with their Debian sections. The source is records as in deb822(5): Section ("games" or
+// "universe/games") is the label, and Description is the text, with its lines and paragraphs joined.
 #include "data/news.h"
 
 #include <weft/error.h>
@@ -27,11 +27,11 @@ namespace {
 using weft::Error;
 namespace fs = std::filesystem;
 
-// Sections that say what a package is for. Others say how it is made (libs, doc) or of what (perl, rust).
+// Sections that say what a package is for. The others say how it is made (libs, doc) or in what language (perl, rust).
 const std::vector<std::string> topics{"admin",    "database", "editors", "electronics", "fonts", "games",
                                       "graphics", "mail",     "math",    "sound",       "video", "web"};
 const char* const installed = "/var/lib/dpkg/status";
-constexpr std::size_t fewest = 20;  // rows of a label
+constexpr std::size_t fewest = 20;  // fewest rows of a label
 
 struct Options {
   std::string out, test, from;
@@ -40,7 +40,7 @@ struct Options {
   bool overwrite = false;
 };
 
-// What a command prints; nothing if it can't be run.
+// The output of a command; empty if it can't be run.
 std::string output_of(const char* line) {
   std::string text;
   FILE* const pipe = popen(line, "r");
@@ -61,11 +61,11 @@ Source source_of(const std::string& from) {
     return {"apt-cache dumpavail", std::move(all)};
   if (fs::exists(installed)) return {installed, weft::os::read_file(installed)};
   throw Error(
-      std::string("[news] neither apt-cache nor ") + installed +
-      " is here, as on Debian and Ubuntu: give records of packages, as in a Packages file of Debian, by --from FILE");
+      std::string("[news] this system has neither apt-cache nor ") + installed +
+      ", as Debian and Ubuntu have: give package records, like those of Debian's Packages files, by --from FILE");
 }
 
-// The words, with a blank between them; a point alone is Debian's empty line.
+// Appends the words, separated by blanks. A point by itself is Debian's empty line.
 void append_words(std::string& text, const std::string& line) {
   std::istringstream words(line);
   for (std::string word; words >> word;)
@@ -76,7 +76,7 @@ struct Row {
   std::string label, text;
 };
 
-// The texts of each section, each text once.
+// The texts of each section, without duplicates.
 using Sections = std::map<std::string, std::vector<Row>>;
 
 class Records {
@@ -122,7 +122,8 @@ class Records {
   bool in_text_ = false;
 };
 
-// Those that were asked for; else the topics, or of a source that has hardly any of these all that have enough rows.
+// The sections asked for. By default the topics, or, if the source has fewer than two of these, all sections with
+// enough rows.
 std::vector<std::string> chosen(const Sections& sections, const std::vector<std::string>& asked,
                                 const std::string& name) {
   std::vector<std::string> large, large_topics;
@@ -178,7 +179,7 @@ int run(const Options& o) {
   if (!o.test.empty() && same_file(o.test, o.out)) throw UsageError("--test and --out name the same file");
   for (const File& file : files)
     if (!o.overwrite && fs::exists(file.path))
-      throw Error("\"" + file.path + "\" is there already: --overwrite replaces it");
+      throw Error("\"" + file.path + "\" already exists: --overwrite replaces it");
   const Source source = source_of(o.from);
   Records records;
   records.add(source.text);
@@ -187,7 +188,7 @@ int run(const Options& o) {
   std::string labels;
   for (const std::string& section : chosen(sections, o.sections, source.name)) {
     std::vector<Row>& rows = sections[section];
-    sort_by_hash(rows, false);  // whichever are taken are a sample of all
+    sort_by_hash(rows, false);  // the rows that are kept are a random sample
     rows.resize(std::min(rows.size(), static_cast<std::size_t>(o.rows)));
     const auto tested = o.test.empty() ? 0 : std::max<std::ptrdiff_t>(1, std::ssize(rows) / 10);
     if (tested > 0) files[1].rows.insert(files[1].rows.end(), rows.begin(), rows.begin() + tested);
@@ -203,22 +204,24 @@ int run(const Options& o) {
 }  // namespace
 
 std::function<int()> add_news(CLI::App& data) {
-  CLI::App* sub = data.add_subcommand("news", "A small labelled set from this system: what Debian's packages are");
+  CLI::App* sub =
+      data.add_subcommand("news", "A small labeled data set from this system: descriptions of Debian packages");
   const auto o = std::make_shared<Options>();
-  add_text(*sub, "--out", "FILE", o->out, "For the rows, as CSV with a header: label,text");
-  add_text(*sub, "--test", "FILE", o->test, "For a tenth of each label's rows, which --out then lacks");
+  add_text(*sub, "--out", "FILE", o->out, "File for the rows: CSV with the header label,text");
+  add_text(*sub, "--test", "FILE", o->test, "File for a tenth of each label's rows, which --out then lacks");
   add_text(*sub, "--from", "FILE", o->from,
-           "Records of packages (default: apt-cache dumpavail, or else /var/lib/dpkg/status)");
+           "Package records (default: apt-cache dumpavail, or else /var/lib/dpkg/status)");
   add_texts(*sub, "--section", "NAME", o->sections,
-            "One of Debian's, as often as wanted (default: " + list(topics) + ")");
-  add_number(*sub, "--rows", o->rows, {fewest}, "Rows of each label, at most");
-  sub->add_flag("--overwrite", o->overwrite, "Replace the files");
+            "Section of Debian, used as a label; may be given more than once (default: " + list(topics) + ")");
+  add_number(*sub, "--rows", o->rows, {fewest}, "Maximum number of rows per label");
+  sub->add_flag("--overwrite", o->overwrite, "Replace existing files");
   sub->footer(
       help_paragraph(
-          "A text is what a Debian or Ubuntu system says of a package that it has or could install, its label the "
-          "section that it is in; each text comes once. Where fewer than two of the default sections have 20 "
-          "texts, as where apt has no lists (apt-get update fetches them), all sections that have are taken. The "
-          "same source gives the same bytes") +
+          "Each text is the description of a package that this Debian or Ubuntu system has or could install; its label "
+          "is the package's section. Each text occurs once. If fewer than two of the default sections have 20 texts, "
+          "as "
+          "when apt has no lists (apt-get update fetches them), all sections with 20 texts are used. The same source "
+          "gives the same bytes") +
       "\nExample:\n  weft data news --out news.csv --test news-test.csv");
   return [o] { return run(*o); };
 }

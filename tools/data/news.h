@@ -1,11 +1,11 @@
-// weft data news: a small labelled set of what a Debian system says of its packages.
+// weft data news: a small labeled data set of a Debian system's package descriptions.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <functional>
 
 namespace data {
 
-// Adds the subcommand; what it gives runs it.
+// Adds the subcommand and returns the function that runs it.
 std::function<int()> add_news(CLI::App& data);
 
 }  // namespace data

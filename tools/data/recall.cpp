@@ -16,7 +16,7 @@ namespace {
 
 using weft::Error;
 
-// 0 … n-1 in a random order (Fisher and Yates), by the numbers of a stream.
+// 0 … n-1 in a random order (Fisher and Yates), drawn from a stream.
 std::vector<std::int64_t> shuffled(std::int64_t n, const weft::Random& random) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
@@ -24,7 +24,7 @@ std::vector<std::int64_t> shuffled(std::int64_t n, const weft::Random& random) {
   return order;
 }
 
-// k of the numbers 0 … n-1, each set as likely (Floyd).
+// k of the numbers 0 … n-1, all sets equally likely (Floyd).
 std::set<std::int64_t> some_of(std::int64_t n, std::int64_t k, const weft::Random& random) {
   std::set<std::int64_t> chosen;
   for (std::int64_t top = n - k; top < n; ++top) {
@@ -35,17 +35,17 @@ std::set<std::int64_t> some_of(std::int64_t n, std::int64_t k, const weft::Rando
   return chosen;
 }
 
-// A row of length - 1 symbols: each of the keys k0 … once, in a random order, with a value of its own behind it; fillers
-// "." before, between and behind the pairs; and at the end one of the keys. Its label is that key's value.
+// A row of length - 1 symbols. Each of the keys k0 … occurs once, in random order, followed by its own value. Fillers
+// "." stand before, between and after the pairs. The last symbol is one of the keys, and the label is its value.
 class Recall : public GeneratedTask {
  public:
   void add_to(CLI::App& command) override {
-    add_number(command, "--length", length_, {6, 1 << 20}, "Symbols of a row, with the one that begins it in training");
-    add_number(command, "--pairs", pairs_, {2, 1000}, "Keys, and values");
+    add_number(command, "--length", length_, {6, 1 << 20}, "Symbols in a row, with the one that training puts first");
+    add_number(command, "--pairs", pairs_, {2, 1000}, "Number of keys, and of values");
   }
   void check() const override {
     if (length_ < 2 * pairs_ + 2)
-      throw UsageError(std::to_string(pairs_) + " pairs and a key take --length " + std::to_string(2 * pairs_ + 2));
+      throw UsageError(std::to_string(pairs_) + " pairs and a key need --length " + std::to_string(2 * pairs_ + 2));
   }
   std::string description() const override {
     char percent[16];
@@ -55,7 +55,7 @@ class Recall : public GeneratedTask {
   bool make(const weft::Random& random, Row& row) const override {
     const std::vector<std::int64_t> keys = shuffled(pairs_, random.split(0)),
                                     values = shuffled(pairs_, random.split(1));
-    const std::int64_t places = length_ - 2 - pairs_;  // a pair takes one, too
+    const std::int64_t places = length_ - 2 - pairs_;  // a pair counts as one place
     std::string text;
     std::int64_t place = 0;
     std::size_t pair = 0;
@@ -90,12 +90,13 @@ class Recall : public GeneratedTask {
 }  // namespace
 
 TaskKind recall_kind() {
-  return {"recall", "Associative recall: what stood behind a key, far away",
-          "Associative recall (arXiv 1610.06258, 2302.10866): each key stands once in a row, with a value of its own "
-          "behind it, at random places among fillers; the last symbol is one of the keys, the label its value. Every "
-          "value is in every row and as likely, so that without looking the key up nothing beats chance, 1 / --pairs. "
-          "Lengths of 1024 to 16384 are of interest",
-          []() -> std::unique_ptr<GeneratedTask> { return std::make_unique<Recall>(); }};
+  return {
+      "recall", "Associative recall: the value that followed a key, far away",
+      "Associative recall (arXiv 1610.06258, 2302.10866): each key occurs once in a row, followed by its own value, "
+      "at random places among fillers; the last symbol is one of the keys, and the label is its value. Every row has "
+      "every value, and all are equally likely, so that only looking up the key beats chance, 1 / --pairs. "
+      "Lengths of 1024 to 16384 are of interest",
+      []() -> std::unique_ptr<GeneratedTask> { return std::make_unique<Recall>(); }};
 }
 
 }  // namespace data

@@ -1,4 +1,4 @@
-// What weft data generates: tasks that are made exactly, of a seed.
+// The tasks of weft data: rows that are generated exactly, from a seed.
 #pragma once
 #include <weft/random.h>
 
@@ -15,22 +15,22 @@ struct Row {
 class GeneratedTask {
  public:
   virtual ~GeneratedTask() = default;
-  // Its own options.
+  // Adds the task's own options.
   virtual void add_to(CLI::App& command) = 0;
-  // UsageError for options that don't go together.
+  // UsageError for options that contradict each other.
   virtual void check() const = 0;
-  // What there is to say of the task as its options make it, in a line.
+  // One line that describes the task with its options.
   virtual std::string description() const = 0;
-  // The row of these random numbers, symbols with blanks between them. False if they make none within the rules.
+  // Makes a row, symbols separated by blanks, from these random numbers. False if they make no valid row.
   virtual bool make(const weft::Random& random, Row& row) const = 0;
-  // The label of a text. Error if it is none of the task.
+  // The label of a text. Error if the text doesn't belong to the task.
   virtual std::string answer(const std::string& text) const = 0;
 };
 
 struct TaskKind {
   const char* name;
-  const char* title;    // a line
-  const char* meaning;  // for the help: what it is, its source, the baseline
+  const char* title;    // one line
+  const char* meaning;  // for the help: description, source, baseline
   std::unique_ptr<GeneratedTask> (*make)();
 };
 

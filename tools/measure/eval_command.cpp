@@ -43,7 +43,7 @@ void print_json(const weft::Evaluation& evaluation, const weft::Checkpoint& chec
 int eval(const EvalCommand& o) {
   const weft::Checkpoint checkpoint = o.checkpoint.load();
   if (o.checkpoint.pad_to && weft::task_source(checkpoint.model->task()) != weft::Source::rows)
-    throw UsageError("--pad-to is of labelled texts: the sequences of a text are full");
+    throw UsageError("--pad-to is for labeled texts: the sequences of a plain text are full");
   const std::string run = run_of(o.checkpoint.path());
   const auto data = o.data.load(checkpoint, run);
   const weft::Evaluation evaluation = measure(*checkpoint.model, *data, o.checkpoint.path());
@@ -63,11 +63,11 @@ int eval(const EvalCommand& o) {
 }  // namespace
 
 Command eval_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("eval", "Measure a checkpoint's loss, and what else its task measures");
+  CLI::App* command = weft.add_subcommand("eval", "Measure a checkpoint's loss and the metrics of its task");
   const auto o = std::make_shared<EvalCommand>();
   o->checkpoint.add_to(*command);
   o->data.add_to(*command);
-  command->add_flag("--json", o->json, "One JSON object, with the scores of each label and the confusion matrix");
+  command->add_flag("--json", o->json, "Print one JSON object, with the scores of each label and the confusion matrix");
   o->checkpoint.add_pad_to(*command);
   o->checkpoint.add_precision_to(*command);
   o->checkpoint.add_copy_to(*command);

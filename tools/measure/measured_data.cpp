@@ -14,7 +14,7 @@
 
 namespace {
 
-// A checkpoint that a program saved needn't say what it was trained on.
+// A checkpoint that a program saved may not record the length that it was trained on.
 std::int64_t length_of(const MeasuredData& o, const weft::Checkpoint& checkpoint) {
   if (o.seq_len) return *o.seq_len;
   if (checkpoint.info.pad_to > 0) return checkpoint.info.pad_to;
@@ -26,22 +26,22 @@ std::int64_t length_of(const MeasuredData& o, const weft::Checkpoint& checkpoint
 
 void MeasuredData::add_to(CLI::App& command) {
   auto* of_text = add_text(command, "--text", "FILE", text,
-                           "UTF-8 text, of which the test part of the run's split is measured, or the last tenth");
+                           "UTF-8 text; measures the test part of the run's split, or else the last tenth");
   auto* of_data =
-      add_text(command, "--data,--csv", "FILE|DIR", data, "Labelled texts, a file or a folder, all measured");
+      add_text(command, "--data,--csv", "FILE|DIR", data, "Labeled texts, a file or a folder; measures all of them");
   of_data->excludes(of_text);
   form.add_to(command, of_data);
   command.add_flag("--all", all, "Measure the whole text")->needs(of_text);
   with_data_ = {
-      add_number(command, "--seq-len", seq_len, {1}, "Length of the sequences", "that of training, or the config's"),
-      add_number(command, "--batch", batch, {1}, "Sequences at a time")};
+      add_number(command, "--seq-len", seq_len, {1}, "Length of the sequences", "as in training, or the config's"),
+      add_number(command, "--batch", batch, {1}, "Sequences in a batch")};
 }
 
 bool MeasuredData::given() const {
   if (!text.empty() || !data.empty()) return true;
   for (const CLI::Option* option : with_data_)
     if (option->count() > 0)
-      throw UsageError(option->get_name() + " is of the data that are measured: give --text or --data, too");
+      throw UsageError(option->get_name() + " describes the data to measure: give --text or --data, too");
   return false;
 }
 
@@ -50,7 +50,7 @@ const char* MeasuredData::kind(const std::string& run) const {
   return !text.empty() && !all && !split.empty() && weft::text_split(split).rest() == 0 ? "validation" : "test";
 }
 
-// The part of the text that is measured: behind what the run learned from. Runs of earlier versions name no split.
+// The part of the text to measure, which follows what the run was trained on. Runs of earlier versions name no split.
 weft::TextSplit MeasuredData::text_part(const std::string& run) const {
   if (all) return {0, 100};
   const std::string name = run_text(run, "data", "split");
@@ -61,7 +61,7 @@ weft::TextSplit MeasuredData::text_part(const std::string& run) const {
 std::string MeasuredData::note(const std::string& run) const {
   if (text.empty() || all) return "";
   const char* of = run_text(run, "data", "split").empty() ? " part of --split 80/10/10" : " part of the run";
-  return text + ": measured were its last " + std::to_string(text_part(run).validation) + " %, the " + kind(run) + of;
+  return text + ": its last " + std::to_string(text_part(run).validation) + " % were measured, the " + kind(run) + of;
 }
 
 std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoint, const std::string& run) const {

@@ -1,4 +1,4 @@
-// The data that a checkpoint is measured on.
+// The data on which a checkpoint is measured.
 #pragma once
 #include <weft/checkpoint.h>
 #include <weft/trainer.h>
@@ -20,12 +20,12 @@ struct MeasuredData {
   bool all = false;
 
   void add_to(CLI::App& command);
-  // UsageError for an option that says how they are measured, if they aren't given.
+  // Whether data are given. UsageError if none are, but an option that describes them is.
   bool given() const;
-  // Says on standard error how labelled texts were read. `run` is the run.json of the checkpoint's run, or empty. Error unless
-  // what the checkpoint's task needs is given.
+  // Loads the data. Prints to standard error how labeled texts were read. `run` is the run.json of the checkpoint's run,
+  // or empty. Error if the data that the checkpoint's task needs aren't given.
   std::unique_ptr<weft::Data> load(const weft::Checkpoint& checkpoint, const std::string& run) const;
-  // Which part of a text is measured; empty if all of it is.
+  // Says which part of a text is measured; empty if it is the whole text.
   std::string note(const std::string& run) const;
   // "validation" if the data are a text whose run has no test part, else "test".
   const char* kind(const std::string& run) const;
@@ -36,5 +36,5 @@ struct MeasuredData {
   std::vector<CLI::Option*> with_data_;
 };
 
-// What is measured, with the batches counted on a terminal. Error, naming `path`, if the loss is not finite.
+// Evaluates the model, counting the batches on a terminal. Error, naming `path`, if the loss is not finite.
 weft::Evaluation measure(const weft::Model& model, const weft::Data& data, const std::string& path);

@@ -1,4 +1,4 @@
-// How well each label of a classifier is found: what eval prints of a confusion matrix.
+// How well a classifier finds each label: the scores and the confusion matrix that eval prints.
 #pragma once
 #include <weft/confusion.h>
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-// Precision, recall, F1 and rows of each label, their mean, and which labels are taken for which.
+// Precision, recall, F1 and rows of each label, their mean, and the confusion matrix.
 std::string scores_as_text(const weft::Confusion& confusion, const std::vector<std::string>& labels);
 // {"labels": [{"label", "precision", "recall", "f1", "rows", "predicted"}], "macro": {"precision", "recall", "f1"},
-// "confusion": [[…]]}, the matrix by label and what was given.
+// "confusion": [[…]]}, where confusion[i][j] counts the rows of label i that the model took for label j.
 nlohmann::ordered_json scores_as_json(const weft::Confusion& confusion, const std::vector<std::string>& labels);

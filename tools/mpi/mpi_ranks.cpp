@@ -15,7 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Others may be in the middle of a step, or write files: not so long that it costs time, not so often that it costs theirs.
+// Polls, because other ranks may be in the middle of a step or writing files: often enough to lose no time, and rarely
+// enough not to slow them.
 void wait_for(MPI_Request& request) {
   const auto start = Clock::now();
   for (int looks = 0;; ++looks) {
@@ -37,10 +38,10 @@ class MpiTransfer : public weft::Transfer {
     return done != 0;
   }
   MPI_Request request = MPI_REQUEST_NULL;
-  std::vector<int> sent, sent_at, got, got_at;  // bytes; MPI reads them until it is done
+  std::vector<int> sent, sent_at, got, got_at;  // sizes and offsets in bytes; MPI reads them until the transfer is done
 };
 
-// Where pieces stand that follow one another.
+// The offsets of consecutive pieces.
 std::vector<int> places(const std::vector<int>& bytes) {
   std::vector<int> places;
   int at = 0;
@@ -66,7 +67,7 @@ class MpiRanks : public weft::Ranks {
   int rank() const noexcept override { return rank_; }
   int size() const noexcept override { return size_; }
 
-  // Also of a rank that prints nothing.
+  // Prints even on a rank that prints nothing else.
   [[noreturn]] void abort(const std::string& reason) override {
     std::fprintf(stderr, "weft: rank %d: %s\n", rank_, reason.c_str());
     std::fflush(stderr);
@@ -74,7 +75,7 @@ class MpiRanks : public weft::Ranks {
     std::_Exit(1);
   }
 
-  // Slots of one size, which hold most texts; longer ones follow.
+  // Slots of one size hold most texts. If one is longer, a second exchange follows.
   std::vector<std::string> exchange(const std::string& text) override {
     struct Slot {
       std::uint64_t size;
@@ -135,22 +136,24 @@ class MpiRanks : public weft::Ranks {
   }
 
  private:
-  // MPI_Finalize would wait for ever for a rank that waits in another call.
+  // MPI_Finalize would wait forever for a rank that waits in another call.
   void meet_in_the_end() {
     const auto latest =
-        Clock::now() + std::chrono::seconds(10) + rank_ * std::chrono::milliseconds(200);  // one says it
+        // ranks wait differently long, so that one reports it
+        Clock::now() + std::chrono::seconds(10) + rank_ * std::chrono::milliseconds(200);
     MPI_Request request;
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
     for (int done = 0;;) {
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
       if (done) return;
-      if (Clock::now() > latest) abort("ends, while others wait for it or don't answer");
+      if (Clock::now() > latest) abort("ended while other ranks wait for it or don't respond");
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
 
   int rank_ = 0, size_ = 1;
-  MPI_Comm texts_ = MPI_COMM_NULL, to_ = MPI_COMM_NULL, from_ = MPI_COMM_NULL;  // calls of one kind are in one order
+  // one for each kind of call: only calls of one kind have the same order on all ranks
+  MPI_Comm texts_ = MPI_COMM_NULL, to_ = MPI_COMM_NULL, from_ = MPI_COMM_NULL;
 };
 
 int ranks_on_this_machine() {
@@ -164,7 +167,8 @@ int ranks_on_this_machine() {
 
 }  // namespace
 
-// What fails in MPI itself ends all ranks with MPI's own message. One thread at a time calls it, not always the same.
+// An error inside MPI ends all ranks with MPI's own message. Only one thread at a time calls MPI, but not always the
+// same one.
 extern "C" [[gnu::visibility("default")]] MpiStart weft_start_mpi() {
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);

@@ -1,12 +1,12 @@
-// The module weft-mpi, which the command loads when mpirun started it: without it no library of MPI's is loaded.
+// The module weft-mpi. The command loads it only if mpirun started it: otherwise no library of MPI is loaded.
 #pragma once
 #include <weft/ranks.h>
 
 struct MpiStart {
-  weft::Ranks* ranks;   // to be deleted, which ends MPI; null if this process is alone
-  int on_this_machine;  // ranks
-  const char* error;    // or null
+  weft::Ranks* ranks;   // deleting it ends MPI; null if this process is the only one
+  int on_this_machine;  // number of ranks on this machine
+  const char* error;    // null if there was no error
 };
 
 constexpr const char* mpi_module = "weft-mpi.so";
-constexpr const char* mpi_start_name = "weft_start_mpi";  // an MpiStart(void)
+constexpr const char* mpi_start_name = "weft_start_mpi";  // of type MpiStart(void)

@@ -1,4 +1,4 @@
-// What weft classify and weft fill-mask share: a checkpoint, lines of text, and how many answers are shown.
+// The options that weft classify and weft fill-mask share: a checkpoint, lines of text, and how many results to show.
 #pragma once
 #include <weft/checkpoint.h>
 
@@ -11,11 +11,11 @@
 struct AnswerOptions {
   CheckpointOption checkpoint;
   std::string file = "-";
-  std::int64_t top;  // by default
+  std::int64_t top;  // the constructor sets the default
   double threshold = 0;
   bool json = false;
 
   explicit AnswerOptions(std::int64_t usual_top) : top(usual_top) {}
-  // texts: what the file holds; answers: "labels" or "symbols" of a line; as_json: what --json gives for each line.
+  // texts: describes the file; answers: "labels" or "symbols per gap"; as_json: describes --json.
   void add_to(CLI::App& command, const std::string& texts, const std::string& answers, const std::string& as_json);
 };

@@ -11,21 +11,22 @@
 
 void CheckpointOption::add_to(CLI::App& command) {
   add_checkpoint(command, "dir", folder, "Folder of a run, or of a checkpoint");
-  add_checkpoint(command, "--checkpoint", which, "Of a run: best or last (default: best); or the folder by this name");
+  add_checkpoint(command, "--checkpoint", which,
+                 "Checkpoint of the run: best or last (default: best); or a checkpoint's folder");
 }
 
 void CheckpointOption::add_precision_to(CLI::App& command) {
   const auto set = [this](weft::Precision given) { precision = given; };
-  add_precision(command, set, "f32; of a quantised checkpoint bf16");
+  add_precision(command, set, "f32; bf16 for a quantized checkpoint");
 }
 
 void CheckpointOption::add_pad_to(CLI::App& command) {
-  add_number(command, "--pad-to", pad_to, {0}, "Fill rows up to N tokens with padding; 0: their own length",
-             "as it was trained, and of other programs' checkpoints 0");
+  add_number(command, "--pad-to", pad_to, {0}, "Pad rows to N tokens; 0: no padding",
+             "as in training; 0 for other programs' checkpoints");
 }
 
 void CheckpointOption::add_copy_to(CLI::App& command) {
-  command.add_flag("--copy", copy, "Read the weights into memory: the file may be cut or written meanwhile");
+  command.add_flag("--copy", copy, "Read the weights into memory, so that the file may be changed meanwhile");
 }
 
 weft::Checkpoint CheckpointOption::load() const {

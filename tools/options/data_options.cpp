@@ -59,11 +59,10 @@ void DataOptions::add_to(CLI::App& command, CLI::Option* data) {
     weft::LabelledOptions ignored;
     set_columns(typed, ignored);
   };
-  add_text(command, "--format", "NAME", format, "How labelled texts are written: " + list(weft::data_formats()),
-           check_format)
+  add_text(command, "--format", "NAME", format, "Format of labeled texts: " + list(weft::data_formats()), check_format)
       ->group(group)
       ->needs(data);
-  add_text(command, "--columns", "NAMES", columns, "text=NAME+NAME,label=NAME: columns by name, or by number from 1",
+  add_text(command, "--columns", "NAMES", columns, "Columns by name, or by number from 1: text=NAME+NAME,label=NAME",
            check_columns)
       ->group(group)
       ->needs(data);
@@ -72,10 +71,12 @@ void DataOptions::add_to(CLI::App& command, CLI::Option* data) {
       ->default_str(header)
       ->group(group)
       ->needs(data);
-  command.add_flag("--literal-quotes", literal_quotes, "Quotation marks of CSV, TSV and semicolons are text")
+  command
+      .add_flag("--literal-quotes", literal_quotes,
+                "Treat quotation marks in CSV, TSV and semicolon-separated files as text")
       ->group(group)
       ->needs(data);
-  command.add_flag("--skip-bad-rows", skip_bad_rows, "Leave out and count rows that can't be used")
+  command.add_flag("--skip-bad-rows", skip_bad_rows, "Skip rows that can't be used, and count them")
       ->group(group)
       ->needs(data);
 }

@@ -1,4 +1,4 @@
-// The options that say how labelled texts are read.
+// Options that say how labeled texts are read.
 #pragma once
 #include <weft/labelled_texts.h>
 
@@ -11,13 +11,13 @@ struct DataOptions {
   std::string format = "auto", header = "auto", columns;
   bool literal_quotes = false, skip_bad_rows = false;
 
-  // data: the option that names them.
+  // data: the option that names the data.
   void add_to(CLI::App& command, CLI::Option* data);
-  // `labels` are those that a model knows; none: those that occur.
+  // labels: the labels that a model knows; empty: the labels that occur.
   weft::LabelledOptions labelled(const std::vector<std::string>& labels = {}) const;
 };
 
-bool is_empty(const std::string& text);  // without anything but white space
+bool is_empty(const std::string& text);  // nothing but white space
 // "60 rows; 2 with an empty text; 1 bad row left out"
 std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t skipped);
 

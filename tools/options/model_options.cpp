@@ -21,12 +21,12 @@ using nlohmann::json;
 using weft::Error;
 
 struct ConfigFile {
-  std::string arch, task;  // empty if it doesn't say
+  std::string arch, task;  // empty if the file doesn't say
   json fields = json::object();
-  std::int64_t vocabulary = 0, classes = 0;  // 0 if it doesn't say
+  std::int64_t vocabulary = 0, classes = 0;  // 0 if the file doesn't say
 };
 
-// Takes the text out of the object; empty if there is no such key.
+// Removes the text from the object and returns it; empty if there is no such key.
 std::string take_text(json& object, const char* key, const std::string& path) {
   const auto found = object.find(key);
   if (found == object.end()) return "";
@@ -36,8 +36,8 @@ std::string take_text(json& object, const char* key, const std::string& path) {
   return text;
 }
 
-// Either the fields with "arch" and "task" among them, or the config.json of a checkpoint, with the fields in "config";
-// or the run.json of a run, with these in "model".
+// Reads either the fields themselves, with "arch" and "task" among them; or the config.json of a checkpoint, with the
+// fields in "config"; or the run.json of a run, with all of these in "model".
 ConfigFile read_config(const std::string& text, const std::string& path) {
   ConfigFile file;
   file.fields = parse_json(text, path);
@@ -74,7 +74,7 @@ std::string unknown_field(const weft::Architecture& architecture, const std::str
          (meant.empty() ? ", expected one of " + list(names) : "; did you mean " + meant + "?");
 }
 
-// A value as the field takes it.
+// The value in the type of the field.
 json value_for(const weft::ConfigField& field, const std::string& text) {
   const json usual = json::parse(field.usual);
   if (usual.is_number_integer()) return number_in<std::int64_t>({}, text);
@@ -93,7 +93,7 @@ bool is_utf8(const std::string& text) {
   }
 }
 
-// KEY=VALUE.
+// Sets a field by KEY=VALUE.
 void set_field(json& config, const weft::Architecture& architecture, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (!is_utf8(text)) throw UsageError("--set: expected KEY=VALUE in UTF-8");
@@ -108,14 +108,15 @@ void set_field(json& config, const weft::Architecture& architecture, const std::
   }
 }
 
-// Error for fields of the file's own architecture that the chosen one doesn't have. Of others the config says so.
+// Error if the file is for another architecture and has fields that the chosen one lacks. The config reports other
+// unknown fields.
 void check_fields_of(const ConfigFile& file, const weft::Architecture& chosen, const std::string& path) {
   if (file.arch.empty() || file.arch == chosen.name) return;
   std::vector<std::string> foreign;
   for (const auto& field : file.fields.items())
     if (find_field(chosen, field.key()) == nullptr) foreign.push_back(field.key());
   if (!foreign.empty())
-    throw UsageError("--arch " + chosen.name + ": \"" + path + "\" is of " + file.arch + ", and " + chosen.name +
+    throw UsageError("--arch " + chosen.name + ": \"" + path + "\" is for " + file.arch + ", and " + chosen.name +
                      " has no " + list(foreign) + ": leave out --arch, or leave out --config and give the sizes of " +
                      chosen.name + " (weft info --arch " + chosen.name + " lists them)");
 }
@@ -128,28 +129,29 @@ void ModelOptions::add_to(CLI::App& command) {
       ->group(group);
   add_text(
       command, "--recipe", "NAME", recipe,
-      "All settings of an experiment, which other options overrule (weft recipes lists them): " + list(recipe_names()),
+      "All settings of an experiment, which other options override (weft recipes lists them): " + list(recipe_names()),
       [](const std::string& name) { (void)::recipe(name); })
       ->group(group)
       ->excludes(command.get_option("--arch"));
   add_text(command, "--config", "FILE", config,
-           "JSON: arch, task, the architecture's fields; a checkpoint's config.json; or a run's run.json, to repeat it")
+           "JSON file with arch, task and the architecture's fields; or a checkpoint's config.json; or a run.json, to "
+           "repeat the run")
       ->group(group)
       ->excludes(command.get_option("--recipe"));
   add_text(command, "--task", "NAME", task, "Task: " + list(weft::tasks()), [](const std::string& name) {
     (void)weft::task_from_name(name);
   })->group(group);
-  add_number(command, "--layers", layers, {0}, "Layers")->group(group);
+  add_number(command, "--layers", layers, {0}, "Number of layers")->group(group);
   add_number(command, "--d-model", d_model, {1}, "Width of the model")->group(group);
-  add_number(command, "--d-ffn", d_ffn, {0}, "Width of the feed-forward part; 0: the architecture's usual one")
+  add_number(command, "--d-ffn", d_ffn, {0}, "Width of the feed-forward part; 0: the architecture's default")
       ->group(group);
   add_number(command, "--seq-len", seq_len, {1}, "Length of the sequences")->group(group);
   add_number(command, "--dropout", dropout, {.lowest = 0, .highest = 1, .below = true}, "Probability of dropout")
       ->group(group);
   command
-      .add_option(
-          "--set", set,
-          "Any field of the architecture's config, as often as there are fields; weft info --arch NAME lists them")
+      .add_option("--set", set,
+                  "Set a field of the architecture's config; may be given more than once (weft info --arch NAME lists "
+                  "the fields)")
       ->type_name("KEY=VALUE")
       ->group(group)
       ->expected(1)
@@ -176,7 +178,7 @@ weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source, const wef
   const ConfigFile file = text.empty() ? ConfigFile{} : read_config(text, settings_name());
   const std::string& wanted = arch.empty() ? file.arch : arch;
   if (!spec.arch.empty() && !wanted.empty() && wanted != spec.arch)
-    throw Error("--from is of " + spec.arch + ", not of " + wanted);
+    throw Error("the checkpoint of --from is a " + spec.arch + ", not a " + wanted);
   if (!wanted.empty()) spec.arch = wanted;
   if (spec.arch.empty())
     throw UsageError("give --arch (" + list(weft::architectures()) + "), --recipe, or \"arch\" in the --config file");
@@ -213,7 +215,7 @@ std::int64_t usual_length(const weft::Model& model) {
 }
 
 std::unique_ptr<weft::Model> outline(const weft::ModelSpec& spec) {
-  constexpr std::int64_t most = 100000;  // a second's work
+  constexpr std::int64_t most = 100000;  // takes about a second
   weft::ParameterBudget budget{most, std::numeric_limits<std::int64_t>::max()};
   weft::Init init;
   init.budget = &budget;
@@ -233,7 +235,8 @@ void check_memory_to_train(const weft::Model& outline) {
   const auto gigabytes = [](double count) { return as_text(std::round(count / 1e8) / 10) + " GB"; };
   if (parameters * bytes > memory)
     throw Error("a model of " + as_text(parameters) + " parameters takes more than " + gigabytes(parameters * bytes) +
-                " to train, there are " + gigabytes(memory) + ": make it smaller (--layers, --d-model, --seq-len)");
+                " to train, this machine has " + gigabytes(memory) +
+                ": make it smaller (--layers, --d-model, --seq-len)");
 }
 
 std::int64_t config_value(const std::string& config, const std::string& key, std::int64_t otherwise) {

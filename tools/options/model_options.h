@@ -10,7 +10,7 @@
 #include <vector>
 
 struct ModelOptions {
-  static constexpr const char* group = "Model";  // of the help page
+  static constexpr const char* group = "Model";  // section of the help page
 
   std::string arch, recipe, config, task;
   std::optional<std::int64_t> layers, d_model, d_ffn, seq_len;
@@ -18,25 +18,26 @@ struct ModelOptions {
   std::vector<std::string> set;  // KEY=VALUE
 
   void add_to(CLI::App& command);
-  // The recipe's run.json, or what is in the config file; empty if neither is given. Error if it isn't a JSON object.
+  // The recipe's run.json, or the content of the config file; empty if neither is given. Error if it isn't a JSON
+  // object.
   std::string settings() const;
-  // What messages call it.
+  // The name of the settings in messages.
   const std::string& settings_name() const { return recipe.empty() ? config : recipe; }
-  // Architecture and sizes: those of settings(), replaced by those of the flags. The task: --task; else that of
-  // settings(); else the architecture's usual one for `source`, if that is given; else its first. Vocabulary and classes
-  // are those that a run of these settings had found, if they say so.
-  // What settings() doesn't say is as in a model to begin with, if there is one; its task stays if it learns from
+  // Architecture and sizes come from settings(), overridden by the flags. The task is --task; else that of settings();
+  // else the architecture's default for `source`, if that is given; else its first. Vocabulary and classes are those
+  // that a run with these settings found, if they are recorded.
+  // What settings() doesn't say is taken from the model `from`, if there is one. Its task is kept if it learns from
   // `source`.
   weft::ModelSpec spec(std::optional<weft::Source> source, const weft::Model* from = nullptr) const;
 };
 
-// The length of the sequences to train on: the config's seq_len; else the longest that the model takes, or 64.
+// The length of the training sequences: the config's seq_len; else the model's maximum length, or 64.
 std::int64_t usual_length(const weft::Model& model);
 
-// A model whose parameters have shapes and no memory: to look at, of any size. Error for a config that makes none.
+// A model whose parameters have shapes but no memory, to inspect models of any size. Error for an invalid config.
 std::unique_ptr<weft::Model> outline(const weft::ModelSpec& spec);
 
-// Error unless there is memory to train such a model.
+// Error if this machine has too little memory to train the model.
 void check_memory_to_train(const weft::Model& outline);
 
 // A whole number from a config in JSON, or `otherwise` if it has no such field.

@@ -1,5 +1,6 @@
-// Recipes: whole experiments by name. Each is a file of tools/recipes, which the build embeds in the command: a run.json
-// with the object "recipe" beside the settings, which says what it is, what to expect, and where each setting comes from.
+// Recipes: whole experiments by name. Each is a file in tools/recipes, which the build embeds in the command. It is a
+// run.json with an additional object "recipe", which describes the experiment, the expected results and the source of
+// each setting.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,15 +9,15 @@ struct Recipe {
   std::string name, json;
 };
 
-// By name.
+// Sorted by name.
 const std::vector<Recipe>& recipes();
 std::vector<std::string> recipe_names();
-// Error, with the nearest name, if there is none of that name.
+// Error, with the nearest name, if there is no such recipe.
 const Recipe& recipe(const std::string& name);
 
-// What is to be learned from: "--text FILE: …".
+// The data that the recipe needs: "--text FILE: …".
 std::string recipe_data(const Recipe& recipe);
-// A line for each: what it is, what to expect and the time that it takes.
+// An entry for each recipe: description, expected results and time.
 std::string list_recipes();
-// The commands, what to expect, and every setting below its source.
+// The commands, the expected results, and every setting below its source.
 std::string describe_recipe(const Recipe& recipe);

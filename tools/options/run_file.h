@@ -1,21 +1,21 @@
-// What a run.json or a recipe says.
+// Reads a run.json or a recipe.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-// The JSON that it is, discarded if it is none or nested too deep.
+// The text as JSON; discarded if it is none or nested too deep.
 nlohmann::json parse_run(const std::string& text);
 // Error, naming the path, unless the text is a JSON object.
 void check_object(const std::string& text, const std::string& path);
-// Whether the text is that of a run.json or a recipe, and not of an architecture's config.
+// Whether the text is a run.json or a recipe, and not an architecture's config.
 bool describes_run(const std::string& json);
 
-// A text among its settings, or "".
+// The text of a setting, or "".
 std::string run_text(const std::string& json, const std::string& section, const std::string& name);
-// Texts among its settings, or none.
+// The texts of a setting, or none.
 std::vector<std::string> run_texts(const std::string& json, const std::string& section, const std::string& name);
-// A whole number among its settings, or `otherwise`.
+// The whole number of a setting, or `otherwise`.
 std::int64_t run_setting(const std::string& json, const std::string& section, const std::string& name,
                          std::int64_t otherwise);

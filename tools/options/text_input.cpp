@@ -3,7 +3,7 @@
 #include <filesystem>
 
 TextInput::TextInput(const std::string& path) : path_(path) {
-  std::error_code ignored;  // what reads it says what is wrong
+  std::error_code ignored;  // reading reports the error
   if (std::filesystem::is_fifo(path, ignored)) piped_ = std::make_shared<const std::string>(weft::read_text(path));
 }
 

@@ -22,7 +22,7 @@ std::shared_ptr<const weft::Tokenizer> tokenizer_of(const std::string& content) 
   return weft::sentencepiece_tokenizer(content);
 #else
   throw weft::Error(
-      "not a tokenizer of weft, and a model of SentencePiece can't be read by this weft: " +
+      "not a tokenizer of weft, and this weft can't read models of SentencePiece: " +
       std::string("install its package (Debian: apt-get install libsentencepiece-dev) and build weft again"));
 #endif
 }
@@ -54,7 +54,7 @@ std::string usual_learned_kind() {
 void check_learned_kind(const std::string& kind) {
   if (!weft::tokenizer_kind(kind).is_learned)
     throw weft::Error(kind +
-                      " is read from a file that is there already; what can be learned: " + list(learned_kinds()));
+                      " can only be read from an existing file; kinds that can be learned: " + list(learned_kinds()));
 }
 
 bool names_tokenizer_file(const std::string& tokenizer) {
@@ -83,8 +83,8 @@ std::shared_ptr<const weft::Tokenizer> read_tokenizer(const std::string& path) t
 CLI::Option* TokenizerChoice::add_to(CLI::App& command, const std::string& group) {
   add_sizes_to(command, "--vocabulary-size", group);
   return add_text(command, "--tokenizer", "KIND|FILE", tokenizer,
-                  "How texts are cut: " + list(learned_kinds()) +
-                      "; or a file of weft tokenizer or SentencePiece (default: characters of a text, words of rows)",
+                  "Tokenizer: " + list(learned_kinds()) +
+                      "; or a file of weft tokenizer or SentencePiece (default: characters for a text, words for rows)",
                   check_choice)
       ->group(group);
 }
@@ -94,14 +94,15 @@ void TokenizerChoice::add_sizes_to(CLI::App& command, const std::string& size_na
   for (const std::string& kind : weft::tokenizer_kinds())
     if (const std::int64_t limit = weft::tokenizer_kind(kind).usual_size; limit > 0)
       usual.push_back(kind + " " + std::to_string(limit));
-  add_number(command, size_name, size, {1}, "Most symbols of the tokenizer", list(usual))->group(group);
-  add_number(command, "--min-count", min_count, {1}, "Fewest times that a word must occur", "2")->group(group);
+  add_number(command, size_name, size, {1}, "Maximum number of symbols of the tokenizer", list(usual))->group(group);
+  add_number(command, "--min-count", min_count, {1}, "Minimum number of times that a word must occur", "2")
+      ->group(group);
 }
 
 weft::TokenizerOptions TokenizerChoice::options(const std::string& name, std::optional<weft::Task> task) const {
   const weft::TokenizerKind& kind = weft::tokenizer_kind(name);
-  if (size && !kind.has_size) throw UsageError("a tokenizer by " + name + " has no size to choose");
-  if (min_count && !kind.has_min_count) throw UsageError("--min-count is for tokenizers by words, not by " + name);
+  if (size && !kind.has_size) throw UsageError("the size of a " + name + " tokenizer can't be chosen");
+  if (min_count && !kind.has_min_count) throw UsageError("--min-count is for tokenizers of words, not for " + name);
   weft::TokenizerOptions options;
   options.task = task;
   options.size = size.value_or(kind.usual_size);
@@ -113,6 +114,6 @@ std::shared_ptr<const weft::Tokenizer> TokenizerChoice::make(const weft::Texts& 
                                                              const std::string& usual) const {
   const std::string& name = tokenizer.empty() ? usual : tokenizer;
   if (!names_tokenizer_file(name)) return weft::learn_tokenizer(name, texts, options(name, task));
-  if (size || min_count) throw UsageError("--vocabulary-size and --min-count have no use with a tokenizer's file");
+  if (size || min_count) throw UsageError("--vocabulary-size and --min-count can't be used with a tokenizer file");
   return read_tokenizer(name);
 }

@@ -1,8 +1,8 @@
-// Figures, and charts of lines.
+// Figures and line charts.
 
 const figures = [];
 
-// A figure of plots, each a function that gives the SVG of a width and what to do when the pointer is at a place:
+// A figure of plots. Each plot is a function that returns the SVG for a width and a handler for pointer positions:
 // {width, svg, at(x, y) -> {mark, lines} or null}. `plots`: [{draw, caption}].
 function figure(title, note, plots, {legend = null, layout = ""} = {}) {
   const boxes = plots.map((plot) => html("div", {class: "plot"}));
@@ -15,7 +15,7 @@ function figure(title, note, plots, {legend = null, layout = ""} = {}) {
   return element;
 }
 
-// A figure that is markup alone.
+// A figure that consists only of markup.
 function staticFigure(title, note, content) {
   const element = html("figure", {}, html("figcaption", {}, html("h3", {}, title), html("p", {}, note)), content);
   figures.push({element, title, boxes: [], draw: () => {}});
@@ -53,7 +53,7 @@ function watchPointer(box) {
   box.addEventListener("pointerdown", show);
 }
 
-// The part of [low, high] where a value is; a range of one value has a width, too.
+// The position of a value within [low, high], as a fraction; a range of one value has a width, too.
 function scale(range, log) {
   let [low, high] = range;
   if (low === high)
@@ -64,7 +64,7 @@ function scale(range, log) {
   return {low, high, to, from, ticks: (count) => (log ? logTicks(low, high) : ticks(low, high, count))};
 }
 
-// A path through the points that are there; a point without neighbours is a dot.
+// A path through the points that have numbers. A point without neighbors becomes a dot.
 function path(points) {
   let d = "", open = false, alone = false;
   for (const point of points) {
@@ -93,8 +93,8 @@ function nearest(list, x) {
   return low > 0 && x - list[low - 1] <= list[low] - x ? low - 1 : low;
 }
 
-// Lines over x. `chart`: () -> {x: {label}, y: {label, log, zero, highest, most, show}, series: [{name, colour, dash, width,
-// opacity, dots, key, xs, ys, band: [low, high]}]}, asked anew for each drawing. Null values are gaps.
+// Lines over x. `chart` is called for each drawing: () -> {x: {label}, y: {label, log, zero, highest, most, show},
+// series: [{name, colour, dash, width, opacity, dots, key, xs, ys, band: [low, high]}]}. Null values are gaps.
 function lineChart(chart, {height = 0.5} = {}) {
   return {draw: (width) => drawLines(chart(), width, Math.round(Math.min(380, Math.max(210, width * height))))};
 }
@@ -153,8 +153,8 @@ function drawLine(lines, each, values, px, py) {
     if (at) lines.append(svg("circle", {cx: at[0], cy: at[1], r: 3, fill: each.colour}));
 }
 
-// What the axis shows of y's range: from 0 if asked for, to what is asked for, ending at round numbers but not beyond the
-// most that y can be; of a log axis at most six powers of ten.
+// The part of y's range that the axis shows. It begins at 0 if `zero`, ends at `highest` if given, and has round ends,
+// but doesn't go beyond `most`, the maximum of y. A log axis shows at most six powers of ten.
 function shownRange([low, high], {log, zero, highest, most}, count) {
   if (log) return [Math.max(low, high * 1e-6), high];
   if (zero || (isNumber(most) && low === high)) low = Math.min(low, 0);
@@ -168,7 +168,7 @@ function shownRange([low, high], {log, zero, highest, most}, count) {
   return [low, high];
 }
 
-// What is outside of the axes isn't seen, but for the width of a line.
+// Clips what is outside of the axes, except for the width of a line.
 let clips = 0;
 function inside(root, box) {
   const id = "inside" + ++clips, lines = svg("g", {"clip-path": `url(#${id})`});
@@ -177,12 +177,12 @@ function inside(root, box) {
   return lines;
 }
 
-// A range that begins near 0 begins there.
+// Extends a range that begins near 0 to begin at 0.
 function fromZero([low, high]) {
   return low > 0 && low < high * 0.2 ? [0, high] : [low, high];
 }
 
-// A tick's label, moved where it would leave the drawing.
+// The label of a tick, moved so that it stays inside the drawing.
 function tickX(at, bottom, label, left, width) {
   const half = label.length * 3.4, place = Math.max(left - 10 + half, Math.min(at, width - half - 1));
   return svg("g", {}, svg("line", {class: "rule", x1: at, x2: at, y1: bottom, y2: bottom + 5}),
@@ -200,7 +200,7 @@ function bandOf(each, px, py) {
     {d: upper.length ? "M" + upper.concat(lower).join("L") + "Z" : "", fill: each.colour, "fill-opacity": 0.13});
 }
 
-// Whether a place is before a line's first point or behind its last.
+// Whether a position is before a line's first point or after its last.
 function isBeyond(xs, at, px) {
   const [first, last] = extent(xs);
   return at < px(first) - 12 || at > px(last) + 12;

@@ -1,9 +1,9 @@
-// The runs beside one another: a table, curves, settings.
+// Compares the runs: a table, curves, settings.
 
-// What stands below the curves: steps, or the seconds that training took.
+// The horizontal axis of the curves: steps, or seconds of training.
 let horizontal = "step";
 
-// Of language models, measured with the loss.
+// Measured together with the loss of language models.
 const ofTexts = ["perplexity", "bits_per_byte"];
 
 function summary(runs) {
@@ -40,11 +40,11 @@ function summary(runs) {
 }
 
 const meanings = {
-  "accuracy": "The part of the validation data that is right.",
-  "macro F1": "The mean over the labels, rare ones as much as common ones, of how well each is found in the validation data."
+  "accuracy": "The share of the validation rows that are classified correctly.",
+  "macro F1": "The mean of the F1 scores of all labels, rare or common, on the validation data."
 };
 
-// What was measured besides the loss: parts of a whole, as accuracy.
+// The metrics besides the loss: fractions like accuracy.
 function measures(run) {
   const known = ["step", "seconds", "validation_loss", "predicted", "low", "high"];
   return Object.keys(run.metrics.evaluations).filter((name) => !known.includes(name) && !ofTexts.includes(name));
@@ -65,7 +65,7 @@ function curveOf(run, index, group, field, more = {}) {
 
 const hasNumbers = (curve) => curve.ys.some(isNumber) && curve.xs.some(isNumber);
 
-// Steps, or seconds in the unit that fits.
+// Steps, or the seconds of training in a suitable unit.
 function acrossRuns(series) {
   const [, last] = extent(...series.map((each) => each.xs)) ?? [0, 1];
   if (horizontal === "step") return {label: "step"};
@@ -85,7 +85,8 @@ function curveFigure(title, note, runs, make, y, options) {
   return figure(title, note, [lineChart(chart, options)], {legend: options?.legend});
 }
 
-// The highest loss after the first steps, which would make all else flat; whether some of the first is above it.
+// The highest loss after the first steps, which would flatten the rest of the curve; and whether some of the first
+// losses are above it.
 function lossRange(runs) {
   const later = ({metrics: {training, last_step}}) =>
     (training.loss ?? []).filter((_, i) => training.step[i] > 0.04 * last_step);
@@ -111,11 +112,11 @@ function lossFigure(runs) {
   const entries = [{key: key("key thin"), name: "training"}, {key: key("key"), name: "validation"}];
   const pooled = runs.some((run) => run.metrics.training.low);
   const {highest, cut} = lossRange(runs);
-  const note = "The cross entropy with what was to be predicted, in nats: lower is better, 0 is certainty." +
-    (pooled ? " A point of training is the mean of several steps" +
-          (runs.length === 1 ? ", the band their lowest and highest." : ".") :
+  const note = "The cross entropy of the predictions, in nats: lower is better, 0 is certainty." +
+    (pooled ? " Each training point is the mean of several steps" +
+          (runs.length === 1 ? ", and the band spans their lowest and highest loss." : ".") :
               "") +
-    (cut ? " What is above the figure are the first steps." : "");
+    (cut ? " The first steps are above the figure." : "");
   return curveFigure("Loss", note, runs, both, {label: "nats", highest}, {
     height: 0.42,
     legend:
@@ -128,15 +129,16 @@ function curveSection(runs) {
   const metrics = [...new Set(runs.flatMap((run) => measures(run)))];
   const small = [
     ...metrics.map(
-      (name) => curveFigure(name[0].toUpperCase() + name.slice(1), meanings[name] ?? "Of the validation data.", runs, (run, index) => [curveOf(run, index, "evaluations", name, {dots: true, width: 2.4})],
+      (name) => curveFigure(name[0].toUpperCase() + name.slice(1), meanings[name] ?? "Measured on the validation data.",
+        runs, (run, index) => [curveOf(run, index, "evaluations", name, {dots: true, width: 2.4})],
         {label: "%", most: 1, show: (v) => format(100 * v)})),
-    curveFigure("Learning rate", "What multiplies each update, as the schedule gives it.", runs,
+    curveFigure("Learning rate", "The factor of each update, given by the schedule.", runs,
       training("learning_rate"), {label: "learning rate", zero: true}),
     curveFigure("Gradient norm",
-      "The length of the gradient over all parameters, before it is clipped; a jump here often comes before one of the loss.",
+      "The norm of the gradient over all parameters, before clipping; a jump here often precedes a jump of the loss.",
       runs, training("gradient_norm"), {label: "norm", log: true}),
     curveFigure("Throughput",
-      "Tokens trained a second, the mean since the run began or went on; validation and saving don't count.", runs,
+      "Tokens trained per second, averaged since the run began or was resumed; without validation and saving.", runs,
       training("tokens_per_second"), {label: "tokens/s", zero: true}),
   ];
   const loss = lossFigure(runs);
@@ -150,7 +152,7 @@ function curveNotes(runs) {
   const notes = [];
   const differ = (name) => new Set(runs.map((run) => String(run[name]))).size > 1;
   if (differ("data") || differ("symbols") || differ("task"))
-    notes.push("These runs differ in data, vocabulary or task: their losses are not of the same thing.");
+    notes.push("These runs differ in data, vocabulary or task, so their losses can't be compared.");
   for (const run of runs) {
     if (run.metrics.last_step === null) notes.push(`${run.name} has no steps yet.`);
     if (run.metrics.no_loss > 0)
@@ -170,11 +172,11 @@ function horizontalSwitch() {
     });
     return button;
   });
-  return html("div", {class: "switch", role: "group", "aria-label": "what the curves are drawn over"}, ...buttons);
+  return html("div", {class: "switch", role: "group", "aria-label": "horizontal axis of the curves"}, ...buttons);
 }
 
-// Those that differ, and the others for who wants to see them. Fields of one architecture alone are no difference in
-// value.
+// The settings that differ, and the others in sections that can be opened. Fields that only some architectures have
+// don't count as differences.
 function settingsSection(runs) {
   const names = [...new Set(runs.flatMap((run) => Object.keys(run.settings)))].sort();
   const differs = (name) => new Set(runs.map((run) => run.settings[name])).size > 1;
@@ -191,9 +193,9 @@ function settingsSection(runs) {
     (rows.length === 0 ? null : html("details", {}, html("summary", {}, title), table(rows)));
   const same = names.filter((name) => !differs(name)), some = names.filter((name) => differs(name) && ofSome(name));
   if (runs.length === 1)
-    return html("section", {}, html("h2", {}, "Settings"), more(`all ${same.length}, as run.json has them`, same));
+    return html("section", {}, html("h2", {}, "Settings"), more(`all ${same.length}, as recorded in run.json`, same));
   const other = names.filter((name) => differs(name) && !ofSome(name));
   return html("section", {}, html("h2", {}, "Settings that differ"),
     other.length > 0 ? table(other) : html("p", {}, "None: these runs have the same settings."),
-    more(`${some.length} of some architectures alone`, some), more(`${same.length} that are the same`, same));
+    more(`${some.length} that only some architectures have`, some), more(`${same.length} that are equal`, same));
 }

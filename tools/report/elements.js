@@ -1,5 +1,5 @@
 "use strict";
-// Elements, numbers and colours. All text becomes text nodes: what a run is called can't be markup.
+// Elements, numbers and colors. All text becomes text nodes, so that the name of a run can't be markup.
 
 const errors = [];
 window.addEventListener("error", (event) => {
@@ -24,7 +24,7 @@ function svg(tag, attributes = {}, ...children) {
 
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
-// Three to four digits: "12,345", "0.0312", "3.2e-7".
+// A number with three to four digits: "12,345", "0.0312", "3.2e-7".
 function format(value) {
   if (!isNumber(value)) return "–";
   const size = Math.abs(value);
@@ -46,7 +46,7 @@ function duration(seconds) {
   return Math.floor(whole / 3600) + ":" + two(Math.floor(whole / 60) % 60) + " h";
 }
 
-// The lowest and highest number of several lists, without spreading them: they may be long.
+// The lowest and highest number of several lists. It doesn't spread the lists, because they may be long.
 function extent(...lists) {
   let low = Infinity, high = -Infinity;
   for (const list of lists)
@@ -58,7 +58,7 @@ function extent(...lists) {
   return low <= high ? [low, high] : null;
 }
 
-// Round numbers from low to high, about `count`: multiples of 1, 2 or 5 times a power of ten.
+// About `count` round numbers from low to high: multiples of 1, 2 or 5 times a power of ten.
 function ticks(low, high, count) {
   const rough = (high - low) / Math.max(count, 1), power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5].find((each) => each * power >= rough * 0.999) ?? 10);
@@ -68,7 +68,7 @@ function ticks(low, high, count) {
   return found;
 }
 
-// Powers of ten, with 2 and 5 times them if there are few.
+// Powers of ten, and 2 and 5 times these if there are few.
 function logTicks(low, high) {
   const found = [], first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high));
   const parts = last - first <= 2 ? [1, 2, 5] : [1], skip = Math.ceil((last - first) / 6);
@@ -80,7 +80,7 @@ function logTicks(low, high) {
   return found;
 }
 
-// [red, green, blue] of a custom property that is "#rrggbb".
+// [red, green, blue] of a custom property of the form "#rrggbb".
 function colour(name) {
   const text = getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
   return [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
@@ -88,7 +88,7 @@ function colour(name) {
 
 const runColour = (index) => `var(--run${index % 8})`;
 
-// Runs beyond the eighth have their colours again, dashed.
+// Runs after the eighth repeat the colors with dashed lines.
 const runDash = (index) => (index < 8 ? undefined : "5 3");
 
 function runKey(index) {

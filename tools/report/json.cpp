@@ -11,7 +11,7 @@
 namespace report {
 namespace {
 
-constexpr std::size_t most = 128;  // rows and columns that a page shows
+constexpr std::size_t most = 128;  // maximum rows and columns on a page
 
 std::string base64(const std::vector<std::uint8_t>& bytes) {
   const char* const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -25,7 +25,7 @@ std::string base64(const std::vector<std::uint8_t>& bytes) {
   return text;
 }
 
-// The mean of the cells that have a number.
+// The mean of the cells that are finite.
 double pooled(const Grid& grid, std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) {
   double sum = 0, count = 0;
   for (std::size_t i = row; i < std::min(row + rows, grid.rows); ++i)

@@ -7,11 +7,11 @@ namespace report {
 
 using Json = nlohmann::ordered_json;
 
-// Six digits, which is more than can be seen; null if it is not finite.
+// The value with six digits, which is more than can be seen; null if it is not finite.
 Json number(double value);
 Json numbers(const std::vector<double>& values);
 
-// A matrix of numbers; NaN: a cell that has none.
+// A matrix of numbers. NaN marks an empty cell.
 struct Grid {
   std::size_t rows = 0, columns = 0;
   std::vector<double> cells;  // row by row
@@ -21,8 +21,9 @@ struct Grid {
 };
 Grid grid(std::size_t rows, std::size_t columns, double value = 0);
 
-// At most 128 rows and columns, each cell the mean of `pool` as many: {"rows", "columns", "row_pool", "column_pool",
-// "scale", "cells"}, where cells are base64 of 16 bits each, in parts of 32767 of scale; -32768 is none.
+// At most 128 rows and columns; each cell is the mean of row_pool × column_pool cells: {"rows", "columns", "row_pool",
+// "column_pool", "scale", "cells"}. "cells" is base64 of 16-bit integers in units of scale / 32767, where -32768 marks
+// an empty cell.
 Json drawn_grid(const Grid& grid);
 
 }  // namespace report

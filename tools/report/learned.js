@@ -1,4 +1,4 @@
-// What the layers have learned, as the papers show it.
+// What the layers have learned, in figures like those of the papers.
 
 function learnedBlock(learned) {
   const make = {gating: gatingFigures, toeplitz: toeplitzFigures, fourier: fourierFigures};
@@ -7,7 +7,7 @@ function learnedBlock(learned) {
 
 const layerName = (i) => `Layer ${i + 1}`;
 
-// The first layer to the last in one colour after another.
+// A color for each layer, from the first to the last.
 function layerLines(layers, xs, ys) {
   return layers.map((layer, i) => ({
     name: layerName(i),
@@ -27,7 +27,7 @@ function pooledNote(grid) {
   return cells > 1 ? ` A cell is the mean of ${grid.row_pool} × ${grid.column_pool}.` : "";
 }
 
-// The part of a random matrix's variance that the means of its diagonals have.
+// The part of a random matrix's variance that the means of its diagonals explain.
 function toeplitzByChance(length, causal) {
   const weights = causal ? length * (length + 1) / 2 : length * length, diagonals = causal ? length : 2 * length - 1;
   return weights > 1 ? (diagonals - 1) / (weights - 1) : 1;
@@ -42,7 +42,7 @@ function gatingFigures({layers, length, causal, distances}) {
       limit,
       x: {label: "from token j", ...axis},
       y: {label: "to token i", ...axis},
-      caption: `${layerName(i)}, colours to ±${format(Number(limit.toPrecision(2)))}, ${
+      caption: `${layerName(i)}, colors to ±${format(Number(limit.toPrecision(2)))}, ${
         percent(layer.toeplitz_share)} Toeplitz`,
       value: "W"
     });
@@ -50,14 +50,14 @@ function gatingFigures({layers, length, causal, distances}) {
   const shades = ["negative", "positive"];
   return [
     figure("Spatial gating matrices",
-      "W[i, j] of each layer's spatial gating unit: how much token j adds to the gate of token i; all began within " +
+      "W[i, j] of each layer's spatial gating unit: how much token j adds to the gate of token i. All began within " +
         "±0.01." +
-        (causal ? " The model sees no later tokens: what is above the diagonal isn't used." : "") +
-        " Toeplitz: the part of W's variance that depends on i − j alone; of random weights it is " +
+        (causal ? " The model sees no later tokens: elements above the diagonal aren't used." : "") +
+        " Toeplitz: the part of W's variance that depends only on i − j. For random weights it is " +
         percent(toeplitzByChance(length, causal)) + "." + pooledNote(layers[0].matrix),
       plots, {legend: rampLegend(shades, ["negative", "0", "positive"]), layout: "many"}),
     figure("How far gating looks",
-      "The mean |W[i, j]| by the distance i − j: where a line is high, the layer takes its context from.",
+      "The mean |W[i, j]| by the distance i − j. The layer takes its context from the distances where its line is high.",
       [lineChart(() => ({
         x: {label: causal ? "tokens back, i − j" : "i − j, in tokens"},
         y: {label: "mean |W|", log: true},
@@ -75,7 +75,7 @@ function toeplitzFigures({layers, lags, gamma, causal, length, channels}) {
     const series = layerLines(layers, lags, (layer) => layer.rms);
     if (gamma !== null && gamma < 1)
       series.push({
-        name: "decay alone",
+        name: "decay only",
         colour: "var(--muted)",
         dash: "6 4",
         width: 1.5,
@@ -86,7 +86,7 @@ function toeplitzFigures({layers, lags, gamma, causal, length, channels}) {
     return {x: {label: "lag, in tokens"}, y: {label: "root mean square", log: true}, series};
   };
   const decay = gamma !== null && gamma < 1 ?
-    ` Dashed: the decay γ^|lag| alone, γ = ${format(gamma)}, from where layer 1 begins.` :
+    ` Dashed: only the decay γ^|lag|, γ = ${format(gamma)}, starting where layer 1 starts.` :
     "";
   const learned = layers[0].gammas ? " Learned decays γ (lowest, median, highest channel): " +
       layers.map((layer, i) => `${layerName(i).toLowerCase()}: ${layer.gammas.map(format).join(", ")}`).join("; ") +
@@ -99,18 +99,19 @@ function toeplitzFigures({layers, lags, gamma, causal, length, channels}) {
       limit,
       x: {label: "lag, in tokens", from: causal ? 0 : 1 - length, to: length},
       y: {label: "channel", from: 0, to: channels},
-      caption: `${layerName(i)}, colours to ±${format(Number(limit.toPrecision(2)))}`,
+      caption: `${layerName(i)}, colors to ±${format(Number(limit.toPrecision(2)))}`,
       value: "coefficient"
     });
   });
   return [
     figure("Toeplitz coefficients over lags",
-      "How much a token that is so many places " + (causal ? "back" : "away (back: positive)") +
-        " adds, the root mean square over each layer's channels." + decay + learned,
+      "How much a token adds that is this many places " + (causal ? "back" : "away (back: positive)") +
+        ": the root mean square over each layer's channels." + decay + learned,
       [lineChart(chart, {height: 0.42})], {legend: layerLegend(layers)}),
     figure("Toeplitz coefficients by channel",
-      "The coefficients themselves, a line for each channel" +
-        (shown < channels ? ` (${shown} of the ${channels}, evenly spread)` : "") + ", those that look nearest first." +
+      "The coefficients themselves, a row for each channel" +
+        (shown < channels ? ` (${shown} of the ${channels}, evenly spaced)` : "") +
+        ", sorted from the nearest to the farthest context." +
         pooledNote(layers[0].matrix),
       plots, {legend: rampLegend(["negative", "positive"], ["negative", "0", "positive"]), layout: "many"}),
   ];
@@ -140,23 +141,24 @@ function fourierFigures({layers, length, sequences}) {
       shades: ["page", "amount"],
       x: {label: "token j replaced", ...axis},
       y: {label: "output i", ...axis},
-      caption: `${layerName(i)}, colours to ${percent(limit)}`,
+      caption: `${layerName(i)}, colors to ${percent(limit)}`,
       show: percent,
       value: "change"
     });
   });
   return [
     staticFigure("What each layer adds",
-      "FNet's mixing has no weights: its share in the sum with what came in shows how it is used. Of the squares of " +
-        "each of a layer's two sums, the part that the Fourier mixing, or the feed-forward network, brings. The mixing " +
-        "adds up all tokens and channels without scaling them down: it is large beside what came in. " + measured,
+      "FNet's mixing has no weights: its share in the sum with the layer's input shows how it is used. The bars show " +
+        "the part of the squares that the Fourier mixing, or the feed-forward network, has in each of a layer's two " +
+        "sums. The mixing " +
+        "adds up all tokens and channels without scaling them down: it is large compared with the input. " + measured,
       bars),
-    figure("What frequencies the mixing finds",
-      "The mixing puts the k-th frequency along the sequence at token k (and again at n − k): the part of its " +
+    figure("Frequencies that the mixing finds",
+      "The mixing puts the k-th frequency along the sequence at token k (and again at n − k). The curve shows the part of its " +
         "squares there. 0 is the sum of all tokens, the highest frequency a change at every token.",
       [lineChart(spectrum, {height: 0.4})], {legend: layerLegend(layers)}),
     figure("Which tokens an output depends on",
-      "How much output i of a layer changes, as a part of itself, when its input at token j is replaced with the " +
+      "The relative change of a layer's output i when its input at token j is replaced with the " +
         "mean over all tokens." + pooledNote(layers[0].influence),
       plots, {legend: rampLegend(["page", "amount"], ["none", "much"]), layout: "many"}),
   ];

@@ -1,6 +1,6 @@
 // Matrices as pictures.
 
-// A grid of the data: {rows, columns, at(i, j)}; NaN where there is no number.
+// A decoded grid of the data: {rows, columns, at(i, j)}; NaN where there is no number.
 function decodeGrid(grid) {
   const bytes = atob(grid.cells), values = new Float32Array(grid.rows * grid.columns);
   for (let i = 0; i < values.length; ++i) {
@@ -11,13 +11,13 @@ function decodeGrid(grid) {
   return {rows: grid.rows, columns: grid.columns, values, at: (i, j) => values[i * grid.columns + j]};
 }
 
-// What all but one in two hundred stay within: single large cells don't make all others pale.
+// A limit that all but one in two hundred values keep, so that single large cells don't make all others pale.
 function usualLimit(values) {
   const sizes = Array.from(values).filter((v) => !Number.isNaN(v)).map(Math.abs).sort((a, b) => a - b);
   return sizes[Math.floor((sizes.length - 1) * 0.995)] || sizes[sizes.length - 1] || 1;
 }
 
-// From the page's colour at 0 to that of `high` at 1, or of `low` at -1.
+// Colors from the page's color at 0 to that of `high` at 1, or of `low` at -1.
 function ramp(low, high) {
   const zero = colour("page"), ends = [colour(low), colour(high)];
   return (part) => {
@@ -26,7 +26,7 @@ function ramp(low, high) {
   };
 }
 
-// An image's address: a pixel for each cell, transparent where there is no number.
+// The address of an image with a pixel for each cell, transparent where there is no number.
 function picture(grid, limit, shade) {
   const canvas = html("canvas", {width: grid.columns, height: grid.rows}), context = canvas.getContext("2d");
   const image = context.createImageData(grid.columns, grid.rows);
@@ -38,8 +38,8 @@ function picture(grid, limit, shade) {
   return canvas.toDataURL();
 }
 
-// `x` and `y`: {label, from, to}, what the first column (row) begins with and the last ends with. `shades`: the names
-// of two colours. `aspect`: height over width.
+// `x` and `y`: {label, from, to}, where the first column (row) begins and the last one ends. `shades`: the names of two
+// colors. `aspect`: height over width.
 function matrixPlot({
   grid,
   x,
@@ -96,14 +96,14 @@ function matrixPlot({
   return {draw, caption};
 }
 
-// What cell k of `count` stands for: a number, or a range where it is of several.
+// The label of cell k of `count`: a number, or a range if the cell stands for several.
 function place(axis, k, count) {
   const per = (axis.to - axis.from) / count, first = axis.from + k * per;
   if (Math.abs(per - 1) < 1e-9) return format(Math.round(first));
   return per < 1 ? format(first) : format(Math.round(first)) + " … " + format(Math.round(first + per) - 1);
 }
 
-// The legend of a ramp: its colours, and what its ends mean.
+// The legend of a color ramp: its colors, and the meaning of its ends.
 function rampLegend(shades, names) {
   const [low, high] = shades.map((name) => `var(--${name})`);
   const image = names.length === 3 ? `${low}, var(--page), ${high}` : `var(--page), ${high}`;

@@ -14,7 +14,7 @@ namespace {
 
 using weft::Error;
 
-constexpr std::size_t most_points = 300;  // of a curve
+constexpr std::size_t most_points = 300;  // maximum points of a curve
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 const char* const training_fields[] = {"loss", "learning_rate", "gradient_norm", "tokens_per_second", "seconds"};
@@ -25,7 +25,7 @@ bool has_any(const nlohmann::json& line, const char* const (&fields)[n]) {
   return std::any_of(fields, fields + n, [&](const char* field) { return line.contains(field); });
 }
 
-// Columns of numbers, NaN where a row has none.
+// Columns of numbers; NaN where a row has none.
 class Table {
  public:
   void add(const nlohmann::json& row, double seconds) {
@@ -48,7 +48,7 @@ class Table {
       if (known == name) return &values;
     return nullptr;
   }
-  // Points of as many rows each: the last one's step and time, the means of all else.
+  // Points of equally many rows: step and time of the last row, means of all other columns.
   Json drawn() const {
     Json curves = Json::object();
     for (const auto& [name, values] : columns_) {
@@ -72,7 +72,7 @@ class Table {
     return columns_.emplace_back(name, std::vector<double>(rows, none)).second;
   }
   std::size_t per_point() const { return std::max<std::size_t>(1, (rows_ + most_points - 1) / most_points); }
-  // Over those of a point's rows that have a number.
+  // Joins the finite values of the rows of each point.
   template <class Join>
   std::vector<double> points(const std::vector<double>& values, const Join& join, bool mean) const {
     std::vector<double> joined;
@@ -124,7 +124,8 @@ void check_line(const nlohmann::json& line, std::string_view text, double before
   for (const char* field : evaluation_fields) check(field);
 }
 
-// As a run chooses it: the lowest loss, or the highest metric and of equals the lowest loss; of equals of both the first.
+// The best evaluation, chosen like a run chooses it: the lowest loss, or the highest metric and then the lowest loss;
+// the first of equals.
 Json best_of(const Table& evaluations, const std::string& best_by) {
   const auto* losses = evaluations.find("validation_loss");
   const auto* metrics = evaluations.find(best_by);

@@ -1,4 +1,4 @@
-// What FNet's layers mix, measured on sequences.
+// Measures on sequences what the layers of FNet mix.
 #include <weft/fnet.h>
 #include <weft/ops.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using weft::Tensor;
 
-constexpr std::int64_t most_replaced = 64;  // inputs of a layer, each for a pass
+constexpr std::int64_t most_replaced = 64;  // inputs of a layer to replace, with one pass for each
 
 std::vector<double> values_of(const Tensor& tensor) {
   return weft::raw::convert(tensor, weft::DType::f64).to_vector<double>();
@@ -29,7 +29,7 @@ double share(const Tensor& part, const Tensor& other) {
   return p + o > 0 ? p / (p + o) : 0;
 }
 
-// The parts of the two sums in a layer of input x: FnetLayer's formulas.
+// The terms of the two sums in a layer with input x, by FnetLayer's formulas.
 struct Sums {
   Tensor mixed;    // mix(x), or mix(mixing_norm(x))
   Tensor middle;   // what the network's output is added to
@@ -45,7 +45,8 @@ Sums sums_of(const weft::FnetLayer& layer, const Tensor& x) {
   return {mixed, middle, network(layer.output_norm(middle))};
 }
 
-// The mixing puts frequency k of the sequence at place k, and the same squares at n - k: the part of place k, 0 … n/2.
+// The part of the squares at each frequency k = 0 … n/2. The mixing puts frequency k at place k, and the same squares
+// at n - k.
 std::vector<double> by_frequency(const Tensor& mixed) {
   const auto n = static_cast<std::size_t>(mixed.size(1)), d = static_cast<std::size_t>(mixed.size(2));
   const std::vector<double> m = values_of(mixed);
@@ -73,8 +74,8 @@ Tensor replaced(const std::vector<double>& x, const weft::Shape& shape, std::siz
   return weft::raw::convert(Tensor::from(changed, shape), dtype);
 }
 
-// Row i, column j: √(Σ (y_i' - y_i)² / Σ y_i²), y' being the output when input j is replaced. Of long sequences the
-// columns are some inputs, evenly spread.
+// Row i, column j: √(Σ (y_i' - y_i)² / Σ y_i²), where y' is the output when input j is replaced. For long sequences the
+// columns are some inputs, evenly spaced.
 Grid influence(const weft::FnetLayer& layer, const Tensor& x, const Tensor& y) {
   const auto n = static_cast<std::size_t>(x.size(1)), d = static_cast<std::size_t>(x.size(2));
   const std::size_t columns = std::min(n, static_cast<std::size_t>(most_replaced));

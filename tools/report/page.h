@@ -6,11 +6,11 @@
 
 namespace report {
 
-// page.html with style, scripts and `data` in it. What comes from outside can't end an element: the title is escaped, and
-// of the data each "<".
+// page.html with style, scripts and `data` inserted. Text from outside can't end an element: the title is escaped, and
+// so is each "<" in the data.
 std::string page(const std::string& title, const Json& data);
 
-// Whether the file's text is such a page.
+// Whether the text is such a page.
 bool is_page(const std::string& text);
 
 }  // namespace report

@@ -1,4 +1,4 @@
-// The page: its sections, its drawing, and what it finds wrong with itself.
+// The page: its sections, its drawing, and a check of itself.
 
 function runSection(run, index, alone) {
   const from = run.checkpoint === null ?
@@ -34,7 +34,7 @@ function drawAll() {
   for (const each of figures) each.draw();
 }
 
-// What is wrong with a figure's drawing, or nothing.
+// Describes a fault of a figure's drawing; empty if there is none.
 function fault({element, boxes}) {
   if (boxes.length === 0) return element.querySelector("i") === null ? "empty" : "";
   for (const box of boxes) {
@@ -56,8 +56,8 @@ function fault({element, boxes}) {
   return "";
 }
 
-// For a test in a browser: on the root element how many figures there are, how many are drawn, how many errors there
-// were, whether the page is wider than the window; on each figure what is wrong with it.
+// For a test in a browser. Reports on the root element the number of figures, of drawn figures and of errors, and
+// whether the page fits into the window; and on each figure its fault.
 function reportItself() {
   const root = document.documentElement;
   let drawn = 0;

@@ -33,7 +33,7 @@ bool is_inside(const std::string& file, const std::string& folder) {
   return std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first == root.end();
 }
 
-// A report may be written again; any other file is somebody's.
+// A report may be replaced; any other file may be valuable.
 void check_out(const std::string& out, const ReportCommand& o) {
   for (const std::string& folder : o.folders)
     if (is_inside(out, folder) && std::filesystem::path(out).extension() != ".html")
@@ -41,7 +41,7 @@ void check_out(const std::string& out, const ReportCommand& o) {
   if (std::filesystem::is_directory(out)) throw Error("--out names the folder \"" + out + "\", expected a file");
   if (o.overwrite || !std::filesystem::exists(out)) return;
   if (!std::filesystem::is_regular_file(out) || !report::is_page(weft::os::read_file(out)))
-    throw Error("\"" + out + "\" is there already and is no report: --overwrite replaces it");
+    throw Error("\"" + out + "\" already exists and is no report: --overwrite replaces it");
 }
 
 void check_folders(const std::vector<std::string>& folders) {
@@ -81,17 +81,17 @@ int write_report(const ReportCommand& o) {
 }  // namespace
 
 Command report_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("report", "Show one run or several in a page for the browser");
+  CLI::App* command = weft.add_subcommand("report", "Write a page for the browser that shows one run or several");
   const auto o = std::make_shared<ReportCommand>();
-  add_texts(*command, "dirs", "FOLDER", o->folders, "Folders of runs, also of one that is not at its end")
+  add_texts(*command, "dirs", "FOLDER", o->folders, "Folders of runs, whether finished or not")
       ->expected(CLI::detail::expected_max_vector_size);
   add_text(*command, "--out", "FILE", o->out,
-           "The page; a report that is there is replaced (default: report.html in the first folder)");
-  add_text(*command, "--title", "TEXT", o->title, "Its title (default: the runs' names)");
-  add_number(*command, "--tokens", o->run.sample.tokens, {1}, "Symbols of a language model's sample");
+           "File for the page; an existing report is replaced (default: report.html in the first folder)");
+  add_text(*command, "--title", "TEXT", o->title, "Title of the page (default: the runs' names)");
+  add_number(*command, "--tokens", o->run.sample.tokens, {1}, "Number of symbols in a language model's sample");
   add_number(*command, "--seed", o->run.sample.seed, {0}, "Seed of the sample");
-  add_number(*command, "--rows", o->run.sample.rows, {1}, "Most validation rows that a classifier is shown with");
-  command->add_flag("--curves-only", o->run.curves_only, "No samples and no weights: no model is loaded");
+  add_number(*command, "--rows", o->run.sample.rows, {1}, "Maximum number of validation rows to run a classifier on");
+  command->add_flag("--curves-only", o->run.curves_only, "Load no model, and show no samples and weights");
   command->add_flag("--overwrite", o->overwrite, "Replace the file, even if it is no report");
   add_threads(*command);
   command->footer(

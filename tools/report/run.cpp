@@ -34,7 +34,7 @@ void flatten(const json& values, const std::string& prefix, Json& flat) {
   }
 }
 
-// A part of run.json: {"model", "arch"}, or {"arch"} as Trainer::run writes it.
+// The value at a path of run.json, for example {"model", "arch"}, or {"arch"} if Trainer::run wrote the file.
 json find(const json& run, std::initializer_list<const char*> path) {
   json at = run;
   for (const char* key : path) {
@@ -46,7 +46,7 @@ json find(const json& run, std::initializer_list<const char*> path) {
 
 json first_of(const json& a, const json& b) { return a.is_null() ? b : a; }
 
-// What `make` gives; a note and nothing if it fails.
+// The result of `make`; null, with a note, if it fails.
 template <class Make>
 Json attempt(Json& notes, const std::string& what, const Make& make) {
   try {
@@ -57,7 +57,7 @@ Json attempt(Json& notes, const std::string& what, const Make& make) {
   }
 }
 
-// What the model of a checkpoint does and has learned.
+// Adds samples of the model of a checkpoint, and what it has learned.
 void add_model(Json& described, const json& run, const std::string& folder, weft::Checkpoint loaded,
                const SampleOptions& options) {
   const weft::NoGrad suspended;

@@ -11,9 +11,9 @@
 namespace report {
 namespace {
 
-// Of an example's text, in bytes, and of examples in all and of one pair of labels.
+// Longest text of an example, in bytes; maximum number of examples, in all and for each pair of labels.
 constexpr std::size_t longest_text = 400, most_examples = 300, most_of_pair = 3;
-constexpr std::int64_t windows = 3;  // of masked text
+constexpr std::int64_t windows = 3;  // windows of masked text to show
 
 struct Example {
   std::int64_t actual, predicted;
@@ -21,7 +21,7 @@ struct Example {
   std::size_t row;
 };
 
-// The text's first bytes, not cut inside a character.
+// The first bytes of the text, without cutting a character.
 std::string beginning(const std::string& text) {
   if (text.size() <= longest_text) return text;
   std::size_t end = longest_text;
@@ -29,7 +29,7 @@ std::string beginning(const std::string& text) {
   return text.substr(0, end) + " …";
 }
 
-// Those of the highest probability, of each pair of labels not more than a few.
+// The examples with the highest probability, but only a few for each pair of labels.
 Json chosen(std::vector<Example> examples, const std::vector<std::string>& texts) {
   std::stable_sort(examples.begin(), examples.end(),
                    [](const Example& a, const Example& b) { return a.probability > b.probability; });
@@ -54,7 +54,7 @@ Json as_json(const weft::LabelScores& scores) {
           {"predicted", scores.predicted}};
 }
 
-// Appends a symbol, to the text before it if both are as they were.
+// Appends a symbol. If it wasn't masked, and neither was the text before it, the two are joined.
 void append(Json& window, const std::string& symbol, const std::string* given) {
   if (given != nullptr) window.push_back({{"text", symbol}, {"given", *given}});
   else if (symbol.empty()) return;

@@ -1,4 +1,4 @@
-// What a run's model does: a text that it continues, symbols that it fills in, or the rows that it takes for others.
+// Samples of a run's model: a text that it continues, symbols that it fills in, or the rows that it classifies wrongly.
 #pragma once
 #include <weft/classifier.h>
 #include <weft/data.h>
@@ -11,34 +11,34 @@
 namespace report {
 
 struct SampleOptions {
-  std::int64_t tokens = 300;  // of a text
-  std::uint64_t seed = 1;     // of its choices
-  std::int64_t rows = 10000;  // of a classifier, at most
+  std::int64_t tokens = 300;  // length of a text
+  std::uint64_t seed = 1;     // seed of sampling
+  std::int64_t rows = 10000;  // maximum rows for a classifier
 };
 
-// Of training; of a checkpoint that doesn't say it the model's usual length.
+// The length of the training sequences; if the checkpoint doesn't record it, the model's default.
 std::int64_t sequence_length(const weft::Checkpoint& checkpoint);
 
 // The validation data that run.json names, for a model that predicts labels or masked symbols.
 struct Validation {
   std::unique_ptr<weft::Data> data;
-  weft::LabelledTexts rows;  // of a classifier: those of data
-  std::int64_t of = 0;       // of how many rows these were taken
-  bool changed = false;      // the file isn't what the run was trained on
+  weft::LabelledTexts rows;  // rows of `data`, for a classifier
+  std::int64_t of = 0;       // number of rows from which these were taken
+  bool changed = false;      // whether the file differs from what the run was trained on
 };
-// Error, naming the file, if it is gone or can't be read. At most `rows` rows, evenly spread.
+// Error, naming the file, if it is gone or can't be read. Takes at most `rows` rows, evenly spaced.
 Validation load_validation(const nlohmann::json& run, const std::string& folder, const weft::Checkpoint& checkpoint,
                            std::int64_t rows);
 
-// A causal language model's: {"kind": "text", "text", "tokens", "temperature", "seed"}.
+// For a causal language model: {"kind": "text", "text", "tokens", "temperature", "seed"}.
 Json text_sample(const weft::Checkpoint& checkpoint, const SampleOptions& options);
 
-// A masked language model's: {"kind": "masked", "right", "masked", "windows": [[{"text", "given"?}]]}: the text as it is,
-// and what the model gave where it was hidden.
+// For a masked language model: {"kind": "masked", "right", "masked", "windows": [[{"text", "given"?}]]}: the original
+// text, and the model's prediction where it was masked.
 Json masked_sample(const weft::Checkpoint& checkpoint, const Validation& validation);
 
-// A classifier's: {"kind": "confusion", "labels", "counts", "scores", "macro", "accuracy", "rows", "of",
-// "examples": [{"actual", "predicted", "probability", "text"}]}, the examples those of the highest probability.
+// For a classifier: {"kind": "confusion", "labels", "counts", "scores", "macro", "accuracy", "rows", "of", "examples":
+// [{"actual", "predicted", "probability", "text"}]}. The examples are the errors with the highest probability.
 Json confusion_sample(const weft::Classifier& classifier, const Validation& validation);
 
 }  // namespace report

@@ -1,4 +1,4 @@
-// What a model does: a text, filled-in symbols, or the labels that it takes for others.
+// Samples of a model: a text, filled-in symbols, or wrongly classified rows.
 
 function sampleBlock(run) {
   const sample = run.sample;
@@ -8,13 +8,13 @@ function sampleBlock(run) {
 }
 
 function textSample({text, tokens, temperature, seed}) {
-  const note = `${format(tokens)} symbols that the model wrote from nothing, each drawn from its probabilities at a ` +
+  const note = `${format(tokens)} symbols that the model wrote without a prompt, each drawn from its probabilities at a ` +
     `temperature of ${temperature} (seed ${seed}).`;
   return html("div", {}, html("h3", {}, "A sample"), html("p", {class: "muted"}, note),
     html("div", {class: "sample"}, text));
 }
 
-// A symbol that can be seen.
+// Makes an invisible symbol visible.
 function shown(symbol) {
   return symbol === "\n" ? "⏎" : symbol.trim() === "" ? "␣" : symbol;
 }
@@ -26,36 +26,37 @@ function maskedSample(sample) {
     const wrong = html("del", {title: `it was ${text}`}, shown(given));
     return html("span", {}, wrong, html("sub", {}, shown(text)));
   };
-  const note = "Validation text of which the model was to give hidden symbols: " +
+  const note = "Validation text in which the model predicted hidden symbols: " +
     `${format(sample.right)} of ${format(sample.masked)} are right (green); ` +
-    "of the wrong ones (red) the small symbol is what stood there.";
+    "beside a wrong one (red), the small symbol is the original.";
   return html("div", {}, html("h3", {}, "Filled in"), html("p", {class: "muted"}, note),
     ...sample.windows.map((window) => html("div", {class: "sample"}, ...window.map(piece))));
 }
 
 function confusionSample(sample) {
   const part = sample.rows < sample.of ?
-    `${format(sample.rows)} of the ${format(sample.of)} validation rows, evenly spread` :
+    `${format(sample.rows)} of the ${format(sample.of)} validation rows, evenly spaced` :
     `${format(sample.rows)} validation rows`;
   const list = html("ul", {class: "examples"}), heading = html("h3", {});
   const show = (pair) => {
     const chosen =
       sample.examples.filter((each) => pair === null || (each.actual === pair[0] && each.predicted === pair[1]));
-    heading.textContent = pair === null ? "Errors that the model was surest of" :
-                                          `Label ${sample.labels[pair[0]]}, taken for ${sample.labels[pair[1]]}`;
+    heading.textContent = pair === null ? "Errors in which the model was most confident" :
+                                          `Label ${sample.labels[pair[0]]}, predicted as ${sample.labels[pair[1]]}`;
     list.replaceChildren(...chosen.slice(0, 8).map(
       (each) => html("li", {},
-        html("div", {class: "muted"}, "label ", html("b", {}, sample.labels[each.actual]), ", taken for ",
+        html("div", {class: "muted"}, "label ", html("b", {}, sample.labels[each.actual]), ", predicted as ",
           html("b", {}, sample.labels[each.predicted]), ` with ${percent(each.probability)}`),
         each.text)));
     if (chosen.length === 0)
       list.append(
-        html("li", {class: "muted"}, pair !== null && pair[0] === pair[1] ? "These rows are right." : "None."));
+        html("li", {class: "muted"},
+          pair !== null && pair[0] === pair[1] ? "These rows are classified correctly." : "None."));
   };
   show(null);
   const plot = confusionPlot(sample, show);
   const chart = figure("Confusion matrix",
-    `How many rows of each label (line) were given which label (column), over ${part}: ${
+    `The number of rows with each label (row) for which each label (column) was predicted, over ${part}: ${
       percent(sample.accuracy)} are right. Colours are parts of a line. A click on a cell shows examples of it.`,
     [plot], {legend: rampLegend(["page", "amount"], ["0 % of the label", "100 %"])});
   return html("div", {}, html("div", {class: sample.labels.length <= 12 ? "pair" : ""}, chart, scoreTable(sample)),

@@ -16,21 +16,21 @@ namespace {
 
 using weft::Error;
 
-// The options of weft train that a run.json stands for.
+// Reads the options of weft train that a run.json describes.
 void read_options(TrainOptions& options, const nlohmann::json& run, const std::string& path) {
   CLI::App command;
   options.add_to(command);
   apply_run(command, run.dump(), path);
 }
 
-// Error unless it can be read, and as often as is needed.
+// Error unless the data exist and can be read repeatedly.
 void check_there(const std::string& path) {
   if (!std::filesystem::exists(path)) throw Error("the data file \"" + path + "\" is gone");
   if (!std::filesystem::is_regular_file(path) && !std::filesystem::is_directory(path))
     throw Error("\"" + path + "\" is no file that can be read again");
 }
 
-// At most `most` of them, evenly spread.
+// At most `most` rows, evenly spaced.
 weft::LabelledTexts spread(const weft::LabelledTexts& all, std::int64_t most) {
   const auto count = static_cast<std::int64_t>(all.texts.size());
   if (count <= most) return all;
@@ -54,7 +54,7 @@ Validation load_rows(TrainOptions options, const nlohmann::json& run, const weft
                      std::int64_t most) {
   check_there(options.data);
   if (options.validation != every_tenth_row && !is_share(options.validation)) check_there(options.validation);
-  options.test.clear();  // isn't shown
+  options.test.clear();  // is not shown
   const DividedRows rows = divided_rows(options, checkpoint.info.labels);
   const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured) {
     const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;

@@ -24,7 +24,7 @@ std::string drawn(const LabelledTexts& part, const LabelledTexts& rest, const Tr
          " rows, each label in proportion, by seed " + std::to_string(o.split_seed);
 }
 
-// The rows of a file of its own, with the labels of training.
+// Reads a separate file of rows, with the labels of training.
 LabelledTexts read_part(const std::string& path, const TrainOptions& o, DividedRows& rows) {
   LabelledTexts part = weft::read_labelled(path, o.form.labelled(rows.training.names));
   rows.notes.push_back(describe(path, part));
@@ -35,7 +35,7 @@ void divide_validation(const TrainOptions& o, DividedRows& rows) {
   std::string how;
   if (o.validation == every_tenth_row) {
     rows.validation = weft::every_tenth(rows.training);
-    how = rows_of(rows.validation) + " rows, every tenth one, as this run began";
+    how = rows_of(rows.validation) + " rows, every tenth one, as when this run began";
   } else if (is_share(o.validation)) {
     rows.validation = weft::hold_out(rows.training, *parse_decimal<double>(o.validation), o.split_seed);
     how = drawn(rows.validation, rows.training, o);
@@ -66,15 +66,16 @@ void note_absent(const char* part, const LabelledTexts& texts, std::vector<std::
 
 }  // namespace
 
-// Texts of the part that training has, too: they are remembered, and say nothing about new texts.
+// Notes how many texts of the part also occur in training: the model may remember them, so they say nothing about new
+// texts.
 void note_known(const char* part, const LabelledTexts& texts, const LabelledTexts& training,
                 std::vector<std::string>& notes) {
   const std::unordered_set<std::string_view> known(training.texts.begin(), training.texts.end());
   const auto count = std::count_if(texts.texts.begin(), texts.texts.end(),
                                    [&](const std::string& text) { return known.count(text) > 0; });
   if (count > 0)
-    notes.push_back("of " + std::string(part) + ", " + grouped(count) + " of " + rows_of(texts) +
-                    " rows have a text that training has, too");
+    notes.push_back(grouped(count) + " of " + rows_of(texts) + " rows of " + part +
+                    " have a text that also occurs in training");
 }
 
 DividedRows divided_rows(const TrainOptions& o, const std::vector<std::string>& labels) {
@@ -82,7 +83,7 @@ DividedRows divided_rows(const TrainOptions& o, const std::vector<std::string>& 
   rows.training = weft::read_labelled(o.data, o.form.labelled(labels));
   if (rows.training.names.size() < 2)
     throw weft::Error("\"" + o.data + "\": all rows have the label \"" + rows.training.names[0] +
-                      "\"; a classifier needs two (--columns label=NAME says which column it is)");
+                      "\"; a classifier needs at least two (--columns label=NAME names their column)");
   rows.notes.push_back(describe(o.data, rows.training));
   divide_test(o, rows);
   divide_validation(o, rows);

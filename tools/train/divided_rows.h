@@ -1,4 +1,4 @@
-// Labelled texts for training, validation and a test, as the options of weft train divide them.
+// Labeled texts, divided into training, validation and test by the options of weft train.
 #pragma once
 #include <weft/labelled_texts.h>
 
@@ -8,11 +8,11 @@
 #include "train/train_options.h"
 
 struct DividedRows {
-  weft::LabelledTexts training, validation, test;  // test: of no rows if there is none
-  std::vector<std::string> notes;                  // on each file, and on what is for what
+  weft::LabelledTexts training, validation, test;  // test: empty if there is none
+  std::vector<std::string> notes;                  // on each file, and on how the rows are divided
 };
 
-// labels: that a model knows, in its order; none: those that occur.
+// labels: the labels that a model knows, in its order; empty: the labels that occur.
 DividedRows divided_rows(const TrainOptions& o, const std::vector<std::string>& labels = {});
 
 // "a, b and 3 more", without control characters.

@@ -1,4 +1,4 @@
-// What weft train says of saves that fail.
+// Messages of weft train about saves that fail.
 #pragma once
 #include <weft/error.h>
 
@@ -7,23 +7,23 @@
 
 #include "console/progress.h"
 
-// The first one, and when all is saved again.
+// Reports the first failure, and the first success after failures.
 class FailedSaves {
  public:
   explicit FailedSaves(bool keep_going) : keep_going_(keep_going) {}
 
-  // A save failed; whether the run goes on.
+  // Records a failed save. Returns whether the run goes on.
   bool add(const weft::Error& error, ProgressDisplay& display) {
     latest_ = true;
     if (any_ || !keep_going_) return keep_going_;
     any_ = true;
     display.clear();
-    std::cerr << "weft: " << error.what() << "; going on, what was saved before is as it was" << std::endl;
+    std::cerr << "weft: " << error.what() << "; the run goes on, earlier saves are intact" << std::endl;
     return true;
   }
-  // Before what is saved with an evaluation.
+  // Call this after a step, before anything is saved.
   void step() noexcept { latest_ = false; }
-  // After it.
+  // Call this after an evaluation and its saves.
   void evaluated(std::int64_t step, ProgressDisplay& display) {
     if (!any_ || latest_) return;
     any_ = false;

@@ -12,7 +12,7 @@ namespace {
 
 const std::string header = "step\tloss\tvalidation loss\n";
 
-// Whether a run that goes on after `step` had written the line by then: a validation after that step follows anew.
+// Whether a run that goes on after `step` had already written the line. The validation after that step is done again.
 bool is_before(const std::string& line, std::int64_t step) {
   std::int64_t written = 0;
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), written);
@@ -20,7 +20,7 @@ bool is_before(const std::string& line, std::int64_t step) {
   return written < step || (written == step && end[1] != '-');
 }
 
-// The log's lines up to `step`, with the header.
+// The log's lines up to `step`, and the header.
 std::string kept_of(const std::string& text, std::int64_t step) {
   std::size_t end = header.size();
   for (std::size_t next; (next = text.find('\n', end)) != std::string::npos; end = next + 1)
@@ -43,7 +43,7 @@ LossLog::LossLog(const std::string& path, std::int64_t step) : path_(path) {
   if (std::filesystem::is_regular_file(path, none) && std::filesystem::file_size(path, none) > 0) {
     const std::string text = weft::os::read_file(path);
     if (text.rfind(header, 0) != 0)
-      throw weft::Error("--log names \"" + path + "\", which is there already and is no log of weft's");
+      throw weft::Error("--log names \"" + path + "\", which exists and is no log of weft");
     const std::string kept = kept_of(text, step);
     if (kept.size() < text.size()) std::filesystem::resize_file(path, kept.size(), none);
     begun = true;

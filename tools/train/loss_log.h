@@ -6,12 +6,12 @@
 #include <fstream>
 #include <string>
 
-// Lines "step TAB loss TAB validation loss", with "-" where there is none; about 200 of losses, each the mean since the
-// one before.
+// Lines "step TAB loss TAB validation loss", with "-" for a value that isn't there. About 200 lines have a loss, each
+// the mean since the line before.
 class LossLog {
  public:
-  // Goes on after `step`: what a longer run wrote behind it is cut off. Error if the file is no log, or can't be written.
-  // An empty path: no file.
+  // Continues after `step`: later lines, which a longer run wrote, are cut off. Error if the file is no log, or can't
+  // be written. An empty path means no file.
   LossLog(const std::string& path, std::int64_t step);
   void add(const weft::Progress& progress);
   void add(std::int64_t step, const weft::Evaluation& evaluation);

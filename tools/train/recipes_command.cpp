@@ -7,7 +7,7 @@
 Command recipes_command(CLI::App& weft, weft::Ranks*) {
   CLI::App* command = weft.add_subcommand("recipes", "List whole experiments for weft train --recipe, or show one");
   const auto name = std::make_shared<std::string>();
-  add_text(*command, "name", "NAME", *name, "Show this one: its commands, its settings and their sources",
+  add_text(*command, "name", "NAME", *name, "Recipe to show, with its commands, its settings and their sources",
            [](const std::string& typed) { (void)recipe(typed); });
   command->footer("Examples:\n  weft recipes\n  weft recipes gmlp-shakespeare");
   return {command, [name] {

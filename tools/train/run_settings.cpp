@@ -19,21 +19,23 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using weft::Error;
 
-// What isn't an option of the run: what stands for the model, and the run itself.
+// Whether run.json leaves the option out: it is about the folder or the process rather than the run, or another setting
+// implies it.
 bool is_no_setting(const std::string& name) {
-  for (const char* each : {"out", "resume", "overwrite", "keep-going", "threads", "help", "epochs"})  // steps are one
+  // epochs are recorded as steps
+  for (const char* each : {"out", "resume", "overwrite", "keep-going", "threads", "help", "epochs"})
     if (name == each) return true;
   return false;
 }
 
-// What isn't set by options of the run's.
+// Whether a section of run.json is not set by options of the run.
 bool is_no_section(const std::string& key) {
   for (const char* each : {"weft", "recipe", "model", "found", "machine"})
     if (key == each) return true;
   return false;
 }
 
-// "data" of "Data"; empty for the model's, which are resolved into its config.
+// "data" for the group "Data"; empty for options of the model, which are recorded in its config.
 std::string section_of(const CLI::Option& option) {
   std::string group = option.get_group();
   std::transform(group.begin(), group.end(), group.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -47,7 +49,7 @@ bool is_path(const CLI::Option& option, const std::string& text) {
          (type == "FILE|PART" && text != every_tenth_row && !is_share(text));
 }
 
-// A number where the option is one, true or false of a flag, else a string.
+// A number for a numeric option, true or false for a flag, else a string.
 ordered_json value_of(const CLI::Option& option, const std::string& text) {
   if (is_path(option, text)) return std::filesystem::absolute(text).lexically_normal().string();
   if (option.get_items_expected_max() == 0) return text == "true";
@@ -57,25 +59,25 @@ ordered_json value_of(const CLI::Option& option, const std::string& text) {
   return is_number && number.is_number() ? number : ordered_json(text);
 }
 
-// Whether it is of use beside an option alone that isn't given.
-bool lacks_partner(const CLI::Option& option) {
+// Whether the option needs another one that isn't given.
+bool misses_required_option(const CLI::Option& option) {
   const auto partners = option.get_needs();
   return std::any_of(partners.begin(), partners.end(), [](const CLI::Option* other) { return other->count() == 0; });
 }
 
-// As it was chosen in the end; else as given; else by default. Null if there is nothing.
+// The value that the run chose; else the given one; else the default. Null if there is none.
 ordered_json setting_of(const CLI::Option& option, const ordered_json& chosen) {
   const std::string name = option.get_lnames().front();
   if (chosen.contains(name)) return chosen[name];
   std::vector<std::string> texts = option.results();
   if (texts.empty() && !option.get_default_str().empty()) texts.push_back(option.get_default_str());
-  if (texts.empty() || texts.back().empty() || lacks_partner(option)) return nullptr;
+  if (texts.empty() || texts.back().empty() || misses_required_option(option)) return nullptr;
   return value_of(option, texts.back());  // the last one counts
 }
 
-// What a run of an earlier weft doesn't say of its data: its test rows chose its best checkpoint, or else every tenth
-// row did; of a text the last tenth. Null of any other run, and of a recipe.
-json former_data(const json& run) {
+// The data settings that a run of an earlier weft implies: its test rows chose its best checkpoint, or else every tenth
+// row did; for a text the last tenth did. Null for other runs, and for recipes.
+json data_of_old_run(const json& run) {
   if (!run.contains("weft") || !run.contains("data") || !run["data"].is_object()) return nullptr;
   json data = run["data"];
   if (data.contains("text") && !data.contains("split")) {
@@ -94,7 +96,7 @@ bool is_excluded(const CLI::Option& option) {
   return std::any_of(excludes.begin(), excludes.end(), [](const CLI::Option* other) { return other->count() > 0; });
 }
 
-// Whether the option is given, with another value than the run's.
+// Whether the option is given with a value other than the run's.
 bool is_changed(const CLI::App& command, const std::string& option, const json& value) {
   return command.count(option) > 0 && command.get_option(option)->as<std::string>() != value;
 }
@@ -107,8 +109,9 @@ bool gives_length(const CLI::App& command) {
          });
 }
 
-// Whether a setting of the run says nothing of what `command` chooses: another optimizer has options of its own (but
-// clipping) and its own learning rate, Noam's rate is a factor, and rows that were filled up to the length of the sequences are so to another one.
+// Whether a setting of the run doesn't apply because `command` chooses something else. Another optimizer has its own
+// options (except clipping) and its own learning rate. Noam's rate is a factor. Rows that were padded to the length of
+// the sequences are padded to the new length.
 bool is_of_another_choice(const CLI::App& command, const json& run, const std::string& section,
                           const std::string& name) {
   const json& settings = run[section];
@@ -173,11 +176,11 @@ std::string describe_run(const CLI::App& command, const TrainOptions& o, const T
 }
 
 void apply_run(CLI::App& command, const std::string& text, const std::string& path,
-               const std::vector<std::string>& but) {
+               const std::vector<std::string>& except) {
   json run = parse_json(text, path);
   if (!describes_run(text)) throw Error("\"" + path + "\" is not the run.json of a run");
-  if (const json data = former_data(run); !data.is_null()) run["data"] = data;
-  std::vector<std::pair<CLI::Option*, json>> found;  // before any is set, which would exclude others
+  if (const json data = data_of_old_run(run); !data.is_null()) run["data"] = data;
+  std::vector<std::pair<CLI::Option*, json>> found;  // collected before any is set, which would exclude others
   for (const auto& section : run.items()) {
     if (is_no_section(section.key())) continue;
     if (!section.value().is_object())
@@ -186,28 +189,29 @@ void apply_run(CLI::App& command, const std::string& text, const std::string& pa
       CLI::Option* option = command.get_option_no_throw("--" + setting.key());
       if (option == nullptr || is_no_setting(setting.key()))
         throw Error("\"" + path + "\": weft train has no option \"" + setting.key() + "\"");
-      if (std::find(but.begin(), but.end(), setting.key()) != but.end()) continue;
+      if (std::find(except.begin(), except.end(), setting.key()) != except.end()) continue;
       if (is_of_another_choice(command, run, section.key(), setting.key())) continue;
       if (option->count() == 0 && !is_excluded(*option)) found.emplace_back(option, setting.value());
     }
   }
   for (const auto& [option, value] : found) set_option(*option, value, path);
   for (const auto& [option, value] : found)
-    if (lacks_partner(*option)) option->clear();  // is set, and of no use
+    if (misses_required_option(*option)) option->clear();  // it is set, but of no use
 }
 
 std::string describe_former(const std::string& text) {
-  const json data = former_data(parse_run(text));
+  const json data = data_of_old_run(parse_run(text));
   if (data.is_null()) return "";
-  const std::string which = data.contains("text") ? "the last tenth of its text is for validation (--split 90/10/0)"
+  const std::string which = data.contains("text") ? "the last tenth of its text is the validation set (--split 90/10/0)"
                             : data["validation"] == every_tenth_row
-                                ? "every tenth of its rows is for validation (--validation every-tenth)"
+                                ? "every tenth row is in the validation set (--validation every-tenth)"
                                 : "its test rows choose its best checkpoint (--validation FILE)";
-  return "run.json is of an earlier weft, whose rule goes on: " + which + ", and nothing is left to test on";
+  return "run.json is from an earlier version of weft, whose rule still applies: " + which +
+         ", and there is no test set";
 }
 
 void check_partners(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options())
-    if (option->count() > 0 && lacks_partner(*option))
+    if (option->count() > 0 && misses_required_option(*option))
       throw UsageError(option->get_name() + " requires " + (*option->get_needs().begin())->get_name());
 }

@@ -7,9 +7,9 @@
 
 namespace {
 
-// A second one ends the program at once.
+// The first signal asks the run to stop; a second one ends the program at once.
 volatile std::sig_atomic_t asked_by = 0;
-const char* clear_line = "";  // takes the bar off a terminal
+const char* clear_line = "";  // removes the progress bar from a terminal
 const char* stopping[] = {"weft: stopping after this step, saving; Ctrl-C again ends at once\n",
                           "weft: stopping after this step, saving; the same signal again ends at once\n"};
 
@@ -22,14 +22,14 @@ extern "C" void ask_to_stop(int signal) {
 
 }  // namespace
 
-// Nobody reading what is printed (a closed terminal or pipe) is no reason to lose a run.
+// A run must not be lost because nobody reads its output any more (a closed terminal or pipe).
 void stop_on_signals(const weft::Ranks* ranks) {
   if (is_terminal()) clear_line = "\r\033[K";
-  if (ranks != nullptr) {  // mpirun ends all for Ctrl-C and where one has died, and passes this signal on
+  if (ranks != nullptr) {  // mpirun ends all ranks on Ctrl-C and when one has died; it passes this signal on
     for (const char*& line : stopping)
       line = is_first(ranks)
-                 ? "weft: told to end, by a signal or as a rank has died: stopping after this step, saving if all "
-                   "answer; else --resume goes on from the last save\n"
+                 ? "weft: stopping after this step, because of a signal or a dead rank; saving if all ranks "
+                   "respond, else --resume goes on from the last save\n"
                  : "";
     if (!is_first(ranks)) clear_line = "";
     std::signal(SIGUSR1, ask_to_stop);

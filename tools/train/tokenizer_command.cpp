@@ -22,14 +22,14 @@ struct TokenizerCommand {
 int train(const TokenizerCommand& o) {
   if (o.text.empty()) throw UsageError("give the text to learn from");
   if (o.out.empty()) throw UsageError("--out is required: the file for the tokenizer");
-  std::error_code ignored;  // what reads or writes them says what is wrong
+  std::error_code ignored;  // reading or writing reports the error
   if (std::filesystem::equivalent(o.text, o.out, ignored))
     throw weft::Error("--out names the text \"" + o.text + "\", which the tokenizer would replace");
   std::optional<weft::Task> task;
   if (!o.task.empty()) task = weft::task_from_name(o.task);
   const weft::TokenizerOptions options = o.sizes.options(o.kind, task);
   const weft::Texts texts = TextInput(o.text).texts();
-  weft::os::AtomicFile file(o.out);  // before what takes long
+  weft::os::AtomicFile file(o.out);  // opened before the long training
   const auto tokenizer = weft::learn_tokenizer(o.kind, texts, options);
   const std::string json = tokenizer->to_json() + "\n";
   file.write(json.data(), json.size());
@@ -49,16 +49,16 @@ int train(const TokenizerCommand& o) {
 }  // namespace
 
 Command tokenizer_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("tokenizer", "Learn how to cut texts into symbols");
+  CLI::App* command = weft.add_subcommand("tokenizer", "Learn how to split texts into symbols");
   command->require_subcommand(1);
   CLI::App* learn = command->add_subcommand("train", "Learn a tokenizer from a text, for weft train --tokenizer");
   const auto o = std::make_shared<TokenizerCommand>();
-  add_text(*learn, "text", "FILE", o->text, "UTF-8 text to learn from");
-  add_text(*learn, "--kind", "NAME", o->kind, "One of " + list(learned_kinds()), check_learned_kind);
+  add_text(*learn, "text", "FILE", o->text, "UTF-8 text to learn the tokenizer from");
+  add_text(*learn, "--kind", "NAME", o->kind, "Kind of tokenizer: " + list(learned_kinds()), check_learned_kind);
   o->sizes.add_sizes_to(*learn, "--size", "Options");
-  add_text(*learn, "--task", "NAME", o->task, "The one that it is for, any if none is given: " + list(weft::tasks()),
+  add_text(*learn, "--task", "NAME", o->task, "Task that the tokenizer is for (default: any): " + list(weft::tasks()),
            [](const std::string& name) { (void)weft::task_from_name(name); });
-  add_text(*learn, "--out", "FILE", o->out, "For the tokenizer");
+  add_text(*learn, "--out", "FILE", o->out, "File for the tokenizer");
   const std::string example =
       "Example:\n  weft tokenizer train book.txt --kind " + o->kind + " --size 8000 --out book." + o->kind;
   learn->footer(example);

@@ -30,11 +30,11 @@ namespace {
 
 using weft::Error;
 
-// A new run would replace it when it saves its first checkpoint.
+// A new run would replace the old one when it saves its first checkpoint.
 void check_nothing_lost(const TrainOptions& o) {
   const std::string saved = o.overwrite ? "" : weft::saved_run(o.out);
   if (!saved.empty())
-    throw Error("\"" + saved + "\" is there already: --resume " + o.out + " goes on from it, --overwrite replaces it");
+    throw Error("\"" + saved + "\" already exists: --resume " + o.out + " goes on from it, --overwrite replaces it");
 }
 
 void print_start(const TrainOptions& o, const Training& training) {
@@ -53,7 +53,7 @@ void print_start(const TrainOptions& o, const Training& training) {
               << (training.new_parameters.empty() ? "" : "; new: " + list(training.new_parameters)) << std::endl;
 }
 
-// Of a longer run than it was at first, whose schedule has another end.
+// For a run that is longer than planned at first, so that its schedule ends later.
 void print_rate(std::int64_t done, std::int64_t steps, weft::Schedule schedule) {
   const double now = schedule(done + 1);
   schedule.steps = steps;
@@ -64,11 +64,11 @@ void print_rate(std::int64_t done, std::int64_t steps, weft::Schedule schedule) 
               << as_text(before) << std::endl;
 }
 
-// Whether the last checkpoint is the one of the state, its config.json, too, which is written last: a run that was killed
-// may have saved less.
+// Whether the last checkpoint is the one of the state, including its config.json, which is written last. A run that was
+// killed may have saved less.
 bool is_saved(const weft::Trainer& trainer, const std::string& run) try {
   const std::string folder = weft::last_path(run);
-  std::error_code ignored;  // load_checkpoint says what is wrong
+  std::error_code ignored;  // load_checkpoint reports the error
   if (!std::filesystem::exists(folder + "/model.safetensors", ignored)) return false;
   if (!trainer.is_saved_as(weft::load_checkpoint(folder, weft::Purpose::inference)) ||
       !std::filesystem::exists(folder + "/config.json"))
@@ -77,17 +77,17 @@ bool is_saved(const weft::Trainer& trainer, const std::string& run) try {
   return config.value("step", nlohmann::json()) == trainer.steps_done() &&
          config.value("validation_loss", nlohmann::json()).is_number();
 } catch (const Error& error) {
-  std::cerr << "weft: " << error.what() << "; training goes on from its state, which is whole" << std::endl;
+  std::cerr << "weft: " << error.what() << "; training goes on from its state, which is intact" << std::endl;
   return false;
 }
 
-// Throws the error again, with more to say.
+// Throws the error again with an addition.
 [[noreturn]] void add_to(const Error& error, const std::string& more) {
   if (dynamic_cast<const weft::RankError*>(&error) != nullptr) throw weft::RankError(error.what() + more);
   throw Error(error.what() + more);
 }
 
-// Loads the state. False if there is nothing to do.
+// Loads the state. Returns false if there is nothing to do.
 bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_before, const weft::Schedule& schedule) {
   const bool saved = std::filesystem::exists(weft::state_path(o.out));
   if (o.ranks != nullptr) check_alike(*o.ranks, {{"state of the run", saved ? "one that is saved" : "none"}});
@@ -106,7 +106,7 @@ bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_be
                 std::to_string(schedule.steps));
   bool nothing_to_do = is_first(o.ranks) && is_saved(trainer, o.out) && done == schedule.steps;
   if (o.ranks != nullptr)
-    nothing_to_do = !o.ranks->gather(nothing_to_do ? "1" : "")[0].empty();  // the folder is rank 0's
+    nothing_to_do = !o.ranks->gather(nothing_to_do ? "1" : "")[0].empty();  // only rank 0 has the folder
   if (nothing_to_do) {
     std::cerr << "weft: nothing to do: \"" << o.out << "\" is at step " << done << " of " << schedule.steps
               << " (--steps makes the run longer)" << std::endl;
@@ -116,7 +116,8 @@ bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_be
   return true;
 }
 
-// What a step has given back is kept for the next, also beyond the usual budget: the system's pages are slow to come by.
+// Keeps the memory that a step frees for the next step, even beyond the default budget, because pages from the system
+// are slow.
 void keep_memory_of_step() {
   const std::size_t peak = weft::Context::current().memory().use().peak;
   weft::MemoryCache::set_budget(std::max(weft::MemoryCache::budget(), peak));
@@ -149,12 +150,12 @@ weft::RunResult run(weft::Trainer& trainer, weft::RunFolder* folder, const Train
   } catch (const Error& error) {
     std::string more;
     if (std::filesystem::exists(weft::state_path(o.out)))
-      more += "; what was saved before is as it was (--resume " + o.out + " goes on from there)";
+      more += "; earlier saves are intact (--resume " + o.out + " goes on from there)";
     add_to(error, more + (failed.ended_run() ? "; --keep-going goes on when a save fails" : ""));
   }
 }
 
-// Warm-ups that a run doesn't come to the end of.
+// Says if the warm-up is longer than the run.
 void print_warmup(const weft::Schedule& schedule) {
   if (schedule.warmup <= schedule.steps) return;
   std::cerr << "the warm-up of " << schedule.warmup << " steps is longer than the run: the last learning rate is "
@@ -164,48 +165,49 @@ void print_warmup(const weft::Schedule& schedule) {
 void check_schedule(const TrainOptions& o) {
   const weft::ScheduleKind kind = weft::schedule_from_name(o.schedule);
   if (kind != weft::ScheduleKind::cosine && kind != weft::ScheduleKind::linear && o.lr_floor.value_or(0) != 0)
-    throw UsageError("--lr-floor is of the cosine and the linear schedule, this one is " + o.schedule);
+    throw UsageError("--lr-floor is for the cosine and linear schedules, not for " + o.schedule);
 }
 
-// A run that goes on finds its data where they were, or where it is told that they are now.
+// A resumed run finds its data where they were, or where the options say that they are now.
 void check_data_there(const CLI::App& command) {
   for (const char* name : {"--text", "--data", "--validation", "--test"})
     for (const std::string& path : command.get_option(name)->results()) {
       if (name == std::string("--validation") && (path == every_tenth_row || is_share(path))) continue;
       std::error_code none;
       if (std::filesystem::status(path, none).type() == std::filesystem::file_type::not_found)
-        throw Error("can't open \"" + path + "\", which the run learns from: " + name + " says where it is now");
+        throw Error("can't open \"" + path + "\", which the run needs: " + name + " says where it is now");
     }
 }
 
-// Of a run that another number of ranks began: which of them computes what changes nothing.
+// For a run that another number of ranks began: says that the results don't change, and how many ranks are idle.
 void print_ranks(const TrainOptions& o, std::int64_t before) {
   const std::int64_t now = o.ranks == nullptr ? 1 : o.ranks->size(), batches = o.micro_batches.value_or(1);
   if (now == before) return;
   std::cerr << "weft: " << before << (before == 1 ? " rank" : " ranks") << " began this run, " << now
-            << (now == 1 ? " goes" : " go") << " on with it, to the same bits; batches in a step: " << batches;
-  if (batches < now) std::cerr << ", so that ranks with nothing to do: " << now - batches;
+            << (now == 1 ? " goes" : " go") << " on with it, to the same bits; " << batches
+            << (batches == 1 ? " micro-batch" : " micro-batches") << " per step";
+  if (batches < now)
+    std::cerr << ", so " << now - batches << (now - batches == 1 ? " rank is idle" : " ranks are idle");
   std::cerr << std::endl;
 }
 
-// A step of a new run has something for each rank.
+// In a new run, each rank must have a batch in each step.
 void check_ranks(const TrainOptions& o) {
   if (o.ranks == nullptr || !o.micro_batches || *o.micro_batches >= o.ranks->size()) return;
   const std::int64_t ranks = o.ranks->size(), batch = o.batch.value_or(0) * *o.micro_batches / ranks;
-  throw UsageError("micro-batches: " + std::to_string(*o.micro_batches) + " for " + std::to_string(ranks) +
-                   " ranks, which leaves some without a batch: --micro-batches " + std::to_string(ranks) +
-                   " gives each one" +
-                   (batch > 0 ? ", --batch " + std::to_string(batch) + " beside it keeps steps as large" : ""));
+  throw UsageError("--micro-batches " + std::to_string(*o.micro_batches) + " leaves some of " + std::to_string(ranks) +
+                   " ranks idle: --micro-batches " + std::to_string(ranks) + " gives each rank one" +
+                   (batch > 0 ? ", and --batch " + std::to_string(batch) + " keeps the steps as large" : ""));
 }
 
-// The rule of a run that an earlier weft began, if it has one.
+// Prints the rule by which a run of an earlier weft continues, if it has one.
 void say_former(const std::string& settings) {
   const std::string former = describe_former(settings);
   if (!former.empty()) std::cerr << "weft: " << former << std::endl;
 }
 
-// Opens the run that --resume names: its options become those of `command`, but for its log. Gives the steps that it was to
-// have.
+// Opens the run that --resume names: its settings, except its log, become those of `command`. Returns the number of
+// steps that it was to have.
 std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFolder>& folder) {
   o.out = o.resume;
   if (is_first(o.ranks)) {
@@ -213,19 +215,19 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
       throw Error("there is no run in \"" + o.out + "\"");
     folder = std::make_unique<weft::RunFolder>(o.out);
   }
-  if (o.ranks != nullptr) o.ranks->gather("");  // it is as it should be
+  if (o.ranks != nullptr) o.ranks->gather("");  // rank 0 has opened the folder
   const std::string path = weft::run_path(o.out);
   if (!std::filesystem::exists(path))
     throw Error("\"" + o.out + "\" has no run.json, which says how to go on: --from " + o.out +
                 " begins another run with its checkpoint");
   const std::string settings = weft::os::read_file(path);
   apply_run(command, settings, path, {"log"});
-  const std::string log = run_text(settings, "run", "log");  // which a folder from elsewhere doesn't choose
+  const std::string log = run_text(settings, "run", "log");  // a folder from elsewhere must not choose a file to write
   if (is_first(o.ranks) && o.log.empty() && !log.empty())
     std::cerr << "weft: the log \"" << visible(log)
-              << "\" of the run's beginning isn't written: --log names it, or another" << std::endl;
+              << "\" of the run's beginning is not continued: --log names it, or another" << std::endl;
   if (!run_text(settings, "data", "folds").empty() && command.count("--test") > 0)
-    throw UsageError("--test: the run in \"" + o.out + "\" is of a fold, which is its test set");
+    throw UsageError("--test: the run in \"" + o.out + "\" is one of --folds, and its test set is its fold");
   check_data_there(command);
   o.model.config = path;
   if (!o.from.empty() && !std::filesystem::exists(o.from)) o.from = weft::last_path(o.out);  // has the same tokenizer
@@ -234,27 +236,27 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
   return run_setting(settings, "training", "steps", 0);
 }
 
-// All but its log, which would be replaced; and with other data all but the form and the other files of the run's own data,
-// of which a recipe has none.
+// Applies all settings of the run except its log, which would be replaced. With other data, it also leaves out the
+// format and the other files of the run's own data; a recipe has none of these.
 void repeat_run(CLI::App& command, const std::string& settings, const std::string& path) {
-  std::vector<std::string> but = {"log"};
+  std::vector<std::string> except = {"log"};
   const bool other_rows = command.count("--data") > 0;
   if (other_rows && command.count("--recipe") == 0)
-    but.insert(but.end(), {"format", "columns", "header", "literal-quotes", "test"});
+    except.insert(except.end(), {"format", "columns", "header", "literal-quotes", "test"});
   const std::string validation = run_text(settings, "data", "validation");
   if (other_rows && ((!validation.empty() && !is_share(validation)) || !describe_former(settings).empty()))
-    but.emplace_back("validation");
-  apply_run(command, settings, path, but);
+    except.emplace_back("validation");
+  apply_run(command, settings, path, except);
   if (!other_rows) say_former(settings);
 }
 
-// What a run ended with.
+// How a run ended.
 struct Ended {
   int code = 0;
   std::optional<weft::TestResult> test = {};
 };
 
-// Of a run that is to have another number of steps: as given, or as its data are.
+// Chooses the number of steps: the given number, or one that depends on the size of the data.
 void choose_steps(TrainOptions& o, Training& training) {
   const std::int64_t micro_batches = o.micro_batches.value_or(o.ranks == nullptr ? 1 : o.ranks->size());
   if (!o.steps) {
@@ -266,7 +268,7 @@ void choose_steps(TrainOptions& o, Training& training) {
   if (!o.eval_every) o.eval_every = std::clamp<std::int64_t>(*o.steps / 10, 1, 500);
 }
 
-// The test of a run that has all its steps, if it was stopped before that was measured.
+// Measures the test of a run that has all its steps but was stopped before its test was measured.
 Ended test_what_ended(const weft::RunFolder* folder, const TrainOptions& o, const Training& training) {
   if (folder == nullptr || !training.test || weft::is_tested(o.out)) return {};
   stop_on_signals(o.ranks);
@@ -276,7 +278,8 @@ Ended test_what_ended(const weft::RunFolder* folder, const TrainOptions& o, cons
   return {0, test};
 }
 
-// steps_before: of a run that goes on. described_by: what a model or a run to be repeated is described in, or empty.
+// steps_before: the steps that a resumed run was to have. described_by: a line that says whether --config describes a
+// model or a run, or empty.
 Ended train_one(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFolder> folder, std::int64_t steps_before,
                 const std::string& described_by) {
   const bool resumed = !o.resume.empty();
@@ -288,7 +291,7 @@ Ended train_one(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFol
     if (!resume(trainer, o, steps_before, options.schedule)) return test_what_ended(folder.get(), o, training);
   } else if (is_first(o.ranks)) {
     folder = std::make_unique<weft::RunFolder>(o.out);
-    check_nothing_lost(o);  // another run may have ended since
+    check_nothing_lost(o);  // another run may have ended in the meantime
   }
   if (folder) {
     const std::string settings = describe_run(command, o, training, trainer);
@@ -309,7 +312,7 @@ Ended train_one(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFol
     return {128 + stop_signal()};
   }
   Ended ended;
-  std::string test_failed;  // the run is over all the same, and says what came of it
+  std::string test_failed;  // the run has ended all the same, and its results are printed
   try {
     if (folder) ended.test = measure_test(*folder, training, o);
     if (folder && training.test && !ended.test) ended.code = 128 + stop_signal();
@@ -322,14 +325,14 @@ Ended train_one(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFol
   return ended;
 }
 
-// After the fold of that number, from 1, was stopped.
+// Says how to run the folds that are left after fold `stopped` (from 1).
 void print_folds_left(const TrainOptions& o, std::int64_t stopped) {
   for (std::int64_t fold = stopped + 1; fold <= o.folds; ++fold)
     std::cerr << "weft: fold " << fold << " is left: the same command with --folds " << fold << "/" << o.folds
               << " --out " << o.out << "/fold-" << fold << " runs it" << std::endl;
 }
 
-// A run of each fold, in a folder of its own.
+// Trains one run for each fold, in a folder of its own.
 int train_folds(CLI::App& command, const TrainOptions& o, const std::string& described_by) {
   std::vector<TrainOptions> all;
   for (std::int64_t fold = 0; fold < o.folds; ++fold) {
@@ -340,7 +343,7 @@ int train_folds(CLI::App& command, const TrainOptions& o, const std::string& des
     all.push_back(one);
   }
   for (std::int64_t fold = o.folds + 1; std::filesystem::exists(o.out + "/fold-" + std::to_string(fold)); ++fold)
-    std::cerr << "weft: \"" << o.out << "/fold-" << fold << "\" stays, which is not of these " << o.folds << " folds"
+    std::cerr << "weft: \"" << o.out << "/fold-" << fold << "\" is kept; it is not one of these " << o.folds << " folds"
               << std::endl;
   std::vector<weft::TestResult> tests;
   for (TrainOptions& one : all) {
@@ -358,10 +361,11 @@ int train_folds(CLI::App& command, const TrainOptions& o, const std::string& des
 
 void check_folds(const TrainOptions& o) {
   if (o.folds == 0 || o.fold) return;
-  const std::string alone = "; --folds 1/" + std::to_string(o.folds) + " is a run of its own";
-  if (o.ranks != nullptr) throw UsageError("--folds " + std::to_string(o.folds) + " can't be under mpirun" + alone);
+  const std::string alone = "; --folds 1/" + std::to_string(o.folds) + " runs one fold by itself";
+  if (o.ranks != nullptr)
+    throw UsageError("--folds " + std::to_string(o.folds) + " can't be used under mpirun" + alone);
   if (!o.log.empty())
-    throw UsageError("--log is of one run, --folds " + std::to_string(o.folds) + " has several" + alone);
+    throw UsageError("--log is for one run, but --folds " + std::to_string(o.folds) + " has several" + alone);
 }
 
 int train(CLI::App& command, TrainOptions& o) {
@@ -387,7 +391,7 @@ int train(CLI::App& command, TrainOptions& o) {
   }
   check_schedule(o);
   if (o.best_by != "loss" && o.data.empty())
-    throw UsageError("--best-by " + o.best_by + " is of labelled texts: of a text the loss alone is measured");
+    throw UsageError("--best-by " + o.best_by + " is for labeled texts: a language model has only the loss");
   o.check_log(command);
   if (o.folds > 0 && !o.fold) return train_folds(command, o, described_by);
   return train_one(command, o, std::move(folder), steps_before, described_by).code;

@@ -25,32 +25,32 @@ std::unique_ptr<weft::Model> new_model(const TrainOptions& o, const weft::ModelS
   return model;
 }
 
-// The run's own, if it goes on and has saved it; else that of --from; else the chosen one.
+// The run's own tokenizer if it is resumed and has saved one; else that of --from; else the chosen one.
 std::shared_ptr<const weft::Tokenizer> tokenizer_of(const TrainOptions& o, const weft::Checkpoint* from,
                                                     const weft::Texts& texts, weft::Task task, const char* usual) {
   std::error_code ignored;
   const std::string last = weft::last_path(o.out);
   if (!o.resume.empty() && std::filesystem::exists(last + "/model.safetensors", ignored)) try {
       return weft::load_checkpoint(last, weft::Purpose::inference).tokenizer;
-    } catch (const Error&) {  // a damaged one, which the run goes on without
+    } catch (const Error&) {  // the checkpoint is damaged, and the run goes on without it
     }
   return from != nullptr ? from->tokenizer : o.tokenizer.make(texts, task, usual);
 }
 
-// Of several ranks the first one writes the cache, which the others then read; where they don't see it they keep their ids in a
-// temporary file.
+// With several ranks, the first one writes the cache and the others read it. Ranks that don't see it keep their ids in
+// a temporary file.
 weft::EncodedText encoded(const TextInput& input, const weft::Tokenizer& tokenizer, const TrainOptions& o) {
   const std::string cache = o.out + "/tokens.ids";
   if (o.ranks == nullptr) return input.encoded(tokenizer, cache);
   weft::EncodedText text;
   if (is_first(o.ranks)) text = input.encoded(tokenizer, cache);
-  o.ranks->gather("");  // it is written
+  o.ranks->gather("");  // the cache is written
   std::error_code ignored;
   if (!is_first(o.ranks)) text = input.encoded(tokenizer, std::filesystem::exists(cache, ignored) ? cache : "");
   return text;
 }
 
-// The data are read before the model is made, which may be large. from: whose tokenizer is taken, or null.
+// Reads the data before it makes the model, which may be large. from: the checkpoint whose tokenizer is used, or null.
 Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   const TextInput input(o.text);
   const auto tokenizer = tokenizer_of(o, from, input.texts(), spec.task, "characters");
@@ -73,7 +73,7 @@ Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   return made;
 }
 
-// Of the labels of the data, which of them the checkpoint that the run begins with knows.
+// Says how many labels of the data the checkpoint knows that the run begins with.
 std::string describe_known(const std::vector<std::string>& labels, const std::vector<std::string>& of_checkpoint,
                            const std::string& from) {
   const auto is_known = [&](const std::string& label) {
@@ -87,8 +87,9 @@ std::string describe_known(const std::vector<std::string>& labels, const std::ve
                                         : "; the head's other rows are new");
 }
 
-// What rows are filled up to, 0: nothing. As given; else as the rows of weft's own classifier that the run begins with, but
-// for those that were filled up to the length of its sequences; else `usual`.
+// The length that rows are padded to; 0: no padding. It is --pad-to if given. Otherwise, if the run begins with a
+// classifier of weft's own format, it is that of its rows, unless these were padded to the length of its sequences.
+// Else `usual`.
 std::int64_t filled_length(const TrainOptions& o, const weft::Checkpoint* from, std::int64_t usual) {
   if (o.pad_to == "exact") return 0;
   if (!o.pad_to.empty()) return std::stoll(o.pad_to);

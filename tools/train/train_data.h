@@ -1,4 +1,4 @@
-// What weft train trains, and on what.
+// The model that weft train trains, and its data.
 #pragma once
 #include <weft/data.h>
 #include <weft/model.h>
@@ -11,14 +11,14 @@
 struct Training {
   std::unique_ptr<weft::Model> model;
   std::unique_ptr<weft::Data> data;
-  std::unique_ptr<weft::Data> test;  // what is measured at the end; null: nothing
+  std::unique_ptr<weft::Data> test;  // data to measure at the end; null if there are none
   TrainingSize size;
-  std::vector<std::string> new_parameters;  // with --from: those that the checkpoint doesn't have
-  std::vector<std::string> columns;         // of rows: those of the text
+  std::vector<std::string> new_parameters;  // with --from: parameters that the checkpoint lacks
+  std::vector<std::string> columns;         // columns of the text, for rows
   std::vector<std::string> notes;           // on the data
 };
 
-// Error unless either a text or rows are given.
+// Error unless either a text or rows are given, and not both.
 void check_source(const TrainOptions& o);
-// That, and Error unless the task learns from them.
+// Loads model and data. Error unless a text or rows are given and the task learns from them.
 Training load_training(const TrainOptions& o);

@@ -12,13 +12,13 @@
 #include "options/model_options.h"
 #include "options/tokenizer_options.h"
 
-// What --validation is of runs of an earlier weft, which run.json of those doesn't say.
+// The value of --validation for runs of an earlier weft, whose run.json doesn't have it.
 inline constexpr const char* every_tenth_row = "every-tenth";
 
-// Whether a --validation is a share, above 0 and below 1. Error if it is another number.
+// Whether a --validation is a share, above 0 and below 1. Error if it is any other number.
 bool is_share(const std::string& validation);
 
-// The metric that a --best-by means, or "loss".
+// The metric that --best-by names, or "loss".
 std::string metric_of(const std::string& best_by);
 
 struct TrainOptions {
@@ -28,13 +28,13 @@ struct TrainOptions {
   std::string text, data, test, out, log, from, resume;
   std::string validation = "0.1";    // a share of the rows, a file, a folder, or every_tenth_row
   std::string split = "80/10/10";    // weft::text_split
-  std::optional<std::int64_t> fold;  // the run is that of one of the folds, from 0
-  std::int64_t folds = 0;            // or all of them, one after the other; 0: none
+  std::optional<std::int64_t> fold;  // this run's fold, from 0, if it is one of --folds
+  std::int64_t folds = 0;            // number of folds; without `fold`, all are run in turn; 0: none
   std::string pad_to;                // "exact", a number, or empty: filled_length() of train_data.cpp
   std::optional<std::int64_t> batch, steps, warmup, micro_batches, eval_every;
   std::optional<double> epochs;
   std::int64_t patience = 0;
-  std::string best_by = "loss";  // of best_by_names
+  std::string best_by = "loss";  // one of best_by_names
   std::optional<double> lr, lr_floor;
   double label_smoothing = 0, word_dropout = 0;
   weft::OptimizerOptions optimizer;
@@ -45,13 +45,14 @@ struct TrainOptions {
   bool recompute = false, overwrite = false, keep_going = false;
 
   void add_to(CLI::App& command);
-  // After parsing: which options are of use with a text or with rows alone, which run.json may name. See check_partners.
+  // Call this after parsing. It restores which options need a text or rows, since run.json may name these. See
+  // check_partners.
   void parsed() const;
-  // Error if --log names a file that is read, as every option that names a file does, or that the run itself writes.
+  // Error if --log names a file that is read, like any other option of type FILE, or one that the run itself writes.
   void check_log(const CLI::App& command) const;
-  // `steps` are known by now.
+  // `steps` must be set.
   weft::TrainOptions training(const weft::Model& made) const;
 
  private:
-  std::vector<std::pair<CLI::Option*, CLI::Option*>> of_data_;  // of use beside the second one alone
+  std::vector<std::pair<CLI::Option*, CLI::Option*>> of_data_;  // options, each with the one that it needs
 };

@@ -13,7 +13,7 @@
 
 namespace {
 
-// What the ranks cost, of rank 0.
+// Prints what the exchange between ranks cost, as rank 0 measured it.
 void print_exchange(const weft::RunResult& result, std::int64_t steps) {
   char text[128];
   std::snprintf(text, sizeof text, "gradients sent %.2f MB a step, waited for %.2f ms a step\n",
@@ -35,7 +35,7 @@ void print_best(const weft::Trainer& trainer) {
   std::cout << "\n";
 }
 
-// A mean over all rows hides a label that none of them is taken for.
+// A mean over all rows hides a label that is never predicted.
 void warn_of_never_predicted(const char* where, const weft::Evaluation& evaluation,
                              const std::vector<std::string>& labels) {
   if (!evaluation.confusion) return;

@@ -10,7 +10,7 @@ namespace {
 constexpr double epochs_usual = 5, epochs_most = 100;
 constexpr double least_of_rows = 1000, least_of_text = 2000, most = 20000;
 
-// Steps of one epoch: a batch that isn't full is one, too.
+// Steps of one epoch. A batch that isn't full counts, too.
 double steps_of_epoch(const TrainingSize& size, std::int64_t micro_batches) {
   const std::int64_t batches = (size.size + size.batch - 1) / size.batch;
   return static_cast<double>(batches) / static_cast<double>(micro_batches);
@@ -40,9 +40,9 @@ ChosenSteps usual_steps(const TrainingSize& size, std::int64_t micro_batches) {
 }
 
 std::string describe_usual_steps() {
-  return as_text(epochs_usual) + " epochs; at least " + as_text(least_of_rows) + " steps of rows, " +
-         as_text(least_of_text) + " of text, or " + as_text(epochs_most) + " epochs; at most " + as_text(most) +
-         ", or one epoch of rows";
+  return as_text(epochs_usual) + " epochs; at least " + as_text(least_of_rows) + " steps for rows, " +
+         as_text(least_of_text) + " for a text, but at most " + as_text(epochs_most) + " epochs; at most " +
+         as_text(most) + " steps, or one epoch of rows if that is more";
 }
 
 std::string grouped(std::int64_t count) {

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string>
 
-// What there is to train on.
+// The size of the training set.
 struct TrainingSize {
   std::int64_t size = 0;   // rows, or tokens of a text
-  std::int64_t batch = 1;  // of them in a batch
+  std::int64_t batch = 1;  // of these in a batch
   bool rows = false;
 };
 
@@ -15,15 +15,15 @@ struct ChosenSteps {
   std::string note;  // "steps: 3,750, 5 epochs of 24,000 rows"
 };
 
-// Those that go so often over all of it, a step being so many batches.
+// The steps of that many epochs, with `micro_batches` batches in each step.
 ChosenSteps steps_of_epochs(double epochs, const TrainingSize& size, std::int64_t micro_batches);
 
-// Those that weft chooses. Few rows are to be seen often and many at least once: five epochs, but at least 1,000 steps of rows and
-// 2,000 of a text, unless these were more than 100 epochs; and at most 20,000 steps, unless these were less than one epoch of
-// rows. (A text may be so long that nobody would wait for one.)
+// The default number of steps: five epochs. Rows take at least 1,000 steps and a text 2,000, because few data need many
+// passes, but no more than 100 epochs. Both take at most 20,000 steps, but rows at least one epoch. (A text may be so
+// long that nobody would wait for an epoch.)
 ChosenSteps usual_steps(const TrainingSize& size, std::int64_t micro_batches);
 
-// The same for a page of help.
+// The same rule as a text for the help page.
 std::string describe_usual_steps();
 
 // "1,234,567"

@@ -1,4 +1,4 @@
-// Preloaded into weft: kills it by SIGKILL instead of its n-th call that changes a file or syncs it, n being in WEFT_KILL_AT.
+// Preloaded into weft: kills it with SIGKILL in place of its n-th call that changes or syncs a file; WEFT_KILL_AT is n.
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
-// Two ranks that end as weft train's don't: MODULE and what rank 1 does while rank 0 waits for it, "leave" or "abort".
+// Two ranks that end differently from weft train's. Arguments: MODULE, and what rank 1 does while rank 0 waits for it,
+// "leave" or "abort".
 #include <dlfcn.h>
 
 #include <cstdio>

@@ -18,7 +18,7 @@ struct KnownType {
   DType dtype;
   Code code;
   std::uint8_t bits;
-  const char* name;  // numpy's
+  const char* name;  // numpy's name
 };
 constexpr KnownType known_types[] = {
     {DType::f32, Code::Float, 32, "float32"},
@@ -57,17 +57,17 @@ std::string text_of(const nb::object& object) { return nb::cast<std::string>(nb:
 
 std::string name_of_type(nb::handle object) { return text_of(object.type().attr("__name__")); }
 
-// "int32" of an array of any library.
+// "int32", for an array of any library.
 std::string dtype_text(nb::handle array) {
   return nb::hasattr(array, "dtype") ? text_of(array.attr("dtype")) : name_of_type(array);
 }
 
-// Whether it is a tensor of PyTorch's whose gradient would be lost.
+// Whether it is a PyTorch tensor whose gradient would be lost.
 bool wants_gradient(nb::handle array) {
   return nb::hasattr(array, "requires_grad") && nb::cast<bool>(array.attr("requires_grad"));
 }
 
-// With the signs written out that PyTorch may keep as a bit of the tensor, of which DLPack knows nothing.
+// Resolves conjugation and negation, which PyTorch may keep as bits of a tensor that DLPack doesn't pass on.
 nb::object resolved(nb::handle array) {
   nb::object result = nb::borrow(array);
   for (const char* bit : {"conj", "neg"}) {
@@ -84,7 +84,7 @@ using Array = nb::ndarray<nb::ro>;
 
 Tensor tensor_of(const char* what, nb::handle array, const std::vector<DType>& dtypes) {
   const std::string expected = "an array of " + names_of(dtypes) + " in the CPU's memory";
-  if (wants_gradient(array)) refuse(what, expected, "a tensor that requires grad: weft.torch has the functions for it");
+  if (wants_gradient(array)) refuse(what, expected, "a tensor that requires grad: use the functions of weft.torch");
   auto given = std::make_shared<Array>();
   if (!nb::try_cast(resolved(array), *given, false)) refuse(what, expected, name_of_type(array));
   if (given->device_type() != nb::device::cpu::value) refuse(what, expected, "one on another device");
@@ -94,7 +94,7 @@ Tensor tensor_of(const char* what, nb::handle array, const std::vector<DType>& d
 
   Shape shape;
   Strides strides;
-  std::int64_t first = 0, last = 0;  // elements before and behind the array's own first
+  std::int64_t first = 0, last = 0;  // offsets of the lowest and highest element from the array's first
   for (std::size_t i = 0; i < given->ndim(); ++i) {
     shape.push_back(static_cast<std::int64_t>(given->shape(i)));
     strides.push_back(shape.back() > 1 ? given->stride(i) : 0);
@@ -106,7 +106,7 @@ Tensor tensor_of(const char* what, nb::handle array, const std::vector<DType>& d
   const auto* begin = static_cast<const char*>(given->data()) + first * bytes;
   if (reinterpret_cast<std::uintptr_t>(begin) % std::min<std::uintptr_t>(dtype_size(*dtype), alignof(std::int64_t)) !=
       0)
-    refuse(what, "elements at multiples of their size", "others: copy it");
+    refuse(what, "elements at multiples of their size", "unaligned elements: copy the array");
   return Tensor::borrow(given, begin, {last - first + 1}, *dtype).view(shape, strides, -first);
 }
 

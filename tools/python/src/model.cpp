@@ -1,4 +1,4 @@
-// Models, streams and generation. Long calls are made without the interpreter's lock.
+// Models, streams and generation. Long calls release the interpreter's lock.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -23,7 +23,7 @@ namespace {
 using namespace nb::literals;
 using std::int64_t;
 
-// What the package's Model, Stream and its generators share.
+// The state shared by the package's Model and Stream and by its generators.
 class Loaded {
  public:
   Loaded(const std::string& folder, const std::optional<std::string>& precision, bool copy) {
@@ -58,14 +58,15 @@ class Loaded {
   std::shared_ptr<const Checkpoint> saved_;
 };
 
-// A text that grows; it keeps the model. Calls of it wait for one another, without the interpreter's lock.
+// A text that grows. It keeps the model alive. Concurrent calls wait for one another, without the interpreter's lock.
 struct Stream {
   std::shared_ptr<const Checkpoint> saved;
   std::unique_ptr<TokenStream> tokens;
   mutable std::mutex mutex = {};
 };
 
-// A continuation that is asked for piece by piece; it keeps the model. Calls of it wait for one another, as a Stream's do.
+// A continuation that is computed piece by piece. It keeps the model alive. Concurrent calls wait for one another, as
+// with a Stream.
 struct Continuation {
   std::shared_ptr<const Checkpoint> saved;
   Generation generation;
@@ -74,7 +75,7 @@ struct Continuation {
 
 nb::any logits(const Loaded& loaded, nb::handle tokens) {
   const Tensor ids = tensor_of("tokens", tokens, {DType::i64});
-  // A copy, of the bytes alone: another thread may write the caller's while this one computes.
+  // A copy, because another thread may write to the caller's tokens during the computation.
   const Tensor own = Tensor::from(ids.to_vector<int64_t>(), ids.shape());
   Tensor result;
   {
@@ -124,7 +125,7 @@ nb::any append(Stream& stream, nb::handle tokens) {
   const Tensor ids = tensor_of("tokens", tokens, {DType::i64});
   if (ids.rank() != 1 || ids.numel() < 1)
     throw Error("[stream] expected at least one token, of shape (n), got " + to_string(ids.shape()));
-  const std::vector<int64_t> copy = ids.to_vector<int64_t>();  // a stream may keep what it is given
+  const std::vector<int64_t> copy = ids.to_vector<int64_t>();  // a stream may keep its tokens
   Tensor result;
   {
     const nb::gil_scoped_release release;

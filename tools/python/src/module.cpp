@@ -1,4 +1,4 @@
-// weft._weft: what the package weft (src/weft/__init__.py, torch.py) is made of; nobody else's business.
+// weft._weft: the C++ module of the package weft (src/weft/__init__.py, torch.py). It is private to the package.
 #include <nanobind/nanobind.h>
 #include <weft/context.h>
 #include <weft/error.h>
@@ -13,7 +13,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 NB_MODULE(_weft, m) {
-  m.doc() = "The module in C++ that the package weft is made of.";
+  m.doc() = "The C++ module of the package weft.";
   nb::exception<weft::Error>(m, "Error", PyExc_RuntimeError);
   m.attr("version") = WEFT_VERSION;
   m.def("set_threads", &weft::set_default_threads, "count"_a);

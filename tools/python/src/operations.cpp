@@ -1,4 +1,4 @@
-// Toeplitz products and Fourier mixing, and their gradients for whoever differentiates by himself.
+// Toeplitz products and Fourier mixing, and their gradients for an autograd of one's own.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <weft/spectral.h>
@@ -27,7 +27,7 @@ ToeplitzForm form_of(const std::string& name) {
   throw nb::value_error(("form: expected automatic, naive, matrix or ring, got \"" + name + "\"").c_str());
 }
 
-// f() without the interpreter's lock.
+// Calls f() without the interpreter's lock.
 template <class F>
 auto unlocked(F f) {
   const nb::gil_scoped_release release;

@@ -1,4 +1,4 @@
-"""What the tests share: checkpoints of tests/fixtures."""
+"""Shared by the tests: checkpoints of tests/fixtures."""
 
 from pathlib import Path
 

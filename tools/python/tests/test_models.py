@@ -1,4 +1,4 @@
-"""Saved models: what they are, their logits, classes and texts."""
+"""Saved models: their properties, logits, classes and texts."""
 
 import gc
 import shutil
@@ -34,7 +34,7 @@ def test_logits_of_one_sequence_are_those_of_a_batch(language_model):
     assert one.dtype == np.float32 and one.shape == (len(tokens), language_model.outputs)
     both = language_model(np.stack([tokens, tokens[::-1]]))
     np.testing.assert_allclose(both[0], one, rtol=1e-5, atol=1e-5)
-    # What is given may be of any kind and layout.
+    # Tokens may have any integer type and layout.
     for given in (tokens.tolist(), tokens.astype(np.int32), np.asfortranarray(np.stack([tokens, tokens]))[0],
                   np.repeat(tokens, 2)[::2], tokens[::-1].copy()[::-1]):
         np.testing.assert_array_equal(language_model(given), one)
@@ -54,7 +54,8 @@ def test_classify(classifier):
     p = classifier.probabilities(texts)
     assert p.dtype == np.float64 and p.shape == (3, classifier.outputs)
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
-    np.testing.assert_array_equal(classifier.probabilities(texts[1:2])[0], p[1])  # alone and beside others
+    # the same bits without the other texts
+    np.testing.assert_array_equal(classifier.probabilities(texts[1:2])[0], p[1])
     many = classifier.classify(texts)
     assert [m.label for m in many] == [classifier.labels[i] for i in p.argmax(axis=1)]
     assert many[0].probability == p[0].max()
@@ -89,7 +90,7 @@ def test_generate_comes_piece_by_piece(language_model):
     assert list(language_model.generate("5 plus", tokens=0)) == []
     stopped = "".join(language_model.generate("5 plus", stop=pieces[3], **options))
     assert stopped == "".join(pieces).split(pieces[3])[0]
-    # What may be the beginning of a text to stop at waits: a piece is empty, and nothing ends there.
+    # A piece that may be the beginning of a stop text is held back, but generation doesn't end there.
     waiting = list(language_model.generate("5 plus", stop=[pieces[3] + "☃"], **options))
     assert "".join(waiting) == "".join(pieces) and len(waiting) < len(pieces)
 
@@ -116,7 +117,7 @@ def test_results_and_streams_outlive_the_model(fixtures):
     gc.collect()
     others = [weft.load(fixtures / name) for name in ("tnn-causal-lm", "fnet-classifier", "gmlp-tied")]
     np.testing.assert_array_equal(logits, before)
-    logits[0] = 0  # it is the caller's
+    logits[0] = 0  # the result belongs to the caller
     assert stream.append([1]).shape == (before.shape[1],)
     assert list(pieces) == continued
     assert len(others) == 3
@@ -161,7 +162,7 @@ def test_mistakes_are_errors(fixtures, language_model, classifier, tmp_path):
     with pytest.raises(weft.Error):
         classifier.stream()
     with pytest.raises(weft.Error, match="top_p"):
-        language_model.generate("5", top_p=0)  # at once, not at the first piece
+        language_model.generate("5", top_p=0)  # raised by the call, not by the first piece
     with pytest.raises(weft.Error):
         classifier.generate("5")
     with pytest.raises(weft.Error, match="at least one token"):
@@ -202,7 +203,8 @@ def long_calls(language_model, classifier):
 
 @pytest.mark.parametrize("name", ["toeplitz_product", "fourier_mix", "logits", "probabilities", "generate"])
 def test_the_lock_is_released(name, language_model, classifier):
-    # No thread gives the lock away by itself: this one runs while the other is inside only if the call gave it away.
+    # With this switch interval no thread releases the lock by itself, so this one runs meanwhile only if the call
+    # released it.
     call = long_calls(language_model, classifier)[name]
     interval = sys.getswitchinterval()
     inside, finished, seen = [False], threading.Event(), []
@@ -227,7 +229,7 @@ def test_the_lock_is_released(name, language_model, classifier):
                 return
     finally:
         sys.setswitchinterval(interval)
-    raise AssertionError("nothing ran beside it")
+    raise AssertionError("nothing ran during the call")
 
 
 def test_number_of_threads():
@@ -240,7 +242,7 @@ def test_number_of_threads():
 
 
 def test_threads_share_a_continuation(language_model):
-    # A generator of Python has one caller at a time by itself; what is below it has them wait.
+    # A Python generator allows only one caller at a time, so the test calls the continuation below it.
     for seed in range(5):
         pieces = []
         continuation = language_model._loaded.generation("5 plus 3 is", 200, 1.0, 0, 1.0, seed, [])

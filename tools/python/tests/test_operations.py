@@ -76,7 +76,7 @@ def test_results_share_no_memory_with_what_was_given():
     assert not np.shares_memory(x, y)
     y[:] = 5
     assert (x == 1).all()
-    again = np.from_dlpack(y)  # and go on by DLPack
+    again = np.from_dlpack(y)  # passes it on by DLPack
     assert np.shares_memory(again, y)
 
 

@@ -1,4 +1,4 @@
-"""tools/pt_to_safetensors.py: what it makes of files as PyTorch and fairseq write them. Skipped where PyTorch isn't installed."""
+"""tools/pt_to_safetensors.py with files like those of PyTorch and fairseq. Skipped if PyTorch isn't installed."""
 import argparse
 import contextlib
 import io
@@ -21,7 +21,7 @@ class Done:
 
 
 def run(*arguments):
-    """As a command, in this process, which has imported torch."""
+    """Runs the script in this process, which has imported torch already."""
     out, code = io.StringIO(), None
     before, sys.argv = sys.argv, [str(SCRIPT), *map(str, arguments)]
     try:
@@ -74,7 +74,7 @@ def test_arguments(tmp_path, place):
     assert list(read(target)) == ["w"]
     assert json.loads((tmp_path / "tnn" / "config.json").read_text()) == {"act_fun": "silu", "gamma": 0.99, "betas": [0.9, 0.98]}
     assert "without endless" in done.stdout
-    assert "is there already" in run("--key", "model", "--config", place, tmp_path / "m.pt", target).stderr
+    assert "already exists" in run("--key", "model", "--config", place, tmp_path / "m.pt", target).stderr
 
 
 def test_what_it_refuses(tmp_path):
@@ -82,7 +82,8 @@ def test_what_it_refuses(tmp_path):
     assert "not tensors: model, step; if one of them is the state dict" in run(tmp_path / "m.pt", tmp_path / "x").stderr
     assert 'no "net" in the file, there is model, step' in run("--key", "net", tmp_path / "m.pt", tmp_path / "x").stderr
     torch.save(torch.nn.Linear(2, 2), tmp_path / "whole.pt")
-    assert "has a torch.nn.modules.linear.Linear in it" in run(tmp_path / "whole.pt", tmp_path / "x").stderr
+    assert ("contains a torch.nn.modules.linear.Linear, which is not loaded for safety" in
+            run(tmp_path / "whole.pt", tmp_path / "x").stderr)
     (tmp_path / "text.pt").write_text("hello")
     assert "isn't a file of PyTorch's" in run(tmp_path / "text.pt", tmp_path / "x").stderr
     assert "No such file" in run(tmp_path / "missing.pt", tmp_path / "x").stderr

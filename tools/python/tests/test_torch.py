@@ -1,4 +1,4 @@
-"""weft.torch: values, gradients and layouts beside PyTorch's own."""
+"""weft.torch: values, gradients and layouts compared with PyTorch's own operations."""
 
 import threading
 
@@ -61,12 +61,12 @@ def test_toeplitz_gradients_of_gradients(n, causal):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_a_penalty_on_a_gradient_reaches_all_that_it_depends_on(causal):
+def test_a_penalty_on_a_gradient_reaches_all_of_its_inputs(causal):
     x, t = operands(12, causal)
 
     def gradients(product):
         y = product(x, t, causal)
-        dx, = torch.autograd.grad(y.sum(), x, create_graph=True)  # the gradient of y is constant, dx is of t
+        dx, = torch.autograd.grad(y.sum(), x, create_graph=True)  # y's gradient is constant, but dx depends on t
         dt, = torch.autograd.grad(y.square().sum(), t, create_graph=True)
         return torch.autograd.grad(dx.square().sum() + dt.sin().sum() + y.sum(), (x, t))
 
@@ -85,7 +85,7 @@ def test_fourier_mix_gradcheck():
 def test_gradients_of_any_layout():
     x, t = operands(40, True)
     y = weft.torch.toeplitz_product(x.transpose(1, 2).contiguous().transpose(1, 2), t, True)
-    gradient = torch.ones(()).double().expand(y.shape)  # strides of 0, as sum() has them
+    gradient = torch.ones(()).double().expand(y.shape)  # strides of 0, like the gradient of sum()
     dx, dt = torch.autograd.grad(y, (x, t), gradient)
     ex, et = torch.autograd.grad(weft.torch.toeplitz_product(x, t, True), (x, t), torch.ones_like(y))
     torch.testing.assert_close(dx, ex)

@@ -5,11 +5,10 @@
 >>> model.classify("Oil prices soar as supply fears grow")
 Prediction(label='Business', probability=0.98...)
 
-Arrays are numpy's, and anything that has DLPack or the buffer protocol, in the CPU's memory, of any strides. What is
-given is read where it lies, and a result is an array over weft's own memory, but for these copies: lists and integers
-other than int64 become int64 arrays, bfloat16 results become float32 (numpy has no bfloat16), and the few tokens that a
-`Stream` is given are kept by it. Every call that takes long runs without the interpreter's lock, so that threads of Python
-run beside it, and beside one another in one model.
+Arguments are numpy arrays, or any arrays with DLPack or the buffer protocol, in the CPU's memory, with any strides.
+Inputs and results are not copied, except that lists and integers other than int64 become int64 arrays, bfloat16 results
+become float32 (numpy has no bfloat16), and a `Stream` keeps a copy of its tokens. Long calls release the interpreter's
+lock, so that Python threads can run meanwhile, and can share one model.
 
 ``weft.torch`` has the operations for PyTorch's autograd.
 """
@@ -30,36 +29,36 @@ from ._weft import Error
 
 __version__: str = _weft.version
 Error.__module__ = "weft"
-Error.__doc__ = "What weft refuses, or could not do: the message says what it expected and what it got."
+Error.__doc__ = "An error of weft: the message says what was expected and what was given."
 
 __all__ = ["Error", "Model", "Prediction", "Stream", "__version__", "fourier_mix", "load", "set_threads", "threads",
            "toeplitz_product"]
 
-ArrayLike = Any  # numpy's array, or any with DLPack or the buffer protocol
+ArrayLike = Any  # a numpy array, or any array with DLPack or the buffer protocol
 
 
 class Prediction(NamedTuple):
-    """A label and how probable it is, 0 … 1."""
+    """A label and its probability, 0 … 1."""
 
     label: str
     probability: float
 
 
 def load(folder: Union[str, os.PathLike[str]], precision: Union[str, None] = None, *, copy: bool = False) -> Model:
-    """Loads a checkpoint's folder, or the best checkpoint of a run's, for inference.
+    """Loads a checkpoint for inference. folder: a checkpoint's folder, or a run's, which means its best checkpoint.
 
-    The weights stay in the file, which may be replaced or removed meanwhile, but not be cut or written in place: that ends
-    the process by SIGBUS, unless they are copied.
+    The weights stay in the file. It may be replaced or removed meanwhile, but must not be truncated or overwritten in
+    place: that would end the process by SIGBUS, unless the weights are copied.
 
-    precision: "f32" or "bf16", what it computes in; None: what it was saved for.
-    copy: the weights are read into memory, and nothing that happens to the file later matters. For programs that run long.
-    Raises Error, naming the file, if it is missing, damaged or none of weft's.
+    precision: "f32" or "bf16", the precision of the computation; None: the checkpoint's own.
+    copy: read the weights into memory, so that later changes of the file don't matter. For long-running programs.
+    Raises Error, naming the file, if it is missing, damaged or not a checkpoint that weft can read.
     """
     return Model(_weft.Loaded(os.fspath(folder), precision, copy))
 
 
 class Model:
-    """A saved model with its tokenizer, as `load` gives it. Threads may share it."""
+    """A saved model with its tokenizer, as `load` returns it. Threads may share it."""
 
     def __init__(self, loaded: _weft.Loaded) -> None:
         self._loaded = loaded
@@ -76,7 +75,7 @@ class Model:
 
     @property
     def precision(self) -> str:
-        """What it computes in: "f32" or "bf16"."""
+        """The precision of the computation: "f32" or "bf16"."""
         return self._loaded.precision
 
     @property
@@ -86,7 +85,7 @@ class Model:
 
     @property
     def config(self) -> dict[str, Any]:
-        """The architecture's own fields."""
+        """The config of the architecture."""
         return json.loads(self._loaded.config)
 
     @property
@@ -96,22 +95,22 @@ class Model:
 
     @property
     def outputs(self) -> int:
-        """How many logits: symbols of the vocabulary, or classes."""
+        """The number of logits: symbols of the vocabulary, or classes."""
         return self._loaded.outputs
 
     @property
     def max_length(self) -> int:
-        """The longest sequence it takes, in tokens; 0: any."""
+        """The maximum length of a sequence, in tokens; 0: no limit."""
         return self._loaded.max_length
 
     @property
     def labels(self) -> list[str]:
-        """Of a classifier the names of its classes."""
+        """The names of a classifier's classes; empty for other models."""
         return self._loaded.labels
 
     @property
     def parameters(self) -> int:
-        """How many numbers were trained."""
+        """The number of trained values."""
         return self._loaded.parameters
 
     def __repr__(self) -> str:
@@ -121,7 +120,7 @@ class Model:
         """The logits of sequences of tokens.
 
         tokens: integers (n) or (rows, n); in classifiers token 0 is padding.
-        Gives (n, outputs) or (rows, n, outputs); of a classifier (outputs) or (rows, outputs).
+        Returns (n, outputs) or (rows, n, outputs); for a classifier (outputs) or (rows, outputs).
         """
         ids = _integers(tokens)
         if ids.ndim == 1:
@@ -133,7 +132,7 @@ class Model:
         return self._loaded.encode(text)
 
     def decode(self, tokens: ArrayLike) -> str:
-        """The text of tokens; bytes that are no UTF-8, which the tokenizer "bytes" has, become U+FFFD."""
+        """The text of tokens. Bytes that aren't UTF-8, which the tokenizer "bytes" may give, become U+FFFD."""
         return self._loaded.decode(_integers(tokens).ravel().tolist()).decode("utf-8", errors="replace")
 
     @overload
@@ -141,7 +140,7 @@ class Model:
     @overload
     def classify(self, texts: Sequence[str]) -> list[Prediction]: ...
     def classify(self, texts: Union[str, Sequence[str]]) -> Union[Prediction, list[Prediction]]:
-        """The most probable label of a text, or of each of several. Of a classifier alone."""
+        """The most probable label of a text, or of each of several texts. Only for classifiers."""
         given = [texts] if isinstance(texts, str) else texts
         rows = self.probabilities(given)
         labels = self.labels
@@ -149,31 +148,31 @@ class Model:
         return best[0] if isinstance(texts, str) else best
 
     def probabilities(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """(texts, labels): a text's are the same bits alone and beside others. Of a classifier alone."""
+        """Probabilities (texts, labels); the bits don't depend on the other texts. Only for classifiers."""
         if isinstance(texts, str):
             raise TypeError("texts: expected a list of texts, got one: [text]")
         return self._loaded.probabilities(list(texts))
 
     def stream(self) -> Stream:
-        """An empty text that grows token by token. Of a causal language model alone."""
+        """An empty text that grows token by token. Only for causal language models."""
         return Stream(self._loaded.stream())
 
     def generate(self, prompt: str = "", tokens: int = 200, *, temperature: float = 1.0, top_k: int = 0,
                  top_p: float = 1.0, seed: int = 1, stop: Sequence[str] = ()) -> Iterator[str]:
-        """Continues a text: an iterator of the pieces that follow the prompt, each computed when it is asked for.
+        """Continues a text: an iterator of the pieces that follow the prompt, each computed on demand.
 
-        "".join(model.generate(…)) is the whole; leaving the loop ends it. Of a causal language model alone.
+        "".join(model.generate(…)) is the whole continuation; leaving the loop ends it. Only for causal language models.
 
-        tokens: how many symbols at most
+        tokens: maximum number of symbols
         temperature: divides the logits; 0: always the most likely symbol
         top_k: choose among the k most likely; 0: among all
-        top_p: of these among the most likely that have this probability together
-        seed: of the choices; with the same model, prompt and options they are the same
-        stop: texts before the first of which it ends
+        top_p: of these, choose among the most likely whose probabilities add up to this
+        seed: seed of sampling; the same model, prompt, options and seed give the same text
+        stop: ends before the first of these texts
         """
         if isinstance(stop, str):
             stop = [stop]
-        # Mistakes are raised here, not when the first piece is asked for.
+        # Raises errors here, not with the first piece.
         generation = self._loaded.generation(prompt, tokens, temperature, top_k, top_p, seed, list(stop))
         return _pieces(generation)
 
@@ -188,17 +187,17 @@ def _pieces(generation: _weft.Continuation) -> Iterator[str]:
 
 
 class Stream:
-    """A text that grows token by token, as `Model.stream` gives it."""
+    """A text that grows token by token, as `Model.stream` returns it."""
 
     def __init__(self, stream: _weft.Stream) -> None:
         self._stream = stream
 
     def append(self, tokens: ArrayLike) -> npt.NDArray[np.float32]:
-        """Appends a token, or several, (n), at the cost of one pass: the logits (vocabulary) for the one after them."""
+        """Appends a token, or several (n) in one pass. Returns the logits (vocabulary) of the next token."""
         return self._stream.append(np.atleast_1d(_integers(tokens)))
 
     def copy(self) -> Stream:
-        """A text that goes on from here by itself."""
+        """A separate text with the same beginning."""
         return Stream(self._stream.copy())
 
 
@@ -218,26 +217,26 @@ def toeplitz_product(x: ArrayLike, t: ArrayLike, causal: bool = False, *,
                      form: str = "automatic") -> npt.NDArray[Any]:
     """TNN's mixing (arXiv 2305.04749): y_i = sum over j of t_(i-j) x_j, in O(n log n).
 
-    x: (b, h, n, d), float32 or float64; also bfloat16, by DLPack, beside a float32 t; then the result is float32
-    t: of x's dtype: (h, 2n-1, d), lags -(n-1) … n-1; causal: (h, n, d), lags 0 … n-1, the sum over j <= i
-    form: how it is computed: "automatic", or "naive", "matrix", "ring"
+    x: (b, h, n, d), float32 or float64; or bfloat16, by DLPack, with a float32 t, which gives a float32 result
+    t: dtype of x; (h, 2n-1, d), lags -(n-1) … n-1; causal: (h, n, d), lags 0 … n-1, the sum over j <= i
+    form: algorithm: "automatic", "naive", "matrix" or "ring"
     """
     return _weft.toeplitz_product(x, t, causal, form, False)
 
 
 def fourier_mix(x: ArrayLike, sequence_dim: int = -2, hidden_dim: int = -1) -> npt.NDArray[Any]:
-    """FNet's mixing (arXiv 2105.03824): the real part of the Fourier transforms along both axes, not normalised.
+    """FNet's mixing (arXiv 2105.03824): the real part of the Fourier transforms along both axes, not normalized.
 
-    x: (…, n, …, d), float32 or float64; also bfloat16, by DLPack; then the result is float32
+    x: (…, n, …, d), float32 or float64; or bfloat16, by DLPack, which gives a float32 result
     """
     return _weft.fourier_mix(x, sequence_dim, hidden_dim, False)
 
 
 def set_threads(count: int) -> None:
-    """How many threads weft's loops use, in the whole process: 1 … 1024."""
+    """Sets the number of threads of weft's loops in the whole process: 1 … 1024."""
     _weft.set_threads(count)
 
 
 def threads() -> int:
-    """How many threads weft's loops use; at first as many as there are CPUs, or OMP_NUM_THREADS."""
+    """The number of threads of weft's loops; by default the number of CPUs, or OMP_NUM_THREADS."""
     return _weft.threads()

@@ -1,10 +1,10 @@
-"""weft's operations for PyTorch, differentiable: on CPUs several times as fast as torch.fft's.
+"""weft's operations for PyTorch, differentiable: on CPUs several times as fast as torch.fft.
 
 >>> import weft.torch
 >>> y = weft.torch.toeplitz_product(x, t, causal=True)   # in place of irfft(rfft(x) * rfft(t))
 >>> y = weft.torch.fourier_mix(x)                        # in place of fft2(x).real
 
-Tensors are neither copied on the way in nor out. Those of another device, or of other dtypes than float32, float64 and
+Inputs and results are not copied. Tensors on other devices, or with dtypes other than float32, float64 and
 bfloat16, are refused.
 """
 
@@ -36,7 +36,7 @@ class ToeplitzProduct(torch.autograd.Function):
 
 
 class _ToeplitzGradients(torch.autograd.Function):
-    """dx and dt of y = T(t) x by dy, or None for each that isn't needed; itself differentiable, as often as one likes.
+    """dx and dt of y = T(t) x for the cotangent dy, None where not needed. It can be differentiated any number of times.
 
     For any p and q of the shapes of dx and dt, <p, dx> + <q, dt> = <T(t) p + T(q) x, dy>. The gradient of dy is thus
     T(t) p + T(q) x, that of t is the dt of p and dy, and that of x is the dx of q and dy.
@@ -95,7 +95,7 @@ class FourierMix(torch.autograd.Function):
 def toeplitz_product(x: torch.Tensor, t: torch.Tensor, causal: bool = False) -> torch.Tensor:
     """TNN's mixing (arXiv 2305.04749): y_i = sum over j of t_(i-j) x_j, in O(n log n).
 
-    x: (b, h, n, d), float32, float64, or bfloat16 beside a float32 t
+    x: (b, h, n, d), float32, float64, or bfloat16 with a float32 t
     t: (h, 2n-1, d), lags -(n-1) … n-1; causal: (h, n, d), lags 0 … n-1, the sum over j <= i
     """
     y: torch.Tensor = ToeplitzProduct.apply(x, t, causal)  # type: ignore[no-untyped-call]
@@ -103,6 +103,6 @@ def toeplitz_product(x: torch.Tensor, t: torch.Tensor, causal: bool = False) -> 
 
 
 def fourier_mix(x: torch.Tensor, sequence_dim: int = -2, hidden_dim: int = -1) -> torch.Tensor:
-    """FNet's mixing (arXiv 2105.03824): the real part of the Fourier transforms along both axes, not normalised."""
+    """FNet's mixing (arXiv 2105.03824): the real part of the Fourier transforms along both axes, not normalized."""
     y: torch.Tensor = FourierMix.apply(x, sequence_dim, hidden_dim)  # type: ignore[no-untyped-call]
     return y
