@@ -287,6 +287,8 @@ TEST_CASE("memory: blocks are aligned, reused, capped and counted") {
   CHECK(memory.use().peak >= 1 << 20);
   memory.reset_peak();
   CHECK(memory.use().peak == 0);
+  memory.release(memory.allocate(5000), 5000);  // a block that was there
+  CHECK(memory.use().peak >= 5000);
   memory.trim();
   CHECK(memory.use().cached == 0);
   memory.set_cap(1000);

@@ -222,6 +222,19 @@ TEST_CASE("os: a write that fails leaves the old file and says why") {
   CHECK(folder.files() == 1);
 }
 
+TEST_CASE("os: a line that can't be appended whole leaves none of it") {
+  const TemporaryFolder folder;
+  weft::os::append(folder / "a", "first\n");
+  {
+    const FileSizeLimit limit(4096);
+    CHECK_THROWS_WITH_AS(weft::os::append(folder / "a", std::string(10000, 'x')),
+                         doctest::Contains("/a\": File too large"), weft::Error);
+  }
+  CHECK(folder.read("a") == "first\n");
+  weft::os::append(folder / "a", "second\n");
+  CHECK(folder.read("a") == "first\nsecond\n");
+}
+
 TEST_CASE("os: reading and mapping") {
   const TemporaryFolder folder;
   std::string text(200000, '\0');

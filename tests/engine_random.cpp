@@ -138,6 +138,9 @@ TEST_CASE("random: arguments that make no sense") {
   CHECK_THROWS_AS(Random(1).uniform({2}, 1, 0), weft::Error);
   CHECK_THROWS_AS(Random(1).uniform({2}, 0, INFINITY), weft::Error);
   CHECK_THROWS_AS(Random(1).uniform({2}, NAN, 1), weft::Error);
+  CHECK_THROWS_AS(Random(1).uniform({2}, -1e39, 0), weft::Error);  // beyond f32
+  CHECK_THROWS_AS(Random(1).uniform({2}, 0, 1e39), weft::Error);
+  CHECK(Random(1).uniform({2}, -1e39, 1e39, DType::f64).numel() == 2);
   CHECK_THROWS_AS(Random(1).uniform({2}, 0, 1, DType::i64), weft::Error);
   CHECK_THROWS_AS(Random(1).normal({2}, 0, 1, DType::c64), weft::Error);
   CHECK_THROWS_AS(Random(1).normal({-2}, 0, 1), weft::Error);

@@ -62,6 +62,13 @@ TEST_CASE("safetensors: a header length that is wrong") {
     folder.write("a", length + "{}");
     CHECK_THROWS_AS(SafetensorsFile(folder / "a"), weft::Error);
   }
+  // A length that reaches past the end of the bytes, where there happen to be spaces: they are somebody else's.
+  for (const char length : {2, 3, 9, 10, 11}) {
+    const std::string bytes = std::string(1, length) + std::string(7, '\0') + "{}" + std::string(20, ' ');
+    const auto read = [&] { return SafetensorsFile(weft::Bytes{bytes.data(), 10, nullptr, false}, "here"); };
+    if (length == 2) CHECK(read().names().empty());
+    else CHECK_THROWS_WITH_AS(read(), doctest::Contains("cut off"), weft::Error);
+  }
   // Longer than the format allows, though the file is that long (and takes no space on the disk).
   folder.write("a", std::string("\x01\xe1\xf5\x05\0\0\0\0{", 9));
   std::filesystem::resize_file(folder / "a", 8 + 100'000'001);

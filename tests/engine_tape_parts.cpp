@@ -139,6 +139,19 @@ TEST_CASE("gradient: a sum that another holder has is not written") {
   CHECK(values_of(g.take()) == Values{12, 3});
 }
 
+TEST_CASE("gradient: a sum whose elements are one in memory is not written in place") {
+  for (const bool first : {true, false}) {
+    Gradient g;
+    for (const bool repeated : {first, !first})
+      g.add(repeated ? vector_of({5}).view({3}, {0}, 0) : vector_of({1, 2, 3}).view({3}, {1}, 0));
+    g.add(vector_of({5}).view({3}, {0}, 0));
+    CHECK(values_of(g.take()) == Values{11, 12, 13});
+    g.add(vector_of({5}).view({3}, {0}, 0));
+    g.add(vector_of({5}).view({3}, {0}, 0));
+    CHECK(values_of(g.take()) == Values{10, 10, 10});
+  }
+}
+
 TEST_CASE("gradient: borrowed elements are copied before anything is added to them") {
   static const double elements[] = {1, 2};
   Gradient g;

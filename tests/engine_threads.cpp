@@ -16,6 +16,7 @@
 
 #include "context/pool.h"
 #include "context/team.h"
+#include "sweep.h"
 #include "weft/context.h"
 #include "weft/error.h"
 
@@ -152,6 +153,50 @@ TEST_CASE("region: exceptions of its body and of its loops reach the caller, and
   }),
                   std::out_of_range);
   CHECK(loop_is_right(context, 300, 1));
+}
+
+TEST_CASE("team: each loop that fails gives its own exception") {
+  Context context;
+  Team team(2);
+  for (const char* what : {"first", "second", "third"})
+    CHECK_THROWS_WITH_AS(team.run(context, 5, 2, [&](std::int64_t, int) { throw Error(what); }), what, Error);
+  int done = 0;
+  team.run(context, 5, 2, [&](std::int64_t, int) { ++done; });
+  CHECK(done == 5);
+}
+
+// An exception that is kept twice at once, or is replaced while it is thrown, is freed too early or never.
+TEST_CASE("team: of exceptions that all members throw at once one is kept, and none stays") {
+  struct Counted {
+    explicit Counted(std::atomic<int>& all) : alive(&all) { ++*alive; }
+    Counted(const Counted& other) : alive(other.alive) { ++*alive; }
+    ~Counted() { --*alive; }
+    std::atomic<int>* alive;
+  };
+  Context context;
+  const int rounds = test::sweep(20000, 4000);
+  std::atomic<int> alive{0}, caught{0};
+  Team team(3);
+  std::vector<std::thread> members;
+  for (int thread = 1; thread < 3; ++thread) members.emplace_back([&, thread] { team.serve(thread); });
+  for (int round = 0; round < rounds; ++round) {
+    std::atomic<int> ready{0};
+    const auto body = [&](std::int64_t, int) {
+      ++ready;
+      for (int looks = 0; ready < 3 && looks < 2000; ++looks) {
+      }
+      throw Counted(alive);
+    };
+    try {
+      team.run(context, 3, 3, body);
+    } catch (const Counted&) {
+      ++caught;
+    }
+  }
+  team.dismiss();
+  for (std::thread& member : members) member.join();
+  CHECK(caught == rounds);
+  CHECK(alive == 0);
 }
 
 TEST_CASE("region: concurrent ones on threads of their own") {

@@ -238,6 +238,18 @@ TEST_CASE("layer_norm of a constant row is the bias, whatever the eps: the mean 
   }
 }
 
+TEST_CASE("layer_norm of a constant row of millions is the bias: its sums are off by more digits") {
+  const std::int64_t n = 6000037;
+  for (Isa isa : available_isas()) {
+    Context context;
+    context.set_isa(isa);
+    const ContextScope scope(context);
+    for (double value : {0.1, -9.7})
+      CHECK(same_bits(layer_norm(Tensor::full({n}, value), 1, {}, Tensor::full({n}, 0.25), 1e-12),
+                      Tensor::full({n}, 0.25)));
+  }
+}
+
 TEST_CASE("layer_norm of nearly constant rows: the spread survives next to a large mean") {
   // 1 and its neighbors in f32: ±1 units of 2^-23, and 0.
   std::vector<float> row(300, 1);

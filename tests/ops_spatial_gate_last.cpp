@@ -62,7 +62,7 @@ TEST_CASE("spatial_gate_last: the formula, for any sizes and dtypes, on every in
     context.set_isa(isa);
     const ContextScope scope(context);
     for (const std::int64_t n : {1, 2, 5, 67})
-      for (const std::int64_t d : {1, 7, 64, 130, 2051})
+      for (const std::int64_t d : {1, 7, 64, 130, 2051, 4101})
         for (const std::int64_t texts : {1, 3}) {
           CAPTURE(n);
           CAPTURE(d);

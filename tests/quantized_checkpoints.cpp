@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "checkpoint/load_quantized.h"
 #include "op_table.h"
 #include "quantized_cases.h"
 #include "random_parameters.h"
@@ -206,6 +207,27 @@ TEST_CASE("quantized checkpoints: damaged ones are refused") {
   for (std::size_t cut = 0; cut < whole.size(); cut += 499) {
     saved.folder.write("forged/model.safetensors", whole.substr(0, cut));
     check_refused(saved.folder / "forged", "forged/model.safetensors");
+  }
+}
+
+TEST_CASE("quantized checkpoints: a weight of more columns than i8 takes is refused, in memory and in a file") {
+  const auto model =
+      make_model({"gmlp", Task::causal_lm, 3, 0, R"({"layers":1,"d_model":2,"d_ffn":131074,"seq_len":2})"}, Init{});
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const auto& [name, parameter] : model->parameters()) {
+    const Tensor& value = parameter.value();
+    tensors.emplace_back(name, parameter.quantizable() ? Tensor::zeros(value.shape(), DType::i8) : value);
+    if (parameter.quantizable()) tensors.emplace_back(name + "_scale", Tensor::zeros({value.size(0)}));
+  }
+  const TemporaryFolder folder;
+  save_safetensors(folder / "wide", tensors);
+  const SafetensorsFile file(folder / "wide");
+  const std::string in_memory = error_of([&] { quantize(*model, DType::i8); }),
+                    in_file = error_of([&] { detail::load_quantized(file, *model, DType::i8); });
+  for (const std::string& message : {in_memory, in_file}) {
+    CAPTURE(message);
+    CHECK(contains(message, "blocks.0.proj2.weight"));
+    CHECK(contains(message, "expected at most 65536 columns"));
   }
 }
 

@@ -306,6 +306,20 @@ TEST_CASE("quantized layers: the packed copy of the weight is freed") {
   }
 }
 
+TEST_CASE("quantized layers: a weight that is put in the place of another is the one that is read") {
+  const NoGrad suspended;
+  const Tensor x = Random(3).normal({12, 24}, 0, 1);
+  for (const DType to : {DType::bf16, DType::i8}) {
+    Linear layer(24, 7, {Random(1), DType::f32});
+    const Linear other(24, 7, {Random(2), DType::f32});
+    for (const Linear* each : {static_cast<const Linear*>(&layer), &other}) quantize({{"weight", each->weight}}, to);
+    (void)layer(x);
+    layer.weight = other.weight;
+    layer.bias = other.bias;
+    CHECK(same_bits(layer(x), other(x)));
+  }
+}
+
 TEST_CASE("quantized layers: with a tape that doesn't follow them") {
   for (const DType to : {DType::bf16, DType::i8})
     for (const DType of_x : {DType::f32, DType::bf16}) {

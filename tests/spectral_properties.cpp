@@ -130,6 +130,24 @@ TEST_CASE("spectral: linear, shift to modulation, Parseval, round trip on random
   }
 }
 
+TEST_CASE("spectral: gradients of irfft along rows are those along columns, of lengths that four steps take, too") {
+  for (const int64_t n : {12, 100, 256, 512, 1024, 4096})
+    for (DType dtype : real_types) {
+      CAPTURE(n);
+      const Tensor x = complex_tensor({2, n / 2 + 1}, 1, dtype), dy = real(complex_tensor({2, n}, 2, dtype));
+      const auto gradient = [n](const Tensor& bins, const Tensor& cotangent, int64_t dim) {
+        Tape tape;
+        const Tensor leaf = tape.watch(bins);
+        Gradients gradients;
+        tape.backward(irfft(leaf, n, dim), cotangent, gradients);
+        return gradients.of(leaf);
+      };
+      const auto turned = [](const Tensor& t) { return raw::contiguous(transpose(t, 0, 1)); };
+      const Tensor rows = gradient(x, dy, 1), columns = turned(gradient(turned(x), turned(dy), 0));
+      CHECK(relative_l2(rows, columns) <= 2 * transform_bound * growth(dtype, n));
+    }
+}
+
 TEST_CASE("spectral: Toeplitz products by transforms equal the naive form, with both gradients") {
   for (const Shape& shape : {Shape{1, 1, 97, 5},
                              {1, 3, 128, 16},

@@ -5,6 +5,10 @@
 #include "weft/trainer.h"  // says which classes are hidden
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <set>
+#include <thread>
 
 #include "sweep.h"
 #include "thread_ranks.h"
@@ -206,6 +210,96 @@ TEST_CASE("ranks: traffic of a rank is below twice the gradient's size, whatever
       if (!(part > 1.9 * (n - 1) / n && part < 2)) throw Error("sent " + std::to_string(part));
     });
     for (const std::string& error : errors) CHECK(error == "");
+  }
+}
+
+namespace {
+
+// One rank, whose transfers take some looks. What they fill is theirs until they are done.
+class SlowRank : public Ranks {
+ public:
+  int rank() const noexcept override { return 0; }
+  int size() const noexcept override { return 1; }
+  std::vector<std::string> exchange(const std::string& text) override { return {text}; }
+  [[noreturn]] void abort(const std::string& reason) override { throw RankError(reason); }
+  std::unique_ptr<Transfer> to_owners(const void* from, const std::vector<std::size_t>& bytes, int, void* to) override {
+    shared += places_.count(to) != 0;
+    places_.insert(to);
+    most = std::max(most, places_.size());
+    std::memcpy(to, from, bytes[0]);
+    return std::make_unique<Slow>(places_, to);
+  }
+  std::unique_ptr<Transfer> from_owners(void* data, const std::vector<std::size_t>&) override {
+    return std::make_unique<Slow>(places_, data);
+  }
+  int shared = 0;        // transfers to where another one was under way
+  std::size_t most = 0;  // to owners at once
+
+ private:
+  struct Slow : Transfer {
+    Slow(std::multiset<const void*>& all, const void* its) : places(all), place(its) {}
+    bool done() override {
+      if (--looks > 0) return false;
+      if (const auto found = places.find(place); found != places.end()) places.erase(found);
+      return true;
+    }
+    std::multiset<const void*>& places;
+    const void* place;
+    int looks = 20;
+  };
+  std::multiset<const void*> places_;
+};
+
+}  // namespace
+
+TEST_CASE("ranks: what is under way to its owner has a place of its own until it is added") {
+  const Parameter parameter(Tensor::zeros({1000000}));
+  ParameterSet set({{"p", parameter}});
+  SlowRank rank;
+  detail::GradientExchange exchange(rank, set, 1);
+  exchange.next_round({1, true, true});
+  exchange.begin({});
+  for (std::int64_t i = 0; i < 1000000; ++i) set.gradients().mutable_data<float>()[i] = static_cast<float>(i);
+  exchange.end_round();
+  exchange.finish();
+  CHECK(rank.shared == 0);
+  CHECK(rank.most > 1);
+  int wrong = 0;
+  for (std::int64_t i = 0; i < 1000000; ++i) wrong += set.gradients().data<float>()[i] != static_cast<float>(i);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("ranks: the bytes that are counted are those that were given to others, also by ranks without a batch") {
+  struct Counts : ThreadRanks {
+    using ThreadRanks::ThreadRanks;
+    std::unique_ptr<Transfer> to_owners(const void* from, const std::vector<std::size_t>& bytes, int senders,
+                                        void* to) override {
+      if (rank() < senders) sent += std::accumulate(bytes.begin(), bytes.end(), std::size_t{0}) - own(bytes);
+      return ThreadRanks::to_owners(from, bytes, senders, to);
+    }
+    std::unique_ptr<Transfer> from_owners(void* data, const std::vector<std::size_t>& bytes) override {
+      sent += own(bytes) * (bytes.size() - 1);
+      return ThreadRanks::from_owners(data, bytes);
+    }
+    std::size_t own(const std::vector<std::size_t>& bytes) const { return bytes[static_cast<std::size_t>(rank())]; }
+    std::size_t sent = 0;
+  };
+  for (const std::int64_t batches : {1, 2, 4}) {
+    CAPTURE(batches);
+    Meeting meeting(3);
+    std::vector<std::size_t> counted(3), sent(3);
+    std::vector<std::thread> threads;
+    for (std::size_t rank = 0; rank < 3; ++rank)
+      threads.emplace_back([&, rank] {
+        Counts ranks(meeting, rank);
+        const SmallTask small = small_task("gmlp", Task::causal_lm);
+        Trainer trainer(*small.model, *small.data, options_of(&ranks, 2, batches));
+        counted[rank] = trainer.run({}).bytes_sent;
+        sent[rank] = ranks.sent;
+      });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(counted == sent);
+    CHECK(std::count(sent.begin(), sent.end(), 0) == 0);
   }
 }
 

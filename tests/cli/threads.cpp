@@ -29,6 +29,8 @@ TEST_CASE("weft: the number of threads is OpenMP's, whatever the threads are mad
   CHECK(threads_with({{"OMP_NUM_THREADS", " 3 , 2"}}) == 3);
   CHECK(threads_with({{"OMP_NUM_THREADS", "9"}, {"OMP_THREAD_LIMIT", "4"}}) == 4);
   CHECK(threads_with({{"OMP_THREAD_LIMIT", "1"}}) == 1);
+  CHECK(threads_with({{"OMP_NUM_THREADS", "5000"}}) == 1024);
+  CHECK(threads_with({{"OMP_NUM_THREADS", "5000"}, {"OMP_THREAD_LIMIT", "6000"}}) == 1024);
 #ifndef __clang__  // LLVM's OpenMP ends a process for nonsense
   for (const char* nonsense : {"", "0", "-2", "many", "3x"})
     CHECK(threads_with({{"OMP_NUM_THREADS", nonsense}}) == usual);
