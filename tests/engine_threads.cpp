@@ -322,6 +322,11 @@ TEST_CASE("pool: teams are lent, grow, and are several where several lead at onc
   CHECK_THROWS_AS(detail::with_pooled_team(2, [](Team&) { throw Error("lead"); }), Error);
 }
 
+TEST_CASE("pool: a team has as many threads as are asked for, when one less were before, too") {
+  for (int threads = 2; threads < 8; ++threads)
+    detail::with_pooled_team(threads, [&](Team& team) { CHECK(team.threads() >= threads); });
+}
+
 TEST_CASE("executor: loops are done by the host's threads") {
   Context context;
   context.set_threads(3);

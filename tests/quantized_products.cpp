@@ -217,6 +217,8 @@ TEST_CASE("quantized linear: any layout of x, gate and residual, and any axes") 
         const auto turned = [](const Tensor& t) { return permute(raw::contiguous(permute(t, {2, 0, 1})), {1, 2, 0}); };
         CHECK(bytes_of(quantized_linear(turned(x), q, bias, {Activation::relu, turned(gate), turned(residual)})) ==
               bytes_of(y));
+        const Tensor apart = slice(concat({reshape(bias, {37, 1}), Tensor::full({37, 1}, NAN)}, 1), 1, 0, 1);
+        CHECK(bytes_of(quantized_linear(x, q, reshape(apart, {37}), e)) == bytes_of(y));
         const auto sliced = [](const Tensor& t) {
           return slice(concat({Tensor::full(t.shape(), NAN, t.dtype()), t}, 2), 2, t.size(2), 2 * t.size(2));
         };
