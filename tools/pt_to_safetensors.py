@@ -3,7 +3,7 @@
 
 tools/pt_to_safetensors.py pytorch_model.bin model.safetensors
 tools/pt_to_safetensors.py --key model checkpoint.pt model.safetensors     # the state dict in a larger checkpoint
-tools/pt_to_safetensors.py --key model --config args old.pt tnn/model.safetensors    # fairseq; newer: --config cfg.model
+tools/pt_to_safetensors.py --key model --config args old.pt tnn/model.safetensors  # fairseq (new: cfg.model)
 
 Files are read with weights_only: no code in them runs. Tensors that share memory are written separately.
 --config writes the arguments as a config.json beside the target. Existing files are only replaced with --overwrite.
@@ -82,7 +82,7 @@ def dense(name, tensor):
 
 
 def put(writers):
-    """Calls each writer with a temporary file beside its path, then renames all: no old file is lost, none is cut off."""
+    """Calls each writer with a temporary file beside its path, then renames all: no file is lost or cut off."""
     made = []
     try:
         for path, write_to in writers.items():
@@ -155,7 +155,8 @@ def main():
     if options.config:
         config, left_out = config_of(find(file, options.config.split(".")))
         writers[config_path] = lambda to: to.write(json.dumps(config, indent=2).encode())
-        told.append(f"{config_path}: {len(config)} arguments" + (f", without {', '.join(left_out)}" if left_out else ""))
+        told.append(f"{config_path}: {len(config)} arguments" +
+                    (f", without {', '.join(left_out)}" if left_out else ""))
     put(writers)
     print("\n".join(told))
 

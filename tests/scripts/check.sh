@@ -24,7 +24,7 @@ elsewhere() {
 touch "$work/bin/make" && chmod +x "$work/bin/make"
 expect "make does as well as ninja, no package is missing" "$(elsewhere ninja-build)" ready
 expect "only what is missing is named" "$(elsewhere g++ ninja-build cmake binutils)" \
-  "script: missing here, by the names of Debian's packages: g++ cmake binutils. Install their equivalents and run this again"
+  "script: these Debian packages are missing: g++ cmake binutils. Install their equivalents and run this again"
 for name in clang++ cmake nm; do cp "$work/bin/make" "$work/bin/$name"; done
 expect "all is there" "$(elsewhere g++ ninja-build cmake binutils)" ready
 if [ ! -f /usr/include/CLI/CLI.hpp ] && [ ! -f /usr/local/include/CLI/CLI.hpp ]; then

@@ -72,7 +72,8 @@ def test_arguments(tmp_path, place):
     done = run("--key", "model", "--config", place, tmp_path / "m.pt", target)
     assert done.returncode == 0, done.stderr
     assert list(read(target)) == ["w"]
-    assert json.loads((tmp_path / "tnn" / "config.json").read_text()) == {"act_fun": "silu", "gamma": 0.99, "betas": [0.9, 0.98]}
+    config = json.loads((tmp_path / "tnn" / "config.json").read_text())
+    assert config == {"act_fun": "silu", "gamma": 0.99, "betas": [0.9, 0.98]}
     assert "without endless" in done.stdout
     assert "already exists" in run("--key", "model", "--config", place, tmp_path / "m.pt", target).stderr
 
