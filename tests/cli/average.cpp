@@ -102,9 +102,9 @@ TEST_CASE(
   refused(run + " " + runs.at("int8") + out, 1, "which is quantized: give the checkpoint that it was made from");
   refused(runs.at("int8") + " " + runs.at("int8") + out, 1,
           "which is quantized: give the checkpoint that it was made from");
-  refused(run + " " + run + "/last --overwrite --out " + run, 1, "that is to be averaged");
+  refused(run + " " + run + "/last --overwrite --out " + run, 1, "the checkpoint to be averaged");
   refused(two + " --overwrite --out " + run, 1, "the folder of a run");
-  refused(two + " --overwrite --out " + run + "/last", 1, "that is to be averaged");
+  refused(two + " --overwrite --out " + run + "/last", 1, "the checkpoint to be averaged");
   refused(two + " --out " + runs.at("int8"), 1, "--overwrite replaces it");
   CHECK(weft("average " + two + " --overwrite --out " + runs.at("int8")).code == 0);
   CHECK(weft("average " + two + " --overwrite --out " + runs.at("int8")).code == 0);

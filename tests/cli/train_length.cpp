@@ -116,7 +116,7 @@ TEST_CASE("weft train --folds: a run of each, tested on its part; their mean and
   // A stopped fold says which folds are left.
   std::filesystem::create_directory(folder / "all/fold-4");
   const Outcome stopped =
-      weft_with_signal(endless + "--overwrite --folds 3 --out " + (folder / "all"), "step 1/", SIGINT);
+      weft_with_signal(endless + "--overwrite --folds 3 --out " + (folder / "all"), ": validation loss", SIGINT);
   CHECK(contains(stopped.err, "weft: \"" + (folder / "all/fold-4") + "\" is kept; it is not one of these 3 folds\n"));
   CHECK(contains(stopped.err,
                  "weft: fold 3 is left: the same command with --folds 3/3 --out " + (folder / "all/fold-3")));

@@ -148,8 +148,7 @@ void add_kind(CLI::App& command, const TaskKind& kind, std::shared_ptr<Generated
 }  // namespace data
 
 Command data_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command =
-      weft.add_subcommand("data", "Write labeled rows: descriptions of this system's packages, or a generated task");
+  CLI::App* command = weft.add_subcommand("data", "Write labeled rows: package descriptions, or a generated task");
   command->require_subcommand(1);
   const auto o = std::make_shared<data::Options>();
   std::vector<std::pair<std::string, std::shared_ptr<data::GeneratedTask>>> tasks;
