@@ -28,11 +28,11 @@ class EncodedText {
   EncodedText() = default;  ///< empty
   /// Encodes a text in memory. The Errors are those of Tokenizer::encode().
   EncodedText(std::string_view text, const Tokenizer& tokenizer, const TextPlace& place = {});
-  /// Encodes the text of a file, read like read_text(). If the ids take more than 16 MB (or `most_in_memory` bytes),
-  /// they are written to the file `cache` and read from it as they are needed. If that file holds them already, as
-  /// hashes of text, tokenizer and ids tell, it stays as it is. It may be removed at any moment. Without a name it is a
-  /// temporary file. Throws an Error that names file and byte in the cases of read_text() and Tokenizer::encode(), and
-  /// if the cache can't be written.
+  /// Encodes the text of a file, read like read_text(). If the text has more than 16 MB (or `most_in_memory` bytes),
+  /// its ids are written to the file `cache` and read from it as they are needed. If that file already holds these ids,
+  /// as hashes of text, tokenizer and ids tell, it stays as it is. The file may be removed at any moment. Without a
+  /// name it is a temporary file. Throws an Error that names file and byte in the cases of read_text() and
+  /// Tokenizer::encode(), and if the cache can't be written.
   static EncodedText of_file(const std::string& path, const Tokenizer& tokenizer, const std::string& cache = "",
                              std::uint64_t most_in_memory = std::uint64_t{16} << 20);
 
