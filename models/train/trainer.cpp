@@ -53,7 +53,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return std::memcmp(x.raw(), y.raw(), static_cast<std::size_t>(x.numel()) * dtype_size(x.dtype())) == 0;
 }
 
-// (1 - ε) · loss - ε · the mean of log p over what is predicted and over all classes.
+// (1 - ε) · loss - ε · the mean of log p over all targets and all classes.
 Tensor smoothed(const Tensor& loss, const Tensor& logits, const Tensor& target, double epsilon) {
   if (epsilon == 0) return loss;
   const Tensor output = widened(logits);

@@ -23,13 +23,14 @@ std::vector<std::string> schedules();                      ///< their names
 
 /// The learning rate of each step, counted from 1.
 ///
-/// All but noam: peak · step / warmup while step < warmup; then, with t = (step - warmup) / (steps - warmup), at most 1:
+/// All kinds except noam: peak · step / warmup while step < warmup. After the warm-up, with
+/// t = (step - warmup) / (steps - warmup), at most 1:
 ///
 /// - constant: peak.
 /// - cosine: peak · (floor + (1 - floor) · (1 + cos πt) / 2).
 /// - linear: peak · (floor + (1 - floor) · (1 - t)).
 /// - inverse-sqrt: peak · √(warmup / step), with a warmup of 1 if it is 0.
-/// - noam (Vaswani et al. 2017, section 5.3): peak · d_model^-1/2 · min(step^-1/2, step · warmup^-3/2).
+/// - noam (Vaswani et al. 2017, section 5.3), in every step: peak · d_model^-1/2 · min(step^-1/2, step · warmup^-3/2).
 struct Schedule {
   ScheduleKind kind = ScheduleKind::cosine;  ///< selects the formula
   double peak = 2e-3;                        ///< the highest rate; noam: a factor
