@@ -54,7 +54,7 @@ class RowReader {
 
   Content content_;
   std::size_t at_ = 0, row_start_ = 0, counted_ = 0;
-  // Row_ counts from 1 without empty lines; line_ is the line at counted_.
+  // row_ counts from 1 without empty lines; line_ is the line at counted_.
   std::int64_t row_ = 0, line_ = 1, several_ = 0;
 };
 

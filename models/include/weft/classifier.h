@@ -27,9 +27,9 @@ class Classifier {
   /// Throws an Error unless the checkpoint's model is a classifier that takes rows of CheckpointInfo::pad_to tokens.
   explicit Classifier(Checkpoint checkpoint);
 
-  //The names of the labels, in the order of probabilities().
+  /// The names of the labels, in the order of probabilities().
   const std::vector<std::string>& labels() const noexcept { return checkpoint_.info.labels; }
-  //The checkpoint that it was made of.
+  /// The checkpoint that it was made of.
   const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
 
   /// The probability of each label. A long text is truncated as in training. Throws an Error if the text is not UTF-8
