@@ -14,9 +14,9 @@ using namespace detail;
 
 namespace {
 
-// Made when it is first asked for: no initialiser that a linker could leave out.
+// Made at the first call, so there is no static initializer that a linker could drop.
 Registry<Architecture>& registry() {
-  // A new architecture is a line here.
+  // Add new architectures here.
   static Registry<Architecture> made = {
       Gmlp::architecture(),
       Tnn::architecture(),
@@ -71,7 +71,7 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init) {
     const Architecture& known = architecture(spec.arch);
     check_spec(spec, known);
     std::unique_ptr<Model> made = known.make(spec, init);
-    // Else a checkpoint of it could not be loaded.
+    // If these differed, a checkpoint of the model could not be loaded.
     const auto text = [](const std::string& arch, Task task) { return arch + " " + task_name(task); };
     if (made == nullptr || made->arch() != spec.arch || made->task() != spec.task)
       throw Error("[model] expected a " + text(spec.arch, spec.task) + ", its architecture made " +

@@ -1,4 +1,4 @@
-// The table of forms.
+// The table of checkpoint formats.
 #include "weft/checkpoint_form.h"
 
 #include "base/names.h"
@@ -11,9 +11,9 @@ using namespace detail;
 
 namespace {
 
-// Made when it is first asked for: no initialiser that a linker could leave out.
+// Made at the first call, so there is no static initializer that a linker could drop.
 Registry<CheckpointForm>& registry() {
-  // A new form is a line here.
+  // Add new formats here.
   static Registry<CheckpointForm> made = {
       weft_form(),          huggingface_fnet_form(), labml_gmlp_form(),  labml_fnet_form(),
       g_mlp_pytorch_form(), fairseq_tnn_form(),      tnn_pytorch_form(),
@@ -40,7 +40,7 @@ std::vector<std::string> checkpoint_forms() {
   return guard_memory("checkpoint", [&] { return registry().names(); });
 }
 
-// By names: a form's function may ask the table itself.
+// Iterates over names, because a format's function may use the table itself.
 std::string find_checkpoint_form(const std::string& path) {
   for (const std::string& name : checkpoint_forms()) {
     const CheckpointForm& form = checkpoint_form(name);

@@ -23,7 +23,7 @@ inline std::string to_base64(const std::string& bytes) {
   return text;
 }
 
-// Error unless to_base64 wrote it.
+// Throws an Error unless to_base64 wrote the text.
 inline std::string from_base64(const std::string& text) {
   static const std::array<signed char, 256> values = [] {
     std::array<signed char, 256> all;

@@ -16,7 +16,7 @@ std::string bytes_of(const std::vector<T>& values) {
   return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
-// Error unless the bytes are those of `count` values.
+// Throws an Error unless the bytes are those of `count` values.
 template <class T>
 std::vector<T> values_of(const std::string& bytes, std::size_t count) {
   if (bytes.size() != count * sizeof(T))

@@ -1,4 +1,4 @@
-// Files of one folder that are replaced together.
+// Replaces several files of one folder together.
 #pragma once
 #include <functional>
 #include <map>
@@ -14,29 +14,29 @@
 
 namespace weft::detail {
 
-// How the files of a folder take their places.
+// How the new files take their places.
 enum class Places {
-  in_turn,   // one after the other: the folder's old and new files may stand side by side for a moment
-  together,  // by a new folder in the place of the old one; in turn where that can't be (os::NewFolder)
+  in_turn,   // one after the other; for a moment the folder may hold old and new files
+  together,  // by a new folder that replaces the old one; in_turn if that isn't possible (os::NewFolder)
 };
 
-// The turn at a folder, which is made if it is missing. Whoever writes a FileSet has it from before the first look at what
-// the folder holds until after commit(), so that the files of the last of several writers all stand there.
-// std::filesystem's own errors.
+// The turn at a folder, which is made if it is missing. A writer of a FileSet holds the turn from before it first looks
+// into the folder until after commit(). If several processes write there at once, the folder therefore ends with the
+// complete files of the last one. May throw std::filesystem's errors.
 os::FolderTurn turn_at(const std::string& folder);
 
-// Each file is written beside the old one and synced, so that a disk that is full is an Error with the folder as it was; then
-// commit() lets them take their places, in the order in which they were written.
+// Each file is written beside the old one and synced. A full disk is therefore an Error that leaves the folder
+// unchanged. commit() then moves the files into their places, in the order in which they were written.
 class FileSet {
  public:
-  // The folder is made if it is missing. std::filesystem's own errors, too.
+  // The folder is made if it is missing. May also throw std::filesystem's errors.
   explicit FileSet(std::string folder, Places places = Places::in_turn);
 
   void write(const std::string& name, const std::string& text);
   void write(const std::string& name, const std::vector<std::pair<std::string, Tensor>>& tensors,
              const std::map<std::string, std::string>& metadata);
-  // A file that must not stand beside the new ones, not even for a moment: commit() removes it first. If it is to be written
-  // anew, that comes later, and a link is replaced, not followed. Error if it is no file.
+  // A file that must never stand beside the new ones: commit() removes it first. A write of the same name must come
+  // later; it replaces a link instead of following it. Throws an Error if the name is not that of a file.
   void remove(const std::string& name);
   void commit();
 

@@ -1,4 +1,4 @@
-// Why nobody writes some parameters, as detail::lend and lend_quantized want it said.
+// Why some parameters can't be written: the reasons passed to detail::lend and lend_quantized.
 #pragma once
 
 namespace weft::detail {

@@ -1,4 +1,4 @@
-// FNV-1a by whole numbers (Fowler, Noll, Vo): tells data apart by accident, not by intent.
+// FNV-1a over whole numbers (Fowler, Noll, Vo). It detects accidental differences, not intentional ones.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -15,7 +15,7 @@ std::uint64_t hash(std::uint64_t h, const Numbers& numbers) noexcept {
   return h;
 }
 
-// The same of long runs of bytes, 32 at a time in four lanes: as fast as memory gives them.
+// The same for long runs of bytes, 32 at a time in four lanes, at the speed of memory.
 class BytesHash {
  public:
   void add(const void* data, std::size_t bytes) noexcept {
@@ -46,7 +46,7 @@ class BytesHash {
   }
 
  private:
-  // Without it high bits of a word would never reach low ones of the hash.
+  // Without this, high bits of a word would never reach low bits of the hash.
   static std::uint64_t mixed(std::uint64_t h) noexcept {
     h *= 0x9e3779b97f4a7c15;
     return h ^ h >> 29;

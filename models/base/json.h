@@ -12,16 +12,16 @@
 
 namespace weft::detail {
 
-// A discarded value if `text` is not JSON, which a zero byte never is: nlohmann takes one for the end. Error if it is nested
-// deeper or has more values than anything of ours: nlohmann's dump() recurses, and its destructor allocates, which ends the
-// process where there is no memory. Error, too, if an object has a key twice, of which nlohmann takes the last, and others the
-// first.
+// Returns a discarded value if `text` is not JSON. A text with a zero byte never is, because nlohmann would take that
+// for the end. Throws an Error in two cases. The first is a value that is nested deeper, or has more values, than
+// anything weft writes: nlohmann's dump() recurses, and its destructor allocates, which ends the process if memory runs
+// out. The second is an object that has a key twice: nlohmann takes the last one, others the first.
 inline nlohmann::json parse_json(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) return nlohmann::json(nlohmann::json::value_t::discarded);
   constexpr int deepest = 16;
   constexpr std::int64_t most = 1 << 20;
   std::int64_t values = 0;
-  std::array<std::set<std::string>, deepest + 1> keys;  // of the objects that are open, by the depth of what they hold
+  std::array<std::set<std::string>, deepest + 1> keys;  // of the open objects, by the depth of their members
   const auto small = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
     if (depth > deepest) throw Error("[json] nested more than " + std::to_string(deepest) + " deep");
     if (++values > most) throw Error("[json] more than " + std::to_string(most) + " values");
@@ -34,7 +34,7 @@ inline nlohmann::json parse_json(std::string_view text) {
   return nlohmann::json::parse(text, small, false);
 }
 
-// Error, naming the key, if the value is not of the field's type.
+// Throws an Error, naming the key, if the value is not of the field's type.
 template <class T>
 void read_field(const std::string& where, const std::string& key, const nlohmann::json& value, T& field) {
   bool fits;
@@ -43,7 +43,7 @@ void read_field(const std::string& where, const std::string& key, const nlohmann
     fits = value.is_boolean();
     expected = "true or false";
   } else if constexpr (std::is_integral_v<T>) {
-    // Larger ones would come as negative numbers.
+    // Larger numbers would become negative.
     fits = value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
     expected = "a whole number below 2^63";
   } else if constexpr (std::is_floating_point_v<T>) {

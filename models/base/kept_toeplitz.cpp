@@ -7,7 +7,7 @@
 namespace weft::detail {
 namespace {
 
-// T·1 (1, h, n, dim) of t (h, m, dim)
+// T·1 (1, h, n, dim) for t (h, m, dim)
 Tensor row_sums(const Tensor& t, std::int64_t n, bool causal) {
   return toeplitz_product(Tensor::full({1, t.size(0), n, t.size(2)}, 1, t.dtype()), t, causal);
 }
@@ -26,7 +26,7 @@ struct KeptToeplitz::Latest {
   Isa isa;
   std::vector<std::uint64_t> versions;
   ToeplitzCoefficients t;
-  Tensor sums;  // to normalize by
+  Tensor sums;  // the divisors for normalize
 
   bool fits(const Tensor& x, Isa now, const std::vector<std::uint64_t>& latest) const {
     return b == x.size(0) && n == x.size(2) && isa == now && versions == latest;

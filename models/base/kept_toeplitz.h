@@ -1,5 +1,5 @@
-// Mixing by Toeplitz matrices, and what it keeps of their coefficients between calls: a layer whose parameters make
-// coefficients has one.
+// Mixing by Toeplitz matrices, and the coefficients and spectra kept between calls. A layer whose parameters make the
+// coefficients owns a KeptToeplitz.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,14 +11,15 @@
 
 namespace weft::detail {
 
-// x (b, h, n, dim), t (h, m, dim): T x, T_ij = t_(i-j), or (T x) / (T·1) if it is to be normalized; of x's dtype.
+// x (b, h, n, dim), t (h, m, dim): T x with T_ij = t_(i-j), or (T x) / (T·1) if `normalize`, in x's dtype.
 Tensor toeplitz_mix(const Tensor& x, const Tensor& t, bool causal, bool normalize);
 
-// Calls may come from several threads, as long as nobody writes the parameters.
+// Several threads may call it at once, as long as no thread writes the parameters.
 class KeptToeplitz {
  public:
-  // toeplitz_mix() of the coefficients that `make` gives; they and their spectra are kept for the next x of this b and n, as
-  // long as the parameters that make them have these versions. Nothing is recorded. What isn't x is the same in all calls.
+  // toeplitz_mix() with the coefficients that `make` returns. They and their spectra are kept for the next x of this b
+  // and n, as long as the parameters that make them have these versions. Nothing is recorded. All arguments except x
+  // and the versions must be the same in all calls.
   Tensor mix(const Tensor& x, const std::function<Tensor()>& make, bool causal, bool normalize,
              const std::vector<std::uint64_t>& versions);
 

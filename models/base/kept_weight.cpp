@@ -7,15 +7,16 @@
 namespace weft::detail {
 namespace {
 
-// Rows up to which a packed copy of the weight isn't worth its memory: gemm reads so few rows' weight where it is.
+// With at most this many rows, a packed copy of the weight isn't worth its memory: gemm reads the weight in place.
 // bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
 constexpr std::int64_t few_rows = 16;
-// Calls with few rows that a weight in a mapped file is read by, or one with more, before it is packed: a program that asks
-// once has its answer without a copy. One that goes on reads packed weights on large pages, files lie on small ones.
+// A weight in a mapped file is packed after this many calls with few rows, or one call with more. A program that makes
+// only one query thus gets its result without a copy. A program that continues reads packed weights on large pages;
+// those in files are on small pages.
 constexpr int first_calls = 8;
 
-// Whether a packed copy of the weight may serve x: one of x's dtype, or rounded to bf16; of one that was rounded for good
-// also one in f32.
+// Whether a packed copy of the weight can serve x. It can if the dtypes are equal, or if an f32 weight is rounded to
+// bf16 for a bf16 x. A weight that was quantized to bf16 also serves an f32 x.
 bool can_serve(const Tensor& x, const Parameter& weight) {
   const DType own = weight.value().dtype();
   const bool converts = (x.dtype() == DType::bf16 && own == DType::f32) ||
@@ -25,9 +26,9 @@ bool can_serve(const Tensor& x, const Parameter& weight) {
 
 }  // namespace
 
-// Null: read the weight where it lies. One that is a model's own is packed for many rows alone; one that was loaded for
-// inference after its first calls, for all rows, if its memory can then be given back. One that is converted for x of the
-// dtype is packed at once.
+// Returns null if the weight is to be read in place. A weight that the model owns is packed only for many rows. A
+// weight that was loaded for inference is packed after its first calls, for any number of rows, if its memory can then
+// be given back. A weight that is converted to x's dtype is packed at once.
 std::shared_ptr<const PackedWeight> KeptWeight::packed(const Parameter& weight, bool few, DType dtype) {
   const Tensor& value = weight.value();
   const bool converts = dtype != value.dtype();
@@ -39,7 +40,7 @@ std::shared_ptr<const PackedWeight> KeptWeight::packed(const Parameter& weight, 
            p.dtype() == dtype;
   };
   if (packed_ && of_this_weight(*packed_)) return packed_;
-  if (packed_ && packed_->weight().storage() != value.storage()) packed_.reset();  // of one that was replaced
+  if (packed_ && packed_->weight().storage() != value.storage()) packed_.reset();  // of a weight that was replaced
   if (!weight.writable() && !converts) {
     if (!in_mapped_file(value)) return nullptr;
     if (calls_ < first_calls) {
@@ -47,17 +48,17 @@ std::shared_ptr<const PackedWeight> KeptWeight::packed(const Parameter& weight, 
       return nullptr;
     }
   }
-  packed_.reset();  // its memory first
+  packed_.reset();  // frees its memory first
   packed_ = std::make_shared<const PackedWeight>(value, dtype);
   give_back(value);
   return packed_;
 }
 
-// Made once: a quantised value stays.
+// Packed once, because a quantized value never changes.
 std::shared_ptr<const QuantizedWeight> KeptWeight::quantized(const Parameter& weight) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (quantized_ && quantized_of_ == weight.id() && quantized_->isa() == Context::current().isa()) return quantized_;
-  packed_.reset();  // of the weight before it was quantised
+  packed_.reset();  // of the weight before quantization
   quantized_.reset();
   quantized_ = std::make_shared<const QuantizedWeight>(weight.value(), weight.scales());
   quantized_of_ = weight.id();

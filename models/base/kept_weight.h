@@ -1,4 +1,4 @@
-// What products keep of a weight between calls: the layers that own a parameter have one.
+// The packed weight that is kept between calls. Each layer that owns a weight has a KeptWeight.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -7,12 +7,13 @@
 
 namespace weft::detail {
 
-// Calls may come from several threads, as long as nobody writes the parameter, which is the same in all of them.
+// Several threads may call it at once, as long as no thread writes the parameter. All calls must have the same
+// parameter.
 class KeptWeight {
  public:
-  // x Wᵀ + b with the epilogue, W of any of the forms that a parameter may have.
+  // x Wᵀ + b with the epilogue, for a weight W in any of the formats of a parameter.
   Tensor linear(const Tensor& x, const Parameter& weight, const Tensor& bias, const Epilogue& epilogue);
-  // Rows of W, f32 if it is quantised.
+  // Rows of W, in f32 if it is quantized.
   Tensor embedding(const Tensor& indices, const Parameter& weight);
 
  private:
@@ -20,9 +21,9 @@ class KeptWeight {
   std::shared_ptr<const QuantizedWeight> quantized(const Parameter& weight);
 
   std::mutex mutex_;
-  std::shared_ptr<const PackedWeight> packed_;        // latest
-  std::shared_ptr<const QuantizedWeight> quantized_;  // of an i8 weight,
-  const void* quantized_of_ = nullptr;                // this parameter's
+  std::shared_ptr<const PackedWeight> packed_;        // the latest
+  std::shared_ptr<const QuantizedWeight> quantized_;  // of an i8 weight
+  const void* quantized_of_ = nullptr;                // the id of its parameter
   int calls_ = 0;  // that read the weight in its file; one with many rows counts as first_calls
 };
 

@@ -60,7 +60,7 @@ Embedding::Embedding(std::int64_t count, std::int64_t d, const Init& init, doubl
 
 Tensor Embedding::operator()(const Tensor& indices) const { return kept_->embedding(indices, weight); }
 
-// The table of a model that isn't quantised isn't packed: it would be in memory twice, as its rows are read, too.
+// Only a quantized table is packed. Another would be in memory twice, because its rows are read, too.
 Tensor Embedding::logits(const Tensor& x, const Tensor& bias) const {
   return weight.quantized() ? kept_->linear(x, weight, bias, {}) : linear(x, weight, bias);
 }

@@ -11,7 +11,7 @@ using namespace detail;
 
 namespace {
 
-// A forward pass over each text's latest tokens, as many as the model takes.
+// Makes a forward pass over each text's latest tokens, as many as the model takes.
 class RepeatedPasses : public StreamOf<RepeatedPasses, std::vector<std::int64_t>> {
  public:
   explicit RepeatedPasses(const Model& model) : StreamOf(model, {}), model_(model) {}
@@ -29,7 +29,7 @@ class RepeatedPasses : public StreamOf<RepeatedPasses, std::vector<std::int64_t>
   }
 
  private:
-  // Appends to one text: (1, vocabulary).
+  // Appends to one text and returns (1, vocabulary).
   Tensor read(std::vector<std::int64_t>& text, const std::vector<std::int64_t>& more) const {
     text.insert(text.end(), more.begin(), more.end());
     const std::int64_t longest = model_.max_length();

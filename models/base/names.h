@@ -1,4 +1,4 @@
-// Names in messages.
+// Helpers for names, most of them in messages.
 #pragma once
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ inline std::vector<std::string> task_names(const std::vector<Task>& tasks) {
   return names;
 }
 
-// Error for a folder's name that is empty: its files would be looked for in "/".
+// Throws an Error for an empty name of a folder: its files would be looked for in "/".
 inline void check_folder_name(const std::string& name) {
   if (name.empty()) throw Error("[checkpoint] expected the name of a folder, got an empty one");
 }

@@ -15,7 +15,7 @@ struct Rounded {
   Tensor value, scales;
 };
 
-// The largest of |x|, NaN if there is one.
+// The largest |x|; NaN if x contains one.
 template <class T>
 float largest(const Tensor& x) {
   const Tensor dense = raw::contiguous(x);
@@ -29,7 +29,7 @@ float largest(const Tensor& x) {
   return most;
 }
 
-// Of a parameter that is not quantizable its value as it is.
+// For a parameter that is not quantizable, its unchanged value.
 Rounded rounded(const std::string& name, const Parameter& parameter, DType to) {
   const Tensor& value = parameter.value();
   if (value.dtype() != DType::f32)

@@ -1,4 +1,4 @@
-// What users find by name and may add to.
+// Tables of entries that users find by name and may add to.
 #pragma once
 #include <deque>
 #include <initializer_list>
@@ -9,14 +9,14 @@
 
 namespace weft::detail {
 
-// Entries with a `name`. Calls may come from several threads. References to entries stay valid: none is ever removed, and
-// a deque's don't move when it grows at its end.
+// Entries with a `name`. Several threads may call it at once. References to entries stay valid: no entry is ever
+// removed, and a deque doesn't move its elements when it grows at its end.
 template <class Entry>
 class Registry {
  public:
   Registry(std::initializer_list<Entry> known) : all_(known) {}
 
-  // After check(added, known) of each that is known, which may throw.
+  // Adds the entry after calling check(added, known) for each known entry; check may throw.
   template <class Check>
   void add(Entry added, Check check) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -30,7 +30,7 @@ class Registry {
     for (const Entry& known : all_) use(known);
   }
 
-  // Null if there is none.
+  // Null if there is no such entry.
   const Entry* find(const std::string& name) const {
     const Entry* found = nullptr;
     for_each([&](const Entry& known) {

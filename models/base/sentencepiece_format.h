@@ -1,5 +1,6 @@
-// Files of models of SentencePiece: a protocol buffer, message ModelProto of its sentencepiece_model.proto. The wire format: a
-// field is a varint of 8 · number + type, and its value (https://protobuf.dev/programming-guides/encoding).
+// Reads SentencePiece model files: a protocol buffer, the message ModelProto of sentencepiece_model.proto. In the wire
+// format, a field is a varint of 8 · number + type, followed by its value
+// (https://protobuf.dev/programming-guides/encoding).
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -16,7 +17,8 @@ enum ProtobufType : std::uint64_t {
   protobuf_fixed32 = 5
 };
 
-// Of ModelProto, and of its messages SentencePiece, TrainerSpec and NormalizerSpec, of which the denormalizer is one, too.
+// Fields of ModelProto and of its messages SentencePiece, TrainerSpec and NormalizerSpec. The denormalizer is a
+// NormalizerSpec, too.
 enum SentencePieceField : std::uint64_t {
   model_piece = 1,
   model_trainer = 2,
@@ -36,7 +38,8 @@ class ProtobufReader {
  public:
   explicit ProtobufReader(std::string_view bytes) : rest_(bytes) {}
 
-  // False at the end. Then the field's value is in one of the two. Keys have 32 bits: other readers drop those above.
+  // Reads the next field; false at the end. Its value is in `number` or `text`. Keys have at most 32 bits, because
+  // other readers drop the higher bits.
   bool next() {
     if (rest_.empty()) return false;
     const std::uint64_t key = read_varint();
@@ -57,7 +60,7 @@ class ProtobufReader {
   float real() const {
     if (text.size() != sizeof(float)) fail();
     float value = 0;
-    std::memcpy(&value, text.data(), sizeof value);  // little-endian there and here
+    std::memcpy(&value, text.data(), sizeof value);  // the file and all supported CPUs are little-endian
     return value;
   }
 

@@ -1,4 +1,4 @@
-// What the architectures' language models and classifiers share.
+// Functions that the language models and classifiers of several architectures share.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -13,8 +13,8 @@ namespace weft::detail {
 // (length, d): sin(p / 10000^(2i/d)) and cos(p / 10000^(2i/d)) in channels 2i and 2i+1. Vaswani et al. 2017.
 Tensor sinusoidal_positions(std::int64_t length, std::int64_t d, DType dtype);
 
-// Rows of these of a length, made when they are first asked for: a config's seq_len alone takes no memory. Threads may
-// share it.
+// Rows of sinusoidal_positions for a maximum length, made when they are first requested, so that a large seq_len by
+// itself takes no memory. Thread-safe.
 class SinusoidalPositions {
  public:
   SinusoidalPositions(std::int64_t length, std::int64_t d) : length_(length), d_(d) {}
@@ -27,13 +27,13 @@ class SinusoidalPositions {
   Tensor rows_;
 };
 
-// x, cast unless it is of the dtype.
+// x in the dtype, cast if necessary.
 inline Tensor in_dtype(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
-// x, in f32 if it is bf16: beside parameters, where an operation takes one dtype.
+// x, in f32 if it is bf16. Used where an operation needs x and parameters in one dtype.
 inline Tensor widened(const Tensor& x) { return in_dtype(x, x.dtype() == DType::bf16 ? DType::f32 : x.dtype()); }
 
-// x = run(layer, x, random) for each layer; its random numbers are dropout's child `first`, `first` + 1, …, if there is one.
-// With `again` each layer is computed again in backward: `run` is copied, and layers must live until then.
+// x = run(layer, x, random) for each layer. The random generators are the children `first`, `first` + 1, … of dropout,
+// if given. With `again`, backward computes each layer again: `run` is copied, and the layers must live until then.
 template <class Layer, class Run>
 Tensor through_layers(const std::vector<Layer>& layers, Tensor x, const Random* dropout, std::uint64_t first,
                       bool again, const Run& run) {
@@ -47,11 +47,11 @@ Tensor through_layers(const std::vector<Layer>& layers, Tensor x, const Random* 
   return x;
 }
 
-// The mean of x (b, n, d) over the tokens (b, n) that are not padding, 0: (b, d), of a bf16 x
-// computed in f32. Zeros where all are.
+// The mean of x (b, n, d) over the tokens (b, n) that are not padding (0): (b, d). For a bf16 x it is computed in f32.
+// The mean is zero if all tokens are padding.
 Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens);
 
-// Of each parameter's value, in their order.
+// The version of each parameter's value, in order.
 std::vector<std::uint64_t> versions_of(const NamedParameters& parameters);
 
 }  // namespace weft::detail

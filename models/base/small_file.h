@@ -1,4 +1,4 @@
-// Files of which the size is known to be small.
+// Files that must be small.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,12 +8,14 @@
 
 namespace weft::detail {
 
-// A config.json: of other programs far more than any has (a label of 50 bytes, twice, for 40,000 classes), and little to read; of
-// weft's own, which has the tokenizer in it, that which is written.
+// The maximum sizes of a config.json. For other programs the limit is far above real files (40,000 classes with a label
+// of 50 bytes, twice), and still quick to read. weft's own config.json contains the tokenizer; the same limit applies
+// when it is written.
 inline constexpr std::uint64_t most_of_config = std::uint64_t{4} << 20;
 inline constexpr std::uint64_t most_of_own_config = std::uint64_t{16} << 20;
 
-// Error, naming the file, if it is larger, before any of it is read. Mapped, as a pipe of that name would be waited for.
+// Throws an Error, naming the file, if it is larger, before reading any of it. The file is mapped, because reading a
+// pipe of that name would block.
 inline os::MappedFile map_small_file(const std::string& path, std::uint64_t most) {
   os::MappedFile file = os::map_file(path);
   if (file.size > most)

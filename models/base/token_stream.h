@@ -1,4 +1,4 @@
-// What the architectures' token streams share.
+// Parts that the token streams of several architectures share.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,11 +11,12 @@
 
 namespace weft::detail {
 
-// A token stream's model: what the stream keeps of earlier tokens is what its parameters made of them, in its precision.
+// The model of a token stream. What the stream keeps of earlier tokens was computed with its parameters, in its
+// precision, so both must not change.
 class SteadyModel {
  public:
   explicit SteadyModel(const Model& model) : model_(&model), parameters_(model.parameters()) {}
-  // Error if a parameter was written, or the precision set to another, since the first call.
+  // Throws an Error if a parameter was written, or the precision changed, since the first call.
   void check();
 
  private:
@@ -25,14 +26,14 @@ class SteadyModel {
   std::vector<std::uint64_t> versions_;   // at the first call
 };
 
-// What one text's tokens left in a layer, a row (d) each. Copies share their memory until one of them is written.
+// One row (d) for each token of one text, in one layer. Copies share their memory until one of them is written.
 class TokenRows {
  public:
-  // rows (n, d) of tokens at … at + n - 1; what was there from `at` on is lost.
+  // Sets the rows (n, d) of the tokens at … at + n - 1; earlier contents from `at` on are lost.
   void put(std::int64_t at, const Tensor& rows);
-  // The same of one token: row `row` of x (…, d), contiguous.
+  // The same for one token: row `row` of x (…, d), contiguous.
   void put_row(std::int64_t at, const Tensor& x, std::int64_t row);
-  // (count, d), a view.
+  // A view (count, d).
   Tensor first(std::int64_t count) const { return slice(rows_, 0, 0, count); }
 
  private:
@@ -41,18 +42,18 @@ class TokenRows {
   Tensor rows_;  // (capacity, d)
 };
 
-// Texts that a stream's step takes at once. Products of so few rows read the weights once for all of them, and each row is
-// computed as if it were alone (`dot` of the kernels of gemm, few_rows of dense/quantized_product.cpp); with more rows sums
-// are combined otherwise.
+// The maximum number of texts in one step of a stream. Products of so few rows read the weights once for all of them,
+// and compute each row as if it were alone (`dot` in the kernels of gemm, few_rows in dense/quantized_product.cpp).
+// With more rows, sums are combined in another order.
 constexpr std::int64_t texts_at_once = 8;
 
-// What a stream is asked for: Error unless tokens are i64 (texts, n >= 1).
+// Throws an Error unless tokens are i64 (texts, n >= 1).
 void check_appended(const Tensor& tokens, std::int64_t texts);
-// Error unless there are indices, each one of a text.
+// Throws an Error unless there is at least one index and each is that of a text.
 void check_selected(const std::vector<std::int64_t>& indices, std::int64_t texts);
 
-// Texts that each keep a Text of what was read. Derived has Tensor extend(const Tensor& tokens): what append() does, of
-// tokens that fit.
+// Base class for streams that keep a Text for each text. Derived has Tensor extend(const Tensor& tokens), which
+// implements append() for valid tokens.
 template <class Derived, class Text>
 class StreamOf : public TokenStream {
  public:
@@ -78,7 +79,7 @@ class StreamOf : public TokenStream {
   }
 
  protected:
-  // One text, empty.
+  // Starts with one empty text.
   StreamOf(const Model& model, Text empty) : texts_{std::move(empty)}, steady_(model) {}
 
   std::vector<Text> texts_;

@@ -1,4 +1,4 @@
-// Statuses, the last error of each thread, version and threads of weft/weft_c.h.
+// Statuses, the last error of each thread, version, and threads for weft/weft_c.h.
 #include "c/call.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void keep_error(const char* function, const char* message) noexcept {
   LastError& last = last_error();
   try {
     std::string text = std::string(function) + ": " + message;
-    last.text.swap(text);  // what the caller still reads goes only now
+    last.text.swap(text);  // frees the old text, which the caller could still read, only now
     last.shown = last.text.c_str();
   } catch (const std::bad_alloc&) {
     last.shown = without_memory;
@@ -51,7 +51,7 @@ weft_status handle_exception(const char* function) noexcept {
 
 namespace {
 
-// The elements from `axis` on, in order; gives where the next one goes.
+// Writes the elements from `axis` on, in order; returns where the next one goes.
 template <class T>
 float* give(const T* from, const Tensor& given, std::size_t axis, float* to) {
   const std::int64_t size = given.shape()[axis], stride = given.strides()[axis];

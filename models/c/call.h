@@ -1,4 +1,4 @@
-// What every function of weft/weft_c.h goes through: no exception leaves it, and its message is kept for the thread.
+// The wrapper of every function in weft/weft_c.h: no exception leaves it, and it keeps the message for the thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace weft::detail {
 
-// A mistake of the caller's that has a status of its own.
+// A caller's mistake that has its own status.
 class CallError : public Error {
  public:
   CallError(weft_status status, const std::string& message) : Error(message), status_(status) {}
@@ -22,13 +22,13 @@ class CallError : public Error {
   weft_status status_;
 };
 
-// Keeps "function: message"; without memory for that, a text that says so.
+// Keeps "function: message", or a text about missing memory if memory runs out.
 void keep_error(const char* function, const char* message) noexcept;
 
-// The message of the exception that is being handled is kept; gives its status.
+// Keeps the message of the current exception and returns its status.
 weft_status handle_exception(const char* function) noexcept;
 
-// Calls f; WEFT_OK unless it throws.
+// Calls f and returns WEFT_OK unless it throws.
 template <class F>
 weft_status call(const char* function, F&& f) noexcept {
   try {
@@ -45,7 +45,8 @@ inline void check_given(const void* pointer, const char* name) {
   if (pointer == nullptr) fail_argument(std::string(name) + " is NULL");
 }
 
-// A list that may be empty. No memory has more bytes than a pointer can count; of 2^61 elements of 8 bytes it would count 0.
+// A list that may be empty. No memory has more bytes than a pointer can count. Without this check, 2^61 elements of 8
+// bytes would wrap around to 0 bytes.
 template <class T>
 void check_list(const T* pointer, std::size_t size, const char* name) {
   if (pointer == nullptr && size > 0)
@@ -54,7 +55,7 @@ void check_list(const T* pointer, std::size_t size, const char* name) {
     fail_argument(std::string(name) + " has " + std::to_string(size) + " elements, more than any memory");
 }
 
-// A buffer for `needed` elements, and where to say so.
+// Checks that a buffer holds `needed` elements; sets *count to this number.
 inline void check_buffer(const void* buffer, std::size_t capacity, std::size_t needed, std::size_t* count,
                          const char* name) {
   if (count != nullptr) *count = needed;
@@ -65,8 +66,8 @@ inline void check_buffer(const void* buffer, std::size_t capacity, std::size_t n
                                                " elements, expected " + std::to_string(needed));
 }
 
-// A model's logits, f32 or bf16, into a buffer that has room for `needed`. Error if there are not as many. It allocates
-// nothing: what made them, a stream, has gone on by then.
+// Copies a model's logits, f32 or bf16, to a buffer of `needed` elements. Throws an Error if their number differs. It
+// allocates nothing, because a stream that made the logits has already advanced.
 void give_logits(const Tensor& given, float* logits, std::size_t needed);
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// What the handles of weft/weft_c.h hold.
+// The objects behind the handles of weft/weft_c.h.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -6,11 +6,11 @@
 
 #include "weft/classifier.h"
 
-// Streams keep the checkpoint, too.
+// Streams keep the checkpoint alive, too.
 struct weft_model {
-  std::shared_ptr<const weft::Classifier> classifier;  // of a classifier; it has the checkpoint
+  std::shared_ptr<const weft::Classifier> classifier;  // for a classifier, which then owns the checkpoint
   std::shared_ptr<const weft::Checkpoint> saved;
-  std::string config;  // as weft_info shows it
+  std::string config;  // the text in weft_info
   std::int64_t parameters = 0;
 
   const weft::Model& model() const noexcept { return *saved->model; }

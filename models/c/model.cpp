@@ -1,4 +1,4 @@
-// Models of weft/weft_c.h: loading, what they are, their logits.
+// The functions for models in weft/weft_c.h: loading, description, and logits.
 #include <algorithm>
 #include <cstring>
 #include <limits>

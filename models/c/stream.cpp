@@ -1,4 +1,4 @@
-// Streams and generation of weft/weft_c.h.
+// The functions for streams and generation in weft/weft_c.h.
 #include "c/call.h"
 #include "c/handles.h"
 #include "weft/generate.h"
@@ -28,7 +28,7 @@ GenerateOptions options_of(const weft_generate_options* given) {
   return options;
 }
 
-// Whether to go on.
+// Returns whether to continue.
 bool give_text(weft_text_callback callback, void* user, const std::string& text) {
   try {
     return callback(user, text.c_str(), text.size()) == 0;

@@ -36,7 +36,7 @@ const char* const metadata_key = "weft";
 std::string model_path(const std::string& folder) { return folder + "/model.safetensors"; }
 std::string config_path(const std::string& folder) { return folder + "/config.json"; }
 
-// Error unless the model's config is what a checkpoint can hold.
+// Throws an Error unless a checkpoint can hold the model's config.
 ordered_json config_of(const Model& model) {
   const std::string text = model.config();
   if (!parse_json(text).is_object())
@@ -55,7 +55,7 @@ ordered_json describe(const Model& model, const Tokenizer& tokenizer) {
   return description;
 }
 
-// Step and validation loss change as training goes on; these parts tell one model from another.
+// Compares the parts that identify a model. Step and validation loss change during training.
 bool same_model(const json& a, const json& b) {
   for (const char* key : {"arch", "task", "classes", "config", "vocabulary"})
     if (!a.contains(key) || !b.contains(key) || a.at(key) != b.at(key)) return false;
@@ -71,7 +71,7 @@ void check_labels(const std::vector<std::string>& labels, std::int64_t outputs) 
                 std::to_string(labels.size()));
 }
 
-// What classifiers have besides.
+// Adds the metadata that only classifiers have.
 void describe_labels(const Model& model, const CheckpointInfo& info, ordered_json& metadata) {
   if (task_source(model.task()) != Source::rows) return;
   const auto labels = info.labels.empty() ? numbered_labels(model.outputs()) : info.labels;
@@ -80,7 +80,7 @@ void describe_labels(const Model& model, const CheckpointInfo& info, ordered_jso
   metadata["pad_to"] = info.pad_to;
 }
 
-// Before they were there, labels were numbers, and rows were filled up to the length.
+// In older checkpoints without these fields, labels were numbers, and rows were padded to the length.
 void read_labels(const json& metadata, const Model& model, CheckpointInfo& info) {
   if (task_source(model.task()) != Source::rows) return;
   info.labels = metadata.contains("labels") ? metadata.at("labels").get<std::vector<std::string>>()
@@ -91,7 +91,7 @@ void read_labels(const json& metadata, const Model& model, CheckpointInfo& info)
   if (info.pad_to < 0) throw Error("[checkpoint] expected pad_to of at least 0, got " + std::to_string(info.pad_to));
 }
 
-// config.json; null if there is none, discarded if it is damaged.
+// config.json: null if there is none, discarded if it is damaged.
 json read_config(const std::string& folder, std::uint64_t most) {
   const std::string path = config_path(folder);
   if (!std::filesystem::exists(path)) return nullptr;
@@ -103,7 +103,7 @@ json read_config(const std::string& folder, std::uint64_t most) {
   }
 }
 
-// Whether config.json may stay beside such a model: a damaged one may not.
+// Whether config.json may stay beside such a model. A damaged one may not.
 bool config_is_of(const std::string& folder, const json& metadata) {
   try {
     const json config = read_config(folder, most_of_own_config);
@@ -113,7 +113,7 @@ bool config_is_of(const std::string& folder, const json& metadata) {
   }
 }
 
-// Whether the folder's model is another program's, which needs the files beside it.
+// Whether the folder's model belongs to another program, which needs the files beside it.
 bool is_anothers(const std::string& folder) {
   try {
     return std::filesystem::exists(model_path(folder)) &&
@@ -166,7 +166,7 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata, Purpose 
     throw Error("[checkpoint] expected a step and a length of at least 0, got " + std::to_string(checkpoint.info.step) +
                 " and " + std::to_string(checkpoint.info.length));
   if (!metadata.at("validation_loss").is_null()) checkpoint.info.validation_loss = metadata.at("validation_loss");
-  ParameterBudget budget = contents(file);  // a model that asks for more is not made
+  ParameterBudget budget = contents(file);  // a config that asks for more than the file holds is an Error
   Init init;
   init.budget = &budget;
   init.shapes_only = true;
@@ -184,7 +184,7 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata, Purpose 
   return checkpoint;
 }
 
-// Calls `check` with the metadata.
+// Loads the checkpoint after calling `check` with the metadata.
 template <class Check>
 Checkpoint load_checked(const SafetensorsFile& file, const LoadOptions& options, Check check) {
   const std::string name = "\"" + file.path() + "\"";
@@ -219,7 +219,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
   metadata.update(describe(model, tokenizer));
   describe_labels(model, info, metadata);
   if (model.precision() != Precision::f32)
-    metadata["precision"] = precision_name(model.precision());  // to be read by people
+    metadata["precision"] = precision_name(model.precision());  // for people to read
   if (const auto to = quantized_to(parameters)) metadata["quantized"] = quantization_name(*to);
   metadata["length"] = info.length;
   metadata["step"] = info.step;
@@ -227,7 +227,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
 
   const os::FolderTurn turn = turn_at(folder);
   FileSet files(folder, is_anothers(folder) ? Places::together : Places::in_turn);
-  if (!config_is_of(folder, metadata)) files.remove("config.json");  // without one a checkpoint loads
+  if (!config_is_of(folder, metadata)) files.remove("config.json");  // a checkpoint without config.json can be loaded
   files.write("model.safetensors", stored_tensors(parameters), {{metadata_key, metadata.dump()}});
   if (const std::string text = metadata.dump(2) + "\n"; text.size() <= most_of_own_config)
     files.write("config.json", text);
@@ -266,7 +266,7 @@ Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options)
 }
 
 Checkpoint load_checkpoint(const Bytes& bytes, const LoadOptions& options) try {
-  const Bytes lent{bytes.data, bytes.size, nullptr, false};  // what is read of them is copied
+  const Bytes lent{bytes.data, bytes.size, nullptr, false};  // no owner: values that are read are copied
   return load_checked(SafetensorsFile(options.copy ? lent : bytes), options, [](const json&) {});
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("checkpoint");

@@ -1,4 +1,4 @@
-// Going on with the parameters of another model, also with another head.
+// Copies parameters from another model, also to one with another head.
 #include <algorithm>
 #include <map>
 
@@ -14,15 +14,15 @@ using namespace detail;
 
 namespace {
 
-// Whether the shapes differ as the models' outputs do.
+// Whether the shapes differ only by the models' numbers of outputs.
 bool is_output(const Shape& a, const Shape& b, const Model& from, const Model& to) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](std::int64_t x, std::int64_t y) {
     return x == y || (x == from.outputs() && y == to.outputs());
   });
 }
 
-// A classifier's parameters that have a part for each output, and which axis that is: those that a model with one output
-// more has in another shape.
+// The parameters of a classifier that have a slice for each output, with the axis of these slices. These are the
+// parameters whose shape changes in a model with one more output.
 std::map<std::string, std::size_t> head_axes(const Model& model) {
   ModelSpec spec{model.arch(), model.task(), model.vocabulary(), model.outputs() + 1, model.config_for(model.task())};
   Init shapes;
@@ -41,7 +41,7 @@ std::map<std::string, std::size_t> head_axes(const Model& model) {
   return axes;
 }
 
-// `value` with the slices along `axis` that are `same`: (slice of `trained`, slice of `value`).
+// `value` with slices along `axis` replaced. Each pair of `same` is (slice of `trained`, slice of `value`).
 Tensor with_outputs(const Tensor& value, const Tensor& trained, std::size_t axis,
                     const std::vector<std::pair<std::int64_t, std::int64_t>>& same) {
   const auto along = static_cast<std::int64_t>(axis);
@@ -65,7 +65,7 @@ void check_not_quantized(const Model& from, const Model& to) {
                   " is quantised, for inference alone: take the one that it was made of");
 }
 
-// Gives the names of those that aren't copied; those of `heads` never are.
+// Returns the names of the parameters that are not copied; these always include those of `heads`.
 std::vector<std::string> copy_but_heads(const Model& from, const Model& to,
                                         const std::map<std::string, std::size_t>& heads) {
   check_not_quantized(from, to);

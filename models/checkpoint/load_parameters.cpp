@@ -12,7 +12,8 @@ using namespace detail;
 
 namespace {
 
-// The file's memory goes back as soon as it is copied: no weight is there twice while the others are read.
+// Gives the file's memory back as soon as the value is copied, so that no weight is in memory twice while others are
+// read.
 Tensor own_copy(const Tensor& value, DType dtype) {
   Tensor own;
   if (value.dtype() == dtype) {
@@ -25,7 +26,7 @@ Tensor own_copy(const Tensor& value, DType dtype) {
   return own;
 }
 
-// Of a parameter that is made of its shape alone (detail::outline): all of its elements are one.
+// Whether the value belongs to a parameter that has only a shape (detail::outline): all its elements are the same one.
 bool is_outline(const Tensor& value) { return value.rank() > 0 && value.strides().back() == 0; }
 
 // "a, b, c and 7 more"
@@ -36,7 +37,7 @@ std::string some_of(const std::vector<std::string>& names) {
   return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more" : text;
 }
 
-// A tensor of the file, as its parameter has it.
+// A tensor of the file that holds a parameter's value.
 struct Source {
   std::string tensor;
   std::function<Tensor(const Tensor&)> arrange;
@@ -79,7 +80,7 @@ class Loading {
     else sources_[found->second].push_back({tensor, std::move(role.arrange)});
   }
 
-  // A parameter that doesn't fit has no source then.
+  // Checks parameter i. If it doesn't fit, its sources are removed.
   void check(std::size_t i) {
     const auto& [name, parameter] = parameters_[i];
     std::vector<Source>& sources = sources_[i];
@@ -94,7 +95,7 @@ class Loading {
     sources.clear();
   }
 
-  // Empty if it fits. What is arranged is loaded for it.
+  // Returns why the tensor doesn't fit; empty if it does. If the tensor is rearranged, it is loaded for this.
   std::string misfit_of(const Source& source, const std::string& name, const Parameter& parameter) const {
     const std::string who = source.tensor + (source.tensor == name ? "" : " (" + name + ")");
     const std::string& stored = file_.stored_dtype(source.tensor);
@@ -113,7 +114,7 @@ class Loading {
            to_string(wanted);
   }
 
-  // A parameter with memory of its own may be part of a flat buffer: its elements are written.
+  // A parameter that owns its memory may be part of a flat buffer, so its elements are overwritten.
   void write(const Parameter& parameter, const Source& source, Purpose purpose) const {
     const DType dtype = parameter.value().dtype();
     const Tensor value = value_of(file_, source);
@@ -126,7 +127,7 @@ class Loading {
   const SafetensorsFile& file_;
   NamedParameters parameters_;
   std::unordered_map<std::string, std::size_t> index_;
-  std::vector<std::vector<Source>> sources_;  // of each parameter; more than one: the same value
+  std::vector<std::vector<Source>> sources_;  // of each parameter; several sources have the same value
   LoadReport report_;
 };
 

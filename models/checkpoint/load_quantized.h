@@ -1,4 +1,4 @@
-// How a quantised model lies in a file.
+// The format of a quantized model in a file.
 #pragma once
 #include <string>
 #include <utility>
@@ -9,12 +9,14 @@
 
 namespace weft::detail {
 
-// What a checkpoint holds of parameters: their values and, beside an i8 one of the name NAME, its scales as NAME_scale.
+// The tensors that a checkpoint stores for the parameters: their values and, for an i8 parameter NAME, also its scales
+// as NAME_scale.
 std::vector<std::pair<std::string, Tensor>> stored_tensors(const NamedParameters& parameters);
 
-// Gives the model's parameters, which may be made of shapes alone, their values, rounded to bf16 or i8 or not, for
-// inference; they stay in the file where alignment allows. The model's precision is then bf16. Error, naming the file,
-// unless it has what stored_tensors gives, with scales that are finite and at least 0.
+// Gives the parameters of the model, which may have been made with Init::shapes_only, their values for inference:
+// rounded to bf16 or i8, or unchanged. Values stay in the file where alignment allows. The model's precision is then
+// bf16. Throws an Error that names the file unless it has the tensors of stored_tensors, with scales that are finite
+// and at least 0.
 void load_quantized(const SafetensorsFile& file, Model& model, DType to);
 
 }  // namespace weft::detail

@@ -1,4 +1,5 @@
-// The order of what begin() does lets any moment be the last one. models/README.md has it.
+// The steps of begin() are ordered so that the process may end after any of them; see "A run's folder" in
+// models/README.md.
 #include "weft/run_folder.h"
 
 #include <filesystem>
@@ -12,16 +13,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All that a run has in its folder, run.json the last to leave; and what a former version's run has, the checkpoint in
-// the folder itself. Anything else is somebody else's.
+// All entries of a run's folder; run.json is the last to be moved. A run of an earlier version has its checkpoint in
+// the folder itself (former_names). Any other entry does not belong to the run.
 const char* const names[] = {"last", "best", "metrics.jsonl", "run.json"};
 const char* const former_names[] = {"model.safetensors", "training.safetensors", "config.json"};
 
 std::string model_in(const std::string& folder) { return folder + "/model.safetensors"; }
-std::string aside(const std::string& folder) { return folder + "/replaced"; }         // a run, whole
-std::string on_the_way(const std::string& folder) { return folder + "/.replacing"; }  // a part of one
+std::string aside(const std::string& folder) { return folder + "/replaced"; }         // a complete run
+std::string on_the_way(const std::string& folder) { return folder + "/.replacing"; }  // a part of a run
 
-// An entry of the folder; a dangling link, too.
+// Whether the folder has this entry, also if it is a dangling link.
 bool is_there(const std::string& path) {
   std::error_code ignored;
   return fs::exists(fs::symlink_status(path, ignored));
@@ -29,7 +30,7 @@ bool is_there(const std::string& path) {
 
 std::string report_in(const std::string& folder) { return folder + "/report.html"; }
 
-// Whether weft report wrote it, which says so at its beginning.
+// Whether weft report wrote the file, which then states this near its beginning.
 bool is_report(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string beginning(1000, '\0');
@@ -37,7 +38,7 @@ bool is_report(const std::string& path) {
   return beginning.find("<meta name=\"generator\" content=\"weft report") != std::string::npos;
 }
 
-// former: those of a former version's run, too.
+// former: also moves the files of a run of an earlier version.
 void move_all(const std::string& from, const std::string& to, bool former) {
   if (is_report(report_in(from))) fs::rename(report_in(from), report_in(to));
   for (const char* name : former_names)
@@ -46,14 +47,15 @@ void move_all(const std::string& from, const std::string& to, bool former) {
     if (is_there(from + "/" + name)) fs::rename(from + "/" + name, to + "/" + name);
 }
 
-// What is on the way goes back. Each name is in one of both places.
+// Moves entries from `.replacing/` back. Each entry is in exactly one of the two places.
 void put_back(const std::string& folder) {
   if (!is_there(on_the_way(folder))) return;
   move_all(on_the_way(folder), folder, true);
   fs::remove_all(on_the_way(folder));
 }
 
-// The run in the folder goes, the one that is aside comes back. run.json first: without it the one that is aside counts.
+// Removes the run in the folder and restores the one in `replaced/`. run.json is removed first, because without it the
+// run in `replaced/` is the valid one.
 void abandon(const std::string& folder) {
   fs::remove(run_path(folder));
   for (const char* name : names) fs::remove_all(folder + "/" + name);
@@ -68,7 +70,7 @@ void set_aside(const std::string& folder) {
   fs::rename(on_the_way(folder), aside(folder));
 }
 
-// Finishes, or takes back, what a killed process had begun.
+// Completes or undoes what a killed process had begun.
 void recover(const std::string& folder) {
   put_back(folder);
   if (!is_there(aside(folder))) return;
@@ -106,7 +108,7 @@ std::string run_path(const std::string& folder) { return folder + "/run.json"; }
 std::string checkpoint_folder(const std::string& folder, const std::string& which) {
   if (!which.empty() && which != "best" && which != "last")
     throw Error("a run has a checkpoint \"best\" and one \"last\", got \"" + which + "\"");
-  // Until a run has saved a checkpoint, it has the one that it is to replace.
+  // A run that has not saved a checkpoint yet uses the checkpoint of the run that it replaces.
   const bool replacing = is_there(aside(folder)) && !is_there(model_in(last_path(folder)));
   for (const std::string& run : {replacing ? aside(folder) : folder, on_the_way(folder)}) {
     if (which.empty() && is_there(model_in(run))) return run;
@@ -135,7 +137,7 @@ RunFolder::RunFolder(const std::string& path) : path_(path), lock_(made(path)) {
 RunFolder::~RunFolder() {
   try {
     if (is_there(aside(path_)) && !is_there(state_path(path_))) abandon(path_);
-  } catch (const std::exception&) {  // the next one to open it recovers it
+  } catch (const std::exception&) {  // the next process that opens the folder recovers it
   }
 }
 

@@ -14,8 +14,8 @@ using namespace detail;
 
 namespace {
 
-// Element i of a random order of 0 … count-1, without a table: four rounds of a Feistel network permute the numbers
-// below the next power of four; those that land outside go round again.
+// Element i of a random order of 0 … count-1, without a table. Four rounds of a Feistel network permute the numbers
+// below a power of four that is at least count. A result outside the range is permuted again.
 std::int64_t shuffled(std::int64_t i, std::int64_t count, const Random& random) {
   int half = 1;  // bits
   while (std::int64_t{1} << 2 * half < count) ++half;
@@ -113,7 +113,7 @@ ClassifierData::Rows ClassifierData::rows(const LabelledTexts& texts) const {
   return rows;
 }
 
-// Rows that are filled up: row r of the run is row r mod N of epoch r / N.
+// Padded rows: row r of the run is row r mod N of epoch r / N.
 Batch ClassifierData::training(std::int64_t k, const Random& random) const {
   const auto count = static_cast<std::int64_t>(training_.labels.size());
   if (count == 0) throw Error("[classifier] no rows for training");
@@ -124,8 +124,8 @@ Batch ClassifierData::training(std::int64_t k, const Random& random) const {
   return training_rows(which, k * batch_, random);
 }
 
-// Batch k of the run is one of epoch k / M, which has M batches in an order of its own. They are pieces of the rows by
-// length, N / M rows each; rows of one length change places in each epoch.
+// Batch k of the run belongs to epoch k / M, which has M batches in its own order. Each batch is a range of N / M rows
+// of the order by length. Rows of equal length change places in each epoch.
 std::vector<std::int64_t> ClassifierData::near_rows(std::int64_t k, const Random& random) const {
   const std::vector<std::int64_t>& order = training_.by_length;
   const auto count = static_cast<std::int64_t>(order.size()), batches = (count + batch_ - 1) / batch_;
@@ -164,7 +164,8 @@ Batch ClassifierData::validation(std::int64_t k) const {
 
 std::unique_ptr<Meter> ClassifierData::meter() const { return std::make_unique<ConfusionMeter>(std::ssize(labels_)); }
 
-// What it was before labels had names and rows their own lengths, for training states of then.
+// Unchanged for data with numbered labels and full padding, so that older training states, which had no others, still
+// match.
 std::string ClassifierData::fingerprint() const {
   std::uint64_t h = hash_start;
   for (const Rows* rows : {&training_, &validation_}) h = hash(hash(h, rows->labels), rows->tokens);

@@ -35,7 +35,7 @@ Confusion::Confusion(std::int64_t labels) try : labels_(labels) {
   predicted_.resize(static_cast<std::size_t>(labels));
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("Confusion");
-} catch (const std::length_error&) {  // beyond what a vector can have
+} catch (const std::length_error&) {  // more than a vector can hold
   fail_out_of_memory("Confusion");
 }
 

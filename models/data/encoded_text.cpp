@@ -20,7 +20,7 @@ constexpr std::int64_t most_of_two_bytes = 65536;
 
 int width_of(const Tokenizer& tokenizer) { return tokenizer.size() <= most_of_two_bytes ? 2 : 4; }
 
-// Calls use(ids, begin, end) for each part of the text, cut where its ids don't depend on the cut.
+// Calls use(ids, begin, end) for each part of the text. Parts end where the ids don't depend on the split.
 template <class Use>
 void encode_in_chunks(std::string_view text, const Tokenizer& tokenizer, const TextPlace& place, Use use) {
   std::size_t length = chunk_bytes;
@@ -40,7 +40,7 @@ void encode_in_chunks(std::string_view text, const Tokenizer& tokenizer, const T
   }
 }
 
-// Ids as they are kept: 2 or 4 bytes each, in this machine's order.
+// Ids as they are stored: 2 or 4 bytes each, in this machine's byte order.
 std::vector<unsigned char> narrowed(const std::vector<std::int64_t>& ids, int width) {
   std::vector<unsigned char> bytes(ids.size() * static_cast<std::size_t>(width));
   unsigned char* next = bytes.data();
@@ -60,7 +60,7 @@ struct CacheTail {
   std::uint64_t text_bytes, text_hash, tokenizer_hash;
   std::uint64_t width, count;
   std::uint64_t ids_hash;    // EncodedText::hash()
-  std::uint64_t bytes_hash;  // of the ids as they lie and of the fields above
+  std::uint64_t bytes_hash;  // of the stored ids and the fields above
 };
 
 std::uint64_t bytes_hash_of(BytesHash ids, CacheTail tail) {
@@ -82,7 +82,7 @@ std::uint64_t hash_of(const TextFile& file) {
   return hash.value();
 }
 
-// What a cache of this text by this tokenizer ends with; of its ids nothing is known yet.
+// The tail that a cache of this text by this tokenizer must have; the fields about its ids are still unset.
 CacheTail expected_tail(const TextFile& file, const Tokenizer& tokenizer) {
   CacheTail tail = {};
   std::memcpy(tail.magic, cache_magic, sizeof tail.magic);
@@ -95,7 +95,7 @@ CacheTail expected_tail(const TextFile& file, const Tokenizer& tokenizer) {
   return tail;
 }
 
-// Opens the cache and reads its tail; null if it isn't one of that text and tokenizer, or is damaged.
+// Opens the cache and reads its tail. Returns null if the cache belongs to another text or tokenizer, or is damaged.
 std::shared_ptr<const os::RandomAccessFile> open_cache(const std::string& path, const CacheTail& expected,
                                                        CacheTail& tail) try {
   if (!std::filesystem::is_regular_file(path)) return nullptr;
@@ -116,12 +116,12 @@ std::shared_ptr<const os::RandomAccessFile> open_cache(const std::string& path, 
   }
   return bytes_hash_of(hash, tail) == tail.bytes_hash ? file : nullptr;
 } catch (const Error&) {
-  return nullptr;  // one that can't be read is written anew
+  return nullptr;  // a cache that can't be read is written again
 } catch (const std::filesystem::filesystem_error&) {
   return nullptr;
 }
 
-// The ids; what is known of them is added to the tail.
+// Writes the ids and adds their count and hashes to the tail.
 template <class File>
 void write_ids(File& out, const TextFile& text, const Tokenizer& tokenizer, CacheTail& tail) {
   BytesHash bytes_hash;
@@ -138,7 +138,7 @@ void write_ids(File& out, const TextFile& text, const Tokenizer& tokenizer, Cach
 }
 
 void write_cache(const std::string& path, const TextFile& text, const Tokenizer& tokenizer, CacheTail& tail) {
-  std::error_code ignored;  // AtomicFile says what is wrong
+  std::error_code ignored;  // AtomicFile reports the problem
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   os::AtomicFile out(path);
   write_ids(out, text, tokenizer, tail);

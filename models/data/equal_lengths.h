@@ -1,4 +1,4 @@
-// Batches whose rows have lengths of their own.
+// Batches whose rows have different lengths.
 #pragma once
 #include <vector>
 
@@ -6,11 +6,12 @@
 
 namespace weft::detail {
 
-// The rows of each length of a classifier's batch, (rows, length), in their order; the batch itself if all have the
-// tensor's, or none of its own. Error unless the lengths are those of its rows, short ones first.
+// Splits a classifier's batch by length: one (rows, length) batch for each length, in order. Returns the batch itself
+// if all rows have the tensor's length, or if the batch has no lengths. Throws an Error unless the lengths are those of
+// its rows, in rising order.
 std::vector<Batch> equal_lengths(const Batch& batch);
 
-// Without what fills its rows up.
+// The number of tokens, without padding.
 std::int64_t token_count(const Batch& batch);
 
 }  // namespace weft::detail

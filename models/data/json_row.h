@@ -6,8 +6,9 @@
 
 namespace weft::detail {
 
-// The value of a line, and use(key) for each of its keys in their order; discarded if the line isn't JSON, or is nested deeper
-// than rows are: nlohmann's destructor recurses. Not an ordered_json, which looks through all keys for each of them.
+// Returns the value of a line, and calls use(key) for each of its keys in order. The value is discarded if the line
+// isn't JSON, or is nested deeper than any row should be, because nlohmann's destructor recurses. It is not an
+// ordered_json, which would search all keys for each key.
 template <class UseKey>
 nlohmann::json json_row(std::string_view line, UseKey use) {
   constexpr int deepest = 16;
@@ -21,7 +22,7 @@ nlohmann::json json_row(std::string_view line, UseKey use) {
   return deep ? nlohmann::json(nlohmann::json::value_t::discarded) : value;
 }
 
-// A string, or what a number, true or false looks like in JSON; false for any other.
+// A string, or a number, true or false as JSON text; returns false for other values.
 inline bool json_text(const nlohmann::json& value, std::string& text) {
   if (value.is_string()) text = value.get<std::string>();
   else if (value.is_number() || value.is_boolean()) text = value.dump();

@@ -44,7 +44,7 @@ std::string some_names(const std::vector<std::string>& names) {
   return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more" : text;
 }
 
-// Numbers for the names of labels: those that are known, or those that occur.
+// Numbers the names of labels: the known names, or those that occur.
 class LabelNumbers {
  public:
   explicit LabelNumbers(const std::vector<std::string>& known) : are_known_(!known.empty()), names_(known) {
@@ -54,7 +54,7 @@ class LabelNumbers {
   // Why the name can't be a label; empty if it can.
   std::string refusal(const std::string& name) const {
     if (name.empty()) return "the label is empty";
-    if (const WrongBytes wrong = wrong_bytes(name, 0); !wrong.what.empty())  // a folder's name may have any
+    if (const WrongBytes wrong = wrong_bytes(name, 0); !wrong.what.empty())  // a folder's name may have any bytes
       return "the label is not UTF-8 (" + wrong.what + ")";
     if (std::any_of(name.begin(), name.end(),
                     [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; }))
@@ -69,7 +69,7 @@ class LabelNumbers {
     return found->second;
   }
 
-  // Names that occurred become sorted, and the labels their new numbers.
+  // Sorts the names if they are those that occurred, and renumbers the labels.
   std::vector<std::string> sort(std::vector<std::int64_t>& labels) const {
     if (are_known_) return names_;
     const bool numbers = std::all_of(names_.begin(), names_.end(), is_number);
@@ -100,7 +100,7 @@ class LabelNumbers {
   std::unordered_map<std::string, std::int64_t> numbers_;
 };
 
-// The next row into `all`; false at the end.
+// Adds the next row to `all`; false at the end.
 bool add_row(RowReader& rows, const RowForm& form, std::vector<std::string>& fields, LabelNumbers& labels,
              LabelledTexts& all) {
   if (!rows.next(fields)) return false;
@@ -112,7 +112,7 @@ bool add_row(RowReader& rows, const RowForm& form, std::vector<std::string>& fie
   return true;
 }
 
-// Leaves a row out if options say so and something is wrong with it.
+// Skips a bad row if the options say so.
 template <class Add>
 bool add_or_skip(const LabelledOptions& options, LabelledTexts& all, Add add) {
   try {
@@ -132,10 +132,10 @@ LabelledTexts finished(LabelledTexts all, const std::string& where, const LabelN
   return all;
 }
 
-// Without hidden ones.
+// The entries of a folder, without hidden ones.
 std::vector<fs::path> sorted_entries(const fs::path& folder, bool only_folders) {
   std::vector<fs::path> entries;
-  std::error_code is_none;  // a link that leads nowhere
+  std::error_code is_none;  // a dangling link
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
     if (entry.path().filename().string()[0] != '.' && (!only_folders || entry.is_directory(is_none)))
       entries.push_back(entry.path());
@@ -143,7 +143,7 @@ std::vector<fs::path> sorted_entries(const fs::path& folder, bool only_folders) 
   return entries;
 }
 
-// A file's text, as one row.
+// The text of a whole file, as one row.
 std::string whole_text(const std::string& path) {
   const std::string where = "\"" + path + "\"";
   std::error_code error;
@@ -151,7 +151,7 @@ std::string whole_text(const std::string& path) {
   if (error) throw BadRow(where + ": " + error.message() + " (--skip-bad-rows leaves such files out)");
   if (type == fs::file_type::directory)
     throw BadRow(where + ": a folder; expected a file for each text (--skip-bad-rows leaves such folders out)");
-  if (type != fs::file_type::regular)  // a pipe would be waited for
+  if (type != fs::file_type::regular)  // reading a pipe would block
     throw BadRow(where + ": not a regular file (--skip-bad-rows leaves such files out)");
   const FileBytes bytes = bytes_of(path);
   if (bytes.view().empty()) return "";
@@ -221,7 +221,7 @@ LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, c
 }
 
 LabelledTexts read_labelled(const std::string& path, const LabelledOptions& options) try {
-  std::error_code ignored;  // reading says what is wrong
+  std::error_code ignored;  // reading reports the problem
   const bool is_folder = fs::is_directory(path, ignored);
   if (is_folder && options.format != DataFormat::automatic && options.format != DataFormat::folders)
     throw Error("\"" + path + "\": a folder; expected a file (--format " + data_format_name(options.format) + ")");

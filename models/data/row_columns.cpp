@@ -11,7 +11,7 @@
 namespace weft::detail {
 namespace {
 
-// What people call these columns, in lower case and without all that isn't a letter or digit; the likelier first.
+// Common names of these columns, in lower case and with only letters and digits; the most likely first.
 const char* const label_names[] = {"label",    "labels",  "class",     "category", "target", "classindex",
                                    "classid",  "labelid", "topic",     "intent",   "tag",    "sentiment",
                                    "polarity", "stars",   "labelname", "labeltext"};
@@ -30,7 +30,7 @@ std::string plain(const std::string& name) {
   return letters;
 }
 
-// Which of the known names it is, or none.
+// The index among the known names, or `none`.
 template <std::size_t N>
 std::size_t known(const char* const (&known_names)[N], const std::string& name) {
   const auto found = std::find(std::begin(known_names), std::end(known_names), plain(name));
@@ -55,9 +55,10 @@ bool looks_like_a_name(const std::string& field) {
          field.find_first_of("\r\n") == std::string::npos;
 }
 
-// Of a column's fields in some rows.
+// Facts about a column's fields in some rows.
 struct ColumnFacts {
-  std::size_t rows = 0, distinct = 0, unfit = 0, bytes = 0, words = 0, numbers = 0, wanted = 0;  // unfit: as a label
+  // `unfit`: can't be a label.
+  std::size_t rows = 0, distinct = 0, unfit = 0, bytes = 0, words = 0, numbers = 0, wanted = 0;
 };
 
 ColumnFacts facts_of(const Rows& rows, std::size_t first, std::size_t column, const std::vector<std::string>& labels) {
@@ -77,12 +78,14 @@ ColumnFacts facts_of(const Rows& rows, std::size_t first, std::size_t column, co
   return facts;
 }
 
-// Values of a label repeat.
+// Whether the column's values repeat, like those of a label.
 bool repeats(const ColumnFacts& facts) { return facts.distinct >= 2 && 2 * facts.distinct <= facts.rows; }
 
-// The column that looks most like a label: one whose fields are those that the model knows; else one that can be it in
-// each row and has the fewest different fields; of such the shortest, the first. A field that is the same everywhere is
-// the label of sorted rows, which are many, where no other column repeats a few. None if many rows repeat nothing.
+// The column that looks most like a label. First choice: a column with mostly labels that the model knows. Otherwise it
+// is a column whose field can be a label in each row, the one with the fewest distinct values; among equals the one
+// with the shortest fields, then the first. A column with a single value can be the label if the rows are sorted by
+// label: this is assumed only for many rows, and if no other column's values repeat. None if there are many rows and
+// values rarely repeat.
 std::optional<std::size_t> label_by_content(const Rows& rows, std::size_t first,
                                             const std::vector<std::size_t>& columns,
                                             const std::vector<std::string>& labels) {
@@ -109,7 +112,7 @@ std::optional<std::size_t> label_by_content(const Rows& rows, std::size_t first,
   return column;
 }
 
-// Of many names the first: a line of an error is read by people.
+// Lists only the first of many names, because people read the message.
 std::string quoted_list(const std::vector<std::string>& names) {
   constexpr std::size_t most = 20;
   std::string text;
@@ -186,7 +189,7 @@ class Finder {
                 "\"; it has " + columns_there());
   }
 
-  // The column, which is meant by its name. Error if another one has that, too.
+  // The column, which was selected by its name. Throws an Error if another column has the same name.
   std::size_t only_one(std::size_t column) const {
     for (std::size_t i = 0; i < names_.size(); ++i)
       if (i != column && names_[i] == names_[column])
@@ -246,8 +249,8 @@ bool are_names(const std::vector<std::string>& fields, const LabelledOptions& op
   });
 }
 
-// It does if its fields look like names, and are called as such columns are, or don't look like those below: no number
-// above numbers, or a label that doesn't come again and short texts above long ones.
+// The first row is a header if its fields look like names, and either have common names of such columns, or differ from
+// the fields below: no number above numbers, or a label that doesn't occur again and short texts above long ones.
 bool has_header(const Rows& rows, const LabelledOptions& options) {
   const auto is_name = [](const std::string& column) { return !is_whole_number(column); };
   if (std::any_of(options.text.begin(), options.text.end(), is_name) ||

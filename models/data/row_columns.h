@@ -1,4 +1,4 @@
-// Which of a table's columns are the text and the label.
+// Finds which columns of a table are the text and the label.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,28 +8,30 @@
 
 namespace weft::detail {
 
-using Rows = std::vector<std::vector<std::string>>;  // each with as many fields as the first
+using Rows = std::vector<std::vector<std::string>>;  // each has as many fields as the first
 
-// Whether the first of the rows names the columns.
+// Whether the first row names the columns.
 bool has_header(const Rows& rows, const LabelledOptions& options);
 
 struct RowColumns {
   std::size_t label;
   std::vector<std::size_t> text;
 };
-// Of `count` columns, which have names or don't. Error, naming --columns, if it can't be told.
+// Among `count` columns, with names or without. Throws an Error that mentions --columns if they can't be detected.
 RowColumns find_columns(const std::string& where, const std::vector<std::string>& names, std::size_t count,
                         const Rows& rows, const LabelledOptions& options);
 
-// Of texts to be classified: the columns that options.text names, else the only one, else those with a text's names, else, without
-// names, all but the label. Error, naming --columns, if it can't be told.
+// The columns of texts to classify: those that options.text names; else the only column; else those with common names
+// of texts; else, without names, all except the label. Throws an Error that mentions --columns if they can't be
+// detected.
 std::vector<std::size_t> find_text_columns(const std::string& where, const std::vector<std::string>& names,
                                            std::size_t count, const Rows& rows, const LabelledOptions& options);
 
-// Whether these are the names of columns that are wanted or, if none are by name, of a text's and a label's.
+// Whether these fields include the columns that the options name. If the options name none, whether they include common
+// names of both a text column and a label column.
 bool are_names(const std::vector<std::string>& fields, const LabelledOptions& options);
 
-// The column that has nothing but these labels.
+// The column in which every field is one of these labels.
 std::optional<std::size_t> label_column(const Rows& rows, const std::vector<std::string>& labels);
 
 }  // namespace weft::detail

@@ -5,10 +5,11 @@
 namespace weft::detail {
 namespace {
 
-// The encoding of a text in UTF-16 without a byte order mark: of each two bytes of ASCII one is 0. Null for another text.
+// The encoding of a text in UTF-16 without a byte order mark, which is detected because ASCII then has a 0 in every
+// pair of bytes. Null for another text.
 const char* utf16_of(std::string_view bytes) {
   const std::string_view beginning = bytes.substr(0, 4096);
-  std::size_t zeros[2] = {0, 0};  // at even and odd places
+  std::size_t zeros[2] = {0, 0};  // at even and odd offsets
   for (std::size_t i = 0; i < beginning.size(); ++i) zeros[i % 2] += beginning[i] == '\0';
   if (4 * (zeros[0] + zeros[1]) < beginning.size()) return nullptr;
   return zeros[0] > zeros[1] ? "UTF-16BE" : "UTF-16LE";
@@ -17,7 +18,7 @@ const char* utf16_of(std::string_view bytes) {
 }  // namespace
 
 FileBytes bytes_of(const std::string& path) {
-  std::error_code ignored;  // opening it says what is wrong
+  std::error_code ignored;  // opening the file reports the problem
   FileBytes bytes;
   if (std::filesystem::is_regular_file(path, ignored)) bytes.mapped = os::map_file(path);
   else bytes.read = os::read_file(path);

@@ -1,4 +1,4 @@
-// A file of rows, in memory.
+// The contents of a file with rows.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace weft::detail {
 
-// A file's bytes, mapped if that can be.
+// A file's bytes, mapped if possible.
 struct FileBytes {
   os::MappedFile mapped;
   std::string read;
@@ -19,7 +19,7 @@ struct FileBytes {
 
 FileBytes bytes_of(const std::string& path);
 
-// Without a byte order mark. Error if it isn't the beginning of a text in UTF-8.
+// The text without a byte order mark. Throws an Error if the bytes can't be the beginning of a UTF-8 text.
 Content text_of(std::string_view bytes, const std::string& where);
 
 }  // namespace weft::detail

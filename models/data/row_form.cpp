@@ -14,7 +14,7 @@ constexpr std::size_t sample_bytes = std::size_t{1} << 20, sample_rows = 1000;
 const char* const expected_forms =
     "expected CSV, TSV or semicolons with a label and a text in each row, JSON lines, or fastText's __label__ lines";
 
-// The first rows, cut at a line's end.
+// The beginning of the file, up to the end of a line.
 Content beginning_of(const Content& content) {
   Content sample = content;
   if (sample.text.size() <= sample_bytes) return sample;
@@ -23,7 +23,7 @@ Content beginning_of(const Content& content) {
   return sample;
 }
 
-// The first rows that can be read; `bad` are those among them that can't.
+// The first rows that can be read. `bad` is the number of rows among them that can't.
 struct SomeRows {
   Rows rows;
   std::size_t bad = 0;
@@ -37,20 +37,21 @@ SomeRows some_rows(const Content& content, const Dialect& dialect) {
   while (some.count() < sample_rows) try {
       if (!reader->next(fields)) break;
       some.rows.push_back(fields);
-    } catch (const BadRow&) {  // reading all of them will say so
+    } catch (const BadRow&) {  // reading all rows reports the problem
       ++some.bad;
     }
   return some;
 }
 
-// Rows with as many columns as the first, at least 2.
+// The number of rows with as many columns as the first, if it has at least 2.
 std::size_t agreeing(const Rows& rows) {
   if (rows.empty() || rows[0].size() < 2) return 0;
   return static_cast<std::size_t>(
       std::count_if(rows.begin(), rows.end(), [&](const auto& row) { return row.size() == rows[0].size(); }));
 }
 
-// Of all rows as a dialect reads them, how many have as many columns as the first, at least 2, and nothing wrong.
+// How well a dialect fits all rows: `agreeing` rows are valid and have as many columns as the first, if it has at least
+// 2.
 struct Agreement {
   std::size_t rows = 0, agreeing = 0;
 };
@@ -70,8 +71,9 @@ Agreement agreement_of(const Content& content, const Dialect& dialect) {
     }
 }
 
-// Tables of tabs have quotation marks that are text, or around fields by the rules of CSV, in which tabs and line ends may stand:
-// as the larger share of all rows has it. Marks around a whole cell are around a field in both.
+// Quotation marks in a table with tabs are either text, or enclose fields by the rules of CSV, so that fields may
+// contain tabs and line ends. This chooses the dialect that fits the larger share of all rows. Marks around a whole
+// cell enclose a field in both dialects.
 Dialect dialect_of(const Content& content, char delimiter, const LabelledOptions& options) {
   if (options.literal_quotes) return {delimiter, Quotes::literal};
   if (delimiter != '\t') return {delimiter, Quotes::csv};
@@ -95,7 +97,7 @@ bool is_delimited(DataFormat format) {
   return format == DataFormat::csv || format == DataFormat::tsv || format == DataFormat::semicolon;
 }
 
-// That by which most rows have as many columns as the first; none if that has one.
+// The delimiter with which most rows have as many columns as the first; none if the first row has only one column.
 std::optional<char> best_delimiter(const Content& content, const Content& sample, const LabelledOptions& options) {
   std::size_t most = 0;
   std::optional<char> best;
@@ -124,7 +126,8 @@ DataFormat sniffed(const Content& content, const Content& sample, const Labelled
   return format_of(*delimiter);
 }
 
-// Of the only column of texts, which may have any name: whether the first row is it, as options say or as texts are called.
+// Whether the first row is the header of a table of texts. A single column may have any name: its first field is a
+// header if the options or the common names of text columns say so.
 bool has_header_of_texts(const Rows& rows, const LabelledOptions& options) {
   if (rows[0].size() > 1) return has_header(rows, options);
   return (!options.text.empty() && trimmed(rows[0][0]) == options.text[0]) || has_header(rows, {});
@@ -142,7 +145,7 @@ void set_columns(RowForm& form, const std::string& where, const Rows& rows, cons
   form.text = columns.text;
 }
 
-// A table's columns: those of its first row.
+// The format of a table. Its columns are those of the first row.
 RowForm delimited_form(const Content& content, const Content& sample, DataFormat format, const LabelledOptions& options,
                        bool labelled) {
   RowForm form;
@@ -150,7 +153,7 @@ RowForm delimited_form(const Content& content, const Content& sample, DataFormat
   form.dialect = dialect_of(content, delimiter_of(format), options);
   Rows rows = some_rows(sample, form.dialect).rows;
   if (rows.empty()) {
-    form.columns = 0;  // reading says what is wrong with the first row
+    form.columns = 0;  // reading the rows reports the problem with the first row
     return form;
   }
   form.columns = rows[0].size();
@@ -173,14 +176,14 @@ std::vector<std::string> first_two(const nlohmann::json& object, const std::vect
   return fields;
 }
 
-// Keys are columns: those of all first rows, in the order in which they occur. What stands there counts of two columns alone: of
-// more, their names say which is which.
+// The columns are the keys of all the first rows, in order of occurrence. The values are only used if there are two
+// columns. With more columns, the names must identify them.
 RowForm jsonl_form(const Content& sample, const LabelledOptions& options, bool labelled) {
   std::vector<std::string> keys;
   std::unordered_set<std::string> known;
   Rows rows;
   std::size_t objects = 0;
-  const auto lines = delimited_rows(sample, {'\0', Quotes::literal});  // which no row has
+  const auto lines = delimited_rows(sample, {'\0', Quotes::literal});  // a delimiter that no row contains
   std::vector<std::string> line;
   while (objects < sample_rows) try {
       if (!lines->next(line)) break;
@@ -205,7 +208,7 @@ RowForm jsonl_form(const Content& sample, const LabelledOptions& options, bool l
   return form;
 }
 
-// The label's key and those of the text alone.
+// Keeps only the keys of the label and the text.
 RowForm without_other_keys(RowForm form) {
   std::vector<std::string> keys{form.names[*form.label]};
   form.label = 0;
@@ -224,8 +227,8 @@ std::string_view first_line(std::string_view text) {
   return text.substr(0, text.find_first_of("\r\n"));
 }
 
-// Whether the rows say of themselves that they are a table: its first row by names, or all of them by their labels, which a line
-// with a comma may have by chance.
+// Whether the rows are certainly a table: the first row names the columns, or every row has a known label. The latter
+// is not enough for other delimiters without quotation marks, because a line with a comma may have it by chance.
 bool is_table(const Content& content, const Content& sample, char delimiter, const LabelledOptions& options) {
   const SomeRows some = some_rows(sample, dialect_of(content, delimiter, options));
   if (some.rows.empty() || some.rows[0].size() < 2) return false;
@@ -234,7 +237,7 @@ bool is_table(const Content& content, const Content& sample, char delimiter, con
          label_column(some.rows, options.labels);
 }
 
-// Automatic of lines that are texts themselves.
+// The format of rows to classify; automatic if each line is a text.
 DataFormat format_of_texts(const Content& content, const Content& sample, const std::string& ending,
                            const LabelledOptions& options) {
   const std::string_view line = first_line(sample.text);
@@ -247,7 +250,7 @@ DataFormat format_of_texts(const Content& content, const Content& sample, const 
   return DataFormat::automatic;
 }
 
-// Error for what tables alone have, if the rows are none.
+// Throws an Error for options that only tables have, if the rows are no table.
 void check_is_table(const std::string& where, DataFormat format, const LabelledOptions& options) {
   if (is_delimited(format)) return;
   const std::string name = where + ": " + data_format_name(format);

@@ -13,7 +13,7 @@ namespace {
 
 bool is_line_end(char c) noexcept { return c == '\n' || c == '\r'; }
 
-// A carriage return and a line feed end one line.
+// The number of line ends. A carriage return and a line feed together end one line.
 std::int64_t line_ends(std::string_view text) noexcept {
   std::int64_t count = 0;
   for (std::size_t i = 0; i < text.size(); ++i)
@@ -21,7 +21,7 @@ std::int64_t line_ends(std::string_view text) noexcept {
   return count;
 }
 
-// The first byte that is 0 or not UTF-8, or text.size(). Eight bytes of ASCII at once.
+// The offset of the first byte that is 0 or not UTF-8, or text.size(). Checks eight bytes of ASCII at once.
 std::size_t first_bad_byte(std::string_view text) noexcept {
   constexpr std::uint64_t ones = 0x0101010101010101, highs = ones << 7;
   std::size_t i = 0;
@@ -41,8 +41,8 @@ std::size_t first_bad_byte(std::string_view text) noexcept {
   return i;
 }
 
-// Appends what stands between the quotation mark with which the text begins and the next one that isn't doubled. Bytes up to
-// behind that; npos if there is none.
+// The text begins with a quotation mark. Appends everything up to the next mark that isn't doubled, and returns the
+// offset after that mark; npos if there is none.
 std::size_t unquote(std::string_view text, std::string& field) {
   for (std::size_t from = 1;;) {
     const std::size_t end = text.find('"', from);
@@ -86,7 +86,7 @@ class DelimitedRows : public RowReader {
     read_plain(field);
   }
 
-  // Appends what goes to the next delimiter or line end.
+  // Appends everything up to the next delimiter or line end.
   void read_plain(std::string& field) {
     const std::string_view text = rest().substr(0, plain_size());
     if (dialect_.quotes == Quotes::strict && text.find('"') != std::string_view::npos)

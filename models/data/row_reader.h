@@ -11,13 +11,13 @@
 
 namespace weft::detail {
 
-// A row that can't be used, and the reader stands behind it.
+// A row that can't be used. The reader has moved past it and can continue.
 class BadRow : public Error {
  public:
   using Error::Error;
 };
 
-// A file's content without its byte order mark, and what errors call the file.
+// A file's content without its byte order mark, and the file's name in errors.
 struct Content {
   std::string_view text;
   std::string where;
@@ -29,23 +29,24 @@ class RowReader {
   explicit RowReader(Content content) : content_(std::move(content)) {}
   virtual ~RowReader() = default;
 
-  // The fields of the next row; false at the end. BadRow for one that isn't as it should be, or is not UTF-8.
+  // Reads the fields of the next row; false at the end. Throws a BadRow for a row that is malformed or not UTF-8.
   bool next(std::vector<std::string>& fields);
 
-  // A row has several labels, which count as one.
+  // The number of rows with several labels.
   std::int64_t several() const noexcept { return several_; }
 
-  // BadRow, naming the latest row; `hint` says what would help besides leaving it out.
+  // Throws a BadRow that names the latest row. `hint` says what would help besides skipping the row.
   [[noreturn]] void fail(const std::string& what, const std::string& hint = "");
 
  protected:
-  // Of the row that begins at at(): its fields. Moves to its end or, before an Error, to the end of its first line.
+  // Reads the fields of the row that begins at the current position. Moves to the row's end or, before an Error, to the
+  // end of its first line.
   virtual void read(std::vector<std::string>& fields) = 0;
 
   std::string_view rest() const noexcept { return content_.text.substr(at_); }
   bool at(char c) const noexcept { return at_ < content_.text.size() && content_.text[at_] == c; }
   void move(std::size_t bytes) noexcept { at_ += bytes; }
-  std::string_view take_line();  // without its end, where the reader then is
+  std::string_view take_line();  // without its end, to which the reader moves
   void count_several() noexcept { ++several_; }
 
  private:
@@ -53,41 +54,46 @@ class RowReader {
 
   Content content_;
   std::size_t at_ = 0, row_start_ = 0, counted_ = 0;
-  std::int64_t row_ = 0, line_ = 1, several_ = 0;  // row_ from 1 without empty lines, line_ that of counted_
+  // row_ counts from 1 without empty lines; line_ is the line at counted_.
+  std::int64_t row_ = 0, line_ = 1, several_ = 0;
 };
 
-// What a quotation mark at a field's beginning means. Fields between marks have doubled ones inside for one; a mark elsewhere is
-// itself.
+// The meaning of a quotation mark at the beginning of a field. In a quoted field, doubled marks stand for one. A mark
+// at any other place is text.
 enum class Quotes {
-  literal,  // itself
-  cells,  // if the field, up to the next delimiter or line end, also ends with one and those inside are doubled: nothing. Else itself
-  fields,  // the same, but delimiters and line ends may be inside
-  strict,  // as fields, and any mark that is itself makes a BadRow
-  csv,  // the field goes to the next one, delimiters and line ends inside; what follows there is added, as Python's csv does
+  literal,  // it is text
+  // It encloses the field, up to the next delimiter or line end, if the field also ends with a mark and all marks
+  // between are doubled. Otherwise it is text.
+  cells,
+  fields,  // like cells, but the field may contain delimiters and line ends
+  strict,  // like fields, but a mark that is text makes a BadRow
+  // The quoted part ends at the next mark that isn't doubled, and may contain delimiters and line ends. Characters
+  // after the closing mark are appended, as in Python's csv.
+  csv,
 };
 
-// How CSV, TSV and their like write rows.
+// How CSV, TSV and similar formats write rows.
 struct Dialect {
   char delimiter = ',';
   Quotes quotes = Quotes::csv;
 };
 
-// Fields of any number.
+// Any number of fields.
 std::unique_ptr<RowReader> delimited_rows(Content content, const Dialect& dialect);
-// The label and the text.
+// Two fields: the label and the text.
 std::unique_ptr<RowReader> fasttext_rows(Content content);
-// The values of the keys. What is missing or null is "", but the label and one of the texts (numbers of keys) are there, and all
-// of these are strings, numbers, true or false.
+// The values of the keys; a missing value or null becomes "". `label` and `text` are indices into `keys`. A row must
+// have the label and at least one of the texts, and these must be strings, numbers, true or false.
 std::unique_ptr<RowReader> jsonl_rows(Content content, const std::vector<std::string>& keys,
                                       std::optional<std::size_t> label, const std::vector<std::size_t>& text);
 
-// How to make UTF-8 of a file.
+// The command that converts a file to UTF-8.
 std::string convert_hint(const char* encoding);
 
 struct WrongBytes {
   std::string what, hint;  // empty if nothing is wrong
 };
-// Whether a text, which `before` bytes of its file precede, is UTF-8 without zeros.
+// Checks that a text is UTF-8 without zeros. `before` is the number of bytes of its file before it.
 WrongBytes wrong_bytes(std::string_view text, std::size_t before);
 
 const char* const fasttext_prefix = "__label__";

@@ -15,22 +15,23 @@ using namespace detail;
 
 namespace {
 
-// The texts of the rows in an order to be dealt from: by their label (of several the first row's), at random within one.
+// The order in which the texts of the rows are dealt out: by label (for a text with several, that of its first row),
+// and at random within one label.
 struct Order {
-  std::vector<std::int64_t> place;  // of each row's text
-  std::int64_t count = 0;           // different texts
+  std::vector<std::int64_t> place;  // the position in this order of each row's text
+  std::int64_t count = 0;           // number of distinct texts
 };
 
-// Element i of a shuffled vector changes places with one of those before it, or with itself (Fisher and Yates).
+// Fisher-Yates: swaps each element i, from the last to the second, with a random one of the elements 0 … i.
 void shuffle(std::vector<std::int64_t>& values, const Random& random) {
   for (std::size_t i = values.size(); i-- > 1;) std::swap(values[i], values[random.below(i, i + 1)]);
 }
 
-// All places are moved on by the same number, which is random: it isn't always the same labels whose texts come first.
+// All positions are shifted by the same random number, so that the texts of the first label don't always come first.
 Order order_of(const LabelledTexts& all, const Random& random) {
   std::unordered_map<std::string_view, std::int64_t> numbers;
-  std::vector<std::int64_t> number;                                // of each row's text
-  std::vector<std::vector<std::int64_t>> texts(all.names.size());  // numbers of each label's
+  std::vector<std::int64_t> number;                                // the number of each row's text
+  std::vector<std::vector<std::int64_t>> texts(all.names.size());  // the numbers of each label's texts
   for (std::size_t row = 0; row < all.texts.size(); ++row) {
     const auto [found, is_new] = numbers.emplace(all.texts[row], static_cast<std::int64_t>(numbers.size()));
     if (is_new) texts[static_cast<std::size_t>(all.labels[row])].push_back(found->second);
@@ -49,7 +50,7 @@ Order order_of(const LabelledTexts& all, const Random& random) {
   return order;
 }
 
-// The rows for which `taken` says so.
+// Removes from `all` the rows for which `taken` is true, and returns them.
 LabelledTexts take(LabelledTexts& all, const std::function<bool(std::size_t row)>& taken) {
   LabelledTexts kept, held;
   kept.names = held.names = all.names;
@@ -68,8 +69,9 @@ LabelledTexts take(LabelledTexts& all, const std::function<bool(std::size_t row)
 
 }  // namespace
 
-// Of n texts h are held out. The one at place p is if a multiple of n / h lies in (p, p + 1]: of any run of places, and so of
-// each label, as many as is their share, rounded up or down.
+// h of n texts are held out. With multiples of n / h marked on a line, the text at position p is held out if a mark
+// lies in (p, p + 1]. Any range of positions, and therefore each label, then has its share of the h texts, rounded up
+// or down.
 LabelledTexts hold_out(LabelledTexts& all, double share, std::uint64_t seed) try {
   if (!(share > 0 && share < 1))
     throw Error("[split] expected a share above 0 and below 1, got " + std::to_string(share));

@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::int64_t ignored = -100;
 
-// Of a long text's part for validation so much is measured.
+// The maximum number of validation tokens that are measured in a long text.
 constexpr std::int64_t most_validated = 1000000;
 
-// The masks of validation are the same for every run, so that losses can be compared.
+// The masks for validation are the same in every run, so that losses can be compared.
 constexpr std::uint64_t validation_seed = 0x5eed;
 
-// Where the first `hundredths` of so many tokens end: what is behind is rounded down.
+// The number of tokens in the first `hundredths` percent; the number after them is rounded down.
 std::int64_t end_of(int hundredths, std::int64_t tokens) { return tokens - tokens * (100 - hundredths) / 100; }
 
 std::vector<std::int64_t> ordinary_ids(const Tokenizer& tokenizer) {
@@ -33,7 +33,7 @@ std::vector<std::int64_t> ordinary_ids(const Tokenizer& tokenizer) {
 }  // namespace
 
 void check_batch(const std::string& where, std::int64_t length, std::int64_t lowest, std::int64_t batch) {
-  constexpr double bytes = 2 * sizeof(std::int64_t);  // token and target
+  constexpr double bytes = 2 * sizeof(std::int64_t);  // a token and its target
   const double needed = bytes * static_cast<double>(length) * static_cast<double>(batch);
   if (length < lowest)
     throw Error("[" + where + "] expected sequences of at least " + std::to_string(lowest) + " tokens, got " +
@@ -121,7 +121,7 @@ Batch TextData::training(std::int64_t k, const Random& random) const {
   return windows(starts, length_, own.split(0), 0);
 }
 
-// Full windows first, `batch` at a time; what is left of the text is a batch of one.
+// First the full windows, in batches of batch_; the rest of the text is a batch with one shorter window.
 std::int64_t TextData::validation_batches() const noexcept {
   const std::int64_t full = predicted_ / length_;
   return (full + batch_ - 1) / batch_ + (predicted_ % length_ != 0);
@@ -143,7 +143,7 @@ std::string TextData::fingerprint() const {
          std::to_string(tokens_.hash());
 }
 
-// Row i is masked by child first + i of the generator.
+// Child first + i of the generator masks row i.
 Batch TextData::windows(const std::vector<std::int64_t>& starts, std::int64_t n, const Random& random,
                         std::int64_t first) const {
   std::vector<std::int64_t> tokens, target;

@@ -12,11 +12,11 @@ namespace weft {
 namespace detail {
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-// Where a page is read, the kernel maps a block around it, with pages that were forgotten before.
+// When a page is read, the kernel maps a block of pages around it, including pages that were already forgotten.
 constexpr std::size_t mapped_around = std::size_t{4} << 20;
 
 TextFile::TextFile(const std::string& path) : name_("\"" + path + "\"") {
-  std::error_code ignored;  // what opens it says what is wrong
+  std::error_code ignored;  // opening the file reports the problem
   if (std::filesystem::is_fifo(path, ignored)) {
     piped_ = os::read_file(path);
     text_ = piped_;
@@ -31,7 +31,7 @@ TextFile::TextFile(const std::string& path) : name_("\"" + path + "\"") {
 
 void TextFile::check_is_text() const {
   const std::string_view beginning = text_.substr(0, 4096), mark = beginning.substr(0, 2);
-  if (mark == "\xFF\xFE" || mark == "\xFE\xFF") check_utf8(text_, place(0));  // says that it looks like UTF-16
+  if (mark == "\xFF\xFE" || mark == "\xFE\xFF") check_utf8(text_, place(0));  // reports that it looks like UTF-16
   if (const auto zero = beginning.find('\0'); zero != std::string_view::npos)
     throw Error(name_ + ": " + byte_name(place(0), zero) +
                 " is 0, which is in no text: expected UTF-8 (if it is UTF-16, iconv -f UTF-16 -t UTF-8 converts it)");
@@ -42,7 +42,7 @@ void TextFile::forget(std::size_t begin, std::size_t end) const noexcept {
   if (file_.data != nullptr) os::forget_pages(text_.data() + begin, end - begin);
 }
 
-// Where a piece of a text that goes on may end: after a line, else before white space, else between characters.
+// Where a piece that is not the last may end: after a line, else after white space, else between characters.
 static std::size_t piece_end(std::string_view piece) {
   for (const char* ends : {"\n", " \t\r"}) {
     const std::size_t found = piece.find_last_of(ends);

@@ -1,4 +1,4 @@
-// A text file that is read from beginning to end, without being in memory as a whole.
+// A text file that is read from beginning to end without being completely in memory.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,17 +10,17 @@ namespace weft::detail {
 
 class TextFile {
  public:
-  // Mapped; a pipe is read into memory. Error if it can't be read or is empty.
+  // Maps the file; a pipe is read into memory. Throws an Error if it can't be read or is empty.
   explicit TextFile(const std::string& path);
   TextFile(const TextFile&) = delete;
   TextFile& operator=(const TextFile&) = delete;
 
   std::string_view text() const noexcept { return text_; }  // without a byte order mark
-  // The text's byte `at`, for messages.
+  // The place of byte `at` of the text, for messages.
   TextPlace place(std::size_t at) const { return {name_, skipped_ + at}; }
-  // Error if it begins like UTF-16 or binary data.
+  // Throws an Error if the text begins like UTF-16 or binary data.
   void check_is_text() const;
-  // What has been read may leave the memory.
+  // Releases the memory of a part that has been read.
   void forget(std::size_t begin, std::size_t end) const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// Rows of texts to be classified.
+// Rows of texts to classify.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -49,13 +49,13 @@ class FileRows : public TextRows {
   }
 
  private:
-  std::shared_ptr<const FileBytes> bytes_;  // that the rows are read from
+  std::shared_ptr<const FileBytes> bytes_;  // the source of the rows
   RowForm form_;
   std::string said_;
   std::unique_ptr<RowReader> rows_;
   std::vector<std::string> fields_;
   std::int64_t skipped_ = 0;
-  bool skip_, header_;  // the header is yet to come
+  bool skip_, header_;  // header_: the header has not been read yet
 };
 
 std::string ending_of(const std::string& path) {
@@ -68,7 +68,7 @@ std::string ending_of(const std::string& path) {
 
 std::unique_ptr<TextRows> TextRows::open(const std::string& path, const LabelledOptions& options) try {
   const bool automatic = options.format == DataFormat::automatic;
-  std::error_code ignored;  // who reads the lines says what is wrong
+  std::error_code ignored;  // reading the lines reports the problem
   if (automatic && !fs::is_regular_file(path, ignored)) return nullptr;
   const std::string where = "\"" + path + "\"", ending = ending_of(path);
   if (options.format == DataFormat::folders) throw Error(where + ": folders are of training; expected a file's format");

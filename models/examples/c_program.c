@@ -1,4 +1,4 @@
-// A saved model in a program in C: continues a text, or classifies it.
+// Uses a saved model from C: continues a text or classifies it.
 //   c_program CHECKPOINT_FOLDER TEXT
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <weft/weft_c.h>
 
 static int print(void* user, const char* text, size_t size) {
-  return fwrite(text, 1, size, (FILE*)user) != size;  // anything but 0 ends the text
+  return fwrite(text, 1, size, (FILE*)user) != size;  // any value except 0 ends the text
 }
 
 static int fail(void) {
@@ -14,7 +14,7 @@ static int fail(void) {
   return 1;
 }
 
-// The most probable label.
+// Prints the most probable label.
 static int classify(const weft_model* model, const weft_info* info, const char* text) {
   const char* label;
   double* probabilities = malloc((size_t)info->outputs * sizeof *probabilities);
@@ -28,7 +28,7 @@ static int classify(const weft_model* model, const weft_info* info, const char* 
   return 0;
 }
 
-// The logits of all of the text's tokens, and what follows it.
+// Computes the logits of all tokens of the text, and prints a continuation.
 static int go_on(const weft_model* model, const weft_info* info, const char* text) {
   weft_generate_options options = WEFT_GENERATE_OPTIONS_INIT;
   size_t count, size;

@@ -1,4 +1,4 @@
-// What the examples do where a test would assert.
+// Prints whether a condition holds, and exits if it doesn't.
 #pragma once
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// A differentiable operation of one's own: the Huber loss of each element (Huber 1964, section 1).
+// A custom differentiable operation: the Huber loss of each element (Huber 1964, section 1).
 #include <weft/context.h>
 #include <weft/custom_op.h>
 #include <weft/ops.h>
@@ -17,7 +17,7 @@ namespace {
 using weft::Shape;
 using weft::Tensor;
 
-// With r = x - target:  y = r²/2 where |r| <= δ, else δ (|r| - δ/2);  dy/dx = clamp(r, -δ, δ) = -dy/dtarget.
+// With r = x - target:  y = r²/2 if |r| <= δ, else δ (|r| - δ/2);  dy/dx = clamp(r, -δ, δ) = -dy/dtarget.
 struct HuberOp : weft::Op {
   explicit HuberOp(double d) : delta(d) {}
   const char* name() const noexcept override { return "huber"; }
@@ -46,9 +46,9 @@ struct HuberOp : weft::Op {
     if (b.needs(0)) b.add(0, dx);
     if (b.needs(1)) b.add(1, weft::scale(dx, -1));
   }
-  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }  // x and target
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }  // both x and target
 
-  // f(x - target), element by element, in any real dtype.
+  // f(x - target) for each element, in any real dtype.
   template <class F>
   static Tensor of_residuals(const Tensor& x, const Tensor& target, F f) {
     Tensor y = Tensor::empty(x.shape(), x.dtype());
@@ -67,12 +67,13 @@ struct HuberOp : weft::Op {
   double delta;
 };
 
-// x and target of one shape: the loss of each element.
+// The loss of each element; x and target must have the same shape.
 Tensor huber(const Tensor& x, const Tensor& target, double delta = 1) {
   return weft::apply_op(HuberOp(delta), {x, target});
 }
 
-// The largest difference between the gradient of Σ w ⊙ huber(x, target) and its slope between x_i - h and x_i + h.
+// The largest difference between the gradient of Σ w ⊙ huber(x, target) and its difference quotient between x_i - h and
+// x_i + h.
 double gradient_error(const Tensor& x, const Tensor& target, const Tensor& w, bool of_target) {
   weft::Gradients gradients;
   weft::Tape tape;

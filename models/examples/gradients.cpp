@@ -1,4 +1,4 @@
-// Operations by themselves: a few are run, recorded on a tape and differentiated.
+// Uses a few operations directly: runs them, records them on a tape and computes gradients.
 #include <weft/ops.h>
 
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "check.h"
 
 int main() {
-  weft::Tape tape;  // without one nothing is recorded
+  weft::Tape tape;  // without a tape nothing is recorded
   const weft::Tensor x = tape.watch(weft::Random(1).normal({4, 8}, 0, 1));
   const weft::Tensor loss = weft::mean(weft::square(weft::fourier_mix(x, 0, 1)));
   weft::Gradients gradients;

@@ -1,4 +1,5 @@
-// What a program relies on that has weft in it: memory of its own, its log, its exceptions, fork(), and that weft prints nothing.
+// Shows the properties that a program with weft inside relies on: its own memory source, its log, exceptions and
+// fork(); and that weft prints nothing.
 //   host CHECKPOINT_FOLDER
 #include <signal.h>
 #include <sys/stat.h>
@@ -24,7 +25,7 @@
 
 namespace {
 
-// The host's memory, with a limit on it.
+// The host's memory source, with a limit.
 class Arena : public weft::MemorySource {
  public:
   void* allocate(std::size_t bytes) override {
@@ -43,7 +44,7 @@ std::vector<float> answer(const weft::Model& model) {
   std::vector<std::int64_t> ids;
   for (std::int64_t i = 0; i < 16; ++i) ids.push_back(1 + i * 7 % 10);
   std::vector<float> logits = model(weft::Tensor::from(ids, {1, 16})).to_vector<float>();
-  // Large enough for all threads.
+  // Large enough to use all threads.
   const weft::Tensor x = weft::Random(1).normal({64, 256}, 0, 1), w = weft::Random(2).normal({256, 256}, 0, 1);
   for (const float y : weft::matmul(x, w).to_vector<float>()) logits.push_back(y);
   return logits;
@@ -103,7 +104,7 @@ void exceptions(const weft::Checkpoint& saved) {
   check(caught, "weft's is an Error, and a std::exception");
 }
 
-// Runs f in a child; whether it gave true before two minutes were over.
+// Runs f in a child process. Returns whether f returned true within two minutes.
 template <class F>
 bool in_child(F f) {
   const pid_t child = ::fork();
@@ -138,7 +139,8 @@ void runs(const std::string& folder) {
   check(lines.empty(), "nothing to tell the log");
 }
 
-// What reaches the file descriptors 1 and 2 while f runs; check prints later.
+// The number of bytes written to the file descriptors 1 and 2 while f runs. check() must not be called in f, because it
+// prints.
 template <class F>
 off_t printed_by(F f) {
   std::fflush(nullptr);

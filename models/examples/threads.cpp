@@ -1,4 +1,4 @@
-// A saved language model, used from four threads at once: each has a Context of its own, and all share the model.
+// Uses a saved language model from four threads at once. Each thread has its own Context, and all share the model.
 //   threads CHECKPOINT_FOLDER
 #include <weft/checkpoint.h>
 #include <weft/context.h>
@@ -15,13 +15,13 @@
 namespace {
 
 struct Answer {
-  std::vector<float> logits;  // of the whole prompt, (1, n, vocabulary)
+  std::vector<float> logits;  // for the whole prompt, (1, n, vocabulary)
   std::string text;           // a continuation
 };
 
-// Runs on the calling thread alone.
+// Runs only on the calling thread.
 Answer answer(const weft::Checkpoint& saved, const std::string& prompt) {
-  weft::Context context;  // memory, plans and threads that no other thread meets
+  weft::Context context;  // its memory, plans and threads are not shared with other threads
   context.set_threads(1);
   const weft::ContextScope scope(context);
 
@@ -43,7 +43,7 @@ void run(const std::string& folder) {
   const weft::Checkpoint saved = weft::load_checkpoint(folder, weft::Purpose::inference);
   const std::vector<std::string> prompts = {"1 plus 2 is", "5 plus", "3", "10 plus 10"};
 
-  std::vector<std::future<Answer>> running;  // a future hands on what its thread throws
+  std::vector<std::future<Answer>> running;  // a future rethrows its thread's exception
   for (const std::string& prompt : prompts)
     running.push_back(std::async(std::launch::async, [&saved, &prompt] { return answer(saved, prompt); }));
 

@@ -43,7 +43,7 @@ FnetConfig checked(FnetConfig config) {
   return config;
 }
 
-// A classifier without a pooler.
+// For classifiers.
 bool has_no_pooler(FnetHead head) noexcept { return head == FnetHead::last || head == FnetHead::mean; }
 
 void check_classes(FnetHead head, std::int64_t classes, std::int64_t d_model) {
@@ -56,7 +56,8 @@ void check_classes(FnetHead head, std::int64_t classes, std::int64_t d_model) {
   if (head == FnetHead::pooler && classes != d_model) fail(d_model, "the outputs of a pooler alone");
 }
 
-// (b, n): 1 from behind the first separator of a row to its second, if there is one; else 0.
+// (b, n): 1 for the tokens after the first separator of a row up to and including its second; otherwise 0, also if
+// there is no second.
 Tensor types_of(const Tensor& tokens, std::int64_t separator) {
   const std::int64_t b = tokens.size(0), n = tokens.size(1);
   const auto ids = tokens.to_vector<std::int64_t>();
@@ -96,7 +97,8 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
   language_model_->decoder->bias = language_model_->bias;
 }
 
-// Heads beside the task's are not trained; a classifier's without a pooler is its task's.
+// Heads other than the task's head are left out, because they are not trained. The head of a classifier without a
+// pooler is its task's.
 std::string Fnet::config_for(Task task) const {
   FnetConfig config = config_;
   if (task != Task::classifier || !has_no_pooler(fnet_head_from_name(config.head))) config.head = FnetConfig().head;
@@ -118,8 +120,8 @@ Tensor Fnet::words(const Tensor& x) const {
   return head.decoder ? (*head.decoder)(h) : encoder_.embeddings.word.logits(h, head.bias);
 }
 
-// x (b, n, d_model): what a classifier sees of it, tanh(dense(x_0)), or without a pooler x_(n-1) or the tokens' mean,
-// (b, d_model)
+// x (b, n, d_model): the vector that a classifier sees, (b, d_model). It is tanh(dense(x_0)) or, without a pooler,
+// x_(n-1) or the mean of the tokens.
 Tensor Fnet::pooled(const Tensor& x, const Tensor& tokens) const {
   if (pooler_) return (*pooler_)(x);
   if (fnet_head_from_name(config_.head) == FnetHead::mean) return mean_of_tokens(x, tokens);

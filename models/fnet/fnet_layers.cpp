@@ -62,7 +62,7 @@ Tensor FnetLayer::operator()(const Tensor& x, const Random* random) const {
   return add(mixed, ffn(output_norm(mixed)));
 }
 
-// Of the positions and types whole parts are read at once, and they are small: they stay as they are if it is quantised.
+// Positions and types are not quantized: they are small, and operations read whole ranges of them at once.
 FnetEmbeddings::FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
                                const Init& init, double eps, FnetEmbeddingsKind kind)
     : word(vocabulary, d_model, init.child(0), word_deviation(kind, d_model)), seq_len_(seq_len) {
@@ -108,7 +108,7 @@ FnetEncoder::FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, cons
   if (place == NormPlace::pre) final_norm_.emplace(config.d_model, init, config.eps);
 }
 
-// x = embeddings(tokens, types);  x = layer(x) for each layer;  with pre-norm layers norm(x). (b, n, d_model)
+// x = embeddings(tokens, types);  x = layer(x) for each layer;  norm(x) if the layers are pre-norm. (b, n, d_model)
 Tensor FnetEncoder::operator()(const Tensor& tokens, const Tensor& types, const Random* random, Precision precision,
                                bool recompute) const {
   const Random embedding_random = random ? random->split(0) : Random(0);

@@ -1,4 +1,4 @@
-// weft's own forms of checkpoints, each in the file of its name. A new one is a line of the table in forms.cpp.
+// weft's own checkpoint formats, each in the file of its name. To add one, add a line to the table in forms.cpp.
 #pragma once
 #include "weft/checkpoint_form.h"
 

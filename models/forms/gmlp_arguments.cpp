@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// An argument for which weft's gMLP has these values alone; null is as good as none of it.
+// An argument for which weft's gMLP supports only these values. Null is the same as a missing argument.
 struct Fixed {
   const char* theirs;
   std::vector<json> values;

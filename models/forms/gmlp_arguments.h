@@ -1,4 +1,5 @@
-// The arguments of a g-mlp-pytorch model, under their names: what a state dict doesn't say, see read_state_dict_config.
+// The arguments of a g-mlp-pytorch model, under their names. A state dict doesn't contain them; see
+// read_state_dict_config.
 #pragma once
 #include <string>
 
@@ -10,24 +11,25 @@ namespace weft::detail {
 
 class GmlpArguments {
  public:
-  // Error, naming file and argument, for those that weft's gMLP hasn't.
+  // Throws an Error that names file and argument for arguments that weft's gMLP doesn't support.
   explicit GmlpArguments(const SafetensorsFile& file);
 
-  // Causal unless they or the options say; there it isn't unless it is said. Error if the two differ.
+  // The task. If there are arguments, their `causal` decides, whose default is false. Otherwise the options decide; the
+  // default is causal. Throws an Error if arguments and options contradict each other.
   Task task(const LoadOptions& options) const;
-  // Error if they are of other sizes than the tensors.
+  // Throws an Error if the arguments have other sizes than the tensors.
   void check_sizes(const GmlpConfig& config, std::int64_t vocabulary) const;
-  // What is taken for granted, or left out.
+  // What is assumed or ignored.
   std::vector<std::string> notes(Task task) const;
 
  private:
   [[noreturn]] void fail(const std::string& what) const { throw Error("\"" + path_ + "\": " + what); }
 
   std::string path_;
-  nlohmann::json all_;  // null: there are none
+  nlohmann::json all_;  // null if there are none
 };
 
-// Those of a model of weft's.
+// The arguments of a model of weft.
 nlohmann::ordered_json gmlp_arguments(const GmlpConfig& config, Task task, std::int64_t vocabulary);
 
 }  // namespace weft::detail

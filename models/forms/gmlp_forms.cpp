@@ -1,4 +1,4 @@
-// gMLP language models of labml-nn (labml_nn/transformers/gmlp) and of lucidrains' g-mlp-pytorch, as state dicts.
+// gMLP language models from labml-nn (labml_nn/transformers/gmlp) and from lucidrains' g-mlp-pytorch, as state dicts.
 #include <algorithm>
 #include <cmath>
 
@@ -12,12 +12,12 @@
 namespace weft::detail {
 namespace {
 
-// One of the two.
+// One of the two formats.
 struct GmlpForm {
   const char *name, *meaning;
   std::vector<NamePair> names;
-  bool positions;  // sinusoidal ones are added to embeddings that are √d times as large as they are stored
-  bool has_heads;  // (1, n, n), and the bias (1, n)
+  bool positions;  // embeddings, times √d, get sinusoidal positions added
+  bool has_heads;  // the gate has the shape (1, n, n), and its bias (1, n)
   std::vector<Task> tasks;
 };
 
@@ -56,7 +56,7 @@ Shape without_first(const Shape& shape) { return Shape(shape.begin() + 1, shape.
 
 double root(std::int64_t d) { return std::sqrt(static_cast<double>(d)); }
 
-// Of the first layer's shapes.
+// The config that follows from the shapes of the first layer.
 GmlpConfig config_in(const SafetensorsFile& file, const GmlpForm& form) {
   GmlpConfig config;
   config.positions = form.positions;
@@ -68,7 +68,7 @@ GmlpConfig config_in(const SafetensorsFile& file, const GmlpForm& form) {
   return config;
 }
 
-// Of g-mlp-pytorch's, by the names of tensors and their shapes.
+// Throws an Error if names or shapes of tensors show a feature of g-mlp-pytorch that weft doesn't support.
 void check_features(const SafetensorsFile& file, const GmlpForm& form) {
   const auto fail = [&](const std::string& name, const std::string& what) {
     throw Error("\"" + file.path() + "\": " + name + " is of " + what + ", which weft's gMLP hasn't");
@@ -137,7 +137,7 @@ std::vector<std::string> save(const GmlpForm& form, const std::string& folder, c
     tensors.emplace_back(their(form, name), value);
   }
   if (form.positions) tensors.push_back(labml::positions(config.seq_len, config.d_model));
-  nlohmann::ordered_json arguments;  // null: they have none
+  nlohmann::ordered_json arguments;  // null: the format has none
   if (form.has_heads) arguments = gmlp_arguments(config, model.task(), model.vocabulary());
   std::vector<std::string> notes = save_state_dict(folder, checkpoint, tensors, arguments);
   if (!form.positions)

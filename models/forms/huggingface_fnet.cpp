@@ -1,4 +1,4 @@
-// Hugging Face's FNet, read: config.json and model.safetensors.
+// Reads Hugging Face's FNet: config.json and model.safetensors.
 #include "forms/huggingface_fnet.h"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ class Reader {
     return std::any_of(all.begin(), all.end(), [&](const std::string& name) { return begins(name, beginning); });
   }
 
-  // By what config.json says, else by the tensors.
+  // Finds the kind by config.json, or else by the tensors.
   void find_kind() {
     if (config_.contains("architectures") && config_.at("architectures").is_array() &&
         !config_.at("architectures").empty()) {
@@ -125,7 +125,7 @@ class Reader {
     read_key(path_, config_, "type_vocab_size", fnet_.types);
     read_key(path_, config_, "layer_norm_eps", fnet_.eps);
     read_key(path_, config_, "tie_word_embeddings", fnet_.tied);
-    read_key(path_, config_, "use_tpu_fourier_optimizations", tpu);  // the same function
+    read_key(path_, config_, "use_tpu_fourier_optimizations", tpu);  // it does not change the function
     if (fnet_.d_ffn < 1) fail("expected an intermediate_size of at least 1, got " + std::to_string(fnet_.d_ffn));
     try {
       fnet_.activation = activation_name(activation_from_name(act));
@@ -133,7 +133,7 @@ class Reader {
       fail("hidden_act: " + std::string(error.what()));
     }
     const bool has_pooler = has("pooler.") || has(std::string(base_prefix) + "pooler.");
-    const bool beside = kind_->task == Task::masked_lm;  // which doesn't use its pooler
+    const bool beside = kind_->task == Task::masked_lm;  // the masked language model doesn't use its pooler
     if (kind_->head == FnetHead::next_sentence) fnet_.head = "next-sentence";
     else if (kind_->head == FnetHead::pooler && (has_pooler || !beside)) fnet_.head = "pooler";
     if (kind_->task != Task::masked_lm) fnet_.tied = true;  // there is no decoder
@@ -146,7 +146,8 @@ class Reader {
     classes_ = kind_->head == FnetHead::pooler ? fnet_.d_model : std::ssize(labels_);
   }
 
-  // Before labels are made, of which a number is written at no cost. Fewer are found later, as any other shape.
+  // Checks the number before labels are made, because config.json can claim any number. A number that is too small is
+  // found later, like any other wrong shape.
   void check_classes(std::int64_t count) const {
     const std::string weight = std::string(kind_->head_prefix) + "weight";
     if (!file_.contains(weight)) fail("there is no " + weight + " in the file");
@@ -196,13 +197,13 @@ class Reader {
     for (const char* made : {"embeddings.position_ids", "embeddings.token_type_ids"})
       if (name == made) return {};
     if (begins(name, "encoder.layer.") && name.find(".fourier.self.dft_mat_") != std::string::npos) return {};
-    // Of a decoder of its own the bias is read; the other is there all the same.
+    // An untied decoder reads its own bias; this one exists nevertheless.
     if (name == "cls.predictions.bias" && !fnet_.tied && has("cls.predictions.decoder.bias")) return {};
     if (name == "cls.predictions.decoder.weight" && fnet_.tied) return {"encoder.embeddings.word.weight"};
     const std::string head = kind_->head_prefix;
     if (kind_->task == Task::classifier && !head.empty() && begins(name, head))
       return {"classifier." + name.substr(head.size())};
-    return {our_name(names, name).value_or(tensor)};  // else it is unused, by its own name
+    return {our_name(names, name).value_or(tensor)};  // an unknown tensor keeps its name and is reported as unused
   }
 
   std::string folder_, path_;

@@ -1,4 +1,4 @@
-// What reading and writing Hugging Face's FNet share: https://github.com/huggingface/transformers, models/fnet.
+// Shared by reading and writing Hugging Face's FNet: https://github.com/huggingface/transformers, models/fnet.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace weft::detail::huggingface {
 
-// A class of models there, and what it is here.
+// A model class of transformers and its equivalent in weft.
 struct FnetKind {
   const char* architecture;  // in config.json
   Task task;
   FnetHead head;
-  const char* head_prefix;  // of tensors that tell it from the others; ours of a classifier
+  const char* head_prefix;  // of the tensors that identify it; for a classifier those of its head
 };
 inline constexpr FnetKind kinds[] = {
     {"FNetForPreTraining", Task::masked_lm, FnetHead::next_sentence, "cls.seq_relationship."},
@@ -25,9 +25,9 @@ inline constexpr FnetKind kinds[] = {
     {"FNetModel", Task::classifier, FnetHead::pooler, ""},
 };
 
-inline const char* const base_prefix = "fnet.";  // of all but the heads, unless the model is the base alone
+inline const char* const base_prefix = "fnet.";  // of all tensors except heads, unless the model is only the base
 
-// Names without base_prefix. A classifier's own is the kind's head_prefix.
+// Names without base_prefix. A classifier's head has the kind's head_prefix.
 inline const std::vector<NamePair> names = {
     {"encoder.embeddings.word.", "embeddings.word_embeddings."},
     {"encoder.embeddings.position.", "embeddings.position_embeddings."},
@@ -47,16 +47,16 @@ inline const std::vector<NamePair> names = {
     {"next_sentence.", "cls.seq_relationship."},
 };
 
-// Of the two classes of the next sentence, in their order.
+// Names of the two classes of the next sentence, in order.
 inline const std::vector<std::string> next_sentence_labels = {"follows", "random"};
 
-// A folder's files.
+// The files in a folder.
 inline const char* const config_name = "config.json";
 inline const char* const model_name = "model.safetensors";
 inline std::string config_in(const std::string& folder) { return folder + "/" + config_name; }
 inline std::string model_in(const std::string& folder) { return folder + "/" + model_name; }
 
-// The writing half; the form's functions, see weft/checkpoint_form.h.
+// The writing half. Both halves are functions of the format; see weft/checkpoint_form.h.
 std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& checkpoint);
 
 }  // namespace weft::detail::huggingface

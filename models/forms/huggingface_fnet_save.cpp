@@ -1,4 +1,4 @@
-// Hugging Face's FNet, written as save_pretrained() writes it.
+// Writes Hugging Face's FNet in the format of save_pretrained().
 #include <algorithm>
 
 #include "base/file_set.h"
@@ -22,7 +22,7 @@ using Notes = std::vector<std::string>;
 }
 
 const FnetKind& kind_of(Task task, FnetHead head) {
-  for (const FnetKind& kind : kinds)  // a masked language model there always has a pooler
+  for (const FnetKind& kind : kinds)  // a masked language model of transformers always has a pooler
     if (kind.task == task &&
         (kind.head == head || (task == Task::masked_lm && head == FnetHead::task && kind.head == FnetHead::pooler)))
       return kind;

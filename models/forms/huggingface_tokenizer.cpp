@@ -14,16 +14,17 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using Piece = SentencePieceModel::Piece;
 
-// FNet's have 32,000 pieces in 0.8 MB, as JSON in 2 MB; the largest of others, 256,000 in 4.5 MB.
+// FNet's tokenizers have 32,000 pieces in 0.8 MB, or 2 MB as JSON. The largest others have 256,000 pieces in 4.5 MB.
 constexpr std::uint64_t most_of_tokenizer = std::uint64_t{8} << 20;
 
 const char* const space_mark = "\u2581";
 const char* const tokens[] = {"unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
-// What a text goes through (sentencepiece/fnet_tokenizer.cpp).
+// The steps that a text goes through (see sentencepiece/fnet_tokenizer.cpp).
 struct Steps {
   std::string pipeline;
-  // Of "pieces": spaces stay as they are (transformers 5.23), or SentencePiece's rules for them are written out (5.24).
+  // For "pieces". True: spaces are not changed (transformers 5.23). False: SentencePiece's rules for spaces are
+  // explicit steps (5.24).
   bool spaces = false;
   bool keep_accents = true, lower_case = false;
   std::string characters;
@@ -31,7 +32,8 @@ struct Steps {
   bool has_frame() const { return pipeline != "pieces"; }
 };
 
-// As AlbertConverter of transformers' convert_slow_tokenizer.py, AlbertTokenizer, and SpmConverter make it.
+// The normalizer that AlbertConverter in transformers' convert_slow_tokenizer.py, AlbertTokenizer, or SpmConverter
+// makes.
 ordered_json normalizer_of(const Steps& o) {
   const auto replace = [](const char* kind, const char* what, const char* by) {
     return ordered_json{{"type", "Replace"}, {"pattern", {{kind, what}}}, {"content", by}};
@@ -74,7 +76,7 @@ ordered_json decoder_of(const Steps& o) {
   return {{"type", "Sequence"}, {"decoders", steps}};
 }
 
-// [CLS] A [SEP], and [CLS] A [SEP] B [SEP], whose last two are of type 1; or A and B alone.
+// [CLS] A [SEP], or [CLS] A [SEP] B [SEP], the last two of type 1. Without a frame only A, or A and B.
 ordered_json frame_of(const Steps& o, const std::string& cls, const std::string& sep, bool pair) {
   ordered_json frame = ordered_json::array();
   const auto add = [&](const char* kind, const std::string& id, int type) {
@@ -96,13 +98,13 @@ bool is_metaspace(const json& step) {
   return always && step.value("split", true);
 }
 
-// AlbertConverter has none of these in a text, by taking 100 from their scores.
+// AlbertConverter subtracts 100 from the scores of these pieces, so that no text has them.
 constexpr float left_out = 100;
 bool is_number_with_comma(const std::string& name) {
   return name.size() > 1 && name.back() == ',' && name[name.size() - 2] >= '0' && name[name.size() - 2] <= '9';
 }
 
-// tokenizer.json as a model of SentencePiece and settings.
+// Reads tokenizer.json as a SentencePiece model and settings.
 class Reader {
  public:
   Reader(const std::string& path, ordered_json& settings, std::vector<std::string>& notes)
@@ -160,7 +162,7 @@ class Reader {
     to_["pipeline"] = steps_.pipeline;
   }
 
-  // What older versions leave out is as these have it.
+  // Fields that older versions leave out have the same values by default.
   void read_pre_tokenizer() const {
     const json& given = part("pre_tokenizer");
     if (steps_.pipeline == "albert" ? !is_metaspace(given) : given != json(pre_tokenizer_of(steps_)))
@@ -187,7 +189,7 @@ class Reader {
     made_.pieces[static_cast<std::size_t>(made_.unknown_id)].kind = SentencePieceModel::unknown;
   }
 
-  // Names that are found in texts as they stand there.
+  // Reads names that are found literally in texts.
   void read_added() {
     const json& added = part("added_tokens");
     if (added.is_null()) return;
@@ -211,7 +213,7 @@ class Reader {
   SentencePieceModel made_;
 };
 
-// A token's name: a text, or an object with its "content".
+// Reads a token's name: a string, or an object with a "content".
 void read_token(const std::string& path, const json& from, const char* key, ordered_json& to) {
   if (!from.contains(key)) return;
   std::string name;
@@ -310,7 +312,8 @@ void write_tokenizer(FileSet& files, const Tokenizer& tokenizer, std::int64_t le
   const std::string bytes = from_base64(settings.at("model").get<std::string>());
   const SpecialIds special = tokenizer.special();
   const SentencePieceModel model = parse_sentencepiece(bytes);
-  // Of another pipeline tokenizer.json has more to say than the model of SentencePiece, which programs would take before it.
+  // spiece.model is only written for albert. For other pipelines tokenizer.json contains more than the SentencePiece
+  // model, but programs would prefer the latter.
   if (settings.at("pipeline") == "albert") files.write(pieces_name, bytes);
   if (model.type == SentencePieceModel::unigram && special.cls && special.sep)
     files.write(tokenizer_name, tokenizer_json(model, special, settings).dump() + "\n");

@@ -1,4 +1,5 @@
-// Hugging Face's tokenizer of FNet: spiece.model, tokenizer.json (as its package tokenizers has it) and tokenizer_config.json.
+// Hugging Face's tokenizer for FNet: spiece.model, tokenizer.json (the format of the tokenizers package) and
+// tokenizer_config.json.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,13 +15,13 @@ inline const char* const pieces_name = "spiece.model";
 inline const char* const tokenizer_name = "tokenizer.json";
 inline const char* const tokenizer_config_name = "tokenizer_config.json";
 
-// The folder's, for a model of so many symbols; null if it has neither spiece.model nor, as transformers 5 writes it,
-// tokenizer.json alone. Error, naming the file, if it is of another kind than FNet's.
-// Notes of what differs are added.
+// Reads the folder's tokenizer, for a model of `vocabulary` symbols. Returns null if the folder has neither
+// spiece.model nor tokenizer.json, which transformers 5 writes without it. Throws an Error that names the file if it is
+// of another kind than FNet's. Adds notes on differences.
 std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& folder, std::int64_t vocabulary,
                                                 std::vector<std::string>& notes);
 
-// All three files, if the tokenizer is of this kind. Notes of what isn't written are added.
+// Writes the files if the tokenizer is of this kind. Adds notes on what isn't written.
 void write_tokenizer(FileSet& files, const Tokenizer& tokenizer, std::int64_t length, std::vector<std::string>& notes);
 
 }  // namespace weft::detail::huggingface

@@ -9,7 +9,7 @@
 
 namespace weft::detail {
 
-// Error, naming the file, unless it is there, a JSON object, and of no more bytes than that.
+// Throws an Error that names the file unless it exists, is a JSON object, and has at most `most` bytes.
 inline nlohmann::json read_json_object(const std::string& path, std::uint64_t most = most_of_config) {
   const os::MappedFile file = map_small_file(path, most);
   try {
@@ -21,7 +21,7 @@ inline nlohmann::json read_json_object(const std::string& path, std::uint64_t mo
   }
 }
 
-// The field keeps its value if the key is missing or null. Error, naming file and key, for another type.
+// If the key is missing or null, the field keeps its value. Throws an Error that names file and key for another type.
 template <class T>
 void read_key(const std::string& path, const nlohmann::json& object, const char* key, T& field) {
   if (!object.contains(key) || object.at(key).is_null()) return;

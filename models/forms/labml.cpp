@@ -18,7 +18,7 @@ void check_positions(const SafetensorsFile& file, std::int64_t d_model, const st
   const Tensor ours = sinusoidal_positions(table.size(0), d_model, DType::f64);
   const auto a = raw::convert(table, DType::f64).to_vector<double>(), b = ours.to_vector<double>();
   for (std::size_t i = 0; i < a.size(); ++i)
-    if (!(std::abs(a[i] - b[i]) < 1e-3))  // theirs are of f32 angles
+    if (!(std::abs(a[i] - b[i]) < 1e-3))  // labml-nn computes the angles in f32
       throw Error("\"" + file.path() + "\": " + position_table + " are learned, weft's " + model +
                   " has sinusoidal ones");
 }

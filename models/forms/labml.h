@@ -1,4 +1,5 @@
-// What state dicts of labml-nn share: https://github.com/labmlai/annotated_deep_learning_paper_implementations, transformers/.
+// Shared by the state dicts of labml-nn: https://github.com/labmlai/annotated_deep_learning_paper_implementations,
+// transformers/.
 #pragma once
 #include <string>
 #include <utility>
@@ -8,12 +9,14 @@
 namespace weft::detail::labml {
 
 inline const char* const position_table = "src_embed.positional_encodings";  // (rows, 1, d_model)
-inline constexpr std::int64_t usual_positions = 5000;                        // its rows there
+// The default number of its rows in labml-nn.
+inline constexpr std::int64_t usual_positions = 5000;
 
-// Error, naming the file, if its positions are learned, or of another shape: weft makes them itself.
+// Throws an Error that names the file if its positions are learned or have another shape, because weft computes them
+// itself.
 void check_positions(const SafetensorsFile& file, std::int64_t d_model, const std::string& model);
 
-// The table, of `length` rows or those that are usual there.
+// The table with `length` rows, but at least labml-nn's default number.
 std::pair<std::string, Tensor> positions(std::int64_t length, std::int64_t d_model);
 
 }  // namespace weft::detail::labml

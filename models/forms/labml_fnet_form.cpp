@@ -1,4 +1,4 @@
-// FNet classifiers of labml-nn (labml_nn/transformers/fnet/experiment.py), as state dicts.
+// FNet classifiers from labml-nn (labml_nn/transformers/fnet/experiment.py), as state dicts.
 #include "base/sequence.h"
 #include "checkpoint/load_parameters.h"
 #include "forms/forms.h"
@@ -19,7 +19,7 @@ const std::vector<NamePair> names = {{"encoder.embeddings.word.weight", "src_emb
                                      {"encoder.norm.", "encoder.norm."},
                                      {"classifier.", "generator."}};
 
-// What is theirs without saying so: experiment.py and PyTorch's LayerNorm.
+// Settings of experiment.py and defaults of PyTorch's LayerNorm, which the tensors don't show.
 FnetConfig usual_config() {
   FnetConfig config;
   config.norm = "pre";

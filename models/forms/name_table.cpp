@@ -5,7 +5,7 @@
 namespace weft::detail {
 namespace {
 
-// What "*" stands for in a name that fits the pattern, and what follows the pattern's last point.
+// The number at "*" in a name that matches the pattern, and the part after the pattern's last point.
 struct Fit {
   std::string number, rest;
 };

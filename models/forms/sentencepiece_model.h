@@ -1,4 +1,4 @@
-// Models of SentencePiece as their files have them (base/sentencepiece_format.h).
+// SentencePiece models in their file format (base/sentencepiece_format.h).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -17,12 +17,14 @@ struct SentencePieceModel {
 
   std::vector<Piece> pieces;
   std::int64_t type = unigram, unknown_id = 0;
-  bool spaces =
-      false;  // they stay as they are; else one is put before the text, several are one, those at its ends none
-  std::string characters;  // precompiled_charsmap: what characters become; empty: themselves
+  // True: spaces are not changed. False: one is put before the text, several become one, and those at its ends are
+  // dropped.
+  bool spaces = false;
+  std::string characters;  // precompiled_charsmap: the replacements of characters; empty: none
 };
 
-// Error unless the bytes are a protocol buffer of at least one piece. What isn't above is left out.
+// Throws an Error unless the bytes are a protocol buffer with at least one piece. Fields that SentencePieceModel
+// doesn't have are ignored.
 SentencePieceModel parse_sentencepiece(const std::string& bytes);
 
 std::string sentencepiece_bytes(const SentencePieceModel& model);

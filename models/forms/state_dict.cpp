@@ -88,7 +88,8 @@ std::vector<std::string> save_state_dict(const std::string& folder, const Checkp
                                          const nlohmann::ordered_json& config) try {
   const os::FolderTurn turn = turn_at(folder);
   FileSet files(folder, Places::together);
-  // Where files take their places in turn, no model stands beside another's config.json, or without its own.
+  // If files take their places in turn, a model must never stand beside another model's config.json, or without its
+  // own.
   if (!config.is_null() || std::filesystem::exists(folder + "/config.json")) files.remove("model.safetensors");
   files.remove("config.json");
   if (!config.is_null()) files.write("config.json", config.dump(2) + "\n");

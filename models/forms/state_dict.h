@@ -1,4 +1,4 @@
-// Forms that are a PyTorch state dict in a safetensors file, and say nothing of themselves: sizes come from shapes.
+// Formats that are a PyTorch state dict in a safetensors file, without metadata: sizes follow from shapes.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,37 +17,37 @@ namespace weft::detail {
 // The file itself, or the model.safetensors in the folder.
 std::string state_dict_in(const std::string& path);
 
-// How many numbers there are for "*" in names that fit the pattern: 0 … n-1.
+// The number of distinct numbers at "*" in names that match the pattern.
 std::int64_t count_layers(const SafetensorsFile& file, const std::string& pattern);
 
-// The tensor's size along the axis. Error, naming the file, if there is none of that name or axis.
+// The tensor's size along the axis. Throws an Error that names the file if there is no such tensor or axis.
 std::int64_t size_in(const SafetensorsFile& file, const std::string& tensor, std::size_t axis);
 
-// A model of the spec with the file's values, and a tokenizer of ids.
+// Makes a model for the spec with the file's values, and a tokenizer of ids.
 Checkpoint load_state_dict(const SafetensorsFile& file, const std::string& form, const ModelSpec& spec,
                            const std::function<TensorRole(const std::string&)>& rename, Purpose purpose);
 
-// A model's arguments, which shapes don't say.
+// A model's arguments, which don't follow from shapes.
 struct StateDictConfig {
-  nlohmann::json arguments;  // null: none
+  nlohmann::json arguments;  // null if there are none
   std::string path;          // of the config.json beside the file
 };
 
-// Error, naming the file, if it isn't a JSON object.
+// Throws an Error that names the file if config.json exists but isn't a JSON object.
 StateDictConfig read_state_dict_config(const SafetensorsFile& file);
 
-// Error, before anything is written, of what the form has no place for.
+// Throws an Error for a property that the format can't hold. Call it before anything is written.
 [[noreturn]] void refuse_to_write(const std::string& form, const std::string& what);
 
-// Error unless it is of the architecture, has one of the tasks, and isn't quantised.
+// Throws an Error unless the model has the architecture and one of the tasks, and isn't quantized.
 void check_writable(const std::string& form, const Model& model, const std::string& arch,
                     const std::vector<Task>& tasks);
 
-// Adds that rows were filled up, if they were: no form has a place for it.
+// Adds a note if rows were padded, because no format can hold this.
 void note_padding(const Checkpoint& checkpoint, std::vector<std::string>& notes);
 
-// Writes the folder's model.safetensors, and config.json unless it is null; another model's is removed. Gives notes on what of
-// the checkpoint has no place there.
+// Writes model.safetensors and, unless it is null, config.json into the folder; those of another model are removed.
+// Returns notes on what the format can't hold.
 std::vector<std::string> save_state_dict(const std::string& folder, const Checkpoint& checkpoint,
                                          const std::vector<std::pair<std::string, Tensor>>& tensors,
                                          const nlohmann::ordered_json& config = nullptr);

@@ -1,4 +1,4 @@
-// TNNs of fairseq and tnn-pytorch, read.
+// Reads TNNs of fairseq and tnn-pytorch.
 #include "forms/tnn_forms.h"
 
 #include <cmath>
@@ -91,7 +91,7 @@ bool ends(const std::string& name, const std::string& ending) {
   return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
 }
 
-// The smallest ratio, or one of the smallest, with floor(ratio · d_model) = d1.
+// A ratio with floor(ratio · d_model) = d1: the smallest, or almost.
 double ratio_of(std::int64_t d1, std::int64_t d_model) {
   const auto whole = static_cast<double>(d1), d = static_cast<double>(d_model);
   double ratio = whole / d;
@@ -154,7 +154,7 @@ class TnnReader {
     if (form_.is_fairseq) check_last_norm();
   }
 
-  // fairseq's own upgrade of a checkpoint goes by the version.
+  // fairseq's own upgrade of a checkpoint depends on the version.
   void check_last_norm() const {
     if (!has("norm.weight"))
       fail("there is no " + their(form_, "norm.weight") +
@@ -210,7 +210,7 @@ class TnnReader {
     return x.dtype() == y.dtype() && x.shape() == y.shape() && same_bits(x, y);
   }
 
-  // gamma (h, 1, dim) is a constant, the decay, or with use_multi_decay a parameter.
+  // gamma (h, 1, dim) is the constant decay, or, with use_multi_decay, a parameter.
   void read_decay() {
     std::vector<std::string> gammas;
     for (const std::string& name : file_.names())
@@ -277,9 +277,9 @@ class TnnReader {
   const TnnForm& form_;
   SafetensorsFile file_;
   std::string args_path_;
-  json args_;  // null: there are none
+  json args_;  // null if there are none
   TnnConfig config_;
-  bool shares_head_ = false;  // the embedding is there twice
+  bool shares_head_ = false;  // the file holds the embedding twice
 };
 
 CheckpointForm made_of(const TnnForm& form) {

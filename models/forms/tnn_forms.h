@@ -1,6 +1,7 @@
-// What reading and writing TNNs share: those of OpenNLPLab's fairseq (github.com/OpenNLPLab/fairseq-evo,
-// models/lm_tnn/tnn_v2_lm.py) and of the authors' tnn-pytorch (github.com/Doraemonzzz/tnn-pytorch), as state dicts. What shapes
-// don't say is in a config.json under their arguments' names, or as these are by default, which is as in TnnConfig.
+// Shared by reading and writing TNNs of OpenNLPLab's fairseq (github.com/OpenNLPLab/fairseq-evo,
+// models/lm_tnn/tnn_v2_lm.py) and of the authors' tnn-pytorch (github.com/Doraemonzzz/tnn-pytorch), as state dicts. A
+// config.json holds what doesn't follow from shapes, under the names of their arguments. Missing arguments have their
+// defaults, which are those of TnnConfig.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,20 +14,20 @@
 
 namespace weft::detail::tnn_forms {
 
-// An argument of theirs, and the field of TnnConfig that it is.
+// One of their arguments and the corresponding field of TnnConfig.
 struct Argument {
   const char *theirs, *ours;
-  bool of_tensors = false;  // the tensors say it: another value is an Error
+  bool of_tensors = false;  // it follows from the tensors: another value is an Error
 };
 
-// What weft's TNN hasn't, by a part of a tensor's name, or its end.
+// A feature that weft's TNN doesn't support, recognized by a part of a tensor's name, or by its end.
 struct Feature {
   const char* part;
   bool at_end;
   const char* what;
 };
 
-// An argument that weft's TNN has no other value for.
+// A value of an argument that weft's TNN doesn't support.
 struct Refused {
   const char* theirs;
   nlohmann::json value;
@@ -35,7 +36,7 @@ struct Refused {
 
 struct TnnForm {
   const char *name, *meaning;
-  const char* layers;  // of the names of their tensors
+  const char* layers;  // pattern of the names of a layer's tensors
   std::vector<NamePair> names;
   std::vector<Task> tasks;
   std::vector<Argument> arguments;
@@ -44,9 +45,9 @@ struct TnnForm {
   bool is_fairseq;
 };
 
-inline const char* const version_name = "decoder.version";  // of fairseq's decoders, a tensor
+inline const char* const version_name = "decoder.version";  // a tensor of fairseq's decoders
 
-// Of the layers the names are ours in tnn-pytorch.
+// In tnn-pytorch, the names in the layers are the same as in weft.
 inline std::string their(const TnnForm& form, const std::string& ours) {
   return their_name(form.names, ours).value_or(ours);
 }
@@ -54,7 +55,8 @@ inline std::string our(const TnnForm& form, const std::string& theirs) {
   return our_name(form.names, theirs).value_or(theirs);
 }
 
-// Their names, the first to write where there are several. Any other is the identity there, which weft doesn't guess.
+// Their names of activations; if there are several, the first is written. For any other name they use the identity, but
+// weft reports an error.
 inline constexpr ActivationName activations[] = {
     {Activation::none, "none"},          {Activation::none, "None"},
     {Activation::none, "identity"},      {Activation::gelu, "gelu"},
@@ -68,7 +70,7 @@ inline std::optional<Activation> activation_in(const std::string& theirs) {
     if (theirs == known.name) return known.value;
   return std::nullopt;
 }
-// Null: they have none such.
+// Null if they have no such activation.
 inline const char* activation_there(Activation ours) {
   for (const ActivationName& known : activations)
     if (ours == known.value) return known.name;
@@ -77,7 +79,7 @@ inline const char* activation_there(Activation ours) {
 
 inline bool is_activation(const std::string& field) { return field.find("act") != std::string::npos; }
 
-// The form's function to write, see weft/checkpoint_form.h.
+// The format's function for writing, see weft/checkpoint_form.h.
 std::vector<std::string> save(const TnnForm& form, const std::string& folder, const Checkpoint& checkpoint);
 
 }  // namespace weft::detail::tnn_forms

@@ -1,4 +1,4 @@
-// TNNs of fairseq and tnn-pytorch, written.
+// Writes TNNs for fairseq and tnn-pytorch.
 #include <cmath>
 
 #include "forms/state_dict.h"
@@ -75,7 +75,7 @@ std::vector<std::string> save(const TnnForm& form, const std::string& folder, co
                          Tensor::full({config.heads, 1, channels(config) / config.heads}, config.gamma));
   if (form.is_fairseq) tensors.emplace_back(version_name, Tensor::full({1}, 3));
   ordered_json arguments = arguments_of(form, config, model.task());
-  arguments.erase("tokens_per_sample");  // the config's is a default where nobody said it
+  arguments.erase("tokens_per_sample");  // the config's value may be only a default
   if (form.is_fairseq && checkpoint.info.length > 0) arguments["tokens_per_sample"] = checkpoint.info.length;
   auto notes = save_state_dict(folder, checkpoint, tensors, arguments);
   if (config.use_decay && static_cast<float>(config.gamma) != config.gamma)

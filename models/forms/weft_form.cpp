@@ -1,4 +1,4 @@
-// weft's own.
+// weft's own format.
 #include <filesystem>
 
 #include "forms/forms.h"

@@ -36,7 +36,7 @@ Gmlp::Gmlp(const ModelSpec& spec, const Init& init)
   if (!config_.tied) head_.emplace(config_.d_model, outputs_, init.child(1));
 }
 
-// tokens (n, b) from position `first` on: x (n, b, d_model) = √d_model · E[token] + P[position].
+// tokens (n, b), the first at position `first`: x (n, b, d_model) = √d_model · E[token] + P[position].
 Tensor Gmlp::embed(const Tensor& tokens, std::int64_t first) const {
   const Tensor x = scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model)));
   if (!config_.positions) return in_precision(x, precision());
@@ -45,7 +45,7 @@ Tensor Gmlp::embed(const Tensor& tokens, std::int64_t first) const {
   return in_precision(add(x, places), precision());
 }
 
-// W norm(x) + b, or E norm(x) where the head is tied.
+// W norm(x) + b, or E norm(x) if the head is tied.
 Tensor Gmlp::head(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : embedding_.logits(norm_(x)); }
 
 // x = embed(tokens);  x = block(x) for each block;  logits = head(x), or head of x's mean over the tokens.

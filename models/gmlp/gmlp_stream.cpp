@@ -1,4 +1,4 @@
-// A gMLP language model's texts, token by token and in whole windows.
+// The texts of a gMLP language model: token by token, or in whole windows.
 #include <algorithm>
 
 #include "base/token_stream.h"
@@ -11,12 +11,12 @@ namespace {
 
 struct GmlpText {
   std::vector<std::int64_t> window;
-  std::vector<TokenRows> past;  // v = norm(z2) of these, (length, d_ffn/2) for each block
+  std::vector<TokenRows> past;  // v = norm(z2) of the window's tokens, (length, d_ffn/2) for each block
 };
 
 }  // namespace
 
-// A full window slides by half: its newer half is read again from position 0. All texts are of one length.
+// A full window slides by half: its newer half is read again from position 0. All texts have the same length.
 class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
  public:
   explicit Stream(const Gmlp& model)
@@ -28,7 +28,7 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
   }
 
  private:
-  // Of the window, when n tokens more have come one by one.
+  // The length of the window after n more tokens, one by one.
   std::int64_t length_after(std::int64_t n) const {
     std::int64_t length = length_;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -38,7 +38,7 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
     return length;
   }
 
-  // The forward pass of one token of each text, tokens (b, 1): (b, vocabulary).
+  // The forward pass for one token of each text, tokens (b, 1): (b, vocabulary).
   Tensor step(const Tensor& tokens) {
     std::vector<Tensor> logits;
     for (std::int64_t first = 0; first < texts(); first += texts_at_once) {
@@ -52,14 +52,14 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
     Tensor all = concat(logits, 0);
     const auto ids = tokens.to_vector<std::int64_t>();
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      texts_[i].window.resize(static_cast<std::size_t>(length_));  // an Error may have left more
+      texts_[i].window.resize(static_cast<std::size_t>(length_));  // a step that failed may have left more
       texts_[i].window.push_back(ids[i]);
     }
     ++length_;
     return all;
   }
 
-  // z1, v (1, b, d) of token i of the texts from `first` on: z1_i ⊙ (sum_(j <= i) W[i,j] v_j + b_i), (1, b, d).
+  // z1, v (1, b, d) for token i of the texts from `first` on: z1_i ⊙ (sum_(j <= i) W[i,j] v_j + b_i), (1, b, d).
   Tensor gate_last(const Tensor& z1, const Tensor& v, std::size_t block, std::int64_t first) {
     std::vector<Tensor> pasts;
     pasts.reserve(static_cast<std::size_t>(v.size(1)));
@@ -72,7 +72,7 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
     return spatial_gate_last(z1, pasts, unit.weight, unit.bias);
   }
 
-  // Forward passes over what is then the window of each text, `length` tokens.
+  // Forward passes over the new window of each text, `length` tokens.
   Tensor read_again(const Tensor& tokens, std::int64_t length) {
     std::vector<GmlpText> texts = texts_;
     std::vector<Tensor> logits;
@@ -91,7 +91,7 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
     return all;
   }
 
-  // The forward pass over a text's window, which leaves its past: (1, vocabulary).
+  // The forward pass over a text's window, which also sets its past: (1, vocabulary).
   Tensor read(GmlpText& text) const {
     const std::int64_t n = std::ssize(text.window);
     Tensor x = model_.embed(Tensor::from(text.window, {n, 1}), 0);  // (n, 1, d_model)

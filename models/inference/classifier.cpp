@@ -16,7 +16,7 @@ using namespace detail;
 
 namespace {
 
-// Of a tokenizer that has no symbol before each text: what is missing.
+// What is missing if the tokenizer has no symbol that begins each row.
 std::string why_no_cls(const Checkpoint& checkpoint) {
   const Tokenizer& tokenizer = *checkpoint.tokenizer;
   const std::string kind = tokenizer.kind();
@@ -81,8 +81,8 @@ std::vector<double> Classifier::probabilities(const std::string& text) const try
   fail_out_of_memory("classifier");
 }
 
-// A forward pass for each text (see logits_of_rows). Texts of one length follow each other: what layers keep for a
-// length serves all of them.
+// One forward pass for each text (see logits_of_rows). Texts of the same length follow each other, so that they share
+// what layers keep for this length.
 std::vector<std::vector<double>> Classifier::probabilities(const std::vector<std::string>& texts) const try {
   std::vector<std::size_t> order(texts.size());
   std::iota(order.begin(), order.end(), 0);

@@ -1,4 +1,4 @@
-// Texts as tensors.
+// Converts texts to tensors.
 #include <algorithm>
 #include <limits>
 

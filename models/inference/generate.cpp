@@ -12,7 +12,7 @@ using namespace detail;
 
 namespace {
 
-// Finite logits as numbers.
+// The logits as numbers; an Error if one is not finite.
 std::vector<double> values_of(const Tensor& logits) {
   auto x = raw::convert(logits, DType::f64).to_vector<double>();
   if (!std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); }))
@@ -25,10 +25,11 @@ struct Symbol {
   std::int64_t id;
 };
 
-// The larger logit first, of equal ones the lower id.
+// The larger logit comes first; in a tie the lower id.
 bool comes_before(const Symbol& a, const Symbol& b) { return a.logit != b.logit ? a.logit > b.logit : a.id < b.id; }
 
-// The first `count` symbols (0: all) in that order, of those whose logit isn't -infinity; sorts no others.
+// The first `count` symbols (0: all) in that order, without those whose logit is -infinity. Only these symbols are
+// sorted.
 std::vector<Symbol> first_symbols(const std::vector<double>& x, std::int64_t count) {
   std::vector<Symbol> symbols;
   symbols.reserve(x.size());
@@ -42,7 +43,7 @@ std::vector<Symbol> first_symbols(const std::vector<double>& x, std::int64_t cou
   return symbols;
 }
 
-// One of the ids 0 … x.size() - 1; of those with -infinity none, unless all have it: then 0.
+// Chooses one of the ids 0 … x.size() - 1, never one with -infinity, unless all have it: then 0.
 std::int64_t choose(const std::vector<double>& x, double temperature, std::int64_t top_k, double top_p, double u) {
   if (temperature == 0) return std::max_element(x.begin(), x.end()) - x.begin();
   const std::vector<Symbol> order = first_symbols(x, top_k);
@@ -60,12 +61,12 @@ std::int64_t choose(const std::vector<double>& x, double temperature, std::int64
   return order[static_cast<std::size_t>(std::min(chosen, std::ssize(sums) - 1))].id;
 }
 
-// Lets a text through up to the first of the texts to stop at; what may be the beginning of one waits.
+// Passes text on up to the first stop text. It holds back text that may be the beginning of one.
 class StopFilter {
  public:
   explicit StopFilter(const std::vector<std::string>& stops) : stops_(&stops) {}
 
-  // What can be given out now that `more` has come; stopped() afterwards.
+  // Returns the text that can be passed on after `more` was added. stopped() is then up to date.
   std::string add(const std::string& more) {
     held_ += more;
     std::size_t end = held_.size();
@@ -78,12 +79,12 @@ class StopFilter {
     if (!stopped_) end -= longest_beginning();
     return take(end);
   }
-  // What waits when nothing more comes.
+  // The text that was held back, if nothing more follows.
   std::string rest() { return take(held_.size()); }
   bool stopped() const noexcept { return stopped_; }
 
  private:
-  // The longest end of held_ that a text to stop at begins with.
+  // The length of the longest end of held_ with which a stop text begins.
   std::size_t longest_beginning() const {
     std::size_t longest = 0;
     for (const std::string& stop : *stops_)
@@ -119,7 +120,7 @@ std::vector<std::int64_t> encode_prompt(const Tokenizer& tokenizer, const std::s
   return {0};
 }
 
-// Special symbols can't be chosen any more.
+// Prevents special symbols from being chosen.
 void leave_out(const SpecialIds& special, std::vector<double>& logits) {
   for (const auto& id : {special.unknown, special.pad, special.cls, special.mask, special.sep})
     if (id) logits[static_cast<std::size_t>(*id)] = -HUGE_VAL;
@@ -133,19 +134,19 @@ struct Sample {
   std::int64_t before;  // its latest id
 };
 
-// What a symbol adds to a text.
+// The text that a symbol adds.
 struct Piece {
   std::string text = {};
   bool is_last = false;
 };
 
-// Chooses symbols; tokenizer and options outlive it.
+// Chooses symbols. Tokenizer and options must outlive it.
 class Chooser {
  public:
   Chooser(const Tokenizer& tokenizer, const GenerateOptions& options)
       : tokenizer_(&tokenizer), options_(&options), special_(tokenizer.special()) {}
 
-  // The sample's i-th symbol, by the logits for it, (1, vocabulary).
+  // The sample's i-th symbol, chosen by its logits (1, vocabulary).
   Piece next(Sample& sample, const Tensor& logits, std::int64_t i) const {
     std::vector<double> x = values_of(logits);
     leave_out(special_, x);
@@ -164,15 +165,15 @@ class Chooser {
   SpecialIds special_;
 };
 
-// What continues any number of samples.
+// Continues any number of samples.
 class Continuation {
  public:
   Continuation(const Tokenizer& tokenizer, const GenerateOptions& options,
                const std::function<bool(const SampleText&)>& out)
       : chooser_(tokenizer, options), tokens_(options.tokens), out_(out) {}
 
-  // The stream's texts are one for each of `samples`; logits (b, vocabulary) are those for their next symbols. Gives the
-  // number of symbols.
+  // The stream has one text for each of `samples`, and logits (b, vocabulary) are those for their next symbols. Returns
+  // the number of symbols.
   std::int64_t run(std::unique_ptr<TokenStream> stream, Tensor logits, std::vector<Sample> samples) const {
     std::int64_t symbols = 0;
     for (std::int64_t i = 0; i < tokens_; ++i) {
@@ -195,7 +196,7 @@ class Continuation {
   }
 
  private:
-  // Whether more symbols of the sample are to follow.
+  // Returns whether the sample continues.
   bool add_symbol(Sample& sample, const Tensor& logits, std::int64_t i) const {
     const Piece piece = chooser_.next(sample, logits, i);
     return out_({sample.index, piece.text, piece.is_last}) && !piece.is_last;
@@ -206,7 +207,7 @@ class Continuation {
   const std::function<bool(const SampleText&)>& out_;
 };
 
-// Samples in one batch: more gain little and each takes memory for what it has read.
+// The number of samples in one batch. Larger: hardly faster, and each sample takes memory for what it has read.
 constexpr std::int64_t samples_at_once = 8;
 
 void check_belongs(const Tokenizer& tokenizer, const Model& model) {
@@ -242,7 +243,7 @@ std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, co
         batch.push_back(
             {s, Random(options.seed + static_cast<std::uint64_t>(s)), StopFilter(options.stop), ids.back()});
       auto texts = stream->select(std::vector<std::int64_t>(static_cast<std::size_t>(count), 0));
-      if (first + count == samples) stream.reset();  // one text less to share memory with
+      if (first + count == samples) stream.reset();  // so that there is one text less that shares memory
       symbols += continuation.run(std::move(texts), expand(logits, {count, logits.size(1)}), std::move(batch));
     }
   });
@@ -271,7 +272,7 @@ struct Generation::Impl {
   GenerateOptions options;
   Chooser chooser;
   std::unique_ptr<TokenStream> stream;
-  Tensor logits;  // for the next symbol; undefined until its token is appended
+  Tensor logits;  // for the next symbol; undefined until the previous one is appended
   Sample sample;
   std::int64_t symbols = 0;
   bool ended = false;

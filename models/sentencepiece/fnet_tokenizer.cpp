@@ -1,9 +1,9 @@
-// As transformers' FNetTokenizer: special symbols are found in the text by their names; what is between them goes through one of
-// three pipelines, which its versions write into tokenizer.json:
-// - "albert" (AlbertConverter, by which spiece.model is read): it is simplified (quotation marks, accents, case) and cut into words,
-//   each of which SentencePiece cuts into pieces. A space behind the last word is a piece of its own.
-// - "words" (the class of transformers 5): the same, but spaces do nothing but part words.
-// - "pieces" (spiece.model as transformers 5 converts it): SentencePiece cuts it as it stands.
+// Equivalent to transformers' FNetTokenizer. Special symbols are found in the text by their names. The text between
+// them goes through one of three pipelines. Versions of transformers write different ones into tokenizer.json:
+// - "albert" (AlbertConverter, which reads spiece.model): the text is simplified (quotation marks, accents, case) and
+//   split into words, which SentencePiece splits into pieces. A space after the last word is a separate piece.
+// - "words" (the class of transformers 5): the same, but spaces only separate words.
+// - "pieces" (spiece.model as converted by transformers 5): SentencePiece splits the unchanged text.
 #include "sentencepiece/fnet_tokenizer.h"
 
 #include <algorithm>
@@ -21,14 +21,14 @@ namespace {
 
 const char* const kind_name = "fnet";
 
-// As tokenizer_config.json has them. Its remove_space changes nothing in the fast tokenizer.
+// The fields of tokenizer_config.json. Its remove_space has no effect in the fast tokenizer.
 struct FnetSettings {
   bool keep_accents = false, do_lower_case = false;
   std::string unknown = "<unk>", sep = "[SEP]", pad = "<pad>", cls = "[CLS]", mask = "[MASK]";
   std::string pipeline = "albert";
-  std::int64_t size = 0;  // ids that the model knows, which may be more than there are pieces; 0: as many
+  std::int64_t size = 0;  // ids that the model knows, which may be more than there are pieces; 0: the same number
 
-  // With each one's key.
+  // Calls visit(key, field) for each field.
   template <class Self, class Visit>
   static void visit(Self& self, Visit visit) {
     visit("keep_accents", self.keep_accents);
@@ -53,7 +53,7 @@ void replace_all(std::string& text, const std::string& what, const std::string& 
   text = replaced.append(text, from);
 }
 
-// What a model of SentencePiece makes of a character: spaces separate words, and some are left out.
+// How a SentencePiece model treats a character: spaces separate words, and some characters are dropped.
 enum class Meaning { itself, space, nothing };
 
 class FnetTokenizer : public Tokenizer {
@@ -89,7 +89,7 @@ class FnetTokenizer : public Tokenizer {
     }
   }
 
-  // Before the last spaces that follow something else.
+  // Before the last run of spaces that follows another character.
   std::size_t cut(std::string_view text) const override {
     for (std::size_t at = by_words_ ? text.size() : 0; at-- > 1;)
       if (is_space(text[at]) && meaning(text[at - 1]) == Meaning::itself) return at;
@@ -145,7 +145,7 @@ class FnetTokenizer : public Tokenizer {
     names_ = SpecialNames(std::move(names));
   }
 
-  // No text has pieces that end in a digit and a comma.
+  // Removes pieces that end in a digit and a comma, which the albert pipeline never produces.
   void leave_out_numbers_with_comma() {
     const auto is_number = [](const std::string& piece) {
       return piece.size() > 1 && piece.back() == ',' && piece[piece.size() - 2] >= '0' &&
@@ -157,7 +157,7 @@ class FnetTokenizer : public Tokenizer {
     if (std::ssize(kept) < pieces_.size()) pieces_.keep_only(kept);
   }
 
-  // A character that is a piece, beside which others are seen.
+  // Finds a character that is a piece. Other characters are tested beside it.
   void find_probe() {
     for (const char c : std::string("aetoins0123456789bcdfghjklmpqruvwxyz"))
       if (probe_.empty() && !processor().IsUnknown(processor().PieceToId(std::string(1, c)))) probe_ = c;
@@ -186,7 +186,7 @@ class FnetTokenizer : public Tokenizer {
     return false;
   }
 
-  // [MASK] there; [SEP] here, where it divides two texts that are given in one.
+  // [MASK] in transformers; here also [SEP], because it may separate two texts inside one.
   bool takes_spaces_before(std::int64_t id) const { return albert_ && (id == special_.mask || id == special_.sep); }
 
   std::string simplified(std::string_view part) const {
@@ -199,7 +199,7 @@ class FnetTokenizer : public Tokenizer {
     return with_plain_spaces(text, [&](std::string_view space) { return probe(space) == Meaning::itself; });
   }
 
-  // Without special symbols.
+  // Encodes a part without special symbols.
   void encode_part(std::string_view part, std::vector<std::int64_t>& ids) const {
     if (settings_.pipeline == "pieces") return append_pieces(part, ids);
     const std::string text = simplified(part);
@@ -211,7 +211,7 @@ class FnetTokenizer : public Tokenizer {
     if (albert_ && ends_in_space(text)) ids.push_back(processor().PieceToId(space_mark));
   }
 
-  // A word that is longer than SentencePiece can do in good time, the square of a run of unknown characters, is several.
+  // SentencePiece takes quadratic time for a run of unknown characters, so a word that is too long is encoded in parts.
   void append_pieces(std::string_view text, std::vector<std::int64_t>& ids) const {
     constexpr std::size_t longest = 1 << 16;
     while (!text.empty()) {
@@ -228,9 +228,9 @@ class FnetTokenizer : public Tokenizer {
   SpecialIds special_;
   SpecialNames names_;
   bool albert_ = true;
-  bool by_words_ = false;  // spaces are nothing but the beginnings of pieces: each word is cut by itself
+  bool by_words_ = false;  // spaces occur only at the beginning of pieces, so each word is encoded separately
   std::string probe_;
-  std::vector<std::int64_t> beside_, apart_;  // two of it, and with a space between them
+  std::vector<std::int64_t> beside_, apart_;  // the pieces of two probes, and of two with a space between
   std::array<Meaning, 127> ascii_{};
 };
 

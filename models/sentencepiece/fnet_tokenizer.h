@@ -1,4 +1,4 @@
-// The kind "fnet": Hugging Face's tokenizer of FNet, a model of SentencePiece with what is done before and after it.
+// The kind "fnet": Hugging Face's tokenizer for FNet, a SentencePiece model with additional steps before and after it.
 #pragma once
 #include "weft/tokenizer.h"
 

@@ -1,9 +1,11 @@
-// precompiled_charsmap is what Normalizer::EncodePrecompiledCharsMap of SentencePiece's normalizer.cc writes: a u32, the size of a
-// trie in bytes; the trie; and normalized strings, each ended by a zero. The trie is a double array of darts-clone (class
-// DoubleArrayUnit of https://github.com/s-yata/darts-clone/blob/master/include/darts.h): u32 units in blocks of 256. A unit at
-// `place` has the label that leads to it, and a base = place ^ offset; its child by byte c is at base ^ c if the label there is c,
-// and if it has a leaf the unit at the base is that leaf: where the key's string begins. SentencePiece looks a text's bytes up in
-// it without a look at the array's size.
+// Checks the parts of a SentencePiece model file that SentencePiece does not check itself.
+//
+// Normalizer::EncodePrecompiledCharsMap in SentencePiece's normalizer.cc writes precompiled_charsmap: a u32, the size
+// of a trie in bytes; the trie; and normalized strings, each ended by a zero. The trie is a double array of darts-clone
+// (class DoubleArrayUnit in https://github.com/s-yata/darts-clone/blob/master/include/darts.h): u32 units in blocks of
+// 256. A unit at `place` has the label that leads to it, and a base = place ^ offset. Its child for byte c is at base ^
+// c, if the label there is c. If the unit has a leaf, the leaf is the unit at its base, and holds the offset of the
+// key's string. SentencePiece looks up a text's bytes without checking the array's size.
 #include "sentencepiece/model_check.h"
 
 #include <algorithm>
@@ -21,7 +23,8 @@ namespace weft::detail {
 namespace {
 
 constexpr std::uint32_t block = 256;
-constexpr int most_keys = 32;  // that begin one text: Normalizer::kMaxTrieResultsSize, the room on its stack
+// That begin one text: Normalizer::kMaxTrieResultsSize, the size of its array on the stack.
+constexpr int most_keys = 32;
 
 [[noreturn]] void fail(const std::string& expected, const std::string& got) {
   throw Error("[tokenizer] precompiled_charsmap of the model of SentencePiece is damaged: expected " + expected +
@@ -30,7 +33,7 @@ constexpr int most_keys = 32;  // that begin one text: Normalizer::kMaxTrieResul
 
 std::uint32_t number_at(std::string_view bytes, std::size_t at) {
   std::uint32_t number = 0;
-  std::memcpy(&number, bytes.data() + at, sizeof number);  // little-endian there and here
+  std::memcpy(&number, bytes.data() + at, sizeof number);  // the file and all supported CPUs are little-endian
   return number;
 }
 
@@ -38,10 +41,11 @@ class Trie {
  public:
   explicit Trie(std::string_view bytes) : bytes_(bytes), size_(static_cast<std::uint32_t>(bytes.size() / 4)) {}
 
-  // Goes wherever a text can lead, each time that more keys were found on the way; loops without a key end there.
+  // Visits every unit that a text can reach, again whenever more keys were found on the way. Loops without a key
+  // therefore end.
   void check(std::string_view strings) const {
     const Children children(*this);
-    std::vector<int> found(size_, -1);  // most keys on a way to the units that have this base
+    std::vector<int> found(size_, -1);  // the maximum number of keys on a path to units with this base
     std::vector<std::uint32_t> open;
     const auto reach = [&](std::uint32_t place, int keys) {
       const std::uint32_t unit = unit_at(place), base = place ^ offset(unit);
@@ -67,7 +71,7 @@ class Trie {
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
 
-  // Lists of those that have one base, which is in their block.
+  // Lists of the units that have the same base, which is in their block.
   struct Children {
     explicit Children(const Trie& trie) : first(trie.size_, none), next(trie.size_, none) {
       for (std::uint32_t place = 0; place < trie.size_; ++place) {
@@ -84,7 +88,7 @@ class Trie {
   static std::uint32_t offset(std::uint32_t unit) { return unit >> 10 << ((unit & 0x200) >> 6); }
   static bool has_leaf(std::uint32_t unit) { return (unit >> 8 & 1) == 1; }
 
-  // The strings are UTF-8, and a zero ends the last.
+  // The strings are known to be UTF-8, and the last one ends with a zero.
   static void check_value(std::uint32_t value, std::string_view strings) {
     if (value >= strings.size() || (static_cast<unsigned char>(strings[value]) & 0xc0) == 0x80)
       fail("a character's beginning in " + std::to_string(strings.size()) + " bytes of strings",
@@ -95,14 +99,15 @@ class Trie {
   std::uint32_t size_;
 };
 
-// Darts goes down one call for each byte of a piece when it builds its trie: 1 MB of them is more than a stack has.
+// When Darts builds its trie, it makes one recursive call for each byte of a piece. For a piece of 1 MB the stack is
+// too small.
 constexpr std::size_t longest_piece = 1024;
 
-// PrefixMatcher::PrefixMatch of normalizer.cc: the room on its stack for pieces that begin one text.
+// PrefixMatcher::PrefixMatch in normalizer.cc: the size of its array on the stack for pieces that begin one text.
 constexpr std::size_t most_pieces = 64;
 
-// Its name, if it is one of those that are found in texts before they are normalized; else empty. Of a kind's number 32 bits
-// count, and one that isn't known is no kind.
+// Returns the name if the piece is one of those that are found in texts before normalization; otherwise empty. Only the
+// low 32 bits of a kind's number count. A field of an unknown kind is ignored.
 std::string_view check_piece(std::string_view bytes) {
   std::string_view name;
   bool user_defined = false;
@@ -118,7 +123,7 @@ std::string_view check_piece(std::string_view bytes) {
 
 void check_prefixes(std::vector<std::string_view> names) {
   std::sort(names.begin(), names.end());
-  std::vector<std::string_view> within;  // each begins the next
+  std::vector<std::string_view> within;  // each name is a prefix of the next
   for (const std::string_view name : names) {
     while (!within.empty() && name.substr(0, within.back().size()) != within.back()) within.pop_back();
     within.push_back(name);
@@ -136,7 +141,7 @@ void check_normalizer(std::string_view bytes) {
 }  // namespace
 
 void check_charsmap(std::string_view bytes) {
-  if (bytes.empty()) return;  // characters stay as they are
+  if (bytes.empty()) return;  // characters are not changed
   const std::size_t size = bytes.size() < 4 ? 0 : number_at(bytes, 0);
   if (size == 0 || size % (4 * block) != 0 || size > bytes.size() - 4)
     fail("a trie of blocks of 1024 bytes, and strings",

@@ -1,13 +1,13 @@
-// What SentencePiece takes on trust in a model file, and reads beyond its memory if it isn't so.
+// Checks for what SentencePiece assumes about a model file: if it is violated, SentencePiece reads beyond its memory.
 #pragma once
 #include <string_view>
 
 namespace weft::detail {
 
-// Of a model file's bytes. Error if anything of that is not as SentencePiece writes it.
+// Checks a model file's bytes. Throws an Error if these parts are not as SentencePiece writes them.
 void check_model(std::string_view bytes);
 
-// Of a normalizer's precompiled_charsmap: its trie and the strings that it leads to.
+// Checks a normalizer's precompiled_charsmap: its trie and the strings that it refers to.
 void check_charsmap(std::string_view bytes);
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// A model of SentencePiece, and what its pieces stand for.
+// A SentencePiece model and the texts of its pieces.
 #pragma once
 #include <sentencepiece_processor.h>
 
@@ -13,7 +13,7 @@ namespace weft::detail {
 
 namespace sp = ::sentencepiece;
 
-inline const std::string space_mark = "\u2581";  // SentencePiece's for a space
+inline const std::string space_mark = "\u2581";  // SentencePiece's mark for a space
 
 inline void check_status(const sp::util::Status& status, const std::string& what) {
   if (!status.ok()) throw Error("[tokenizer] " + what + ": " + status.ToString());
@@ -21,7 +21,7 @@ inline void check_status(const sp::util::Status& status, const std::string& what
 
 class Pieces {
  public:
-  // Of a model file's bytes. Error unless they are one.
+  // From a model file's bytes. Throws an Error unless they are a model.
   explicit Pieces(std::string model) : model_(std::move(model)) {
     check_model(model_);
     check_status(processor_.LoadFromSerializedProto(model_), "not a model of SentencePiece");
@@ -40,15 +40,15 @@ class Pieces {
     return processor_.IdToPiece(static_cast<int>(id));
   }
 
-  // No other pieces are found in texts; their ids stay.
+  // From then on only these pieces are found in texts; ids don't change.
   void keep_only(const std::vector<absl::string_view>& names) {
     check_status(processor_.SetVocabulary(names), "it can't leave out pieces");
   }
 
-  // Whether a text begins with a space that it doesn't have.
+  // Whether SentencePiece puts an additional space before a text.
   bool has_dummy_prefix() const noexcept { return dummy_prefix_; }
 
-  // Its text, without the space that separator() gives.
+  // The piece's text, without the space that separator() returns.
   std::string text(std::int64_t id) const {
     const std::string& piece = name(id);
     if (processor_.IsByte(static_cast<int>(id)))
@@ -63,7 +63,8 @@ class Pieces {
     return text;
   }
 
-  // What stands before the piece: a model that puts a space before each line means by a piece's mark the space before it.
+  // The text before the piece. If the model puts a space before each line, a piece that begins with the mark has a
+  // space before it.
   std::string separator(std::int64_t id) const {
     return dummy_prefix_ && name(id).rfind(space_mark, 0) == 0 ? " " : "";
   }

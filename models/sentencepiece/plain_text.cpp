@@ -9,7 +9,7 @@ namespace {
 #include "sentencepiece/decompositions.inc"
 #include "sentencepiece/lower_case.inc"
 
-// The bytes of the code point that begins with this byte, in a text that is UTF-8.
+// The number of bytes of the code point that begins with this byte, in valid UTF-8.
 std::size_t bytes_of(char first) {
   const auto byte = static_cast<unsigned char>(first);
   return byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
@@ -30,7 +30,7 @@ void append(char32_t symbol, std::string& text) {
   for (int i = more - 1; i >= 0; --i) text += static_cast<char>(0x80 | (symbol >> 6 * i & 0x3f));
 }
 
-// Calls use(character, its code point) for each.
+// Calls use(character, code point) for each character.
 template <class Use>
 void for_each_character(std::string_view text, Use use) {
   while (!text.empty()) {
@@ -52,7 +52,7 @@ std::unordered_map<char32_t, std::string_view> read_others() {
   return all;
 }
 
-// A Hangul syllable's letters (The Unicode Standard, section 3.12).
+// Decomposes a Hangul syllable into its letters (The Unicode Standard, section 3.12).
 void append_hangul(char32_t syllable, std::string& text) {
   const char32_t index = syllable - 0xac00, last = index % 28;
   append(0x1100 + index / (21 * 28), text);

@@ -1,4 +1,4 @@
-// Unicode as FNet's tokenizer simplifies it.
+// The simplifications of Unicode text in FNet's tokenizer.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,19 +11,19 @@ namespace weft::detail {
 // The text in its compatibility decomposition (NFKD), without combining marks: "Zoë ﬁ" is "Zoe fi".
 std::string without_accents(std::string_view text);
 
-// Each character in lower case, whatever stands beside it: "ΑΣ" is "ας" only as a word, here it is "ασ".
+// Each character in lower case, regardless of its neighbors: the word "ΑΣ" is "ας", but here it is "ασ".
 std::string in_lower_case(std::string_view text);
 
-// Empty of an empty text.
+// Empty for an empty text.
 std::string_view last_character(std::string_view text);
 
-// The text's beginning of at most so many bytes (4 or more) that no character is cut.
+// The longest beginning of the text with at most `most` bytes (4 or more) that splits no character.
 std::string_view whole_characters(std::string_view text, std::size_t most);
 
-// With a space for each character of Unicode's white space that `is_space` says it of.
+// Replaces each of Unicode's white-space characters for which `is_space` is true by a space.
 std::string with_plain_spaces(std::string_view text, const std::function<bool(std::string_view)>& is_space);
 
-// Without Unicode's white space at its end.
+// Removes Unicode's white space from the end.
 std::string_view without_spaces_at_end(std::string_view text);
 
 }  // namespace weft::detail

@@ -18,8 +18,9 @@ using namespace detail;
 
 namespace {
 
-// What is encoded by itself: a line, or of a longer one the part before the last space that fits in. So that ids don't
-// depend on what is read at once, this is a function of what follows the unit before. 0: more text must be seen.
+// The length of the next unit, which is encoded separately: a line, or the part of a longer line before the last space
+// that fits. It depends only on the text after the previous unit, so ids don't depend on how much is read at once. 0:
+// more text is needed.
 std::size_t first_unit(std::string_view text) {
   constexpr std::size_t longest = 1 << 16;
   const std::size_t line = text.substr(0, longest).find('\n');
@@ -28,7 +29,7 @@ std::size_t first_unit(std::string_view text) {
   const std::size_t space = text.rfind(' ', longest - 1);
   if (space != std::string_view::npos && space > 0) return space;
   std::size_t end = longest - 1;
-  const std::size_t lowest = end - 3;  // cut() takes what isn't UTF-8, too
+  const std::size_t lowest = end - 3;  // cut() also accepts bytes that are not UTF-8
   while (end > lowest && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // a code point's first byte
   return end;
 }
@@ -96,7 +97,7 @@ class SentencePiece : public Tokenizer {
   std::optional<std::int64_t> line_end_;  // if it has one
 };
 
-// Lines to learn from: of a text that is longer than `most` bytes every second, fourth, … line.
+// Lines to learn from. If the text is longer than `most` bytes, only every second, fourth, … line.
 class Sample : public sp::SentenceIterator {
  public:
   explicit Sample(const Texts& texts) {
@@ -117,8 +118,8 @@ class Sample : public sp::SentenceIterator {
   sp::util::Status status() const override { return {}; }
 
  private:
-  static constexpr std::size_t longest = 4000;       // SentencePiece leaves out lines above 4192 bytes
-  static constexpr std::size_t most = 32 * 1000000;  // what it makes of them takes several times as much
+  static constexpr std::size_t longest = 4000;       // SentencePiece skips lines above 4192 bytes
+  static constexpr std::size_t most = 32 * 1000000;  // learning takes several times this memory
 
   static std::size_t cut_at(std::string_view text) {
     const std::size_t space = text.rfind(' ', longest);
@@ -150,7 +151,7 @@ class Sample : public sp::SentenceIterator {
 
 constexpr std::int64_t usual_size = 8000;
 
-// "315" of SentencePiece's "... is smaller than required_chars. 200 vs 315. Increase ...".
+// Extracts "315" from SentencePiece's "... is smaller than required_chars. 200 vs 315. Increase ...".
 std::string smallest_size(const std::string& reason) {
   const std::size_t found = reason.find(" vs ");
   const std::string rest = found == std::string::npos ? "" : reason.substr(found + 4);
@@ -158,15 +159,15 @@ std::string smallest_size(const std::string& reason) {
   return digits.empty() ? "more" : digits;
 }
 
-// As a text is given back byte by byte: nothing is normalized, no space is put before it, and what has no piece goes by
-// bytes. All special symbols, so that it serves every task.
+// Learns a tokenizer that restores a text byte by byte: nothing is normalized, no space is put before the text, and
+// text without a piece is encoded as bytes. It has all special symbols, so that it suits every task.
 std::shared_ptr<const Tokenizer> learn(const char* kind, const Texts& texts, const TokenizerOptions& options) {
   Sample sample(texts);
   if (sample.done()) throw Error(std::string("[tokenizer] no text to learn ") + kind + " from");
   const std::unordered_map<std::string, std::string> settings = {
       {"model_type", kind},
       {"vocab_size", std::to_string(options.size > 0 ? options.size : usual_size)},
-      {"hard_vocab_limit", "false"},  // unigram: fewer if there aren't that many
+      {"hard_vocab_limit", "false"},  // unigram may learn fewer pieces
       {"normalization_rule_name", "identity"},
       {"remove_extra_whitespaces", "false"},
       {"add_dummy_prefix", "false"},

@@ -1,4 +1,5 @@
-// Names of special symbols, which are found in texts: in time that grows with the text, however many there are.
+// Finds the names of special symbols in texts. The time is proportional to the length of the text, however many names
+// there are.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -14,16 +15,16 @@ class SpecialNames {
  public:
   struct Found {
     std::size_t at, length;
-    std::int64_t id;  // -1: none, at the text's end
+    std::int64_t id;  // -1: none; `at` is then the text's end
   };
 
-  // In any order; of equal names the first counts.
+  // In any order; if a name occurs twice, the first one counts.
   explicit SpecialNames(std::vector<std::pair<std::string, std::int64_t>> names = {}) : names_(std::move(names)) {
     std::stable_sort(names_.begin(), names_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [name, id] : names_) begins_.at(static_cast<unsigned char>(name.at(0))) = true;
   }
 
-  // The first in the text from there on; of those that begin at one place the longest.
+  // The first name in the text at or after `from`; if several begin at one place, the longest.
   Found first(std::string_view text, std::size_t from) const {
     for (; from < text.size(); ++from)
       if (begins_.at(static_cast<unsigned char>(text[from])))
@@ -32,7 +33,8 @@ class SpecialNames {
   }
 
  private:
-  // Of the names that begin as the text does there, byte by byte: those that end come first.
+  // The longest name that the text has at `at`. Narrows the range of names that match, byte by byte; names that end
+  // there come first in the range.
   Found longest(std::string_view text, std::size_t at) const {
     Found found{at, 0, -1};
     auto begin = names_.begin(), end = names_.end();
@@ -47,7 +49,7 @@ class SpecialNames {
   }
 
   std::vector<std::pair<std::string, std::int64_t>> names_;  // sorted
-  std::array<bool, 256> begins_{};                           // bytes with which one begins
+  std::array<bool, 256> begins_{};                           // the first bytes of the names
 };
 
 }  // namespace weft::detail

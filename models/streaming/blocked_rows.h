@@ -1,4 +1,4 @@
-// Rows that grow without being moved: of tokens, or of lags.
+// Rows of tokens or lags that grow in number without being moved.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,18 +7,20 @@
 
 namespace weft::detail {
 
-// Rows of d elements in blocks. Copies share the blocks until one of them writes; nothing else is copied.
+// Rows of d elements in blocks. Copies share the blocks. When one of them writes to a block, only that block is copied.
 class BlockedRows {
  public:
   static constexpr std::int64_t block = 64;  // rows
 
-  // rows (n, d) as rows at … at + n - 1; at most one behind the last. What was there from `at` on is lost.
+  // Sets rows (n, d) as the rows at … at + n - 1, where `at` is at most the number of rows. Earlier contents from `at`
+  // on are lost.
   void put(std::int64_t at, const Tensor& rows);
-  // Whole blocks of rows below `row` are given back; nobody may ask for them again.
+  // Frees whole blocks of rows before `row`. These rows must not be read again.
   void drop(std::int64_t row);
-  // Channels `channel` … of rows first … first + count - 1, (count, channels) of their own. Rows behind the last are 0.
+  // Copies the channels from `channel` on of rows first … first + count - 1 to a new tensor (count, channels). Rows
+  // after the last one are 0.
   Tensor read(std::int64_t first, std::int64_t count, std::int64_t channel, std::int64_t channels) const;
-  // Row i's elements, and those of the rows behind it in its block.
+  // The elements of row i, followed by those of the next rows in its block.
   template <class T>
   const T* row(std::int64_t i) const {
     const Tensor& of = blocks_[static_cast<std::size_t>(i / block - dropped_)];
@@ -26,15 +28,15 @@ class BlockedRows {
   }
   std::int64_t channels() const { return blocks_.front().size(1); }
   DType dtype() const { return blocks_.front().dtype(); }
-  // How many there are room for, with those that were dropped.
+  // The capacity in rows, including dropped ones.
   std::int64_t size() const noexcept { return (dropped_ + std::ssize(blocks_)) * block; }
 
  private:
-  std::int64_t dropped_ = 0;  // blocks before the first
+  std::int64_t dropped_ = 0;  // number of dropped blocks
   std::vector<Tensor> blocks_;
 };
 
-// f(T()) with the element type of a real dtype.
+// Returns f(T()), where T is the element type of a real dtype.
 template <class F>
 decltype(auto) with_element(DType dtype, F f) {
   return dtype == DType::f32 ? f(float()) : f(double());

@@ -11,15 +11,15 @@ using std::int64_t;
 
 constexpr int64_t base = BlockedRows::block;
 
-// The block with which a level begins: with more, the largest level has more products, but fewer lags and rows must be there
-// beforehand, and its pieces are smaller.
+// A level begins with this block. Larger: the last level has more products. Smaller: more lags and rows must be made
+// ahead, and the last level's pieces are larger.
 constexpr int64_t first_of_level = 6;
 
-// Elements of a piece of a level's work, rows times channels, and its fewest and most channels: what the vector units take at
-// once, and what is worth a call.
+// The number of elements (rows times channels) in one piece of a level's work, and the minimum and maximum number of
+// channels. Vector units take at least the minimum at once; a piece must also be large enough to be worth a call.
 constexpr int64_t piece_elements = int64_t{1} << 18, least_channels = 16, most_channels = 64;
 
-// A pass over all rows costs as much for each of them as this many rows one by one.
+// A pass over all rows costs as much, for each of its rows, as this many rows one by one.
 constexpr int64_t rows_of_pass = 64;
 
 int64_t size_of(std::size_t level) { return base << level; }
@@ -54,7 +54,8 @@ Tensor OnlineToeplitz::append(int64_t at, const Tensor& v) {
   return y;
 }
 
-// As the last n rows of a product with all that count. What was made beforehand may be of other rows, which are lost.
+// Computes the last n rows of one product over all rows that count. Products that were made ahead may be for other
+// rows, and are discarded.
 Tensor OnlineToeplitz::whole(int64_t at, const Tensor& v) {
   levels_.clear();
   const int64_t n = v.size(0), d = v.size(1), end = at + n, first = at - std::min(at, lags_->significant() - 1);
@@ -72,21 +73,23 @@ Tensor OnlineToeplitz::whole(int64_t at, const Tensor& v) {
   return y;
 }
 
-// Whether the level takes part in this block: there are enough before it, and lags that count.
+// Whether the level takes part in this block: there are enough blocks before it, and significant lags.
 bool OnlineToeplitz::begun(std::size_t level, int64_t block) const {
   return level == 0 || (block >= first_of_level && size_of(level) + 1 < lags_->significant());
 }
 
-// From how many blocks before it a block gets a product of this level, the nearest 2 apart.
+// The number of earlier blocks from which a block gets a product of this level. The nearest is 2 blocks away.
 int64_t OnlineToeplitz::sources(std::size_t level, int64_t block) const {
   if (!begun(level, block)) return 0;
   const int64_t farthest = begun(level + 1, block / 2) ? 2 + block % 2 : block;
-  const int64_t last = (lags_->significant() - 2) / size_of(level) + 1;  // of lags (farthest - 1) · S + 1 …
+  // The last block with significant lags: it begins at lag (last - 2) · S + 1.
+  const int64_t last = (lags_->significant() - 2) / size_of(level) + 1;
   return block < 2 ? 0 : std::max<int64_t>(0, std::min(farthest, last) - 1);
 }
 
 void OnlineToeplitz::prepare(int64_t n) {
-  const int64_t largest = std::max(base, n / (first_of_level - 1));  // block of a level that has begun, or begins next
+  // The block size of a level that has begun or begins next.
+  const int64_t largest = std::max(base, n / (first_of_level - 1));
   lags_->reach(n + 2 * largest + static_cast<int64_t>(phase_ * base));
   std::size_t level = 0;
   for (; n > 0 && (level == 0 || begun(level, n / size_of(level) + 1)); ++level) {
@@ -111,7 +114,8 @@ void OnlineToeplitz::prepare(std::size_t level, int64_t n) {
   multiply(of.next, level, std::min(all, static_cast<int64_t>(part * static_cast<double>(all) + phase_)));
 }
 
-// Goes on with the first `until` products: of all sources with some channels, then of all with the next.
+// Computes further products, until the first `until` are done: for one group of channels from all sources, then for the
+// next group.
 void OnlineToeplitz::multiply(Products& products, std::size_t level, int64_t until) const {
   const int64_t size = size_of(level), width = channels_of_piece(level), count = sources(level, products.block);
   for (; products.done < until; ++products.done) {
@@ -137,7 +141,7 @@ void OnlineToeplitz::add_products(int64_t i, T* y) const {
   }
 }
 
-// y += Σ t_(i-j) v_j over the rows of level 0's block and the one before.
+// y += Σ t_(i-j) v_j over the rows j <= i of level 0's current block and of the block before it.
 template <class T>
 void OnlineToeplitz::add_recent(int64_t i, T* y) const {
   const int64_t d = rows_.channels();

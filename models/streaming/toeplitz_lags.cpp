@@ -7,8 +7,9 @@
 namespace weft::detail {
 namespace {
 
-// Rows of the largest products whose spectra are kept, and how far apart their blocks are once larger ones have begun. Smaller
-// ones are made at nearly every token; of larger ones the spectra are a third of the work and most of the memory.
+// Spectra are kept for products of at most this many rows and, in blocks, at most this distance, which suffices once
+// larger levels have begun. Small products occur at nearly every token. For larger ones, the spectra take a third of
+// the time, but would take most of the memory.
 constexpr std::int64_t kept_size = 256, kept_distance = 3;
 
 template <class T>
@@ -39,7 +40,7 @@ const ToeplitzCoefficients& ToeplitzLags::between(std::int64_t size, std::int64_
   return kept.emplace(key, std::move(made)).first->second;
 }
 
-// In f64: in f32 a sum of so many would be less exact than the products it divides.
+// In f64, because an f32 sum of so many values would be less exact than the products that it divides.
 Tensor ToeplitzLags::sums(std::int64_t at, std::int64_t n) {
   constexpr std::int64_t block = BlockedRows::block;
   const std::int64_t lags = std::min(at + n, significant()), first = std::min(at, lags) / block;

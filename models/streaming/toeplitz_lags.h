@@ -11,21 +11,23 @@
 
 namespace weft::detail {
 
-// Each is made once and is the same, bit by bit, whoever asks for it: always BlockedRows::block lags at a time. One thread's.
+// Each coefficient is made once, always in groups of BlockedRows::block lags, so it has the same bits for every caller.
+// Not thread-safe.
 class ToeplitzLags {
  public:
-  // `make`(first, last): t_first … t_(last-1), (last - first, d). `significant`(): how many lags count, which is asked once;
-  // those from there on may be taken for 0.
+  // `make`(first, last) returns t_first … t_(last-1), (last - first, d). `significant`() returns the number of
+  // significant lags and is called once; later lags may be taken as 0.
   ToeplitzLags(std::function<Tensor(std::int64_t, std::int64_t)> make, std::function<std::int64_t()> significant)
       : make_(std::move(make)), find_significant_(std::move(significant)) {}
 
   std::int64_t significant();
-  // Makes what is missing of t_0 … t_(count-1), and counts.
+  // Makes the missing coefficients among t_0 … t_(count-1), as far as they are significant.
   void reach(std::int64_t count);
-  // As far as they were made; behind that they are 0 where reach() was told of it.
+  // The coefficients that were made. Rows after them are 0 if reach() was called for them.
   const BlockedRows& rows() const noexcept { return rows_; }
 
-  // What takes `size` rows to those that begin `distance` · size rows later: t_(distance · size + i - j), of some channels.
+  // The coefficients t_(distance · size + i - j) of some channels, which take `size` rows to the rows that begin
+  // `distance` · size rows later.
   const ToeplitzCoefficients& between(std::int64_t size, std::int64_t distance, std::int64_t channel,
                                       std::int64_t channels);
   // (n, d): t_0 + … + t_i for i = at … at + n - 1.
@@ -39,7 +41,7 @@ class ToeplitzLags {
   std::int64_t significant_ = -1;
   BlockedRows rows_;
   std::map<Key, ToeplitzCoefficients> small_, latest_;
-  std::vector<std::vector<double>> sums_;  // [k]: of the lags below k · block
+  std::vector<std::vector<double>> sums_;  // [k]: the sum of the lags below k · block
 };
 
 }  // namespace weft::detail

@@ -1,5 +1,5 @@
-// Each byte is a symbol: any file can be read, and nothing is unknown. Ids: the byte's value, after [pad], [unk] and [cls]
-// where those are asked for; [mask] is the last.
+// Each byte is a symbol, so any file can be read and nothing is unknown. The id is the byte's value, after [pad], [unk]
+// and [cls] if the tokenizer has these. [mask] is the last id.
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"

@@ -1,5 +1,5 @@
-// Each code point is a symbol. Ids: [pad], [unk] and [cls] for a classifier; the code points in their order; else [unk];
-// [mask]. What earlier versions wrote has no [unk]: there a character that it doesn't have is an Error.
+// Each code point is a symbol. Ids: for a classifier [pad], [unk] and [cls]; the code points in ascending order;
+// otherwise [unk]; [mask]. Files of earlier versions have no [unk]: with them, an unknown character is an Error.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -13,14 +13,14 @@ namespace {
 
 const char* const name = "characters";
 
-// Which special symbols there are.
+// Which special symbols it has.
 struct Special {
   bool unknown, classifier, mask;
 };
 
 class Characters : public Tokenizer {
  public:
-  // The characters in ascending order.
+  // `characters` must be in ascending order.
   Characters(const std::u32string& characters, const Special& special)
       : characters_(characters), special_(special), vocabulary_(Vocabulary::of_symbols(symbols(characters, special))) {
     if (!characters.empty()) id_of_.assign(characters.back() + 1, unknown_or_none());

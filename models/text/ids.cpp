@@ -1,4 +1,4 @@
-// Ids as they are, in decimal, for a model that came without its tokenizer: "17 4 0".
+// Ids as decimal numbers, for a model that came without its tokenizer: "17 4 0".
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -41,7 +41,7 @@ class Ids : public Tokenizer {
     return ids;
   }
 
-  // Up to the last space.
+  // The text can be split after the last space.
   std::size_t cut(std::string_view text) const override {
     const std::size_t last = text.find_last_of(spaces);
     return last == std::string_view::npos ? 0 : last + 1;
@@ -64,7 +64,7 @@ class Ids : public Tokenizer {
  private:
   static constexpr const char* spaces = " \t\r\n";
 
-  // Whether anything follows.
+  // Returns whether anything follows.
   static bool skip_spaces(std::string_view& text) {
     const std::size_t first = text.find_first_not_of(spaces);
     text.remove_prefix(std::min(first, text.size()));

@@ -1,4 +1,4 @@
-// weft's own kinds of tokenizers, each in the file of its name. A new one is a line of the table in tokenizer.cpp.
+// weft's own kinds of tokenizers, each in the file of its name. To add one, add a line to the table in tokenizer.cpp.
 #pragma once
 #include "weft/tokenizer.h"
 

@@ -11,9 +11,9 @@ using namespace detail;
 
 namespace {
 
-// Made when it is first asked for: no initialiser that a linker could leave out.
+// Made at the first call, so there is no static initializer that a linker could drop.
 Registry<TokenizerKind>& registry() {
-  // A new kind is a line here.
+  // Add new kinds here.
   static Registry<TokenizerKind> made = {
       characters_kind(), bytes_kind(), words_kind(), wordpunct_kind(), whitespace_kind(), ids_kind(),
   };

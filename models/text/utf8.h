@@ -23,10 +23,10 @@ CodePoint first_code_point(std::string_view text) noexcept;
 // "[tokenizer] " or "NAME: ", and "byte 7".
 std::string prefix(const TextPlace& place);
 std::string byte_name(const TextPlace& place, std::size_t at);
-// The byte at `at` isn't UTF-8.
+// Throws an Error: the byte at `at` isn't UTF-8.
 [[noreturn]] void fail_utf8(std::string_view text, std::size_t at, const TextPlace& place);
 
-// Calls use(code point, byte offset) for each code point. Error, naming the first byte that isn't UTF-8.
+// Calls use(code point, byte offset) for each code point. Throws an Error that names the first byte that isn't UTF-8.
 template <class Use>
 void for_each_code_point(std::string_view text, const TextPlace& place, Use use) {
   for (std::size_t at = 0; at < text.size();) {
@@ -42,7 +42,7 @@ void for_each_code_point(std::string_view text, const std::string& name, Use use
   for_each_code_point(text, TextPlace{name}, use);
 }
 
-// How much of the text is left if a code point that its end cuts in two is taken away.
+// The length of the text without a code point that is incomplete at its end.
 std::size_t whole_code_points(std::string_view text) noexcept;
 
 }  // namespace weft::detail

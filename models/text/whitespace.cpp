@@ -1,4 +1,4 @@
-// What stands between white space, as it is.
+// Everything between white space is a word, unchanged.
 #include "text/kinds.h"
 #include "text/word_list.h"
 

@@ -65,8 +65,8 @@ class WordList : public Tokenizer {
   bool with_mask_;
 };
 
-// How often each word occurs. Where more than `most` are different, the rarest are forgotten, again and again: their
-// counts are then too low.
+// How often each word occurs. Whenever there are more than `most` distinct words, the rarest are forgotten, so their
+// counts may be too low.
 class Counts {
  public:
   void add(const std::string& word) {
@@ -74,7 +74,7 @@ class Counts {
     while (counts_.size() > most) forget_rarest();
   }
 
-  // The most frequent first, of equally frequent ones in the order of their bytes.
+  // The most frequent words first; equally frequent ones in the order of their bytes.
   std::vector<std::string> frequent(std::int64_t limit, std::int64_t min_count) const {
     std::vector<std::pair<std::string, std::int64_t>> order;
     for (const auto& entry : counts_)

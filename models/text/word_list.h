@@ -1,4 +1,5 @@
-// Tokenizers that cut a text into words and have a list of these. Each knows where its words begin and end.
+// Tokenizers that split a text into words and have a list of words. Each kind has its own rule for where words begin
+// and end.
 #pragma once
 #include "weft/function_ref.h"
 #include "weft/tokenizer.h"
@@ -10,14 +11,14 @@ struct WordRule {
   const char* meaning;
   // Calls its second argument with each word of a UTF-8 text, in order.
   void (*split)(std::string_view text, FunctionRef<void(const std::string&)> use);
-  // Whether this byte is never inside of a word of several bytes: after it a text may be cut.
+  // Whether this byte never occurs inside a word of several bytes, so that a text may be split after it.
   bool (*ends_word)(unsigned char byte);
 };
 
-// The most frequent words; ids: [pad], [unk], [cls], the words, and [mask] if it is asked for.
+// The most frequent words. Ids: [pad], [unk], [cls], the words, and [mask] if required.
 TokenizerKind word_list_kind(const WordRule& rule);
 
-// 0-9, A-Z, a-z, and whatever is not ASCII.
+// 0-9, A-Z, a-z, and every byte that is not ASCII.
 constexpr bool is_letter(unsigned char byte) noexcept {
   return byte >= 0x80 || (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }

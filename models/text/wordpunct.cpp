@@ -1,5 +1,5 @@
-// Words of letters and digits as they are, and each mark between them by itself: punctuation, brackets, operators. White
-// space is left out.
+// A word is a run of letters and digits, unchanged, or a single punctuation mark, bracket or operator. White space is
+// dropped.
 #include "text/kinds.h"
 #include "text/utf8.h"
 #include "text/word_list.h"
@@ -9,7 +9,7 @@ namespace {
 
 enum class Class { letter, mark, space };
 
-// Beyond ASCII: Latin-1's signs, General Punctuation, and CJK's.
+// The marks beyond ASCII are Latin-1's signs, General Punctuation, and CJK punctuation.
 Class class_of(char32_t c) noexcept {
   if (c < 0x80) {
     const auto byte = static_cast<unsigned char>(c);
@@ -38,7 +38,7 @@ void split(std::string_view text, FunctionRef<void(const std::string&)> use) {
   end_word();
 }
 
-// No byte of a longer code point is below 0x80.
+// All bytes of a longer code point are at least 0x80.
 bool ends_word(unsigned char byte) { return !is_letter(byte); }
 
 }  // namespace

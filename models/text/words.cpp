@@ -1,5 +1,5 @@
-// Runs of letters and digits, ASCII letters in lower case; symbols beyond ASCII count as letters. What stands between them
-// is left out.
+// A word is a run of letters and digits, with ASCII letters in lower case. Symbols beyond ASCII count as letters.
+// Everything between words is dropped.
 #include "text/kinds.h"
 #include "text/word_list.h"
 

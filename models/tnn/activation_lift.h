@@ -1,4 +1,4 @@
-// How far an activation can exceed its argument.
+// An upper bound of how far an activation exceeds its argument.
 #pragma once
 #include <limits>
 
@@ -6,8 +6,8 @@
 
 namespace weft::detail {
 
-// An s with |act(x)| <= |x| + s for all x; infinite if there is none. Without a default, so that the compiler names the
-// activation that is missing.
+// An s with |act(x)| <= |x| + s for all x; infinity if there is none. There is no default case, so that the compiler
+// names a missing activation.
 inline double activation_lift(Activation act) {
   switch (act) {
     case Activation::none:
@@ -18,7 +18,7 @@ inline double activation_lift(Activation act) {
     case Activation::elu:
     case Activation::tanh:
     case Activation::leaky_relu: return 0;
-    case Activation::sigmoid: return 1;  // 1/2 would do
+    case Activation::sigmoid: return 1;  // 1/2 would be enough
     case Activation::one_plus_elu: return 1;
     case Activation::two_plus_elu: return 2;
     case Activation::exp: break;

@@ -1,4 +1,4 @@
-// The relative position encoder (arXiv 2305.04749, section 3.3), and the norms that TNN chooses from.
+// The relative position encoder (arXiv 2305.04749, section 3.3), and the norms that a TNN can use.
 #include "weft/detail/enum_names.h"
 #include "weft/tnn.h"
 
@@ -30,8 +30,8 @@ Rpe::Rpe(std::int64_t outdim, const TnnConfig& options, const Init& init)
   pos_proj_.weight.set_quantizable(false);
 }
 
-// Its weights are small, and their errors would be those of all coefficients, which are kept: they stay as they are if a
-// model is quantised.
+// These weights are not quantized: they are small, and their errors would affect all coefficients, which are kept
+// anyway.
 Rpe::NormActLinear Rpe::make_layer(std::int64_t out, const TnnConfig& options, const Init& init) const {
   NormActLinear layer{Norm(norm_type_from_name(options.norm_type), dim_, init), Linear(dim_, out, init, options.bias)};
   layer.linear.weight.set_quantizable(false);

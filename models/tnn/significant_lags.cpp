@@ -1,4 +1,4 @@
-// Which lags of a Toeplitz neural operator weigh more than rounding.
+// Finds which lags of a Toeplitz neural operator weigh more than rounding.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -22,7 +22,7 @@ double norm2(const double* x, std::int64_t n) {
   return std::sqrt(sum);
 }
 
-// Σ_(k < 64) |t_k| of each channel: t (64, channels).
+// Σ_(k < 64) |t_k| for each channel of t (64, channels).
 std::vector<double> first_sums(const Tensor& t) {
   const std::vector<double> all = raw::convert(t, DType::f64).to_vector<double>();
   std::vector<double> sums(static_cast<std::size_t>(t.size(1)));
@@ -30,14 +30,14 @@ std::vector<double> first_sums(const Tensor& t) {
   return sums;
 }
 
-// The least L >= 1 with gamma^L <= share, 0 < gamma < 1.
+// The smallest L >= 1 with gamma^L <= share, for 0 < gamma < 1.
 double lags_until(double share, double gamma) {
   return share >= 1 ? 1 : std::max(1.0, std::ceil(std::log(share) / std::log(gamma)));
 }
 
 }  // namespace
 
-// ‖(x - mean) / deviation‖₂ <= √d, as is that of x / rms.
+// ‖(x - mean) / deviation‖₂ <= √d, and also ‖x / rms‖₂ <= √d.
 double Norm::bound(std::int64_t d) const {
   const double root = std::sqrt(static_cast<double>(d));
   if (!layer_norm_) return root;
@@ -47,7 +47,7 @@ double Norm::bound(std::int64_t d) const {
   return largest * root + norm2(bias.data(), d);
 }
 
-// |W_c a + b_c| <= ‖W_c‖₂ ‖a‖₂ + |b_c|, a = act(norm(x)), ‖a‖₂ <= ‖norm(x)‖₂ + lift · √dim.
+// W_c a + b_c| <= ‖W_c‖₂ ‖a‖₂ + |b_c| for a = act(norm(x)), where ‖a‖₂ <= ‖norm(x)‖₂ + lift · √dim.
 std::vector<double> Rpe::bounds() const {
   const std::int64_t dim = dim_;
   const double a = out_.norm.bound(dim) + detail::activation_lift(act_) * std::sqrt(static_cast<double>(dim));
@@ -61,7 +61,7 @@ std::vector<double> Rpe::bounds() const {
   return bounds;
 }
 
-// gamma of each channel.
+// The gamma of each channel.
 std::vector<double> Tno::decay_rates() const {
   const auto channels = static_cast<std::size_t>(h_ * dim_);
   if (!options_.use_multi_decay) return std::vector<double>(channels, options_.use_decay ? options_.gamma : 1);
@@ -70,18 +70,20 @@ std::vector<double> Tno::decay_rates() const {
   return rates;
 }
 
-// Σ_(k >= L) |t_k| <= gamma^L bound / (1 - gamma). Where that isn't small beside the first coefficients, as they are 0,
-// gamma^L is rounded to 0 in the end.
+// Σ_(k >= L) |t_k| <= gamma^L bound / (1 - gamma). If this never becomes small compared with the first coefficients,
+// for example because they are 0, L is the lag at which gamma^L is rounded to 0.
+// With L significant lags, a token stream leaves out at most 2^-24 Σ_(k < 64) |t_k| max |v| of y_i in f32 (2^-53 in
+// f64).
 std::int64_t Tno::significant_lags() const {
   if (detail::activation_lift(act_type_) > 0) return all_lags;
   const double rounding = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-53, vanishing = dtype_ == DType::f32 ? 0x1p-151 : 0;
   const std::vector<double> rates = decay_rates(), bounds = rpe_.bounds(), sums = first_sums(coefficients(0, 64));
   double lags = 1;
   for (std::size_t c = 0; c < rates.size(); ++c) {
-    const double gamma = rates[c], bound = 1.01 * bounds[c];  // what is computed is rounded
+    const double gamma = rates[c], bound = 1.01 * bounds[c];  // for rounding in the computation
     if (gamma == 0 || bound == 0) continue;
     if (!(gamma < 1)) return all_lags;
-    // An infinite bound, of an activation that grows as exp does, may be 0 · infinity, too.
+    // With an infinite bound, from an activation that grows like exp, the share could be 0 · infinity.
     const double share = bound < infinity ? std::max(rounding * sums[c] * (1 - gamma) / bound, vanishing) : vanishing;
     lags = std::max(lags, lags_until(share, gamma));
     if (!(lags < 0x1p62)) return all_lags;

@@ -22,7 +22,7 @@ TnnConfig checked(TnnConfig config) {
                 std::to_string(static_cast<std::int64_t>(d1)) + ", got " + std::to_string(config.heads));
   if (config.glu_dim == 0) config.glu_dim = config.d_model;
   for (std::string* act : {&config.act, &config.rpe_act, &config.glu_act, &config.act_type})
-    *act = activation_name(activation_from_name(*act));  // its name here, whatever it was called
+    *act = activation_name(activation_from_name(*act));  // weft's name, if the config has another
   return config;
 }
 
@@ -43,7 +43,7 @@ Tnn::Tnn(const ModelSpec& spec, const Init& init)
   if (classifies || !config_.tied) head_.emplace(config_.d_model, outputs_, init.child(1), classifies);
 }
 
-// A classifier has no head that could be tied.
+// A classifier's head is never tied.
 std::string Tnn::config_for(Task task) const {
   TnnConfig config = config_;
   if (task == Task::classifier) config.tied = TnnConfig().tied;
@@ -55,7 +55,7 @@ Tensor Tnn::embed(const Tensor& tokens) const {
   return in_precision(scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model))), precision());
 }
 
-// x (…, d_model): W norm(x) + b, without b in a language model, or E norm(x) where the head is tied, (…, outputs).
+// x (…, d_model): W norm(x) + b, without b for a language model, or E norm(x) if the head is tied; (…, outputs).
 Tensor Tnn::logits(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : embedding_.logits(norm_(x)); }
 
 // x = embed(tokens);  x = layer(x) for each layer;  logits(x), or logits(x's mean over the tokens).

@@ -72,7 +72,7 @@ TnnLayer::TnnLayer(std::int64_t dim, const TnnConfig& options, bool causal, cons
       prenorm_(options.prenorm),
       dropout_(options.dropout) {}
 
-// x + f(norm(x)) or x + norm(f(x)); f(in, residual) adds the residual itself where nothing comes between.
+// x + f(norm(x)) or x + norm(f(x)). f(in, residual) adds the residual itself if nothing comes between.
 template <class F>
 Tensor TnnLayer::block(const Tensor& x, const Norm& norm, const Random* random, const F& f) const {
   const bool drops = random && dropout_.p > 0;
@@ -81,7 +81,8 @@ Tensor TnnLayer::block(const Tensor& x, const Norm& norm, const Random* random, 
   return add(x, dropout_(y, random));
 }
 
-// x + token_mixer(token_norm(x)), then x + feature_mixer(feature_norm(x)); or the norms after the mixers.
+// x + token_mixer(token_norm(x)), then x + feature_mixer(feature_norm(x)). Without prenorm, the norms are after the
+// mixers.
 Tensor TnnLayer::operator()(const Tensor& x, const Random* random, const TokenMix& mix) const {
   const Random first = random ? random->split(0) : Random(0), second = random ? random->split(1) : Random(0);
   const Tensor mixed = block(x, token_norm_, random ? &first : nullptr, [&](const Tensor& in, const Tensor& residual) {

@@ -1,4 +1,4 @@
-// A TNN language model's texts, token by token and many tokens at once.
+// The texts of a TNN language model: token by token, or many tokens at once.
 #include <algorithm>
 
 #include "base/token_stream.h"
@@ -8,7 +8,7 @@
 namespace weft {
 using namespace detail;
 
-// par_type 1: coefficients don't depend on the length. All texts are of one length.
+// For par_type 1, with which coefficients don't depend on the length. All texts have the same length.
 class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
  public:
   explicit Stream(const Tnn& model) : StreamOf(model, empty_text(model)), model_(model) {}
@@ -27,7 +27,8 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
   }
 
  private:
-  // The operators of the layers, whose coefficients and work are a token's at a time, in different layers at different tokens.
+  // The Toeplitz operators of the layers. They make coefficients and do other work in pieces, at different tokens in
+  // different layers.
   static std::vector<OnlineToeplitz> empty_text(const Tnn& model) {
     std::vector<OnlineToeplitz> text;
     const auto layers = static_cast<double>(model.layers_.size());
@@ -40,7 +41,7 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
     return text;
   }
 
-  // The forward pass of tokens (b, n) that come next in the texts from `first` on: (b, vocabulary).
+  // The forward pass over tokens (b, n) that continue the texts from `first` on: (b, vocabulary).
   Tensor read(const Tensor& tokens, std::int64_t first) {
     const std::int64_t n = tokens.size(1);
     Tensor x = model_.embed(tokens);  // (b, n, d_model)
@@ -49,7 +50,7 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
     return reshape(model_.logits(slice(x, 1, n - 1, n)), {tokens.size(0), model_.outputs_});
   }
 
-  // v (b, n, d1) of tokens i = length_ … of the texts from `first` on: y_i = Σ_(j <= i) t_(i-j) v_j, (b, n, d1).
+  // v (b, n, d1) for the tokens i = length_ … of the texts from `first` on: y_i = Σ_(j <= i) t_(i-j) v_j, (b, n, d1).
   Tensor mix(const Tensor& v, std::size_t layer, std::int64_t first) {
     const std::int64_t n = v.size(1), d1 = v.size(2);
     std::vector<Tensor> sums;

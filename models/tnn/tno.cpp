@@ -29,7 +29,7 @@ const TnnConfig& checked(std::int64_t h, std::int64_t dim, const TnnConfig& opti
   return options;
 }
 
-// As a column (m, 1).
+// The values as a column (m, 1).
 Tensor column(const std::vector<double>& values, DType dtype) {
   return raw::convert(Tensor::from(values, {static_cast<std::int64_t>(values.size()), 1}), dtype);
 }
@@ -60,7 +60,8 @@ Tensor Tno::operator()(const Tensor& x) const {
   return kept_->mix(x, t, causal_, options_.normalize, versions_of(parameters_of(*this)));
 }
 
-// t_k = act_type(gamma^|k| · rpe(p_k)): (m, h·dim). Depends on the lags, and by par_type on their number, and the parameters alone.
+// t_k = act_type(gamma^|k| · rpe(p_k)): (m, h·dim). Depends only on the parameters, the lags and, depending on
+// par_type, their number.
 Tensor Tno::coefficients(const std::vector<double>& k) const {
   Tensor t = rpe_(positions(k));  // (m, h·dim)
   if (options_.use_decay || options_.use_multi_decay) t = mul(t, decay(k));
@@ -73,7 +74,7 @@ std::vector<double> Tno::lags(std::int64_t n) const {
   return k;
 }
 
-// k, k/(n-1) or exp(k/(n-1)); the last lag is n-1. One token has lag 0 alone, whose position is 0 or exp(0).
+// k, k/(n-1) or exp(k/(n-1)); the last lag is n-1. For one token there is only lag 0, whose position is 0 or exp(0).
 Tensor Tno::positions(const std::vector<double>& lags) const {
   const double last = std::max(lags.back(), 1.0);
   std::vector<double> p;
@@ -82,8 +83,9 @@ Tensor Tno::positions(const std::vector<double>& lags) const {
   return column(p, dtype_);
 }
 
-// gamma^|k|: (m, 1), or learned (m, h·dim) = exp(|k| log gamma), gamma = lambda + (1 - lambda) sigmoid(g). lambda is at
-// least the smallest normal number: else a sigmoid that underflows gives 0 · log 0 at lag 0, where the factor is 1.
+// gamma^|k|: (m, 1), or learned (m, h·dim) = exp(|k| log gamma), with gamma = lambda + (1 - lambda) sigmoid(g). lambda
+// is at least the smallest normal number. Otherwise, if the sigmoid underflows, lag 0 would give 0 · log 0, where the
+// factor must be 1.
 Tensor Tno::decay(const std::vector<double>& lags) const {
   std::vector<double> factors;
   for (double k : lags) factors.push_back(options_.use_decay ? std::pow(options_.gamma, std::abs(k)) : std::abs(k));

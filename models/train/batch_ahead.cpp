@@ -11,7 +11,7 @@ BatchAhead::BatchAhead(const Data& data, const Random& random, std::int64_t coun
     : data_(data), random_(random), count_(count), first_(first), stride_(stride), isa_(Context::current().isa()) {
   if (Context::current().threads() > 1) try {
       thread_ = std::thread([this] { work(); });
-    } catch (const std::system_error& error) {  // no more threads: take() prepares
+    } catch (const std::system_error& error) {  // no more threads: take() prepares the batches
       Context::current().log(
           std::string("[train] batches are prepared between the steps, the system gives no thread: ") + error.what());
     }
@@ -36,7 +36,7 @@ std::vector<Batch> BatchAhead::prepare(std::int64_t step) const {
 std::vector<Batch> BatchAhead::take(std::int64_t step) {
   if (!thread_.joinable()) return prepare(step);
   std::unique_lock<std::mutex> lock(mutex_);
-  if (ready_ != step) wanted_ = step;  // the first one, or another than what comes next
+  if (ready_ != step) wanted_ = step;  // the first step, or one out of order
   changed_.notify_all();
   changed_.wait(lock, [&] { return ready_ == step; });
   std::vector<Batch> batches = std::move(batches_);
@@ -50,7 +50,7 @@ std::vector<Batch> BatchAhead::take(std::int64_t step) {
 }
 
 void BatchAhead::work() {
-  Context context;  // its tensors are small: no other threads
+  Context context;  // its tensors are small, so it uses no other threads
   context.set_threads(1);
   context.set_isa(isa_);
   const ContextScope scope(context);

@@ -28,13 +28,13 @@ std::optional<double> Evaluation::bits_per_byte() const {
 
 namespace {
 
-// What validation batches add to an Evaluation.
+// A validation batch's contribution to an Evaluation.
 struct Measured {
-  double loss;  // the sum over what is predicted
+  double loss;  // the sum over everything predicted
   std::int64_t predicted, bytes;
 };
 
-// A rank's batches, each `stride`-th from `first` on; as far as it came before it was to stop.
+// Measures a rank's batches: every `stride`-th from `first` on, until it is stopped.
 struct Measuring {
   const Model& model;
   const Data& data;
@@ -58,7 +58,7 @@ struct Measuring {
   }
 };
 
-// All ranks' counts.
+// Adds the counts of all other ranks.
 void share_counts(Meter& meter, Ranks& ranks) {
   const std::vector<std::string> counts = ranks.gather(*meter.counts());
   for (std::size_t rank = 0; rank < counts.size(); ++rank)
@@ -79,7 +79,7 @@ std::optional<Evaluation> detail::evaluate(const Model& model, const Data& data,
   const auto meter = data.meter();
   if (task_source(data.task()) == Source::rows) check_padding(model, *data.tokenizer(), "evaluate");
   const std::int64_t all = data.validation_batches();
-  const bool alone = ranks != nullptr && meter && !meter->counts();  // what they count can't be put together
+  const bool alone = ranks != nullptr && meter && !meter->counts();  // this meter's counts can't be combined
   const int rank = ranks == nullptr ? 0 : ranks->rank(), size = ranks == nullptr ? 1 : ranks->size();
   Measuring own{model, data, stop, alone && rank > 0 ? all : rank, alone ? 1 : size, meter.get()};
   Context::current().parallel_region([&] { own.run(); });

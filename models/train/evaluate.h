@@ -1,4 +1,4 @@
-// Validation by several ranks.
+// Evaluation by several ranks.
 #pragma once
 #include <functional>
 #include <optional>
@@ -7,8 +7,9 @@
 
 namespace weft::detail {
 
-// As weft::evaluate, to the same bits, by all ranks, each of which takes every size()-th batch; none if one of them stops.
-// If the data's meter can't be divided rank 0 takes all, and has the metrics. Null: by this process alone.
+// Like weft::evaluate, with the same bits. Each rank measures every size()-th batch. Returns none if one of the ranks
+// stops. If the counts of the data's meter can't be combined, rank 0 measures all batches, and only rank 0 has the
+// metrics. If `ranks` is null, only this process measures.
 std::optional<Evaluation> evaluate(const Model& model, const Data& data, const std::function<bool()>& stop,
                                    Ranks* ranks);
 

@@ -1,4 +1,4 @@
-// What each rank has of its own numbers (rank, rank + size, …), put together on all of them.
+// Combines values that are distributed over the ranks: rank r has the values r, r + size, ….
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weft::detail {
 
-// Of `count` in all; null: of this process, which has them all.
+// All `count` values, on every rank. If `ranks` is null, this process already has them all.
 template <class T>
 std::vector<T> gathered(Ranks* ranks, const std::vector<T>& own, std::int64_t count) {
   if (ranks == nullptr) return own;
@@ -23,7 +23,7 @@ std::vector<T> gathered(Ranks* ranks, const std::vector<T>& own, std::int64_t co
   return all;
 }
 
-// Whether it is so on any of them.
+// Whether `own` is true on any rank.
 inline bool on_any(Ranks* ranks, bool own) {
   if (ranks == nullptr) return own;
   for (const std::string& text : ranks->gather(own ? "1" : ""))

@@ -10,13 +10,14 @@
 namespace weft::detail {
 namespace {
 
-// bench: bench/ranks/ranks. A bucket is long beside a network's latency, and short beside the whole gradient.
+// bench: bench/ranks/ranks. Larger buckets: more of the transfer remains after backward. Smaller: a network's latency
+// dominates.
 constexpr std::int64_t largest_bucket = 4 << 20, smallest_bucket = 128 << 10, buckets_at_least = 16;  // bytes; a count
-constexpr std::size_t slots = 4;                        // buckets on their way to owners at once
+constexpr std::size_t slots = 4;                        // buckets that may be on their way to owners at once
 constexpr std::int64_t piece_alignment = 16;            // elements
-constexpr auto pause = std::chrono::microseconds(250);  // between looks, which take a CPU from backward
-constexpr auto rest = std::chrono::milliseconds(5);     // with nothing under way, if a bucket's news got lost
-constexpr int looks_without_pause = 2000;               // of who has nothing else to do
+constexpr auto pause = std::chrono::microseconds(250);  // between polls, which take a CPU from backward
+constexpr auto rest = std::chrono::milliseconds(5);     // if nothing is under way, in case a notification was missed
+constexpr int looks_without_pause = 2000;               // polls before a thread that only waits begins to pause
 
 bool is_vector(const ParameterSet::Entry& entry) { return entry.parameter.value().rank() < 2; }
 
@@ -72,11 +73,11 @@ GradientExchange::GradientExchange(Ranks& ranks, ParameterSet& set, std::int64_t
   }
   const DType dtype = set.values().dtype();
   if (rounds > 1) sums_ = Tensor::zeros({own}, dtype);
-  missing_ = entries_in_;  // has its memory
+  missing_ = entries_in_;  // allocates its memory
   received_ = Tensor::empty({static_cast<std::int64_t>(slots) * slot_size_}, dtype);
   try {
     thread_ = std::thread([this] { work(); });
-  } catch (const std::system_error&) {  // no more threads: who waits drives
+  } catch (const std::system_error&) {  // no more threads: the waiting thread drives
   }
 }
 
@@ -90,7 +91,7 @@ GradientExchange::~GradientExchange() {
 }
 
 void GradientExchange::next_round(const Round& round) {
-  if (round.first) wait_for_round();  // of a step that failed, perhaps
+  if (round.first) wait_for_round();  // may belong to a step that failed
   next_ = round;
   open_ = false;
 }
@@ -129,7 +130,7 @@ void GradientExchange::count_ready() {
   while (ready < buckets_.size() && missing_[ready] == 0) ++ready;
   if (ready == ready_) return;
   ready_ = ready;
-  begun_.notify_one();  // without the mutex, which a sum may hold for long
+  begun_.notify_one();  // without the mutex, which an addition may hold for long
 }
 
 void GradientExchange::end_round() {
@@ -155,7 +156,7 @@ void GradientExchange::wait_for_round() {
   if (error_) std::rethrow_exception(error_);
 }
 
-// One look at all that is under way; whether there was something to do. The mutex is held.
+// Polls all transfers once and starts what can start. Returns whether it made progress. The caller holds the mutex.
 bool GradientExchange::drive() try {
   bool changed = false;
   for (const std::size_t ready = ready_; sent_ < ready && sent_ - added_ < slots; changed = true) send(sent_++);
@@ -188,7 +189,8 @@ void GradientExchange::send(std::size_t b) {
     if (owner != rank) bytes_sent_ += bucket.bytes[owner];
 }
 
-// sum = g_0 + g_1 + … in the first round, sum += g_0, sum += g_1, … in others: each is rounded by itself.
+// sum = g_0 + g_1 + … in the first round; sum += g_0, sum += g_1, … in later rounds: each gradient is added, and
+// rounded, separately.
 void GradientExchange::add_up(std::size_t b) {
   const GradientBucket& bucket = buckets_[b];
   if (bucket.own == 0) return;
@@ -212,7 +214,7 @@ void GradientExchange::give_back(std::size_t b) {
 }
 
 void GradientExchange::work() {
-  Context context;  // backward has the other threads
+  Context context;  // backward uses the other threads
   context.set_threads(1);
   const ContextScope scope(context);
   std::unique_lock<std::mutex> lock(mutex_);

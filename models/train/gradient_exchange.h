@@ -1,9 +1,13 @@
 // Adds up the ranks' gradients in rank order, in buckets, while backward still computes the rest.
 //
-// A step has rounds; in each a rank computes the gradient of one micro-batch, or of none. The flat gradient is cut into
-// buckets, and each bucket into a piece for each rank, its owner: to_owners, the owner's sum g_0 + g_1 + …, and after the
-// last round from_owners. The sum over rounds and ranks is that of one process over its micro-batches, bit by bit. Of G
-// bytes of gradient a rank sends (1 + 1 / rounds) · G · (1 - 1 / ranks) for each round.
+// A step has rounds. In each round a rank computes the gradient of one micro-batch, or of none. The flat gradient is
+// split into buckets, and each bucket into one piece for each rank, its owner. A bucket takes these steps: to_owners;
+// the owner's sum g_0 + g_1 + …; and after the last round from_owners.
+//
+// To make results independent of the number of ranks, each gradient is added separately: the sum over rounds and ranks
+// is that of one process over its micro-batches, bit by bit. A rank's own sum g_r + g_(r + ranks) + … would be rounded
+// differently, so each round sends its gradients to the owners. For G bytes of gradient, a rank sends (1 + 1 / rounds)
+// · G · (1 - 1 / ranks) in each round.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -21,42 +25,42 @@
 
 namespace weft::detail {
 
-// Of the flat gradient.
+// A bucket of the flat gradient.
 struct GradientBucket {
   std::int64_t begin, end;         // elements
-  std::vector<std::size_t> bytes;  // of each owner's piece
-  std::int64_t own_begin, own;     // this rank's piece: its first element, and how many
+  std::vector<std::size_t> bytes;  // the size of each owner's piece
+  std::int64_t own_begin, own;     // this rank's piece: its first element and its number of elements
 };
 
-// In the order in which backward is expected to complete them: from the last matrix to the first, then the vectors, of
-// which the first layers' stand beside the last layers'. What that order is changes time alone.
+// The buckets in the order in which backward probably completes them: from the last matrix to the first, then the
+// vectors. The vectors of the first layers stand beside those of the last layers. The order affects only the time.
 std::vector<GradientBucket> gradient_buckets(ParameterSet& set, int ranks, int rank);
 
 class GradientExchange : public GradientSink {
  public:
-  // Both must outlive it. At most `rounds` in a step. Where the system has no thread for it, finish() does all.
+  // Both must outlive it. A step has at most `rounds` rounds. If the system has no thread for it, finish() does all the
+  // work.
   GradientExchange(Ranks& ranks, ParameterSet& set, std::int64_t rounds);
   ~GradientExchange() override;
 
   struct Round {
-    int senders;       // the ranks below have a micro-batch
+    int senders;       // the number of ranks, from rank 0 on, that have a micro-batch
     bool first, last;  // of the step
   };
-  // Before the backward pass of a round, or in place of one.
+  // Call this before the backward pass of a round, or instead of one if this rank has no micro-batch.
   void next_round(const Round& round);
-  // Waits for the round before, whose gradients the set's buffer still has, and zeroes them.
+  // Waits for the previous round, whose gradients are still in the set's buffer, and then zeroes them.
   void begin(const std::vector<Leaf>& leaves) override;
   void complete(const Leaf& leaf, Tensor gradient) override;
-  // After backward, whether or not it succeeded: what wasn't completed counts as complete.
+  // Call this after backward, even if it failed: leaves that were not completed count as complete.
   void end_round();
-  // After the last round: waits until the set has all ranks' sums. If one of this rank's transfers failed this throws why, and
-  // so does all that waits from then on: others wait for what they will not get, and Ranks::abort() is what is left.
+  // Call this after the last round. It waits until the set has the sums of all ranks. If one of this rank's transfers
+  // failed, this call and all later waits throw its exception. The other ranks then wait for data that never arrives,
+  // so only Ranks::abort() remains.
   void finish();
 
-  std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }  // to other ranks
-  double seconds_waited() const noexcept {
-    return seconds_waited_;
-  }  // for transfers, when there was nothing else to do
+  std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }   // to other ranks
+  double seconds_waited() const noexcept { return seconds_waited_; }  // time spent only waiting for transfers
 
  private:
   void open();
@@ -72,24 +76,26 @@ class GradientExchange : public GradientSink {
   ParameterSet& set_;
   const std::vector<GradientBucket> buckets_;
   std::unordered_map<const void*, const ParameterSet::Entry*> entries_;  // by Parameter::id
-  std::vector<int> entries_in_;                                          // of each bucket
-  std::vector<int> missing_;                                             // of these, in this round
-  Tensor sums_;                           // of earlier rounds, own pieces, bucket by bucket; undefined with one round
-  std::vector<std::int64_t> sum_places_;  // of each bucket's piece in it
+  std::vector<int> entries_in_;                                          // number of entries in each bucket
+  // Of these, the number still missing in this round.
+  std::vector<int> missing_;
+  // Sums of earlier rounds, own pieces, bucket by bucket; undefined with one round.
+  Tensor sums_;
+  std::vector<std::int64_t> sum_places_;  // the offset of each bucket's piece in sums_
   Tensor received_;                       // (slots, pieces of all ranks)
   std::int64_t slot_size_ = 0;            // elements
 
   Round next_{0, true, true};
-  bool open_ = false;                  // whether the round's backward has begun
-  std::atomic<std::size_t> ready_{0};  // buckets, in order
+  bool open_ = false;                  // whether backward of the round has begun
+  std::atomic<std::size_t> ready_{0};  // number of buckets, in order
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // protects the members below
   std::condition_variable begun_;
   Round round_{0, true, true};
   bool active_ = false, ends_ = false;
-  std::size_t sent_ = 0, added_ = 0, returned_ = 0;                // buckets, in order
+  std::size_t sent_ = 0, added_ = 0, returned_ = 0;                // numbers of buckets, in order
   std::deque<std::unique_ptr<Transfer>> to_owners_, from_owners_;  // under way
-  std::exception_ptr error_;  // stays: what is under way then belongs to no later round
+  std::exception_ptr error_;  // never reset: transfers that are still under way belong to no later round
   std::uint64_t bytes_sent_ = 0;
   double seconds_waited_ = 0;
   std::thread thread_;

@@ -1,5 +1,6 @@
-// metrics.jsonl in a run's folder: {"step":1,"loss":…,…} for each step, {"step":500,"validation_loss":…,…} for each
-// evaluation; {"step":500,"test_loss":…,…} of the best step when the run has ended.
+// metrics.jsonl in a run's folder. It has a line {"step":1,"loss":…,…} for each step,
+// {"step":500,"validation_loss":…,…} for each evaluation, and {"step":500,"test_loss":…,…} for the test of the best
+// step at the end of the run.
 #pragma once
 #include <string>
 
@@ -7,11 +8,11 @@
 
 namespace weft::detail {
 
-// The file of a run that goes on after `step`.
+// The metrics file of a run that continues after `step`.
 class Metrics {
  public:
-  // Cuts off what a run that was killed wrote after its last save: lines of later steps, and the evaluation after that
-  // step, which follows anew.
+  // Removes lines that a killed run wrote after its last save: those of later steps, and that of the evaluation after
+  // `step`, which the run repeats.
   Metrics(const std::string& path, std::int64_t step);
   Metrics() = default;  // no file
   void add(const Progress& progress, double seconds);
@@ -21,7 +22,7 @@ class Metrics {
 
  private:
   std::string path_;
-  double seconds_ = 0;  // that the steps took that are in the file
+  double seconds_ = 0;  // duration of the steps that are in the file
 };
 
 }  // namespace weft::detail

@@ -21,7 +21,7 @@ const UpdateRule& rule_named(const std::string& name) {
   throw Error("[optimizer] unknown optimizer \"" + name + "\", expected one of " + join(known));
 }
 
-// Where the option is among the rule's.
+// The index of the option in the rule's list.
 std::size_t place_of(const UpdateRule& rule, const std::string& name) {
   std::vector<std::string> known;
   for (const RuleOption& option : rule.options) {
@@ -38,7 +38,7 @@ void check_range(const std::string& name, double value, double lowest, double en
               (std::isfinite(end) ? ", less than " + text(end) : "") + ", got " + std::to_string(value));
 }
 
-// What is the same in every step.
+// The options that are the same in every step.
 UpdateStep checked(const UpdateRule& rule, const OptimizerOptions& options) {
   UpdateStep step;
   for (const RuleOption& option : rule.options) step.own.push_back(option.usual);
@@ -84,7 +84,7 @@ Optimizer::Optimizer(const NamedParameters& parameters, const OptimizerOptions& 
       break;
     }
   for (std::size_t k = 0; k < states(); ++k)
-    (void)set_.state(k);  // now: made in the first step, they would take blocks that the second one misses
+    (void)set_.state(k);  // allocated now: in the first step they would take blocks that the second step then lacks
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("optimizer");
 }

@@ -10,21 +10,22 @@ namespace weft {
 namespace {
 
 constexpr char fine = '+', failed = '-';
-constexpr std::size_t short_text = 200;  // of a fact that is sent, and shown, as it is
+constexpr std::size_t short_text = 200;  // longer values are sent as a hash and not shown
 constexpr std::string_view hashed = "hash ";
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 std::string rank_name(std::size_t rank) { return "rank " + std::to_string(rank); }
 
-// Error of the first rank that failed. What all ranks say alike, rank 0 says.
+// Throws the Error of the first rank that failed. If it is rank 0, the message names no rank, because all ranks may
+// have failed in the same way.
 void check_all(const std::vector<std::string>& texts) {
   for (std::size_t rank = 0; rank < texts.size(); ++rank)
     if (texts[rank].empty() || texts[rank][0] == failed)
       throw RankError((rank == 0 ? "" : rank_name(rank) + ": ") + texts[rank].substr(texts[rank].empty() ? 0 : 1));
 }
 
-// Names and values in turn, each with a zero after it.
+// Names and values in turn, each followed by a zero byte.
 std::string text_of(const Facts& facts) {
   std::string text;
   for (const auto& [name, value] : facts) {
@@ -83,7 +84,8 @@ void Ranks::fail(const std::exception_ptr& own) {
   }
 }
 
-// A fact that all have tells more than one that some don't have: of other optimizers their names, not their options.
+// Facts that both ranks have are compared first, because they explain more. For example, if the optimizers differ, the
+// message gives their names, not an option that only one of them has.
 void check_alike(Ranks& ranks, const std::vector<std::pair<std::string, std::string>>& facts) {
   std::vector<Facts> all;  // by rank
   for (const std::string& text : ranks.gather(text_of(facts))) all.push_back(facts_of(text));

@@ -1,4 +1,5 @@
-// What a stopped run goes on from: parameters, the optimizer's state and the step, with the options that must stay.
+// The training state from which a stopped run continues: parameters, the optimizer's state and the step, with the
+// options that must not change.
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +22,7 @@ using nlohmann::json;
 
 const char* const metadata_key = "weft-training";
 
-// The number of steps is left out: a run may be made longer.
+// The number of steps is left out, because a run may be made longer.
 json describe(const Model& model, const Data& data, const TrainOptions& options, const Optimizer& optimizer) {
   const Schedule& s = options.schedule;
   json run{{"model", json::parse(model_description(model, *data.tokenizer()))},
@@ -49,30 +50,30 @@ Buffers buffers(Optimizer& optimizer) {
   return all;
 }
 
-// What earlier versions' states don't say.
+// Adds the keys that states of earlier versions lack.
 json with_former_defaults(json saved) {
   saved.emplace("label-smoothing", 0.0);
   saved.emplace("precision", precision_name(Precision::f32));
   saved.emplace("evaluation-due", false);  // they were saved after the evaluation
-  saved.emplace("equal-shares", true);     // of micro-batches, whatever they predict
+  saved.emplace("equal-shares", true);     // of micro-batches, whatever the number of their targets
   saved.emplace("best", nullptr);
   saved.emplace("best-by", "loss");
   saved.emplace("without-better", 0);
   return saved;
 }
 
-// Error, naming what differs, unless both are the same run.
+// Throws an Error that names the difference unless both are the same run.
 void check_same(const json& saved, const json& now) {
   if (saved.at("model") != now.at("model")) throw Error("it is of a run with another model or tokenizer");
   const auto check = [&](const std::string& key) {
     if (saved.at(key) != now.at(key))
       throw Error("it is of a run with " + key + " " + saved.at(key).dump() + ", now it is " + now.at(key).dump());
   };
-  check("optimizer");  // each has options of its own
+  check("optimizer");  // first, because each optimizer has its own options
   for (const auto& entry : now.items()) check(entry.key());
 }
 
-// Not by get(), which makes 2 of 2.5.
+// Doesn't use get(), which would convert 2.5 to 2.
 std::int64_t count_of(const json& from, const char* key) {
   std::int64_t count = 0;
   read_field("state", key, from.at(key), count);
@@ -93,7 +94,7 @@ Buffers load_buffers(const SafetensorsFile& file, const Buffers& wanted) {
   return loaded;
 }
 
-// Version, compiler and, where it can be had, a hash of what they made.
+// The version, the compiler and, if it can be computed, a hash of the program's files.
 std::string build_of_weft() {
   const std::string build = WEFT_VERSION " by " __VERSION__;
   try {
@@ -101,21 +102,21 @@ std::string build_of_weft() {
     const std::vector<std::string> files = os::program_files();
     for (const std::string& file : files) hash.add(os::read_file(file));
     return build + (files.empty() ? "" : ", files of hash " + std::to_string(hash.value()));
-  } catch (const Error&) {  // that nobody may read
+  } catch (const Error&) {  // a file that can't be read
     return build;
   }
 }
 
 }  // namespace
 
-// What would make the ranks' bits differ, or their calls.
+// Compares everything that could make the bits, or the calls, of the ranks differ.
 void Trainer::check_ranks() {
   static const std::string build = build_of_weft();
   json run = describe(model_, data_, options_, optimizer_);
   std::vector<std::pair<std::string, std::string>> facts{{"build of weft", build},
                                                          {"instruction set", isa_name(Context::current().isa())},
                                                          {"number of ranks", std::to_string(ranks())}};
-  for (const char* first : {"data", "precision", "optimizer"}) {  // before what follows from them
+  for (const char* first : {"data", "precision", "optimizer"}) {  // before the settings that follow from them
     facts.emplace_back(first, run.at(first).dump());
     run.erase(first);
   }
@@ -172,7 +173,7 @@ void Trainer::load_own_state(const std::string& path) try {
     std::optional<BestEvaluation> best;
     if (const json& saved = run.at("best"); !saved.is_null())
       best = BestEvaluation{count_of(saved, "step"), saved.at("loss").get<double>(), saved.value("metric", 0.0)};
-    // Allocates nothing: from here on nothing fails, and the state is whole.
+    // The following lines allocate nothing and can't fail, so the state is never partly loaded.
     for (std::size_t i = 0; i < own.size(); ++i) {
       const Tensor& from = loaded[i].second;
       std::memcpy(own[i].second.mutable_raw(), from.raw(),

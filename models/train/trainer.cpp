@@ -53,7 +53,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return std::memcmp(x.raw(), y.raw(), static_cast<std::size_t>(x.numel()) * dtype_size(x.dtype())) == 0;
 }
 
-// (1 - ε) · loss - ε · the mean of log p over what is predicted and over all classes.
+// (1 - ε) · loss - ε · the mean of log p over all targets and all classes.
 Tensor smoothed(const Tensor& loss, const Tensor& logits, const Tensor& target, double epsilon) {
   if (epsilon == 0) return loss;
   const Tensor output = widened(logits);
@@ -66,7 +66,7 @@ Tensor smoothed(const Tensor& loss, const Tensor& logits, const Tensor& target, 
   return sub(scale(loss, 1 - epsilon), scale(uniform, epsilon));
 }
 
-// Without a sign, which says nothing of what is no number; what may help as weft train spells it.
+// NaN is shown without its sign, which has no meaning. The message names options of weft train that may help.
 [[noreturn]] void fail_loss(const std::string& what, double loss) {
   throw Error(
       "[train] " + what + " is " + (std::isnan(loss) ? "nan" : std::to_string(loss)) +
@@ -75,7 +75,7 @@ Tensor smoothed(const Tensor& loss, const Tensor& logits, const Tensor& target, 
 
 }  // namespace
 
-// What run() goes on with, from one step to the next.
+// The state of run() from one step to the next.
 struct Trainer::Run {
   Run(const Trainer& trainer, const RunOptions& run)
       : options(run),
@@ -94,7 +94,7 @@ struct Trainer::Run {
     if (folder != nullptr) metrics = Metrics(metrics_path(folder->path()), trainer.step_);
   }
 
-  // Whether it succeeded; or else somebody wants the run to go on.
+  // Calls body() if there is a folder. Returns false if it failed and save_failed allows the run to continue.
   template <class Body>
   bool save(Body body) {
     if (folder == nullptr) return true;
@@ -107,7 +107,7 @@ struct Trainer::Run {
       return false;
     }
   }
-  // The run ends, and what was to be saved is there.
+  // Ends the run, or throws if the last save failed.
   RunResult ended(Ranks* ranks) {
     if (failed) std::rethrow_exception(failed);
     if (ranks != nullptr) ranks->gather("");
@@ -119,9 +119,9 @@ struct Trainer::Run {
   RunFolder* folder;  // null: none
   Metrics metrics;
   std::int64_t first_step, first_tokens;
-  std::uint64_t bytes_sent = 0;  // before
-  double seconds_waited = 0;     // before
-  std::exception_ptr failed;     // the last save
+  std::uint64_t bytes_sent = 0;  // before this run
+  double seconds_waited = 0;     // before this run
+  std::exception_ptr failed;     // the failure of the last save
   RunResult result;
 };
 
@@ -147,12 +147,12 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
   with_ranks(options.ranks, [] { throw; });
 }
 
-// Of a micro-batch.
+// What a micro-batch counts.
 struct Trainer::Counted {
   std::int64_t predicted, tokens;
 };
 
-// Each micro-batch's part of the mean over all that they predict.
+// Each micro-batch's share of the mean over everything that they predict.
 std::vector<double> Trainer::shares(const std::vector<Counted>& batches) const {
   std::int64_t predicted = 0;
   for (const Counted& batch : batches) predicted += batch.predicted;
@@ -164,7 +164,7 @@ std::vector<double> Trainer::shares(const std::vector<Counted>& batches) const {
   return shares;
 }
 
-// The mean over what the batch predicts; rows of each length by themselves.
+// The mean over everything that the batch predicts; the rows of each length are computed separately.
 Tensor Trainer::training_loss(const Batch& batch, const Random& dropout) const {
   const std::vector<Batch> pieces = equal_lengths(batch);
   const bool whole = pieces.size() == 1;
@@ -191,7 +191,7 @@ double Trainer::step() try {
   fail_out_of_memory("train");
 }
 
-// The loss of the step's micro-batch `number`; its gradient times `share` goes to the sink.
+// Returns the loss of the step's micro-batch `number`. Adds its gradient, times `share`, to the sink.
 double Trainer::add_gradient(const Batch& batch, std::int64_t number, double share, GradientSink& sink) {
   const Random dropout = dropout_.split(static_cast<std::uint64_t>(step_ * options_.micro_batches + number));
   Tape tape;
@@ -240,7 +240,7 @@ bool Trainer::is_saved_as(const Checkpoint& checkpoint) const {
   });
 }
 
-// Finite, and of several ranks the same on all.
+// Throws an Error unless the parameters are finite and, with several ranks, equal on all of them.
 void Trainer::check_parameters() {
   if (!std::isfinite(l2_norm(optimizer_.parameters().values())))
     throw Error("[train] after step " + std::to_string(step_) + ": the parameters are not finite");
@@ -248,7 +248,7 @@ void Trainer::check_parameters() {
 }
 
 void Trainer::save_running_state(const std::string& folder) {
-  std::error_code ignored;  // save_state says what is wrong
+  std::error_code ignored;  // save_state reports the problem
   std::filesystem::create_directories(last_path(folder), ignored);
   save_state(state_path(folder));
 }
@@ -283,8 +283,9 @@ bool Trainer::is_better(const BestEvaluation& evaluation) const {
   return evaluation.metric == best_->metric && evaluation.loss < best_->loss;
 }
 
-// The state comes first, and says that the evaluation is due: whenever the run ends from here on, no step is lost, and
-// the resumed run writes all that was to follow. The last checkpoint comes last: with it all is done.
+// The state is saved first, and says that the evaluation is due. If the run ends at any later point, no step is lost,
+// and the resumed run writes everything that was still missing. The last checkpoint is saved last: it shows that
+// everything is done.
 void Trainer::evaluate_and_save(Run& run) {
   check_parameters();
   run.failed = nullptr;
@@ -296,7 +297,7 @@ void Trainer::evaluate_and_save(Run& run) {
     fail_loss("after step " + std::to_string(step_) + ": the validation loss", evaluation->loss);
   if (evaluation) {
     BestEvaluation reached{step_, evaluation->loss};
-    for (const Metric& metric : evaluation->metrics)  // of several ranks, the first alone may have them
+    for (const Metric& metric : evaluation->metrics)  // with several ranks, only the first may have them
       if (metric.name == best_by_) reached.metric = metric.value;
     const bool better = is_better(reached);
     without_better_ = better ? 0 : without_better_ + 1;
@@ -344,12 +345,12 @@ RunResult Trainer::run(const RunOptions& options) try {
 }
 
 RunResult Trainer::steps_and_saves(const RunOptions& options) {
-  if (options_.ranks != nullptr)  // they set the calls that all must make
+  if (options_.ranks != nullptr)  // these decide which calls all ranks must make
     check_alike(*options_.ranks, {{"step", std::to_string(step_)},
                                   {"eval-every", std::to_string(options.eval_every)},
                                   {"best-by", options.best_by}});
   Run run(*this, options);
-  // A best checkpoint that somebody has removed is none.
+  // If the best checkpoint was removed, there is no best evaluation.
   if (best_ && run.folder != nullptr && !std::filesystem::exists(best_path(run.folder->path()))) best_.reset();
   decide_best_by(options.best_by);
   const std::int64_t steps = options_.schedule.steps;

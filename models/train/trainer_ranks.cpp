@@ -1,4 +1,4 @@
-// What a trainer does with others.
+// The parts of Trainer for several ranks.
 #include "weft/trainer.h"
 
 #include <algorithm>
@@ -19,12 +19,12 @@ void Trainer::check_same_parameters() {
               {{"step", std::to_string(step_)}, {"parameters", "hash " + std::to_string(hash.value())}});
 }
 
-// Round i: rank r computes micro-batch i · ranks + r. Who fails goes on as if nothing was wrong, as others wait for it, and
-// tells them in the end. Gives the losses of all.
+// In round i, rank r computes micro-batch i · ranks + r. A rank that fails keeps exchanging until the end of the step,
+// because the others wait for it, and then reports its error. Returns the losses of all micro-batches.
 std::vector<double> Trainer::exchange_gradients(const std::vector<Batch>& batches, const std::vector<double>& shares) {
   const std::int64_t count = options_.micro_batches, rounds = (count + ranks() - 1) / ranks();
   std::vector<double> losses;
-  std::exception_ptr failure;  // a host's, too
+  std::exception_ptr failure;  // may be a host's exception
   try {
     for (std::int64_t i = 0; i < rounds; ++i) {
       const std::int64_t first = i * ranks(), own = first + rank();
@@ -42,7 +42,7 @@ std::vector<double> Trainer::exchange_gradients(const std::vector<Batch>& batche
     exchange_->finish();
   } catch (const RankError&) {
     throw;
-  } catch (const std::exception& error) {  // others wait for what they won't get
+  } catch (const std::exception& error) {  // the others wait for data that never arrives
     options_.ranks->abort(std::string("[train] the exchange of gradients failed: ") + error.what());
   } catch (...) {
     options_.ranks->abort("[train] the exchange of gradients failed");

@@ -25,7 +25,7 @@ TinyAttention::TinyAttention(const Config& config, const weft::Init& init)
 Tensor TinyAttention::operator()(const Tensor& x) const {
   const std::vector<Tensor> qkv = weft::chunk(qkv_(x), 3, -1);  // q, k, v (n, b, d_attn)
   const auto n = x.size(0), d_attn = qkv[0].size(2);
-  const Tensor mask = weft::log(weft::reshape(weft::causal_mask(n, x.dtype()), {n, n}));  // 0 where j <= i, else -∞
+  const Tensor mask = weft::log(weft::reshape(weft::causal_mask(n, x.dtype()), {n, n}));  // 0 if j <= i, else -∞
   const Tensor qk = weft::einsum("ibd,jbd->bij", {qkv[0], qkv[1]});                       // (b, n, n)
   const Tensor p = weft::softmax(weft::scale(qk, 1 / std::sqrt(static_cast<double>(d_attn))) + mask, -1);
   return out_(weft::einsum("bij,jbd->ibd", {p, qkv[2]}));  // (n, b, d_ffn/2)
@@ -45,10 +45,11 @@ Tensor SpatialGate::operator()(const Tensor& z, const Tensor& a) const {
   const Tensor bias = weft::slice(bias_, 0, 0, n);  // (n)
   if (!toeplitz_) {
     const Tensor w = weft::slice(weft::slice(weight_, 0, 0, n), 1, 0, n);  // (n, n)
-    const Tensor gated = weft::spatial_gate(u, v, w, bias, true);          // u ⊙ (W v + b) is one operation
+    const Tensor gated = weft::spatial_gate(u, v, w, bias, true);          // u ⊙ (W v + b) in one operation
     return a.defined() ? gated + u * a : gated;
   }
-  // Σ_(j<=i) t[i-j] v_j, for many tokens by transforms in O(n log n). All channels have the same t.
+  // Σ_(j<=i) t[i-j] v_j. For many tokens it is computed by Fourier transforms in O(n log n). All channels have the same
+  // t.
   const Tensor t = weft::reshape(weft::slice(weight_, 0, 0, n), {1, n, 1});
   const Tensor x = weft::reshape(weft::transpose(v, 0, 1), {b, 1, n, d});
   const Tensor tv = weft::toeplitz_product(x, weft::expand(t, {1, n, d}), true);  // (b, 1, n, d)

@@ -1,6 +1,6 @@
 // aMLP: gMLP with one tiny attention head beside each spatial gate (Liu et al. 2021, arXiv 2105.08050, section 4.3 and
-// figure 6), as a causal language model. An architecture of one's own, made of weft's public layers and operations.
-// Sequences lie as (n, b, d).
+// figure 6), as a causal language model. This is a custom architecture that consists of weft's public layers and
+// operations. Sequences have the shape (n, b, d).
 #pragma once
 #include <weft/architecture.h>
 
@@ -12,12 +12,12 @@
 
 namespace amlp {
 
-// The options of "amlp", under the names that its config has.
+// The options of "amlp", under their names in the config.
 struct Config {
   static constexpr const char* arch = "amlp";
   std::int64_t d_model = 128;  // channels of a token
-  std::int64_t d_ffn = 512;    // of a block's first projection, even
-  std::int64_t d_attn = 64;    // of the attention head; 0: none, which makes it a gMLP
+  std::int64_t d_ffn = 512;    // width after a block's first projection, even
+  std::int64_t d_attn = 64;    // width of the attention head; 0: no head, which makes it a gMLP
   std::int64_t layers = 4;     // blocks
   std::int64_t seq_len = 64;   // the longest sequence
   bool toeplitz = false;       // spatial weights W[i,j] = t[i-j]
@@ -37,7 +37,7 @@ struct Config {
 class TinyAttention : public weft::Layer<TinyAttention> {
  public:
   TinyAttention(const Config& config, const weft::Init& init);
-  // x (n, b, d_model): (n, b, d_ffn/2).
+  // x (n, b, d_model): returns (n, b, d_ffn/2).
   weft::Tensor operator()(const weft::Tensor& x) const;
   template <class Visit>
   void fields(Visit visit) const {
@@ -54,7 +54,7 @@ class TinyAttention : public weft::Layer<TinyAttention> {
 class SpatialGate : public weft::Layer<SpatialGate> {
  public:
   SpatialGate(const Config& config, const weft::Init& init);
-  // z (n, b, d_ffn), a (n, b, d_ffn/2), or none, which counts as 0: (n, b, d_ffn/2).
+  // z (n, b, d_ffn), a (n, b, d_ffn/2) or undefined, which counts as 0: returns (n, b, d_ffn/2).
   weft::Tensor operator()(const weft::Tensor& z, const weft::Tensor& a) const;
   template <class Visit>
   void fields(Visit visit) const {
@@ -70,11 +70,11 @@ class SpatialGate : public weft::Layer<SpatialGate> {
   weft::Parameter bias_;    // b (seq_len)
 };
 
-// y = x + proj2(gate(gelu(proj1(h)), attention(h))), h = norm(x); without attention a gMLP's.
+// y = x + proj2(gate(gelu(proj1(h)), attention(h))), h = norm(x). Without attention this is gMLP's block.
 class Block : public weft::Layer<Block> {
  public:
   Block(const Config& config, const weft::Init& init);
-  // x (n, b, d_model): the same shape.
+  // x (n, b, d_model): returns the same shape.
   weft::Tensor operator()(const weft::Tensor& x) const;
   template <class Visit>
   void fields(Visit visit) const {
@@ -93,7 +93,7 @@ class Block : public weft::Layer<Block> {
   weft::Linear proj2_;  // d_ffn/2 -> d_model
 };
 
-// Embedding; blocks; norm; head. No positions are added: the spatial weights know them.
+// Embedding; blocks; norm; head. No positions are added, because the spatial weights depend on them.
 class Amlp : public weft::ModelOf<Amlp, Config> {
  public:
   Amlp(const weft::ModelSpec& spec, const weft::Init& init);
@@ -101,7 +101,7 @@ class Amlp : public weft::ModelOf<Amlp, Config> {
 
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
   weft::Tensor operator()(const weft::Tensor& tokens, const weft::Random* dropout = nullptr) const override;
-  // The names under which a checkpoint keeps its tensors.
+  // The names of the tensors in a checkpoint.
   template <class Visit>
   void fields(Visit visit) const {
     visit("embedding", embedding_);

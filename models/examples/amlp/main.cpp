@@ -1,5 +1,5 @@
-// An architecture of one's own: registered, trained on a text in memory, saved, loaded, measured and sampled.
-//   amlp FOLDER    where the checkpoints go
+// A custom architecture: registered, trained on a text in memory, saved, loaded, measured and sampled.
+//   amlp FOLDER    the folder for the checkpoints
 #include <weft/checkpoint.h>
 #include <weft/context.h>
 #include <weft/generate.h>
@@ -20,7 +20,7 @@ using weft::Tensor;
 
 constexpr std::int64_t length = 32, batch = 8, steps = 80;
 
-// "3 plus 5 is 8", of all numbers below 20, each sum once, in a fixed disorder.
+// Lines like "3 plus 5 is 8": all sums of two numbers below 20, each once, in a fixed mixed order.
 std::string sums() {
   std::string text;
   for (int k = 0; k < 400; ++k) {
@@ -30,7 +30,7 @@ std::string sums() {
   return text;
 }
 
-// Trains a new model on `threads` threads, and saves it.
+// Trains a new model on `threads` threads and saves it.
 std::unique_ptr<weft::Model> train(const weft::TextData& data, int d_attn, bool toeplitz, int threads,
                                    const std::string& folder) {
   weft::Context context;
@@ -42,7 +42,7 @@ std::unique_ptr<weft::Model> train(const weft::TextData& data, int d_attn, bool 
   const weft::ModelSpec spec = {"amlp", weft::Task::causal_lm, data.tokenizer()->size(), 0, config};
   std::unique_ptr<weft::Model> model = weft::make_model(spec, {weft::Random(1)});
   check(model->config() == config, "the config is as asked for");
-  model->set_recompute(threads == 2);  // less memory, the same bits
+  model->set_recompute(threads == 2);  // uses less memory, gives the same bits
   const double before = weft::evaluate(*model, data).loss;
 
   weft::TrainOptions options;
@@ -77,7 +77,7 @@ bool same_parameters(const weft::Model& a, const weft::Model& b) {
   return same;
 }
 
-// The largest change of the logits of "12 plus 7" when the text goes on otherwise.
+// The largest change in the logits of "12 plus 7" when the text continues differently.
 float seen_of_the_future(const weft::Model& model, const weft::Tokenizer& tokenizer) {
   const std::vector<float> a = weft::slice(logits(model, tokenizer, "12 plus 7 is 19"), 1, 0, 9).to_vector<float>();
   const std::vector<float> b = weft::slice(logits(model, tokenizer, "12 plus 7\n5 plu"), 1, 0, 9).to_vector<float>();
@@ -107,7 +107,7 @@ void run(const std::string& folder) {
           "loaded: the same logits");
     check(weft::evaluate(*saved.model, data).loss == saved.info.validation_loss, "loaded: the same validation loss");
 
-    // Transforms would round what they take from the future to about 1e-7 of the sums, not to 0.
+    // Fourier transforms cancel the influence of later tokens only to about 1e-7 of the sums, not exactly to 0.
     const float seen = seen_of_the_future(*saved.model, *saved.tokenizer);
     check(toeplitz ? seen < 1e-4f : seen == 0, "a token's logits don't depend on those after it");
 

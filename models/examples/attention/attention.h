@@ -1,6 +1,6 @@
-// Attention: a transformer (Vaswani et al. 2017, arXiv 1706.03762) with norms before its sublayers (Xiong et al. 2020, arXiv
-// 2002.04745), as a language model: the yardstick of architectures without attention, made of weft's public layers and
-// operations; its backward is the tape's. Sequences lie as (b, n, d).
+// Attention: a transformer (Vaswani et al. 2017, arXiv 1706.03762) with norms before its sublayers (Xiong et al. 2020,
+// arXiv 2002.04745), as a language model. It is the baseline for architectures without attention. It consists of weft's
+// public layers and operations, and the tape computes its backward pass. Sequences have the shape (b, n, d).
 #pragma once
 #include <weft/architecture.h>
 
@@ -10,16 +10,16 @@
 
 namespace attention {
 
-// The options of "attention", under the names that its config has.
+// The options of "attention", under their names in the config.
 struct Config {
   static constexpr const char* arch = "attention";
   std::int64_t d_model = 128;    // channels of a token
-  std::int64_t heads = 4;        // they divide d_model
+  std::int64_t heads = 4;        // they must divide d_model
   std::int64_t d_ffn = 0;        // 0: 4 d_model
   std::int64_t layers = 4;       // blocks
-  std::int64_t seq_len = 64;     // of training: the model takes any length
+  std::int64_t seq_len = 64;     // length of training sequences; the model takes any length
   std::int64_t query_block = 0;  // 0: all queries at once
-  double dropout = 0;            // of each sublayer's output
+  double dropout = 0;            // on each sublayer's output
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
@@ -38,19 +38,19 @@ struct Config {
   }
 };
 
-// Of an attention.
+// The options of a SelfAttention.
 struct AttentionOptions {
   std::int64_t heads = 1;
   bool causal = true;
   std::int64_t query_block = 0;
 };
 
-// q, k, v = x W_in + b_in in heads of d/h channels; a_i = Σ_j softmax_j(q_i·k_j / √(d/h)) v_j, over j <= i if causal;
-// y = a W_out + b_out. Parameters have the names of PyTorch's MultiheadAttention.
+// q, k, v = x W_in + b_in in heads of d/h channels; a_i = Σ_j softmax_j(q_i·k_j / √(d/h)) v_j, over j <= i if causal; y
+// = a W_out + b_out. Parameters have the names of PyTorch's MultiheadAttention.
 class SelfAttention : public weft::Layer<SelfAttention> {
  public:
   SelfAttention(std::int64_t d, const AttentionOptions& options, const weft::Init& init);
-  // x (b, n, d): y, or y + residual, if that is given.
+  // x (b, n, d): returns y, or y + residual if that is given.
   weft::Tensor operator()(const weft::Tensor& x, const weft::Tensor& residual = {}) const;
   template <class Visit>
   void fields(Visit visit) const {
@@ -71,7 +71,7 @@ class Block : public weft::Layer<Block> {
  public:
   Block(std::int64_t d, std::int64_t d_ffn, const AttentionOptions& options, const weft::Init& init,
         double dropout = 0);
-  // x (b, n, d): the same shape. Dropout is on if `random` is given.
+  // x (b, n, d): returns the same shape. Dropout is on if `random` is given.
   weft::Tensor operator()(const weft::Tensor& x, const weft::Random* random = nullptr) const;
   template <class Visit>
   void fields(Visit visit) const {
@@ -91,8 +91,8 @@ class Block : public weft::Layer<Block> {
   weft::Dropout dropout_;
 };
 
-// Embedding · √d_model plus sinusoidal positions; blocks, causal for a causal language model, else bidirectional; norm; the
-// embedding's weight as head.
+// Embedding · √d_model plus sinusoidal positions; blocks, causal for a causal language model, otherwise bidirectional;
+// norm; the embedding's weight as head.
 class Transformer : public weft::ModelOf<Transformer, Config> {
  public:
   Transformer(const weft::ModelSpec& spec, const weft::Init& init);

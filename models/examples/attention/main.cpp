@@ -1,4 +1,5 @@
-// The yardstick at work: a transformer learns sums, sees no future, and its scores may be made in blocks.
+// Checks the attention baseline: it learns sums, a causal model does not see later tokens, and query blocks give the
+// same results.
 //   attention
 #include <weft/checkpoint.h>
 #include <weft/gradients.h>
@@ -22,7 +23,7 @@ using weft::Tensor;
 
 constexpr std::int64_t length = 32, batch = 8, steps = 100;
 
-// "3 plus 5 is 8", of all numbers below 20, each sum once, in a fixed disorder.
+// Lines like "3 plus 5 is 8": all sums of two numbers below 20, each once, in a fixed mixed order.
 std::string sums() {
   std::string text;
   for (int k = 0; k < 400; ++k) {
@@ -53,7 +54,7 @@ void train(const weft::TextData& data) {
   check(after < before / 2, "the loss falls");
 }
 
-// The loss of random targets, and all gradients of it, in one row of numbers.
+// The loss with the tokens as targets, followed by all its gradients, as one list of numbers.
 std::vector<float> gradients_of(const weft::Model& model, const Tensor& tokens) {
   weft::Tape tape;
   const Tensor loss = weft::cross_entropy(model(tokens), tokens);

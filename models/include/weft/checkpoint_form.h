@@ -1,6 +1,6 @@
 /// \file
-/// Forms of checkpoints: in which other programs keep models. load_checkpoint knows a folder's form by itself; a host program
-/// may add forms of its own.
+/// Formats of checkpoints in which other programs keep models. load_checkpoint detects a folder's format. A host
+/// program may add its own formats.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,35 +11,36 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A form that checkpoints are read from, written in, or both.
+/// A format that checkpoints are read from, written in, or both.
 struct CheckpointForm {
   std::string name = {};     ///< "huggingface-fnet"
   std::string meaning = {};  ///< a line of text
-  /// Whether the file or folder holds one, by what it says of itself; none: it can't be told, and its name is to be given.
-  /// Several threads may call each of these functions at once.
+  /// Whether the file or folder has this format, judged by its content. Null: the format can't be detected, and users
+  /// must give its name. Several threads may call each of these functions at once.
   std::function<bool(const std::string& path)> holds = {};
-  /// Error, naming file and key, for what is missing, damaged or unknown to weft: nothing is left out in silence, but what is
-  /// left out on purpose is in CheckpointInfo::notes. None: it can't be read.
+  /// Reads a checkpoint. Throws an Error, naming file and key, for anything missing, damaged or unknown to weft.
+  /// Nothing is dropped silently: CheckpointInfo::notes lists what is left out on purpose. Null: the format can't be
+  /// read.
   std::function<Checkpoint(const std::string& path, const LoadOptions&)> load = {};
-  /// Gives notes on what the form has no place for. Error, with nothing written, for a model that it can't hold. None: it
-  /// can't be written.
+  /// Writes a checkpoint and returns notes on what the format can't hold. For a model that it can't hold, it throws an
+  /// Error and writes nothing. Null: the format can't be written.
   std::function<std::vector<std::string>(const std::string& path, const Checkpoint&)> save = {};
   std::vector<std::string> files = {"model.safetensors",
-                                    "config.json"};  ///< what save() writes or removes in the folder
+                                    "config.json"};  ///< the files that save() writes or removes in the folder
 };
 
-/// Adds one to weft's own, for the rest of the process. Error, with nothing added, if its name is taken, or if it has no
-/// name, or can be neither read nor written. Any thread may call these functions at any time.
+/// Adds a format to weft's own, for the rest of the process. If its name is taken, if it has no name, or if it can be
+/// neither read nor written, this throws an Error and adds nothing. Any thread may call these functions at any time.
 void register_checkpoint_form(CheckpointForm form);
-/// Error if there is none of that name. It stays where it is for the rest of the process.
+/// The format of that name; an Error if there is none. The reference stays valid for the rest of the process.
 const CheckpointForm& checkpoint_form(const std::string& name);
 std::vector<std::string> checkpoint_forms();  ///< their names, "weft" first
-/// The name of the form that the file or folder holds; empty if none can be told.
+/// The name of the file's or folder's format; empty if none is detected.
 std::string find_checkpoint_form(const std::string& path);
 
-/// Reads a checkpoint of that form. Error, naming the way, if it can't be read.
+/// Reads a checkpoint of that format. If it can't be read, the Error says how it could be.
 Checkpoint load_checkpoint_as(const std::string& form, const std::string& path, const LoadOptions& options = {});
-/// Writes one, and gives notes on what the form has no place for.
+/// Writes a checkpoint in that format and returns notes on what the format can't hold.
 std::vector<std::string> save_checkpoint_as(const std::string& form, const std::string& path,
                                             const Checkpoint& checkpoint);
 

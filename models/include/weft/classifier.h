@@ -1,5 +1,5 @@
 /// \file
-/// Classifier: what a trained model says of a text.
+/// Classifier: a trained model that labels texts.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,34 +11,35 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A label and how probable it is.
+/// A label and its probability.
 struct Prediction {
   std::string label;       ///< its name
-  double probability = 0;  ///< 0 … 1; those of all labels sum to 1
+  double probability = 0;  ///< 0 … 1; the probabilities of all labels sum to 1
 };
 
-/// A trained classifier: texts in, probabilities of labels out. A text's are the same bits alone and beside any others,
-/// at any number of threads, and its row is as those that trained the model: filled up with padding, or of its own
-/// length (CheckpointInfo::pad_to). Threads may share one; nobody may write the model's parameters meanwhile.
+/// A trained classifier: texts in, probabilities of labels out. A text gives the same bits alone and beside other
+/// texts, at any number of threads. Its row has the format of the rows that trained the model: padded, or of its own
+/// length (CheckpointInfo::pad_to). Threads may share a classifier, as long as no thread writes the model's parameters.
 class Classifier {
  public:
   /// Why a checkpoint can't classify texts, for people to read; empty if it can.
   static std::string why_not(const Checkpoint& checkpoint);
-  /// Of a checkpoint. Error unless its model is a classifier, which takes rows of CheckpointInfo::pad_to tokens.
+  /// Throws an Error unless the checkpoint's model is a classifier that takes rows of CheckpointInfo::pad_to tokens.
   explicit Classifier(Checkpoint checkpoint);
 
-  /// The names of the labels, in the order of probabilities.
+  /// The names of the labels, in the order of probabilities().
   const std::vector<std::string>& labels() const noexcept { return checkpoint_.info.labels; }
-  /// What it was made of.
+  /// The checkpoint that it was made of.
   const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
 
-  /// Of each label. A long text is cut as in training. Error if it is not UTF-8 or has
-  /// a zero byte, or if the model gives what isn't finite.
+  /// The probability of each label. A long text is truncated as in training. Throws an Error if the text is not UTF-8
+  /// or has a zero byte, or if the model's output is not finite.
   std::vector<double> probabilities(const std::string& text) const;
-  /// The same of each text; the current context's threads share them.
+  /// The same for several texts, which the current context's threads share.
   std::vector<std::vector<double>> probabilities(const std::vector<std::string>& texts) const;
 
-  /// The most probable labels, the first the most probable: at most `top` (0: all), each at least `threshold` probable.
+  /// The most probable labels, in falling order: at most `top` (0: all), each with a probability of at least
+  /// `threshold`.
   std::vector<Prediction> best(const std::vector<double>& probabilities, std::int64_t top = 1,
                                double threshold = 0) const;
   /// The most probable label of a text.

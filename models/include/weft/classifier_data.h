@@ -1,5 +1,5 @@
 /// \file
-/// ClassifierData: what classifiers are trained and measured on.
+/// ClassifierData: training and validation data for classifiers.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,23 +12,24 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// How rows of different lengths lie in a batch. A classifier answers alike if its rows are as those that trained it.
+/// How a batch holds rows of different lengths. A classifier gives the same results only for rows that are padded as in
+/// training.
 enum class Padding {
-  exact,  ///< as long as they are; a training batch has rows of near lengths, and padding that no model sees
-  full,   ///< all filled up to the longest sequence
+  exact,  ///< each row has its own length; a training batch has rows of similar lengths, and no model sees padding
+  full,   ///< all rows are padded to the longest sequence
 };
 
-/// Rows for classifiers. A sequence is [cls] and the first length - 1 symbols, or, of a tokenizer that has it, the first
-/// length - 2 and [sep]. Training goes over all rows in a new order
-/// each time; those of near lengths stay together where Padding is exact.
+/// Rows for classifiers. A sequence is [cls] and the first length - 1 symbols. If the tokenizer has [sep], it is [cls],
+/// the first length - 2 symbols and [sep]. Training passes over all rows in a new order each epoch; with
+/// Padding::exact, rows of similar lengths stay together.
 class ClassifierData : public Data {
  public:
   /// Word dropout (Bowman et al. 2016, Generating Sentences from a Continuous Space, arXiv 1511.06349, section 3.2): in
-  /// training each symbol but [cls] and [sep] becomes the unknown one, or [mask] of a tokenizer without one, with this
-  /// probability, anew whenever its row comes.
-  /// Error if the tokenizer has no symbols for padding and for the beginning of a sequence; if there
-  /// is no row for validation, if the two have other labels, for a length below 2, or unless 0 <= word_dropout < 1;
-  /// for word dropout with a tokenizer that has neither symbol.
+  /// training, each symbol except [cls] and [sep] is replaced with this probability, drawn anew each time its row is
+  /// used. The replacement is the unknown symbol, or [mask] if the tokenizer has no unknown symbol.
+  /// Throws an Error if the tokenizer has no symbol for padding or none for the beginning of a sequence; if there is no
+  /// validation row; if the training and validation sets have different labels; for a length below 2; unless 0 <=
+  /// word_dropout < 1; and for word dropout if the tokenizer has neither symbol.
   ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
                  std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch,
                  Padding padding = Padding::full, double word_dropout = 0);
@@ -39,8 +40,8 @@ class ClassifierData : public Data {
   std::int64_t batch() const noexcept override { return batch_; }
   Batch training(std::int64_t k, const Random& random) const override;
   std::int64_t validation_batches() const noexcept override;
-  Batch validation(std::int64_t k) const override;  ///< where Padding is exact: rows of one length
-  /// "accuracy", the part of the rows whose label has the highest logit, and "macro F1" (Confusion::macro_average)
+  Batch validation(std::int64_t k) const override;  ///< with Padding::exact: rows of one length
+  /// "accuracy", the fraction of rows whose label has the highest logit, and "macro F1" (Confusion::macro_average)
   std::unique_ptr<Meter> meter() const override;
   std::vector<std::string> labels() const override { return labels_; }
   std::int64_t pad_to() const noexcept override { return padding_ == Padding::full ? length_ : 0; }
@@ -49,9 +50,9 @@ class ClassifierData : public Data {
  private:
   struct Rows {
     std::vector<std::int32_t> tokens;  // of all rows, without padding
-    std::vector<std::int64_t> ends;    // 0, then where each row ends
+    std::vector<std::int64_t> ends;    // 0, then the end of each row
     std::vector<std::int64_t> labels;
-    std::vector<std::int64_t> by_length;  // numbers of the rows, short ones first
+    std::vector<std::int64_t> by_length;  // row numbers, shortest row first
     std::int64_t size(std::int64_t row) const;
   };
   Rows rows(const LabelledTexts& texts) const;
@@ -66,7 +67,7 @@ class ClassifierData : public Data {
   double word_dropout_;
   std::vector<std::string> labels_;
   Rows training_, validation_;
-  std::vector<std::int64_t> validation_starts_;  // of batches, in validation_.by_length; then their end
+  std::vector<std::int64_t> validation_starts_;  // of batches, in validation_.by_length; then the end of the last
 };
 
 }  // namespace weft

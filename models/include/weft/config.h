@@ -1,5 +1,5 @@
 /// \file
-/// Configs as JSON. A config struct lists its fields once, each with its meaning, in
+/// Configs as JSON. A config struct lists its fields once, each with its description, in
 /// \code
 /// template <class Self, class Visit>
 /// static void fields(Self& self, Visit visit) {
@@ -7,8 +7,8 @@
 ///   …
 /// }
 /// \endcode
-/// and is read, checked, written and described by that list. Fields are bool, std::int64_t, double or std::string. A number may
-/// have a range, and a field that came later may end in Written::unless_default.
+/// This list is used to read, check, write and describe the config. Fields are bool, std::int64_t, double or
+/// std::string. A number may have a range. A field that a later version added may end in Written::unless_default.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,43 +20,43 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A field as people read of it.
+/// A config field, for people to read.
 struct ConfigField {
   std::string name;     ///< its key
   std::string usual;    ///< its default, as JSON
-  std::string meaning;  ///< a line of text
+  std::string meaning;  ///< a one-line description
 };
 
 /// When config_to_json writes a field.
 enum class Written {
-  always,          ///< whatever it is
-  unless_default,  ///< so that a config that was written before the field was there is the one that is written now
+  always,          ///< always
+  unless_default,  ///< only if it isn't the default, so that configs older than the field stay the same
 };
 
-/// The values that a number may have: lowest <= value < end.
+/// The range of a number: lowest <= value < end.
 struct ConfigRange {
-  double lowest = 0;  ///< the least
-  double end = 0;     ///< above the highest; not above the least: any value
+  double lowest = 0;  ///< the minimum
+  double end = 0;     ///< the maximum lies below this; if end <= lowest, any value is allowed
 };
-/// Of a size: small multiples of it fit into 64 bits.
+/// The range of a size: small multiples of it fit into 64 bits.
 constexpr ConfigRange at_least(std::int64_t lowest) { return {static_cast<double>(lowest), 0x1p31}; }
-/// Of what is dropped, say: 0 to less than 1.
+/// The range of a probability that must be below 1, such as that of dropout.
 constexpr ConfigRange probability() { return {0, 1}; }
 
-/// A field of a config in memory.
+/// A field of a config object.
 struct ConfigFieldRef {
   const char* name;                                                 ///< its key
-  std::variant<bool*, std::int64_t*, double*, std::string*> value;  ///< where it is
-  const char* meaning;                                              ///< a line of text
-  ConfigRange range = {};                                           ///< if it is a number
-  Written written = Written::always;                                ///< in JSON
+  std::variant<bool*, std::int64_t*, double*, std::string*> value;  ///< its address
+  const char* meaning;                                              ///< a one-line description
+  ConfigRange range = {};                                           ///< for numbers
+  Written written = Written::always;                                ///< when it is written as JSON
 };
-using ConfigFieldRefs = std::vector<ConfigFieldRef>;  ///< of one config, which must outlive them
+using ConfigFieldRefs = std::vector<ConfigFieldRef>;  ///< the fields of one config, which must outlive them
 
 /// \cond internal
 namespace detail {
 
-// Becomes whatever a config's field may be.
+// Converts to each type that a config field may have.
 struct AnyField {
   template <class T, class = std::enable_if_t<std::is_same_v<T, bool> || std::is_same_v<T, std::int64_t> ||
                                               std::is_same_v<T, double> || std::is_same_v<T, std::string>>>
@@ -68,7 +68,7 @@ struct TakesFields : std::false_type {};
 template <class Config, class... Fields>
 struct TakesFields<Config, std::void_t<decltype(Config{Fields()...})>, Fields...> : std::true_type {};
 
-// How many fields a struct has at its beginning that a config may have; 0 for a class that isn't an aggregate.
+// How many of a struct's first fields have a type that configs allow; 0 for a class that isn't an aggregate.
 template <class Config, class... Fields>
 constexpr std::size_t count_fields() {
   if constexpr (std::is_aggregate_v<Config> && TakesFields<Config, void, Fields..., AnyField>::value)
@@ -76,7 +76,7 @@ constexpr std::size_t count_fields() {
   else return sizeof...(Fields);
 }
 
-// Takes what fields() says of each.
+// Collects each field that fields() lists.
 struct FieldLister {
   template <class T>
   void operator()(const char* name, T& value, const char* meaning, Written written = Written::always) const {
@@ -93,16 +93,18 @@ struct FieldLister {
 }  // namespace detail
 /// \endcond
 
-/// Error if a struct of so many fields lists fewer: the others would not be read, checked or saved.
+/// Throws an Error if a struct with this number of fields lists fewer of them: the others would not be read, checked or
+/// saved.
 void check_all_listed(const ConfigFieldRefs& listed, std::size_t fields);
-/// What config_from_json does, for fields that have their defaults.
+/// Implements config_from_json, for fields that hold their defaults.
 void read_config(const std::string& where, const std::string& json, const ConfigFieldRefs& fields);
-/// What config_to_json does, of fields that are `usual` otherwise.
+/// Implements config_to_json; `usual` holds the defaults.
 std::string write_config(const ConfigFieldRefs& fields, const ConfigFieldRefs& usual);
-/// What config_fields does: the values now are the defaults.
+/// Implements config_fields; the current values are the defaults.
 std::vector<ConfigField> describe_config(const ConfigFieldRefs& fields);
 
-/// References to the fields that Config::fields lists, in its order. Error if one of a plain struct's is not listed.
+/// References to the fields that Config::fields lists, in its order. Throws an Error if a field of a plain struct is
+/// missing from the list.
 template <class Config>
 ConfigFieldRefs config_field_refs(Config& config) {
   ConfigFieldRefs refs;
@@ -111,8 +113,8 @@ ConfigFieldRefs config_field_refs(Config& config) {
   return refs;
 }
 
-/// Fields that are left out have their defaults. Error, with `where` at its beginning, if `json` is not a JSON object,
-/// has a key that Config doesn't list, or a value of another type or out of its range.
+/// A missing field has its default. Throws an Error that begins with `where` if `json` is not a JSON object, or has a
+/// key that Config doesn't list, a value of another type, or a value out of its range.
 template <class Config>
 Config config_from_json(const std::string& where, const std::string& json) {
   Config config;
@@ -120,7 +122,7 @@ Config config_from_json(const std::string& where, const std::string& json) {
   return config;
 }
 
-/// Every field, as a JSON object, but for those that are Written::unless_default and have it.
+/// Every field, as a JSON object, except Written::unless_default fields that have their default.
 template <class Config>
 std::string config_to_json(Config config) {
   Config usual;
@@ -134,7 +136,7 @@ std::vector<ConfigField> config_fields() {
   return describe_config(config_field_refs(config));
 }
 
-/// Error unless lowest <= size < 2^31: small multiples of a size fit into 64 bits.
+/// Throws an Error unless lowest <= size < 2^31: small multiples of a size then fit into 64 bits.
 void check_size(const std::string& where, const char* key, std::int64_t size, std::int64_t lowest);
 
 }  // namespace weft

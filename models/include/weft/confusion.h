@@ -1,5 +1,5 @@
 /// \file
-/// Confusion: which labels a classifier takes for which others, and the scores that follow from that.
+/// Confusion: how often a classifier mistakes one label for another, and the scores that follow from the counts.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,45 +11,46 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// For each row of logits (b, labels), of any real dtype, the label with the highest; the first of equals.
-/// Error for another rank or dtype, or without labels.
+/// For each row of logits (b, labels), of any real dtype, the label with the highest logit; the first one in a tie.
+/// Throws an Error for another rank or dtype, or if there are no labels.
 std::vector<std::int64_t> predicted_labels(const Tensor& logits);
 
-/// How well one label is found, or the mean over labels. A ratio whose denominator is 0 counts as 0.
+/// The scores of one label, or their mean over the labels. A ratio whose denominator is 0 counts as 0.
 struct LabelScores {
-  double precision = 0;        ///< of the rows that were given the label, the part that has it
-  double recall = 0;           ///< of the rows that have the label, the part that was given it
+  double precision = 0;        ///< among the rows predicted as the label, the fraction that has it
+  double recall = 0;           ///< among the rows that have the label, the fraction predicted as it
   double f1 = 0;               ///< harmonic mean of the two
   std::int64_t actual = 0;     ///< rows that have the label
-  std::int64_t predicted = 0;  ///< rows that were given it
+  std::int64_t predicted = 0;  ///< rows predicted as the label
 };
 
-/// Counts of rows by their label and by the one that they were given; labels are 0 … labels-1. One thread's.
+/// Counts rows by their actual label and their predicted label, both 0 … labels-1. Not thread-safe.
 class Confusion {
  public:
-  /// Error unless labels >= 1.
+  /// Throws an Error unless labels >= 1.
   explicit Confusion(std::int64_t labels);
 
-  /// Counts a row, or some. Error if one of the two is no label, or for less than no rows.
+  /// Counts one or more rows. Throws an Error if one of the two labels doesn't exist, or if rows < 0.
   void add(std::int64_t actual, std::int64_t predicted, std::int64_t rows = 1);
-  /// Counts each row of logits (b, labels) with the highest as what was predicted, target (b) i64.
-  /// Error, with nothing counted, for other shapes or a target that is no label.
+  /// Counts each row of logits (b, labels), with its highest logit as the prediction, against target (b) i64. For other
+  /// shapes or a target that is no label, it throws an Error and counts nothing.
   void add(const Tensor& logits, const Tensor& target);
 
   std::int64_t labels() const noexcept { return labels_; }  ///< how many
-  std::int64_t rows() const noexcept { return rows_; }      ///< that were counted
-  /// Rows with the label `actual` that were given `predicted`. Error if one of the two is no label.
+  std::int64_t rows() const noexcept { return rows_; }      ///< how many were counted
+  /// Rows with the label `actual` that were predicted as `predicted`. Throws an Error if one of the two labels doesn't
+  /// exist.
   std::int64_t count(std::int64_t actual, std::int64_t predicted) const;
 
-  /// Rows by (actual, predicted), of those pairs that occur.
+  /// Numbers of rows by (actual, predicted), for the pairs that occur.
   const std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>& counts() const noexcept { return counts_; }
 
-  /// The part of the rows that were given their own label; 0 of none.
+  /// The fraction of rows that were predicted correctly; 0 if there are none.
   double accuracy() const noexcept;
-  /// One label's. Error if it is none.
+  /// The scores of one label. Throws an Error if it doesn't exist.
   LabelScores scores(std::int64_t label) const;
-  /// The macro average: each label's scores count alike. The mean is over those that a row has or was given; `actual` and
-  /// `predicted` are all rows.
+  /// The macro average, in which the scores of each label have the same weight. The mean is over the labels that some
+  /// row has or was predicted as. `actual` and `predicted` are the number of all rows.
   LabelScores macro_average() const;
 
  private:
@@ -57,8 +58,8 @@ class Confusion {
 
   std::int64_t labels_;
   std::int64_t rows_ = 0, right_ = 0;
-  std::vector<std::int64_t> actual_, predicted_;                          // rows of each label
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> counts_;  // of (actual, predicted) that occur
+  std::vector<std::int64_t> actual_, predicted_;                          // rows by label
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> counts_;  // by (actual, predicted), if they occur
 };
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 /// \file
-/// FNet: Mixing Tokens with Fourier Transforms, Lee-Thorp et al. 2021, arXiv 2105.03824. Sequences lie as (b, n, d).
+/// FNet: Mixing Tokens with Fourier Transforms, Lee-Thorp et al. 2021, arXiv 2105.03824. Sequences have the shape (b,
+/// n, d).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,20 +15,20 @@ namespace weft {
 
 /// Where an encoder layer has its norms.
 enum class NormPlace {
-  pre,   ///< "pre": before mixing and feed-forward network
-  post,  ///< "post": after x is added, as in the paper
+  pre,   ///< "pre": before the mixing and before the feed-forward network
+  post,  ///< "post": after the residual sums, as in the paper
 };
-/// The place of that name. Error if there is none.
+/// The place of that name. Throws an Error if there is none.
 NormPlace norm_place_from_name(const std::string& name);
 
 /// One encoder layer, x (b, n, d_model), mix(x) = Re(FFT over n (FFT over d)), ffn(x) = proj2(act(proj1(x))):
 /// - post (the paper, section 3): x = mixing_norm(x + mix(x)); x = output_norm(x + dropout(ffn(x)))
 /// - pre (labml.ai): x = x + mix(mixing_norm(x)); x = x + dropout(ffn(output_norm(x)))
 ///
-/// Threads may call it at once, each with a Context of its own, as long as nobody writes a parameter.
+/// Threads may call it at once, each with its own Context, as long as no thread writes a parameter.
 class FnetLayer : public Layer<FnetLayer> {
  public:
-  /// Without an activation of its own it is the paper's.
+  /// The default activation is the paper's.
   FnetLayer(std::int64_t d_model, std::int64_t d_ffn, NormPlace place, const Init& init, double eps = 1e-12,
             double dropout = 0, Activation activation = Activation::gelu_tanh);
   /// x (b, n, d_model): the same shape. Dropout is on if `random` is given.
@@ -45,27 +46,27 @@ class FnetLayer : public Layer<FnetLayer> {
   Linear proj1;           ///< d_model -> d_ffn
   Linear proj2;           ///< d_ffn -> d_model
   LayerNorm output_norm;  ///< of the feed-forward network
-  NormPlace place;        ///< of both norms
+  NormPlace place;        ///< the place of both norms
   Activation activation;  ///< after proj1
   Dropout dropout;        ///< after proj2
 };
 
-/// What an encoder begins with, of the i-th token.
+/// How the i-th token is embedded.
 enum class FnetEmbeddingsKind {
   bert,        ///< "bert": projection(norm(word[token] + position[i] + type[type of token])), as in the paper
   sinusoidal,  ///< "sinusoidal": √d_model · word[token] + sinusoidal positions, as in labml.ai's experiment
 };
-/// The kind of that name. Error if there is none.
+/// The kind of that name. Throws an Error if there is none.
 FnetEmbeddingsKind fnet_embeddings_from_name(const std::string& name);
 
-/// Embeddings of either kind. Threads may call it at once, as its parts.
+/// Embeddings of either kind. Threads may call it at once, like its parts.
 class FnetEmbeddings : public Layer<FnetEmbeddings> {
  public:
-  /// Their weights ~ N(0, 0.02²), as in BERT; sinusoidal: N(0, 1/d_model).
+  /// The weights are drawn from N(0, 0.02²), as in BERT; for the sinusoidal kind from N(0, 1/d_model).
   FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
                  const Init& init, double eps = 1e-12, FnetEmbeddingsKind kind = FnetEmbeddingsKind::bert);
-  /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model) in the precision. Error if n > seq_len, or for
-  /// types where there are none.
+  /// tokens (b, n) i64, types (b, n) i64 or undefined (all 0): returns (b, n, d_model) in the given precision. Throws
+  /// an Error if n > seq_len, or for types if the kind has none.
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, Precision precision = Precision::f32) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -74,7 +75,7 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
     visit("", learned);
   }
 
-  /// What is beside the words in the kind bert.
+  /// The parts that only the kind bert has, besides the word embeddings.
   struct Learned {
     Embedding position;  ///< (seq_len, d_model)
     Embedding type;      ///< (types, d_model)
@@ -91,17 +92,17 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
     }
   };
   Embedding word;                  ///< (vocabulary, d_model)
-  std::optional<Learned> learned;  ///< of the kind bert
+  std::optional<Learned> learned;  ///< only for the kind bert
 
  private:
   std::int64_t seq_len_;
-  std::shared_ptr<detail::SinusoidalPositions> positions_;  // of the other
+  std::shared_ptr<detail::SinusoidalPositions> positions_;  // only for the kind sinusoidal
 };
 
-/// tanh(dense(x_0)): x (b, n, d_model) -> (b, d_model). Threads may call it at once, as Linear.
+/// tanh(dense(x_0)): x (b, n, d_model) -> (b, d_model). Threads may call it at once, like Linear.
 class FnetPooler : public Layer<FnetPooler> {
  public:
-  /// Error if d_model is below 1.
+  /// Throws an Error if d_model is below 1.
   FnetPooler(std::int64_t d_model, const Init& init) : dense(d_model, d_model, init) {}
   /// x (b, n, d_model), n >= 1: (b, d_model).
   Tensor operator()(const Tensor& x) const;
@@ -114,37 +115,38 @@ class FnetPooler : public Layer<FnetPooler> {
   Linear dense;  ///< d_model -> d_model
 };
 
-/// What an Fnet has behind its encoder.
+/// What follows the encoder of an Fnet.
 enum class FnetHead {
-  task,           ///< "task": what its task needs
-  pooler,         ///< "pooler": a pooler beside the masked language model's head; of a classifier the pooler alone
-  next_sentence,  ///< "next-sentence": whether the second text follows the first; of a classifier these are its 2 classes
-  last,  ///< "last": of a classifier, linear in the last token, whichever it is, without a pooler: rows end in a [CLS],
-         ///< and what fills them up stands before that
-  mean,  ///< "mean": of a classifier, linear in the mean of the tokens that aren't padding, without a pooler
+  task,           ///< "task": what the task needs
+  pooler,         ///< "pooler": a pooler beside the masked language model's head; for a classifier only the pooler
+  next_sentence,  ///< "next-sentence": whether the second text follows the first; a classifier then has 2 classes
+  /// "last": for a classifier, a linear layer on the last token, even if it is padding, without a pooler. Rows must end
+  /// in a [CLS], and padding must stand before it.
+  last,
+  mean,  ///< "mean": for a classifier, a linear layer on the mean of the tokens that are not padding, without a pooler
 };
-/// The head of that name. Error if there is none.
+/// The head of that name. Throws an Error if there is none.
 FnetHead fnet_head_from_name(const std::string& name);
 
-/// The options of "fnet", under the names that its config has.
+/// The options of "fnet", under their names in the config.
 struct FnetConfig {
   static constexpr const char* arch = "fnet";  ///< of the architecture
 
   std::int64_t d_model = 128;            ///< channels of a token
-  std::int64_t d_ffn = 0;                ///< of the feed-forward network; 0: 4 d_model
-  std::int64_t layers = 2;               ///< of the encoder
+  std::int64_t d_ffn = 0;                ///< inside the feed-forward network; 0: 4 d_model
+  std::int64_t layers = 2;               ///< encoder layers
   std::int64_t seq_len = 128;            ///< the longest sequence
-  std::int64_t types = 4;                ///< of tokens
+  std::int64_t types = 4;                ///< token types
   std::string norm = "post";             ///< or "pre", with a final norm
   std::string activation = "gelu_tanh";  ///< of the feed-forward network and the masked language model's head
-  double eps = 1e-12;                    ///< of the norms
-  double dropout = 0;                    ///< of the embeddings and each layer
+  double eps = 1e-12;                    ///< epsilon of the norms
+  double dropout = 0;                    ///< after the embeddings and in each layer
   std::string head = "task";             ///< or "pooler", "next-sentence", "last", "mean": see FnetHead
-  bool tied = true;                      ///< the masked language model's decoder is the word embeddings' weight
-  std::int64_t separator = -1;           ///< the token that ends each of two texts, whose second is of type 1; -1: none
+  bool tied = true;                      ///< the masked language model's decoder shares the word embeddings' weight
+  std::int64_t separator = -1;           ///< the token that ends each of two texts; the second is of type 1; -1: none
   std::string embeddings = "bert";       ///< or "sinusoidal": see FnetEmbeddingsKind
 
-  /// d_ffn, or what its 0 stands for.
+  /// d_ffn, or 4 d_model if d_ffn is 0.
   std::int64_t ffn_channels() const noexcept { return d_ffn == 0 ? 4 * d_model : d_ffn; }
 
   /// For weft/config.h.
@@ -183,13 +185,14 @@ struct FnetConfig {
   }
 };
 
-/// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model). Threads may call it at once, as its parts.
+/// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model). Threads may call it at once, like its
+/// parts.
 class FnetEncoder : public Layer<FnetEncoder> {
  public:
-  /// Error for a norm, an activation or a kind of embeddings that isn't known, or a size below 1.
+  /// Throws an Error for an unknown norm, activation or kind of embeddings, or a size below 1.
   FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init);
-  /// tokens (b, n), types (b, n) or undefined (all 0), i64: (b, n, d_model) in the precision. Dropout is on if `dropout`
-  /// is given; with `recompute` backward computes each layer again, as Model::recomputes() says.
+  /// tokens (b, n) i64, types (b, n) i64 or undefined (all 0): returns (b, n, d_model) in the given precision. Dropout
+  /// is on if `dropout` is given. With `recompute`, backward computes each layer again, see Model::recomputes().
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr,
                     Precision precision = Precision::f32, bool recompute = false) const;
   /// For weft/layers.h.
@@ -201,35 +204,35 @@ class FnetEncoder : public Layer<FnetEncoder> {
   }
 
   FnetEmbeddings embeddings;      ///< of tokens and positions
-  std::vector<FnetLayer> layers;  ///< in their order
-  Dropout dropout;                ///< of the embeddings
+  std::vector<FnetLayer> layers;  ///< in order
+  Dropout dropout;                ///< after the embeddings
 
  private:
-  std::optional<LayerNorm> final_norm_;  // with pre-norm layers
+  std::optional<LayerNorm> final_norm_;  // only with pre-norm layers
 };
 
-/// All that an Fnet gives for its tokens; undefined: what it hasn't.
+/// All outputs that an Fnet computes for its tokens. Outputs that it doesn't have are undefined.
 struct FnetOutputs {
-  Tensor hidden = {};   ///< (b, n, d_model), the encoder's
-  Tensor pooled = {};   ///< (b, d_model), tanh(dense(hidden of the first token))
-  Tensor words = {};    ///< (b, n, vocabulary), logits of the masked language model
-  Tensor classes = {};  ///< (b, classes), logits of the classifier; (b, 2) of the next sentence: 0 follows, 1 doesn't
+  Tensor hidden = {};  ///< (b, n, d_model), the encoder's output
+  Tensor pooled = {};  ///< (b, d_model), tanh(dense(hidden of the first token))
+  Tensor words = {};   ///< (b, n, vocabulary), the masked language model's logits
+  /// The classifier's logits (b, classes); for the next sentence (b, 2): class 0 follows, class 1 does not.
+  Tensor classes = {};
 };
 
-/// The model: an encoder and a head.
-/// Masked language model: decoder(norm(act(transform(x)))), the decoder's weight tied to the word embeddings, or its own.
-/// Classifier: linear(pooler(x)) of the first token, or linear(x) of the last. A causal language model is refused: the
-/// mixing sees the future. More heads: FnetHead.
+/// The model: an encoder and a head. Masked language model: decoder(norm(act(transform(x)))), where the decoder's
+/// weight is tied to the word embeddings or its own. Classifier: linear(pooler(x)) of the first token, or linear(x) of
+/// the last. FnetHead lists more heads. Making a causal language model is an Error, because the mixing sees the future.
 class Fnet : public ModelOf<Fnet, FnetConfig> {
  public:
-  /// As make_model, which is the way to make one by name.
+  /// See make_model, which makes one by name.
   Fnet(const ModelSpec& spec, const Init& init);
-  /// Its line in the table of architectures.
+  /// Its entry in the table of architectures.
   static Architecture architecture();
 
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
   std::string config_for(Task task) const override;
-  bool skips_padding() const noexcept override { return false; }  // it mixes them as all others
+  bool skips_padding() const noexcept override { return false; }  // the mixing takes padding like any other token
   bool gives_features() const noexcept override { return task_ == Task::classifier && !classes_; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   /// For weft/layers.h.
@@ -241,10 +244,11 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
     visit(language_model_ ? "next_sentence" : "classifier", classes_);
   }
 
-  /// tokens (b, n) i64, of these types (b, n) i64, or those that the config's separator gives: the outputs of every head.
+  /// tokens (b, n) i64, with these types (b, n) i64 or those that follow from the config's separator. Returns the
+  /// outputs of every head.
   FnetOutputs run(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr) const;
 
-  /// All but the head, for a look at what each layer does.
+  /// The model without its head, for inspecting each layer.
   const FnetEncoder& encoder() const noexcept { return encoder_; }
 
  private:
@@ -253,7 +257,7 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
     Linear transform;
     LayerNorm norm;
     Parameter bias;
-    std::optional<Linear> decoder;  // unless it is tied; its bias is the head's
+    std::optional<Linear> decoder;  // unless tied; its bias is the head's
 
     template <class Visit>
     void fields(Visit visit) const {
@@ -268,7 +272,7 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
   Tensor pooled(const Tensor& x, const Tensor& tokens) const;
 
   std::optional<FnetPooler> pooler_;
-  std::optional<Linear> classes_;  // of what is pooled
+  std::optional<Linear> classes_;  // takes the pooled vector
   std::optional<LanguageModelHead> language_model_;
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// gMLP: Pay Attention to MLPs, Liu et al. 2021, arXiv 2105.08050. Sequences lie as (n, b, d).
+/// gMLP: Pay Attention to MLPs, Liu et al. 2021, arXiv 2105.08050. Sequences have the shape (n, b, d).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,13 +14,13 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Which tokens j a token i sees: all, those j <= i, or those that a tensor of 0 and 1 gives.
+/// Which tokens j a token i sees: all, those with j <= i, or those that a tensor of zeros and ones selects.
 struct SpatialMask {
-  /// All.
+  /// All tokens.
   SpatialMask() = default;
-  /// Those where `mask` (n, n, 1), or (1, n, 1) for every i alike, has 1.
+  /// The tokens where `mask` is 1. Its shape is (n, n, 1), or (1, n, 1) for the same mask for every i.
   SpatialMask(Tensor mask) : tensor(std::move(mask)) {}
-  /// Those j <= i, at half of the work of a tensor.
+  /// The tokens j <= i, at half the work of a tensor.
   static SpatialMask causal() {
     SpatialMask mask;
     mask.is_causal = true;
@@ -28,25 +28,25 @@ struct SpatialMask {
   }
 
   Tensor tensor;           ///< (n, n, 1), (1, n, 1) or undefined
-  bool is_causal = false;  ///< j <= i alone, beside what the tensor says
+  bool is_causal = false;  ///< only j <= i, in addition to what the tensor selects
 };
 
 /// The mask (n, n, 1) with ones where j <= i.
 Tensor causal_mask(std::int64_t n, DType dtype = DType::f32);
 
-/// What mixes the tokens of v = norm(z2) and gates them with z1, both (n, b, d_z/2), as a spatial gating unit does over
-/// the whole sequence: z1_i ⊙ (sum_j W[i,j] mask[i,j] v_j + b_i). A token stream puts its own in place of that.
+/// Mixes the tokens of v = norm(z2) and gates the result with z1, both (n, b, d_z/2). A spatial gating unit does this
+/// over the whole sequence: z1_i ⊙ (sum_j W[i,j] mask[i,j] v_j + b_i). A token stream replaces it with its own.
 using SpatialMix = std::function<Tensor(const Tensor& z1, const Tensor& v)>;
 
-/// The spatial gating unit (section 2.2). z (n, b, d_z) with halves z1, z2:
+/// The spatial gating unit (section 2.2). z (n, b, d_z) has the halves z1, z2:
 /// y_i = z1_i ⊙ (sum_j W[i,j] mask[i,j] norm(z2)_j + b_i), W = weight[:n,:n].
-/// Threads may call it at once, each with a Context of its own, as long as nobody writes a parameter.
+/// Threads may call it at once, each with its own Context, as long as no thread writes a parameter.
 class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
  public:
-  /// weight ~ U(-0.01, 0.01), bias ones: at first each token passes by itself. Error if d_z is odd.
+  /// weight ~ U(-0.01, 0.01), bias ones: at first each token passes by itself. Throws an Error if d_z is odd.
   SpatialGatingUnit(std::int64_t d_z, std::int64_t seq_len, const Init& init);
-  /// z (n, b, d_z): (n, b, d_z/2). `mix` in place of weight, mask and bias, if given. Error if n > seq_len,
-  /// or if there is a mask beside a mix.
+  /// z (n, b, d_z): returns (n, b, d_z/2). If given, `mix` replaces weight, mask and bias. Throws an Error if n >
+  /// seq_len, or if both a mask and a mix are given.
   Tensor operator()(const Tensor& z, const SpatialMask& mask = {}, const SpatialMix& mix = {}) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -63,12 +63,13 @@ class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
 };
 
 /// One block (figure 1), x (n, b, d_model): y = x + dropout(proj2(sgu(gelu(proj1(norm(x))), mask))).
-/// Threads may call it at once, as its parts.
+/// Threads may call it at once, like its parts.
 class GmlpBlock : public Layer<GmlpBlock> {
  public:
-  /// d_ffn is that of proj1's output, before it is halved. Error if it is odd.
+  /// d_ffn is the number of channels after proj1, before the split into halves. Throws an Error if it is odd.
   GmlpBlock(std::int64_t d_model, std::int64_t d_ffn, std::int64_t seq_len, const Init& init, double dropout = 0);
-  /// x (n, b, d_model): the same shape. Dropout is on if `random` is given; `mix` is the spatial gating unit's.
+  /// x (n, b, d_model): returns the same shape. Dropout is on if `random` is given. `mix` goes to the spatial gating
+  /// unit.
   Tensor operator()(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr,
                     const SpatialMix& mix = {}) const;
   /// For weft/layers.h.
@@ -87,7 +88,7 @@ class GmlpBlock : public Layer<GmlpBlock> {
   Dropout dropout;        ///< before x is added
 };
 
-/// The options of "gmlp", under the names that its config has.
+/// The options of "gmlp", under their names in the config.
 struct GmlpConfig {
   static constexpr const char* arch = "gmlp";  ///< of the architecture
 
@@ -97,7 +98,7 @@ struct GmlpConfig {
   std::int64_t seq_len = 64;   ///< the longest sequence
   bool tied = false;           ///< the head shares the embedding's weight, and has no bias
   bool positions = true;       ///< adds sinusoidal positions to embeddings · √d_model
-  double dropout = 0;          ///< of each block
+  double dropout = 0;          ///< in each block
 
   /// For weft/config.h.
   template <class Self, class Visit>
@@ -115,14 +116,15 @@ struct GmlpConfig {
   }
 };
 
-/// The model: embedding · √d_model plus sinusoidal positions; blocks; final LayerNorm; a linear head.
-/// Language models: the head gives (b, n, vocabulary); the blocks of a causal one have the causal mask, those of a masked
-/// one none. Classifier: no mask, the mean over tokens that are not padding (0), the head gives (b, classes).
+/// The model: embedding · √d_model plus sinusoidal positions; blocks; a final LayerNorm; a linear head.
+/// Language models: the head gives (b, n, vocabulary). The blocks of a causal model have the causal mask, those of a
+/// masked model none. Classifier: no mask; the mean over the tokens that are not padding (0); the head gives (b,
+/// classes).
 class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
  public:
-  /// As make_model, which is the way to make one by name.
+  /// See make_model, which makes one by name.
   Gmlp(const ModelSpec& spec, const Init& init);
-  /// Its line in the table of architectures.
+  /// Its entry in the table of architectures.
   static Architecture architecture();
 
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
@@ -135,12 +137,12 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
     visit("norm", norm_);
     visit("head", head_);
   }
-  /// Keeps norm(z2) of every token of its window, layer by layer. A full window (seq_len) slides by half: the newer
-  /// half is read again from position 0, in one forward pass.
+  /// Keeps norm(z2) of every token of its window, for each layer. A full window (seq_len tokens) slides by half: the
+  /// newer half is read again from position 0, in one forward pass.
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
 
-  /// In their order, for a look at what each has learned: blocks()[0].sgu.weight.
+  /// In order, for inspecting what each has learned: blocks()[0].sgu.weight.
   const std::vector<GmlpBlock>& blocks() const noexcept { return blocks_; }
 
  private:
@@ -151,7 +153,7 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
   Embedding embedding_;
   std::vector<GmlpBlock> blocks_;
   LayerNorm norm_;
-  std::optional<Linear> head_;  // unless it is tied
+  std::optional<Linear> head_;  // unless tied
   std::shared_ptr<detail::SinusoidalPositions> positions_;
 };
 

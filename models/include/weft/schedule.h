@@ -8,34 +8,35 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// How the learning rate goes; the formulas are at Schedule.
+/// How the learning rate changes; the formulas are at Schedule.
 enum class ScheduleKind {
-  constant,      ///< stays, after the warm-up
+  constant,      ///< constant after the warm-up
   cosine,        ///< falls by half a cosine wave after the warm-up
-  noam,          ///< rises linearly, then falls with the root of the step
+  noam,          ///< rises linearly, then falls with the inverse root of the step
   linear,        ///< falls linearly after the warm-up
-  inverse_sqrt,  ///< falls with the root of the step after the warm-up
+  inverse_sqrt,  ///< falls with the inverse root of the step after the warm-up
 };
 
 const char* schedule_name(ScheduleKind kind) noexcept;     ///< "constant", "cosine", "noam", "linear", "inverse-sqrt"
-ScheduleKind schedule_from_name(const std::string& name);  ///< Error if it is none of those
+ScheduleKind schedule_from_name(const std::string& name);  ///< throws an Error if there is none
 std::vector<std::string> schedules();                      ///< their names
 
 /// The learning rate of each step, counted from 1.
 ///
-/// All but noam: peak · step / warmup while step < warmup; then, with t = (step - warmup) / (steps - warmup), at most 1:
+/// All kinds except noam: peak · step / warmup while step < warmup. After the warm-up, with
+/// t = (step - warmup) / (steps - warmup), at most 1:
 ///
 /// - constant: peak.
 /// - cosine: peak · (floor + (1 - floor) · (1 + cos πt) / 2).
 /// - linear: peak · (floor + (1 - floor) · (1 - t)).
 /// - inverse-sqrt: peak · √(warmup / step), with a warmup of 1 if it is 0.
-/// - noam (Vaswani et al. 2017, section 5.3): peak · d_model^-1/2 · min(step^-1/2, step · warmup^-3/2).
+/// - noam (Vaswani et al. 2017, section 5.3), in every step: peak · d_model^-1/2 · min(step^-1/2, step · warmup^-3/2).
 struct Schedule {
-  ScheduleKind kind = ScheduleKind::cosine;  ///< which of the formulas
+  ScheduleKind kind = ScheduleKind::cosine;  ///< selects the formula
   double peak = 2e-3;                        ///< the highest rate; noam: a factor
   std::int64_t warmup = 100;                 ///< steps; 0: none
   std::int64_t steps = 2000;                 ///< of the whole run; cosine, linear: where it ends
-  double floor = 0;                          ///< cosine, linear: the last rate as a part of the peak
+  double floor = 0;                          ///< cosine, linear: the last rate as a fraction of the peak
   std::int64_t d_model = 1;                  ///< noam: the model's width
 
   /// The rate of a step.

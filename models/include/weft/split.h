@@ -1,6 +1,7 @@
 /// \file
-/// Labelled texts divided at random by a seed: a part that is held out, folds, each label in proportion. Rows with the same
-/// text are always on one side; what is in proportion, to within one, is the different texts of each label and of all.
+/// Splits labeled texts at random by a seed: into a held-out part or into folds. Each label keeps its proportion. Rows
+/// with the same text are always on one side, so the proportions, to within one, are those of the distinct texts of
+/// each label and of all labels.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,16 +12,17 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Takes a share of the rows out of `all` and gives those, for validation or a test: at least one text, not all of them.
-/// What stays and what is given is in its former order. Error unless 0 < share < 1 and there are two different texts.
+/// Removes a share of the rows from `all` and returns them as a validation or test set: at least one text, but not all.
+/// Both parts keep their order. Throws an Error unless 0 < share < 1 and there are two distinct texts.
 LabelledTexts hold_out(LabelledTexts& all, double share, std::uint64_t seed);
 
-/// Takes the rows of one of `folds` parts out of `all` and gives those; the parts 0 … folds - 1 are all rows together.
-/// Error unless 0 <= fold < folds, folds >= 2, and there are as many different texts.
+/// Removes the rows of one of `folds` parts from `all` and returns them; the parts 0 … folds - 1 together are all rows.
+/// Throws an Error unless 0 <= fold < folds, folds >= 2, and there are at least `folds` distinct texts.
 LabelledTexts take_fold(LabelledTexts& all, std::int64_t fold, std::int64_t folds, std::uint64_t seed);
 
-/// Takes every tenth row out of `all` and gives those; of less than ten rows the last. So an earlier weft divided the
-/// rows of its runs: it depends on their order, which new runs should not.
+/// Removes every tenth row from `all` and returns them; if there are less than ten rows, the last one. An earlier
+/// version of weft split the rows of its runs in this way. The result depends on the order of the rows, so new runs
+/// should not use it.
 LabelledTexts every_tenth(LabelledTexts& all);
 
 /// The names of the labels that no row has.

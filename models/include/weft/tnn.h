@@ -1,6 +1,6 @@
 /// \file
-/// TNN: Toeplitz Neural Network for Sequence Modeling, Qin et al. 2023, arXiv 2305.04749; with the options of the
-/// authors' tnn-pytorch, under their names there. Sequences lie as (b, n, d).
+/// TNN: Toeplitz Neural Network for Sequence Modeling, Qin et al. 2023, arXiv 2305.04749. It has the options of the
+/// authors' tnn-pytorch, under their names there. Sequences have the shape (b, n, d).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -18,22 +18,22 @@ namespace detail {
 class [[gnu::visibility("hidden")]] KeptToeplitz;
 }
 
-/// The norms that a TNN chooses from.
+/// The norms that a TNN can use.
 enum class NormType {
   layer_norm,       ///< "layernorm"
   simple_rms_norm,  ///< "simplermsnorm"
 };
-/// The norm of that name. Error if there is none.
+/// The norm of that name. Throws an Error if there is none.
 NormType norm_type_from_name(const std::string& name);
 
-/// One of the two norms over the last axis (d). Threads may call it at once, as LayerNorm.
+/// One of the two norms over the last axis (d). Threads may call it at once, like LayerNorm.
 class Norm : public Layer<Norm> {
  public:
-  /// LayerNorm's weight ones and bias zeros; SimpleRMSNorm has no parameters.
+  /// LayerNorm starts with weight ones and bias zeros; SimpleRMSNorm has no parameters.
   Norm(NormType type, std::int64_t d, const Init& init);
   /// x (…, d): (…, d).
   Tensor operator()(const Tensor& x) const { return layer_norm_ ? (*layer_norm_)(x) : SimpleRmsNorm()(x); }
-  /// What no ‖norm(x)‖₂ over the last axis (d) exceeds, whatever x.
+  /// An upper bound of ‖norm(x)‖₂ over the last axis (d), for any x.
   double bound(std::int64_t d) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -45,36 +45,36 @@ class Norm : public Layer<Norm> {
   std::optional<LayerNorm> layer_norm_;
 };
 
-/// The options of "tnn" and of its layers, each once: under the names that the config has, with those defaults. A layer reads
-/// those that are its own, and what all share: norm_type and bias.
+/// The options of "tnn" and of all its layers, under their names in the config, with the defaults. A layer reads its
+/// own options and those that all layers share: norm_type and bias.
 struct TnnConfig {
   static constexpr const char* arch = "tnn";  ///< of the architecture
 
   std::int64_t d_model = 128;           ///< channels of a token
-  std::int64_t layers = 4;              ///< of token and feature mixer
-  std::int64_t heads = 1;               ///< they divide floor(expand_ratio · d_model)
-  double expand_ratio = 3;              ///< channels that the Tno mixes, for each of d_model
-  std::string act = "silu";             ///< of the gated Toeplitz unit
+  std::int64_t layers = 4;              ///< number of layers, each a token mixer and a feature mixer
+  std::int64_t heads = 1;               ///< heads of the Tno; they divide floor(expand_ratio · d_model)
+  double expand_ratio = 3;              ///< channels that the Tno mixes, as a multiple of d_model
+  std::string act = "silu";             ///< activation of the gated Toeplitz unit
   bool use_norm = false;                ///< a norm before the gated Toeplitz unit's last linear layer
   std::int64_t rpe_dim = 32;            ///< channels of the relative position encoder
-  std::int64_t rpe_layers = 3;          ///< of the relative position encoder, between its first and its last
-  bool rpe_residual = false;            ///< they add what they got
-  std::string rpe_act = "relu";         ///< of the relative position encoder
-  std::int64_t glu_dim = 0;             ///< of the gated linear unit; 0: d_model
-  std::string glu_act = "silu";         ///< of the gated linear unit
-  bool use_decay = true;                ///< coefficient of lag ±k times gamma^k
-  bool use_multi_decay = false;         ///< the same, learned for each channel
-  double gamma = 0.99;                  ///< 0 … 1
-  std::int64_t par_type = 1;            ///< positions are k (1), k/(n-1) (2) or exp(k/(n-1)) (3, causal alone)
-  std::string act_type = "none";        ///< of the coefficients
+  std::int64_t rpe_layers = 3;          ///< layers of the relative position encoder between its first and its last
+  bool rpe_residual = false;            ///< these layers add their input to their output
+  std::string rpe_act = "relu";         ///< activation of the relative position encoder
+  std::int64_t glu_dim = 0;             ///< channels inside the gated linear unit; 0: d_model
+  std::string glu_act = "silu";         ///< activation of the gated linear unit
+  bool use_decay = true;                ///< multiplies the coefficient of lag ±k by gamma^k
+  bool use_multi_decay = false;         ///< the same with a learned gamma for each channel
+  double gamma = 0.99;                  ///< the decay, 0 … 1
+  std::int64_t par_type = 1;            ///< positions are k (1), k/(n-1) (2) or exp(k/(n-1)) (3, only causal)
+  std::string act_type = "none";        ///< activation of the coefficients
   bool normalize = false;               ///< y / (T·1)
-  std::string norm_type = "layernorm";  ///< of every norm but the final one: or "simplermsnorm"
-  bool prenorm = true;                  ///< norms before the mixers, else after them
-  bool bias = true;                     ///< of every linear layer
-  std::int64_t seq_len = 64;            ///< of training: the model takes any length
-  double dropout = 0;                   ///< of each layer
-  std::string final_norm = "";          ///< of the norm before the head; "": norm_type
-  bool tied = true;  ///< a language model's head is the embedding's weight; else its own, without bias
+  std::string norm_type = "layernorm";  ///< of every norm except the final one; or "simplermsnorm"
+  bool prenorm = true;                  ///< norms before the mixers; if false, after them
+  bool bias = true;                     ///< whether linear layers have a bias
+  std::int64_t seq_len = 64;            ///< length of training sequences; the model takes any length
+  double dropout = 0;                   ///< in each layer
+  std::string final_norm = "";          ///< type of the norm before the head; "": norm_type
+  bool tied = true;  ///< a language model's head shares the embedding's weight; if false, it has its own, without bias
 
   /// For weft/config.h.
   template <class Self, class Visit>
@@ -118,14 +118,14 @@ struct TnnConfig {
 
 /// Relative position encoder (section 3.3), positions (k, 1) -> (k, outdim):
 /// x = pos_proj(p); x = L(x), or L(x) + x, for each layer; y = out(x). L and out are linear(act(norm(x))).
-/// Threads may call it at once, as Linear.
+/// Threads may call it at once, like Linear.
 class Rpe : public Layer<Rpe> {
  public:
-  /// Error if a size is below 1, or rpe_layers below 0.
+  /// Throws an Error if a size is below 1, or rpe_layers below 0.
   Rpe(std::int64_t outdim, const TnnConfig& options, const Init& init);
   /// positions (k, 1): (k, outdim).
   Tensor operator()(const Tensor& positions) const;
-  /// What no |rpe(p)| exceeds, whatever p, in each channel (outdim); infinity if act grows faster than its argument.
+  /// An upper bound of |rpe(p)| in each channel (outdim), for any p; infinity if act grows faster than its argument.
   std::vector<double> bounds() const;
   /// For weft/layers.h.
   template <class Visit>
@@ -140,7 +140,7 @@ class Rpe : public Layer<Rpe> {
     Norm norm;
     Linear linear;
 
-    // By their places among norm, activation and linear layer.
+    // The names are the indices in the sequence of norm, activation and linear layer.
     template <class Visit>
     void fields(Visit visit) const {
       visit("0", norm);
@@ -158,17 +158,18 @@ class Rpe : public Layer<Rpe> {
   NormActLinear out_;
 };
 
-/// Toeplitz neural operator (sections 3.2 and 3.4), x (b, h, n, dim): y_i = sum_j t_(i-j) x_j, causal over j <= i, with
-/// t_k = act_type(gamma^|k| · rpe(p_k)); gamma is a number (use_decay), one of each channel, learned (use_multi_decay):
-/// gamma + (1 - gamma) · sigmoid(g), g ~ N(0, 1), or none. n may be any. While no tape records, the latest coefficients and their spectra
-/// are kept, until a parameter is written.
-/// Copies share parameters and what is kept. Threads may call it at once, each with a Context of its own, as long as
-/// nobody writes a parameter; what is kept is behind a lock.
+/// Toeplitz neural operator (sections 3.2 and 3.4), x (b, h, n, dim): y_i = sum_j t_(i-j) x_j, over j <= i if causal,
+/// with t_k = act_type(gamma^|k| · rpe(p_k)). There are three kinds of gamma: one number (use_decay); a learned value
+/// for each channel, gamma + (1 - gamma) · sigmoid(g) with g ~ N(0, 1) at first (use_multi_decay); or none. n may be
+/// any length.
+/// While no tape records, the latest coefficients and their spectra are kept until a parameter is written. Copies share
+/// the parameters and the kept values. Threads may call it at once, each with its own Context, as long as no thread
+/// writes a parameter; a lock protects the kept values.
 class Tno : public Layer<Tno> {
  public:
-  /// Of h heads with dim channels each. Error for options that exclude each other or are out of their range.
+  /// `h` heads with `dim` channels each. Throws an Error for options that exclude each other or are out of their range.
   Tno(std::int64_t h, std::int64_t dim, const TnnConfig& options, bool causal, const Init& init);
-  /// x (b, h, n, dim): the same shape.
+  /// x (b, h, n, dim): returns the same shape.
   Tensor operator()(const Tensor& x) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -177,20 +178,21 @@ class Tno : public Layer<Tno> {
     visit("rpe", rpe_);
   }
 
-  /// For n positions the m = n lags 0 … n-1, or the m = 2n-1 lags -(n-1) … n-1 if not causal:
-  /// t (m, h·dim), channel = head·dim + d.
+  /// The coefficients for n positions: the m = n lags 0 … n-1 if causal, otherwise the m = 2n-1 lags -(n-1) … n-1.
+  /// Returns t (m, h·dim), channel = head·dim + d.
   Tensor coefficients(std::int64_t n) const;
-  /// Those of lags first … last-1 alone, (last-first, h·dim); as coefficients(last) but for rounding. Error unless causal,
-  /// with par_type 1, and 0 <= first < last.
+  /// The coefficients of only the lags first … last-1, (last-first, h·dim), equal to those of coefficients(last) except
+  /// for rounding. Throws an Error unless the Tno is causal, par_type is 1, and 0 <= first < last.
   Tensor coefficients(std::int64_t first, std::int64_t last) const;
-  /// An L so that the coefficients from lag L on, however many there may be, weigh less than rounding: in each channel
-  /// Σ_(k >= L) |t_k| <= u Σ_(k < 64) |t_k|, u = 2^-24 in f32 and 2^-53 in f64, or all of them are 0. It follows from
-  /// |t_k| <= gamma^k · max |rpe|, max over all positions, by the last layer's weights. The largest int64 if it doesn't:
-  /// with gamma = 1, or an act_type that isn't 0 at 0. For the causal form with par_type 1.
+  /// A lag L from which on the coefficients together weigh less than rounding, however many there are. In each channel
+  /// Σ_(k >= L) |t_k| <= u Σ_(k < 64) |t_k|, with u = 2^-24 in f32 and 2^-53 in f64, or all coefficients are 0. This
+  /// follows from |t_k| <= gamma^k · max |rpe|, where the weights of the last layer bound the maximum over all
+  /// positions. Returns the largest int64 if there is no such L: with gamma = 1, or an act_type that isn't 0 at 0. Only
+  /// for the causal form with par_type 1.
   std::int64_t significant_lags() const;
-  /// As they were given.
+  /// The options given to the constructor.
   const TnnConfig& options() const noexcept { return options_; }
-  /// Whether y_i sees x_j for j <= i alone.
+  /// Whether y_i sees only the x_j with j <= i.
   bool causal() const noexcept { return causal_; }
 
  private:
@@ -210,18 +212,20 @@ class Tno : public Layer<Tno> {
   std::shared_ptr<detail::KeptToeplitz> kept_;
 };
 
-/// What mixes the tokens of v (b, n, d1): the Tno over the whole sequence, or over what a token stream has seen.
+/// Mixes the tokens of v (b, n, d1): the Tno over the whole sequence, or a token stream's mix over the tokens it has
+/// seen.
 using TokenMix = std::function<Tensor(const Tensor& v)>;
 
-/// Gated Toeplitz unit (section 3.1): y = o(norm(act(u_proj x) ⊙ merge(tno(split(act(v_proj x)))))), norm with use_norm
-/// alone; d1 = floor(expand_ratio · embed_dim), rounded down to a multiple of heads; channel = head·(d1/heads) + d. Threads may call it at once, as its parts.
+/// Gated Toeplitz unit (section 3.1): y = o(norm(act(u_proj x) ⊙ merge(tno(split(act(v_proj x)))))). It has the norm
+/// only with use_norm. d1 = floor(expand_ratio · embed_dim), rounded down to a multiple of heads; channel =
+/// head·(d1/heads) + d. Threads may call it at once, like its parts.
 class Gtu : public Layer<Gtu> {
  public:
-  /// Error if a head would have no channel.
+  /// Throws an Error if a head would have no channel.
   Gtu(std::int64_t embed_dim, const TnnConfig& options, bool causal, const Init& init);
-  /// x (b, n, embed_dim): y, or y + residual, if that is given, of the same shape.
+  /// x (b, n, embed_dim): returns y, or y + residual if that is given, in the same shape.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
-  /// With `mix` in place of merge(tno(split(v))).
+  /// `mix` replaces merge(tno(split(v))).
   Tensor operator()(const Tensor& x, const Tensor& residual, const TokenMix& mix) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -233,9 +237,9 @@ class Gtu : public Layer<Gtu> {
     visit("norm", norm_);
   }
 
-  /// merge(tno(split(v))): v (b, n, d1), the same shape.
+  /// merge(tno(split(v))): v (b, n, d1) -> the same shape.
   Tensor mix(const Tensor& v) const;
-  /// Channels that the Tno mixes.
+  /// The number of channels that the Tno mixes.
   std::int64_t d1() const noexcept { return d1_; }
   /// The Tno.
   const Tno& toep() const noexcept { return toep_; }
@@ -248,13 +252,13 @@ class Gtu : public Layer<Gtu> {
   std::optional<Norm> norm_;
 };
 
-/// Gated linear unit: y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)). Threads may call it at once, as Linear.
+/// Gated linear unit: y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)). Threads may call it at once, like Linear.
 class Glu : public Layer<Glu> {
  public:
   /// l1 and l2 are d1 -> d2, l3 is d2 -> d1.
   Glu(std::int64_t d1, std::int64_t d2, Activation act_fun, const Init& init, bool bias = true,
       Activation fina_act = Activation::none);
-  /// x (…, d1): y, or y + residual, if that is given, of the same shape.
+  /// x (…, d1): returns y, or y + residual if that is given, in the same shape.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -271,15 +275,15 @@ class Glu : public Layer<Glu> {
 
 /// One layer (figure 2), x (b, n, dim):
 /// - prenorm: x = x + token_mixer(token_norm(x)); x = x + feature_mixer(feature_norm(x))
-/// - else: x = x + token_norm(token_mixer(x)); x = x + feature_norm(feature_mixer(x))
+/// - otherwise: x = x + token_norm(token_mixer(x)); x = x + feature_norm(feature_mixer(x))
 ///
-/// token_mixer is a Gtu, feature_mixer a Glu. Threads may call it at once, as its parts.
+/// token_mixer is a Gtu, feature_mixer a Glu. Threads may call it at once, like its parts.
 class TnnLayer : public Layer<TnnLayer> {
  public:
-  /// Error for options that Gtu or Tno refuse.
+  /// Throws an Error for options that Gtu or Tno refuse.
   TnnLayer(std::int64_t dim, const TnnConfig& options, bool causal, const Init& init);
-  /// x (b, n, dim): the same shape. Dropout is on if `random` is given; `mix`, if given, is in place of the token
-  /// mixer's Tno.
+  /// x (b, n, dim): returns the same shape. Dropout is on if `random` is given. If given, `mix` replaces the Tno of the
+  /// token mixer.
   Tensor operator()(const Tensor& x, const Random* random = nullptr, const TokenMix& mix = {}) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -306,14 +310,15 @@ class TnnLayer : public Layer<TnnLayer> {
 };
 
 /// The model: embedding · √d_model; layers; final norm; a head.
-/// Language models: the head's weight is the embedding's, or its own, without bias: (b, n, vocabulary); the layers are
-/// causal for a causal language model, else bidirectional.
-/// Classifier: bidirectional layers, the mean over tokens that are not padding (0), a linear head: (b, classes).
+/// Language models: the head gives (b, n, vocabulary). Its weight is the embedding's, or its own, without bias. The
+/// layers are causal for a causal language model, otherwise bidirectional.
+/// Classifier: bidirectional layers, the mean over the tokens that are not padding (0), and a linear head: (b,
+/// classes).
 class Tnn : public ModelOf<Tnn, TnnConfig> {
  public:
-  /// As make_model, which is the way to make one by name.
+  /// See make_model, which makes one by name.
   Tnn(const ModelSpec& spec, const Init& init);
-  /// Its line in the table of architectures.
+  /// Its entry in the table of architectures.
   static Architecture architecture();
 
   std::string config_for(Task task) const override;
@@ -327,15 +332,15 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
     visit("norm", norm_);
     visit("head", head_);
   }
-  /// Exact up to rounding, and goes on past seq_len. A token costs O(log² n), n tokens before it, and the stream keeps O(n):
-  /// v of every token, layer by layer, the coefficients, and what is computed of products beforehand; both are constant
-  /// if only L lags are significant (Tno::significant_lags). With par_type 2 and 3 all
-  /// coefficients change with the length, and with them all that the layers made of earlier tokens: there a token costs
-  /// a forward pass.
+  /// A stream that is exact up to rounding, and can continue past seq_len. After n tokens a token costs O(log² n), and
+  /// the stream keeps O(n) memory: for each layer v of every token, the coefficients, and products computed ahead. Both
+  /// are constant if only L lags are significant (Tno::significant_lags). With par_type 2 and 3, all coefficients
+  /// change with the length, and so does everything that the layers computed for earlier tokens; a token then costs a
+  /// forward pass.
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
 
-  /// In their order, for a look at what each has learned: layers()[0].token_mixer().toep().coefficients(n).
+  /// In order, for inspecting what each has learned: layers()[0].token_mixer().toep().coefficients(n).
   const std::vector<TnnLayer>& layers() const noexcept { return layers_; }
 
  private:
@@ -346,7 +351,7 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   Embedding embedding_;
   std::vector<TnnLayer> layers_;
   Norm norm_;
-  std::optional<Linear> head_;  // unless it is tied
+  std::optional<Linear> head_;  // unless tied
 };
 
 }  // namespace weft

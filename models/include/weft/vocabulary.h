@@ -1,5 +1,5 @@
 /// \file
-/// Vocabulary: a list of symbols, each with an id; what tokenizers that know their symbols one by one are made of.
+/// Vocabulary: a list of symbols, each with an id. Tokenizers that know each of their symbols are built on it.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,13 +14,14 @@ namespace weft {
 class Vocabulary {
  public:
   Vocabulary() = default;  ///< empty
-  /// Ids in the order of the symbols. Error if one comes twice.
+  /// Ids are in the order of the symbols. Throws an Error if a symbol occurs twice.
   static Vocabulary of_symbols(const std::vector<std::string>& symbols);
 
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(symbols_.size()); }  ///< how many symbols
-  std::optional<std::int64_t> find(const std::string& symbol) const;                         ///< its id, if it has it
-  const std::string& symbol(std::int64_t id) const;                                          ///< Error if there is none
-  const std::vector<std::string>& symbols() const noexcept { return symbols_; }              ///< by their ids
+  std::optional<std::int64_t> find(const std::string& symbol) const;                         ///< its id, if it has one
+  /// An Error if there is none.
+  const std::string& symbol(std::int64_t id) const;
+  const std::vector<std::string>& symbols() const noexcept { return symbols_; }  ///< in the order of ids
 
  private:
   std::vector<std::string> symbols_;

@@ -61,10 +61,10 @@
 #include "weft/vocabulary.h"
 #include "weft/weft_c.h"
 
-// Doxygen misses comments only of what stands in a namespace that has one.
+// Doxygen reports missing comments only inside namespaces that have a comment.
 /// \namespace weft
 /// Tensors, differentiation, operations, models and their training.
 /// \namespace weft::os
-/// What weft asks of the operating system.
+/// weft's interface to the operating system.
 /// \namespace weft::raw
 /// Loops over tensors that no tape records.
