@@ -4,7 +4,8 @@ if(NOT WEFT_DOXYGEN)
   return()
 endif()
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURCE_DIR}/*/*.md
-     ${PROJECT_SOURCE_DIR}/bench/*/*.md ${PROJECT_SOURCE_DIR}/models/examples/*.md)
+     ${PROJECT_SOURCE_DIR}/bench/*/*.md ${PROJECT_SOURCE_DIR}/models/examples/*.md
+     ${PROJECT_SOURCE_DIR}/tools/python/README.md)
 set(WEFT_DOCS_INPUT ${pages})
 foreach(room engine ops models)
   list(APPEND WEFT_DOCS_INPUT ${PROJECT_SOURCE_DIR}/${room}/include)
