@@ -16,7 +16,7 @@ namespace detail {
 
 namespace {
 
-thread_local Team* led = nullptr;  // by the calling thread, in a region
+thread_local Team* led = nullptr;  // the team that the calling thread leads, in a region
 
 class LeadScope {
  public:
@@ -61,9 +61,10 @@ namespace {
 
 constexpr int most_threads = 1024;
 
-std::atomic<int> chosen_threads{0};  // by set_default_threads; 0: none
+std::atomic<int> chosen_threads{0};  // set by set_default_threads; 0: not set
 
-// The first number of a variable like OMP_NUM_THREADS, which may be a list ("4,2"); 0 if it is not set or makes no sense.
+// The first number of a variable like OMP_NUM_THREADS, which may be a list ("4,2"). 0 if the variable is not set or
+// invalid.
 int number_in_environment(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr) return 0;
