@@ -45,7 +45,7 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// This number makes the name of a temporary file unique within the process; O_EXCL makes it unique everywhere.
+// O_EXCL makes the name of a temporary file unique everywhere; this number makes it unique within the process.
 std::atomic<unsigned> next_temporary{0};
 
 // Creates and locks a new file. Returns its descriptor, or -1.

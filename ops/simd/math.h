@@ -231,7 +231,7 @@ inline V expm1(V x) noexcept {
 template <class V>
 inline V log(V x) noexcept {
   using C = Constants<typename V::value_type>;
-  // Subnormals are scaled by the mantissa's width first.
+  // Subnormals are first scaled by 2 to the mantissa's width.
   const auto tiny = x < V(C::min_normal);
   const Bits<V> one = to_bits(V(1)), root_half = to_bits(V(C::root_half));
   const Bits<V> bits = to_bits(xsimd::select(tiny, x * V(C::two_to_mantissa), x)) + (one - root_half);
@@ -295,8 +295,8 @@ inline V sigmoid(V x) noexcept {
   return simd::fnma(w, simd::quotient(z, V(1) + z), w);
 }
 
-// Φ(x) = ½(1 + erf(x/√2)), and the derivative of xΦ(x), which is Φ(x) + xφ(x) with φ(x) = e^(-x²/2)/√(2π). Both are
-// first computed for -|x|; for positive x the result is 1 minus that.
+// Φ(x) = ½(1 + erf(x/√2)), and the derivative of xΦ(x), which is Φ(x) + xφ(x) with φ(x) = e^(-x²/2)/√(2π). In f32 both
+// are first computed for -|x|; for positive x the result is 1 minus that.
 inline simd::Vec<float> normal_cdf(simd::Vec<float> x) noexcept {
   using V = simd::Vec<float>;
   const V a = at_most(xsimd::abs(x), V(Constants<float>::normal_max));

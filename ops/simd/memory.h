@@ -20,7 +20,7 @@ WEFT_INLINE inline void fetch(std::uintptr_t address) noexcept {
 template <int Bytes>
 inline constexpr bool has_streams = Bytes % line_bytes == 0 && WEFT_HAS_STREAMS;
 
-// Whether p, and every `step` bytes from it, begins a line.
+// Whether p, and every address `step` bytes further, begins a cache line.
 inline bool are_lines(const void* p, std::int64_t step) noexcept {
   return (reinterpret_cast<std::uintptr_t>(p) | static_cast<std::uintptr_t>(step)) % line_bytes == 0;
 }

@@ -82,8 +82,8 @@ double square(const T* x) noexcept {
 template <class T>
 double sum_squares(const T* x, std::int64_t n) noexcept {
   // Independent chains of additions. Their number is the same on all instruction sets, because it determines the
-  // result. Larger: more registers. Smaller: additions wait for each other. bench: weft-bench
-  // --benchmark_filter=adamw-clip
+  // result. Larger: more registers. Smaller: additions wait for each other.
+  // bench: weft-bench --benchmark_filter=adamw-clip
   constexpr int width = 16;
   double a[width] = {};
   std::int64_t i = 0;

@@ -7,7 +7,7 @@
 /// Real tensors are f32 or f64. Many operations also take bf16: those of weft/shape.h, weft/rows.h and weft/dense.h,
 /// the real ones of weft/pointwise.h, fourier_mix, toeplitz_product and circulant_product. They read bf16, compute in
 /// f32 and round each element of the result once, to bf16. Gradients of bf16 tensors are bf16. With a bf16 x, the
-/// weights and biases of norms and the coefficients of Toeplitz and circulant products may be f32 (see each function).
+/// weights and biases of norms and the coefficients of Toeplitz and circulant products are f32.
 /// cast converts between dtypes.
 #pragma once
 #include "weft/dense.h"

@@ -34,7 +34,7 @@ class QuantizedWeight {
   Tensor values() const;
   /// (out), f32.
   const Tensor& scales() const noexcept { return scales_; }
-  /// scale · value, (out, in), f32: made at each call.
+  /// scale · value, (out, in), f32. Each call creates it.
   Tensor dequantized() const;
   /// The instruction set for which the weight is arranged.
   Isa isa() const noexcept { return isa_; }
