@@ -2,15 +2,14 @@
 //
 //                                super_n
 //                     +--------+--------+--------+---+
-//                +--------+--------+--------+---+
-//             kc |   nc   |   nc   |        |   |  B: one packed copy, in panels [kc][nr], in the last-level cache.
-//                +--------+--------+--------+---+     The kc x nc that a task reads are in its L2.
-//        kc
-//      +----+    +--------+--------+--------+---+
-//      |    | mc |  task  |  task  |        |   |  C: a task computes mc x nc, tile by tile of mr x nr. The sums of a
-// super| A  |    +--------+--------+--------+---+     tile are in registers.
-// _rows|    | mc |  task  |        |        |   |  A: mr x kc, for a row of tiles, are in L1.
-//      +----+    +--------+--------+--------+---+
+//                  kc |   nc   |   nc   |        |   |  B: one packed copy, in panels [kc][nr], in the last cache.
+//                     +--------+--------+--------+---+     The kc x nc that a task reads are in its L2.
+//             kc
+//           +----+    +--------+--------+--------+---+
+//           |    | mc |  task  |  task  |        |   |  C: a task computes mc x nc, tile by tile of mr x nr.
+//    super_ | A  |    +--------+--------+--------+---+     The sums of a tile are in registers.
+//    rows   |    | mc |  task  |        |        |   |  A: mr x kc, for a row of tiles, are in L1.
+//           +----+    +--------+--------+--------+---+
 //
 // run_packed walks over the blocks of n (super_n), k (kc) and m (super_rows), the last one fastest. run_block packs A
 // and B of such a block, multiply_packed splits it into tasks of mc x nc, tiles walks over a task's tiles row by row,
