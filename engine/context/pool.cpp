@@ -26,7 +26,7 @@ class Crew {
   Team& team() noexcept { return team_; }
 
   // Starts the missing threads, each time the crew is lent. If the system refuses threads or there is no memory for
-  // them, the existing threads do the work of the missing ones, and the log is told once.
+  // them, the existing threads do the work of the missing ones, and the log receives one line.
   void fill() {
     try {
       for (int thread = static_cast<int>(threads_.size()) + 1; thread < team_.threads(); ++thread)

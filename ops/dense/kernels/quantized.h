@@ -35,8 +35,8 @@ struct QuantizedTile {
   const std::int32_t* excesses;  // one for each row of digits
   const std::int8_t* panel;
   const std::int32_t* wide;  // the widened panel, or null
-  const std::int8_t*
-      next;  // prefetched, so many bytes further on with each unit; by the caller, if the panel is widened
+  // The tile prefetches this address, next_step bytes further with each unit. For a widened panel the caller does it.
+  const std::int8_t* next;
   std::int64_t next_step;
   int rows, digits;
   std::int64_t columns;
