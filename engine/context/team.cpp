@@ -29,7 +29,7 @@ class TaskScope {
 
 // Spins until ready() is true or `patience` is over. Returns whether it became true.
 template <class Ready>
-bool came_soon(Ready ready) {
+bool spin_until(Ready ready) {
   const auto end = Clock::now() + patience;
   do {
     for (int i = 0; i < 16; ++i) {
@@ -122,7 +122,7 @@ void Team::take_part(int thread) {
 
 void Team::finish() {
   const auto done = [&] { return unfinished_.load(std::memory_order_acquire) == 0; };
-  if (!done() && !came_soon(done)) {
+  if (!done() && !spin_until(done)) {
     leader_sleeps_.store(true);
     while (const std::uint32_t unfinished = unfinished_.load()) os::sleep_while(unfinished_, unfinished);
     leader_sleeps_.store(false);
@@ -132,7 +132,7 @@ void Team::finish() {
 
 std::uint32_t Team::wait_for_loop_after(std::uint32_t loop) {
   const auto posted = [&] { return loop_.load(std::memory_order_acquire) != loop; };
-  if (!came_soon(posted)) {
+  if (!spin_until(posted)) {
     ++sleeping_;
     while (loop_.load() == loop) os::sleep_while(loop_, loop);
     --sleeping_;

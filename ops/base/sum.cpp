@@ -15,7 +15,7 @@ namespace {
 // weft-bench --benchmark_filter='adamw-clip|add-bias-backward|layer-norm-backward'
 constexpr std::int64_t row_block = 1 << 14;
 // For a column, whose terms form one chain of additions.
-constexpr std::int64_t least_column_block = 64, most_column_block = 512;
+constexpr std::int64_t min_column_block = 64, max_column_block = 512;
 
 // x's shape as alternating runs of axes: kept, summed, kept, …, kept. The first and the last run are kept ones (perhaps
 // of size 1). Axes of size 1 fit into any run.
@@ -33,7 +33,7 @@ Shape alternating_runs(const Shape& shape, const std::vector<bool>& reduced) {
 
 // The number of terms in a block. A column's terms form one chain of additions, which is kept short.
 std::int64_t block_length(std::int64_t inner) {
-  return inner == 1 ? row_block : std::clamp(row_block / inner, least_column_block, most_column_block);
+  return inner == 1 ? row_block : std::clamp(row_block / inner, min_column_block, max_column_block);
 }
 
 // y (outer, inner) = the sum of x (outer, n, inner) over its middle axis; all contiguous. Long sums are split into

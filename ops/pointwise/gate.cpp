@@ -14,10 +14,10 @@ using std::int64_t;
 
 // in: gate, x. y = gate ⊙ f(x). dgate = dy ⊙ f(x), dx = f'(x) (dy ⊙ gate), in one pass.
 struct GateOp : Op {
-  const char* of;  // the operation that records it
+  const char* recorded_as;  // the operation that records it
   Activation function;
-  GateOp(const char* op, Activation f) : of(op), function(f) {}
-  const char* name() const noexcept override { return of; }
+  GateOp(const char* op, Activation f) : recorded_as(op), function(f) {}
+  const char* name() const noexcept override { return recorded_as; }
   bool cheap() const override { return true; }
   bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override {
     return needs[1 - i] || (i == 1 && function != Activation::none);

@@ -40,9 +40,9 @@ template <class T>
 void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int64_t sums_row,
               GemmOut<T>* c, std::int64_t c_row, bool add) noexcept {
   using V = Vec<GemmSum<T>>;
-  constexpr std::int64_t lanes = simd::lanes<GemmSum<T>>, most_rows = 16;
+  constexpr std::int64_t lanes = simd::lanes<GemmSum<T>>, max_rows = 16;
   if (!holds_sums<T> && !add && !has_epilogue(e)) return round_sums<T>(m, n, sums, sums_row, c, c_row);
-  GemmSum<T> column[most_rows * lanes];
+  GemmSum<T> column[max_rows * lanes];
   for (std::int64_t j = 0; j < n; j += lanes) {
     const std::int64_t rest = n - j;
     const V bias = e.bias && e.bias_column != 0 ? read(e.bias + j, rest) : V(0);
@@ -62,8 +62,8 @@ void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const Ge
       for (std::int64_t i = 0; i < m; ++i) finish(i, preactivation(i));
       continue;
     }
-    for (std::int64_t first = 0; first < m; first += most_rows) {
-      const std::int64_t rows = m - first < most_rows ? m - first : most_rows;
+    for (std::int64_t first = 0; first < m; first += max_rows) {
+      const std::int64_t rows = m - first < max_rows ? m - first : max_rows;
       for (std::int64_t r = 0; r < rows; ++r) simd::store(column + r * lanes, preactivation(first + r));
       computed_values(e.activation, rows * lanes, column, column);
       for (std::int64_t r = 0; r < rows; ++r) finish(first + r, simd::load(column + r * lanes));
