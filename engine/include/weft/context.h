@@ -36,8 +36,8 @@ class Executor {
 };
 
 /// The environment of operations: memory, plan caches, threads, instruction set and log. Several threads may share one
-/// context. Two contexts on two threads share only the budget of all memory caches and the process-wide default number
-/// of threads.
+/// context. Two contexts on two threads share only process-wide resources: the budget of all memory caches, the default
+/// number of threads and the pool of idle threads.
 class Context {
  public:
   Context();
@@ -79,8 +79,8 @@ class Context {
   }
 
   /// Calls body(begin, end) for consecutive pieces of [0, n). Each piece has `grain` elements, the last one possibly
-  /// fewer. The pieces depend only on n and grain. Inside a parallel region the loop runs serially. The first exception
-  /// is rethrown here.
+  /// fewer. The pieces depend only on n and grain. The loop runs serially if the caller is inside a piece of another
+  /// loop, or in a parallel region of another OpenMP program. The first exception is rethrown here.
   void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t begin, std::int64_t end)> body);
   /// The same, with `scratch_bytes` of scratch memory for each thread, aligned to 64 bytes and not cleared.
   void parallel_for(std::int64_t n, std::int64_t grain, std::size_t scratch_bytes,

@@ -69,8 +69,8 @@ class PackedWeight {
 Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& bias = {},
                      const Epilogue& epilogue = {});
 
-/// gMLP's spatial gating (arXiv 2105.08050, section 2.2). gate, x (n, b, d), weight (n, n), bias (n): y_i = gate_i ⊙
-/// (Σ_j weight_ij x_j + bias_i), (n, b, d).
+/// gMLP's spatial gating (arXiv 2105.08050, section 2.2). gate, x (n, b, d), weight (n, n), bias (n):
+/// y_i = gate_i ⊙ (Σ_j weight_ij x_j + bias_i), (n, b, d).
 /// Causal: the sum covers only j <= i, whatever the rest of the weight contains. Half of the products are then skipped,
 /// except some next to the diagonal, where the weight counts as 0. So an x_j that is not finite may reach y_i for some
 /// i < j. With a bf16 gate and x, weight and bias may each be bf16 or f32, like those of linear.
@@ -78,9 +78,10 @@ Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, c
 
 /// The causal spatial_gate of only the last token, for texts that grow token by token. The arguments are, for each
 /// text, its x (n, d) with all of its tokens (n is the same for all texts); gate (1, texts, d) of the last tokens;
-/// weight (≥ n, ≥ n) and bias (≥ n): y = gate ⊙ (Σ_j weight_ij x_j + bias_i), i = n - 1, (1, texts, d). Sums are in the
-/// order of j: the bits of a text don't depend on the other texts. Dtypes are those of spatial_gate, and intermediate
-/// values are not rounded. For inference: nothing is recorded.
+/// weight (≥ n, ≥ n) and bias (≥ n):
+/// y = gate ⊙ (Σ_j weight_ij x_j + bias_i), i = n - 1, (1, texts, d).
+/// Sums are in the order of j: the bits of a text don't depend on the other texts. Dtypes are those of spatial_gate, and
+/// intermediate values are not rounded. For inference: nothing is recorded.
 Tensor spatial_gate_last(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weight, const Tensor& bias);
 
 /// numpy's einsum with its whole syntax. An axis of size 1 broadcasts against n. The operands are real, bf16 or

@@ -63,8 +63,8 @@ class QuantizedWeight {
 /// rows only by whether there are more than 8. Up to the activation they are the same on every instruction set.
 ///
 /// Let s be the scales of the quantized weight, and sx = max |x_i| / 127 (/ 32512 for 16 bits). sx has fewer bits where
-/// it is denormal, for max |x_i| < 4e-34. Then, up to some roundings, |y_ij - Σ_p x_ip w_jp| <= Σ_p (|x_ip| s_j / 2 +
-/// |w_jp| sx / 2 + sx s_j / 4).
+/// it is denormal, for max |x_i| < 4e-34. Then, up to some roundings,
+/// |y_ij - Σ_p x_ip w_jp| <= Σ_p (|x_ip| s_j / 2 + |w_jp| sx / 2 + sx s_j / 4).
 /// If a row of x contains NaN or infinity, that whole row of y is NaN (before the activation).
 Tensor quantized_linear(const Tensor& x, const QuantizedWeight& weight, const Tensor& bias = {},
                         const Epilogue& epilogue = {});
