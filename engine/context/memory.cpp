@@ -29,7 +29,7 @@ void free_system_block(void* block, std::size_t size) noexcept {
 }  // namespace
 
 // Size classes are 2^k · {8, 9, … 15} / 8, in steps of at least 64 bytes. From 512 bytes on at most a ninth of a block
-// is unused. Example: panels of 12 columns make 264 columns of a weight's 256.
+// is unused. Sizes just above a power of 2 are common: with panels of 12 columns, a weight of 256 columns takes 264.
 std::size_t MemoryCache::size_class(std::size_t bytes) noexcept {
   std::size_t power = 256;
   if (bytes <= power) return power;

@@ -9,8 +9,8 @@ namespace weft::detail {
 
 // Runs body(task, thread) for task = 0 … tasks-1 on at most `threads` threads, thread < threads. It uses the executor
 // if there is one, else the region that the caller leads, else a region for only this loop. The loop is serial inside
-// of a task, and where the caller belongs to a team of another OpenMP program. `context` is the current context of the
-// workers. The first exception is rethrown.
+// of a task, and where the caller belongs to an OpenMP team of the host program. `context` is the current context of
+// the workers. The first exception is rethrown.
 void run_tasks(Context& context, Executor* executor, std::int64_t tasks, int threads, const TaskBody& body);
 
 // Calls body on the calling thread, which leads a team that serves the loops of body.

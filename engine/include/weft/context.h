@@ -80,7 +80,7 @@ class Context {
 
   /// Calls body(begin, end) for consecutive pieces of [0, n). Each piece has `grain` elements, the last one possibly
   /// fewer. The pieces depend only on n and grain. The loop runs serially if the caller is inside a piece of another
-  /// loop, or in a parallel region of another OpenMP program. The first exception is rethrown here.
+  /// loop, or in an OpenMP parallel region of the host program. The first exception is rethrown here.
   void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t begin, std::int64_t end)> body);
   /// The same, with `scratch_bytes` of scratch memory for each thread, aligned to 64 bytes and not cleared.
   void parallel_for(std::int64_t n, std::int64_t grain, std::size_t scratch_bytes,

@@ -80,8 +80,8 @@ Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, c
 /// text, its x (n, d) with all of its tokens (n is the same for all texts); gate (1, texts, d) of the last tokens;
 /// weight (≥ n, ≥ n) and bias (≥ n):
 /// y = gate ⊙ (Σ_j weight_ij x_j + bias_i), i = n - 1, (1, texts, d).
-/// Sums are in the order of j: the bits of a text don't depend on the other texts. Dtypes are those of spatial_gate, and
-/// intermediate values are not rounded. For inference: nothing is recorded.
+/// Sums are in the order of j: the bits of a text don't depend on the other texts. Dtypes are those of spatial_gate.
+/// Intermediate values are not rounded. For inference: nothing is recorded.
 Tensor spatial_gate_last(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weight, const Tensor& bias);
 
 /// numpy's einsum with its whole syntax. An axis of size 1 broadcasts against n. The operands are real, bf16 or

@@ -1,6 +1,6 @@
-// Two passes over blocks that are too large for L2, in one trip through memory. For a few i at a time, the radix1 ·
-// radix2 rows i + stride2 q2 + stride1 q1 are closed under both passes. Between the passes they are kept side by side
-// in L1. In memory these rows are a power of two apart and would evict each other.
+// Two passes over blocks that are too large for L2, in one trip through memory. For a few i at a time, these
+// radix1 · radix2 rows are closed under both passes: i + stride2 q2 + stride1 q1. Between the passes they are kept side
+// by side in L1. In memory these rows are a power of two apart and would evict each other.
 #pragma once
 #include "spectral/kernels/fft_passes.h"
 
