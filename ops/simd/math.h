@@ -50,8 +50,8 @@ inline V horner(V x, const T (&c)[N], int first = 0, int last = N) noexcept {
 }
 
 // c[0] + c[1] x + … + c[N-1] x^(N-1). x^4 and all terms must be finite, so callers clamp x: a long polynomial otherwise
-// gives inf - inf = NaN. Long polynomials use Estrin's scheme with four coefficients at a time, because in Horner's each
-// multiply-add waits for the previous one.
+// gives inf - inf = NaN. Long polynomials use Estrin's scheme with four coefficients at a time, because in Horner's
+// each multiply-add waits for the previous one.
 template <class V, class T, int N>
 inline V polynomial(V x, const T (&c)[N]) noexcept {
   if constexpr (N < 8) {

@@ -13,7 +13,7 @@ namespace weft::os {
 /// The number of CPUs that the calling thread may run on (or `cpus` if that is greater), limited by the cgroup quota
 /// (rounded up). At least 1.
 int available_threads(int cpus = 0) noexcept;
-/// bytes of a core's L2 cache; 512 KiB if the system does not report it
+/// Bytes of a core's L2 cache; 512 KiB if the system does not report it.
 std::int64_t second_cache() noexcept;
 std::uint64_t physical_memory() noexcept;       ///< bytes: minimum of the machine's memory and the cgroup limit
 std::uint64_t peak_resident_memory() noexcept;  ///< bytes of this process so far

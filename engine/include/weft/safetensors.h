@@ -16,8 +16,8 @@ namespace weft {
 /// How to load tensors. F64, F32, BF16, I64 and I8 are read unchanged. F16 is widened to f32. I32, U8 and BOOL become
 /// i64.
 enum class Load {
-  /// a view of the mapped file if type and alignment allow it, else a copy. The file may be replaced or removed
-  /// meanwhile, but must not be truncated or written in place
+  /// A view of the mapped file if type and alignment allow it, else a copy. The file may be replaced or removed
+  /// meanwhile, but must not be truncated or written in place.
   map,
   copy,  ///< always a copy
 };
