@@ -1,17 +1,17 @@
-// The build's source of threads: backend_NAME.cpp, NAME being WEFT_THREADS.
+// The build's source of threads. backend_NAME.cpp implements it, where NAME is WEFT_THREADS.
 #pragma once
 #include "context/team.h"
 
 namespace weft::detail {
 
-// Calls lead(team) on the calling thread, member 0 of a team of `threads`, whose others serve it meanwhile. They may be
-// fewer than asked. Rethrows what `lead` throws.
+// Calls lead(team) on the calling thread, which is member 0 of a team of `threads`. The other members serve the team
+// meanwhile; there may be fewer than requested. Rethrows exceptions of `lead`.
 void with_team(int threads, FunctionRef<void(Team&)> lead);
 
-// Whether the calling thread belongs to a team that the host program made, by the same means as the backend.
+// Whether the calling thread belongs to a team that the host program created with the backend's threading runtime.
 bool in_foreign_team() noexcept;
 
-// CPUs that the backend knows of; 0 if it doesn't care.
+// The number of CPUs that the backend knows of; 0 if the backend does not track it.
 int backend_cpus() noexcept;
 
 }  // namespace weft::detail

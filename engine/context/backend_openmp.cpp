@@ -1,4 +1,4 @@
-// OpenMP: a region is one `parallel` construct. Its barrier is paid at the end of the region, not of each loop.
+// OpenMP: a region is one `parallel` construct. Its barrier costs time at the end of the region, not of each loop.
 #include <omp.h>
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace weft::detail {
 
 namespace {
 
-// OpenMP's runtimes don't survive fork(): a child waits for ever for the threads that its parent had.
+// OpenMP runtimes don't survive fork(): a child process would wait forever for the threads of its parent.
 std::atomic<bool> forked{false};
 [[maybe_unused]] const bool watching_forks = [] {
   os::in_forked_children([] { forked.store(true, std::memory_order_relaxed); });
@@ -22,15 +22,15 @@ std::atomic<bool> forked{false};
 
 bool in_foreign_team() noexcept { return omp_in_parallel() != 0; }
 
-// With OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY the calling thread is bound to one CPU already; the runtime
-// remembers those that the process may use.
+// With OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY the calling thread is already bound to one CPU. The runtime
+// remembers the CPUs that the process may use.
 int backend_cpus() noexcept { return omp_get_num_procs(); }
 
 void with_team(int threads, FunctionRef<void(Team&)> lead) {
   if (forked.load(std::memory_order_relaxed)) return with_pooled_team(threads, lead);
   Team team(threads);
   std::exception_ptr error;
-// A team of constant size, however few the tasks: OpenMP's runtimes end and start threads when it changes.
+// The team has a constant size even for few tasks, because OpenMP runtimes end and start threads when it changes.
 #pragma omp parallel num_threads(threads)
   {
     if (const int thread = omp_get_thread_num(); thread > 0) {

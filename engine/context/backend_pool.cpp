@@ -1,4 +1,4 @@
-// The standard library's threads.
+// Threads of the standard library.
 #include "context/backend.h"
 #include "context/pool.h"
 

@@ -1,4 +1,4 @@
-// No threads but the caller's, and those of an executor.
+// No threads except the caller's and those of an executor.
 #include "context/backend.h"
 
 namespace weft::detail {

@@ -8,10 +8,10 @@
 #include "weft/detail/isas.h"
 #include "weft/error.h"
 
-// HAS in weft/isas.def: leave with what is lacking. Another kind of processor's features can't even be asked for:
-// ON_processor leaves them out.
+// HAS of weft/isas.def: returns the first missing feature. The compiler can't even test features of other processor
+// families, so ON_processor removes these tests.
 #if defined(__x86_64__)
-// Also asks XGETBV whether the operating system keeps the wide registers.
+// This test also checks by XGETBV that the operating system saves the wide registers.
 #define HAS(feature) \
   if (!__builtin_cpu_supports(#feature)) return #feature;
 #define ON_x86_64(questions) questions
@@ -41,7 +41,7 @@ struct EnumNames<Isa> {
 
 namespace {
 
-// What this CPU lacks of the features that a line names, or null.
+// The first feature of a line that this CPU lacks, or null.
 constexpr const char* (*own_lacks[])() = {
 #define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, traits, features, flags) \
   []() -> const char* { ON_##processor(features) return nullptr; },

@@ -13,9 +13,10 @@
 namespace weft {
 namespace {
 
-// Large blocks lie on huge pages, but for what is left of them at the end: a tensor's rows may be pages apart, and the
-// processor remembers few of them. They are no part of the heap, which keeps what is freed below what is in use: where the
-// sizes of tensors change, as with rows of their own lengths, that was more than all of them.
+// Large blocks lie on huge pages, except for the remainder at their end. The rows of a tensor may be pages apart, and
+// the processor's TLB holds few pages. These blocks are not part of the heap. A heap keeps freed memory below memory in
+// use. When the sizes of tensors change, as with rows of different lengths, that unused memory exceeded the size of all
+// tensors.
 void* system_block(std::size_t size) noexcept {
   return size < os::huge_page ? std::aligned_alloc(64, size) : os::map_pages(size);
 }
@@ -27,23 +28,23 @@ void free_system_block(void* block, std::size_t size) noexcept {
 
 }  // namespace
 
-// Classes are 2^k · {8, 9, … 15} / 8: at most a ninth of a block is unused, as where a weight's panels of 12 columns make 264
-// of 256.
+// Size classes are 2^k · {8, 9, … 15} / 8, in steps of at least 64 bytes. From 512 bytes on at most a ninth of a block
+// is unused. Sizes just above a power of 2 are common: with panels of 12 columns, a weight of 256 columns takes 264.
 std::size_t MemoryCache::size_class(std::size_t bytes) noexcept {
   std::size_t power = 256;
   if (bytes <= power) return power;
   while (power <= bytes / 2) power *= 2;
-  const std::size_t step = std::max(power / 8, std::size_t{64});  // lines of the cache
+  const std::size_t step = std::max(power / 8, std::size_t{64});  // a cache line at least
   return (bytes + step - 1) / step * step;
 }
 
 namespace {
 
-// All caches of the process. Its mutex is taken before any cache's, never while one is held.
+// The list of all caches of the process. Its mutex is locked before a cache's mutex, never while one is held.
 std::mutex caches_mutex;
 MemoryCache* first_cache = nullptr;
 std::atomic<std::size_t> cached_by_all{0};
-std::atomic<std::uint64_t> uses{0};  // tells which blocks were used last
+std::atomic<std::uint64_t> uses{0};  // a clock that orders the uses of blocks
 
 std::atomic<std::size_t>& budget_of_all() noexcept {
   static std::atomic<std::size_t> bytes{std::min<std::size_t>(std::size_t{2} << 30, os::physical_memory() / 4)};
@@ -53,7 +54,7 @@ std::atomic<std::size_t>& budget_of_all() noexcept {
 }  // namespace
 
 MemoryCache::MemoryCache() {
-  (void)budget();  // now, while nothing is locked
+  (void)budget();  // computes it now, while no mutex is held
   const std::lock_guard<std::mutex> lock(caches_mutex);
   after_ = first_cache;
   if (after_ != nullptr) after_->before_ = this;
@@ -101,7 +102,7 @@ void* MemoryCache::allocate(std::size_t bytes) {
   return block;
 }
 
-// Null if there is no memory. Nothing is locked.
+// Null if there is no memory. Call it without holding a mutex.
 void* MemoryCache::new_block(std::size_t size) const try {
   return source_ ? source_->allocate(size) : system_block(size);
 } catch (const std::bad_alloc&) {
@@ -127,7 +128,7 @@ void MemoryCache::release(void* block, std::size_t bytes) noexcept {
   else if (cached_by_all > budget()) keep_to_budget();
 }
 
-// False if there is no room for it.
+// False if the cache has no space for the block.
 bool MemoryCache::keep(void* block, std::size_t size) noexcept {
   std::lock_guard<std::mutex> lock(mutex_);
   use_.current -= size;
@@ -137,7 +138,7 @@ bool MemoryCache::keep(void* block, std::size_t size) noexcept {
     FreeBlocks& same = free_[size];
     same.last_use = ++uses;
     same.blocks.push_back(block);
-  } catch (const std::bad_alloc&) {  // no room to note it
+  } catch (const std::bad_alloc&) {  // no memory for the list entry
     return false;
   }
   use_.cached += size;
@@ -145,7 +146,7 @@ bool MemoryCache::keep(void* block, std::size_t size) noexcept {
   return true;
 }
 
-// Of the blocks that were not used for longest; after all others' if it keeps none. The mutex is held.
+// The last use of the least recently used blocks; the maximum value if no blocks are cached. The mutex must be held.
 std::uint64_t MemoryCache::oldest_use() const noexcept {
   std::uint64_t oldest = UINT64_MAX;
   for (const auto& [size, same] : free_)
@@ -153,7 +154,7 @@ std::uint64_t MemoryCache::oldest_use() const noexcept {
   return oldest;
 }
 
-// Gives back one of those blocks; there is one. The mutex is held.
+// Releases one of the least recently used blocks. There must be a block, and the mutex must be held.
 void MemoryCache::evict_oldest() noexcept {
   const auto oldest = std::min_element(free_.begin(), free_.end(), [](const auto& a, const auto& b) {
     if (a.second.blocks.empty() != b.second.blocks.empty()) return b.second.blocks.empty();

@@ -7,7 +7,7 @@
 namespace weft::detail {
 namespace {
 
-const Error without_memory("[weft] out of memory");  // a copy of it allocates nothing
+const Error without_memory("[weft] out of memory");  // copying it allocates nothing
 
 std::string text_of(const char* who) { return std::string("[") + who + "] out of memory"; }
 

@@ -12,7 +12,7 @@ namespace weft::detail {
 
 namespace {
 
-// A team and the threads that serve it, asleep while nobody leads it.
+// A team and the threads that serve it. The threads sleep while nobody leads the team.
 class Crew {
  public:
   explicit Crew(int threads) : team_(threads) { threads_.reserve(static_cast<std::size_t>(threads - 1)); }
@@ -25,8 +25,8 @@ class Crew {
 
   Team& team() noexcept { return team_; }
 
-  // Threads that are missing are asked for each time the crew is lent. No more threads, or no memory for them: those that are
-  // there do the others' share, which the log is told once.
+  // Starts the missing threads, each time the crew is lent. If the system refuses threads or there is no memory for
+  // them, the existing threads do the work of the missing ones, and the log receives one line.
   void fill() {
     try {
       for (int thread = static_cast<int>(threads_.size()) + 1; thread < team_.threads(); ++thread)
@@ -45,10 +45,10 @@ class Crew {
   bool told_ = false;
 };
 
-// The crews that nobody leads: as many as led at once so far.
+// The crews that nobody leads at the moment. There are as many as were ever led at the same time.
 class Pool {
  public:
-  // One that is too small makes room for a larger.
+  // Returns a crew. If it is too small, a larger one replaces it.
   std::unique_ptr<Crew> take(int threads) {
     std::unique_ptr<Crew> crew;
     {
@@ -65,7 +65,7 @@ class Pool {
     return crew;
   }
 
-  // A crew that there is no memory to keep ends.
+  // Keeps the crew. If there is no memory for that, the crew ends.
   void give_back(std::unique_ptr<Crew> crew) noexcept {
     try {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -79,8 +79,8 @@ class Pool {
   std::vector<std::unique_ptr<Crew>> idle_;
 };
 
-// Never destroyed: its threads sleep when the process ends. A child of fork() has none of its parent's threads and
-// begins anew.
+// Never destroyed, because its threads still sleep when the process ends. A child of fork() has none of its parent's
+// threads and starts with a new pool.
 std::atomic<Pool*> current_pool{nullptr};
 [[maybe_unused]] const bool watching_forks = [] {
   os::in_forked_children([] { current_pool.store(nullptr); });
@@ -102,7 +102,7 @@ void with_pooled_team(int threads, FunctionRef<void(Team&)> lead) {
     std::unique_ptr<Crew> crew;
     ~Lease() {
       if (&from == current_pool.load()) from.give_back(std::move(crew));
-      else (void)crew.release();  // forked meanwhile: its threads are the parent's
+      else (void)crew.release();  // after a fork the threads belong to the parent
     }
   };
   const Lease lease{pool(), pool().take(threads)};

@@ -1,10 +1,10 @@
-// Teams of the standard library's threads, kept for the next who wants one.
+// Teams of standard library threads, kept for reuse.
 #pragma once
 #include "context/team.h"
 
 namespace weft::detail {
 
-// As with_team of backend.h. Where the system refuses threads, with fewer.
+// Like with_team of backend.h. If the system refuses threads, the team has fewer.
 void with_pooled_team(int threads, FunctionRef<void(Team&)> lead);
 
 }  // namespace weft::detail

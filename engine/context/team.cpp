@@ -12,8 +12,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a thread looks for what it waits for before it sleeps: longer costs other programs their time and so weft its
-// share, shorter costs wakings, of 5 to 50 µs. Idle, 20 to 200 are the same within 3 %. bench: bench/steps/busy
+// The time that a thread spins before it sleeps. Larger: other programs lose CPU time, and the scheduler then gives
+// weft a smaller share. Smaller: more wake-ups, each of 5 to 50 µs. On an idle machine 20 to 200 µs differ by less than
+// 3 %. bench: bench/steps/busy
 constexpr std::chrono::microseconds patience{30};
 
 thread_local int task_depth = 0;
@@ -26,9 +27,9 @@ class TaskScope {
   TaskScope& operator=(const TaskScope&) = delete;
 };
 
-// Whether `ready` came true before patience ran out.
+// Spins until ready() is true or `patience` is over. Returns whether it became true.
 template <class Ready>
-bool came_soon(Ready ready) {
+bool spin_until(Ready ready) {
   const auto end = Clock::now() + patience;
   do {
     for (int i = 0; i < 16; ++i) {
@@ -52,8 +53,8 @@ void Team::run(Context& context, std::int64_t tasks, int threads, const TaskBody
   finish();
 }
 
-// Each share gets the new loop's number before its end and the number of members change, so that who claims by the old
-// number has seen neither.
+// Each share receives the new loop's number before the share's end and the number of members change. So a member that
+// claims with the previous loop's number has seen neither of the new values.
 void Team::post(Context& context, std::int64_t tasks, int threads, const TaskBody& body) {
   tasks_of_claim_ = (tasks - 1) / most_claims_ + 1;
   const std::int64_t claims = (tasks - 1) / tasks_of_claim_ + 1;
@@ -70,10 +71,11 @@ void Team::post(Context& context, std::int64_t tasks, int threads, const TaskBod
   tasks_ = tasks;
   failed_.store(false, std::memory_order_relaxed);
   unfinished_.store(static_cast<std::uint32_t>(claims), std::memory_order_relaxed);
-  loop_.store(loop);  // sequentially consistent, as sleeping_: either the poster sees a sleeper or that one the loop
+  // Sequentially consistent, like sleeping_: either the poster sees the sleeper, or the sleeper sees the loop.
+  loop_.store(loop);
 }
 
-// How many claims were taken, from `first` on: one, none, or all that are left of a loop that failed.
+// Returns the number of claims taken, starting at `first`: one, none, or all remaining ones if the loop has failed.
 std::uint32_t Team::claim(Share& share, std::uint32_t loop, std::uint32_t& first) {
   std::uint64_t next = share.next.load(std::memory_order_acquire);
   for (;;) {
@@ -86,7 +88,7 @@ std::uint32_t Team::claim(Share& share, std::uint32_t loop, std::uint32_t& first
   }
 }
 
-// None of the tasks once the loop has failed.
+// Runs the tasks of a claim. Skips them once the loop has failed.
 void Team::perform(std::uint32_t claimed, int thread) {
   const std::int64_t begin = claimed * tasks_of_claim_, end = begin + std::min(tasks_of_claim_, tasks_ - begin);
   for (std::int64_t task = begin; task < end && !failed_.load(std::memory_order_relaxed); ++task)
@@ -120,7 +122,7 @@ void Team::take_part(int thread) {
 
 void Team::finish() {
   const auto done = [&] { return unfinished_.load(std::memory_order_acquire) == 0; };
-  if (!done() && !came_soon(done)) {
+  if (!done() && !spin_until(done)) {
     leader_sleeps_.store(true);
     while (const std::uint32_t unfinished = unfinished_.load()) os::sleep_while(unfinished_, unfinished);
     leader_sleeps_.store(false);
@@ -130,7 +132,7 @@ void Team::finish() {
 
 std::uint32_t Team::wait_for_loop_after(std::uint32_t loop) {
   const auto posted = [&] { return loop_.load(std::memory_order_acquire) != loop; };
-  if (!came_soon(posted)) {
+  if (!spin_until(posted)) {
     ++sleeping_;
     while (loop_.load() == loop) os::sleep_while(loop_, loop);
     --sleeping_;
@@ -139,7 +141,7 @@ std::uint32_t Team::wait_for_loop_after(std::uint32_t loop) {
 }
 
 void Team::serve(int thread) {
-  // A loop that was posted before the member came is taken part in as well.
+  // The member also takes part in a loop that was posted before it arrived.
   for (std::uint32_t loop = 0; !dismissed_.load(std::memory_order_acquire); loop = wait_for_loop_after(loop))
     take_part(thread);
 }

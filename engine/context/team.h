@@ -1,5 +1,5 @@
-// A team of threads that share the tasks of loops. One of them, the leader, posts a loop and takes part in it; it is done
-// when its tasks are done, whether or not every other member has come by.
+// A team of threads that share the tasks of loops. One of them, the leader, posts a loop and takes part in it. The loop
+// is complete when all its tasks are complete, whether or not every other member took part.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace weft::detail {
 
 using TaskBody = FunctionRef<void(std::int64_t task, int thread)>;
 
-// Whether the calling thread is in a task: what it loops over there, it does alone.
+// Whether the calling thread is inside a task. Loops inside a task run only on that thread.
 bool in_task() noexcept;
 
 class Team {
  public:
-  // A loop of more tasks than most_claims is handed out several tasks at a time.
+  // A loop of more than most_claims tasks is handed out several tasks at a time.
   explicit Team(int threads, std::int64_t most_claims = std::int64_t{1} << 30)
       : shares_(static_cast<std::size_t>(threads)), most_claims_(most_claims) {}
   Team(const Team&) = delete;
@@ -26,23 +26,23 @@ class Team {
 
   int threads() const noexcept { return static_cast<int>(shares_.size()); }
 
-  // The leader's: body(task, thread) for each task = 0 … tasks-1, with thread < threads, by which `context` is current.
-  // Rethrows the first exception; tasks that had not begun by then are left out.
+  // For the leader: runs body(task, thread) for each task = 0 … tasks-1, with thread < threads and `context` as the
+  // current context. Rethrows the first exception; tasks that had not started by then are skipped.
   void run(Context& context, std::int64_t tasks, int threads, const TaskBody& body);
 
-  // Another member's, 0 < thread < threads(): takes part in loops until dismiss().
+  // For another member, 0 < thread < threads(): takes part in loops until dismiss().
   void serve(int thread);
   void dismiss() noexcept;
 
-  // run() in parts, for members that are called for one loop: post, then each member's take_part, then finish.
+  // run() in parts, for members that are called for a single loop: post, then take_part of each member, then finish.
   void post(Context& context, std::int64_t tasks, int threads, const TaskBody& body);
   void take_part(int thread);
   void finish();
 
  private:
-  // The claims that a member takes first, as its caches hold what it touched in the loop before; then it helps the others.
-  // A claim is an exchange of `next`, whose upper half is the loop's number: a member that comes late, with the number of
-  // a loop that is done, gets none of the next one's.
+  // The claims that a member takes first. The split is the same in each loop, so the member's caches still hold the
+  // data of the previous loop. Afterwards the member helps the others. A claim exchanges `next`, whose upper half is
+  // the loop's number. A late member with the number of a completed loop therefore gets no claim of the next loop.
   struct alignas(64) Share {
     std::atomic<std::uint64_t> next{0};
     std::atomic<std::uint32_t> end{0};
@@ -54,13 +54,13 @@ class Team {
 
   std::vector<Share> shares_;
   const std::int64_t most_claims_;
-  alignas(64) std::atomic<std::uint32_t> loop_{0};  // number of the last posted
-  std::atomic<int> sleeping_{0};                    // members who wait for the next
+  alignas(64) std::atomic<std::uint32_t> loop_{0};  // number of the last posted loop
+  std::atomic<int> sleeping_{0};                    // members that wait for the next loop
   std::atomic<bool> dismissed_{false};
-  alignas(64) std::atomic<std::uint32_t> unfinished_{0};  // claims of the loop
+  alignas(64) std::atomic<std::uint32_t> unfinished_{0};  // unfinished claims of the loop
   std::atomic<bool> leader_sleeps_{false};
 
-  // The loop's; written only while no claim is unfinished.
+  // State of the current loop. It is written only while no claim is unfinished.
   std::atomic<int> working_{0};  // members that may take part
   Context* context_ = nullptr;
   const TaskBody* body_ = nullptr;

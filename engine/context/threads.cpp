@@ -16,19 +16,19 @@ namespace detail {
 
 namespace {
 
-thread_local Team* led = nullptr;  // by the calling thread, in a region
+thread_local Team* led_team = nullptr;  // the team that the calling thread leads, in a region
 
 class LeadScope {
  public:
-  explicit LeadScope(Team& team) noexcept { led = &team; }
-  ~LeadScope() { led = nullptr; }
+  explicit LeadScope(Team& team) noexcept { led_team = &team; }
+  ~LeadScope() { led_team = nullptr; }
   LeadScope(const LeadScope&) = delete;
   LeadScope& operator=(const LeadScope&) = delete;
 };
 
 }  // namespace
 
-bool loops_are_serial() noexcept { return in_task() || (led == nullptr && in_foreign_team()); }
+bool loops_are_serial() noexcept { return in_task() || (led_team == nullptr && in_foreign_team()); }
 
 void run_tasks(Context& context, Executor* executor, std::int64_t tasks, int threads, const TaskBody& body) {
   if (threads <= 1 || tasks <= 1 || loops_are_serial()) {
@@ -39,8 +39,8 @@ void run_tasks(Context& context, Executor* executor, std::int64_t tasks, int thr
     team.post(context, tasks, threads, body);
     executor->run(team.threads(), [&](int thread) { team.take_part(thread); });
     team.finish();
-  } else if (led != nullptr) {
-    led->run(context, tasks, threads, body);
+  } else if (led_team != nullptr) {
+    led_team->run(context, tasks, threads, body);
   } else {
     const ContextScope scope(context);
     with_team(threads, [&](Team& team) { team.run(context, tasks, threads, body); });
@@ -48,7 +48,7 @@ void run_tasks(Context& context, Executor* executor, std::int64_t tasks, int thr
 }
 
 void lead_region(int threads, FunctionRef<void()> body) {
-  if (threads <= 1 || led != nullptr || loops_are_serial()) return body();
+  if (threads <= 1 || led_team != nullptr || loops_are_serial()) return body();
   with_team(threads, [&](Team& team) {
     const LeadScope scope(team);
     body();
@@ -61,9 +61,10 @@ namespace {
 
 constexpr int most_threads = 1024;
 
-std::atomic<int> chosen_threads{0};  // by set_default_threads; 0: none
+std::atomic<int> chosen_threads{0};  // set by set_default_threads; 0: not set
 
-// The first number of a variable like OMP_NUM_THREADS, which may be a list ("4,2"); 0 if it is not set or makes no sense.
+// The first number of a variable like OMP_NUM_THREADS, which may be a list ("4,2"). 0 if the variable is not set or
+// invalid.
 int number_in_environment(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr) return 0;

@@ -1,4 +1,4 @@
-// Where loops find their threads.
+// Finds the threads for loops.
 #pragma once
 #include <cstdint>
 
@@ -7,13 +7,13 @@
 
 namespace weft::detail {
 
-// Runs body(task, thread) for task = 0 … tasks-1 on at most `threads` threads, thread < threads, of: the executor, if
-// there is one; else the region that the caller leads; else one for this loop alone. Serial inside of a task, and where
-// the caller is one of a team of another OpenMP program. The workers' current context is `context`. The first exception
-// is rethrown.
+// Runs body(task, thread) for task = 0 … tasks-1 on at most `threads` threads, thread < threads. It uses the executor
+// if there is one, else the region that the caller leads, else a region for only this loop. The loop is serial inside
+// of a task, and where the caller belongs to an OpenMP team of the host program. `context` is the current context of
+// the workers. The first exception is rethrown.
 void run_tasks(Context& context, Executor* executor, std::int64_t tasks, int threads, const TaskBody& body);
 
-// Calls body, as leader of a team that serves its loops.
+// Calls body on the calling thread, which leads a team that serves the loops of body.
 void lead_region(int threads, FunctionRef<void()> body);
 
 // Whether loops of the calling thread are serial.

@@ -19,16 +19,17 @@ namespace {
 using safetensors::shown;
 
 constexpr std::size_t max_rank = 64;
-// Elements a task, of conversions that memory bounds: fewer cost more to hand out. No benchmark shows it.
+// Elements per task of conversions, which are limited by memory bandwidth. Larger: threads may be idle. Smaller: more
+// overhead per task. No benchmark shows it.
 constexpr std::int64_t grain = 1 << 15;
 
 struct Entry {
   std::string name, dtype;
   Shape shape;
-  std::uint64_t begin = 0, end = 0;  // in the data
+  std::uint64_t begin = 0, end = 0;  // offsets in the data
 };
 
-// Bytes an element, of every type of the format that has whole bytes; 0 for others.
+// Bytes per element of every type of the format that has whole bytes; 0 for other types.
 std::uint64_t stored_size(const std::string& dtype) {
   static const std::unordered_map<std::string, std::uint64_t> sizes = {
       {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1},
@@ -38,9 +39,9 @@ std::uint64_t stored_size(const std::string& dtype) {
   return found == sizes.end() ? 0 : found->second;
 }
 
-// Reads the header as the parser meets it, without a tree of JSON values: a forged header can't make one that is
-// deep or large. The header is {NAME: {"dtype": TEXT, "shape": [N, …], "data_offsets": [BEGIN, END]}, …,
-// "__metadata__": {TEXT: TEXT, …}}. Each handler returns false to stop, with the reason in `error`.
+// Reads the header while the parser runs, without a tree of JSON values, because a forged header could make a deep or
+// large tree. The header is {NAME: {"dtype": TEXT, "shape": [N, …], "data_offsets": [BEGIN, END]}, …, "__metadata__":
+// {TEXT: TEXT, …}}. Each handler returns false to stop, and stores the reason in `error`.
 class HeaderReader {
  public:
   std::vector<Entry> entries;
@@ -146,7 +147,7 @@ class HeaderReader {
   bool has_metadata_ = false, has_dtype_ = false, has_shape_ = false, has_offsets_ = false;
 };
 
-// The value's 16 bits as those of an f32: the same number, of a NaN the same payload.
+// Converts the 16 bits of an F16 to the 32 bits of an f32 with the same value. A NaN keeps its payload.
 std::uint32_t widen_half(std::uint16_t half) {
   const std::uint32_t sign = std::uint32_t{half & 0x8000u} << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
   if (exponent == 31) return sign | 0x7f800000u | fraction << 13;
@@ -157,7 +158,7 @@ std::uint32_t widen_half(std::uint16_t half) {
   return sign | bits;
 }
 
-// Element i of the tensor is value(element i of the file). To has the bits of the tensor's element type.
+// Element i of the tensor is value(element i of the file). To is an integer type for the bits of the tensor's elements.
 template <class From, class To, class Value>
 Tensor widen(const unsigned char* data, const Shape& shape, DType dtype, Value value) {
   Tensor t = Tensor::empty(shape, dtype);
@@ -173,7 +174,7 @@ Tensor widen(const unsigned char* data, const Shape& shape, DType dtype, Value v
   return t;
 }
 
-// A view of `bytes`, if they are given, else a copy.
+// Returns a view of `bytes` if they are given and allow it, else a copy.
 Tensor as_stored(const unsigned char* data, const Shape& shape, DType dtype, const Bytes* bytes) {
   const std::size_t size = dtype_size(dtype);
   if (bytes != nullptr && bytes->owner && reinterpret_cast<std::uintptr_t>(data) % size == 0) {
@@ -191,7 +192,7 @@ Bytes mapped(const std::string& path) {
   return {file.data, file.size, file.owner, true};
 }
 
-// In a tensor's memory.
+// Reads the file into memory that a tensor owns.
 Bytes whole(const std::string& path) {
   const os::RandomAccessFile file(path);
   const auto size = static_cast<std::size_t>(file.size());
@@ -211,7 +212,7 @@ struct SafetensorsFile::Impl {
   std::string path;
   Bytes file;
   const unsigned char* data = nullptr;
-  std::vector<Entry> entries;  // by their place
+  std::vector<Entry> entries;  // sorted by position
   std::unordered_map<std::string, std::size_t> index;
   std::map<std::string, std::string> metadata;
 
@@ -241,7 +242,7 @@ struct SafetensorsFile::Impl {
     check(file.size - length_bytes - length);
   }
 
-  // Tensors follow one another without overlap or hole and fill the data, as the format says.
+  // Checks that the tensors follow one another without overlap or gap and fill the data, as the format requires.
   void check(std::uint64_t data_bytes) const {
     std::uint64_t next = 0;
     for (const Entry& entry : entries) {

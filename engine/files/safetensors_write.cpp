@@ -43,9 +43,9 @@ void check(const std::vector<Named>& tensors) {
   }
 }
 
-// The format allows no bytes between tensors. So the data begin at a multiple of 64 bytes (the header is padded with
-// spaces); tensors of a multiple of 64 bytes come first and are all aligned to it; of the others those with larger
-// elements come first, so each is aligned to its element.
+// The format allows no gaps between tensors. So the data begin at a multiple of 64 bytes (the header is padded with
+// spaces). Tensors whose size is a multiple of 64 bytes come first and are all aligned to 64 bytes. The others follow
+// in order of decreasing element size, so that each is aligned to its element.
 std::vector<const Named*> in_file_order(const std::vector<Named>& tensors) {
   std::vector<const Named*> order;
   order.reserve(tensors.size());
@@ -66,7 +66,7 @@ std::string list_of(const Shape& shape) {
   return list + "]";
 }
 
-// Written without a tree of JSON values: nlohmann's destructor of one allocates memory.
+// Writes the header without a tree of JSON values, because the destructor of nlohmann's tree allocates memory.
 std::string header_of(const std::vector<const Named*>& order, const std::map<std::string, std::string>& metadata) {
   std::string header = "{";
   for (const auto& [key, value] : metadata)

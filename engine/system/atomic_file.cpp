@@ -1,4 +1,4 @@
-// Files that are written: never half, and by one process at a time.
+// Files that are written atomically, and locks that admit one process at a time.
 #include <pthread.h>
 #include <signal.h>
 
@@ -16,8 +16,8 @@
 namespace weft::os {
 namespace {
 
-// Keeps SIGXFSZ, which a write beyond RLIMIT_FSIZE raises on its thread, from ending the process: the write then
-// gives EFBIG.
+// Prevents SIGXFSZ from ending the process. A write beyond RLIMIT_FSIZE raises it on its thread; here the write fails
+// with EFBIG instead.
 class WithoutFileSizeSignal {
  public:
   WithoutFileSizeSignal() noexcept {
@@ -45,10 +45,10 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// O_EXCL makes a temporary file's name unique everywhere, this number in the process.
+// O_EXCL makes the name of a temporary file unique everywhere; this number makes it unique within the process.
 std::atomic<unsigned> next_temporary{0};
 
-// A new file that is locked, or -1.
+// Creates and locks a new file. Returns its descriptor, or -1.
 int create_temporary(const std::string& path, mode_t mode) noexcept {
   const int descriptor =
       uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode); });
@@ -67,7 +67,7 @@ void remove_if_abandoned(const std::string& path) noexcept {
   ::close(descriptor);
 }
 
-// Linux writes at most 2^31 - 4096 bytes at a time and says how many.
+// Linux writes at most 2^31 - 4096 bytes per call and returns the number written.
 void write_all(int descriptor, const void* data, std::size_t bytes, const std::string& path) {
   const WithoutFileSizeSignal guard;
   const char* next = static_cast<const char*>(data);
@@ -87,7 +87,8 @@ std::string this_process() {
   return holder_prefix + std::to_string(::getpid()) + " on " + host;
 }
 
-// What a lock's file says: a process, or "". None if it is somebody else's: it has another name, too, or says something else.
+// The contents of a lock file: the name of a process, or "". None if the file belongs to somebody else: it has a second
+// name or other contents.
 std::optional<std::string> holder_in(int descriptor) noexcept {
   struct stat s;
   if (::fstat(descriptor, &s) != 0 || s.st_nlink > 1) return std::nullopt;
@@ -143,9 +144,9 @@ void AtomicFile::commit() {
   const Descriptor descriptor(open_to_read(folder, O_DIRECTORY));
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("write", path_);
   temporary_.clear();
-  ::close(descriptor_);  // and with it the lock, which the temporary file needs no longer
+  ::close(descriptor_);  // this also releases the lock, which the temporary file no longer needs
   descriptor_ = -1;
-  // The folder's entry too: some file systems can't sync folders (EINVAL).
+  // Syncs the folder's entry, too. Some file systems can't sync folders (EINVAL).
   if (uninterrupted([&] { return ::fsync(descriptor); }) != 0 && errno != EINVAL) fail("sync the folder of", path_);
 }
 
@@ -202,7 +203,7 @@ FolderLock::FolderLock(const std::string& folder) {
     const std::string holder = holder_in(descriptor).value_or("");
     throw Error("\"" + folder + "\" is in use by " + (holder.empty() ? "another process" : holder));
   }
-  if (holder_in(descriptor)) {  // a disk that is full keeps nobody out
+  if (holder_in(descriptor)) {  // a full disk must not prevent locking
     const std::string who = this_process();
     const WithoutFileSizeSignal guard;
     (void)!::ftruncate(descriptor, 0);

@@ -12,7 +12,7 @@ void limit_cpus(CgroupLimits& limits, std::int64_t quota, std::int64_t period) {
     limits.cpus = std::min(limits.cpus, static_cast<double>(quota) / static_cast<double>(period));
 }
 
-// The file's first numbers; none if it doesn't start with them ("max").
+// Reads the numbers at the start of the file. False if the file starts with something else ("max").
 template <class... T>
 bool read_numbers(const std::string& path, T&... numbers) {
   std::ifstream file(path);
@@ -27,7 +27,7 @@ void read_version2(CgroupLimits& limits, const std::string& folder) {
   if (read_numbers(folder + "/memory.max", memory)) limits.memory = std::min(limits.memory, memory);
 }
 
-// https://docs.kernel.org/admin-guide/cgroup-v1/: a quota of -1 is none.
+// https://docs.kernel.org/admin-guide/cgroup-v1/: a quota of -1 means no quota.
 void read_version1(CgroupLimits& limits, const std::string& folder) {
   std::int64_t quota = 0, period = 0;
   std::uint64_t memory = 0;
@@ -36,7 +36,7 @@ void read_version1(CgroupLimits& limits, const std::string& folder) {
   if (read_numbers(folder + "/memory.limit_in_bytes", memory)) limits.memory = std::min(limits.memory, memory);
 }
 
-// Calls read(folder) for the group and every group above it. A container may show the host's path, of which only
+// Calls read(folder) for the group and every group above it. A container may show the path on the host although only
 // the root is mounted.
 template <class Read>
 void for_each_level(const std::string& mount, std::string path, Read read) {

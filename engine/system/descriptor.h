@@ -1,4 +1,4 @@
-// File descriptors and what their failures say, for the files of this folder.
+// File descriptors and error messages for the files of this folder.
 #pragma once
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -35,14 +35,14 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
   operator int() const noexcept { return value_; }
 
-  // The caller closes it.
+  // Hands the descriptor over: the caller closes it.
   int release() noexcept { return std::exchange(value_, -1); }
 
  private:
   int value_;
 };
 
-// O_NONBLOCK: opening a pipe that nobody writes to would wait for ever; regular files ignore it.
+// With O_NONBLOCK, opening a pipe without a writer does not block forever. Regular files ignore the flag.
 inline int open_to_read(const std::string& path, int flags) {
   const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags); });
   if (descriptor < 0) fail("open", path);

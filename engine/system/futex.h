@@ -1,16 +1,16 @@
-// Waiting for another thread: asleep in the kernel until a word changes.
+// Waiting for another thread: the thread sleeps in the kernel until a word changes.
 #pragma once
 #include <atomic>
 #include <cstdint>
 
 namespace weft::os {
 
-// Sleeps unless `word` has another value than `value`, until wake(word); may return earlier for no reason.
+// Sleeps until wake(word) if `word` equals `value`, otherwise returns at once. May return early without a reason.
 void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept;
-// Wakes all that sleep on the word.
+// Wakes all threads that sleep on the word.
 void wake(const std::atomic<std::uint32_t>& word) noexcept;
 
-// Tells the CPU that a loop waits.
+// Tells the CPU that the thread is in a waiting loop.
 inline void relax() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -19,7 +19,7 @@ inline void relax() noexcept {
 #endif
 }
 
-// `handler` runs in each child of fork(), before fork returns there.
+// Runs `handler` in each child of fork(), before fork returns there.
 void in_forked_children(void (*handler)()) noexcept;
 
 }  // namespace weft::os

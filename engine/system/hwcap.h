@@ -1,4 +1,4 @@
-// Features of an aarch64 CPU, of which the system tells in words of bits.
+// Features of an aarch64 CPU. The system reports them as bits of words.
 #pragma once
 #if defined(__aarch64__)
 #include <sys/auxv.h>

@@ -1,6 +1,6 @@
-// Temporary files and folders: .weft-PROCESS-….tmp. Their writer keeps them locked, by which others know that they are in use:
-// the system releases the lock when the process ends, and knows it in containers, too, where another process may have the same
-// number.
+// Temporary files and folders are named .weft-PROCESS-….tmp. Their writer keeps them locked, so other processes know
+// that they are in use. The system releases the lock when the process ends. Unlike process numbers, the lock also works
+// between containers, where two processes may have the same number.
 #pragma once
 #include <sys/file.h>
 
@@ -14,20 +14,20 @@ inline bool is_temporary(const std::string& name) {
   return name.size() > 10 && name.rfind(".weft-", 0) == 0 && name.compare(name.size() - 4, 4, ".tmp") == 0;
 }
 
-// False if another process has the lock, or if that is not known.
+// False if another process holds the lock, or if that is unknown.
 inline bool try_lock(int descriptor) noexcept {
   return uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) == 0;
 }
 
-// Whether the open file or folder still has that name.
+// Whether the open file or folder still has this name.
 inline bool is_named(int descriptor, const std::string& path) noexcept {
   struct stat open, named;
   return ::fstat(descriptor, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
          open.st_dev == named.st_dev;
 }
 
-// Locks what this process has just made. False if another process took it for abandoned meanwhile and removed it. Where there
-// are no locks it goes on without.
+// Locks a file or folder that this process has just created. False if another process took it for abandoned and removed
+// it in the meantime. Continues without a lock where the file system has none.
 inline bool lock_new(int descriptor, const std::string& path) noexcept {
   (void)uninterrupted([&] { return ::flock(descriptor, LOCK_EX); });
   return is_named(descriptor, path);

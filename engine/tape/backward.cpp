@@ -1,4 +1,4 @@
-// What an op's backward sees.
+// The interface of tapes for the backward pass of an op.
 #include "tape/tape_records.h"
 
 namespace weft {
@@ -6,7 +6,7 @@ using namespace detail;
 
 namespace {
 
-// The record, if it has an input i.
+// Returns the record. Error unless it has an input i.
 const Record& with_input(const Record& record, std::size_t i) {
   if (i >= record.inputs.size()) throw Error("[tape] backward asks for an input that the operation doesn't have");
   return record;

@@ -8,8 +8,8 @@
 namespace weft::detail {
 namespace {
 
-// True if nobody else holds or owns the elements and no two indices reach the same one, as is certain for what backward makes
-// itself.
+// True if nobody else holds or owns the elements, and no two indices refer to the same element. Both always hold for
+// tensors that backward creates itself.
 bool writable_in_place(const Tensor& x) {
   for (std::size_t i = 0; i < x.shape().size(); ++i)
     if (x.shape()[i] > 1 && x.strides()[i] == 0) return false;
@@ -31,8 +31,8 @@ Tensor copy_of(const Tensor& x) {
 Tensor owned(Tensor x) { return writable_in_place(x) ? std::move(x) : copy_of(x); }
 
 void Gradient::fill_blank_parts() {
-  for (Tensor& part : blank_) raw::fill(part, 0);
-  blank_.clear();
+  for (Tensor& part : uninitialized_parts_) raw::fill(part, 0);
+  uninitialized_parts_.clear();
 }
 
 const Tensor& Gradient::sum() {
@@ -47,7 +47,7 @@ Tensor Gradient::take() {
 
 void Gradient::clear() {
   sum_ = Tensor();
-  blank_.clear();
+  uninitialized_parts_.clear();
 }
 
 void Gradient::add(Tensor contribution) {
@@ -82,15 +82,15 @@ Tensor Gradient::claim_part(const PartOp& op, const Shape& shape, DType dtype) {
       raw::fill(sum_, 0);
       return {};
     }
-    blank_ = std::move(*rest);
+    uninitialized_parts_ = std::move(*rest);
     return op.part_of(sum_);
   }
-  if (blank_.empty()) return {};
+  if (uninitialized_parts_.empty()) return {};
   Tensor part = op.part_of(sum_);
-  const auto found =
-      std::find_if(blank_.begin(), blank_.end(), [&](const Tensor& view) { return same_view(view, part); });
-  if (found == blank_.end()) return {};
-  blank_.erase(found);
+  const auto found = std::find_if(uninitialized_parts_.begin(), uninitialized_parts_.end(),
+                                  [&](const Tensor& view) { return same_view(view, part); });
+  if (found == uninitialized_parts_.end()) return {};
+  uninitialized_parts_.erase(found);
   return part;
 }
 

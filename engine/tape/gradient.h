@@ -6,36 +6,37 @@
 
 namespace weft::detail {
 
-// A gradient whose elements nobody else holds and that may be written in place: x itself or a copy.
+// Returns a gradient that no other handle shares and that may be written in place: x itself or a copy.
 Tensor owned(Tensor x);
 Tensor copy_of(const Tensor& x);
 
-// Invariant: the sum is undefined as long as there is no contribution. Afterwards it holds the numbers of all
-// contributions, except in `blank`, disjoint views of parts that none has reached yet: their elements are not set and stand
-// for zeros. Who adds to a part that is blank writes it; who needs the whole sum has what is still blank filled first.
-// So the halves of gMLP's z are written once each, and no zeros before them. (A slice between two others finds its place
-// only within a larger blank part: zeros are filled, and it is added.)
+// Invariant: the sum is undefined while there is no contribution. Afterwards it holds the sum of all contributions,
+// except in `uninitialized_parts_`. This list has disjoint views of the blank parts, which no contribution has reached
+// yet: their elements are uninitialized and stand for zeros. Adding to a blank part writes it. Before the whole sum is
+// used, the remaining blank parts are filled with zeros. For example, the two halves of gMLP's z are written once each,
+// without zeros before. (A slice between two others only finds its place within a larger blank part. Then zeros are
+// filled and the slice is added.)
 class Gradient {
  public:
   bool defined() const noexcept { return sum_.defined(); }
-  bool has_blank_parts() const noexcept { return !blank_.empty(); }
+  bool has_blank_parts() const noexcept { return !uninitialized_parts_.empty(); }
   void fill_blank_parts();
 
-  // The sum; blank parts are filled.
+  // The sum. Blank parts are filled with zeros first.
   const Tensor& sum();
   Tensor take();
   void clear();
 
   // The first contribution is moved in.
   void add(Tensor contribution);
-  // To the op's part of this gradient, which is one of `shape`.
+  // Adds to the op's part of this gradient. The gradient has the shape `shape`.
   void add_part(const PartOp& op, const Shape& shape, const Tensor& contribution);
-  // The op's part, if it is blank: from then on it is the caller's to write, at once. Else undefined.
+  // The op's part, if it is blank: the caller must then write it at once. Otherwise an undefined tensor.
   Tensor claim_part(const PartOp& op, const Shape& shape, DType dtype);
 
  private:
   Tensor sum_;
-  std::vector<Tensor> blank_;
+  std::vector<Tensor> uninitialized_parts_;
 };
 
 }  // namespace weft::detail

@@ -12,12 +12,12 @@ using namespace detail;
 
 struct Parameter::Data {
   Tensor value;
-  Tensor scales;  // of an i8 value
+  Tensor scales;  // of an i8 value, else undefined
   bool trainable = true;
-  const char* lent = nullptr;  // why it is not to be written, or null
-  bool outline = false;        // without elements of its own
+  const char* lent = nullptr;  // why it must not be written, or null
+  bool outline = false;        // without its own elements
   bool quantizable = false;
-  bool quantized = false;  // and lent
+  bool quantized = false;  // implies `lent`
 };
 
 Parameter::Parameter(Tensor value, bool trainable) : data_(std::make_shared<Data>()) {
@@ -58,7 +58,7 @@ void detail::rebind(const Parameter& parameter, Tensor value) {
 }
 
 Parameter detail::outline(const Shape& shape, DType dtype) {
-  static constexpr double zero = 0;  // of any real dtype
+  static constexpr double zero = 0;  // zero in any real dtype
   const Tensor element = Tensor::borrow(nullptr, &zero, {}, dtype);
   Parameter made(element);
   made.data_->value = element.view(shape, Strides(shape.size(), 0), 0);

@@ -41,7 +41,8 @@ ParameterSet::ParameterSet(const NamedParameters& parameters) try {
     raw::copy(entry.parameter.value(), place);
     rebind(entry.parameter, place);
   }
-  Context::current().memory().trim();  // the parameters' former blocks, of sizes that nobody else may ask for
+  // Releases the parameters' previous blocks, whose sizes may never be requested again.
+  Context::current().memory().trim();
   gradients_ = Tensor::zeros({end}, dtype);
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("parameter set");
@@ -64,7 +65,7 @@ void ParameterSet::zero_gradients() { raw::fill(gradients_, 0.0); }
 
 void ParameterSet::complete(const Leaf& leaf, Tensor gradient) {
   const auto found = index_.find(leaf.parameter);
-  if (found == index_.end()) return;  // a watched tensor, or a parameter of somebody else
+  if (found == index_.end()) return;  // a watched tensor, or a parameter outside of this set
   const Entry& entry = entries_[found->second];
   if (entry.parameter.value().storage() != values_.storage())
     throw Error("[parameter set] " + entry.name + " has been moved to another set, which has its value now");

@@ -1,6 +1,6 @@
-// Activation recomputation. A tape has one record for all that the function does; backward puts the records of its second
-// run in that one's place: their leaves begin with the gradients that the tape has so far, and the sums go back. So each
-// contribution is added in the order in which it would be without.
+// Activation recomputation. The tape keeps one record for the whole function. Backward replaces it by the records of a
+// second run. The leaves of that run start with the gradients that the tape has so far, and return the sums. So
+// contributions are added in the same order as without recomputation.
 #include "weft/recompute.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace weft::detail {
 
-// y = fn(in). The record's inputs are fn's, and after them the parameters that fn read.
+// y = fn(in). The record's inputs are the inputs of fn, followed by the parameters that fn read.
 class RecomputeOp : public Op {
  public:
   static Tensor apply(Recomputed fn, const Inputs& in);
@@ -22,14 +22,15 @@ class RecomputeOp : public Op {
   const char* name() const noexcept override { return "recompute"; }
   Shape shape(const Inputs&) const override { return shape_; }
   Tensor forward(const Inputs& in, const Shape&) override {
-    const Tape tape;  // layers do the same on any
+    const Tape tape;  // layers may compute differently without a tape
     return fn_(first_of(in)).detach();
   }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
   void backward(Backward& b) const override;
 
  private:
-  using Places = std::vector<std::pair<std::int64_t, std::int64_t>>;  // leaf inside -> record outside
+  // Leaf of the inner tape -> record of the outer tape.
+  using Places = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
   Inputs first_of(const Inputs& in) const { return {in.begin(), in.begin() + static_cast<std::ptrdiff_t>(inputs_)}; }
   static Inputs leaves(Tape& tape, const TapeRecords& outside, const Inputs& in,
@@ -42,7 +43,8 @@ class RecomputeOp : public Op {
   Shape shape_;
 };
 
-// The inputs as leaves of `tape`, one for each record outside, which may be a parameter's leaf; the others are constants.
+// Returns the inputs as leaves of `tape`, one for each outer record, which may be a parameter's leaf. Other inputs are
+// constants.
 Inputs RecomputeOp::leaves(Tape& tape, const TapeRecords& outside, const Inputs& in,
                            const std::vector<std::int64_t>& nodes) {
   Inputs all;

@@ -78,7 +78,7 @@ Tensor Tape::leaf(const Tensor& value, const std::shared_ptr<const void>& parame
     record.dtype = value.dtype();
     Tensor leaf = record.leaf.value;
     impl_->records.push_back(std::move(record));
-    if (parameter) impl_->leaves.emplace(parameter.get(), index);  // if it throws the record is a leaf that nobody uses
+    if (parameter) impl_->leaves.emplace(parameter.get(), index);  // if this throws, the record stays as an unused leaf
     return leaf;
   });
 }

@@ -8,8 +8,8 @@
 namespace weft::detail {
 namespace {
 
-// A chain of cheap records longer than this keeps a tensor in between: longer ones would keep fewer tensors, and compute
-// more of them twice. bench: bench/steps/step_compare, time and memory of a step
+// The maximum length of a chain of cheap records without a saved tensor in between. Larger: fewer tensors are saved,
+// but more are computed twice. Smaller: more memory. bench: bench/steps/step_compare (time and memory of a step)
 constexpr int max_recomputed_depth = 4;
 
 }  // namespace
@@ -96,7 +96,7 @@ void TapeRecords::walk(std::int64_t last, FunctionRef<void(std::int64_t leaf)> c
         const OpTimer timer("gradients", &OpTime::backward);
         record.gradient.fill_blank_parts();
       }
-      check_versions(record);  // a sink may have written since
+      check_versions(record);  // a sink may have written the tensors
       Backward view(*this, i);
       const OpTimer timer(record.op->name(), &OpTime::backward);
       record.op->backward(view);
@@ -132,7 +132,7 @@ const Tensor& TapeRecords::recompute(std::int64_t index) {
   return record.recomputed;
 }
 
-// Frees what the record held, and the outputs computed again that nobody else waits for.
+// Releases the record's data, and the recomputed outputs that no other record needs.
 void TapeRecords::release(Record& record) {
   for (const Kept& kept : record.kept) {
     if (kept.producer < 0) continue;

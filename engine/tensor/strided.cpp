@@ -1,4 +1,4 @@
-// The four strided loops every tensor needs: fill, copy, convert, add.
+// The four strided loops that every tensor needs: fill, copy, convert, add.
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -15,7 +15,7 @@ using detail::Nest;
 
 namespace {
 
-// Elements a task: fewer cost more to hand out than they save, more leave threads idle. bench: bench/steps/step_compare
+// Elements per task. Larger: threads may be idle. Smaller: more overhead per task. bench: bench/steps/step_compare
 constexpr std::int64_t grain = 1 << 15;
 
 // Calls f with a null pointer of the dtype's element type.
@@ -32,7 +32,7 @@ void with_type(DType dtype, F f) {
   }
 }
 
-// What a number is computed as: a bfloat16 as a float, any other as itself.
+// Converts an element to the type in which it is computed: bfloat16 to float, others unchanged.
 template <class T>
 T computed(const T& x) {
   return x;
@@ -44,7 +44,7 @@ constexpr bool is_complex_type = false;
 template <class R>
 constexpr bool is_complex_type<std::complex<R>> = true;
 
-// What elements are moved as: compilers' vector loops move numbers, not structs.
+// The type by which elements are moved. Compilers vectorize loops over numbers, but not over structs.
 template <class T>
 using Moved = std::conditional_t<std::is_same_v<T, bfloat16>, std::uint16_t, T>;
 
@@ -65,7 +65,7 @@ void strided(const Tensor& x, Tensor& y, Combine combine) {
   });
 }
 
-// The axes of a copy whose elements are neighbours in x along one and in y along the other.
+// The axes of a transposed copy: elements are neighbors in x along one axis, and in y along the other.
 struct Transposed {
   std::size_t x_axis, y_axis;
 };
@@ -80,10 +80,13 @@ std::optional<Transposed> transposed(const Nest<2>& nest) {
   return Transposed{*x_axis, *y_axis};
 }
 
-// Copies in square tiles that stay in cache: along rows, a transposed read would fetch a line for each element.
+// Copies in square tiles that stay in cache. A copy along rows would fetch a cache line for each element of a
+// transposed read.
 template <class T>
 void copy_tiles(const Nest<2>& nest, Transposed axes, const T* x, T* y) {
-  constexpr std::int64_t tile = 16;  // a cache line of f32, of 16 rows that stay in L1. bench: bench/steps/step_compare
+  // Larger: 16 rows no longer stay in L1. Smaller: a row fills less than a cache line of f32. bench:
+  // bench/steps/step_compare
+  constexpr std::int64_t tile = 16;
   const std::int64_t rows = nest.shape[axes.x_axis], columns = nest.shape[axes.y_axis];
   const std::int64_t x_step = nest.strides[axes.y_axis][0], y_step = nest.strides[axes.x_axis][1];
   Shape tiles = nest.shape;

@@ -1,4 +1,4 @@
-// What the families of operations share.
+// Constants and functions that the families of operations share.
 #pragma once
 #include <cstdint>
 
@@ -9,11 +9,11 @@
 
 namespace weft::detail {
 
-// Elements that are worth a task, of loops that are bound by memory or do little for each: fewer cost more to hand out
-// than they save, more leave threads idle at the end. bench: weft-bench --benchmark_filter='add|gate|softmax|c2c|adamw'
+// Elements per task, for loops that memory bandwidth limits or that do little work per element. Larger: threads are
+// idle at the end. Smaller: more overhead per task. bench: weft-bench --benchmark_filter='add|gate|softmax|c2c|adamw'
 inline constexpr std::int64_t task_elements = 1 << 14;
 
-// x itself if it is of the dtype, else converted.
+// Returns x itself if it has this dtype, else a converted copy.
 inline Tensor as_dtype(Tensor x, DType dtype) {
   if (x.dtype() == dtype) return x;
   return raw::convert(x, dtype);

@@ -3,12 +3,12 @@
 namespace weft::detail {
 namespace {
 
-// The strides with which x's elements, in row-major order, are seen as `shape`; empty if there are none (and
-// shape is not).
+// Computes the strides with which x's elements, in row-major order, form `shape`. False, with empty strides, if there
+// are no such strides.
 bool view_strides(const Tensor& x, const Shape& shape, Strides& strides) {
   strides = contiguous_strides(shape);
   if (x.is_contiguous() || x.numel() == 0) return true;
-  // Runs of x's axes that lie evenly in memory, matched with runs of the new axes of the same size.
+  // Matches runs of x's axes that are evenly spaced in memory with runs of new axes of the same total size.
   std::size_t axis = shape.size(), from = x.shape().size();
   while (from > 0) {
     std::size_t first = from - 1;

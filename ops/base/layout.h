@@ -1,4 +1,5 @@
-// Other ways to see a tensor's elements: views where its strides allow, else copies. Nothing here is recorded.
+// Reinterprets a tensor's elements in other shapes: as a view where its strides allow, else as a copy. Nothing here is
+// recorded.
 #pragma once
 #include <cstdint>
 
@@ -6,13 +7,13 @@
 
 namespace weft::detail {
 
-// x's elements in row-major order as `shape`, which has as many.
+// x's elements in row-major order as `shape`, which has the same number of elements.
 Tensor reshaped(const Tensor& x, const Shape& shape);
 
-// x (…, k) as a matrix (m, k), k the product of the last `axes`.
+// x (…, k) as a matrix (m, k), where k is the product of the last `axes` sizes.
 Tensor as_matrix(const Tensor& x, std::int64_t axes = 1);
 Tensor as_rows(const Tensor& x, std::int64_t axes = 1);  // the same with contiguous rows
-Tensor with_contiguous_rows(const Tensor& x);            // x, the elements of its last axis side by side
+Tensor with_contiguous_rows(const Tensor& x);            // x, with the elements of its last axis adjacent
 bool has_contiguous_rows(const Tensor& x);
 
 }  // namespace weft::detail

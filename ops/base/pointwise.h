@@ -14,7 +14,7 @@ void pointwise(Kernel kernel, Tensor& y, const X&... x) {
   });
 }
 
-// A new tensor of the kernel's values at x, in row-major order.
+// Returns a new tensor with the kernel's values at x, in row-major order.
 template <class T, class Kernel>
 Tensor pointwise(Kernel kernel, const Tensor& x) {
   const Tensor dense = raw::contiguous(x);
@@ -23,7 +23,7 @@ Tensor pointwise(Kernel kernel, const Tensor& x) {
   return y;
 }
 
-// dx = kernel(kept, dy), over dy itself where nobody else holds it.
+// dx = kernel(kept, dy). Overwrites dy if no other handle shares it.
 template <class T, class Kernel>
 Tensor pointwise_backward(Kernel kernel, const Tensor& kept, Tensor dy) {
   const bool in_place = dy.unique() && dy.is_contiguous();

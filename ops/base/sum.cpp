@@ -10,14 +10,15 @@ namespace detail {
 
 namespace {
 
-// Terms of a row's sum that are added in one go, before the partial sums are: many leave threads idle, few cost a pass
-// over more partial sums. Part of what a sum is: it sets the order of the additions.
-// bench: weft-bench --benchmark_filter='adamw-clip|add-bias-backward|layer-norm-backward'
+// Terms of a row's sum that are added in one block, before the partial sums are added. Larger: threads are idle.
+// Smaller: one more pass over more partial sums. It determines the order of the additions, and so the result. bench:
+// weft-bench --benchmark_filter='adamw-clip|add-bias-backward|layer-norm-backward'
 constexpr std::int64_t row_block = 1 << 14;
-constexpr std::int64_t least_column_block = 64, most_column_block = 512;  // of a column: one chain of additions
+// For a column, whose terms form one chain of additions.
+constexpr std::int64_t min_column_block = 64, max_column_block = 512;
 
-// x's shape as runs of axes that are kept and summed in turn, the first one kept (perhaps of size 1), the last one
-// kept: kept, summed, kept, …, kept. Axes of size 1 belong to any run.
+// x's shape as alternating runs of axes: kept, summed, kept, …, kept. The first and the last run are kept ones (perhaps
+// of size 1). Axes of size 1 fit into any run.
 Shape alternating_runs(const Shape& shape, const std::vector<bool>& reduced) {
   Shape runs{1};
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -30,13 +31,13 @@ Shape alternating_runs(const Shape& shape, const std::vector<bool>& reduced) {
   return runs;
 }
 
-// How many terms are summed at once: a column's terms form one chain of additions, which is kept short.
+// The number of terms in a block. A column's terms form one chain of additions, which is kept short.
 std::int64_t block_length(std::int64_t inner) {
-  return inner == 1 ? row_block : std::clamp(row_block / inner, least_column_block, most_column_block);
+  return inner == 1 ? row_block : std::clamp(row_block / inner, min_column_block, max_column_block);
 }
 
-// y (outer, inner) = the sum of x (outer, n, inner) over its middle axis, all contiguous. Long sums are cut into
-// blocks whose length depends on the shape alone, and the blocks' sums are summed in the same way.
+// y (outer, inner) = the sum of x (outer, n, inner) over its middle axis; all contiguous. Long sums are split into
+// blocks whose length depends only on the shape, and the blocks' sums are summed in the same way.
 template <class T>
 void sum_middle(const T* x, Computed<T>* y, std::int64_t outer, std::int64_t n, std::int64_t inner) {
   const ReduceKernels<T>& kernel = kernels<ReduceKernels<T>>();
@@ -64,7 +65,7 @@ void sum_middle(const T* x, Computed<T>* y, std::int64_t outer, std::int64_t n, 
   if (blocks > 1) sum_middle(to, y, outer, blocks, inner);
 }
 
-// Sums the runs one after the other, the innermost first. `width` is 2 for the pairs of a complex tensor.
+// Sums the runs one after the other, starting with the innermost. `width` is 2 for the pairs of a complex tensor.
 template <class T>
 void sum_runs(const T* x, Shape runs, std::int64_t width, Computed<T>* y) {
   const std::int64_t inner = runs.back() * width, n = runs[runs.size() - 2];

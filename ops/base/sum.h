@@ -1,4 +1,4 @@
-// Sums along axes, without a record.
+// Sums along axes, without recording.
 #pragma once
 #include <vector>
 
@@ -6,8 +6,8 @@
 
 namespace weft::detail {
 
-// The sum of x, real or complex, over the axes that are `reduced`, in `shape`: x's without them, or with size 1 in their
-// place. The order of the additions depends on the shapes alone. Of bf16 it is f32.
+// The sum of x, real or complex, over the axes marked in `reduced`. `shape` is x's shape without these axes, or with
+// size 1 in their place. The order of the additions depends only on the shapes. For bf16 input the result is f32.
 Tensor sum_axes(const char* op, const Tensor& x, const std::vector<bool>& reduced, const Shape& shape);
 
 }  // namespace weft::detail

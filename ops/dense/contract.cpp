@@ -1,8 +1,8 @@
-// A product of two labelled tensors is cut into dense ones: each label belongs to one of four groups, by the tensors
-// that have it: batch (a, b and c), m (a and c), n (b and c), k (a and b). Neighbouring axes of a group that all
-// tensors step through evenly become one, and operands are copied where that makes k one axis. gemm multiplies what is
-// left, the largest axes of m, n and k as a matrix product, the others as its batch; small matrices along a contiguous
-// batch go to the kernel batched_dot instead, which packs nothing.
+// A product of two labeled tensors is split into dense products. Each label belongs to one of four groups, by the
+// tensors that have it: batch (a, b and c), m (a and c), n (b and c), k (a and b). Neighboring axes of a group are
+// merged if all tensors step through them evenly. Operands are copied if that merges k into one axis. gemm then
+// multiplies the largest axes of m, n and k as a matrix product, with the other axes as its batch. Small matrices along
+// a contiguous batch use the kernel batched_dot instead, which packs nothing.
 #include "dense/contract.h"
 
 #include <algorithm>
@@ -20,16 +20,20 @@ namespace {
 
 using std::int64_t;
 
-// Multiply-adds that are worth a task of batched_dot: fewer cost more to hand out than they save, more leave threads
-// idle at the end. bench: bench/operations/einsum_compare
+// Multiply-adds per task of batched_dot. Larger: threads are idle at the end. Smaller: more overhead per task.
+// bench: bench/operations/einsum_compare
 constexpr int64_t contraction_work = 1 << 16;
-// Elements of y that batched_dot computes at once: few keep y in L1 while all terms of k's outer axes are added to it,
-// many make long runs of contiguous memory. bench: bench/operations/einsum_compare
+// Elements of y that batched_dot computes at once. Larger: y leaves L1 while the terms of k's outer axes are added to
+// it. Smaller: shorter runs of contiguous memory.
+// bench: bench/operations/einsum_compare
 constexpr int64_t batched_dot_piece = 128;
-// The shortest batch that batched_dot takes, which uses a vector for it. bench: bench/operations/einsum_compare
+// The minimum length of a batch for batched_dot, which fills vectors with the batch. Larger: short batches are packed
+// and multiplied as matrices. Smaller: mostly empty vectors.
+// bench: bench/operations/einsum_compare
 constexpr int64_t shortest_batch = 4;
-// Multiply-adds for each element of the three matrices from which on packing is worth
-// it. bench: bench/operations/einsum_compare
+// The minimum number of multiply-adds per element of the three matrices for which packing pays off. Larger: batched_dot
+// reads A and B more often. Smaller: packing costs more than it saves.
+// bench: bench/operations/einsum_compare
 constexpr int64_t packing_gain = 128;
 
 bool contains(const Labels& labels, int label) {
@@ -40,19 +44,19 @@ std::size_t position(const Labels& labels, int label) {
   return static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
 }
 
-// The size of x's axis, 1 if it has none of that label.
+// The size of x's axis with that label, or 1 if there is none.
 int64_t size_of(const Labelled& x, int label) {
   const std::size_t i = position(x.labels, label);
   return i < x.labels.size() ? x.x.shape()[i] : 1;
 }
 
-// The stride of x's axis, 0 if it has none of that label.
+// The stride of x's axis with that label, or 0 if there is none.
 int64_t stride_of(const Labelled& x, int label) {
   const std::size_t i = position(x.labels, label);
   return i < x.labels.size() ? x.x.strides()[i] : 0;
 }
 
-// x's axes in the order of `labels`; those it lacks have size 1.
+// x's axes in the order of `labels`. Missing axes have size 1.
 Tensor arranged(const Labelled& x, const Labels& labels) {
   Shape shape;
   Strides strides;
@@ -79,13 +83,13 @@ Labelled without_own_labels(const Labelled& x, const Labels& other, const Labels
   return {sum_to_labels(x, kept), kept};
 }
 
-// The labels of a product by the tensors that have them, with the steps of the three along each: batch (a, b and c),
-// m (a, c), n (b, c), k (a, b).
+// The labels of a product, grouped by the tensors that have them, with the strides of the three tensors along each:
+// batch (a, b and c), m (a, c), n (b, c), k (a, b).
 struct AxisGroups {
   std::vector<BatchAxis> batch, m, n, k;
 };
 
-// Neighbours along which every tensor steps evenly become one axis; the outermost first.
+// Merges neighboring axes along which every tensor steps evenly. The outermost axis comes first.
 void fuse(std::vector<BatchAxis>& axes) {
   const auto outer = [](const BatchAxis& p, const BatchAxis& q) {
     return std::array{p.c, p.a, p.b} > std::array{q.c, q.a, q.b};
@@ -123,8 +127,8 @@ int64_t total(const std::vector<BatchAxis>& axes) {
   return count;
 }
 
-// Removes the largest axis from `axes` and gives it; one of size 1 if there is none. An axis along which C is contiguous
-// counts four times: a product that isn't stores C an element at a time.
+// Removes the largest axis from `axes` and returns it, or an axis of size 1 if there is none. An axis along which C is
+// contiguous counts four times, because a product without one stores C one element at a time.
 BatchAxis take_largest(std::vector<BatchAxis>& axes) {
   if (axes.empty()) return {1, 0, 0, 0};
   const auto weight = [](const BatchAxis& axis) { return axis.c == 1 ? 4 * axis.size : axis.size; };
@@ -135,7 +139,7 @@ BatchAxis take_largest(std::vector<BatchAxis>& axes) {
   return axis;
 }
 
-// The offsets of the three matrices at the index-th combination of the axes, the last running fastest.
+// The offsets of the three tensors at the index-th combination of the axes. The last axis runs fastest.
 BatchAxis offsets(const std::vector<BatchAxis>& axes, int64_t index) {
   BatchAxis at{0, 0, 0, 0};
   for (std::size_t i = axes.size(); i-- > 0;) {
@@ -148,14 +152,14 @@ BatchAxis offsets(const std::vector<BatchAxis>& axes, int64_t index) {
   return at;
 }
 
-// Whether the matrices that lie across the batch are too small to be worth gathering: packing touches a cache line for
-// each element of A and B, `batched_dot` reads them once for each column or row of C.
+// Whether the matrices, whose elements are a batch apart, are too small for packing. Packing touches a cache line for
+// each element of A and B. `batched_dot` reads A and B once for each column or row of C.
 bool has_small_matrices(const AxisGroups& groups) {
   const int64_t m = total(groups.m), n = total(groups.n), k = total(groups.k);
   return m * n * k < packing_gain * (m * k + k * n + m * n);
 }
 
-// Whether the innermost batch axis is contiguous in all three tensors, as `batched_dot` needs it.
+// Whether the innermost batch axis is contiguous in all three tensors, as `batched_dot` requires.
 bool has_contiguous_batch(const AxisGroups& groups) {
   if (groups.batch.empty()) return false;
   const BatchAxis& last = groups.batch.back();
@@ -187,7 +191,7 @@ void run_batched_dot(AxisGroups groups, const T* a, const T* b, T* c) {
   });
 }
 
-// k is one axis. Axes of m and n that don't fuse run in the batch.
+// k is a single axis. Axes of m and n that were not merged become part of the batch.
 template <class T>
 GemmProblem<T> problem_of(AxisGroups groups, const T* a, const T* b, T* c) {
   const BatchAxis m = take_largest(groups.m), n = take_largest(groups.n), k = take_largest(groups.k);
@@ -202,7 +206,7 @@ void double_strides(std::vector<BatchAxis>& axes) {
   for (BatchAxis& axis : axes) axis = {axis.size, 2 * axis.a, 2 * axis.b, 2 * axis.c};
 }
 
-// Re c = Re a Re b - Im a Im b, Im c = Re a Im b + Im a Re b: four real products of every other number.
+// Re c = Re a Re b - Im a Im b, Im c = Re a Im b + Im a Re b: four real products over every other number.
 template <class R>
 void run_complex(AxisGroups groups, const R* a, const R* b, R* c) {
   for (auto* axes : {&groups.batch, &groups.m, &groups.n, &groups.k}) double_strides(*axes);
@@ -216,7 +220,7 @@ void run_complex(AxisGroups groups, const R* a, const R* b, R* c) {
   }
 }
 
-// x with its labels of k last, in the order of `k`, and contiguous: they fuse.
+// A contiguous copy of x with its labels of k last, in the order of `k`, so that they merge.
 Labelled gathered(const Labelled& x, const Labels& k) {
   Labels order;
   for (int label : x.labels)
@@ -244,7 +248,7 @@ AxisGroups with_one_k(Labelled& a, Labelled& b, const Labelled& c) {
   return groups_of(a, b, c);
 }
 
-// Copies the smaller operand, if that makes c's innermost axis contiguous in it as it is in the larger one.
+// Copies the smaller operand if that makes c's innermost axis contiguous in it, like in the larger operand.
 AxisGroups with_contiguous_batch(Labelled& a, Labelled& b, const Labelled& c) {
   Labelled& smaller = a.x.numel() < b.x.numel() ? a : b;
   const Labelled& larger = &smaller == &a ? b : a;
@@ -254,7 +258,7 @@ AxisGroups with_contiguous_batch(Labelled& a, Labelled& b, const Labelled& c) {
   return groups_of(a, b, c);
 }
 
-// c's memory seen in an order in which the labels of m, and those of n, are neighbours as they are in a and b.
+// c's memory in another order, in which the labels of m, and those of n, are neighbors as they are in a and b.
 Labelled in_own_order(const Labelled& a, const Labelled& b, const Labelled& c) {
   Labels order;
   for (int label : c.labels)
@@ -268,21 +272,22 @@ Labelled in_own_order(const Labelled& a, const Labelled& b, const Labelled& c) {
 
 Labelled in_f32(const Labelled& x) { return {as_dtype(x.x, DType::f32), x.labels}; }
 
-// Operands of no size but what the product needs; c contiguous.
+// The operands have no axes of size 1 or superfluous labels; c is contiguous.
 void multiply(Labelled a, Labelled b, Labelled& c) {
   AxisGroups groups = groups_of(a, b, c);
   const DType dtype = c.x.dtype();
   const bool is_small = is_floating(dtype) && has_small_matrices(groups);
   if (is_small && !has_contiguous_batch(groups)) groups = with_contiguous_batch(a, b, c);
   const bool batched = is_small && has_contiguous_batch(groups);
-  if (batched && dtype == DType::bf16) {  // batched_dot adds to c
+  if (batched && dtype == DType::bf16) {  // batched_dot would add to a rounded c
     Labelled wide{Tensor::empty(c.x.shape(), DType::f32), c.labels};
     multiply(in_f32(a), in_f32(b), wide);
     c.x = as_dtype(wide.x, dtype);
     return;
   }
   if (!batched && groups.k.size() > 1) groups = with_one_k(a, b, c);
-  if (!batched && (groups.m.size() > 1 || groups.n.size() > 1)) {  // one product and a copy, not many small products
+  // One product and a copy instead of many small products.
+  if (!batched && (groups.m.size() > 1 || groups.n.size() > 1)) {
     Labelled other = in_own_order(a, b, c);
     const AxisGroups fused = groups_of(a, b, other);
     if (fused.m.size() <= 1 && fused.n.size() <= 1) {
@@ -329,7 +334,8 @@ Tensor contract(const Labelled& a, const Labelled& b, const Labels& out) {
                        [&](int label) { return !contains(other.labels, label) && !contains(dense, label); });
   };
   if (a.x.dtype() == DType::bf16 && (needs_sum(whole_a, whole_b) || needs_sum(whole_b, whole_a)))
-    return as_dtype(contract(in_f32(a), in_f32(b), out), DType::bf16);  // rounded once, not the sums
+    // Rounds once, without rounding the partial sums.
+    return as_dtype(contract(in_f32(a), in_f32(b), out), DType::bf16);
   const Labelled left = without_own_labels(whole_a, whole_b.labels, dense);
   const Labelled right = without_own_labels(whole_b, whole_a.labels, dense);
   const bool sums =

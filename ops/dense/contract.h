@@ -1,4 +1,4 @@
-// Products of two tensors whose axes carry labels, as einsum and matmul need them. Nothing here is recorded.
+// Products of two tensors with labeled axes, for einsum and matmul. Nothing here is recorded.
 #pragma once
 #include <vector>
 
@@ -8,25 +8,26 @@ namespace weft::detail {
 
 using Labels = std::vector<int>;
 
-// x, its axes named; no label comes twice.
+// x with a label for each axis; labels are distinct.
 struct Labelled {
   Tensor x;
   Labels labels;
 };
 
-// y[out] = the sum over all labels not in `out` of a · b. An axis of size 1 broadcasts against any other; a label of
-// `out` that neither has gives an axis of size 1. Real, bf16 or complex. The result is new and contiguous.
+// y[out] = the sum of a · b over all labels not in `out`. An axis of size 1 broadcasts against any other. A label of
+// `out` that neither operand has gives an axis of size 1. Real, bf16 or complex. The result is new and contiguous.
 Tensor contract(const Labelled& a, const Labelled& b, const Labels& out);
 
-// y[out] = the sum of x over its labels not in `out`, whose labels are all in x. A view of x if nothing is summed.
+// y[out] = the sum of x over its labels not in `out`. All labels of `out` are in x. The result is a view of x if
+// nothing is summed.
 Tensor sum_to_labels(const Labelled& x, const Labels& out);
 
 // The gradient of `contract` with respect to a: a tensor of `shape` with labels `a`. dy has the labels of the result.
-// conj(b) stands in for b.
+// The function uses conj(b) in place of b.
 Tensor contract_gradient(const Labelled& dy, const Labelled& b, const Labels& a, const Shape& shape);
 
-// g seen as a tensor of `shape` with `labels`, which hold all of g's: repeated along the labels that g lacks or of
-// which it has size 1.
+// g viewed as a tensor of `shape` with `labels`, which include all of g's. g is repeated along labels that it lacks or
+// along which it has size 1.
 Tensor spread(const Labelled& g, const Labels& labels, const Shape& shape);
 
 }  // namespace weft::detail

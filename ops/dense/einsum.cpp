@@ -1,4 +1,4 @@
-// einsum: sums of products of any number of operands, by contractions of two at a time.
+// einsum: sums of products of any number of operands, by contractions of two operands at a time.
 #include "dense/einsum.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using namespace detail;
 
 namespace {
 
-// A Context's plans by equation and shapes.
+// The plans of a Context, by equation and shapes.
 class EinsumPlans {
  public:
   std::shared_ptr<const EinsumPlan> find(const std::string& equation, const std::vector<Shape>& shapes) {
@@ -33,7 +33,8 @@ class EinsumPlans {
   }
 
  private:
-  // Plans are small, and making one takes as long as a small product. bench: bench/operations/einsum_compare
+  // Plans are small, and making one takes as long as a small product. Larger: more memory. Smaller: programs with many
+  // equations plan again. bench: bench/operations/einsum_compare
   static constexpr std::size_t most_plans = 1024;
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<const EinsumPlan>> plans_;
@@ -51,7 +52,7 @@ std::shared_ptr<const EinsumPlan> plan_of(const std::string& equation, const Inp
   return Context::current().slot<EinsumPlans>().find(equation, shapes);
 }
 
-// x's diagonal over axes that share a label: one axis for each of `once`.
+// x's diagonal over axes that share a label: the result has one axis for each label in `once`.
 Tensor diagonal(const Tensor& x, const Labels& axes, const Labels& once) {
   if (axes.size() == once.size()) return x;
   Shape shape(once.size());
@@ -64,12 +65,13 @@ Tensor diagonal(const Tensor& x, const Labels& axes, const Labels& once) {
   return x.view(shape, strides, x.offset());
 }
 
-// y[output] = Σ over the other indices of Π_i x_i[indices of i]. dx_i: the same with dy in place of x_i and conj(x_j)
-// for the others, constant along indices that only x_i has, zero off the diagonal of repeated ones. Backward runs
-// through the tree of two-operand products, whose intermediate results are kept.
+// y[output] = Σ over the other indices of Π_i x_i[indices of i].
+// dx_i is the same sum with dy in place of x_i and conj(x_j) for the others. It is constant along indices that only x_i
+// has, and zero off the diagonal of repeated indices. Backward walks the tree of two-operand products, whose
+// intermediate results were saved.
 struct EinsumOp : Op {
   std::shared_ptr<const EinsumPlan> plan;  // for the operands' shapes
-  std::vector<Tensor> results;             // of the steps but the last, while recording
+  std::vector<Tensor> results;             // of all steps except the last, while recording
 
   explicit EinsumOp(std::shared_ptr<const EinsumPlan> p) : plan(std::move(p)) {}
   const char* name() const noexcept override { return "einsum"; }

@@ -1,4 +1,4 @@
-// The parts of einsum: what an equation says, and in which order its operands are multiplied.
+// The parts of einsum: parsing an equation and ordering the multiplications of its operands.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace weft::detail {
 
-// Labels of an equation's operands, axis by axis, and of its result. A letter's label is its character; the axes that
-// "..." stands for have the labels ellipsis_label + 0, 1, …, counted from the last one back.
+// Labels of an equation's operands, axis by axis, and of its result. The label of a letter is its character. The axes
+// that "..." stands for have the labels ellipsis_label + 0, 1, …, counted backward from the last axis.
 struct EinsumTerms {
   std::vector<Labels> operands;
   Labels output;
@@ -18,10 +18,11 @@ inline constexpr int ellipsis_label = 256;
 
 [[noreturn]] void fail_einsum(const std::string& equation, const std::string& what);
 
-// Error if the equation has no meaning for operands of these ranks.
+// Error if the equation is invalid for operands of these ranks.
 EinsumTerms parse_einsum(const std::string& equation, const std::vector<std::size_t>& ranks);
 
-// Nodes are the operands, then the results of the steps. Each step multiplies two nodes; `labels` are the result's.
+// Nodes are the operands, followed by the results of the steps. Each step multiplies two nodes; `labels` are those of
+// its result.
 struct EinsumStep {
   std::size_t left, right;
   Labels labels;
@@ -35,8 +36,9 @@ struct EinsumPlan {
   Shape shape;  // of the result
 };
 
-// Error if sizes don't fit. The order of the steps needs the fewest multiplications among those without an intermediate
-// larger than every operand and the result (among all, if there are none): exact up to 8 operands, greedy beyond.
+// Error if sizes don't fit. The order of the steps needs the fewest multiplications among the orders whose intermediate
+// results are no larger than the largest of the operands and the result. If there are none, it is the best of all
+// orders. The search is exact up to 8 operands and greedy beyond.
 EinsumPlan plan_einsum(const std::string& equation, const std::vector<Shape>& shapes);
 
 }  // namespace weft::detail

@@ -1,6 +1,6 @@
-// numpy's grammar: terms of letters and at most one "..." each, separated by commas; "->" and the result's term may
-// follow. Spaces count for nothing. Without "->" the result has the axes of "...", then the letters that come once, in
-// the order of their characters.
+// numpy's grammar: terms separated by commas, each of letters and at most one "...". "->" and the result's term may
+// follow. Spaces are ignored. Without "->" the result has the axes of "...", followed by the letters that occur once,
+// in the order of their characters.
 #include <algorithm>
 #include <map>
 
@@ -9,7 +9,7 @@
 namespace weft::detail {
 namespace {
 
-// A term as it is written; -1 stands for "...".
+// A term of the equation; -1 stands for "...".
 using Term = std::vector<int>;
 constexpr int dots = -1;
 

@@ -8,11 +8,12 @@
 namespace weft::detail {
 namespace {
 
-// Packed elements up to which each item of a batch is a task of its own, with panels of its own; with more, the threads
-// share each item. bench: bench/operations/einsum_compare; weft-bench --benchmark_filter=toeplitz-matrix
+// The maximum number of packed elements for which each item of a batch is a task with its own panels. Above it the
+// threads share each item. Larger: one thread computes a large item. Smaller: threads share small items, with more
+// overhead. bench: bench/operations/einsum_compare; weft-bench --benchmark_filter=toeplitz-matrix
 constexpr int64_t private_panels = 1 << 18;
 
-// The same product seen from the other side: Cᵀ = Bᵀ Aᵀ. Without an epilogue.
+// The transposed product: Cᵀ = Bᵀ Aᵀ. Without an epilogue.
 template <class T>
 GemmProblem<T> transposed(GemmProblem<T> g) {
   std::swap(g.m, g.n);
@@ -25,7 +26,7 @@ GemmProblem<T> transposed(GemmProblem<T> g) {
   return g;
 }
 
-// Axes of one element get stride 1, whatever they came with: it is the stride that kernels like.
+// Axes of one element get stride 1, whatever their stride was, because kernels are fastest for it.
 template <class T>
 GemmProblem<T> normalized(GemmProblem<T> g) {
   if (g.m == 1) g.a.row = g.c.row = 1;
@@ -72,7 +73,7 @@ void run_batch(const GemmKernels<T>& kernel, const GemmProblem<T>& g, int64_t co
     }
   };
   const int64_t work = std::max<int64_t>(1, g.m * g.n * std::max<int64_t>(1, g.k));
-  const bool is_large = few && work >= 16 * task_work;  // worth all threads, and nothing is packed for each
+  const bool is_large = few && work >= 16 * task_work;  // worth all threads, and needs no packing
   if (count > 1 && a + b + 2 * sums <= private_panels && !is_large) {
     Context::current().parallel_for(count, std::max<int64_t>(1, task_work / work), static_cast<std::size_t>(bytes),
                                     run);
@@ -82,7 +83,8 @@ void run_batch(const GemmKernels<T>& kernel, const GemmProblem<T>& g, int64_t co
   }
 }
 
-// An error grows with the length of its chain of additions, so that a sum of more products than these is one of parts.
+// The rounding error grows with the length of a chain of additions. A longer sum is split into parts of this many
+// products.
 constexpr int64_t longest_chain = 4096;
 
 template <class T>
@@ -120,7 +122,7 @@ void run_parts(const GemmKernels<T>& kernel, const GemmProblem<T>& g) {
 
 }  // namespace
 
-// Of one element a column, they are rows, too; few columns are the rows of the product that `oriented` makes.
+// Columns of one element (k <= 1) are also rows. A few columns become the rows of the product that `oriented` makes.
 bool reads_b(int64_t k, int64_t n) { return k <= 1 || n <= unpacked_rows; }
 
 template <class T>

@@ -1,4 +1,4 @@
-// The driver of dense products: C (m, n) = A (m, k) B (k, n), batched, of any strides.
+// The driver of dense products: C (m, n) = A (m, k) B (k, n), batched, with any strides.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -14,50 +14,51 @@ struct MatrixView {
   std::int64_t row, column;
 };
 
-// One axis of a batch, and the steps along it of the three matrices.
+// One axis of a batch, and the steps of the three matrices along it.
 struct BatchAxis {
   std::int64_t size, a, b, c;
 };
 
 enum class Triangle { none, lower, upper };
 
-// Of the types that T names: kernels/gemm.h.
+// T names the types of the matrices: see kernels/gemm.h.
 template <class T>
 struct GemmProblem {
   std::int64_t m, n, k;
   MatrixView<const GemmIn<T>> a, b;
-  MatrixView<GemmOut<T>> c;  // no element is reached by two indices
+  MatrixView<GemmOut<T>> c;  // no two indices refer to the same element
   bool accumulate = false;   // C += instead of C =
   GemmSum<T> sign = 1;       // ±1, a factor of A B
   std::vector<BatchAxis> batch = {};
-  GemmEpilogue<T> epilogue = {};        // without a batch, and with contiguous rows of C
-  const GemmIn<T>* packed_b = nullptr;  // B once more, as pack_b gives it on the same instruction set; without a batch.
-                                        // Then B itself is not read, unless reads_b says so.
-  // A(i, p) is 0 for p > i (lower) or p < i (upper): most products with these zeros are left out, so that a NaN of B need
-  // not meet them.
+  GemmEpilogue<T> epilogue = {};  // requires no batch, and contiguous rows of C
+  // B packed by pack_b on the same instruction set, without a batch. B itself is then not read, unless reads_b is true.
+  const GemmIn<T>* packed_b = nullptr;
+  // A(i, p) is 0 for p > i (lower) or p < i (upper). Most products with these zeros are skipped, so a NaN of B may not
+  // reach them.
   Triangle a_triangle = Triangle::none;
-  bool c_lower = false;    // C(i, j) is of interest for j <= i alone; others may be left as they were
-  bool one_chain = false;  // no sum is one of parts: the bits are those with a packed B
+  bool c_lower = false;    // only C(i, j) with j <= i matters; others may stay unchanged
+  bool one_chain = false;  // sums are not split into parts: the bits are those with a packed B
 };
 
-// Whether a product with packed_b reads B itself, whose columns are contiguous.
+// Whether a product with packed_b reads B itself. B's columns must then be contiguous.
 bool reads_b(std::int64_t k, std::int64_t n);
 
-// Each element of C is a sum over k in a fixed order, which depends on m, n, k, the strides, the sign, the triangles,
-// whether there is an epilogue, and the instruction set alone. k = 0 gives zeros (or C as it was), with the epilogue.
-// Beyond 16 rows and 4096 products the sum is one of parts, each of 4096, unless there is a batch, an epilogue, a triangle, a
-// packed B, a C of bf16 or `one_chain`. A C of bf16 is rounded once, from the whole sum in f32 with the epilogue and what C held.
+// Each element of C is a sum over k in a fixed order. The order depends only on m, n, k, the strides, the sign, the
+// triangles, the presence of an epilogue, and the instruction set. k = 0 gives zeros (or the previous C), followed by
+// the epilogue. For more than 16 rows, a sum of more than 4096 products is split into parts of 4096. This does not
+// apply with a batch, an epilogue, a triangle, a packed B, a C of bf16 or `one_chain`. A C of bf16 is rounded once,
+// from the whole f32 sum with the epilogue and the previous C.
 template <class T>
 void gemm(const GemmProblem<T>& problem);
-// By these kernels of the current instruction set, whose kc, mc and nc may be others: they change no bit. Not with a packed_b,
-// whose panels are those of the usual ones.
+// Uses these kernels of the current instruction set. Their kc, mc and nc may differ from the default; this changes no
+// bit. Not with a packed_b, whose panels have the default sizes.
 template <class T>
 void gemm(const GemmProblem<T>& problem, const GemmKernels<T>& kernel);
 
-// Of a packed B (k, n) on the current instruction set; T is B's type.
+// The layout of a packed B (k, n) on the current instruction set; T is B's type.
 template <class T>
 PanelLayout panel_layout(std::int64_t k, std::int64_t n);
-// With room for its elements.
+// `out` must have space for the layout's elements.
 template <class T>
 void pack_b(std::int64_t k, std::int64_t n, MatrixView<const T> b, T* out);
 

@@ -2,24 +2,27 @@
 //
 //                                super_n
 //                     +--------+--------+--------+---+
-//                  kc |   nc   |   nc   |        |   |  B: one packed copy, in panels [kc][nr]; in the last cache.
+//                  kc |   nc   |   nc   |        |   |  B: one packed copy, in panels [kc][nr], in the last cache.
 //                     +--------+--------+--------+---+     The kc x nc that a task reads are in its L2.
 //             kc
 //           +----+    +--------+--------+--------+---+
-//           |    | mc |  task  |  task  |        |   |  C: a task computes mc x nc, tile by tile of mr x nr, whose sums
-//    super_ | A  |    +--------+--------+--------+---+     are in registers.
+//           |    | mc |  task  |  task  |        |   |  C: a task computes mc x nc, tile by tile of mr x nr.
+//    super_ | A  |    +--------+--------+--------+---+     The sums of a tile are in registers.
 //    rows   |    | mc |  task  |        |        |   |  A: mr x kc, for a row of tiles, are in L1.
 //           +----+    +--------+--------+--------+---+
 //
-// run_packed walks over the blocks of n (super_n), k (kc) and m (super_rows), the last fastest; run_block packs A and B
-// of such a block, multiply_packed cuts it into tasks of mc x nc, tiles walks over a task's tiles row by row, and
-// write_tile hands one of them to the micro-kernel (kernels/gemm.cpp). A whose rows are contiguous is not packed but read where it
-// is, for all rows at once. If all rows are one block, no other task needs a task's columns of B: each packs its own
-// (multiply_packing), most of them while its first row of tiles multiplies. B may come packed (pack_b), and few rows
-// need no packing at all (run_few).
+// run_packed walks over the blocks of n (super_n), k (kc) and m (super_rows), the last one fastest. run_block packs A
+// and B of such a block, multiply_packed splits it into tasks of mc x nc, tiles walks over a task's tiles row by row,
+// and write_tile passes one of them to the micro-kernel (kernels/gemm_kernels.h).
 //
-// Panels hold k in whole units (kernels/gemm.h): a block's k rounded up to them is its `depth`. A C that doesn't hold its
-// sums, bf16, is written from a tile's own; sums of several blocks of k wait in `partial` for the last one.
+// There are three variants. An A with contiguous rows is not packed but read in place, for all rows at once. If all
+// rows are one block, no two tasks need the same columns of B: each task packs its own (multiply_packing), most of them
+// while its first row of tiles multiplies. B may already be packed (pack_b), and few rows need no packing at all
+// (run_few).
+//
+// Panels hold k in whole units (kernels/gemm.h). The `depth` of a block is its k, rounded up to units. A bf16 C doesn't
+// hold its sums: it is written from the sums of each tile. With several blocks of k, sums wait in `partial` for the
+// last block.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -32,25 +35,31 @@ namespace weft::detail {
 
 using std::int64_t;
 
-// Rows up to which B is not packed, as too few would share the panels; more rows if A and B lie along k and k is long:
-// then they are dot products, each of which ends in a sum over the lanes that takes time.
+// Thresholds for reading B without packing. B is not packed for up to unpacked_rows rows. The limit is
+// unpacked_dot_rows if A and B are contiguous along k and k is at least long_dot: the product then consists of dot
+// products, each of which ends in a sum over the lanes. Larger: packed panels would have paid off. Smaller: too few
+// rows share the packed panels. Smaller long_dot: the sums over the lanes take too much time.
 // bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
 inline constexpr int64_t unpacked_rows = 8;
 inline constexpr int64_t unpacked_dot_rows = 16;
 inline constexpr int64_t long_dot = 192;
-// Columns of B that are packed at once: many share A's packed rows, few stay in the last cache.
+// Columns of B that are packed at once. Larger: B's packed panels leave the last-level cache. Smaller: fewer columns
+// share A's packed rows.
 // bench: weft-bench --benchmark_filter='gemm-n[nt]/4096'
 inline constexpr int64_t super_columns = 3072;
-// Tasks, at least, that share what is packed at once, and rows of them: more keep more threads busy and read B's panels
-// more often, fewer need smaller panels of A. bench: weft-bench --benchmark_filter=gemm-tn
+// The minimum number of tasks, and of rows of tasks, that share the panels packed at once. Larger: more threads are
+// busy, but B's panels are read more often. Smaller: smaller panels of A.
+// bench: weft-bench --benchmark_filter=gemm-tn
 inline constexpr int64_t super_tasks = 16, super_tasks_down = 4;
-// Tasks for each thread, if they are of so many rows of tiles at least: more end at the same time, even where a thread is
-// held up, fewer read their columns of B less often. bench: bench/steps/busy; weft-step-bench --model gmlp
+// Tasks for each thread, provided that a task has at least task_tile_rows rows of tiles. Larger: the threads finish at
+// the same time, even if one of them is delayed. Smaller: tasks read their columns of B less often.
+// bench: bench/steps/busy; weft-step-bench --model gmlp
 inline constexpr int64_t tasks_of_thread = 12, task_tile_rows = 4;
-// Sums that wait beside a C of bf16 at once, about: more need more memory, fewer have B packed more often.
+// The approximate number of sums that wait at once for a bf16 C. Larger: more memory. Smaller: B is packed more often.
 // bench: weft-bench --benchmark_filter='gemm-bf16-nt/4096x3072x768'
 inline constexpr int64_t waiting_sums = 1 << 20;
-// Bytes between addresses of one set of L1, of 64 sets: rows of A so far apart would evict each other.
+// Bytes between addresses of the same set of an L1 with 64 sets. Rows of A at this distance would evict each other, so
+// they are packed.
 // bench: weft-bench --benchmark_filter='gemm-n[nt]/(4096x512x2048|1024)'
 inline constexpr int64_t same_set = 4096;
 
@@ -63,17 +72,17 @@ GemmEpilogue<T> shifted(GemmEpilogue<T> e, int64_t i, int64_t j) {
   return e;
 }
 
-// A block of A and one of B. Of A's rows the first `direct` are read where they are, the others from the panels; of B's
-// columns those before `unpacked` are read where they are by the first row of tiles, which packs them on its way.
+// A block of A and one of B. The first `direct` rows of A are read in place, the others from the panels. The columns of
+// B from `unpacked` on are packed already. The first row of tiles reads the earlier columns in place and packs them.
 template <class T>
 struct Operands {
   using In = GemmIn<T>;
   MatrixView<const In> a;
   int64_t direct;
   const In *a_panels, *b_panels;
-  const In* b = nullptr;  // the block's first element
+  const In* b = nullptr;  // the block's first element of B
   int64_t unpacked = 0;
-  In* packs = nullptr;  // the panels
+  In* packs = nullptr;  // the panels to write
 };
 
 // One product of two matrices.
@@ -99,14 +108,15 @@ struct Product {
   int64_t b_elements() const { return shares_b() ? super_n() * block_k() : 0; }
   // Whether sums wait beside C from one block of k to the next.
   bool sums_wait() const { return !holds_sums<T> && block_k() < g.k; }
-  // Rows that go through all of k before the next ones do.
+  // Rows that go through all of k before the next rows do.
   int64_t pass_rows() const {
     const int64_t all = rounded_up(g.m, kernel.mr), rows = super_rows();
     return sums_wait() ? std::min(all, std::max(rows, waiting_sums / super_n() / rows * rows)) : all;
   }
   int64_t partial_elements() const { return sums_wait() ? pass_rows() * super_n() : 0; }
 
-  // Whether A's rows, whose elements are contiguous, are read where they are; but for those of a last tile that is cut.
+  // Whether the rows of A are read in place, which requires contiguous elements. The rows of an incomplete last tile
+  // are still packed.
   bool reads_a() const {
     const bool shares_sets = g.a.row * int64_t{sizeof(In)} % same_set == 0;
     return kernel.rows_of_a == RowsOfA::in_place && g.a.column == 1 && g.sign == 1 && g.k % unit<In> == 0 &&
@@ -116,20 +126,21 @@ struct Product {
 
   bool contiguous_k() const { return g.a.column == 1 && g.b.row == 1; }
   bool contiguous_n() const { return g.b.column == 1 && g.c.column == 1; }
-  // Whether all tasks read one packed copy of B; else each packs the columns it needs, for all rows at once. With few
-  // panels there would be too few such tasks. bench: weft-bench --benchmark_filter=gemm-nn
+  // Whether all tasks read one packed copy of B. Otherwise each task packs the columns that it needs, for all rows at
+  // once; with few panels there would be too few such tasks.
+  // bench: weft-bench --benchmark_filter=gemm-nn
   bool shares_b() const { return !g.packed_b && (g.m > super_rows() || g.n < 8 * kernel.nr || !g.batch.empty()); }
 
-  // A block of C: rows i0 … i0+rows, columns j0 … j0+columns; and the elements k0 … k0+k.
+  // A block: rows i0 … i0+rows and columns j0 … j0+columns of C, and the elements k0 … k0+k.
   struct Block {
     int64_t i0, rows, j0, columns, k0, k;
-    bool first, last;  // of k's blocks
-    bool packs_b;      // the first that reads this block of B in its pass
-    Sum* partial;      // of its first element of C, rows super_n() apart; or null
+    bool first, last;  // block of k
+    bool packs_b;      // this is the first block of the pass that reads this block of B
+    Sum* partial;      // sums of the block, starting at its first element of C, in rows of super_n(); or null
     int64_t depth() const { return padded<In>(k); }
   };
 
-  // With room for a_elements(), b_elements() and partial_elements().
+  // The buffers have a_elements(), b_elements() and partial_elements() elements.
   void run_packed(In* packed_a, In* packed_b, Sum* partial) const {
     const int64_t kc = block_k();
     for (int64_t j = 0; j < g.n; j += super_n())
@@ -180,14 +191,15 @@ struct Product {
     });
   }
 
-  // Whether tiles of the first mr rows may pack B: they meet all of it.
+  // Whether tiles of the first mr rows may pack B, because they read all of it.
   bool packs_on_the_way(const Block& block) const {
     return g.b.column == 1 && block.rows >= kernel.mr && g.a_triangle == Triangle::none && !g.c_lower &&
            block.k == block.depth();
   }
 
-  // All rows: nobody else needs a task's columns of B, so it packs them for itself, in cache. How many there are
-  // depends on the threads, an element's sum doesn't. `from_b` is B's first element of the block.
+  // For a block of all rows: no two tasks need the same columns of B, so each task packs its own, in cache. The number
+  // of columns of a task depends on the number of threads; the sums of an element do not. `from_b` is the block's first
+  // element of B.
   void multiply_packing(const Block& block, const Operands<T>& from, const In* from_b) const {
     const int64_t work = std::max<int64_t>(1, block.rows * block.k),
                   tasks = tasks_of_thread * Context::current().threads();
@@ -204,8 +216,8 @@ struct Product {
     });
   }
 
-  // Rows i1 … i2 and columns j1 … j2 of the block. Prefetches as many panels from `next` on, and with each row of tiles
-  // the A of the next one.
+  // Computes rows i1 … i2 and columns j1 … j2 of the block. Prefetches the same number of panels, starting at `next`,
+  // and with each row of tiles the A of the next row.
   void tiles(const Block& block, const Operands<T>& from, int64_t i1, int64_t i2, int64_t j1, int64_t j2,
              const In* next) const {
     const int64_t tiles_down = (i2 - i1 - 1) / kernel.mr + 1, step = (kernel.nr - 1) / tiles_down + 1;
@@ -217,7 +229,7 @@ struct Product {
       const Span k = span(block, i);
       GemmTile<T> t = row_of_tiles(block, from, i, k);
       t.prefetch.b_step = unit<In> * step;
-      // Fewer tiles have no time for it.
+      // with fewer tiles there is no time for it
       const bool prefetches_a = tiles_across >= 4 && i + kernel.mr < std::min(i2, from.direct);
       for (int64_t j = j1; j < j2 && !(g.c_lower && block.j0 + j >= block.i0 + i + kernel.mr); j += kernel.nr) {
         point_to_b(t, block, from, i, j, k.begin);
@@ -235,7 +247,8 @@ struct Product {
     }
   }
 
-  // Where sums lie that are kept: in C if it holds them in contiguous rows, or in a block's `partial`. Else nowhere (null).
+  // The place of sums that are kept: in C, if C holds its sums in contiguous rows, or in `partial` of the block. Null
+  // if the sums are not kept.
   struct TileSums {
     Sum* data;
     int64_t row;
@@ -250,7 +263,7 @@ struct Product {
     return {nullptr, 0};
   }
 
-  // The block's elements of k, as begin … end, that tile row i multiplies: without a triangle's zeros.
+  // The block's elements of k, as begin … end, that tile row i multiplies. Zeros of a triangle are skipped.
   struct Span {
     int64_t begin, end;
   };
@@ -261,12 +274,12 @@ struct Product {
     return {0, block.k};
   }
 
-  // What tiles from row i of the block on have in common.
+  // The common fields of the tiles in the tile row that starts at row i of the block.
   GemmTile<T> row_of_tiles(const Block& block, const Operands<T>& from, int64_t i, const Span& k) const {
     const bool direct = i < from.direct;
     GemmTile<T> t{};
     t.k = padded<In>(k.end - k.begin) / unit<In>;
-    const int64_t interleaved = direct ? 1 : kernel.mr;  // rows, unit by unit
+    const int64_t interleaved = direct ? 1 : kernel.mr;  // rows, interleaved unit by unit
     t.a_row = direct ? from.a.row : unit<In>;
     t.a_column = unit<In> * interleaved;
     t.a = (direct ? from.a.data + i * from.a.row : from.a_panels + (i - from.direct) * block.depth()) +
@@ -278,7 +291,7 @@ struct Product {
     return t;
   }
 
-  // The B of the tile in row i and columns j …, from the block's element k of k on.
+  // Sets the B of the tile in row i and columns j …, starting at the block's element k of k.
   void point_to_b(GemmTile<T>& t, const Block& block, const Operands<T>& from, int64_t i, int64_t j, int64_t k) const {
     if (i == 0 && j < from.unpacked) {
       t.b = from.b + j;
@@ -290,7 +303,7 @@ struct Product {
     }
   }
 
-  // C's tile from the sums that t makes.
+  // Runs t, and writes C's tile from its sums.
   void write_tile(GemmTile<T>& t, const Block& block, int64_t i, int64_t j) const {
     const bool rows = g.c.column == 1;
     Out* to = c + (block.i0 + i) * g.c.row + (block.j0 + j) * g.c.column;
@@ -309,14 +322,14 @@ struct Product {
     if (!rows && (holds_sums<T> || block.last)) write(t.sums, t.sums_row, to, t.rows, t.columns, t.add_to_c);
   }
 
-  // What a C holds whose rows are not contiguous.
+  // Reads the previous C if its rows are not contiguous.
   void read_sums(Sum* sums, int64_t sums_row, const Out* from, int64_t rows, int64_t columns) const {
     for (int64_t p = 0; p < rows; ++p)
       for (int64_t q = 0; q < columns; ++q)
         sums[p * sums_row + q] = static_cast<Sum>(from[p * g.c.row + q * g.c.column]);
   }
 
-  // C whose rows are not contiguous, from its sums.
+  // Writes C from its sums if C's rows are not contiguous.
   void write(const Sum* sums, int64_t sums_row, Out* to, int64_t rows, int64_t columns, bool add) const {
     for (int64_t p = 0; p < rows; ++p)
       for (int64_t q = 0; q < columns; ++q) {
@@ -326,14 +339,15 @@ struct Product {
       }
   }
 
-  // Whether B is read where it is, as packing it would cost more than it saves.
+  // Whether B is read in place, because packing it would cost more than it saves.
   bool few() const {
     if (g.sign != 1) return false;
     if (g.m <= unpacked_rows) return contiguous_k() || contiguous_n();
     return g.m <= unpacked_dot_rows && g.k >= long_dot && contiguous_k();
   }
 
-  // C's columns j …, of which j is a panel's first one; `sums` has room for them if C doesn't hold them.
+  // Computes C's columns j …, where j is the first column of a panel. `sums` has space for them if C doesn't hold its
+  // sums.
   void few_rows_product(int64_t j, int64_t columns, [[maybe_unused]] Sum* sums) const {
     const GemmEpilogue<T> epilogue = shifted(g.epilogue, int64_t{0}, j);
     Out* to = c + j * g.c.column;

@@ -1,4 +1,4 @@
-// linear: the fully connected layer, with what follows it while the tile is in cache.
+// linear: the fully connected layer, fused with the operations of its epilogue while the tile is in cache.
 #include "base/common.h"
 #include "base/fused.h"
 #include "base/sum.h"
@@ -38,7 +38,7 @@ Tensor product(MatrixView<const GemmIn<T>> a, MatrixView<const GemmIn<T>> b, std
   return y;
 }
 
-// x (…, k), weight (n, k), bias (n), gate and residual (…, n); all but the first two may be undefined.
+// x (…, k), weight (n, k), bias (n), gate and residual (…, n). All except x and weight may be undefined.
 struct Operands {
   const Tensor &x, &weight, &bias, &residual;
   Tensor gate = {};
@@ -64,13 +64,13 @@ Tensor rows_of(const Tensor& x) { return x.defined() ? as_rows(x) : x; }
 // p = x Wᵀ + b, y = residual + gate ⊙ act(p), in one pass. W is rounded to x's dtype for the product.
 struct LinearPass {
   Activation function = Activation::none;
-  Tensor panels = {};  // of the weight, if they are there
+  Tensor panels = {};  // of the weight, or undefined
 
-  // Of y.
+  // Returns y's shape.
   Shape shape(const Operands& in) const {
     (void)activation_name(function);
     check_floating(op_name, in.x);
-    if (!panels.defined()) check_parameter(op_name, in.x, in.weight, "weight");  // else the panels have x's dtype
+    if (!panels.defined()) check_parameter(op_name, in.x, in.weight, "weight");  // otherwise the panels have x's dtype
     if (in.x.rank() < 1 || in.weight.rank() != 2 || in.weight.shape()[1] != in.x.size(-1))
       fail(op_name, "expected x (…, in) and weight (out, in), got " + to_string(in.x.shape()) + " and " +
                         to_string(in.weight.shape()));
@@ -91,14 +91,15 @@ struct LinearPass {
       const Tensor bias = in.bias.defined() ? raw::contiguous(as_dtype(in.bias, computed_of(x.dtype()))) : in.bias;
       const Tensor gate = rows_of(in.gate), residual = rows_of(in.residual);
       const std::int64_t m = x.shape()[0], k = x.shape()[1], n = in.weight.shape()[0];
-      const bool is_rounded = in.weight.dtype() == x.dtype() || (panels.defined() && !reads_b(k, n));  // or isn't read
+      // Or the weight isn't read.
+      const bool is_rounded = in.weight.dtype() == x.dtype() || (panels.defined() && !reads_b(k, n));
       const Tensor weight = is_rounded ? in.weight : as_dtype(in.weight, x.dtype());
       const MatrixView<const T> b = weight.dtype() == x.dtype()
                                         ? transposed_view_of<T>(weight)
                                         : MatrixView<const T>{static_cast<const T*>(weight.raw()), 1, k};
       GemmProblem<T> problem{m, n, k, view_of<T>(x), b, {y.mutable_data<T>(), n, 1}};
       if (panels.defined()) problem.packed_b = panels.data<T>();
-      problem.one_chain = true;  // with panels and without
+      problem.one_chain = true;  // so that panels don't change the result
       problem.epilogue.activation = function;
       if (bias.defined()) {
         problem.epilogue.bias = bias.data<GemmSum<T>>();
@@ -121,7 +122,7 @@ struct LinearPass {
     });
   }
 
-  // y, which no tape records.
+  // Computes y without recording.
   Tensor operator()(const Operands& in) const {
     return detail::run_op(op_name, [&] {
       const Shape y = shape(in);
@@ -132,7 +133,7 @@ struct LinearPass {
 };
 
 // in: x, weight, bias, residual. y = residual + x Wᵀ + b. dx = dy W, dW = dyᵀ x, db = the sum of dy over rows,
-// dresidual = dy. Of a bf16 x all are, but that W and b, each with its gradient, may be f32.
+// dresidual = dy. With a bf16 x all tensors are bf16, except that W and b, each with its gradient, may be f32.
 struct LinearOp : Op {
   const char* name() const noexcept override { return op_name; }
   static Operands operands(const Inputs& in) { return {in[0], in[1], in[2], in[3]}; }
@@ -161,7 +162,8 @@ struct LinearOp : Op {
   }
 };
 
-// The pass, recorded as LinearOp and what follows it: a gate, with act in it, or act; then the residual.
+// Runs the pass and records it as LinearOp and the following operations: a gate (including act) or act, and then the
+// residual.
 Tensor recorded(const LinearPass& pass, const Operands& in) {
   const Shape shape = pass.shape(in);
   const Tensor none;
@@ -220,7 +222,7 @@ Tensor packed_linear(const Tensor& x, const PackedWeight& packed, const Tensor& 
     if (!records && packed.isa() == Context::current().isa() && packed.dtype() == x.dtype())
       pass.panels = packed.panels_;
     else if (packed.dtype() == DType::f32)
-      weight = as_dtype(weight, DType::f32);  // a bf16 weight that serves such an x
+      weight = as_dtype(weight, DType::f32);  // for a bf16 weight that serves an f32 x
     if (records) return linear(x, weight, bias, epilogue);
     return pass({x, weight, bias, epilogue.residual, epilogue.gate});
   });

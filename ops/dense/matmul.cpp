@@ -9,9 +9,9 @@ using namespace detail;
 
 namespace {
 
-enum Label { row, column, inner, batch };  // batch + i: the i-th batch axis from the last one back
+enum Label { row, column, inner, batch };  // batch + i: the i-th batch axis, counted backward from the last one
 
-// Labels of an operand of rank >= 2 (or of the batch alone): its batch axes, then those of the matrix.
+// Labels of an operand of rank >= 2 (or of only the batch): its batch axes, followed by those of the matrix.
 Labels operand_labels(std::int64_t rank, Labels matrix) {
   Labels labels;
   for (std::int64_t axis = rank - 3; axis >= 0; --axis) labels.push_back(batch + static_cast<int>(axis));

@@ -1,4 +1,4 @@
-// How A and B are packed for gemm: its blocks of k, and the panels in each (PanelLayout).
+// Packing of A and B for gemm: the blocks of k, and the panels in each block (PanelLayout).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace weft::detail {
 
-// Multiply-adds that are worth a task: fewer cost more to hand out than they save, more leave threads idle at the end.
+// Multiply-adds per task. Larger: threads are idle at the end. Smaller: more overhead per task.
 // bench: weft-bench --benchmark_filter='gemm-nn/(256|257)'
 inline constexpr std::int64_t task_work = 1 << 18;
 
 inline std::int64_t rounded_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 
-// The kernels of the current instruction set. Their blocks of k are for an L2 of 1 MiB; of a smaller one a block of B,
-// kc × nc, takes the same share, but no less than 256 KiB. No bit of a product depends on it.
-// bench: weft-bench --benchmark_filter='gemm-n[nt]/(1024|4096)'
+// The kernels of the current instruction set. Their blocks of k are made for an L2 of 1 MiB. With a smaller L2 a block
+// of B, kc × nc, takes the same share of it, but at least 256 KiB. No bit of a product depends on this. bench:
+// weft-bench --benchmark_filter='gemm-n[nt]/(1024|4096)'
 template <class T>
 GemmKernels<T> gemm_kernels(std::int64_t second_cache = os::second_cache()) {
   GemmKernels<T> kernel = kernels<GemmKernels<T>>();
@@ -26,7 +26,7 @@ GemmKernels<T> gemm_kernels(std::int64_t second_cache = os::second_cache()) {
   return kernel;
 }
 
-// k is cut into equal blocks of whole units and at most kernel.kc.
+// k is split into equal blocks of whole units, each of at most kernel.kc.
 template <class T>
 std::int64_t k_block(const GemmKernels<T>& kernel, std::int64_t k) {
   const std::int64_t blocks = (std::max<std::int64_t>(1, k) - 1) / kernel.kc + 1;
@@ -38,7 +38,7 @@ PanelLayout layout_of(const GemmKernels<T>& kernel, std::int64_t k, std::int64_t
   return {padded<GemmIn<T>>(k), rounded_up(n, kernel.nr), k_block(kernel, k)};
 }
 
-// Packs `count` rows of A or columns of B, a few panels a task.
+// Packs `count` rows of A or columns of B, a few panels per task.
 template <class T>
 void pack_panels(typename GemmKernels<T>::Pack kernel, std::int64_t width, std::int64_t count, std::int64_t k,
                  const GemmIn<T>* x, std::int64_t stride_n, std::int64_t stride_k, GemmSum<T> sign, GemmIn<T>* out) {

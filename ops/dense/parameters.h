@@ -1,4 +1,4 @@
-// Weights and biases of dense layers, which may be f32 beside a bf16 x.
+// Weights and biases of dense layers, which may be f32 with a bf16 x.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace weft::detail {
 
-// Error unless the parameter is of x's dtype, or f32 beside a bf16 x.
+// Error unless the parameter has x's dtype, or is f32 with a bf16 x.
 inline void check_parameter(const char* op, const Tensor& x, const Tensor& parameter, const char* what) {
   if (x.dtype() != DType::bf16 || !parameter.defined()) return check_same_dtype(op, x, parameter);
   if (parameter.dtype() != DType::bf16 && parameter.dtype() != DType::f32)

@@ -1,6 +1,6 @@
-// y = x Wᵀ of a W in panels of 8 bits: rows of x become rows of digits (kernels/quantized.h) with a scale each, then tasks
-// of some rows of y and some panels compute tiles, whose sums over all of k are in registers. Within a task a panel stays
-// in cache for all rows, so that few rows read W once.
+// y = x Wᵀ with W in panels of 8 bits. Rows of x become rows of digits (kernels/quantized.h), each row of x with a
+// scale. Tasks of some rows of y and some panels then compute tiles, whose sums over all of k stay in registers. Within
+// a task a panel stays in cache for all rows, so few rows read W only once.
 #include "dense/quantized_product.h"
 
 #include <algorithm>
@@ -14,19 +14,22 @@ namespace {
 
 using std::int64_t;
 
-// Rows up to which reading W takes the time, so that x may have a digit more. With a third one 8 rows would take longer
-// than reading. bench: weft-bench --benchmark_filter=linear-int8-cold
+// The maximum number of rows of x that are quantized with two digits. Up to it, the time is that of reading W, so a
+// second digit costs no time. (With a third one 8 rows would take longer than reading.) Larger: computing takes longer
+// than reading. Smaller: more rows have the error of one digit. bench: weft-bench --benchmark_filter=linear-int8-cold
 constexpr int64_t few_rows = 8;
-// Rows of digits up to which a tile takes less time than memory needs for its panel: then W is read as one stream, which
-// memory foresees by itself, and prefetched no further than past the end of a panel. bench: weft-bench
-// --benchmark_filter=linear-int8-cold
+// The maximum number of rows of digits for which a tile takes less time than memory needs for its panel. W is then read
+// as one stream, which the hardware prefetches; software prefetching only bridges the end of a panel, near_bytes ahead.
+// Larger near_bytes disturbs the stream. bench: weft-bench --benchmark_filter=linear-int8-cold
 constexpr int64_t stream_digits = 4, near_bytes = 2048;
-// Rows of digits up to which a panel is read as it is: widening it would take longer than it saves. bench: weft-bench
-// --benchmark_filter=linear-int8-cold
+// The maximum number of rows of digits for which a panel is not widened. Larger: widening is not used where it would
+// save time. Smaller: widening costs more than it saves. bench: weft-bench --benchmark_filter=linear-int8-cold
 constexpr int64_t narrow_digits = 16;
-// Rows of digits and bytes of panels of a task: they share L2. bench: weft-bench --benchmark_filter=linear-int8
+// Rows of digits and bytes of panels of a task. Larger: together they leave L2. Smaller: panels or digits are read more
+// often. bench: weft-bench --benchmark_filter=linear-int8
 constexpr int64_t task_rows = 128, task_bytes = 1 << 18;
-// Multiply-adds that are worth a task. bench: weft-bench --benchmark_filter=linear-int8
+// Multiply-adds per task. Larger: threads are idle at the end. Smaller: more overhead per task.
+// bench: weft-bench --benchmark_filter=linear-int8
 constexpr int64_t int8_task_work = 4 * task_work;
 
 template <class T>
@@ -37,7 +40,8 @@ class Product {
         g_(problem),
         digits_(problem.m > few_rows ? 1 : 2),
         limit_(digits_ == 1 ? 127.0f : 127.0f * 256),
-        row_((rounded_up(problem.k, digit_step) + digit_step) / kernel_.unit),  // never a multiple of L1's ways
+        // So that rows never fall into the same L1 sets.
+        row_((rounded_up(problem.k, digit_step) + digit_step) / kernel_.unit),
         scratch_(Tensor::empty({problem.m * (digits_ * row_ + digits_ + 1)}, DType::f32)) {
     rows_ = static_cast<std::int32_t*>(scratch_.mutable_raw());
     excesses_ = rows_ + g_.m * digits_ * row_;
@@ -77,13 +81,14 @@ class Product {
                          excesses_ + i * digits_);
   }
 
-  // Rows i1 … i2 of y, columns of the panels j1 … j2, each widened if there is scratch for it and the rows are worth it.
+  // Computes rows i1 … i2 of y, columns of the panels j1 … j2. Each panel is widened if there is scratch memory for it
+  // and enough rows to pay for it.
   void block(int64_t i1, int64_t i2, int64_t j1, int64_t j2, const QuantizedPanels& panels,
              std::int32_t* scratch) const {
     std::int32_t* wide = (i2 - i1) * digits_ > narrow_digits ? scratch : nullptr;
     const int64_t mr = wide ? kernel_.wide_mr : kernel_.mr;
     const int64_t tiles = ((i2 - i1) * digits_ - 1) / mr + 1, height = (i2 - i1 - 1) / tiles + 1;
-    const int64_t step = kernel_.nr * kernel_.unit / tiles;  // each prefetches its share of the next panel
+    const int64_t step = kernel_.nr * kernel_.unit / tiles;  // each tile prefetches its part of the next panel
     const bool is_stream = (i2 - i1) * digits_ <= stream_digits;
     for (int64_t j = j1; j < j2; ++j) {
       const std::int8_t* panel = g_.panels + j * panels.bytes;
@@ -131,7 +136,7 @@ class Product {
     gemm_.epilogue(e, t.rows, t.columns, t.y, t.y_row, y, g_.n, false);
   }
 
-  // Of a tile's rows, what it will write or read when its sums are done.
+  // Prefetches the memory that a tile's rows will read or write after their sums.
   static void prefetch(const T* first, int64_t row, const QuantizedTile& t) {
     constexpr int64_t line = 64 / int64_t{sizeof(T)};
     for (int64_t i = 0; i < t.rows; ++i)
@@ -143,7 +148,7 @@ class Product {
   const QuantizedProblem<T>& g_;
   int digits_;
   float limit_;
-  int64_t row_;  // units
+  int64_t row_;  // in units
   Tensor scratch_;
   std::int32_t *rows_, *excesses_;
   float* scales_;

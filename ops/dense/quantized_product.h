@@ -1,4 +1,4 @@
-// The driver of products with weights in 8 bits: y (m, n) = x (m, k) Wᵀ, with linear's epilogue.
+// The driver of products with 8-bit weights: y (m, n) = x (m, k) Wᵀ, with linear's epilogue.
 #pragma once
 #include <cstdint>
 
@@ -7,8 +7,8 @@
 
 namespace weft::detail {
 
-// W's panels of `nr` rows and `units`, one after the other, each of `bytes`, widened `wide` units; and in all. Of the
-// kernels of an instruction set.
+// The layout of W: `count` panels of `nr` rows and `units`, one after the other, each of `bytes` bytes, or `wide` units
+// when widened. It belongs to the kernels of one instruction set.
 struct QuantizedPanels {
   std::int64_t nr, units, count, bytes, wide;
   std::int64_t all() const { return count * bytes; }
@@ -20,20 +20,21 @@ QuantizedPanels quantized_panels(const QuantizedKernels<T>& kernel, std::int64_t
           kernel.nr * (1 + wide_units(units))};
 }
 
-// x · first · second is in units of magnitude / limit: whole numbers up to limit. Two factors, as one may be beyond f32.
+// x · first · second is x in units of magnitude / limit: integers up to limit after rounding. These are two factors,
+// because a single one may exceed f32's range.
 struct QuantizedFactors {
   float first, second;
   QuantizedFactors(float magnitude, float limit)
       : first(magnitude < 0x1p-60f ? 0x1p64f : 1), second(magnitude > 0 ? limit / (magnitude * first) : 0) {}
 };
 
-// T is float or bfloat16. Rows of x and y are contiguous, all of the epilogue's as GemmEpilogue says.
+// T is float or bfloat16. Rows of x and y are contiguous. GemmEpilogue describes the operands of the epilogue.
 template <class T>
 struct QuantizedProblem {
   std::int64_t m, n, k;
   const T* x;
   std::int64_t x_row;
-  const std::int8_t* panels;  // of the current instruction set
+  const std::int8_t* panels;  // for the current instruction set
   const float* scales;        // (n)
   T* y;                       // (m, n), contiguous
   GemmEpilogue<T> epilogue = {};

@@ -1,4 +1,4 @@
-// QuantizedWeight: a weight in 8 bits, in the panels that products read; and its rows as an embedding.
+// QuantizedWeight: an 8-bit weight in the panels that products read; and its rows as an embedding.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,7 +18,7 @@ using std::int64_t;
 
 const char* const who = "QuantizedWeight";
 
-// max / 127. A denormal one is rounded: up, where values would be larger than 127.
+// max / 127. A denormal scale is rounded up if values would otherwise exceed 127.
 float scale_of(float max) {
   const auto scale = static_cast<float>(static_cast<double>(max) / 127);
   return static_cast<double>(max) > 127.001 * static_cast<double>(scale)
@@ -32,8 +32,8 @@ void check_columns(const Tensor& weight) {
          "expected at most " + std::to_string(QuantizedWeight::most_columns) + " columns, got " + describe(weight));
 }
 
-// Calls f(first row, last row + 1, panel's first byte, scratch for so many values of each row) for each panel; one is a
-// task.
+// Calls f(first row, last row + 1, panel's first byte, scratch memory for scratch_columns values per row) for each
+// panel. Each panel is a task.
 template <class F>
 void for_panels(const QuantizedKernels<float>& kernel, int64_t rows, int64_t columns, int64_t scratch_columns,
                 Tensor& panels, F f) {
@@ -58,7 +58,7 @@ Tensor packed(const Tensor& values) {
   return panels;
 }
 
-// Of a dense f32 weight.
+// The scales of a dense f32 weight.
 Tensor scales_of(const Tensor& weight) {
   const int64_t rows = weight.size(0), columns = weight.size(1);
   Tensor scales = Tensor::empty({rows}, DType::f32);
@@ -73,7 +73,7 @@ Tensor scales_of(const Tensor& weight) {
   return scales;
 }
 
-// Of a dense f32 weight.
+// The panels of a dense f32 weight.
 Tensor quantized(const Tensor& weight, const Tensor& scales) {
   const auto& kernel = kernels<QuantizedKernels<float>>();
   const int64_t columns = weight.size(1);

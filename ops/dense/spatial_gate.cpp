@@ -1,4 +1,4 @@
-// spatial_gate: what gMLP does across the sequence (arXiv 2105.08050, section 2.2), in one product.
+// spatial_gate: gMLP's mixing across the sequence (arXiv 2105.08050, section 2.2), in one product.
 #include <algorithm>
 
 #include "base/common.h"
@@ -21,8 +21,8 @@ namespace {
 
 using std::int64_t;
 
-// Multiply-adds of a text up to which each is a task of its own, if there is one for each thread; else the threads share each
-// text. The bits are the same.
+// The maximum number of multiply-adds of a text for which each text is a task, if there is at least one text for each
+// thread. Above it the threads share each text. The bits are the same.
 // bench: weft-step-bench --model gmlp --d-model 128 --batch 12 --seq-len 64
 constexpr int64_t small_text = 1 << 24;
 
@@ -34,7 +34,7 @@ void clear_above_diagonal(Tensor& w) {
   for (int64_t i = 0; i < n; ++i) std::fill(data + i * n + i + 1, data + (i + 1) * n, T(0));
 }
 
-// W as T; if causal its lower triangle, the rest 0.
+// W as T. If causal, the lower triangle of W with 0 above it.
 template <class T>
 Tensor used_weight(const Tensor& weight, bool causal) {
   Tensor same = as_dtype(weight, dtype_of<T>::value);
@@ -59,8 +59,8 @@ void check(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tens
                    to_string(weight.shape()) + " and " + to_string(bias.shape()));
 }
 
-// v_i = Σ_j W_ij x_j + bias_i; y = gate ⊙ v in the same pass. Gives y, and writes v into `between` unless that is undefined;
-// without a gate y is v.
+// v_i = Σ_j W_ij x_j + bias_i; y = gate ⊙ v in the same pass. Returns y, and writes v into `between` unless that is
+// undefined. Without a gate y is v.
 template <class T>
 Tensor mixed(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal,
              Tensor between) {
@@ -92,7 +92,7 @@ Tensor mixed(const Tensor& gate, const Tensor& x, const Tensor& weight, const Te
 }
 
 // x (n, b, d), weight, bias: v_i = Σ_j W_ij x_j + bias_i.
-// dx_j = Σ_i W_ij dv_i; dW_ij = Σ dv_i x_j and dbias_i = Σ dv_i over b and d. Dtypes are linear's.
+// dx_j = Σ_i W_ij dv_i; dW_ij = Σ dv_i x_j and dbias_i = Σ dv_i over b and d. The dtypes follow the rules of linear.
 struct SpatialMixOp : Op {
   bool causal;
   explicit SpatialMixOp(bool c) : causal(c) {}

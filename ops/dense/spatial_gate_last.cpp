@@ -1,4 +1,4 @@
-// spatial_gate of a text's last token alone, for texts that grow token by token.
+// spatial_gate of only the last token, for texts that grow token by token.
 #include <algorithm>
 
 #include "base/common.h"
@@ -18,9 +18,10 @@ using std::int64_t;
 
 constexpr const char* name = "spatial_gate_last";
 
-// Multiply-adds that are worth a task: fewer cost more to hand out than they save. bench: weft-decode-bench --threads 2
+// Multiply-adds per task. Larger: threads are idle. Smaller: more overhead per task.
+// bench: weft-decode-bench --threads 2
 constexpr int64_t task_work = 1 << 16;
-// Columns of x of which a task has a multiple.
+// The number of columns of a task is a multiple of this.
 constexpr int64_t task_columns = 64;
 
 void check(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weight, const Tensor& bias) {
@@ -42,7 +43,7 @@ void check(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weigh
                    to_string(weight.shape()) + " and " + to_string(bias.shape()));
 }
 
-// Elements first … first + n - 1 of row i of w, side by side and of the dtype.
+// Elements first … first + n - 1 of row i of w, contiguous and converted to the dtype.
 Tensor part_of_row(const Tensor& w, int64_t i, int64_t n, DType dtype) {
   const Strides& s = w.strides();
   return raw::contiguous(as_dtype(w.view({n}, {s.back()}, w.offset() + i * s.front()), dtype));
@@ -55,7 +56,7 @@ void run(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weight,
   const Computed<T>* w = weight.data<Computed<T>>();
   const T* gates = gate.data<T>();
   T* to = y.mutable_data<T>();
-  // A text's columns are divided if there are more threads than texts: whole rows are read fastest.
+  // A text's columns are split only if there are more threads than texts, because whole rows are read fastest.
   const int64_t pieces = (Context::current().threads() - 1) / texts + 1;
   const int64_t columns = std::min(n, ((n - 1) / pieces / task_columns + 1) * task_columns);
   const int64_t across = (n - 1) / columns + 1;

@@ -18,7 +18,8 @@ struct detail::EnumNames<Activation> {
 
 namespace {
 
-// The names that PyTorch and transformers have for some of them, and TNN's authors, whose weft wrote, too, in 0.1.
+// The names that PyTorch and transformers use for some activations, and those of TNN's authors, which weft 0.1 also
+// wrote.
 constexpr ActivationName aliases[] = {
     {Activation::none, "identity"},
     {Activation::none, "linear"},

@@ -9,7 +9,7 @@ using namespace detail;
 
 namespace {
 
-// Calls f with a null pointer to the real type of a complex dtype; Error for others.
+// Calls f with a null pointer to the real type of a complex dtype. Error for other dtypes.
 template <class F>
 auto with_parts(const char* op, const Tensor& x, F f) {
   if (!x.defined() || !is_complex(x.dtype())) fail(op, "expected c64 or c128, got " + describe(x));
@@ -37,7 +37,7 @@ Tensor joined(const char* op, const Tensor& re, const Tensor& im) {
   return y;
 }
 
-// f(z) for every element, of z's dtype or of its parts'.
+// Applies f to every element z. `dtype` is z's dtype or the dtype of its parts.
 template <class F>
 Tensor map_complex(const char* op, const Tensor& x, DType dtype, F f) {
   Tensor y = Tensor::empty(x.shape(), dtype);
@@ -52,7 +52,7 @@ Tensor map_complex(const char* op, const Tensor& x, DType dtype, F f) {
   return y;
 }
 
-// An op of one complex tensor whose backward needs dy alone.
+// An op of one complex tensor whose backward needs only dy.
 struct PartsOp : Op {
   Shape shape(const Inputs& in) const override {
     return with_parts(name(), in[0], [&](auto*) { return in[0].shape(); });

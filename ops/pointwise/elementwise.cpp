@@ -12,13 +12,13 @@ using namespace detail;
 
 namespace {
 
-// The nest of two operands, broadcast to the shape of the contiguous result.
+// The loop nest of two operands, broadcast to the shape of the contiguous result.
 Nest<3> nest_of(const Shape& shape, const Tensor& a, const Tensor& b) {
   const Strides sa = broadcast_strides(a, shape), sb = broadcast_strides(b, shape), sy = contiguous_strides(shape);
   return Nest<3>(shape, {&sa, &sb, &sy});
 }
 
-// Whether the kernels take such rows: each operand dense or a scalar, and one of them dense.
+// Whether the kernels take such rows: each operand is dense or a scalar, and at least one is dense.
 bool row_fits(const Nest<3>& nest) {
   const std::int64_t sa = nest.strides.back()[0], sb = nest.strides.back()[1];
   return (sa == 1 && sb == 1) || (sa == 1 && sb == 0) || (sa == 0 && sb == 1);
@@ -28,7 +28,7 @@ Tensor broadcast_copy(const Tensor& x, const Shape& shape) {
   return raw::contiguous(x.view(shape, broadcast_strides(x, shape), x.offset()));
 }
 
-// y = a op b; y, contiguous and of the broadcast shape, may be a itself.
+// y = a op b. y is contiguous, has the broadcast shape, and may be a itself.
 template <class T>
 void real_binary(const BinaryKernel<T>& kernel, Tensor a, Tensor b, Tensor& y) {
   if (y.numel() == 0) return;
@@ -61,7 +61,7 @@ Tensor complex_binary(const Tensor& a, const Tensor& b, const Shape& shape, F f)
   return y;
 }
 
-// (a+bi)(c+di), each part from two products: std::complex's own multiplication repairs NaNs at some cost.
+// (a+bi)(c+di), each part from two products. std::complex's own multiplication repairs NaNs, which costs time.
 template <class C>
 C product(C a, C b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
@@ -88,7 +88,7 @@ Tensor complex_compute(Kind kind, const Tensor& a, const Tensor& b, const Shape&
   return complex_binary<R>(a, b, shape, product<C>);
 }
 
-// y = a op b, without a record.
+// y = a op b, without recording.
 Tensor compute(const char* name, Kind kind, const Tensor& a, const Tensor& b, const Shape& shape) {
   if (a.dtype() == DType::c64) return complex_compute<float>(kind, a, b, shape);
   if (a.dtype() == DType::c128) return complex_compute<double>(kind, a, b, shape);
@@ -100,7 +100,7 @@ Tensor compute(const char* name, Kind kind, const Tensor& a, const Tensor& b, co
   });
 }
 
-// dy conj(b), over dy itself where nobody else holds it.
+// dy conj(b). Overwrites dy if no other handle shares it.
 Tensor mul_gradient(Tensor dy, const Tensor& b) {
   if (is_complex(b.dtype())) return mul(dy, conj(b));
   if (!dy.unique() || !dy.is_contiguous()) return mul(dy, b);
@@ -162,7 +162,7 @@ struct MulOp : Op {
       Tensor dy = last ? b.take_gradient() : b.gradient();
       const DType dtype = dy.dtype();
       const Shape& shape = b.input_shape(i);
-      if (dy.shape() != shape) dy = as_dtype(std::move(dy), computed_of(dtype));  // summed before it is rounded
+      if (dy.shape() != shape) dy = as_dtype(std::move(dy), computed_of(dtype));  // sums before rounding
       const Tensor other = as_dtype(b.input(1 - i), dy.dtype());
       b.add(i, as_dtype(sum_to(mul_gradient(std::move(dy), other), shape), dtype));
     }

@@ -1,4 +1,4 @@
-// gate ⊙ f(x): what the gated linear unit and gMLP's spatial gating end with.
+// gate ⊙ f(x): the last step of the gated linear unit and of gMLP's spatial gating.
 #include "pointwise/kernels/gate.h"
 #include "base/common.h"
 #include "base/pointwise.h"
@@ -14,10 +14,10 @@ using std::int64_t;
 
 // in: gate, x. y = gate ⊙ f(x). dgate = dy ⊙ f(x), dx = f'(x) (dy ⊙ gate), in one pass.
 struct GateOp : Op {
-  const char* of;  // the operation that records it
+  const char* recorded_as;  // the operation that records it
   Activation function;
-  GateOp(const char* op, Activation f) : of(op), function(f) {}
-  const char* name() const noexcept override { return of; }
+  GateOp(const char* op, Activation f) : recorded_as(op), function(f) {}
+  const char* name() const noexcept override { return recorded_as; }
   bool cheap() const override { return true; }
   bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override {
     return needs[1 - i] || (i == 1 && function != Activation::none);
@@ -54,7 +54,7 @@ struct GateOp : Op {
   }
 
  private:
-  // Those of the two that are defined.
+  // Computes those of dgate and dx that are defined.
   void gradients(const Backward& b, const Tensor& dy, Tensor dgate, Tensor dx) const {
     if (dy.numel() == 0) return;
     with_floating(name(), dy.dtype(), [&](auto* type) {

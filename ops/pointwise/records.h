@@ -1,4 +1,4 @@
-// Operations of this family as records, for whoever computes their values in another pass (base/fused.h).
+// Operations of this family as records, for code that computes their values in another pass (base/fused.h).
 #pragma once
 #include <memory>
 
@@ -10,7 +10,7 @@ namespace weft::detail {
 // y = f(x), cheap.
 std::unique_ptr<Op> activation_op(Activation f);
 
-// in: gate, x of one shape (…, n). y = gate ⊙ f(x), cheap. `name`: of the operation that records it.
+// in: gate and x, both of shape (…, n). y = gate ⊙ f(x), cheap. `name` is the operation that records it.
 std::unique_ptr<Op> gate_op(const char* name, Activation f);
 
 // a + b

@@ -16,7 +16,7 @@ struct UnaryOp : Op {
   }
 
  protected:
-  // f(kernels of T) is the kernel to run.
+  // choice(kernels of T) selects the kernel.
   template <class Choice>
   Tensor map(const Tensor& x, Choice choice) const {
     return with_floating(name(), x.dtype(), [&](auto* type) {

@@ -16,11 +16,12 @@ using namespace detail;
 
 namespace {
 
-// Elements of l2_norm whose squares are added in one go: a task, and part of what the norm is, as it sets the order of
-// the additions. bench: weft-bench --benchmark_filter=adamw-clip
+// Elements of l2_norm whose squares are added in one task. It determines the order of the additions, and so the result.
+// Larger: threads are idle. Smaller: more overhead per task.
+// bench: weft-bench --benchmark_filter=adamw-clip
 constexpr std::int64_t norm_block = 1 << 14;
 
-// All tensors contiguous, of p's real dtype and shape; step >= 1.
+// Error unless all tensors are contiguous with p's real dtype and shape, and step >= 1.
 void check_update(const char* op, std::int64_t step, const Tensor& p, const Tensor& grad,
                   const std::vector<Tensor>& states) {
   check_real(op, p);
@@ -35,15 +36,15 @@ void check_update(const char* op, std::int64_t step, const Tensor& p, const Tens
   if (step < 1) fail(op, "steps count from 1, got " + std::to_string(step));
 }
 
-// The elements of p that are decayed. Error if there are more than there are elements.
+// The number of decayed elements of p. Error if there are more than p has.
 std::int64_t checked_decayed(const char* op, const Tensor& p, std::optional<std::int64_t> decayed) {
   if (decayed && (*decayed < 0 || *decayed > p.numel()))
     fail(op, "expected 0 to " + std::to_string(p.numel()) + " elements to be decayed, got " + std::to_string(*decayed));
   return decayed.value_or(p.numel());
 }
 
-// A rule with its options checked, of elements of type T: for pieces of [0, n) the kernel, with constants of their own for those
-// that aren't decayed. What may fail has failed before the first call.
+// Runs a rule with checked options on elements of type T: calls the kernel for pieces of [0, n), with separate
+// constants for elements without weight decay. All operations that may fail come before the first call.
 template <class Rule, class T>
 void run(std::size_t place, Tensor& p, const Tensor& grad, std::vector<Tensor>& states, const RuleStep& step,
          std::int64_t decayed) {
@@ -69,7 +70,7 @@ void run(std::size_t place, Tensor& p, const Tensor& grad, std::vector<Tensor>& 
 
 using Run = void (*)(std::size_t, Tensor&, const Tensor&, std::vector<Tensor>&, const RuleStep&, std::int64_t);
 
-// A rule, and its runs.
+// A rule, and its functions for f32 and f64.
 struct Entry {
   UpdateRule rule;
   Run f32, f64;

@@ -1,4 +1,4 @@
-// embedding: rows of a matrix by their numbers.
+// embedding: rows of a matrix by their indices.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -15,7 +15,7 @@ using namespace detail;
 namespace {
 
 // indices (…), weight (v, d): y_i = weight[index_i], (…, d). dweight[r] = sum of dy_i over the i with index_i = r, in
-// the order of i; in f32 of a bf16 weight.
+// the order of i. For a bf16 weight the sum is in f32.
 struct EmbeddingOp : Op {
   const char* name() const noexcept override { return "embedding"; }
   bool keeps_input(std::size_t i, const std::vector<bool>&) const override { return i == 0; }
@@ -59,7 +59,7 @@ struct EmbeddingOp : Op {
   }
 
  private:
-  // The positions of each row's index, in their order, row after row: those of row r are first[r] … first[r+1]-1.
+  // The positions of each row's index, in order, row by row: those of row r are first[r] … first[r+1]-1.
   struct Positions {
     std::vector<std::int64_t> first, position;
   };

@@ -17,26 +17,26 @@ using namespace detail;
 
 namespace {
 
-// Rows of n whose contributions to dgamma and dbeta are summed at once, in their order; a task of backward. Few cost more
-// partial sums, many leave threads idle. Part of what the sums are: it sets the order of the additions.
+// The rows of n elements whose contributions to dgamma and dbeta form a block, which is also a task of backward. It
+// determines the order of the additions, and so the result. Larger: threads are idle. Smaller: more partial sums.
 // bench: weft-bench --benchmark_filter=layer-norm-backward
 std::int64_t block_rows(std::int64_t n) { return std::clamp<std::int64_t>((1 << 16) / n, 4, 64); }
 
 enum class Kind { layer, rms };
 
-// Over the last axes, of n elements:
+// Over the last axes, of n elements in total:
 //   layer_norm: x̂ = (x - avg(x)) / √(avg((x - avg(x))²) + eps),  rms_norm: x̂ = x / (‖x‖₂/√n + eps)
 //   y = x̂ ⊙ gamma + beta; an undefined gamma is 1, an undefined beta 0.
-// With g = dy ⊙ gamma and r = dx̂/dx's common factor, x̂ = (x - mean) r:
+// With g = dy ⊙ gamma and the factor r for which x̂ = (x - mean) r:
 //   layer_norm: dx = r (g - avg(g) - x̂ avg(g x̂)),  rms_norm: dx = r (g - x̂ avg(g x̂) (‖x‖₂/√n + eps) / (‖x‖₂/√n))
 //   dgamma = sum of dy x̂, dbeta = sum of dy, over the other axes.
-// Of a bf16 x, y and dx are bf16; gamma, beta and their gradients are f32.
+// For a bf16 x, y and dx are bf16; gamma, beta and their gradients are f32.
 struct NormOp : Op {
   Kind kind;
   std::int64_t axes;
   double eps;
-  bool has_gamma, has_beta;  // inputs 1 and, after it, the next
-  Tensor stats;              // (rows, 2), as the kernels keep them
+  bool has_gamma, has_beta;  // inputs 1 and 2; without gamma, beta is input 1
+  Tensor stats;              // (rows, 2), in the format of the kernels
 
   NormOp(Kind k, std::int64_t last_axes, double epsilon, bool gamma, bool beta)
       : kind(k), axes(last_axes), eps(epsilon), has_gamma(gamma), has_beta(beta) {}
@@ -61,7 +61,7 @@ struct NormOp : Op {
 
   Tensor forward(const Inputs& in, const Shape& shape) override { return normalized(in, shape, Tensor(), Tensor()); }
 
-  // Of in[0] + residual if that is defined; `sum`, unless it is undefined, receives it.
+  // Normalizes in[0] + residual, or in[0] if residual is undefined. `sum` receives the sum unless it is undefined.
   Tensor normalized(const Inputs& in, const Shape& shape, const Tensor& residual, Tensor sum) {
     Tensor y = Tensor::empty(shape, in[0].dtype());
     if (y.numel() == 0) return y;
@@ -69,7 +69,7 @@ struct NormOp : Op {
     const Tensor x = as_rows(in[0], axes), added = residual.defined() ? as_rows(residual, axes) : Tensor();
     const DType wide = computed_of(x.dtype());
     const Tensor scale = gamma(n, wide, has_gamma ? in[1] : Tensor());
-    Tensor shift;  // layer_norm's alone
+    Tensor shift;  // only for layer_norm
     if (kind == Kind::layer) shift = has_beta ? raw::contiguous(in.back()) : Tensor::zeros({n}, wide);
     if (recording) stats = Tensor::empty({rows, 2}, wide);
     with_floating(name(), x.dtype(), [&](auto* type) {
@@ -90,7 +90,7 @@ struct NormOp : Op {
         const T* from = x.data<T>();
         const std::int64_t row = x.strides()[0];
         if (!added.defined()) return run(from + begin * row, row, begin, end);
-        for (std::int64_t r = begin; r < end; ++r) {  // a row's sum is normalized while it is in cache
+        for (std::int64_t r = begin; r < end; ++r) {  // normalizes a row's sum while it is in cache
           T* own = sums ? sums + r * n : to + r * n;
           add(from + r * row, added.data<T>() + r * added.strides()[0], own, n);
           run(own, n, r, r + 1);
@@ -111,9 +111,9 @@ struct NormOp : Op {
     const Tensor scale = gamma(n, wide, has_gamma ? b.input(1) : Tensor());
     const Tensor dy = raw::contiguous(b.take_gradient());
     const bool in_place = dy.unique();
-    Tensor partial;  // sums over blocks of rows: dgamma's and dbeta's
+    Tensor partial;  // sums over blocks of rows, for dgamma and dbeta
     if (wants_parameters) partial = Tensor::empty({(rows - 1) / block + 1, 2, n}, wide);
-    const auto run = [&](Tensor dx) {  // undefined if it isn't wanted
+    const auto run = [&](Tensor dx) {  // dx is undefined if it isn't needed
       with_floating(name(), x.dtype(), [&](auto* type) {
         using T = element_of<decltype(type)>;
         using C = Computed<T>;
@@ -167,7 +167,7 @@ struct NormOp : Op {
   }
 };
 
-// The norm of in[0] + residual, if that is defined, in one pass.
+// The norm of in[0] + residual, or of in[0] if residual is undefined, in one pass.
 Tensor norm_of_sum(NormOp op, Inputs in, const Tensor& residual) {
   if (!residual.defined()) return weft::apply_op(std::move(op), in);
   const Shape shape = op.shape(in);
@@ -175,7 +175,7 @@ Tensor norm_of_sum(NormOp op, Inputs in, const Tensor& residual) {
   if (residual.dtype() != x.dtype() || residual.shape() != shape)
     fail(op.name(), "expected a residual " + describe(x) + ", got " + describe(residual));
   auto norm = std::make_unique<NormOp>(std::move(op));
-  NormOp& own = *norm;  // keeps what backward needs of the pass
+  NormOp& own = *norm;  // saves the statistics for backward
   const Inputs given = in;
   in[0] = Tensor();
   return apply_fused({add_op(), {x, residual}}, {std::move(norm), std::move(in)}, 0, shape, x.dtype(),

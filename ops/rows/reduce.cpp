@@ -14,7 +14,7 @@ using namespace detail;
 
 namespace {
 
-// Which axes are summed: dims, or all if there are none. Error if a dim is out of range or comes twice.
+// Marks the axes to sum: dims, or all axes if dims is empty. Error if a dim is out of range or duplicate.
 std::vector<bool> reduced_axes(const char* op, const std::vector<std::int64_t>& dims, std::int64_t rank) {
   std::vector<bool> reduced(static_cast<std::size_t>(rank), dims.empty());
   for (std::int64_t dim : dims) {
@@ -34,7 +34,7 @@ Shape reduced_shape(const Shape& shape, const std::vector<bool>& reduced, bool k
   return out;
 }
 
-// Seen with the reduced axes as axes of size 1, and expanded over them.
+// dy with the reduced axes as axes of size 1, expanded along them.
 Tensor spread(const Tensor& dy, const Shape& shape, const std::vector<bool>& reduced) {
   return expand(reshape(dy, reduced_shape(shape, reduced, true)), shape);
 }
@@ -89,7 +89,7 @@ struct MeanOp : AxesOp {
   }
 
  private:
-  // x / N for sums x of elements of that shape.
+  // x / N, where each element of x is a sum over a tensor of that shape.
   Tensor quotient(const Tensor& x, const Shape& shape) const {
     const auto reduced = reduced_axes(name(), dims, static_cast<std::int64_t>(shape.size()));
     double n = 1;
@@ -99,11 +99,11 @@ struct MeanOp : AxesOp {
   }
 };
 
-// y = max of x along dim. dx: dy at the first maximum, else 0. A NaN is larger than all.
+// y = max of x along dim. dx: dy at the first maximum, else 0. NaN is larger than all numbers.
 struct MaxOp : Op {
   std::int64_t dim;
   bool keepdim;
-  Tensor index;  // of the maximum of each row, in row-major order of y
+  Tensor index;  // index of the maximum of each row, in row-major order of y
 
   MaxOp(std::int64_t axis, bool keep) : dim(axis), keepdim(keep) {}
   const char* name() const noexcept override { return "max"; }
@@ -147,7 +147,7 @@ struct MaxOp : Op {
   }
 
  private:
-  // dim moved to the end, the others in their order.
+  // x with dim moved to the end; the other axes keep their order.
   Tensor rows_last(const Tensor& x) const {
     const std::size_t d = checked_dim(name(), dim, x.rank());
     std::vector<std::int64_t> order;

@@ -11,8 +11,8 @@ using namespace detail;
 
 namespace {
 
-// Calls kernel(x0, x1, …, y, rows, n) on pieces of the rows along `dim`, and gives y. What is not laid out along its
-// last axis is copied so that it is.
+// Calls kernel(x0, x1, …, y, rows, n) for pieces of the rows along `dim`, and returns y. Operands that are not
+// contiguous along `dim` are copied first.
 template <class T, class Kernel, class... X>
 Tensor along_rows(Kernel kernel, std::int64_t dim, const Tensor& first, const X&... rest) {
   const auto last = [dim](const Tensor& x) { return transpose(x, dim, -1); };
@@ -43,7 +43,7 @@ struct RowOp : Op {
   bool keeps_output() const override { return true; }
 
  protected:
-  // choice(kernels of T) is the kernel to run.
+  // choice(kernels of T) selects the kernel.
   template <class Choice, class... X>
   Tensor run(Choice choice, const Tensor& first, const X&... rest) const {
     return with_floating(name(), first.dtype(), [&](auto* type) {
@@ -82,7 +82,7 @@ struct LogSoftmaxOp : RowOp {
 Tensor softmax(const Tensor& x, std::int64_t dim) { return apply_op(SoftmaxOp(dim), x); }
 Tensor log_softmax(const Tensor& x, std::int64_t dim) {
   if (!x.defined() || x.dtype() != DType::bf16) return apply_op(LogSoftmaxOp(dim), x);
-  // e^y of a y that was rounded to bf16 would be off by percents: backward reads it in f32.
+  // e^y of a y rounded to bf16 would have errors of some percent, so backward reads y in f32.
   return cast(log_softmax(cast(x, DType::f32), dim), DType::bf16);
 }
 

@@ -16,12 +16,12 @@ void check_defined(const char* op, const Tensor& x) {
   if (!x.defined()) fail(op, "undefined tensor");
 }
 
-// An op whose backward needs nothing but shapes.
+// An op whose backward needs only shapes.
 struct LayoutOp : Op {
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
 };
 
-// y = x with other axes; a view where the strides allow, else a copy. dx = dy in x's shape
+// y = x with other axes: a view where the strides allow, else a copy. dx = dy in x's shape.
 struct ReshapeOp : LayoutOp {
   Shape to;
   const char* name() const noexcept override { return "reshape"; }
@@ -107,7 +107,7 @@ struct SliceOp : PartOp {
   }
 };
 
-// The parts one after the other along dim. d part: its slice of dy
+// The parts one after the other along dim. The gradient of a part is its slice of dy.
 struct ConcatOp : LayoutOp {
   std::int64_t dim;
   explicit ConcatOp(std::int64_t d) : dim(d) {}
@@ -189,7 +189,7 @@ struct FlipOp : LayoutOp {
   void backward(Backward& b) const override { b.add(0, flip(b.gradient(), dim)); }
 };
 
-// y = x rounded to another dtype of real numbers. dx = dy rounded to x's
+// y = x rounded to another real dtype. dx = dy rounded to x's dtype.
 struct CastOp : LayoutOp {
   DType from = DType::f32, to;
   explicit CastOp(DType dtype) : to(dtype) {}
@@ -203,7 +203,7 @@ struct CastOp : LayoutOp {
     from = in[0].dtype();
     return raw::convert(in[0], to);
   }
-  // Whoever needs a widened x in backward keeps x.
+  // An op that needs a widened x in backward then keeps x instead.
   bool cheap() const override { return dtype_size(from) < dtype_size(to); }
   void backward(Backward& b) const override { b.add(0, raw::convert(b.gradient(), from)); }
 };

@@ -1,4 +1,4 @@
-// What numbers are computed in where they are stored as T: a bfloat16 as a float, any other as itself.
+// The type for computing with elements stored as T: float for bfloat16, otherwise T itself.
 #pragma once
 #include "weft/bfloat16.h"
 

@@ -1,6 +1,6 @@
-// Families of kernels: kernels/gemm.h declares GemmKernels<T>, a struct of functions and of the sizes that they like, with
-// the family's `name`, "gemm"; and kernels/gemm.cpp, the unit of that name, fills it each time it is compiled, once per
-// instruction set. The column `kernels` of weft/isas.def has these names. Drivers ask for
+// Families of kernels. kernels/gemm.h declares GemmKernels<T>, a struct of functions and of preferred sizes, with the
+// family's `name`, "gemm". The unit kernels/gemm.cpp fills this struct; it is compiled once for each instruction set.
+// The column `kernels` of weft/isas.def contains these names. Drivers get the kernels by
 //   const GemmKernels<T>& kernel = kernels<GemmKernels<T>>();
 #pragma once
 #include <cstddef>
@@ -11,22 +11,22 @@
 
 namespace weft::detail {
 
-// An instruction set's own kernels of a family. Units define specializations, which the linker finds by type: nothing
-// lists them, and nothing is registered at run time.
+// An instruction set's own kernels of a family. Units define specializations, which the linker finds by type: there is
+// no list, and nothing is registered at run time.
 template <Isa isa, class Table>
 struct KernelTable {
   static const Table value;
 };
 
-// Whether `file` is name.cpp: the build goes by files, dispatch by names.
+// Whether `file` is name.cpp. The build selects kernels by file, dispatch by name.
 constexpr bool is_unit_of(std::string_view file, std::string_view name) {
   const std::size_t folder = file.rfind('/');
   if (folder != file.npos) file.remove_prefix(folder + 1);
   return file.size() == name.size() + 4 && file.substr(0, name.size()) == name && file.substr(name.size()) == ".cpp";
 }
 
-// The end of a unit: its table<T>() gives the kernels of the instruction set that it is compiled for; of f32 and f64, or
-// of bf16, too.
+// The end of a unit. Its table<T>() returns the kernels of the instruction set for which the unit is compiled, for f32
+// and f64, or also for bf16.
 #define WEFT_KERNEL_TABLE(Table, T)                                                   \
   static_assert(weft::detail::is_unit_of(__FILE__, weft::detail::Table<T>::name));    \
   template <>                                                                         \
@@ -36,7 +36,7 @@ constexpr bool is_unit_of(std::string_view file, std::string_view name) {
 #define WEFT_KERNEL_TABLES(Table) WEFT_KERNEL_TABLE(Table, float) WEFT_KERNEL_TABLE(Table, double)
 #define WEFT_KERNEL_TABLES_AND_BF16(Table) WEFT_KERNEL_TABLES(Table) WEFT_KERNEL_TABLE(Table, weft::bfloat16)
 
-// The table that serves an instruction set: weft/isas.def says whose it is. Null if this build doesn't have it.
+// The table that serves an instruction set according to weft/isas.def. Null if this build doesn't have it.
 template <class Table, Isa isa>
 constexpr const Table* serving_table() {
   constexpr auto owner = static_cast<Isa>(serving(isa_lines, index_of(isa), Table::name));
@@ -44,7 +44,7 @@ constexpr const Table* serving_table() {
   else return nullptr;
 }
 
-// By instruction set.
+// The tables by instruction set.
 template <class Table>
 inline constexpr const Table* kernel_tables[] = {
 #define WEFT_INSTRUCTION_SET(name, ...) serving_table<Table, Isa::name>(),
@@ -57,7 +57,7 @@ const Table& kernels() {
   return *kernel_tables<Table>[index_of(current_isa())];
 }
 
-// Those of any. Error if this build doesn't have it or this CPU can't run it.
+// The kernels of any instruction set. Error if this build doesn't have it or this CPU can't run it.
 template <class Table>
 const Table& kernels(Isa isa) {
   require_isa("kernels", isa);

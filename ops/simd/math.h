@@ -1,18 +1,19 @@
-// exp, expm1, log, tanh, sigmoid, erf and the normal distribution of a vector, without branches: every lane takes the
-// same path.
+// exp, expm1, log, tanh, sigmoid, erf and the normal distribution of a vector, without branches: every lane executes
+// the same instructions.
 //
-// Each states its error bound in ULP, over its whole domain and with or without FMA: the largest error seen (f32: of
-// every number; f64: of a dense sample), rounded up; tests/kernels_math.cpp checks it. NaN gives NaN, limits at ±inf
-// are exact, subnormal inputs and results count as all others. The coefficients are minimax fits (Remez exchange at
-// 50 digits). normal_cdf and gelu_derivative have absolute bounds, stated beside their coefficients.
-// Calls are qualified, math::exp: a bare exp(x) finds xsimd's by its argument.
+// Each function states its error bound in ULP. The bound holds over the whole domain, with or without FMA. It is the
+// largest error seen (f32: over all numbers; f64: over a dense sample), rounded up; tests/kernels_math.cpp checks it.
+// NaN gives NaN, limits at ±inf are exact, and subnormal inputs and results are handled like all others. The
+// coefficients are minimax fits (Remez exchange with 50 digits). normal_cdf and gelu_derivative have absolute bounds,
+// stated beside their coefficients. Qualify calls, math::exp: argument-dependent lookup of a bare exp(x) finds xsimd's
+// function.
 #pragma once
 #include "simd/simd.h"
 
 namespace weft::detail::WEFT_ISA::math {
 
-// The bits of a vector as unsigned integers of the same size, and back. A GNU vector: its operators are those of the
-// language, in every version of xsimd, and g++ 12 warns of the AVX-512 shift intrinsics.
+// The bits of a vector as unsigned integers of the same size, and back. This is a GNU vector. It has the operators of
+// the language, whatever the version of xsimd, and avoids warnings of g++ 12 about the AVX-512 shift intrinsics.
 template <class T>
 struct BitsOf;
 template <>
@@ -48,9 +49,9 @@ inline V horner(V x, const T (&c)[N], int first = 0, int last = N) noexcept {
   return y;
 }
 
-// c[0] + c[1] x + … + c[N-1] x^(N-1) of an x whose x^4 and terms are finite, else a long one
-// gives inf - inf = NaN: callers clamp x. A long one goes by Estrin's scheme, four coefficients at
-// a time: Horner's would wait for one multiply-add after the other.
+// c[0] + c[1] x + … + c[N-1] x^(N-1). x^4 and all terms must be finite, so callers clamp x: a long polynomial otherwise
+// gives inf - inf = NaN. Long polynomials use Estrin's scheme with four coefficients at a time, because in Horner's
+// each multiply-add waits for the previous one.
 template <class V, class T, int N>
 inline V polynomial(V x, const T (&c)[N]) noexcept {
   if constexpr (N < 8) {
@@ -75,7 +76,7 @@ template <>
 struct Constants<float> {
   static constexpr int mantissa = 23;
   static constexpr float log2e = 0x1.715476p+0f;
-  // ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
+  // ln 2 in two parts. The first has so few bits that its product with an exponent is exact.
   static constexpr float ln2_hi = 0x1.62e4p-1f, ln2_lo = 0x1.7f7d1cp-20f;
   static constexpr float two_to_mantissa = 0x1p+23f, min_normal = 0x1p-126f, bias = 127;
   static constexpr float infinity = __builtin_inff(), nan = __builtin_nanf("");
@@ -153,14 +154,14 @@ inline Reduced<V> reduce_exp(V x) noexcept {
   return {n, simd::fma(r * r, polynomial(r, C::exp), r), biased};
 }
 
-// 2^n of an integer n whose power is a normal number, given n + round.
+// 2^n for an integer n for which 2^n is a normal number, given n + round.
 template <class V>
 inline V power_of_2(V biased) noexcept {
   return from_bits<V>(to_bits(biased) << Constants<typename V::value_type>::mantissa);
 }
 
-// min and max that keep NaN, which fails the comparison; on x86 one instruction. xsimd's own give the NaN or the number,
-// depending on its version (from 14 on as std::min) and on the processor.
+// min and max that keep NaN, because comparisons with NaN are false. They are one instruction on x86. xsimd's own
+// functions return the NaN or the number, depending on the version (like std::min from 14 on) and on the processor.
 template <class V>
 inline V at_most(V x, V high) noexcept {
   using Register = typename V::register_type;
@@ -174,8 +175,8 @@ inline V at_least(V x, V low) noexcept {
   return V(l > v ? l : v);
 }
 
-// p 2^n for an integer n, rounded once where the result is subnormal; ½ < p < 2, |n| below twice the largest
-// exponent, or so small that the result is 0.
+// p 2^n for an integer n, rounded once if the result is subnormal. ½ < p < 2, and |n| is below twice the largest
+// exponent, or n is so small that the result is 0.
 template <class V>
 inline V scale(V p, V n) noexcept {
 #if WEFT_HAS_SCALE
@@ -188,8 +189,8 @@ inline V scale(V p, V n) noexcept {
 #endif
 }
 
-// e^x up to exp_max, 1.1 ULP; 0 for x < lowest, which takes the way of an x whose result the processor sees to be 0 at
-// once. A result that it has to round to 0 takes it a hundred cycles, as a subnormal one does.
+// e^x up to exp_max, 1.1 ULP; 0 for x < lowest. Such an x is replaced by one whose result the processor recognizes as 0
+// at once. Rounding a result to 0 takes it a hundred cycles, like a subnormal result.
 template <class V>
 inline V exp_from(typename V::value_type lowest, V x) noexcept {
   constexpr bool is_single = sizeof(typename V::value_type) == 4;
@@ -201,7 +202,8 @@ template <class V>
 inline V exp_bounded(V x) noexcept {
   return exp_from(Constants<typename V::value_type>::exp_zero, x);
 }
-// For x <= 0 whose result's error counts absolutely: 0 where it would be subnormal, so that one power of 2 scales it.
+// For x <= 0 where the absolute error of the result matters: results that would be subnormal are 0, so a single power
+// of 2 scales it.
 template <class V>
 inline V exp_flushed(V x) noexcept {
   const V lowest(Constants<typename V::value_type>::exp_normal);
@@ -215,7 +217,7 @@ inline V exp(V x) noexcept {
   return exp_bounded(at_most(x, V(Constants<typename V::value_type>::exp_max)));
 }
 
-// e^x - 1 = 2(2^(n-1) q + (2^(n-1) - ½)), 1.7 ULP in f32, 2.4 in f64. Below -50 it is -1 already. -0 gives 0.
+// e^x - 1 = 2(2^(n-1) q + (2^(n-1) - ½)), 1.7 ULP in f32, 2.4 in f64. Below -50 the result is -1. -0 gives 0.
 template <class V>
 inline V expm1(V x) noexcept {
   using C = Constants<typename V::value_type>;
@@ -224,12 +226,12 @@ inline V expm1(V x) noexcept {
   return V(2) * simd::fma(s, q, s - V(0.5));
 }
 
-// ln x = k ln 2 + ln(1 + f), 1 + f in [√½, √2): with s = f/(2 + f), ln(1 + f) = f - f²/2 + s(f²/2 + s²L(s²)).
-// 0.9 ULP. ±0 gives -inf, negative numbers NaN.
+// ln x = k ln 2 + ln(1 + f), 1 + f in [√½, √2): with s = f/(2 + f), ln(1 + f) = f - f²/2 + s(f²/2 + s²L(s²)). 0.9 ULP.
+// ±0 gives -inf, negative numbers give NaN.
 template <class V>
 inline V log(V x) noexcept {
   using C = Constants<typename V::value_type>;
-  // Subnormals are scaled by the mantissa's width first.
+  // Subnormals are first scaled by 2 to the mantissa's width.
   const auto tiny = x < V(C::min_normal);
   const Bits<V> one = to_bits(V(1)), root_half = to_bits(V(C::root_half));
   const Bits<V> bits = to_bits(xsimd::select(tiny, x * V(C::two_to_mantissa), x)) + (one - root_half);
@@ -253,8 +255,8 @@ inline V copy_sign(V x, V s) noexcept {
   return from_bits<V>((to_bits(x) & ~sign) | (to_bits(s) & sign));
 }
 
-// tanh x, 2 ULP in f32, 2.4 in f64: t = E/(E + 2), E = e^2|x| - 1 = 2^n q + (2^n - 1). From |x| = 20 it is 1 already.
-// For E < 1 as E/2 - (E/2)t, which spares it the rounding of E + 2.
+// tanh x, 2 ULP in f32, 2.4 in f64: t = E/(E + 2), E = e^2|x| - 1 = 2^n q + (2^n - 1). From |x| = 20 on the result is
+// 1. For E < 1 it is computed as E/2 - (E/2)t, which avoids the rounding of E + 2.
 template <class V>
 inline V tanh(V x) noexcept {
   const V a = at_most(xsimd::abs(x), V(20));
@@ -274,7 +276,7 @@ inline simd::Vec<float> erf(simd::Vec<float> x) noexcept {
   return copy_sign(simd::fnma(s, q, V(1) - s), x);
 }
 
-// erf x, 2.7 ULP: near 0 x + xP(x²), else 1 - e^Q(|x|).
+// erf x, 2.7 ULP: x + xP(x²) near 0, else 1 - e^Q(|x|).
 inline simd::Vec<double> erf(simd::Vec<double> x) noexcept {
   using C = Constants<double>;
   using V = simd::Vec<double>;
@@ -285,7 +287,7 @@ inline simd::Vec<double> erf(simd::Vec<double> x) noexcept {
   return copy_sign(xsimd::select(a < V(C::erf_split), small, large), x);
 }
 
-// 1/(1 + e^-x), 1.9 ULP: 1 - t for x > 0, z - zt below, z = e^-|x|, t = z/(1 + z).
+// 1/(1 + e^-x), 1.9 ULP: 1 - t for x > 0, otherwise z - zt, with z = e^-|x|, t = z/(1 + z).
 template <class V>
 inline V sigmoid(V x) noexcept {
   const V z = exp_bounded(-xsimd::abs(x));
@@ -293,8 +295,8 @@ inline V sigmoid(V x) noexcept {
   return simd::fnma(w, simd::quotient(z, V(1) + z), w);
 }
 
-// Φ(x) = ½(1 + erf(x/√2)), and the derivative of xΦ(x), Φ(x) + xφ(x) with φ(x) = e^(-x²/2)/√(2π). Of -|x| first, else
-// 1 minus that.
+// Φ(x) = ½(1 + erf(x/√2)), and the derivative of xΦ(x), which is Φ(x) + xφ(x) with φ(x) = e^(-x²/2)/√(2π). In f32 both
+// are first computed for -|x|; for positive x the result is 1 minus that.
 inline simd::Vec<float> normal_cdf(simd::Vec<float> x) noexcept {
   using V = simd::Vec<float>;
   const V a = at_most(xsimd::abs(x), V(Constants<float>::normal_max));
@@ -314,7 +316,7 @@ inline simd::Vec<float> gelu_derivative(simd::Vec<float> x) noexcept {
 }
 inline simd::Vec<double> gelu_derivative(simd::Vec<double> x) noexcept {
   using V = simd::Vec<double>;
-  const V a = at_most(at_least(x, V(-40)), V(40));  // where it is 0 or 1 already
+  const V a = at_most(at_least(x, V(-40)), V(40));  // where the result is already 0 or 1
   const V density = V(0.39894228040143267794) * exp_flushed(V(-0.5) * a * a);
   return simd::fma(a, density, normal_cdf(a));
 }

@@ -1,4 +1,4 @@
-// Memory ahead of its use, and past the caches. Neither changes a value.
+// Prefetching, and stores that bypass the caches. Neither changes a value.
 #pragma once
 #include "simd/simd.h"
 #include "simd/unroll.h"
@@ -7,24 +7,25 @@ namespace weft::detail::WEFT_ISA::simd {
 
 inline constexpr std::uintptr_t line_bytes = 64;
 
-// Asks for `Bytes` at an address, to read or to write them, in the second cache: work buffers fill the first one. The
-// address may be any.
+// Prefetches `Bytes` at an address into the second-level cache, for reading or writing. Work buffers occupy the first
+// level. The address need not be valid.
 template <int Bytes, bool Write>
 WEFT_INLINE inline void fetch(std::uintptr_t address) noexcept {
   for (std::uintptr_t i = 0; i < Bytes; i += line_bytes)
     __builtin_prefetch(reinterpret_cast<const void*>(address + i), Write, 2);
 }
 
-// Whether there are stores that don't read a line first, of `Bytes` at once: less than a line would be read after all.
+// Whether there are stores of `Bytes` at once that don't first read the cache line. Storing less than a line would
+// still read it.
 template <int Bytes>
 inline constexpr bool has_streams = Bytes % line_bytes == 0 && WEFT_HAS_STREAMS;
 
-// Whether p, and every `step` bytes from it, begins a line.
+// Whether p, and every address `step` bytes further, begins a cache line.
 inline bool are_lines(const void* p, std::int64_t step) noexcept {
   return (reinterpret_cast<std::uintptr_t>(p) | static_cast<std::uintptr_t>(step)) % line_bytes == 0;
 }
 
-// Such a store; p must be aligned as a vector. Before other threads read it: end_streams().
+// Such a store. p must be aligned like a vector. Call end_streams() before other threads read it.
 template <class T>
 inline void stream(T* p, Batch<T> v) noexcept {
 #if WEFT_HAS_STREAMS && WEFT_HAS_AVX512

@@ -1,11 +1,12 @@
-// Loops over one contiguous row that read or write several arrays, and sums along it. The tail runs the same vector
+// Loops over one contiguous row that read or write several arrays, and sums along a row. The tail runs the same vector
 // code on a padded copy.
 #pragma once
 #include "simd/simd.h"
 
 namespace weft::detail::WEFT_ISA::simd {
 
-// A full vector of each array, from index i. The arrays may be of several types that are computed in one.
+// A full vector of each array, starting at index i. The arrays may have different stored types with one type for
+// computing.
 struct Whole {
   std::int64_t i;
   template <class T>
@@ -26,7 +27,7 @@ struct Whole {
   }
 };
 
-// The last n < lanes elements of each array, from index i; the other lanes are `fill`.
+// The last n < lanes elements of each array, starting at index i. The other lanes are `fill`.
 struct Rest {
   std::int64_t i, n;
   template <class T>
@@ -47,7 +48,8 @@ struct Rest {
   }
 };
 
-// Calls f(at) for each vector of a row of n, T or stored as T; f reads and writes by at.load(array), at.store(array, value).
+// Calls f(at) for each vector of a row of n elements, T or stored as T. f reads by at.load(array) and writes by
+// at.store(array, value).
 template <class T, class F>
 inline void for_vectors(std::int64_t n, F f) noexcept {
   std::int64_t i = 0;
@@ -55,8 +57,8 @@ inline void for_vectors(std::int64_t n, F f) noexcept {
   if (i < n) f(Rest{i, n - i});
 }
 
-// Calls f(n, y, x) for arrays y[k] and x[k] of n elements in whole vectors, then of the rest on a padded copy: an f that is
-// long is compiled once. Arrays may be null.
+// Calls f(n, y, x) for arrays y[k] and x[k] with the n elements that fill whole vectors, then with the rest on a padded
+// copy. A long f is therefore compiled only once. Arrays may be null.
 template <class T, int Outs, int Ins, class F>
 inline void in_whole_vectors(std::int64_t n, T* const (&y)[Outs], const T* const (&x)[Ins], F f) noexcept {
   const std::int64_t whole = n / lanes<T> * lanes<T>, rest = n - whole;
@@ -75,8 +77,8 @@ inline void in_whole_vectors(std::int64_t n, T* const (&y)[Outs], const T* const
     for (std::int64_t i = 0; i < rest && y[k]; ++i) y[k][whole + i] = out[k][i];
 }
 
-// K sums along a row of n: f(at, a) adds a vector of terms to each a[k]. The terms of padding must be 0.
-// Four accumulators each, so that the additions don't wait for one another.
+// K sums along a row of n elements. f(at, a) adds a vector of terms to each a[k]. The terms of padding must be 0. Each
+// sum has four accumulators, so that additions don't wait for each other.
 template <class T, int K>
 struct Sums {
   Computed<T> of[K];

@@ -1,8 +1,8 @@
 // One vector type for every instruction set, over xsimd 8.1 to 14.
 //
 // A kernel unit is compiled once per instruction set with
-//   -DWEFT_ISA=avx512 -DWEFT_ARCH=xsimd::avx512bw -DWEFT_VECTOR_BYTES=64 -DWEFT_HAS_MASKS=1 …  (of weft/isas.def)
-// and puts all it defines into namespace weft::detail::WEFT_ISA, so that no two units share a symbol.
+//   -DWEFT_ISA=avx512 -DWEFT_ARCH=xsimd::avx512bw -DWEFT_VECTOR_BYTES=64 -DWEFT_HAS_MASKS=1 …  (see weft/isas.def)
+// and puts all its definitions into namespace weft::detail::WEFT_ISA, so that no two units share a symbol.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -20,8 +20,8 @@ namespace weft::detail::WEFT_ISA::simd {
 template <class T>
 using Batch = xsimd::batch<T, WEFT_ARCH>;
 
-// A vector of T, or of what is computed in where elements are stored as T. As a parameter's type it doesn't say T: where
-// a vector alone must, the parameter is a Batch<T>.
+// A vector for computing with elements stored as T. As a parameter type it does not determine T. Where T must be
+// deduced from the vector, the parameter is a Batch<T>.
 template <class T>
 using Vec = Batch<Computed<T>>;
 static_assert(sizeof(Vec<float>) == WEFT_VECTOR_BYTES);
@@ -39,7 +39,7 @@ inline void store(T* p, Batch<T> v) noexcept {
   v.store_unaligned(p);
 }
 
-// a / b and √x, correctly rounded: xsimd's of NEON are approximations, its √∞ not a number.
+// a / b and √x, correctly rounded. On NEON xsimd's functions are approximations, and its √∞ is NaN.
 template <class T>
 inline Batch<T> quotient(Batch<T> a, Batch<T> b) noexcept {
   using Register = typename Batch<T>::register_type;
@@ -54,7 +54,7 @@ inline Batch<T> square_root(Batch<T> x) noexcept {
   return xsimd::sqrt(x);
 }
 
-// A single element, as it is computed with.
+// Reads a single element in the type for computing.
 template <class T>
 inline T get(const T* p) noexcept {
   return *p;
@@ -71,7 +71,7 @@ inline Mask first_lanes(std::int64_t n) noexcept {
   return static_cast<Mask>((1u << n) - 1);
 }
 #elif WEFT_HAS_AVX2
-// All bits of the first n lanes of 32 and of 64 bits.
+// Masks with all bits set in the first n lanes, of 32 and of 64 bits.
 inline __m256i first_words(std::int64_t n) noexcept {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
@@ -114,7 +114,7 @@ inline void store_n(T* p, Batch<T> v, std::int64_t n) noexcept {
     _mm512_mask_storeu_pd(p, first_lanes<__mmask8>(n), v);
   } else
 #elif WEFT_HAS_AVX2
-  // In halves: AMD's vmaskmovps to memory takes as long as twenty stores.
+  // In halves: on AMD, vmaskmovps to memory takes as long as twenty stores.
   if constexpr (sizeof(T) == 4) {
     __m128 part = _mm256_castps256_ps128(v);
     if (n & 4) {
@@ -145,8 +145,8 @@ inline void store_n(T* p, Batch<T> v, std::int64_t n) noexcept {
   }
 }
 
-// The same of bfloat16: what is read is widened to float, what is written is rounded as bfloat16 says, by operations on
-// integers. AVX512-BF16's own conversion takes denormals for 0.
+// The same for bfloat16. Loads widen to float, and stores round like bfloat16, by integer operations. AVX512-BF16's own
+// conversion treats denormals as 0.
 using Words = std::uint32_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using Halves = std::uint16_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 
@@ -202,9 +202,9 @@ inline void store_n(bfloat16* p, Vec<float> v, std::int64_t n) noexcept {
   for (std::int64_t i = 0; i < n; ++i) p[i] = buffer[i];
 }
 
-// fma(a, b, c) = a*b + c and fnma(a, b, c) = c - a*b, rounded once where the instruction set can. The intrinsic is named
-// because xsimd's AVX-512 fma is x*y+z, which clang compiles to mul and add. The instruction set chooses, not what else the
-// compiler may use (-march in a user's flags).
+// fma(a, b, c) = a*b + c and fnma(a, b, c) = c - a*b, rounded once where the instruction set can. This names the
+// intrinsics, because xsimd's AVX-512 fma is x*y+z, which clang compiles to mul and add. Only the instruction set
+// decides, not other options of the compiler (-march in a user's flags).
 #if WEFT_HAS_FMA && WEFT_HAS_AVX2
 namespace intrinsic {
 inline __m128 fma(__m128 a, __m128 b, __m128 c) noexcept { return _mm_fmadd_ps(a, b, c); }
@@ -248,7 +248,7 @@ inline V fnma(V a, V b, V c) noexcept {
 }
 #endif
 
-// The lanes of a and b, numbered from 0 to 2 · lanes - 1, in another order: lane i is number Order::at(i).
+// Reorders the lanes of a and b, numbered from 0 to 2 · lanes - 1: lane i of the result is number Order::at(i).
 template <class T, class Order, int... I>
 inline Batch<T> shuffled(Batch<T> a, Batch<T> b, std::integer_sequence<int, I...>) noexcept {
   using Register = typename Batch<T>::register_type;
@@ -304,8 +304,9 @@ inline Batch<T> reversed(Batch<T> a) noexcept {
   return shuffled<Reversed<lanes<T>>>(a, a);
 }
 
-// Of blocks of 16 bytes, E elements each: groups of G elements, in turn from the lower or the upper halves of two blocks;
-// the even or the odd blocks. Instructions of one cycle, without registers for orders.
+// Works on blocks of 16 bytes with E elements each. Takes groups of G elements alternately from the lower or the upper
+// halves of two blocks, or the even or odd blocks. These are one-cycle instructions that need no registers for
+// permutations.
 template <int L, int E, int G, int High>
 struct BlockZip {
   static constexpr int at(int i) {
@@ -318,7 +319,8 @@ struct EveryOtherBlock {
   static constexpr int at(int i) { return (2 * (i / E) + Odd) * E + i % E; }
 };
 
-// v[i] lane j becomes v[j] lane i, for a square of lanes × lanes: first the squares within blocks, then blocks.
+// Transposes a square of lanes × lanes: v[i] lane j becomes v[j] lane i. First the squares within blocks, then the
+// blocks.
 template <class T>
 WEFT_INLINE inline void transpose(Batch<T>* v) noexcept {
   constexpr int L = static_cast<int>(lanes<T>), E = 16 / static_cast<int>(sizeof(T));
@@ -338,7 +340,7 @@ WEFT_INLINE inline void transpose(Batch<T>* v) noexcept {
       }
     });
   });
-  if constexpr (E == 4)  // the squares' columns are in the order of reversed bits
+  if constexpr (E == 4)  // the columns of the squares are in bit-reversed order
     repeat<L / 4>([&](auto i) WEFT_INLINE {
       const Vec<T> second = v[4 * i.value + 1];
       v[4 * i.value + 1] = v[4 * i.value + 2];
@@ -346,7 +348,7 @@ WEFT_INLINE inline void transpose(Batch<T>* v) noexcept {
     });
 }
 
-// The sum of the lanes, halves added to halves: the order depends on the instruction set alone.
+// The sum of the lanes, adding halves to halves. The order depends only on the instruction set.
 template <int L, int Step>
 struct Rotated {
   static constexpr int at(int i) { return (i + Step) % L; }
@@ -370,8 +372,8 @@ inline T max(Batch<T> v) noexcept {
   return a[0];
 }
 
-// y[i] = f(x0[i], x1[i], …) for i < n, a vector at a time; the tail is computed on a padded copy, so that
-// no element's value depends on its position.
+// y[i] = f(x0[i], x1[i], …) for i < n, one vector at a time. The tail is computed on a padded copy, so that no
+// element's value depends on its position.
 template <class T, class F, class... X>
 inline void map(F f, T* y, std::int64_t n, const X*... x) noexcept {
   std::int64_t i = 0;

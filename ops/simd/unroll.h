@@ -1,9 +1,9 @@
-// Loops of constant length, unrolled, so that arrays of vectors live in registers.
+// Unrolled loops of constant length, which keep arrays of vectors in registers.
 #pragma once
 
-// WEFT_INLINE: for the bodies of unrolled loops, [&](auto i) WEFT_INLINE { … }; the compilers' own limits would keep arrays
-// in memory. WEFT_FLATTEN: for loops that call them. Sanitizers' builds define both empty: instrumented functions of that
-// size take minutes to compile.
+// WEFT_INLINE marks the bodies of unrolled loops, [&](auto i) WEFT_INLINE { … }, because the compilers' own inlining
+// limits would keep arrays in memory. WEFT_FLATTEN marks loops that call them. Sanitizer builds define both as empty,
+// because instrumented functions of that size take minutes to compile.
 #ifndef WEFT_INLINE
 #define WEFT_INLINE __attribute__((always_inline))
 #define WEFT_FLATTEN __attribute__((flatten))

@@ -43,16 +43,17 @@ std::size_t RealFftPlan<T>::bytes() const noexcept {
 
 namespace {
 
-// The shortest length of two factors near its root. Below it the second factor is short, and its transforms are one
-// pass; from it on the first factor would be so long that its columns leave the first cache.
+// The minimum length for two factors near the square root. Larger: the first factor is so long that its columns leave
+// L1. Smaller: below it, the second factor is short and its transforms take only one pass.
 // bench: weft-bench --benchmark_filter='c2c/64x(4096|8192|16384)'
 constexpr std::int64_t shortest_balanced = 8192;
-// Elements of short sequences that take their steps together: more share the calls and the twiddles, fewer stay in L1.
+// Elements of short sequences that are transformed together. Larger: fewer stay in L1. Smaller: fewer share the calls
+// and the twiddles.
 // bench: weft-bench --benchmark_filter='c2c/64x(64|128|256|512)'
 constexpr std::int64_t elements_together = 1024;
 
-// n1 of n = n1 n2. Long sequences: the factor <= sqrt(n) that is nearest to it, both multiples of max_lanes. Others: n2
-// is max_lanes, so that the second step is one pass.
+// n1 of n = n1 n2. For long sequences it is the factor <= sqrt(n) that is nearest to sqrt(n); both factors are
+// multiples of max_lanes. For other sequences n2 is max_lanes, so that the second step is one pass.
 std::int64_t first_factor(std::int64_t n) {
   if (n < shortest_balanced) return n / max_lanes;
   std::int64_t best = 0;

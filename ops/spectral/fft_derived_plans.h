@@ -1,4 +1,4 @@
-// Plans of transforms of real sequences, made of complex ones.
+// Plans of transforms that are built from complex transforms: real sequences, the ring of polynomials, four steps.
 #pragma once
 #include <algorithm>
 
@@ -30,7 +30,7 @@ class RingPlan {
   RingView<T> view_;
 };
 
-// Transforms of n real elements by complex ones of n/2 (kernels/fft_real.h). Immutable. n must be even.
+// Transforms of n real elements by complex transforms of n/2 (kernels/fft_real.h). Immutable. n must be even.
 template <class T>
 class RealFftPlan {
  public:
@@ -39,7 +39,7 @@ class RealFftPlan {
   RealFftPlan& operator=(const RealFftPlan&) = delete;
 
   std::int64_t length() const noexcept { return 2 * half_.length(); }
-  std::int64_t rows() const noexcept { return std::max(half_.rows(), half_.length() + 1); }  // of a work buffer
+  std::int64_t rows() const noexcept { return std::max(half_.rows(), half_.length() + 1); }  // rows of a work buffer
   const RealFftView<T>& view() const noexcept { return view_; }
   std::size_t bytes() const noexcept;
 
@@ -59,8 +59,9 @@ class FourStepPlan {
   FourStepPlan& operator=(const FourStepPlan&) = delete;
 
   std::int64_t length() const noexcept { return first_.length() * second_.length(); }
-  std::int64_t rows() const noexcept { return std::max(first_.length(), second_.length()); }  // of a work buffer
-  std::int64_t middle() const noexcept;                                                       // its elements
+  std::int64_t rows() const noexcept { return std::max(first_.length(), second_.length()); }  // rows of a work buffer
+  // Elements of the middle buffer.
+  std::int64_t middle() const noexcept;
   const FourStepView<T>& view() const noexcept { return view_; }
   std::size_t bytes() const noexcept;
 
@@ -70,7 +71,7 @@ class FourStepPlan {
   FourStepView<T> view_;
 };
 
-// The same of n real elements by n/2 complex ones. four_step_fits(n/2) must hold, n be even.
+// The same for n real elements by n/2 complex elements. n must be even, and four_step_fits(n/2) must hold.
 template <class T>
 class RealFourStepPlan {
  public:
@@ -88,10 +89,10 @@ class RealFourStepPlan {
   std::vector<T> twiddles_;
 };
 
-// Whether n gains from four steps, and is a product of two factors that the kernels take.
+// Whether four steps are faster for n, and n is a product of two factors that the kernels support.
 bool four_step_fits(std::int64_t n);
 
-// From the current Context's cache, which keeps the latest ones. Error if they are too long for any machine.
+// Plans from the current Context's cache, which keeps the most recent ones. Error if they are too long for any machine.
 template <class T>
 std::shared_ptr<const RingPlan<T>> ring_plan(const char* op, std::int64_t n);
 template <class T>

@@ -14,15 +14,17 @@ namespace {
 
 using std::int64_t;
 
-// Elements of contiguous columns that are worth a task: fewer cost more to hand out than they save, more leave threads
-// idle at the end. bench: weft-bench --benchmark_filter='[cr]2c/'
+// Elements of contiguous columns per task. Larger: threads are idle at the end. Smaller: more overhead per task.
+// bench: weft-bench --benchmark_filter='[cr]2c/'
 constexpr int64_t sequence_elements = 1 << 13;
 
-// Bytes of a result from which on it is written past the caches: the last one would not keep it until it is read, and
-// a store of a line that is not there reads it first. bench: weft-bench --benchmark_filter='c2c-columns'
+// The minimum number of bytes of a result that is written with stores that bypass the caches. The last-level cache
+// would not keep such a result until it is read, and an ordinary store to a line that is not in the cache first reads
+// the line. Larger: stores read more lines first. Smaller: results that the cache would keep are read from memory.
+// bench: weft-bench --benchmark_filter='c2c-columns'
 constexpr int64_t streamed_bytes = int64_t{32} << 20;
 
-// The columns of x or y, a tile of lanes at a time.
+// The columns of x or y, in tiles of lanes.
 template <class T>
 struct Side {
   T* data;
@@ -35,7 +37,7 @@ struct Side {
   }
 };
 
-// Element 2j of a real column as the real part of element j, 2j + 1 as its imaginary one.
+// Views a real column as complex: element 2j is the real part of element j, and 2j + 1 is the imaginary part.
 template <class T>
 FftColumns<T> every_second(const FftColumns<T>& x) {
   return {x.data, 2 * x.step, x.offset, x.count};
@@ -56,7 +58,7 @@ struct Driver {
 
   T factor() const { return static_cast<T>(t.factor); }
 
-  // Calls f(columns of x, columns of y, the first element of the next columns of x, work buffer) for all tiles.
+  // Calls f(columns of x, columns of y, first element of the next columns of x, work buffer) for all tiles.
   template <class F>
   void for_tiles(int64_t rows, F f) const {
     const int64_t lanes = kernel.lanes, total = x.columns.count(), tiles = (total - 1) / lanes + 1;
@@ -72,7 +74,7 @@ struct Driver {
     });
   }
 
-  // n complex elements to n.
+  // Transforms n complex elements to n.
   void whole(const FftPlan<T>& plan) const {
     const bool streamed = 2 * y.columns.count() * t.n * static_cast<int64_t>(sizeof(T)) >= streamed_bytes;
     for_tiles(plan.rows(), [&](const auto& from, const auto& to, const T* next, T* work) {
@@ -80,7 +82,7 @@ struct Driver {
     });
   }
 
-  // n real elements, n even, to bins 0 … n/2.
+  // Transforms n real elements, n even, to bins 0 … n/2.
   void real_to_half(const RealFftPlan<T>& plan) const {
     const FftView<T>& half = *plan.view().half;
     const T weight = static_cast<T>(t.wanted_weight);
@@ -99,7 +101,7 @@ struct Driver {
     });
   }
 
-  // Bins 0 … n/2, n even, to n real elements by the inverse transform.
+  // Transforms bins 0 … n/2, n even, to n real elements by the inverse transform.
   void half_to_real(const RealFftPlan<T>& plan) const {
     const FftView<T>& half = *plan.view().half;
     for_tiles(plan.rows(), [&](const auto& from, const auto& to, const T*, T* work) {
@@ -116,7 +118,7 @@ struct Driver {
     });
   }
 
-  // Everything else, as complex elements with zeros for what isn't given.
+  // All other cases: computes with complex elements, and zeros for missing ones.
   void general(const FftPlan<T>& plan) const {
     const int64_t lanes = kernel.lanes, half = t.n / 2 + 1;
     const int64_t given = t.given_weight != 0 ? half : t.n, wanted = t.wanted_weight != 0 ? half : t.n;
@@ -137,7 +139,7 @@ struct Driver {
     });
   }
 
-  // Contiguous columns: f(those of x, of y, middle and work buffer), some at a time.
+  // For contiguous columns: calls f(columns of x, columns of y, middle and work buffers), some columns at a time.
   template <class F>
   void for_sequences(const FourStepPlan<T>& plan, F f) const {
     const int64_t middle = plan.middle(), work = plan.rows() * 2 * kernel.lanes;
@@ -167,9 +169,10 @@ struct Driver {
     });
   }
 
-  // Whether rows of m complex elements are transformed side by side in the lanes, though four steps would do: theirs cost
-  // more per element, but fill the lanes with a single row. Longer rows, lanes of them at a time, would leave the first
-  // cache; vectors of 64 bytes hold more of them. The fewest are those that fill every instruction set's lanes.
+  // Whether rows of m complex elements are transformed side by side in the lanes although four steps would be possible.
+  // Four steps cost more per element but fill the lanes with a single row. Side by side needs enough rows to fill the
+  // lanes of every instruction set. Larger lengths: `lanes` rows at a time leave L1, earlier with vectors of 64 bytes,
+  // which hold more rows. Smaller: four steps are used where they cost more.
   // bench: weft-bench --benchmark_filter='[cr]2c/64x(64|128|256|512)'
   bool side_by_side(int64_t m) const {
     const int64_t vector = kernel.lanes * static_cast<int64_t>(sizeof(T));
@@ -210,7 +213,7 @@ int64_t Columns::index_along(int64_t column, std::size_t axis) const noexcept {
 }
 
 void Columns::offsets(int64_t first, int64_t count, int64_t* out) const noexcept {
-  if (shape_.size() == 1) {  // without divisions, which short rows would feel
+  if (shape_.size() == 1) {  // avoids divisions, which would slow down short rows
     for (int64_t c = 0; c < count; ++c) out[c] = (first + c) * strides_[0];
     return;
   }
@@ -220,7 +223,7 @@ void Columns::offsets(int64_t first, int64_t count, int64_t* out) const noexcept
       offset += rest % shape_[i] * strides_[i];
       rest /= shape_[i];
     }
-    const int64_t along = shape_.empty() ? 1 : shape_.back() - (first + c) % shape_.back();  // up to the row's end
+    const int64_t along = shape_.empty() ? 1 : shape_.back() - (first + c) % shape_.back();  // up to the end of the row
     const int64_t step = shape_.empty() ? 0 : strides_.back(), end = std::min(count, c + along);
     for (; c < end; ++c, offset += step) out[c] = offset;
   }

@@ -3,10 +3,10 @@
 namespace weft::detail {
 namespace {
 
-// Modelled time of a pass for each element of a vector of columns, in about nanoseconds: large radices need fewer
-// passes, but more arithmetic, odd ones most. The costs set which lengths products are padded to, and when Toeplitz
-// products are computed by transforms. bench: weft-bench --benchmark_filter='c2c/64x|c2c-columns', whose lengths differ
-// in their radices
+// Modeled time of a pass for each element of a vector of columns, in about nanoseconds. Large radices need fewer passes
+// but more arithmetic, most of all odd ones. These costs determine the lengths to which products are padded, and when
+// Toeplitz products use transforms.
+// bench: weft-bench --benchmark_filter='c2c/64x|c2c-columns', whose lengths differ in their radices
 double radix_cost(std::int64_t radix) {
   switch (radix) {
     case 2: return 1.0;
@@ -30,7 +30,7 @@ bool is_smooth(std::int64_t n) {
   return n == 1;
 }
 
-// The largest last: the passes that stay in the first cache are limited by arithmetic, of which radix 16 needs least.
+// The largest radix is last. Arithmetic limits the passes that stay in L1, and radix 16 needs the least.
 std::vector<std::int64_t> fft_radices(std::int64_t n) {
   std::vector<std::int64_t> radices;
   if (n == 1) return {1};

@@ -8,7 +8,7 @@
 namespace weft::detail {
 namespace {
 
-// Fourier transforms of n elements, n a product of primes up to 13, to long double's accuracy.
+// Fourier transforms of n elements in the accuracy of long double. n is a product of primes up to 13.
 class ExactTransform {
  public:
   explicit ExactTransform(std::int64_t n) : n_(n) {
@@ -28,8 +28,8 @@ class ExactTransform {
   }
 
  private:
-  // A pass of sequences of n: those of n / radix are combined. Each has a table of its own, exp(-2πi k/n): the elements of
-  // one table that a short sequence needs would lie pages apart.
+  // A pass over sequences of n, which combines sequences of n / radix. Each pass has its own table, exp(-2πi k/n). In a
+  // shared table the elements for a short sequence would be pages apart.
   struct Level {
     std::int64_t radix;
     std::vector<Complex> roots;
@@ -58,7 +58,7 @@ class ExactTransform {
     }
   }
 
-  // The transform of the `radix` elements of z, in place.
+  // Transforms the `radix` elements of z in place.
   static void combine(const Level& level, std::int64_t n, Complex* z) {
     const std::int64_t p = level.radix;
     if (p == 2) {
@@ -96,7 +96,8 @@ FftPlan<T>::FftPlan(std::int64_t n) {
   else make_passes(radices);
 }
 
-// Pass l leaves digit l of a bin, counted in its radix from the lowest, as digit l of a row, counted from the highest.
+// Pass l leaves digit l of a bin (in the radix of the pass, counted from the lowest digit) as digit l of a row (counted
+// from the highest digit).
 template <class T>
 void FftPlan<T>::make_order(const std::vector<std::int64_t>& radices) {
   row_of_bin_.resize(static_cast<std::size_t>(view_.n));

@@ -1,4 +1,4 @@
-// Plans of Fourier transforms: what depends on the length and the scalar type alone.
+// Plans of Fourier transforms. They depend only on the length and the scalar type.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ class FftPlan {
   FftPlan& operator=(const FftPlan&) = delete;
 
   std::int64_t length() const noexcept { return view_.n; }
-  // Rows of a work buffer.
+  // The number of rows of a work buffer.
   std::int64_t rows() const noexcept { return convolution_ ? convolution_->length() : view_.n; }
   const FftView<T>& view() const noexcept { return view_; }
   std::size_t bytes() const noexcept;
@@ -36,7 +36,7 @@ class FftPlan {
   std::unique_ptr<const FftPlan> convolution_;
 };
 
-// From the current Context's cache, which keeps the latest ones. Error if n is too long for any machine.
+// A plan from the current Context's cache, which keeps the most recent ones. Error if n is too long for any machine.
 template <class T>
 std::shared_ptr<const FftPlan<T>> fft_plan(const char* op, std::int64_t n);
 

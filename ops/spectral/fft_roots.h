@@ -10,7 +10,7 @@ namespace weft::detail {
 
 using Complex = std::complex<long double>;
 
-// exp(-2πi k/n), 0 <= k < n. The angle π/2 · p/n is reduced to the first octant in whole numbers.
+// exp(-2πi k/n), 0 <= k < n. The angle π/2 · p/n is reduced to the first octant in integers.
 inline Complex unit_root(std::int64_t k, std::int64_t n) {
   const long double quarter = 1.57079632679489661923132169163975144L;
   const bool below = 2 * k <= n;
@@ -25,14 +25,15 @@ inline Complex unit_root(std::int64_t k, std::int64_t n) {
   return {left ? -c : c, below ? -s : s};
 }
 
-// a b; operator* would look after infinities.
+// a b. operator* would also handle infinities.
 inline Complex times(const Complex& a, const Complex& b) noexcept {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-// exp(-2πi k/n), 0 <= k < n, for most k of a long n: a sine and a cosine take as long as twenty products, so from
-// `shortest` on the root is that of k's higher digits times that of its lower ones, right to 2 units of long double's last
-// place. Shorter tables have the roots themselves.
+// exp(-2πi k/n), 0 <= k < n, for the case that most k of a long n are needed. A sine and a cosine take as long as
+// twenty products. So from `shortest` on, a root is the product of the root for k's higher digits and the root for its
+// lower digits, with an error of at most 2 units in the last place of long double. Shorter tables contain the roots
+// themselves.
 class UnitRoots {
  public:
   explicit UnitRoots(std::int64_t n) : n_(n) {
@@ -56,7 +57,7 @@ class UnitRoots {
   std::vector<Complex> high_, low_;
 };
 
-// Real and imaginary parts in turn.
+// The real and imaginary parts, interleaved.
 template <class T>
 std::vector<T> interleaved(const std::vector<Complex>& z) {
   std::vector<T> v;

@@ -1,4 +1,4 @@
-// fourier_mix.
+// fourier_mix: Fourier transforms along the sequence and the hidden axis, of which the real part is kept.
 #include <algorithm>
 
 #include "base/common.h"
@@ -16,7 +16,7 @@ namespace {
 
 using std::int64_t;
 
-// From z (…, n/2 + 1, …, d), the spectra along the sequence:
+// Transforms z (…, n/2 + 1, …, d), the spectra along the sequence:
 //   y[…, k, …, l] = Re Σ_h z[…, k, …, h] exp(-2πi hl/d),  y[…, n-k, …, d-l] = y[…, k, …, l]  (indices modulo n and d)
 template <class T>
 void hidden_transform(const FftPlan<T>& plan, const Tensor& z, std::size_t sequence, std::size_t hidden, Tensor& y) {
@@ -52,20 +52,22 @@ void mix(const char* op, const Tensor& x, std::size_t sequence, std::size_t hidd
   AxisTransform t{x.shape()[sequence], sequence, false, 1};
   t.wanted_weight = 1;
   with_real(op, x.dtype(), [&](auto* type) {
-    const auto plan = fft_plan<element_of<decltype(type)>>(op, x.shape()[hidden]);  // its errors come before z is made
+    // Its errors occur before z is allocated.
+    const auto plan = fft_plan<element_of<decltype(type)>>(op, x.shape()[hidden]);
     hidden_transform(*plan, transform_axis(op, x, t), sequence, hidden, y);
   });
 }
 
-// Element i along the axis.
+// Element i along the axis, as a view.
 Tensor sample(const Tensor& x, std::size_t axis, int64_t i) {
   Shape shape = x.shape();
   shape[axis] = 1;
   return x.view(shape, x.strides(), x.offset() + i * x.strides()[axis]);
 }
 
-// Samples that are enough for all threads are mixed one by one, each by one thread, so that z stays in its cache. The
-// results are the same: a sample has enough columns for rows to lie side by side, as all of them have.
+// If there are enough samples for all threads, each sample is mixed by one thread, so that z stays in the thread's
+// cache. The results are the same: a single sample has enough columns for rows to lie side by side, like all samples
+// together.
 static_assert(task_elements / (2 * longest_side_by_side) >= max_lanes);
 void mix_samples(const char* op, const Tensor& x, std::size_t sequence, std::size_t hidden, Tensor& y) {
   int64_t samples = 2 * Context::current().threads();
@@ -82,8 +84,9 @@ void mix_samples(const char* op, const Tensor& x, std::size_t sequence, std::siz
   });
 }
 
-// y_kl = Re Σ_s Σ_h x_sh exp(-2πi (sk/n + hl/d)): half of it from the real transform along the sequence, k <= n/2, and
-// the other half by symmetry, as x is real. The operation is symmetric in (s,h) and (k,l): its backward is itself.
+// y_kl = Re Σ_s Σ_h x_sh exp(-2πi (sk/n + hl/d)). One half of it, k <= n/2, comes from the real transform along the
+// sequence. The other half follows by symmetry, because x is real. The operation is symmetric in (s,h) and (k,l), so it
+// is its own backward.
 struct FourierMixOp : Op {
   std::int64_t sequence_dim, hidden_dim;
 
@@ -115,7 +118,7 @@ struct FourierMixOp : Op {
     return y;
   }
 
-  // Once for all threads; lengths that are too long are errors before anything is done.
+  // Makes the plans once for all threads. Lengths that are too long give errors before anything is computed.
   void make_plans(const Tensor& x, std::size_t sequence, std::size_t hidden) const {
     const int64_t n = x.shape()[sequence];
     with_real(name(), x.dtype(), [&](auto* type) {

@@ -1,4 +1,4 @@
-// The plans that a Context keeps.
+// A Context's cache of plans.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace weft::detail {
 
-// The latest plans, the last used first: the newest one, and others up to a number of bytes. Thread-safe; a plan that
-// goes lives on with those who use it.
+// The most recently used plans, in order of their last use: the newest one, and others up to a number of bytes.
+// Thread-safe. An evicted plan stays alive while it is in use.
 template <class Plan>
 class PlanCache {
  public:
@@ -30,7 +30,7 @@ class PlanCache {
     return plans_.front();
   }
 
-  // The plan, or the one of its length that another thread was first to insert.
+  // Inserts the plan. Returns it, or the plan of the same length that another thread inserted first.
   Handle insert(const Handle& plan) {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const Handle& other : plans_)
@@ -45,8 +45,8 @@ class PlanCache {
   }
 
  private:
-  // Of a kind of plans in all: the lengths of a program should fit, and its memory not show them. No benchmark uses so
-  // many; a plan that was dropped is made again, which takes as long as many transforms.
+  // Bytes for all plans of one kind. Larger: a program's memory shows them. Smaller: the lengths of a program don't
+  // fit, and making a plan again takes as long as many transforms. No benchmark uses that many.
   static constexpr std::size_t cache_bytes = std::size_t{32} << 20;
 
   std::mutex mutex_;
@@ -62,7 +62,8 @@ std::shared_ptr<const Plan> cached_plan(const char* op, std::int64_t n) {
     fail(op, "a transform of " + std::to_string(n) + " elements, the longest is " + std::to_string(longest));
   auto& cache = Context::current().slot<PlanCache<Plan>>();
   if (auto plan = cache.find(n)) return plan;
-  const std::uint64_t element = fft_radices(n).empty() ? 512 : 128;  // bytes while a plan is made, at most
+  // Maximum number of bytes per element while a plan is made.
+  const std::uint64_t element = fft_radices(n).empty() ? 512 : 128;
   if (static_cast<std::uint64_t>(n) * element > os::physical_memory())
     fail(op, "the tables of a transform of " + std::to_string(n) + " elements don't fit in this machine's memory");
   return cache.insert(std::make_shared<const Plan>(n));

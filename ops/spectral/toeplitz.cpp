@@ -19,15 +19,16 @@ namespace {
 
 using std::int64_t;
 
-// Modelled times of a channel's products, in the units of fft_cost: term_cost of a term of the naive form,
-// spectrum_cost of an element of a product of spectra, with the moves. They set from which length on the ring form is
-// taken: the naive one costs n² terms, the ring form O(log n) passes, but more for each element.
+// Modeled times of a channel's products, in the units of fft_cost: term_cost for a term of the naive form,
+// spectrum_cost for an element of a product of spectra, including the copies. They determine the minimum length for the
+// ring form. The naive form costs n² terms; the ring form costs O(log n) passes, but more for each element. Larger
+// term_cost, or smaller spectrum_cost: the ring form is used for shorter lengths.
 // bench: weft-bench --benchmark_filter='toeplitz(-naive)?/8x(16|64|256|512)x'
 constexpr double term_cost = 0.15;
 constexpr double spectrum_cost = 1.0;
 
-// fft_fast_length of the latest lengths: its search takes as long as a small product. Thread-safe. 64 entries, 1 KiB:
-// more lengths than a program uses in turn.
+// A cache of fft_fast_length for the most recent lengths, because its search takes as long as a small product.
+// Thread-safe. 64 entries take 1 KiB and are more lengths than a program uses in turn.
 class FastLengths {
  public:
   int64_t of(int64_t n) {
@@ -50,7 +51,7 @@ void check_coefficients(const char* op, const Tensor& x, const Tensor& t) {
     fail(op, "expected f32 coefficients for a bf16 x, got " + describe(t));
 }
 
-// x (b, n, d) as (b, 1, n, d), c (n, d) as (1, n, d).
+// x (b, n, d) as (b, 1, n, d), or c (n, d) as (1, n, d).
 Tensor with_head(const Tensor& x) {
   const auto at = static_cast<std::ptrdiff_t>(x.rank() - 2);
   Shape shape = x.shape();
@@ -60,17 +61,17 @@ Tensor with_head(const Tensor& x) {
   return x.view(shape, strides, x.offset());
 }
 
-// Of a contiguous result.
+// The inverse of with_head for a contiguous result.
 Tensor without_head(const Tensor& y, const Shape& shape) {
   return y.view(shape, contiguous_strides(shape), y.offset());
 }
 
-// y_i = Σ_j t_(i-j) x_j over j < n, causal: over j <= i.
-// dx_j = Σ_i t_(i-j) dy_i,  dt_l = Σ_batch Σ_j dy_(j+l) x_j. The matrix form's dt is the definition's.
+// y_i = Σ_j t_(i-j) x_j over j < n; causal: over j <= i.
+// dx_j = Σ_i t_(i-j) dy_i,  dt_l = Σ_batch Σ_j dy_(j+l) x_j. The matrix form computes dt by the definition.
 struct ToeplitzOp : Op {
   bool causal;
   ToeplitzForm form;
-  Tensor spectra;  // given, or kept for backward
+  Tensor spectra;  // given, or saved for backward
 
   ToeplitzOp(bool c, ToeplitzForm f, const Tensor& given) : causal(c), form(f), spectra(given) {}
   const char* name() const noexcept override { return "toeplitz_product"; }
@@ -108,7 +109,7 @@ struct ToeplitzOp : Op {
     if (b.needs(1)) b.add(1, g.t);
   }
 
-  // x may be undefined unless needs_t, t unless needs_x; form is not `automatic`, unless there are no elements.
+  // x may be undefined unless needs_t, and t unless needs_x. form is not `automatic`, unless there are no elements.
   ToeplitzGradients gradients(const Tensor& x, const Tensor& t, const Tensor& dy, const Shape& t_shape, bool needs_x,
                               bool needs_t) const {
     ToeplitzGradients g;

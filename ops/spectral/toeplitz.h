@@ -1,6 +1,5 @@
 // The forms of a Toeplitz product y_i = Σ_j t_(i-j) x_j, for the operations in toeplitz.cpp. x is (b, h, n, d), t is
-// (h, lags, d): each of the h · d channels has coefficients of its own. Tensors may have any strides; nothing is
-// recorded.
+// (h, lags, d): each of the h · d channels has its own coefficients. Tensors may have any strides. Nothing is recorded.
 #pragma once
 #include <cstdint>
 
@@ -10,16 +9,16 @@
 namespace weft::detail {
 
 struct ToeplitzSizes {
-  const char* op;  // for errors
+  const char* op;  // for error messages
   std::int64_t b, n;
   std::int64_t before;  // element k of t is lag k - before
   bool causal;          // no lags below 0
 };
 
-// Of x (b, h, n, d).
+// The number of channels of x (b, h, n, d).
 inline std::int64_t channels_of(const Tensor& x) { return x.shape()[1] * x.shape()[3]; }
 
-// Spectra of t's channels, laid out for the kernels of this instruction set: (tiles, m, 2, lanes), m >= n.
+// Spectra of t's channels, in the layout for the kernels of this instruction set: (tiles, m, 2, lanes), m >= n.
 Tensor toeplitz_spectra(const Tensor& t, const ToeplitzSizes& s);
 bool toeplitz_spectra_fit(const Tensor& spectra, const Tensor& t, const ToeplitzSizes& s);
 Tensor toeplitz_ring(const Tensor& x, const Tensor& spectra, const ToeplitzSizes& s);
@@ -30,17 +29,18 @@ Tensor toeplitz_naive(const Tensor& x, const Tensor& t, const ToeplitzSizes& s);
 ToeplitzGradients toeplitz_naive_backward(const Tensor& x, const Tensor& dy, const Tensor& t, const Shape& t_shape,
                                           const ToeplitzSizes& s, bool needs_x, bool needs_t);
 
-// By the matrices T_ij = t_(i-j), or by their transposes, which take dy to dx.
+// Multiplies with the matrices T_ij = t_(i-j), or with their transposes, which map dy to dx.
 Tensor toeplitz_matrix(const Tensor& x, const Tensor& t, const ToeplitzSizes& s, bool transposed);
 
-// A tensor as the kernels see it: the channels (h, d) of t, or of each batch row of x, are columns.
+// A tensor as the kernels see it: its columns are the channels (h, d) of t, or of each batch row of x.
 template <class T>
 class ToeplitzOperand {
  public:
   ToeplitzOperand(T* data, const Tensor& x)
       : data_(data), batch_(x.rank() == 4 ? x.strides()[0] : 0), channels_(one_row(x), 1) {}
 
-  // Element k of `count` channels from `first` on is element row + k of theirs, or row - k.
+  // `count` channels, starting at `first`. up_from(row) numbers their elements from row upward, so that element k is
+  // row + k; the other order gives row - k.
   class Tile {
    public:
     FftColumns<T> up_from(std::int64_t row) const { return {data + row * step, step, offset, count}; }

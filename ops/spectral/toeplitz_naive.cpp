@@ -13,7 +13,7 @@ namespace {
 
 using std::int64_t;
 
-// Multiply-adds that are worth a task: fewer cost more to hand out than they save, more leave threads idle at the end.
+// Multiply-adds per task. Larger: threads are idle at the end. Smaller: more overhead per task.
 // bench: weft-bench --benchmark_filter=toeplitz-naive
 constexpr int64_t task_work = 1 << 16;
 
@@ -34,10 +34,10 @@ struct NaiveForm {
     return x.tile(batch, index * lanes(), std::min(lanes(), channels - index * lanes()));
   }
 
-  // Calls f(index, scratch) for index < n, with room for so many rows of two planes.
+  // Calls f(index, scratch) for index < n, with scratch memory for `rows` rows of two planes.
   template <class F>
   void for_tasks(int64_t n, int64_t rows, F f) const {
-    const int64_t side = std::min<int64_t>(s.n, task_work);  // its square fits
+    const int64_t side = std::min<int64_t>(s.n, task_work);  // limited, so that its square does not overflow
     const int64_t grain = std::max<int64_t>(1, task_work / (side * side * lanes()));
     const auto bytes = static_cast<std::size_t>(rows * row()) * sizeof(T);
     Context::current().parallel_for(n, grain, bytes, [&](int64_t begin, int64_t end, void* scratch) {
@@ -45,7 +45,7 @@ struct NaiveForm {
     });
   }
 
-  // y = T x. Transposed: both x and y run backwards, y_(n-1-i) = Σ_j t_(i-j) x_(n-1-j).
+  // y = T x. Transposed: both x and y are in reverse order, y_(n-1-i) = Σ_j t_(i-j) x_(n-1-j).
   void multiply(const Tensor& x, const Tensor& t, bool transposed, Tensor& y) const {
     const auto in = toeplitz_input<T>(x), coefficients = toeplitz_input<T>(t);
     const auto out = toeplitz_output<T>(y);
@@ -61,7 +61,7 @@ struct NaiveForm {
     });
   }
 
-  // dt_l = Σ_batch Σ_j dy_(j+l) x_j: as causal products with lags that run backwards,
+  // dt_l = Σ_batch Σ_j dy_(j+l) x_j, as causal products with lags in reverse order,
   //   l = n-1-i: Σ_(j<=i) dy_(n-1-(i-j)) x_j,   l = i-(n-1): Σ_(j<=i) x_(n-1-(i-j)) dy_j
   void correlate(const Tensor& x, const Tensor& dy, Tensor& dt) const {
     const auto in = toeplitz_input<T>(x), cotangent = toeplitz_input<T>(dy);

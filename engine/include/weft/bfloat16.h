@@ -9,24 +9,25 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A number with float's range and 8 significant bits, as tensors of DType::bf16 hold them: sign, exponent and the upper
-/// 7 bits of the fraction of a float. Every one is a float; arithmetic is float's. Other numbers are rounded to it once,
-/// to the nearest, ties to even: above 2^128 - 2^119 to infinity, denormals as any others. A NaN stays one: quiet, with
-/// the upper bits of its payload.
+/// A number with float's range and 8 significant bits, the element type of DType::bf16 tensors. Its 16 bits are a
+/// float's sign, exponent and upper 7 fraction bits, so every bfloat16 is also a float. Compute in float.
+/// Conversions from other types round once, to nearest, ties to even. Values from 2^128 - 2^119 on become infinity;
+/// denormals are rounded like other numbers. A NaN stays a NaN: it becomes quiet and keeps the upper bits of its
+/// payload.
 struct bfloat16 {
-  std::uint16_t bits;  ///< the float's upper 16
+  std::uint16_t bits;  ///< the upper 16 bits of the float
 
-  bfloat16() = default;  ///< not set
-  /// x rounded.
+  bfloat16() = default;  ///< uninitialized
+  /// Rounds x.
   explicit bfloat16(float x) noexcept {
     std::uint32_t u;
     std::memcpy(&u, &x, sizeof u);
     const std::uint32_t rounded = (u + 0x7fff + (u >> 16 & 1)) >> 16, quiet = u >> 16 | 0x40;
     bits = static_cast<std::uint16_t>((u & 0x7fffffff) > 0x7f800000 ? quiet : rounded);
   }
-  /// x rounded once, not to a float first.
+  /// Rounds x once, without an intermediate float.
   explicit bfloat16(double x) noexcept : bfloat16(to_odd(x)) {}
-  /// x, a whole number, rounded once.
+  /// Rounds the integer x once.
   template <class Integer, class = std::enable_if_t<std::is_integral<Integer>::value>>
   explicit bfloat16(Integer x) noexcept : bfloat16(to_odd(static_cast<std::int64_t>(x))) {
     static_assert(sizeof(Integer) < 8 || std::is_signed<Integer>::value, "a number of at most 64 bits with its sign");
@@ -40,19 +41,20 @@ struct bfloat16 {
   }
 
  private:
-  // x to 24 bits, of the two neighbours of an inexact one the odd: rounded again to 8 bits it is x rounded once.
+  // Rounds x to 24 bits. Of the two neighbors of an inexact x it takes the odd one ("round to odd"). Rounding that to 8
+  // bits then gives the same result as rounding x once.
   static float to_odd(double x) noexcept {
     const float f = static_cast<float>(x);
     const double nearest = static_cast<double>(f);
     std::uint32_t u;
     std::memcpy(&u, &f, sizeof u);
     u -= std::fabs(nearest) > std::fabs(x);  // towards 0
-    u |= nearest != x;                       // so does a NaN's last bit, which is dropped
+    u |= nearest != x;                       // also sets a NaN's last bit, which is dropped later
     float odd;
     std::memcpy(&odd, &u, sizeof odd);
     return odd;
   }
-  // The same to 53 bits.
+  // The same, to 53 bits.
   static double to_odd(std::int64_t x) noexcept {
     constexpr std::int64_t exact = std::int64_t{1} << 53, low = 0x7ff;
     if (x >= -exact && x <= exact) return static_cast<double>(x);

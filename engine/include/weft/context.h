@@ -1,5 +1,5 @@
 /// \file
-/// Context: memory, plan caches, threads, instruction set and log of the operations that run under it.
+/// Context: the memory, plan caches, threads, instruction set and log that operations use.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -18,24 +18,26 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// How many threads each context uses that was not told otherwise. At first OMP_NUM_THREADS, or as many as there are CPUs
-/// which the process may use (its affinity and control groups are respected), in either case at most OMP_THREAD_LIMIT.
+/// The number of threads of each context without its own set_threads(). Initially this is OMP_NUM_THREADS, or the
+/// number of CPUs that the process may use (its affinity and control groups are respected). In either case it is at
+/// most OMP_THREAD_LIMIT.
 int default_threads();
-/// For the whole process, contexts that are there already included. Error unless 1 <= count <= 1024.
+/// Sets it for the whole process, including existing contexts. Error unless 1 <= count <= 1024.
 void set_default_threads(int count);
 
-/// Threads of a host program, for it to lend: see Context::set_executor.
+/// Lends threads of the host program to weft: see Context::set_executor.
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Calls task(0) … task(count - 1), each once, on any threads, in any order or at the same time; returns when all have
-  /// returned. Calls that come late find nothing left to do. `task` doesn't throw; run may, while no call is running or
-  /// still to come.
+  /// Calls task(0) … task(count - 1), each once, on any threads, in any order or concurrently. Returns when all calls
+  /// have returned. Calls that start late find no work left. `task` does not throw. run may throw, but only when no
+  /// call is running or still to come.
   virtual void run(int count, FunctionRef<void(int index)> task) = 0;
 };
 
-/// What operations run under: memory, plan caches, threads, instruction set and log. Two contexts on two threads never
-/// meet. One context may serve several threads.
+/// The environment of operations: memory, plan caches, threads, instruction set and log. Several threads may share one
+/// context. Two contexts on two threads share only process-wide resources: the budget of all memory caches, the default
+/// number of threads and the pool of idle threads.
 class Context {
  public:
   Context();
@@ -43,53 +45,56 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  /// The calling thread's; made on first use.
+  /// The calling thread's current context. It is created on first use.
   static Context& current();
 
-  /// How many threads parallel_for uses: those that were set, or default_threads().
+  /// The number of threads that parallel_for uses: the number that was set, or default_threads().
   int threads() const;
-  /// Error unless 1 <= count <= 1024. Where the system refuses threads (RLIMIT_NPROC, no memory for their stacks) the log is
-  /// told, and those that are there do the work; but OpenMP's runtime, in builds with it, ends the process: WEFT_THREADS=pool
-  /// builds without.
+  /// Error unless 1 <= count <= 1024. If the system refuses threads (RLIMIT_NPROC, no memory for stacks), the log
+  /// receives a line and the available threads do the work. In builds with OpenMP, however, the OpenMP runtime ends the
+  /// process then. Builds with WEFT_THREADS=pool avoid this.
   void set_threads(int count);
-  /// Loops are done by the executor's threads, threads() of them at once, instead of weft's own; null: by those again.
-  /// To be set before other threads use the context.
+  /// Runs loops on the executor's threads, threads() of them at once, instead of weft's own. Null returns to weft's own
+  /// threads. Set this before other threads use the context.
   void set_executor(std::shared_ptr<Executor> executor) { executor_ = std::move(executor); }
-  /// The instruction set of the kernels; at first best_isa().
+  /// The instruction set of the kernels; initially best_isa().
   Isa isa() const noexcept { return isa_.load(std::memory_order_relaxed); }
-  /// Error if this CPU can't run it. Not while other threads compute in the context.
+  /// Error if this CPU can't run it. Do not call this while other threads compute in the context.
   void set_isa(Isa isa);
 
-  /// Where tensors and scratch come from; a host's own memory by MemoryCache::set_source.
+  /// The source of tensor and scratch memory. A host lends its own memory by MemoryCache::set_source.
   MemoryCache& memory() noexcept { return *memory_; }
-  /// The same, to be kept by what outlives the context.
+  /// The same, for objects that outlive the context and must keep the cache.
   const std::shared_ptr<MemoryCache>& memory_handle() const noexcept { return memory_; }
 
   /// Receives lines of text.
   using Log = std::function<void(const std::string&)>;
-  /// What weft says for people to read, that a program would else lose: now only that the system refuses threads. To be set
-  /// before other threads use the context; called by the thread that asks for something; what it throws comes out there.
+  /// Receives messages for people that a program would otherwise lose. Currently the only one says that the system
+  /// refuses threads. Set this before other threads use the context. The log is called on the thread whose request
+  /// caused the message, and its exceptions reach that thread.
   void set_log(Log log) { log_ = std::move(log); }
-  /// Gives the log a line, if there is one.
+  /// Sends the log a line, if there is a log.
   void log(const std::string& line) const {
     if (log_) log_(line);
   }
 
-  /// Calls body(begin, end) for consecutive pieces of [0, n), each `grain` long but the last. The pieces depend
-  /// on n and grain alone. Inside a parallel region it runs serially; the first exception is rethrown here.
+  /// Calls body(begin, end) for consecutive pieces of [0, n). Each piece has `grain` elements, the last one possibly
+  /// fewer. The pieces depend only on n and grain. The loop runs serially if the caller is inside a piece of another
+  /// loop, or in an OpenMP parallel region of the host program. The first exception is rethrown here.
   void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t begin, std::int64_t end)> body);
-  /// The same with `scratch_bytes` of scratch for each thread, aligned to 64 bytes, not cleared.
+  /// The same, with `scratch_bytes` of scratch memory for each thread, aligned to 64 bytes and not cleared.
   void parallel_for(std::int64_t n, std::int64_t grain, std::size_t scratch_bytes,
                     FunctionRef<void(std::int64_t begin, std::int64_t end, void* scratch)> body);
 
-  /// Calls body() with this context as the current one, and with its threads at hand for all loops in it: outside of a
-  /// region each loop gathers them anew, and waits at its end for threads that another program may just have displaced.
-  /// One region for a training step, a request or a whole run is what it is made for (Trainer, evaluate and generate open
-  /// one). A region inside of a region is part of it. Rethrows what body throws. A child that was forked in a region must
-  /// not leave it, and one that was forked in a task not its loop.
+  /// Calls body() with this context as the current one and keeps its threads ready for all loops in it. Outside of a
+  /// region each loop gathers its threads anew, and at its end waits for threads that another program may just have
+  /// displaced. Use one region for a training step, a request or a whole run (Trainer, evaluate and generate open one).
+  /// A nested region is part of the outer one. Exceptions of body are rethrown. A child process that was forked in a
+  /// region must not leave the region, and one that was forked in a task must not leave the task's loop.
   void parallel_region(FunctionRef<void()> body);
 
-  /// The context's one T, made on first use: plan caches of the rooms above. T does its own locking.
+  /// The context's only object of type T, created on first use. Higher modules keep plan caches here. T does its own
+  /// locking.
   template <class T>
   T& slot() {
     if (void* made = find_slot(typeid(T))) return *static_cast<T*>(made);
@@ -98,7 +103,7 @@ class Context {
 
  private:
   void* find_slot(std::type_index type);                             // null if there is none
-  void* add_slot(std::type_index type, std::shared_ptr<void> made);  // the one that was first
+  void* add_slot(std::type_index type, std::shared_ptr<void> made);  // returns the first one that was added
 
   std::atomic<int> threads_{0};  // 0: default_threads()
   std::atomic<Isa> isa_;

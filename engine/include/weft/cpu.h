@@ -6,8 +6,8 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// sse2, avx2, avx512, neon, …: one for each line of weft/isas.def, which says what a CPU needs for it. Those of one
-/// kind of processor stand in order, the best last.
+/// sse2, avx2, avx512, neon, …: one for each line of weft/isas.def, which states the CPU features that it needs. Those
+/// of one processor family are in order, the best last.
 enum class Isa {
 /// \cond
 #define WEFT_INSTRUCTION_SET(name, ...) name,
@@ -21,11 +21,11 @@ const char* isa_name(Isa isa) noexcept;
 /// True if this build has kernels for it, and the CPU and the operating system can run them.
 bool cpu_has(Isa isa) noexcept;
 
-/// Every instruction set that cpu_has, the best last.
+/// All instruction sets for which cpu_has is true, the best last.
 std::vector<Isa> available_isas();
 
-/// The best available instruction set, no better than the environment variable WEFT_ISA says, or else the least.
-/// Error if WEFT_ISA names none of this kind of processor, or if none is available.
+/// The best available instruction set that is not better than the environment variable WEFT_ISA. If that leaves none,
+/// it is the lowest available one. Error if WEFT_ISA names none of this processor family, or if none is available.
 Isa best_isa();
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 /// \file
-/// The one exception type of weft.
+/// The only exception type of weft.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -7,7 +7,7 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// The message names the operation, what it expected and what it got:
+/// The message names the operation, what was expected and what was found:
 /// `[einsum] "ij,jk->ik": index j is 7 in operand 0 but 5 in operand 1`
 class Error : public std::runtime_error {
  public:

@@ -1,5 +1,5 @@
 /// \file
-/// FunctionRef: a callable as an argument, without a copy.
+/// FunctionRef: passes a callable as an argument without a copy.
 #pragma once
 
 #pragma GCC visibility push(default)

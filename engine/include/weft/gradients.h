@@ -1,5 +1,5 @@
 /// \file
-/// Where backward delivers the leaves' gradients.
+/// Receivers of the gradients that backward computes for leaves.
 #pragma once
 #include <vector>
 
@@ -15,23 +15,24 @@ struct Leaf {
   const void* parameter = nullptr;  ///< Parameter::id(), or null for a watched tensor
 };
 
-/// Receives gradients while Tape::backward runs, on the tape's thread. To be derived from.
+/// Receives gradients while Tape::backward runs, on the tape's thread. Derive your own sinks from this class.
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
-  /// Called first, with all leaves of the tape in the order in which they were first used.
+  /// Called first, with all leaves of the tape in order of their first use.
   virtual void begin(const std::vector<Leaf>& leaves) { (void)leaves; }
-  /// Called once for each leaf that the result depends on, as soon as its gradient, of the leaf's shape and dtype, is
-  /// complete. The gradient's elements are its own. Writing a tensor that backward still needs makes backward throw.
+  /// Called once for each leaf that the result depends on, as soon as its gradient is complete. The gradient has the
+  /// leaf's shape and dtype and shares its elements with nothing else. If the sink writes a tensor that backward still
+  /// needs, backward throws.
   virtual void complete(const Leaf& leaf, Tensor gradient) = 0;
 };
 
-/// A sink that keeps every gradient, of any number of tapes.
+/// A sink that keeps all gradients of any number of tapes.
 class Gradients : public GradientSink {
  public:
   void begin(const std::vector<Leaf>& leaves) override;
   void complete(const Leaf& leaf, Tensor gradient) override;
-  /// The gradient of a watched tensor, or zeros if the result doesn't depend on it. Error for a tensor that is no leaf
+  /// The gradient of a watched tensor, or zeros if the result doesn't depend on it. Error if the tensor is not a leaf
   /// of a tape whose backward ran into this sink.
   Tensor of(const Tensor& watched) const;
   /// The sum of the parameter's gradients over all tapes, or zeros.

@@ -1,5 +1,5 @@
 /// \file
-/// Memory: aligned blocks from a cache with size classes, and what is in use.
+/// Memory: a cache of aligned blocks in size classes, and statistics of its use.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,29 +11,30 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// What a MemoryCache holds.
+/// Statistics of a MemoryCache.
 struct MemoryUse {
   std::size_t current = 0;             ///< bytes in use by tensors and scratch
   std::size_t peak = 0;                ///< the highest `current` since the start or reset_peak
   std::size_t cached = 0;              ///< bytes kept for reuse
-  std::size_t system_allocations = 0;  ///< how many blocks came from the system so far
+  std::size_t system_allocations = 0;  ///< the number of blocks taken from the system so far
 };
 
-/// Memory of a host program, for it to lend: see MemoryCache::set_source. Any thread may call it, several at once; it must not
-/// call weft.
+/// Lends memory of the host program to weft: see MemoryCache::set_source. Several threads may call it at once. It must
+/// not call weft.
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
-  /// A block of `bytes`, aligned to 64. Null or std::bad_alloc if there is none: what asked for it ends with an Error. Anything
-  /// else that it throws goes to the caller of weft.
+  /// Returns a block of `bytes`, aligned to 64 bytes. If there is no memory it returns null or throws std::bad_alloc,
+  /// and the requesting operation ends with an Error. Any other exception reaches the caller of weft.
   virtual void* allocate(std::size_t bytes) = 0;
-  /// Takes back a block that allocate(bytes) gave.
+  /// Takes back a block from allocate(bytes).
   virtual void release(void* block, std::size_t bytes) noexcept = 0;
 };
 
-/// Blocks are aligned to 64 bytes. Freed blocks are kept for reuse, all caches of the process together up to a budget (at
-/// first 2 GiB or a quarter of the memory that the process may have, whichever is less), beyond which those that were not
-/// used for longest go, whoever has them. When memory runs out all caches give back what they keep. Thread-safe.
+/// A cache of blocks aligned to 64 bytes. It keeps freed blocks for reuse. All caches of the process share a budget,
+/// initially 2 GiB or a quarter of the memory that the process may use, whichever is less. Beyond the budget the least
+/// recently used blocks of all caches are released. When memory runs out, all caches release their unused blocks.
+/// Thread-safe.
 class MemoryCache {
  public:
   MemoryCache();
@@ -42,19 +43,20 @@ class MemoryCache {
   MemoryCache& operator=(const MemoryCache&) = delete;
 
   void* allocate(std::size_t bytes);  ///< Error if memory runs out or `bytes` exceeds the machine's memory
-  /// Takes back a block that allocate(bytes) gave.
+  /// Takes back a block from allocate(bytes).
   void release(void* block, std::size_t bytes) noexcept;
-  /// Blocks come from the source instead of the system, and are kept for reuse as those; null: from the system again. What is
-  /// kept now is given back. Error if a block is in use. To be set before other threads use the cache.
+  /// Takes blocks from the source instead of the system, and keeps freed ones for reuse as usual. Null returns to the
+  /// system. The blocks cached so far are released. Error if a block is in use. Set this before other threads use the
+  /// cache.
   void set_source(std::shared_ptr<MemorySource> source);
-  void trim() noexcept;  ///< gives all cached blocks back to the system
-  /// The most bytes that this cache keeps for reuse; at first any number within the budget.
+  void trim() noexcept;  ///< releases all cached blocks to the system
+  /// Sets the maximum number of bytes that this cache keeps for reuse. Initially only the budget limits it.
   void set_cap(std::size_t bytes) noexcept;
-  /// The most bytes that all caches of the process keep for reuse.
+  /// Sets the maximum number of bytes that all caches of the process together keep for reuse.
   static void set_budget(std::size_t bytes) noexcept;
-  static std::size_t budget() noexcept;  ///< the most bytes that all caches of the process keep for reuse
-  MemoryUse use() const noexcept;        ///< now
-  void reset_peak() noexcept;            ///< to what is in use now
+  static std::size_t budget() noexcept;  ///< the maximum of bytes that all caches keep for reuse
+  MemoryUse use() const noexcept;        ///< the current statistics
+  void reset_peak() noexcept;            ///< sets the peak to the bytes in use now
 
  private:
   struct FreeBlocks {
@@ -72,11 +74,11 @@ class MemoryCache {
   void evict_down_to(std::size_t bytes) noexcept;
 
   mutable std::mutex mutex_;
-  std::map<std::size_t, FreeBlocks> free_;  // by size
+  std::map<std::size_t, FreeBlocks> free_;  // by size class
   std::size_t cap_ = static_cast<std::size_t>(-1);
   MemoryUse use_;
   std::shared_ptr<MemorySource> source_;              // null: the system
-  MemoryCache *before_ = nullptr, *after_ = nullptr;  // in the process's list
+  MemoryCache *before_ = nullptr, *after_ = nullptr;  // neighbors in the process's list of caches
 };
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 /// \file
-/// Parameter: a named, trainable tensor of a model. ParameterSet: all of them in flat buffers.
+/// Parameter: a named, trainable tensor of a model.
 #pragma once
 #include <memory>
 #include <string>
@@ -21,39 +21,42 @@ namespace detail {
 [[gnu::visibility("hidden")]] std::string lent_message(const Parameter& parameter, const std::string& who);
 }  // namespace detail
 
-/// A handle: copies share value and state.
+/// A handle of a trainable tensor: copies share value and state.
 class Parameter {
  public:
   Parameter() = default;  ///< undefined
-  /// Error unless bf16, f32 or f64. The optimizers train f32 and f64.
+  /// Error unless the value is bf16, f32 or f64. The optimizers train f32 and f64.
   explicit Parameter(Tensor value, bool trainable = true);
 
-  /// False for a Parameter() alone.
+  /// False only for a default-constructed Parameter().
   bool defined() const noexcept { return data_ != nullptr; }
-  /// The value as operations take it: a leaf of the current tape if it records and the parameter is trainable.
+  /// The value for use in operations. It is a leaf of the current tape if the tape records and the parameter is
+  /// trainable.
   operator Tensor() const;  // NOLINT: implicit on purpose
   /// The value, never a leaf.
   const Tensor& value() const;
   /// Replaces the value's elements. Error unless shape and dtype agree and it is writable().
   void assign(const Tensor& value);
 
-  /// Whether tapes take it as a leaf.
+  /// Whether tapes treat it as a leaf.
   bool trainable() const;
-  /// Whether its value may be written and trained. False in a model that was loaded for inference (weft/checkpoint.h),
-  /// whose values may lie in a file, and in one that is quantised; such a parameter is frozen.
+  /// Whether its value may be written and trained. It is false for a model that was loaded for inference
+  /// (weft/checkpoint.h), whose values may lie in a file, and for a quantized model. Such a parameter is frozen.
   bool writable() const;
-  /// Whether quantize() (weft/quantize.h) may round its value, a matrix (out, in): so Linear and Embedding mark theirs.
+  /// Whether quantize() (weft/quantize.h) may round its value, a matrix (out, in). Linear and Embedding mark theirs.
   bool quantizable() const;
-  /// Marks it, for all its handles, or takes the mark away: its value then stays as it is. Error once it is quantized().
+  /// Sets or removes the mark for all handles. Without it quantize() leaves the value unchanged. Error once it is
+  /// quantized().
   void set_quantizable(bool quantizable);
-  /// Whether it is of a model that is quantised, if only its other parameters are rounded. One that is rounded has a bf16
-  /// value, or an i8 one with scales(): what reads it must know.
+  /// Whether it belongs to a quantized model, even if only other parameters were rounded. A rounded parameter has a
+  /// bf16 value, or an i8 value with scales(). Code that reads it must handle both.
   bool quantized() const;
-  /// Of an i8 value (out, in): f32 (out), row i of the weight is value[i] · scales[i]. Undefined for all others.
+  /// The scales of an i8 value (out, in): f32 of shape (out). Row i of the weight is value[i] · scales[i]. Undefined
+  /// for other dtypes.
   const Tensor& scales() const;
-  /// Freezes or thaws it, for all its handles. Error if one that isn't writable() is to be thawed.
+  /// Freezes or unfreezes it for all handles. Error if it would be unfrozen but isn't writable().
   void set_trainable(bool trainable);
-  /// The same for all handles of one parameter.
+  /// The identity of the parameter, the same for all its handles.
   const void* id() const noexcept { return data_.get(); }
 
  private:
@@ -68,7 +71,8 @@ class Parameter {
   std::shared_ptr<Data> data_;
 };
 
-/// In the order in which the layers collect them. Names are as in PyTorch's state_dict: "blocks.0.proj1.weight".
+/// Parameters in the order in which the layers collect them. The names match PyTorch's state_dict:
+/// "blocks.0.proj1.weight".
 using NamedParameters = std::vector<std::pair<std::string, Parameter>>;
 
 }  // namespace weft

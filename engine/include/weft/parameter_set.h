@@ -12,35 +12,35 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Moves the trainable parameters' values into one buffer (each becomes a view of it, aligned to 64 bytes) and is
-/// the sink that adds up their gradients in another.
+/// Moves the values of the trainable parameters into one buffer, where each becomes a view aligned to 64 bytes. It is
+/// also the sink that adds up their gradients in a second buffer.
 class ParameterSet : public GradientSink {
  public:
-  /// Frozen parameters are left out; one that comes twice counts once. Empties the current Context's memory cache, so
-  /// that the former values' memory goes back to the system.
-  /// Error if there is none, if their dtypes differ, or if one isn't writable().
+  /// Frozen parameters are omitted. A parameter that occurs twice counts once. Empties the current Context's memory
+  /// cache, so that the memory of the previous values returns to the system. Error if no parameter is left, if dtypes
+  /// differ, or if one isn't writable().
   explicit ParameterSet(const NamedParameters& parameters);
 
-  /// A parameter's place in the flat buffers.
+  /// The position of a parameter in the flat buffers.
   struct Entry {
-    std::string name;     ///< in the model
+    std::string name;     ///< its name in the model
     Parameter parameter;  ///< its handle
-    std::int64_t offset;  ///< of the first element in the flat buffers
-    std::int64_t numel;   ///< its elements
+    std::int64_t offset;  ///< of its first element in the flat buffers
+    std::int64_t numel;   ///< its number of elements
   };
-  /// In the order of the buffers.
+  /// All entries, in the order of the buffers.
   const std::vector<Entry>& entries() const noexcept { return entries_; }
-  std::int64_t parameter_count() const noexcept;  ///< elements, padding aside
+  std::int64_t parameter_count() const noexcept;  ///< number of elements without padding
 
   Tensor& values() noexcept { return values_; }        ///< flat, padding zero
   Tensor& gradients() noexcept { return gradients_; }  ///< flat, padding zero
   Tensor gradient(const Entry& entry) const;           ///< in the parameter's shape
-  /// The k-th state buffer (zeros when first asked for), e.g. AdamW's m and v.
+  /// The k-th state buffer, e.g. AdamW's m or v. It is created on first use, filled with zeros.
   Tensor& state(std::size_t k);
-  /// How many state buffers there are.
+  /// The number of state buffers.
   std::size_t states() const noexcept { return states_.size(); }
 
-  /// Before a step's first backward.
+  /// Call this before a step's first backward.
   void zero_gradients();
   /// Error if another set has taken over the parameter since.
   void complete(const Leaf& leaf, Tensor gradient) override;

@@ -1,5 +1,5 @@
 /// \file
-/// Profile: how long the operations take, by name.
+/// Profile: the time that operations take, by name.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,19 +12,19 @@ namespace detail {
 class [[gnu::visibility("hidden")]] OpTimer;
 }
 
-/// The time of all operations of one name. Each moment counts once: an operation that another one calls belongs to its
-/// caller; what backward runs again belongs to the operation that is run again, not to the one that asked for it. What
-/// is computed in one pass and recorded as several operations is timed by these in backward: a linear's activation as
-/// "activation", a norm's sum as "add".
+/// The time of all operations with one name. Each moment counts once. If an operation calls another one, the time
+/// belongs to the caller. If backward runs an operation again, the time belongs to that operation, not to the one that
+/// needed its output. An operation that computes in one pass but is recorded as several operations appears under their
+/// names in backward: a linear's activation as "activation", a norm's sum as "add".
 struct OpTime {
-  std::int64_t calls = 0;  ///< of forward
+  std::int64_t calls = 0;  ///< number of forward calls
   double forward = 0;      ///< seconds
-  double recomputed = 0;   ///< seconds, of forward run again in backward
+  double recomputed = 0;   ///< seconds of forward runs repeated in backward
   double backward = 0;     ///< seconds
 };
 
-/// Times the operations of its own thread while it is in scope, the innermost profile alone. Without one nothing is
-/// timed. "gradients" is what the sink of a backward pass takes.
+/// Times the operations of its thread while it is in scope. Only the innermost profile counts. Without a profile
+/// nothing is timed. The name "gradients" is the time of the sink during backward.
 class Profile {
  public:
   Profile() noexcept;
@@ -32,7 +32,7 @@ class Profile {
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  /// So far, by name.
+  /// The times so far, by name.
   const std::map<std::string, OpTime>& ops() const noexcept { return ops_; }
 
  private:

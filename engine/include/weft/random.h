@@ -1,6 +1,6 @@
 /// \file
-/// Counter-based random numbers: element i of a stream depends on (seed, stream, i) alone, so any thread may compute
-/// any part and the numbers are the same at every thread count and instruction set.
+/// Counter-based random numbers. Element i of a stream depends only on (seed, stream, i). Any thread may therefore
+/// compute any part, and the numbers are the same for every number of threads and every instruction set.
 /// Philox4x32-10: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011).
 #pragma once
 #include <array>
@@ -11,29 +11,29 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Four random words for a 128-bit counter and a 64-bit key.
+/// Returns four random words for a 128-bit counter and a 64-bit key.
 std::array<std::uint32_t, 4> philox(std::uint64_t counter_low, std::uint64_t counter_high, std::uint64_t key) noexcept;
 
-/// A stream of random numbers; a value, free to copy and to use on any thread.
+/// A stream of random numbers. It is a value: copy it freely and use it on any thread.
 class Random {
  public:
-  /// The stream of a seed; streams of one seed are independent.
+  /// The given stream of a seed. The streams of one seed are independent.
   explicit Random(std::uint64_t seed, std::uint64_t stream = 0) noexcept : seed_(seed), stream_(stream) {}
 
   std::uint64_t seed() const noexcept { return seed_; }      ///< as given
   std::uint64_t stream() const noexcept { return stream_; }  ///< as given
 
-  /// Element i of this stream, in four forms of the same random bits: what must be independent needs its own i,
-  /// stream or split.
+  /// Element i of this stream in four formats, all from the same random bits. Independent numbers need different i,
+  /// streams or splits.
   std::uint64_t bits(std::uint64_t i) const noexcept;
   double uniform(std::uint64_t i) const noexcept;                        ///< [0, 1), 53 bits
   double normal(std::uint64_t i) const noexcept;                         ///< mean 0, variance 1 (Box-Muller)
   std::uint64_t below(std::uint64_t i, std::uint64_t n) const noexcept;  ///< 0 … n-1, n >= 1
 
-  /// An independent generator: the k-th child.
+  /// The k-th child, an independent generator.
   Random split(std::uint64_t k) const noexcept;
 
-  /// Tensors of element i = 0, 1, … of this stream. Error unless dtype is f32 or f64 and low <= high.
+  /// Returns a tensor of the elements i = 0, 1, … of this stream. Error unless dtype is f32 or f64 and low <= high.
   Tensor uniform(const Shape& shape, double low, double high, DType dtype = DType::f32) const;  ///< [low, high)
   /// The same, normally distributed.
   Tensor normal(const Shape& shape, double mean, double deviation, DType dtype = DType::f32) const;

@@ -1,5 +1,5 @@
 /// \file
-/// Tape: reverse-mode differentiation of what is computed while it is in scope.
+/// Tape: reverse-mode differentiation of the operations that run while it is in scope.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,9 +11,9 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Records, on its own thread, every operation of which an input has a node here. The innermost tape records.
-/// Without one nothing is recorded. A node of another or a finished tape is a constant.
-/// Made, used and destroyed on one thread.
+/// Records every operation on its thread that has an input with a node on this tape. Only the innermost tape records;
+/// without a tape nothing is recorded. Tensors with a node of another or a finished tape are constants. Create, use and
+/// destroy a tape on one thread.
 class Tape {
  public:
   Tape();
@@ -21,26 +21,27 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  /// x as a leaf of this tape. Error for i64.
+  /// Returns x as a leaf of this tape. Error for an undefined tensor and for integers (i64, i8).
   Tensor watch(const Tensor& x);
 
-  /// Walks the records in reverse and gives the sink d result / d leaf for each leaf, for a result of one element.
-  /// Consumes the tape: a second call is an Error, as is a call from another thread, a result that is not of this tape,
-  /// or a tensor kept for backward that was written since.
+  /// Walks the records in reverse and gives the sink d result / d leaf for each leaf. The result must have one element.
+  /// Consumes the tape: a second call is an Error. Also an Error: a call from another thread, a result that is not on
+  /// this tape, or a saved tensor that was written since.
   void backward(const Tensor& result, GradientSink& sink);
-  /// The same times `cotangent`, which has the result's shape and dtype.
+  /// The same, multiplied by `cotangent`, which has the result's shape and dtype.
   void backward(const Tensor& result, const Tensor& cotangent, GradientSink& sink);
 
-  /// The number of records so far, leaves among them.
+  /// The number of records so far, including leaves.
   std::int64_t records() const noexcept;
 
-  /// The tape that records on this thread now, or null.
+  /// The tape that is recording on this thread, or null.
   static Tape* recording() noexcept;
   /// Whether x has a node on this tape.
   bool owns(const Tensor& x) const noexcept;
 
  private:
-  // What records on a thread: a stack of tapes and of suspensions (tape is null). Leaves the stack when destroyed.
+  // An entry of the thread's stack of recorders: a tape, or a suspension of recording (tape is null). It leaves the
+  // stack when it is destroyed.
   struct Frame {
     explicit Frame(Tape* recorder) noexcept;
     ~Frame();
@@ -48,7 +49,7 @@ class Tape {
     Frame& operator=(const Frame&) = delete;
     Tape* tape;
     Frame* below;
-    static Frame*& top() noexcept;  // the calling thread's innermost
+    static Frame*& top() noexcept;  // the calling thread's innermost frame
   };
   friend class NoGrad;
   friend class Parameter;

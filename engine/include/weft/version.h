@@ -1,12 +1,12 @@
 /// \file
-/// The version of these headers. CMake reads it here.
+/// The version of these headers. CMake reads it from this file.
 #pragma once
 
-/// Raised by changes that programs must follow, from 1 on.
+/// Increases with changes that programs must adapt to, from version 1 on.
 #define WEFT_VERSION_MAJOR 0
-/// Raised by what is new; while the major version is 0, by any change that programs must follow.
+/// Increases with new features. While the major version is 0, it increases with any change that programs must adapt to.
 #define WEFT_VERSION_MINOR 1
-/// Raised by what is mended.
+/// Increases with fixes.
 #define WEFT_VERSION_PATCH 0
 
 /// \cond

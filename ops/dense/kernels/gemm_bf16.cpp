@@ -1,4 +1,4 @@
-// A unit of its own: instruction sets that add products of bf16 have no others of f32 and f64.
+// A separate unit, because instruction sets that add bf16 products don't have their own f32 and f64 kernels.
 #include "dense/kernels/gemm_kernels.h"
 
 WEFT_KERNEL_TABLE(GemmKernels, weft::bfloat16)

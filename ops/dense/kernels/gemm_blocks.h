@@ -1,4 +1,4 @@
-// How many rows and vectors the kernels of products keep in registers and caches, by instruction set.
+// The numbers of rows and vectors that product kernels keep in registers and caches, by instruction set.
 #pragma once
 #include "dense/kernels/gemm.h"
 #include "simd/simd.h"
@@ -8,20 +8,21 @@ namespace weft::detail::WEFT_ISA {
 
 using simd::Vec;
 
-// The tile is mr rows of nv vectors: mr · nv sums, nv vectors of B and one broadcast of A, or the vectors of a panel's row of A
-// where products take lanes of them, fill the registers. A panel of A (mr × kc) stays in L1, a block of B (kc × nc) in L2.
+// A tile is mr rows of nv vectors. The registers hold mr · nv sums, nv vectors of B, and one broadcast of A (or, where
+// products take lanes, the vectors of a panel's row of A). A panel of A (mr × kc) stays in L1, a block of B (kc × nc)
+// in L2.
 struct Blocks {
-  int mr, nv;    // more rows: more sums for each load of B; as many as there are registers for
-  int unrolled;  // units in the micro-kernel's loop
-  // Longer blocks of k store and load C less often; shorter ones leave more of L1 to A's next panel and of L2 to B's.
+  int mr, nv;    // Larger mr: more sums for each load of B, limited by the registers
+  int unrolled;  // units per iteration of the micro-kernel's loop
+  // Larger kc: C is stored and loaded less often. Smaller: more space in L1 for A's next panel and in L2 for B's.
   std::int64_t kc_f32, kc_f64, kc_bf16;
-  // A task's share of C: large ones read packed blocks less often, small ones keep the threads busy to the end.
+  // A task's part of C. Larger: packed blocks are read less often. Smaller: the threads finish at the same time.
   std::int64_t mc, nc;
   int dot_rows, dot_columns;  // `dot` keeps dot_rows × dot_columns sums in registers
-  int few_rows, few_vectors;  // `rows` keeps few_rows × few_vectors
-  int panel_sums;             // `dot_panels` keeps so many
-  // Of rows of A that are read where they are each unit is broadcast by a load. On NEON those, a third of the products,
-  // take their ports, too; packing takes few instructions for each element, beside n / lanes products.
+  int few_rows, few_vectors;  // `rows` keeps few_rows × few_vectors sums
+  int panel_sums;             // `dot_panels` keeps this many sums
+  // With rows of A read in place, each unit is broadcast by a load. On NEON these loads, one for three products, also
+  // use the ports of products. Packing needs few instructions for each element, compared to n / lanes products.
   RowsOfA rows_of_a = RowsOfA::in_place;
 };
 // bench: WEFT_ISA=… weft-bench --benchmark_filter='gemm-nn|linear'; few rows: 'gemm-nt(-cold)?/[0-9]*x2048x512'

@@ -1,25 +1,26 @@
-// Products of few rows with a packed B, to the bits of dot.
+// Products of few rows with a packed B, with the same bits as dot.
 #pragma once
 #include "dense/kernels/gemm.h"
 #include "dense/kernels/gemm_units.h"
 
 namespace weft::detail::WEFT_ISA {
 
-// Steps of `lanes` rows of a panel that several rows of A add in one go: more load and store the sums less often and
-// prefetch further ahead. bench: weft-bench --benchmark_filter='linear-packed-cold|gemm-nt-cold'
+// The number of steps, of `lanes` rows of a panel each, that several rows of A add at once. Larger: sums are loaded and
+// stored less often. Smaller: prefetching is less far ahead.
+// bench: weft-bench --benchmark_filter='linear-packed-cold|gemm-nt-cold'
 inline constexpr std::int64_t panel_steps = 48;
 
-// Bytes by which a single row prefetches: past the end of its panel, whose last sums would hold up the next one's first
-// loads. Further ahead it is slower than memory, whose own prefetching then sees no stream.
-// bench: weft-decode-bench --model large --precision bf16
+// The prefetch distance in bytes for a single row. It reaches past the end of the panel; otherwise the panel's last
+// sums would delay the next panel's first loads. Larger: slower than memory itself, whose own prefetcher then sees no
+// stream. Smaller: it no longer reaches the next panel. bench: weft-decode-bench --model large --precision bf16
 inline constexpr std::int64_t near_bytes = 2048;
 
-// R rows of A times one panel, in dot's order: lane l of dot's sum for a column is the sum of its products of the units
-// p = l, l + lanes, …; here a vector has `lanes` columns, and sums_[i][v][l] is their lane l in row i.
+// R rows of A times one panel, in dot's order. Lane l of dot's sum for a column is the sum of the products of the units
+// p = l, l + lanes, …. Here a vector holds `lanes` columns, and sums_[i][v][l] are their lane l in row i.
 template <int R, class T>
 class PanelDots {
  public:
-  // Unit p of k, alone; of A `count` elements from a on are there.
+  // Adds a single unit p of k. From a on, `count` elements of A exist.
   void add_unit(std::int64_t p, const T* a, std::int64_t a_row, std::int64_t count, const T* row) noexcept {
     repeat<R * V>([&](auto s) WEFT_INLINE {
       constexpr int i = s.value / V, v = s.value % V;
@@ -29,9 +30,9 @@ class PanelDots {
     });
   }
 
-  // `steps` times `lanes` units, from a multiple of lanes on: P of dot's lanes and W of the panel's vectors at a time. A
-  // single row has all of them at once and so reads the panel from end to end, which memory is fastest at; of several rows
-  // each pass prefetches as many steps of those that follow.
+  // Adds `steps` times `lanes` units, starting at a multiple of lanes: P of dot's lanes and W of the panel's vectors at
+  // a time. A single row takes all of them at once and so reads the panel from end to end, the fastest order for
+  // memory. With several rows, each pass prefetches as many steps of those that follow.
   void add_units(std::int64_t steps, const T* a, std::int64_t a_row, const T* rows) noexcept {
     for (int v = 0; v < V; v += W)
       for (int first = 0; first < lanes; first += P) {
@@ -57,8 +58,8 @@ class PanelDots {
       }
   }
 
-  // C's n columns in row i, of k units each: as simd::sum adds dot's lanes, halves to halves, but of all columns of a vector
-  // at once. dot adds 0 to the lanes beyond k.
+  // Writes C's n columns in row i, each a sum of k units. Adds dot's lanes in the order of simd::sum, halves to halves,
+  // but for all columns of a vector at once. dot adds 0 for the lanes beyond k.
   void finish_row(int i, std::int64_t k, std::int64_t n, Computed<T>* c, bool accumulate) const noexcept {
     for (std::int64_t j = 0; j < n; j += lanes) {
       Vec<T> sums[lanes];
@@ -73,7 +74,8 @@ class PanelDots {
   }
 
  private:
-  static constexpr std::int64_t lanes = simd::lanes<T>, width = unit<T> * blocks.nv * lanes;  // of a unit's row
+  // Elements of a unit's row.
+  static constexpr std::int64_t lanes = simd::lanes<T>, width = unit<T> * blocks.nv * lanes;
   static constexpr int V = blocks.nv, L = static_cast<int>(lanes), most = blocks.panel_sums / R;
   static constexpr int P = R == 1 ? L : most < 1 ? 1 : most < L ? most : L, W = R == 1 ? V : 1;
   static_assert(L % P == 0);

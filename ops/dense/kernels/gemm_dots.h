@@ -1,4 +1,4 @@
-// Products of few rows, without panels: sums along k (dot), or along the rows of B (rows, batched_dot).
+// Products of few rows without panels: sums along k (dot), or along the rows of B (rows, batched_dot).
 #pragma once
 #include "dense/kernels/gemm_units.h"
 
@@ -32,8 +32,8 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
   });
 }
 
-// C columns, of all rows: they stay in cache. Every pass prefetches a part of the next ones, which are too short for
-// the hardware to see a stream.
+// Computes C columns for all rows; the columns stay in cache. Every pass prefetches a part of the next columns, which
+// are too short for the hardware to recognize a stream.
 template <int C, class T>
 void dot_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column,
                  Computed<T>* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
@@ -63,7 +63,8 @@ void dot_by_columns(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, 
     dot_columns<1>(m, k, a, a_row, b + j * b_column, b_column, c + j * c_column, c_row, c_column, accumulate);
 }
 
-// By dot_columns at once where there are dot_rows; fewer rows take four, for as many sums as hide a multiply-add's latency.
+// With at least dot_rows rows it uses dot_columns columns at once. With fewer rows it uses four columns, because enough
+// sums are needed to hide the latency of a multiply-add.
 template <class T>
 void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
          std::int64_t b_column, Computed<T>* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
@@ -74,11 +75,13 @@ void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_
   else by(Index<blocks.dot_columns>{});
 }
 
-// Steps of k that few rows take for all columns before the next ones: their rows of B are in pages that the TLB holds. More
-// rows gain less by it than they lose by storing and loading C. bench: weft-bench --benchmark_filter='gemm-nn/[0-9]x2048x512'
+// The number of steps of k that up to rows_in_steps rows take for all columns before the next steps. The rows of B of
+// these steps lie in pages that the TLB holds. Larger rows_steps: more pages than the TLB holds. Smaller: C is stored
+// and loaded more often. Larger rows_in_steps: storing and loading C costs more than the TLB saves.
+// bench: weft-bench --benchmark_filter='gemm-nn/[0-9]x2048x512'
 constexpr std::int64_t rows_steps = 32, rows_in_steps = 7;
 
-// R rows of V vectors of C; of one vector (V = 1) the first `cut` elements.
+// R rows of V vectors of C. With a single vector (V = 1) only its first `cut` elements.
 template <int R, int V, class T>
 void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b, std::int64_t b_row,
                 Computed<T>* c, std::int64_t c_row, bool accumulate, std::int64_t cut) noexcept {
@@ -103,7 +106,8 @@ void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_c
                     WEFT_INLINE { write(c + s.value / V * c_row + s.value % V * lanes, sums[s.value], width); });
 }
 
-// R rows of all columns, over a few steps of k: some vectors at a time, the fewer the more rows, so that sums are in registers.
+// R rows of all columns, over a few steps of k. It processes some vectors at a time, fewer with more rows, so that the
+// sums stay in registers.
 template <int R, class T>
 void rows_of_steps(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b,
                    std::int64_t b_row, Computed<T>* c, std::int64_t c_row, bool accumulate) noexcept {
@@ -121,7 +125,7 @@ void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64
           const T* b, std::int64_t b_row, Computed<T>* c, std::int64_t c_row, bool accumulate) noexcept {
   const std::int64_t at_once = m <= rows_in_steps ? rows_steps : k;
   std::int64_t p = 0;
-  do {  // once if k is 0, too
+  do {  // runs once even if k is 0
     const std::int64_t steps = k - p < at_once ? k - p : at_once;
     std::int64_t i = 0;
     const auto run = [&](auto r) noexcept {
@@ -139,7 +143,7 @@ void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64
   } while (p < k);
 }
 
-// V vectors of y; of one vector (V = 1) the first `cut` elements.
+// V vectors of y. With a single vector (V = 1) only its first `cut` elements.
 template <int V, class T>
 void batched_dot_block(std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
                        Computed<T>* y, bool accumulate, std::int64_t cut) noexcept {

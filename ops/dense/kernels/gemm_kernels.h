@@ -1,4 +1,4 @@
-// What gemm.cpp and gemm_bf16.cpp compile: the kernels of GemmKernels<T>.
+// The kernels of GemmKernels<T>, which gemm.cpp and gemm_bf16.cpp compile.
 #pragma once
 #include "dense/kernels/gemm.h"
 
@@ -14,8 +14,8 @@ namespace weft::detail::WEFT_ISA {
 namespace {
 
 constexpr std::int64_t line = 64;  // bytes of a cache line
-// Steps of k by which a tile prefetches B: fewer come too late for L2's latency, more too early for L1 to keep them
-// all.
+// The distance, in steps of k, at which a tile prefetches B. Larger: too early, so that L1 can't keep all of it.
+// Smaller: too late for the latency of L2.
 // bench: weft-bench --benchmark_filter=gemm-nn
 constexpr std::int64_t prefetch_steps = 24;
 
@@ -26,7 +26,7 @@ WEFT_INLINE inline void prefetch(const T* p) noexcept {
   repeat<lines>([&](auto i) WEFT_INLINE { __builtin_prefetch(p + i.value * line / std::int64_t{sizeof(T)}); });
 }
 
-// C from its sums alone.
+// Computes C from only its sums.
 template <class T>
 void round_sums(std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int64_t sums_row, GemmOut<T>* c,
                 std::int64_t c_row) noexcept {
@@ -35,14 +35,14 @@ void round_sums(std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int
       write(c + i * c_row + j, read(sums + i * sums_row + j, n - j), n - j);
 }
 
-// Of a column of vectors, some rows at a time, where there is an activation.
+// Processes a column of vectors. With an activation, some rows at a time.
 template <class T>
 void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int64_t sums_row,
               GemmOut<T>* c, std::int64_t c_row, bool add) noexcept {
   using V = Vec<GemmSum<T>>;
-  constexpr std::int64_t lanes = simd::lanes<GemmSum<T>>, most_rows = 16;
+  constexpr std::int64_t lanes = simd::lanes<GemmSum<T>>, max_rows = 16;
   if (!holds_sums<T> && !add && !has_epilogue(e)) return round_sums<T>(m, n, sums, sums_row, c, c_row);
-  GemmSum<T> column[most_rows * lanes];
+  GemmSum<T> column[max_rows * lanes];
   for (std::int64_t j = 0; j < n; j += lanes) {
     const std::int64_t rest = n - j;
     const V bias = e.bias && e.bias_column != 0 ? read(e.bias + j, rest) : V(0);
@@ -62,8 +62,8 @@ void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const Ge
       for (std::int64_t i = 0; i < m; ++i) finish(i, preactivation(i));
       continue;
     }
-    for (std::int64_t first = 0; first < m; first += most_rows) {
-      const std::int64_t rows = m - first < most_rows ? m - first : most_rows;
+    for (std::int64_t first = 0; first < m; first += max_rows) {
+      const std::int64_t rows = m - first < max_rows ? m - first : max_rows;
       for (std::int64_t r = 0; r < rows; ++r) simd::store(column + r * lanes, preactivation(first + r));
       computed_values(e.activation, rows * lanes, column, column);
       for (std::int64_t r = 0; r < rows; ++r) finish(first + r, simd::load(column + r * lanes));
@@ -71,8 +71,8 @@ void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const Ge
   }
 }
 
-// Prefetches a row of the next tile's sums, of what this tile's epilogue reads and writes, and some of A's next.
-// Inline: to g++ a function that does nothing but prefetch has no effect, and it leaves out the call.
+// Prefetches a row of the next tile's sums, of the operands that this tile's epilogue reads and writes, and some of the
+// next A. Inline, because g++ considers a function that only prefetches to have no effect, and removes the call.
 template <class T>
 WEFT_INLINE inline void prefetch_row(const GemmTile<T>& t, std::int64_t i) noexcept {
   constexpr std::int64_t row = blocks.nv * simd::lanes<GemmSum<T>>, row_bytes = row * std::int64_t{sizeof(GemmOut<T>)};
@@ -88,8 +88,8 @@ WEFT_INLINE inline void prefetch_row(const GemmTile<T>& t, std::int64_t i) noexc
   if (e.residual) prefetch<row_bytes>(e.residual + i * e.residual_row);
 }
 
-// The tile's sums so far, or zeros: every product is added to one accumulator, in the order of k, so that no bit depends
-// on how k is cut into blocks.
+// The tile's previous sums, or zeros. Every product is added to a single accumulator, in the order of k, so that no bit
+// depends on how k is split into blocks.
 template <class T, int R, int V>
 WEFT_INLINE inline void load_sums(const GemmTile<T>& t, Vec<GemmSum<T>>* sums) noexcept {
   using Sum = GemmSum<T>;
@@ -126,8 +126,8 @@ WEFT_INLINE inline void store_sums(const GemmTile<T>& t, const Vec<GemmSum<T>>* 
   }
 }
 
-// The elements `Part` of a unit of each of R rows of A, for products with vectors of B. Where products take lanes of a
-// vector (NEON) a panel's row is loaded once.
+// The elements number `Part` of a unit of each of R rows of A, for products with vectors of B. Where products take
+// lanes of a vector (NEON), a panel's row is loaded only once.
 template <class T, int R, int Part>
 struct RowsAt {
 #if WEFT_HAS_LANE_PRODUCTS
@@ -156,20 +156,33 @@ struct RowsAt {
 #endif
 };
 
-// R rows and V vectors of a tile, packing B or not: the micro-kernel. Of A the panel's rows are interleaved, or each is
-// contiguous. A function of its own, so that all registers are the sums'.
+// The micro-kernel: R rows and V vectors of a tile. It packs B on its way (Packs) or reads a packed one. A is a panel
+// of interleaved rows (Interleaved) or has contiguous rows. A separate function, so that all registers are available
+// for the sums:
+//
+//   prefetch the next tile's sums and A, and the operands of the epilogue
+//   sums = the previous sums, or 0
+//   for each group of `unrolled` units of k:
+//     prefetch part of the next B
+//     for each unit:
+//       for each part of the unit (bf16 without pair products: lower, then upper elements; otherwise one part):
+//         load V vectors of B (Packs: and write them to the panel)
+//         prefetch B prefetch_steps ahead
+//         for each of the R rows: sums of the row += element of A · vectors of B
+//   the remaining units one by one
+//   store the sums
 template <class T, int R, int V, bool Interleaved, bool Packs = false>
 [[gnu::noinline]] void part_of_tile(const GemmTile<T>& t) noexcept {
   using In = GemmIn<T>;
   constexpr std::int64_t lanes = simd::lanes<In>, both = unit<In>, units_row = both * blocks.nv * lanes,
                          width = V * lanes * both * std::int64_t{sizeof(In)};
-  const std::int64_t b_element_row = t.b_row, b_row = Packs ? both * b_element_row : units_row;  // of a unit
+  const std::int64_t b_element_row = t.b_row, b_row = Packs ? both * b_element_row : units_row;  // of one unit
   const std::int64_t a_row = Interleaved ? both : t.a_row, a_step = both * (Interleaved ? blocks.mr : 1);
   for (std::int64_t row = 0; row < R; ++row) prefetch_row(t, row);
   Vec<In> sums[R * V];
   load_sums<T, R, V>(t, sums);
-  // One pointer for the rows of a panel. Of rows apart each has its own if there are enough registers; else four share
-  // one: an address is a pointer and -1, 0, 1 or 2 times the stride.
+  // The rows of a panel share one pointer. Separate rows have a pointer each if there are enough registers. Otherwise
+  // four rows share one: the address of a row is the pointer plus -1, 0, 1 or 2 times the stride.
   constexpr int shared = Interleaved ? R : R > 8 ? 4 : 1, second = !Interleaved && shared == 4 ? 1 : 0;
   constexpr int pointers = (R + shared - 1) / shared;
   const In* a[pointers];
@@ -178,8 +191,9 @@ template <class T, int R, int V, bool Interleaved, bool Packs = false>
   const In *b = t.b, *next = t.prefetch.b;
   const std::int64_t next_step = unrolled * t.prefetch.b_step;
   In* packs = t.packs;
-  // The products of a unit and one row of B's panel; of pairs without products of their own those of the lower elements, then
-  // those of the higher ones: all of them at once wouldn't fit into the registers.
+  // Adds the products of a unit and one row of B's panel. Without pair products, bf16 pairs take two parts: first the
+  // products of the lower elements, then those of the upper elements. All of them at once would not fit into the
+  // registers.
   constexpr int parts = products_of_unit<In>;
   const auto add_products = [&](auto index) WEFT_INLINE {
     constexpr int s = index.value / parts, part = index.value % parts;
@@ -205,8 +219,8 @@ template <class T, int R, int V, bool Interleaved, bool Packs = false>
       const In* at = a[i.value / shared] + (i.value % shared - second) * a_row + s * a_step;
       rows_at.template add_products<i.value, V>(at, columns, sums + i.value * V);
     });
-    // The products end here: mixed with those that follow, their operands wouldn't fit into the registers either. Without
-    // fused multiply-adds products are mixed even where their operands can't be.
+    // Ends the products at this point. Mixed with the following products, their operands would not fit into the
+    // registers. Without fused multiply-adds, the compiler mixes products even when it can't mix their operands.
 #if WEFT_HAS_FMA
     simd::keep_in_register(b);
     repeat<pointers>([&](auto q) WEFT_INLINE { simd::keep_in_register(a[q.value]); });
@@ -239,7 +253,7 @@ void rows_of_tile(const GemmTile<T>& t) noexcept {
   else part_of_tile<T, R, blocks.nv, true>(t);
 }
 
-// The rows of A where they are.
+// Reads the rows of A in place.
 template <class T>
 void tile_of_rows([[maybe_unused]] const GemmTile<T>& t) noexcept {
   if constexpr (blocks.rows_of_a == RowsOfA::in_place) {
@@ -258,7 +272,7 @@ void tile(const GemmTile<T>& t) noexcept {
   else if (t.rows <= third) rows_of_tile<T, third>(t);
   else if (t.rows <= 2 * third) rows_of_tile<T, 2 * third>(t);
   else rows_of_tile<T, blocks.mr>(t);
-  // While the sums are in cache.
+  // while the sums are in cache
   if (t.epilogue) epilogue(*t.epilogue, t.rows, t.columns, t.sums, t.sums_row, t.c, t.c_row, t.add_to_c);
 }
 

@@ -1,5 +1,5 @@
-// Units of k (kernels/gemm.h): vectors of them and their products. A vector of pairs of bf16 is moved as floats, whose
-// bits nothing touches.
+// Units of k (kernels/gemm.h): vectors of units and their products. A vector of bf16 pairs is moved as floats, but
+// never computed as floats.
 #pragma once
 #include <type_traits>
 
@@ -19,7 +19,7 @@ WEFT_INLINE inline Vec<float> of_bits(simd::Words x) noexcept {
   return Vec<float>(reinterpret_cast<Vec<float>::register_type>(x));
 }
 
-// A vector of units, side by side from p on.
+// A vector of adjacent units, starting at p.
 template <class T>
 WEFT_INLINE inline Vec<T> load_units(const T* p) noexcept {
   if constexpr (is_pairs<T>) {
@@ -41,7 +41,7 @@ WEFT_INLINE inline void store_units(T* p, Vec<T> v) noexcept {
   }
 }
 
-// The first n units of v, or all if there are no more.
+// Writes the first n units of v, or all if v has no more.
 template <class T>
 WEFT_INLINE inline void write_units(T* p, Vec<T> v, std::int64_t n) noexcept {
   if constexpr (is_pairs<T>) {
@@ -58,7 +58,7 @@ WEFT_INLINE inline void write_units(T* p, Vec<T> v, std::int64_t n) noexcept {
   }
 }
 
-// Of the first n elements of p, and zeros; or a whole vector if there are more.
+// Units of the first n elements of p, padded with zeros; or a whole vector if there are more.
 template <class T>
 WEFT_INLINE inline Vec<T> read_units(const T* p, std::int64_t n) noexcept {
   if constexpr (is_pairs<T>) {
@@ -75,7 +75,7 @@ WEFT_INLINE inline Vec<T> read_units(const T* p, std::int64_t n) noexcept {
   }
 }
 
-// The bits of the first n elements of p, or of a whole vector if there are more, each in a word.
+// The bits of the first n elements of p, or of a whole vector if there are more, each in a 32-bit word.
 WEFT_INLINE inline simd::Words read_words(const bfloat16* p, std::int64_t n) noexcept {
 #if WEFT_HAS_MASKS
   if (n < simd::lanes<bfloat16>) {
@@ -86,7 +86,7 @@ WEFT_INLINE inline simd::Words read_words(const bfloat16* p, std::int64_t n) noe
   return bits_of(read(p, n)) >> 16;
 }
 
-// The units of n columns in contiguous rows, from the row p on, of which `count` are there.
+// The units of n columns in contiguous rows, starting at row p, of which `count` rows exist.
 template <class T>
 WEFT_INLINE inline Vec<T> read_rows(const T* p, std::int64_t row, std::int64_t count, std::int64_t n) noexcept {
   if constexpr (is_pairs<T>) {
@@ -105,14 +105,14 @@ WEFT_INLINE inline Vec<T> broadcast_unit(const T* p) noexcept {
   return Vec<T>(x);
 }
 
-// The same of a unit of which one element is there.
+// The same for a unit of which only one element exists.
 template <class T>
 WEFT_INLINE inline Vec<T> broadcast_last(const T* p) noexcept {
   if constexpr (is_pairs<T>) return of_bits(simd::Words{} + p->bits);
   else return broadcast_unit(p);
 }
 
-// One unit, the `count` elements that are there `step` apart, times sign, ±1.
+// Copies one unit times sign, ±1. Its `count` existing elements are `step` apart.
 template <class T>
 WEFT_INLINE inline void copy_unit(const T* p, std::int64_t step, std::int64_t count, Computed<T> sign,
                                   T* out) noexcept {
@@ -125,7 +125,7 @@ WEFT_INLINE inline void copy_unit(const T* p, std::int64_t step, std::int64_t co
   }
 }
 
-// Units times ±1.
+// Multiplies units by ±1.
 template <class T>
 struct Sign {
   Vec<T> factor;
@@ -139,11 +139,12 @@ struct Sign<bfloat16> {
   Vec<float> operator*(Vec<float> x) const noexcept { return of_bits(bits_of(x) ^ flip); }
 };
 
-// Products that a unit takes: one for each element, unless the instruction set multiplies pairs.
+// The number of products for a unit: one for each element, unless the instruction set multiplies pairs.
 template <class T>
 inline constexpr int products_of_unit = WEFT_HAS_PAIR_PRODUCTS ? 1 : static_cast<int>(unit<T>);
 
-// The elements `Part` of units, as multiply_add_elements takes them: widened in place, as bf16 is the upper half of an f32.
+// The elements number `Part` of units, in the format that multiply_add_elements takes. They are widened in place,
+// because bf16 is the upper half of an f32.
 template <int Part, class T>
 WEFT_INLINE inline Vec<T> element(Vec<T> x) noexcept {
   if constexpr (products_of_unit<T> == 1) return x;
@@ -167,7 +168,7 @@ WEFT_INLINE inline Vec<T> multiply_add_elements(Vec<T> x, Vec<T> y, Vec<T> sum) 
 }
 
 #if WEFT_HAS_LANE_PRODUCTS
-// The same of x's lane I.
+// The same with lane I of x.
 template <class T, int I>
 WEFT_INLINE inline Vec<T> multiply_add_lane(Vec<T> x, Vec<T> y, Vec<T> sum) noexcept {
 #if WEFT_HAS_PAIR_PRODUCTS
@@ -177,7 +178,7 @@ WEFT_INLINE inline Vec<T> multiply_add_lane(Vec<T> x, Vec<T> y, Vec<T> sum) noex
 }
 #endif
 
-// sum + x y, of a pair sum + x₀ y₀ + x₁ y₁, the first one first.
+// sum + x y. For a pair: sum + x₀ y₀ + x₁ y₁, in this order.
 template <class T>
 WEFT_INLINE inline Vec<T> multiply_add(Vec<T> x, Vec<T> y, Vec<T> sum) noexcept {
   repeat<products_of_unit<T>>([&](auto part) WEFT_INLINE {

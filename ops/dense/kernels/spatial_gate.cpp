@@ -7,9 +7,10 @@ namespace {
 
 using simd::Vec;
 
-// Columns whose sums stay in L1 while x is read row after row: a row's sum is loaded and stored for each row, which still is
-// faster than several rows at once. Whole rows are one stream, which memory is fastest at; of parts, 2048 of 2304 columns
-// and then the rest, each is a third as fast. bench: weft-decode-bench --model large
+// The number of columns whose sums stay in L1 while x is read row by row. Each row loads and stores a column's sum,
+// which is still faster than several rows at once. Larger: the sums leave L1. Smaller: reading whole rows is one
+// stream, the fastest order for memory; split into parts (2048 of 2304 columns and then the rest), each part runs at a
+// third of the speed. bench: weft-decode-bench --model large
 constexpr std::int64_t columns_at_once = 4096;
 
 template <class T>

@@ -1,4 +1,5 @@
-// One token's spatial gate: a product of a row and a matrix that is read once, row by row, with what follows it.
+// The spatial gate of one token: the product of a row and a matrix that is read once, row by row, fused with bias and
+// gate.
 #pragma once
 #include <cstdint>
 
@@ -9,7 +10,7 @@ namespace weft::detail {
 template <class T>
 struct SpatialGateKernels {
   static constexpr std::string_view name = "spatial_gate";
-  // y[j] = gate[j] (Σ_(p < k) weight[p] x[p · x_row + j] + bias), j < n: the sum in the order of p.
+  // y[j] = gate[j] (Σ_(p < k) weight[p] x[p · x_row + j] + bias), j < n. The sum is in the order of p.
   void (*last)(std::int64_t n, std::int64_t k, const Computed<T>* weight, Computed<T> bias, const T* x,
                std::int64_t x_row, const T* gate, T* y) noexcept;
 };

@@ -1,14 +1,14 @@
 /// \file
-/// The elementwise nonlinearities, as activation(), the Epilogue of linear and the models' configs name them.
-/// A new one is a value and a name here, its functor in ops/pointwise/kernels/activation_functors.h, how far it can exceed
-/// its argument in models/tnn/activation_lift.h, and a line of tests/ops_activation.cpp.
+/// The elementwise nonlinearities, by the names used in activation(), the Epilogue of linear and the models' configs. A
+/// new activation needs a value and a name here, its functor in ops/pointwise/kernels/activation_functors.h, a bound
+/// for how far it can exceed its argument in models/tnn/activation_lift.h, and a line in tests/ops_activation.cpp.
 #pragma once
 #include <string>
 
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// An elementwise function f(x); Φ is the normal distribution's. NaN stays NaN.
+/// An elementwise function f(x). Φ is the distribution function of the normal distribution. NaN stays NaN.
 enum class Activation {
   none,          ///< x
   relu,          ///< max(x, 0)
@@ -26,11 +26,11 @@ enum class Activation {
 
 /// An activation with its name.
 struct ActivationName {
-  Activation value;  ///< its number is its place in activation_names
+  Activation value;  ///< its number is its index in activation_names
   const char* name;  ///< in configs and messages
 };
 
-/// All of them.
+/// All activations.
 inline constexpr ActivationName activation_names[] = {
     {Activation::none, "none"},
     {Activation::relu, "relu"},
@@ -46,14 +46,14 @@ inline constexpr ActivationName activation_names[] = {
     {Activation::leaky_relu, "leaky_relu"},
 };
 
-/// How many there are; their numbers are 0 … activation_count - 1.
+/// The number of activations. Their numbers are 0 … activation_count - 1.
 inline constexpr int activation_count = static_cast<int>(sizeof activation_names / sizeof *activation_names);
 
-/// Its name. Error for a number that is no activation's.
+/// The name of an activation. Error for a number that is not an activation.
 const char* activation_name(Activation activation);
 
-/// Of that name, or another that PyTorch, transformers or TNN's authors have for it (gelu_new, swish, linear, leak, …). Error
-/// if there is none.
+/// The activation of that name. Also accepts names that PyTorch, transformers or TNN's authors use (gelu_new, swish,
+/// linear, leak, …). Error for an unknown name.
 Activation activation_from_name(const std::string& name);
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 /// \file
-/// What an operation of one's own needs beside weft/op.h: checks of arguments, dispatch over dtypes, broadcasting. The
-/// loops fill, copy, convert and accumulate over any strides are in namespace weft::raw (weft/tensor.h), threads in
-/// weft/context.h. models/examples/custom_op.cpp is one.
+/// Helpers for custom operations, in addition to weft/op.h: argument checks, dispatch over dtypes, broadcasting. The
+/// loops fill, copy, convert and accumulate over any strides are in namespace weft::raw (weft/tensor.h); threads are in
+/// weft/context.h. models/examples/custom_op.cpp is an example.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ std::string describe(const Tensor& x);
 /// Throws Error("[op] what").
 [[noreturn]] void fail(const char* op, const std::string& what);
 
-/// Calls f with a null pointer to the element type of a real dtype, and gives what it gives; Error for others:
+/// Calls f with a null pointer to the element type of a real dtype and returns its result. Error for other dtypes:
 /// `with_real(name(), x.dtype(), [&](auto* type) { using T = element_of<decltype(type)>; … });`
 template <class F>
 auto with_real(const char* op, DType dtype, F f) {
@@ -28,13 +28,13 @@ auto with_real(const char* op, DType dtype, F f) {
   if (dtype != DType::f32) fail(op, std::string("expected f32 or f64, got ") + dtype_name(dtype));
   return f(static_cast<float*>(nullptr));
 }
-/// The same for bf16, too.
+/// The same, including bf16.
 template <class F>
 auto with_floating(const char* op, DType dtype, F f) {
   if (dtype == DType::bf16) return f(static_cast<bfloat16*>(nullptr));
   return with_real(op, dtype, f);
 }
-/// float, double or bfloat16, of the pointer of with_real and with_floating.
+/// The element type, float, double or bfloat16, of the pointer that with_real and with_floating pass.
 template <class P>
 using element_of = std::remove_pointer_t<P>;
 
@@ -42,20 +42,21 @@ using element_of = std::remove_pointer_t<P>;
 void check_real(const char* op, const Tensor& x);
 /// Error unless x is bf16, f32 or f64.
 void check_floating(const char* op, const Tensor& x);
-/// Error unless both are defined and of one dtype.
+/// Error unless both are defined and have the same dtype.
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b);
 
-/// dim in 0 … rank-1. Error if it is outside -rank … rank-1.
+/// Returns dim as 0 … rank-1. Error if it is outside -rank … rank-1.
 std::size_t checked_dim(const char* op, std::int64_t dim, std::int64_t rank);
 
-/// The shape of a and b by numpy's rule. Error, with both, if they don't broadcast.
+/// The shape of a and b by numpy's broadcasting rule. Error, with both shapes, if they don't broadcast.
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 
-/// x's strides when it is seen as `shape`: 0 along broadcast axes. x.view(shape, broadcast_strides(x, shape), x.offset())
-/// is that view.
+/// x's strides when it is viewed as `shape`: 0 along broadcast axes. The view itself is x.view(shape,
+/// broadcast_strides(x, shape), x.offset()).
 Strides broadcast_strides(const Tensor& x, const Shape& shape);
 
-/// The sum of g over the axes along which `shape` was broadcast to g's shape: broadcasting's backward. Not recorded.
+/// The sum of g over the axes along which `shape` was broadcast to g's shape. This is the backward of broadcasting. Not
+/// recorded.
 Tensor sum_to(const Tensor& g, const Shape& shape);
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 /// \file
-/// Dense products (weft/ops.h says what holds for all operations).
+/// Dense products (see weft/ops.h for the rules of all operations).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,43 +13,43 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// numpy.matmul, real or complex: a (…, m, k) or (k), b (…, k, n) or (k). Of bf16, as all products here: sums are in f32,
-/// and each element of the result is rounded once, to bf16.
+/// numpy.matmul, real or complex: a (…, m, k) or (k), b (…, k, n) or (k). All products here accumulate bf16 input in
+/// f32 and round each element of the result once, to bf16.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-/// What `linear` does with x Wᵀ + b while the tile is in cache: y = residual + gate ⊙ act(x Wᵀ + b).
+/// The operations that `linear` fuses with x Wᵀ + b while the tile is in cache: y = residual + gate ⊙ act(x Wᵀ + b).
 struct Epilogue {
   Epilogue() = default;
-  /// An activation alone is an Epilogue, too: linear(x, weight, bias, Activation::gelu).
+  /// A single activation converts to an Epilogue: linear(x, weight, bias, Activation::gelu).
   Epilogue(Activation function, Tensor gate_of_y = {}, Tensor residual_of_y = {})
       : activation(function), gate(std::move(gate_of_y)), residual(std::move(residual_of_y)) {}
-  /// residual + x Wᵀ + b; an undefined one adds nothing.
+  /// residual + x Wᵀ + b. An undefined residual adds nothing.
   static Epilogue adding(Tensor residual) { return {Activation::none, {}, std::move(residual)}; }
 
-  Activation activation = Activation::none;  ///< of x Wᵀ + b
-  Tensor gate;                               ///< y's shape, or undefined
-  Tensor residual;                           ///< y's shape, or undefined
+  Activation activation = Activation::none;  ///< applied to x Wᵀ + b
+  Tensor gate;                               ///< has y's shape, or is undefined
+  Tensor residual;                           ///< has y's shape, or is undefined
 };
-/// x (…, in), weight (out, in), bias (out) or undefined: y (…, out). All of one dtype; but beside a bf16 x, whose gate,
-/// residual and y are bf16, too, weight and bias may each be bf16 or f32: an f32 weight is rounded to bf16 for the
-/// product, and its gradient, like that of an f32 bias, is f32, not rounded to bf16: as mixed precision has it, whose
-/// master weights are f32.
+/// x (…, in), weight (out, in), bias (out) or undefined: y (…, out). All tensors have the same dtype, with one
+/// exception for mixed precision. With a bf16 x, the gate, residual and y are bf16, and weight and bias may each be
+/// bf16 or f32 (f32 master weights). An f32 weight is rounded to bf16 for the product. The gradients of an f32 weight
+/// and bias are f32 and are never rounded to bf16.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
 
-/// linear's weight (out, in), f32, f64 or bf16, with a copy in the order in which products read it: inference that keeps it
-/// doesn't rearrange the weight at each call, and doesn't read the weight itself but for matrices of a few rows. The weight
-/// is a constant here: it gets no gradient. The copy serves the instruction set of the context in which it was made, and x
-/// of its dtype; otherwise the weight itself is used. Threads may share it.
+/// The weight (out, in) of linear, f32, f64 or bf16, with a copy in the order in which products read it. Inference that
+/// keeps this object does not rearrange the weight at each call, and reads the weight itself only for matrices of a few
+/// rows. The weight is a constant here: it gets no gradient. The copy serves x of its dtype on the instruction set of
+/// the context that created it. Otherwise the weight itself is used. Thread-safe.
 class PackedWeight {
  public:
-  /// Packs it now, for x of its dtype.
+  /// Packs the weight now, for x of its dtype.
   explicit PackedWeight(const Tensor& weight);
-  /// Packs it now, for x of `dtype`: the weight's own; bf16 of an f32 weight, whose copy is then rounded; or f32 of a bf16
-  /// weight.
+  /// Packs the weight now, for x of `dtype`. This is the weight's own dtype, bf16 for an f32 weight (the copy is then
+  /// rounded), or f32 for a bf16 weight.
   PackedWeight(const Tensor& weight, DType dtype);
-  /// As given.
+  /// The weight as given.
   const Tensor& weight() const noexcept { return weight_; }
-  /// Of the x that the copy serves.
+  /// The dtype of x that the copy serves.
   DType dtype() const noexcept { return panels_.dtype(); }
   /// The instruction set that the copy serves.
   Isa isa() const noexcept { return isa_; }
@@ -65,25 +65,27 @@ class PackedWeight {
   Isa isa_;
 };
 
-/// linear's values. Error if the weight was written after it was packed.
+/// The same values as linear. Error if the weight was written after it was packed.
 Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& bias = {},
                      const Epilogue& epilogue = {});
 
 /// gMLP's spatial gating (arXiv 2105.08050, section 2.2). gate, x (n, b, d), weight (n, n), bias (n):
-/// y_i = gate_i ⊙ (Σ_j weight_ij x_j + bias_i), (n, b, d); causal: the sum over j <= i, whatever the rest of the weight
-/// holds. Then half of the products are left out, but for some beside the diagonal: their weight counts as 0, so that
-/// x_j, if it is not finite, may reach y_i of some i < j. Of a bf16 gate and x weight and bias may each be bf16 or f32, as
-/// linear's.
+/// y_i = gate_i ⊙ (Σ_j weight_ij x_j + bias_i), (n, b, d).
+/// Causal: the sum covers only j <= i, whatever the rest of the weight contains. Half of the products are then skipped,
+/// except some next to the diagonal, where the weight counts as 0. So an x_j that is not finite may reach y_i for some
+/// i < j. With a bf16 gate and x, weight and bias may each be bf16 or f32, like those of linear.
 Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal = false);
 
-/// spatial_gate, causal, of the last token alone, for texts that grow token by token: of each text its x (n, d) for all of its
-/// tokens, n the same for all, and of their last tokens gate (1, texts, d); weight (≥ n, ≥ n), bias (≥ n):
-/// y = gate ⊙ (Σ_j weight_ij x_j + bias_i), i = n - 1, (1, texts, d). Sums are in the order of j: a text gives the same bits
-/// beside any others. Dtypes are spatial_gate's, and what is between is not rounded. For inference: nothing is recorded.
+/// The causal spatial_gate of only the last token, for texts that grow token by token. The arguments are, for each
+/// text, its x (n, d) with all of its tokens (n is the same for all texts); gate (1, texts, d) of the last tokens;
+/// weight (≥ n, ≥ n) and bias (≥ n):
+/// y = gate ⊙ (Σ_j weight_ij x_j + bias_i), i = n - 1, (1, texts, d).
+/// Sums are in the order of j: the bits of a text don't depend on the other texts. Dtypes are those of spatial_gate.
+/// Intermediate values are not rounded. For inference: nothing is recorded.
 Tensor spatial_gate_last(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weight, const Tensor& bias);
 
-/// numpy's einsum, its whole syntax; a size of 1 broadcasts against n. Real, bf16 or complex, all of one dtype. Of several
-/// operands each product of two is rounded to it.
+/// numpy's einsum with its whole syntax. An axis of size 1 broadcasts against n. The operands are real, bf16 or
+/// complex, all of one dtype. With more than two operands, each product of two is rounded to that dtype.
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 
 }  // namespace weft

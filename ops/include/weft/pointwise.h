@@ -1,5 +1,5 @@
 /// \file
-/// Functions of single elements (weft/ops.h says what holds for all operations).
+/// Functions of single elements (see weft/ops.h for the rules of all operations).
 #pragma once
 #include "weft/activation.h"
 #include "weft/random.h"
@@ -8,13 +8,13 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// a + b with numpy's broadcasting; real or complex, both of one dtype.
+/// a + b with numpy's broadcasting. Real or complex, both of one dtype.
 Tensor add(const Tensor& a, const Tensor& b);
-/// a - b, as add.
+/// a - b, with the rules of add.
 Tensor sub(const Tensor& a, const Tensor& b);
-/// a · b, as add.
+/// a · b, with the rules of add.
 Tensor mul(const Tensor& a, const Tensor& b);
-/// a / b, as add, but real alone.
+/// a / b, with the rules of add, but only real.
 Tensor div(const Tensor& a, const Tensor& b);
 /// add
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
@@ -27,7 +27,7 @@ inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
 /// factor · x, real or complex.
 Tensor scale(const Tensor& x, double factor);
 
-/// e^x, real; so are the following.
+/// e^x, real. The following functions are also real.
 Tensor exp(const Tensor& x);
 /// The natural logarithm.
 Tensor log(const Tensor& x);
@@ -38,7 +38,7 @@ Tensor square(const Tensor& x);
 /// function(x)
 Tensor activation(const Tensor& x, Activation function);
 
-/// real + i · imag, of one shape and real dtype.
+/// real + i · imag. Both have the same shape and real dtype.
 Tensor complex(const Tensor& real, const Tensor& imag);
 /// The real part of a complex tensor.
 Tensor real(const Tensor& x);
@@ -47,8 +47,8 @@ Tensor imag(const Tensor& x);
 /// Re x - i · Im x of a complex tensor.
 Tensor conj(const Tensor& x);
 
-/// Element i, in row-major order, is 0 if random.uniform(i) < p, else scaled by 1/(1-p); 0 <= p < 1. Nothing but the
-/// generator is kept for backward.
+/// Element i, in row-major order, is 0 if random.uniform(i) < p, else scaled by 1/(1-p); 0 <= p < 1. Backward needs
+/// only the generator.
 Tensor dropout(const Tensor& x, double p, const Random& random);
 
 }  // namespace weft

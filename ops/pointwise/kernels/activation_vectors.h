@@ -1,5 +1,5 @@
 // Values and derivatives of an activation for n elements in whole vectors. Each is compiled once for all kernels of an
-// instruction set, which give them an array of their own where there is more to do with the result.
+// instruction set. Kernels that process the result further pass a buffer for it.
 #pragma once
 #include <type_traits>
 
@@ -7,7 +7,7 @@
 
 namespace weft::detail::WEFT_ISA {
 
-// Elements of such an array: it stays in L1, and choosing the activation is done once for it.
+// Elements of such a buffer. It stays in L1, and the activation is selected once per buffer.
 inline constexpr std::int64_t activation_stage = 512;
 
 template <class T>
@@ -24,7 +24,7 @@ template <class T>
   });
 }
 
-// x as it is computed with: x itself, or in y.
+// x in the type for computing: x itself, or converted into y.
 template <class T>
 const Computed<T>* computed(std::int64_t n, [[maybe_unused]] Computed<T>* y, const T* x) noexcept {
   if constexpr (std::is_same_v<T, Computed<T>>) {
@@ -47,7 +47,7 @@ void activation_derivatives(Activation f, std::int64_t n, Computed<T>* y, const 
   computed_derivatives(f, n, y, computed(n, y, x));
 }
 
-// Calls part(i, m) for stages of n elements: m from the i-th on.
+// Calls part(i, m) for stages of n elements: m elements, starting at the i-th.
 template <class F>
 void for_activation_stages(std::int64_t n, F part) noexcept {
   for (std::int64_t i = 0; i < n; i += activation_stage) part(i, n - i < activation_stage ? n - i : activation_stage);

@@ -6,11 +6,11 @@
 namespace weft::detail::WEFT_ISA {
 namespace {
 
-// Vectors of 64-bit integers, one counter to a lane.
+// Vectors of 64-bit integers, with one counter per lane.
 using Words = math::Bits<simd::Vec<double>>;
 constexpr std::int64_t counters = simd::lanes<double>;
 
-// The products of the lower 32 bits. By intrinsics, as compilers multiply all 64 bits.
+// The products of the lower 32 bits. Uses intrinsics, because compilers would multiply all 64 bits.
 inline Words mul_low(Words a, Words b) noexcept {
 #if WEFT_HAS_AVX512
   return reinterpret_cast<Words>(_mm512_mul_epu32(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
@@ -28,7 +28,7 @@ struct Block {
   std::uint64_t first[counters], second[counters];
 };
 
-// Philox4x32-10 of counters first, first + 1, …, as weft::philox has it. Only the lower halves of c0 … c3 count.
+// Philox4x32-10 of the counters first, first + 1, …, like weft::philox. Only the lower halves of c0 … c3 are used.
 inline void philox(std::uint64_t first, std::uint64_t stream, std::uint64_t seed, Block& block) noexcept {
   std::uint64_t each[counters];
   for (std::int64_t l = 0; l < counters; ++l) each[l] = first + static_cast<std::uint64_t>(l);
@@ -53,7 +53,7 @@ inline void philox(std::uint64_t first, std::uint64_t stream, std::uint64_t seed
 template <class T>
 void dropout_values(const T* x, T* y, std::int64_t n, std::uint64_t first, std::uint64_t seed, std::uint64_t stream,
                     std::uint64_t limit, Computed<T> factor) noexcept {
-  const Computed<T> factors[2] = {factor, 0};  // a table, as the branch would be mispredicted
+  const Computed<T> factors[2] = {factor, 0};  // a table instead of a branch, which would be mispredicted
   Block block;
   for (std::int64_t begin = 0; begin < n; begin += 2 * counters) {
     philox((first + static_cast<std::uint64_t>(begin)) / 2, stream, seed, block);

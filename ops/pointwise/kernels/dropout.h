@@ -1,4 +1,4 @@
-// Dropout by the counter-based numbers of weft::Random.
+// Dropout with the counter-based random numbers of weft::Random.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include "simd/rows.h"  // before the rules, whose formulas use it
+#include "simd/rows.h"  // must precede the rules, whose formulas use it
 
 #include "pointwise/kernels/optimizer.h"
 

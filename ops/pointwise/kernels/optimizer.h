@@ -10,7 +10,7 @@ namespace weft::detail {
 template <class T>
 struct OptimizerKernels {
   static constexpr std::string_view name = "optimizer";
-  // By a rule's place in Rules. `constants` are the rule's Constants<T>, `states` as many arrays as it has.
+  // Indexed by a rule's position in Rules. `constants` are the rule's Constants<T>; `states` are its state arrays.
   void (*update[Rules::size])(const void* constants, T* p, const T* grad, T* const* states, std::int64_t n) noexcept;
 };
 

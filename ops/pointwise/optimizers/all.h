@@ -1,4 +1,4 @@
-// Every update rule. A new one is a file beside this one, its include and its name in the list.
+// All update rules. A new rule needs a file in this folder, an include here, and its name in the list.
 #pragma once
 #include "pointwise/optimizers/adam.h"
 #include "pointwise/optimizers/lion.h"

@@ -1,11 +1,11 @@
-// What the file of an update rule has, beside its formula of one vector, update_vector(constants, p, g, states), which kernels
-// call: a struct with
+// The file of an update rule has two parts: the formula for one vector, update_vector(constants, p, g, states), which
+// kernels call, and a struct with
 //   static constexpr const char* name
-//   static constexpr std::size_t states        tensors that it keeps, as large as p, zeros before the first step
-//   static constexpr double weight_decay       the usual one
-//   static constexpr double rate               the usual learning rate, as a multiple of AdamW's
-//   static constexpr RuleOption options[]      its own
-//   template <class T> using Constants         what a step is made of, as the formula takes it
+//   static constexpr std::size_t states        number of state tensors, as large as p, zero before the first step
+//   static constexpr double weight_decay       the default
+//   static constexpr double rate               the default learning rate, as a multiple of AdamW's
+//   static constexpr RuleOption options[]      the rule's own options
+//   template <class T> using Constants         the constants of a step, in the format that the formula takes
 //   template <class T> static Constants<T> constants(const RuleStep&)
 #pragma once
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace weft::detail {
 
-// A step in numbers.
+// The numbers that describe a step.
 struct RuleStep {
   std::int64_t step;  // counts from 1
   double lr, weight_decay, grad_scale;
-  const double* own;  // the rule's options, in their order
+  const double* own;  // values of the rule's options, in their order
 };
 
-// Rules by their places in a list.
+// A list of rules. A rule is identified by its position.
 template <class... Rule>
 struct RuleList {
   static constexpr std::size_t size = sizeof...(Rule);

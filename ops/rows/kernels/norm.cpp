@@ -15,7 +15,7 @@ T finite(double x) noexcept {
   return x > static_cast<double>(largest<T>) ? largest<T> : static_cast<T>(x);
 }
 
-// Holds the square of any T, and sums of them.
+// A type that can represent the square of any T, and sums of squares.
 template <class T>
 struct WiderOf {
   using type = double;
@@ -27,7 +27,7 @@ struct WiderOf<double> {
 template <class T>
 using Wider = typename WiderOf<Computed<T>>::type;
 
-// What a row's x̂ = (x - mean) rstd is made of; of float and double.
+// The statistics of a row for x̂ = (x - mean) rstd, in float or double.
 template <class T>
 struct Row {
   T mean, rstd;
@@ -52,7 +52,7 @@ double squares_about(const T* x, std::int64_t n, Computed<T> mean) noexcept {
   return static_cast<double>(squares.of[0]) / static_cast<double>(n);
 }
 
-// The average of (x - mean)², of elements whose squares may leave T's range.
+// The average of (x - mean)², for elements whose squares may exceed T's range.
 template <class T>
 Wider<T> wide_squares_about(const T* x, std::int64_t n, Wider<T> mean) noexcept {
   Wider<T> squares = 0;
@@ -69,8 +69,9 @@ template <class T>
           finite<Computed<T>>(static_cast<double>(1 / __builtin_sqrtl(variance + eps)))};
 }
 
-// A mean of sums in T is off by some of its last digits, to which rows that are nearly constant owe their spread: what is
-// left after it is taken away says by how much. At most 4 times: the sums of the longest rows are off by more digits.
+// A mean from sums in T has errors in its last digits. These errors dominate the variance of rows that are nearly
+// constant. The average of x - mean gives the error, which is then removed. This is repeated at most 4 times, because
+// the sums of the longest rows have larger errors.
 template <class T>
 [[gnu::noinline]] Computed<T> corrected_mean(const T* x, std::int64_t n, Computed<T> mean) noexcept {
   for (int i = 0; i < 4; ++i) {
@@ -81,8 +82,8 @@ template <class T>
   return mean;
 }
 
-// Two passes over a row that stays in cache: the mean first, then the squares of what is left. More where the spread is
-// below a 64th of the mean, and in wider numbers where the squares overflow.
+// Two passes over a row that stays in cache: first the mean, then the squares of the differences. More passes follow if
+// the standard deviation is below a 64th of the mean. Wider numbers are used if the squares overflow.
 template <class T>
 Row<Computed<T>> layer_row(const T* x, std::int64_t n, double eps) noexcept {
   const auto sum = simd::sums<T, 1>(n, [x](auto at, Vec<T>* a) noexcept { a[0] += at.load(x); });
@@ -140,7 +141,7 @@ void rms(const T* x, std::int64_t x_row, const Computed<T>* gamma, double eps, T
   }
 }
 
-// What the gradients of a row are made of, of float and double: dx = rstd (g - offset - x̂ slope), g = dy ⊙ gamma.
+// The values for the gradients of a row, in float or double: dx = rstd (g - offset - x̂ slope), g = dy ⊙ gamma.
 template <class T>
 struct RowGradient {
   Row<T> row;
@@ -154,11 +155,11 @@ simd::Sums<T, 2> gradient_sums(const T* x, const Computed<T>* gamma, const T* dy
   return simd::sums<T, 2>(n, [=](auto at, Vec<T>* a) noexcept {
     const Vec<T> g = at.load(dy) * at.load(gamma);
     a[0] += g;
-    a[1] = simd::fma(g, row.normalized(at.load(x, row.mean)), a[1]);  // beyond the row 0, even if rstd is huge
+    a[1] = simd::fma(g, row.normalized(at.load(x, row.mean)), a[1]);  // padding gives 0, even if rstd is huge
   });
 }
 
-// Layer norm keeps mean and rstd.
+// Layer norm saves mean and rstd.
 struct Layer {
   template <class T>
   static Row<T> row(const T* stats) noexcept {
@@ -172,7 +173,7 @@ struct Layer {
   }
 };
 
-// RMS norm keeps ‖x‖₂/√n and rstd.
+// RMS norm saves ‖x‖₂/√n and rstd.
 struct Rms {
   template <class T>
   static Row<T> row(const T* stats) noexcept {
@@ -192,7 +193,8 @@ Vec<T> input_gradient(Vec<T> normalized, Vec<T> g, const RowGradient<T>& r) noex
   return simd::fnma(normalized, Vec<T>(r.slope), g - Vec<T>(r.offset)) * Vec<T>(r.row.rstd);
 }
 
-// The gradients of `count` rows in one pass: the parameters' stay in registers over the rows. The next ones are fetched.
+// The gradients of `count` rows in one pass. The gradients of the parameters stay in registers over the rows.
+// Prefetches the next rows.
 template <class T, int count>
 void all_gradients(const T* x, std::int64_t x_row, const Computed<T>* gamma, const T* dy, T* dx, std::int64_t dx_row,
                    Computed<T>* dgamma, Computed<T>* dbeta, const RowGradient<Computed<T>>* rows,
@@ -251,8 +253,8 @@ void backward(const T* x, std::int64_t x_row, const Computed<T>* gamma, const Co
   if (dgamma == nullptr) return gradients_of_x<T, Kind>(x, x_row, gamma, stats, dy, dx, dx_row, rows, n);
   for (std::int64_t i = 0; i < n; ++i) dgamma[i] = dbeta[i] = 0;
   if (dx == nullptr) return gradients_of_parameters<T, Kind>(x, x_row, stats, dy, dgamma, dbeta, rows, n);
-  // Rows at a time: more read dgamma and dbeta less often, fewer leave registers. bench: weft-bench
-  // --benchmark_filter='(layer|rms)-norm-backward'
+  // Rows at a time. Larger: too few registers. Smaller: dgamma and dbeta are read more often.
+  // bench: weft-bench --benchmark_filter='(layer|rms)-norm-backward'
   constexpr int group = 2;
   RowGradient<Computed<T>> row[group];
   while (rows > 0) {

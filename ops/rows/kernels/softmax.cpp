@@ -9,15 +9,15 @@ namespace {
 using simd::lanes;
 using simd::Vec;
 
-// Where the last vector of a row reaches past its end, e^x of the padding is 0.
+// The padding of a row's last vector: e^x of it is 0.
 template <class T>
 inline constexpr Computed<T> padding = -math::Constants<Computed<T>>::infinity;
 
-// A NaN in the row may be missed here; it comes back by the sum.
+// May miss a NaN in the row. The sum of the row then becomes NaN.
 template <class T>
 Computed<T> row_max(const T* x, std::int64_t n) noexcept {
   constexpr std::int64_t step = lanes<T>;
-  Vec<T> m[4];  // that the comparisons don't wait for one another
+  Vec<T> m[4];  // four, so that comparisons don't wait for each other
   for (Vec<T>& v : m) v = Vec<T>(padding<T>);
   std::int64_t i = 0;
   for (; i + 4 * step <= n; i += 4 * step)
@@ -62,7 +62,7 @@ RowStats<Computed<T>> row_stats(const T* x, std::int64_t n) noexcept {
 
 template <class T>
 void softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept {
-  // In y, unless that would round them: then they are computed twice.
+  // Stores e^(x - max) in y, unless y would round it; then it is computed twice.
   constexpr bool keeps_powers = std::is_same_v<T, Computed<T>>;
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
     const Vec<T> m(row_max(x, n));
@@ -130,7 +130,7 @@ void cross_entropy_backward(const T* x, const std::int64_t* target, std::int64_t
     const Vec<T> m(stats[0]), l(stats[1]);
     const auto scaled = [=](Vec<T> v) noexcept { return s * math::exp((v - m) - l); };
     simd::map(scaled, dx, n, x);
-    // Where the target's probability is near 1 what is left is small: nothing may be rounded before the difference.
+    // If the target's probability is near 1, the difference is small. So nothing may be rounded before the subtraction.
     if constexpr (std::is_same_v<T, Computed<T>>) dx[target[r]] -= scale;
     else simd::put(dx + target[r], first(scaled(Vec<T>(simd::get(x + target[r])))) - scale);
   }

@@ -1,4 +1,4 @@
-// Softmax and its relatives over the rows of a contiguous (rows, n) matrix, n >= 1.
+// Softmax and related functions of the rows of a contiguous (rows, n) matrix, n >= 1.
 #pragma once
 #include <cstdint>
 
@@ -19,9 +19,9 @@ struct SoftmaxKernels {
   // dx = dy - e^y sum of dy
   void (*log_softmax_backward)(const T* y, const T* dy, T* dx, std::int64_t rows, std::int64_t n) noexcept;
 
-  // loss[r] = -log_softmax(x_r)[target[r]], stats[r] = (max, ln sum of e^(x - max)): (rows, 2), apart because their
-  // sum would round away what matters when the logits are large. A row whose target is `ignore` gets loss 0 and
-  // isn't read. Every other target is in 0 … n-1.
+  // loss[r] = -log_softmax(x_r)[target[r]], stats[r] = (max, ln sum of e^(x - max)), shape (rows, 2). The two
+  // statistics are separate, because their sum would lose the relevant digits with large logits. A row with the target
+  // `ignore` gets loss 0 and isn't read. All other targets are in 0 … n-1.
   void (*cross_entropy)(const T* x, const std::int64_t* target, std::int64_t ignore, Computed<T>* loss,
                         Computed<T>* stats, std::int64_t rows, std::int64_t n) noexcept;
   // dx[r] = scale (softmax(x_r) - one_hot(target[r])), 0 for an ignored row.

@@ -16,7 +16,7 @@ void passes(const FftView<T>& plan, T* work) noexcept {
   descend<true, false>(plan, 0, plan.passes, work, 0, plan.n, no_leaf);
 }
 
-// The convolution's inverse is read backwards.
+// Transforms by Bluestein's algorithm. The inverse of the convolution is read backward.
 template <class T>
 void bluestein(const FftView<T>& plan, T* work) noexcept {
   const FftView<T>& convolution = *plan.convolution;
@@ -41,7 +41,7 @@ void forward(const FftView<T>& plan, T* work) noexcept {
   else passes(plan, work);
 }
 
-// The first pass from `source`, which reads x, the last one to `target`.
+// The first pass reads x from `source`; the last one writes to `target`.
 template <class T, class Source, class Target>
 void fused(const FftView<T>& plan, const FftColumns<const T>& x, Source source, Target target, T* work) noexcept {
   const WorkRows<T> rows{work};
@@ -52,7 +52,8 @@ void fused(const FftView<T>& plan, const FftColumns<const T>& x, Source source, 
   descend<true, false>(plan, last == 0 ? 0 : 1, last, work, 0, plan.n, store);
 }
 
-// Contiguous columns of R elements by a plan of the one pass R: from their squares to those of y, in registers.
+// For contiguous columns of R elements with a plan of the single pass R: transforms squares of x into squares of y in
+// registers.
 template <int R, bool Inverse, class T>
 [[gnu::noinline]] WEFT_FLATTEN void short_columns(const FftColumns<const T>& x, T factor,
                                                   const FftColumns<T>& y) noexcept {

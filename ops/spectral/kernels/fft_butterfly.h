@@ -1,4 +1,4 @@
-// Transforms of few elements in registers, in place: a_k becomes Σ_j a_j exp(-2πi jk/R).
+// Transforms of few elements in registers and in place: a_k becomes Σ_j a_j exp(-2πi jk/R).
 #pragma once
 #include "simd/simd.h"
 #include "simd/unroll.h"
@@ -102,7 +102,7 @@ struct Butterfly<T, 8> {
   }
 };
 
-// Four transforms of elements q + 4p over p, factors w^(qk), w = exp(-πi/8), and four over q.
+// Four transforms of the elements q + 4p over p, then the factors w^(qk), w = exp(-πi/8), then four transforms over q.
 template <class T>
 struct Butterfly<T, 16> {
   WEFT_INLINE static void run(ComplexVec<T>* a, const T*) noexcept {

@@ -5,12 +5,12 @@
 
 namespace weft::detail::WEFT_ISA {
 
-// Passes `level` … end - 1 over `length` rows from `base` on, depth first: once rows fit into the first cache, all their
-// passes are done there, then leaf(base, length), then (Up) decimation in time in the reverse order.
+// Runs passes `level` … end - 1 over `length` rows, starting at `base`, depth first. Once rows fit into L1, all their
+// passes are done there. Then calls leaf(base, length), and then (Up) does decimation in time in reverse order.
 template <bool Down, bool Up, class T, class Leaf>
 void descend(const FftView<T>& plan, std::int64_t level, std::int64_t end, T* work, std::int64_t base,
              std::int64_t length, const Leaf& leaf) noexcept {
-  // 32 KiB, an L1: more rows leave it between their passes, fewer make more and shorter calls of passes.
+  // 32 KiB, the size of an L1. Larger: rows leave L1 between their passes. Smaller: more and shorter calls of passes.
   // bench: weft-bench --benchmark_filter='c2c-columns|toeplitz-cached'
   constexpr std::int64_t leaf_rows = 32768 / (row_size<T> * static_cast<std::int64_t>(sizeof(T)));
   const WorkRows<T> rows{work};

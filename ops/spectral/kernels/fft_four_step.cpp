@@ -9,7 +9,7 @@ namespace {
 using simd::Vec;
 using std::int64_t;
 
-// Rows of neighbouring complex elements, conjugated for sign = -1.
+// Source: rows of neighboring complex elements, conjugated for sign = -1.
 template <class T>
 struct SignedRows {
   const T* data;
@@ -30,7 +30,7 @@ struct SignedRows {
   Cursor at(int64_t row, int64_t stride) const noexcept { return {data + row * step, step, stride * step, sign}; }
 };
 
-// Bins times their twiddles into rows of two planes.
+// Target: bins times their twiddles, in rows of two planes.
 template <class T>
 struct TwiddledBins {
   T* data;
@@ -54,7 +54,7 @@ struct TwiddledBins {
   }
 };
 
-// Those of sequence s.
+// The sources of all sequences: of(s) is that of sequence s. SequencesBins are the targets.
 template <class T>
 struct SequencesRows {
   const FftColumns<const T>& x;
@@ -71,7 +71,7 @@ struct SequencesBins {
   TwiddledBins<T> of(int64_t s) const noexcept { return {first.data + s * apart, first.twiddles, first.n2}; }
 };
 
-// The first pass of one sequence from `source`, the last one to `target`.
+// The passes of one sequence: the first one reads from `source`, the last one writes to `target`.
 template <class T, class Source, class Target>
 void columns(const FftView<T>& plan, Source source, Target target, T* work) noexcept {
   const WorkRows<T> rows{work};
@@ -82,7 +82,7 @@ void columns(const FftView<T>& plan, Source source, Target target, T* work) noex
                        [&](int64_t base, int64_t length) noexcept { run_last_pass(plan, base, length, rows, target); });
 }
 
-// That of each sequence.
+// The same for all sequences.
 template <class T>
 void first_step(const FftView<T>& plan, int64_t sequences, SequencesRows<T> sources, SequencesBins<T> targets,
                 T* work) noexcept {
@@ -93,7 +93,7 @@ void first_step(const FftView<T>& plan, int64_t sequences, SequencesRows<T> sour
   for (int64_t s = 0; s < sequences; ++s) columns(plan, sources.of(s), targets.of(s), work);
 }
 
-// Bins times their parts' factors to complex elements.
+// Target: complex elements, whose real and imaginary parts are bins times `re` and `im`.
 template <class T>
 struct ScaledBins {
   T* data;
@@ -112,7 +112,7 @@ struct ScaledBins {
   Cursor at(int64_t bin, int64_t stride) const noexcept { return {data + bin * step, stride * step, re, im}; }
 };
 
-// Rows k1 … k1 + L - 1 of both planes, n2 numbers each, into the work buffer's lanes.
+// Transposes rows k1 … k1 + L - 1 of both planes, n2 numbers each, into the lanes of the work buffer.
 template <class T>
 WEFT_FLATTEN void turn(const T* rows, int64_t n2, T* work) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>);
@@ -129,8 +129,9 @@ WEFT_FLATTEN void turn(const T* rows, int64_t n2, T* work) noexcept {
   }
 }
 
-// Whether the second step goes on from the turned rows in registers, of which AVX-512 has enough: a sixth faster in f64, a
-// twentieth slower in f32. bench: weft-bench --benchmark_filter='c2c(-f64)?/64x(256|512|1024)'
+// Whether the second step continues in registers from the transposed rows. AVX-512 has enough registers. In f64 this is
+// a sixth faster, in f32 a twentieth slower.
+// bench: weft-bench --benchmark_filter='c2c(-f64)?/64x(256|512|1024)'
 template <class T>
 inline constexpr bool has_turned_pass = WEFT_HAS_AVX512 && sizeof(T) == 8;
 
@@ -154,7 +155,7 @@ template <class T>
   repeat<N>([&](auto k) WEFT_INLINE { to.store(k.value, a[k.value]); });
 }
 
-// Bins k1 + N1 k2 of sequences s … from rows k2 of complex numbers, k1 + N1 s in a row.
+// Copies bins k1 + N1 k2 of the sequences s … from rows k2 of complex numbers, each with elements k1 + N1 s.
 template <int N1, class T>
 void split(const T* row, int64_t n2, const FftColumns<T>& y, int64_t s) noexcept {
   for (int64_t end = s + simd::lanes<T> / N1; s < end && s < y.count; ++s, row += 2 * N1) {
@@ -163,14 +164,15 @@ void split(const T* row, int64_t n2, const FftColumns<T>& y, int64_t s) noexcept
   }
 }
 
-// Lines of the next sequences, while there is something to compute.
+// Prefetches lines of the next sequences during the computation.
 template <class T>
 void fetch(const T* next, int64_t size) noexcept {
   constexpr int64_t line = 64 / sizeof(T);
   for (int64_t i = 0; i < size; i += line) __builtin_prefetch(next + i, 0);
 }
 
-// All sequences at once, whose rows k1 are the lanes of the second step: neighbours of one or, n1 < lanes, of several.
+// Transforms all given sequences. The rows k1 are the lanes of the second step: neighboring rows of one sequence or,
+// for n1 < lanes, of several sequences.
 template <class T>
 void together(const FourStepView<T>& plan, const FftColumns<const T>& x, T sign, T factor, const FftColumns<T>& y,
               const T* next, T* middle, T* work) noexcept {
@@ -223,7 +225,7 @@ struct HighZipBackwards {
   static constexpr int at(int i) { return L / 2 - 1 - i / 2 + i % 2 * L; }
 };
 
-// Complex elements, the last one first.
+// Complex elements in reverse order.
 template <class T>
 ComplexVec<T> load_backwards(const T* p) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>);
@@ -237,7 +239,7 @@ void store_backwards(T* p, ComplexVec<T> v) noexcept {
   simd::store(p + L, simd::shuffled<HighZipBackwards<L>>(v.re, v.im));
 }
 
-// Bins k … k + L - 1 and, backwards, m - k … m - k - L + 1; w points to the twiddle of bin k.
+// Bins k … k + L - 1 and, in reverse order, m - k … m - k - L + 1. w points to the twiddle of bin k.
 template <class T>
 struct BinPairs {
   ComplexVec<T> low, high;
@@ -255,7 +257,7 @@ struct BinPairs {
   }
 };
 
-// The last pairs are computed first: they may overlap the others, of which they are copies then.
+// Computes the last pairs first. They may overlap the other pairs, and then hold the same values.
 template <class T>
 void unpack(int64_t m, const T* w, T weight, T* y) noexcept {
   constexpr int64_t L = simd::lanes<T>;

@@ -1,4 +1,4 @@
-// The passes in place, which all kernels of transforms share: they are most of what those compile to.
+// The passes in place, which all transform kernels share, because they are most of the kernels' machine code.
 #include "spectral/kernels/fft_passes.h"
 #include "spectral/kernels/fft_wide.h"
 

@@ -1,11 +1,11 @@
-// Columns between memory and work buffers. Neighbouring columns move as vectors, columns that are contiguous
-// themselves through transposed squares, others element by element.
+// Copies columns between memory and work buffers. Neighboring columns are copied as vectors, contiguous columns by
+// transposed squares, and others element by element.
 #pragma once
 #include "spectral/kernels/fft_rows.h"
 
 namespace weft::detail::WEFT_ISA {
 
-// The row of element k: row[k], or k. Inverse: elements 1 … n-1 come backwards.
+// The row of element k: row[k], or k. Inverse: elements 1 … n-1 are in reverse order.
 struct RowOrder {
   const std::int32_t* row;
   std::int64_t n;
@@ -24,11 +24,11 @@ bool are_neighbours(const FftColumns<T>& x, std::int64_t apart) noexcept {
   return true;
 }
 
-// Elements of a column that are moved at once, so that their rows stay in L1 for the next columns. No benchmark has
-// such columns, which are neither neighbours nor contiguous.
+// Elements of a column that are copied at once, so that their rows stay in L1 for the next columns. No benchmark has
+// such columns, which are neither neighboring nor contiguous.
 constexpr std::int64_t move_block = 16;
 
-// The first numbers of a vector, size <= lanes; the others are 0.
+// The first `size` numbers of a vector, size <= lanes; the others are 0.
 template <class T>
 inline simd::Vec<T> load_part(const T* p, std::int64_t size) noexcept {
   return size >= simd::lanes<T> ? simd::load(p) : size > 0 ? simd::load_n(p, size) : simd::Vec<T>(T(0));
@@ -39,7 +39,7 @@ inline void store_part(T* p, simd::Vec<T> v, std::int64_t size) noexcept {
   else if (size > 0) simd::store_n(p, v, size);
 }
 
-// Numbers `from` … from + size - 1 of each column as the vectors v[0] … v[size - 1], size <= lanes.
+// Loads numbers `from` … from + size - 1 of each column as the vectors v[0] … v[size - 1], size <= lanes.
 template <class T>
 WEFT_INLINE inline void load_square(const FftColumns<const T>& x, std::int64_t from, std::int64_t size,
                                     simd::Vec<T>* v) noexcept {
@@ -70,7 +70,7 @@ WEFT_INLINE inline void store_square(const FftColumns<T>& y, std::int64_t from, 
   }
 }
 
-// n numbers of each column into rows that are `step` apart: a plane's, or the parts of complex elements.
+// Copies n numbers of each column to rows that are `step` apart: rows of a plane, or the parts of complex elements.
 template <class T>
 WEFT_FLATTEN void gather_contiguous(std::int64_t n, const FftColumns<const T>& x, std::int64_t step, T* to) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>);
@@ -86,7 +86,7 @@ WEFT_FLATTEN void gather_contiguous(std::int64_t n, const FftColumns<const T>& x
   }
 }
 
-// Numbers of each column from rows of a plane, times f.
+// Copies numbers from rows of a plane, times f, to each column.
 template <class T>
 WEFT_FLATTEN void scatter_contiguous(std::int64_t n, RowOrder order, const T* plane, simd::Vec<T> f,
                                      const FftColumns<T>& y) noexcept {
@@ -101,7 +101,8 @@ WEFT_FLATTEN void scatter_contiguous(std::int64_t n, RowOrder order, const T* pl
   }
 }
 
-// Elements k … k + lanes - 1 of a whole tile, which are n - k - lanes + 1 … n - k of the mirrored columns, 0 for n.
+// Copies elements k … k + lanes - 1 of a whole tile. In the mirrored columns these are n - k - lanes + 1 … n - k, where
+// 0 stands for n.
 template <class T>
 WEFT_FLATTEN void scatter_mirrored_contiguous(std::int64_t n, const std::int32_t* row, const T* plane,
                                               const FftColumns<T>& y, const std::int64_t* mirror) noexcept {
@@ -124,7 +125,8 @@ WEFT_FLATTEN void scatter_mirrored_contiguous(std::int64_t n, const std::int32_t
   }
 }
 
-// One complex element of each column. Half spectra of n = 2^a end in such a one, too little for a square.
+// Copies one complex element of each column. Half spectra of n = 2^a end with a single element, too little for a
+// square.
 template <class T>
 void scatter_element(std::int64_t k, ComplexVec<T> z, const FftColumns<T>& y) noexcept {
   alignas(64) T row[row_size<T>];
@@ -132,11 +134,11 @@ void scatter_element(std::int64_t k, ComplexVec<T> z, const FftColumns<T>& y) no
   for (std::int64_t c = 0; c < y.count; ++c) __builtin_memcpy(y.data + y.offset[c] + 2 * k, row + 2 * c, 2 * sizeof(T));
 }
 
-// The same of complex elements.
+// The same for complex elements.
 template <class T>
 WEFT_FLATTEN void scatter_complex_contiguous(std::int64_t n, RowOrder order, const T* work, simd::Vec<T> f,
                                              const FftColumns<T>& y) noexcept {
-  constexpr int L = static_cast<int>(simd::lanes<T>), elements = L / 2;  // of a square
+  constexpr int L = static_cast<int>(simd::lanes<T>), elements = L / 2;  // per square
   for (std::int64_t k = 0; k < n; k += elements) {
     if (k == n - 1) return scatter_element(k, scaled(load_row(work, order(k)), f), y);
     simd::Vec<T> v[L];
@@ -150,7 +152,7 @@ WEFT_FLATTEN void scatter_complex_contiguous(std::int64_t n, RowOrder order, con
   }
 }
 
-// The elements of `count` neighbouring columns.
+// The elements of `count` neighboring columns.
 template <class T>
 inline ComplexVec<T> load_complex_part(const T* p, std::int64_t count) noexcept {
   constexpr std::int64_t L = simd::lanes<T>;

@@ -1,4 +1,4 @@
-// Rows of a work buffer and of memory, as the passes read and write them.
+// Rows of a work buffer and of memory, in the format in which passes read and write them.
 #pragma once
 #include <utility>
 
@@ -22,8 +22,8 @@ inline ComplexVec<T> load_row(const T* work, std::int64_t k) noexcept {
   return {simd::load(work + k * row_size<T>), simd::load(work + k * row_size<T> + simd::lanes<T>)};
 }
 
-// Sources and targets of passes give cursors: at(row, stride) reads or writes rows row + q · stride, for a constant q, and
-// next() moves on by a row.
+// Sources and targets of passes return cursors. at(row, stride) reads or writes rows row + q · stride for a constant q,
+// and next() advances by one row.
 template <class T>
 struct WorkRows {
   T* work;
@@ -67,7 +67,7 @@ inline ComplexVec<T> scaled(ComplexVec<T> v, simd::Vec<T> factor) noexcept {
   return {v.re * factor, v.im * factor};
 }
 
-// Complex elements of neighbouring columns.
+// Source: complex elements of neighboring columns.
 template <class T>
 struct ComplexRows {
   const T* data;
@@ -83,7 +83,7 @@ struct ComplexRows {
   Cursor at(std::int64_t row, std::int64_t stride) const noexcept { return {data + row * step, step, stride * step}; }
 };
 
-// Bins to complex elements of neighbouring columns. Streamed: past the caches.
+// Target: complex elements of neighboring columns. Streamed: the stores bypass the caches.
 template <bool Streamed, class T>
 struct ComplexBins {
   T* data;
@@ -108,15 +108,15 @@ struct ComplexBins {
   }
 };
 
-// A source or target of passes that, with each row, asks memory for `Bytes` of the same row of other columns, to Write or
-// to read them later: tiles whose rows lie far apart in memory, which no prefetcher of a processor finds, would wait for
-// each.
+// A source or target of passes. With each row it prefetches `Bytes` of the same row of other columns, for writing
+// (Write) or reading them later. Tiles whose rows are far apart in memory would otherwise wait for each row, because no
+// hardware prefetcher finds them.
 // bench: weft-bench --benchmark_filter='c2c-columns|toeplitz-cached'
 template <bool Write, int Bytes, class Rows>
 struct Fetching {
   Rows rows;
   std::uintptr_t other;
-  std::int64_t step;  // bytes
+  std::int64_t step;  // in bytes
 
   struct Cursor {
     decltype(std::declval<const Rows&>().at(0, 0)) at;
@@ -145,7 +145,7 @@ struct Fetching {
   }
 };
 
-// For the rows of columns from `first` on, as many numbers of each as `Numbers` says.
+// Prefetches the rows of the columns starting at `first`, `Numbers` numbers of each.
 template <bool Write, int Numbers, class Rows, class T>
 Fetching<Write, Numbers* static_cast<int>(sizeof(T)), Rows> fetching(Rows rows, const T* first,
                                                                      std::int64_t step) noexcept {

@@ -12,7 +12,8 @@ using std::int64_t;
 template <class T>
 constexpr int64_t row = 2 * simd::lanes<T>;
 
-// R rows of y from row i on. The first i + 1 terms are common to all R; a causal product has a triangle of others.
+// Computes R rows of y, starting at row i. The first i + 1 terms are common to all R rows. A causal product has a
+// triangle of other terms.
 template <class T, int R>
 void multiply_rows(int64_t n, const T* t, const T* x, bool causal, bool accumulate, int64_t i, T* y) noexcept {
   Vec<T> sums[R];
@@ -38,8 +39,8 @@ void multiply_rows(int64_t n, const T* t, const T* x, bool causal, bool accumula
 
 template <class T>
 void multiply(int64_t n, const T* t, const T* x, bool causal, bool accumulate, T* y) noexcept {
-  // Rows at a time: more share each load of x, up to the registers that hold their sums. bench: weft-bench
-  // --benchmark_filter=toeplitz-naive
+  // Rows at a time. Larger: too few registers for their sums. Smaller: fewer rows share each load of x.
+  // bench: weft-bench --benchmark_filter=toeplitz-naive
   constexpr int R = 8;
   int64_t i = 0;
   for (; i + R <= n; i += R) multiply_rows<T, R>(n, t, x, causal, accumulate, i, y);

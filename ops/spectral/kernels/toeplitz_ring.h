@@ -1,10 +1,12 @@
-// Toeplitz and circulant products of columns by transforms, fused: no spectrum of a column leaves the work buffers.
+// Toeplitz and circulant products of columns by transforms. They are fused: no spectrum of a column leaves the work
+// buffers.
 //
-// Real sequences of 2m elements, polynomials modulo X^2m + 1 = (X^m - i)(X^m + i), are determined by their remainders
-// modulo X^m - i, whose coefficient j is x_j + i x_(m+j). With X = ωY, ω = exp(πi/2m), these are complex sequences
-// (x_j + i x_(m+j)) ω^j modulo Y^m - 1, which transforms of m elements multiply. A product of n <= m elements with lags
-// -(n-1) … n-1 is one there: lag l < 0 is X^l = -X^(2m+l), the columns' upper halves are 0, and y is the real part of the
-// product. All points have modulus 1, so conjugate spectra are those of the transposed product and of correlations.
+// Real sequences of 2m elements are polynomials modulo X^2m + 1 = (X^m - i)(X^m + i). They are determined by their
+// remainders modulo X^m - i, whose coefficient j is x_j + i x_(m+j). With X = ωY, ω = exp(πi/2m), these become complex
+// sequences (x_j + i x_(m+j)) ω^j modulo Y^m - 1, which transforms of m elements multiply. A product of n <= m elements
+// with lags -(n-1) … n-1 is such a product. Lag l < 0 is X^l = -X^(2m+l), the columns' upper halves are 0, and y is the
+// real part of the product. All points have modulus 1, so conjugate spectra belong to the transposed product and to
+// correlations.
 #pragma once
 #include <cstdint>
 
@@ -23,21 +25,21 @@ struct RingView {
 template <class T>
 struct ToeplitzRingKernels {
   static constexpr std::string_view name = "toeplitz_ring";
-  // The spectrum of the n real columns x, in the plan's order. `work` is the work buffer that receives it. `next`: the
-  // columns that will be read after x.
+  // Computes the spectrum of the n real columns x, in the plan's order, in `work`. `next`: the columns that will be
+  // read after x.
   void (*spectrum)(const RingView<T>& ring, std::int64_t n, const FftColumns<const T>& x,
                    const FftColumns<const T>& next, T* work) noexcept;
-  // The spectrum of coefficients, in place: the real parts of work are t_0 … t_(m-1), the imaginary ones t_-m … t_-1.
+  // In place: the spectrum of coefficients. The real parts of work are t_0 … t_(m-1), the imaginary parts t_-m … t_-1.
   void (*coefficients)(const RingView<T>& ring, T* work) noexcept;
-  // y = the product of x and the spectrum c, or, `transposed`, its conjugate; n rows. `next`: the columns
-  // that will be read after x.
+  // y = the product of x with the spectrum c or, if `transposed`, with its conjugate; n rows. `next`: the columns that
+  // will be read after x.
   void (*multiply)(const RingView<T>& ring, std::int64_t n, const FftColumns<const T>& x, const T* c, bool transposed,
                    const FftColumns<T>& y, const FftColumns<const T>& next, T* work) noexcept;
-  // sum, whose parts are exchanged, += d̂ conj(x̂), the transforms of dy and x, of which the second is given; dx is dy's
-  // product with conj(c), unless c is null. `next`: the columns that will be read after dy.
+  // sum += d̂ conj(x̂), with exchanged parts, where d̂ and x̂ are the transforms of dy and x; x̂ is given. dx is the
+  // product of dy with conj(c), unless c is null. `next`: the columns that will be read after dy.
   void (*correlate)(const RingView<T>& ring, std::int64_t n, const T* x_spectrum, const FftColumns<const T>& dy,
                     const T* c, const FftColumns<T>& dx, const FftColumns<const T>& next, T* sum, T* work) noexcept;
-  // The inverse of `coefficients`, of a spectrum whose parts are exchanged.
+  // The inverse of `coefficients`, for a spectrum with exchanged parts.
   void (*remainder)(const RingView<T>& ring, T* work) noexcept;
 };
 

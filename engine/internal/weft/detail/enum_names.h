@@ -1,4 +1,5 @@
-// The names of an enum's values: one table an enum, read both ways; of EnumName or of what has its members.
+// The names of an enum's values: one table for each enum, used in both directions. Its elements are EnumName or a type
+// with the same members.
 //   template <> struct EnumNames<Colour> {
 //     static constexpr const char* what = "colour";
 //     static constexpr EnumName<Colour> all[] = {{Colour::red, "red"}, {Colour::blue, "blue"}};
@@ -35,7 +36,7 @@ std::string all_enum_names() {
   return text;
 }
 
-// "unknown" for a number that is none of the enum's.
+// Returns "unknown" for a number that is not in the enum.
 template <class E>
 const char* enum_name(E value) noexcept {
   for (const auto& known : EnumNames<E>::all)
@@ -43,7 +44,7 @@ const char* enum_name(E value) noexcept {
   return "unknown";
 }
 
-// Error, with all names, if it is none of them.
+// Error, listing all names, if `name` is not one of them.
 template <class E>
 E enum_from_name(const std::string& name) {
   for (const auto& known : EnumNames<E>::all)

@@ -1,13 +1,13 @@
-// One writer at a time of files that stand together in a folder.
+// Admits one writer at a time of files that belong together in a folder.
 #pragma once
 #include <string>
 
 namespace weft::os {
 
-// Waits until nobody else has the folder's turn, in this process or another, and has it until the end of its scope or
-// of the process. The turn is an flock of a temporary file in the folder, which is removed with it. It belongs to the
-// folder's name: if another folder takes the name while somebody waits (NewFolder), the wait begins anew there. Where
-// no such file can be made or locked, nobody waits, and the writing that follows says why it fails.
+// Waits until nobody else, in this process or another, has the folder's turn. Keeps the turn until the end of the scope
+// or of the process. The turn is an flock of a temporary file in the folder, and the file is removed with it. It
+// belongs to the folder's name: if another folder takes the name during the wait (NewFolder), the wait starts again
+// there. If the file can't be made or locked, nobody waits; the following write then reports the reason.
 class FolderTurn {
  public:
   explicit FolderTurn(const std::string& folder);

@@ -1,4 +1,4 @@
-// What follows from the lines of weft/isas.def; over any such list, so that tests can try others.
+// Functions over the lines of weft/isas.def. They take any such list, so that tests can pass others.
 #pragma once
 #include <cstddef>
 #include <string_view>
@@ -8,7 +8,7 @@
 namespace weft::detail {
 
 struct IsaLine {
-  std::string_view name, processor, extends, kernels;  // `kernels`: all, or names of units with spaces between
+  std::string_view name, processor, extends, kernels;  // `kernels`: all, or names of units separated by spaces
 };
 
 inline constexpr IsaLine isa_lines[] = {
@@ -25,7 +25,7 @@ inline constexpr std::string_view this_processor = "aarch64";
 
 constexpr std::size_t index_of(Isa isa) { return static_cast<std::size_t>(isa); }
 
-// Whether `text` has it among its words, which spaces separate.
+// Whether the space-separated words of `text` include `word`.
 constexpr bool has_word(std::string_view text, std::string_view word) {
   for (;;) {
     const std::size_t end = text.find(' ');
@@ -35,7 +35,7 @@ constexpr bool has_word(std::string_view text, std::string_view word) {
   }
 }
 
-// The one that an instruction set extends; N if there is none.
+// The index of the instruction set that `isa` extends; N if there is none.
 template <std::size_t N>
 constexpr std::size_t extended(const IsaLine (&lines)[N], std::size_t isa) {
   std::size_t at = 0;
@@ -43,7 +43,7 @@ constexpr std::size_t extended(const IsaLine (&lines)[N], std::size_t isa) {
   return at;
 }
 
-// The first of each processor extends none, every other one an earlier one of its processor.
+// Whether the first one of each processor extends none, and each other one extends an earlier one of its processor.
 template <std::size_t N>
 constexpr bool is_ordered(const IsaLine (&lines)[N]) {
   for (std::size_t isa = 0; isa < N; ++isa) {
@@ -56,14 +56,15 @@ constexpr bool is_ordered(const IsaLine (&lines)[N]) {
   return true;
 }
 
-// The one whose kernels of a unit serve `isa`: itself if it has its own, else the nearest that it extends.
+// The instruction set whose kernels of a unit serve `isa`: itself if it has its own, otherwise the nearest one that it
+// extends.
 template <std::size_t N>
 constexpr std::size_t serving(const IsaLine (&lines)[N], std::size_t isa, std::string_view unit) {
   while (lines[isa].kernels != "all" && !has_word(lines[isa].kernels, unit)) isa = extended(lines, isa);
   return isa;
 }
 
-// What a CPU lacks to run `isa`, null if nothing: of each line lacks(isa) says what it lacks of the features named there.
+// The first feature for `isa` that a CPU lacks, or null. lacks(isa) checks the features on one line of the list.
 template <std::size_t N, class Lacks>
 constexpr const char* lacking(const IsaLine (&lines)[N], std::size_t isa, Lacks lacks) {
   const char* what = nullptr;
@@ -74,10 +75,10 @@ constexpr const char* lacking(const IsaLine (&lines)[N], std::size_t isa, Lacks 
 // Whether this build has kernels for it.
 constexpr bool is_built(Isa isa) { return has_word(WEFT_BUILT_ISAS, isa_lines[index_of(isa)].name); }
 
-// The current Context's.
+// The instruction set of the current Context.
 Isa current_isa();
 
-// Error, in the name of `who`, if this CPU, or this build, doesn't have it.
+// Error, in the name of `who`, if this CPU can't run it or this build has no kernels for it.
 void require_isa(const char* who, Isa isa);
 
 }  // namespace weft::detail

@@ -11,8 +11,8 @@
 #pragma GCC visibility push(default)
 namespace weft::detail {
 
-// The loop nest that N operands of one shape share: axes of size 1 dropped, neighbours merged where all operands
-// allow it. It has at least one axis.
+// The loop nest that N operands of one shape share. Axes of size 1 are dropped. Neighboring axes are merged if all
+// operands allow it. It has at least one axis.
 template <std::size_t N>
 struct Nest {
   using Offsets = std::array<std::int64_t, N>;  // one for each operand, in elements
@@ -39,7 +39,7 @@ struct Nest {
     strides.back().fill(1);
   }
 
-  // Calls row(offsets, n) for each innermost row, or piece of one of at most `grain` elements. No size may be 0.
+  // Calls row(offsets, n) for each innermost row, in pieces of at most `grain` elements. No size may be 0.
   template <class Row>
   void for_rows(std::int64_t grain, Row row) const {
     const std::size_t last = shape.size() - 1;
@@ -54,7 +54,7 @@ struct Nest {
   }
 
  private:
-  // Whether an axis of this size and these strides is the inner part of one with strides `outer`.
+  // Whether an axis of this size and these strides continues an axis with strides `outer`, as its inner part.
   static bool continues(const Offsets& outer, const Offsets& inner, std::int64_t size) {
     for (std::size_t k = 0; k < N; ++k)
       if (outer[k] != inner[k] * size) return false;

@@ -1,4 +1,4 @@
-// A folder that takes another's place as a whole.
+// A folder that replaces another one as a whole.
 #pragma once
 #include <memory>
 #include <string>
@@ -6,20 +6,21 @@
 
 namespace weft::os {
 
-// Made beside the other; what it is to hold is written into it. Without take_place() it is removed with all that is in it.
+// The new folder is made beside the old one, and its contents are written into it. Without take_place() it is removed
+// with its contents.
 class NewFolder {
  public:
-  // Null where a folder's place can't be taken: it is missing or empty, holds anything but files, is a mount, another user's or the
-  // working folder, or what it is in can't be written.
+  // Null if the folder can't be replaced: it is missing or empty, holds anything but files, is a mount point or the
+  // working folder, belongs to another user, or its parent folder can't be written.
   static std::unique_ptr<NewFolder> beside(const std::string& folder);
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
 
   const std::string& path() const noexcept { return path_; }
-  // The two exchange their names (renameat2), so that at each moment the old one is there or the new one, and the old one is
-  // removed. Its files that the new one hasn't stay, unless they are left out. False, with nothing changed, where the system or
-  // the file system can't do that.
+  // Exchanges the names of the two folders (renameat2), so that at each moment either the old or the new one exists.
+  // The old one is then removed. Files that only the old one has are linked into the new one first, except those in
+  // `left_out`. Returns false, with nothing changed, if the system or the file system does not support this.
   bool take_place(const std::vector<std::string>& left_out);
 
  private:
@@ -28,7 +29,7 @@ class NewFolder {
   bool keep_others(const std::vector<std::string>& left_out) const;
 
   std::string path_, old_;
-  int descriptor_;  // locked, by which others know that it is in use
+  int descriptor_;  // locked, so that other processes know that it is in use
 };
 
 }  // namespace weft::os

@@ -1,4 +1,4 @@
-// OpTimer: what fills a Profile.
+// OpTimer: fills a Profile.
 #pragma once
 #include <chrono>
 
@@ -6,7 +6,7 @@
 
 namespace weft::detail {
 
-// Counts its own lifetime in the current profile, if there is one.
+// Adds its lifetime to the current profile, if there is one.
 class OpTimer {
  public:
   OpTimer(const char* op, double OpTime::*part);
@@ -19,7 +19,7 @@ class OpTimer {
   Profile* profile_;  // null: not counted
   OpTimer* caller_ = nullptr;
   double* seconds_ = nullptr;
-  double inside_ = 0;  // seconds that belong to others
+  double inside_ = 0;  // seconds that belong to nested timers
   Clock::time_point start_;
 };
 

@@ -1,4 +1,4 @@
-// RecordObserver: sees what is recorded, for tests.
+// RecordObserver: observes recorded operations, for tests.
 #pragma once
 #include <functional>
 
@@ -6,8 +6,8 @@
 
 namespace weft::detail {
 
-// Calls `see` for every operation that this thread records while it is in scope, with the op as it is recorded, its inputs
-// and its output. The innermost observer alone.
+// Calls `see` for every operation that this thread records while the observer is in scope, with the recorded op, its
+// inputs and its output. Only the innermost observer is called.
 class RecordObserver {
  public:
   using See = std::function<void(Op& op, const Inputs& in, const Tensor& out)>;
@@ -16,7 +16,7 @@ class RecordObserver {
   RecordObserver(const RecordObserver&) = delete;
   RecordObserver& operator=(const RecordObserver&) = delete;
 
-  // The calling thread's, or null.
+  // The calling thread's observer, or null.
   static RecordObserver* current() noexcept;
 
   See see;

@@ -1,4 +1,4 @@
-// A safetensors file in a file that is being written.
+// Writes a safetensors file into an AtomicFile.
 #pragma once
 #include <map>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace weft::detail {
 
-// As save_safetensors, without the commit. Errors call the file `path`.
+// Like save_safetensors, without the commit. Errors call the file `path`.
 void write_safetensors(os::AtomicFile& file, const std::string& path,
                        const std::vector<std::pair<std::string, Tensor>>& tensors,
                        const std::map<std::string, std::string>& metadata);
