@@ -1,0 +1,89 @@
+#include "train/former_settings.h"
+
+#include <weft/error.h>
+#include <weft/os.h>
+
+#include <filesystem>
+#include <iostream>
+#include <vector>
+
+#include "console/command.h"
+#include "console/ranks.h"
+#include "console/visible.h"
+#include "options/run_file.h"
+#include "train/run_settings.h"
+
+namespace {
+
+using weft::Error;
+
+// A resumed run finds its data where they were, or where the options say that they are now.
+void check_data_there(const CLI::App& command) {
+  for (const char* name : {"--text", "--data", "--validation", "--test"})
+    for (const std::string& path : command.get_option(name)->results()) {
+      if (name == std::string("--validation") && (path == every_tenth_row || is_share(path))) continue;
+      std::error_code none;
+      if (std::filesystem::status(path, none).type() == std::filesystem::file_type::not_found)
+        throw Error("can't open \"" + path + "\", which the run needs: " + name + " says where it is now");
+    }
+}
+
+// For a run that another number of ranks began: says that the results don't change, and how many ranks are idle.
+void print_ranks(const TrainOptions& o, std::int64_t before) {
+  const std::int64_t now = o.ranks == nullptr ? 1 : o.ranks->size(), batches = o.micro_batches.value_or(1);
+  if (now == before) return;
+  std::cerr << "weft: " << before << (before == 1 ? " rank" : " ranks") << " began this run, " << now
+            << (now == 1 ? " goes" : " go") << " on with it, to the same bits; " << batches
+            << (batches == 1 ? " micro-batch" : " micro-batches") << " per step";
+  if (batches < now)
+    std::cerr << ", so " << now - batches << (now - batches == 1 ? " rank is idle" : " ranks are idle");
+  std::cerr << std::endl;
+}
+
+// Prints the rule by which a run of an earlier weft continues, if it has one.
+void say_former(const std::string& settings) {
+  const std::string former = describe_former(settings);
+  if (!former.empty()) std::cerr << "weft: " << former << std::endl;
+}
+
+}  // namespace
+
+std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFolder>& folder) {
+  o.out = o.resume;
+  if (is_first(o.ranks)) {
+    if (weft::saved_run(o.out).empty() && !std::filesystem::exists(weft::run_path(o.out)))
+      throw Error("there is no run in \"" + o.out + "\"");
+    folder = std::make_unique<weft::RunFolder>(o.out);
+  }
+  if (o.ranks != nullptr) o.ranks->gather("");  // rank 0 has opened the folder
+  const std::string path = weft::run_path(o.out);
+  if (!std::filesystem::exists(path))
+    throw Error("\"" + o.out + "\" has no run.json, which says how to go on: --from " + o.out +
+                " begins another run with its checkpoint");
+  const std::string settings = weft::os::read_file(path);
+  apply_run(command, settings, path, {"log"});
+  const std::string log = run_text(settings, "run", "log");  // a folder from elsewhere must not choose a file to write
+  if (is_first(o.ranks) && o.log.empty() && !log.empty())
+    std::cerr << "weft: the log \"" << visible(log)
+              << "\" of the run's beginning is not continued: --log names it, or another" << std::endl;
+  if (!run_text(settings, "data", "folds").empty() && command.count("--test") > 0)
+    throw UsageError("--test: the run in \"" + o.out + "\" is one of --folds, and its test set is its fold");
+  check_data_there(command);
+  o.model.config = path;
+  if (!o.from.empty() && !std::filesystem::exists(o.from)) o.from = weft::last_path(o.out);  // has the same tokenizer
+  print_ranks(o, run_setting(settings, "machine", "ranks", 1));
+  say_former(settings);
+  return run_setting(settings, "training", "steps", 0);
+}
+
+void repeat_run(CLI::App& command, const std::string& settings, const std::string& path) {
+  std::vector<std::string> except = {"log"};
+  const bool other_rows = command.count("--data") > 0;
+  if (other_rows && command.count("--recipe") == 0)
+    except.insert(except.end(), {"format", "columns", "header", "literal-quotes", "test"});
+  const std::string validation = run_text(settings, "data", "validation");
+  if (other_rows && ((!validation.empty() && !is_share(validation)) || !describe_former(settings).empty()))
+    except.emplace_back("validation");
+  apply_run(command, settings, path, except);
+  if (!other_rows) say_former(settings);
+}
