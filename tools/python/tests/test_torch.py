@@ -143,7 +143,7 @@ def test_numpy_functions_take_tensors():
     np.testing.assert_array_equal(y, weft.fourier_mix(x.numpy()))
     low = weft.fourier_mix(x.bfloat16())
     assert low.dtype == np.float32
-    with pytest.raises(TypeError, match="requires grad: weft.torch"):
+    with pytest.raises(TypeError, match="requires grad: use the functions of weft.torch"):
         weft.fourier_mix(x.requires_grad_())
 
 
