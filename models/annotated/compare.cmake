@@ -1,0 +1,16 @@
+# cmake -DPROGRAM=... -DRECORDED=... -P compare.cmake: runs an annotated program and compares its output with the
+# recorded one. Numbers may differ, because the record contains times.
+execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE now RESULT_VARIABLE status)
+message("${now}")
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${PROGRAM} failed: ${status}")
+endif()
+file(READ ${RECORDED} recorded)
+string(REGEX REPLACE "^machine: [^\n]*\n\n" "" recorded "${recorded}")
+foreach(text now recorded)
+  string(REGEX REPLACE "[-+]?[0-9][0-9.e+-]*" "#" ${text} "${${text}}")
+  string(REGEX REPLACE " +" " " ${text} "${${text}}")
+endforeach()
+if(NOT now STREQUAL recorded)
+  message(FATAL_ERROR "${RECORDED} has other lines than the program prints; models/annotated/record writes it again")
+endif()
