@@ -144,6 +144,14 @@ TEST_CASE("FNet: a separate decoder") {
   CHECK(gradient_error(f, {pair_of_texts}, model->parameters()) <= 1e-6);
 }
 
+TEST_CASE("FNet: a classifier of [CLS] needs a layer") {
+  FnetConfig config;
+  config.layers = 0;
+  CHECK_THROWS_WITH_AS(made(Task::classifier, config, 3), doctest::Contains("sees only the first token"), Error);
+  config.head = "mean";
+  CHECK_NOTHROW(made(Task::classifier, config, 3));
+}
+
 TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token, as compositions of operations") {
   FnetConfig config = small("last");
   config.embeddings = "sinusoidal";

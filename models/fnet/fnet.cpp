@@ -84,8 +84,15 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
                 "; train a masked-lm or a classifier");
   const std::int64_t d = config_.d_model;
   const FnetHead head = fnet_head_from_name(config_.head);
-  if (task_ == Task::classifier) check_classes(head, spec.classes, d);
-  else if (has_no_pooler(head)) throw Error("[fnet] the head \"" + config_.head + "\" is a classifier's");
+  if (task_ == Task::classifier) {
+    check_classes(head, spec.classes, d);
+    if (head == FnetHead::task && config_.layers == 0)
+      throw Error(
+          "[fnet] a classifier without layers sees only the first token, [CLS], of each text: expected at least 1 "
+          "layer, or the head \"mean\"");
+  }
+  if (task_ != Task::classifier && has_no_pooler(head))
+    throw Error("[fnet] the head \"" + config_.head + "\" is a classifier's");
   if (!has_no_pooler(head) && (task_ == Task::classifier || head != FnetHead::task)) pooler_.emplace(d, init.child(1));
   if (task_ == Task::classifier ? head != FnetHead::pooler : head == FnetHead::next_sentence)
     classes_.emplace(d, task_ == Task::classifier ? outputs_ : next_sentence_classes, init.child(2));
