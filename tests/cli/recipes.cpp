@@ -92,7 +92,7 @@ TEST_CASE("recipes: each file, whole, with a source of every setting, is listed 
   const Outcome listed = weft("recipes");
   CHECK(listed.code == 0);
   std::ostringstream page;
-  page << std::ifstream(root + "/README.md").rdbuf();
+  page << std::ifstream(root + "/tools/recipes/README.md").rdbuf();
   for (const Recipe& each : recipes()) {
     CAPTURE(each.name);
     names.insert(each.name);

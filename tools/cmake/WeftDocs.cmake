@@ -1,11 +1,13 @@
-# The target docs: Doxygen's pages of the public headers and of the folders' READMEs.
+# The target docs: Doxygen's pages of the public headers and of the Markdown pages.
 find_program(WEFT_DOXYGEN doxygen)
 if(NOT WEFT_DOXYGEN)
   return()
 endif()
-file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURCE_DIR}/*/*.md
-     ${PROJECT_SOURCE_DIR}/bench/*/*.md ${PROJECT_SOURCE_DIR}/models/examples/*.md
-     ${PROJECT_SOURCE_DIR}/tools/python/README.md)
+file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md)
+foreach(module engine ops models tools tests bench)
+  file(GLOB_RECURSE more CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${module}/*.md)
+  list(APPEND pages ${more})
+endforeach()
 set(WEFT_DOCS_INPUT ${pages})
 foreach(room engine ops models)
   list(APPEND WEFT_DOCS_INPUT ${PROJECT_SOURCE_DIR}/${room}/include)
