@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <complex>
 #include <cstdarg>
 #include <cstdio>
 #include <exception>
@@ -43,30 +44,46 @@ struct AddStep {
   std::printf("\n");
 }
 
-// The largest |a_i - b_i|; infinity if the shapes differ or a number isn't finite.
-inline double difference(const weft::Tensor& a, const weft::Tensor& b) {
-  if (a.shape() != b.shape()) return HUGE_VAL;
-  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
+// The largest |a_i - b_i|; infinity if the sizes differ or a number isn't finite.
+template <class T>
+double difference(const std::vector<T>& a, const std::vector<T>& b) {
+  if (a.size() != b.size()) return HUGE_VAL;
   double largest = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double d = std::abs(x[i] - y[i]);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double d = std::abs(a[i] - b[i]);
     if (!std::isfinite(d)) return HUGE_VAL;
     largest = std::max(largest, d);
   }
   return largest;
 }
 
-// Says that both tensors are the same up to rounding: no elements differ by more than the tolerance. Otherwise the
-// program fails at its end.
-inline void expect_same(const char* what, const weft::Tensor& a, const weft::Tensor& b, double tolerance = 1e-10) {
-  const double d = difference(a, b);
-  if (d <= tolerance) {
-    print("%s: the same", what);
-    return;
-  }
+// The same for f64 or c128 tensors of one shape.
+inline double difference(const weft::Tensor& a, const weft::Tensor& b) {
+  if (a.shape() != b.shape()) return HUGE_VAL;
+  using Complex = std::complex<double>;
+  if (a.dtype() == weft::DType::c128) return difference(a.to_vector<Complex>(), b.to_vector<Complex>());
+  return difference(a.to_vector<double>(), b.to_vector<double>());
+}
+
+// Prints the verdict of expect_same. The sizes are printed only if the numbers differ.
+inline void print_same(const char* what, double difference, double tolerance, const std::string& sizes) {
+  if (difference <= tolerance) return print("%s: the same", what);
   failed() = true;
-  print("%s: DIFFERENT, %s and %s, by %g", what, weft::to_string(a.shape()).c_str(), weft::to_string(b.shape()).c_str(),
-        d);
+  print("%s: DIFFERENT, %s, by %g", what, sizes.c_str(), difference);
+}
+
+// Says that both are the same up to rounding: no elements differ by more than the tolerance. Otherwise the program fails
+// at its end.
+inline void expect_same(const char* what, const weft::Tensor& a, const weft::Tensor& b, double tolerance = 1e-10) {
+  print_same(what, difference(a, b), tolerance, weft::to_string(a.shape()) + " and " + weft::to_string(b.shape()));
+}
+template <class T>
+void expect_same(const char* what, const std::vector<T>& a, const std::vector<T>& b, double tolerance = 1e-10) {
+  print_same(what, difference(a, b), tolerance, std::to_string(a.size()) + " and " + std::to_string(b.size()));
+}
+inline void expect_same(const char* what, double a, double b, double tolerance = 1e-10) {
+  print_same(what, std::isfinite(a - b) ? std::abs(a - b) : HUGE_VAL, tolerance,
+             std::to_string(a) + " and " + std::to_string(b));
 }
 
 // Says whether a statement holds. Otherwise the program fails at its end.
