@@ -66,7 +66,7 @@ TEST_CASE_FIXTURE(Faults, "files that may not grow: quantize, convert, tokenizer
     CAPTURE(command);
     Outcome outcome;
     {
-      const Limit full(RLIMIT_FSIZE, 512);  // longer than what it prints
+      const Limit full(RLIMIT_FSIZE, 1024);  // longer than what it prints, and as long as a file of LLVM's OpenMP
       outcome = weft(command);
     }
     CAPTURE(outcome.err);
