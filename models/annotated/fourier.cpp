@@ -34,9 +34,11 @@ using Signal = std::vector<Complex>;
 // $$y_k = \sum_{j=0}^{n-1} x_j \, \omega^{jk}, \qquad \omega = e^{-2 \pi i / n}$$
 //
 // The number $\omega$ is a *root of unity*: $\omega^n = 1$. Its powers are points on the unit circle, and each
-// multiplication by $\omega$ turns by one $n$-th of the circle, clockwise. So $\omega^{jk}$, as a function of $j$, is a
-// wave that makes $k$ turns while $j$ runs through the signal. The sum compares the signal with this wave, and $y_k$
-// says how much of it the signal contains.
+// multiplication by $\omega$ turns by one $n$-th of the circle, clockwise. So $\omega^{-jk}$, as a function of $j$, is
+// a wave that makes $k$ counterclockwise turns while $j$ runs through the signal. If the signal is this wave, the
+// factor $\omega^{jk}$ unwinds it: all $n$ products are 1, and $y_k = n$. If the signal is a wave with another number
+// of turns, the products keep turning, and their sum is 0, as we will see. So $y_k$ says how much of the wave with $k$
+// turns the signal contains.
 //
 // All algorithms on this page read the powers of $\omega$ from a table. There are only $n$ of them, because
 // $\omega^{jk}$ depends only on the remainder of $jk$ divided by $n$. The table is computed in `long double` and
@@ -71,6 +73,7 @@ std::vector<C> dft(const std::vector<C>& x, const std::vector<C>& w) {
 // at $k = 3$ and $k = 7$, and their mirror images at $n - 3$ and $n - 7$, since $-3$ turns look like $n - 3$ turns at
 // the $n$ points. The heights are $n / 2$ and $n / 4$.
 STEP("A signal of two waves") {
+  expect_same("the roots for n = 4, and 1, -i, -1, i", roots_of_unity<Complex>(4), {1, {0, -1}, -1, {0, 1}});
   const std::size_t n = 32;
   const Signal w = roots_of_unity<Complex>(n);
   Signal x, expected(n);
@@ -85,14 +88,15 @@ STEP("A signal of two waves") {
 }
 
 // ## The inverse
-// Two different waves have the product 0. With the complex conjugate of the second one, it is a geometric sum:
+// Multiply one wave by the complex conjugate of another, and add up the products. This is a geometric sum:
 //
-// $$\sum_{j=0}^{n-1} \omega^{jk} \, \overline{\omega^{jl}} = \sum_{j=0}^{n-1} \left( \omega^{k-l} \right)^j
-// = \begin{cases} n & k = l \\ 0 & k \neq l \end{cases}$$
+// $$\sum_{j=0}^{n-1} \omega^{jk} \, \overline{\omega^{jl}} = \sum_{j=0}^{n-1} \left( \omega^{k-l} \right)^j$$
 //
-// For $k \neq l$ the terms are spread evenly around the circle and cancel. In terms of matrices, $F \bar{F} = n I$. So
-// the inverse transform is the same sum with $\bar{\omega}$ instead of $\omega$, divided by $n$. Any algorithm for the
-// transform yields the inverse: conjugate the input and the output.
+// For $k = l$ all terms are 1, and the sum is $n$. For any other $k$ and $l$, with $q = \omega^{k-l}$, the sum is
+// $(q^n - 1) / (q - 1)$, and this is 0, because $q^n = 1$. The terms are spread evenly around the circle and cancel.
+//
+// In terms of matrices, $F \bar{F} = n I$. So the inverse transform is the same sum with $\bar{\omega}$ instead of
+// $\omega$, divided by $n$. Any algorithm for the transform yields the inverse: conjugate the input and the output.
 template <class F>
 Signal inverse(const F& transform, Signal y) {
   for (Complex& z : y) z = std::conj(z);
@@ -101,6 +105,7 @@ Signal inverse(const F& transform, Signal y) {
   return y;
 }
 
+// The signals for all following comparisons are random numbers.
 Signal random_signal(std::uint64_t seed, std::size_t n) {
   const weft::Tensor parts = weft::Random(seed).normal({2, static_cast<std::int64_t>(n)}, 0, 1, weft::DType::f64);
   const std::vector<double> p = parts.to_vector<double>();
@@ -109,9 +114,8 @@ Signal random_signal(std::uint64_t seed, std::size_t n) {
   return x;
 }
 
-// A consequence is *Parseval's theorem*: the transform keeps lengths, up to a factor,
-// $\sum_k |y_k|^2 = n \sum_j |x_j|^2$. The comparisons on this page run over many lengths. `all` collects the results
-// of a function for each length in one list.
+// The comparisons run over many lengths. `all` applies a function to a signal of each length, and collects the results
+// in one list.
 template <class F>
 Signal all(const std::vector<std::size_t>& lengths, const F& f) {
   Signal results;
@@ -122,6 +126,8 @@ Signal all(const std::vector<std::size_t>& lengths, const F& f) {
   return results;
 }
 
+// A consequence of $F \bar{F} = n I$ is *Parseval's theorem*: the transform keeps the energy of a signal, up to a
+// factor, $\sum_k |y_k|^2 = n \sum_j |x_j|^2$.
 double energy(const Signal& x) {
   double sum = 0;
   for (const Complex& z : x) sum += std::norm(z);
@@ -143,7 +149,7 @@ STEP("The inverse") {
 // ## Counting
 // Claims about costs are easy to make and easy to get wrong, so the program counts. `Counted` is a complex number that
 // counts its multiplications and additions. The algorithms are templates over the type of their numbers. With `Complex`
-// they compute, and with `Counted` they also count.
+// they only compute, and with `Counted` they also count. Conjugation only flips a sign, so it is not counted.
 struct Counted {
   Complex value;
   Counted() = default;
@@ -323,11 +329,10 @@ Signal convolution(const Signal& c, const Signal& x) {
   return y;
 }
 
-// Write hats for transforms. Transform the definition, and put $l = i - j$. The factor $\omega^{ik}$ splits into
-// $\omega^{lk} \omega^{jk}$, and then the double sum splits, too:
+// Write hats for transforms. To find $\hat{y}_k$, transform the definition, and put $l = i - j$. The factor
+// $\omega^{ik}$ splits into $\omega^{lk} \omega^{jk}$, and then the double sum splits, too:
 //
-// $$\hat{y}_k = \sum_i \sum_j c_{i-j} \, x_j \, \omega^{ik}
-// = \sum_l c_l \, \omega^{lk} \sum_j x_j \, \omega^{jk} = \hat{c}_k \, \hat{x}_k$$
+// $$\sum_i \sum_j c_{i-j} x_j \omega^{ik} = \sum_l c_l \omega^{lk} \sum_j x_j \omega^{jk} = \hat{c}_k \hat{x}_k$$
 //
 // The remainder modulo $n$ does no harm, because $\omega^n = 1$. So a circular convolution is an elementwise product of
 // spectra: transform both signals, multiply, transform back. This takes three transforms and $n$ multiplications.
@@ -383,15 +388,15 @@ STEP("A convolution is a product of spectra") {
 // With $u_j = \omega^{j^2/2} = e^{-\pi i j^2 / n}$, a signal that turns faster and faster and is called a *chirp*, the
 // transform becomes
 //
-// $$y_k = \sum_j x_j \, \omega^{j^2/2} \, \omega^{k^2/2} \, \omega^{-(k-j)^2/2}
-// = u_k \sum_j (x_j u_j) \, \overline{u_{k-j}}$$
+// $$y_k = \sum_j x_j \omega^{j^2/2} \omega^{k^2/2} \omega^{-(k-j)^2/2} = u_k \sum_j (x_j u_j) \overline{u_{k-j}}$$
 //
 // So multiply $x$ by the chirp, convolve with the conjugate chirp, and multiply by the chirp again.
 //
-// This convolution does not wrap around: $k - j$ runs from $-(n-1)$ to $n - 1$, and these are $2n - 1$ different
-// factors. A circle of $m \ge 2n - 1$ places has room for them. Place $l$ holds $\overline{u_l}$ for $0 \le l < n$, and
+// This convolution does not wrap around: $k - j$ runs from $-(n-1)$ to $n - 1$, and these are $2n - 1$ offsets. A
+// circle of $m \ge 2n - 1$ places has room for all of them. Place $l$ holds $\overline{u_l}$ for $0 \le l < n$, and
 // place $m - l$ holds the factor for $-l$, which is the same number, because of the square. The signal is padded with
-// zeros to length $m$. Then the remainder modulo $m$ never confuses two factors, and the first $n$ results are right.
+// zeros to length $m$. Then the remainder modulo $m$ never confuses two offsets, and the first $n$ results are right.
+// The length $m$ is the smallest power of two with enough room.
 //
 // The chirp depends only on $n$, so its table and the spectrum of the circle are computed once. The table of
 // $e^{-\pi i j^2 / n}$ has the roots of unity for $2n$, and $j^2$ is reduced modulo $2n$ before the root is looked up.
@@ -439,21 +444,26 @@ STEP("Any length, by Bluestein's convolution") {
     const std::size_t m = Bluestein<Counted>(n).m;
     const Count c = count_of_bluestein(n);
     print("n = %zu, m = %zu: %zu multiplications, the matrix needs %zu", n, m, c.multiplications, n * n);
+    expect("m is at least 2n - 1, and less than 4n", m >= 2 * n - 1 && m < 4 * n);
     expect("m log2(m) + m + 2n", c.multiplications == m * log2_of(m) + m + 2 * n);
   }
 }
 
 // ## Real signals
 // Signals are often real. Then $y_{n-k} = \sum_j x_j \, \omega^{-jk} = \overline{y_k}$. The second half of the spectrum
-// mirrors the first, and $y_0, \dots, y_{n/2}$ say everything. Half of the result should cost half of the work.
+// mirrors the first, and $y_0, \dots, y_{n/2}$ contain everything. Half of the result should cost about half of the
+// work.
 //
 // Let $n$ be even and $m = n/2$. Pack two real numbers into each complex one, $z_j = x_{2j} + i x_{2j+1}$, and
 // transform these $m$ numbers. The result is $Z = E + i O$, where $E$ and $O$ are the transforms of the even and the
-// odd elements, as in the recursion. Both belong to real signals, so both have the symmetry, and $\overline{Z_{m-k}} =
-// \overline{E_{m-k}} - i \, \overline{O_{m-k}} = E_k - i O_k$. Sum and difference separate them:
+// odd elements, as in the recursion. Both belong to real signals, so both have the symmetry:
 //
-// $$E_k = \frac{Z_k + \overline{Z_{m-k}}}{2}, \qquad O_k = \frac{Z_k - \overline{Z_{m-k}}}{2i}, \qquad
-// y_k = E_k + \omega^k O_k$$
+// $$\overline{Z_{m-k}} = \overline{E_{m-k}} - i \, \overline{O_{m-k}} = E_k - i O_k$$
+//
+// So the sum and the difference of $Z_k$ and $\overline{Z_{m-k}}$ separate $E_k$ and $O_k$. The last step of the
+// recursion then gives $y_k = E_k + \omega^k O_k$:
+//
+// $$E_k = \frac{Z_k + \overline{Z_{m-k}}}{2}, \quad O_k = \frac{Z_k - \overline{Z_{m-k}}}{2i}$$
 //
 // Here $Z_m$ means $Z_0$. The code halves the signal while it packs. The division by $i$ exchanges the two parts of a
 // number: $(a + bi) / i = b - ai$. Neither is counted as a complex multiplication.
@@ -529,11 +539,14 @@ STEP("The library's transform") {
 // let $v$ and $w$ be the gradients of a loss by the real and the imaginary part of $y$. The parts of $\omega^{jk}$ are
 // $\cos(2 \pi jk / n)$ and $-\sin(2 \pi jk / n)$, so
 //
-// $$\bar{x}_j = \sum_k \left( v_k \cos \frac{2 \pi jk}{n} - w_k \sin \frac{2 \pi jk}{n} \right)
-// = \mathrm{Re} \sum_k (v_k + i w_k) \, e^{2 \pi i jk / n}$$
+// $$\bar{x}_j = \sum_k \left( v_k \cos \frac{2 \pi jk}{n} - w_k \sin \frac{2 \pi jk}{n} \right)$$
 //
-// The last sum is the inverse transform of $v + iw$, without its division by $n$. So backward costs as much as forward.
-// How a tape finds gradients is the subject of the page about gradients.
+// This is the real part of a single complex sum:
+//
+// $$\bar{x}_j = \mathrm{Re} \sum_k (v_k + i w_k) \, e^{2 \pi i jk / n}$$
+//
+// The sum is the inverse transform of $v + iw$, without its division by $n$. So backward costs as much as forward. How
+// a tape finds gradients is the subject of the page about gradients.
 STEP("The gradient of a transform") {
   for (const std::int64_t n : {8, 15}) {
     const weft::Tensor v = weft::Random(2).normal({n}, 0, 1, weft::DType::f64);
@@ -553,7 +566,7 @@ STEP("The gradient of a transform") {
 
 // ## Counted, timed, and compared with the exact result
 // First, the counts. On logarithmic axes, $n^2$ is a straight line of slope 2, and $n \log n$ is nearly one of slope 1.
-// At $n = 4096$ the recursion needs 683 times fewer multiplications than the matrix.
+// At $n = 4096$ the matrix needs 683 times as many multiplications as the recursion.
 STEP("Multiplications") {
   print("plot: Complex multiplications of a transform | n log | multiplications log");
   print("n, matrix, power of two, Bluestein, real input");
@@ -565,8 +578,9 @@ STEP("Multiplications") {
   }
 }
 
-// Counts are not times. The recursion allocates memory, and the passes in place do not. The library computes several
-// numbers with each instruction. The tables are made before the clock starts, for all of them.
+// Counts are not times. The recursion allocates vectors for each part, and the passes in place only copy the input
+// once. The library computes several numbers with each instruction. The tables are made before the clock starts, for
+// all of them.
 STEP("Times for powers of two") {
   print("plot: Time of a transform, n a power of two | n log | microseconds log");
   print("n, matrix, recursion, in place, Bluestein, library");
@@ -599,9 +613,9 @@ STEP("Times for primes") {
 }
 
 // Last, the accuracy. The reference is the matrix once more, with `long double` numbers. The error of a result $y$ with
-// the reference $y^*$ is $\|y - y^*\| / \|y^*\|$. A sum of $n$ terms, one after the other, rounds $n$ times. In a fast
-// transform, an element passes through only $\log_2 n$ roundings of sums. So the fast transforms are not only faster,
-// but also more accurate than the definition, and their error hardly grows with $n$.
+// the reference $y^*$ is $\|y - y^*\| / \|y^*\|$. The matrix adds $n$ terms one after the other, and each addition
+// rounds. Here its error grows about like $\sqrt{n}$. In a fast transform, each result is made by only $\log_2 n$
+// additions in a row. So it is not only faster, but also more accurate, and its error hardly grows with $n$.
 double error_of(const Signal& y, const std::vector<Exact>& exact) {
   long double difference = 0, norm = 0;
   for (std::size_t k = 0; k < y.size(); ++k) {
@@ -638,7 +652,8 @@ STEP("Accuracy") {
 //    many multiplications remain for $n = 1024$?
 // 4. Multiply two polynomials with 1000 coefficients each by transforms. Which length avoids that the product wraps
 //    around? Compare it with the product by two loops.
-// 5. Choose $m = 2n - 2$ in `Bluestein`, for $n = 5$. Which output becomes wrong, and why?
+// 5. The chirp is symmetric, so the offsets $n - 1$ and $-(n - 1)$ may share a place. Show that $m = 2n - 2$ is enough
+//    for Bluestein's convolution. For which $n$ does this halve $m$?
 // 6. Split into the first half and the second half of $x$ instead of even and odd elements. Derive the butterflies. Now
 //    the input is in order, and the *output* has reversed bits. Why do convolutions then need no reversal at all?
 
