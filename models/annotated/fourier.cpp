@@ -653,7 +653,7 @@ STEP("Accuracy") {
 // 4. Multiply two polynomials with 1000 coefficients each by transforms. Which length avoids that the product wraps
 //    around? Compare it with the product by two loops.
 // 5. The chirp is symmetric, so the offsets $n - 1$ and $-(n - 1)$ may share a place. Show that $m = 2n - 2$ is enough
-//    for Bluestein's convolution. For which $n$ does this halve $m$?
+//    for Bluestein's convolution. For which $n$ does this halve $m$? One check of the step must then change, too.
 // 6. Split into the first half and the second half of $x$ instead of even and odd elements. Derive the butterflies. Now
 //    the input is in order, and the *output* has reversed bits. Why do convolutions then need no reversal at all?
 
