@@ -210,8 +210,11 @@ Matrix product(const Matrix& a, const Matrix& b) {
   return c;
 }
 
-// Reverse mode wins here because there is one loss and there are many variables. For one variable and many outputs, it
-// is the other way around: the first factor is then a single column, and forward mode is the cheap one. Training always
+// The network above is such a chain, with $v = \bar{a} = r$, a diagonal Jacobian of $1 - a_i^2$ for $\tanh$, and the
+// Jacobian $W$ for the step from $x$ to $z$. The backward pass by hand multiplied them from the left.
+//
+// Reverse mode wins because there is one loss and there are many variables. For one variable and many outputs, it is
+// the other way around: the factor at the input is a single column, and forward mode is the cheap one. Training always
 // has one loss and many variables.
 STEP("Two orders of one product") {
   const std::size_t n = 16;
@@ -364,7 +367,7 @@ Vector gradients_of(const std::vector<Scalar>& scalars, const Vector& gradient) 
 }
 
 // Nobody wrote a backward pass for this function. Its gradients equal those of the backward pass by hand, up to
-// rounding in the last digits of a double. The difference quotient was far from that.
+// rounding in the last digits of a double. The best difference quotient was off by $10^{-10}$.
 STEP("The tape of scalars differentiates the network") {
   ScalarTape tape;
   const auto x = watch(tape, point.x), w = watch(tape, point.w), b = watch(tape, point.b);
@@ -461,13 +464,16 @@ STEP("A node for each scalar, a record for each operation") {
 // Backward by hand read $r$, $a$, $x$ and $W$, but not $z$. In training, the saved tensors often need more memory than
 // the weights. So each operation of the library says which tensors its backward reads:
 //
-// - `keeps_input(i, needs)` says whether it reads input `i`. A sum reads nothing. A product $a b$ reads $b$ only if $a$
-//   needs a gradient, because $\bar{a} = \bar{y} b$.
+// - `keeps_input(i, needs)` says whether it reads input `i`. A sum $a + b$ reads nothing. A product $a b$ reads $b$
+//   only if $a$ needs a gradient, because $\bar{a} = \bar{y} b$.
 // - `keeps_output()` says whether it reads its result. For $y = e^x$, the slope is $y$ itself.
 //
-// All other tensors are freed in the middle of the forward pass, as soon as the program drops its own handles. A
-// `weft::Tensor` is such a handle, and several handles can share one array of elements. `unique()` says whether there
-// is only one. In this step the program holds one handle of each tensor, so a second one belongs to the tape.
+// All other tensors are freed in the middle of the forward pass, as soon as the program drops its own handles. The step
+// below computes $e^{(x + c) d}$ with constants $c$ and $d$. The sum is not kept, because only the gradient of $d$
+// would need it, and a constant has no gradient. The product is not kept, because $e^{p}$ needs its result and not its
+// operand $p$. A `weft::Tensor` is such a handle, and several handles can share one array of elements. `unique()` says
+// whether there is only one. In this step, the program holds one handle of each tensor. So if there is another handle,
+// the tape holds it.
 const char* kept(const weft::Tensor& x) { return x.unique() ? "not kept" : "kept"; }
 
 STEP("What the library's tape keeps and frees") {
@@ -641,16 +647,15 @@ weft::Tensor unit_rows_composed(const weft::Tensor& x) {
 // A single operation makes one record instead of four. We derive its backward by hand. The length changes by
 // $\partial \|x\| / \partial x_j = x_j / \|x\| = y_j$, so by the quotient rule the Jacobian of a row is
 //
-// $$\frac{\partial y_i}{\partial x_j} = \frac{\delta_{ij}}{\|x\|} - \frac{x_i \, y_j}{\|x\|^2}
-// = \frac{\delta_{ij} - y_i y_j}{\|x\|}$$
+// $$J_{ij} = \frac{\delta_{ij}}{\|x\|} - \frac{x_i y_j}{\|x\|^2} = \frac{\delta_{ij} - y_i y_j}{\|x\|}$$
 //
 // where $\delta_{ij}$ is 1 for $i = j$, and 0 otherwise. The product of a cotangent with this matrix is
 //
 // $$\bar{x} = \frac{\bar{y} - (\bar{y} \cdot y) \, y}{\|x\|}$$
 //
-// The formula has a picture. Moving $x$ along its own direction changes its length, but not $y$. So backward removes
-// the part of $\bar{y}$ along $y$, and $\bar{x}$ is always perpendicular to $x$. It reads $y$ and the length, but not
-// $x$.
+// The formula has a geometric meaning. Moving $x$ along its own direction changes its length, but not $y$. So backward
+// removes the part of $\bar{y}$ along $y$, and $\bar{x}$ is always perpendicular to $x$. It reads $y$ and the length,
+// but not $x$.
 //
 // These are the loops for one row of $d$ elements.
 double unit_row(const double* x, double* y, std::size_t d) {
@@ -739,11 +744,14 @@ STEP("A custom operation") {
               weft::Tensor::zeros({5}, weft::DType::f64));
 }
 
-// In a larger function, the input of the operation is used elsewhere, too, and another operation comes after it. The
-// gradients still agree. So `b.add` really adds, and the incoming gradient is used.
+// In a larger function, the input of the operation is used elsewhere, too, and other operations come after it. One of
+// them is a transposition, so the incoming gradient is not in row-major order. The gradients still agree.
 STEP("The custom operation inside a larger function") {
   const auto larger = [](weft::Tensor (*rows)(const weft::Tensor&)) -> Function {
-    return [rows](const weft::Inputs& in) { return weft::square(rows(in[0] * in[1])) * in[0]; };
+    return [rows](const weft::Inputs& in) {
+      const weft::Tensor p = in[0] * in[1];
+      return weft::transpose(rows(p), 0, 1) * weft::transpose(p, 0, 1);
+    };
   };
   const weft::Inputs in{numbers(1, {5, 3}), numbers(2, {5, 3})};
   const weft::Inputs custom = gradients_by_tape(larger(unit_rows), in);
@@ -774,8 +782,8 @@ STEP("The gradient check catches a wrong backward") {
 }
 
 // ## Exercises
-// 1. Replace `+=` by `=` in `ScalarTape::backward`. Predict what "The smallest tape" will print, then run it. Which
-//    gradients of the network become wrong, and which stay right?
+// 1. Replace `+=` by `=` in `ScalarTape::backward`. Predict what "The smallest tape" will print, then run it. The
+//    gradients of $b$ in the network become wrong by a factor. Which one, and why?
 // 2. Give `Scalar` a division and an `exp`, and compose `tanh` of them. The gradients of the network must not change.
 // 3. `loss_from` also takes `std::complex<double>`. The imaginary part of $L(v + ih)$, divided by $h$, is the
 //    derivative up to an error of order $h^2$, and subtracts no nearby numbers. Add it to the plot, and let $h$ go down
@@ -785,6 +793,6 @@ STEP("The gradient check catches a wrong backward") {
 // 5. Differentiate a second time: apply the central quotient to the gradient of the library's tape. The matrix of
 //    second derivatives (the *Hessian*) must be symmetric. How large is its asymmetry, and why is it not 0?
 // 6. Write the operation $y = \ln \cosh x$, whose slope is $\tanh x$. Which tensor should it keep? Compare it with a
-//    composition of `exp`, `log` and `scale`, at $x = 1$ and at $x = 1000$.
+//    composition of `exp`, `log`, `scale` and `+`, at $x = 1$ and at $x = 1000$.
 
 }  // namespace
