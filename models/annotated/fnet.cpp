@@ -56,7 +56,8 @@ Fourier fourier_matrix(std::int64_t n) {
   Numbers cosines, sines;
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t k = 0; k < n; ++k) {
-      const double angle = 2 * M_PI * static_cast<double>(j * k % n) / static_cast<double>(n);
+      const double angle =
+          2 * M_PI * static_cast<double>(j * k % n) / static_cast<double>(n);
       cosines.push_back(std::cos(angle));
       sines.push_back(std::sin(angle));
     }
@@ -65,7 +66,8 @@ Fourier fourier_matrix(std::int64_t n) {
 
 Tensor mixed_by_matrices(const Tensor& x) {
   const Fourier n = fourier_matrix(x.size(0)), d = fourier_matrix(x.size(1));
-  const Tensor f_n = weft::conj(weft::complex(n.cosines, n.sines)), f_d = weft::conj(weft::complex(d.cosines, d.sines));
+  const Tensor f_n = weft::conj(weft::complex(n.cosines, n.sines)),
+               f_d = weft::conj(weft::complex(d.cosines, d.sines));
   const Tensor complex_x = weft::complex(x, weft::scale(x, 0));
   return weft::real(weft::matmul(weft::matmul(f_n, complex_x), f_d));
 }
@@ -79,7 +81,8 @@ Tensor mixed_by_real_matrices(const Tensor& x) {
 
 STEP("Complex and real matrices") {
   const Tensor x = random({7, 5}, 0);
-  expect_same("complex and real matrices", mixed_by_matrices(x), mixed_by_real_matrices(x));
+  expect_same("complex and real matrices", mixed_by_matrices(x),
+              mixed_by_real_matrices(x));
 }
 
 // ## Mixing by fast transforms
@@ -87,12 +90,16 @@ STEP("Complex and real matrices") {
 // Nobody multiplies by $F_n$. A fast Fourier transform gives the same result in $O(n \log n)$ operations instead of
 // $O(n^2)$ for each column. [The page about Fourier transforms](fourier.cpp) builds one. Here we use the library's, first
 // along the channels, then along the tokens. The order does not matter, because each acts on an axis of its own.
-Tensor mixed_by_transforms(const Tensor& x) { return weft::real(weft::fft(weft::fft(x, 1), 0)); }
+Tensor mixed_by_transforms(const Tensor& x) {
+  return weft::real(weft::fft(weft::fft(x, 1), 0));
+}
 
 STEP("Fast transforms") {
-  for (const auto& [n, d] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {7, 5}, {16, 12}, {13, 32}}) {
+  for (const auto& [n, d] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {1, 1}, {7, 5}, {16, 12}, {13, 32}}) {
     const Tensor x = random({n, d}, 1);
-    expect_same("matrices and transforms", mixed_by_matrices(x), mixed_by_transforms(x));
+    expect_same("matrices and transforms", mixed_by_matrices(x),
+                mixed_by_transforms(x));
   }
 }
 
@@ -121,7 +128,8 @@ STEP("Time of the mixing") {
       (void)(cosines - weft::matmul(f_n.sines, weft::matmul(x, f_d.sines)));
     });
     print("%lld, %.1f, %.1f, %.1f", static_cast<long long>(n), matrices,
-          microseconds([&] { (void)mixed_by_transforms(x); }), microseconds([&] { (void)mixed(x); }));
+          microseconds([&] { (void)mixed_by_transforms(x); }),
+          microseconds([&] { (void)mixed(x); }));
   }
 }
 
@@ -150,14 +158,19 @@ STEP("The gradient") {
 // 1). The result of each part is added to its input, and then normalized:
 //
 // ![A layer of FNet](drawings/fnet-layer.svg)
-Tensor dense(const Weights& w, const Tensor& x) { return weft::linear(x, w["weight"], w["bias"]); }
+Tensor dense(const Weights& w, const Tensor& x) {
+  return weft::linear(x, w["weight"], w["bias"]);
+}
 
 constexpr double eps = 1e-12;  // of all norms, like BERT's
 
-Tensor norm(const Weights& w, const Tensor& x) { return weft::layer_norm(x, 1, w["weight"], w["bias"], eps); }
+Tensor norm(const Weights& w, const Tensor& x) {
+  return weft::layer_norm(x, 1, w["weight"], w["bias"], eps);
+}
 
 Tensor feed_forward(const Weights& w, const Tensor& x) {
-  return dense(w.of("proj2"), weft::activation(dense(w.of("proj1"), x), weft::Activation::gelu_tanh));
+  return dense(w.of("proj2"),
+               weft::activation(dense(w.of("proj1"), x), weft::Activation::gelu_tanh));
 }
 
 Tensor layer(const Weights& w, const Tensor& x) {
@@ -178,8 +191,9 @@ STEP("The layer") {
     print("%s:", is_post ? "post-norm" : "pre-norm");
     const weft::FnetLayer library(6, 10, place, in_f64(2));
     const Weights w(weft::parameters_of(library));
-    expect_same_gradients([&](const Tensor& x) { return is_post ? layer(w, x) : pre_norm_layer(w, x); },
-                          [&](const Tensor& x) { return library(x); }, random({3, 7, 6}, 5), w.all());
+    expect_same_gradients(
+        [&](const Tensor& x) { return is_post ? layer(w, x) : pre_norm_layer(w, x); },
+        [&](const Tensor& x) { return library(x); }, random({3, 7, 6}, 5), w.all());
   }
 }
 
@@ -189,15 +203,17 @@ STEP("The layer") {
 // texts in one sequence have different types; we use type 0 only). Their sum is normalized and projected. The layers
 // follow.
 Tensor embedded(const Weights& w, const Tensor& tokens) {
-  const Tensor positions = weft::slice(w["position.weight"], 0, 0, tokens.size(1));  // (n, d)
-  const Tensor type = weft::slice(w["type.weight"], 0, 0, 1);                        // (1, d)
+  const Tensor positions =
+      weft::slice(w["position.weight"], 0, 0, tokens.size(1));  // (n, d)
+  const Tensor type = weft::slice(w["type.weight"], 0, 0, 1);   // (1, d)
   const Tensor sum = weft::embedding(tokens, w["word.weight"]) + (positions + type);
   return dense(w.of("projection"), norm(w.of("norm"), sum));
 }
 
 Tensor encoder(const Weights& w, const weft::FnetConfig& config, const Tensor& tokens) {
   Tensor x = embedded(w.of("embeddings"), tokens);  // (b, n, d)
-  for (std::int64_t i = 0; i < config.layers; ++i) x = layer(w.of("layers." + std::to_string(i)), x);
+  for (std::int64_t i = 0; i < config.layers; ++i)
+    x = layer(w.of("layers." + std::to_string(i)), x);
   return x;
 }
 
@@ -217,10 +233,13 @@ weft::FnetConfig model_config() {
 // Each row begins with a special token, `[CLS]`. A classifier looks at the encoder's output for this token only: after
 // two layers of mixing, it has seen all others. A linear layer with tanh (the *pooler*) and another linear layer give
 // one logit for each class.
-Tensor classifier(const Weights& w, const weft::FnetConfig& config, const Tensor& tokens) {
+Tensor classifier(const Weights& w, const weft::FnetConfig& config,
+                  const Tensor& tokens) {
   const Tensor x = encoder(w.of("encoder"), config, tokens);
-  const Tensor first = weft::reshape(weft::slice(x, 1, 0, 1), {x.size(0), config.d_model});
-  return dense(w.of("classifier"), weft::activation(dense(w.of("pooler.dense"), first), weft::Activation::tanh));
+  const Tensor first =
+      weft::reshape(weft::slice(x, 1, 0, 1), {x.size(0), config.d_model});
+  return dense(w.of("classifier"), weft::activation(dense(w.of("pooler.dense"), first),
+                                                    weft::Activation::tanh));
 }
 
 // The task: two special tokens, 3 and 4, occur once in each row, among other random tokens. Which comes first? The set
@@ -239,7 +258,8 @@ Rows rows(std::int64_t count, std::uint64_t stream) {
   for (std::int64_t row = 0; row < count; ++row) {
     std::vector<std::int64_t> one(length, 2);  // 2 is [CLS]
     for (std::size_t i = 1; i < one.size(); ++i) one[i] = 5 + below(symbols - 5);
-    const std::int64_t first = 1 + below(length - 2), second = first + 1 + below(length - 1 - first);
+    const std::int64_t first = 1 + below(length - 2),
+                       second = first + 1 + below(length - 1 - first);
     const std::int64_t label = below(2);
     one[static_cast<std::size_t>(first)] = label == 0 ? 3 : 4;
     one[static_cast<std::size_t>(second)] = label == 0 ? 4 : 3;
@@ -263,13 +283,17 @@ STEP("The encoder and the classifier") {
   const weft::FnetEncoder library(model_config(), symbols, in_f64(4));
   const Weights e(weft::parameters_of(library));
   print("encoder:");
-  expect_same_gradients([&](const Tensor& tokens) { return encoder(e, model_config(), tokens); },
-                        [&](const Tensor& tokens) { return library(tokens); }, rows(3, 0).tokens, e.all());
+  expect_same_gradients(
+      [&](const Tensor& tokens) { return encoder(e, model_config(), tokens); },
+      [&](const Tensor& tokens) { return library(tokens); }, rows(3, 0).tokens,
+      e.all());
   const auto model = make_classifier();
   const Weights w(model->parameters());
   print("classifier:");
-  expect_same_gradients([&](const Tensor& tokens) { return classifier(w, model_config(), tokens); },
-                        [&](const Tensor& tokens) { return (*model)(tokens); }, rows(3, 0).tokens, w.all());
+  expect_same_gradients(
+      [&](const Tensor& tokens) { return classifier(w, model_config(), tokens); },
+      [&](const Tensor& tokens) { return (*model)(tokens); }, rows(3, 0).tokens,
+      w.all());
 }
 
 // ## Training
@@ -286,7 +310,8 @@ double accuracy(const weft::Model& model, const Rows& test) {
   return right / static_cast<double>(labels.size());
 }
 
-double train_step(const weft::Model& model, weft::Optimizer& optimizer, std::int64_t step, double rate) {
+double train_step(const weft::Model& model, weft::Optimizer& optimizer,
+                  std::int64_t step, double rate) {
   const Rows batch = rows(32, static_cast<std::uint64_t>(step));
   optimizer.parameters().zero_gradients();
   weft::Tape tape;
@@ -306,8 +331,11 @@ STEP("Training") {
   print("step, loss, test accuracy");
   double loss = 0;
   for (std::int64_t step = 1; step <= steps; ++step) {
-    loss = train_step(*model, optimizer, step, 2e-3 * static_cast<double>(steps - step + 1) / steps);
-    if (step % 20 == 0) print("%lld, %.3f, %.3f", static_cast<long long>(step), loss, accuracy(*model, test));
+    loss = train_step(*model, optimizer, step,
+                      2e-3 * static_cast<double>(steps - step + 1) / steps);
+    if (step % 20 == 0)
+      print("%lld, %.3f, %.3f", static_cast<long long>(step), loss,
+            accuracy(*model, test));
   }
   print("%s", "");
   expect("more than 90 % of the test rows are right", accuracy(*model, test) > 0.9);

@@ -25,7 +25,8 @@
 namespace {
 
 using Complex = std::complex<double>;
-using Exact = std::complex<long double>;  // for the roots below, and to measure accuracy
+using Exact =
+    std::complex<long double>;  // for the roots below, and to measure accuracy
 using Signal = std::vector<Complex>;
 
 // ## The transform
@@ -49,7 +50,8 @@ std::vector<C> roots_of_unity(std::size_t n) {
   const long double turn = 2 * std::acos(-1.0L);
   std::vector<C> w;
   for (std::size_t k = 0; k < n; ++k)
-    w.push_back(C(std::polar(1.0L, -turn * static_cast<long double>(k) / static_cast<long double>(n))));
+    w.push_back(C(std::polar(
+        1.0L, -turn * static_cast<long double>(k) / static_cast<long double>(n))));
   return w;
 }
 
@@ -73,11 +75,13 @@ std::vector<C> dft(const std::vector<C>& x, const std::vector<C>& w) {
 // at $k = 3$ and $k = 7$, and their mirror images at $n - 3$ and $n - 7$, since $-3$ turns look like $n - 3$ turns at
 // the $n$ points. The heights are $n / 2$ and $n / 4$.
 STEP("A signal of two waves") {
-  expect_same("the roots for n = 4, and 1, -i, -1, i", roots_of_unity<Complex>(4), {1, {0, -1}, -1, {0, 1}});
+  expect_same("the roots for n = 4, and 1, -i, -1, i", roots_of_unity<Complex>(4),
+              {1, {0, -1}, -1, {0, 1}});
   const std::size_t n = 32;
   const Signal w = roots_of_unity<Complex>(n);
   Signal x, expected(n);
-  for (std::size_t j = 0; j < n; ++j) x.push_back(w[3 * j % n].real() + 0.5 * w[7 * j % n].real());
+  for (std::size_t j = 0; j < n; ++j)
+    x.push_back(w[3 * j % n].real() + 0.5 * w[7 * j % n].real());
   expected[3] = expected[n - 3] = n / 2.0;
   expected[7] = expected[n - 7] = n / 4.0;
   const Signal y = dft(x, w);
@@ -107,7 +111,8 @@ Signal inverse(const F& transform, Signal y) {
 
 // The signals for all following comparisons are random numbers.
 Signal random_signal(std::uint64_t seed, std::size_t n) {
-  const weft::Tensor parts = weft::Random(seed).normal({2, static_cast<std::int64_t>(n)}, 0, 1, weft::DType::f64);
+  const weft::Tensor parts = weft::Random(seed).normal(
+      {2, static_cast<std::int64_t>(n)}, 0, 1, weft::DType::f64);
   const std::vector<double> p = parts.to_vector<double>();
   Signal x;
   for (std::size_t j = 0; j < n; ++j) x.emplace_back(p[j], p[n + j]);
@@ -135,15 +140,19 @@ double energy(const Signal& x) {
 }
 
 const std::vector<std::size_t> powers_of_two{1, 2, 4, 8, 16, 32, 64, 128, 256};
-const std::vector<std::size_t> any_lengths{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17, 30, 64, 97, 100, 101, 255};
+const std::vector<std::size_t> any_lengths{1,  2,  3,  4,  5,  6,   7,   8,  9,
+                                           12, 17, 30, 64, 97, 100, 101, 255};
 
 Signal by_matrix(const Signal& x) { return dft(x, roots_of_unity<Complex>(x.size())); }
 
 STEP("The inverse") {
-  expect_same("a signal, and the inverse of its transform", all(any_lengths, [](const Signal& x) { return x; }),
-              all(any_lengths, [](const Signal& x) { return inverse(by_matrix, by_matrix(x)); }));
+  expect_same("a signal, and the inverse of its transform",
+              all(any_lengths, [](const Signal& x) { return x; }),
+              all(any_lengths,
+                  [](const Signal& x) { return inverse(by_matrix, by_matrix(x)); }));
   const Signal x = random_signal(1, 97);
-  expect_same("the energy of a spectrum, and n times that of the signal", energy(by_matrix(x)), 97 * energy(x));
+  expect_same("the energy of a spectrum, and n times that of the signal",
+              energy(by_matrix(x)), 97 * energy(x));
 }
 
 // ## Counting
@@ -193,7 +202,8 @@ Count count_of_matrix(std::size_t n) {
 STEP("The matrix needs n^2 multiplications") {
   for (const std::size_t n : {8, 64}) {
     const Count c = count_of_matrix(n);
-    print("n = %zu: %zu multiplications, %zu additions", n, c.multiplications, c.additions);
+    print("n = %zu: %zu multiplications, %zu additions", n, c.multiplications,
+          c.additions);
     expect("n^2 of each", c.multiplications == n * n && c.additions == n * n);
   }
 }
@@ -239,13 +249,17 @@ std::size_t log2_of(std::size_t n) {
 }
 
 STEP("The recursion") {
-  expect_same("transforms by the matrix and by the recursion", all(powers_of_two, by_matrix),
-              all(powers_of_two, [](const Signal& x) { return fft_recursive(x, roots_of_unity<Complex>(x.size())); }));
+  expect_same("transforms by the matrix and by the recursion",
+              all(powers_of_two, by_matrix), all(powers_of_two, [](const Signal& x) {
+                return fft_recursive(x, roots_of_unity<Complex>(x.size()));
+              }));
   for (const std::size_t n : {8, 64, 1024}) {
     const auto w = roots_of_unity<Counted>(n);
     const Count c = count([&] { return fft_recursive(std::vector<Counted>(n), w); });
-    print("n = %zu: %zu multiplications, %zu additions", n, c.multiplications, c.additions);
-    expect("n/2 log2(n) and n log2(n)", c.multiplications == n / 2 * log2_of(n) && c.additions == n * log2_of(n));
+    print("n = %zu: %zu multiplications, %zu additions", n, c.multiplications,
+          c.additions);
+    expect("n/2 log2(n) and n log2(n)",
+           c.multiplications == n / 2 * log2_of(n) && c.additions == n * log2_of(n));
   }
 }
 
@@ -299,19 +313,25 @@ std::vector<C> fft_of(std::vector<C> x, const std::vector<C>& w) {
   return x;
 }
 
-Signal by_passes(const Signal& x) { return fft_of(x, roots_of_unity<Complex>(x.size())); }
+Signal by_passes(const Signal& x) {
+  return fft_of(x, roots_of_unity<Complex>(x.size()));
+}
 
 STEP("In place, with bit reversal") {
   std::vector<std::size_t> order{0, 1, 2, 3, 4, 5, 6, 7};
   reverse_bits(order);
-  print("order for n = 8: %zu %zu %zu %zu %zu %zu %zu %zu", order[0], order[1], order[2], order[3], order[4], order[5],
-        order[6], order[7]);
+  print("order for n = 8: %zu %zu %zu %zu %zu %zu %zu %zu", order[0], order[1],
+        order[2], order[3], order[4], order[5], order[6], order[7]);
   expect_same("transforms by the recursion and in place",
-              all(powers_of_two, [](const Signal& x) { return fft_recursive(x, roots_of_unity<Complex>(x.size())); }),
+              all(powers_of_two,
+                  [](const Signal& x) {
+                    return fft_recursive(x, roots_of_unity<Complex>(x.size()));
+                  }),
               all(powers_of_two, by_passes));
   expect_same("a signal, and the inverse in place of its transform",
               all(powers_of_two, [](const Signal& x) { return x; }),
-              all(powers_of_two, [](const Signal& x) { return inverse(by_passes, by_passes(x)); }));
+              all(powers_of_two,
+                  [](const Signal& x) { return inverse(by_passes, by_passes(x)); }));
 }
 
 // ## Convolutions become products
@@ -363,7 +383,8 @@ Signal only_real(Signal x) {
 
 STEP("A convolution is a product of spectra") {
   const Signal c = random_signal(1, 64), x = random_signal(2, 64);
-  expect_same("the convolution by loops and by spectra", convolution(c, x), convolution_by(by_passes, c, x));
+  expect_same("the convolution by loops and by spectra", convolution(c, x),
+              convolution_by(by_passes, c, x));
 
   const Signal w = roots_of_unity<Complex>(64);
   Signal wave, scaled;
@@ -371,11 +392,14 @@ STEP("A convolution is a product of spectra") {
     wave.push_back(std::conj(w[3 * j % 64]));
     scaled.push_back(by_passes(c)[3] * wave[j]);
   }
-  expect_same("the convolution of a wave, and the wave times an eigenvalue", convolution(c, wave), scaled);
+  expect_same("the convolution of a wave, and the wave times an eigenvalue",
+              convolution(c, wave), scaled);
 
-  const weft::Tensor library = weft::circulant_product(weft::reshape(real_part(x), {1, 64, 1}), real_part(c));
+  const weft::Tensor library =
+      weft::circulant_product(weft::reshape(real_part(x), {1, 64, 1}), real_part(c));
   expect_same("the convolution of real signals, by loops and by the library",
-              real_part(convolution(only_real(c), only_real(x))), weft::reshape(library, {64, 1}));
+              real_part(convolution(only_real(c), only_real(x))),
+              weft::reshape(library, {64, 1}));
 }
 
 // ## Any length
@@ -406,12 +430,14 @@ struct Bluestein {
   std::size_t n, m;
   std::vector<C> roots, chirp, spectrum;
 
-  explicit Bluestein(std::size_t length) : n(length), m(std::size_t{1} << log2_of(2 * n - 1)) {
+  explicit Bluestein(std::size_t length)
+      : n(length), m(std::size_t{1} << log2_of(2 * n - 1)) {
     roots = roots_of_unity<C>(m);
     const std::vector<C> half_steps = roots_of_unity<C>(2 * n);
     for (std::size_t j = 0; j < n; ++j) chirp.push_back(half_steps[j * j % (2 * n)]);
     spectrum.resize(m);
-    for (std::size_t l = 0; l < n; ++l) spectrum[l] = spectrum[(m - l) % m] = conj(chirp[l]);
+    for (std::size_t l = 0; l < n; ++l)
+      spectrum[l] = spectrum[(m - l) % m] = conj(chirp[l]);
     fft_in_place(spectrum, roots);
     for (C& z : spectrum) z = z * C(Complex(1 / static_cast<double>(m)));
   }
@@ -439,11 +465,13 @@ Count count_of_bluestein(std::size_t n) {
 }
 
 STEP("Any length, by Bluestein's convolution") {
-  expect_same("transforms by the matrix and by Bluestein", all(any_lengths, by_matrix), all(any_lengths, by_bluestein));
+  expect_same("transforms by the matrix and by Bluestein", all(any_lengths, by_matrix),
+              all(any_lengths, by_bluestein));
   for (const std::size_t n : {17, 1021}) {
     const std::size_t m = Bluestein<Counted>(n).m;
     const Count c = count_of_bluestein(n);
-    print("n = %zu, m = %zu: %zu multiplications, the matrix needs %zu", n, m, c.multiplications, n * n);
+    print("n = %zu, m = %zu: %zu multiplications, the matrix needs %zu", n, m,
+          c.multiplications, n * n);
     expect("m is at least 2n - 1, and less than 4n", m >= 2 * n - 1 && m < 4 * n);
     expect("m log2(m) + m + 2n", c.multiplications == m * log2_of(m) + m + 2 * n);
   }
@@ -475,7 +503,8 @@ template <class C>
 std::vector<C> real_fft(const std::vector<double>& x, const std::vector<C>& w) {
   const std::size_t m = x.size() / 2;
   std::vector<C> z, y;
-  for (std::size_t j = 0; j < m; ++j) z.push_back(C(Complex(x[2 * j] / 2, x[2 * j + 1] / 2)));
+  for (std::size_t j = 0; j < m; ++j)
+    z.push_back(C(Complex(x[2 * j] / 2, x[2 * j + 1] / 2)));
   fft_in_place(z, w);
   for (std::size_t k = 0; k <= m; ++k) {
     const C here = z[k % m], mirrored = conj(z[(m - k) % m]);
@@ -485,7 +514,9 @@ std::vector<C> real_fft(const std::vector<double>& x, const std::vector<C>& w) {
 }
 
 std::vector<double> real_numbers(std::uint64_t seed, std::size_t n) {
-  return weft::Random(seed).normal({static_cast<std::int64_t>(n)}, 0, 1, weft::DType::f64).to_vector<double>();
+  return weft::Random(seed)
+      .normal({static_cast<std::int64_t>(n)}, 0, 1, weft::DType::f64)
+      .to_vector<double>();
 }
 
 Count count_of_real(std::size_t n) {
@@ -502,14 +533,18 @@ STEP("Real signals at half the price") {
     std::reverse(mirrored.begin(), mirrored.end());
     for (Complex& z : mirrored) z = std::conj(z);
     print("n = %zu", n);
-    expect_same("the spectrum, and its conjugated mirror image", Signal(whole.begin() + 1, whole.end()), mirrored);
-    expect_same("the first n/2 + 1 elements, by the whole and by the half transform",
-                Signal(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n / 2 + 1)),
-                real_fft(x, roots_of_unity<Complex>(n)));
+    expect_same("the spectrum, and its conjugated mirror image",
+                Signal(whole.begin() + 1, whole.end()), mirrored);
+    expect_same(
+        "the first n/2 + 1 elements, by the whole and by the half transform",
+        Signal(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n / 2 + 1)),
+        real_fft(x, roots_of_unity<Complex>(n)));
   }
   const std::size_t n = 1024, m = n / 2;
-  print("multiplications for n = 1024: %zu complex, %zu real", n / 2 * log2_of(n), count_of_real(n).multiplications);
-  expect("m/2 log2(m) + m + 1", count_of_real(n).multiplications == m / 2 * log2_of(m) + m + 1);
+  print("multiplications for n = 1024: %zu complex, %zu real", n / 2 * log2_of(n),
+        count_of_real(n).multiplications);
+  expect("m/2 log2(m) + m + 1",
+         count_of_real(n).multiplications == m / 2 * log2_of(m) + m + 1);
 }
 
 // ## The library's transform
@@ -518,20 +553,26 @@ STEP("Real signals at half the price") {
 // Larger splits need fewer passes through memory. A length with a larger prime factor takes Bluestein's way. The tables
 // are made once for each length, and the passes run in vector instructions. `rfft` takes real signals of any length,
 // and returns the first $n/2 + 1$ elements, with $n/2$ rounded down.
-weft::Tensor tensor(const Signal& x) { return weft::Tensor::from(x, {static_cast<std::int64_t>(x.size())}); }
+weft::Tensor tensor(const Signal& x) {
+  return weft::Tensor::from(x, {static_cast<std::int64_t>(x.size())});
+}
 
 Signal by_library(const Signal& x) { return weft::fft(tensor(x)).to_vector<Complex>(); }
 
 STEP("The library's transform") {
-  expect_same("transforms by the matrix and by the library", all(any_lengths, by_matrix), all(any_lengths, by_library));
-  expect_same("transforms by Bluestein and by the library", all({509, 1000, 1021}, by_bluestein),
-              all({509, 1000, 1021}, by_library));
+  expect_same("transforms by the matrix and by the library",
+              all(any_lengths, by_matrix), all(any_lengths, by_library));
+  expect_same("transforms by Bluestein and by the library",
+              all({509, 1000, 1021}, by_bluestein), all({509, 1000, 1021}, by_library));
   expect_same("inverse transforms by the matrix and by the library",
               all(any_lengths, [](const Signal& x) { return inverse(by_matrix, x); }),
-              all(any_lengths, [](const Signal& x) { return weft::ifft(tensor(x)).to_vector<Complex>(); }));
+              all(any_lengths, [](const Signal& x) {
+                return weft::ifft(tensor(x)).to_vector<Complex>();
+              }));
   const std::vector<double> x = real_numbers(1, 256);
   expect_same("real signals, by the half transform and by the library's rfft",
-              real_fft(x, roots_of_unity<Complex>(256)), weft::rfft(weft::Tensor::from(x, {256})).to_vector<Complex>());
+              real_fft(x, roots_of_unity<Complex>(256)),
+              weft::rfft(weft::Tensor::from(x, {256})).to_vector<Complex>());
 }
 
 // ## The gradient of a transform is a transform
@@ -552,15 +593,18 @@ STEP("The gradient of a transform") {
     const weft::Tensor v = weft::Random(2).normal({n}, 0, 1, weft::DType::f64);
     const weft::Tensor w = weft::Random(3).normal({n}, 0, 1, weft::DType::f64);
     weft::Tape tape;
-    const weft::Tensor x = tape.watch(weft::Random(1).normal({n}, 0, 1, weft::DType::f64));
+    const weft::Tensor x =
+        tape.watch(weft::Random(1).normal({n}, 0, 1, weft::DType::f64));
     const weft::Tensor y = weft::fft(x);
     weft::Gradients gradients;
     tape.backward(weft::sum(v * weft::real(y) + w * weft::imag(y)), gradients);
 
     const Signal back = inverse(by_matrix, weft::complex(v, w).to_vector<Complex>());
-    const weft::Tensor by_hand = weft::scale(weft::real(tensor(back)), static_cast<double>(n));
+    const weft::Tensor by_hand =
+        weft::scale(weft::real(tensor(back)), static_cast<double>(n));
     print("n = %d", static_cast<int>(n));
-    expect_same("the gradient by the tape, and the inverse transform", gradients.of(x), by_hand);
+    expect_same("the gradient by the tape, and the inverse transform", gradients.of(x),
+                by_hand);
   }
 }
 
@@ -573,8 +617,9 @@ STEP("Multiplications") {
   for (std::size_t n = 4; n <= 4096; n *= 2) {
     const auto w = roots_of_unity<Counted>(n);
     const Count in_place = count([&] { return fft_of(std::vector<Counted>(n), w); });
-    print("%zu, %zu, %zu, %zu, %zu", n, count_of_matrix(n).multiplications, in_place.multiplications,
-          count_of_bluestein(n).multiplications, count_of_real(n).multiplications);
+    print("%zu, %zu, %zu, %zu, %zu", n, count_of_matrix(n).multiplications,
+          in_place.multiplications, count_of_bluestein(n).multiplications,
+          count_of_real(n).multiplications);
   }
 }
 
@@ -588,9 +633,12 @@ STEP("Times for powers of two") {
     const Signal x = random_signal(n, n), w = roots_of_unity<Complex>(n);
     const Bluestein<Complex> bluestein(n);
     const weft::Tensor input = tensor(x);
-    print("%zu, %.2f, %.2f, %.2f, %.2f, %.2f", n, microseconds([&] { (void)dft(x, w); }),
-          microseconds([&] { (void)fft_recursive(x, w); }), microseconds([&] { (void)fft_of(x, w); }),
-          microseconds([&] { (void)bluestein(x); }), microseconds([&] { (void)weft::fft(input); }));
+    print("%zu, %.2f, %.2f, %.2f, %.2f, %.2f", n,
+          microseconds([&] { (void)dft(x, w); }),
+          microseconds([&] { (void)fft_recursive(x, w); }),
+          microseconds([&] { (void)fft_of(x, w); }),
+          microseconds([&] { (void)bluestein(x); }),
+          microseconds([&] { (void)weft::fft(input); }));
   }
 }
 
@@ -605,9 +653,11 @@ STEP("Times for primes") {
     const Signal x = random_signal(n, n), w = roots_of_unity<Complex>(n);
     const Bluestein<Complex> bluestein(n);
     const weft::Tensor one = tensor(x);
-    const weft::Tensor eight = weft::concat(std::vector<weft::Tensor>(8, weft::reshape(one, {1, -1})), 0);
+    const weft::Tensor eight =
+        weft::concat(std::vector<weft::Tensor>(8, weft::reshape(one, {1, -1})), 0);
     print("%zu, %.2f, %.2f, %.2f, %.2f", n, microseconds([&] { (void)dft(x, w); }),
-          microseconds([&] { (void)bluestein(x); }), microseconds([&] { (void)weft::fft(one); }),
+          microseconds([&] { (void)bluestein(x); }),
+          microseconds([&] { (void)weft::fft(one); }),
           microseconds([&] { (void)weft::fft(eight); }) / 8);
   }
 }
@@ -632,15 +682,22 @@ STEP("Accuracy") {
   print("n, matrix, recursion, in place, Bluestein, library");
   for (std::size_t n = 16; n <= 1024; n *= 2) {
     const Signal x = random_signal(n, n), w = roots_of_unity<Complex>(n);
-    const auto exact = dft(std::vector<Exact>(x.begin(), x.end()), roots_of_unity<Exact>(n));
-    const double matrix = error_of(dft(x, w), exact), in_place = error_of(fft_of(x, w), exact);
+    const auto exact =
+        dft(std::vector<Exact>(x.begin(), x.end()), roots_of_unity<Exact>(n));
+    const double matrix = error_of(dft(x, w), exact),
+                 in_place = error_of(fft_of(x, w), exact);
     const double library = error_of(by_library(x), exact);
-    print("%zu, %.2e, %.2e, %.2e, %.2e, %.2e", n, matrix, error_of(fft_recursive(x, w), exact), in_place,
+    print("%zu, %.2e, %.2e, %.2e, %.2e, %.2e", n, matrix,
+          error_of(fft_recursive(x, w), exact), in_place,
           error_of(by_bluestein(x), exact), library);
-    as_good = as_good && in_place < 1e-15 && library < 1e-15 && (n < 256 || in_place < matrix);
+    as_good = as_good && in_place < 1e-15 && library < 1e-15 &&
+              (n < 256 || in_place < matrix);
   }
   print("%s", "");
-  expect("the errors in place and of the library are below 1e-15, and from n = 256 below that of the matrix", as_good);
+  expect(
+      "the errors in place and of the library are below 1e-15, and from n = 256 below "
+      "that of the matrix",
+      as_good);
 }
 
 // ## Exercises

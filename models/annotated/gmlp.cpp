@@ -60,8 +60,10 @@ weft::Init in_f64(std::uint64_t seed) {
 // In contrast to attention, $W$ does not depend on what the tokens contain. It is a parameter. As three loops, for one
 // sequence of $n$ tokens and $d$ channels:
 Tensor mixed_by_loops(const Tensor& weight, const Tensor& bias, const Tensor& z) {
-  const auto n = static_cast<std::size_t>(z.size(0)), d = static_cast<std::size_t>(z.size(1));
-  const Numbers w = weight.to_vector<double>(), b = bias.to_vector<double>(), x = z.to_vector<double>();
+  const auto n = static_cast<std::size_t>(z.size(0)),
+             d = static_cast<std::size_t>(z.size(1));
+  const Numbers w = weight.to_vector<double>(), b = bias.to_vector<double>(),
+                x = z.to_vector<double>();
   Numbers y(n * d);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t c = 0; c < d; ++c) {
@@ -82,7 +84,8 @@ STEP("Loops and einsum") {
   const Tensor w = random({7, 7}, 0), b = random({7}, 1), z = random({7, 3, 5}, 2);
   for (std::int64_t s = 0; s < 3; ++s) {
     const Tensor one = weft::reshape(weft::slice(z, 1, s, s + 1), {7, 5});
-    const Tensor of_all = weft::reshape(weft::slice(mixed(w, b, z), 1, s, s + 1), {7, 5});
+    const Tensor of_all =
+        weft::reshape(weft::slice(mixed(w, b, z), 1, s, s + 1), {7, 5});
     expect_same("a sequence by loops and by einsum", mixed_by_loops(w, b, one), of_all);
   }
 }
@@ -99,14 +102,17 @@ Tensor causal_corner(const Tensor& weight, std::int64_t n) {
   Numbers mask;
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) mask.push_back(j <= i ? 1 : 0);
-  return weft::slice(weft::slice(weight, 0, 0, n), 1, 0, n) * Tensor::from(mask, {n, n});
+  return weft::slice(weft::slice(weight, 0, 0, n), 1, 0, n) *
+         Tensor::from(mask, {n, n});
 }
 
 STEP("Causal, and shorter") {
   const Tensor w = random({7, 7}, 0), b = random({7}, 1), z = random({7, 3, 5}, 2);
   const Tensor all = mixed(causal_corner(w, 7), b, z);
-  const Tensor four = mixed(causal_corner(w, 4), weft::slice(b, 0, 0, 4), weft::slice(z, 0, 0, 4));
-  expect_same("the first four tokens, alone and in a longer text", four, weft::slice(all, 0, 0, 4));
+  const Tensor four =
+      mixed(causal_corner(w, 4), weft::slice(b, 0, 0, 4), weft::slice(z, 0, 0, 4));
+  expect_same("the first four tokens, alone and in a longer text", four,
+              weft::slice(all, 0, 0, 4));
 }
 
 // ## The gate
@@ -119,30 +125,38 @@ STEP("Causal, and shorter") {
 // $Z_1$ carries the token's own content, and $f(Z_2)$, which has seen the other tokens, decides how much of it goes on.
 // The product makes the unit quadratic in its input: it can express "if there was such a token before, then …", which a
 // sum cannot. The library does mixing and gate in one operation, which skips the half of $W$ that the mask removes.
-Tensor gate(const Tensor& z1, const Tensor& z2, const Tensor& weight, const Tensor& bias, bool causal) {
+Tensor gate(const Tensor& z1, const Tensor& z2, const Tensor& weight,
+            const Tensor& bias, bool causal) {
   const std::int64_t n = z1.size(0);
   const Tensor corner = weft::slice(weft::slice(weight, 0, 0, n), 1, 0, n);
-  return z1 * mixed(causal ? causal_corner(weight, n) : corner, weft::slice(bias, 0, 0, n), z2);
+  return z1 * mixed(causal ? causal_corner(weight, n) : corner,
+                    weft::slice(bias, 0, 0, n), z2);
 }
 
 STEP("The gate") {
-  const Tensor w = random({7, 7}, 0), b = random({7}, 1), z1 = random({7, 3, 5}, 2), z2 = random({7, 3, 5}, 3);
+  const Tensor w = random({7, 7}, 0), b = random({7}, 1), z1 = random({7, 3, 5}, 2),
+               z2 = random({7, 3, 5}, 3);
   for (const bool causal : {true, false})
-    expect_same(causal ? "causal" : "all tokens", gate(z1, z2, w, b, causal), weft::spatial_gate(z1, z2, w, b, causal));
+    expect_same(causal ? "causal" : "all tokens", gate(z1, z2, w, b, causal),
+                weft::spatial_gate(z1, z2, w, b, causal));
 }
 
 // ## The spatial gating unit
 //
 // The paper also normalizes $Z_2$ before it is mixed. Norm, mixing and gate together are the *spatial gating unit*. We
 // use the parameters of the library's unit, by name.
-Tensor norm(const Weights& w, const Tensor& x) { return weft::layer_norm(x, 1, w["weight"], w["bias"]); }
+Tensor norm(const Weights& w, const Tensor& x) {
+  return weft::layer_norm(x, 1, w["weight"], w["bias"]);
+}
 
 Tensor gating_unit(const Weights& w, const Tensor& z, bool causal) {
   const std::vector<Tensor> halves = weft::chunk(z, 2, 2);  // two of (n, b, d_z/2)
   return gate(halves[0], norm(w.of("norm"), halves[1]), w["weight"], w["bias"], causal);
 }
 
-weft::SpatialMask mask(bool causal) { return causal ? weft::SpatialMask::causal() : weft::SpatialMask(); }
+weft::SpatialMask mask(bool causal) {
+  return causal ? weft::SpatialMask::causal() : weft::SpatialMask();
+}
 
 STEP("The spatial gating unit") {
   const weft::SpatialGatingUnit library(10, 9, in_f64(2));  // for up to 9 tokens
@@ -150,7 +164,8 @@ STEP("The spatial gating unit") {
   for (const bool causal : {true, false}) {
     print("%s, 7 tokens:", causal ? "causal" : "not causal");
     expect_same_gradients([&](const Tensor& z) { return gating_unit(w, z, causal); },
-                          [&](const Tensor& z) { return library(z, mask(causal)); }, random({7, 3, 10}, 4), w.all());
+                          [&](const Tensor& z) { return library(z, mask(causal)); },
+                          random({7, 3, 10}, 4), w.all());
   }
 }
 
@@ -164,11 +179,14 @@ STEP("How far the gate is from 1 at first") {
   const Weights w(weft::parameters_of(unit));
   const Tensor z2 = norm(w.of("norm"), random({32, 4, 32}, 5));
   const auto deviation = [&](const Tensor& weight) {
-    const Tensor off = mixed(causal_corner(weight, 32), w["bias"], z2) - Tensor::full({1}, 1, DType::f64);
+    const Tensor off = mixed(causal_corner(weight, 32), w["bias"], z2) -
+                       Tensor::full({1}, 1, DType::f64);
     return std::sqrt(weft::mean(weft::square(off)).item());
   };
-  print("root mean square of f(Z2) - 1, with W as the library begins: %.3f", deviation(w["weight"]));
-  print("the same, with W from the normal distribution:               %.3f", deviation(random({32, 32}, 6)));
+  print("root mean square of f(Z2) - 1, with W as the library begins: %.3f",
+        deviation(w["weight"]));
+  print("the same, with W from the normal distribution:               %.3f",
+        deviation(random({32, 32}, 6)));
   expect("the gate begins near 1", deviation(w["weight"]) < 0.05);
 }
 
@@ -179,10 +197,13 @@ STEP("How far the gate is from 1 at first") {
 // A block normalizes its input, applies $U$, GELU, the unit and $V$, and adds the result to the input:
 //
 // $$Y = X + s\bigl(\sigma(\mathrm{norm}(X)\, U)\bigr)\, V$$
-Tensor dense(const Weights& w, const Tensor& x) { return weft::linear(x, w["weight"], w["bias"]); }
+Tensor dense(const Weights& w, const Tensor& x) {
+  return weft::linear(x, w["weight"], w["bias"]);
+}
 
 Tensor block(const Weights& w, const Tensor& x, bool causal) {
-  const Tensor z = weft::activation(dense(w.of("proj1"), norm(w.of("norm"), x)), weft::Activation::gelu);
+  const Tensor z = weft::activation(dense(w.of("proj1"), norm(w.of("norm"), x)),
+                                    weft::Activation::gelu);
   return x + dense(w.of("proj2"), gating_unit(w.of("sgu"), z, causal));
 }
 
@@ -192,7 +213,8 @@ STEP("The block") {
   for (const bool causal : {true, false}) {
     print("%s:", causal ? "causal" : "not causal");
     expect_same_gradients([&](const Tensor& x) { return block(w, x, causal); },
-                          [&](const Tensor& x) { return library(x, mask(causal)); }, random({7, 3, 6}, 7), w.all());
+                          [&](const Tensor& x) { return library(x, mask(causal)); },
+                          random({7, 3, 6}, 7), w.all());
   }
 }
 
@@ -215,15 +237,21 @@ Tensor positions(std::int64_t n, std::int64_t d) {
 }
 
 // Then come the blocks, a last norm and a linear layer to one logit for each symbol.
-Tensor embedded(const Weights& w, const weft::GmlpConfig& config, const Tensor& tokens) {
-  const Tensor x = weft::embedding(weft::transpose(tokens, 0, 1), w["embedding.weight"]);  // (n, b, d)
-  return weft::scale(x, std::sqrt(static_cast<double>(config.d_model))) + positions(x.size(0), config.d_model);
+Tensor embedded(const Weights& w, const weft::GmlpConfig& config,
+                const Tensor& tokens) {
+  const Tensor x = weft::embedding(weft::transpose(tokens, 0, 1),
+                                   w["embedding.weight"]);  // (n, b, d)
+  return weft::scale(x, std::sqrt(static_cast<double>(config.d_model))) +
+         positions(x.size(0), config.d_model);
 }
 
-Tensor language_model(const Weights& w, const weft::GmlpConfig& config, const Tensor& tokens) {
+Tensor language_model(const Weights& w, const weft::GmlpConfig& config,
+                      const Tensor& tokens) {
   Tensor x = embedded(w, config, tokens);
-  for (std::int64_t i = 0; i < config.layers; ++i) x = block(w.of("blocks." + std::to_string(i)), x, true);
-  return weft::transpose(dense(w.of("head"), norm(w.of("norm"), x)), 0, 1);  // (b, n, symbols)
+  for (std::int64_t i = 0; i < config.layers; ++i)
+    x = block(w.of("blocks." + std::to_string(i)), x, true);
+  return weft::transpose(dense(w.of("head"), norm(w.of("norm"), x)), 0,
+                         1);  // (b, n, symbols)
 }
 
 // The text is one sentence, repeated. Its tokens are its characters: the symbols are the different characters of the
@@ -250,7 +278,8 @@ Batch batch(std::int64_t texts, std::int64_t n, std::uint64_t stream) {
   const weft::Random place(5, stream);
   std::vector<std::int64_t> input, target;
   for (std::int64_t s = 0; s < texts; ++s) {
-    const std::size_t first = place.below(static_cast<std::uint64_t>(s), sentence.size());
+    const std::size_t first =
+        place.below(static_cast<std::uint64_t>(s), sentence.size());
     for (std::size_t i = first; i < first + static_cast<std::size_t>(n); ++i) {
       input.push_back(id_of(sentence[i % sentence.size()]));
       target.push_back(id_of(sentence[(i + 1) % sentence.size()]));
@@ -279,15 +308,18 @@ std::unique_ptr<weft::Model> make_language_model() {
 STEP("A language model") {
   const auto model = make_language_model();
   const Weights w(model->parameters());
-  expect_same_gradients([&](const Tensor& tokens) { return language_model(w, model_config(), tokens); },
-                        [&](const Tensor& tokens) { return (*model)(tokens); }, batch(2, 13, 0).input, w.all());
+  expect_same_gradients(
+      [&](const Tensor& tokens) { return language_model(w, model_config(), tokens); },
+      [&](const Tensor& tokens) { return (*model)(tokens); }, batch(2, 13, 0).input,
+      w.all());
 }
 
 // ## Training
 //
 // One step: run the model on a batch while a tape records, compute the cross entropy, walk the tape back for the
 // gradients, and let the optimizer (AdamW) change the parameters.
-double train_step(const weft::Model& model, weft::Optimizer& optimizer, std::int64_t step) {
+double train_step(const weft::Model& model, weft::Optimizer& optimizer,
+                  std::int64_t step) {
   const Batch data = batch(8, length, static_cast<std::uint64_t>(step));
   optimizer.parameters().zero_gradients();
   weft::Tape tape;
@@ -300,7 +332,8 @@ double train_step(const weft::Model& model, weft::Optimizer& optimizer, std::int
 Numbers losses_of(const weft::Model& model, std::int64_t steps) {
   weft::Optimizer optimizer(model.parameters(), {});
   Numbers losses;
-  for (std::int64_t step = 1; step <= steps; ++step) losses.push_back(train_step(model, optimizer, step));
+  for (std::int64_t step = 1; step <= steps; ++step)
+    losses.push_back(train_step(model, optimizer, step));
   return losses;
 }
 
@@ -317,9 +350,11 @@ STEP("Training, with two beginnings") {
   const Numbers near_zero = losses_of(*papers, 120), wild = losses_of(*other, 120);
   print("plot: Loss in training | step | nats per character");
   print("step, W near 0 and b = 1, W of deviation 1");
-  for (std::size_t step = 0; step < 120; step += 4) print("%zu, %.3f, %.3f", step + 1, near_zero[step], wild[step]);
+  for (std::size_t step = 0; step < 120; step += 4)
+    print("%zu, %.3f, %.3f", step + 1, near_zero[step], wild[step]);
   print("%s", "");
-  expect("the paper's beginning has the lower loss at the end", near_zero.back() < wild.back());
+  expect("the paper's beginning has the lower loss at the end",
+         near_zero.back() < wild.back());
 }
 
 // We train a model for the steps below until it knows the sentence.
@@ -349,10 +384,14 @@ class Writer {
 
   // Appends a token and returns the logits of the next one, (symbols).
   Tensor append(std::int64_t token) {
-    const Tensor row = weft::embedding(Tensor::from(std::vector<std::int64_t>{token}, {1, 1}), w_["embedding.weight"]);
-    const Tensor place = weft::slice(positions(count_ + 1, config_.d_model), 0, count_, count_ + 1);
-    Tensor x = weft::scale(row, std::sqrt(static_cast<double>(config_.d_model))) + place;  // (1, 1, d)
-    for (std::size_t i = 0; i < kept_.size(); ++i) x = next_of_block(w_.of("blocks." + std::to_string(i)), x, kept_[i]);
+    const Tensor row = weft::embedding(
+        Tensor::from(std::vector<std::int64_t>{token}, {1, 1}), w_["embedding.weight"]);
+    const Tensor place =
+        weft::slice(positions(count_ + 1, config_.d_model), 0, count_, count_ + 1);
+    Tensor x = weft::scale(row, std::sqrt(static_cast<double>(config_.d_model))) +
+               place;  // (1, 1, d)
+    for (std::size_t i = 0; i < kept_.size(); ++i)
+      x = next_of_block(w_.of("blocks." + std::to_string(i)), x, kept_[i]);
     ++count_;
     return weft::reshape(dense(w_.of("head"), norm(w_.of("norm"), x)), {-1});
   }
@@ -360,12 +399,15 @@ class Writer {
  private:
   // The block for one new token. `kept` holds the normalized Z2 of all tokens, (n, d_z/2).
   Tensor next_of_block(const Weights& w, const Tensor& x, Tensor& kept) const {
-    const Tensor z = weft::activation(dense(w.of("proj1"), norm(w.of("norm"), x)), weft::Activation::gelu);
+    const Tensor z = weft::activation(dense(w.of("proj1"), norm(w.of("norm"), x)),
+                                      weft::Activation::gelu);
     const std::vector<Tensor> halves = weft::chunk(z, 2, 2);
     const Tensor z2 = weft::reshape(norm(w.of("sgu.norm"), halves[1]), {1, -1});
     kept = kept.defined() ? weft::concat({kept, z2}, 0) : z2;
-    const Tensor row = weft::slice(weft::slice(w["sgu.weight"], 0, count_, count_ + 1), 1, 0, count_ + 1);
-    const Tensor f = weft::matmul(row, kept) + weft::slice(w["sgu.bias"], 0, count_, count_ + 1);
+    const Tensor row = weft::slice(weft::slice(w["sgu.weight"], 0, count_, count_ + 1),
+                                   1, 0, count_ + 1);
+    const Tensor f =
+        weft::matmul(row, kept) + weft::slice(w["sgu.bias"], 0, count_, count_ + 1);
     return x + dense(w.of("proj2"), halves[0] * weft::reshape(f, {1, 1, -1}));
   }
 

@@ -60,8 +60,10 @@ Values forward(const Variables& v) {
 }
 
 // The library's operations compute the same. `linear` is $W x + b$. All tensors on this page are f64, like a `double`.
-weft::Tensor loss_of(const weft::Tensor& x, const weft::Tensor& w, const weft::Tensor& b) {
-  const weft::Tensor a = weft::activation(weft::linear(x, w, b), weft::Activation::tanh);
+weft::Tensor loss_of(const weft::Tensor& x, const weft::Tensor& w,
+                     const weft::Tensor& b) {
+  const weft::Tensor a =
+      weft::activation(weft::linear(x, w, b), weft::Activation::tanh);
   const weft::Tensor r = a - weft::Tensor::from(target, {outputs});
   return weft::scale(weft::sum(r * r), 0.5);
 }
@@ -72,8 +74,10 @@ const weft::Tensor b0 = weft::Tensor::from(point.b, {outputs});
 
 STEP("The function by loops") {
   const Values y = forward(point);
-  print("a = (%.4f, %.4f), t = (%.4f, %.4f), L = %.4f", y.a[0], y.a[1], target[0], target[1], y.loss);
-  expect_same("L by loops and by the library's operations", y.loss, loss_of(x0, w0, b0).item());
+  print("a = (%.4f, %.4f), t = (%.4f, %.4f), L = %.4f", y.a[0], y.a[1], target[0],
+        target[1], y.loss);
+  expect_same("L by loops and by the library's operations", y.loss,
+              loss_of(x0, w0, b0).item());
 }
 
 // ## The chain rule, by hand
@@ -161,7 +165,8 @@ Variables one_sided_quotient(const F& loss, Variables v, double h) {
 // straight line. Read it from right to left: as $h$ shrinks, the truncation errors fall with slopes 2 and 1. Further
 // left, both curves rise again. There they are ragged, because rounding is irregular.
 double largest_error(const Variables& a, const Variables& b) {
-  return std::max({annotated::difference(a.x, b.x), annotated::difference(a.w, b.w), annotated::difference(a.b, b.b)});
+  return std::max({annotated::difference(a.x, b.x), annotated::difference(a.w, b.w),
+                   annotated::difference(a.b, b.b)});
 }
 
 STEP("Backward by hand, and the difference quotient") {
@@ -172,11 +177,14 @@ STEP("Backward by hand, and the difference quotient") {
          largest_error(exact, central_quotient(loss, point, 1e-5)) < 1e-9);
   expect("the error of the one-sided quotient with h = 1e-8 is below 1e-6",
          largest_error(exact, one_sided_quotient(loss, point, 1e-8)) < 1e-6);
-  print("plot: Error of the difference quotient | h log | largest error of the 11 derivatives log");
+  print(
+      "plot: Error of the difference quotient | h log | largest error of the 11 "
+      "derivatives log");
   print("h, one-sided, central");
   for (int digits = 1; digits <= 12; ++digits) {
     const double h = std::pow(10, -digits);
-    print("%.0e, %.2e, %.2e", h, largest_error(exact, one_sided_quotient(loss, point, h)),
+    print("%.0e, %.2e, %.2e", h,
+          largest_error(exact, one_sided_quotient(loss, point, h)),
           largest_error(exact, central_quotient(loss, point, h)));
   }
 }
@@ -206,7 +214,8 @@ Matrix product(const Matrix& a, const Matrix& b) {
   for (std::size_t i = 0; i < a.rows; ++i)
     for (std::size_t k = 0; k < a.columns; ++k)
       for (std::size_t j = 0; j < b.columns; ++j, ++multiplications)
-        c.values[i * b.columns + j] += a.values[i * a.columns + k] * b.values[k * b.columns + j];
+        c.values[i * b.columns + j] +=
+            a.values[i * a.columns + k] * b.values[k * b.columns + j];
   return c;
 }
 
@@ -220,16 +229,22 @@ STEP("Two orders of one product") {
   const std::size_t n = 16;
   const auto random = [](std::uint64_t seed, std::size_t rows) {
     const auto size = static_cast<std::int64_t>(rows * n);
-    return Matrix{rows, n, weft::Random(seed).normal({size}, 0, 0.25, weft::DType::f64).to_vector<double>()};
+    return Matrix{rows, n,
+                  weft::Random(seed)
+                      .normal({size}, 0, 0.25, weft::DType::f64)
+                      .to_vector<double>()};
   };
-  const Matrix v = random(1, 1), j3 = random(2, n), j2 = random(3, n), j1 = random(4, n);
+  const Matrix v = random(1, 1), j3 = random(2, n), j2 = random(3, n),
+               j1 = random(4, n);
   multiplications = 0;
   const Matrix from_input = product(v, product(j3, product(j2, j1)));
   const std::size_t forward_mode = multiplications;
   multiplications = 0;
   const Matrix from_loss = product(product(product(v, j3), j2), j1);
-  expect_same("the row from the input and the row from the loss", from_input.values, from_loss.values);
-  print("multiplications: %zu from the input, %zu from the loss", forward_mode, multiplications);
+  expect_same("the row from the input and the row from the loss", from_input.values,
+              from_loss.values);
+  print("multiplications: %zu from the input, %zu from the loss", forward_mode,
+        multiplications);
   expect("with n = 16 these are 2 n^3 + n^2 and 3 n^2",
          forward_mode == 2 * n * n * n + n * n && multiplications == 3 * n * n);
 }
@@ -293,12 +308,18 @@ struct Scalar {
 
 Scalar variable(ScalarTape& tape, double value) { return {&tape, value, tape.add()}; }
 
-Scalar operator+(Scalar a, Scalar b) { return {a.tape, a.value + b.value, a.tape->add({a.node, 1}, {b.node, 1})}; }
-Scalar operator-(Scalar a, double c) { return {a.tape, a.value - c, a.tape->add({a.node, 1})}; }
+Scalar operator+(Scalar a, Scalar b) {
+  return {a.tape, a.value + b.value, a.tape->add({a.node, 1}, {b.node, 1})};
+}
+Scalar operator-(Scalar a, double c) {
+  return {a.tape, a.value - c, a.tape->add({a.node, 1})};
+}
 Scalar operator*(Scalar a, Scalar b) {
   return {a.tape, a.value * b.value, a.tape->add({a.node, b.value}, {b.node, a.value})};
 }
-Scalar operator*(double c, Scalar a) { return {a.tape, c * a.value, a.tape->add({a.node, c})}; }
+Scalar operator*(double c, Scalar a) {
+  return {a.tape, c * a.value, a.tape->add({a.node, c})};
+}
 Scalar tanh(Scalar a) {
   const double y = std::tanh(a.value);
   return {a.tape, y, a.tape->add({a.node, 1 - y * y})};
@@ -314,11 +335,13 @@ STEP("The smallest tape") {
     const ScalarTape::Node& node = tape.nodes()[i];
     if (node.count == 0) print("node %zu: a variable", i);
     for (std::size_t k = 0; k < node.count; ++k)
-      print("node %zu: parent %zu, slope %g", i, node.edges[k].parent, node.edges[k].slope);
+      print("node %zu: parent %zu, slope %g", i, node.edges[k].parent,
+            node.edges[k].slope);
   }
   const Vector gradient = tape.backward(y.node);
   print("gradients of the nodes: %g, %g, %g", gradient[0], gradient[1], gradient[2]);
-  expect_same("the gradient of x x + x, and 2 x + 1", gradient[x.node], 2 * x.value + 1);
+  expect_same("the gradient of x x + x, and 2 x + 1", gradient[x.node],
+              2 * x.value + 1);
 }
 
 // The chain rule is also a sum over *paths*: multiply the slopes along each path from $y$ to $x$, and add up these
@@ -333,7 +356,8 @@ STEP("Thirty-two paths, ten edges") {
   std::size_t edges = 0;
   for (const ScalarTape::Node& node : tape.nodes()) edges += node.count;
   print("nodes: %zu, edges: %zu", tape.nodes().size(), edges);
-  expect_same("the gradient of the five squares, and 32 x^31", tape.backward(y.node)[x.node], 32 * std::pow(1.1, 31));
+  expect_same("the gradient of the five squares, and 32 x^31",
+              tape.backward(y.node)[x.node], 32 * std::pow(1.1, 31));
 }
 
 // Now the network. Its forward pass becomes a template over the type of its numbers. With `double` it computes the
@@ -370,16 +394,22 @@ Vector gradients_of(const std::vector<Scalar>& scalars, const Vector& gradient) 
 // rounding in the last digits of a double. The best difference quotient was off by $10^{-10}$.
 STEP("The tape of scalars differentiates the network") {
   ScalarTape tape;
-  const auto x = watch(tape, point.x), w = watch(tape, point.w), b = watch(tape, point.b);
+  const auto x = watch(tape, point.x), w = watch(tape, point.w),
+             b = watch(tape, point.b);
   const Scalar loss = loss_from(x, w, b);
   const Vector gradient = tape.backward(loss.node);
   const Variables by_hand = backward(point, forward(point));
-  expect_same("L with doubles and with the tape", loss_from(point.x, point.w, point.b), loss.value);
+  expect_same("L with doubles and with the tape", loss_from(point.x, point.w, point.b),
+              loss.value);
   expect_same("L by loops and with the tape", forward(point).loss, loss.value);
-  expect_same("gradient of x, by hand and by the tape", by_hand.x, gradients_of(x, gradient));
-  expect_same("gradient of W, by hand and by the tape", by_hand.w, gradients_of(w, gradient));
-  expect_same("gradient of b, by hand and by the tape", by_hand.b, gradients_of(b, gradient));
-  print("nodes on the tape: %zu, of which %zu are variables", tape.nodes().size(), x.size() + w.size() + b.size());
+  expect_same("gradient of x, by hand and by the tape", by_hand.x,
+              gradients_of(x, gradient));
+  expect_same("gradient of W, by hand and by the tape", by_hand.w,
+              gradients_of(w, gradient));
+  expect_same("gradient of b, by hand and by the tape", by_hand.b,
+              gradients_of(b, gradient));
+  print("nodes on the tape: %zu, of which %zu are variables", tape.nodes().size(),
+        x.size() + w.size() + b.size());
 }
 
 // ## A tape of tensors
@@ -401,9 +431,12 @@ STEP("The library's tape differentiates the network") {
   tape.backward(loss, gradients);
 
   const Variables by_hand = backward(point, forward(point));
-  expect_same("gradient of x, by hand and by the library", weft::Tensor::from(by_hand.x, x.shape()), gradients.of(x));
-  expect_same("gradient of W, by hand and by the library", weft::Tensor::from(by_hand.w, w.shape()), gradients.of(w));
-  expect_same("gradient of b, by hand and by the library", weft::Tensor::from(by_hand.b, b.shape()), gradients.of(b));
+  expect_same("gradient of x, by hand and by the library",
+              weft::Tensor::from(by_hand.x, x.shape()), gradients.of(x));
+  expect_same("gradient of W, by hand and by the library",
+              weft::Tensor::from(by_hand.w, w.shape()), gradients.of(w));
+  expect_same("gradient of b, by hand and by the library",
+              weft::Tensor::from(by_hand.b, b.shape()), gradients.of(b));
 }
 
 // Random numbers from a normal distribution serve as examples from here on.
@@ -428,7 +461,8 @@ Vector by_scalars(const Vector& x, const Vector& w) {
 }
 
 // The library needs five records for any $n$: the leaf $W$, `linear`, `activation`, the product and the sum.
-weft::Tensor by_tensors(const weft::Tensor& x, const weft::Tensor& weight, std::int64_t& records) {
+weft::Tensor by_tensors(const weft::Tensor& x, const weft::Tensor& weight,
+                        std::int64_t& records) {
   weft::Tape tape;
   const weft::Tensor w = tape.watch(weight);
   const weft::Tensor a = weft::activation(weft::linear(x, w), weft::Activation::tanh);
@@ -452,12 +486,14 @@ STEP("A node for each scalar, a record for each operation") {
     const Vector xs = x.to_vector<double>(), ws = w.to_vector<double>();
     const Vector tensors = by_tensors(x, w, records).to_vector<double>();
     same = same && annotated::difference(by_scalars(xs, ws), tensors) < 1e-10;
-    print("%d, %.2f, %.2f", static_cast<int>(n), microseconds([&] { (void)by_scalars(xs, ws); }),
+    print("%d, %.2f, %.2f", static_cast<int>(n),
+          microseconds([&] { (void)by_scalars(xs, ws); }),
           microseconds([&] { (void)by_tensors(x, w, records); }));
   }
   print("%s", "");
   expect("both tapes give the same gradients for each n", same);
-  expect_same("the library's records for the largest n, and 5", static_cast<double>(records), 5);
+  expect_same("the library's records for the largest n, and 5",
+              static_cast<double>(records), 5);
 }
 
 // ## What a tape keeps
@@ -478,15 +514,17 @@ const char* kept(const weft::Tensor& x) { return x.unique() ? "not kept" : "kept
 
 STEP("What the library's tape keeps and frees") {
   weft::Tape tape;
-  const weft::Tensor x = tape.watch(numbers(1, {3})), c = numbers(2, {3}), d = numbers(3, {3});
+  const weft::Tensor x = tape.watch(numbers(1, {3})), c = numbers(2, {3}),
+                     d = numbers(3, {3});
   const weft::Tensor sum = x + c;
   const weft::Tensor product = sum * d;
   const weft::Tensor power = weft::exp(product);
   print("sum = x + c, with a constant c: c is %s", kept(c));
   print("product = sum d, with a constant d: d is %s, sum is %s", kept(d), kept(sum));
   print("power = exp(product): power is %s, product is %s", kept(power), kept(product));
-  expect("the tape keeps d and power, but not c, sum and product",
-         !d.unique() && !power.unique() && c.unique() && sum.unique() && product.unique());
+  expect(
+      "the tape keeps d and power, but not c, sum and product",
+      !d.unique() && !power.unique() && c.unique() && sum.unique() && product.unique());
   weft::Gradients gradients;
   tape.backward(weft::sum(power), gradients);
   expect("after backward, it keeps none of them", d.unique() && power.unique());
@@ -511,7 +549,8 @@ STEP("Cheap operations run again, and a tape is consumed") {
   weft::Gradients gradients;
   tape.backward(y, gradients);
   const weft::Tensor one = weft::Tensor::scalar(1, weft::DType::f64);
-  expect_same("gradient of x, and 2 a (1 - a a)", gradients.of(x), weft::scale(a * (one - a * a), 2));
+  expect_same("gradient of x, and 2 a (1 - a a)", gradients.of(x),
+              weft::scale(a * (one - a * a), 2));
   try {
     tape.backward(y, gradients);
     expect("a second backward is an error", false);
@@ -548,7 +587,8 @@ STEP("A saved tensor that was written") {
 weft::Tensor vector_jacobian_product(const weft::Tensor& cotangent) {
   weft::Tape tape;
   const weft::Tensor x = tape.watch(x0);
-  const weft::Tensor a = weft::activation(weft::linear(x, w0, b0), weft::Activation::tanh);
+  const weft::Tensor a =
+      weft::activation(weft::linear(x, w0, b0), weft::Activation::tanh);
   weft::Gradients gradients;
   tape.backward(a, cotangent, gradients);
   return gradients.of(x);
@@ -564,8 +604,10 @@ STEP("Vector-Jacobian products") {
   for (std::size_t i = 0; i < outputs; ++i) {
     Vector unit(outputs), row(inputs);
     unit[i] = 1;
-    for (std::size_t j = 0; j < inputs; ++j) row[j] = (1 - y.a[i] * y.a[i]) * point.w[i * inputs + j];
-    expect_same(i == 0 ? "the first row of J" : "the second row of J", weft::Tensor::from(row, {inputs}),
+    for (std::size_t j = 0; j < inputs; ++j)
+      row[j] = (1 - y.a[i] * y.a[i]) * point.w[i * inputs + j];
+    expect_same(i == 0 ? "the first row of J" : "the second row of J",
+                weft::Tensor::from(row, {inputs}),
                 vector_jacobian_product(weft::Tensor::from(unit, {outputs})));
   }
   expect_same("the product with the cotangent r, and the gradient of the loss",
@@ -607,7 +649,8 @@ double gradient_error(const Function& f, const weft::Inputs& in) {
   const double h = 1e-5;
   double worst = 0;
   for (std::size_t k = 0; k < in.size(); ++k) {
-    const Vector values = in[k].to_vector<double>(), gradient = gradients[k].to_vector<double>();
+    const Vector values = in[k].to_vector<double>(),
+                 gradient = gradients[k].to_vector<double>();
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto moved_by = [&](double distance) {
         Vector moved = values;
@@ -616,7 +659,8 @@ double gradient_error(const Function& f, const weft::Inputs& in) {
         all[k] = weft::Tensor::from(moved, in[k].shape());
         return weighted_sum(f, all);
       };
-      worst = std::max(worst, std::abs((moved_by(h) - moved_by(-h)) / (2 * h) - gradient[i]));
+      worst = std::max(worst,
+                       std::abs((moved_by(h) - moved_by(-h)) / (2 * h) - gradient[i]));
     }
   }
   return worst;
@@ -626,8 +670,11 @@ STEP("A gradient check") {
   const Function layer = [](const weft::Inputs& in) {
     return weft::activation(weft::linear(in[0], in[1], in[2]), weft::Activation::tanh);
   };
-  const Function softmax = [](const weft::Inputs& in) { return weft::softmax(in[0], -1); };
-  const double of_layer = gradient_error(layer, {numbers(1, {4, 3}), numbers(2, {5, 3}), numbers(3, {5})});
+  const Function softmax = [](const weft::Inputs& in) {
+    return weft::softmax(in[0], -1);
+  };
+  const double of_layer =
+      gradient_error(layer, {numbers(1, {4, 3}), numbers(2, {5, 3}), numbers(3, {5})});
   const double of_softmax = gradient_error(softmax, {numbers(4, {4, 7})});
   print("error for the layer: %.1e, for softmax: %.1e", of_layer, of_softmax);
   expect("both are below 1e-8", of_layer < 1e-8 && of_softmax < 1e-8);
@@ -666,7 +713,8 @@ double unit_row(const double* x, double* y, std::size_t d) {
   return length;
 }
 
-void unit_row_backward(const double* y, double length, const double* gradient, double* dx, std::size_t d) {
+void unit_row_backward(const double* y, double length, const double* gradient,
+                       double* dx, std::size_t d) {
   double along = 0;
   for (std::size_t j = 0; j < d; ++j) along += gradient[j] * y[j];
   for (std::size_t j = 0; j < d; ++j) dx[j] = (gradient[j] - along * y[j]) / length;
@@ -687,7 +735,9 @@ struct UnitRows : weft::Op {
     return in[0].shape();
   }
   weft::Tensor forward(const weft::Inputs& in, const weft::Shape& shape) override;
-  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override {
+    return false;
+  }
   bool keeps_output() const override { return true; }
   void backward(weft::Backward& b) const override;
 
@@ -699,7 +749,8 @@ struct UnitRows : weft::Op {
 weft::Tensor UnitRows::forward(const weft::Inputs& in, const weft::Shape& shape) {
   const weft::Tensor x = weft::raw::contiguous(in[0]);
   weft::Tensor y = weft::Tensor::empty(shape, x.dtype());
-  const auto rows = static_cast<std::size_t>(shape[0]), d = static_cast<std::size_t>(shape[1]);
+  const auto rows = static_cast<std::size_t>(shape[0]),
+             d = static_cast<std::size_t>(shape[1]);
   const double* from = x.data<double>();
   double* to = y.mutable_data<double>();
   for (std::size_t i = 0; i < rows; ++i) {
@@ -724,23 +775,31 @@ void UnitRows::backward(weft::Backward& b) const {
 }
 
 // `apply_op` runs an operation, and records it if an input is on the current tape.
-weft::Tensor unit_rows(const weft::Tensor& x) { return weft::apply_op(UnitRows(), {x}); }
+weft::Tensor unit_rows(const weft::Tensor& x) {
+  return weft::apply_op(UnitRows(), {x});
+}
 
 // The library's `rms_norm` divides a row of $d$ elements by $\|x\| / \sqrt{d} + \epsilon$. With $\epsilon = 0$ and a
 // factor of $1 / \sqrt{d}$ it is the same function, so the step compares with it, too.
 STEP("A custom operation") {
-  const weft::Tensor x = weft::transpose(numbers(1, {7, 5}), 0, 1);  // a view that is not in row-major order
+  const weft::Tensor x = weft::transpose(numbers(1, {7, 5}), 0,
+                                         1);  // a view that is not in row-major order
   const Function custom = [](const weft::Inputs& in) { return unit_rows(in[0]); };
-  const Function composed = [](const weft::Inputs& in) { return unit_rows_composed(in[0]); };
+  const Function composed = [](const weft::Inputs& in) {
+    return unit_rows_composed(in[0]);
+  };
   const Function library = [](const weft::Inputs& in) {
     return weft::scale(weft::rms_norm(in[0], {}, 0), 1 / std::sqrt(7));
   };
   expect_same("unit rows, custom and composed", custom({x}), composed({x}));
   expect_same("unit rows, custom and by rms_norm", custom({x}), library({x}));
   const weft::Tensor gradient = gradients_by_tape(custom, {x})[0];
-  expect_same("their gradients, custom and composed", gradient, gradients_by_tape(composed, {x})[0]);
-  expect_same("their gradients, custom and by rms_norm", gradient, gradients_by_tape(library, {x})[0]);
-  expect_same("the products of each gradient with its row, and 0", weft::sum(gradient * x, {-1}),
+  expect_same("their gradients, custom and composed", gradient,
+              gradients_by_tape(composed, {x})[0]);
+  expect_same("their gradients, custom and by rms_norm", gradient,
+              gradients_by_tape(library, {x})[0]);
+  expect_same("the products of each gradient with its row, and 0",
+              weft::sum(gradient * x, {-1}),
               weft::Tensor::zeros({5}, weft::DType::f64));
 }
 
@@ -756,8 +815,10 @@ STEP("The custom operation inside a larger function") {
   const weft::Inputs in{numbers(1, {5, 3}), numbers(2, {5, 3})};
   const weft::Inputs custom = gradients_by_tape(larger(unit_rows), in);
   const weft::Inputs composed = gradients_by_tape(larger(unit_rows_composed), in);
-  expect_same("gradient of the first input, custom and composed", custom[0], composed[0]);
-  expect_same("gradient of the second input, custom and composed", custom[1], composed[1]);
+  expect_same("gradient of the first input, custom and composed", custom[0],
+              composed[0]);
+  expect_same("gradient of the second input, custom and composed", custom[1],
+              composed[1]);
 }
 
 // ## The check catches a mistake
@@ -766,14 +827,17 @@ STEP("The custom operation inside a larger function") {
 // the right backward from the wrong one without any doubt.
 struct ForgetfulUnitRows : UnitRows {
   void backward(weft::Backward& b) const override {
-    const weft::Tensor length = weft::Tensor::from(lengths, {static_cast<std::int64_t>(lengths.size()), 1});
+    const weft::Tensor length =
+        weft::Tensor::from(lengths, {static_cast<std::int64_t>(lengths.size()), 1});
     b.add(0, b.gradient() / length);
   }
 };
 
 STEP("The gradient check catches a wrong backward") {
   const Function right = [](const weft::Inputs& in) { return unit_rows(in[0]); };
-  const Function wrong = [](const weft::Inputs& in) { return weft::apply_op(ForgetfulUnitRows(), {in[0]}); };
+  const Function wrong = [](const weft::Inputs& in) {
+    return weft::apply_op(ForgetfulUnitRows(), {in[0]});
+  };
   const weft::Tensor x = numbers(1, {5, 3});
   print("error of the right backward: %.1e", gradient_error(right, {x}));
   print("error of the wrong backward: %.2f", gradient_error(wrong, {x}));

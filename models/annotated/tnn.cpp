@@ -51,7 +51,8 @@ Tensor random(const Shape& shape, std::uint64_t stream) {
 }
 
 const Tensor x13 = random({13}, 0), t13 = random({25}, 1);
-const Tensor y13 = Tensor::from(by_loops(t13.to_vector<double>(), x13.to_vector<double>()), {13});
+const Tensor y13 =
+    Tensor::from(by_loops(t13.to_vector<double>(), x13.to_vector<double>()), {13});
 
 // ## The Toeplitz matrix
 //
@@ -65,13 +66,17 @@ Tensor toeplitz_matrix(const Tensor& t) {
   Numbers matrix;
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j) matrix.push_back(lags[n - 1 + i - j]);
-  return Tensor::from(matrix, {static_cast<std::int64_t>(n), static_cast<std::int64_t>(n)});
+  return Tensor::from(matrix,
+                      {static_cast<std::int64_t>(n), static_cast<std::int64_t>(n)});
 }
 
 STEP("The Toeplitz matrix") {
-  const Numbers small = toeplitz_matrix(Tensor::from(Numbers{-3, -2, -1, 0, 1, 2, 3}, {7})).to_vector<double>();
+  const Numbers small =
+      toeplitz_matrix(Tensor::from(Numbers{-3, -2, -1, 0, 1, 2, 3}, {7}))
+          .to_vector<double>();
   for (std::size_t i = 0; i < 4; ++i)
-    print("%4.0f %4.0f %4.0f %4.0f", small[4 * i], small[4 * i + 1], small[4 * i + 2], small[4 * i + 3]);
+    print("%4.0f %4.0f %4.0f %4.0f", small[4 * i], small[4 * i + 1], small[4 * i + 2],
+          small[4 * i + 3]);
   expect_same("loops and matrix", y13, weft::matmul(toeplitz_matrix(t13), x13));
 }
 
@@ -88,12 +93,15 @@ STEP("The Toeplitz matrix") {
 // ![The Toeplitz matrix is the upper left quarter of a circulant matrix](drawings/circulant.svg)
 Tensor circulant_of(const Tensor& t) {
   const std::int64_t n = (t.size(0) + 1) / 2;
-  const Tensor negative = weft::slice(t, 0, 0, n - 1), others = weft::slice(t, 0, n - 1, 2 * n - 1);
+  const Tensor negative = weft::slice(t, 0, 0, n - 1),
+               others = weft::slice(t, 0, n - 1, 2 * n - 1);
   return weft::concat({others, Tensor::zeros({1}, DType::f64), negative}, 0);
 }
 
 // So $T x$ is the first half of the product of $C$ with $x$, padded by $n$ zeros.
-Tensor padded(const Tensor& x) { return weft::concat({x, Tensor::zeros(x.shape(), DType::f64)}, 0); }
+Tensor padded(const Tensor& x) {
+  return weft::concat({x, Tensor::zeros(x.shape(), DType::f64)}, 0);
+}
 
 Tensor circulant_matrix(const Tensor& c) {
   const Numbers first_column = c.to_vector<double>();
@@ -125,12 +133,15 @@ STEP("Eigenvectors of a circulant") {
   Numbers cosines, sines;
   for (std::int64_t j = 0; j < m; ++j)
     for (std::int64_t k = 0; k < m; ++k) {
-      const double angle = 2 * M_PI * static_cast<double>(j * k) / static_cast<double>(m);
+      const double angle =
+          2 * M_PI * static_cast<double>(j * k) / static_cast<double>(m);
       cosines.push_back(std::cos(angle));
       sines.push_back(std::sin(angle));
     }
-  const Tensor f = weft::complex(Tensor::from(cosines, {m, m}), Tensor::from(sines, {m, m}));  // f_k is column k
-  const Tensor matrix = circulant_matrix(c), left = weft::matmul(weft::complex(matrix, weft::scale(matrix, 0)), f);
+  const Tensor f = weft::complex(Tensor::from(cosines, {m, m}),
+                                 Tensor::from(sines, {m, m}));  // f_k is column k
+  const Tensor matrix = circulant_matrix(c),
+               left = weft::matmul(weft::complex(matrix, weft::scale(matrix, 0)), f);
   expect_same("real parts of C f and c^ f", weft::real(left), weft::real(f * c_hat));
   expect_same("imaginary parts", weft::imag(left), weft::imag(f * c_hat));
 }
@@ -145,7 +156,9 @@ Tensor by_circulant(const Tensor& t, const Tensor& x) {
   return weft::slice(weft::irfft(spectrum, 2 * n), 0, 0, n);
 }
 
-STEP("By Fourier transforms of 2n elements") { expect_same("loops and transforms", y13, by_circulant(t13, x13)); }
+STEP("By Fourier transforms of 2n elements") {
+  expect_same("loops and transforms", y13, by_circulant(t13, x13));
+}
 
 // ## The ring
 //
@@ -168,11 +181,13 @@ Tensor twisted(const Tensor& lower, const Tensor& upper, double direction) {
   const std::int64_t m = lower.size(0);
   Numbers cosines, sines;
   for (std::int64_t j = 0; j < m; ++j) {
-    const double angle = direction * M_PI * static_cast<double>(j) / static_cast<double>(2 * m);
+    const double angle =
+        direction * M_PI * static_cast<double>(j) / static_cast<double>(2 * m);
     cosines.push_back(std::cos(angle));
     sines.push_back(std::sin(angle));
   }
-  return weft::complex(lower, upper) * weft::complex(Tensor::from(cosines, {m}), Tensor::from(sines, {m}));
+  return weft::complex(lower, upper) *
+         weft::complex(Tensor::from(cosines, {m}), Tensor::from(sines, {m}));
 }
 
 // $x$ has no upper half. The coefficients have $t_0 \dots t_{n-1}$ in the lower half, and in the upper half, at $m + l$,
@@ -182,8 +197,10 @@ Tensor by_ring(const Tensor& t, const Tensor& x) {
   const std::int64_t n = x.size(0);  // any m >= n would do
   const Tensor none = Tensor::zeros({1}, DType::f64);
   const Tensor lower = weft::slice(t, 0, n - 1, 2 * n - 1);
-  const Tensor upper = weft::scale(weft::concat({none, weft::slice(t, 0, 0, n - 1)}, 0), -1);
-  const Tensor x_hat = weft::fft(twisted(x, weft::scale(x, 0), 1)), t_hat = weft::fft(twisted(lower, upper, 1));
+  const Tensor upper =
+      weft::scale(weft::concat({none, weft::slice(t, 0, 0, n - 1)}, 0), -1);
+  const Tensor x_hat = weft::fft(twisted(x, weft::scale(x, 0), 1)),
+               t_hat = weft::fft(twisted(lower, upper, 1));
   const Tensor remainder = weft::ifft(t_hat * x_hat);
   return weft::real(twisted(weft::real(remainder), weft::imag(remainder), -1));
 }
@@ -191,7 +208,8 @@ Tensor by_ring(const Tensor& t, const Tensor& x) {
 STEP("By the ring") {
   expect_same("loops and ring", y13, by_ring(t13, x13));
   for (const std::int64_t n : {1, 2, 7, 64})
-    expect_same("circulant and ring at another length", by_circulant(random({2 * n - 1}, 2), random({n}, 3)),
+    expect_same("circulant and ring at another length",
+                by_circulant(random({2 * n - 1}, 2), random({n}, 3)),
                 by_ring(random({2 * n - 1}, 2), random({n}, 3)));
 }
 
@@ -205,21 +223,26 @@ STEP("By the ring") {
 // holds 8 numbers in f64 under AVX-512, so we give it 8 channels and divide its time by 8.
 Tensor by_library(const Tensor& t, const Tensor& x, std::int64_t channels) {
   const std::int64_t n = x.size(0);
-  const Tensor many_x = weft::expand(weft::reshape(x, {1, 1, n, 1}), {1, 1, n, channels});
-  const Tensor many_t = weft::expand(weft::reshape(t, {1, 2 * n - 1, 1}), {1, 2 * n - 1, channels});
+  const Tensor many_x =
+      weft::expand(weft::reshape(x, {1, 1, n, 1}), {1, 1, n, channels});
+  const Tensor many_t =
+      weft::expand(weft::reshape(t, {1, 2 * n - 1, 1}), {1, 2 * n - 1, channels});
   return weft::toeplitz_product(many_x, many_t, false, weft::ToeplitzForm::ring);
 }
 
 STEP("Time of a Toeplitz product") {
   expect_same("loops and library", y13, weft::reshape(by_library(t13, x13, 1), {13}));
-  print("plot: One channel, one thread at work | n log | time in µs log");
+  print("plot: Time of a product of one channel | n log | time in µs log");
   print("n, loops, matrix, circulant, ring by operations, library per channel");
   for (std::int64_t n = 16; n <= 2048; n *= 2) {
-    const Tensor x = random({n}, 2), t = random({2 * n - 1}, 3), matrix = toeplitz_matrix(t);
+    const Tensor x = random({n}, 2), t = random({2 * n - 1}, 3),
+                 matrix = toeplitz_matrix(t);
     const Numbers xs = x.to_vector<double>(), ts = t.to_vector<double>();
     print("%lld, %.2f, %.2f, %.2f, %.2f, %.3f", static_cast<long long>(n),
-          microseconds([&] { (void)by_loops(ts, xs); }), microseconds([&] { (void)weft::matmul(matrix, x); }),
-          microseconds([&] { (void)by_circulant(t, x); }), microseconds([&] { (void)by_ring(t, x); }),
+          microseconds([&] { (void)by_loops(ts, xs); }),
+          microseconds([&] { (void)weft::matmul(matrix, x); }),
+          microseconds([&] { (void)by_circulant(t, x); }),
+          microseconds([&] { (void)by_ring(t, x); }),
           microseconds([&] { (void)by_library(t, x, 8); }) / 8);
   }
 }
@@ -239,8 +262,10 @@ STEP("Time of a Toeplitz product") {
 Tensor mix(const Tensor& x, const Tensor& t, bool causal) {
   const std::int64_t h = x.size(1), n = x.size(2), d = x.size(3);
   const Tensor positive = causal ? t : weft::slice(t, 1, n - 1, 2 * n - 1);
-  const Tensor negative = causal ? Tensor::zeros({h, n - 1, d}, DType::f64) : weft::slice(t, 1, 0, n - 1);
-  const Tensor c = weft::concat({positive, Tensor::zeros({h, 1, d}, DType::f64), negative}, 1);
+  const Tensor negative =
+      causal ? Tensor::zeros({h, n - 1, d}, DType::f64) : weft::slice(t, 1, 0, n - 1);
+  const Tensor c =
+      weft::concat({positive, Tensor::zeros({h, 1, d}, DType::f64), negative}, 1);
   const Tensor zeros = Tensor::zeros(x.shape(), DType::f64);
   const Tensor spectrum = weft::rfft(c, 1) * weft::rfft(weft::concat({x, zeros}, 2), 2);
   return weft::slice(weft::irfft(spectrum, 2 * n, 2), 2, 0, n);
@@ -250,7 +275,8 @@ STEP("Many channels, causal or not") {
   const Tensor x = random({2, 3, 7, 5}, 4);
   for (const bool causal : {true, false}) {
     const Tensor t = random({3, causal ? 7 : 13, 5}, 5);
-    expect_same(causal ? "causal" : "bidirectional", mix(x, t, causal), weft::toeplitz_product(x, t, causal));
+    expect_same(causal ? "causal" : "bidirectional", mix(x, t, causal),
+                weft::toeplitz_product(x, t, causal));
   }
 }
 
@@ -263,12 +289,16 @@ STEP("Many channels, causal or not") {
 // there are channels to mix. The input is the lag itself, a real number.
 Tensor norm_act_linear(const Weights& w, const Tensor& x) {
   const Tensor norm = weft::layer_norm(x, 1, w["0.weight"], w["0.bias"]);
-  return weft::linear(weft::activation(norm, weft::Activation::relu), w["2.weight"], w["2.bias"]);
+  return weft::linear(weft::activation(norm, weft::Activation::relu), w["2.weight"],
+                      w["2.bias"]);
 }
 
-Tensor position_encoder(const Weights& w, const weft::TnnConfig& config, const Tensor& lags) {
-  Tensor x = weft::linear(lags, w["pos_proj.weight"], w["pos_proj.bias"]);  // (m, rpe_dim)
-  for (std::int64_t i = 0; i < config.rpe_layers; ++i) x = norm_act_linear(w.of("layers." + std::to_string(i)), x);
+Tensor position_encoder(const Weights& w, const weft::TnnConfig& config,
+                        const Tensor& lags) {
+  Tensor x =
+      weft::linear(lags, w["pos_proj.weight"], w["pos_proj.bias"]);  // (m, rpe_dim)
+  for (std::int64_t i = 0; i < config.rpe_layers; ++i)
+    x = norm_act_linear(w.of("layers." + std::to_string(i)), x);
   return norm_act_linear(w.of("out"), x);  // (m, channels)
 }
 
@@ -301,8 +331,9 @@ Tensor column_of_lags(std::int64_t first, std::int64_t end) {
 STEP("The relative position encoder") {
   const weft::Rpe library(12, small_config(), in_f64(2));
   const Weights w(weft::parameters_of(library));
-  expect_same_gradients([&](const Tensor& lags) { return position_encoder(w, small_config(), lags); }, library,
-                        column_of_lags(-6, 7), w.all());
+  expect_same_gradients(
+      [&](const Tensor& lags) { return position_encoder(w, small_config(), lags); },
+      library, column_of_lags(-6, 7), w.all());
 }
 
 // ## Exponential decay
@@ -314,10 +345,12 @@ STEP("The relative position encoder") {
 //
 // In the config, $\lambda$ is `gamma`. With 0.99, the default, a token at distance 100 still has 37 % of its weight,
 // and one at distance 1000 has 0.004 %.
-Tensor coefficients(const Weights& w, const weft::TnnConfig& config, const Tensor& lags) {
+Tensor coefficients(const Weights& w, const weft::TnnConfig& config,
+                    const Tensor& lags) {
   Numbers decay = lags.to_vector<double>();
   for (double& k : decay) k = std::pow(config.gamma, std::abs(k));
-  return position_encoder(w.of("rpe"), config, lags) * Tensor::from(decay, lags.shape());  // (m, channels)
+  return position_encoder(w.of("rpe"), config, lags) *
+         Tensor::from(decay, lags.shape());  // (m, channels)
 }
 
 // The plot shows one channel of an encoder before training.
@@ -327,11 +360,13 @@ STEP("Coefficients with and without decay") {
   const weft::Tno tno(2, 6, config, true, in_f64(3));
   const Weights w(weft::parameters_of(tno));
   const Tensor lags = column_of_lags(0, 128);
-  const Numbers without = position_encoder(w.of("rpe"), config, lags).to_vector<double>();
+  const Numbers without =
+      position_encoder(w.of("rpe"), config, lags).to_vector<double>();
   const Numbers with = coefficients(w, config, lags).to_vector<double>();
   print("plot: Coefficients of one channel | lag | coefficient");
   print("lag, without decay, gamma = 0.97");
-  for (std::size_t k = 0; k < 128; ++k) print("%zu, %.4f, %.4f", k, without[12 * k], with[12 * k]);
+  for (std::size_t k = 0; k < 128; ++k)
+    print("%zu, %.4f, %.4f", k, without[12 * k], with[12 * k]);
 }
 
 // ## The Toeplitz neural operator
@@ -339,9 +374,11 @@ STEP("Coefficients with and without decay") {
 // Encoder, decay and product together are the *Toeplitz neural operator* (Tno): for each channel of $x$, compute the
 // coefficients for the length of this $x$, and mix the tokens. Output channel $c$ of the encoder belongs to channel
 // $c \bmod d$ of head $\lfloor c / d \rfloor$.
-Tensor tno(const Weights& w, const weft::TnnConfig& config, const Tensor& x, bool causal) {
+Tensor tno(const Weights& w, const weft::TnnConfig& config, const Tensor& x,
+           bool causal) {
   const std::int64_t h = x.size(1), n = x.size(2), d = x.size(3);
-  const Tensor t = coefficients(w, config, column_of_lags(causal ? 0 : 1 - n, n));  // (m, h d)
+  const Tensor t =
+      coefficients(w, config, column_of_lags(causal ? 0 : 1 - n, n));  // (m, h d)
   return mix(x, weft::permute(weft::reshape(t, {-1, h, d}), {1, 0, 2}), causal);
 }
 
@@ -350,8 +387,9 @@ STEP("The Toeplitz neural operator") {
     print("%s:", causal ? "causal" : "bidirectional");
     const weft::Tno library(2, 6, small_config(), causal, in_f64(4));
     const Weights w(weft::parameters_of(library));
-    expect_same_gradients([&](const Tensor& x) { return tno(w, small_config(), x, causal); }, library,
-                          random({3, 2, 7, 6}, 6), w.all());
+    expect_same_gradients(
+        [&](const Tensor& x) { return tno(w, small_config(), x, causal); }, library,
+        random({3, 2, 7, 6}, 6), w.all());
   }
 }
 
@@ -365,23 +403,30 @@ STEP("The Toeplitz neural operator") {
 // $U$ and $V$ are linear layers to more channels (`expand_ratio` times as many), $O$ is one back, and $\phi$ is the
 // activation SiLU, $x/(1 + e^{-x})$. The gate $\phi(U x)$ depends on what token $i$ contains. It decides how much of
 // the mixed tokens goes on. This is the only place where the content of one token meets that of another nonlinearly.
-Tensor dense(const Weights& w, const Tensor& x) { return weft::linear(x, w["weight"], w["bias"]); }
+Tensor dense(const Weights& w, const Tensor& x) {
+  return weft::linear(x, w["weight"], w["bias"]);
+}
 
 Tensor silu(const Tensor& x) { return weft::activation(x, weft::Activation::silu); }
 
-Tensor gtu(const Weights& w, const weft::TnnConfig& config, const Tensor& x, bool causal) {
+Tensor gtu(const Weights& w, const weft::TnnConfig& config, const Tensor& x,
+           bool causal) {
   const std::int64_t b = x.size(0), n = x.size(1), h = config.heads;
-  const Tensor u = silu(dense(w.of("u_proj"), x)), v = silu(dense(w.of("v_proj"), x));  // (b, n, h d)
-  const Tensor heads = weft::permute(weft::reshape(v, {b, n, h, -1}), {0, 2, 1, 3});    // (b, h, n, d)
-  const Tensor mixed = weft::permute(tno(w.of("toep"), config, heads, causal), {0, 2, 1, 3});
+  const Tensor u = silu(dense(w.of("u_proj"), x)),
+               v = silu(dense(w.of("v_proj"), x));  // (b, n, h d)
+  const Tensor heads =
+      weft::permute(weft::reshape(v, {b, n, h, -1}), {0, 2, 1, 3});  // (b, h, n, d)
+  const Tensor mixed =
+      weft::permute(tno(w.of("toep"), config, heads, causal), {0, 2, 1, 3});
   return dense(w.of("o"), u * weft::reshape(mixed, v.shape()));
 }
 
 STEP("The gated Toeplitz unit") {
   const weft::Gtu library(6, small_config(), true, in_f64(5));
   const Weights w(weft::parameters_of(library));
-  expect_same_gradients([&](const Tensor& x) { return gtu(w, small_config(), x, true); },
-                        [&](const Tensor& x) { return library(x); }, random({2, 7, 6}, 7), w.all());
+  expect_same_gradients(
+      [&](const Tensor& x) { return gtu(w, small_config(), x, true); },
+      [&](const Tensor& x) { return library(x); }, random({2, 7, 6}, 7), w.all());
 }
 
 // ## The layer
@@ -397,10 +442,14 @@ Tensor glu(const Weights& w, const Tensor& x) {
 // A layer (figure 2 of the paper) applies both, each after a norm, and adds the result to its input:
 //
 // ![A layer of a TNN: norm, GTU, sum; norm, GLU, sum](drawings/tnn-layer.svg)
-Tensor norm(const Weights& w, const Tensor& x) { return weft::layer_norm(x, 1, w["weight"], w["bias"]); }
+Tensor norm(const Weights& w, const Tensor& x) {
+  return weft::layer_norm(x, 1, w["weight"], w["bias"]);
+}
 
-Tensor layer(const Weights& w, const weft::TnnConfig& config, const Tensor& x, bool causal) {
-  const Tensor mixed = x + gtu(w.of("token_mixer"), config, norm(w.of("token_norm"), x), causal);
+Tensor layer(const Weights& w, const weft::TnnConfig& config, const Tensor& x,
+             bool causal) {
+  const Tensor mixed =
+      x + gtu(w.of("token_mixer"), config, norm(w.of("token_norm"), x), causal);
   return mixed + glu(w.of("feature_mixer"), norm(w.of("feature_norm"), mixed));
 }
 
@@ -409,8 +458,9 @@ STEP("The layer") {
     print("%s:", causal ? "causal" : "bidirectional");
     const weft::TnnLayer library(6, small_config(), causal, in_f64(6));
     const Weights w(weft::parameters_of(library));
-    expect_same_gradients([&](const Tensor& x) { return layer(w, small_config(), x, causal); },
-                          [&](const Tensor& x) { return library(x); }, random({2, 7, 6}, 8), w.all());
+    expect_same_gradients(
+        [&](const Tensor& x) { return layer(w, small_config(), x, causal); },
+        [&](const Tensor& x) { return library(x); }, random({2, 7, 6}, 8), w.all());
   }
 }
 
@@ -421,10 +471,12 @@ STEP("The layer") {
 // result with every row of the embedding. These products are the *logits*: the larger one is, the more likely the token.
 constexpr std::int64_t symbols = 8;
 
-Tensor language_model(const Weights& w, const weft::TnnConfig& config, const Tensor& tokens) {
+Tensor language_model(const Weights& w, const weft::TnnConfig& config,
+                      const Tensor& tokens) {
   Tensor x = weft::embedding(tokens, w["embedding.weight"]);  // (b, n, d)
   x = weft::scale(x, std::sqrt(static_cast<double>(config.d_model)));
-  for (std::int64_t i = 0; i < config.layers; ++i) x = layer(w.of("layers." + std::to_string(i)), config, x, true);
+  for (std::int64_t i = 0; i < config.layers; ++i)
+    x = layer(w.of("layers." + std::to_string(i)), config, x, true);
   return weft::linear(norm(w.of("norm"), x), w["embedding.weight"]);  // (b, n, symbols)
 }
 
@@ -433,13 +485,15 @@ Tensor language_model(const Weights& w, const weft::TnnConfig& config, const Ten
 // learn the distance.
 constexpr std::int64_t period = 5;
 
-std::vector<std::int64_t> repeating(std::int64_t sequences, std::int64_t length, std::uint64_t stream) {
+std::vector<std::int64_t> repeating(std::int64_t sequences, std::int64_t length,
+                                    std::uint64_t stream) {
   const weft::Random random(9, stream);
   std::vector<std::int64_t> tokens;
   for (std::int64_t s = 0; s < sequences; ++s)
     for (std::int64_t i = 0; i < length; ++i)
       tokens.push_back(static_cast<std::int64_t>(
-          random.below(static_cast<std::uint64_t>(s * period + i % period), static_cast<std::uint64_t>(symbols))));
+          random.below(static_cast<std::uint64_t>(s * period + i % period),
+                       static_cast<std::uint64_t>(symbols))));
   return tokens;
 }
 
@@ -483,8 +537,10 @@ std::unique_ptr<weft::Model> make_language_model() {
 STEP("A language model") {
   const auto model = make_language_model();
   const Weights w(model->parameters());
-  expect_same_gradients([&](const Tensor& tokens) { return language_model(w, model_config(), tokens); },
-                        [&](const Tensor& tokens) { return (*model)(tokens); }, batch(2, 13, 0).input, w.all());
+  expect_same_gradients(
+      [&](const Tensor& tokens) { return language_model(w, model_config(), tokens); },
+      [&](const Tensor& tokens) { return (*model)(tokens); }, batch(2, 13, 0).input,
+      w.all());
 }
 
 // ## Training
@@ -492,7 +548,8 @@ STEP("A language model") {
 // Training repeats four lines: run the model on a batch while a tape records, compute the loss, walk the tape back for
 // the gradients, and let the optimizer change the parameters. The loss is the cross entropy in nats. A model that knows
 // nothing has $\ln 8 = 2.08$; one that always knows the next token has 0.
-double train_step(const weft::Model& model, weft::Optimizer& optimizer, std::int64_t step) {
+double train_step(const weft::Model& model, weft::Optimizer& optimizer,
+                  std::int64_t step) {
   const Batch data = batch(16, 32, static_cast<std::uint64_t>(step));
   optimizer.parameters().zero_gradients();
   weft::Tape tape;
@@ -512,7 +569,9 @@ struct Trained {
 
 Numbers mean_coefficients(const weft::Model& model) {
   const Weights w(model.parameters());
-  const Tensor t = coefficients(w.of("layers.0.token_mixer.toep"), model_config(), column_of_lags(0, 16)).detach();
+  const Tensor t = coefficients(w.of("layers.0.token_mixer.toep"), model_config(),
+                                column_of_lags(0, 16))
+                       .detach();
   const Tensor size = weft::sqrt(weft::square(t));
   return weft::mean(size, {1}).to_vector<double>();
 }
@@ -522,7 +581,8 @@ const Trained& trained() {
     Trained run;
     run.before = mean_coefficients(*run.model);
     weft::Optimizer optimizer(run.model->parameters(), {});
-    for (std::int64_t step = 1; step <= 300; ++step) run.losses.push_back(train_step(*run.model, optimizer, step));
+    for (std::int64_t step = 1; step <= 300; ++step)
+      run.losses.push_back(train_step(*run.model, optimizer, step));
     run.after = mean_coefficients(*run.model);
     return run;
   }();
@@ -533,16 +593,21 @@ STEP("Training") {
   const std::vector<double>& losses = trained().losses;
   print("plot: Loss in training | step | nats per token");
   print("step, loss");
-  for (std::size_t step = 0; step < losses.size(); step += 10) print("%zu, %.3f", step + 1, losses[step]);
+  for (std::size_t step = 0; step < losses.size(); step += 10)
+    print("%zu, %.3f", step + 1, losses[step]);
   print("%s", "");
-  expect("the last loss is below a tenth of the first", losses.back() < losses.front() / 10);
+  expect("the last loss is below a tenth of the first",
+         losses.back() < losses.front() / 10);
 }
 
 // What has it learned? The mean size of the coefficients over all channels shows it: lag 4 stands out.
 STEP("What it learned") {
-  print("plot: Mean size of the coefficients | lag | mean of |t| over all channels");
+  print(
+      "plot: Mean size of the coefficients | lag | mean absolute value over all "
+      "channels");
   print("lag, before training, after training");
-  for (std::size_t k = 0; k < 16; ++k) print("%zu, %.4f, %.4f", k, trained().before[k], trained().after[k]);
+  for (std::size_t k = 0; k < 16; ++k)
+    print("%zu, %.4f, %.4f", k, trained().before[k], trained().after[k]);
   print("%s", "");
   std::size_t largest = 0;
   for (std::size_t k = 0; k < 16; ++k)
@@ -563,8 +628,8 @@ STEP("Longer than it was trained on") {
   print("position, loss");
   double worst = 0;
   for (std::int64_t at = 0; at < n; at += 16) {
-    const Tensor loss =
-        weft::cross_entropy(weft::slice(logits, 1, at, at + 16), weft::slice(data.target, 1, at, at + 16));
+    const Tensor loss = weft::cross_entropy(weft::slice(logits, 1, at, at + 16),
+                                            weft::slice(data.target, 1, at, at + 16));
     worst = std::max(worst, loss.item());
     print("%lld, %.3f", static_cast<long long>(at + 8), loss.item());
   }
@@ -588,14 +653,16 @@ STEP("Longer than it was trained on") {
 // $\log_2 n$ sizes, which gives $O(\log^2 n)$ for each token.
 class Online {
  public:
-  explicit Online(Numbers t) : t_(std::move(t)), y_(t_.size()) {}  // causal coefficients t_0, t_1, …
+  explicit Online(Numbers t)
+      : t_(std::move(t)), y_(t_.size()) {}  // causal coefficients t_0, t_1, …
 
   double append(double x) {
     x_.push_back(x);
     const std::size_t i = x_.size() - 1;
     y_[i] += t_[0] * x;
     const double result = y_[i];
-    const std::size_t size = (i + 1) & ~i;  // the largest power of two that divides i + 1
+    const std::size_t size =
+        (i + 1) & ~i;  // the largest power of two that divides i + 1
     add_square(i + 1 - size, i + 1, size);
     return result;
   }
@@ -606,9 +673,11 @@ class Online {
   void add_square(std::size_t from, std::size_t to, std::size_t size) {
     Numbers x, t;
     for (std::size_t j = 0; j < size; ++j) x.push_back(x_[from + j]);
-    for (std::size_t k = 0; k < 2 * size - 1; ++k) t.push_back(lag(to - from + k + 1 - size));
-    const Tensor product = by_ring(Tensor::from(t, {static_cast<std::int64_t>(t.size())}),
-                                   Tensor::from(x, {static_cast<std::int64_t>(size)}));
+    for (std::size_t k = 0; k < 2 * size - 1; ++k)
+      t.push_back(lag(to - from + k + 1 - size));
+    const Tensor product =
+        by_ring(Tensor::from(t, {static_cast<std::int64_t>(t.size())}),
+                Tensor::from(x, {static_cast<std::int64_t>(size)}));
     const Numbers more = product.to_vector<double>();
     for (std::size_t i = 0; i < size && to + i < y_.size(); ++i) y_[to + i] += more[i];
   }
@@ -623,7 +692,8 @@ STEP("Token by token, one channel") {
   Online online(t.to_vector<double>());
   Numbers y;
   for (const double next : x.to_vector<double>()) y.push_back(online.append(next));
-  expect_same("token by token and all at once", Tensor::from(y, {1, 1, n, 1}), weft::toeplitz_product(x, t, true));
+  expect_same("token by token and all at once", Tensor::from(y, {1, 1, n, 1}),
+              weft::toeplitz_product(x, t, true));
 }
 
 // In this scheme, most tokens take little time and some take much: token $2^k - 1$ waits for a square of $2^k$ rows. The
@@ -639,8 +709,10 @@ STEP("Token by token, the whole model") {
   const auto stream = model.stream();
   const std::vector<std::int64_t> ids = tokens.to_vector<std::int64_t>();
   std::vector<Tensor> rows;
-  for (const std::int64_t id : ids) rows.push_back(weft::reshape(stream->next(id), {1, 1, symbols}));
-  expect_same("logits of the stream and of the forward pass", weft::concat(rows, 1), all);
+  for (const std::int64_t id : ids)
+    rows.push_back(weft::reshape(stream->next(id), {1, 1, symbols}));
+  expect_same("logits of the stream and of the forward pass", weft::concat(rows, 1),
+              all);
 }
 
 // The stream's time for a token hardly grows, while a forward pass for each token grows with the text:

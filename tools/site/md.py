@@ -52,7 +52,8 @@ def formula(latex: str, display: bool, where: str) -> str:
     unknown = re.search(r"\\[A-Za-z]+", result)
     if unknown:
         raise PageError(f"{where}: unknown command {unknown.group()} in the formula ${latex}$")
-    return result
+    space = '<mspace width="0.17em"/>'  # browsers set none around names of functions
+    return re.sub(r"<mi>(log|ln|sin|cos|tanh|exp|max|min)</mi>", rf"{space}\g<0>{space}", result)
 
 
 def parser(where: str = "", formulas: bool = False) -> MarkdownIt:

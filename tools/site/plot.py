@@ -35,11 +35,10 @@ class Axis:
     def ticks(self) -> list[float]:
         """Four to eight round values."""
         if self.log:
-            step = max(1, math.ceil((self.high - self.low) / 7))
-            powers = [10.0 ** k for k in range(math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9) + 1, step)]
-            if len(powers) >= 2:
-                return powers
-            return [10.0 ** self.low, 10.0 ** self.high]
+            first, last = math.floor(self.low), math.ceil(self.high)
+            step, factors = (1, (1, 2, 5)) if self.high - self.low < 2.5 else (max(1, (last - first + 6) // 7), (1,))
+            values = [f * 10.0 ** k for k in range(first, last + 1, step) for f in factors]
+            return [v for v in values if self.low - 1e-9 <= math.log10(v) <= self.high + 1e-9]
         raw = (self.high - self.low) / 5
         size = 10.0 ** math.floor(math.log10(raw))
         step = next(s * size for s in (1, 2, 5, 10) if s * size >= raw)
@@ -78,8 +77,9 @@ def figure(lines: list[str], file: str) -> str:
 def drawing(title: str, x_label: str, y_label: str, names: list[str], rows: list[list[float]]) -> str:
     """The SVG element. NaN leaves a point out."""
     x = Axis(x_label, [row[0] for row in rows], LEFT, WIDTH - RIGHT)
-    y = Axis(y_label, [v for row in rows for v in row[1:] if v == v], HEIGHT - BOTTOM, TOP + 18 * len(names))
-    top = TOP + 18 * len(names)
+    columns = 2 if len(names) > 2 else 1  # of the key
+    top = TOP + 18 * math.ceil(len(names) / columns)
+    y = Axis(y_label, [v for row in rows for v in row[1:] if v == v], HEIGHT - BOTTOM, top)
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(title)}">',
              f'<text class="title" x="{LEFT}" y="18">{html.escape(title)}</text>']
     for tick in y.ticks():
@@ -99,7 +99,7 @@ def drawing(title: str, x_label: str, y_label: str, names: list[str], rows: list
         parts.append(f'<g class="series series{k % 6}"><polyline points="{path}"/>')
         if len(points) <= 30:
             parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3"/>' for a, b in points]
-        height = TOP + 18 * k
-        parts.append(f'<line x1="{LEFT}" x2="{LEFT + 22}" y1="{height}" y2="{height}"/></g>'
-                     f'<text class="key" x="{LEFT + 28}" y="{height + 4}">{html.escape(name)}</text>')
+        height, left = TOP + 18 * (k // columns), LEFT + 250 * (k % columns)
+        parts.append(f'<line x1="{left}" x2="{left + 22}" y1="{height}" y2="{height}"/></g>'
+                     f'<text class="key" x="{left + 28}" y="{height + 4}">{html.escape(name)}</text>')
     return "".join(parts) + "</svg>"
