@@ -34,7 +34,7 @@ void check_spec(const ModelSpec& spec, const Architecture& architecture) {
     throw Error("[model] expected a vocabulary of at least 1 symbol, got " + std::to_string(spec.vocabulary));
   const auto& tasks = architecture.tasks;
   if (std::find(tasks.begin(), tasks.end(), spec.task) == tasks.end())
-    throw Error("[" + spec.arch + "] it can't be a " + task_name(spec.task) + ", its tasks are " +
+    throw Error("[" + spec.arch + "] it can't be a " + task_name(spec.task) + "; its tasks are " +
                 join(task_names(tasks)) +
                 (architecture.no_other_task.empty() ? "" : ": " + architecture.no_other_task));
   if (task_source(spec.task) == Source::rows && spec.classes < 1)
@@ -46,7 +46,7 @@ void check_spec(const ModelSpec& spec, const Architecture& architecture) {
 
 void register_architecture(Architecture added) {
   if (added.name.empty() || added.tasks.empty() || !added.make)
-    throw Error("[architecture] \"" + added.name + "\": expected a name, a task and a function that makes a model");
+    throw Error("[architecture] \"" + added.name + "\": expected a name, tasks and a function that makes a model");
   registry().add(std::move(added), check_new);
 }
 
@@ -63,7 +63,7 @@ Task usual_task(const Architecture& architecture, Source source) {
   for (Task task : architecture.tasks)
     if (task_source(task) == source) return task;
   throw Error("[model] " + architecture.name + " can't learn from " + (source == Source::text ? "a text" : "rows") +
-              ", its tasks are " + join(task_names(architecture.tasks)));
+              "; its tasks are " + join(task_names(architecture.tasks)));
 }
 
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init) {
@@ -74,7 +74,7 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init) {
     // If these differed, a checkpoint of the model could not be loaded.
     const auto text = [](const std::string& arch, Task task) { return arch + " " + task_name(task); };
     if (made == nullptr || made->arch() != spec.arch || made->task() != spec.task)
-      throw Error("[model] expected a " + text(spec.arch, spec.task) + ", its architecture made " +
+      throw Error("[model] expected a " + text(spec.arch, spec.task) + "; its architecture made " +
                   (made == nullptr ? "nothing" : "a " + text(made->arch(), made->task())));
     return made;
   });

@@ -66,7 +66,7 @@ std::vector<std::string> save_checkpoint_as(const std::string& form, const std::
                                             const Checkpoint& checkpoint) {
   const CheckpointForm& known = checkpoint_form(form);
   check_folder_name(path);
-  if (!known.save) throw Error("[checkpoint] \"" + form + "\" is read, not written");
+  if (!known.save) throw Error("[checkpoint] \"" + form + "\" can be read, but not written");
   return guard_memory("checkpoint", [&] { return known.save(path, checkpoint); });
 }
 

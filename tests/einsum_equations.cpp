@@ -48,7 +48,7 @@ TEST_CASE("einsum: errors name the operation and the equation") {
   fails("ii", {{2, 3}}, "index i is 2 and 3 in operand 0");
   fails("ii->i", {{1, 3}}, "index i is 1 and 3 in operand 0");
   fails("ij->ijk", {{2, 3}}, "index k of the output is in no operand");
-  fails("ij->ii", {{2, 3}}, "index i comes twice in the output");
+  fails("ij->ii", {{2, 3}}, "index i occurs twice in the output");
   fails("ij,jk", {{2, 3}}, "expected 2 operands, got 1");
   fails("ij", {{2, 3}, {3}}, "expected 1 operand, got 2");
   fails("ij", {}, "expected 1 operand, got 0");

@@ -239,7 +239,7 @@ TEST_CASE("safetensors: tensors that can't be saved are refused, and the old fil
     CHECK(folder.files() == 1);
   };
   refuses(folder / "a", {{"x", x}, {"x", x}}, {}, "\"x\"");
-  refuses(folder / "a", {{"__metadata__", x}}, {}, "reserves");
+  refuses(folder / "a", {{"__metadata__", x}}, {}, "reserved by the format");
   refuses(folder / "a", {{"c", Tensor::zeros({2}, DType::c64)}}, {}, "c64");
   refuses(folder / "a", {{"u", Tensor()}}, {}, "undefined");
   refuses(folder / "a", {{"\xff", x}}, {}, "UTF-8");

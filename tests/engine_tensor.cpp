@@ -175,7 +175,7 @@ TEST_CASE("parameter set: a parameter that another set took over is an error") {
   };
   step(second);
   CHECK(values_of(second.gradient(second.entries()[0])) == Values{2, 4});
-  CHECK_THROWS_WITH_AS(step(first), doctest::Contains("p has been moved to another set"), Error);
+  CHECK_THROWS_WITH_AS(step(first), doctest::Contains("p was moved to another set"), Error);
 }
 
 TEST_CASE("parameter: a lent one refuses to be written with its lender's message") {

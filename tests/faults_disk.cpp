@@ -59,7 +59,7 @@ std::vector<Written> all_written() {
        [](const std::string& folder, bool again) {
          save(folder, made("gmlp", Task::causal_lm, again ? other : small, again));
        }},
-      {"a quantised checkpoint",
+      {"a quantized checkpoint",
        [](const std::string& folder, bool again) {
          const Checkpoint checkpoint = made("gmlp", Task::causal_lm, small, again);
          quantize(*checkpoint.model, DType::i8);

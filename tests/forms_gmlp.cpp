@@ -187,7 +187,7 @@ TEST_CASE("labml's gMLP: outputs by its formula, there and back") {
     CHECK(read.info.form == "labml-gmlp");
     CHECK(read.model->task() == Task::causal_lm);
     REQUIRE(read.info.notes.size() == 2);
-    CHECK(contains(read.info.notes[0], "src_embed.positional_encodings is left out"));
+    CHECK(contains(read.info.notes[0], "src_embed.positional_encodings is ignored"));
     for (const Tensor& ids : {ids_2x4, ids_1x5})
       CHECK(max_difference((*read.model)(ids), labml_output(all, ids)) < 5e-5);
     (void)save_checkpoint_as("labml-gmlp", file.folder / "back", read);
@@ -198,10 +198,10 @@ TEST_CASE("labml's gMLP: outputs by its formula, there and back") {
   CHECK(contains(file.error("labml-gmlp", learned), "src_embed.positional_encodings are learned"));
   Tensors more = all;
   more["src_attn.query.weight"] = random_values({2});
-  CHECK(contains(file.error("labml-gmlp", more), "its config asks for none of these tensors: src_attn.query.weight"));
+  CHECK(contains(file.error("labml-gmlp", more), "tensors that its config does not require: src_attn.query.weight"));
   Tensors fewer = all;
   fewer.erase("encoder.layers.1.proj2.bias");
-  CHECK(contains(file.error("labml-gmlp", fewer), "no tensor is named as these parameters: blocks.1.proj2.bias"));
+  CHECK(contains(file.error("labml-gmlp", fewer), "no tensors for these parameters: blocks.1.proj2.bias"));
   CHECK(contains(file.error("labml-gmlp", {{"x", random_values({2})}}), "no tensor is named"));
   LoadOptions masked;
   masked.task = Task::masked_lm;
@@ -225,11 +225,12 @@ TEST_CASE("g-mlp-pytorch: outputs by its formula, causal or not, there and back"
   CHECK(load_checkpoint_as("g-mlp-pytorch", file.write(all)).model->task() == Task::causal_lm);
   Tensors attention = all;
   attention["layers.0.fn.fn.fn.attn.to_qkv.weight"] = random_values({2, 2});
-  CHECK(contains(file.error("g-mlp-pytorch", attention), "is of tiny attention (attn_dim), which weft's gMLP hasn't"));
+  CHECK(contains(file.error("g-mlp-pytorch", attention),
+                 "is of tiny attention (attn_dim), which weft's gMLP does not support"));
   Tensors turned = all;
   turned["layers.1.fn.fn.fn.sgu.weight"] = random_values({1, length, length + 1});
   CHECK(contains(file.error("g-mlp-pytorch", turned),
-                 "layers.1.fn.fn.fn.sgu.weight (blocks.1.sgu.weight) is (5, 6) when it is arranged"));
+                 "layers.1.fn.fn.fn.sgu.weight (blocks.1.sgu.weight) is (5, 6) after rearranging"));
   LoadOptions classifier;
   classifier.task = Task::classifier;
   CHECK(contains(file.error("g-mlp-pytorch", all, classifier), "g-mlp-pytorch has no classifier"));
@@ -272,7 +273,7 @@ TEST_CASE("gMLPs that the two formats can't represent are refused, and nothing i
   CHECK(contains(refused("labml-gmlp", "gmlp", Task::masked_lm, positions), "it has no masked-lm"));
   CHECK(contains(refused("g-mlp-pytorch", "gmlp", Task::classifier, none), "it has no classifier"));
   CHECK(contains(refused("labml-gmlp", "gmlp", Task::causal_lm, R"({"d_model":6,"tied":true,"positions":true})"),
-                 "it has no head that is tied"));
+                 "it does not support a head that is tied"));
   CHECK(contains(refused("labml-gmlp", "fnet", Task::masked_lm, R"({"d_model":6})"),
                  "it is of gmlp models, this is a fnet"));
 }

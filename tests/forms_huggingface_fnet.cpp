@@ -80,7 +80,7 @@ TEST_CASE("Hugging Face FNet: labels, classes without a name in the config, tens
   const Checkpoint read = load_checkpoint(old.path);
   CHECK(max_difference((*read.model)(ids_2x5), want) == 0);
   REQUIRE(read.info.notes.size() == 2);
-  CHECK(contains(read.info.notes[1], "fnet.embeddings.position_ids is left out"));
+  CHECK(contains(read.info.notes[1], "fnet.embeddings.position_ids is ignored"));
   old.tensors["cls.predictions.decoder.weight"] = Tensor::zeros({vocabulary, d});
   CHECK(contains(old.error(),
                  "cls.predictions.decoder.weight and fnet.embeddings.word_embeddings.weight are both "
@@ -97,13 +97,13 @@ TEST_CASE("Hugging Face FNet: labels, classes without a name in the config, tens
   REQUIRE(old.error().empty());
   const Checkpoint own_bias = load_checkpoint(old.path);
   CHECK(max_difference((*own_bias.model)(ids_2x5), outputs.words) == 0);
-  CHECK(contains(own_bias.info.notes.back(), "cls.predictions.bias is left out"));
+  CHECK(contains(own_bias.info.notes.back(), "cls.predictions.bias is ignored"));
   (void)save_checkpoint_as("huggingface-fnet", old.folder / "back", own_bias);
   const SafetensorsFile back(old.folder / "back/model.safetensors");
   for (const char* name : {"cls.predictions.bias", "cls.predictions.decoder.bias"})
     CHECK(back.load(name).to_vector<float>() == old.of("cls.predictions.decoder.bias").to_vector<float>());
   old.tensors.erase("cls.predictions.decoder.weight");
-  CHECK(contains(old.error(), "no tensor is named as these parameters: head.decoder.weight"));
+  CHECK(contains(old.error(), "no tensors for these parameters: head.decoder.weight"));
   // A masked language model that was saved without the pooler, which it doesn't use.
   Folder without("FNetForMaskedLM");
   without.tensors.erase("fnet.pooler.dense.weight");
@@ -128,7 +128,8 @@ TEST_CASE("Hugging Face FNet: keys missing in config.json have the defaults of t
 
 TEST_CASE("Hugging Face FNet: a bare encoder has no classes; a classifier can be trained from it") {
   const Folder base("FNetModel");
-  CHECK_THROWS_WITH((void)Classifier(load_checkpoint(base.path)), doctest::Contains("an encoder without a classifier"));
+  CHECK_THROWS_WITH((void)Classifier(load_checkpoint(base.path)),
+                    doctest::Contains("an encoder whose outputs are features"));
   const Checkpoint from = load_checkpoint(base.path);
   const auto to = make_model({"fnet", Task::classifier, vocabulary, 3, from.model->config_for(Task::classifier)}, {});
   CHECK(copy_parameters(from, *to, {"a", "b", "c"}) ==

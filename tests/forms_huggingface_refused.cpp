@@ -23,16 +23,16 @@ TEST_CASE("Hugging Face FNet: unsupported, missing or damaged parts are refused 
   };
   for (const char* unknown : {"FNetForTokenClassification", "FNetForQuestionAnswering", "FNetForMultipleChoice"})
     CHECK(contains(config("FNetModel", "architectures", {unknown}),
-                   "weft has no \"" + std::string(unknown) + "\", its FNets are FNetForPreTraining, FNetForMaskedLM"));
+                   "weft has no \"" + std::string(unknown) + "\"; its FNets are FNetForPreTraining, FNetForMaskedLM"));
   CHECK(contains(config("FNetForMaskedLM", "hidden_act", "quick_gelu"), "hidden_act: [activation] expected one of"));
   CHECK(contains(config("FNetForMaskedLM", "hidden_size", "six"), "\"hidden_size\" has the wrong type: \"six\""));
-  CHECK(contains(config("FNetForMaskedLM", "hidden_size", 5), "its config asks for (11, 5)"));
-  CHECK(contains(config("FNetForMaskedLM", "hidden_size", 1 << 30), "its config asks for a parameter of shape"));
-  CHECK(contains(config("FNetForMaskedLM", "num_hidden_layers", 1 << 30), "its config asks for a parameter of shape"));
+  CHECK(contains(config("FNetForMaskedLM", "hidden_size", 5), "its config requires (11, 5)"));
+  CHECK(contains(config("FNetForMaskedLM", "hidden_size", 1 << 30), "its config requires a parameter of shape"));
+  CHECK(contains(config("FNetForMaskedLM", "num_hidden_layers", 1 << 30), "its config requires a parameter of shape"));
   CHECK(contains(config("FNetForMaskedLM", "intermediate_size", 0), "expected an intermediate_size"));
   CHECK(contains(config("FNetForMaskedLM", "layer_norm_eps", 0), "finite eps > 0"));
   CHECK(contains(config("FNetForMaskedLM", "num_hidden_layers", 1),
-                 "its config asks for none of these tensors: fnet.encoder.layer.1"));
+                 "tensors that its config does not require: fnet.encoder.layer.1"));
   const std::string classifier = "FNetForSequenceClassification";
   CHECK(contains(config(classifier, "problem_type", "regression"), "weft has no regression (problem_type)"));
   CHECK(contains(config(classifier, "problem_type", "multi_label_classification"), "weft has no multi_label"));
@@ -40,11 +40,11 @@ TEST_CASE("Hugging Face FNet: unsupported, missing or damaged parts are refused 
   CHECK(contains(config(classifier, "id2label", {{"0", "a"}, {"2", "b"}}), "none of \"1\""));
   CHECK(contains(config(classifier, "id2label", {{"0", "a"}, {"1", "a"}, {"2", "b"}}), "the label \"a\" twice"));
   CHECK(contains(config(classifier, "id2label", {{"0", "a"}, {"1", "b"}}),
-                 "classifier.weight is (3, 6), its config asks for (2, 6)"));
+                 "classifier.weight is (3, 6); its config requires (2, 6)"));
   CHECK(contains(with("FNetModel", [](Folder& f) { f.tensors.erase("pooler.dense.bias"); }),
-                 "no tensor is named as these parameters: pooler.dense.bias"));
+                 "no tensors for these parameters: pooler.dense.bias"));
   CHECK(contains(with("FNetModel", [](Folder& f) { f.tensors["colour"] = Tensor::zeros({1}); }),
-                 "its config asks for none of these tensors: colour"));
+                 "tensors that its config does not require: colour"));
   CHECK(contains(
       with("FNetModel", [](Folder& f) { f.tensors["embeddings.LayerNorm.bias"] = Tensor::zeros({d}, DType::i64); }),
       "embeddings.LayerNorm.bias (encoder.embeddings.norm.bias) is I64, expected f32"));

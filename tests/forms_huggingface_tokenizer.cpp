@@ -100,13 +100,13 @@ TEST_CASE("Hugging Face FNet with its tokenizer: frames, pairs, padding; labels 
   Checkpoint gmlp;
   gmlp.model = make_model({"gmlp", Task::classifier, size, 3, R"({"d_model":8})"}, {});
   gmlp.tokenizer = tokenizer();
-  CHECK_THROWS_WITH((void)Classifier(std::move(gmlp)), doctest::Contains("leaves id 0 out as padding"));
+  CHECK_THROWS_WITH((void)Classifier(std::move(gmlp)), doctest::Contains("ignores id 0 as padding"));
   LabelledTexts texts = small_rows();
   const LabelledTexts test = every_tenth(texts);
   const ClassifierData data(texts, test, tokenizer(), 24, 4);
   const auto trained = make_model({"gmlp", Task::classifier, size, 3, R"({"d_model":8,"seq_len":24})"}, {});
-  CHECK_THROWS_WITH((void)Trainer(*trained, data, small_options(2)), doctest::Contains("leaves id 0 out as padding"));
-  CHECK_THROWS_WITH((void)evaluate(*trained, data), doctest::Contains("leaves id 0 out as padding"));
+  CHECK_THROWS_WITH((void)Trainer(*trained, data, small_options(2)), doctest::Contains("ignores id 0 as padding"));
+  CHECK_THROWS_WITH((void)evaluate(*trained, data), doctest::Contains("ignores id 0 as padding"));
   const auto fnet = make_model(model_spec(config, Task::classifier, size, 3), {});
   CHECK_NOTHROW((void)evaluate(*fnet, data));
 }
@@ -134,7 +134,7 @@ TEST_CASE("Hugging Face FNet: a tokenizer's settings are read, refused by name, 
   CHECK_NOTHROW((void)load_checkpoint(folder / "fnet"));
   folder.write("fnet/spiece.model", "nothing");
   CHECK_THROWS_WITH((void)load_checkpoint(folder / "fnet"),
-                    doctest::Contains("spiece.model\": [tokenizer] not a model"));
+                    doctest::Contains("spiece.model\": [tokenizer] not a SentencePiece model"));
 }
 
 namespace {
@@ -293,7 +293,7 @@ TEST_CASE("models of SentencePiece that are cut short or forged are refused") {
                                    std::string("\x0a\x7f"), std::string(20, '\xff'), std::string("\x0b\x01"),
                                    std::string("\x0a\x02\x10\x01"), std::string("\x12\x00", 2)}) {
     const std::string error = error_of([&] { (void)detail::parse_sentencepiece(bytes); });
-    CHECK(error.find("not a model of SentencePiece") != std::string::npos);
+    CHECK(error.find("not a SentencePiece model") != std::string::npos);
   }
 }
 

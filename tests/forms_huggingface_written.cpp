@@ -16,7 +16,7 @@ TEST_CASE("Hugging Face FNet: written back, every class has the tensors and the 
     const Checkpoint read = load_checkpoint(folder.path);
     const std::string back = folder.folder / "back";
     const auto notes = save_checkpoint_as("huggingface-fnet", back, read);
-    CHECK(notes == std::vector<std::string>{"the tokenizer, ids, has no place there: give the model ids"});
+    CHECK(notes == std::vector<std::string>{"the tokenizer, ids, has no place in this format: give the model ids"});
     const SafetensorsFile file(back + "/model.safetensors");
     CHECK(file.metadata().at("format") == "pt");
     CHECK(file.names().size() == folder.tensors.size());
@@ -79,7 +79,7 @@ TEST_CASE("Hugging Face FNet: weft's own FNets are written, unless it can't repr
   Checkpoint gmlp;
   gmlp.model = make_model({"gmlp", Task::causal_lm, 11, 0, R"({"d_model":6})"}, {});
   gmlp.tokenizer = tokenizer;
-  CHECK(contains(refused(gmlp), "it is of FNets, this is a gmlp"));
+  CHECK(contains(refused(gmlp), "it is for FNets; this is a gmlp"));
 }
 
 }  // namespace weft::test

@@ -24,9 +24,9 @@ TEST_CASE("labml's FNet: the outputs that its modules computed (tests/interop), 
     CHECK(read.model->max_length() == 12);  // the rows of its table
     CHECK(state.distance(read) < 2e-5);
     REQUIRE(read.info.notes.size() == 4);
-    CHECK(contains(read.info.notes[0], "src_embed.positional_encodings is left out"));
-    CHECK(contains(read.info.notes[2], "taken for relu"));
-    CHECK(contains(read.info.notes[3], "rows end in their [CLS]"));
+    CHECK(contains(read.info.notes[0], "src_embed.positional_encodings is ignored"));
+    CHECK(contains(read.info.notes[2], "weft assumes relu"));
+    CHECK(contains(read.info.notes[3], "rows end with [CLS]"));
   }
   const TemporaryFolder folder;
   Checkpoint read = state.read();
@@ -35,7 +35,7 @@ TEST_CASE("labml's FNet: the outputs that its modules computed (tests/interop), 
   const auto notes = save_checkpoint_as("labml-fnet", folder / "back", read);
   CHECK_FALSE(std::filesystem::exists(folder / "back/config.json"));
   REQUIRE(notes.size() == 2);
-  CHECK(notes[1] == "the labels have no place there; in their order they are a, b, c");
+  CHECK(notes[1] == "this format can't store the labels; in order they are a, b, c");
   const SafetensorsFile back(folder / "back/model.safetensors");
   const Tensor positions = back.load("src_embed.positional_encodings");  // as many as labml's has
   CHECK(positions.shape() == Shape{5000, 1, 6});
@@ -57,10 +57,10 @@ TEST_CASE("labml's FNet: unsupported parts are refused by name, in both directio
   CHECK(contains(with_tensor(layer + "src_attn.query.linear.weight", {6, 6}), "is of attention to another sequence"));
   CHECK(contains(with_tensor("src_embed.positional_encodings", {12, 1, 6}),
                  "are learned, weft's FNet has sinusoidal ones"));
-  CHECK(contains(with_tensor("what.weight", {6}), "its config asks for none of these tensors: what.weight"));
+  CHECK(contains(with_tensor("what.weight", {6}), "tensors that its config does not require: what.weight"));
   StateDict fewer = fnet();
   fewer.tensors.erase("encoder.layers.1.norm_ff.bias");
-  CHECK(contains(fewer.error(), "no tensor is named as these parameters: encoder.layers.1.output_norm.bias"));
+  CHECK(contains(fewer.error(), "no tensors for these parameters: encoder.layers.1.output_norm.bias"));
   CHECK(contains(fnet().error(of_task(Task::masked_lm)), "labml-fnet has no masked-lm"));
 
   FnetConfig config = config_from_json<FnetConfig>("fnet", fnet().read().model->config());

@@ -40,7 +40,7 @@ TEST_CASE("Hugging Face FNet: labels without names are numbers; a classifier has
   CHECK_THROWS_AS((void)save_checkpoint_as("huggingface-fnet", folder / "wrong", wrong), Error);
 }
 
-TEST_CASE("Hugging Face FNet: an encoder without a classifier runs by the C interface, too") {
+TEST_CASE("Hugging Face FNet: an encoder whose outputs are features runs by the C interface, too") {
   const TemporaryFolder folder;
   (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(R"({"d_model":8,"head":"pooler"})", 8));
   weft_model* model = nullptr;
@@ -58,10 +58,9 @@ TEST_CASE("Hugging Face FNet: an encoder without a classifier runs by the C inte
 TEST_CASE("Hugging Face FNet: a classifier of ids has logits by the C interface, and no texts to classify") {
   const TemporaryFolder folder;
   (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(R"({"d_model":8})", 3));
-  CHECK(
-      Classifier::why_not(load_checkpoint(folder / "out")) ==
-      "there is neither a spiece.model nor a tokenizer.json beside the model, by which texts are cut: copy those that "
-      "it was made with");
+  CHECK(Classifier::why_not(load_checkpoint(folder / "out")) ==
+        "there is neither a spiece.model nor a tokenizer.json beside the model, so texts can't be tokenized: copy the "
+        "original ones");
   CHECK(Classifier::why_not(classifier(R"({"d_model":8})", 3)) ==
         "the tokenizer of the checkpoint, ids, was not made for a classifier");
   weft_model* model = nullptr;
@@ -99,9 +98,9 @@ TEST_CASE("forms: no format can represent padded rows, which is reported") {
   const std::string usual = R"({"d_model":4,"layers":1,"seq_len":8})";
   const std::string labml =
       R"({"d_model":4,"layers":1,"seq_len":8,"norm":"pre","activation":"relu","eps":1e-5,"embeddings":"sinusoidal","head":"last"})";
-  CHECK(has(note_of("huggingface-fnet", usual, 8), "rows were filled up to 8 tokens"));
-  CHECK(has(note_of("huggingface-fnet", usual, 8), "say --pad-to 8"));
-  CHECK(has(note_of("labml-fnet", labml, 6), "say --pad-to 6"));
+  CHECK(has(note_of("huggingface-fnet", usual, 8), "rows were padded to 8 tokens"));
+  CHECK(has(note_of("huggingface-fnet", usual, 8), "use --pad-to 8"));
+  CHECK(has(note_of("labml-fnet", labml, 6), "use --pad-to 6"));
   CHECK(!has(note_of("huggingface-fnet", usual, 0), "--pad-to"));
   CHECK(!has(note_of("labml-fnet", labml, 0), "--pad-to"));
 }

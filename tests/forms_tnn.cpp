@@ -80,8 +80,8 @@ TEST_CASE("TNN forms: without a config.json sizes, heads and the decay come from
   CHECK(config.final_norm == "layernorm");
   CHECK_FALSE(config.tied);
   CHECK(has_note(read, "there is no config.json"));
-  CHECK(has_note(read, "decoder.version is left out"));
-  CHECK(has_note(read, "decoder.layers.1.self_attn.gtu.toep.gamma is left out"));
+  CHECK(has_note(read, "decoder.version is ignored"));
+  CHECK(has_note(read, "decoder.layers.1.self_attn.gtu.toep.gamma is ignored"));
   CHECK(read.info.length == 0);
   CHECK(fairseq("fairseq-tnn-many").read().info.length == 16);
   CHECK_FALSE(has_note(fairseq().read(), "config.json"));
@@ -137,13 +137,14 @@ TEST_CASE("TNN forms: gamma is a constant, or learned where config.json says so"
   StateDict none = fairseq();
   for (const std::string layer : {"0", "1"})
     none.tensors.erase("decoder.layers." + layer + ".self_attn.gtu.toep.gamma");
-  CHECK(contains(none.error(), "config.json\": use_decay is true, the tensors are of false"));
+  CHECK(contains(none.error(), "config.json\": use_decay is true; the tensors have false"));
   none.config.erase("use_decay");
   CHECK_FALSE(config_of(none.read()).use_decay);
 }
 
 TEST_CASE("fairseq's TNN: unsupported parts are refused by name") {
-  const std::string layer = "decoder.layers.0.", gtu = layer + "self_attn.gtu.", not_here = ", which weft's TNN hasn't";
+  const std::string layer = "decoder.layers.0.", gtu = layer + "self_attn.gtu.",
+                    not_here = ", which weft's TNN does not support";
   CHECK(contains(with_tensor(fairseq(), gtu + "d"), gtu + "d is of resi_param" + not_here));
   CHECK(contains(with_tensor(fairseq(), layer + "final_layer_norm.scale"), "scale is of rmsnorm" + not_here));
   StateDict gated = fairseq();
@@ -184,18 +185,18 @@ TEST_CASE("fairseq's TNN: unsupported parts are refused by name") {
 
 TEST_CASE("TNN forms: entries that are missing, unknown or contradict the tensors") {
   const std::string layer = "decoder.layers.1.";
-  CHECK(contains(without_tensor(fairseq(), layer + "glu.l1.bias"), "no tensor is named as these parameters"));
+  CHECK(contains(without_tensor(fairseq(), layer + "glu.l1.bias"), "no tensors for these parameters"));
   CHECK(contains(with_tensor(fairseq(), "decoder.layernorm_embedding.weight"),
-                 "its config asks for none of these tensors: decoder.layernorm_embedding.weight"));
+                 "tensors that its config does not require: decoder.layernorm_embedding.weight"));
   CHECK(contains(without_tensor(fairseq(), "decoder.layers.0.glu.l1.bias"),
                  "some of its linear layers have a bias, weft's TNN has all or none"));
   StateDict norms = fairseq();
   norms.tensors["decoder.layers.0.self_attn_layer_norm.weight"] = Tensor::full({6}, 1);
   CHECK(contains(norms.error(), "have norms of two kinds, weft's TNN has one"));
-  CHECK(contains(with_argument(fairseq(), "rpe_embedding", 64), "rpe_embedding is 64, the tensors are of 3"));
-  CHECK(contains(with_argument(fairseq(), "glu_dim", -1), "glu_dim is 6, the tensors are of 5"));
+  CHECK(contains(with_argument(fairseq(), "rpe_embedding", 64), "rpe_embedding is 64; the tensors have 3"));
+  CHECK(contains(with_argument(fairseq(), "glu_dim", -1), "glu_dim is 6; the tensors have 5"));
   CHECK(contains(with_argument(fairseq(), "norm_type", "rmsnorm"),
-                 "norm_type is \"rmsnorm\", the tensors are of \"simplermsnorm\""));
+                 "norm_type is \"rmsnorm\"; the tensors have \"simplermsnorm\""));
   CHECK(contains(with_argument(fairseq(), "act_fun", "tanh"), "config.json\": act_fun \"tanh\": expected none, gelu"));
   CHECK(contains(with_argument(fairseq(), "residual", "yes"), "the value of \"residual\" has the wrong type"));
   CHECK(fairseq().read().model->task() == Task::causal_lm);
@@ -204,10 +205,12 @@ TEST_CASE("TNN forms: entries that are missing, unknown or contradict the tensor
   other.config["act_fun"] = "None";
   CHECK(config_of(other.read()).act == "none");
   CHECK(config_of(other.read()).heads == 2);
-  CHECK(contains(pytorch().error(of_task(Task::masked_lm)), "\"causal\" says that it is no masked-lm"));
-  CHECK(contains(with_tensor(pytorch(), "layers.0.token_mixer.d"), "is of resi_param, which weft's TNN hasn't"));
+  CHECK(contains(pytorch().error(of_task(Task::masked_lm)), "\"causal\" says that it is not a masked-lm"));
+  CHECK(contains(with_tensor(pytorch(), "layers.0.token_mixer.d"),
+                 "is of resi_param, which weft's TNN does not support"));
   CHECK(contains(with_tensor(pytorch(), "layers.0.token_mixer.pre_norm.weight"), "is of an early version's norm"));
-  CHECK(contains(with_tensor(pytorch(), "layers.0.token_norm.scale"), "is of rmsnorm, which weft's TNN hasn't"));
+  CHECK(contains(with_tensor(pytorch(), "layers.0.token_norm.scale"),
+                 "is of rmsnorm, which weft's TNN does not support"));
   StateDict nothing = pytorch();
   nothing.tensors = {{"x", Tensor::full({2}, 1)}};
   CHECK(contains(nothing.error(), "embedding.weight"));
@@ -232,7 +235,7 @@ TEST_CASE("TNN forms: models that they can't represent are refused") {
     small.model = make_model(tnn(""), {});
     small.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":7})");
     quantize(*small.model, DType::bf16);
-    CHECK(contains(error_of([&] { (void)save_checkpoint_as(form, "/nowhere", small); }), "the model is quantised"));
+    CHECK(contains(error_of([&] { (void)save_checkpoint_as(form, "/nowhere", small); }), "the model is quantized"));
   }
 }
 

@@ -141,11 +141,10 @@ TEST_CASE("token streams: an Error once a parameter was written since the first 
         CHECK(same_bits(first, model->stream()->next(3)));
         (void)stream->next(2);
         write();
-        CHECK_THROWS_WITH_AS(
-            stream->next(1),
-            "[generate] a parameter was written since this text's first token; what the stream keeps of "
-            "earlier tokens is of the old ones: make a new stream",
-            Error);
+        CHECK_THROWS_WITH_AS(stream->next(1),
+                             "[generate] a parameter was written after this text's first token, so the kept results of "
+                             "earlier tokens are no longer valid: make a new stream",
+                             Error);
         CHECK_THROWS_AS(stream->next(1), Error);
         CHECK_NOTHROW(model->stream()->next(1));
       }

@@ -210,7 +210,8 @@ TEST_CASE("check_batch: each of its reasons by itself") {
   CHECK_THROWS_WITH_AS(check_batch("here", 2, 2, 0), "[here] expected a batch of at least 1 sequence, got 0", Error);
   CHECK_THROWS_WITH_AS(
       check_batch("here", 1000000, 2, 1000000000000),
-      "[here] a batch of 1000000000000 sequences of 1000000 tokens doesn't fit into memory: make it smaller", Error);
+      "[here] a batch of 1000000000000 sequences of 1000000 tokens doesn't fit into memory: choose a smaller one",
+      Error);
 }
 
 }  // namespace weft::test

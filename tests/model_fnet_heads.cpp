@@ -119,7 +119,7 @@ TEST_CASE("FNet: classifiers of the next sentence, and only a pooler") {
   CHECK_THROWS_WITH(made(Task::classifier, small("next-sentence"), 3),
                     "[fnet] expected 2 classes, those of a next-sentence head, got 3");
   CHECK_THROWS_WITH(made(Task::classifier, small("pooler"), 3),
-                    "[fnet] expected 6 classes, the outputs of a pooler alone, got 3");
+                    "[fnet] expected 6 classes, the outputs of a pooler, got 3");
   CHECK_THROWS_WITH(made(Task::masked_lm, small("both")),
                     "[fnet head] expected one of task, pooler, next-sentence, last, mean, got \"both\"");
   CHECK_THROWS_AS(made(Task::masked_lm, small("task", true, -2)), Error);

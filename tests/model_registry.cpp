@@ -173,7 +173,7 @@ TEST_CASE("a registered architecture without a stream: sampled by repeated passe
   CHECK(model->why_stream_is_slow() == "its architecture, mean, has no token stream of its own");
   Parameter start = model->parameters()[1].second;
   start.assign(scale(start, 0.5));
-  CHECK_THROWS_WITH_AS(stream->next(1), doctest::Contains("a parameter was written since this text's first token"),
+  CHECK_THROWS_WITH_AS(stream->next(1), doctest::Contains("a parameter was written after this text's first token"),
                        Error);
   CHECK_NOTHROW(model->stream()->next(1));
   std::string text;
@@ -186,7 +186,7 @@ TEST_CASE("a registered architecture without a stream: sampled by repeated passe
   CHECK(text.size() == 20);
   const auto rows = make_model({"mean", Task::classifier, 7, 2, "{}"}, {});
   CHECK_THROWS_WITH((void)rows->stream(),
-                    "[generate] a mean classifier can't continue a text: that takes a causal language model");
+                    "[generate] a mean classifier can't continue a text: only a causal language model can");
 }
 
 TEST_CASE("a registered architecture: config and tasks") {
@@ -202,7 +202,7 @@ TEST_CASE("a registered architecture: config and tasks") {
   const auto make = [](Task task, const std::string& config, std::int64_t classes = 0) {
     return make_model({"mean", task, 7, classes, config}, {});
   };
-  CHECK_THROWS_WITH(make(Task::masked_lm, "{}"), "[mean] it can't be a masked-lm, its tasks are causal-lm, classifier");
+  CHECK_THROWS_WITH(make(Task::masked_lm, "{}"), "[mean] it can't be a masked-lm; its tasks are causal-lm, classifier");
   CHECK_THROWS_WITH(make(Task::classifier, "{}"), "[model] a classifier needs at least 1 class, got 0");
   const Task lm = Task::causal_lm;
   CHECK_THROWS_WITH(make(lm, R"({"depth":1})"),
@@ -230,7 +230,7 @@ TEST_CASE("register_architecture: names that are taken, and architectures that c
 
   register_architecture(named("alias"));  // its models call themselves "mean"
   CHECK_THROWS_WITH(make_model({"alias", Task::causal_lm, 7, 0, "{}"}, {}),
-                    "[model] expected a alias causal-lm, its architecture made a mean causal-lm");
+                    "[model] expected a alias causal-lm; its architecture made a mean causal-lm");
 }
 
 TEST_CASE("a checkpoint of a model whose config is no JSON object is refused, and nothing is written") {

@@ -246,9 +246,9 @@ TEST_CASE("token streams: refused calls leave the texts unchanged") {
     CHECK_THROWS_AS(stream->append(Tensor::zeros({2}, DType::i64)), Error);
     CHECK_THROWS_WITH_AS(stream->append(Tensor()),
                          "[generate] expected tokens i64 (2, n >= 1), got an undefined tensor", Error);
-    CHECK_THROWS_WITH_AS((void)stream->select({0, 2}), "[generate] expected indices of texts, 0 to 1, got 2", Error);
+    CHECK_THROWS_WITH_AS((void)stream->select({0, 2}), "[generate] expected text indices from 0 to 1, got 2", Error);
     CHECK_THROWS_AS((void)stream->select({-1}), Error);
-    CHECK_THROWS_WITH_AS((void)stream->select({}), "[generate] expected the index of a text at least, got none", Error);
+    CHECK_THROWS_WITH_AS((void)stream->select({}), "[generate] expected at least one text index, got none", Error);
     CHECK(stream->texts() == 2);
   }
 }

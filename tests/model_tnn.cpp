@@ -184,13 +184,12 @@ TEST_CASE("TNN: errors") {
   CHECK_THROWS_WITH_AS(lm(R"({"heads":2,"d_model":5})"),
                        "[tnn] expected heads that divide floor(expand_ratio · d_model) = 15, got 2", Error);
   CHECK_THROWS_WITH_AS(lm(R"({"par_type":3})", Task::classifier),
-                       "[Tno] par_type 3 is defined for the causal form alone", Error);
+                       "[Tno] par_type 3 is only defined for the causal form", Error);
   CHECK_THROWS_WITH_AS(lm(R"({"gamma":1.5})"), "[Tno] expected 0 <= gamma <= 1, got 1.500000", Error);
-  CHECK_THROWS_WITH_AS(
-      lm(R"({"use_multi_decay":true})"),
-      "[Tno] use_decay and use_multi_decay exclude each other: for use_multi_decay set use_decay, true by default, "
-      "to false",
-      Error);
+  CHECK_THROWS_WITH_AS(lm(R"({"use_multi_decay":true})"),
+                       "[Tno] use_decay and use_multi_decay exclude each other: to use use_multi_decay, set use_decay "
+                       "to false (its default is true)",
+                       Error);
   CHECK_THROWS_WITH_AS(lm(R"({"norm_type":"batchnorm"})"),
                        "[norm] expected one of layernorm, simplermsnorm, got \"batchnorm\"", Error);
   for (const char* config :

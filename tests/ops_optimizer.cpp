@@ -162,7 +162,7 @@ TEST_CASE("optimizer updates decay only the first elements, on request") {
     CHECK(same_bits(slice(some, 0, decayed, n), slice(none, 0, decayed, n)));
     CHECK(!same_bits(slice(all, 0, decayed, n), slice(none, 0, decayed, n)));
     for (std::int64_t wrong : {std::int64_t{-1}, n + 1})
-      CHECK_THROWS_WITH_AS(updated(rule, wrong, 0.1), doctest::Contains("elements to be decayed"), Error);
+      CHECK_THROWS_WITH_AS(updated(rule, wrong, 0.1), doctest::Contains("elements with weight decay"), Error);
   }
 }
 

@@ -260,7 +260,7 @@ TEST_CASE("cast rounds, and its gradient has the dtype of x") {
 
 TEST_CASE("shape operations: errors") {
   const Tensor x = Tensor::zeros({2, 3});
-  CHECK_THROWS_WITH_AS(reshape(x, {4, 2}), "[reshape] a tensor of shape (2, 3) can't be seen as (4, 2)", Error);
+  CHECK_THROWS_WITH_AS(reshape(x, {4, 2}), "[reshape] a tensor of shape (2, 3) can't be reshaped to (4, 2)", Error);
   CHECK_THROWS_AS(reshape(x, {-1, -1}), Error);
   CHECK_THROWS_AS(reshape(x, {-1, 4}), Error);
   CHECK_THROWS_AS(permute(x, {0, 0}), Error);

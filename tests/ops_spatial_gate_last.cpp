@@ -149,7 +149,7 @@ TEST_CASE("spatial_gate_last: errors") {
         "[spatial_gate_last] expected a gate (1, texts, d) for 1 texts, got f32 (1, 2, 6)");
   CHECK(with([](Texts& t) {
           t.x[1] = Tensor::zeros({3, 6});
-        }) == "[spatial_gate_last] expected each text's x (n >= 1, 6), all of one shape, got (4, 6) and (3, 6)");
+        }) == "[spatial_gate_last] expected for each text an x (n >= 1, 6), all of one shape, got (4, 6) and (3, 6)");
   CHECK(!with([](Texts& t) { t.x = {Tensor::zeros({0, 6}), Tensor::zeros({0, 6})}; }).empty());
   CHECK(!with([](Texts& t) { t.x[0] = Tensor::zeros({4, 6}, DType::f64); }).empty());
   CHECK(with([](Texts& t) {

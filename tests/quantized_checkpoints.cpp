@@ -174,7 +174,7 @@ TEST_CASE("quantized checkpoints: training refuses them and names an alternative
     const std::string message = error_of([&] { (void)load_checkpoint(saved.path); });
     CAPTURE(message);
     for (const std::string& part : {saved.file(), std::string(quantization_name(to)), std::string("Purpose::inference"),
-                                    std::string("made of"), std::string("quantise that again")})
+                                    std::string("original checkpoint"), std::string("quantize it again")})
       CHECK(contains(message, part));
   }
 }
@@ -199,10 +199,10 @@ TEST_CASE("quantized checkpoints: damaged ones are refused") {
   check_refused(forged(saved, scale, raw::convert(scales, DType::f64)), scale + " is F64, expected f32");
   check_refused(forged(saved, scaled, raw::convert(values, DType::f64)), scaled + " is F64, expected i8");
   check_refused(forged(saved, scaled, raw::convert(values, DType::f32)),
-                "tensors, its config asks for");  // with scales
+                "tensors; its config requires");  // with scales
   check_refused(forged(saved, scaled, slice(values, 1, 0, columns - 1)), scaled + " is (" + std::to_string(rows));
   check_refused(forged(saved, "norm.weight", Tensor::zeros({16}, DType::bf16)), "norm.weight is BF16, expected f32");
-  check_refused(forged(saved, "none", Tensor::zeros({1}), "norm.weight_scale"), "tensors, its config asks for");
+  check_refused(forged(saved, "none", Tensor::zeros({1}), "norm.weight_scale"), "tensors; its config requires");
   const std::string whole = *saved.bytes();
   for (std::size_t cut = 0; cut < whole.size(); cut += 499) {
     saved.folder.write("forged/model.safetensors", whole.substr(0, cut));
@@ -279,7 +279,7 @@ TEST_CASE("quantized checkpoints: metadata and tensors must agree") {
   refused(R"("quantized":"int8",)", "", "is I8, expected f32");
   refused(R"("quantized":"int8")", R"("quantized":"bf16")", "is I8, expected bf16");
   refused(R"("quantized":"int8")", R"("quantized":"int4")", "expected bf16 or int8, got \"int4\"");
-  refused(R"("quantized":"int8")", R"("quantized":8)", "its metadata are damaged");
+  refused(R"("quantized":"int8")", R"("quantized":8)", "the metadata are damaged");
 }
 
 }  // namespace weft::test

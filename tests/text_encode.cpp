@@ -79,7 +79,8 @@ TEST_CASE("ids: a model's ids as they are") {
   CHECK(tokenizer_from_json(ids->to_json())->to_json() == ids->to_json());
   CHECK_FALSE(tokenizer_from_json(R"({"unit":"ids","size":2})")->special().pad);
   for (const char* wrong : {"300", "-1", "x", "1.5", "99999999999999999999", "1,2"})
-    CHECK_THROWS_WITH((void)ids->encode(wrong), doctest::Contains("is no id, 0 to 299: the model came without"));
+    CHECK_THROWS_WITH((void)ids->encode(wrong),
+                      doctest::Contains("is not an id from 0 to 299: the model came without"));
   CHECK_THROWS_AS((void)ids->decode(300), Error);
   for (const char* wrong : {R"({"unit":"ids","size":0})", R"({"unit":"ids"})", R"({"unit":"ids","size":2,"pad":2})",
                             R"({"unit":"ids","size":4294967296})"})

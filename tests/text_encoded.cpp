@@ -219,12 +219,13 @@ TEST_CASE("texts that can't be encoded: the file and the place are named") {
     CHECK(error_of(file("\xEF\xBB\xBF" + megabytes + "\xFF"), *t, most) ==
           name + ": invalid UTF-8 at byte 2500003" + other_encoding);
     CHECK(error_of(file(megabytes + "\xE2\x82"), *t, most) ==
-          name + ": invalid UTF-8 at byte 2500000: the text ends inside of a character");
+          name + ": invalid UTF-8 at byte 2500000: the text ends within a character");
     CHECK(error_of(file("\xFF\xFE" + std::string("a\0b\0", 4)), *t, most) ==
           name + ": invalid UTF-8 at byte 0: it looks like UTF-16 (iconv -f UTF-16 -t UTF-8 converts it)");
     CHECK(error_of(file(std::string("a\0b\0", 4)), *t, most) ==
           name +
-              ": byte 1 is 0, which is in no text: expected UTF-8 (if it is UTF-16, iconv -f UTF-16 -t UTF-8 converts "
+              ": byte 1 is 0, which does not occur in text: expected UTF-8 (if it is UTF-16, iconv -f UTF-16 -t UTF-8 "
+              "converts "
               "it)");
     const auto old = tokenizer_from_json(R"({"unit":"characters","characters":"a","mask":false})");
     CHECK(error_of(file(megabytes + "€"), *old, most) ==

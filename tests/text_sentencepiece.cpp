@@ -142,7 +142,7 @@ TEST_CASE("unigram and bpe that can't be learned") {
   CHECK_THROWS_WITH((void)learned("bpe", "a\xFF"), "[tokenizer] invalid UTF-8 at byte 1");
   CHECK_THROWS_WITH((void)learned("sentencepiece", "a"), doctest::Contains("learn bpe or unigram"));
   CHECK_THROWS_WITH((void)sentencepiece_tokenizer("no model"),
-                    doctest::Contains("[tokenizer] not a model of SentencePiece"));
+                    doctest::Contains("[tokenizer] not a SentencePiece model"));
 }
 
 TEST_CASE("a model of SentencePiece that puts a space before each line") {

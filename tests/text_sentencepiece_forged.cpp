@@ -67,24 +67,24 @@ TEST_CASE("forged models of SentencePiece: a trie of characters that leads out o
   says(whole.substr(0, 2051), "got a trie of 2048 bytes in 2051");
   says(std::string(4, '\0') + whole.substr(4), "got a trie of 0 bytes");
   const std::string ones = std::string("\0\4\0\0", 4) + std::string(1024, '\xff') + std::string("abc\0", 4);
-  says(ones, "expected units of a trie of 256, got a way to unit 1073741568");
+  says(ones, "expected units of a trie of 256, got a path to unit 1073741568");
   says(Trie(1).bytes(""), "expected a zero at the end of its strings");
   says(Trie(1).bytes("x"), "expected a zero at the end of its strings");
   says(Trie(1).bytes(std::string("\xff\0", 2)), "invalid UTF-8 at byte 0");
   Trie trie(1);
   trie.units[256] = 0x80000005;
-  says(trie.bytes(), "expected a character's beginning in 5 bytes of strings, got byte 5");
+  says(trie.bytes(), "expected the first byte of a character in 5 bytes of strings, got byte 5");
   trie.units[256] = 0xffffffff;
   says(trie.bytes(), "got byte 2147483647");
   trie.units[256] = 0x80000001;
   says(trie.bytes(std::string("é\0", 3)), "got byte 1");
   CHECK(refusal(trie.bytes()) == "");
   trie.units['a'] = ('a' ^ 512) << 10 | 'a';
-  says(trie.bytes(), "expected units of a trie of 512, got a way to unit 512");
-  says(Trie(33).bytes(), "expected at most 32 keys that begin one text, got more");
+  says(trie.bytes(), "expected units of a trie of 512, got a path to unit 512");
+  says(Trie(33).bytes(), "expected at most 32 keys that are prefixes of one text, got more");
   Trie loop(1);  // "b" any number of times
   loop.units[256 + 'b'] = 'b' << 10 | 0x100 | 'b';
-  says(loop.bytes(), "expected at most 32 keys that begin one text, got more");
+  says(loop.bytes(), "expected at most 32 keys that are prefixes of one text, got more");
   Trie back(1);  // to the root, as a child for the byte 0
   back.units[0] |= 0x100;
   says(back.bytes(), "got byte " + std::to_string(0x100));
@@ -111,7 +111,7 @@ TEST_CASE("forged models of SentencePiece: through every function that reads the
   CHECK(good->encode(std::string(40, 'a')) == good->encode("xaaaaaaaa"));
   // A key whose upper bits other readers drop, which makes it field 3 there.
   CHECK_THROWS_WITH((void)sentencepiece_tokenizer(model() + std::string("\x9a\x80\x80\x80\x10\0", 6)),
-                    doctest::Contains("not a model of SentencePiece"));
+                    doctest::Contains("not a SentencePiece model"));
 }
 
 TEST_CASE(
@@ -134,11 +134,11 @@ TEST_CASE(
     nested.push_back({std::string(size, '#'), 0, SentencePieceModel::user_defined});
   CHECK(with(nested)->encode(std::string(64, '#')).size() == 2);
   nested.push_back({std::string(65, '#'), 0, SentencePieceModel::user_defined});
-  CHECK_THROWS_WITH_AS((void)with(nested), doctest::Contains("expected at most 64 that begin one text, got more"),
-                       Error);
+  CHECK_THROWS_WITH_AS((void)with(nested),
+                       doctest::Contains("expected at most 64 that are prefixes of one text, got more"), Error);
   nested.back().kind = (std::int64_t{1} << 32) + SentencePieceModel::user_defined;
-  CHECK_THROWS_WITH_AS((void)with(nested), doctest::Contains("expected at most 64 that begin one text, got more"),
-                       Error);
+  CHECK_THROWS_WITH_AS((void)with(nested),
+                       doctest::Contains("expected at most 64 that are prefixes of one text, got more"), Error);
 }
 
 }  // namespace weft::test

@@ -152,7 +152,7 @@ TEST_CASE("invalid UTF-8 names the byte") {
   for (const char* bad : {"é\xC0\x80", "é\xED\xA0\x80", "é\xF4\x90\x80\x80", "é\x80", "é\xF0\x80\x80\x80", "é\xFFxx"})
     CHECK(message(bad) == "[tokenizer] invalid UTF-8 at byte 2");
   for (const char* cut : {"é\xE2\x82", "é\xF0\x9F\x98", "é\xF0", "é\xC3"})
-    CHECK(message(cut) == "[tokenizer] invalid UTF-8 at byte 2: the text ends inside of a character");
+    CHECK(message(cut) == "[tokenizer] invalid UTF-8 at byte 2: the text ends within a character");
   CHECK(message("\xFF\xFEw\1") ==
         "[tokenizer] invalid UTF-8 at byte 0: it looks like UTF-16 (iconv -f UTF-16 -t UTF-8 converts it)");
   const std::string far = std::string(100, 'x') + "\xC3\xA9";

@@ -86,7 +86,7 @@ TEST_CASE("best by a metric: the state keeps the metric and its best value") {
   Trainer trainer(*model, data, small_options(8));
   trainer.load_state(state_path(folder / "run"));
   CHECK_THROWS_WITH((void)trainer.run(into("", "loss")),
-                    "[train] expected the best checkpoint by right, as this run has one, got by loss");
+                    "[train] expected the best checkpoint by right, like the existing one of this run, got by loss");
 }
 
 TEST_CASE("best by a metric that isn't measured is an error before the first step") {
@@ -138,7 +138,7 @@ TEST_CASE("a run's test measures the best checkpoint once the run has ended, as 
     CHECK(line["predicted"] == 18);
     CHECK(folder.read("run/metrics.jsonl").rfind(before, 0) == 0);
     CHECK_THROWS_WITH((void)test_run(run, *small_task("gmlp", Task::causal_lm).data),
-                      doctest::Contains("is of another task or tokenizer than the data"));
+                      doctest::Contains("has another task or tokenizer than the data"));
   }
   CHECK(is_tested(folder / "run"));
   CHECK_FALSE(is_tested(folder / "none"));

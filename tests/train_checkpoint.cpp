@@ -88,7 +88,7 @@ TEST_CASE("checkpoint: damaged files and files of others") {
   folder.write("run/config.json", config.substr(0, config.size() / 2));
   CHECK(contains(load_error(folder / "run"), "run/config.json\" is damaged"));
   folder.write("run/config.json", replaced(config, "\"gmlp\"", "\"tnn\""));
-  CHECK(contains(load_error(folder / "run"), "is of another model"));
+  CHECK(contains(load_error(folder / "run"), "belongs to another model"));
   folder.write("run/config.json", replaced(config, "\"step\": 0", "\"step\": 7"));
   CHECK(load_error(folder / "run").empty());  // like a stop between writing the two files
   std::filesystem::remove(folder / "run/config.json");
@@ -112,21 +112,21 @@ TEST_CASE("checkpoint: forged metadata and tensors") {
                    j["task"] = "classifier";
                    j["classes"] = 2;
                  }),
-                 "its config asks for"));
+                 "its config requires"));
   CHECK(contains(error([](Json& j, Tensors&) { j["arch"] = "fnet"; }), "[fnet]"));
   CHECK(contains(error([](Json& j, Tensors&) { j["config"]["colour"] = 1; }), "unknown config key \"colour\""));
-  CHECK(contains(error([](Json& j, Tensors&) { j["config"]["d_ffn"] = 32; }), "its config asks for"));
-  CHECK(contains(error([](Json& j, Tensors&) { j["config"]["layers"] = 1; }), "its config asks for"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["config"]["d_ffn"] = 32; }), "its config requires"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["config"]["layers"] = 1; }), "its config does not require"));
   CHECK(contains(error([](Json& j, Tensors&) { j["config"]["d_model"] = -1; }), "d_model"));
-  CHECK(contains(error([](Json& j, Tensors&) { j["vocabulary"]["characters"] = "ab"; }), "its config asks for"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["vocabulary"]["characters"] = "ab"; }), "its config requires"));
   CHECK(contains(error([](Json& j, Tensors&) { j.erase("step"); }), "metadata are damaged"));
   CHECK(contains(error([](Json& j, Tensors&) { j["task"] = 7; }), "metadata are damaged"));
   CHECK(contains(error([](Json& j, Tensors&) { j["step"] = 1e300; }), "\"step\" has the wrong type"));
   CHECK(contains(error([](Json& j, Tensors&) { j["vocabulary"]["unit"] = 1; }), "[tokenizer] it is damaged"));
-  CHECK(contains(error([](Json&, Tensors& t) { t.back().first = "other"; }), "no tensor is named"));
-  CHECK(contains(error([](Json&, Tensors& t) { t.pop_back(); }), "there are only 0 more"));
+  CHECK(contains(error([](Json&, Tensors& t) { t.back().first = "other"; }), "no tensors for these parameters"));
+  CHECK(contains(error([](Json&, Tensors& t) { t.pop_back(); }), "only 0 more parameters"));
   CHECK(contains(error([](Json&, Tensors& t) { t.emplace_back("more", t[0].second); }),
-                 "its config asks for none of these tensors: more"));
+                 "tensors that its config does not require: more"));
   const auto to_integers = [](Json&, Tensors& t) { t[0].second = Tensor::zeros(t[0].second.shape(), DType::i64); };
   CHECK(contains(error(to_integers), "expected f32"));
   CHECK(contains(error([](Json& j, Tensors&) { j["length"] = -3; }), "expected a step and a length"));
@@ -160,18 +160,18 @@ TEST_CASE("checkpoint: a classifier's labels, and the length of its rows") {
     rewrite(folder, change);
     return load_error(folder / "forged");
   };
-  CHECK(contains(error([](Json& j, Tensors&) { j["labels"] = {"a", "b"}; }), "expected 3 labels, each another, got 2"));
-  CHECK(contains(error([](Json& j, Tensors&) { j["labels"] = {"a", "b", "a"}; }), "expected 3 labels, each another"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["labels"] = {"a", "b"}; }), "expected 3 distinct labels, got 2"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["labels"] = {"a", "b", "a"}; }), "expected 3 distinct labels"));
   CHECK(contains(error([](Json& j, Tensors&) { j["labels"] = {1, 2, 3}; }), "metadata are damaged"));
   CHECK(contains(error([](Json& j, Tensors&) { j["pad_to"] = -1; }), "expected pad_to of at least 0"));
   CHECK(contains(error([](Json& j, Tensors&) { j["pad_to"] = "x"; }), "\"pad_to\" has the wrong type"));
   // Another model's names in config.json.
   std::string config = folder.read("run/config.json");
   folder.write("run/config.json", replaced(config, "Sport", "Sports"));
-  CHECK(contains(load_error(folder / "run"), "is of another model"));
+  CHECK(contains(load_error(folder / "run"), "belongs to another model"));
   info.labels = {"a"};
   CHECK_THROWS_WITH(save_checkpoint(folder / "none", *small.model, *small.data->tokenizer(), info),
-                    "[checkpoint] expected 3 labels, each another, got 1");
+                    "[checkpoint] expected 3 distinct labels, got 1");
   CHECK_FALSE(std::filesystem::exists(folder / "none/model.safetensors"));
 }
 
@@ -189,9 +189,9 @@ TEST_CASE("checkpoint: forged sizes take no memory") {
     const SmallTask small = small_task(arch, usual_task(arch));
     save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
     for (const char* config : {R"({"layers":1000000000})", R"({"d_model":20000})"})
-      CHECK(contains(error(Json::parse(config)), "its config asks for"));
+      CHECK(contains(error(Json::parse(config)), "its config requires"));
     if (small.model->max_length() > 0)  // otherwise no parameter depends on the length
-      CHECK(contains(error({{"seq_len", 20000}}), "its config asks for"));
+      CHECK(contains(error({{"seq_len", 20000}}), "its config requires"));
     CHECK(contains(error({{"seq_len", std::int64_t{1} << 32}}), "seq_len"));
   }
   // Without layers, no parameter of gMLP depends on its length.
@@ -300,14 +300,14 @@ TEST_CASE("generate: special symbols are never chosen; texts to stop at") {
   const std::string end = all.substr(195) + "x";
   CHECK(text({end}) == all);
   CHECK(text({"bb", "a"}) == all.substr(0, std::min(all.find("bb"), all.find("a"))));
-  CHECK_THROWS_WITH(text({""}), "[generate] a text to stop at is empty");
+  CHECK_THROWS_WITH(text({""}), "[generate] a stop text is empty");
   for (double p : {0.0, -1.0, 1.1, std::nan("")}) {
     options.top_p = p;
     CHECK_THROWS_WITH(text({}), doctest::Contains("expected top_p above 0, at most 1"));
   }
   options.top_p = 1;
   CHECK_THROWS_WITH(generate(*model, *characters("abc"), "a", options, [](const auto&) { return true; }),
-                    "[generate] the tokenizer has 4 symbols, the model 3: they don't belong together");
+                    "[generate] the tokenizer has 4 symbols, the model 3: they do not belong together");
 }
 
 TEST_CASE("generate: words come with the text between them") {

@@ -83,7 +83,7 @@ TEST_CASE("copy_parameters: an output is found by its label's name, in any order
     CHECK(values_of(*none.model).at(head + ".bias") == fresh.at(head + ".bias"));
 
     CHECK(error_of([&] { (void)copy_parameters(from, *none.model, fewer); }) ==
-          "[checkpoint] expected 4 labels, as the model has outputs, got 2");
+          "[checkpoint] expected 4 labels, one for each output of the model, got 2");
   }
 }
 

@@ -127,10 +127,8 @@ TEST_CASE("rows of different lengths: each one predicts") {
   for (const std::int64_t predicted : {3, 5}) {
     Batch batch = batch_of(9, 0);
     batch.predicted = predicted;
-    CHECK_THROWS_WITH(
-        step("gmlp", {batch}),
-        ("[train] expected rows with lengths of their own to be predicted each, 4, not " + std::to_string(predicted))
-            .c_str());
+    CHECK_THROWS_WITH(step("gmlp", {batch}),
+                      ("[train] expected one prediction for each row, 4, not " + std::to_string(predicted)).c_str());
   }
 }
 

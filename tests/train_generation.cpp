@@ -72,7 +72,7 @@ TEST_CASE("Generation: the constructor refuses the same as generate()") {
   const auto tokenizer = characters(alphabet);
   GenerateOptions options;
   CHECK_THROWS_AS(Generation(*classes, *tokenizer, "ab", options), Error);
-  CHECK_THROWS_WITH(Generation(*model, *characters("abc"), "ab", options), doctest::Contains("don't belong together"));
+  CHECK_THROWS_WITH(Generation(*model, *characters("abc"), "ab", options), doctest::Contains("do not belong together"));
   CHECK_THROWS_AS(Generation(*model, *tokenizer, "\xff", options), Error);
   options.top_p = 0;
   CHECK_THROWS_WITH(Generation(*model, *tokenizer, "ab", options), doctest::Contains("top_p"));

@@ -44,7 +44,7 @@ std::string path_error(const std::string& path, const LabelledOptions& options =
   return "";
 }
 
-const std::string skip = " (--skip-bad-rows leaves such rows out)";
+const std::string skip = " (--skip-bad-rows skips such rows)";
 
 }  // namespace
 
@@ -90,7 +90,7 @@ TEST_CASE("labeled texts: the formats, found by the first rows") {
   for (const auto& f : forms) {
     CAPTURE(f.content);
     if (*f.form) CHECK(parse(f.content).form == f.form);
-    else CHECK(contains(error(f.content), "file: row 2: expected 2 columns, as in row 1, got 3 (--format"));
+    else CHECK(contains(error(f.content), "file: row 2: expected 2 columns like in row 1, got 3 (--format"));
   }
   std::string german = "Sparte,Meldung\n";
   for (int i = 0; i < 12; ++i)
@@ -129,7 +129,7 @@ TEST_CASE("labeled texts: columns by name and by number") {
   CHECK(error(table, columns({"title"}, "title")) == "file: --columns: one column can't be both text and label");
   CHECK(error("id,colour,note\n1,red,this is a note\n2,blue,that is not\n") ==
         "file: can't tell which column is the label; it has the columns \"id\", \"colour\", \"note\" "
-        "(--columns text=NAME,label=NAME says which, by names or by numbers from 1)");
+        "(--columns text=NAME,label=NAME chooses them, by name or by number from 1)");
   CHECK(contains(error("colour,label,note\nred,1,x\nblue,2,y\n"), "can't tell which column is the text"));
   std::string many = "c1", row = "x";  // an error names only the first ones
   for (int i = 2; i <= 100000; ++i) many += ",c" + std::to_string(i), row += ",x";
@@ -182,8 +182,8 @@ TEST_CASE("labeled texts: names of labels in the order of their values; those th
 TEST_CASE("labeled texts: CSV that is cut short or damaged: the message names the row, the expectation and a remedy") {
   const std::string good = "\"1\",\"t\",\"d\"\n";
   CHECK(error(good).empty());
-  const std::string three = "expected 3 columns, as in row 1, got ",
-                    help = " (--format and --columns say how to read rows; --skip-bad-rows leaves such rows out)";
+  const std::string three = "expected 3 columns like in row 1, got ",
+                    help = " (--format and --columns say how to read rows; --skip-bad-rows skips such rows)";
   CHECK(error(good + "\"1\",\"t\"\n") == "file: row 2: " + three + "2" + help);
   CHECK(error(good + "1,a,b,c\n") == "file: row 2: " + three + "4" + help);
   CHECK(error(good + good + ",a,b\n", columns({"2", "3"}, "1")) == "file: row 3: the label is empty" + skip);
@@ -194,9 +194,8 @@ TEST_CASE("labeled texts: CSV that is cut short or damaged: the message names th
   CHECK(error("") == "file is empty");
   CHECK(error("\xEF\xBB\xBF\n") == "file has no rows");
   CHECK(error(good + "\"1\",\"t\",\"d\n") ==
-        "file: row 2: a quotation mark is not closed (--literal-quotes takes it as text; --skip-bad-rows leaves such "
-        "rows "
-        "out)");
+        "file: row 2: a quotation mark is not closed (--literal-quotes reads it as text; --skip-bad-rows skips such "
+        "rows)");
   // Line ends inside of a field and empty lines: line numbers of an editor are not row numbers.
   const std::string two = "1,t,\"d\r\nd\"\r\n\r\n";
   CHECK(error(two + "1,a\n") == "file: row 2 (line 4): " + three + "2" + help);
@@ -214,7 +213,7 @@ TEST_CASE("labeled texts: bad rows are left out and counted") {
   CHECK(pairs(rows) == Strings{"x: a", "y: e", "y: i"});
   CHECK(rows.skipped == 5);
   CHECK(pairs(parse("\xFFtext\ntext,label\na,x\nb,y\n", skipping())) == Strings{"x: a", "y: b"});
-  CHECK(error("text,label\nb\n\xFF\n", skipping()) == "file has no rows but the 2 bad ones that were left out");
+  CHECK(error("text,label\nb\n\xFF\n", skipping()) == "file has no rows but the 2 bad rows that were skipped");
   CHECK(parse("__label__a x\nno label\n__label__b y\n", skipping()).skipped == 1);
   CHECK(parse("{\"text\":\"a\",\"label\":1}\n{\"text\":\"b\"\n{\"text\":\"c\",\"label\":2}\n", skipping()).skipped ==
         1);
@@ -223,7 +222,7 @@ TEST_CASE("labeled texts: bad rows are left out and counted") {
 TEST_CASE("labeled texts: other encodings are named, with a command that converts them") {
   const std::string latin =
       " (is it of another encoding? iconv -f ISO-8859-1 -t UTF-8 FILE > NEW converts it; "
-      "--skip-bad-rows leaves such rows out)";
+      "--skip-bad-rows skips such rows)";
   CHECK(error("1,a\n2,caf\xE9\n") == "file: row 2: invalid UTF-8 at byte 9" + latin);
   CHECK(error("\xEF\xBB\xBF"
               "1,a\n2,a long caf\xE9\n") == "file: row 2: invalid UTF-8 at byte 19" + latin);
@@ -291,7 +290,7 @@ TEST_CASE("labeled texts: a folder for each label") {
   const LabelledTexts rows = read_labelled(folder / "d");
   CHECK(pairs(rows) == Strings{"a: three", "b: one", "b: two\n"});
   CHECK(rows.form == "a folder for each label");
-  const auto leaves_out = [](const std::string& what) { return what + "--skip-bad-rows leaves such files out)"; };
+  const auto leaves_out = [](const std::string& what) { return what + "--skip-bad-rows skips such files)"; };
   folder.write("d/b/3.txt", "caf\xE9");
   CHECK(path_error(folder / "d") == leaves_out("\"" + (folder / "d/b/3.txt") +
                                                "\": invalid UTF-8 at byte 3 (is it of another encoding? iconv -f "
@@ -331,7 +330,7 @@ TEST_CASE("labeled texts: a mapped file; the message for a text in no format") {
   folder.write("empty", "");
   CHECK(path_error(folder / "empty") == "\"" + (folder / "empty") + "\" is empty");
   folder.write("prose", "Nothing of all\nthat is here.\n");
-  CHECK(contains(path_error(folder / "prose"), "its first rows are none of these (--format says which)"));
+  CHECK(contains(path_error(folder / "prose"), "the first rows are none of these (--format sets the format)"));
   CHECK(data_format_from_name("jsonl") == DataFormat::jsonl);
   CHECK_THROWS_AS((void)data_format_from_name("xml"), Error);
   for (const std::string& name : data_formats()) CHECK(data_format_name(data_format_from_name(name)) == name);

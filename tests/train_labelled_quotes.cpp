@@ -26,7 +26,7 @@ TEST_CASE("labeled texts: quotation marks that are text, wherever they are") {
     CHECK(pairs(parse(text, options)) == Strings{"1: \"a\"", "2: \"b \"\"c", "1: \""});
   }
   CHECK(contains(error("__label__1 a\n", options),
-                 "fasttext has no fields in quotation marks (--literal-quotes is of csv, tsv and semicolon)"));
+                 "fasttext has no fields in quotation marks (--literal-quotes applies to csv, tsv and semicolon)"));
   CHECK(contains(error("{\"label\":1,\"text\":\"a\"}\n", options), "jsonl has no fields in quotation marks"));
 }
 
@@ -44,8 +44,8 @@ TEST_CASE("labeled texts: tabs, with quotation marks in the text or around field
         Strings{"x: a\n\nb\tc\nd\ne\nf", "x: a\n\nb\tc\nd\ne\nf", "y: \"d\" e", "y: \"h", "x: i",
                 "x: a\n\nb\tc\nd\ne\nf"});
   CHECK(error("x\ta\ny\n") ==
-        "file: row 2: expected 2 columns, as in row 1, got 1 (--format and --columns say how to "
-        "read rows; --skip-bad-rows leaves such rows out)");
+        "file: row 2: expected 2 columns like in row 1, got 1 (--format and --columns say how to "
+        "read rows; --skip-bad-rows skips such rows)");
 }
 
 }  // namespace weft::test

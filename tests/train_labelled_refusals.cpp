@@ -36,8 +36,8 @@ TEST_CASE("rows: two columns of one name are refused where that name is meant") 
   const std::string rows = "1,a b c d,e f\n2,b c,d\n1,c,d e\n2,e,f\n";
   const std::string two_texts = "label,text,text\n" + rows, two_labels = "label,text,label\n" + rows;
   CHECK(refusal(two_texts) ==
-        "rows: two columns have the name \"text\", columns 2 and 3 (--columns text=2,label=1, say, says which by their "
-        "numbers)");
+        "rows: two columns have the name \"text\", columns 2 and 3 (choose by number, for example --columns "
+        "text=2,label=1)");
   CHECK(refusal(two_labels).find("the name \"label\", columns 1 and 3") != std::string::npos);
   CHECK(refusal(two_texts, columns({"text"}, "")).find("columns 2 and 3") != std::string::npos);
   CHECK(refusal(two_labels, columns({"text"}, "label")).find("columns 1 and 3") != std::string::npos);
@@ -81,7 +81,7 @@ TEST_CASE("rows: UTF-16 without a byte order mark is named") {
 TEST_CASE("rows: a label with a control character is refused, and the row named") {
   for (const std::string name : {"a\x1B[31m", "a\x7F", "a\tb"})
     CHECK(refusal("label,text\n1,one two\n\"" + name + "\",three\n", columns({"text"}, "label")) ==
-          "rows: row 3: the label has a line end or another control character (--skip-bad-rows leaves such rows out)");
+          "rows: row 3: the label has a line end or another control character (--skip-bad-rows skips such rows)");
 }
 
 TEST_CASE("a replaced run takes its report along, and brings it back") {
@@ -182,7 +182,7 @@ TEST_CASE("rows: a folder whose name can't be a label, links that lead nowhere")
   };
   CHECK(error_of([&] { (void)read(false); }) ==
         "\"" + (folder / "d/caf\xE9/3") +
-            "\": the label is not UTF-8 (invalid UTF-8 at byte 3) (--skip-bad-rows leaves such files out)");
+            "\": the label is not UTF-8 (invalid UTF-8 at byte 3) (--skip-bad-rows skips such files)");
   CHECK(read(true).names == std::vector<std::string>{"a", "b"});
   CHECK(read(true).skipped == 1);
   std::filesystem::remove_all(folder / "d/caf\xE9");
@@ -192,7 +192,7 @@ TEST_CASE("rows: a folder whose name can't be a label, links that lead nowhere")
     std::filesystem::create_symlink(target, folder / "d/b/loop");
     const std::string error = error_of([&] { (void)read(false); });
     CHECK(error.find("d/b/loop\": ") != std::string::npos);
-    CHECK(error.find("(--skip-bad-rows leaves such files out)") != std::string::npos);
+    CHECK(error.find("(--skip-bad-rows skips such files)") != std::string::npos);
     CHECK(read(true).skipped == 1);
     std::filesystem::remove(folder / "d/b/loop");
   }

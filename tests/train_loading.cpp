@@ -189,7 +189,7 @@ TEST_CASE("loading: a parameter of another shape is named, with both shapes") {
   save_safetensors(saved.folder / "turned/model.safetensors", tensors, file.metadata());
   for (const Purpose purpose : {Purpose::training, Purpose::inference})
     CHECK(contains(error_of([&] { (void)load_checkpoint(saved.folder / "turned", purpose); }),
-                   "embedding.weight is (37, " + symbols + "), its config asks for (" + symbols + ", 37)"));
+                   "embedding.weight is (37, " + symbols + "); its config requires (" + symbols + ", 37)"));
 }
 
 TEST_CASE("loading: writing, training and saving a model that was loaded for inference says how to load it") {
@@ -210,7 +210,7 @@ TEST_CASE("loading: writing, training and saving a model that was loaded for inf
   CHECK_NOTHROW(parameter.set_trainable(false));
   refused([&] { (void)ParameterSet(parameters); }, name);
   refused([&] { (void)Optimizer(parameters, {}); }, name);
-  refused([&] { save_checkpoint(saved.folder / "again", model, *loaded.tokenizer); }, "nothing was written");
+  refused([&] { save_checkpoint(saved.folder / "again", model, *loaded.tokenizer); }, "Nothing was written");
   CHECK_FALSE(std::filesystem::exists(saved.folder / "again"));
   refused([&] { (void)copy_parameters(*saved.model, model); }, "[parameter]");
   CHECK_THROWS_AS(Tensor(parameter.value()).mutable_data<float>(), Error);

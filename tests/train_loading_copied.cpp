@@ -40,7 +40,7 @@ std::vector<Form> forms() {
   std::vector<Form> all;
   for (const std::string& arch : own_architectures) all.push_back({arch, made(arch, usual_task(arch))});
   for (const DType dtype : {DType::bf16, DType::i8}) {
-    all.push_back({"quantised", made("gmlp", Task::causal_lm)});
+    all.push_back({"quantized", made("gmlp", Task::causal_lm)});
     quantize(*all.back().checkpoint.model, dtype);
   }
   all.push_back({"of transformers", made("fnet", Task::classifier), "huggingface-fnet"});

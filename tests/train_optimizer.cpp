@@ -175,9 +175,9 @@ TEST_CASE("optimizers: their names, states and usual options") {
 TEST_CASE("optimizers: unknown names, options and values, with nothing changed") {
   CHECK(error_of({"none"}).find("[optimizer] unknown optimizer \"none\", expected one of adamw, adam, sgd, lion") == 0);
   CHECK(error_of({"adam", {{"momentum", 0.9}}}) ==
-        "[optimizer] adam has no momentum, its options are beta1, beta2, eps");
+        "[optimizer] adam has no momentum; its options are beta1, beta2, eps");
   CHECK(error_of({"adamw", {{"beta2", 1}}}) ==
-        "[optimizer] expected beta2 of 0.0 or more, less than 1.0, got 1.000000");
+        "[optimizer] expected beta2 of 0.0 or more and less than 1.0, got 1.000000");
   for (const OptimizerInfo& info : optimizers()) {
     OptimizerOptions options{info.name};
     CHECK(error_of(options).empty());

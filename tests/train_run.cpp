@@ -309,10 +309,10 @@ TEST_CASE("which checkpoint a folder stands for") {
   std::filesystem::remove_all(run + "/best");
   CHECK(checkpoint_folder(run) == run + "/last");
   CHECK_THROWS_WITH_AS((void)checkpoint_folder(run, "first"), doctest::Contains("got \"first\""), Error);
-  CHECK_THROWS_WITH_AS((void)checkpoint_folder(folder / "begun"), doctest::Contains("has saved no checkpoint yet"),
+  CHECK_THROWS_WITH_AS((void)checkpoint_folder(folder / "begun"), doctest::Contains("has not saved a checkpoint yet"),
                        Error);
-  CHECK_THROWS_WITH_AS((void)checkpoint_folder(folder / "begun", "last"), doctest::Contains("no last checkpoint"),
-                       Error);
+  CHECK_THROWS_WITH_AS((void)checkpoint_folder(folder / "begun", "last"),
+                       doctest::Contains("has not saved a last checkpoint"), Error);
 }
 
 TEST_CASE("a state of an earlier version has micro-batches of equal weight, and keeps them") {

@@ -126,7 +126,7 @@ TEST_CASE("split: at least one text on each side, or an error") {
   CHECK(hold_out(three, 0.01, 0).texts.size() == 1);
   CHECK(hold_out(three, 0.99, 0).texts.size() == 1);
   CHECK_THROWS_WITH((void)hold_out(three, 0.5, 0),
-                    "[split] expected rows of at least two different texts, to hold some of them out");
+                    "[split] expected at least two rows with different texts, so that some can be held out");
   LabelledTexts same = rotating(40, 2);
   for (std::string& text : same.texts) text = "one";
   CHECK_THROWS_AS((void)hold_out(same, 0.5, 0), Error);

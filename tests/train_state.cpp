@@ -110,18 +110,18 @@ TEST_CASE("a state of another run is refused") {
   CHECK(load(small, small_options(9)).empty());  // a longer run
   TrainOptions options = small_options(5);
   options.seed = 2;
-  CHECK(load(small, options) == "\"" + path + "\": it is of a run with seed 1, now it is 2");
+  CHECK(load(small, options) == "\"" + path + "\": it belongs to a run with seed 1; now it is 2");
   options = small_options(5);
   options.optimizer.name = "sgd";
-  CHECK(load(small, options) == "\"" + path + "\": it is of a run with optimizer \"adamw\", now it is \"sgd\"");
+  CHECK(load(small, options) == "\"" + path + "\": it belongs to a run with optimizer \"adamw\"; now it is \"sgd\"");
   options = small_options(5);
   options.optimizer.own["beta2"] = 0.95;
-  CHECK(load(small, options) == "\"" + path + "\": it is of a run with beta2 0.99, now it is 0.95");
+  CHECK(load(small, options) == "\"" + path + "\": it belongs to a run with beta2 0.99; now it is 0.95");
   options = small_options(5);
   options.optimizer.weight_decay = 0;
-  CHECK(load(small, options) == "\"" + path + "\": it is of a run with weight-decay 0.1, now it is 0.0");
+  CHECK(load(small, options) == "\"" + path + "\": it belongs to a run with weight-decay 0.1; now it is 0.0");
   CHECK(load(small_task("fnet", Task::masked_lm), small_options(5)) ==
-        "\"" + path + "\": it is of a run with another model or tokenizer");
+        "\"" + path + "\": it belongs to a run with another model or tokenizer");
   const std::pair<const char*, std::function<void(TrainOptions&)>> others[] = {
       {"micro-batches", [](TrainOptions& o) { o.micro_batches = 2; }},
       {"optimizer", [](TrainOptions& o) { o.optimizer.name = "adam"; }},
@@ -139,14 +139,14 @@ TEST_CASE("a state of another run is refused") {
     change.second(other);
     const std::string message = load(small, other);
     CAPTURE(message);
-    CHECK(message.find(std::string("it is of a run with ") + change.first + " ") != std::string::npos);
+    CHECK(message.find(std::string("it belongs to a run with ") + change.first + " ") != std::string::npos);
   }
   const std::string bytes = folder.read("state");
   SmallTask changed = small_task("gmlp", Task::causal_lm);  // two characters are exchanged
   std::string text = small_text();
   std::swap(text[0], text[1]);
   changed.data = std::make_unique<TextData>(text, changed.data->tokenizer(), Task::causal_lm, 16, 4);
-  CHECK(load(changed, small_options(5)).find("it is of a run with data ") != std::string::npos);
+  CHECK(load(changed, small_options(5)).find("it belongs to a run with data ") != std::string::npos);
   for (std::size_t cut : {std::size_t{0}, std::size_t{7}, bytes.size() / 2, bytes.size() - 1}) {
     folder.write("state", bytes.substr(0, cut));
     CHECK(load(small, small_options(5)).find(path) != std::string::npos);

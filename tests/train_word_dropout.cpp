@@ -153,9 +153,10 @@ TEST_CASE("word dropout: unknown symbols, masks without one, never [sep]; an err
   }
   const auto none = std::make_shared<Letters>(SpecialIds{{}, 3, 2, {}, 0});
   CHECK_NOTHROW((void)ClassifierData(rows, rows, none, 12, 2));
-  CHECK_THROWS_WITH((void)ClassifierData(rows, rows, none, 12, 2, Padding::full, 0.5),
-                    "[classifier] word dropout needs a tokenizer with an unknown symbol or a mask; this one, letters, "
-                    "has neither");
+  CHECK_THROWS_WITH(
+      (void)ClassifierData(rows, rows, none, 12, 2, Padding::full, 0.5),
+      "[classifier] word dropout needs a tokenizer with an unknown symbol or a mask; this tokenizer, letters, "
+      "has neither");
   for (const double p : {-0.1, 1.0, std::numeric_limits<double>::quiet_NaN()})
     CHECK_THROWS_WITH((void)ClassifierData(rows, rows, none, 12, 2, Padding::full, p),
                       doctest::Contains("expected a word dropout of at least 0 and below 1, got"));

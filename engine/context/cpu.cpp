@@ -84,7 +84,7 @@ Isa best_isa() {
   const char* variable = std::getenv("WEFT_ISA");
   const std::string cap = variable == nullptr ? "" : variable;
   const std::vector<Isa> available = available_isas();
-  if (available.empty()) throw Error("[cpu] this CPU lacks what every instruction set of this build needs");
+  if (available.empty()) throw Error("[cpu] this CPU supports none of the instruction sets of this build");
   Isa best = available.front();
   std::string names;
   for (const auto& [isa, name] : EnumNames<Isa>::all) {

@@ -35,7 +35,8 @@ class Crew {
       if (told_) return;
       told_ = true;
       Context::current().log("[threads] " + std::to_string(threads_.size() + 1) + " in place of " +
-                             std::to_string(team_.threads()) + " threads, the system gives no more: " + error.what());
+                             std::to_string(team_.threads()) +
+                             " threads, because the system refused more: " + error.what());
     }
   }
 

@@ -56,14 +56,14 @@ class HeaderReader {
 
   bool number_unsigned(std::uint64_t value) {
     if (level_ != Level::list) return unexpected("a number");
-    if (list_.size() == max_rank) return refuse("too long a list");
+    if (list_.size() == max_rank) return refuse("the list is too long");
     list_.push_back(value);
     return true;
   }
 
   bool string(std::string& value) {
     if (level_ == Level::metadata) {
-      if (!metadata.emplace(key_, std::move(value)).second) return refuse("the metadata have the key twice");
+      if (!metadata.emplace(key_, std::move(value)).second) return refuse("the metadata contain this key twice:");
       return true;
     }
     if (level_ != Level::tensor || key_ != "dtype") return unexpected("a text");
@@ -135,9 +135,9 @@ class HeaderReader {
     if (level_ >= Level::tensor) error += " of tensor " + shown(entries.back().name);
     return false;
   }
-  bool unexpected(const std::string& what) { return refuse("the header has " + what + " in a wrong place"); }
+  bool unexpected(const std::string& what) { return refuse("the header has " + what + " in the wrong place"); }
   bool once(bool& seen) {
-    if (seen) return refuse("the header has a key twice");
+    if (seen) return refuse("the header contains a key twice");
     return seen = true;
   }
 
@@ -225,7 +225,7 @@ struct SafetensorsFile::Impl {
     std::uint64_t length = 0;
     for (std::uint64_t i = 0; i < length_bytes; ++i) length |= std::uint64_t{first[i]} << 8 * i;
     if (length > header_limit || length > file.size - length_bytes)
-      fail("not a safetensors file or cut off: a header of " + std::to_string(length) + " bytes in a file of " +
+      fail("not a safetensors file, or truncated: a header of " + std::to_string(length) + " bytes in a file of " +
            std::to_string(file.size));
     const unsigned char* header = first + length_bytes;
     if (length == 0 || *header != '{') fail("not a safetensors file: the header doesn't begin with '{'");
@@ -250,7 +250,7 @@ struct SafetensorsFile::Impl {
       const std::string range = " (bytes " + std::to_string(entry.begin) + " to " + std::to_string(entry.end) + " of " +
                                 std::to_string(data_bytes) + ")";
       if (entry.begin > entry.end || entry.end > data_bytes)
-        fail(tensor + " reaches outside the data, or the file is cut off" + range);
+        fail(tensor + " reaches outside the data, or the file is truncated" + range);
       if (entry.begin < next) fail(tensor + " overlaps another" + range);
       if (entry.begin > next) fail("unused bytes before " + tensor + range);
       const std::uint64_t size = stored_size(entry.dtype);

@@ -35,7 +35,7 @@ void check(const std::vector<Named>& tensors) {
   std::set<std::string> names;
   for (const auto& [name, tensor] : tensors) {
     const std::string which = "tensor " + safetensors::shown(name);
-    if (name == safetensors::metadata_key) throw Error(which + " has a name that the format reserves");
+    if (name == safetensors::metadata_key) throw Error(which + " has a name that is reserved by the format");
     if (!names.insert(name).second) throw Error("two tensors are named " + safetensors::shown(name));
     if (!tensor.defined()) throw Error(which + " is undefined");
     if (stored_name(tensor.dtype()) == nullptr)
@@ -86,7 +86,7 @@ std::string header_of(const std::vector<const Named*>& order, const std::map<std
   const std::size_t used = (safetensors::length_bytes + header.size()) % alignment;
   header.append((alignment - used) % alignment, ' ');
   if (header.size() > safetensors::header_limit)
-    throw Error("the header would have " + std::to_string(header.size()) + " bytes, the format allows " +
+    throw Error("the header would have " + std::to_string(header.size()) + " bytes; the format allows " +
                 std::to_string(safetensors::header_limit));
   return header;
 }

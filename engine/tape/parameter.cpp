@@ -103,7 +103,7 @@ bool Parameter::quantized() const { return data_ && data_->quantized; }
 
 void Parameter::set_quantizable(bool quantizable) {
   (void)value();
-  if (data_->quantized) throw Error("[parameter] it is quantised: its mark is to be set before");
+  if (data_->quantized) throw Error("[parameter] the parameter is quantized: set the mark before quantizing");
   data_->quantizable = quantizable;
 }
 

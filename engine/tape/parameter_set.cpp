@@ -68,7 +68,7 @@ void ParameterSet::complete(const Leaf& leaf, Tensor gradient) {
   if (found == index_.end()) return;  // a watched tensor, or a parameter outside of this set
   const Entry& entry = entries_[found->second];
   if (entry.parameter.value().storage() != values_.storage())
-    throw Error("[parameter set] " + entry.name + " has been moved to another set, which has its value now");
+    throw Error("[parameter set] " + entry.name + " was moved to another set, which now owns its value");
   Tensor sum = slice_of(gradients_, entry);
   raw::accumulate(sum, gradient);
 }

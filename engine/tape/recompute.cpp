@@ -117,7 +117,7 @@ void RecomputeOp::backward(Backward& b) const {
     const Tensor y = fn_(in);
     if (!inside.owns(y) || y.shape() != record.shape || y.dtype() != record.dtype)
       throw Error("[recompute] the function gave " + std::string(dtype_name(record.dtype)) + " " +
-                  to_string(record.shape) + ", and something else when it was run again");
+                  to_string(record.shape) + ", and something else in the second run");
     last = y.node().index;
   }
   const Places all = places(inside, outside, in, record.inputs);

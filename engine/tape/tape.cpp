@@ -61,8 +61,9 @@ Tensor Tape::leaf(const Tensor& value, const std::shared_ptr<const void>& parame
   return guard_memory("tape", [&] {
     if (is_integer(value.dtype()))
       throw Error(std::string("[tape] ") + dtype_name(value.dtype()) + " tensors have no gradient");
-    if (impl_->thread != std::this_thread::get_id()) throw Error("[tape] used on another thread than its own");
-    if (impl_->consumed) throw Error("[tape] backward was called already: make a new tape");
+    if (impl_->thread != std::this_thread::get_id())
+      throw Error("[tape] used on a different thread than the one that made it");
+    if (impl_->consumed) throw Error("[tape] backward was already called: make a new tape");
     const auto index = static_cast<std::int64_t>(impl_->records.size());
     const auto known = parameter ? impl_->leaves.find(parameter.get()) : impl_->leaves.end();
     if (known != impl_->leaves.end()) {
@@ -91,9 +92,10 @@ void Tape::backward(const Tensor& result, GradientSink& sink) {
 
 void Tape::backward(const Tensor& result, const Tensor& cotangent, GradientSink& sink) {
   TapeRecords& tape = *impl_;
-  if (tape.thread != std::this_thread::get_id()) throw Error("[backward] called on another thread than the tape's own");
+  if (tape.thread != std::this_thread::get_id())
+    throw Error("[backward] called on a different thread than the one that made the tape");
   if (tape.consumed) throw Error("[backward] this tape was consumed by an earlier backward");
-  if (!owns(result)) throw Error("[backward] the result is not recorded on this tape: it depends on no leaf of it");
+  if (!owns(result)) throw Error("[backward] the result is not on this tape: it depends on none of its leaves");
   if (!cotangent.defined()) throw Error("[backward] the cotangent is an undefined tensor");
   if (cotangent.shape() != result.shape() || cotangent.dtype() != result.dtype())
     throw Error("[backward] expected a cotangent of " + describe(result.dtype(), result.shape()) + ", got " +

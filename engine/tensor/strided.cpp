@@ -153,7 +153,7 @@ void copy(const Tensor& x, Tensor& y) {
 void accumulate(Tensor& y, const Tensor& x) {
   guard_memory("accumulate", [&] {
     check_same("accumulate", x, y);
-    if (y.dtype() == DType::i8) throw Error("[accumulate] i8 is stored, not computed in");
+    if (y.dtype() == DType::i8) throw Error("[accumulate] i8 is only for storage; computing in it is not supported");
     with_type(y.dtype(), [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
       strided<T, T>(x, y, [](const T& a, T& b) { b = static_cast<T>(computed(b) + computed(a)); });

@@ -151,7 +151,7 @@ void* Tensor::mutable_raw() {
 const void* Tensor::data_as(DType dtype) const {
   if (!storage_) throw Error("[tensor] undefined tensor");
   if (dtype != dtype_)
-    throw Error(std::string("[tensor] elements asked for as ") + dtype_name(dtype) + ", they are " +
+    throw Error(std::string("[tensor] elements requested as ") + dtype_name(dtype) + ", they are " +
                 dtype_name(dtype_));
   return raw();
 }
@@ -182,7 +182,7 @@ Tensor Tensor::detach() const {
 Tensor Tensor::view(const Shape& shape, const Strides& strides, std::int64_t offset) const {
   return guard_memory("view", [&] {
     if (!storage_) throw Error("[tensor] undefined tensor");
-    if (shape.size() != strides.size()) throw Error("[view] shape and strides differ in length");
+    if (shape.size() != strides.size()) throw Error("[view] shape and strides have different lengths");
     Tensor t = detach();
     t.numel_ = weft::numel(shape);
     t.layout_ = std::make_shared<const Layout>(Layout{shape, strides});

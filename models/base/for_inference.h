@@ -4,10 +4,10 @@
 namespace weft::detail {
 
 inline constexpr const char* loaded_for_inference =
-    "is of a model that was loaded for inference, which reads its weights where they lie; to write or train it, load "
+    "belongs to a model that was loaded for inference, which reads its weights in the file; to write or train it, load "
     "it for training (LoadOptions, Purpose::training)";
 inline constexpr const char* quantized_for_inference =
-    "is of a quantised model, which is for inference alone; write or train the model that it was made of, and quantise "
-    "that again";
+    "belongs to a quantized model, which is only for inference; write or train the original model, and quantize it "
+    "again";
 
 }  // namespace weft::detail

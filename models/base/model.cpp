@@ -56,7 +56,8 @@ void Model::set_precision(Precision precision) {
   if (precision == Precision::bf16)
     for (const auto& [name, parameter] : parameters())
       if (const DType dtype = parameter.value().dtype(); dtype != DType::f32 && !parameter.quantized())
-        throw Error(std::string("[model] precision bf16 is of f32 parameters, ") + name + " is " + dtype_name(dtype));
+        throw Error(std::string("[model] precision bf16 requires f32 parameters; ") + name + " is " +
+                    dtype_name(dtype));
   precision_ = precision;
 }
 
@@ -76,7 +77,7 @@ std::string Model::why_stream_is_slow() const {
 std::unique_ptr<TokenStream> Model::stream() const {
   if (task() != Task::causal_lm)
     throw Error(std::string("[generate] a ") + arch() + " " + task_name(task()) +
-                " can't continue a text: that takes a causal language model");
+                " can't continue a text: only a causal language model can");
   return std::make_unique<RepeatedPasses>(*this);
 }
 

@@ -48,7 +48,7 @@ Rounded rounded(const std::string& name, const Parameter& parameter, DType to) {
   }
   const Tensor half = raw::convert(value, DType::bf16);
   if (!std::isfinite(largest<bfloat16>(half)))
-    throw Error("[quantize] parameter " + name + " has elements beyond bf16's largest, 3.39e38");
+    throw Error("[quantize] parameter " + name + " has elements beyond the largest bf16 number, 3.39e38");
   give_back(value);
   return {half, {}};
 }
@@ -61,7 +61,7 @@ void quantize(const NamedParameters& parameters, DType to) {
     bool any = false;
     for (const auto& [which, parameter] : parameters) {
       any = any || parameter.quantizable();
-      if (parameter.quantized()) throw Error("[quantize] " + which + " is of a model that is quantised already");
+      if (parameter.quantized()) throw Error("[quantize] " + which + " belongs to a model that is already quantized");
     }
     if (!any) throw Error("[quantize] no parameter is quantizable: neither a Linear's weight nor an Embedding's table");
     std::vector<Rounded> values;

@@ -68,7 +68,7 @@ class ProtobufReader {
   std::string_view text;
 
  private:
-  [[noreturn]] static void fail() { throw Error("[tokenizer] not a model of SentencePiece, or cut short"); }
+  [[noreturn]] static void fail() { throw Error("[tokenizer] not a SentencePiece model, or truncated"); }
 
   std::string_view take(std::uint64_t size) {
     if (size > rest_.size()) fail();

@@ -16,11 +16,11 @@ void SteadyModel::check() {
     precision_ = model_->precision();
   } else if (now != versions_) {
     throw Error(
-        "[generate] a parameter was written since this text's first token; what the stream keeps of earlier "
-        "tokens is of the old ones: make a new stream");
+        "[generate] a parameter was written after this text's first token, so the kept results of earlier tokens are "
+        "no longer valid: make a new stream");
   } else if (model_->precision() != precision_) {
     throw Error(std::string("[generate] the model's precision is ") + precision_name(model_->precision()) +
-                ", at this text's first token it was " + precision_name(precision_) + ": make a new stream");
+                "; at this text's first token it was " + precision_name(precision_) + ": make a new stream");
   }
 }
 
@@ -58,10 +58,10 @@ void check_appended(const Tensor& tokens, std::int64_t texts) {
 }
 
 void check_selected(const std::vector<std::int64_t>& indices, std::int64_t texts) {
-  if (indices.empty()) throw Error("[generate] expected the index of a text at least, got none");
+  if (indices.empty()) throw Error("[generate] expected at least one text index, got none");
   for (std::int64_t i : indices)
     if (i < 0 || i >= texts)
-      throw Error("[generate] expected indices of texts, 0 to " + std::to_string(texts - 1) + ", got " +
+      throw Error("[generate] expected text indices from 0 to " + std::to_string(texts - 1) + ", got " +
                   std::to_string(i));
 }
 

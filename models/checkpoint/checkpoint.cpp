@@ -67,7 +67,7 @@ void check_labels(const std::vector<std::string>& labels, std::int64_t outputs) 
     return std::ssize(std::set<std::string_view>(labels.begin(), labels.end())) == std::ssize(labels);
   };
   if (std::ssize(labels) != outputs || !each_another())
-    throw Error("[checkpoint] expected " + std::to_string(outputs) + " labels, each another, got " +
+    throw Error("[checkpoint] expected " + std::to_string(outputs) + " distinct labels, got " +
                 std::to_string(labels.size()));
 }
 
@@ -127,8 +127,8 @@ void check_writable(const NamedParameters& parameters) {
   for (const auto& [name, parameter] : parameters)
     if (!parameter.writable() && !parameter.quantized())
       throw Error(
-          "[checkpoint] the model was loaded for inference: to save it, load it for training (LoadOptions, "
-          "Purpose::training); to have it twice, copy its folder; nothing was written");
+          "[checkpoint] the model was loaded for inference. To save it, load it for training (LoadOptions, "
+          "Purpose::training); to duplicate it, copy its folder. Nothing was written");
 }
 
 void check_finite(const NamedParameters& parameters) {
@@ -142,8 +142,9 @@ void check_finite(const NamedParameters& parameters) {
 json read_metadata(const SafetensorsFile& file) {
   const auto found = file.metadata().find(metadata_key);
   if (found == file.metadata().end())
-    throw Error("\"" + file.path() + "\" is not a checkpoint of weft, nor, with its config.json, of a form that weft " +
-                "knows by itself (" + join(checkpoint_forms()) + ")");
+    throw Error("\"" + file.path() +
+                "\" is not a checkpoint of weft, nor, with its config.json, in a format that weft " + "recognizes (" +
+                join(checkpoint_forms()) + ")");
   const json metadata = parse_json(found->second);
   if (metadata.at("version") != format_version)
     throw Error("\"" + file.path() + "\" has version " + metadata.at("version").dump() + "; this weft reads version " +
@@ -174,10 +175,8 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata, Purpose 
   std::optional<DType> quantized;
   if (metadata.contains("quantized")) quantized = quantization_from_name(metadata.at("quantized"));
   if (quantized && purpose == Purpose::training)
-    throw Error(
-        std::string("[checkpoint] it is quantised, ") + quantization_name(*quantized) +
-        ", for inference alone (Purpose::inference): train the checkpoint that it was made of, and quantise that "
-        "again");
+    throw Error(std::string("[checkpoint] the model is quantized to ") + quantization_name(*quantized) +
+                ", only for inference (Purpose::inference): train the original checkpoint, and quantize it again");
   if (quantized) load_quantized(file, *checkpoint.model, *quantized);
   else load_parameters(*checkpoint.model, file, {}, {purpose, false});
   read_labels(metadata, *checkpoint.model, checkpoint.info);
@@ -193,7 +192,7 @@ Checkpoint load_checked(const SafetensorsFile& file, const LoadOptions& options,
     check(metadata);
     return load_from(file, metadata, options.purpose);
   } catch (const json::exception& error) {
-    throw Error(name + ": its metadata are damaged: " + error.what());
+    throw Error(name + ": the metadata are damaged: " + error.what());
   } catch (const Error& error) {
     const std::string message = error.what();
     throw Error(message.find(name) == std::string::npos ? name + ": " + message : message);
@@ -210,7 +209,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
                      const CheckpointInfo& info) try {
   check_folder_name(folder);
   if (tokenizer.size() != model.vocabulary())
-    throw Error("[checkpoint] the model takes " + std::to_string(model.vocabulary()) + " symbols, the tokenizer has " +
+    throw Error("[checkpoint] the model takes " + std::to_string(model.vocabulary()) + " symbols; the tokenizer has " +
                 std::to_string(tokenizer.size()) + "; nothing was written");
   const NamedParameters parameters = model.parameters();
   check_writable(parameters);
@@ -257,7 +256,7 @@ Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options)
     throw Error("\"" + config_path(folder) + "\" is damaged: not a JSON object");
   return load_checked(file, options, [&](const json& metadata) {
     if (!config.is_null() && !same_model(config, metadata))
-      throw Error("\"" + config_path(folder) + "\" is of another model than \"" + file.path() + "\"");
+      throw Error("\"" + config_path(folder) + "\" belongs to another model than \"" + file.path() + "\"");
   });
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("checkpoint");

@@ -62,7 +62,7 @@ void check_not_quantized(const Model& from, const Model& to) {
   for (const Model* model : {&from, &to})
     if (quantized_to(model->parameters()))
       throw Error(std::string("[checkpoint] the model ") + (model == &from ? "to begin with" : "that is to go on") +
-                  " is quantised, for inference alone: take the one that it was made of");
+                  " is quantized, only for inference: use the original model");
 }
 
 // Returns the names of the parameters that are not copied; these always include those of `heads`.
@@ -78,11 +78,11 @@ std::vector<std::string> copy_but_heads(const Model& from, const Model& to,
     if (found == values.end() || found->second.shape() != shape || heads.count(name) > 0) others.push_back(name);
     if (found != values.end() && found->second.shape() != shape && !is_output(found->second.shape(), shape, from, to))
       throw Error("[checkpoint] " + name + " is " + to_string(found->second.shape()) +
-                  ", the model that is to go on with it has " + to_string(shape));
+                  "; the model that continues with it has " + to_string(shape));
   }
   if (others.size() == parameters.size())
     throw Error(std::string("[checkpoint] no parameter of the ") + from.arch() + " is one of the " + to.arch() +
-                " that is to go on with it");
+                " that continues with it");
   for (auto& [name, parameter] : parameters)
     if (std::find(others.begin(), others.end(), name) == others.end())
       parameter.assign(raw::convert(values.at(name), parameter.value().dtype()));
@@ -101,8 +101,8 @@ std::vector<std::string> copy_parameters(const Checkpoint& from, const Model& to
                                          const std::vector<std::string>& labels) try {
   const Model& source = *from.model;
   if (std::ssize(labels) != to.outputs())
-    throw Error("[checkpoint] expected " + std::to_string(to.outputs()) + " labels, as the model has outputs, got " +
-                std::to_string(labels.size()));
+    throw Error("[checkpoint] expected " + std::to_string(to.outputs()) +
+                " labels, one for each output of the model, got " + std::to_string(labels.size()));
   const NoGrad suspended;
   auto known = from.info.labels;
   if (known.empty() && source.task() == to.task()) known = numbered_labels(source.outputs());

@@ -110,7 +110,7 @@ class Loading {
                " can be made: " + error.what();
       }
     if (shape == wanted) return "";
-    return who + " is " + to_string(shape) + (source.arrange ? " when it is arranged" : "") + ", its config asks for " +
+    return who + " is " + to_string(shape) + (source.arrange ? " after rearranging" : "") + "; its config requires " +
            to_string(wanted);
   }
 
@@ -146,8 +146,8 @@ std::string LoadReport::text() const {
     if (!names.empty()) all += (all.empty() ? "" : "; ") + what + some_of(names);
   };
   add("", misshapen);
-  add("no tensor is named as these parameters: ", missing);
-  add("its config asks for none of these tensors: ", unused);
+  add("no tensors for these parameters: ", missing);
+  add("tensors that its config does not require: ", unused);
   return "\"" + file + "\": " + all;
 }
 

@@ -16,7 +16,7 @@ std::string scale_name(const std::string& name) { return name + "_scale"; }
 Tensor load_as(const SafetensorsFile& file, const std::string& name, DType dtype, const Shape& shape) {
   const std::string place = "\"" + file.path() + "\": " + name + " is ";
   if (file.shape(name) != shape)
-    throw Error(place + to_string(file.shape(name)) + ", its config asks for " + to_string(shape));
+    throw Error(place + to_string(file.shape(name)) + "; its config requires " + to_string(shape));
   Tensor value = file.load(name);
   if (value.dtype() != dtype) throw Error(place + file.stored_dtype(name) + ", expected " + dtype_name(dtype));
   return value;
@@ -64,7 +64,7 @@ void detail::load_quantized(const SafetensorsFile& file, Model& model, DType to)
     ++tensors;
   }
   if (file.names().size() != tensors)
-    throw Error("\"" + file.path() + "\": " + std::to_string(file.names().size()) + " tensors, its config asks for " +
+    throw Error("\"" + file.path() + "\": " + std::to_string(file.names().size()) + " tensors; its config requires " +
                 std::to_string(tensors));
   model.set_precision(Precision::bf16);
 }

@@ -116,7 +116,8 @@ std::string checkpoint_folder(const std::string& folder, const std::string& whic
       if ((which.empty() || which == name) && is_there(model_in(run + "/" + name))) return run + "/" + name;
   }
   if (is_there(run_path(folder)))
-    throw Error("the run in \"" + folder + "\" has saved no " + (which.empty() ? "" : which + " ") + "checkpoint yet");
+    throw Error("the run in \"" + folder + "\" has not saved a " + (which.empty() ? "" : which + " ") +
+                "checkpoint yet");
   return which.empty() ? folder : folder + "/" + which;
 }
 

@@ -70,15 +70,15 @@ ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledText
       labels_(training.texts.empty() ? validation.names : training.names) {
   const SpecialIds special = tokenizer_->special();
   if (!special.pad || !special.cls)
-    throw Error(std::string("[classifier] expected a tokenizer with an id for padding, and one that begins a "
-                            "sequence; this one, ") +
+    throw Error(std::string("[classifier] expected a tokenizer with an id for padding and an id that begins each row; "
+                            "this tokenizer, ") +
                 tokenizer_->kind() + ", was not made for a classifier");
   check_batch("classifier", length, 2, batch);
   if (!(word_dropout >= 0 && word_dropout < 1))
     throw Error("[classifier] expected a word dropout of at least 0 and below 1, got " + std::to_string(word_dropout));
   if (word_dropout > 0 && !special.unknown && !special.mask)
     throw Error(
-        std::string("[classifier] word dropout needs a tokenizer with an unknown symbol or a mask; this one, ") +
+        std::string("[classifier] word dropout needs a tokenizer with an unknown symbol or a mask; this tokenizer, ") +
         tokenizer_->kind() + ", has neither");
   if (validation.labels.empty()) throw Error("[classifier] no rows for validation");
   if (validation.names != labels_) throw Error("[classifier] the rows for validation have other labels");

@@ -150,7 +150,7 @@ std::string temporary_folder(const std::string& text) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
   if (error)
-    throw Error("[text] no place for the ids of \"" + text +
+    throw Error("[text] can't store the ids of \"" + text +
                 "\": the folder for temporary files (TMPDIR) can't be used: " + error.message());
   return folder.string();
 }
@@ -221,7 +221,7 @@ void EncodedText::copy(std::int64_t begin, std::int64_t count, std::int64_t* out
     }
     if (out[i] >= symbols_)
       throw Error("[text] id " + std::to_string(out[i]) + " of " + std::to_string(symbols_) +
-                  " symbols: the file of ids was written to while it was read; remove it");
+                  " symbols: the file of ids was written while it was read; remove it");
   }
 }
 

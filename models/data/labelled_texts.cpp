@@ -127,7 +127,7 @@ bool add_or_skip(const LabelledOptions& options, LabelledTexts& all, Add add) {
 LabelledTexts finished(LabelledTexts all, const std::string& where, const LabelNumbers& labels) {
   if (all.texts.empty())
     throw Error(where + " has no rows" +
-                (all.skipped > 0 ? " but the " + std::to_string(all.skipped) + " bad ones that were left out" : ""));
+                (all.skipped > 0 ? " but the " + std::to_string(all.skipped) + " bad rows that were skipped" : ""));
   all.names = labels.sort(all.labels);
   return all;
 }
@@ -148,25 +148,26 @@ std::string whole_text(const std::string& path) {
   const std::string where = "\"" + path + "\"";
   std::error_code error;
   const fs::file_type type = fs::status(path, error).type();
-  if (error) throw BadRow(where + ": " + error.message() + " (--skip-bad-rows leaves such files out)");
+  if (error) throw BadRow(where + ": " + error.message() + " (--skip-bad-rows skips such files)");
   if (type == fs::file_type::directory)
-    throw BadRow(where + ": a folder; expected a file for each text (--skip-bad-rows leaves such folders out)");
+    throw BadRow(where + ": a folder; expected a file for each text (--skip-bad-rows skips such folders)");
   if (type != fs::file_type::regular)  // reading a pipe would block
-    throw BadRow(where + ": not a regular file (--skip-bad-rows leaves such files out)");
+    throw BadRow(where + ": not a regular file (--skip-bad-rows skips such files)");
   const FileBytes bytes = bytes_of(path);
   if (bytes.view().empty()) return "";
   const Content content = text_of(bytes.view(), where);
   const WrongBytes wrong = wrong_bytes(content.text, content.before);
   if (!wrong.what.empty())
-    throw BadRow(where + ": " + wrong.what + " (" + wrong.hint + "; --skip-bad-rows leaves such files out)");
+    throw BadRow(where + ": " + wrong.what + " (" + wrong.hint + "; --skip-bad-rows skips such files)");
   return std::string(content.text);
 }
 
 LabelledTexts read_folders(const std::string& path, const LabelledOptions& options) try {
   const std::string where = "\"" + path + "\"";
   if (options.header || !options.text.empty() || !options.label.empty())
-    throw Error(where + ": folders have no header and no columns (--header and --columns are of files with rows)");
-  if (options.literal_quotes) throw Error(where + ": folders have no fields (--literal-quotes is of files with rows)");
+    throw Error(where + ": folders have no header and no columns (--header and --columns apply to files with rows)");
+  if (options.literal_quotes)
+    throw Error(where + ": folders have no fields (--literal-quotes applies to files with rows)");
   LabelNumbers labels(options.labels);
   LabelledTexts all;
   all.form = "a folder for each label";
@@ -177,7 +178,7 @@ LabelledTexts read_folders(const std::string& path, const LabelledOptions& optio
     for (const fs::path& file : sorted_entries(folder, false))
       (void)add_or_skip(options, all, [&] {
         if (!refusal.empty())
-          throw BadRow("\"" + file.string() + "\": " + refusal + " (--skip-bad-rows leaves such files out)");
+          throw BadRow("\"" + file.string() + "\": " + refusal + " (--skip-bad-rows skips such files)");
         all.texts.push_back(whole_text(file.string()));
         all.labels.push_back(labels.of(name));
         return true;

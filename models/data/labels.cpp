@@ -23,7 +23,7 @@ std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const st
 
 void check_padding(const Model& model, const Tokenizer& tokenizer, const char* who) {
   if (model.skips_padding() && tokenizer.special().pad.value_or(pad_id) != pad_id)
-    throw Error(std::string("[") + who + "] a " + model.arch() + " leaves id 0 out as padding; the padding of the " +
+    throw Error(std::string("[") + who + "] a " + model.arch() + " ignores id 0 as padding; the padding of the " +
                 "tokenizer, " + tokenizer.kind() + ", is id " + std::to_string(*tokenizer.special().pad));
 }
 

@@ -135,8 +135,7 @@ class Finder {
       : where_(where), names_(names), count_(count), rows_(rows), options_(options) {}
 
   RowColumns find() const {
-    if (count_ < 2)
-      throw Error(where_ + ": one column; expected a text and a label (--format says how the columns are parted)");
+    if (count_ < 2) throw Error(where_ + ": one column; expected a text and a label (--format sets the separator)");
     RowColumns columns{none, {}};
     for (const std::string& wanted : options_.text) columns.text.push_back(column(wanted));
     columns.label = options_.label.empty() ? label(without(count_, columns.text)) : column(options_.label);
@@ -153,7 +152,7 @@ class Finder {
       const auto found = place(wanted);
       if (!found)
         throw Error(where_ + ": expected the text in column \"" + wanted + "\"; it has " + columns_there() +
-                    " (--columns text=NAME says which is the text, by name or by number from 1)");
+                    " (--columns text=NAME chooses it, by name or by number from 1)");
       columns.push_back(*found);
     }
     for (std::size_t i = 0; i < names_.size() && options_.text.empty(); ++i)
@@ -171,7 +170,7 @@ class Finder {
 
   [[noreturn]] void cant_tell(const char* what) const {
     throw Error(where_ + ": can't tell which column is the " + what + "; it has " + columns_there() +
-                " (--columns text=NAME,label=NAME says which, by names or by numbers from 1)");
+                " (--columns text=NAME,label=NAME chooses them, by name or by number from 1)");
   }
 
   std::optional<std::size_t> place(const std::string& wanted) const {
@@ -195,7 +194,7 @@ class Finder {
       if (i != column && names_[i] == names_[column])
         throw Error(where_ + ": two columns have the name \"" + names_[column] + "\", columns " +
                     std::to_string(std::min(i, column) + 1) + " and " + std::to_string(std::max(i, column) + 1) +
-                    " (--columns text=2,label=1, say, says which by their numbers)");
+                    " (choose by number, for example --columns text=2,label=1)");
     return column;
   }
 

@@ -122,7 +122,7 @@ DataFormat sniffed(const Content& content, const Content& sample, const Labelled
   if (line.find(fasttext_prefix) != std::string_view::npos) return DataFormat::fasttext;
   const auto delimiter = best_delimiter(content, sample, options);
   if (!delimiter)
-    throw Error(sample.where + ": " + expected_forms + "; its first rows are none of these (--format says which)");
+    throw Error(sample.where + ": " + expected_forms + "; the first rows are none of these (--format sets the format)");
   return format_of(*delimiter);
 }
 
@@ -199,7 +199,7 @@ RowForm jsonl_form(const Content& sample, const LabelledOptions& options, bool l
       else rows.push_back(first_two(object, keys));
     } catch (const BadRow&) {
     }
-  if (objects == 0) throw Error(sample.where + ": row 1: expected a JSON object (--format says what the rows are)");
+  if (objects == 0) throw Error(sample.where + ": row 1: expected a JSON object (--format sets the format)");
   RowForm form;
   form.format = DataFormat::jsonl;
   form.names = std::move(keys);
@@ -254,9 +254,9 @@ DataFormat format_of_texts(const Content& content, const Content& sample, const 
 void check_is_table(const std::string& where, DataFormat format, const LabelledOptions& options) {
   if (is_delimited(format)) return;
   const std::string name = where + ": " + data_format_name(format);
-  if (options.header) throw Error(name + " has no header (--header is of csv, tsv and semicolon)");
+  if (options.header) throw Error(name + " has no header (--header applies to csv, tsv and semicolon)");
   if (options.literal_quotes)
-    throw Error(name + " has no fields in quotation marks (--literal-quotes is of csv, tsv and semicolon)");
+    throw Error(name + " has no fields in quotation marks (--literal-quotes applies to csv, tsv and semicolon)");
 }
 
 }  // namespace
@@ -270,7 +270,7 @@ RowForm find_form(const Content& content, const LabelledOptions& options) {
   if (format == DataFormat::jsonl) return without_other_keys(jsonl_form(sample, options, true));
   if (!options.text.empty() || !options.label.empty())
     throw Error(content.where + ": " + data_format_name(format) +
-                " has no columns to choose from (--columns is of csv, tsv, semicolon and jsonl)");
+                " has no columns to choose from (--columns applies to csv, tsv, semicolon and jsonl)");
   RowForm form;
   form.format = format;
   return form;
@@ -335,7 +335,7 @@ std::string text_of_row(const std::vector<std::string>& fields, const RowForm& f
 void check_fields(RowReader& rows, const std::vector<std::string>& fields, const RowForm& form) {
   if (fields.size() != form.columns)
     rows.fail(
-        "expected " + std::to_string(form.columns) + " columns, as in row 1, got " + std::to_string(fields.size()),
+        "expected " + std::to_string(form.columns) + " columns like in row 1, got " + std::to_string(fields.size()),
         "--format and --columns say how to read rows");
 }
 

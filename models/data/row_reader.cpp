@@ -79,7 +79,7 @@ class DelimitedRows : public RowReader {
     if (dialect_.quotes == Quotes::cells || dialect_.quotes == Quotes::fields) {
       field.clear();
     } else {
-      if (size > from.size()) fail("a quotation mark is not closed", "--literal-quotes takes it as text");
+      if (size > from.size()) fail("a quotation mark is not closed", "--literal-quotes reads it as text");
       if (dialect_.quotes == Quotes::strict) fail("text after a closing quotation mark");
       move(size);
     }
@@ -203,15 +203,15 @@ void RowReader::fail(const std::string& what, const std::string& hint) {
   counted_ = row_start_;
   std::string place = content_.where + ": row " + std::to_string(row_);
   if (row_ != line_) place += " (line " + std::to_string(line_) + ")";
-  throw BadRow(place + ": " + what + " (" + (hint.empty() ? "" : hint + "; ") +
-               "--skip-bad-rows leaves such rows out)");
+  throw BadRow(place + ": " + what + " (" + (hint.empty() ? "" : hint + "; ") + "--skip-bad-rows skips such rows)");
 }
 
 WrongBytes wrong_bytes(std::string_view text, std::size_t before) {
   const std::size_t bad = first_bad_byte(text);
   if (bad == text.size()) return {};
   const std::string byte = " at byte " + std::to_string(before + bad);
-  if (text[bad] == 0) return {"a 0" + byte + ", which no text has", "is it UTF-16? " + convert_hint("UTF-16LE")};
+  if (text[bad] == 0)
+    return {"a 0" + byte + ", which does not occur in text", "is it UTF-16? " + convert_hint("UTF-16LE")};
   return {"invalid UTF-8" + byte, "is it of another encoding? " + convert_hint("ISO-8859-1")};
 }
 

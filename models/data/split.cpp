@@ -77,7 +77,7 @@ LabelledTexts hold_out(LabelledTexts& all, double share, std::uint64_t seed) try
     throw Error("[split] expected a share above 0 and below 1, got " + std::to_string(share));
   const Order order = order_of(all, Random(seed));
   const std::int64_t n = order.count;
-  if (n < 2) throw Error("[split] expected rows of at least two different texts, to hold some of them out");
+  if (n < 2) throw Error("[split] expected at least two rows with different texts, so that some can be held out");
   const auto h = std::clamp<std::int64_t>(std::llround(share * static_cast<double>(n)), 1, n - 1);
   return take(all, [&](std::size_t row) { return (order.place[row] + 1) * h / n > order.place[row] * h / n; });
 } catch (const std::bad_alloc&) {

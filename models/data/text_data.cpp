@@ -41,7 +41,7 @@ void check_batch(const std::string& where, std::int64_t length, std::int64_t low
   if (batch < 1) throw Error("[" + where + "] expected a batch of at least 1 sequence, got " + std::to_string(batch));
   if (needed > static_cast<double>(os::physical_memory()) / 4)
     throw Error("[" + where + "] a batch of " + std::to_string(batch) + " sequences of " + std::to_string(length) +
-                " tokens doesn't fit into memory: make it smaller");
+                " tokens doesn't fit into memory: choose a smaller one");
 }
 
 Tensor Data::loss(const Tensor& output, const Batch& batch) const { return cross_entropy(output, batch.target); }
@@ -52,7 +52,7 @@ TextSplit text_split(const std::string& name) {
                        std::sscanf(name.c_str(), "%3d/%3d/%3d%n", &training, &validation, &test, &read) == 3 &&
                        static_cast<std::size_t>(read) == name.size();
   if (!numbers || training < 1 || validation < 1 || training + validation + test != 100)
-    throw Error("expected hundredths for training, validation and test, as 80/10/10 or 90/10/0, got \"" +
+    throw Error("expected percentages for training, validation and test, like 80/10/10 or 90/10/0, got \"" +
                 name.substr(0, 60) + "\"");
   return {training, validation};
 }
@@ -78,20 +78,19 @@ TextData::TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer,
       bytes_(static_cast<std::size_t>(tokenizer_->size())),
       ordinary_(ordinary_ids(*tokenizer_)) {
   if (split.training < 0 || split.validation < 1 || split.rest() < 0)
-    throw Error("[text] expected hundredths for training and validation, 100 together at most, got " +
+    throw Error("[text] expected percentages for training and validation with a sum of at most 100, got " +
                 std::to_string(split.training) + " and " + std::to_string(split.validation));
   if (task_source(task) != Source::text)
-    throw Error(std::string("[text] a ") + task_name(task) + " is no language model");
+    throw Error(std::string("[text] a ") + task_name(task) + " is not a language model");
   if (task == Task::masked_lm && !tokenizer_->special().mask)
-    throw Error(std::string("[text] a masked language model needs a tokenizer with a mask symbol; this one, ") +
+    throw Error(std::string("[text] a masked language model needs a tokenizer with a mask symbol; this tokenizer, ") +
                 tokenizer_->kind() + ", has none");
   if (ordinary_.empty())
     throw Error(std::string("[text] the tokenizer, ") + tokenizer_->kind() +
-                ", has no symbols but special ones: learn it from more text, or with words that occur less often "
-                "(--min-count)");
+                ", has only special symbols: learn it from more text, or lower --min-count");
   if (tokens_.symbols() != tokenizer_->size())
-    throw Error("[text] encoded with " + std::to_string(tokens_.symbols()) + " symbols, the tokenizer has " +
-                std::to_string(tokenizer_->size()) + ": they don't belong together");
+    throw Error("[text] encoded with " + std::to_string(tokens_.symbols()) + " symbols; the tokenizer has " +
+                std::to_string(tokenizer_->size()) + ": they do not belong together");
   check_batch("text", length, 1, batch);
   const std::int64_t count = tokens_.size();
   const std::int64_t shift = task == Task::causal_lm ? 1 : 0;
@@ -111,7 +110,7 @@ TextData::TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer,
 }
 
 Batch TextData::training(std::int64_t k, const Random& random) const {
-  if (split_.training == 0) throw Error("[text] all of it is for validation");
+  if (split_.training == 0) throw Error("[text] the whole text is for validation");
   const std::int64_t shift = task_ == Task::causal_lm ? 1 : 0;
   const Random own = random.split(static_cast<std::uint64_t>(k));
   std::vector<std::int64_t> starts;

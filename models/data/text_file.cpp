@@ -33,8 +33,9 @@ void TextFile::check_is_text() const {
   const std::string_view beginning = text_.substr(0, 4096), mark = beginning.substr(0, 2);
   if (mark == "\xFF\xFE" || mark == "\xFE\xFF") check_utf8(text_, place(0));  // reports that it looks like UTF-16
   if (const auto zero = beginning.find('\0'); zero != std::string_view::npos)
-    throw Error(name_ + ": " + byte_name(place(0), zero) +
-                " is 0, which is in no text: expected UTF-8 (if it is UTF-16, iconv -f UTF-16 -t UTF-8 converts it)");
+    throw Error(
+        name_ + ": " + byte_name(place(0), zero) +
+        " is 0, which does not occur in text: expected UTF-8 (if it is UTF-16, iconv -f UTF-16 -t UTF-8 converts it)");
 }
 
 void TextFile::forget(std::size_t begin, std::size_t end) const noexcept {

@@ -71,7 +71,8 @@ std::unique_ptr<TextRows> TextRows::open(const std::string& path, const Labelled
   std::error_code ignored;  // reading the lines reports the problem
   if (automatic && !fs::is_regular_file(path, ignored)) return nullptr;
   const std::string where = "\"" + path + "\"", ending = ending_of(path);
-  if (options.format == DataFormat::folders) throw Error(where + ": folders are of training; expected a file's format");
+  if (options.format == DataFormat::folders)
+    throw Error(where + ": folders are only for training; expected the format of a file");
   const auto bytes = std::make_shared<const FileBytes>(bytes_of(path));
   if (bytes->view().find_first_not_of("\r\n \t") == std::string_view::npos) return nullptr;
   const Content content = text_of(bytes->view(), where);

@@ -53,7 +53,7 @@ void check_classes(FnetHead head, std::int64_t classes, std::int64_t d_model) {
   };
   if (head == FnetHead::next_sentence && classes != next_sentence_classes)
     fail(next_sentence_classes, "those of a next-sentence head");
-  if (head == FnetHead::pooler && classes != d_model) fail(d_model, "the outputs of a pooler alone");
+  if (head == FnetHead::pooler && classes != d_model) fail(d_model, "the outputs of a pooler");
 }
 
 // (b, n): 1 for the tokens after the first separator of a row up to and including its second; otherwise 0, also if

@@ -37,7 +37,8 @@ GmlpArguments::GmlpArguments(const SafetensorsFile& file) {
   for (const Fixed& argument : fixed()) {
     const json value = all_.value(argument.theirs, json());
     if (!value.is_null() && std::find(argument.values.begin(), argument.values.end(), value) == argument.values.end())
-      fail(std::string(argument.theirs) + " " + value.dump() + " is " + argument.what + ", which weft's gMLP hasn't");
+      fail(std::string(argument.theirs) + " " + value.dump() + " is " + argument.what +
+           ", which weft's gMLP does not support");
   }
 }
 
@@ -46,7 +47,7 @@ Task GmlpArguments::task(const LoadOptions& options) const {
   bool causal = wanted == Task::causal_lm;
   if (all_.is_object()) read_key(path_, all_, "causal", causal);
   if (options.task && causal != (wanted == Task::causal_lm))
-    fail(std::string("\"causal\" says that it is no ") + task_name(wanted));
+    fail(std::string("\"causal\" says that it is not a ") + task_name(wanted));
   return options.task.value_or(causal ? Task::causal_lm : Task::masked_lm);
 }
 
@@ -56,7 +57,7 @@ void GmlpArguments::check_sizes(const GmlpConfig& config, std::int64_t vocabular
     std::int64_t value = of_tensors;
     read_key(path_, all_, theirs, value);
     if (value != of_tensors)
-      fail(std::string(theirs) + " is " + std::to_string(value) + ", the tensors are of " + std::to_string(of_tensors));
+      fail(std::string(theirs) + " is " + std::to_string(value) + "; the tensors have " + std::to_string(of_tensors));
   };
   check("num_tokens", vocabulary);
   check("dim", config.d_model);
@@ -67,12 +68,12 @@ void GmlpArguments::check_sizes(const GmlpConfig& config, std::int64_t vocabular
 
 std::vector<std::string> GmlpArguments::notes(Task task) const {
   if (all_.is_null())
-    return {std::string("there is no config.json: it is taken for ") + (task == Task::causal_lm ? "" : "not ") +
+    return {std::string("there is no config.json: weft assumes that it is ") + (task == Task::causal_lm ? "" : "not ") +
             "causal, without token shift and without an activation of the gate"};
   std::vector<std::string> all;
   double survival = 1;
   read_key(path_, all_, "prob_survival", survival);
-  if (survival != 1) all.emplace_back("prob_survival has no place here: weft leaves no layer out when it trains");
+  if (survival != 1) all.emplace_back("prob_survival is not supported: weft drops no layers in training");
   return all;
 }
 

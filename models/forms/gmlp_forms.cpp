@@ -71,7 +71,7 @@ GmlpConfig config_in(const SafetensorsFile& file, const GmlpForm& form) {
 // Throws an Error if names or shapes of tensors show a feature of g-mlp-pytorch that weft doesn't support.
 void check_features(const SafetensorsFile& file, const GmlpForm& form) {
   const auto fail = [&](const std::string& name, const std::string& what) {
-    throw Error("\"" + file.path() + "\": " + name + " is of " + what + ", which weft's gMLP hasn't");
+    throw Error("\"" + file.path() + "\": " + name + " is of " + what + ", which weft's gMLP does not support");
   };
   for (const std::string& name : file.names()) {
     if (name.find(".attn.") != std::string::npos) fail(name, "tiny attention (attn_dim)");
@@ -117,7 +117,7 @@ Checkpoint load(const GmlpForm& form, const std::string& path, const LoadOptions
 }
 
 void check(const GmlpForm& form, const GmlpConfig& config) {
-  if (config.tied) refuse_to_write(form.name, "it has no head that is tied to the embedding");
+  if (config.tied) refuse_to_write(form.name, "it does not support a head that is tied to the embedding");
   if (config.positions != form.positions)
     refuse_to_write(form.name,
                     config.positions ? "it has no sinusoidal positions" : "it always has sinusoidal positions");

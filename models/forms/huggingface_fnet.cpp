@@ -62,7 +62,7 @@ class Reader {
     const LoadReport report = load_parameters(
         *made.model, file_, [this](const std::string& tensor) { return role_of(tensor); }, {purpose_, false});
     for (const std::string& name : report.left_out)
-      notes_.push_back(name + " is left out: weft makes it itself, or nothing reads it");
+      notes_.push_back(name + " is ignored: weft computes it itself, or nothing reads it");
     made.info.length = fnet_.seq_len;
     made.info.labels = labels_;
     made.info.form = "huggingface-fnet";
@@ -75,9 +75,9 @@ class Reader {
 
   SafetensorsFile open(Load how) const {
     if (!is_there(model_in(folder_)) && is_there(folder_ + "/pytorch_model.bin"))
-      throw Error("\"" + folder_ +
-                  "\" has its weights in pytorch_model.bin: tools/pt_to_safetensors.py makes a "
-                  "model.safetensors of it");
+      throw Error(
+          "\"" + folder_ +
+          "\" has its weights in pytorch_model.bin: tools/pt_to_safetensors.py converts it to model.safetensors");
     return SafetensorsFile(model_in(folder_), how);
   }
 
@@ -96,7 +96,7 @@ class Reader {
         known += std::string(known.empty() ? "" : ", ") + kind.architecture;
         if (name == kind.architecture) kind_ = &kind;
       }
-      if (kind_ == nullptr) fail("weft has no " + name.dump() + ", its FNets are " + known);
+      if (kind_ == nullptr) fail("weft has no " + name.dump() + "; its FNets are " + known);
       return;
     }
     for (const FnetKind& kind : kinds) {
@@ -160,7 +160,7 @@ class Reader {
     std::string problem;
     read_key(path_, config_, "problem_type", problem);
     if (!problem.empty() && problem != "single_label_classification")
-      fail("weft has no " + problem + " (problem_type), it has single_label_classification");
+      fail("weft has no " + problem + " (problem_type); it has single_label_classification");
     std::int64_t count = 2;
     read_key(path_, config_, "num_labels", count);
     const bool named = config_.contains("id2label") && config_.at("id2label").is_object();
@@ -188,7 +188,7 @@ class Reader {
     std::int64_t pad = config_.contains("pad_token_id") ? -1 : usual_pad;  // null: none
     read_key(path_, config_, "pad_token_id", pad);
     if (pad >= 0 && pad < vocabulary_) ids["pad"] = pad;
-    notes_.push_back("there is no spiece.model and no tokenizer.json: texts are ids, with spaces between them");
+    notes_.push_back("there is no spiece.model and no tokenizer.json: texts are ids, separated by spaces");
     return tokenizer_from_json(ids.dump());
   }
 

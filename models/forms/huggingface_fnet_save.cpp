@@ -111,8 +111,8 @@ ordered_json config_of(const Checkpoint& checkpoint, const FnetConfig& config, c
 
 std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& checkpoint) try {
   const auto* model = dynamic_cast<const Fnet*>(checkpoint.model.get());
-  if (model == nullptr) refuse(std::string("it is of FNets, this is a ") + checkpoint.model->arch());
-  if (quantized_to(model->parameters())) refuse("the model is quantised: give the one that it was made of");
+  if (model == nullptr) refuse(std::string("it is for FNets; this is a ") + checkpoint.model->arch());
+  if (quantized_to(model->parameters())) refuse("the model is quantized: use the original one");
   const auto config = config_from_json<FnetConfig>("fnet", model->config());
   if (norm_place_from_name(config.norm) != NormPlace::post)
     refuse("it has no norms of the place \"" + config.norm + "\"");
@@ -134,7 +134,7 @@ std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& 
 } catch (const std::filesystem::filesystem_error& error) {
   throw Error("[checkpoint] can't write \"" + folder + "\": " + error.code().message());
 } catch (const nlohmann::json::exception&) {
-  refuse("labels, or settings of the tokenizer, that aren't UTF-8");
+  refuse("labels or tokenizer settings that aren't UTF-8");
 }
 
 }  // namespace weft::detail::huggingface

@@ -119,7 +119,7 @@ class Reader {
         frame.value("pair", json()) != json(frame_of(steps_, cls, sep, true)))
       refuse("post_processor", steps_.has_frame() ? cls + " A " + sep + " B " + sep : "A B");
     if (!steps_.has_frame())
-      notes_.push_back("tokenizer.json puts nothing around rows: weft does, " + cls + " and " + sep +
+      notes_.push_back("tokenizer.json puts nothing around rows; weft does, " + cls + " and " + sep +
                        ", as FNet was trained");
     read_pieces();
     read_added();
@@ -306,7 +306,8 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& folder, std::
 void write_tokenizer(FileSet& files, const Tokenizer& tokenizer, std::int64_t length, std::vector<std::string>& notes) {
   ordered_json settings = ordered_json::parse(tokenizer.to_json());
   if (settings.at("unit") != "fnet") {
-    notes.push_back(std::string("the tokenizer, ") + tokenizer.kind() + ", has no place there: give the model ids");
+    notes.push_back(std::string("the tokenizer, ") + tokenizer.kind() +
+                    ", has no place in this format: give the model ids");
     return;
   }
   const std::string bytes = from_base64(settings.at("model").get<std::string>());
@@ -318,9 +319,9 @@ void write_tokenizer(FileSet& files, const Tokenizer& tokenizer, std::int64_t le
   if (model.type == SentencePieceModel::unigram && special.cls && special.sep)
     files.write(tokenizer_name, tokenizer_json(model, special, settings).dump() + "\n");
   else
-    notes.push_back("tokenizer.json, which transformers 5 reads, isn't written: the tokenizer is not a unigram with " +
-                    settings.at("cls_token").get<std::string>() + " and " +
-                    settings.at("sep_token").get<std::string>());
+    notes.push_back(
+        "tokenizer.json, which transformers 5 reads, was not written: the tokenizer is not a unigram with " +
+        settings.at("cls_token").get<std::string>() + " and " + settings.at("sep_token").get<std::string>());
   for (const char* ours : {"unit", "model", "size", "pipeline"}) settings.erase(ours);
   settings["model_max_length"] = length;
   settings["tokenizer_class"] = "FNetTokenizer";

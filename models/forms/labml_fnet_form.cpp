@@ -39,7 +39,8 @@ void check_features(const SafetensorsFile& file) {
   for (const std::string& name : file.names())
     for (const auto& feature : all)
       if (name.find(feature.part) != std::string::npos)
-        throw Error("\"" + file.path() + "\": " + name + " is of " + feature.what + ", which weft's FNet hasn't");
+        throw Error("\"" + file.path() + "\": " + name + " is of " + feature.what +
+                    ", which weft's FNet does not support");
 }
 
 Checkpoint load(const std::string& path, const LoadOptions& options) {
@@ -62,8 +63,8 @@ Checkpoint load(const std::string& path, const LoadOptions& options) {
   const std::int64_t classes = size_in(file, "generator.weight", 0);
   const ModelSpec spec = model_spec(config, Task::classifier, vocabulary, classes);
   Checkpoint made = load_state_dict(file, form_name, spec, rename, options.purpose);
-  made.info.notes.emplace_back("the activation, which the tensors don't say, is taken for relu, labml's");
-  made.info.notes.emplace_back("rows end in their [CLS], the token that is classified, and are filled up before it");
+  made.info.notes.emplace_back("the tensors don't show the activation; weft assumes relu, like labml");
+  made.info.notes.emplace_back("rows end with [CLS], the token that is classified, and are padded before it");
   return made;
 }
 

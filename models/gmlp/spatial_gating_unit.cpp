@@ -18,7 +18,7 @@ Tensor SpatialGatingUnit::operator()(const Tensor& z, const SpatialMask& mask, c
     throw Error("[SpatialGatingUnit] expected z (n, b, d_z) with n <= " + std::to_string(seq_len) + ", got " +
                 to_string(z.shape()));
   if (mix && (mask.tensor.defined() || mask.is_causal))
-    throw Error("[SpatialGatingUnit] expected no mask beside a mix, which is in place of weight, mask and bias");
+    throw Error("[SpatialGatingUnit] expected either a mask or a mix, because a mix replaces weight, mask and bias");
   const std::int64_t n = z.size(0);
   const std::vector<Tensor> halves = chunk(z, 2, -1);  // z1, z2 (n, b, d_z/2)
   if (mix) return mix(halves[0], norm(halves[1]));

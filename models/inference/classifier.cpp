@@ -21,8 +21,8 @@ std::string why_no_cls(const Checkpoint& checkpoint) {
   const Tokenizer& tokenizer = *checkpoint.tokenizer;
   const std::string kind = tokenizer.kind();
   if (kind == "ids" && checkpoint.info.form == "huggingface-fnet")
-    return "there is neither a spiece.model nor a tokenizer.json beside the model, by which texts are cut: copy those "
-           "that it was made with";
+    return "there is neither a spiece.model nor a tokenizer.json beside the model, so texts can't be tokenized: copy "
+           "the original ones";
   if (kind == "fnet")
     return "the tokenizer of the checkpoint has no piece " +
            nlohmann::json::parse(tokenizer.to_json()).at("cls_token").dump() + " (cls_token), with which rows begin";
@@ -36,8 +36,7 @@ std::string Classifier::why_not(const Checkpoint& checkpoint) {
   if (task_source(model.task()) != Source::rows)
     return std::string("the checkpoint is a ") + task_name(model.task()) + ", expected a classifier";
   if (model.gives_features())
-    return "the checkpoint is an encoder without a classifier, whose outputs are features: train one that begins with "
-           "it "
+    return "the checkpoint is an encoder whose outputs are features, without a classifier: train a classifier from it "
            "(weft train --from)";
   if (!checkpoint.tokenizer->special().cls) return why_no_cls(checkpoint);
   return "";
@@ -53,8 +52,8 @@ Classifier::Classifier(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint
     throw Error("[classifier] expected " + std::to_string(model.outputs()) + " labels, got " +
                 std::to_string(info.labels.size()));
   if (model.max_length() > 0 && info.pad_to > model.max_length())
-    throw Error("[classifier] rows are filled up to " + std::to_string(info.pad_to) +
-                " tokens; the model takes at most " + std::to_string(model.max_length()));
+    throw Error("[classifier] rows are padded to " + std::to_string(info.pad_to) + " tokens; the model takes at most " +
+                std::to_string(model.max_length()));
   if (info.pad_to > 0) check_batch("classifier", info.pad_to, 1, 1);
 }
 

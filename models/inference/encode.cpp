@@ -11,7 +11,7 @@ using namespace detail;
 Tensor encode_tensor(const Tokenizer& tokenizer, std::string_view text) {
   return guard_memory("tokenizer", [&] {
     const std::vector<std::int64_t> ids = tokenizer.encode(text);
-    if (ids.empty()) throw Error("[tokenizer] the text has no symbols: a model takes at least one");
+    if (ids.empty()) throw Error("[tokenizer] the text has no symbols: a model needs at least one");
     return Tensor::from(ids, {1, std::ssize(ids)});
   });
 }
@@ -32,9 +32,10 @@ Tensor encode_rows(const Tokenizer& tokenizer, const std::vector<std::string>& t
       shortest = std::min(shortest, std::ssize(rows.back()));
     }
     const std::optional<std::int64_t> pad = tokenizer.special().pad;
-    if (shortest == 0) throw Error("[tokenizer] a text has no symbols: a model takes at least one");
+    if (shortest == 0) throw Error("[tokenizer] a text has no symbols: a model needs at least one");
     if (shortest < length && !pad)
-      throw Error(std::string("[tokenizer] ") + tokenizer.kind() + " has no padding: encode texts of one length");
+      throw Error(std::string("[tokenizer] ") + tokenizer.kind() +
+                  " has no padding symbol: encode texts of one length");
     std::vector<std::int64_t> all;
     for (const std::vector<std::int64_t>& row : rows) {
       all.insert(all.end(), row.begin(), row.end());

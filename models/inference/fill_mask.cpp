@@ -69,8 +69,7 @@ std::vector<std::int64_t> row_of(const Checkpoint& checkpoint, const std::vector
   std::vector<std::int64_t> row = special.sep ? framed(special, ids, std::ssize(ids) + 2) : ids;
   if (std::ssize(row) >= pad_to) return row;
   if (!special.pad)
-    throw Error(std::string("[fill-mask] the tokenizer, ") + checkpoint.tokenizer->kind() +
-                ", has no padding to fill up with");
+    throw Error(std::string("[fill-mask] the tokenizer, ") + checkpoint.tokenizer->kind() + ", has no padding symbol");
   row.resize(static_cast<std::size_t>(pad_to), *special.pad);
   return row;
 }
@@ -102,7 +101,7 @@ FilledText fill_mask(const Checkpoint& checkpoint, const std::string& text, std:
     if (id != special.mask) continue;
     const std::vector<double> p = softmax_of(slice(logits, 1, first + i, first + i + 1), "fill-mask");
     const std::vector<std::int64_t> order = by_probability(p, special);
-    if (order.empty()) throw Error("[fill-mask] the tokenizer has no symbols but special ones");
+    if (order.empty()) throw Error("[fill-mask] the tokenizer has only special symbols");
     std::vector<Prediction>& gap_symbols = filled.gaps.emplace_back();
     for (const std::int64_t symbol : order) {
       const double probability = p[static_cast<std::size_t>(symbol)];

@@ -109,7 +109,7 @@ void check(const GenerateOptions& options) {
   if (!(options.top_p > 0 && options.top_p <= 1))
     throw Error("[generate] expected top_p above 0, at most 1, got " + std::to_string(options.top_p));
   for (const std::string& stop : options.stop)
-    if (stop.empty()) throw Error("[generate] a text to stop at is empty");
+    if (stop.empty()) throw Error("[generate] a stop text is empty");
 }
 
 std::vector<std::int64_t> encode_prompt(const Tokenizer& tokenizer, const std::string& prompt) {
@@ -213,7 +213,7 @@ constexpr std::int64_t samples_at_once = 8;
 void check_belongs(const Tokenizer& tokenizer, const Model& model) {
   if (tokenizer.size() != model.vocabulary())
     throw Error("[generate] the tokenizer has " + std::to_string(tokenizer.size()) + " symbols, the model " +
-                std::to_string(model.vocabulary()) + ": they don't belong together");
+                std::to_string(model.vocabulary()) + ": they do not belong together");
 }
 
 }  // namespace

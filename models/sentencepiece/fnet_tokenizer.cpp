@@ -61,7 +61,7 @@ class FnetTokenizer : public Tokenizer {
   FnetTokenizer(std::string model, const FnetSettings& settings) : pieces_(std::move(model)), settings_(settings) {
     if (settings_.size == 0) settings_.size = pieces_.size();
     if (settings_.size < pieces_.size() || settings_.size > INT32_MAX)
-      throw Error("[tokenizer] the model of SentencePiece has " + std::to_string(pieces_.size()) +
+      throw Error("[tokenizer] the SentencePiece model has " + std::to_string(pieces_.size()) +
                   " pieces, more than the " + std::to_string(settings_.size) + " symbols that the model knows");
     if (settings_.pipeline != "albert" && settings_.pipeline != "words" && settings_.pipeline != "pieces")
       throw Error("[tokenizer] unknown pipeline \"" + settings_.pipeline + "\", expected albert, words or pieces");
@@ -235,7 +235,7 @@ class FnetTokenizer : public Tokenizer {
 };
 
 std::shared_ptr<const Tokenizer> refuse_to_learn(const Texts&, const TokenizerOptions&) {
-  throw Error("[tokenizer] fnet is for models that are there already: learn bpe or unigram");
+  throw Error("[tokenizer] fnet can't be learned, only read from a model: learn bpe or unigram");
 }
 
 std::shared_ptr<const Tokenizer> from_json(const std::string& text) {
@@ -250,7 +250,7 @@ std::shared_ptr<const Tokenizer> from_json(const std::string& text) {
 }  // namespace
 
 TokenizerKind fnet_tokenizer_kind() {
-  TokenizerKind kind{kind_name, "Hugging Face's of FNet, a model of SentencePiece with [CLS] and [SEP]",
+  TokenizerKind kind{kind_name, "Hugging Face's FNet tokenizer, a SentencePiece model with [CLS] and [SEP]",
                      refuse_to_learn, from_json};
   kind.is_learned = false;
   return kind;

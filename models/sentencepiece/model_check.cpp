@@ -27,7 +27,7 @@ constexpr std::uint32_t block = 256;
 constexpr int most_keys = 32;
 
 [[noreturn]] void fail(const std::string& expected, const std::string& got) {
-  throw Error("[tokenizer] precompiled_charsmap of the model of SentencePiece is damaged: expected " + expected +
+  throw Error("[tokenizer] precompiled_charsmap of the SentencePiece model is damaged: expected " + expected +
               ", got " + got);
 }
 
@@ -49,12 +49,13 @@ class Trie {
     std::vector<std::uint32_t> open;
     const auto reach = [&](std::uint32_t place, int keys) {
       const std::uint32_t unit = unit_at(place), base = place ^ offset(unit);
-      if (base >= size_) fail("units of a trie of " + std::to_string(size_), "a way to unit " + std::to_string(base));
+      if (base >= size_) fail("units of a trie of " + std::to_string(size_), "a path to unit " + std::to_string(base));
       if (has_leaf(unit)) {
         check_value(unit_at(base) & 0x7fffffff, strings);
         ++keys;
       }
-      if (keys > most_keys) fail("at most " + std::to_string(most_keys) + " keys that begin one text", "more");
+      if (keys > most_keys)
+        fail("at most " + std::to_string(most_keys) + " keys that are prefixes of one text", "more");
       if (keys <= found[base]) return;
       found[base] = keys;
       open.push_back(base);
@@ -91,7 +92,7 @@ class Trie {
   // The strings are known to be UTF-8, and the last one ends with a zero.
   static void check_value(std::uint32_t value, std::string_view strings) {
     if (value >= strings.size() || (static_cast<unsigned char>(strings[value]) & 0xc0) == 0x80)
-      fail("a character's beginning in " + std::to_string(strings.size()) + " bytes of strings",
+      fail("the first byte of a character in " + std::to_string(strings.size()) + " bytes of strings",
            "byte " + std::to_string(value));
   }
 
@@ -116,7 +117,7 @@ std::string_view check_piece(std::string_view bytes) {
     if (piece.field == piece_kind) user_defined = user_defined || static_cast<std::uint32_t>(piece.number) == 4;
   }
   if (name.size() > longest_piece)
-    throw Error("[tokenizer] a piece of the model of SentencePiece is too long: expected at most " +
+    throw Error("[tokenizer] a piece of the SentencePiece model is too long: expected at most " +
                 std::to_string(longest_piece) + " bytes, got " + std::to_string(name.size()));
   return user_defined ? name : std::string_view();
 }
@@ -128,8 +129,9 @@ void check_prefixes(std::vector<std::string_view> names) {
     while (!within.empty() && name.substr(0, within.back().size()) != within.back()) within.pop_back();
     within.push_back(name);
     if (within.size() > most_pieces)
-      throw Error("[tokenizer] user-defined pieces of the model of SentencePiece begin one another: expected at most " +
-                  std::to_string(most_pieces) + " that begin one text, got more");
+      throw Error(
+          "[tokenizer] user-defined pieces of the SentencePiece model are prefixes of each other: expected at most " +
+          std::to_string(most_pieces) + " that are prefixes of one text, got more");
   }
 }
 

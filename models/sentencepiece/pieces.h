@@ -24,7 +24,7 @@ class Pieces {
   // From a model file's bytes. Throws an Error unless they are a model.
   explicit Pieces(std::string model) : model_(std::move(model)) {
     check_model(model_);
-    check_status(processor_.LoadFromSerializedProto(model_), "not a model of SentencePiece");
+    check_status(processor_.LoadFromSerializedProto(model_), "not a SentencePiece model");
     std::vector<std::string> pieces;
     check_status(processor_.Encode("a", &pieces), "it can't encode");
     dummy_prefix_ = !pieces.empty() && pieces[0].rfind(space_mark, 0) == 0;
@@ -42,7 +42,7 @@ class Pieces {
 
   // From then on only these pieces are found in texts; ids don't change.
   void keep_only(const std::vector<absl::string_view>& names) {
-    check_status(processor_.SetVocabulary(names), "it can't leave out pieces");
+    check_status(processor_.SetVocabulary(names), "it can't skip pieces");
   }
 
   // Whether SentencePiece puts an additional space before a text.

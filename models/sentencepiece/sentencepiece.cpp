@@ -205,7 +205,8 @@ TokenizerKind learning_kind(const char* kind, const char* meaning) {
 const char* const foreign = "sentencepiece";
 
 std::shared_ptr<const Tokenizer> refuse_to_learn(const Texts&, const TokenizerOptions&) {
-  throw Error("[tokenizer] sentencepiece is for models that are there already: learn bpe or unigram, or give the file");
+  throw Error(
+      "[tokenizer] sentencepiece can't be learned, only read from a file: learn bpe or unigram, or name the file");
 }
 
 }  // namespace
@@ -215,7 +216,7 @@ void register_sentencepiece() {
   std::call_once(once, [] {
     register_tokenizer(learning_kind("unigram", "pieces of words, by their probabilities (SentencePiece)"));
     register_tokenizer(learning_kind("bpe", "pieces of words, by merging frequent pairs (SentencePiece)"));
-    TokenizerKind model_file{foreign, "a model file of SentencePiece, from elsewhere", refuse_to_learn,
+    TokenizerKind model_file{foreign, "the file of a SentencePiece model", refuse_to_learn,
                              [](const std::string& json) { return from_json(foreign, json); }};
     model_file.is_learned = false;
     register_tokenizer(std::move(model_file));

@@ -66,6 +66,6 @@ std::shared_ptr<const Tokenizer> from_json(const std::string& text) {
 
 }  // namespace
 
-TokenizerKind bytes_kind() { return {name, "each byte is a symbol, of any file", learn, from_json, 0, false}; }
+TokenizerKind bytes_kind() { return {name, "each byte is a symbol; any file can be read", learn, from_json, 0, false}; }
 
 }  // namespace weft::detail

@@ -33,8 +33,8 @@ class Ids : public Tokenizer {
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
       if (error != std::errc() || end != word.data() + word.size() || id < 0 || id >= size_)
         throw Error((place.name.empty() ? "" : place.name + ": ") + "[tokenizer] \"" + std::string(word.substr(0, 40)) +
-                    "\" is no id, 0 to " + std::to_string(size_ - 1) +
-                    ": the model came without its tokenizer, and takes ids with spaces between them");
+                    "\" is not an id from 0 to " + std::to_string(size_ - 1) +
+                    ": the model came without its tokenizer and takes ids, separated by spaces");
       ids.push_back(id);
       text.remove_prefix(word.size());
     }
@@ -76,7 +76,7 @@ class Ids : public Tokenizer {
 };
 
 std::shared_ptr<const Tokenizer> refuse_to_learn(const Texts&, const TokenizerOptions&) {
-  throw Error("[tokenizer] ids are of models that came without a tokenizer: learn one of the other kinds");
+  throw Error("[tokenizer] ids are for models that came without a tokenizer: learn one of the other kinds");
 }
 
 std::shared_ptr<const Tokenizer> from_json(const std::string& text) {
@@ -91,7 +91,7 @@ std::shared_ptr<const Tokenizer> from_json(const std::string& text) {
 }  // namespace
 
 TokenizerKind ids_kind() {
-  TokenizerKind kind{name, "ids as they are, in decimal, with spaces between them", refuse_to_learn, from_json};
+  TokenizerKind kind{name, "decimal ids, separated by spaces", refuse_to_learn, from_json};
   kind.is_learned = false;
   return kind;
 }

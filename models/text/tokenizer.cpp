@@ -35,7 +35,7 @@ const TokenizerKind& tokenizer_kind(const std::string& name) {
   for (const char* optional : {"unigram", "bpe", "sentencepiece", "fnet"})
     if (name == optional)
       throw Error("[tokenizer] kind \"" + name +
-                  "\" needs SentencePiece, which this program has not: install its package " +
+                  "\" needs SentencePiece, which this program lacks: install its package " +
                   "(Debian: apt-get install libsentencepiece-dev) and build weft again; weft/sentencepiece.h adds it "
                   "to a program");
   throw Error("[tokenizer] unknown kind \"" + name + "\", expected one of " + detail::join(tokenizer_kinds()));
@@ -81,7 +81,7 @@ std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const 
 
 std::shared_ptr<const Tokenizer> tokenizer_from_json(const std::string& text) try {
   const nlohmann::json json = parse_json(text);
-  if (json.is_discarded()) throw Error("[tokenizer] it is damaged: not JSON, is it cut short?");
+  if (json.is_discarded()) throw Error("[tokenizer] it is damaged: not JSON, perhaps truncated");
   if (!json.is_object() || !json.contains("unit"))
     throw Error("[tokenizer] it is damaged: expected an object with \"unit\", the tokenizer's kind");
   return tokenizer_kind(json.at("unit")).from_json(text);

@@ -35,7 +35,7 @@ void fail_utf8(std::string_view text, std::size_t at, const TextPlace& place) {
   std::string reason;
   if (place.offset + at == 0 && (rest.substr(0, 2) == "\xFF\xFE" || rest.substr(0, 2) == "\xFE\xFF"))
     reason = ": it looks like UTF-16 (iconv -f UTF-16 -t UTF-8 converts it)";
-  else if (whole_code_points(text) == at) reason = ": the text ends inside of a character";
+  else if (whole_code_points(text) == at) reason = ": the text ends within a character";
   else if (!place.name.empty())
     reason = " (is it of another encoding? iconv -f ISO-8859-1 -t UTF-8 FILE > NEW converts it)";
   throw Error(prefix(place) + "invalid UTF-8 at " + byte_name(place, at) + reason);

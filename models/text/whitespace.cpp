@@ -17,7 +17,7 @@ void split(std::string_view text, FunctionRef<void(const std::string&)> use) {
 }  // namespace
 
 TokenizerKind whitespace_kind() {
-  return word_list_kind({"whitespace", "what stands between white space, as it is", split, is_space});
+  return word_list_kind({"whitespace", "runs of characters other than white space, unchanged", split, is_space});
 }
 
 }  // namespace weft::detail

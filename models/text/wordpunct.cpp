@@ -45,7 +45,7 @@ bool ends_word(unsigned char byte) { return !is_letter(byte); }
 
 TokenizerKind wordpunct_kind() {
   return word_list_kind(
-      {"wordpunct", "words as they are, and each punctuation mark and bracket by itself", split, ends_word});
+      {"wordpunct", "unchanged words, and each punctuation mark and bracket by itself", split, ends_word});
 }
 
 }  // namespace weft::detail

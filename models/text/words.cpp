@@ -25,7 +25,7 @@ bool ends_word(unsigned char byte) { return !is_letter(byte); }
 
 TokenizerKind words_kind() {
   return word_list_kind(
-      {"words", "words of letters and digits, in lower case, without what stands between them", split, ends_word});
+      {"words", "words of letters and digits in lower case; everything between them is dropped", split, ends_word});
 }
 
 }  // namespace weft::detail

@@ -76,8 +76,8 @@ std::unique_ptr<TokenStream> Tnn::stream() const {
 std::string Tnn::why_stream_is_slow() const {
   if (config_.par_type == 1) return {};
   return "with par_type " + std::to_string(config_.par_type) +
-         " all coefficients change with the length of the text, and with them all that was computed of earlier tokens; "
-         "with par_type 1 they don't";
+         " all coefficients change with the length of the text, and so do the results of all earlier tokens; with "
+         "par_type 1 they don't";
 }
 
 }  // namespace weft

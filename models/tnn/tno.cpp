@@ -18,12 +18,11 @@ const TnnConfig& checked(std::int64_t h, std::int64_t dim, const TnnConfig& opti
     throw Error("[Tno] expected h and dim of at least 1, got " + std::to_string(h) + " and " + std::to_string(dim));
   if (options.par_type < 1 || options.par_type > 3)
     throw Error("[Tno] expected par_type 1, 2 or 3, got " + std::to_string(options.par_type));
-  if (options.par_type == 3 && !causal) throw Error("[Tno] par_type 3 is defined for the causal form alone");
+  if (options.par_type == 3 && !causal) throw Error("[Tno] par_type 3 is only defined for the causal form");
   if (options.use_decay && options.use_multi_decay)
     throw Error(
-        "[Tno] use_decay and use_multi_decay exclude each other: for use_multi_decay set use_decay, true by default, "
-        "to "
-        "false");
+        "[Tno] use_decay and use_multi_decay exclude each other: to use use_multi_decay, set use_decay to false (its "
+        "default is true)");
   if (!(options.gamma >= 0 && options.gamma <= 1))
     throw Error("[Tno] expected 0 <= gamma <= 1, got " + std::to_string(options.gamma));
   return options;

@@ -13,7 +13,8 @@ BatchAhead::BatchAhead(const Data& data, const Random& random, std::int64_t coun
       thread_ = std::thread([this] { work(); });
     } catch (const std::system_error& error) {  // no more threads: take() prepares the batches
       Context::current().log(
-          std::string("[train] batches are prepared between the steps, the system gives no thread: ") + error.what());
+          std::string("[train] batches are prepared between the steps, because the system refused a thread: ") +
+          error.what());
     }
 }
 

@@ -28,14 +28,14 @@ std::size_t place_of(const UpdateRule& rule, const std::string& name) {
     if (name == option.name) return known.size();
     known.emplace_back(option.name);
   }
-  throw Error(std::string("[optimizer] ") + rule.name + " has no " + name + ", its options are " + join(known));
+  throw Error(std::string("[optimizer] ") + rule.name + " has no " + name + "; its options are " + join(known));
 }
 
 void check_range(const std::string& name, double value, double lowest, double end) {
   if (value >= lowest && value < end) return;
   const auto text = [](double number) { return nlohmann::json(number).dump(); };
   throw Error("[optimizer] expected " + name + " of " + text(lowest) + " or more" +
-              (std::isfinite(end) ? ", less than " + text(end) : "") + ", got " + std::to_string(value));
+              (std::isfinite(end) ? " and less than " + text(end) : "") + ", got " + std::to_string(value));
 }
 
 // The options that are the same in every step.

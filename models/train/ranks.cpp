@@ -75,7 +75,7 @@ void Ranks::fail(const std::exception_ptr& own) {
   } catch (const std::exception& error) {
     what = error.what();
   } catch (...) {
-    what = "an exception of a type of its own";
+    what = "an exception of an unknown type";
   }
   try {
     fail(what);

@@ -64,10 +64,10 @@ json with_former_defaults(json saved) {
 
 // Throws an Error that names the difference unless both are the same run.
 void check_same(const json& saved, const json& now) {
-  if (saved.at("model") != now.at("model")) throw Error("it is of a run with another model or tokenizer");
+  if (saved.at("model") != now.at("model")) throw Error("it belongs to a run with another model or tokenizer");
   const auto check = [&](const std::string& key) {
     if (saved.at(key) != now.at(key))
-      throw Error("it is of a run with " + key + " " + saved.at(key).dump() + ", now it is " + now.at(key).dump());
+      throw Error("it belongs to a run with " + key + " " + saved.at(key).dump() + "; now it is " + now.at(key).dump());
   };
   check("optimizer");  // first, because each optimizer has its own options
   for (const auto& entry : now.items()) check(entry.key());
@@ -186,7 +186,7 @@ void Trainer::load_own_state(const std::string& path) try {
     best_by_.swap(best_by);
     without_better_ = without_better;
   } catch (const json::exception& error) {
-    throw Error("\"" + path + "\": its metadata are damaged: " + error.what());
+    throw Error("\"" + path + "\": the metadata are damaged: " + error.what());
   } catch (const Error& error) {
     throw Error("\"" + path + "\": " + error.what());
   }

@@ -40,7 +40,7 @@ TrainOptions checked(const TrainOptions& options) {
   if (!(s.peak > 0) || !std::isfinite(s.peak))
     throw Error("[train] expected a learning rate above 0, got " + std::to_string(s.peak));
   if (!(options.label_smoothing >= 0) || options.label_smoothing >= 1)
-    throw Error("[train] expected a label smoothing of 0 or more, less than 1, got " +
+    throw Error("[train] expected a label smoothing of 0 or more and less than 1, got " +
                 std::to_string(options.label_smoothing));
   if (!(s.floor >= 0) || !std::isfinite(s.floor))
     throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
@@ -134,7 +134,7 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
       dropout_(Random(options.seed).split(2)) {
   if (model.task() != data.task() || model.vocabulary() != data.tokenizer()->size())
     throw Error(std::string("[train] the model is a ") + task_name(model.task()) + " of " +
-                std::to_string(model.vocabulary()) + " symbols, the data are for a " + task_name(data.task()) + " of " +
+                std::to_string(model.vocabulary()) + " symbols; the data are for a " + task_name(data.task()) + " of " +
                 std::to_string(data.tokenizer()->size()));
   if (task_source(model.task()) == Source::rows) check_padding(model, *data.tokenizer(), "train");
   if (model.max_length() > 0 && data.length() > model.max_length())
@@ -266,7 +266,8 @@ void Trainer::save_model(const std::string& folder, const std::optional<Evaluati
 void Trainer::decide_best_by(const std::string& name) {
   if (name.empty() || name == best_by_) return;
   if (best_)
-    throw Error("[train] expected the best checkpoint by " + best_by_ + ", as this run has one, got by " + name);
+    throw Error("[train] expected the best checkpoint by " + best_by_ + ", like the existing one of this run, got by " +
+                name);
   const auto meter = data_.meter();
   std::string names = "loss";
   bool is_measured = name == "loss";

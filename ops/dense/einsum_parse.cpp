@@ -73,7 +73,7 @@ Labels explicit_output(const std::string& equation, const std::string& text, con
     if (label == dots) continue;
     const std::string name(1, static_cast<char>(label));
     if (std::count(output.begin(), output.end(), label) > 1)
-      fail_einsum(equation, "index " + name + " comes twice in the output");
+      fail_einsum(equation, "index " + name + " occurs twice in the output");
     const bool known = std::any_of(terms.begin(), terms.end(),
                                    [&](const Term& term) { return std::count(term.begin(), term.end(), label) > 0; });
     if (!known) fail_einsum(equation, "index " + name + " of the output is in no operand");

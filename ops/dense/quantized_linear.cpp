@@ -34,7 +34,7 @@ Shape check(const Tensor& x, const QuantizedWeight& weight, const Tensor& bias, 
   check_optional(epilogue.gate, x.dtype(), "gate", out);
   check_optional(epilogue.residual, x.dtype(), "residual", out);
   if (would_record({x, bias, epilogue.gate, epilogue.residual}))
-    fail(who, "a quantised weight is for inference alone: expected no input that a tape follows");
+    fail(who, "a quantized weight is only for inference: expected no input that is on a tape");
   return out;
 }
 

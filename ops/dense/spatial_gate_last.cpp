@@ -34,8 +34,8 @@ void check(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weigh
   for (const Tensor& text : x) {
     check_same_dtype(name, gate, text);
     if (text.rank() != 2 || text.shape()[0] < 1 || text.shape()[1] != gate.shape()[2] || text.shape() != first.shape())
-      fail(name, "expected each text's x (n >= 1, " + std::to_string(gate.shape()[2]) + "), all of one shape, got " +
-                     to_string(first.shape()) + " and " + to_string(text.shape()));
+      fail(name, "expected for each text an x (n >= 1, " + std::to_string(gate.shape()[2]) +
+                     "), all of one shape, got " + to_string(first.shape()) + " and " + to_string(text.shape()));
   }
   const int64_t n = first.shape()[0];
   if (weight.rank() != 2 || weight.shape()[0] < n || weight.shape()[1] < n || bias.rank() != 1 || bias.shape()[0] < n)

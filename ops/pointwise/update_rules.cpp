@@ -39,7 +39,8 @@ void check_update(const char* op, std::int64_t step, const Tensor& p, const Tens
 // The number of decayed elements of p. Error if there are more than p has.
 std::int64_t checked_decayed(const char* op, const Tensor& p, std::optional<std::int64_t> decayed) {
   if (decayed && (*decayed < 0 || *decayed > p.numel()))
-    fail(op, "expected 0 to " + std::to_string(p.numel()) + " elements to be decayed, got " + std::to_string(*decayed));
+    fail(op,
+         "expected 0 to " + std::to_string(p.numel()) + " elements with weight decay, got " + std::to_string(*decayed));
   return decayed.value_or(p.numel());
 }
 
@@ -106,7 +107,8 @@ void check_options(const UpdateRule& rule, const UpdateStep& step) {
     const RuleOption& option = rule.options[i];
     if (!(step.own[i] >= option.lowest && step.own[i] < option.end))
       fail(rule.name, std::string("expected ") + option.name + " of " + std::to_string(option.lowest) +
-                          " or more, less than " + std::to_string(option.end) + ", got " + std::to_string(step.own[i]));
+                          " or more and less than " + std::to_string(option.end) + ", got " +
+                          std::to_string(step.own[i]));
   }
   if (!std::isfinite(step.lr)) fail(rule.name, "expected a finite lr, got " + std::to_string(step.lr));
 }

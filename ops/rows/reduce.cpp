@@ -113,7 +113,8 @@ struct MaxOp : Op {
     check_floating(name(), in[0]);
     const std::size_t d = checked_dim(name(), dim, in[0].rank());
     Shape out = in[0].shape();
-    if (out[d] == 0) fail(name(), "no maximum along axis " + std::to_string(dim) + " of shape " + to_string(out));
+    if (out[d] == 0)
+      fail(name(), "there is no maximum along axis " + std::to_string(dim) + " of shape " + to_string(out));
     out[d] = 1;
     if (!keepdim) out.erase(out.begin() + static_cast<std::ptrdiff_t>(d));
     return out;

@@ -39,7 +39,7 @@ struct ReshapeOp : LayoutOp {
     const std::int64_t known = sizes ? numel(out) : 0;
     if (unknown >= 0 && known > 0) out[static_cast<std::size_t>(unknown)] = in[0].numel() / known;
     if (!sizes || numel(out) != in[0].numel())
-      fail(name(), "a tensor of shape " + to_string(in[0].shape()) + " can't be seen as " + to_string(to));
+      fail(name(), "a tensor of shape " + to_string(in[0].shape()) + " can't be reshaped to " + to_string(to));
     return out;
   }
   Tensor forward(const Inputs& in, const Shape& shape) override { return reshaped(in[0], shape); }
@@ -55,7 +55,8 @@ struct PermuteOp : LayoutOp {
     std::vector<std::int64_t> sorted = dims, all(in[0].shape().size());
     std::sort(sorted.begin(), sorted.end());
     std::iota(all.begin(), all.end(), 0);
-    if (sorted != all) fail(name(), to_string(dims) + " is no permutation of the axes of " + to_string(in[0].shape()));
+    if (sorted != all)
+      fail(name(), to_string(dims) + " is not a permutation of the axes of " + to_string(in[0].shape()));
     Shape out;
     for (std::int64_t d : dims) out.push_back(in[0].shape()[static_cast<std::size_t>(d)]);
     return out;
@@ -113,7 +114,7 @@ struct ConcatOp : LayoutOp {
   explicit ConcatOp(std::int64_t d) : dim(d) {}
   const char* name() const noexcept override { return "concat"; }
   Shape shape(const Inputs& in) const override {
-    if (in.empty()) fail(name(), "nothing to join");
+    if (in.empty()) fail(name(), "expected at least one tensor to concatenate");
     check_defined(name(), in[0]);
     const std::size_t d = checked_dim(name(), dim, in[0].rank());
     Shape out = in[0].shape();

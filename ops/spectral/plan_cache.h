@@ -59,7 +59,7 @@ template <class Plan>
 std::shared_ptr<const Plan> cached_plan(const char* op, std::int64_t n) {
   constexpr std::int64_t longest = std::int64_t{1} << 30;
   if (n > longest)
-    fail(op, "a transform of " + std::to_string(n) + " elements, the longest is " + std::to_string(longest));
+    fail(op, "a transform of " + std::to_string(n) + " elements; the longest is " + std::to_string(longest));
   auto& cache = Context::current().slot<PlanCache<Plan>>();
   if (auto plan = cache.find(n)) return plan;
   // Maximum number of bytes per element while a plan is made.

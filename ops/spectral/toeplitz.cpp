@@ -220,7 +220,7 @@ ToeplitzGradients toeplitz_gradients(const Tensor& x, const Tensor& t, const Ten
   constexpr const char* name = "toeplitz_gradients";
   check_coefficients(name, x, t);
   if (!gradient.defined() || gradient.shape() != x.shape() || gradient.dtype() != x.dtype())
-    fail(name, "expected a gradient as x, " + describe(x) + ", got " + describe(gradient));
+    fail(name, "expected a gradient like x, " + describe(x) + ", got " + describe(gradient));
   return guard_memory(name, [&] {
     const DType dtype = computed_of(x.dtype());
     const Tensor a = raw::convert(x, dtype), dy = raw::convert(gradient, dtype);

@@ -174,7 +174,7 @@ TEST_CASE_FIXTURE(
 TEST_CASE_FIXTURE(Rows, "weft classify: rows that can't be classified") {
   CHECK(fails_with(classify("a.csv", "title,body\nred,green\n"), 1,
                    "a.csv\": expected the text in column \"note\"; it has the columns \"title\", \"body\" (--columns "
-                   "text=NAME says which"));
+                   "text=NAME chooses it"));
   CHECK(fails_with(classify("b.jsonl", "{\"a\": \"x\", \"b\": \"y\"}\n"), 1,
                    "b.jsonl\": expected the text in column \"note\"; it has the columns \"a\", \"b\""));
   CHECK(fails_with(classify("b.csv", "1,2\n3,4\n", "--columns text=3"), 1, "\"3\"; it has 2 columns without names"));
@@ -186,7 +186,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: rows that can't be classified") {
   Outcome said = classify("d.csv", bad);
   CHECK(said.code == 1);
   CHECK(said.out == answered);
-  CHECK(contains(said.err, "d.csv\": row 3: expected 2 columns, as in row 1, got 1 (--format and --columns say"));
+  CHECK(contains(said.err, "d.csv\": row 3: expected 2 columns like in row 1, got 1 (--format and --columns say"));
   said = classify("d.csv", bad, "--skip-bad-rows");
   CHECK(said.out == answers({"red green", "north"}));
   CHECK(contains(said.err, "d.csv: 2 rows; 1 bad row left out\n"));
@@ -194,7 +194,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: rows that can't be classified") {
   CHECK(said.code == 1);
   CHECK(said.out == answered);
   CHECK(contains(said.err, "e.jsonl: text 2: [classifier] a 0 at byte 0"));
-  CHECK(fails_with(classify("f.csv", "note,more\n", "--format folders"), 1, "folders are of training"));
+  CHECK(fails_with(classify("f.csv", "note,more\n", "--format folders"), 1, "folders are only for training"));
 }
 
 }  // namespace weft::test

@@ -70,7 +70,7 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what has no pl
   const Outcome here = weft("convert --from weft --to " + form + " " + own + " " + back);
   REQUIRE(here.code == 0);
   CHECK(contains(here.out, "weft -> huggingface-fnet"));
-  CHECK(contains(here.out, "note: the tokenizer, ids, has no place there"));
+  CHECK(contains(here.out, "note: the tokenizer, ids, has no place in this format"));
   CHECK(folder.read("back/model.safetensors") == folder.read("in/model.safetensors"));
   CHECK(folder.read("back/config.json") == folder.read("in/config.json"));
   CHECK(fails_with(weft("convert " + in + " " + own), 1,
@@ -104,7 +104,7 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what has no pl
                " --layers 1 --d-model 8 --seq-len 8 --steps 2 --out " + (folder / "gmlp"))
               .code == 0);
   CHECK(fails_with(weft("convert " + (folder / "gmlp") + " " + (folder / "no") + " --to " + form), 1,
-                   "it is of FNets, this is a gmlp"));
+                   "it is for FNets; this is a gmlp"));
   CHECK_FALSE(std::filesystem::exists(folder / "no"));
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("weft convert: a state dict with its arguments continues texts as befo
   CAPTURE(there.err);
   REQUIRE(there.code == 0);
   CHECK(contains(there.out, "fairseq-tnn -> weft: tnn causal-lm"));
-  CHECK(contains(there.out, "note: decoder.version is left out"));
+  CHECK(contains(there.out, "note: decoder.version is ignored"));
   const Outcome info = weft("info " + own);
   CHECK(contains(info.out, R"("final_norm":"layernorm","tied":false})"));
   CHECK_FALSE(contains(info.out, "trained on sequences"));  // the file doesn't record it
@@ -168,7 +168,7 @@ TEST_CASE("weft classify, fill-mask, eval and train --from take other programs' 
     else CHECK(weft("classify " + classifier + texts).out != outcome.out);
   }
   CHECK(fails_with(weft("classify " + classifier + texts + " --pad-to 33"), 1, "the model takes at most 32 tokens"));
-  CHECK(fails_with(weft("classify " + base + texts), 1, "an encoder without a classifier"));
+  CHECK(fails_with(weft("classify " + base + texts), 1, "an encoder whose outputs are features"));
   folder.write("gaps", "the [mask] brown\n");
   const std::string gaps = "fill-mask " + words + " " + (folder / "gaps");
   const Outcome filled = weft(gaps), padded = weft(gaps + " --pad-to 32");

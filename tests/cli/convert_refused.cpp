@@ -59,7 +59,7 @@ TEST_CASE("weft convert: IN that doesn't exist, or holds no checkpoint") {
   CHECK(fails_with(weft("convert " + (folder / "empty") + out), 1,
                    "empty\" holds no checkpoint: there is no model.safetensors"));
   folder.write("run/run.json", "{}");
-  CHECK(fails_with(weft("convert " + (folder / "run") + out), 1, "has saved no checkpoint yet"));
+  CHECK(fails_with(weft("convert " + (folder / "run") + out), 1, "has not saved a checkpoint yet"));
 }
 
 }  // namespace weft::test

@@ -35,7 +35,7 @@ struct Faults {
   // Files, with the command that writes each. None belongs to another command.
   std::map<std::string, std::string> commands(const std::string& more) const {
     const std::string run = folder / "run", text = more.empty() ? "text" : "other";
-    return {{"quantised", "quantize " + run + " --threads 1 --to int8 --out " + (folder / "quantised") + more},
+    return {{"quantized", "quantize " + run + " --threads 1 --to int8 --out " + (folder / "quantized") + more},
             {"converted", "convert " + run + "/best " + (folder / "converted") + " --to labml-gmlp" + more},
             {"symbols", "tokenizer train " + (folder / text) + " --kind words --out " + (folder / "symbols")},
             {"page", "report " + run + " --threads 1 --out " + (folder / "page") + more}};

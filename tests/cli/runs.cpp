@@ -287,10 +287,10 @@ TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, si
   CHECK(same("run", "again"));
   const Outcome longer = weft("train --resume " + (folder / "run") + " --steps 4");
   CHECK(longer.code == 0);
-  CHECK(fails_with(weft(from_rows + csv + "--steps 2 --d-model 24"), 1, "the model that is to go on with it has"));
+  CHECK(fails_with(weft(from_rows + csv + "--steps 2 --d-model 24"), 1, "the model that continues with it has"));
   CHECK(fails_with(weft(from_rows + csv + "--arch gmlp"), 1, "the checkpoint of --from is a fnet, not a gmlp"));
   CHECK(fails_with(weft(from_rows + csv + "--columns label=1,text=3 --recipe fnet-agnews"), 1,
-                   "the model that is to go on with it has"));
+                   "the model that continues with it has"));
   CHECK(
       fails_with(weft("train --out " + (folder / "x") + " --from " + (folder / "missing") + " " + csv), 1, "missing"));
 }

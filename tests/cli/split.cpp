@@ -224,7 +224,7 @@ TEST_CASE("texts: training, validation and a test by position; the test is the l
   const Outcome other = weft(train + "--split 60/10/30");  // eval measures its last 30 %
   CHECK(number_after(other.out, "\ntest loss ") == number_after(weft(eval).out, "\ntest loss "));
   CHECK(contains(weft(eval + " --all").out, "\ntest loss "));
-  CHECK(fails_with(weft(train + "--split 80/20"), 2, "as 80/10/10 or 90/10/0, got \"80/20\""));
+  CHECK(fails_with(weft(train + "--split 80/20"), 2, "like 80/10/10 or 90/10/0, got \"80/20\""));
   folder.write("short", small_text().substr(0, 40));
   CHECK(fails_with(
       weft("train --arch gmlp --layers 1 --seq-len 36 --text " + (folder / "short") + " --out " + (folder / "x")), 1,

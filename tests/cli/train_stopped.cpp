@@ -31,7 +31,7 @@ TEST_CASE("a signal: saves, says so, exits 130; resumed training gives the same 
   CHECK(number_after(info.out, "\nstep ") < 4000);
 
   const Outcome other = weft("train --resume " + (folder / "a") + " --text " + (folder / "other") + log);
-  CHECK(fails_with(other, 1, "it is of a run with data "));
+  CHECK(fails_with(other, 1, "it belongs to a run with data "));
 
   const std::string start = folder.read("log");
   CHECK(weft("train --resume " + (folder / "a") + log).code == 0);

@@ -27,7 +27,7 @@ struct Config {
     visit("heads", self.heads, "attention heads; they divide d_model", weft::at_least(1));
     visit("d_ffn", self.d_ffn, "channels inside the feed-forward network; 0: 4 d_model", weft::at_least(0));
     visit("layers", self.layers, "blocks", weft::at_least(0));
-    visit("seq_len", self.seq_len, "length of the sequences in training, in tokens; the model takes any",
+    visit("seq_len", self.seq_len, "length of training sequences, in tokens; the model takes any length",
           weft::at_least(1));
     visit("query_block", self.query_block,
           "queries whose scores are there at once, and are computed again in backward: memory O(n) in place of O(n^2); "

@@ -158,30 +158,30 @@ struct FnetConfig {
     visit("seq_len", self.seq_len, "the longest sequence, in tokens; each position has an embedding", at_least(1));
     visit("types", self.types, "token types that have an embedding; without a separator all tokens are of type 0",
           at_least(1));
-    visit("norm", self.norm,
-          "post: norms after the sums (the paper's); pre: norms before mixing and network, and a last one");
+    visit(
+        "norm", self.norm,
+        "post: norms after the sums, as in the paper; pre: norms before the mixing and the network, and a final norm");
     visit("activation", self.activation, "activation of the feed-forward network and the masked language model's head");
-    visit("eps", self.eps, "what norms add to the variance, above 0");
+    visit("eps", self.eps, "added to the variance in norms, above 0");
     visit("dropout", self.dropout,
           "probability, in training, that an element of the embeddings or a network's output is dropped",
           probability());
     visit("head", self.head,
-          "task: what the task needs; pooler: a pooler beside the masked language model's head, or a classifier's "
-          "pooler alone, whose outputs are features; next-sentence: whether the second text follows the first, 2 "
-          "classes; last: a classifier's linear layer of the last token, padding or not, so that rows are to end in a "
-          "[CLS] and to be filled up before it; mean: that of the mean of the tokens but padding",
+          "task: what the task needs; pooler: a pooler beside the masked language model's head, or only a pooler as a "
+          "classifier, whose outputs are features; next-sentence: whether the second text follows the first, 2 "
+          "classes; last: a classifier's linear layer on the last token, even if it is padding, so rows must end with "
+          "[CLS] and be padded before it; mean: a linear layer on the mean of the tokens that are not padding",
           Written::unless_default);
-    visit("tied", self.tied, "the masked language model's decoder has the word embeddings as its weight",
+    visit("tied", self.tied, "the masked language model's decoder shares the weight of the word embeddings",
           Written::unless_default);
-    visit(
-        "separator", self.separator,
-        "id of the token that ends each of two texts: what follows the first, up to the second, is of type 1; -1: none",
-        Written::unless_default);
-    visit(
-        "embeddings", self.embeddings,
-        "bert: of word, position and type, with a norm and a projection (the paper's); sinusoidal: of the word alone, "
-        "times the root of d_model, and sinusoidal positions; there types have no meaning",
-        Written::unless_default);
+    visit("separator", self.separator,
+          "id of the token that ends each of two texts; tokens after the first one, up to the second, have type 1; -1: "
+          "none",
+          Written::unless_default);
+    visit("embeddings", self.embeddings,
+          "bert: word, position and type, with a norm and a projection, as in the paper; sinusoidal: the word times "
+          "the root of d_model, plus sinusoidal positions, without types",
+          Written::unless_default);
   }
 };
 

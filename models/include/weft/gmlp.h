@@ -109,7 +109,7 @@ struct GmlpConfig {
     visit("layers", self.layers, "blocks", at_least(0));
     visit("seq_len", self.seq_len, "the longest sequence, in tokens; the spatial weights are seq_len x seq_len",
           at_least(1));
-    visit("tied", self.tied, "the head shares the embedding's weight, and has no bias; language models alone");
+    visit("tied", self.tied, "the head shares the embedding's weight and has no bias; only for language models");
     visit("positions", self.positions, "sinusoidal positions are added to the embeddings");
     visit("dropout", self.dropout,
           "probability, in training, that an element of a block's output is dropped; 0 to less than 1", probability());

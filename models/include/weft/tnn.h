@@ -99,19 +99,19 @@ struct TnnConfig {
           "the same with a gamma for each channel, learned, between gamma and 1; not with use_decay");
     visit("gamma", self.gamma, "the decay, 0 to 1; 1: none");
     visit("par_type", self.par_type,
-          "what the encoder sees of lag k: k (1), k/(n-1) (2) or, causal alone, exp(k/(n-1)) (3); with 2 and 3 all "
-          "changes with the length n, so that generating a token takes a forward pass");
+          "the encoder's input for lag k: k (1), k/(n-1) (2) or, only if causal, exp(k/(n-1)) (3); with 2 and 3 "
+          "everything changes with the length n, so that generating a token costs a forward pass");
     visit("act_type", self.act_type, "activation of the coefficients; none: they may have any sign");
     visit("normalize", self.normalize, "sums over tokens are divided by the sum of their coefficients");
-    visit("norm_type", self.norm_type, "every norm, but for final_norm: layernorm or simplermsnorm");
-    visit("prenorm", self.prenorm, "norms before the two units of a layer; else after them");
+    visit("norm_type", self.norm_type, "type of every norm except final_norm: layernorm or simplermsnorm");
+    visit("prenorm", self.prenorm, "norms before the two units of a layer; if false, after them");
     visit("bias", self.bias, "linear layers have a bias");
-    visit("seq_len", self.seq_len, "length of the sequences in training, in tokens; the model takes any", at_least(1));
+    visit("seq_len", self.seq_len, "length of training sequences, in tokens; the model takes any length", at_least(1));
     visit("dropout", self.dropout,
           "probability, in training, that an element of a unit's output is dropped; 0 to less than 1", probability());
-    visit("final_norm", self.final_norm, "the norm before the head, if it is another than norm_type says",
-          Written::unless_default);
-    visit("tied", self.tied, "a language model's head shares the embedding's weight; else it has its own, without bias",
+    visit("final_norm", self.final_norm, "type of the norm before the head; empty: norm_type", Written::unless_default);
+    visit("tied", self.tied,
+          "a language model's head shares the embedding's weight; if false, it has its own, without bias",
           Written::unless_default);
   }
 };

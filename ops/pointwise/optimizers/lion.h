@@ -17,8 +17,8 @@ struct Lion {
   static constexpr std::size_t states = 1;
   static constexpr double weight_decay = 1, rate = 0.1;
   static constexpr RuleOption options[] = {
-      {"beta1", 0.9, 0, 1, "part of the gradients' mean in the sign that is taken"},
-      {"beta2", 0.99, 0, 1, "decay of that mean"}};
+      {"beta1", 0.9, 0, 1, "weight of the gradients' mean in the sum whose sign is used"},
+      {"beta2", 0.99, 0, 1, "decay of the gradients' mean"}};
 
   template <class T>
   using Constants = LionConstants<T>;

@@ -15,7 +15,7 @@ struct Sgd {
   static constexpr const char* name = "sgd";
   static constexpr std::size_t states = 1;
   static constexpr double weight_decay = 0, rate = 1;
-  static constexpr RuleOption options[] = {{"momentum", 0.9, 0, 1, "part of the last change that goes on"}};
+  static constexpr RuleOption options[] = {{"momentum", 0.9, 0, 1, "fraction of the last change that is kept"}};
 
   template <class T>
   using Constants = SgdConstants<T>;
