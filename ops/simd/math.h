@@ -2,7 +2,7 @@
 // the same instructions.
 //
 // Each function states its error bound in ULP. The bound holds over the whole domain, with or without FMA. It is the
-// largest error seen (f32: over all numbers; f64: over a dense sample), rounded up; tests/kernels_math.cpp checks it.
+// largest error seen (f32: over all numbers; f64: over a dense sample), rounded up; tests/ops/kernels_math.cpp checks it.
 // NaN gives NaN, limits at ±inf are exact, and subnormal inputs and results are handled like all others. The
 // coefficients are minimax fits (Remez exchange with 50 digits). normal_cdf and gelu_derivative have absolute bounds,
 // stated beside their coefficients. Qualify calls, math::exp: argument-dependent lookup of a bare exp(x) finds xsimd's

@@ -1,4 +1,4 @@
-// Results that a C program gets from weft. tests/c_interface.cpp compares them with the C++ interface.
+// Results that a C program gets from weft. tests/c/interface.cpp compares them with the C++ interface.
 #pragma once
 #include <weft/weft_c.h>
 

@@ -1,7 +1,7 @@
 /// \file
 /// The elementwise nonlinearities, by the names used in activation(), the Epilogue of linear and the models' configs. A
 /// new activation needs a value and a name here, its functor in ops/pointwise/kernels/activation_functors.h, a bound
-/// for how far it can exceed its argument in models/tnn/activation_lift.h, and a line in tests/ops_activation.cpp.
+/// for how far it can exceed its argument in models/tnn/activation_lift.h, and a line in tests/ops/activation.cpp.
 #pragma once
 #include <string>
 

@@ -226,7 +226,8 @@ TEST_CASE("C interface: a stream keeps its model") {
   weft_stream_free(stream);
 }
 
-TEST_CASE("C interface: concurrent threads share a model, and each has its own last error") {
+TEST_CASE("C interface: concurrent threads share a model, and each has its own last error" *
+          doctest::test_suite("threads")) {
   const TemporaryFolder folder;
   (void)save_small(folder / "lm", "gmlp", Task::causal_lm);
   const Handle handle(folder / "lm");

@@ -140,7 +140,8 @@ TEST_CASE("ranks: parameters that drift apart are found before they are saved") 
   CHECK_FALSE(std::filesystem::exists(folder / "run/last"));
 }
 
-TEST_CASE("ranks: a meter that can't be divided measures only on rank 0, with the same loss") {
+TEST_CASE("ranks: a meter that can't be divided measures only on rank 0, with the same loss" *
+          doctest::test_suite("threads")) {
   const Undivided data(small_text(), characters(small_text()), Task::causal_lm, 16, 4);
   const auto model = small_model("gmlp", Task::causal_lm, data.tokenizer()->size(), 0, {});
   const Evaluation alone = evaluate(*model, data);
@@ -158,7 +159,8 @@ TEST_CASE("ranks: a meter that can't be divided measures only on rank 0, with th
   CHECK(all[1].metrics.empty());
 }
 
-TEST_CASE("ranks: a rank that fails instead of gathering is heard by all; the first of several counts") {
+TEST_CASE("ranks: a rank that fails instead of gathering is heard by all; the first of several counts" *
+          doctest::test_suite("threads")) {
   for (const int failing : {1, 2}) {
     const auto errors = on_ranks(3, [&](Ranks& ranks) {
       if (ranks.rank() >= failing) with_ranks(&ranks, [&] { throw Error("no " + std::to_string(ranks.rank())); });

@@ -75,7 +75,7 @@ class DefaultThreads {
 
 }  // namespace
 
-TEST_CASE("region: its loops are right, whatever their number of tasks and threads") {
+TEST_CASE("region: its loops are right, whatever their number of tasks and threads" * doctest::test_suite("threads")) {
   Context context;
   for (int threads : {1, 2, 3, 8}) {
     context.set_threads(threads);
@@ -91,7 +91,7 @@ TEST_CASE("region: its loops are right, whatever their number of tasks and threa
   }
 }
 
-TEST_CASE("region: another context's loops in it keep to their own settings") {
+TEST_CASE("region: another context's loops in it keep to their own settings" * doctest::test_suite("threads")) {
   Context context, other;
   context.set_threads(4);
   other.set_threads(2);
@@ -104,7 +104,8 @@ TEST_CASE("region: another context's loops in it keep to their own settings") {
   });
 }
 
-TEST_CASE("region: one inside another is part of it; one inside a task has only that thread") {
+TEST_CASE("region: one inside another is part of it; one inside a task has only that thread" *
+          doctest::test_suite("threads")) {
   Context context;
   context.set_threads(3);
   int inner = 0;
@@ -131,7 +132,8 @@ TEST_CASE("region: one inside another is part of it; one inside a task has only 
   CHECK(loop_is_right(context, 50, 1));
 }
 
-TEST_CASE("region: exceptions of its body and of its loops reach the caller, and the next loop works") {
+TEST_CASE("region: exceptions of its body and of its loops reach the caller, and the next loop works" *
+          doctest::test_suite("threads")) {
   Context context;
   context.set_threads(4);
   CHECK_THROWS_AS(context.parallel_region([] { throw std::out_of_range("body"); }), std::out_of_range);
@@ -155,7 +157,7 @@ TEST_CASE("region: exceptions of its body and of its loops reach the caller, and
   CHECK(loop_is_right(context, 300, 1));
 }
 
-TEST_CASE("team: each loop that fails gives its own exception") {
+TEST_CASE("team: each loop that fails gives its own exception" * doctest::test_suite("threads")) {
   Context context;
   Team team(2);
   for (const char* what : {"first", "second", "third"})
@@ -166,7 +168,8 @@ TEST_CASE("team: each loop that fails gives its own exception") {
 }
 
 // An exception that is kept twice at once, or is replaced while it is thrown, is freed too early or never.
-TEST_CASE("team: of exceptions that all members throw at once one is kept, and none stays") {
+TEST_CASE("team: of exceptions that all members throw at once one is kept, and none stays" *
+          doctest::test_suite("threads")) {
   struct Counted {
     explicit Counted(std::atomic<int>& all) : alive(&all) { ++*alive; }
     Counted(const Counted& other) : alive(other.alive) { ++*alive; }
@@ -199,7 +202,7 @@ TEST_CASE("team: of exceptions that all members throw at once one is kept, and n
   CHECK(alive == 0);
 }
 
-TEST_CASE("region: concurrent ones on threads of their own") {
+TEST_CASE("region: concurrent ones on threads of their own" * doctest::test_suite("threads")) {
   std::vector<std::thread> hosts;
   std::atomic<int> wrong{0};
   for (int host = 0; host < 3; ++host)
@@ -218,7 +221,7 @@ TEST_CASE("region: concurrent ones on threads of their own") {
 }
 
 // No member serves the team: the leader does everything, and waits for no member.
-TEST_CASE("team: a loop is done when its tasks are, without members that never come") {
+TEST_CASE("team: a loop is done when its tasks are, without members that never come" * doctest::test_suite("threads")) {
   Context context;
   Team team(4);
   std::vector<int> done(1000);
@@ -227,7 +230,8 @@ TEST_CASE("team: a loop is done when its tasks are, without members that never c
   CHECK(std::accumulate(done.begin(), done.end(), 0) == 1000);
 }
 
-TEST_CASE("team: a member that comes late finds nothing of a loop that is over, and takes part in the next") {
+TEST_CASE("team: a member that comes late finds nothing of a loop that is over, and takes part in the next" *
+          doctest::test_suite("threads")) {
   Context context;
   Team team(2);
   int first = 0;
@@ -246,7 +250,7 @@ TEST_CASE("team: a member that comes late finds nothing of a loop that is over, 
   CHECK(second == 2);
 }
 
-TEST_CASE("team: the leader waits for a task that another member is in") {
+TEST_CASE("team: the leader waits for a task that another member is in" * doctest::test_suite("threads")) {
   Context context;
   Team team(2);
   std::thread member([&] { team.serve(1); });
@@ -269,7 +273,7 @@ TEST_CASE("team: the leader waits for a task that another member is in") {
   member.join();
 }
 
-TEST_CASE("team: members beyond a loop's number of threads stay out of it") {
+TEST_CASE("team: members beyond a loop's number of threads stay out of it" * doctest::test_suite("threads")) {
   Context context;
   Team team(4);
   std::vector<std::thread> members;
@@ -288,7 +292,7 @@ TEST_CASE("team: members beyond a loop's number of threads stay out of it") {
   CHECK(tasks == 20000 * 20);
 }
 
-TEST_CASE("team: more tasks than it can count are handed out several at a time") {
+TEST_CASE("team: more tasks than it can count are handed out several at a time" * doctest::test_suite("threads")) {
   Context context;
   for (std::int64_t tasks : {1, 6, 7, 8, 13, 14, 15, 100}) {
     Team small(2, 7);
@@ -306,7 +310,7 @@ TEST_CASE("team: more tasks than it can count are handed out several at a time")
   CHECK(count == 1000);
 }
 
-TEST_CASE("pool: teams are lent, grow, and are several where several lead at once") {
+TEST_CASE("pool: teams are lent, grow, and are several where several lead at once" * doctest::test_suite("threads")) {
   Context context;
   for (int threads : {2, 4, 3}) {
     int sum = 0;
@@ -322,12 +326,13 @@ TEST_CASE("pool: teams are lent, grow, and are several where several lead at onc
   CHECK_THROWS_AS(detail::with_pooled_team(2, [](Team&) { throw Error("lead"); }), Error);
 }
 
-TEST_CASE("pool: a team has as many threads as are asked for, when one less were before, too") {
+TEST_CASE("pool: a team has as many threads as are asked for, when one less were before, too" *
+          doctest::test_suite("threads")) {
   for (int threads = 2; threads < 8; ++threads)
     detail::with_pooled_team(threads, [&](Team& team) { CHECK(team.threads() >= threads); });
 }
 
-TEST_CASE("executor: loops are done by the host's threads") {
+TEST_CASE("executor: loops are done by the host's threads" * doctest::test_suite("threads")) {
   Context context;
   context.set_threads(3);
   const auto executor = std::make_shared<NewThreads>();

@@ -154,7 +154,8 @@ TEST_CASE("ranks: buckets of a larger model come while backward runs") {
   check_like_one_process(run);
 }
 
-TEST_CASE("ranks: micro-batches that predict more have more weight, on whichever rank") {
+TEST_CASE("ranks: micro-batches that predict more have more weight, on whichever rank" *
+          doctest::test_suite("threads")) {
   const UnevenBatches data;
   const auto run = [&](Ranks* ranks) {
     const auto model = small_model("tnn", Task::causal_lm, data.tokenizer()->size(), 0, {});

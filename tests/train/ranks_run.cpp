@@ -61,7 +61,8 @@ class Breaks : public TextData {
 
 }  // namespace
 
-TEST_CASE("ranks: a run's folder is, byte by byte, that of one process, and only rank 0 writes") {
+TEST_CASE("ranks: a run's folder is, byte by byte, that of one process, and only rank 0 writes" *
+          doctest::test_suite("threads")) {
   for (const Task3& what : {Task3{"gmlp", Task::causal_lm}, {"fnet", Task::masked_lm}, {"fnet", Task::classifier}}) {
     const TemporaryFolder folder;
     std::vector<std::optional<Evaluation>> evaluations(3);
@@ -93,7 +94,7 @@ TEST_CASE("ranks: a run's folder is, byte by byte, that of one process, and only
   }
 }
 
-TEST_CASE("ranks: a folder that another than rank 0 has open isn't written") {
+TEST_CASE("ranks: a folder that another than rank 0 has open isn't written" * doctest::test_suite("threads")) {
   const TemporaryFolder folder;
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
     const SmallTask small = small_task("gmlp", Task::causal_lm);
@@ -109,7 +110,7 @@ TEST_CASE("ranks: a folder that another than rank 0 has open isn't written") {
   CHECK_FALSE(std::filesystem::exists(folder / "1/metrics.jsonl"));
 }
 
-TEST_CASE("ranks: a run goes on, on another number of ranks, to the same bytes") {
+TEST_CASE("ranks: a run goes on, on another number of ranks, to the same bytes" * doctest::test_suite("threads")) {
   const TemporaryFolder folder;
   const auto run = [&](Ranks* ranks, const std::string& name, std::int64_t until) {
     const SmallTask small = small_task("tnn", Task::causal_lm);
@@ -129,7 +130,8 @@ TEST_CASE("ranks: a run goes on, on another number of ranks, to the same bytes")
   CHECK(same_run(folder, "alone", "ranks"));
 }
 
-TEST_CASE("ranks: a loss that is no number on one of them stops all at the same step, with nothing changed") {
+TEST_CASE("ranks: a loss that is no number on one of them stops all at the same step, with nothing changed" *
+          doctest::test_suite("threads")) {
   for (const int broken : {0, 1}) {
     const TemporaryFolder folder;
     std::vector<std::int64_t> steps(2);
@@ -160,7 +162,8 @@ TEST_CASE("ranks: a loss that is no number on one of them stops all at the same 
 }
 
 // For example, memory runs out in the middle of a step's transfers: a transfer can't begin, or breaks off.
-TEST_CASE("ranks: a transfer that fails on one of them ends all, also if they try again") {
+TEST_CASE("ranks: a transfer that fails on one of them ends all, also if they try again" *
+          doctest::test_suite("threads")) {
   struct BrokenRanks : ThreadRanks {
     BrokenRanks(Meeting& meeting, std::size_t rank, int call) : ThreadRanks(meeting, rank), left(call) {}
     struct Broken : Transfer {
@@ -224,7 +227,7 @@ TEST_CASE("ranks: exceptions of a host's data in a step are reported to all") {
 }
 
 // Anything but a std::exception is rethrown unchanged on the rank that threw it.
-TEST_CASE("ranks: a number that a host's callback throws is reported to all") {
+TEST_CASE("ranks: a number that a host's callback throws is reported to all" * doctest::test_suite("threads")) {
   std::vector<int> own(2);
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
     const SmallTask small = small_task("gmlp", Task::causal_lm);
@@ -249,7 +252,8 @@ TEST_CASE("ranks: a number that a host's callback throws is reported to all") {
   CHECK(own == std::vector<int>{0, 7});
 }
 
-TEST_CASE("ranks: one that is asked to stop stops all after the same step, and all is saved") {
+TEST_CASE("ranks: one that is asked to stop stops all after the same step, and all is saved" *
+          doctest::test_suite("threads")) {
   const TemporaryFolder folder;
   const auto run = [&](Ranks* ranks, const std::string& name, bool stops) {
     const SmallTask small = small_task("gmlp", Task::causal_lm);
@@ -271,7 +275,7 @@ TEST_CASE("ranks: one that is asked to stop stops all after the same step, and a
   CHECK(folder.read("alone/last/model.safetensors") == folder.read("ranks/last/model.safetensors"));
 }
 
-TEST_CASE("ranks: one that is asked to stop in a validation stops all") {
+TEST_CASE("ranks: one that is asked to stop in a validation stops all" * doctest::test_suite("threads")) {
   const TemporaryFolder folder;
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
     const SmallTask small = small_task("gmlp", Task::causal_lm);
@@ -332,7 +336,7 @@ TEST_CASE("ranks: if rank 0 can't save, all are told") {
   CHECK(all_say(later, "run/last"));
 }
 
-TEST_CASE("ranks: a save that fails and is to be tried again ends none") {
+TEST_CASE("ranks: a save that fails and is to be tried again ends none" * doctest::test_suite("threads")) {
   const TemporaryFolder folder;
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
     const SmallTask small = small_task("gmlp", Task::causal_lm);

@@ -249,7 +249,7 @@ TEST_CASE("a checkpoint of a model whose config is no JSON object is refused, an
   CHECK(!std::filesystem::exists(folder / "odd"));
 }
 
-TEST_CASE("architectures: concurrent threads register and look up") {
+TEST_CASE("architectures: concurrent threads register and look up" * doctest::test_suite("threads")) {
   const Architecture& gmlp = architecture("gmlp");
   constexpr int count = 3, rounds = 200;
   std::atomic<int> arrived{0}, taken{0}, wrong{0};

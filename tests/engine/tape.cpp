@@ -167,7 +167,7 @@ TEST_CASE("tape: parameters are leaves, frozen ones constants") {
   CHECK(values_of(g.of(p)) == Values{0, 0});
 }
 
-TEST_CASE("tape: two threads have their own") {
+TEST_CASE("tape: two threads have their own" * doctest::test_suite("threads")) {
   const Tensor shared = vector_of({1, 2, 3});
   const Parameter p(vector_of({4, 5, 6}));
   std::vector<int> wrong(2, 0);
@@ -187,7 +187,7 @@ TEST_CASE("tape: two threads have their own") {
   CHECK(wrong == std::vector<int>{0, 0});
 }
 
-TEST_CASE("tape: it belongs to its thread") {
+TEST_CASE("tape: it belongs to its thread" * doctest::test_suite("threads")) {
   Tape tape;
   const Tensor x = tape.watch(vector_of({2})), y = mul(x, x);
   int errors = 0;

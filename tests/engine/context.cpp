@@ -48,7 +48,7 @@ class IsaCap {
 
 }  // namespace
 
-TEST_CASE("parallel_for: pieces depend only on n and grain") {
+TEST_CASE("parallel_for: pieces depend only on n and grain" * doctest::test_suite("threads")) {
   Context context;
   for (int threads : {1, 2, 3, 8}) {
     context.set_threads(threads);
@@ -67,7 +67,7 @@ TEST_CASE("parallel_for: pieces depend only on n and grain") {
   }
 }
 
-TEST_CASE("parallel_for: it uses no more threads than set, and more than one") {
+TEST_CASE("parallel_for: it uses no more threads than set, and more than one" * doctest::test_suite("threads")) {
   Context context;
   for (int threads : {1, 2, 4}) {
     context.set_threads(threads);
@@ -85,7 +85,7 @@ TEST_CASE("parallel_for: it uses no more threads than set, and more than one") {
   }
 }
 
-TEST_CASE("parallel_for: a body's exception reaches the caller") {
+TEST_CASE("parallel_for: a body's exception reaches the caller" * doctest::test_suite("threads")) {
   Context context;
   for (int threads : {1, 4}) {
     context.set_threads(threads);
@@ -106,7 +106,7 @@ TEST_CASE("parallel_for: a body's exception reaches the caller") {
   }
 }
 
-TEST_CASE("parallel_for: inside a body it is serial") {
+TEST_CASE("parallel_for: inside a body it is serial" * doctest::test_suite("threads")) {
   Context context;
   context.set_threads(4);
   std::atomic<int> strangers{0}, calls{0};
@@ -130,7 +130,8 @@ TEST_CASE("parallel_for: inside a body it is serial") {
                   Error);
 }
 
-TEST_CASE("parallel_for: the body's current context is the one whose parallel_for was called") {
+TEST_CASE("parallel_for: the body's current context is the one whose parallel_for was called" *
+          doctest::test_suite("threads")) {
   Context context, other;
   for (int threads : {1, 4}) {
     context.set_threads(threads);
@@ -142,7 +143,7 @@ TEST_CASE("parallel_for: the body's current context is the one whose parallel_fo
   }
 }
 
-TEST_CASE("parallel_for: scratch is aligned, each thread's own and given back") {
+TEST_CASE("parallel_for: scratch is aligned, each thread's own and given back" * doctest::test_suite("threads")) {
   Context context;
   for (int threads : {1, 3}) {
     context.set_threads(threads);
@@ -168,7 +169,7 @@ TEST_CASE("parallel_for: scratch is aligned, each thread's own and given back") 
   }
 }
 
-TEST_CASE("context: settings out of range are errors") {
+TEST_CASE("context: settings out of range are errors" * doctest::test_suite("threads")) {
   Context context;
   CHECK(context.threads() >= 1);
   for (int threads : {0, -1, 1025}) CHECK_THROWS_AS(context.set_threads(threads), Error);
@@ -176,7 +177,7 @@ TEST_CASE("context: settings out of range are errors") {
   CHECK(context.threads() == 1024);
 }
 
-TEST_CASE("context: WEFT_ISA caps the instruction set") {
+TEST_CASE("context: WEFT_ISA caps the instruction set" * doctest::test_suite("threads")) {
   REQUIRE_FALSE(available_isas().empty());
   for (Isa isa : available_isas()) {
     const IsaCap cap(isa_name(isa));
@@ -188,7 +189,7 @@ TEST_CASE("context: WEFT_ISA caps the instruction set") {
   CHECK_THROWS_AS(Context(), Error);
 }
 
-TEST_CASE("context: the current one is the thread's, and swapped in a scope") {
+TEST_CASE("context: the current one is the thread's, and swapped in a scope" * doctest::test_suite("threads")) {
   Context& own = Context::current();
   CHECK(&own == &Context::current());
   Context a, b;
@@ -208,7 +209,7 @@ TEST_CASE("context: the current one is the thread's, and swapped in a scope") {
   CHECK(&Context::current() == &own);
 }
 
-TEST_CASE("context: two on two threads don't meet") {
+TEST_CASE("context: two on two threads don't meet" * doctest::test_suite("threads")) {
   std::vector<std::unique_ptr<Context>> contexts;
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
@@ -234,7 +235,7 @@ TEST_CASE("context: two on two threads don't meet") {
   }
 }
 
-TEST_CASE("context: tensors outlive it, and are freed from any thread") {
+TEST_CASE("context: tensors outlive it, and are freed from any thread" * doctest::test_suite("threads")) {
   Tensor x;
   {
     Context context;
@@ -247,7 +248,7 @@ TEST_CASE("context: tensors outlive it, and are freed from any thread") {
   CHECK(x.data<float>()[999] == 4);
 }
 
-TEST_CASE("context: log and slots") {
+TEST_CASE("context: log and slots" * doctest::test_suite("threads")) {
   struct Cache {
     int value = 0;
   };
@@ -321,7 +322,7 @@ TEST_CASE("memory: at the cap the least recently used sizes go first") {
   CHECK_FALSE(is_cached(1792));
 }
 
-TEST_CASE("memory: a cache serves several threads") {
+TEST_CASE("memory: a cache serves several threads" * doctest::test_suite("threads")) {
   MemoryCache memory;
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;

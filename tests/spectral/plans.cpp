@@ -218,10 +218,14 @@ TEST_CASE("spectral plans: the least recently used one goes first") {
   CHECK_FALSE(made[2].expired());
 }
 
-TEST_CASE("spectral plans: concurrent use of one context") { check_threads(serial_contexts(1)); }
-TEST_CASE("spectral plans: concurrent use of several contexts") { check_threads(serial_contexts(3)); }
+TEST_CASE("spectral plans: concurrent use of one context" * doctest::test_suite("threads")) {
+  check_threads(serial_contexts(1));
+}
+TEST_CASE("spectral plans: concurrent use of several contexts" * doctest::test_suite("threads")) {
+  check_threads(serial_contexts(3));
+}
 
-TEST_CASE("spectral plans: concurrent threads fill and empty one cache") {
+TEST_CASE("spectral plans: concurrent threads fill and empty one cache" * doctest::test_suite("threads")) {
   std::atomic<int> wrong{0};
   run_threads(8, serial_contexts(1), [&](int thread) {
     for (int64_t i = 0; i < 400; ++i) {

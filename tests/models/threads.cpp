@@ -46,7 +46,8 @@ void at_once(const F& run) {
 
 }  // namespace
 
-TEST_CASE("models: concurrent calls of one, with a tape and without, have the bits of calls in turn") {
+TEST_CASE("models: concurrent calls of one, with a tape and without, have the bits of calls in turn" *
+          doctest::test_suite("threads")) {
   for (const Shared& s : all_shared) {
     CAPTURE(s.arch);
     const auto alone = make(s), shared = make(s);  // the threads fill the caches of `shared`
@@ -64,7 +65,7 @@ TEST_CASE("models: concurrent calls of one, with a tape and without, have the bi
   }
 }
 
-TEST_CASE("models: concurrent token streams of one have the bits of streams in turn") {
+TEST_CASE("models: concurrent token streams of one have the bits of streams in turn" * doctest::test_suite("threads")) {
   for (const Shared& s : all_shared) {
     if (s.task != Task::causal_lm) continue;
     CAPTURE(s.arch);

@@ -188,7 +188,7 @@ TEST_CASE("os: an atomic file keeps the old one's mode, and follows a link or re
   CHECK(folder.read("target") == "new");
 }
 
-TEST_CASE("os: several writers of one file don't meet") {
+TEST_CASE("os: several writers of one file don't meet" * doctest::test_suite("threads")) {
   const TemporaryFolder folder;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)

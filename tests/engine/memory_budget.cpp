@@ -92,7 +92,7 @@ TEST_CASE("memory: a large block goes back to the system, whichever blocks were 
   for (void* block : smalls) memory.release(block, small);
 }
 
-TEST_CASE("memory: concurrent caches keep to the budget") {
+TEST_CASE("memory: concurrent caches keep to the budget" * doctest::test_suite("threads")) {
   const Budget budget(1 << 16);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)

@@ -1,8 +1,8 @@
 // State dicts of TNNs by OpenNLPLab's fairseq and by tnn-pytorch: their outputs, the meaning of shapes and config.json,
 // refusals.
+#include "weft/tnn.h"
 #include "state_dict_folder.h"
 #include "weft/quantize.h"
-#include "weft/tnn.h"
 
 namespace weft::test {
 namespace {

@@ -13,7 +13,8 @@
 
 namespace weft::test {
 
-TEST_CASE("concurrent: batches are prepared ahead, in the same order; errors are rethrown; the thread ends") {
+TEST_CASE("concurrent: batches are prepared ahead, in the same order; errors are rethrown; the thread ends" *
+          doctest::test_suite("threads")) {
   class Watched : public TextData {
    public:
     using TextData::TextData;
