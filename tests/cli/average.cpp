@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "../temporary_folder.h"
+#include "temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
 

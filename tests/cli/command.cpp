@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "../temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace weft::test {
 namespace {

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "../temporary_folder.h"
-#include "../train_support.h"
+#include "temporary_folder.h"
+#include "train_support.h"
 #include "command.h"
 #include "tools/options/tokenizer_options.h"
 #include "weft/checkpoint_form.h"

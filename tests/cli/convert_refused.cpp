@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "../temporary_folder.h"
+#include "temporary_folder.h"
 #include "command.h"
 #include "weft/checkpoint_form.h"
 

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <vector>
 
-#include "../temporary_folder.h"
+#include "temporary_folder.h"
 #include "command.h"
 
 namespace weft::test {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "../temporary_folder.h"
-#include "../train_support.h"
+#include "temporary_folder.h"
+#include "train_support.h"
 #include "command.h"
 #include "weft/checkpoint.h"
 

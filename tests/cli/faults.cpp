@@ -8,8 +8,8 @@
 #include <map>
 #include <thread>
 
-#include "../child.h"
-#include "../temporary_folder.h"
+#include "child.h"
+#include "temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
 

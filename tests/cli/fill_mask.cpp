@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../temporary_folder.h"
-#include "../train_support.h"
+#include "temporary_folder.h"
+#include "train_support.h"
 #include "command.h"
 
 namespace weft::test {

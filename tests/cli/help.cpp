@@ -4,7 +4,7 @@
 #include <sstream>
 #include <vector>
 
-#include "../temporary_folder.h"
+#include "temporary_folder.h"
 #include "command.h"
 #include "tools/console/arguments.h"
 #include "tools/console/nearest.h"

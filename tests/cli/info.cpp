@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
-#include "../temporary_folder.h"
-#include "../train_support.h"
+#include "temporary_folder.h"
+#include "train_support.h"
 #include "command.h"
 
 namespace weft::test {

@@ -7,8 +7,8 @@
 #include <random>
 #include <sstream>
 
-#include "../in_memory.h"
-#include "../temporary_folder.h"
+#include "in_memory.h"
+#include "temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
 #include "weft/checkpoint.h"

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <map>
 
-#include "../random_parameters.h"
-#include "../temporary_folder.h"
+#include "random_parameters.h"
+#include "temporary_folder.h"
 #include "command.h"
 #include "weft/checkpoint_form.h"
 

@@ -6,8 +6,8 @@
 #include <iostream>
 #include <sstream>
 
-#include "../temporary_folder.h"
-#include "../train_support.h"
+#include "temporary_folder.h"
+#include "train_support.h"
 #include "command.h"
 #include "tools/console/command.h"
 #include "weft/checkpoint.h"

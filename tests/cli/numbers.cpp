@@ -4,8 +4,8 @@
 #include <sstream>
 #include <vector>
 
-#include "../temporary_folder.h"
-#include "../train_support.h"
+#include "temporary_folder.h"
+#include "train_support.h"
 #include "command.h"
 
 namespace weft::test {

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../temporary_folder.h"
+#include "temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <filesystem>
 
-#include "../random_parameters.h"
-#include "../temporary_folder.h"
-#include "../train_support.h"
+#include "random_parameters.h"
+#include "temporary_folder.h"
+#include "train_support.h"
 #include "command.h"
 #include "drawn_cells.h"
 #include "report/json.h"

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <thread>
 
-#include "../temporary_folder.h"
+#include "temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
 #include "weft/classifier.h"

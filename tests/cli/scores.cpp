@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "../temporary_folder.h"
-#include "../train_support.h"
+#include "temporary_folder.h"
+#include "train_support.h"
 #include "command.h"
 #include "console/visible.h"
 #include "measure/scores.h"

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "../train_support.h"
+#include "train_support.h"
 
 namespace weft::test {
 

@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "../temporary_folder.h"
-#include "../train_support.h"
+#include "temporary_folder.h"
+#include "train_support.h"
 #include "command.h"
 #include "console/progress.h"
 #include "console/terminal.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <thread>
 
-#include "../temporary_folder.h"
-#include "../train_support.h"
+#include "temporary_folder.h"
+#include "train_support.h"
 #include "command.h"
 #include "weft/checkpoint.h"
 #include "weft/generate.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "../temporary_folder.h"
+#include "temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
 #include "weft/trainer.h"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "../temporary_folder.h"
+#include "temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
 

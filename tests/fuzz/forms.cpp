@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "../temporary_folder.h"
+#include "temporary_folder.h"
 #include "target.h"
 #include "weft/checkpoint_form.h"
 

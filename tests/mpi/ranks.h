@@ -3,7 +3,7 @@
 #include <string>
 
 #include "../cli/command.h"
-#include "../temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace weft::test {
 
