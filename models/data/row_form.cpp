@@ -75,7 +75,7 @@ Agreement agreement_of(const Content& content, const Dialect& dialect) {
 // contain tabs and line ends. This chooses the dialect that fits the larger share of all rows. Marks around a whole
 // cell enclose a field in both dialects.
 Dialect dialect_of(const Content& content, char delimiter, const LabelledOptions& options) {
-  if (options.literal_quotes) return {delimiter, Quotes::literal};
+  if (options.literal_quotes || options.literal_quotes_where_possible) return {delimiter, Quotes::literal};
   if (delimiter != '\t') return {delimiter, Quotes::csv};
   const Dialect cells{delimiter, Quotes::cells};
   if (content.text.find('"') == std::string_view::npos) return cells;

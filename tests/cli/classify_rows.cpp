@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
+#include "temporary_folder.h"
 #include "weft/classifier.h"
 
 namespace weft::test {
@@ -195,6 +195,25 @@ TEST_CASE_FIXTURE(Rows, "weft classify: rows that can't be classified") {
   CHECK(said.out == answered);
   CHECK(contains(said.err, "e.jsonl: text 2: [classifier] a 0 at byte 0"));
   CHECK(fails_with(classify("f.csv", "note,more\n", "--format folders"), 1, "folders are only for training"));
+}
+
+TEST_CASE("weft classify, eval: --literal-quotes is taken over from the run, and other formats ignore it") {
+  const TemporaryFolder folder;
+  std::string csv = "label,text\n";
+  for (int i = 0; i < 20; ++i) csv += i % 2 ? "wind,\"north\"\n" : "colour,\"red\n";
+  folder.write("train.csv", csv);
+  const std::string run = folder / "run";
+  REQUIRE(weft("train --arch gmlp --data " + (folder / "train.csv") + " --literal-quotes" + small + "--steps 3 --out " +
+               run)
+              .code == 0);
+  folder.write("a.csv", "text\n\"red\n");
+  const Outcome classified = weft("classify " + run + " " + (folder / "a.csv") + " --csv");
+  CHECK(classified.code == 0);
+  CHECK(contains(classified.out, "\n\"\"\"red\","));
+  CHECK(weft("eval " + run + " --data " + (folder / "train.csv")).code == 0);
+  folder.write("a.jsonl", "{\"text\": \"red\", \"label\": \"colour\"}\n");
+  CHECK(weft("classify " + run + " " + (folder / "a.jsonl") + " --format jsonl").code == 0);
+  CHECK(weft("eval " + run + " --data " + (folder / "a.jsonl")).code == 0);
 }
 
 }  // namespace weft::test

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "child.h"
+#include "contains.h"
 #include "form_cases.h"
 #include "random_parameters.h"
 #include "temporary_folder.h"
@@ -99,8 +100,6 @@ std::string differs(const std::map<std::string, std::string>& a, const std::map<
     if (a.count(name) == 0) return name;
   return "";
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "contains.h"
 #include "temporary_folder.h"
 #include "weft/checkpoint_form.h"
 #include "weft/os.h"
@@ -27,8 +28,6 @@ Checkpoint classifier(std::int64_t classes) {
   made.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":40,"pad":3})");
   return made;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "contains.h"
 #include "forms/name_table.h"
 #include "op_table.h"
 #include "temporary_folder.h"
@@ -15,8 +16,6 @@ namespace weft::test {
 namespace {
 
 using Tensors = std::map<std::string, Tensor>;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 constexpr std::int64_t vocabulary = 7, d = 6, d_ffn = 8, layers = 2, length = 5;
 const double root = std::sqrt(static_cast<double>(d));

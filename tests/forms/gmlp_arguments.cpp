@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "contains.h"
 #include "op_table.h"
 #include "random_parameters.h"
 #include "temporary_folder.h"
@@ -50,8 +51,6 @@ std::string error_of(const std::string& path, const LoadOptions& options = {}) {
   }
   return "";
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 bool notes(const Checkpoint& checkpoint, const std::string& part) {
   const auto& all = checkpoint.info.notes;

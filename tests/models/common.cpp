@@ -16,11 +16,7 @@
 namespace weft::test {
 using namespace detail;
 
-namespace {
-
-Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indices({b, n}, 7), 11); }
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("models: every task that an architecture declares, and no other") {
   for (const std::string& arch : own_architectures)

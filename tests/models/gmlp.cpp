@@ -18,8 +18,6 @@ std::unique_ptr<Model> small_model(Task task, const std::string& more = "") {
   return make_model({"gmlp", task, 7, 3, R"({"d_model":6,"d_ffn":8,"layers":2,"seq_len":9)" + more + "}"}, init64);
 }
 
-Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indices({b, n}, 7), 11); }
-
 }  // namespace
 
 TEST_CASE("gMLP of the original experiment has 9,933,377 parameters") {

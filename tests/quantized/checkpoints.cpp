@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "checkpoint/load_quantized.h"
+#include "contains.h"
 #include "op_table.h"
 #include "quantized_cases.h"
 #include "random_parameters.h"
@@ -17,8 +18,6 @@
 
 namespace weft::test {
 namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // A trained model, quantized and saved.
 struct Saved {

@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "contains.h"
 #include "op_table.h"
 #include "quantized_cases.h"
 #include "random_parameters.h"
@@ -57,8 +58,6 @@ double norm(const Tensor& x) {
 double relative_error(const Tensor& a, const Tensor& b) {
   return norm(sub(raw::convert(a, DType::f32), raw::convert(b, DType::f32))) / norm(b);
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

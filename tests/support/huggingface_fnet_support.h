@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "contains.h"
 #include "op_table.h"
 #include "temporary_folder.h"
 #include "train_support.h"
@@ -15,8 +16,6 @@ namespace weft::test::huggingface_fnet {
 
 using Json = nlohmann::ordered_json;
 using Tensors = std::map<std::string, Tensor>;
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 constexpr std::int64_t vocabulary = 11, d = 6, d_ffn = 10, layers = 2, length = 8, types = 4;
 

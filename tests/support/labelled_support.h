@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "contains.h"
 #include "weft/error.h"
 #include "weft/labelled_texts.h"
 
@@ -22,8 +23,6 @@ inline std::string error(const std::string& content, const LabelledOptions& opti
   }
   return "";
 }
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // Label and text of each row.
 inline Strings pairs(const LabelledTexts& all) {

@@ -52,6 +52,8 @@ Tensor to_single(const Tensor& x);
 
 // A random tensor in [low, high), at least gap from 0.
 Tensor random_tensor(const In& in, std::uint64_t seed);
+// Tokens 0 … 6, (b, n).
+inline Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indices({b, n}, 7), 11); }
 
 // max |a - b|, both converted to c128; infinite if shapes differ or only one of them has a NaN.
 double max_difference(const Tensor& a, const Tensor& b);

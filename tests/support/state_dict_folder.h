@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "contains.h"
 #include "op_table.h"
 #include "temporary_folder.h"
 #include "train_support.h"
@@ -13,8 +14,6 @@
 #include "weft/safetensors.h"
 
 namespace weft::test {
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // Tensors and, unless it is null, config.json.
 struct StateDict {

@@ -23,8 +23,6 @@ inline std::unique_ptr<Model> small_model(Task task, const std::string& more = "
   return make_model({"tnn", task, 7, 3, small_config(more)}, init64);
 }
 
-inline Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indices({b, n}, 7), 11); }
-
 // With silu, so that no kink is near: the encoder of all gradient tests.
 inline TnnConfig small_rpe(bool residual = false, const std::string& norm_type = "layernorm", bool bias = true) {
   TnnConfig options;

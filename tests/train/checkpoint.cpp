@@ -1,4 +1,5 @@
 #include "weft/checkpoint.h"
+#include "contains.h"
 
 #include <doctest/doctest.h>
 
@@ -28,8 +29,6 @@ std::string load_error(const std::string& folder) {
   }
   return "";
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   text.replace(text.find(from), from.size(), to);

@@ -1,5 +1,6 @@
 // load_parameters: tensors with other names, other axis orders, twice, or missing.
 #include "weft/load_parameters.h"
+#include "contains.h"
 
 #include <doctest/doctest.h>
 
@@ -47,8 +48,6 @@ void check_equal(const Model& a, const Model& b) {
     CHECK(left[i].second.value().to_vector<float>() == right[i].second.value().to_vector<float>());
   }
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 Tensor turned(const Tensor& t) { return transpose(t, 0, 1); }
 

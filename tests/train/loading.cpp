@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "contains.h"
 #include "op_table.h"
 #include "random_parameters.h"
 #include "sweep.h"
@@ -74,8 +75,6 @@ void check_same(const std::vector<Tensor>& got, const std::vector<Tensor>& want)
     CHECK(same_bits(got[i], want[i]));
   }
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // Bytes of the file that are in this process's memory now through its mapping. The system may keep some more around
 // those that were read.

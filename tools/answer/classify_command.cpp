@@ -161,7 +161,9 @@ void classify_rows(const ClassifyCommand& o, weft::TextRows& rows, Answers& answ
 int classify(const ClassifyCommand& o) {
   Answers answers(o);
   weft::LabelledOptions options = o.form.labelled(answers.labels());
-  if (options.text.empty()) options.text = columns_of_run(run_of(o.checkpoint.path()));
+  const std::string run = run_of(o.checkpoint.path());
+  if (options.text.empty()) options.text = columns_of_run(run);
+  options.literal_quotes_where_possible = run_flag(run, "data", "literal-quotes");
   const bool is_input = o.file == "-";
   const auto rows = is_input && options.format == weft::DataFormat::automatic
                         ? nullptr
@@ -188,8 +190,9 @@ Command classify_command(CLI::App& weft, weft::Ranks*) {
   o->form.add_to(*command, command->get_option("file"));
   command->footer(
       "Prints LABEL, tab, PROBABILITY for each text, in order, as soon as it is known.\n"
-      "A file is read as a table if its name (.csv, .tsv) or its rows show that it is one. The columns are\n"
-      "those of training. Otherwise, and on standard input without --format, each line is one text.\n"
+      "A file is read as a table if its name (.csv, .tsv) or its rows show that it is one. Its columns and\n"
+      "--literal-quotes are those of training. Otherwise, and on standard input without --format, each line is one "
+      "text.\n"
       "Examples:\n"
       "  weft classify news texts.txt --top 3 --json\n"
       "  weft classify news data.csv --csv > answers.csv\n"

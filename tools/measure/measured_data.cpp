@@ -70,7 +70,9 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
   const std::string what = std::string("the checkpoint is a ") + weft::task_name(model.task());
   if (weft::task_source(model.task()) == weft::Source::rows) {
     if (data.empty()) throw weft::Error(what + ": give --data");
-    const weft::LabelledTexts texts = weft::read_labelled(data, form.labelled(checkpoint.info.labels));
+    weft::LabelledOptions options = form.labelled(checkpoint.info.labels);
+    options.literal_quotes_where_possible = run_flag(run, "data", "literal-quotes");
+    const weft::LabelledTexts texts = weft::read_labelled(data, options);
     std::cerr << describe(data, texts) << std::endl;
     const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
     return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.tokenizer, length, batch,

@@ -41,6 +41,12 @@ std::vector<std::string> run_texts(const std::string& text, const std::string& s
   return texts;
 }
 
+bool run_flag(const std::string& text, const std::string& section, const std::string& name) {
+  const json run = parse_run(text);
+  const json::json_pointer place("/" + section + "/" + name);
+  return run.is_object() && run.contains(place) && run[place].is_boolean() && run[place].get<bool>();
+}
+
 std::int64_t run_setting(const std::string& text, const std::string& section, const std::string& name,
                          std::int64_t otherwise) {
   const json run = parse_run(text);

@@ -16,6 +16,8 @@ bool describes_run(const std::string& json);
 std::string run_text(const std::string& json, const std::string& section, const std::string& name);
 // The texts of a setting, or none.
 std::vector<std::string> run_texts(const std::string& json, const std::string& section, const std::string& name);
+// Whether a setting is true.
+bool run_flag(const std::string& json, const std::string& section, const std::string& name);
 // The whole number of a setting, or `otherwise`.
 std::int64_t run_setting(const std::string& json, const std::string& section, const std::string& name,
                          std::int64_t otherwise);

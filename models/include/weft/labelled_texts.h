@@ -39,7 +39,9 @@ struct LabelledOptions {
   /// The labels that a model knows, in its order; any other label is an Error. If empty, those that occur.
   std::vector<std::string> labels;
   bool literal_quotes = false;  ///< for CSV, TSV and semicolons: quotation marks are always text
-  bool skip_bad_rows = false;   ///< skips and counts rows that would otherwise be an Error
+  /// The same, but other formats ignore it, where literal_quotes is an Error.
+  bool literal_quotes_where_possible = false;
+  bool skip_bad_rows = false;  ///< skips and counts rows that would otherwise be an Error
 };
 
 /// Rows of a text and a label each.

@@ -1,0 +1,18 @@
+"""What the comparing scripts share: quartiles, and the programs that they need."""
+import statistics
+import sys
+from pathlib import Path
+
+
+def quartiles(values):
+    """The lower quartile, the median and the upper quartile."""
+    if len(values) < 2:
+        return values[0], values[0], values[0]
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    return low, median, high
+
+
+def require(program, preset="bench"):
+    """Ends the script, with the command that builds it, if a program is missing."""
+    if not Path(program).is_file():
+        sys.exit(f"no {program}: cmake --preset {preset} && cmake --build --preset {preset}")

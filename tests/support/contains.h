@@ -1,0 +1,8 @@
+#pragma once
+#include <string>
+
+namespace weft::test {
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace weft::test
