@@ -61,12 +61,14 @@ double difference(const std::vector<T>& a, const std::vector<T>& b) {
 inline double difference(const weft::Tensor& a, const weft::Tensor& b) {
   if (a.shape() != b.shape()) return HUGE_VAL;
   using Complex = std::complex<double>;
-  if (a.dtype() == weft::DType::c128) return difference(a.to_vector<Complex>(), b.to_vector<Complex>());
+  if (a.dtype() == weft::DType::c128)
+    return difference(a.to_vector<Complex>(), b.to_vector<Complex>());
   return difference(a.to_vector<double>(), b.to_vector<double>());
 }
 
 // Prints the verdict of expect_same. The sizes are printed only if the numbers differ.
-inline void print_same(const char* what, double difference, double tolerance, const std::string& sizes) {
+inline void print_same(const char* what, double difference, double tolerance,
+                       const std::string& sizes) {
   if (difference <= tolerance) return print("%s: the same", what);
   failed() = true;
   print("%s: DIFFERENT, %s, by %g", what, sizes.c_str(), difference);
@@ -74,14 +76,19 @@ inline void print_same(const char* what, double difference, double tolerance, co
 
 // Says that both are the same up to rounding: no elements differ by more than the tolerance. Otherwise the program fails
 // at its end.
-inline void expect_same(const char* what, const weft::Tensor& a, const weft::Tensor& b, double tolerance = 1e-10) {
-  print_same(what, difference(a, b), tolerance, weft::to_string(a.shape()) + " and " + weft::to_string(b.shape()));
+inline void expect_same(const char* what, const weft::Tensor& a, const weft::Tensor& b,
+                        double tolerance = 1e-10) {
+  print_same(what, difference(a, b), tolerance,
+             weft::to_string(a.shape()) + " and " + weft::to_string(b.shape()));
 }
 template <class T>
-void expect_same(const char* what, const std::vector<T>& a, const std::vector<T>& b, double tolerance = 1e-10) {
-  print_same(what, difference(a, b), tolerance, std::to_string(a.size()) + " and " + std::to_string(b.size()));
+void expect_same(const char* what, const std::vector<T>& a, const std::vector<T>& b,
+                 double tolerance = 1e-10) {
+  print_same(what, difference(a, b), tolerance,
+             std::to_string(a.size()) + " and " + std::to_string(b.size()));
 }
-inline void expect_same(const char* what, double a, double b, double tolerance = 1e-10) {
+inline void expect_same(const char* what, double a, double b,
+                        double tolerance = 1e-10) {
   print_same(what, std::isfinite(a - b) ? std::abs(a - b) : HUGE_VAL, tolerance,
              std::to_string(a) + " and " + std::to_string(b));
 }
@@ -106,7 +113,9 @@ double microseconds(const F& f) {
     f();
     runs.push_back(since(begin));
   }
-  std::nth_element(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2), runs.end());
+  std::nth_element(runs.begin(),
+                   runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2),
+                   runs.end());
   return runs[runs.size() / 2];
 }
 
@@ -136,9 +145,10 @@ using annotated::print;
 #define ANNOTATED_NAME(a, line) ANNOTATED_JOIN(a, line)
 
 // STEP("Name") { ... } defines a step.
-#define STEP(name)                                                                                            \
-  static void ANNOTATED_NAME(step_, __LINE__)();                                                              \
-  static const annotated::AddStep ANNOTATED_NAME(add_step_, __LINE__)(name, ANNOTATED_NAME(step_, __LINE__)); \
+#define STEP(name)                                                     \
+  static void ANNOTATED_NAME(step_, __LINE__)();                       \
+  static const annotated::AddStep ANNOTATED_NAME(add_step_, __LINE__)( \
+      name, ANNOTATED_NAME(step_, __LINE__));                          \
   static void ANNOTATED_NAME(step_, __LINE__)()
 
 int main() { return annotated::run_steps(); }

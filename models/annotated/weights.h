@@ -25,7 +25,9 @@ class Weights {
     throw std::runtime_error("there is no parameter " + prefix_ + name);
   }
   // The parameters of a part: weights.of("layers.0")["norm.weight"] is weights["layers.0.norm.weight"].
-  Weights of(const std::string& part) const { return Weights(all_, prefix_ + part + "."); }
+  Weights of(const std::string& part) const {
+    return Weights(all_, prefix_ + part + ".");
+  }
   const weft::NamedParameters& all() const { return all_; }
 
  private:
@@ -40,20 +42,26 @@ void expect_same_gradients(const F& ours, const G& librarys, const weft::Tensor&
                            const weft::NamedParameters& parameters) {
   const auto run = [&](const auto& f, weft::Gradients& gradients, weft::Tensor& dx) {
     weft::Tape tape;
-    const weft::Tensor leaf = weft::is_integer(x.dtype()) ? x : tape.watch(x), y = f(leaf);
-    tape.backward(y, weft::Random(7).normal(y.shape(), 0, 1, weft::DType::f64), gradients);
+    const weft::Tensor leaf = weft::is_integer(x.dtype()) ? x : tape.watch(x),
+                       y = f(leaf);
+    tape.backward(y, weft::Random(7).normal(y.shape(), 0, 1, weft::DType::f64),
+                  gradients);
     if (tape.owns(leaf) || leaf.node().tape != 0) dx = gradients.of(leaf);
     return y.detach();
   };
   weft::Gradients first, second;
   weft::Tensor first_dx, second_dx;
-  const weft::Tensor a = run(ours, first, first_dx), b = run(librarys, second, second_dx);
+  const weft::Tensor a = run(ours, first, first_dx),
+                     b = run(librarys, second, second_dx);
   expect_same("outputs", a, b);
   if (first_dx.defined()) expect_same("gradient of the input", first_dx, second_dx);
   double worst = 0;
   for (const auto& [name, parameter] : parameters)
     worst = std::max(worst, difference(first.of(parameter), second.of(parameter)));
-  expect(("gradients of " + std::to_string(parameters.size()) + " parameters are the same").c_str(), worst <= 1e-10);
+  expect(
+      ("gradients of " + std::to_string(parameters.size()) + " parameters are the same")
+          .c_str(),
+      worst <= 1e-10);
 }
 
 }  // namespace annotated

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "temporary_folder.h"
-#include "train_support.h"
 #include "command.h"
+#include "temporary_folder.h"
 #include "tools/options/tokenizer_options.h"
+#include "train_support.h"
 #include "weft/checkpoint_form.h"
 #include "weft/classifier.h"
 #include "weft/fnet.h"

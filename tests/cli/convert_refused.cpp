@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "temporary_folder.h"
 #include "command.h"
+#include "temporary_folder.h"
 #include "weft/checkpoint_form.h"
 
 namespace weft::test {

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <vector>
 
-#include "temporary_folder.h"
 #include "command.h"
+#include "temporary_folder.h"
 
 namespace weft::test {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "command.h"
 #include "temporary_folder.h"
 #include "train_support.h"
-#include "command.h"
 #include "weft/checkpoint.h"
 
 namespace weft::test {

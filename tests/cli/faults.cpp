@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "child.h"
-#include "temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
+#include "temporary_folder.h"
 
 namespace weft::test {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "command.h"
 #include "temporary_folder.h"
 #include "train_support.h"
-#include "command.h"
 
 namespace weft::test {
 

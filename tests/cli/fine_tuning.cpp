@@ -4,9 +4,9 @@
 
 #include <cstdlib>
 
-#include "temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
+#include "temporary_folder.h"
 #include "weft/classifier.h"
 
 namespace weft::test {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "temporary_folder.h"
 #include "command.h"
+#include "temporary_folder.h"
 
 namespace weft::test {
 namespace {

@@ -4,8 +4,8 @@
 #include <sstream>
 #include <vector>
 
-#include "temporary_folder.h"
 #include "command.h"
+#include "temporary_folder.h"
 #include "tools/console/arguments.h"
 #include "tools/console/nearest.h"
 

@@ -2,9 +2,9 @@
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
+#include "command.h"
 #include "temporary_folder.h"
 #include "train_support.h"
-#include "command.h"
 
 namespace weft::test {
 

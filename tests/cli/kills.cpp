@@ -7,10 +7,10 @@
 #include <random>
 #include <sstream>
 
-#include "in_memory.h"
-#include "temporary_folder.h"
 #include "command.h"
+#include "in_memory.h"
 #include "small_run.h"
+#include "temporary_folder.h"
 #include "weft/checkpoint.h"
 #include "weft/quantize.h"
 

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <map>
 
+#include "command.h"
 #include "random_parameters.h"
 #include "temporary_folder.h"
-#include "command.h"
 #include "weft/checkpoint_form.h"
 
 namespace weft::test {

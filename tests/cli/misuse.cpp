@@ -6,10 +6,10 @@
 #include <iostream>
 #include <sstream>
 
-#include "temporary_folder.h"
-#include "train_support.h"
 #include "command.h"
+#include "temporary_folder.h"
 #include "tools/console/command.h"
+#include "train_support.h"
 #include "weft/checkpoint.h"
 #include "weft/gmlp.h"
 

@@ -4,9 +4,9 @@
 #include <sstream>
 #include <vector>
 
+#include "command.h"
 #include "temporary_folder.h"
 #include "train_support.h"
-#include "command.h"
 
 namespace weft::test {
 namespace {

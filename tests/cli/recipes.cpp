@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "command.h"
 #include "temporary_folder.h"
 #include "train_support.h"
-#include "command.h"
 
 namespace weft::test {
 namespace {

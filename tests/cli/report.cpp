@@ -4,16 +4,16 @@
 #include <cmath>
 #include <filesystem>
 
-#include "random_parameters.h"
-#include "temporary_folder.h"
-#include "train_support.h"
 #include "command.h"
 #include "drawn_cells.h"
+#include "random_parameters.h"
 #include "report/json.h"
 #include "report/learned.h"
 #include "report/page.h"
 #include "report/run.h"
 #include "small_run.h"
+#include "temporary_folder.h"
+#include "train_support.h"
 #include "weft/checkpoint.h"
 #include "weft/gmlp.h"
 #include "weft/tnn.h"

@@ -1,8 +1,8 @@
 // A classifier's samples in a report: its errors are the rows that the model misclassifies.
 #include <doctest/doctest.h>
 
-#include "train_support.h"
 #include "report/samples.h"
+#include "train_support.h"
 #include "weft/confusion.h"
 #include "weft/ops.h"
 

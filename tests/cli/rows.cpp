@@ -7,9 +7,9 @@
 #include <sstream>
 #include <thread>
 
-#include "temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
+#include "temporary_folder.h"
 #include "weft/classifier.h"
 
 namespace weft::test {

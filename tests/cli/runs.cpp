@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "temporary_folder.h"
-#include "train_support.h"
 #include "command.h"
 #include "small_run.h"
+#include "temporary_folder.h"
+#include "train_support.h"
 #include "weft/checkpoint.h"
 #include "weft/os.h"
 

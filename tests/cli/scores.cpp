@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <sstream>
 
-#include "temporary_folder.h"
-#include "train_support.h"
 #include "command.h"
 #include "console/visible.h"
 #include "measure/scores.h"
+#include "temporary_folder.h"
+#include "train_support.h"
 #include "weft/checkpoint.h"
 
 namespace weft::test {

@@ -10,11 +10,11 @@
 #include <stdexcept>
 #include <vector>
 
-#include "temporary_folder.h"
-#include "train_support.h"
 #include "command.h"
 #include "console/progress.h"
 #include "console/terminal.h"
+#include "temporary_folder.h"
+#include "train_support.h"
 
 namespace weft::test {
 namespace {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <thread>
 
+#include "command.h"
 #include "temporary_folder.h"
 #include "train_support.h"
-#include "command.h"
 #include "weft/checkpoint.h"
 #include "weft/generate.h"
 

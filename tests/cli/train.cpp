@@ -6,9 +6,9 @@
 #include <cmath>
 #include <sstream>
 
-#include "temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
+#include "temporary_folder.h"
 #include "weft/trainer.h"
 
 namespace weft::test {

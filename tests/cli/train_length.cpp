@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
+#include "temporary_folder.h"
 #include "train/train_steps.h"
 
 namespace weft::test {

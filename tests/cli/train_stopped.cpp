@@ -6,9 +6,9 @@
 #include <fstream>
 #include <thread>
 
-#include "temporary_folder.h"
 #include "command.h"
 #include "small_run.h"
+#include "temporary_folder.h"
 
 namespace weft::test {
 

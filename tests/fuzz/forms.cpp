@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "temporary_folder.h"
 #include "target.h"
+#include "temporary_folder.h"
 #include "weft/checkpoint_form.h"
 
 namespace {
