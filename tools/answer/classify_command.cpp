@@ -191,8 +191,8 @@ Command classify_command(CLI::App& weft, weft::Ranks*) {
   command->footer(
       "Prints LABEL, tab, PROBABILITY for each text, in order, as soon as it is known.\n"
       "A file is read as a table if its name (.csv, .tsv) or its rows show that it is one. Its columns and\n"
-      "--literal-quotes are those of training. Otherwise, and on standard input without --format, each line is one "
-      "text.\n"
+      "--literal-quotes are those of training. Otherwise, and on standard input without --format, each\n"
+      "line is one text.\n"
       "Examples:\n"
       "  weft classify news texts.txt --top 3 --json\n"
       "  weft classify news data.csv --csv > answers.csv\n"
