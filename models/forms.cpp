@@ -25,7 +25,8 @@ Registry<CheckpointForm>& registry() {
 
 void register_checkpoint_form(CheckpointForm added) {
   if (added.name.empty() || (!added.load && !added.save))
-    throw Error("[checkpoint] form \"" + added.name + "\": expected a name, and a function that reads or writes it");
+    throw Error("[checkpoint] format \"" + added.name +
+                "\": expected a name and a function that reads or writes the format");
   registry().add(std::move(added), [](const CheckpointForm& form, const CheckpointForm& known) {
     if (form.name == known.name) throw Error("[checkpoint] the name \"" + form.name + "\" is taken");
   });
@@ -33,7 +34,7 @@ void register_checkpoint_form(CheckpointForm added) {
 
 const CheckpointForm& checkpoint_form(const std::string& name) {
   if (const CheckpointForm* found = registry().find(name)) return *found;
-  throw Error("[checkpoint] unknown form \"" + name + "\", expected one of " + join(checkpoint_forms()));
+  throw Error("[checkpoint] unknown format \"" + name + "\", expected one of " + join(checkpoint_forms()));
 }
 
 std::vector<std::string> checkpoint_forms() {
@@ -52,13 +53,13 @@ std::string find_checkpoint_form(const std::string& path) {
 Checkpoint load_checkpoint_as(const std::string& form, const std::string& path, const LoadOptions& options) {
   const CheckpointForm& known = checkpoint_form(form);
   check_folder_name(path);
-  if (!known.load) throw Error("[checkpoint] \"" + form + "\" is written, not read");
+  if (!known.load) throw Error("[checkpoint] \"" + form + "\" can be written, but not read");
   Checkpoint loaded = guard_memory("checkpoint", [&] { return known.load(path, options); });
   if (!loaded.model || !loaded.tokenizer)
-    throw Error("[checkpoint] the form \"" + form + "\" gave no model, or no tokenizer, of \"" + path + "\"");
+    throw Error("[checkpoint] the format \"" + form + "\" returned no model or no tokenizer for \"" + path + "\"");
   if (options.task && loaded.model->task() != *options.task)
     throw Error("[checkpoint] \"" + path + "\" is of the task " + task_name(loaded.model->task()) + ", not " +
-                task_name(*options.task) + " (its form says so, and no other can be chosen)");
+                task_name(*options.task) + " (its format states the task, so no other can be chosen)");
   return loaded;
 }
 

@@ -125,7 +125,7 @@ void fill(Tensor& y, double value) {
   guard_memory("fill", [&] {
     const bool fits = y.dtype() == DType::i8 ? value >= -128 && value <= 127 : std::abs(value) < 0x1p63;
     if (is_integer(y.dtype()) && !fits)
-      throw Error("[fill] " + std::to_string(value) + " is no " + dtype_name(y.dtype()) + " value");
+      throw Error("[fill] " + std::to_string(value) + " is not a value of " + dtype_name(y.dtype()));
     with_type(y.dtype(), [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
       const T v = static_cast<T>(value);
@@ -166,7 +166,7 @@ Tensor convert(const Tensor& x, DType dtype) {
     if (!x.defined()) throw Error("[convert] undefined tensor");
     const bool narrows = dtype == DType::i8 ? x.dtype() != DType::i8 : dtype == DType::i64 && !is_integer(x.dtype());
     if ((is_complex(x.dtype()) && !is_complex(dtype)) || narrows)
-      throw Error(std::string("[convert] ") + dtype_name(x.dtype()) + " has no " + dtype_name(dtype) + " value");
+      throw Error(std::string("[convert] ") + dtype_name(x.dtype()) + " can't be converted to " + dtype_name(dtype));
     Tensor y = Tensor::empty(x.shape(), dtype);
     with_type(x.dtype(), [&](auto* from) {
       with_type(dtype, [&](auto* to) {

@@ -61,8 +61,9 @@ std::map<std::string, Tensor> values_of(const Model& model) {
 void check_not_quantized(const Model& from, const Model& to) {
   for (const Model* model : {&from, &to})
     if (quantized_to(model->parameters()))
-      throw Error(std::string("[checkpoint] the model ") + (model == &from ? "to begin with" : "that is to go on") +
-                  " is quantized, only for inference: use the original model");
+      throw Error(std::string("[checkpoint] the model ") +
+                  (model == &from ? "whose parameters are copied" : "that receives the parameters") +
+                  " is quantized, and so only for inference: use the original model");
 }
 
 // Returns the names of the parameters that are not copied; these always include those of `heads`.
@@ -78,11 +79,11 @@ std::vector<std::string> copy_but_heads(const Model& from, const Model& to,
     if (found == values.end() || found->second.shape() != shape || heads.count(name) > 0) others.push_back(name);
     if (found != values.end() && found->second.shape() != shape && !is_output(found->second.shape(), shape, from, to))
       throw Error("[checkpoint] " + name + " is " + to_string(found->second.shape()) +
-                  "; the model that continues with it has " + to_string(shape));
+                  ", but the model that receives it has " + to_string(shape));
   }
   if (others.size() == parameters.size())
-    throw Error(std::string("[checkpoint] no parameter of the ") + from.arch() + " is one of the " + to.arch() +
-                " that continues with it");
+    throw Error(std::string("[checkpoint] the ") + to.arch() + " has no parameter of the " + from.arch() +
+                " that it starts from");
   for (auto& [name, parameter] : parameters)
     if (std::find(others.begin(), others.end(), name) == others.end())
       parameter.assign(raw::convert(values.at(name), parameter.value().dtype()));

@@ -107,7 +107,7 @@ std::string run_path(const std::string& folder) { return folder + "/run.json"; }
 
 std::string checkpoint_folder(const std::string& folder, const std::string& which) {
   if (!which.empty() && which != "best" && which != "last")
-    throw Error("a run has a checkpoint \"best\" and one \"last\", got \"" + which + "\"");
+    throw Error("expected the checkpoint \"best\" or \"last\", got \"" + which + "\"");
   // A run that has not saved a checkpoint yet uses the checkpoint of the run that it replaces.
   const bool replacing = is_there(aside(folder)) && !is_there(model_in(last_path(folder)));
   for (const std::string& run : {replacing ? aside(folder) : folder, on_the_way(folder)}) {

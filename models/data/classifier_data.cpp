@@ -80,8 +80,9 @@ ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledText
     throw Error(
         std::string("[classifier] word dropout needs a tokenizer with an unknown symbol or a mask; this tokenizer, ") +
         tokenizer_->kind() + ", has neither");
-  if (validation.labels.empty()) throw Error("[classifier] no rows for validation");
-  if (validation.names != labels_) throw Error("[classifier] the rows for validation have other labels");
+  if (validation.labels.empty()) throw Error("[classifier] the validation set has no rows");
+  if (validation.names != labels_)
+    throw Error("[classifier] the validation set has other labels than the training set");
   training_ = rows(training);
   validation_ = rows(validation);
   const auto count = std::ssize(validation_.by_length);
@@ -116,7 +117,7 @@ ClassifierData::Rows ClassifierData::rows(const LabelledTexts& texts) const {
 // Padded rows: row r of the run is row r mod N of epoch r / N.
 Batch ClassifierData::training(std::int64_t k, const Random& random) const {
   const auto count = static_cast<std::int64_t>(training_.labels.size());
-  if (count == 0) throw Error("[classifier] no rows for training");
+  if (count == 0) throw Error("[classifier] the training set has no rows");
   if (padding_ == Padding::exact) return training_rows(near_rows(k, random), k * batch_, random);
   std::vector<std::int64_t> which;
   for (std::int64_t r = k * batch_; r < (k + 1) * batch_; ++r)

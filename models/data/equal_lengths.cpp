@@ -16,7 +16,7 @@ std::vector<Batch> equal_lengths(const Batch& batch) {
     throw Error("[train] expected the lengths of " + std::to_string(rows) + " rows of 1 to " + std::to_string(longest) +
                 " tokens with a label each, short ones first");
   if (batch.predicted != rows)  // each row is a part of the mean
-    throw Error("[train] expected one prediction for each row, " + std::to_string(rows) + ", not " +
+    throw Error("[train] expected one prediction for each of " + std::to_string(rows) + " rows, got " +
                 std::to_string(batch.predicted));
   if (lengths.front() == longest) return {batch};
   std::vector<Batch> pieces;

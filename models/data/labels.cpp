@@ -23,8 +23,8 @@ std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const st
 
 void check_padding(const Model& model, const Tokenizer& tokenizer, const char* who) {
   if (model.skips_padding() && tokenizer.special().pad.value_or(pad_id) != pad_id)
-    throw Error(std::string("[") + who + "] a " + model.arch() + " ignores id 0 as padding; the padding of the " +
-                "tokenizer, " + tokenizer.kind() + ", is id " + std::to_string(*tokenizer.special().pad));
+    throw Error(std::string("[") + who + "] a " + model.arch() + " ignores id 0 as padding, but the tokenizer, " +
+                tokenizer.kind() + ", pads with id " + std::to_string(*tokenizer.special().pad));
 }
 
 std::vector<double> softmax_of(const Tensor& logits, const char* who) {

@@ -96,7 +96,7 @@ class Reader {
         known += std::string(known.empty() ? "" : ", ") + kind.architecture;
         if (name == kind.architecture) kind_ = &kind;
       }
-      if (kind_ == nullptr) fail("weft has no " + name.dump() + "; its FNets are " + known);
+      if (kind_ == nullptr) fail("weft does not support " + name.dump() + ", only " + known);
       return;
     }
     for (const FnetKind& kind : kinds) {
@@ -153,20 +153,22 @@ class Reader {
     if (!file_.contains(weight)) fail("there is no " + weight + " in the file");
     const Shape& shape = file_.shape(weight);
     if (shape.empty() || shape[0] < count)
-      fail(std::to_string(count) + " labels (id2label, num_labels), but " + weight + " is of " + to_string(shape));
+      fail(std::to_string(count) + " labels (id2label, num_labels), but " + weight + " has the shape " +
+           to_string(shape));
   }
 
   std::vector<std::string> named_labels() const {
     std::string problem;
     read_key(path_, config_, "problem_type", problem);
     if (!problem.empty() && problem != "single_label_classification")
-      fail("weft has no " + problem + " (problem_type); it has single_label_classification");
+      fail("weft does not support the problem_type " + problem + ", only single_label_classification");
     std::int64_t count = 2;
     read_key(path_, config_, "num_labels", count);
     const bool named = config_.contains("id2label") && config_.at("id2label").is_object();
     if (named) count = std::ssize(config_.at("id2label"));
     if (count < 2 || count > 1 << 20)
-      fail("weft has no regression: expected 2 labels or more (id2label, num_labels), got " + std::to_string(count));
+      fail("weft does not support regression: expected at least 2 labels (id2label, num_labels), got " +
+           std::to_string(count));
     check_classes(count);
     std::vector<std::string> labels;
     std::set<std::string> different;
@@ -174,7 +176,7 @@ class Reader {
       const std::string key = std::to_string(i);
       std::string label = "LABEL_" + key;
       if (named && !config_.at("id2label").contains(key))
-        fail("id2label has " + std::to_string(count) + " labels and none of \"" + key + "\"");
+        fail("id2label has " + std::to_string(count) + " labels, but none with the key \"" + key + "\"");
       if (named) read_key(path_, config_.at("id2label"), key.c_str(), label);
       if (!different.insert(label).second) fail("id2label has the label \"" + label + "\" twice");
       labels.push_back(label);

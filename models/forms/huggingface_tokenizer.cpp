@@ -130,7 +130,7 @@ class Reader {
   [[noreturn]] void refuse(const std::string& key, const std::string& expected) const {
     std::string got = part(key).dump(-1, ' ', false, json::error_handler_t::replace);
     if (got.size() > 200) got = got.substr(0, 200) + "...";
-    throw Error("\"" + path_ + "\": weft has FNet's " + key + " alone, " + expected + ", got " + got);
+    throw Error("\"" + path_ + "\": weft supports only FNet's " + key + " (" + expected + "), got " + got);
   }
 
   const json& part(const std::string& key) const {
@@ -166,7 +166,8 @@ class Reader {
   void read_pre_tokenizer() const {
     const json& given = part("pre_tokenizer");
     if (steps_.pipeline == "albert" ? !is_metaspace(given) : given != json(pre_tokenizer_of(steps_)))
-      refuse("pre_tokenizer", steps_.has_frame() ? "a Metaspace before each word" : "as it goes with the normalizer");
+      refuse("pre_tokenizer",
+             steps_.has_frame() ? "a Metaspace before each word" : "the one that belongs to the normalizer");
   }
 
   void read_pieces() {
@@ -200,7 +201,7 @@ class Reader {
       if (token.is_object()) read_key(path_, token, "id", id);
       if (token.is_object()) read_key(path_, token, "content", name);
       if (id < 0 || id >= std::ssize(made_.pieces) || made_.pieces[static_cast<std::size_t>(id)].name != name)
-        throw Error("\"" + path_ + "\": weft has no added tokens but those that are pieces, got " + token.dump());
+        throw Error("\"" + path_ + "\": weft supports only added tokens that are pieces, got " + token.dump());
       if (id != made_.unknown_id) made_.pieces[static_cast<std::size_t>(id)].kind = SentencePieceModel::control;
     }
   }

@@ -19,8 +19,8 @@ void check_positions(const SafetensorsFile& file, std::int64_t d_model, const st
   const auto a = raw::convert(table, DType::f64).to_vector<double>(), b = ours.to_vector<double>();
   for (std::size_t i = 0; i < a.size(); ++i)
     if (!(std::abs(a[i] - b[i]) < 1e-3))  // labml-nn computes the angles in f32
-      throw Error("\"" + file.path() + "\": " + position_table + " are learned, weft's " + model +
-                  " has sinusoidal ones");
+      throw Error("\"" + file.path() + "\": " + position_table + " are learned, but weft's " + model +
+                  " supports only sinusoidal positions");
 }
 
 std::pair<std::string, Tensor> positions(std::int64_t length, std::int64_t d_model) {

@@ -146,7 +146,7 @@ class TnnReader {
         if (feature.at_end ? ends(name, feature.part) : name.find(feature.part) != std::string::npos)
           fail(name + " is of " + feature.what + ", which weft's TNN does not support");
     if (has("layers.0.feature_mixer.l1.weight") && !has("layers.0.feature_mixer.l3.weight"))
-      fail("a gated linear unit without l3 is the second kind of it (glu_type 2), which weft's TNN does not support");
+      fail("a gated linear unit without l3 is of glu_type 2, which weft's TNN does not support");
     for (const Refused& refused : form_.refused)
       if (args_.is_object() && args_.contains(refused.theirs) && args_.at(refused.theirs) == refused.value)
         fail_args(std::string(refused.theirs) + " " + refused.value.dump() + " is " + refused.what +
@@ -158,8 +158,8 @@ class TnnReader {
   void check_last_norm() const {
     if (!has("norm.weight"))
       fail("there is no " + their(form_, "norm.weight") +
-           ": norms after each sum (decoder_normalize_before false), and no_decoder_final_norm, are what weft's TNN "
-           "hasn't");
+           ": weft's TNN supports neither norms after each sum (decoder_normalize_before false) nor "
+           "no_decoder_final_norm");
     if (!file_.contains(version_name)) return;
     const auto version = raw::convert(file_.load(version_name), DType::f64).to_vector<double>();
     if (!version.empty() && version[0] <= 2)
@@ -188,10 +188,10 @@ class TnnReader {
     config_.bias = has(mixer + "v_proj.bias");
     for (const std::string& other : {mixer + "toep.rpe.pos_proj", std::string("layers.0.feature_mixer.l1")})
       if (has(other + ".bias") != config_.bias)
-        fail("some of its linear layers have a bias, weft's TNN has all or none");
+        fail("some of its linear layers have a bias and some have none; in weft's TNN all have one, or none has");
     config_.norm_type = norm_type_of("layers.0.token_norm");
     if (norm_type_of(mixer + "toep.rpe.out.0") != config_.norm_type)
-      fail("its layers and their relative position encoders have norms of two kinds, weft's TNN has one");
+      fail("its layers and their relative position encoders have norms of two kinds; weft's TNN supports only one");
     config_.use_norm = has(mixer + "norm.weight");
     const std::string last = norm_type_of("norm");
     if (last != config_.norm_type) config_.final_norm = last;

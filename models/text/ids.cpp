@@ -76,7 +76,7 @@ class Ids : public Tokenizer {
 };
 
 std::shared_ptr<const Tokenizer> refuse_to_learn(const Texts&, const TokenizerOptions&) {
-  throw Error("[tokenizer] ids are for models that came without a tokenizer: learn one of the other kinds");
+  throw Error("[tokenizer] \"ids\" is only for models that came without a tokenizer: learn one of the other kinds");
 }
 
 std::shared_ptr<const Tokenizer> from_json(const std::string& text) {

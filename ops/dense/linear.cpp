@@ -197,7 +197,7 @@ PackedWeight::PackedWeight(const Tensor& weight, DType dtype) : isa_(Context::cu
   const bool converts =
       weight.dtype() == DType::bf16 ? dtype == DType::f32 : dtype == DType::bf16 && weight.dtype() == DType::f32;
   if (dtype != weight.dtype() && !converts)
-    fail("PackedWeight", std::string("no x is ") + dtype_name(dtype) + " beside " + describe(weight));
+    fail("PackedWeight", std::string("x can't be ") + dtype_name(dtype) + " with the weight " + describe(weight));
   weight_ = weight.detach();
   version_ = weight.version();
   with_floating("PackedWeight", dtype, [&](auto* type) {

@@ -33,7 +33,7 @@ void check_update(const char* op, std::int64_t step, const Tensor& p, const Tens
   };
   check(grad);
   for (const Tensor& state : states) check(state);
-  if (step < 1) fail(op, "steps count from 1, got " + std::to_string(step));
+  if (step < 1) fail(op, "expected a step of at least 1, got " + std::to_string(step));
 }
 
 // The number of decayed elements of p. Error if there are more than p has.

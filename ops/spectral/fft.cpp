@@ -96,7 +96,8 @@ namespace {
 void check_two_axes(const char* op, const Tensor& x, std::int64_t dim0, std::int64_t dim1) {
   if (!x.defined()) fail(op, "expected a tensor, got " + describe(x));
   if (checked_dim(op, dim0, x.rank()) == checked_dim(op, dim1, x.rank()))
-    fail(op, "dimensions " + std::to_string(dim0) + " and " + std::to_string(dim1) + " of " + describe(x) + " are one");
+    fail(op, "dimensions " + std::to_string(dim0) + " and " + std::to_string(dim1) + " of " + describe(x) +
+                 " are the same");
 }
 
 }  // namespace

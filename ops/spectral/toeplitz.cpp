@@ -80,7 +80,7 @@ struct ToeplitzOp : Op {
     const Tensor &x = in[0], &t = in[1];
     check_same_dtype(name(), x, t);
     check_real(name(), x);
-    if (form < ToeplitzForm::automatic || form > ToeplitzForm::ring) fail(name(), "not a form of the product");
+    if (form < ToeplitzForm::automatic || form > ToeplitzForm::ring) fail(name(), "unknown form of the product");
     const bool fits = x.rank() == 4 && x.shape()[2] >= 1 &&
                       t.shape() == Shape{x.shape()[1], causal ? x.shape()[2] : 2 * x.shape()[2] - 1, x.shape()[3]};
     if (!fits)

@@ -83,7 +83,7 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what has no pl
   CHECK(fails_with(weft("convert " + in + " " + (folder / "theirs")), 1, "has a checkpoint already"));
   CHECK(folder.read("theirs/config.json") == "{}");
   CHECK(fails_with(weft("convert " + in), 2, "give IN, the checkpoint to convert, and OUT"));
-  CHECK(fails_with(weft("convert --from onnx " + in + " " + own), 2, "unknown form \"onnx\""));
+  CHECK(fails_with(weft("convert --from onnx " + in + " " + own), 2, "unknown format \"onnx\""));
   folder.write("nothing/config.json", "{}");
   CHECK(fails_with(weft("convert " + (folder / "nothing") + " " + (folder / "x")), 1,
                    "doesn't name its format: give --from"));

@@ -46,7 +46,7 @@ TEST_CASE_FIXTURE(Files, "options without effect are refused or reported") {
     CAPTURE(outcome.err);
     CHECK(fails_with(outcome, code, part));
   };
-  refused("--min-count 3", "--min-count is for tokenizers of words, not for characters", 2);
+  refused("--min-count 3", "--min-count applies only to word tokenizers, not to characters", 2);
   refused("--tokenizer bytes --vocabulary-size 3", "the size of a bytes tokenizer can't be chosen", 2);
   refused("--pad-to 8", "--pad-to requires --data", 2);
   refused("--word-dropout 0.3", "--word-dropout requires --data", 2);

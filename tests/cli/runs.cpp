@@ -287,10 +287,10 @@ TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, si
   CHECK(same("run", "again"));
   const Outcome longer = weft("train --resume " + (folder / "run") + " --steps 4");
   CHECK(longer.code == 0);
-  CHECK(fails_with(weft(from_rows + csv + "--steps 2 --d-model 24"), 1, "the model that continues with it has"));
+  CHECK(fails_with(weft(from_rows + csv + "--steps 2 --d-model 24"), 1, "but the model that receives it has"));
   CHECK(fails_with(weft(from_rows + csv + "--arch gmlp"), 1, "the checkpoint of --from is a fnet, not a gmlp"));
   CHECK(fails_with(weft(from_rows + csv + "--columns label=1,text=3 --recipe fnet-agnews"), 1,
-                   "the model that continues with it has"));
+                   "but the model that receives it has"));
   CHECK(
       fails_with(weft("train --out " + (folder / "x") + " --from " + (folder / "missing") + " " + csv), 1, "missing"));
 }
@@ -315,7 +315,7 @@ TEST_CASE_FIXTURE(Runs, "eval, generate and info take a run's folder, the best o
     CHECK(loss(of_last) == doctest::Approx(last).epsilon(1e-4));
   CHECK(number_after(weft("info " + run + " --checkpoint last").out, "\nstep ") == 60);
   CHECK(weft("generate " + run + " --prompt line --tokens 3").code == 0);
-  CHECK(fails_with(weft("generate " + run + " --checkpoint first"), 1, "\"best\" and one \"last\""));
+  CHECK(fails_with(weft("generate " + run + " --checkpoint first"), 1, "\"best\" or \"last\""));
   CHECK(fails_with(weft("generate --prompt a"), 2, "folder of a run"));
   CHECK(fails_with(weft("eval" + text), 2, "folder of a run"));
 }

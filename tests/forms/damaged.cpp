@@ -136,7 +136,7 @@ TEST_CASE("damaged forms: labels are not more than the tensors have") {
   config["id2label"]["3"] = "more";
   folder.write("out/config.json", config.dump());
   CHECK(contains(error_of("huggingface-fnet", folder / "out"),
-                 "4 labels (id2label, num_labels), but classifier.weight is of (3, 8)"));
+                 "4 labels (id2label, num_labels), but classifier.weight has the shape (3, 8)"));
   config.erase("id2label");
   config["num_labels"] = 1 << 20;
   folder.write("out/config.json", config.dump());

@@ -23,7 +23,7 @@ TEST_CASE("Hugging Face FNet: unsupported, missing or damaged parts are refused 
   };
   for (const char* unknown : {"FNetForTokenClassification", "FNetForQuestionAnswering", "FNetForMultipleChoice"})
     CHECK(contains(config("FNetModel", "architectures", {unknown}),
-                   "weft has no \"" + std::string(unknown) + "\"; its FNets are FNetForPreTraining, FNetForMaskedLM"));
+                   "weft does not support \"" + std::string(unknown) + "\", only FNetForPreTraining, FNetForMaskedLM"));
   CHECK(contains(config("FNetForMaskedLM", "hidden_act", "quick_gelu"), "hidden_act: [activation] expected one of"));
   CHECK(contains(config("FNetForMaskedLM", "hidden_size", "six"), "\"hidden_size\" has the wrong type: \"six\""));
   CHECK(contains(config("FNetForMaskedLM", "hidden_size", 5), "its config requires (11, 5)"));
@@ -34,10 +34,13 @@ TEST_CASE("Hugging Face FNet: unsupported, missing or damaged parts are refused 
   CHECK(contains(config("FNetForMaskedLM", "num_hidden_layers", 1),
                  "tensors that its config does not require: fnet.encoder.layer.1"));
   const std::string classifier = "FNetForSequenceClassification";
-  CHECK(contains(config(classifier, "problem_type", "regression"), "weft has no regression (problem_type)"));
-  CHECK(contains(config(classifier, "problem_type", "multi_label_classification"), "weft has no multi_label"));
-  CHECK(contains(config(classifier, "id2label", {{"0", "a"}}), "weft has no regression: expected 2 labels or more"));
-  CHECK(contains(config(classifier, "id2label", {{"0", "a"}, {"2", "b"}}), "none of \"1\""));
+  CHECK(
+      contains(config(classifier, "problem_type", "regression"), "weft does not support the problem_type regression"));
+  CHECK(contains(config(classifier, "problem_type", "multi_label_classification"),
+                 "weft does not support the problem_type multi_label"));
+  CHECK(contains(config(classifier, "id2label", {{"0", "a"}}),
+                 "weft does not support regression: expected at least 2 labels"));
+  CHECK(contains(config(classifier, "id2label", {{"0", "a"}, {"2", "b"}}), "none with the key \"1\""));
   CHECK(contains(config(classifier, "id2label", {{"0", "a"}, {"1", "a"}, {"2", "b"}}), "the label \"a\" twice"));
   CHECK(contains(config(classifier, "id2label", {{"0", "a"}, {"1", "b"}}),
                  "classifier.weight is (3, 6); its config requires (2, 6)"));

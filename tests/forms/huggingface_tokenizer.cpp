@@ -228,7 +228,7 @@ TEST_CASE("Hugging Face FNet: a tokenizer.json of another kind is refused by nam
   };
   for (const char* key : {"normalizer", "pre_tokenizer", "post_processor", "model"}) {
     for (const Json& value : {Json(nullptr), Json(1), Json{{"type", "Other"}}})
-      says(refused([&](Json& json) { json[key] = value; }), std::string("weft has FNet's ") + key + " alone");
+      says(refused([&](Json& json) { json[key] = value; }), std::string("weft supports only FNet's ") + key);
     says(refused([&](Json& json) { json.erase(key); }), key);
   }
   for (const std::string pipeline : {"words", "pieces", "spaces"}) {
@@ -242,27 +242,33 @@ TEST_CASE("Hugging Face FNet: a tokenizer.json of another kind is refused by nam
     says(changed([](Json& json) {
            json["normalizer"]["normalizers"].push_back({{"type", "NFC"}});
          }),
-         "normalizer alone");
-    says(changed([](Json& json) { json["pre_tokenizer"] = {{"type", "WhitespaceSplit"}}; }), "pre_tokenizer alone");
-    says(changed([](Json& json) { json["post_processor"]["single"].push_back(1); }), "post_processor alone");
+         "only FNet's normalizer (");
+    says(changed([](Json& json) {
+           json["pre_tokenizer"] = {{"type", "WhitespaceSplit"}};
+         }),
+         "only FNet's pre_tokenizer (");
+    says(changed([](Json& json) { json["post_processor"]["single"].push_back(1); }), "only FNet's post_processor (");
   }
-  says(refused([](Json& json) { json["normalizer"]["normalizers"].push_back({{"type", "NFC"}}); }), "normalizer alone");
+  says(refused([](Json& json) {
+         json["normalizer"]["normalizers"].push_back({{"type", "NFC"}});
+       }),
+       "only FNet's normalizer (");
   says(refused([](Json& json) { json["normalizer"]["normalizers"][4]["precompiled_charsmap"] = "?"; }), "base64");
-  says(refused([](Json& json) { json["pre_tokenizer"]["prepend_scheme"] = "first"; }), "pre_tokenizer alone");
-  says(refused([](Json& json) { json["pre_tokenizer"]["split"] = false; }), "pre_tokenizer alone");
-  says(refused([](Json& json) { json["pre_tokenizer"]["replacement"] = "_"; }), "pre_tokenizer alone");
-  says(refused([](Json& json) { json["post_processor"]["single"].erase(0); }), "post_processor alone, [CLS] A [SEP] B");
+  says(refused([](Json& json) { json["pre_tokenizer"]["prepend_scheme"] = "first"; }), "only FNet's pre_tokenizer (");
+  says(refused([](Json& json) { json["pre_tokenizer"]["split"] = false; }), "only FNet's pre_tokenizer (");
+  says(refused([](Json& json) { json["pre_tokenizer"]["replacement"] = "_"; }), "only FNet's pre_tokenizer (");
+  says(refused([](Json& json) { json["post_processor"]["single"].erase(0); }), "post_processor ([CLS] A [SEP] B");
   says(refused([](Json& json) { json["post_processor"]["pair"][3]["Sequence"]["type_id"] = 0; }), "post_processor");
-  says(refused([](Json& json) { json["model"]["byte_fallback"] = true; }), "model alone, a Unigram");
-  says(refused([](Json& json) { json["model"]["type"] = "BPE"; }), "model alone, a Unigram");
+  says(refused([](Json& json) { json["model"]["byte_fallback"] = true; }), "model (a Unigram");
+  says(refused([](Json& json) { json["model"]["type"] = "BPE"; }), "model (a Unigram");
   says(refused([](Json& json) { json["model"]["vocab"][9] = "x"; }), "names with scores, got \"x\"");
   says(refused([](Json& json) { json["model"]["vocab"][9] = {1, "x"}; }), "names with scores, got [1,\"x\"]");
   says(refused([](Json& json) { json["model"]["unk_id"] = 100000; }), "an unk_id of the");
   says(refused([](Json& json) { json["model"]["unk_id"] = -1; }), "got -1");
   says(refused([](Json& json) { json["model"]["vocab"].push_back({"one more", -1.0}); }), "more than the");
-  says(refused([](Json& json) { json["added_tokens"][6]["content"] = "<new>"; }), "no added tokens but those");
-  says(refused([](Json& json) { json["added_tokens"][6]["id"] = 100000; }), "no added tokens but those");
-  says(refused([](Json& json) { json["added_tokens"].push_back(1); }), "no added tokens but those");
+  says(refused([](Json& json) { json["added_tokens"][6]["content"] = "<new>"; }), "only added tokens that are pieces");
+  says(refused([](Json& json) { json["added_tokens"][6]["id"] = 100000; }), "only added tokens that are pieces");
+  says(refused([](Json& json) { json["added_tokens"].push_back(1); }), "only added tokens that are pieces");
   says(refused([](Json& json) { json = Json::array(); }), "not a JSON object");
 }
 

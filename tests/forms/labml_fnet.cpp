@@ -56,7 +56,7 @@ TEST_CASE("labml's FNet: unsupported parts are refused by name, in both directio
   CHECK(contains(with_tensor(layer + "feed_forward.linear_v.weight", {10, 6}), "is of a gated feed-forward network"));
   CHECK(contains(with_tensor(layer + "src_attn.query.linear.weight", {6, 6}), "is of attention to another sequence"));
   CHECK(contains(with_tensor("src_embed.positional_encodings", {12, 1, 6}),
-                 "are learned, weft's FNet has sinusoidal ones"));
+                 "are learned, but weft's FNet supports only sinusoidal positions"));
   CHECK(contains(with_tensor("what.weight", {6}), "tensors that its config does not require: what.weight"));
   StateDict fewer = fnet();
   fewer.tensors.erase("encoder.layers.1.norm_ff.bias");

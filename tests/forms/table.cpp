@@ -9,7 +9,7 @@ namespace weft::test {
 TEST_CASE("checkpoint forms: the table, a custom format") {
   CHECK(checkpoint_forms().front() == "weft");
   CHECK_THROWS_WITH((void)checkpoint_form("onnx"),
-                    doctest::Contains("unknown form \"onnx\", expected one of weft, hugg"));
+                    doctest::Contains("unknown format \"onnx\", expected one of weft, hugg"));
   CheckpointForm form;
   form.name = "nothing";
   CHECK_THROWS_WITH(register_checkpoint_form(form), doctest::Contains("reads or writes it"));
@@ -18,7 +18,7 @@ TEST_CASE("checkpoint forms: the table, a custom format") {
   register_checkpoint_form(form);
   CHECK_THROWS_WITH(register_checkpoint_form(form), "[checkpoint] the name \"nothing\" is taken");
   CHECK(find_checkpoint_form("/x/nothing-in-particular") == "nothing");
-  CHECK_THROWS_WITH((void)load_checkpoint("/x/nothing-in-particular"), doctest::Contains("gave no model"));
+  CHECK_THROWS_WITH((void)load_checkpoint("/x/nothing-in-particular"), doctest::Contains("returned no model"));
   CHECK_THROWS_WITH((void)save_checkpoint_as("nothing", "x", Checkpoint()),
                     "[checkpoint] \"nothing\" can be read, but not written");
 }

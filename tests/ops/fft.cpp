@@ -261,7 +261,7 @@ TEST_CASE("fft: errors name the operation and the shapes") {
                        "[irfft] expected n >= 1 and n/2 + 1 elements along axis -1, got n = 6 and c64 (2, 3)", Error);
   CHECK_THROWS_AS(irfft(z, 0), Error);
   CHECK_THROWS_AS(irfft(Tensor::zeros({0}, DType::c64), -2), Error);
-  CHECK_THROWS_WITH_AS(fft2(z, 0, -2), "[fft2] dimensions 0 and -2 of c64 (2, 3) are one", Error);
+  CHECK_THROWS_WITH_AS(fft2(z, 0, -2), "[fft2] dimensions 0 and -2 of c64 (2, 3) are the same", Error);
   CHECK_THROWS_WITH_AS(fourier_mix(z, 0, 1), "[fourier_mix] expected f32 or f64, got c64 (2, 3)", Error);
   CHECK_THROWS_WITH_AS(fourier_mix(x, 1, -1), "[fourier_mix] sequence and hidden are the same axis of f32 (2, 3)",
                        Error);

@@ -211,7 +211,7 @@ TEST_CASE("update rules by name: their descriptions; foreign options are refused
     CHECK_THROWS_WITH_AS(update(rule.name, p, grad, states, other), doctest::Contains("a finite lr"), Error);
     other = step;
     other.step = 0;
-    CHECK_THROWS_WITH_AS(update(rule.name, p, grad, states, other), doctest::Contains("steps count from 1"), Error);
+    CHECK_THROWS_WITH_AS(update(rule.name, p, grad, states, other), doctest::Contains("a step of at least 1"), Error);
     std::vector<Tensor> more = states;
     more.push_back(Tensor::zeros({3}));
     CHECK_THROWS_WITH_AS(update(rule.name, p, grad, more, step), doctest::Contains("states, got"), Error);
@@ -275,7 +275,7 @@ TEST_CASE("optimizer: errors") {
   Tensor p = Tensor::zeros({3}), m = Tensor::zeros({3}), v = Tensor::zeros({3}), other = Tensor::zeros({4});
   CHECK_THROWS_WITH_AS(adamw(p, other, m, v, 1, {}),
                        "[adamw] expected f32 (3,) for each of parameters, gradients and state, got f32 (4,)", Error);
-  CHECK_THROWS_WITH_AS(adam(p, p, m, v, 0, {}), "[adam] steps count from 1, got 0", Error);
+  CHECK_THROWS_WITH_AS(adam(p, p, m, v, 0, {}), "[adam] expected a step of at least 1, got 0", Error);
   CHECK_THROWS_AS(adam(p, p, other, v, 1, {}), Error);
   CHECK_THROWS_AS(sgd(p, Tensor(), m, 1, {}), Error);
   Tensor wide = Tensor::zeros({3, 2}), strided = slice(wide, 1, 0, 1), flat = Tensor::zeros({3, 1});

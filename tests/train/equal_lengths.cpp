@@ -128,7 +128,7 @@ TEST_CASE("rows of different lengths: each one predicts") {
     Batch batch = batch_of(9, 0);
     batch.predicted = predicted;
     CHECK_THROWS_WITH(step("gmlp", {batch}),
-                      ("[train] expected one prediction for each row, 4, not " + std::to_string(predicted)).c_str());
+                      ("[train] expected one prediction for each of 4 rows, got " + std::to_string(predicted)).c_str());
   }
 }
 

@@ -102,7 +102,7 @@ void TokenizerChoice::add_sizes_to(CLI::App& command, const std::string& size_na
 weft::TokenizerOptions TokenizerChoice::options(const std::string& name, std::optional<weft::Task> task) const {
   const weft::TokenizerKind& kind = weft::tokenizer_kind(name);
   if (size && !kind.has_size) throw UsageError("the size of a " + name + " tokenizer can't be chosen");
-  if (min_count && !kind.has_min_count) throw UsageError("--min-count is for tokenizers of words, not for " + name);
+  if (min_count && !kind.has_min_count) throw UsageError("--min-count applies only to word tokenizers, not to " + name);
   weft::TokenizerOptions options;
   options.task = task;
   options.size = size.value_or(kind.usual_size);
