@@ -29,17 +29,29 @@ void check_new(const Architecture& added, const Architecture& known) {
   if (added.name == known.name) throw Error("[architecture] the name \"" + added.name + "\" is taken");
 }
 
+// Whether a host program added the task.
+bool is_added(Task task) { return task > Task::forecast; }
+
 void check_spec(const ModelSpec& spec, const Architecture& architecture) {
-  if (spec.vocabulary < 1)
+  const TaskKind& kind = task_kind(spec.task);
+  if (spec.input.defined()) check_input_spec(spec.input);
+  if (spec.input.defined() && kind.outputs == OutputShape::symbols)
+    throw Error("[model] a " + kind.name + " reads only tokens, got frames of " + std::to_string(spec.input.channels) +
+                " channels");
+  if (spec.vocabulary < (spec.input.defined() ? 0 : 1))
     throw Error("[model] expected a vocabulary of at least 1 symbol, got " + std::to_string(spec.vocabulary));
   const auto& tasks = architecture.tasks;
-  if (std::find(tasks.begin(), tasks.end(), spec.task) == tasks.end())
+  const auto can_do = [&](Task task) {
+    const TaskKind& known = task_kind(task);
+    return task == spec.task || (is_added(spec.task) && known.outputs == kind.outputs && known.causal == kind.causal);
+  };
+  if (std::none_of(tasks.begin(), tasks.end(), can_do))
     throw Error("[" + spec.arch + "] it can't be a " + task_name(spec.task) + "; its tasks are " +
                 join(task_names(tasks)) +
                 (architecture.no_other_task.empty() ? "" : ": " + architecture.no_other_task));
-  if (task_source(spec.task) == Source::rows && spec.classes < 1)
-    throw Error(std::string("[model] a ") + task_name(spec.task) + " needs at least 1 class, got " +
-                std::to_string(spec.classes));
+  if (kind.outputs != OutputShape::symbols && spec.classes < 1)
+    throw Error("[model] a " + kind.name + " needs at least 1 " + (spec.task == Task::classifier ? "class" : "output") +
+                ", got " + std::to_string(spec.classes));
 }
 
 }  // namespace
@@ -76,6 +88,9 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init) {
     if (made == nullptr || made->arch() != spec.arch || made->task() != spec.task)
       throw Error("[model] expected a " + text(spec.arch, spec.task) + "; its architecture made " +
                   (made == nullptr ? "nothing" : "a " + text(made->arch(), made->task())));
+    if (made->input().channels != spec.input.channels)
+      throw Error("[model] the architecture " + spec.arch + " reads only tokens, got frames of " +
+                  std::to_string(spec.input.channels) + " channels");
     return made;
   });
 }

@@ -68,6 +68,11 @@ Tensor TokenStream::next(std::int64_t token) {
   });
 }
 
+Tensor Model::forward(const ModelInput& input, const Random* dropout) const {
+  if (input.frames.defined()) throw Error(std::string("[") + arch() + "] it reads only tokens, got frames");
+  return (*this)(input.tokens, dropout);
+}
+
 std::string Model::config_for(Task) const { return config(); }
 
 std::string Model::why_stream_is_slow() const {
@@ -81,15 +86,49 @@ std::unique_ptr<TokenStream> Model::stream() const {
   return std::make_unique<RepeatedPasses>(*this);
 }
 
+namespace {
+
+void check_length(const std::string& model, std::int64_t n, const char* unit, std::int64_t max_length) {
+  if (n < 1 || (max_length > 0 && n > max_length))
+    throw Error("[" + model + "] a sequence of " + std::to_string(n) + " " + unit + "; the model takes 1 to " +
+                (max_length > 0 ? std::to_string(max_length) : "any number"));
+}
+
+}  // namespace
+
 void check_tokens(const std::string& model, const Tensor& tokens, std::int64_t max_length) {
   if (!tokens.defined()) throw Error("[" + model + "] expected tokens i64 (b, n), got an undefined tensor");
   if (tokens.dtype() != DType::i64 || tokens.rank() != 2)
     throw Error("[" + model + "] expected tokens i64 (b, n), got " + dtype_name(tokens.dtype()) + " " +
                 to_string(tokens.shape()));
-  const std::int64_t n = tokens.size(1);
-  if (n < 1 || (max_length > 0 && n > max_length))
-    throw Error("[" + model + "] a sequence of " + std::to_string(n) + " tokens; the model takes 1 to " +
-                (max_length > 0 ? std::to_string(max_length) : "any number"));
+  check_length(model, tokens.size(1), "tokens", max_length);
+}
+
+void check_input(const std::string& model, const ModelInput& input, const InputSpec& spec, std::int64_t vocabulary,
+                 std::int64_t max_length) {
+  const Tensor &tokens = input.tokens, &frames = input.frames;
+  if (vocabulary > 0) check_tokens(model, tokens, max_length);
+  else if (tokens.defined()) throw Error("[" + model + "] it reads no tokens, got tokens " + to_string(tokens.shape()));
+  if (!spec.defined()) {
+    if (frames.defined()) throw Error("[" + model + "] it reads only tokens, got frames " + to_string(frames.shape()));
+    return;
+  }
+  const Shape picture{spec.height, spec.width, spec.channels};
+  const bool fits =
+      frames.defined() && (frames.dtype() == DType::f32 || frames.dtype() == DType::f64) &&
+      (spec.is_picture() ? frames.rank() == 4 && Shape(frames.shape().begin() + 1, frames.shape().end()) == picture
+                         : frames.rank() == 3 && frames.size(2) == spec.channels);
+  if (!fits)
+    throw Error("[" + model + "] expected frames f32 or f64 " +
+                (spec.is_picture() ? "(b, " + std::to_string(spec.height) + ", " + std::to_string(spec.width)
+                                   : std::string("(b, n")) +
+                ", " + std::to_string(spec.channels) + "), got " +
+                (frames.defined() ? dtype_name(frames.dtype()) + (" " + to_string(frames.shape())) : "none"));
+  const std::int64_t n = spec.is_picture() ? spec.patches() : frames.size(1);
+  check_length(model, n, spec.is_picture() ? "patches" : "frames", max_length);
+  if (tokens.defined() && tokens.shape() != Shape{frames.size(0), n})
+    throw Error("[" + model + "] expected tokens for each frame, (" + std::to_string(frames.size(0)) + ", " +
+                std::to_string(n) + "), got " + to_string(tokens.shape()));
 }
 
 }  // namespace weft

@@ -26,7 +26,8 @@ Tensor SinusoidalPositions::operator()(std::int64_t first, std::int64_t n, DType
 
 Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens) {
   const std::int64_t b = x.size(0), n = x.size(1);
-  const auto ids = tokens.to_vector<std::int64_t>();
+  const auto ids = tokens.defined() ? tokens.to_vector<std::int64_t>()
+                                    : std::vector<std::int64_t>(static_cast<std::size_t>(b * n), 1);
   std::vector<double> share(ids.size(), 0);
   for (std::int64_t row = 0; row < b; ++row) {
     double count = 0;

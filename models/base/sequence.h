@@ -13,6 +13,9 @@ namespace weft::detail {
 // (length, d): sin(p / 10000^(2i/d)) and cos(p / 10000^(2i/d)) in channels 2i and 2i+1. Vaswani et al. 2017.
 Tensor sinusoidal_positions(std::int64_t length, std::int64_t d, DType dtype);
 
+// The place of a FrameEmbedding's parameters among an architecture's (Init::child).
+constexpr std::uint64_t frames_child = ~std::uint64_t{0};
+
 // Rows of sinusoidal_positions for a maximum length, made when they are first requested, so that a large seq_len by
 // itself takes no memory. Thread-safe.
 class SinusoidalPositions {
@@ -47,8 +50,8 @@ Tensor through_layers(const std::vector<Layer>& layers, Tensor x, const Random* 
   return x;
 }
 
-// The mean of x (b, n, d) over the tokens (b, n) that are not padding (0): (b, d). For a bf16 x it is computed in f32.
-// The mean is zero if all tokens are padding.
+// The mean of x (b, n, d) over the tokens (b, n) that are not padding (0), or over all n if `tokens` is undefined: (b,
+// d). For a bf16 x it is computed in f32. The mean is zero if all tokens are padding.
 Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens);
 
 // The version of each parameter's value, in order.

@@ -45,12 +45,17 @@ ordered_json config_of(const Model& model) {
   return ordered_json::parse(text);
 }
 
+// Whether its outputs have names of their own, and are not the symbols of the vocabulary.
+bool has_labels(const Model& model) { return task_kind(model.task()).outputs != OutputShape::symbols; }
+
 ordered_json describe(const Model& model, const Tokenizer& tokenizer) {
   ordered_json description;
   description["arch"] = model.arch();
   description["task"] = task_name(model.task());
-  description["classes"] = task_source(model.task()) == Source::rows ? model.outputs() : 0;
+  description["classes"] = has_labels(model) ? model.outputs() : 0;
   description["config"] = config_of(model);
+  if (const InputSpec input = model.input(); input.defined())
+    description["input"] = ordered_json::parse(input_to_json(input));
   description["vocabulary"] = ordered_json::parse(tokenizer.to_json());
   return description;
 }
@@ -59,7 +64,7 @@ ordered_json describe(const Model& model, const Tokenizer& tokenizer) {
 bool same_model(const json& a, const json& b) {
   for (const char* key : {"arch", "task", "classes", "config", "vocabulary"})
     if (!a.contains(key) || !b.contains(key) || a.at(key) != b.at(key)) return false;
-  return a.value("labels", json()) == b.value("labels", json());
+  return a.value("labels", json()) == b.value("labels", json()) && a.value("input", json()) == b.value("input", json());
 }
 
 void check_labels(const std::vector<std::string>& labels, std::int64_t outputs) {
@@ -71,9 +76,9 @@ void check_labels(const std::vector<std::string>& labels, std::int64_t outputs) 
                 std::to_string(labels.size()));
 }
 
-// Adds the metadata that only classifiers have.
+// Adds the metadata that language models don't have.
 void describe_labels(const Model& model, const CheckpointInfo& info, ordered_json& metadata) {
-  if (task_source(model.task()) != Source::rows) return;
+  if (!has_labels(model)) return;
   const auto labels = info.labels.empty() ? numbered_labels(model.outputs()) : info.labels;
   check_labels(labels, model.outputs());
   metadata["labels"] = labels;
@@ -82,7 +87,7 @@ void describe_labels(const Model& model, const CheckpointInfo& info, ordered_jso
 
 // In older checkpoints without these fields, labels were numbers, and rows were padded to the length.
 void read_labels(const json& metadata, const Model& model, CheckpointInfo& info) {
-  if (task_source(model.task()) != Source::rows) return;
+  if (!has_labels(model)) return;
   info.labels = metadata.contains("labels") ? metadata.at("labels").get<std::vector<std::string>>()
                                             : numbered_labels(model.outputs());
   check_labels(info.labels, model.outputs());
@@ -161,6 +166,7 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata, Purpose 
   spec.vocabulary = checkpoint.tokenizer->size();
   read_field("checkpoint", "classes", metadata.at("classes"), spec.classes);
   spec.config = metadata.at("config").dump();
+  if (metadata.contains("input")) spec.input = input_from_json(metadata.at("input").dump());
   read_field("checkpoint", "step", metadata.at("step"), checkpoint.info.step);
   read_field("checkpoint", "length", metadata.at("length"), checkpoint.info.length);
   if (checkpoint.info.step < 0 || checkpoint.info.length < 0)

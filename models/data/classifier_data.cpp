@@ -3,56 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/bytes.h"
 #include "base/hash.h"
 #include "data/labels.h"
-#include "weft/confusion.h"
+#include "data/meters.h"
+#include "data/shuffled.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
-
-namespace {
-
-// Element i of a random order of 0 … count-1, without a table. Four rounds of a Feistel network permute the numbers
-// below a power of four that is at least count. A result outside the range is permuted again.
-std::int64_t shuffled(std::int64_t i, std::int64_t count, const Random& random) {
-  int half = 1;  // bits
-  while (std::int64_t{1} << 2 * half < count) ++half;
-  const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
-  auto x = static_cast<std::uint64_t>(i);
-  do {
-    for (std::uint64_t round = 0; round < 4; ++round) {
-      const std::uint64_t left = x >> half, right = x & mask;
-      x = right << half | (left ^ (random.bits(round << half | right) & mask));
-    }
-  } while (x >= static_cast<std::uint64_t>(count));
-  return static_cast<std::int64_t>(x);
-}
-
-class ConfusionMeter : public Meter {
- public:
-  explicit ConfusionMeter(std::int64_t labels) : confusion_(labels) {}
-  void add(const Tensor& output, const Batch& batch) override { confusion_.add(output, batch.target); }
-  std::vector<Metric> metrics() const override {
-    return {{"accuracy", confusion_.accuracy()}, {"macro F1", confusion_.macro_average().f1}};
-  }
-  std::optional<Confusion> confusion() const override { return confusion_; }
-  std::optional<std::string> counts() const override {
-    std::vector<std::int64_t> all;  // actual, predicted, rows
-    for (const auto& [labels, rows] : confusion_.counts()) all.insert(all.end(), {labels.first, labels.second, rows});
-    return bytes_of(all);
-  }
-  void add_counts(const std::string& counts) override {
-    const auto all = values_of<std::int64_t>(counts, counts.size() / sizeof(std::int64_t));
-    for (std::size_t i = 0; i + 2 < all.size(); i += 3) confusion_.add(all[i], all[i + 1], all[i + 2]);
-  }
-
- private:
-  Confusion confusion_;
-};
-
-}  // namespace
 
 std::int64_t ClassifierData::Rows::size(std::int64_t row) const {
   const auto r = static_cast<std::size_t>(row);
@@ -163,7 +121,7 @@ Batch ClassifierData::validation(std::int64_t k) const {
   return gather(validation_, which);
 }
 
-std::unique_ptr<Meter> ClassifierData::meter() const { return std::make_unique<ConfusionMeter>(std::ssize(labels_)); }
+std::unique_ptr<Meter> ClassifierData::meter() const { return confusion_meter(std::ssize(labels_)); }
 
 // Unchanged for data with numbered labels and full padding, so that older training states, which had no others, still
 // match.

@@ -7,31 +7,61 @@
 
 namespace weft::detail {
 
+namespace {
+
+// Whichever of the two the model reads.
+const Tensor& sequence_of(const Batch& batch) { return batch.tokens.defined() ? batch.tokens : batch.frames; }
+
+bool is_per_token(const Batch& batch) {
+  const Tensor& target = batch.target;
+  return target.dtype() == DType::i64 && target.rank() == 2 && target.size(1) == sequence_of(batch).size(1);
+}
+
+std::int64_t predicted_of(const Tensor& target, bool per_token) {
+  if (!per_token) return target.size(0);
+  const auto all = target.to_vector<std::int64_t>();
+  return std::count_if(all.begin(), all.end(), [](std::int64_t t) { return t != ignored_target; });
+}
+
+// Rows first … end-1 and, unless length is 0, the first `length` places of each.
+Tensor part(const Tensor& x, std::int64_t first, std::int64_t end, std::int64_t length) {
+  if (!x.defined()) return x;
+  const Tensor rows = slice(x, 0, first, end);
+  return length == 0 ? rows : raw::contiguous(slice(rows, 1, 0, length));
+}
+
+}  // namespace
+
 std::vector<Batch> equal_lengths(const Batch& batch) {
   const std::vector<std::int64_t>& lengths = batch.lengths;
-  const std::int64_t rows = batch.tokens.size(0), longest = batch.tokens.size(1);
   if (lengths.empty()) return {batch};
-  if (std::ssize(lengths) != rows || batch.target.rank() != 1 || lengths.front() < 1 || lengths.back() > longest ||
-      !std::is_sorted(lengths.begin(), lengths.end()))
+  const std::int64_t rows = sequence_of(batch).size(0), longest = sequence_of(batch).size(1);
+  if (std::ssize(lengths) != rows || batch.target.rank() < 1 || batch.target.size(0) != rows || lengths.front() < 1 ||
+      lengths.back() > longest || !std::is_sorted(lengths.begin(), lengths.end()))
     throw Error("[train] expected the lengths of " + std::to_string(rows) + " rows of 1 to " + std::to_string(longest) +
                 " tokens with a label each, short ones first");
-  if (batch.predicted != rows)  // each row is a part of the mean
-    throw Error("[train] expected one prediction for each of " + std::to_string(rows) + " rows, got " +
-                std::to_string(batch.predicted));
+  const bool per_token = is_per_token(batch);
+  if (batch.predicted != predicted_of(batch.target, per_token))  // each row or token is a part of the mean
+    throw Error("[train] expected one prediction for each of " + std::to_string(predicted_of(batch.target, per_token)) +
+                (per_token ? " tokens" : " rows") + ", got " + std::to_string(batch.predicted));
   if (lengths.front() == longest) return {batch};
   std::vector<Batch> pieces;
   for (std::int64_t first = 0; first < rows;) {
     const std::int64_t length = lengths[static_cast<std::size_t>(first)];
     const std::int64_t end = std::upper_bound(lengths.begin(), lengths.end(), length) - lengths.begin();
-    pieces.push_back({raw::contiguous(slice(slice(batch.tokens, 0, first, end), 1, 0, length)),
-                      slice(batch.target, 0, first, end), end - first});
+    Batch piece{part(batch.tokens, first, end, length), part(batch.target, first, end, per_token ? length : 0)};
+    piece.predicted = predicted_of(piece.target, per_token);
+    piece.frames = part(batch.frames, first, end, length);
+    for (const auto& [name, tensor] : batch.more) piece.more.emplace(name, part(tensor, first, end, 0));
+    if (piece.predicted > 0) pieces.push_back(std::move(piece));
     first = end;
   }
   return pieces;
 }
 
 std::int64_t token_count(const Batch& batch) {
-  if (batch.lengths.empty()) return batch.tokens.numel();
+  const Tensor& sequence = sequence_of(batch);
+  if (batch.lengths.empty()) return sequence.size(0) * sequence.size(1) * (sequence.rank() == 4 ? sequence.size(2) : 1);
   return std::accumulate(batch.lengths.begin(), batch.lengths.end(), std::int64_t{0});
 }
 

@@ -6,12 +6,12 @@
 
 namespace weft::detail {
 
-// Splits a classifier's batch by length: one (rows, length) batch for each length, in order. Returns the batch itself
-// if all rows have the tensor's length, or if the batch has no lengths. Throws an Error unless the lengths are those of
-// its rows, in rising order.
+// Splits a batch of rows by length: one (rows, length) batch for each length at which something is predicted, in order.
+// Returns the batch itself if all rows have the tensor's length, or if the batch has no lengths. Throws an Error unless
+// the lengths are those of its rows, in rising order.
 std::vector<Batch> equal_lengths(const Batch& batch);
 
-// The number of tokens, without padding.
+// The number of tokens or frames, without padding, or of pixels.
 std::int64_t token_count(const Batch& batch);
 
 }  // namespace weft::detail

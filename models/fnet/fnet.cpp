@@ -78,25 +78,32 @@ FnetHead fnet_head_from_name(const std::string& name) { return enum_from_name<Fn
 
 Fnet::Fnet(const ModelSpec& spec, const Init& init)
     : ModelOf(spec, checked(config_from_json<FnetConfig>("fnet", spec.config))),
-      encoder_(config_, spec.vocabulary, init.child(0)) {
+      encoder_(config_, spec.vocabulary, init.child(0), spec.input) {
   if (task_ == Task::causal_lm)
     throw Error(std::string("[fnet] a causal language model is refused: ") + no_causal_lm +
                 "; train a masked-lm or a classifier");
   const std::int64_t d = config_.d_model;
   const FnetHead head = fnet_head_from_name(config_.head);
-  if (task_ == Task::classifier) {
+  const OutputShape outputs = task_kind(task_).outputs;
+  const bool per_row = outputs == OutputShape::per_row, reads_tokens = vocabulary_ > 0;
+  if (input_.patches() > config_.seq_len)
+    throw Error("[fnet] expected a seq_len of at least " + std::to_string(input_.patches()) +
+                ", the patches of a picture, got " + std::to_string(config_.seq_len));
+  if (per_row) {
     check_classes(head, spec.classes, d);
-    if (head == FnetHead::task && config_.layers == 0)
+    if (head == FnetHead::task && config_.layers == 0 && reads_tokens)
       throw Error(
           "[fnet] a classifier without layers sees only the first token, [CLS], of each text: expected at least 1 "
           "layer, or the head \"mean\"");
   }
-  if (task_ != Task::classifier && has_no_pooler(head))
-    throw Error("[fnet] the head \"" + config_.head + "\" is a classifier's");
-  if (!has_no_pooler(head) && (task_ == Task::classifier || head != FnetHead::task)) pooler_.emplace(d, init.child(1));
-  if (task_ == Task::classifier ? head != FnetHead::pooler : head == FnetHead::next_sentence)
-    classes_.emplace(d, task_ == Task::classifier ? outputs_ : next_sentence_classes, init.child(2));
-  if (task_ == Task::classifier) return;
+  if (!per_row && has_no_pooler(head)) throw Error("[fnet] the head \"" + config_.head + "\" is a classifier's");
+  if ((outputs == OutputShape::per_token || (per_row && task_ != Task::classifier)) &&
+      (head == FnetHead::pooler || head == FnetHead::next_sentence))
+    throw Error("[fnet] a " + std::string(task_name(task_)) + " can't have the head \"" + config_.head + "\"");
+  if (head == FnetHead::task ? per_row && reads_tokens : !has_no_pooler(head)) pooler_.emplace(d, init.child(1));
+  if (outputs != OutputShape::symbols ? head != FnetHead::pooler : head == FnetHead::next_sentence)
+    classes_.emplace(d, outputs != OutputShape::symbols ? outputs_ : next_sentence_classes, init.child(2));
+  if (outputs != OutputShape::symbols) return;
   language_model_ =
       LanguageModelHead{Linear(d, d, init.child(3)), LayerNorm(d, init, config_.eps), init.full({outputs_}, 0), {}};
   if (config_.tied) return;
@@ -108,15 +115,16 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
 // pooler is its task's.
 std::string Fnet::config_for(Task task) const {
   FnetConfig config = config_;
-  if (task != Task::classifier || !has_no_pooler(fnet_head_from_name(config.head))) config.head = FnetConfig().head;
+  const bool per_row = task_kind(task).outputs == OutputShape::per_row;
+  if (!per_row || !has_no_pooler(fnet_head_from_name(config.head))) config.head = FnetConfig().head;
   if (task != Task::masked_lm) config.tied = FnetConfig().tied;
   return config_to_json(config);
 }
 
-Tensor Fnet::encode(const Tensor& tokens, const Tensor& types, const Random* dropout) const {
-  const bool by_separator = !types.defined() && config_.separator >= 0;
-  if (by_separator) check_tokens("fnet", tokens, config_.seq_len);
-  return encoder_(tokens, by_separator ? types_of(tokens, config_.separator) : types, dropout, precision(),
+Tensor Fnet::encode(const ModelInput& input, const Tensor& types, const Random* dropout) const {
+  check_input("fnet", input, input_, vocabulary_, config_.seq_len);
+  const bool by_separator = !types.defined() && config_.separator >= 0 && input.tokens.defined();
+  return encoder_(input, by_separator ? types_of(input.tokens, config_.separator) : types, dropout, precision(),
                   recomputes());
 }
 
@@ -128,20 +136,23 @@ Tensor Fnet::words(const Tensor& x) const {
 }
 
 // x (b, n, d_model): the vector that a classifier sees, (b, d_model). It is tanh(dense(x_0)) or, without a pooler,
-// x_(n-1) or the mean of the tokens.
+// x_(n-1) or the mean of the sequence.
 Tensor Fnet::pooled(const Tensor& x, const Tensor& tokens) const {
   if (pooler_) return (*pooler_)(x);
-  if (fnet_head_from_name(config_.head) == FnetHead::mean) return mean_of_tokens(x, tokens);
+  if (fnet_head_from_name(config_.head) != FnetHead::last) return mean_of_tokens(x, tokens);
   const std::int64_t n = x.size(1);
   return reshape(slice(x, 1, n - 1, n), {x.size(0), x.size(2)});
 }
 
-// x = encoder(tokens);  logits = words(x), or classifier(pooled(x)).
-Tensor Fnet::operator()(const Tensor& tokens, const Random* dropout) const {
+Tensor Fnet::operator()(const Tensor& tokens, const Random* dropout) const { return forward({tokens, {}}, dropout); }
+
+// x = encoder(input);  logits = words(x), or classifier(x) for each token, or classifier(pooled(x)).
+Tensor Fnet::forward(const ModelInput& input, const Random* dropout) const {
   return guard_memory("fnet", [&] {
-    const Tensor x = encode(tokens, {}, dropout);  // (b, n, d_model)
-    if (language_model_) return words(x);          // (b, n, vocabulary)
-    const Tensor seen = pooled(x, tokens);         // (b, d_model)
+    const Tensor x = encode(input, {}, dropout);  // (b, n, d_model)
+    if (language_model_) return words(x);         // (b, n, vocabulary)
+    if (task_kind(task_).outputs == OutputShape::per_token) return (*classes_)(x);
+    const Tensor seen = pooled(x, input.tokens);  // (b, d_model)
     return classes_ ? (*classes_)(seen) : seen;
   });
 }
@@ -149,16 +160,21 @@ Tensor Fnet::operator()(const Tensor& tokens, const Random* dropout) const {
 FnetOutputs Fnet::run(const Tensor& tokens, const Tensor& types, const Random* dropout) const {
   return guard_memory("fnet", [&] {
     FnetOutputs all;
-    all.hidden = encode(tokens, types, dropout);
+    all.hidden = encode({tokens, {}}, types, dropout);
     if (pooler_) all.pooled = (*pooler_)(all.hidden);
     if (language_model_) all.words = words(all.hidden);
-    if (classes_) all.classes = (*classes_)(pooler_ ? all.pooled : pooled(all.hidden, tokens));
+    if (classes_ && task_kind(task_).outputs == OutputShape::per_token) all.classes = (*classes_)(all.hidden);
+    else if (classes_) all.classes = (*classes_)(pooler_ ? all.pooled : pooled(all.hidden, tokens));
     return all;
   });
 }
 
 Architecture Fnet::architecture() {
-  return {"fnet", {Task::masked_lm, Task::classifier}, config_fields<FnetConfig>(), make_as<Fnet>, no_causal_lm};
+  return {"fnet",
+          {Task::masked_lm, Task::classifier, Task::regression, Task::multilabel, Task::tagging, Task::forecast},
+          config_fields<FnetConfig>(),
+          make_as<Fnet>,
+          no_causal_lm};
 }
 
 }  // namespace weft

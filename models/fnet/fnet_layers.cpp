@@ -19,7 +19,8 @@ template <>
 struct detail::EnumNames<FnetEmbeddingsKind> {
   static constexpr const char* what = "fnet embeddings";
   static constexpr EnumName<FnetEmbeddingsKind> all[] = {{FnetEmbeddingsKind::bert, "bert"},
-                                                         {FnetEmbeddingsKind::sinusoidal, "sinusoidal"}};
+                                                         {FnetEmbeddingsKind::sinusoidal, "sinusoidal"},
+                                                         {FnetEmbeddingsKind::plain, "plain"}};
 };
 
 NormPlace norm_place_from_name(const std::string& name) { return enum_from_name<NormPlace>(name); }
@@ -33,6 +34,10 @@ constexpr double deviation = 0.02;  // of the embeddings, as in BERT
 
 double word_deviation(FnetEmbeddingsKind kind, std::int64_t d_model) {
   return kind == FnetEmbeddingsKind::bert ? deviation : 1 / std::sqrt(static_cast<double>(d_model));
+}
+
+FnetEmbeddingsKind kind_of_embeddings(const FnetConfig& config, const InputSpec& input) {
+  return input.positions == "architecture" ? fnet_embeddings_from_name(config.embeddings) : FnetEmbeddingsKind::plain;
 }
 
 }  // namespace
@@ -65,11 +70,11 @@ Tensor FnetLayer::operator()(const Tensor& x, const Random* random) const {
 // Positions and types are not quantized: they are small, and operations read whole ranges of them at once.
 FnetEmbeddings::FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
                                const Init& init, double eps, FnetEmbeddingsKind kind)
-    : word(vocabulary, d_model, init.child(0), word_deviation(kind, d_model)), seq_len_(seq_len) {
-  if (kind == FnetEmbeddingsKind::sinusoidal) {
-    positions_ = std::make_shared<SinusoidalPositions>(seq_len, d_model);
-    return;
-  }
+    : word(vocabulary == 0 ? Embedding()
+                           : Embedding(vocabulary, d_model, init.child(0), word_deviation(kind, d_model))),
+      seq_len_(seq_len) {
+  if (kind == FnetEmbeddingsKind::sinusoidal) positions_ = std::make_shared<SinusoidalPositions>(seq_len, d_model);
+  if (kind != FnetEmbeddingsKind::bert) return;
   learned.emplace(Learned{Embedding(seq_len, d_model, init.child(1), deviation),
                           Embedding(types, d_model, init.child(2), deviation), LayerNorm(d_model, init, eps),
                           Linear(d_model, d_model, init.child(3))});
@@ -79,16 +84,24 @@ FnetEmbeddings::FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, st
 // (b, n, d_model)
 Tensor FnetEmbeddings::operator()(const Tensor& tokens, const Tensor& types, Precision precision) const {
   check_tokens("fnet", tokens, seq_len_);
-  const std::int64_t n = tokens.size(1);
+  return around(words(tokens), types, precision);
+}
+
+Tensor FnetEmbeddings::words(const Tensor& tokens) const {
+  const Tensor x = word(tokens);
+  return learned ? x : scale(x, std::sqrt(static_cast<double>(x.size(-1))));
+}
+
+// x, plus positions; or projection(norm(x + positions + types)).
+Tensor FnetEmbeddings::around(const Tensor& x, const Tensor& types, Precision precision) const {
+  const std::int64_t n = x.size(1);
   if (!learned) {
-    if (types.defined()) throw Error("[fnet] sinusoidal embeddings have no types of tokens");
-    const Tensor x = word(tokens);
-    const double root = std::sqrt(static_cast<double>(x.size(-1)));
-    return in_precision(add(scale(x, root), (*positions_)(0, n, x.dtype())), precision);
+    if (types.defined()) throw Error("[fnet] only embeddings of the kind bert have types of tokens");
+    return in_precision(positions_ ? add(x, (*positions_)(0, n, x.dtype())) : x, precision);
   }
   const Tensor places = slice(learned->position.weight, 0, 0, n);  // (n, d_model)
   const Tensor kinds = types.defined() ? learned->type(types) : slice(learned->type.weight, 0, 0, 1);
-  return learned->projection(learned->norm(in_precision(add(word(tokens), add(places, kinds)), precision)));
+  return learned->projection(learned->norm(in_precision(add(x, add(places, kinds)), precision)));
 }
 
 // tanh(dense(x_0))
@@ -97,10 +110,11 @@ Tensor FnetPooler::operator()(const Tensor& x) const {
   return dense(first, Activation::tanh);
 }
 
-FnetEncoder::FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init)
+FnetEncoder::FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init, const InputSpec& input)
     : embeddings(vocabulary, config.seq_len, config.types, config.d_model, init.child(0), config.eps,
-                 fnet_embeddings_from_name(config.embeddings)),
+                 kind_of_embeddings(config, input)),
       dropout(config.dropout) {
+  if (input.defined()) frames.emplace(input, config.d_model, init.child(frames_child));
   const NormPlace place = norm_place_from_name(config.norm);
   for (std::int64_t i = 0; i < config.layers; ++i)
     layers.emplace_back(config.d_model, config.ffn_channels(), place, init.child(static_cast<std::uint64_t>(1 + i)),
@@ -108,11 +122,20 @@ FnetEncoder::FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, cons
   if (place == NormPlace::pre) final_norm_.emplace(config.d_model, init, config.eps);
 }
 
-// x = embeddings(tokens, types);  x = layer(x) for each layer;  norm(x) if the layers are pre-norm. (b, n, d_model)
 Tensor FnetEncoder::operator()(const Tensor& tokens, const Tensor& types, const Random* random, Precision precision,
                                bool recompute) const {
+  return (*this)(ModelInput{tokens, {}}, types, random, precision, recompute);
+}
+
+// x = embeddings(input, types);  x = layer(x) for each layer;  norm(x) if the layers are pre-norm. (b, n, d_model)
+Tensor FnetEncoder::operator()(const ModelInput& input, const Tensor& types, const Random* random, Precision precision,
+                               bool recompute) const {
   const Random embedding_random = random ? random->split(0) : Random(0);
-  Tensor x = dropout(embeddings(tokens, types, precision), random ? &embedding_random : nullptr);
+  Tensor x;
+  if (!frames) x = embeddings(input.tokens, types, precision);
+  else if (!input.tokens.defined()) x = embeddings.around((*frames)(input.frames), types, precision);
+  else x = embeddings.around(add((*frames)(input.frames), embeddings.words(input.tokens)), types, precision);
+  x = dropout(x, random ? &embedding_random : nullptr);
   x = through_layers(
       layers, std::move(x), random, 1, recompute,
       [](const FnetLayer& layer, const Tensor& in, const Random* layer_random) { return layer(in, layer_random); });

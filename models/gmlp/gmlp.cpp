@@ -25,46 +25,72 @@ double embedding_deviation(std::int64_t d_model) { return 1 / std::sqrt(static_c
 
 Gmlp::Gmlp(const ModelSpec& spec, const Init& init)
     : ModelOf(spec, checked(config_from_json<GmlpConfig>("gmlp", spec.config))),
-      embedding_(spec.vocabulary, config_.d_model, init.child(0), embedding_deviation(config_.d_model)),
+      embedding_(spec.vocabulary == 0 ? Embedding()
+                                      : Embedding(spec.vocabulary, config_.d_model, init.child(0),
+                                                  embedding_deviation(config_.d_model))),
       norm_(config_.d_model, init),
       positions_(std::make_shared<SinusoidalPositions>(config_.seq_len, config_.d_model)) {
-  if (config_.tied && task_ == Task::classifier)
-    throw Error("[gmlp] a classifier's head can't be tied to the embedding");
+  if (config_.tied && task_kind(task_).outputs != OutputShape::symbols)
+    throw Error(std::string("[gmlp] the head of a ") + task_name(task_) + " can't be tied to the embedding");
+  if (input_.patches() > config_.seq_len)
+    throw Error("[gmlp] expected a seq_len of at least " + std::to_string(input_.patches()) +
+                ", the patches of a picture, got " + std::to_string(config_.seq_len));
+  if (input_.defined()) frames_.emplace(input_, config_.d_model, init.child(frames_child));
   for (std::int64_t i = 0; i < config_.layers; ++i)
     blocks_.emplace_back(config_.d_model, config_.d_ffn, config_.seq_len, init.child(static_cast<std::uint64_t>(2 + i)),
                          config_.dropout);
   if (!config_.tied) head_.emplace(config_.d_model, outputs_, init.child(1));
 }
 
-// tokens (n, b), the first at position `first`: x (n, b, d_model) = √d_model · E[token] + P[position].
-Tensor Gmlp::embed(const Tensor& tokens, std::int64_t first) const {
-  const Tensor x = scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model)));
+// x (n, b, d_model) + P[position], of which the first is `first`.
+Tensor Gmlp::placed(const Tensor& x, std::int64_t first) const {
   if (!config_.positions) return in_precision(x, precision());
-  const std::int64_t n = tokens.size(0);
+  const std::int64_t n = x.size(0);
   const Tensor places = reshape((*positions_)(first, n, x.dtype()), {n, 1, config_.d_model});
   return in_precision(add(x, places), precision());
+}
+
+// tokens (n, b), the first at position `first`: x (n, b, d_model) = √d_model · E[token] + P[position].
+Tensor Gmlp::embed(const Tensor& tokens, std::int64_t first) const {
+  return placed(scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model))), first);
+}
+
+// The same with frames instead of tokens, or beside them: x = √d_model · E[token] + W frame + b + P[position].
+Tensor Gmlp::embed(const ModelInput& input) const {
+  if (!frames_) return embed(transpose(input.tokens, 0, 1), 0);
+  Tensor x = transpose((*frames_)(input.frames), 0, 1);
+  if (input.tokens.defined())
+    x = add(x, scale(embedding_(transpose(input.tokens, 0, 1)), std::sqrt(static_cast<double>(config_.d_model))));
+  return input_.positions == "architecture" ? placed(x, 0) : in_precision(x, precision());
 }
 
 // W norm(x) + b, or E norm(x) if the head is tied.
 Tensor Gmlp::head(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : embedding_.logits(norm_(x)); }
 
-// x = embed(tokens);  x = block(x) for each block;  logits = head(x), or head of x's mean over the tokens.
-Tensor Gmlp::operator()(const Tensor& tokens, const Random* dropout) const {
+Tensor Gmlp::operator()(const Tensor& tokens, const Random* dropout) const { return forward({tokens, {}}, dropout); }
+
+// x = embed(input);  x = block(x) for each block;  logits = head(x), or head of x's mean over the sequence.
+Tensor Gmlp::forward(const ModelInput& input, const Random* dropout) const {
   return guard_memory("gmlp", [&] {
-    check_tokens("gmlp", tokens, config_.seq_len);
-    const SpatialMask mask = task_ == Task::causal_lm ? SpatialMask::causal() : SpatialMask();
-    Tensor x = embed(transpose(tokens, 0, 1), 0);  // (n, b, d_model)
+    check_input("gmlp", input, input_, vocabulary_, config_.seq_len);
+    const TaskKind& kind = task_kind(task_);
+    const SpatialMask mask = kind.causal ? SpatialMask::causal() : SpatialMask();
+    Tensor x = embed(input);  // (n, b, d_model)
     x = through_layers(blocks_, std::move(x), dropout, 0, recomputes(),
                        [mask](const GmlpBlock& block, const Tensor& in, const Random* random) {
                          return block(in, mask, random);  // (n, b, d_model)
                        });
-    if (task_ != Task::classifier) return transpose(head(x), 0, 1);  // (b, n, vocabulary)
-    return head(mean_of_tokens(transpose(x, 0, 1), tokens));         // (b, classes)
+    if (kind.outputs != OutputShape::per_row) return transpose(head(x), 0, 1);  // (b, n, outputs)
+    return head(mean_of_tokens(transpose(x, 0, 1), input.tokens));              // (b, outputs)
   });
 }
 
 Architecture Gmlp::architecture() {
-  return {"gmlp", {Task::causal_lm, Task::masked_lm, Task::classifier}, config_fields<GmlpConfig>(), make_as<Gmlp>};
+  return {"gmlp",
+          {Task::causal_lm, Task::masked_lm, Task::classifier, Task::regression, Task::multilabel, Task::tagging,
+           Task::forecast},
+          config_fields<GmlpConfig>(),
+          make_as<Gmlp>};
 }
 
 }  // namespace weft

@@ -81,6 +81,7 @@ std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const 
 
 std::shared_ptr<const Tokenizer> tokenizer_from_json(const std::string& text) try {
   const nlohmann::json json = parse_json(text);
+  if (json.is_null()) return no_tokenizer();
   if (json.is_discarded()) throw Error("[tokenizer] it is damaged: not JSON, perhaps truncated");
   if (!json.is_object() || !json.contains("unit"))
     throw Error("[tokenizer] it is damaged: expected an object with \"unit\", the tokenizer's kind");

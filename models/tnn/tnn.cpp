@@ -34,19 +34,22 @@ NormType final_norm(const TnnConfig& config) {
 
 Tnn::Tnn(const ModelSpec& spec, const Init& init)
     : ModelOf(spec, checked(config_from_json<TnnConfig>("tnn", spec.config))),
-      embedding_(spec.vocabulary, config_.d_model, init.child(0), 1 / std::sqrt(static_cast<double>(config_.d_model))),
+      embedding_(spec.vocabulary == 0 ? Embedding()
+                                      : Embedding(spec.vocabulary, config_.d_model, init.child(0),
+                                                  1 / std::sqrt(static_cast<double>(config_.d_model)))),
       norm_(final_norm(config_), config_.d_model, init) {
+  const TaskKind& kind = task_kind(task_);
+  if (input_.defined()) frames_.emplace(input_, config_.d_model, init.child(frames_child));
   for (std::int64_t i = 0; i < config_.layers; ++i)
-    layers_.emplace_back(config_.d_model, config_, task_ == Task::causal_lm,
-                         init.child(static_cast<std::uint64_t>(2 + i)));
-  const bool classifies = task_ == Task::classifier;
-  if (classifies || !config_.tied) head_.emplace(config_.d_model, outputs_, init.child(1), classifies);
+    layers_.emplace_back(config_.d_model, config_, kind.causal, init.child(static_cast<std::uint64_t>(2 + i)));
+  const bool is_language_model = kind.outputs == OutputShape::symbols;
+  if (!is_language_model || !config_.tied) head_.emplace(config_.d_model, outputs_, init.child(1), !is_language_model);
 }
 
-// A classifier's head is never tied.
+// Only a language model's head is tied.
 std::string Tnn::config_for(Task task) const {
   TnnConfig config = config_;
-  if (task == Task::classifier) config.tied = TnnConfig().tied;
+  if (task_kind(task).outputs != OutputShape::symbols) config.tied = TnnConfig().tied;
   return config_to_json(config);
 }
 
@@ -55,25 +58,40 @@ Tensor Tnn::embed(const Tensor& tokens) const {
   return in_precision(scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model))), precision());
 }
 
+// The same with frames instead of tokens, or beside them: √d_model · E[token] + W frame + b.
+Tensor Tnn::embed(const ModelInput& input) const {
+  if (!frames_) return embed(input.tokens);
+  const Tensor x = (*frames_)(input.frames);
+  if (!input.tokens.defined()) return in_precision(x, precision());
+  const Tensor words = scale(embedding_(input.tokens), std::sqrt(static_cast<double>(config_.d_model)));
+  return in_precision(add(x, words), precision());
+}
+
 // x (…, d_model): W norm(x) + b, without b for a language model, or E norm(x) if the head is tied; (…, outputs).
 Tensor Tnn::logits(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : embedding_.logits(norm_(x)); }
 
-// x = embed(tokens);  x = layer(x) for each layer;  logits(x), or logits(x's mean over the tokens).
-Tensor Tnn::operator()(const Tensor& tokens, const Random* dropout) const {
+Tensor Tnn::operator()(const Tensor& tokens, const Random* dropout) const { return forward({tokens, {}}, dropout); }
+
+// x = embed(input);  x = layer(x) for each layer;  logits(x), or logits(x's mean over the sequence).
+Tensor Tnn::forward(const ModelInput& input, const Random* dropout) const {
   return guard_memory("tnn", [&] {
-    check_tokens("tnn", tokens, 0);
-    Tensor x = embed(tokens);  // (b, n, d_model)
+    check_input("tnn", input, input_, vocabulary_, 0);
+    Tensor x = embed(input);  // (b, n, d_model)
     x = through_layers(layers_, std::move(x), dropout, 0, recomputes(),
                        [](const TnnLayer& layer, const Tensor& in, const Random* random) {
                          return layer(in, random);  // (b, n, d_model)
                        });
-    if (task_ != Task::classifier) return logits(x);  // (b, n, vocabulary)
-    return logits(mean_of_tokens(x, tokens));         // (b, classes)
+    if (task_kind(task_).outputs != OutputShape::per_row) return logits(x);  // (b, n, outputs)
+    return logits(mean_of_tokens(x, input.tokens));                          // (b, outputs)
   });
 }
 
 Architecture Tnn::architecture() {
-  return {"tnn", {Task::causal_lm, Task::masked_lm, Task::classifier}, config_fields<TnnConfig>(), make_as<Tnn>};
+  return {"tnn",
+          {Task::causal_lm, Task::masked_lm, Task::classifier, Task::regression, Task::multilabel, Task::tagging,
+           Task::forecast},
+          config_fields<TnnConfig>(),
+          make_as<Tnn>};
 }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "data/equal_lengths.h"
 #include "data/labels.h"
 #include "train/gather.h"
 #include "weft/context.h"
@@ -45,16 +46,24 @@ struct Measuring {
   std::vector<Measured> batches = {};
 
   void run() {
-    const bool rows = task_source(data.task()) == Source::rows;
     for (std::int64_t k = first; k < data.validation_batches(); k += stride) {
       stopped = stop && stop();
       if (stopped) return;
       const Batch batch = data.validation(k);
-      const Tensor output = rows ? logits_of_rows(model, batch.tokens) : model(batch.tokens);
-      const double loss = data.loss(output, batch).item() * static_cast<double>(batch.predicted);
+      double loss = 0;
+      for (const Batch& piece : equal_lengths(batch)) {
+        const Tensor output = output_of(piece);
+        loss += data.loss(output, piece).item() * static_cast<double>(piece.predicted);
+        if (meter != nullptr) meter->add(output, piece);
+      }
       batches.push_back({loss, batch.predicted, batch.bytes});
-      if (meter != nullptr) meter->add(output, batch);
     }
+  }
+
+  // A classifier's result for a text doesn't depend on the texts beside it, see logits_of_rows.
+  Tensor output_of(const Batch& batch) const {
+    return data.task() == Task::classifier && !batch.frames.defined() ? logits_of_rows(model, batch.tokens)
+                                                                      : model.forward({batch.tokens, batch.frames});
   }
 };
 

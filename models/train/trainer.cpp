@@ -56,6 +56,9 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 // (1 - ε) · loss - ε · the mean of log p over all targets and all classes.
 Tensor smoothed(const Tensor& loss, const Tensor& logits, const Tensor& target, double epsilon) {
   if (epsilon == 0) return loss;
+  if (target.dtype() != DType::i64)
+    throw Error("[train] label smoothing needs targets that are classes, got " +
+                std::string(dtype_name(target.dtype())));
   const Tensor output = widened(logits);
   std::vector<double> weights;
   for (const std::int64_t t : target.to_vector<std::int64_t>()) weights.push_back(t < 0 ? 0 : 1);
@@ -136,6 +139,9 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
     throw Error(std::string("[train] the model is a ") + task_name(model.task()) + " of " +
                 std::to_string(model.vocabulary()) + " symbols; the data are for a " + task_name(data.task()) + " of " +
                 std::to_string(data.tokenizer()->size()));
+  if (model.input().channels != data.input().channels)
+    throw Error("[train] the model reads frames of " + std::to_string(model.input().channels) +
+                " channels; the data have " + std::to_string(data.input().channels));
   if (task_source(model.task()) == Source::rows) check_padding(model, *data.tokenizer(), "train");
   if (model.max_length() > 0 && data.length() > model.max_length())
     throw Error("[train] sequences of " + std::to_string(data.length()) + " tokens; the model takes at most " +
@@ -172,7 +178,7 @@ Tensor Trainer::training_loss(const Batch& batch, const Random& dropout) const {
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Batch& piece = pieces[i];
     const Random random = whole ? dropout : dropout.split(i);
-    const Tensor output = model_(piece.tokens, &random);
+    const Tensor output = model_.forward({piece.tokens, piece.frames}, &random);
     const Tensor loss = smoothed(data_.loss(output, piece), output, piece.target, options_.label_smoothing);
     if (whole) return loss;
     const Tensor part = scale(loss, static_cast<double>(piece.predicted) / static_cast<double>(batch.predicted));
@@ -280,7 +286,7 @@ void Trainer::decide_best_by(const std::string& name) {
 }
 
 bool Trainer::is_better(const BestEvaluation& evaluation) const {
-  if (!best_ || evaluation.metric > best_->metric) return true;
+  if (!best_ || (lower_is_better_ ? evaluation.metric < best_->metric : evaluation.metric > best_->metric)) return true;
   return evaluation.metric == best_->metric && evaluation.loss < best_->loss;
 }
 
@@ -299,7 +305,10 @@ void Trainer::evaluate_and_save(Run& run) {
   if (evaluation) {
     BestEvaluation reached{step_, evaluation->loss};
     for (const Metric& metric : evaluation->metrics)  // with several ranks, only the first may have them
-      if (metric.name == best_by_) reached.metric = metric.value;
+      if (metric.name == best_by_) {
+        reached.metric = metric.value;
+        lower_is_better_ = metric.lower_is_better;
+      }
     const bool better = is_better(reached);
     without_better_ = better ? 0 : without_better_ + 1;
     run.save([&] { run.metrics.add(step_, *evaluation); });

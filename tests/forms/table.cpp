@@ -12,7 +12,7 @@ TEST_CASE("checkpoint forms: the table, a custom format") {
                     doctest::Contains("unknown format \"onnx\", expected one of weft, hugg"));
   CheckpointForm form;
   form.name = "nothing";
-  CHECK_THROWS_WITH(register_checkpoint_form(form), doctest::Contains("reads or writes it"));
+  CHECK_THROWS_WITH(register_checkpoint_form(form), doctest::Contains("reads or writes the format"));
   form.load = [](const std::string&, const LoadOptions&) { return Checkpoint(); };
   form.holds = [](const std::string& path) { return path.find("nothing-in-particular") != std::string::npos; };
   register_checkpoint_form(form);

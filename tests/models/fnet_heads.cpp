@@ -202,7 +202,7 @@ TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token, elsew
   CHECK(model->config_for(Task::masked_lm).find("sinusoidal") != std::string::npos);
   CHECK_THROWS_WITH(made(Task::masked_lm, config), "[fnet] the head \"last\" is a classifier's");
   CHECK_THROWS_WITH(fnet(model).run(pair_of_texts, their_types),
-                    "[fnet] sinusoidal embeddings have no types of tokens");
+                    "[fnet] only embeddings of the kind bert have types of tokens");
   CHECK_THROWS_WITH((*model)(Tensor::zeros({1, 9}, DType::i64)),
                     "[fnet] a sequence of 9 tokens; the model takes 1 to 8");
   config.separator = sep;
@@ -211,7 +211,7 @@ TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token, elsew
   config.separator = -1;
   config.embeddings = "learned";
   CHECK_THROWS_WITH(made(Task::classifier, config, 3),
-                    "[fnet embeddings] expected one of bert, sinusoidal, got \"learned\"");
+                    "[fnet embeddings] expected one of bert, sinusoidal, plain, got \"learned\"");
 }
 
 TEST_CASE("FNet: a config with no new fields is written as before") {

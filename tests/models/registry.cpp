@@ -109,9 +109,12 @@ bool known(const std::string& name) {
 }  // namespace
 
 TEST_CASE("architectures: weft's own ones state their tasks") {
-  CHECK(architecture("gmlp").tasks == std::vector<Task>{Task::causal_lm, Task::masked_lm, Task::classifier});
+  CHECK(architecture("gmlp").tasks == std::vector<Task>{Task::causal_lm, Task::masked_lm, Task::classifier,
+                                                        Task::regression, Task::multilabel, Task::tagging,
+                                                        Task::forecast});
   CHECK(architecture("tnn").tasks == architecture("gmlp").tasks);
-  CHECK(architecture("fnet").tasks == std::vector<Task>{Task::masked_lm, Task::classifier});
+  CHECK(architecture("fnet").tasks == std::vector<Task>{Task::masked_lm, Task::classifier, Task::regression,
+                                                        Task::multilabel, Task::tagging, Task::forecast});
   CHECK(usual_task("gmlp") == Task::causal_lm);
   CHECK(usual_task("fnet") == Task::masked_lm);
   CHECK(usual_task(architecture("fnet"), Source::rows) == Task::classifier);

@@ -6,6 +6,7 @@
 
 #include "weft/architecture.h"
 #include "weft/classifier_data.h"
+#include "weft/row_data.h"
 #include "weft/split.h"
 #include "weft/trainer.h"
 
@@ -52,6 +53,38 @@ inline std::unique_ptr<Model> small_model(const std::string& arch, Task task, st
   return make_model({arch, task, vocabulary, classes, config}, {Random(3), DType::f32});
 }
 
+// The target of row k of a task that isn't a classifier, for n tokens and three outputs.
+inline Tensor small_target(Task task, std::int64_t k, std::int64_t n) {
+  if (task == Task::tagging) {
+    std::vector<std::int64_t> tags;
+    for (std::int64_t i = 0; i < n; ++i) tags.push_back(i % 5 == 4 ? ignored_target : (k + i) % 3);
+    return Tensor::from(tags, {n});
+  }
+  const auto row = static_cast<float>(k);
+  if (task == Task::multilabel)
+    return Tensor::from<float>({k % 2 == 0 ? 1.f : 0.f, k % 3 == 0 ? 1.f : 0.f, k % 5 == 0 ? 1.f : 0.f}, {3});
+  return Tensor::from<float>({row / 30, 1 - row / 30, row * row / 900}, {3});
+}
+
+// Rows of tokens for any task on rows but the classifier, some of them shorter than others.
+inline std::unique_ptr<Data> small_row_data(Task task, const Sizes& sizes) {
+  RowDataOptions options;
+  options.task = task;
+  options.batch = sizes.batch;
+  options.length = sizes.length;
+  options.outputs = {"O", "B-x", "I-x"};
+  options.tokenizer = words(small_rows().texts);
+  const auto row = [tokenizer = options.tokenizer, task, longest = sizes.length](std::int64_t k) {
+    std::vector<std::int64_t> ids = tokenizer->encode(small_rows().texts[static_cast<std::size_t>(k)]);
+    if (k % 4 == 0) ids.pop_back();
+    ids.resize(std::min<std::size_t>(ids.size(), static_cast<std::size_t>(longest)));
+    const std::int64_t n = std::ssize(ids);
+    return Row{Tensor::from(ids, {n}), {}, small_target(task, k, n)};
+  };
+  const auto held_out = [row](std::int64_t k) { return row(50 + k); };
+  return std::make_unique<RowData>(RowSet{50, row}, RowSet{10, held_out}, options);
+}
+
 // Data and model for one task of an architecture.
 struct SmallTask {
   std::unique_ptr<Data> data;
@@ -60,7 +93,9 @@ struct SmallTask {
 
 inline SmallTask small_task(const std::string& arch, Task task, const Sizes& sizes = {}) {
   SmallTask small;
-  if (task_source(task) == Source::rows) {
+  if (task_source(task) == Source::rows && task != Task::classifier) {
+    small.data = small_row_data(task, sizes);
+  } else if (task == Task::classifier) {
     LabelledTexts rows = small_rows();
     const LabelledTexts test = every_tenth(rows);
     small.data = std::make_unique<ClassifierData>(rows, test, words(rows.texts), sizes.length, sizes.batch);

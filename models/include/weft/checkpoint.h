@@ -20,7 +20,7 @@ struct CheckpointInfo {
   std::int64_t step = 0;                       ///< training steps
   std::optional<double> validation_loss = {};  ///< nats, at that step
   std::int64_t length = 0;                     ///< length of the training sequences; for a classifier the longest
-  std::vector<std::string> labels = {};        ///< classifiers: the name of each output; if empty: "1", "2", …
+  std::vector<std::string> labels = {};        ///< rows: the name of each output; if empty: "1", "2", …
   std::int64_t pad_to = 0;                     ///< the length that rows are padded to; 0: rows are not padded
   std::string form = {};                       ///< "huggingface-fnet", …: its format; empty: weft's own
   std::vector<std::string> notes = {};         ///< what was left out of another program's checkpoint, for people
@@ -29,7 +29,7 @@ struct CheckpointInfo {
 /// The result of load_checkpoint.
 struct Checkpoint {
   std::unique_ptr<Model> model;                ///< never null
-  std::shared_ptr<const Tokenizer> tokenizer;  ///< for the model's input; never null
+  std::shared_ptr<const Tokenizer> tokenizer;  ///< for the model's input; never null, but perhaps no_tokenizer()
   CheckpointInfo info;                         ///< as saved
 };
 

@@ -3,6 +3,7 @@
 /// weft/classifier_data.h has the data of labeled texts.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,20 +20,27 @@ namespace weft {
 
 /// Sequences that a model sees at once, and what it should predict.
 struct Batch {
-  Tensor tokens;               ///< (b, n) i64
+  Tensor tokens;               ///< (b, n) i64; undefined for a model that reads no tokens
   Tensor target;               ///< language models: (b, n) i64, -100 where nothing is predicted; classifiers: (b) i64
   std::int64_t predicted = 0;  ///< targets that count
   std::int64_t bytes = 0;      ///< of the texts behind these targets; 0 if there are none
   /// The lengths of the rows, in rising order, for rows whose padding must have no effect. A Trainer then runs the
-  /// model on the rows of each length separately; every row must count as one predicted target. If empty, all rows have
-  /// the tensor's length, padding included.
+  /// model on the rows of each length separately. Every row must count as one predicted target, or the target is (b, n)
+  /// i64 with -100 where nothing is predicted. If empty, all rows have the tensor's length, padding included.
   std::vector<std::int64_t> lengths = {};
+  Tensor frames = {};  ///< see ModelInput (weft/input.h); undefined for a model that reads only tokens
+  /// More that a custom loss needs, (b, …), by name.
+  std::map<std::string, Tensor> more = {};
 };
 
-/// A score such as "accuracy", where 1 is best.
+/// The target of a token for which nothing is predicted.
+constexpr std::int64_t ignored_target = -100;
+
+/// A score such as "accuracy" or "MAE".
 struct Metric {
-  std::string name;  ///< for people to read
-  double value = 0;  ///< 0 … 1
+  std::string name;              ///< for people to read
+  double value = 0;              ///< any number; a score for which 1 is best, unless lower_is_better
+  bool lower_is_better = false;  ///< it is an error, in the target's unit; 0 is best
 };
 
 /// Collects counts for metrics, batch by batch.
@@ -54,9 +62,10 @@ class Data {
  public:
   virtual ~Data() = default;
   virtual Task task() const noexcept = 0;                                          ///< what its models predict
-  virtual const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept = 0;  ///< never null
-  virtual std::int64_t length() const noexcept = 0;                                ///< the longest sequence of a batch
-  virtual std::int64_t batch() const noexcept = 0;                                 ///< sequences of a training batch
+  virtual const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept = 0;  ///< never null; see no_tokenizer()
+  virtual InputSpec input() const { return {}; }     ///< the frames of its batches; by default none
+  virtual std::int64_t length() const noexcept = 0;  ///< the longest sequence of a batch
+  virtual std::int64_t batch() const noexcept = 0;   ///< sequences of a training batch
   /// Batch k of the run that `random` stands for. It depends only on these two. Throws an Error if there is nothing to
   /// train on. A Trainer calls this from its own second thread, while other threads call the other functions.
   virtual Batch training(std::int64_t k, const Random& random) const = 0;
@@ -67,7 +76,7 @@ class Data {
   virtual Tensor loss(const Tensor& output, const Batch& batch) const;
   /// Measures metrics other than the loss; null if there are none.
   virtual std::unique_ptr<Meter> meter() const { return nullptr; }
-  /// Classifiers: the names of the labels, by their numbers.
+  /// Rows: the names of the labels, or of the predicted numbers, in order. May be empty.
   virtual std::vector<std::string> labels() const { return {}; }
   /// Classifiers: the length that every row is padded to; 0 if validation rows are not padded.
   virtual std::int64_t pad_to() const noexcept { return 0; }

@@ -55,6 +55,7 @@ class FnetLayer : public Layer<FnetLayer> {
 enum class FnetEmbeddingsKind {
   bert,        ///< "bert": projection(norm(word[token] + position[i] + type[type of token])), as in the paper
   sinusoidal,  ///< "sinusoidal": √d_model · word[token] + sinusoidal positions, as in labml.ai's experiment
+  plain,       ///< "plain": √d_model · word[token], without positions
 };
 /// The kind of that name. Throws an Error if there is none.
 FnetEmbeddingsKind fnet_embeddings_from_name(const std::string& name);
@@ -68,6 +69,10 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
   /// tokens (b, n) i64, types (b, n) i64 or undefined (all 0): returns (b, n, d_model) in the given precision. Throws
   /// an Error if n > seq_len, or for types if the kind has none.
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, Precision precision = Precision::f32) const;
+  /// What takes the place of a token's word: tokens (b, n) -> word[token], or √d_model · word[token], (b, n, d_model).
+  Tensor words(const Tensor& tokens) const;
+  /// The embedding with x (b, n, d_model) in the place of words().
+  Tensor around(const Tensor& x, const Tensor& types, Precision precision) const;
   /// For weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
@@ -91,7 +96,7 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
       visit("projection", projection);
     }
   };
-  Embedding word;                  ///< (vocabulary, d_model)
+  Embedding word;                  ///< (vocabulary, d_model); no table if the vocabulary is 0
   std::optional<Learned> learned;  ///< only for the kind bert
 
  private:
@@ -144,7 +149,7 @@ struct FnetConfig {
   std::string head = "task";             ///< or "pooler", "next-sentence", "last", "mean": see FnetHead
   bool tied = true;                      ///< the masked language model's decoder shares the word embeddings' weight
   std::int64_t separator = -1;           ///< the token that ends each of two texts; the second is of type 1; -1: none
-  std::string embeddings = "bert";       ///< or "sinusoidal": see FnetEmbeddingsKind
+  std::string embeddings = "bert";       ///< or "sinusoidal", "plain": see FnetEmbeddingsKind
 
   /// d_ffn, or 4 d_model if d_ffn is 0.
   std::int64_t ffn_channels() const noexcept { return d_ffn == 0 ? 4 * d_model : d_ffn; }
@@ -180,32 +185,37 @@ struct FnetConfig {
           Written::unless_default);
     visit("embeddings", self.embeddings,
           "bert: word, position and type, with a norm and a projection, as in the paper; sinusoidal: the word times "
-          "the root of d_model, plus sinusoidal positions, without types",
+          "the root of d_model, plus sinusoidal positions, without types; plain: the same without positions",
           Written::unless_default);
   }
 };
 
-/// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model). Threads may call it at once, like its
-/// parts.
+/// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model). Frames (weft/input.h) take the place of the
+/// words, or are added to them. Threads may call it at once, like its parts.
 class FnetEncoder : public Layer<FnetEncoder> {
  public:
   /// Throws an Error for an unknown norm, activation or kind of embeddings, or a size below 1.
-  FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init);
+  FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init, const InputSpec& input = {});
   /// tokens (b, n) i64, types (b, n) i64 or undefined (all 0): returns (b, n, d_model) in the given precision. Dropout
   /// is on if `dropout` is given. With `recompute`, backward computes each layer again, see Model::recomputes().
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr,
+                    Precision precision = Precision::f32, bool recompute = false) const;
+  /// The same for any input.
+  Tensor operator()(const ModelInput& input, const Tensor& types = {}, const Random* dropout = nullptr,
                     Precision precision = Precision::f32, bool recompute = false) const;
   /// For weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("embeddings", embeddings);
+    visit("frames", frames);
     visit("layers", layers);
     visit("norm", final_norm_);
   }
 
-  FnetEmbeddings embeddings;      ///< of tokens and positions
-  std::vector<FnetLayer> layers;  ///< in order
-  Dropout dropout;                ///< after the embeddings
+  FnetEmbeddings embeddings;             ///< of tokens and positions
+  std::optional<FrameEmbedding> frames;  ///< if it reads frames
+  std::vector<FnetLayer> layers;         ///< in order
+  Dropout dropout;                       ///< after the embeddings
 
  private:
   std::optional<LayerNorm> final_norm_;  // only with pre-norm layers
@@ -221,8 +231,9 @@ struct FnetOutputs {
 };
 
 /// The model: an encoder and a head. Masked language model: decoder(norm(act(transform(x)))), where the decoder's
-/// weight is tied to the word embeddings or its own. Classifier: linear(pooler(x)) of the first token, or linear(x) of
-/// the last. FnetHead lists more heads. Making a causal language model is an Error, because the mixing sees the future.
+/// weight is tied to the word embeddings or its own. Tasks with one output for each row: linear(pooler(x)) of the first
+/// token, or linear(x) of the last, or of the mean if the model reads no tokens. FnetHead lists more heads. Tagging:
+/// linear(x) of each token. Making a causal language model is an Error, because the mixing sees the future.
 class Fnet : public ModelOf<Fnet, FnetConfig> {
  public:
   /// See make_model, which makes one by name.
@@ -235,6 +246,7 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
   bool skips_padding() const noexcept override { return false; }  // the mixing takes padding like any other token
   bool gives_features() const noexcept override { return task_ == Task::classifier && !classes_; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
+  Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   /// For weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
@@ -267,7 +279,7 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
       if (decoder) visit("decoder.weight", decoder->weight);
     }
   };
-  Tensor encode(const Tensor& tokens, const Tensor& types, const Random* dropout) const;
+  Tensor encode(const ModelInput& input, const Tensor& types, const Random* dropout) const;
   Tensor words(const Tensor& x) const;
   Tensor pooled(const Tensor& x, const Tensor& tokens) const;
 

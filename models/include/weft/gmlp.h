@@ -118,8 +118,9 @@ struct GmlpConfig {
 
 /// The model: embedding · √d_model plus sinusoidal positions; blocks; a final LayerNorm; a linear head.
 /// Language models: the head gives (b, n, vocabulary). The blocks of a causal model have the causal mask, those of a
-/// masked model none. Classifier: no mask; the mean over the tokens that are not padding (0); the head gives (b,
-/// classes).
+/// masked model none. Tasks with one output for each row: no mask; the mean over the tokens that are not padding (0);
+/// the head gives (b, outputs). Tagging: no mask; the head gives (b, n, outputs).
+/// Frames (weft/input.h) take the place of the embedding, or are added to it.
 class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
  public:
   /// See make_model, which makes one by name.
@@ -129,10 +130,12 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
 
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
+  Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   /// For weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("embedding", embedding_);
+    visit("frames", frames_);
     visit("blocks", blocks_);
     visit("norm", norm_);
     visit("head", head_);
@@ -148,9 +151,12 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
  private:
   class [[gnu::visibility("hidden")]] Stream;
   Tensor embed(const Tensor& tokens, std::int64_t first) const;
+  Tensor embed(const ModelInput& input) const;
+  Tensor placed(const Tensor& x, std::int64_t first) const;
   Tensor head(const Tensor& x) const;
 
-  Embedding embedding_;
+  Embedding embedding_;                   // undefined without a vocabulary
+  std::optional<FrameEmbedding> frames_;  // if it reads frames
   std::vector<GmlpBlock> blocks_;
   LayerNorm norm_;
   std::optional<Linear> head_;  // unless tied

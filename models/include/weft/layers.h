@@ -180,6 +180,7 @@ class SimpleRmsNorm {
 /// Rows of a matrix by index. Threads may call it at once, like Linear.
 class Embedding : public Layer<Embedding> {
  public:
+  Embedding() = default;  ///< no table, for a model without a vocabulary; calling it is an Error
   /// weight (count, d) ~ N(0, deviation²).
   Embedding(std::int64_t count, std::int64_t d, const Init& init, double deviation = 1);
   /// indices (…) i64: returns (…, d), in f32 for a quantized table. Throws an Error for an index outside 0 … count-1.

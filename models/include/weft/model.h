@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/input.h"
 #include "weft/layers.h"
 #include "weft/precision.h"
 #include "weft/task.h"
@@ -42,13 +43,16 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  virtual const char* arch() const noexcept = 0;         ///< "gmlp", "tnn", "fnet", …
-  virtual Task task() const noexcept = 0;                ///< the task it was made for
-  virtual std::int64_t outputs() const noexcept = 0;     ///< symbols of the vocabulary (language models) or classes
-  virtual std::int64_t vocabulary() const noexcept = 0;  ///< symbols of the input
+  virtual const char* arch() const noexcept = 0;      ///< "gmlp", "tnn", "fnet", …
+  virtual Task task() const noexcept = 0;             ///< the task it was made for
+  virtual std::int64_t outputs() const noexcept = 0;  ///< symbols of the vocabulary (language models), or ModelSpec's
+  virtual std::int64_t vocabulary() const noexcept = 0;  ///< symbols of the input; 0 if it reads no tokens
   virtual std::string config() const = 0;                ///< a JSON object, from which make_model makes the same model
 
-  /// The longest sequence it takes, in tokens, or 0 for any.
+  /// The numbers that it reads instead of tokens or beside them. By default it reads only tokens.
+  virtual InputSpec input() const { return {}; }
+
+  /// The longest sequence it takes, in tokens, frames or patches, or 0 for any.
   virtual std::int64_t max_length() const noexcept = 0;
 
   /// The config() for a model of that task that starts with this model's parameters (weft train --from), without the
@@ -64,6 +68,10 @@ class Model {
   /// is padding if skips_padding(). Dropout is on if `dropout` is given. Throws an Error if n is 0 or exceeds
   /// max_length(), or for a token that is not in the vocabulary. The logits are bf16 if precision() is bf16.
   virtual Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const = 0;
+
+  /// The outputs for an input of any kind, with the shape that the task's kind says (weft/task.h). By default it is the
+  /// call above, and an Error if there are frames: an architecture that reads frames overrides both.
+  virtual Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const;
 
   /// Appends the parameters. Each has a unique name that begins with `prefix`; checkpoints find parameters by name.
   virtual void collect(const std::string& prefix, NamedParameters& out) const = 0;
@@ -103,8 +111,9 @@ struct ModelSpec {
   std::string arch;             ///< name of the architecture
   Task task = Task::causal_lm;  ///< one of the architecture's tasks
   std::int64_t vocabulary = 0;  ///< symbols of the input (for a masked language model: with the mask symbol)
-  std::int64_t classes = 0;     ///< only for classifiers
+  std::int64_t classes = 0;     ///< outputs of a row or a token; not for language models
   std::string config = "{}";    ///< JSON object of the architecture's own fields; missing fields have their defaults
+  InputSpec input = {};         ///< the numbers that it reads; if it reads no tokens, `vocabulary` is 0
 };
 
 /// Makes a model with initial values drawn by `init`. The same init.random gives the same values. Throws an Error for
@@ -115,6 +124,11 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init);
 /// Checks the input of an architecture, named `model` in messages. Throws an Error unless tokens are i64 (b, n) with 1
 /// <= n <= max_length (0: any).
 void check_tokens(const std::string& model, const Tensor& tokens, std::int64_t max_length);
+
+/// Checks the input of an architecture, like check_tokens. Throws an Error unless it has tokens if there is a vocabulary,
+/// and frames as the spec describes them, both for the same sequences, and nothing else.
+void check_input(const std::string& model, const ModelInput& input, const InputSpec& spec, std::int64_t vocabulary,
+                 std::int64_t max_length);
 
 }  // namespace weft
 #pragma GCC visibility pop

@@ -312,8 +312,9 @@ class TnnLayer : public Layer<TnnLayer> {
 /// The model: embedding · √d_model; layers; final norm; a head.
 /// Language models: the head gives (b, n, vocabulary). Its weight is the embedding's, or its own, without bias. The
 /// layers are causal for a causal language model, otherwise bidirectional.
-/// Classifier: bidirectional layers, the mean over the tokens that are not padding (0), and a linear head: (b,
-/// classes).
+/// Tasks with one output for each row: bidirectional layers, the mean over the tokens that are not padding (0), and a
+/// linear head: (b, outputs). Tagging: bidirectional layers and a linear head: (b, n, outputs).
+/// Frames (weft/input.h) take the place of the embedding, or are added to it.
 class Tnn : public ModelOf<Tnn, TnnConfig> {
  public:
   /// See make_model, which makes one by name.
@@ -324,10 +325,12 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   std::string config_for(Task task) const override;
   std::int64_t max_length() const noexcept override { return 0; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
+  Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   /// For weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("embedding", embedding_);
+    visit("frames", frames_);
     visit("layers", layers_);
     visit("norm", norm_);
     visit("head", head_);
@@ -346,9 +349,11 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
  private:
   class [[gnu::visibility("hidden")]] Stream;
   Tensor embed(const Tensor& tokens) const;
+  Tensor embed(const ModelInput& input) const;
   Tensor logits(const Tensor& x) const;
 
-  Embedding embedding_;
+  Embedding embedding_;                   // undefined without a vocabulary
+  std::optional<FrameEmbedding> frames_;  // if it reads frames
   std::vector<TnnLayer> layers_;
   Norm norm_;
   std::optional<Linear> head_;  // unless tied

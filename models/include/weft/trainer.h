@@ -76,7 +76,7 @@ struct RunOptions {
   std::int64_t eval_every = 500;  ///< steps; 0: only at the end; a save follows each evaluation
   std::int64_t patience = 0;      ///< consecutive evaluations without a new best one that end the run; 0: no limit
   /// Decides which evaluation is the best so far, for best/ and patience: "loss" for the lowest loss, or the name of a
-  /// metric for its highest value; in a tie the lower loss wins. Empty: the loaded state's choice, or else the loss.
+  /// metric for its best value; in a tie the lower loss wins. Empty: the loaded state's choice, or else the loss.
   /// Throws an Error if the data don't measure it, or if the run already has a best evaluation by another criterion.
   std::string best_by;
   /// Called after each step, before the evaluation that may follow. If it returns false, the run saves and stops,
@@ -186,6 +186,7 @@ class Trainer {
   bool evaluation_due_ = false;                         // after step_; the run does it before it continues
   std::optional<BestEvaluation> best_;                  // before the due evaluation
   std::string best_by_ = "loss";                        // or the name of a metric
+  bool lower_is_better_ = false;                        // of that metric
   std::int64_t without_better_ = 0;                     // evaluations since the best
   std::unique_ptr<detail::BatchAhead> ahead_;           // null before the first step
   std::unique_ptr<detail::GradientExchange> exchange_;  // likewise, for several ranks

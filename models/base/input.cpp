@@ -1,0 +1,155 @@
+// The input of models that read numbers: its description, normalization, patches and embedding.
+#include "weft/input.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/names.h"
+#include "base/sequence.h"
+#include "weft/config.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr double position_deviation = 0.02;
+constexpr std::int64_t longest_sequence = std::int64_t{1} << 30;
+
+std::vector<std::string> kinds_of_positions() { return {"architecture", "none", "sinusoidal", "learned"}; }
+
+void check_channels(const char* name, const std::vector<double>& values, const InputSpec& spec, double above) {
+  if (!values.empty() && std::ssize(values) != spec.channels)
+    throw Error(std::string("[input] expected a ") + name + " for each of " + std::to_string(spec.channels) +
+                " channels, got " + std::to_string(values.size()));
+  for (const double value : values)
+    if (!std::isfinite(value) || value <= above)
+      throw Error(std::string("[input] a ") + name + " of " + std::to_string(value) + " can't be used");
+}
+
+std::vector<double> numbers_of(const std::string& key, const nlohmann::json& list) {
+  std::vector<double> numbers;
+  if (!list.is_array()) throw Error("[input] expected \"" + key + "\" to be a list of numbers");
+  for (const auto& value : list) read_field("input", key, value, numbers.emplace_back());
+  return numbers;
+}
+
+Tensor in_dtype_of(const Tensor& numbers, const Tensor& x) { return raw::convert(numbers, x.dtype()); }
+
+}  // namespace
+
+void check_input_spec(const InputSpec& spec) {
+  if (!spec.defined()) throw Error("[input] expected at least 1 channel, got " + std::to_string(spec.channels));
+  check_size("input", "channels", spec.channels, 1);
+  check_size("input", "height", spec.height, 0);
+  check_size("input", "width", spec.width, 0);
+  check_size("input", "patch", spec.patch, 1);
+  check_size("input", "length", spec.length, 0);
+  if ((spec.height == 0) != (spec.width == 0) || (!spec.is_picture() && spec.patch != 1) ||
+      spec.height % spec.patch != 0 || spec.width % spec.patch != 0)
+    throw Error("[input] expected pictures that patches of " + std::to_string(spec.patch) + " pixels divide, got " +
+                std::to_string(spec.height) + " x " + std::to_string(spec.width));
+  if (spec.patches() > longest_sequence || spec.length > longest_sequence)
+    throw Error("[input] the sequences are too long: expected at most " + std::to_string(longest_sequence));
+  const auto kinds = kinds_of_positions();
+  if (std::find(kinds.begin(), kinds.end(), spec.positions) == kinds.end())
+    throw Error("[input] expected positions that are one of " + join(kinds) + ", got \"" + spec.positions + "\"");
+  if (spec.positions == "learned" && !spec.is_picture() && spec.length < 1)
+    throw Error("[input] learned positions need the length of the longest sequence");
+  if (spec.mean.size() != spec.deviation.size())
+    throw Error("[input] expected a mean and a deviation for each channel, or neither");
+  check_channels("mean", spec.mean, spec, -HUGE_VAL);
+  check_channels("deviation", spec.deviation, spec, 0);
+}
+
+std::string input_to_json(const InputSpec& spec) {
+  const InputSpec usual;
+  ordered_json json{{"channels", spec.channels}};
+  if (spec.is_picture()) json.update({{"height", spec.height}, {"width", spec.width}, {"patch", spec.patch}});
+  if (spec.positions != usual.positions) json["positions"] = spec.positions;
+  if (spec.length != usual.length) json["length"] = spec.length;
+  if (!spec.mean.empty()) json.update({{"mean", spec.mean}, {"deviation", spec.deviation}});
+  return json.dump();
+}
+
+InputSpec input_from_json(const std::string& text) {
+  const nlohmann::json json = parse_json(text);
+  if (!json.is_object()) throw Error("[input] expected a JSON object, got " + text.substr(0, 200));
+  InputSpec spec;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "channels") read_field("input", key, value, spec.channels);
+    else if (key == "height") read_field("input", key, value, spec.height);
+    else if (key == "width") read_field("input", key, value, spec.width);
+    else if (key == "patch") read_field("input", key, value, spec.patch);
+    else if (key == "length") read_field("input", key, value, spec.length);
+    else if (key == "positions" && value.is_string()) spec.positions = value;
+    else if (key == "mean") spec.mean = numbers_of(key, value);
+    else if (key == "deviation") spec.deviation = numbers_of(key, value);
+    else throw Error("[input] unknown or wrong field \"" + key + "\"");
+  }
+  check_input_spec(spec);
+  return spec;
+}
+
+void set_normalization(InputSpec& spec, const Tensor& frames) {
+  const std::int64_t c = spec.channels;
+  if (!frames.defined() || frames.rank() < 1 || frames.size(-1) != c || frames.numel() == 0)
+    throw Error("[input] expected frames of " + std::to_string(c) + " channels to normalize, got " +
+                (frames.defined() ? to_string(frames.shape()) : "none"));
+  const auto x = raw::convert(frames, DType::f64).to_vector<double>();
+  const auto channels = static_cast<std::size_t>(c);
+  const double count = static_cast<double>(x.size() / channels);
+  spec.mean.assign(channels, 0);
+  spec.deviation.assign(channels, 0);
+  for (std::size_t i = 0; i < x.size(); ++i) spec.mean[i % channels] += x[i] / count;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double off = x[i] - spec.mean[i % channels];
+    spec.deviation[i % channels] += off * off / count;
+  }
+  for (double& deviation : spec.deviation) deviation = deviation > 0 ? std::sqrt(deviation) : 1;
+  check_input_spec(spec);
+}
+
+// (b, h/p, p, w/p, p, c) -> (b, h/p, w/p, p, p, c)
+Tensor patches_of(const Tensor& pictures, std::int64_t p) {
+  if (!pictures.defined() || pictures.rank() != 4 || p < 1 || pictures.size(1) % p != 0 || pictures.size(2) % p != 0)
+    throw Error("[patches] expected pictures (b, height, width, channels) that patches of " + std::to_string(p) +
+                " pixels divide, got " + (pictures.defined() ? to_string(pictures.shape()) : "none"));
+  const std::int64_t b = pictures.size(0), rows = pictures.size(1) / p, columns = pictures.size(2) / p;
+  const std::int64_t c = pictures.size(3);
+  const Tensor cut = permute(reshape(pictures, {b, rows, p, columns, p, c}), {0, 1, 3, 2, 4, 5});
+  return reshape(cut, {b, rows * columns, p * p * c});
+}
+
+FrameEmbedding::FrameEmbedding(const InputSpec& spec, std::int64_t d_model, const Init& init)
+    : projection(spec.patch * spec.patch * spec.channels, d_model, init.child(0)), spec_(spec) {
+  const std::int64_t length = spec.is_picture() ? spec.patches() : spec.length;
+  if (spec.positions == "learned") positions = init.child(1).normal({length, d_model}, position_deviation);
+  if (spec.positions == "sinusoidal")
+    sinusoidal_ = std::make_shared<SinusoidalPositions>(length > 0 ? length : longest_sequence, d_model);
+  if (spec.mean.empty()) return;
+  std::vector<double> factors;
+  for (const double deviation : spec.deviation) factors.push_back(1 / deviation);
+  mean_ = Tensor::from(spec.mean, {spec.channels});
+  factor_ = Tensor::from(factors, {spec.channels});
+}
+
+// x = W ((frames - mean) · 1/deviation) + b, plus the positions; (b, n, d_model)
+Tensor FrameEmbedding::operator()(const Tensor& frames) const {
+  Tensor x = frames;
+  if (mean_.defined()) x = mul(sub(x, in_dtype_of(mean_, x)), in_dtype_of(factor_, x));
+  if (spec_.is_picture()) x = patches_of(x, spec_.patch);
+  x = projection(x);
+  const std::int64_t n = x.size(1);
+  if (positions.defined() && n > positions.value().size(0))
+    throw Error("[input] a sequence of " + std::to_string(n) + " frames; there are learned positions for " +
+                std::to_string(positions.value().size(0)));
+  if (positions.defined()) x = add(x, slice(positions, 0, 0, n));
+  if (sinusoidal_) x = add(x, (*sinusoidal_)(0, n, x.dtype()));
+  return x;
+}
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+// Meters of weft's own tasks.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/data.h"
+
+namespace weft::detail {
+
+// Logits (b, labels), targets (b): accuracy, macro F1, a confusion matrix.
+std::unique_ptr<Meter> confusion_meter(std::int64_t labels);
+// Numbers (b, outputs): MAE, and R² averaged over the outputs.
+std::unique_ptr<Meter> regression_meter(std::int64_t outputs);
+// Logits (b, labels), targets of 0 and 1: micro F1, macro F1 and mean average precision.
+std::unique_ptr<Meter> multilabel_meter(std::int64_t labels);
+// Logits (b, n, tags), targets (b, n) with -100 where there is none: accuracy and macro F1 of tokens; span F1 if the
+// tags are O, B-NAME and I-NAME.
+std::unique_ptr<Meter> tagging_meter(const std::vector<std::string>& tags);
+
+// A named part of a row of tags: [begin, end).
+struct Span {
+  std::int64_t begin, end;
+  std::string type;
+  bool operator==(const Span& other) const { return begin == other.begin && end == other.end && type == other.type; }
+};
+
+// Whether all tags are O, B-NAME or I-NAME.
+bool are_spans(const std::vector<std::string>& tags);
+// The spans of a row, as conlleval finds them (CoNLL-2000): one begins at a B-, at an I- that follows O or another
+// name, and ends before the next tag that isn't an I- of its name.
+std::vector<Span> spans_of(const std::vector<std::string>& row);
+
+}  // namespace weft::detail

@@ -1,0 +1,183 @@
+// Losses and objectives of tasks on rows.
+#include "weft/objective.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/sequence.h"
+#include "data/meters.h"
+#include "weft/detail/out_of_memory.h"
+#include "weft/ops.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+Tensor absolute(const Tensor& x) {
+  return add(activation(x, Activation::relu), activation(scale(x, -1), Activation::relu));
+}
+
+void check_same_shape(const char* loss, const Tensor& output, const Tensor& target) {
+  if (!output.defined() || !target.defined() || output.shape() != target.shape() || !is_floating(target.dtype()))
+    throw Error(std::string("[") + loss + "] expected an output and a target of one shape, got " +
+                (output.defined() ? to_string(output.shape()) : "none") + " and " +
+                (target.defined() ? to_string(target.shape()) : "none"));
+}
+
+// The target, in the dtype of the output.
+Tensor like(const Tensor& output, const Tensor& target) { return raw::convert(target, output.dtype()); }
+
+// Of class weights, and of the targets that count: (…, c), w_t at the target and 0 elsewhere.
+Tensor weighted_targets(const Tensor& target, std::int64_t classes, const std::vector<double>& weights, DType dtype,
+                        double& sum) {
+  const auto t = target.to_vector<std::int64_t>();
+  std::vector<double> at(t.size() * static_cast<std::size_t>(classes), 0);
+  sum = 0;
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    if (t[i] == ignored_target) continue;
+    if (t[i] < 0 || t[i] >= classes)
+      throw Error("[focal_loss] target " + std::to_string(t[i]) + " is neither a class, 0 … " +
+                  std::to_string(classes - 1) + ", nor the ignored index " + std::to_string(ignored_target));
+    const auto c = static_cast<std::size_t>(t[i]);
+    const double weight = weights.empty() ? 1 : weights[c];
+    at[i * static_cast<std::size_t>(classes) + c] = weight;
+    sum += weight;
+  }
+  Shape shape = target.shape();
+  shape.push_back(classes);
+  return raw::convert(Tensor::from(at, shape), dtype);
+}
+
+void check_weights(const char* who, const std::vector<double>& weights, std::int64_t classes) {
+  if (!weights.empty() && std::ssize(weights) != classes)
+    throw Error(std::string("[") + who + "] expected a weight for each of " + std::to_string(classes) +
+                " classes, got " + std::to_string(weights.size()));
+  for (const double weight : weights)
+    if (!(weight > 0) || !std::isfinite(weight))
+      throw Error(std::string("[") + who + "] expected weights above 0, got " + std::to_string(weight));
+}
+
+class Classes : public Objective {
+ public:
+  Classes(std::vector<std::string> names, ObjectiveOptions options, bool per_token)
+      : names_(std::move(names)), options_(std::move(options)), per_token_(per_token) {
+    check_weights("objective", options_.class_weights, std::ssize(names_));
+    if (!(options_.focal_gamma >= 0) || !std::isfinite(options_.focal_gamma))
+      throw Error("[objective] expected a focal gamma of at least 0, got " + std::to_string(options_.focal_gamma));
+  }
+  Tensor loss(const Tensor& output, const Batch& batch) const override {
+    if (options_.class_weights.empty() && options_.focal_gamma == 0) return cross_entropy(output, batch.target);
+    return focal_loss(output, batch.target, options_.class_weights, options_.focal_gamma);
+  }
+  std::unique_ptr<Meter> meter() const override {
+    return per_token_ ? tagging_meter(names_) : confusion_meter(std::ssize(names_));
+  }
+  Shape target_shape() const override { return per_token_ ? Shape{-1} : Shape{}; }
+  DType target_dtype() const override { return DType::i64; }
+  std::int64_t classes() const override { return std::ssize(names_); }
+
+ private:
+  std::vector<std::string> names_;
+  ObjectiveOptions options_;
+  bool per_token_;
+};
+
+class Numbers : public Objective {
+ public:
+  Numbers(std::int64_t outputs, double delta) : outputs_(outputs), delta_(delta) {
+    if (!(delta >= 0) || !std::isfinite(delta))
+      throw Error("[objective] expected a Huber delta of at least 0, got " + std::to_string(delta));
+  }
+  Tensor loss(const Tensor& output, const Batch& batch) const override {
+    return delta_ > 0 ? huber_loss(output, batch.target, delta_) : mse_loss(output, batch.target);
+  }
+  std::unique_ptr<Meter> meter() const override { return regression_meter(outputs_); }
+  Shape target_shape() const override { return {outputs_}; }
+
+ private:
+  std::int64_t outputs_;
+  double delta_;
+};
+
+class Multilabel : public Objective {
+ public:
+  explicit Multilabel(std::int64_t labels) : labels_(labels) {}
+  Tensor loss(const Tensor& output, const Batch& batch) const override {
+    return binary_cross_entropy(output, batch.target);
+  }
+  std::unique_ptr<Meter> meter() const override { return multilabel_meter(labels_); }
+  Shape target_shape() const override { return {labels_}; }
+
+ private:
+  std::int64_t labels_;
+};
+
+}  // namespace
+
+Tensor mse_loss(const Tensor& output, const Tensor& target) {
+  check_same_shape("mse_loss", output, target);
+  const Tensor x = widened(output);
+  return mean(square(sub(x, like(x, target))));
+}
+
+// With q = min(|e|, δ) = |e| - relu(|e| - δ): q²/2 + δ (|e| - q).
+Tensor huber_loss(const Tensor& output, const Tensor& target, double delta) {
+  check_same_shape("huber_loss", output, target);
+  if (!(delta > 0) || !std::isfinite(delta))
+    throw Error("[huber_loss] expected a delta above 0, got " + std::to_string(delta));
+  const Tensor x = widened(output);
+  const Tensor e = absolute(sub(x, like(x, target)));
+  const Tensor beyond = activation(sub(e, Tensor::full({}, delta, e.dtype())), Activation::relu);
+  return mean(add(scale(square(sub(e, beyond)), 0.5), scale(beyond, delta)));
+}
+
+// max(x, 0) - x y + log(1 + e^-|x|)
+Tensor binary_cross_entropy(const Tensor& logits, const Tensor& target) {
+  check_same_shape("binary_cross_entropy", logits, target);
+  const Tensor x = widened(logits);
+  const Tensor rest = log(add(exp(scale(absolute(x), -1)), Tensor::full({}, 1, x.dtype())));
+  return mean(add(sub(activation(x, Activation::relu), mul(x, like(x, target))), rest));
+}
+
+// With l = log p: -Σ w_t (1 - e^(l_t))^γ l_t / Σ w_t. The power is e^(γ log(1 - p + tiny)).
+Tensor focal_loss(const Tensor& logits, const Tensor& target, const std::vector<double>& weights, double gamma) {
+  if (!logits.defined() || logits.rank() < 1 || !target.defined() || target.dtype() != DType::i64 ||
+      Shape(logits.shape().begin(), logits.shape().end() - 1) != target.shape())
+    throw Error("[focal_loss] expected logits (…, classes) and an i64 target (…)");
+  const std::int64_t classes = logits.size(-1);
+  check_weights("focal_loss", weights, classes);
+  const Tensor x = widened(logits);
+  double total = 0;
+  const Tensor at = weighted_targets(target, classes, weights, x.dtype(), total);
+  if (total == 0) throw Error("[focal_loss] all targets are ignored");
+  const Tensor l = log_softmax(x, -1);
+  Tensor terms = mul(at, l);
+  if (gamma > 0) {
+    constexpr double tiny = 1e-12;
+    const Tensor one = Tensor::full({}, 1 + tiny, x.dtype());
+    const Tensor rest = activation(sub(one, exp(l)), Activation::relu);
+    terms = mul(terms, exp(scale(log(add(rest, Tensor::full({}, tiny, x.dtype()))), gamma)));
+  }
+  return scale(sum(terms), -1 / total);
+}
+
+std::shared_ptr<const Objective> make_objective(Task task, const std::vector<std::string>& outputs,
+                                                const ObjectiveOptions& options) {
+  return guard_memory("objective", [&]() -> std::shared_ptr<const Objective> {
+    const std::int64_t count = std::ssize(outputs);
+    const bool numbers = task == Task::regression || task == Task::forecast;
+    const bool classes = task == Task::classifier || task == Task::tagging;
+    if (count < 1) throw Error("[objective] expected at least one output");
+    if (!classes && (!options.class_weights.empty() || options.focal_gamma != 0))
+      throw Error(std::string("[objective] a ") + task_name(task) + " has no classes to weigh");
+    if (!numbers && options.huber_delta != 0)
+      throw Error(std::string("[objective] a ") + task_name(task) + " has no Huber loss");
+    if (classes) return std::make_shared<Classes>(outputs, options, task == Task::tagging);
+    if (numbers) return std::make_shared<Numbers>(count, options.huber_delta);
+    if (task == Task::multilabel) return std::make_shared<Multilabel>(count);
+    throw Error(std::string("[objective] expected a task on rows that weft knows, got ") + task_name(task));
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,62 @@
+/// \file
+/// Objectives: what a task minimizes and what it measures. A host program may write its own.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/data.h"
+
+#pragma GCC visibility push(default)
+namespace weft {
+
+/// The mean of (output - target)² over all elements; both of one shape, differentiable in both.
+Tensor mse_loss(const Tensor& output, const Tensor& target);
+/// The mean of e²/2 where |e| <= delta, else delta · (|e| - delta/2), with e = output - target (Huber 1964); both of one
+/// shape. Throws an Error unless delta > 0.
+Tensor huber_loss(const Tensor& output, const Tensor& target, double delta = 1);
+/// The mean binary cross entropy of sigmoid(logits) and targets of 0 … 1, in nats; both of one shape. It is computed as
+/// max(x, 0) - x · y + log(1 + e^-|x|), which does not overflow.
+Tensor binary_cross_entropy(const Tensor& logits, const Tensor& target);
+/// The weighted mean of w_t · (1 - p_t)^gamma · -log p_t over the targets t that are not -100, where p is softmax(logits)
+/// (Lin et al. 2017, Focal Loss for Dense Object Detection, arXiv 1708.02002, section 3.2). logits (…, c), target (…)
+/// i64, weights (c) or empty for ones. As in PyTorch's cross_entropy, the sum is divided by the sum of the weights w_t.
+Tensor focal_loss(const Tensor& logits, const Tensor& target, const std::vector<double>& weights, double gamma);
+
+/// The loss and the metrics of a task. Several threads may call its functions at once.
+class Objective {
+ public:
+  virtual ~Objective() = default;
+  /// The mean over everything that the batch predicts, of rank 0, differentiable.
+  virtual Tensor loss(const Tensor& output, const Batch& batch) const = 0;
+  /// Measures other metrics; null if there are none.
+  virtual std::unique_ptr<Meter> meter() const { return nullptr; }
+  /// The shape and dtype of a row's target: empty shape and i64 for a class, …. -1 stands for the row's length. Data
+  /// checks each row with it.
+  virtual Shape target_shape() const = 0;
+  virtual DType target_dtype() const { return DType::f32; }  ///< see target_shape()
+  /// The number of classes of an i64 target; 0 if any number is allowed.
+  virtual std::int64_t classes() const { return 0; }
+};
+
+/// Options of weft's own objectives.
+struct ObjectiveOptions {
+  std::vector<double> class_weights;  ///< classifier, tagging: one for each class, above 0; empty: all 1
+  double focal_gamma = 0;             ///< classifier, tagging: see focal_loss()
+  double huber_delta = 0;             ///< regression, forecast: see huber_loss(); 0: the mean squared error
+};
+
+/// The objective of one of weft's tasks on rows, for the named outputs:
+/// - classifier: cross entropy; accuracy and macro F1
+/// - regression, forecast: mean squared error; MAE and R², the mean over the outputs
+/// - multilabel: binary cross entropy; micro F1, macro F1 and mean average precision
+/// - tagging: cross entropy of each token; accuracy and macro F1 of tokens; and span F1, as conlleval's, if the labels
+///   are O, B-NAME and I-NAME
+///
+/// Throws an Error for another task, without outputs, or for an option that does not fit.
+std::shared_ptr<const Objective> make_objective(Task task, const std::vector<std::string>& outputs,
+                                                const ObjectiveOptions& options = {});
+
+}  // namespace weft
+#pragma GCC visibility pop
