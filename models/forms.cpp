@@ -68,6 +68,9 @@ std::vector<std::string> save_checkpoint_as(const std::string& form, const std::
   const CheckpointForm& known = checkpoint_form(form);
   check_folder_name(path);
   if (!known.save) throw Error("[checkpoint] \"" + form + "\" can be read, but not written");
+  if (checkpoint.model->input().defined() && known.name != weft_form().name)
+    throw Error("[checkpoint] the format \"" + form +
+                "\" holds only models that read tokens, and this one reads frames");
   return guard_memory("checkpoint", [&] { return known.save(path, checkpoint); });
 }
 

@@ -59,9 +59,10 @@ std::vector<Batch> equal_lengths(const Batch& batch) {
   return pieces;
 }
 
-std::int64_t token_count(const Batch& batch) {
+std::int64_t token_count(const Batch& batch, const Model& model) {
   const Tensor& sequence = sequence_of(batch);
-  if (batch.lengths.empty()) return sequence.size(0) * sequence.size(1) * (sequence.rank() == 4 ? sequence.size(2) : 1);
+  if (const InputSpec input = model.input(); input.is_picture()) return sequence.size(0) * input.patches();
+  if (batch.lengths.empty()) return sequence.size(0) * sequence.size(1);
   return std::accumulate(batch.lengths.begin(), batch.lengths.end(), std::int64_t{0});
 }
 

@@ -11,7 +11,7 @@ namespace weft::detail {
 // the lengths are those of its rows, in rising order.
 std::vector<Batch> equal_lengths(const Batch& batch);
 
-// The number of tokens or frames, without padding, or of pixels.
-std::int64_t token_count(const Batch& batch);
+// The number of tokens, frames or patches that the model reads, without padding.
+std::int64_t token_count(const Batch& batch, const Model& model);
 
 }  // namespace weft::detail

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "data/idx.h"
 #include "data/row_file.h"
 #include "data/row_form.h"
 #include "weft/detail/enum_names.h"
@@ -19,10 +20,10 @@ namespace detail {
 template <>
 struct EnumNames<DataFormat> {
   static constexpr const char* what = "format";
-  static constexpr EnumName<DataFormat> all[] = {{DataFormat::automatic, "auto"}, {DataFormat::csv, "csv"},
-                                                 {DataFormat::tsv, "tsv"},        {DataFormat::semicolon, "semicolon"},
-                                                 {DataFormat::jsonl, "jsonl"},    {DataFormat::fasttext, "fasttext"},
-                                                 {DataFormat::folders, "folders"}};
+  static constexpr EnumName<DataFormat> all[] = {{DataFormat::automatic, "auto"},  {DataFormat::csv, "csv"},
+                                                 {DataFormat::tsv, "tsv"},         {DataFormat::semicolon, "semicolon"},
+                                                 {DataFormat::jsonl, "jsonl"},     {DataFormat::fasttext, "fasttext"},
+                                                 {DataFormat::folders, "folders"}, {DataFormat::idx, "idx"}};
 };
 
 std::string trimmed(const std::string& text) {
@@ -199,6 +200,8 @@ std::vector<std::string> data_formats() { return enum_names<DataFormat>(); }
 
 LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, const LabelledOptions& options) try {
   if (options.format == DataFormat::folders) throw Error(where + ": a file; expected a folder (--format folders)");
+  if (options.format == DataFormat::idx)
+    throw Error(where + ": pictures are read from a file, with its labels beside it");
   const Content content = text_of(bytes, where);
   if (content.text.find_first_not_of("\r\n \t") == std::string_view::npos) throw Error(where + " has no rows");
   const RowForm form = find_form(content, options);
@@ -228,6 +231,11 @@ LabelledTexts read_labelled(const std::string& path, const LabelledOptions& opti
     throw Error("\"" + path + "\": a folder; expected a file (--format " + data_format_name(options.format) + ")");
   if (is_folder) return read_folders(path, options);
   const FileBytes bytes = bytes_of(path);
+  const bool is_idx = is_idx_of_pictures(bytes.view());
+  if (options.format == DataFormat::idx && !is_idx)
+    throw Error("\"" + path + "\": expected pictures in the IDX format, bytes (n, height, width)");
+  if (is_idx && (options.format == DataFormat::automatic || options.format == DataFormat::idx))
+    return read_idx(path, bytes.view(), options);
   return parse_labelled(bytes.view(), "\"" + path + "\"", options);
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("rows");

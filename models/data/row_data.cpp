@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/hash.h"
 #include "data/shuffled.h"
@@ -132,10 +131,7 @@ Row RowData::checked(const RowSet& set, const char* name, std::int64_t k) const 
 }
 
 // The rows, short ones first. Rows of different lengths are padded, and Batch::lengths says where they end.
-Batch RowData::gather(const RowSet& set, const char* name, std::vector<std::int64_t> which) const {
-  const NoGrad suspended;
-  std::vector<Row> rows;
-  for (const std::int64_t k : which) rows.push_back(checked(set, name, k));
+Batch RowData::gather(std::vector<Row> rows) const {
   const InputSpec& input = options_.input;
   std::stable_sort(rows.begin(), rows.end(),
                    [&](const Row& a, const Row& b) { return length_of(a, input) < length_of(b, input); });
@@ -155,10 +151,18 @@ Batch RowData::gather(const RowSet& set, const char* name, std::vector<std::int6
 Batch RowData::training(std::int64_t k, const Random& random) const {
   const std::int64_t count = training_.size;
   if (count == 0) throw Error("[rows] the training set has no rows");
-  std::vector<std::int64_t> which;
-  for (std::int64_t r = k * options_.batch; r < (k + 1) * options_.batch; ++r)
-    which.push_back(shuffled(r % count, count, random.split(static_cast<std::uint64_t>(r / count))));
-  return guard_memory("rows", [&] { return gather(training_, "training", which); });
+  return guard_memory("rows", [&] {
+    const NoGrad suspended;
+    const Random changes = random.split(~std::uint64_t{0});  // no epoch has this number
+    std::vector<Row> rows;
+    for (std::int64_t r = k * options_.batch; r < (k + 1) * options_.batch; ++r) {
+      const Random epoch = random.split(static_cast<std::uint64_t>(r / count));
+      Row row = checked(training_, "training", shuffled(r % count, count, epoch));
+      if (options_.augment) row = options_.augment(std::move(row), changes.split(static_cast<std::uint64_t>(r)));
+      rows.push_back(std::move(row));
+    }
+    return gather(std::move(rows));
+  });
 }
 
 std::int64_t RowData::validation_batches() const noexcept {
@@ -166,10 +170,13 @@ std::int64_t RowData::validation_batches() const noexcept {
 }
 
 Batch RowData::validation(std::int64_t k) const {
-  std::vector<std::int64_t> which(
-      static_cast<std::size_t>(std::min(options_.batch, validation_.size - k * options_.batch)));
-  std::iota(which.begin(), which.end(), k * options_.batch);
-  return guard_memory("rows", [&] { return gather(validation_, "validation", which); });
+  return guard_memory("rows", [&] {
+    const NoGrad suspended;
+    std::vector<Row> rows;
+    for (std::int64_t r = k * options_.batch; r < std::min((k + 1) * options_.batch, validation_.size); ++r)
+      rows.push_back(checked(validation_, "validation", r));
+    return gather(std::move(rows));
+  });
 }
 
 Tensor RowData::loss(const Tensor& output, const Batch& batch) const { return options_.objective->loss(output, batch); }

@@ -56,6 +56,7 @@ LabelledTexts take(LabelledTexts& all, const std::function<bool(std::size_t row)
   kept.names = held.names = all.names;
   kept.form = held.form = all.form;
   kept.columns = held.columns = all.columns;
+  kept.picture = held.picture = all.picture;
   kept.skipped = all.skipped;
   kept.several = all.several;
   for (std::size_t row = 0; row < all.texts.size(); ++row) {

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "data/idx.h"
 #include "data/row_file.h"
 #include "data/row_form.h"
 #include "weft/detail/out_of_memory.h"
@@ -58,6 +59,26 @@ class FileRows : public TextRows {
   bool skip_, header_;  // header_: the header has not been read yet
 };
 
+// Pictures, which have no fields.
+class PictureRows : public TextRows {
+ public:
+  explicit PictureRows(LabelledTexts pictures) : all_(std::move(pictures)) {}
+  const std::string& form() const noexcept override { return all_.form; }
+  const std::vector<std::string>& names() const noexcept override { return all_.names; }
+  std::int64_t skipped() const noexcept override { return 0; }
+  PictureSize picture() const noexcept override { return all_.picture; }
+  bool next(std::string& text, std::vector<std::string>* fields) override {
+    if (next_ == all_.texts.size()) return false;
+    text = all_.texts[next_++];
+    if (fields != nullptr) *fields = {std::to_string(next_)};
+    return true;
+  }
+
+ private:
+  LabelledTexts all_;
+  std::size_t next_ = 0;
+};
+
 std::string ending_of(const std::string& path) {
   std::string ending = fs::path(path).extension().string();
   std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -74,6 +95,13 @@ std::unique_ptr<TextRows> TextRows::open(const std::string& path, const Labelled
   if (options.format == DataFormat::folders)
     throw Error(where + ": folders are only for training; expected the format of a file");
   const auto bytes = std::make_shared<const FileBytes>(bytes_of(path));
+  if (is_idx_of_pictures(bytes->view()) && (automatic || options.format == DataFormat::idx)) {
+    LabelledTexts pictures = idx_pictures(bytes->view(), where);
+    pictures.names = {"picture"};
+    return std::make_unique<PictureRows>(std::move(pictures));
+  }
+  if (options.format == DataFormat::idx)
+    throw Error(where + ": expected pictures in the IDX format, bytes (n, height, width)");
   if (bytes->view().find_first_not_of("\r\n \t") == std::string_view::npos) return nullptr;
   const Content content = text_of(bytes->view(), where);
   std::optional<RowForm> form = find_text_form(content, ending, options);

@@ -127,15 +127,18 @@ Tensor FnetEncoder::operator()(const Tensor& tokens, const Tensor& types, const 
   return (*this)(ModelInput{tokens, {}}, types, random, precision, recompute);
 }
 
-// x = embeddings(input, types);  x = layer(x) for each layer;  norm(x) if the layers are pre-norm. (b, n, d_model)
+// The embedding of tokens, or of frames, or of their sum.
+Tensor FnetEncoder::embed(const ModelInput& input, const Tensor& types, Precision precision) const {
+  if (!frames) return embeddings(input.tokens, types, precision);
+  const Tensor x = (*frames)(input.frames);
+  return embeddings.around(input.tokens.defined() ? add(x, embeddings.words(input.tokens)) : x, types, precision);
+}
+
+// x = embed(input, types);  x = layer(x) for each layer;  norm(x) if the layers are pre-norm. (b, n, d_model)
 Tensor FnetEncoder::operator()(const ModelInput& input, const Tensor& types, const Random* random, Precision precision,
                                bool recompute) const {
   const Random embedding_random = random ? random->split(0) : Random(0);
-  Tensor x;
-  if (!frames) x = embeddings(input.tokens, types, precision);
-  else if (!input.tokens.defined()) x = embeddings.around((*frames)(input.frames), types, precision);
-  else x = embeddings.around(add((*frames)(input.frames), embeddings.words(input.tokens)), types, precision);
-  x = dropout(x, random ? &embedding_random : nullptr);
+  Tensor x = dropout(embed(input, types, precision), random ? &embedding_random : nullptr);
   x = through_layers(
       layers, std::move(x), random, 1, recompute,
       [](const FnetLayer& layer, const Tensor& in, const Random* layer_random) { return layer(in, layer_random); });

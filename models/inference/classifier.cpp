@@ -10,6 +10,8 @@
 #include "weft/context.h"
 #include "weft/data.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/ops.h"
+#include "weft/pictures.h"
 
 namespace weft {
 using namespace detail;
@@ -33,11 +35,13 @@ std::string why_no_cls(const Checkpoint& checkpoint) {
 
 std::string Classifier::why_not(const Checkpoint& checkpoint) {
   const Model& model = *checkpoint.model;
-  if (task_source(model.task()) != Source::rows)
+  if (model.task() != Task::classifier)
     return std::string("the checkpoint is a ") + task_name(model.task()) + ", expected a classifier";
   if (model.gives_features())
     return "the checkpoint is an encoder whose outputs are features, without a classifier: train a classifier from it "
            "(weft train --from)";
+  if (model.input().is_picture() && model.vocabulary() == 0) return "";
+  if (model.input().defined()) return "the checkpoint reads frames of numbers, not texts or pictures";
   if (!checkpoint.tokenizer->special().cls) return why_no_cls(checkpoint);
   return "";
 }
@@ -72,10 +76,19 @@ std::vector<std::int64_t> Classifier::row_of(const std::string& text) const {
   return row;
 }
 
+ModelInput Classifier::input_of(const std::string& text) const {
+  const InputSpec input = checkpoint_.model->input();
+  if (input.is_picture()) {
+    const Tensor picture = picture_tensor(text, input);
+    return {{}, reshape(picture, {1, input.height, input.width, input.channels})};
+  }
+  const std::vector<std::int64_t> row = row_of(text);
+  return {Tensor::from(row, {1, std::ssize(row)}), {}};
+}
+
 std::vector<double> Classifier::probabilities(const std::string& text) const try {
   const NoGrad suspended;
-  const std::vector<std::int64_t> row = row_of(text);
-  return softmax_of((*checkpoint_.model)(Tensor::from(row, {1, std::ssize(row)})), "classifier");
+  return softmax_of(checkpoint_.model->forward(input_of(text)), "classifier");
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("classifier");
 }
@@ -85,7 +98,7 @@ std::vector<double> Classifier::probabilities(const std::string& text) const try
 std::vector<std::vector<double>> Classifier::probabilities(const std::vector<std::string>& texts) const try {
   std::vector<std::size_t> order(texts.size());
   std::iota(order.begin(), order.end(), 0);
-  std::vector<std::vector<std::int64_t>> rows(texts.size());
+  std::vector<ModelInput> rows(texts.size());
   std::vector<std::vector<double>> all(texts.size());
   Context& context = Context::current();
   const auto each = [&](auto use) {
@@ -93,12 +106,12 @@ std::vector<std::vector<double>> Classifier::probabilities(const std::vector<std
       for (std::int64_t i = begin; i < end; ++i) use(order[static_cast<std::size_t>(i)]);
     });
   };
-  each([&](std::size_t i) { rows[i] = row_of(texts[i]); });
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return rows[a].size() < rows[b].size(); });
+  each([&](std::size_t i) { rows[i] = input_of(texts[i]); });
+  const auto length = [&](std::size_t i) { return rows[i].tokens.defined() ? rows[i].tokens.size(1) : 0; };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return length(a) < length(b); });
   each([&](std::size_t i) {
     const NoGrad suspended;
-    all[i] = softmax_of((*checkpoint_.model)(Tensor::from(rows[i], {1, std::ssize(rows[i])})), "classifier");
+    all[i] = softmax_of(checkpoint_.model->forward(rows[i]), "classifier");
   });
   return all;
 } catch (const std::bad_alloc&) {

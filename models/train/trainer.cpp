@@ -215,7 +215,7 @@ double Trainer::step_in_region() {
                                                    (options_.micro_batches + ranks() - 1) / ranks());
   const std::vector<Batch> batches = ahead_->take(step_);
   std::vector<Counted> own;
-  for (const Batch& batch : batches) own.push_back({batch.predicted, token_count(batch)});
+  for (const Batch& batch : batches) own.push_back({batch.predicted, token_count(batch, model_)});
   const std::vector<Counted> counted = gathered(options_.ranks, own, options_.micro_batches);
   const std::vector<double> share = shares(counted);
   std::vector<double> losses;

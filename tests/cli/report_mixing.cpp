@@ -38,7 +38,7 @@ TEST_CASE("report of FNet: shares, frequencies and influence are those of the la
                    {Random(3), DType::f32});
     const auto& fnet = dynamic_cast<const Fnet&>(*model);
     const Tensor tokens = Tensor::from<std::int64_t>({2, 5, 7, 11, 3, 19, 4, 9, 9, 1}, {2, 5});
-    const report::Json mixing = report::learned_mixing(*model, tokens);
+    const report::Json mixing = report::learned_mixing(*model, {tokens, {}});
     CHECK(mixing["length"] == 5);
     CHECK(mixing["sequences"] == 2);
     REQUIRE(mixing["layers"].size() == 2);
@@ -74,7 +74,7 @@ TEST_CASE("report of FNet: of a long sequence the influence of 64 tokens, evenly
   std::vector<std::int64_t> ids(96);
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(i * i * i % 19);
   const Tensor tokens = Tensor::from(ids, {1, 96});
-  const report::Json shown = report::learned_mixing(*model, tokens)["layers"][0]["influence"];
+  const report::Json shown = report::learned_mixing(*model, {tokens, {}})["layers"][0]["influence"];
   REQUIRE(shown["rows"] == 96);
   REQUIRE(shown["columns"] == 64);
   const std::vector<double> influence = drawn_cells(shown);

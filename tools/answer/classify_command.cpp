@@ -41,6 +41,7 @@ class Answers {
   }
 
   const Fields& labels() const noexcept { return classifier_.labels(); }
+  bool reads_pictures() const { return classifier_.checkpoint().model->input().is_picture(); }
 
   // Prints the header row of --csv if the columns have names.
   void begin(const Fields& names) const {
@@ -168,6 +169,10 @@ int classify(const ClassifyCommand& o) {
   const auto rows = is_input && options.format == weft::DataFormat::automatic
                         ? nullptr
                         : weft::TextRows::open(is_input ? "/dev/stdin" : o.file, options);
+  const bool are_pictures = rows && rows->picture().height > 0;
+  if (are_pictures != answers.reads_pictures())
+    throw weft::Error("the model classifies " + std::string(are_pictures ? "texts" : "pictures") + ", but " + o.file +
+                      " has " + (are_pictures ? "pictures" : "texts"));
   if (rows) {
     classify_rows(o, *rows, answers);
   } else if (!o.form.columns.empty() || options.header || options.literal_quotes || options.skip_bad_rows) {

@@ -3,6 +3,7 @@
 #include <weft/error.h>
 #include <weft/os.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -208,6 +209,18 @@ weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source, const wef
   for (const std::string& field : set) set_field(fields, architecture, field);
   spec.config = fields.dump();
   return spec;
+}
+
+bool ModelOptions::has_usual_length() const {
+  const auto sets_length = [](const std::string& field) { return field.starts_with("seq_len="); };
+  return !seq_len && settings().empty() && std::none_of(set.begin(), set.end(), sets_length);
+}
+
+void set_length(weft::ModelSpec& spec, std::int64_t length) {
+  if (find_field(weft::architecture(spec.arch), "seq_len") == nullptr) return;
+  json fields = json::parse(spec.config);
+  fields["seq_len"] = length;
+  spec.config = fields.dump();
 }
 
 std::int64_t usual_length(const weft::Model& model) {

@@ -29,7 +29,12 @@ struct ModelOptions {
   // What settings() doesn't say is taken from the model `from`, if there is one. Its task is kept if it learns from
   // `source`.
   weft::ModelSpec spec(std::optional<weft::Source> source, const weft::Model* from = nullptr) const;
+  // Whether neither a flag nor settings() give the length of the sequences.
+  bool has_usual_length() const;
 };
+
+// Sets the length of the sequences, if the architecture's config has it.
+void set_length(weft::ModelSpec& spec, std::int64_t length);
 
 // The length of the training sequences: the config's seq_len; else the model's maximum length, or 64.
 std::int64_t usual_length(const weft::Model& model);

@@ -13,18 +13,6 @@ namespace {
 
 constexpr std::size_t most = 128;  // maximum rows and columns on a page
 
-std::string base64(const std::vector<std::uint8_t>& bytes) {
-  const char* const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t bits = 0;
-    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < count ? bytes[i + k] : 0u);
-    for (std::size_t k = 0; k < 4; ++k) text += k <= count ? digits[bits >> (18 - 6 * k) & 63] : '=';
-  }
-  return text;
-}
-
 // The mean of the cells that are finite.
 double pooled(const Grid& grid, std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) {
   double sum = 0, count = 0;
@@ -38,6 +26,18 @@ double pooled(const Grid& grid, std::size_t row, std::size_t rows, std::size_t c
 }
 
 }  // namespace
+
+std::string base64(const std::vector<std::uint8_t>& bytes) {
+  const char* const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t bits = 0;
+    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < count ? bytes[i + k] : 0u);
+    for (std::size_t k = 0; k < 4; ++k) text += k <= count ? digits[bits >> (18 - 6 * k) & 63] : '=';
+  }
+  return text;
+}
 
 Json number(double value) {
   if (!std::isfinite(value)) return nullptr;

@@ -1,6 +1,8 @@
 // The JSON that a report's page reads.
 #pragma once
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 namespace report {
@@ -20,6 +22,9 @@ struct Grid {
   double at(std::size_t row, std::size_t column) const { return cells[row * columns + column]; }
 };
 Grid grid(std::size_t rows, std::size_t columns, double value = 0);
+
+// RFC 4648.
+std::string base64(const std::vector<std::uint8_t>& bytes);
 
 // At most 128 rows and columns; each cell is the mean of row_pool × column_pool cells: {"rows", "columns", "row_pool",
 // "column_pool", "scale", "cells"}. "cells" is base64 of 16-bit integers in units of scale / 32767, where -32768 marks

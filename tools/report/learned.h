@@ -20,6 +20,6 @@ Json learned_weights(const weft::Model& model, std::int64_t length);
 // where s is the output of the mixing, or of the network, and r is what it is added to. by_frequency has the mixing's
 // squares by frequency 0 … n/2. influence has the relative change of a layer's output i when input j is replaced with
 // the mean of all inputs. Null for other architectures.
-Json learned_mixing(const weft::Model& model, const weft::Tensor& tokens);
+Json learned_mixing(const weft::Model& model, const weft::ModelInput& input);
 
 }  // namespace report

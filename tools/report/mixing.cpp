@@ -95,11 +95,11 @@ Grid influence(const weft::FnetLayer& layer, const Tensor& x, const Tensor& y) {
 
 }  // namespace
 
-Json learned_mixing(const weft::Model& model, const Tensor& tokens) {
+Json learned_mixing(const weft::Model& model, const weft::ModelInput& input) {
   const auto* fnet = dynamic_cast<const weft::Fnet*>(&model);
   if (fnet == nullptr) return nullptr;
   Json layers = Json::array();
-  Tensor x = fnet->encoder().embeddings(tokens);
+  Tensor x = fnet->encoder().embed(input);
   for (const weft::FnetLayer& layer : fnet->encoder().layers) {
     const Sums sums = sums_of(layer, x);
     const Tensor y = layer(x);
@@ -109,7 +109,7 @@ Json learned_mixing(const weft::Model& model, const Tensor& tokens) {
                       {"influence", drawn_grid(influence(layer, x, y))}});
     x = y;
   }
-  return {{"kind", "fourier"}, {"length", tokens.size(1)}, {"sequences", tokens.size(0)}, {"layers", layers}};
+  return {{"kind", "fourier"}, {"length", x.size(1)}, {"sequences", x.size(0)}, {"layers", layers}};
 }
 
 }  // namespace report

@@ -57,6 +57,11 @@ Json attempt(Json& notes, const std::string& what, const Make& make) {
   }
 }
 
+// At most four rows, of a tensor that may be undefined.
+weft::Tensor first_rows(const weft::Tensor& x) {
+  return x.defined() ? weft::slice(x, 0, 0, std::min<std::int64_t>(4, x.size(0))) : x;
+}
+
 // Adds samples of the model of a checkpoint, and what it has learned.
 void add_model(Json& described, const json& run, const std::string& folder, weft::Checkpoint loaded,
                const SampleOptions& options) {
@@ -83,8 +88,8 @@ void add_model(Json& described, const json& run, const std::string& folder, weft
       attempt(notes, "No weights", [&] { return learned_weights(model, sequence_length(checkpoint)); });
   if (validation)
     described["mixing"] = attempt(notes, "No mixing", [&] {
-      const weft::Tensor tokens = validation->data->validation(validation->data->validation_batches() / 2).tokens;
-      return learned_mixing(model, weft::slice(tokens, 0, 0, std::min<std::int64_t>(4, tokens.size(0))));
+      const weft::Batch batch = validation->data->validation(validation->data->validation_batches() / 2);
+      return learned_mixing(model, {first_rows(batch.tokens), first_rows(batch.frames)});
     });
 }
 

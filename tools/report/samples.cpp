@@ -29,8 +29,18 @@ std::string beginning(const std::string& text) {
   return text.substr(0, end) + " …";
 }
 
+// The beginning of a text, or the pixels of a picture.
+Json content(const weft::LabelledTexts& rows, std::size_t row) {
+  const std::string& text = rows.texts[row];
+  if (rows.picture.height == 0) return beginning(text);
+  return {{"height", rows.picture.height},
+          {"width", rows.picture.width},
+          {"channels", rows.picture.channels},
+          {"pixels", base64({text.begin(), text.end()})}};
+}
+
 // The examples with the highest probability, but only a few for each pair of labels.
-Json chosen(std::vector<Example> examples, const std::vector<std::string>& texts) {
+Json chosen(std::vector<Example> examples, const weft::LabelledTexts& rows) {
   std::stable_sort(examples.begin(), examples.end(),
                    [](const Example& a, const Example& b) { return a.probability > b.probability; });
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> of_pair;
@@ -41,7 +51,7 @@ Json chosen(std::vector<Example> examples, const std::vector<std::string>& texts
     all.push_back({{"actual", example.actual},
                    {"predicted", example.predicted},
                    {"probability", number(example.probability)},
-                   {"text", beginning(texts[example.row])}});
+                   {rows.picture.height > 0 ? "picture" : "text", content(rows, example.row)}});
   }
   return all;
 }
@@ -136,7 +146,7 @@ Json confusion_sample(const weft::Classifier& classifier, const Validation& vali
           {"accuracy", number(confusion.accuracy())},
           {"rows", confusion.rows()},
           {"of", validation.of},
-          {"examples", chosen(wrong, rows.texts)}};
+          {"examples", chosen(wrong, rows)}};
 }
 
 }  // namespace report

@@ -47,7 +47,7 @@ function confusionSample(sample) {
       (each) => html("li", {},
         html("div", {class: "muted"}, "label ", html("b", {}, sample.labels[each.actual]), ", predicted as ",
           html("b", {}, sample.labels[each.predicted]), ` with ${percent(each.probability)}`),
-        each.text)));
+        each.picture ? pixels(each.picture) : each.text)));
     if (chosen.length === 0)
       list.append(
         html("li", {class: "muted"},
@@ -61,6 +61,17 @@ function confusionSample(sample) {
     [plot], {legend: rampLegend(["page", "amount"], ["0 % of the label", "100 %"])});
   return html("div", {}, html("div", {class: sample.labels.length <= 12 ? "pair" : ""}, chart, scoreTable(sample)),
     heading, list);
+}
+
+// A picture of gray or colored pixels, four times as large.
+function pixels({height, width, channels, pixels}) {
+  const canvas = html("canvas", {width, height, class: "pixels", style: `width: ${4 * width}px`});
+  const bytes = Uint8Array.from(atob(pixels), (c) => c.charCodeAt(0)), image = new ImageData(width, height);
+  for (let i = 0; i < width * height; ++i)
+    for (let c = 0; c < 4; ++c)
+      image.data[4 * i + c] = c === 3 ? 255 : bytes[i * channels + (channels >= 3 ? c : 0)];
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
 }
 
 function short(name, most) {

@@ -1,6 +1,7 @@
 #include <weft/classifier_data.h>
 #include <weft/encoded_text.h>
 #include <weft/error.h>
+#include <weft/pictures.h>
 #include <weft/run_folder.h>
 
 #include <filesystem>
@@ -36,6 +37,7 @@ weft::LabelledTexts spread(const weft::LabelledTexts& all, std::int64_t most) {
   if (count <= most) return all;
   weft::LabelledTexts some;
   some.names = all.names;
+  some.picture = all.picture;
   for (std::int64_t i = 0; i < most; ++i) {
     const auto row = static_cast<std::size_t>(i * count / most);
     some.texts.push_back(all.texts[row]);
@@ -56,7 +58,11 @@ Validation load_rows(TrainOptions options, const nlohmann::json& run, const weft
   if (options.validation != every_tenth_row && !is_share(options.validation)) check_there(options.validation);
   options.test.clear();  // is not shown
   const DividedRows rows = divided_rows(options, checkpoint.info.labels);
-  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured) {
+  const auto data_of = [&](const weft::LabelledTexts& learned,
+                           const weft::LabelledTexts& measured) -> std::unique_ptr<weft::Data> {
+    const weft::InputSpec input = checkpoint.model->input();
+    if (input.is_picture())
+      return weft::picture_data(learned, measured, input, 32, {options.flips, options.shift.value_or(0)});
     const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
     return std::make_unique<weft::ClassifierData>(learned, measured, checkpoint.tokenizer, sequence_length(checkpoint),
                                                   32, padding, options.word_dropout);

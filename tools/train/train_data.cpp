@@ -3,6 +3,7 @@
 #include <weft/checkpoint.h>
 #include <weft/classifier_data.h>
 #include <weft/error.h>
+#include <weft/pictures.h>
 #include <weft/run_folder.h>
 
 #include <algorithm>
@@ -98,9 +99,57 @@ std::int64_t filled_length(const TrainOptions& o, const weft::Checkpoint* from, 
   return from->info.pad_to;
 }
 
-Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
+// The side of the patches: the given one, or the smallest that divides the pictures into at most 64.
+std::int64_t patch_of(const TrainOptions& o, const weft::PictureSize& size) {
+  if (o.patch) return *o.patch;
+  constexpr std::int64_t most = 64;
+  for (std::int64_t side = 1; side < std::min(size.height, size.width); ++side)
+    if (size.height % side == 0 && size.width % side == 0 && (size.height / side) * (size.width / side) <= most)
+      return side;
+  return 1;
+}
+
+// Error for an option of texts.
+void check_no_text_options(const TrainOptions& o) {
+  const char* given = !o.tokenizer.tokenizer.empty() ? "--tokenizer"
+                      : !o.pad_to.empty()            ? "--pad-to"
+                      : o.word_dropout > 0           ? "--word-dropout"
+                                                     : nullptr;
+  if (given != nullptr) throw UsageError(std::string(given) + " is for texts, but the rows of --data are pictures");
+}
+
+Training load_pictures(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
+  check_no_text_options(o);
   Training made;
+  if (from != nullptr && !from->model->input().is_picture())
+    throw UsageError("\"" + o.from + "\" reads texts, but the rows of --data are pictures");
+  made.notes = std::move(rows.notes);
+  const std::int64_t batch = o.batch.value_or(32), count = std::ssize(rows.training.texts);
+  spec.classes = std::ssize(rows.training.names);
+  spec.vocabulary = 0;
+  spec.input =
+      from != nullptr ? from->model->input() : weft::picture_input(rows.training, patch_of(o, rows.training.picture));
+  if (from == nullptr && o.model.has_usual_length()) set_length(spec, spec.input.patches());
+  if (!rows.test.texts.empty()) made.test = weft::picture_data({}, std::move(rows.test), spec.input, batch);
+  made.data = weft::picture_data(std::move(rows.training), std::move(rows.validation), spec.input, batch,
+                                 {o.flips, o.shift.value_or(0)});
+  made.size = {count, batch, true};
+  check_memory_to_train(*outline(spec));
+  made.model = new_model(o, spec);
+  return made;
+}
+
+// Error for an option of pictures.
+void check_no_picture_options(const TrainOptions& o) {
+  const char* given = o.patch ? "--patch" : o.shift ? "--shift" : o.flips ? "--flips" : nullptr;
+  if (given != nullptr) throw UsageError(std::string(given) + " is for pictures, but the rows of --data are texts");
+}
+
+Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   DividedRows rows = divided_rows(o);
+  if (rows.training.picture.height > 0) return load_pictures(o, spec, from, std::move(rows));
+  check_no_picture_options(o);
+  Training made;
   const weft::LabelledTexts& training = rows.training;
   made.notes = std::move(rows.notes);
   made.columns = training.columns;

@@ -49,7 +49,7 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
       ->group(group)
       ->needs(text);
   auto* data = add_text(command, "--data,--csv", "FILE|DIR", o.data,
-                        "Labeled texts to train a classifier on, a file or a folder")
+                        "Labeled texts or pictures to train a classifier on, a file or a folder")
                    ->group(group)
                    ->excludes(text);
   const auto check_validation = [](const std::string& typed) { (void)is_share(typed); };
@@ -85,6 +85,17 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
       ->needs(data);
   add_number(command, "--word-dropout", o.word_dropout, {.lowest = 0, .highest = 1, .below = true},
              "Share of a row's words that become unknown in training, chosen anew each time")
+      ->group(group)
+      ->needs(data);
+  add_number(command, "--patch", o.patch, {1}, "Pictures: side of the square patches that a model reads, in pixels",
+             "the smallest that makes at most 64 patches")
+      ->group(group)
+      ->needs(data);
+  add_number(command, "--shift", o.shift, {0},
+             "Pictures: move each training picture by up to N pixels along both axes, anew each time", "0")
+      ->group(group)
+      ->needs(data);
+  command.add_flag("--flips", o.flips, "Pictures: mirror half of the training pictures, left to right, anew each time")
       ->group(group)
       ->needs(data);
   o.tokenizer.add_to(command, group);

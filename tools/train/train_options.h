@@ -37,6 +37,8 @@ struct TrainOptions {
   std::string best_by = "loss";  // one of best_by_names
   std::optional<double> lr, lr_floor;
   double label_smoothing = 0, word_dropout = 0;
+  std::optional<std::int64_t> patch, shift;  // of pictures
+  bool flips = false;                        // of pictures
   weft::OptimizerOptions optimizer;
   std::string schedule = "cosine";
   weft::Precision precision = weft::Precision::f32;

@@ -17,7 +17,8 @@ struct Prediction {
   double probability = 0;  ///< 0 … 1; the probabilities of all labels sum to 1
 };
 
-/// A trained classifier: texts in, probabilities of labels out. A text gives the same bits alone and beside other
+/// A trained classifier: texts in, probabilities of labels out. For a classifier of pictures, a text stands for the
+/// pixels of one (weft/pictures.h). A text gives the same bits alone and beside other
 /// texts, at any number of threads. Its row has the format of the rows that trained the model: padded, or of its own
 /// length (CheckpointInfo::pad_to). Threads may share a classifier, as long as no thread writes the model's parameters.
 class Classifier {
@@ -47,6 +48,7 @@ class Classifier {
 
  private:
   std::vector<std::int64_t> row_of(const std::string& text) const;
+  ModelInput input_of(const std::string& text) const;
 
   Checkpoint checkpoint_;
 };

@@ -203,6 +203,8 @@ class FnetEncoder : public Layer<FnetEncoder> {
   /// The same for any input.
   Tensor operator()(const ModelInput& input, const Tensor& types = {}, const Random* dropout = nullptr,
                     Precision precision = Precision::f32, bool recompute = false) const;
+  /// The input of the first layer, without dropout: (b, n, d_model).
+  Tensor embed(const ModelInput& input, const Tensor& types = {}, Precision precision = Precision::f32) const;
   /// For weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {

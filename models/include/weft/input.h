@@ -45,8 +45,8 @@ std::string input_to_json(const InputSpec& spec);
 /// Reads what input_to_json wrote. Throws an Error for anything else.
 InputSpec input_from_json(const std::string& json);
 
-/// The mean and the deviation of each channel, for InputSpec: frames (…, channels) -> both of size `channels`. A channel
-/// that is constant has the deviation 1. Throws an Error if there is no frame or if a number is not finite.
+/// Sets the mean and the deviation of each channel to those of the frames (…, channels). A constant channel gets the
+/// deviation 1. Throws an Error if there is no frame or if a number is not finite.
 void set_normalization(InputSpec& spec, const Tensor& frames);
 
 /// Patches of pictures, row by row, each patch row by row (Dosovitskiy et al. 2020, arXiv 2010.11929, section 3.1):

@@ -1,6 +1,6 @@
 /// \file
 /// Labeled texts: rows of a text and a label each, in the formats in which people keep them: CSV, TSV, JSON lines,
-/// fastText's lines, and one folder for each label.
+/// fastText's lines, and one folder for each label. A row may be a picture instead of a text.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -22,6 +22,8 @@ enum class DataFormat {
   jsonl,      ///< a JSON object in each line, whose keys are the columns
   fasttext,   ///< lines of "__label__NAME" and words, in any order; if a line has several labels, the first counts
   folders,    ///< a folder for each label, with a file for each text; files beside the folders are ignored
+  /// Pictures in MNIST's format, *images-idx3*, with their labels in the file *labels-idx1* beside it.
+  idx,
 };
 
 const char* data_format_name(DataFormat format) noexcept;   ///< "auto", "csv", "tsv", "semicolon", "jsonl", …
@@ -44,9 +46,17 @@ struct LabelledOptions {
   bool skip_bad_rows = false;  ///< skips and counts rows that would otherwise be an Error
 };
 
+/// The size of pictures.
+struct PictureSize {
+  std::int64_t height = 0;    ///< pixels; 0 if the rows are texts
+  std::int64_t width = 0;     ///< pixels
+  std::int64_t channels = 0;  ///< 1 for gray, 3 for colors
+};
+
 /// Rows of a text and a label each.
 struct LabelledTexts {
-  std::vector<std::string> texts;    ///< UTF-8
+  /// UTF-8. For pictures: the pixels, one byte for each channel, row by row (weft/pictures.h).
+  std::vector<std::string> texts;
   std::vector<std::int64_t> labels;  ///< for each text: the index of its name
   std::vector<std::string> names;    ///< of the labels, distinct
   std::string form;                  ///< the detected format, for people
@@ -54,6 +64,7 @@ struct LabelledTexts {
   std::vector<std::string> columns;
   std::int64_t skipped = 0;  ///< bad rows that were skipped
   std::int64_t several = 0;  ///< rows with several labels, the first of which counts
+  PictureSize picture = {};  ///< of all rows, if they are pictures
 };
 
 /// The labeled texts of a file, or of a folder that has one folder for each label. The label names are options.labels,
@@ -81,7 +92,8 @@ class TextRows {
   /// Reads the next row's text and, unless `fields` is null, its fields, one for each name. Returns false at the end.
   /// Throws an Error that names the row if it can't be used.
   virtual bool next(std::string& text, std::vector<std::string>* fields = nullptr) = 0;
-  virtual std::int64_t skipped() const noexcept = 0;  ///< bad rows that were skipped so far
+  virtual PictureSize picture() const noexcept { return {}; }  ///< of all rows, if they are pictures
+  virtual std::int64_t skipped() const noexcept = 0;           ///< bad rows that were skipped so far
 };
 
 }  // namespace weft

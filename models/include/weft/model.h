@@ -125,8 +125,8 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init);
 /// <= n <= max_length (0: any).
 void check_tokens(const std::string& model, const Tensor& tokens, std::int64_t max_length);
 
-/// Checks the input of an architecture, like check_tokens. Throws an Error unless it has tokens if there is a vocabulary,
-/// and frames as the spec describes them, both for the same sequences, and nothing else.
+/// Checks the input of an architecture, like check_tokens. Throws an Error unless it has tokens if there is a
+/// vocabulary, and frames as the spec describes them, both for the same sequences, and nothing else.
 void check_input(const std::string& model, const ModelInput& input, const InputSpec& spec, std::int64_t vocabulary,
                  std::int64_t max_length);
 

@@ -35,7 +35,9 @@ struct RowDataOptions {
   std::shared_ptr<const Tokenizer> tokenizer;  ///< of the tokens; null for rows without tokens
   std::int64_t length = 0;                     ///< the longest sequence; not needed for pictures
   std::shared_ptr<const Objective> objective;  ///< null: make_objective(task, outputs)
-  std::string name;                            ///< tells data apart when a run is resumed; empty: hashes of some rows
+  /// Changes training rows at random, for example by moving pictures; null: they stay as they are.
+  std::function<Row(Row, const Random&)> augment;
+  std::string name;  ///< tells data apart when a run is resumed; empty: hashes of some rows
 };
 
 /// Rows of one or several lengths. Rows of different lengths share a batch, but a model sees only rows of one length at
@@ -63,7 +65,7 @@ class RowData : public Data {
   ModelSpec spec(const std::string& arch, const std::string& config = "{}") const;
 
  private:
-  Batch gather(const RowSet& set, const char* name, std::vector<std::int64_t> which) const;
+  Batch gather(std::vector<Row> rows) const;
   Row checked(const RowSet& set, const char* name, std::int64_t k) const;
 
   RowSet training_, validation_;

@@ -36,6 +36,7 @@
 #include "weft/os.h"
 #include "weft/parameter.h"
 #include "weft/parameter_set.h"
+#include "weft/pictures.h"
 #include "weft/pointwise.h"
 #include "weft/precision.h"
 #include "weft/profile.h"
