@@ -38,6 +38,9 @@ void check_spec(const ModelSpec& spec, const Architecture& architecture) {
   if (spec.input.defined() && kind.outputs == OutputShape::symbols)
     throw Error("[model] a " + kind.name + " reads only tokens, got frames of " + std::to_string(spec.input.channels) +
                 " channels");
+  if (spec.output.defined() && kind.outputs != OutputShape::per_row)
+    throw Error("[model] only a task with one output for each row has a unit, not a " + kind.name);
+  check_output_spec(spec.output, spec.classes);
   if (spec.vocabulary < (spec.input.defined() ? 0 : 1))
     throw Error("[model] expected a vocabulary of at least 1 symbol, got " + std::to_string(spec.vocabulary));
   const auto& tasks = architecture.tasks;
@@ -88,6 +91,8 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init) {
     if (made == nullptr || made->arch() != spec.arch || made->task() != spec.task)
       throw Error("[model] expected a " + text(spec.arch, spec.task) + "; its architecture made " +
                   (made == nullptr ? "nothing" : "a " + text(made->arch(), made->task())));
+    if (made->output().mean != spec.output.mean)
+      throw Error("[model] the architecture " + spec.arch + " predicts numbers without a unit");
     if (made->input().channels != spec.input.channels)
       throw Error("[model] the architecture " + spec.arch + " reads only tokens, got frames of " +
                   std::to_string(spec.input.channels) + " channels");

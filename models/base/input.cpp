@@ -30,6 +30,25 @@ void check_channels(const char* name, const std::vector<double>& values, const I
       throw Error(std::string("[input] a ") + name + " of " + std::to_string(value) + " can't be used");
 }
 
+struct Moments {
+  std::vector<double> mean, deviation;
+};
+
+// Over all elements with the same index in the last axis.
+Moments moments_of(const Tensor& numbers) {
+  const auto x = raw::convert(numbers, DType::f64).to_vector<double>();
+  const auto channels = static_cast<std::size_t>(numbers.size(-1));
+  const double count = static_cast<double>(x.size() / channels);
+  Moments moments{std::vector<double>(channels, 0), std::vector<double>(channels, 0)};
+  for (std::size_t i = 0; i < x.size(); ++i) moments.mean[i % channels] += x[i] / count;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double off = x[i] - moments.mean[i % channels];
+    moments.deviation[i % channels] += off * off / count;
+  }
+  for (double& deviation : moments.deviation) deviation = deviation > 0 ? std::sqrt(deviation) : 1;
+  return moments;
+}
+
 std::vector<double> numbers_of(const std::string& key, const nlohmann::json& list) {
   std::vector<double> numbers;
   if (!list.is_array()) throw Error("[input] expected \"" + key + "\" to be a list of numbers");
@@ -95,22 +114,40 @@ InputSpec input_from_json(const std::string& text) {
 }
 
 void set_normalization(InputSpec& spec, const Tensor& frames) {
-  const std::int64_t c = spec.channels;
-  if (!frames.defined() || frames.rank() < 1 || frames.size(-1) != c || frames.numel() == 0)
-    throw Error("[input] expected frames of " + std::to_string(c) + " channels to normalize, got " +
+  if (!frames.defined() || frames.rank() < 1 || frames.size(-1) != spec.channels || frames.numel() == 0)
+    throw Error("[input] expected frames of " + std::to_string(spec.channels) + " channels to normalize, got " +
                 (frames.defined() ? to_string(frames.shape()) : "none"));
-  const auto x = raw::convert(frames, DType::f64).to_vector<double>();
-  const auto channels = static_cast<std::size_t>(c);
-  const double count = static_cast<double>(x.size() / channels);
-  spec.mean.assign(channels, 0);
-  spec.deviation.assign(channels, 0);
-  for (std::size_t i = 0; i < x.size(); ++i) spec.mean[i % channels] += x[i] / count;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double off = x[i] - spec.mean[i % channels];
-    spec.deviation[i % channels] += off * off / count;
-  }
-  for (double& deviation : spec.deviation) deviation = deviation > 0 ? std::sqrt(deviation) : 1;
+  const Moments moments = moments_of(frames);
+  spec.mean = moments.mean;
+  spec.deviation = moments.deviation;
   check_input_spec(spec);
+}
+
+void check_output_spec(const OutputSpec& spec, std::int64_t outputs) {
+  InputSpec numbers;  // of the same form
+  numbers.channels = outputs;
+  if (spec.mean.size() != spec.deviation.size())
+    throw Error("[output] expected a mean and a deviation for each output, or neither");
+  check_channels("mean", spec.mean, numbers, -HUGE_VAL);
+  check_channels("deviation", spec.deviation, numbers, 0);
+}
+
+OutputSpec output_spec(const Tensor& targets) {
+  if (!targets.defined() || targets.rank() != 2 || targets.numel() == 0)
+    throw Error("[output] expected targets (rows, outputs), got " +
+                (targets.defined() ? to_string(targets.shape()) : "none"));
+  const Moments moments = moments_of(targets);
+  const OutputSpec spec{moments.mean, moments.deviation};
+  check_output_spec(spec, targets.size(1));
+  return spec;
+}
+
+Tensor in_unit(const Tensor& y, const OutputSpec& spec) {
+  if (!spec.defined()) return y;
+  const std::int64_t outputs = std::ssize(spec.mean);
+  const Tensor x = widened(y);
+  return add(mul(x, in_dtype_of(Tensor::from(spec.deviation, {outputs}), x)),
+             in_dtype_of(Tensor::from(spec.mean, {outputs}), x));
 }
 
 // (b, h/p, p, w/p, p, c) -> (b, h/p, w/p, p, p, c)

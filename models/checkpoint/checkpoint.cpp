@@ -56,6 +56,8 @@ ordered_json describe(const Model& model, const Tokenizer& tokenizer) {
   description["config"] = config_of(model);
   if (const InputSpec input = model.input(); input.defined())
     description["input"] = ordered_json::parse(input_to_json(input));
+  if (const OutputSpec output = model.output(); output.defined())
+    description["output"] = {{"mean", output.mean}, {"deviation", output.deviation}};
   description["vocabulary"] = ordered_json::parse(tokenizer.to_json());
   return description;
 }
@@ -64,7 +66,8 @@ ordered_json describe(const Model& model, const Tokenizer& tokenizer) {
 bool same_model(const json& a, const json& b) {
   for (const char* key : {"arch", "task", "classes", "config", "vocabulary"})
     if (!a.contains(key) || !b.contains(key) || a.at(key) != b.at(key)) return false;
-  return a.value("labels", json()) == b.value("labels", json()) && a.value("input", json()) == b.value("input", json());
+  const auto same = [&](const char* key) { return a.value(key, json()) == b.value(key, json()); };
+  return same("labels") && same("input") && same("output");
 }
 
 void check_labels(const std::vector<std::string>& labels, std::int64_t outputs) {
@@ -166,6 +169,8 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata, Purpose 
   spec.vocabulary = checkpoint.tokenizer->size();
   read_field("checkpoint", "classes", metadata.at("classes"), spec.classes);
   spec.config = metadata.at("config").dump();
+  if (metadata.contains("output"))
+    spec.output = {metadata.at("output").at("mean"), metadata.at("output").at("deviation")};
   if (metadata.contains("input")) spec.input = input_from_json(metadata.at("input").dump());
   read_field("checkpoint", "step", metadata.at("step"), checkpoint.info.step);
   read_field("checkpoint", "length", metadata.at("length"), checkpoint.info.length);

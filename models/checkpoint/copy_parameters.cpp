@@ -24,8 +24,13 @@ bool is_output(const Shape& a, const Shape& b, const Model& from, const Model& t
 // The parameters of a classifier that have a slice for each output, with the axis of these slices. These are the
 // parameters whose shape changes in a model with one more output.
 std::map<std::string, std::size_t> head_axes(const Model& model) {
-  ModelSpec spec{model.arch(), model.task(), model.vocabulary(), model.outputs() + 1, model.config_for(model.task()),
-                 model.input()};
+  ModelSpec spec{model.arch(),
+                 model.task(),
+                 model.vocabulary(),
+                 model.outputs() + 1,
+                 model.config_for(model.task()),
+                 model.input(),
+                 {}};
   Init shapes;
   shapes.shapes_only = true;
   std::map<std::string, Shape> wider;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <sstream>
 
 #include "weft/context.h"
 
@@ -19,6 +20,13 @@ std::vector<std::int64_t> framed(const SpecialIds& special, std::vector<std::int
 
 std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const std::string& text, std::int64_t length) {
   return framed(tokenizer.special(), tokenizer.encode(text), length);
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
 }
 
 void check_padding(const Model& model, const Tokenizer& tokenizer, const char* who) {

@@ -16,6 +16,9 @@ constexpr std::int64_t pad_id = 0;  // the padding of a Model that skips_padding
 std::vector<std::int64_t> framed(const SpecialIds& special, std::vector<std::int64_t> ids, std::int64_t length);
 std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const std::string& text, std::int64_t length);
 
+// What is between white space.
+std::vector<std::string> words_of(const std::string& text);
+
 // Throws an Error if the model ignores token 0 as padding, but the tokenizer has another padding id. `who` names the
 // caller.
 void check_padding(const Model& model, const Tokenizer& tokenizer, const char* who);

@@ -65,7 +65,8 @@ class RegressionMeter : public Meter {
       count += rows;
       r2 += total > 0 ? 1 - residual / total : (residual == 0 ? 1 : 0);
     }
-    return {{"MAE", ratio(absolute, count), true}, {"R2", r2 / static_cast<double>(actual_.size())}};
+    return {{"MAE", ratio(absolute, count), true, false},
+            {"R2", r2 / static_cast<double>(actual_.size()), false, false}};
   }
 
  private:

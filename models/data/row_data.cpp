@@ -203,7 +203,8 @@ std::string RowData::fingerprint() const {
 }
 
 ModelSpec RowData::spec(const std::string& arch, const std::string& config) const {
-  return {arch, options_.task, options_.tokenizer->size(), std::ssize(options_.outputs), config, options_.input};
+  return {arch,           options_.task,  options_.tokenizer->size(), std::ssize(options_.outputs), config,
+          options_.input, options_.output};
 }
 
 }  // namespace weft

@@ -153,7 +153,7 @@ Tensor Fnet::forward(const ModelInput& input, const Random* dropout) const {
     if (language_model_) return words(x);         // (b, n, vocabulary)
     if (task_kind(task_).outputs == OutputShape::per_token) return (*classes_)(x);
     const Tensor seen = pooled(x, input.tokens);  // (b, d_model)
-    return classes_ ? (*classes_)(seen) : seen;
+    return classes_ ? in_unit((*classes_)(seen), output_) : seen;
   });
 }
 
@@ -164,7 +164,7 @@ FnetOutputs Fnet::run(const Tensor& tokens, const Tensor& types, const Random* d
     if (pooler_) all.pooled = (*pooler_)(all.hidden);
     if (language_model_) all.words = words(all.hidden);
     if (classes_ && task_kind(task_).outputs == OutputShape::per_token) all.classes = (*classes_)(all.hidden);
-    else if (classes_) all.classes = (*classes_)(pooler_ ? all.pooled : pooled(all.hidden, tokens));
+    else if (classes_) all.classes = in_unit((*classes_)(pooler_ ? all.pooled : pooled(all.hidden, tokens)), output_);
     return all;
   });
 }

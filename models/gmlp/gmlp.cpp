@@ -80,8 +80,8 @@ Tensor Gmlp::forward(const ModelInput& input, const Random* dropout) const {
                        [mask](const GmlpBlock& block, const Tensor& in, const Random* random) {
                          return block(in, mask, random);  // (n, b, d_model)
                        });
-    if (kind.outputs != OutputShape::per_row) return transpose(head(x), 0, 1);  // (b, n, outputs)
-    return head(mean_of_tokens(transpose(x, 0, 1), input.tokens));              // (b, outputs)
+    if (kind.outputs != OutputShape::per_row) return transpose(head(x), 0, 1);        // (b, n, outputs)
+    return in_unit(head(mean_of_tokens(transpose(x, 0, 1), input.tokens)), output_);  // (b, outputs)
   });
 }
 

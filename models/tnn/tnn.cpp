@@ -82,7 +82,7 @@ Tensor Tnn::forward(const ModelInput& input, const Random* dropout) const {
                          return layer(in, random);  // (b, n, d_model)
                        });
     if (task_kind(task_).outputs != OutputShape::per_row) return logits(x);  // (b, n, outputs)
-    return logits(mean_of_tokens(x, input.tokens));                          // (b, outputs)
+    return in_unit(logits(mean_of_tokens(x, input.tokens)), output_);        // (b, outputs)
   });
 }
 

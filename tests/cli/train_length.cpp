@@ -103,7 +103,7 @@ TEST_CASE("weft train --folds: a run of each, tested on its part; their mean and
     CHECK(settings["data"]["folds"] == std::to_string(fold) + "/3");
     CHECK(contains(settings["found"]["data"].get<std::string>(), "36 + 4 rows"));
   }
-  CHECK(contains(trained.out, "\nfold       test accuracy   test macro F1\n1 "));
+  CHECK(contains(trained.out, "\nfold         test accuracy   test macro F1\n1 "));
   CHECK(number_after(trained.out, "\nmean ") == doctest::Approx(sum / 3).epsilon(1e-3));
   CHECK(number_after(trained.out, "\ndeviation ") ==
         doctest::Approx(std::sqrt(std::max(0.0, (squares - sum * sum / 3) / 2))).epsilon(1e-2));

@@ -14,6 +14,7 @@
 #include "console/command.h"
 #include "console/options.h"
 #include "console/out_folder.h"
+#include "console/report.h"
 #include "measure/measured_data.h"
 #include "options/checkpoint_option.h"
 #include "report/run.h"
@@ -76,8 +77,10 @@ std::vector<Row> measured_rows(const weft::Evaluation& before, const weft::Evalu
   std::vector<Row> rows;
   for (const weft::Metric& metric : before.metrics) {
     const double is = after.metric(metric.name);
-    rows.push_back({metric.name, as_text("%.2f %%", 100 * metric.value), as_text("%.2f %%", 100 * is),
-                    as_text("%+.2f points", 100 * (is - metric.value))});
+    weft::Metric now = metric;
+    now.value = is;
+    rows.push_back({metric.name, metric_text(metric), metric_text(now),
+                    metric.is_share ? as_text("%+.2f points", 100 * (is - metric.value)) : change(metric.value, is)});
   }
   if (before.bits_per_byte())
     rows.push_back({"perplexity", as_text("%.4f", before.perplexity()), as_text("%.4f", after.perplexity()),

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "console/report.h"
 #include "console/terminal.h"
 
 namespace {
@@ -97,7 +98,6 @@ void ProgressDisplay::show(const weft::Progress& progress) {
 
 void ProgressDisplay::show(std::int64_t step, const weft::Evaluation& evaluation) {
   std::string text = "step " + std::to_string(step) + ": validation loss " + format("%.4f", evaluation.loss);
-  for (const weft::Metric& metric : evaluation.metrics)
-    text += ", " + metric.name + format(" %.2f %%", 100 * metric.value);
+  for (const weft::Metric& metric : evaluation.metrics) text += ", " + metric.name + " " + metric_text(metric);
   line(text);
 }

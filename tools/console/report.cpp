@@ -6,12 +6,17 @@
 #include <cstdio>
 #include <iostream>
 
+std::string metric_text(const weft::Metric& metric) {
+  char text[32];
+  if (metric.is_share) std::snprintf(text, sizeof text, "%.2f %%", 100 * metric.value);
+  else std::snprintf(text, sizeof text, "%.4g", metric.value);
+  return text;
+}
+
 void print_evaluation(const weft::Evaluation& evaluation, const char* kind) {
   char text[128];
-  for (const weft::Metric& metric : evaluation.metrics) {
-    std::snprintf(text, sizeof text, " %.2f %%\n", 100 * metric.value);
-    std::cout << kind << " " << metric.name << text;
-  }
+  for (const weft::Metric& metric : evaluation.metrics)
+    std::cout << kind << " " << metric.name << " " << metric_text(metric) << "\n";
   if (const auto bits = evaluation.bits_per_byte()) {
     std::snprintf(text, sizeof text, "perplexity %.4f\nbits per byte %.4f\n", evaluation.perplexity(), *bits);
     std::cout << text;

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-// "KIND METRIC X %" for each metric; perplexity and bits per byte for language models; "KIND loss X".
+// "98.76 %", or "123.4" for a metric that is not a share.
+std::string metric_text(const weft::Metric& metric);
+// "KIND METRIC X" for each metric; perplexity and bits per byte for language models; "KIND loss X".
 void print_evaluation(const weft::Evaluation& evaluation, const char* kind);
 // "a, b"
 std::string list(const std::vector<std::string>& names);

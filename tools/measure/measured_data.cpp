@@ -3,6 +3,7 @@
 #include <weft/classifier_data.h>
 #include <weft/error.h>
 #include <weft/pictures.h>
+#include <weft/target_rows.h>
 
 #include <cmath>
 #include <iostream>
@@ -71,12 +72,16 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
   const std::string what = std::string("the checkpoint is a ") + weft::task_name(model.task());
   if (weft::task_source(model.task()) == weft::Source::rows) {
     if (data.empty()) throw weft::Error(what + ": give --data");
-    weft::LabelledOptions options = form.labelled(checkpoint.info.labels);
+    const bool are_classes = model.task() == weft::Task::classifier;
+    weft::LabelledOptions options = form.labelled(are_classes ? checkpoint.info.labels : std::vector<std::string>());
     options.literal_quotes_where_possible = run_flag(run, "data", "literal-quotes");
     const weft::LabelledTexts texts = weft::read_labelled(data, options);
     std::cerr << describe(data, texts) << std::endl;
     if (model.input().is_picture()) return weft::picture_data({}, texts, model.input(), batch);
     if (texts.picture.height > 0) throw weft::Error(what + " of texts, but the rows of \"" + data + "\" are pictures");
+    if (!are_classes)
+      return weft::target_data({}, texts, {model.task(), checkpoint.info.labels, model.output()}, checkpoint.tokenizer,
+                               length, batch);
     const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
     return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.tokenizer, length, batch,
                                                   padding);

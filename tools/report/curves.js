@@ -6,10 +6,14 @@ let horizontal = "step";
 // Measured together with the loss of language models.
 const ofTexts = ["perplexity", "bits_per_byte"];
 
+// Metrics that are no fractions.
+const ofNumbers = ["MAE", "R2"];
+const measureText = (name) => (ofNumbers.includes(name) ? format : percent);
+
 function summary(runs) {
   const texts = ofTexts.filter((name) => runs.some((run) => name in run.metrics.evaluations));
   const metrics = [...new Set(runs.flatMap((run) => measures(run)))];
-  const tests = [["test_loss", format], ...texts.map((name) => [name, format]), ...metrics.map((name) => [name, percent])];
+  const tests = [["test_loss", format], ...texts.map((name) => [name, format]), ...metrics.map((name) => [name, measureText(name)])];
   const tested = runs.some((run) => run.metrics.test !== null) ? tests : [];
   const head = [
     "run", "model", "parameters", "steps", "best validation loss",
@@ -25,7 +29,7 @@ function summary(runs) {
     const cells = [
       `${run.arch} ${run.task}`, format(run.parameters), steps, loss,
       ...texts.map((name) => format(best?.[name])),
-      ...metrics.map((name) => (best === null ? "–" : percent(best[name]))),
+      ...metrics.map((name) => (best === null ? "–" : measureText(name)(best[name]))),
       ...tested.map(([name, show]) => (test === null ? "–" : show(test[name]))), duration(seconds),
       format(Math.round(tokens_per_second ?? NaN))
     ];
@@ -41,7 +45,12 @@ function summary(runs) {
 
 const meanings = {
   "accuracy": "The share of the validation rows that are classified correctly.",
-  "macro F1": "The mean of the F1 scores of all labels, rare or common, on the validation data."
+  "macro F1": "The mean of the F1 scores of all labels, rare or common, on the validation data.",
+  "micro F1": "The F1 score over all labels of all validation rows together.",
+  "average precision": "The mean over the labels of the precision at each row that has the label.",
+  "span F1": "The F1 score of spans whose ends and whose name are both right, as conlleval computes it.",
+  "MAE": "The mean absolute error on the validation data, in the target's unit. Lower is better.",
+  "R2": "The share of the targets' variance that the predictions explain; 1 is best."
 };
 
 // The metrics besides the loss: fractions like accuracy.
@@ -112,12 +121,14 @@ function lossFigure(runs) {
   const entries = [{key: key("key thin"), name: "training"}, {key: key("key"), name: "validation"}];
   const pooled = runs.some((run) => run.metrics.training.low);
   const {highest, cut} = lossRange(runs);
-  const note = "The cross entropy of the predictions, in nats: lower is better, 0 is certainty." +
+  const squared = runs.every((run) => ["regression", "forecast"].includes(run.task));
+  const note = (squared ? "The mean squared error of the predictions: lower is better." :
+                          "The cross entropy of the predictions, in nats: lower is better, 0 is certainty.") +
     (pooled ? " Each training point is the mean of several steps" +
           (runs.length === 1 ? ", and the band spans their lowest and highest loss." : ".") :
               "") +
     (cut ? " The first steps are above the figure." : "");
-  return curveFigure("Loss", note, runs, both, {label: "nats", highest}, {
+  return curveFigure("Loss", note, runs, both, {label: squared ? "squared error" : "nats", highest}, {
     height: 0.42,
     legend:
       legend(runs.length > 1 ? [...runs.map((run, i) => ({key: runKey(i), name: run.name})), ...entries] : entries)
@@ -131,7 +142,7 @@ function curveSection(runs) {
     ...metrics.map(
       (name) => curveFigure(name[0].toUpperCase() + name.slice(1), meanings[name] ?? "Measured on the validation data.",
         runs, (run, index) => [curveOf(run, index, "evaluations", name, {dots: true, width: 2.4})],
-        {label: "%", most: 1, show: (v) => format(100 * v)})),
+        ofNumbers.includes(name) ? {label: name} : {label: "%", most: 1, show: (v) => format(100 * v)})),
     curveFigure("Learning rate", "The factor of each update, given by the schedule.", runs,
       training("learning_rate"), {label: "learning rate", zero: true}),
     curveFigure("Gradient norm",

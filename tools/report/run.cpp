@@ -82,7 +82,8 @@ void add_model(Json& described, const json& run, const std::string& folder, weft
   described["sample"] = attempt(notes, "No sample", [&] {
     if (model.task() == weft::Task::causal_lm) return text_sample(checkpoint, options);
     if (!validation) return Json();
-    return classifier ? confusion_sample(*classifier, *validation) : masked_sample(checkpoint, *validation);
+    if (classifier) return confusion_sample(*classifier, *validation);
+    return model.task() == weft::Task::masked_lm ? masked_sample(checkpoint, *validation) : Json();
   });
   described["learned"] =
       attempt(notes, "No weights", [&] { return learned_weights(model, sequence_length(checkpoint)); });

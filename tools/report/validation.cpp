@@ -3,6 +3,7 @@
 #include <weft/error.h>
 #include <weft/pictures.h>
 #include <weft/run_folder.h>
+#include <weft/target_rows.h>
 
 #include <filesystem>
 
@@ -57,12 +58,16 @@ Validation load_rows(TrainOptions options, const nlohmann::json& run, const weft
   check_there(options.data);
   if (options.validation != every_tenth_row && !is_share(options.validation)) check_there(options.validation);
   options.test.clear();  // is not shown
-  const DividedRows rows = divided_rows(options, checkpoint.info.labels);
+  const weft::Task task = checkpoint.model->task();
+  const DividedRows rows = divided_rows(options, task, checkpoint.info.labels);
   const auto data_of = [&](const weft::LabelledTexts& learned,
                            const weft::LabelledTexts& measured) -> std::unique_ptr<weft::Data> {
     const weft::InputSpec input = checkpoint.model->input();
     if (input.is_picture())
       return weft::picture_data(learned, measured, input, 32, {options.flips, options.shift.value_or(0)});
+    if (task != weft::Task::classifier)
+      return weft::target_data(learned, measured, {task, checkpoint.info.labels, checkpoint.model->output()},
+                               checkpoint.tokenizer, sequence_length(checkpoint), 32);
     const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
     return std::make_unique<weft::ClassifierData>(learned, measured, checkpoint.tokenizer, sequence_length(checkpoint),
                                                   32, padding, options.word_dropout);

@@ -25,13 +25,15 @@ std::string drawn(const LabelledTexts& part, const LabelledTexts& rest, const Tr
 }
 
 // Reads a separate file of rows, with the labels of training.
-LabelledTexts read_part(const std::string& path, const TrainOptions& o, DividedRows& rows) {
-  LabelledTexts part = weft::read_labelled(path, o.form.labelled(rows.training.names));
+LabelledTexts read_part(const std::string& path, const TrainOptions& o, weft::Task task, DividedRows& rows) {
+  const bool are_classes = task == weft::Task::classifier;
+  LabelledTexts part =
+      weft::read_labelled(path, o.form.labelled(are_classes ? rows.training.names : std::vector<std::string>()));
   rows.notes.push_back(describe(path, part));
   return part;
 }
 
-void divide_validation(const TrainOptions& o, DividedRows& rows) {
+void divide_validation(const TrainOptions& o, weft::Task task, DividedRows& rows) {
   std::string how;
   if (o.validation == every_tenth_row) {
     rows.validation = weft::every_tenth(rows.training);
@@ -40,19 +42,19 @@ void divide_validation(const TrainOptions& o, DividedRows& rows) {
     rows.validation = weft::hold_out(rows.training, *parse_decimal<double>(o.validation), o.split_seed);
     how = drawn(rows.validation, rows.training, o);
   } else {
-    rows.validation = read_part(o.validation, o, rows);
+    rows.validation = read_part(o.validation, o, task, rows);
     how = rows_of(rows.validation) + " rows of " + o.validation;
   }
   rows.notes.push_back("validation: " + how);
 }
 
-void divide_test(const TrainOptions& o, DividedRows& rows) {
+void divide_test(const TrainOptions& o, weft::Task task, DividedRows& rows) {
   if (o.fold) {
     rows.test = weft::take_fold(rows.training, *o.fold, o.folds, o.split_seed);
     rows.notes.push_back("test: fold " + std::to_string(*o.fold + 1) + " of " + std::to_string(o.folds) + ", " +
                          drawn(rows.test, rows.training, o));
   } else if (!o.test.empty()) {
-    rows.test = read_part(o.test, o, rows);
+    rows.test = read_part(o.test, o, task, rows);
     rows.notes.push_back("test: " + rows_of(rows.test) + " rows of " + o.test + ", measured once, at the end");
   }
 }
@@ -78,18 +80,21 @@ void note_known(const char* part, const LabelledTexts& texts, const LabelledText
                     " have a text that also occurs in training");
 }
 
-DividedRows divided_rows(const TrainOptions& o, const std::vector<std::string>& labels) {
+DividedRows divided_rows(const TrainOptions& o, weft::Task task, const std::vector<std::string>& labels) {
+  const bool are_classes = task == weft::Task::classifier;
   DividedRows rows;
-  rows.training = weft::read_labelled(o.data, o.form.labelled(labels));
-  if (rows.training.names.size() < 2)
+  rows.training = weft::read_labelled(o.data, o.form.labelled(are_classes ? labels : std::vector<std::string>()));
+  if (are_classes && rows.training.names.size() < 2)
     throw weft::Error("\"" + o.data + "\": all rows have the label \"" + rows.training.names[0] +
                       "\"; a classifier needs at least two (--columns label=NAME names their column)");
   rows.notes.push_back(describe(o.data, rows.training));
-  divide_test(o, rows);
-  divide_validation(o, rows);
-  note_absent("training", rows.training, rows.notes);
-  note_absent("validation", rows.validation, rows.notes);
-  note_absent("the test", rows.test, rows.notes);
+  divide_test(o, task, rows);
+  divide_validation(o, task, rows);
+  if (are_classes) {
+    note_absent("training", rows.training, rows.notes);
+    note_absent("validation", rows.validation, rows.notes);
+    note_absent("the test", rows.test, rows.notes);
+  }
   note_known("validation", rows.validation, rows.training, rows.notes);
   note_known("the test", rows.test, rows.training, rows.notes);
   return rows;

@@ -151,7 +151,7 @@ std::string describe_run(const CLI::App& command, const TrainOptions& o, const T
   const weft::Data& data = *training.data;
   ordered_json chosen = ordered_json::parse(trainer.description());
   for (const char* no_option : {"arch", "task", "model", "data"}) chosen.erase(no_option);
-  if (weft::task_source(model.task()) == weft::Source::rows && model.vocabulary() > 0)
+  if (model.task() == weft::Task::classifier && model.vocabulary() > 0)
     chosen["pad-to"] = data.pad_to() > 0 ? std::to_string(data.pad_to()) : "exact";
   chosen["eval-every"] = o.eval_every.value();
   if (o.fold) chosen["folds"] = std::to_string(*o.fold + 1) + "/" + std::to_string(o.folds);

@@ -5,11 +5,13 @@
 #include <weft/error.h>
 #include <weft/pictures.h>
 #include <weft/run_folder.h>
+#include <weft/target_rows.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "console/command.h"
+#include "console/number.h"
 #include "console/ranks.h"
 #include "options/recipes.h"
 #include "options/text_input.h"
@@ -120,6 +122,9 @@ void check_no_text_options(const TrainOptions& o) {
 
 Training load_pictures(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
   check_no_text_options(o);
+  if (spec.task != weft::Task::classifier)
+    throw UsageError(std::string("a ") + weft::task_name(spec.task) +
+                     " needs rows of texts, but those of --data are pictures");
   Training made;
   if (from != nullptr && !from->model->input().is_picture())
     throw UsageError("\"" + o.from + "\" reads texts, but the rows of --data are pictures");
@@ -139,16 +144,59 @@ Training load_pictures(const TrainOptions& o, weft::ModelSpec spec, const weft::
   return made;
 }
 
+// "3 labels: a, b, c", or "mean 12.3, deviation 4.5"
+std::string describe_outputs(const weft::TargetKind& kind) {
+  if (!kind.output.defined())
+    return grouped(std::ssize(kind.outputs)) + (kind.task == weft::Task::tagging ? " tags: " : " labels: ") +
+           some_labels(kind.outputs);
+  std::string text;
+  for (std::size_t i = 0; i < kind.outputs.size(); ++i)
+    text += (i > 0 ? "; " : "") + kind.outputs[i] + " has the mean " + as_text(kind.output.mean[i]) +
+            " and the deviation " + as_text(kind.output.deviation[i]);
+  return text;
+}
+
 // Error for an option of pictures.
 void check_no_picture_options(const TrainOptions& o) {
   const char* given = o.patch ? "--patch" : o.shift ? "--shift" : o.flips ? "--flips" : nullptr;
   if (given != nullptr) throw UsageError(std::string(given) + " is for pictures, but the rows of --data are texts");
 }
 
+// Rows whose labels are numbers, several labels, or tags.
+Training load_targets(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
+  if (!o.pad_to.empty() || o.word_dropout > 0)
+    throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") + " is for classifiers");
+  Training made;
+  made.notes = std::move(rows.notes);
+  made.columns = rows.training.columns;
+  const weft::Texts texts = [&](const auto& use) {
+    for (const std::string& text : rows.training.texts) use(text);
+  };
+  const auto tokenizer =
+      tokenizer_of(o, from, texts, spec.task, spec.task == weft::Task::tagging ? "whitespace" : "words");
+  const weft::TargetKind kind = weft::find_targets(spec.task, rows.training);
+  spec.vocabulary = tokenizer->size();
+  spec.classes = std::ssize(kind.outputs);
+  spec.output = kind.output;
+  const auto planned = outline(spec);
+  const std::int64_t batch = o.batch.value_or(32), length = usual_length(*planned);
+  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured) {
+    return weft::target_data(learned, measured, kind, tokenizer, length, batch);
+  };
+  made.notes.push_back(std::string(weft::task_name(spec.task)) + ": " + describe_outputs(kind));
+  made.data = data_of(rows.training, rows.validation);
+  if (!rows.test.texts.empty()) made.test = data_of({}, rows.test);
+  made.size = {std::ssize(rows.training.texts), batch, true};
+  check_memory_to_train(*planned);
+  made.model = new_model(o, spec);
+  return made;
+}
+
 Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
-  DividedRows rows = divided_rows(o);
+  DividedRows rows = divided_rows(o, spec.task);
   if (rows.training.picture.height > 0) return load_pictures(o, spec, from, std::move(rows));
   check_no_picture_options(o);
+  if (spec.task != weft::Task::classifier) return load_targets(o, spec, from, std::move(rows));
   Training made;
   const weft::LabelledTexts& training = rows.training;
   made.notes = std::move(rows.notes);

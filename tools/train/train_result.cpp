@@ -110,20 +110,34 @@ void print_result(const weft::Trainer& trainer, const weft::RunResult& result, c
   print_memory();
 }
 
+// A column for each metric.
 void print_folds(const std::vector<weft::TestResult>& tests) {
-  char text[128];
-  std::cout << "\nfold       test accuracy   test macro F1\n";
-  const auto print = [&](const char* name, double accuracy, double f1) {
-    std::snprintf(text, sizeof text, "%-9s %12.2f %% %13.2f %%\n", name, 100 * accuracy, 100 * f1);
-    std::cout << text;
+  const std::vector<weft::Metric>& metrics = tests.front().evaluation.metrics;
+  const auto print = [](const std::string& name, const std::vector<std::string>& cells) {
+    std::cout << name << std::string(name.size() < 10 ? 10 - name.size() : 1, ' ');
+    for (const std::string& cell : cells)
+      std::cout << std::string(cell.size() < 16 ? 16 - cell.size() : 1, ' ') << cell;
+    std::cout << "\n";
   };
-  std::vector<double> accuracies, f1s;
-  for (const weft::TestResult& test : tests) {
-    accuracies.push_back(test.evaluation.metric("accuracy"));
-    f1s.push_back(test.evaluation.metric("macro F1"));
-    print(std::to_string(accuracies.size()).c_str(), accuracies.back(), f1s.back());
+  std::vector<std::string> head, means, deviations;
+  for (const weft::Metric& metric : metrics) {
+    std::vector<double> values;
+    for (const weft::TestResult& test : tests) values.push_back(test.evaluation.metric(metric.name));
+    const Spread spread = spread_of(values);
+    weft::Metric shown = metric;
+    head.push_back("test " + metric.name);
+    shown.value = spread.mean;
+    means.push_back(metric_text(shown));
+    shown.value = spread.deviation;
+    deviations.push_back(metric_text(shown));
   }
-  const Spread accuracy = spread_of(accuracies), f1 = spread_of(f1s);
-  print("mean", accuracy.mean, f1.mean);
-  print("deviation", accuracy.deviation, f1.deviation);
+  std::cout << "\n";
+  print("fold", head);
+  for (std::size_t fold = 0; fold < tests.size(); ++fold) {
+    std::vector<std::string> cells;
+    for (const weft::Metric& metric : tests[fold].evaluation.metrics) cells.push_back(metric_text(metric));
+    print(std::to_string(fold + 1), cells);
+  }
+  print("mean", means);
+  print("deviation", deviations);
 }

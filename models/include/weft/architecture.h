@@ -30,7 +30,7 @@ struct Architecture {
 /// architecture's name as `arch`. Example: make_model(model_spec(config, Task::masked_lm, 32000), init).
 template <class Config>
 ModelSpec model_spec(const Config& config, Task task, std::int64_t vocabulary, std::int64_t classes = 0) {
-  return {Config::arch, task, vocabulary, classes, config_to_json(config), {}};
+  return {Config::arch, task, vocabulary, classes, config_to_json(config), {}, {}};
 }
 
 /// Architecture::make for a class with a constructor (spec, init).
@@ -48,6 +48,7 @@ class ModelOf : public Model {
   std::int64_t outputs() const noexcept override { return outputs_; }        ///< see Model::outputs()
   std::int64_t vocabulary() const noexcept override { return vocabulary_; }  ///< see Model::vocabulary()
   InputSpec input() const override { return input_; }                        ///< of the spec
+  OutputSpec output() const override { return output_; }                     ///< of the spec
   std::string config() const override { return config_to_json(config_); }    ///< every field
   /// Appends the parameters that fields() lists.
   void collect(const std::string& prefix, NamedParameters& out) const override {
@@ -61,13 +62,15 @@ class ModelOf : public Model {
         task_(spec.task),
         vocabulary_(spec.vocabulary),
         outputs_(task_kind(spec.task).outputs == OutputShape::symbols ? spec.vocabulary : spec.classes),
-        input_(spec.input) {}
+        input_(spec.input),
+        output_(spec.output) {}
 
   Config config_;            ///< the source of config()
   Task task_;                ///< the task of the spec
   std::int64_t vocabulary_;  ///< symbols of the input
   std::int64_t outputs_;     ///< symbols (language models), or the spec's classes
   InputSpec input_;          ///< the numbers that it reads
+  OutputSpec output_;        ///< the unit of the numbers that it predicts, see in_unit()
 };
 
 /// Adds an architecture to weft's own, for the rest of the process. If its name is taken, or if it has no name, no task

@@ -41,6 +41,7 @@ struct Metric {
   std::string name;              ///< for people to read
   double value = 0;              ///< any number; a score for which 1 is best, unless lower_is_better
   bool lower_is_better = false;  ///< it is an error, in the target's unit; 0 is best
+  bool is_share = true;          ///< from 0 to 1, so that programs may print it in percent
 };
 
 /// Collects counts for metrics, batch by batch.

@@ -37,6 +37,24 @@ struct InputSpec {
   std::int64_t patches() const noexcept { return is_picture() ? (height / patch) * (width / patch) : 0; }
 };
 
+/// The unit of a model's numbers: its outputs are y · deviation + mean, for y from its last layer. It belongs to the
+/// model and to its checkpoint. Both lists are empty, or have one number for each output.
+struct OutputSpec {
+  std::vector<double> mean;       ///< usually that of the training targets
+  std::vector<double> deviation;  ///< above 0
+
+  /// Whether the outputs have a unit.
+  bool defined() const noexcept { return !mean.empty(); }
+};
+
+/// Throws an Error unless the spec has finite numbers for that many outputs, or none.
+void check_output_spec(const OutputSpec& spec, std::int64_t outputs);
+/// The mean and the deviation of each output, from targets (rows, outputs). A constant output gets the deviation 1.
+/// Throws an Error if there is no row or if a number is not finite.
+OutputSpec output_spec(const Tensor& targets);
+/// y (…, outputs) in its unit, in f32 if y is bf16; y itself if the spec is empty.
+Tensor in_unit(const Tensor& y, const OutputSpec& spec);
+
 /// Throws an Error for sizes below their minimum, a patch that doesn't divide the picture, unknown positions, learned
 /// positions without a length, or a mean or deviation that isn't finite or not one for each channel.
 void check_input_spec(const InputSpec& spec);

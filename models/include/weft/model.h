@@ -51,6 +51,8 @@ class Model {
 
   /// The numbers that it reads instead of tokens or beside them. By default it reads only tokens.
   virtual InputSpec input() const { return {}; }
+  /// The unit of the numbers that it predicts. By default they have none.
+  virtual OutputSpec output() const { return {}; }
 
   /// The longest sequence it takes, in tokens, frames or patches, or 0 for any.
   virtual std::int64_t max_length() const noexcept = 0;
@@ -114,6 +116,7 @@ struct ModelSpec {
   std::int64_t classes = 0;     ///< outputs of a row or a token; not for language models
   std::string config = "{}";    ///< JSON object of the architecture's own fields; missing fields have their defaults
   InputSpec input = {};         ///< the numbers that it reads; if it reads no tokens, `vocabulary` is 0
+  OutputSpec output = {};       ///< the unit of the numbers that it predicts, for one output for each row
 };
 
 /// Makes a model with initial values drawn by `init`. The same init.random gives the same values. Throws an Error for

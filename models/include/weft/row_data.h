@@ -32,6 +32,7 @@ struct RowDataOptions {
   std::int64_t batch = 32;                     ///< rows of a batch
   std::vector<std::string> outputs;            ///< the names of the labels, or of the predicted numbers
   InputSpec input;                             ///< the frames of a row; not defined for rows of tokens only
+  OutputSpec output;                           ///< the unit of a model's numbers; may be empty
   std::shared_ptr<const Tokenizer> tokenizer;  ///< of the tokens; null for rows without tokens
   std::int64_t length = 0;                     ///< the longest sequence; not needed for pictures
   std::shared_ptr<const Objective> objective;  ///< null: make_objective(task, outputs)

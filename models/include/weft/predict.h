@@ -1,0 +1,41 @@
+/// \file
+/// Predictor: a trained model that predicts numbers, several labels, or tags for texts.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/checkpoint.h"
+#include "weft/classifier.h"
+
+#pragma GCC visibility push(default)
+namespace weft {
+
+/// A trained model of the task regression, multilabel or tagging. A text gives the same bits alone and beside others, at
+/// any number of threads. Threads may share it, as long as no thread writes the model's parameters.
+class Predictor {
+ public:
+  /// Throws an Error unless the checkpoint's model reads texts and has one of these tasks.
+  explicit Predictor(Checkpoint checkpoint);
+
+  /// The names of the outputs.
+  const std::vector<std::string>& outputs() const noexcept { return checkpoint_.info.labels; }
+  /// The checkpoint that it was made of.
+  const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
+
+  /// Regression: a number for each output.
+  std::vector<double> numbers(const std::string& text) const;
+  /// Multilabel: the labels with a probability of at least `threshold`, the most probable first.
+  std::vector<Prediction> labels(const std::string& text, double threshold = 0.5) const;
+  /// Tagging: each word of the text with its tag. Words beyond the longest training sequence are tagged in a sequence
+  /// of their own.
+  std::vector<std::pair<std::string, std::string>> tags(const std::string& text) const;
+
+ private:
+  Tensor output_for(const std::vector<std::int64_t>& ids) const;
+
+  Checkpoint checkpoint_;
+};
+
+}  // namespace weft
+#pragma GCC visibility pop

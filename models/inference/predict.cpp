@@ -1,0 +1,103 @@
+#include "weft/predict.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/labels.h"
+#include "data/row_reader.h"
+#include "weft/confusion.h"
+#include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
+#include "weft/ops.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+std::int64_t longest_row(const Checkpoint& checkpoint) {
+  const std::int64_t most = checkpoint.model->max_length();
+  return checkpoint.info.length > 0 ? checkpoint.info.length : most > 0 ? most : 1 << 20;
+}
+
+void check_text(const std::string& text) {
+  const WrongBytes wrong = wrong_bytes(text, 0);
+  if (!wrong.what.empty()) throw Error("[predict] " + wrong.what + "; expected a text in UTF-8 without zeros");
+}
+
+std::vector<double> finite(const Tensor& output) {
+  std::vector<double> numbers = raw::convert(output, DType::f64).to_vector<double>();
+  if (!std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); }))
+    throw Error("[predict] the model's outputs are not finite");
+  return numbers;
+}
+
+void check_task(const Model& model, Task task) {
+  if (model.task() != task)
+    throw Error(std::string("[predict] the checkpoint is a ") + task_name(model.task()) + ", expected a " +
+                task_name(task));
+}
+
+}  // namespace
+
+Predictor::Predictor(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {
+  const Model& model = *checkpoint_.model;
+  const Task task = model.task();
+  if (task != Task::regression && task != Task::multilabel && task != Task::tagging)
+    throw Error(std::string("[predict] the checkpoint is a ") + task_name(task) +
+                ", expected a regression, a multilabel or a tagging model");
+  if (model.input().defined()) throw Error("[predict] the checkpoint reads frames of numbers, not texts");
+  if (checkpoint_.info.labels.empty()) checkpoint_.info.labels = numbered_labels(model.outputs());
+}
+
+Tensor Predictor::output_for(const std::vector<std::int64_t>& ids) const {
+  const NoGrad suspended;
+  return (*checkpoint_.model)(Tensor::from(ids, {1, std::ssize(ids)}));
+}
+
+std::vector<double> Predictor::numbers(const std::string& text) const {
+  return guard_memory("predict", [&] {
+    check_task(*checkpoint_.model, Task::regression);
+    check_text(text);
+    return finite(output_for(classifier_tokens(*checkpoint_.tokenizer, text, longest_row(checkpoint_))));
+  });
+}
+
+std::vector<Prediction> Predictor::labels(const std::string& text, double threshold) const {
+  return guard_memory("predict", [&] {
+    check_task(*checkpoint_.model, Task::multilabel);
+    check_text(text);
+    const auto logits = finite(output_for(classifier_tokens(*checkpoint_.tokenizer, text, longest_row(checkpoint_))));
+    std::vector<Prediction> found;
+    for (std::size_t i = 0; i < logits.size(); ++i)
+      if (const double p = 1 / (1 + std::exp(-logits[i])); p >= threshold) found.push_back({outputs()[i], p});
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Prediction& a, const Prediction& b) { return a.probability > b.probability; });
+    return found;
+  });
+}
+
+std::vector<std::pair<std::string, std::string>> Predictor::tags(const std::string& text) const {
+  return guard_memory("predict", [&] {
+    check_task(*checkpoint_.model, Task::tagging);
+    check_text(text);
+    const std::vector<std::int64_t> ids = checkpoint_.tokenizer->encode(text);
+    const std::vector<std::string> words = words_of(text);
+    if (words.size() != ids.size())
+      throw Error("[predict] the tokenizer, " + std::string(checkpoint_.tokenizer->kind()) +
+                  ", doesn't give one symbol for each word");
+    std::vector<std::pair<std::string, std::string>> tagged;
+    const auto longest = static_cast<std::size_t>(longest_row(checkpoint_));
+    for (std::size_t first = 0; first < ids.size(); first += longest) {
+      const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto end = begin + static_cast<std::ptrdiff_t>(std::min(longest, ids.size() - first));
+      const Tensor output = output_for({begin, end});
+      (void)finite(output);
+      for (const std::int64_t tag : predicted_labels(reshape(output, {end - begin, output.size(2)})))
+        tagged.emplace_back(words[tagged.size()], outputs()[static_cast<std::size_t>(tag)]);
+    }
+    return tagged;
+  });
+}
+
+}  // namespace weft

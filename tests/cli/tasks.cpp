@@ -1,0 +1,93 @@
+// weft train, eval, predict, report and quantize for regression, multilabel and tagging.
+#include <doctest/doctest.h>
+
+#include "command.h"
+#include "report/run.h"
+#include "small_run.h"
+#include "temporary_folder.h"
+
+namespace weft::test {
+namespace {
+
+const std::string small = " --layers 1 --d-model 16 --seq-len 8 --min-count 1 --steps 120 --lr 1e-2 --threads 1 ";
+
+// 60 rows whose labels follow from their words.
+std::string rows_for(const std::string& task) {
+  const std::vector<std::string> words{"red", "green", "blue", "cold", "warm"};
+  std::string csv = "text,label\n";
+  for (std::size_t i = 0; i < 60; ++i) {
+    const std::size_t a = i % 5, b = i / 5 % 5;
+    csv += words[a] + " " + words[b] + ",";
+    if (task == "regression") csv += std::to_string(1000 + 100 * (a + b));
+    else if (task == "multilabel") csv += a > 2 || b > 2 ? "color|weather" : "color";
+    else csv += std::string(a > 2 ? "W" : "C") + (b > 2 ? " W" : " C");
+    csv += "\n";
+  }
+  return csv;
+}
+
+}  // namespace
+
+TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
+  struct Case {
+    std::string task, metric, text, answer, json;
+  };
+  const Case cases[] = {
+      {"regression", "test R2 ", "blue cold", "15", R"({"value":15)"},
+      {"multilabel", "test micro F1 100.00 %", "blue cold", "color\t", R"({"labels":[{"label":"color","probability":)"},
+      {"tagging", "test accuracy 100.00 %", "blue cold", "blue\tC\ncold\tW\n\n",
+       R"({"words":[{"word":"blue","tag":"C"},{"word":"cold","tag":"W"}]})"}};
+  for (const Case& c : cases) {
+    CAPTURE(c.task);
+    const TemporaryFolder folder;
+    folder.write("rows.csv", rows_for(c.task));
+    const std::string rows = folder / "rows.csv", run = folder / "run";
+    const std::string train = "train --arch gmlp --task " + c.task + " --data " + rows + small;
+    const Outcome trained = weft(train + "--test " + rows + " --out " + run);
+    CAPTURE(trained.err);
+    CAPTURE(trained.out);
+    REQUIRE(trained.code == 0);
+    CHECK(contains(trained.out, c.metric));
+    if (c.task == "regression") CHECK(number_after(trained.out, "test R2 ") > 0.9);
+    CHECK(contains(trained.err, c.task + ": "));
+    const Outcome measured = weft("eval " + run + " --data " + rows);
+    CHECK(contains(measured.out, c.metric));
+    folder.write("texts", c.text + "\n");
+    const Outcome answer = weft("predict " + run + " " + (folder / "texts"));
+    CHECK(answer.code == 0);
+    CHECK(answer.out.rfind(c.answer, 0) == 0);
+    const Outcome as_json = weft("predict " + run + " " + (folder / "texts") + " --json");
+    CHECK(as_json.out.rfind(c.json, 0) == 0);
+    CHECK(weft("predict " + run + " " + rows).code == 0);
+    const report::Json described = report::read_run(run, "run", {});
+    CAPTURE(described["notes"].dump());
+    CHECK(described["notes"].empty());
+    CHECK(described["sample"].is_null());
+    const std::string small_run = folder / "int8";
+    CHECK(weft("quantize " + run + " --to int8 --out " + small_run + " --data " + rows).code == 0);
+    CHECK(weft("predict " + small_run + " " + (folder / "texts")).out.rfind(c.answer.substr(0, 2), 0) == 0);
+    const Outcome folds = weft(train + "--steps 3 --folds 2 --out " + (folder / "folds"));
+    CAPTURE(folds.err);
+    CHECK(folds.code == 0);
+    CHECK(contains(folds.out, "\nfold"));
+    CHECK(contains(folds.out, "deviation"));
+    CHECK(fails_with(weft("classify " + run + " " + (folder / "texts")), 1, "the checkpoint is a " + c.task));
+    CHECK(
+        fails_with(weft(train + "--word-dropout 0.1 --out " + (folder / "x")), 2, "--word-dropout is for classifiers"));
+    CHECK(weft("train --resume " + run + " --steps 130").code == 0);
+  }
+}
+
+TEST_CASE("tasks on rows: bad targets are refused in one line") {
+  const TemporaryFolder folder;
+  folder.write("bad.csv", "text,label\nred,1\nblue,x\ngreen,2\n");
+  folder.write("tags.csv", "text,label\nred blue,A\ngreen,A\nblue,A\n");
+  const auto train = [&](const std::string& task, const std::string& file) {
+    return weft("train --arch tnn --task " + task + " --data " + (folder / file) + small + "--out " + (folder / "run"));
+  };
+  CHECK(contains(train("regression", "bad.csv").err, "the label \"x\" of the row \"blue\": expected numbers"));
+  CHECK(contains(train("tagging", "tags.csv").err, "a tag for each of 2 words, got 1"));
+  CHECK(fails_with(weft("predict " + (folder / "none")), 1, ""));
+}
+
+}  // namespace weft::test

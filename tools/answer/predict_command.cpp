@@ -1,0 +1,107 @@
+#include <weft/error.h>
+#include <weft/labelled_texts.h>
+#include <weft/predict.h>
+
+#include <iostream>
+
+#include "answer/predictions.h"
+#include "console/command.h"
+#include "console/line_reader.h"
+#include "console/options.h"
+#include "console/report.h"
+#include "options/checkpoint_option.h"
+#include "options/data_options.h"
+
+namespace {
+
+struct PredictCommand {
+  CheckpointOption checkpoint;
+  DataOptions form;
+  std::string file = "-";
+  double threshold = 0.5;
+  bool json = false;
+};
+
+using Json = nlohmann::ordered_json;
+
+// A line for each text of a regression or a multilabel model; for tagging a line for each word and an empty one.
+std::string as_text(const weft::Predictor& predictor, const std::string& text, const PredictCommand& o) {
+  std::string out;
+  switch (predictor.checkpoint().model->task()) {
+    case weft::Task::regression:
+      for (const double x : predictor.numbers(text)) out += (out.empty() ? "" : "\t") + ::as_text(x);
+      return out + "\n";
+    case weft::Task::multilabel: return as_fields(predictor.labels(text, o.threshold)) + "\n";
+    default:
+      for (const auto& [word, tag] : predictor.tags(text)) out += word + "\t" + tag + "\n";
+      return out + "\n";
+  }
+}
+
+// {"value": …}, {"labels": [{"label": …, "probability": …}, …]} or {"words": [{"word": …, "tag": …}, …]}
+std::string as_json_line(const weft::Predictor& predictor, const std::string& text, const PredictCommand& o) {
+  Json line = Json::object();
+  switch (predictor.checkpoint().model->task()) {
+    case weft::Task::regression: {
+      const std::vector<double> numbers = predictor.numbers(text);
+      for (std::size_t i = 0; i < numbers.size(); ++i) line[predictor.outputs()[i]] = numbers[i];
+      break;
+    }
+    case weft::Task::multilabel: line["labels"] = as_json(predictor.labels(text, o.threshold), "label"); break;
+    default:
+      line["words"] = Json::array();
+      for (const auto& [word, tag] : predictor.tags(text)) line["words"].push_back({{"word", word}, {"tag", tag}});
+  }
+  return as_line(line);
+}
+
+// Calls use(text) for each row of a file in one of the formats of training, or for each line.
+void for_each_text(const PredictCommand& o, const std::function<void(const std::string&)>& use) {
+  const weft::LabelledOptions options = o.form.labelled();
+  const bool is_input = o.file == "-";
+  const auto rows = is_input && options.format == weft::DataFormat::automatic
+                        ? nullptr
+                        : weft::TextRows::open(is_input ? "/dev/stdin" : o.file, options);
+  if (!rows)
+    return for_each_lines(o.file, [&](const std::vector<std::string>& lines, const std::string&) {
+      for (const std::string& line : lines) use(line);
+    });
+  if (rows->picture().height > 0) throw weft::Error("the model reads texts, but " + o.file + " has pictures");
+  for (std::string text; rows->next(text);) use(text);
+}
+
+int predict(const PredictCommand& o) {
+  const weft::Predictor predictor(o.checkpoint.load());
+  std::int64_t number = 0;
+  for_each_text(o, [&](const std::string& text) {
+    ++number;
+    try {
+      std::cout << (o.json ? as_json_line(predictor, text, o) : as_text(predictor, text, o)) << std::flush;
+    } catch (const weft::Error& error) {
+      throw weft::Error(o.file + ": text " + std::to_string(number) + ": " + error.what());
+    }
+    if (!std::cout) throw weft::Error("can't write to standard output");
+  });
+  return 0;
+}
+
+}  // namespace
+
+Command predict_command(CLI::App& weft, weft::Ranks*) {
+  CLI::App* command = weft.add_subcommand("predict", "Predict numbers, several labels, or tags for texts");
+  const auto o = std::make_shared<PredictCommand>();
+  o->checkpoint.add_to(*command);
+  CLI::Option* file = command->add_option("file", o->file, "Texts, one per line, or a table (default: standard input)")
+                          ->type_name("FILE");
+  add_number(*command, "--threshold", o->threshold, {0, 1}, "Multilabel: the lowest probability of a label");
+  command->add_flag("--json", o->json, "Print a JSON object for each text");
+  o->form.add_to(*command, file);
+  command->footer(
+      "Prints for each text a line of the numbers (weft train --task regression) or of the labels and\n"
+      "their probabilities (--task multilabel), separated by tabs; or, for --task tagging, a line for\n"
+      "each word and its tag, and an empty line.\n"
+      "Examples:\n"
+      "  weft predict prices texts.txt\n"
+      "  echo \"connection pool server\" | weft predict topics --threshold 0.3 --json");
+  return {command, [o] { return predict(*o); }};
+}
