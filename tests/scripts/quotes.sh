@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$1"
 shift
-[ $# -gt 0 ] || set -- README.md $(find . -maxdepth 1 -name CONTRIBUTING.md) $(find engine ops models tools tests bench -name README.md)
+[ $# -gt 0 ] || set -- README.md $(find . -maxdepth 1 -name CONTRIBUTING.md) $(find engine ops models tools tests bench -name README.md -o -path 'tools/guides/*.md')
 
 awk '
   function trim(line) { gsub(/^[ \t]+|[ \t\r]+$/, "", line); return line }

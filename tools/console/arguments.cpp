@@ -29,8 +29,11 @@ std::size_t command_place(const std::vector<std::string>& arguments, std::size_t
 
 // The weft command that fastText or nanoGPT calls `name`; empty if there is none.
 std::string name_here(const std::string& name) {
-  static const char* const names[][2] = {{"predict", "classify"}, {"predict-prob", "classify"}, {"test", "eval"},
-                                         {"test-label", "eval"},  {"supervised", "train"},      {"sample", "generate"}};
+  static const char* const names[][2] = {{"predict-prob", "classify"},
+                                         {"test", "eval"},
+                                         {"test-label", "eval"},
+                                         {"supervised", "train"},
+                                         {"sample", "generate"}};
   for (const auto& [there, here] : names)
     if (name == there) return here;
   return "";
