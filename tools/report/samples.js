@@ -57,7 +57,7 @@ function confusionSample(sample) {
   const plot = confusionPlot(sample, show);
   const chart = figure("Confusion matrix",
     `The number of rows with each label (row) for which each label (column) was predicted, over ${part}: ${
-      percent(sample.accuracy)} are right. Colours are parts of a line. A click on a cell shows examples of it.`,
+      percent(sample.accuracy)} are right. Colors are parts of a line. A click on a cell shows examples of it.`,
     [plot], {legend: rampLegend(["page", "amount"], ["0 % of the label", "100 %"])});
   return html("div", {}, html("div", {class: sample.labels.length <= 12 ? "pair" : ""}, chart, scoreTable(sample)),
     heading, list);
