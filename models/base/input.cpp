@@ -30,6 +30,11 @@ void check_channels(const char* name, const std::vector<double>& values, const I
       throw Error(std::string("[input] a ") + name + " of " + std::to_string(value) + " can't be used");
 }
 
+void read_names(const nlohmann::json& list, std::vector<std::string>& names) {
+  if (!list.is_array()) throw Error("[input] expected \"names\" to be a list of texts");
+  for (const auto& value : list) read_field("input", "names", value, names.emplace_back());
+}
+
 struct Moments {
   std::vector<double> mean, deviation;
 };
@@ -82,6 +87,9 @@ void check_input_spec(const InputSpec& spec) {
     throw Error("[input] expected a mean and a deviation for each channel, or neither");
   check_channels("mean", spec.mean, spec, -HUGE_VAL);
   check_channels("deviation", spec.deviation, spec, 0);
+  if (!spec.names.empty() && std::ssize(spec.names) != spec.channels)
+    throw Error("[input] expected a name for each of " + std::to_string(spec.channels) + " channels, got " +
+                std::to_string(spec.names.size()));
 }
 
 std::string input_to_json(const InputSpec& spec) {
@@ -90,6 +98,7 @@ std::string input_to_json(const InputSpec& spec) {
   if (spec.is_picture()) json.update({{"height", spec.height}, {"width", spec.width}, {"patch", spec.patch}});
   if (spec.positions != usual.positions) json["positions"] = spec.positions;
   if (spec.length != usual.length) json["length"] = spec.length;
+  if (!spec.names.empty()) json["names"] = spec.names;
   if (!spec.mean.empty()) json.update({{"mean", spec.mean}, {"deviation", spec.deviation}});
   return json.dump();
 }
@@ -105,6 +114,7 @@ InputSpec input_from_json(const std::string& text) {
     else if (key == "patch") read_field("input", key, value, spec.patch);
     else if (key == "length") read_field("input", key, value, spec.length);
     else if (key == "positions" && value.is_string()) spec.positions = value;
+    else if (key == "names") read_names(value, spec.names);
     else if (key == "mean") spec.mean = numbers_of(key, value);
     else if (key == "deviation") spec.deviation = numbers_of(key, value);
     else throw Error("[input] unknown or wrong field \"" + key + "\"");

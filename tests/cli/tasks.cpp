@@ -1,6 +1,8 @@
 // weft train, eval, predict, report and quantize for regression, multilabel and tagging.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "command.h"
 #include "report/run.h"
 #include "small_run.h"
@@ -76,6 +78,81 @@ TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
         fails_with(weft(train + "--word-dropout 0.1 --out " + (folder / "x")), 2, "--word-dropout is for classifiers"));
     CHECK(weft("train --resume " + run + " --steps 130").code == 0);
   }
+}
+
+namespace {
+
+// 400 rows of a wave with 12 rows a period, and of a column that means nothing.
+std::string wave_table() {
+  std::string csv = "day,height,other\n";
+  for (int i = 0; i < 400; ++i)
+    csv += std::to_string(i) + "," + std::to_string(50 + 10 * std::sin(2 * 3.14159265 * i / 12)) + "," +
+           std::to_string(i * 37 % 11) + "\n";
+  return csv;
+}
+
+}  // namespace
+
+TEST_CASE("forecasts: train, eval, predict, report and resume with every architecture") {
+  for (const std::string arch : {"gmlp", "tnn", "fnet"}) {
+    CAPTURE(arch);
+    const TemporaryFolder folder;
+    folder.write("wave.csv", wave_table());
+    const std::string table = folder / "wave.csv", run = folder / "run";
+    const Outcome trained =
+        weft("train --arch " + arch + " --data " + table +
+             " --frames height,other --target height --horizon 3 --season 12 --seq-len 24 --layers 1 "
+             "--d-model 16 --steps 200 --lr 5e-3 --threads 1 --out " +
+             run);
+    CAPTURE(trained.err);
+    CAPTURE(trained.out);
+    REQUIRE(trained.code == 0);
+    CHECK(contains(trained.err, "400 rows, of which 80/10/10 % are for training, validation and test"));
+    CHECK(contains(trained.err, "forecast: 3 rows of height from 24 rows of height,other"));
+    CHECK(number_after(trained.out, "test MAE ") < 2);
+    CHECK(number_after(trained.out, "test MAE of the last value ") > 5);
+    CHECK(number_after(trained.out, "test MAE of a season before ") < 1e-3);
+    const Outcome measured = weft("eval " + run + " --data " + table);
+    CHECK(number_after(measured.out, "test MAE ") == doctest::Approx(number_after(trained.out, "test MAE ")));
+    const Outcome next = weft("predict " + run + " " + table);
+    for (int step = 1; step <= 3; ++step)
+      CHECK(std::abs(number_after(next.out, "height+" + std::to_string(step) + "\t") -
+                     (50 + 10 * std::sin(2 * 3.14159265 * (399 + step) / 12))) < 6);
+    CHECK(weft("predict " + run + " " + table + " --json").out.rfind("{\"height+1\":", 0) == 0);
+    const report::Json described = report::read_run(run, "run", {});
+    CAPTURE(described["notes"].dump());
+    CHECK(described["notes"].empty());
+    CHECK(weft("train --resume " + run + " --steps 202").code == 0);
+    CHECK(fails_with(weft("predict " + run), 2, "give the file of the series to continue"));
+  }
+}
+
+TEST_CASE("forecasts: what doesn't fit is refused in one line") {
+  const TemporaryFolder folder;
+  folder.write("wave.csv", wave_table());
+  const auto train = [&](const std::string& file, const std::string& options) {
+    return weft("train --arch gmlp --layers 1 --d-model 8 --steps 2 --data " + (folder / file) + " --out " +
+                (folder / "run") + " " + options);
+  };
+  const std::string good = "--frames height --target height ";
+  CHECK(fails_with(train("wave.csv", "--frames height"), 2, "--frames needs --target"));
+  CHECK(fails_with(train("wave.csv", "--task forecast"), 2, "a forecast needs --frames and --target"));
+  CHECK(fails_with(train("wave.csv", good + "--task regression"), 2, "--frames is for --task forecast"));
+  CHECK(fails_with(train("wave.csv", good + "--test x"), 2, "--test can't be used with --frames"));
+  CHECK(fails_with(train("wave.csv", "--frames depth --target height"), 1,
+                   "expected a column \"depth\"; it has day, height, other"));
+  CHECK(fails_with(train("wave.csv", "--frames height, --target height"), 2, "expected names between commas"));
+  CHECK(fails_with(train("wave.csv", good + "--seq-len 390"), 1, "400 rows are too few for windows of 390 + 1 rows"));
+  CHECK(fails_with(train("wave.csv", good + "--seq-len 8 --season 9"), 1, "a season of at most the 8 rows"));
+  folder.write("bad.csv", "height,x\n1,2\n2,abc\n");
+  CHECK(
+      fails_with(train("bad.csv", "--frames x --target x"), 1, "row 3: column \"x\": expected a number, got \"abc\""));
+  folder.write("bad.csv", "height,x\n1,2\n2\n");
+  CHECK(fails_with(train("bad.csv", "--frames x --target x"), 1, "row 3: expected 2 columns, got 1"));
+  folder.write("bad.csv", "height,x\n1,nan\n");
+  CHECK(fails_with(train("bad.csv", "--frames x --target x"), 1, "expected a number, got \"nan\""));
+  folder.write("bad.csv", "height,x\n");
+  CHECK(fails_with(train("bad.csv", "--frames x --target x"), 1, "has no rows"));
 }
 
 TEST_CASE("tasks on rows: bad targets are refused in one line") {

@@ -1,3 +1,4 @@
+#include <weft/context.h>
 #include <weft/error.h>
 #include <weft/labelled_texts.h>
 #include <weft/predict.h>
@@ -9,8 +10,10 @@
 #include "console/line_reader.h"
 #include "console/options.h"
 #include "console/report.h"
+#include "console/visible.h"
 #include "options/checkpoint_option.h"
 #include "options/data_options.h"
+#include "train/series_data.h"
 
 namespace {
 
@@ -70,8 +73,31 @@ void for_each_text(const PredictCommand& o, const std::function<void(const std::
   for (std::string text; rows->next(text);) use(text);
 }
 
+// Forecasts what follows the last row of a table.
+int forecast(const PredictCommand& o, const weft::Checkpoint& checkpoint) {
+  if (o.file == "-") throw UsageError("give the file of the series to continue");
+  const weft::ForecastOptions options = forecast_options(checkpoint, 0, 1);
+  const weft::Series series = weft::read_series(o.file, options.frames);
+  const weft::NoGrad suspended;
+  const weft::Tensor output =
+      checkpoint.model->forward({{}, weft::last_frames(series, options.frames, options.length)});
+  const std::vector<double> numbers = weft::raw::convert(output, weft::DType::f64).to_vector<double>();
+  Json line = Json::object();
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::string& name = checkpoint.info.labels[i];
+    line[name] = numbers[i];
+    text += visible(name) + "\t" + ::as_text(numbers[i]) + "\n";
+  }
+  if (!(std::cout << (o.json ? as_line(line) : text) << std::flush))
+    throw weft::Error("can't write to standard output");
+  return 0;
+}
+
 int predict(const PredictCommand& o) {
-  const weft::Predictor predictor(o.checkpoint.load());
+  weft::Checkpoint checkpoint = o.checkpoint.load();
+  if (checkpoint.model->task() == weft::Task::forecast) return forecast(o, checkpoint);
+  const weft::Predictor predictor(std::move(checkpoint));
   std::int64_t number = 0;
   for_each_text(o, [&](const std::string& text) {
     ++number;
@@ -88,7 +114,8 @@ int predict(const PredictCommand& o) {
 }  // namespace
 
 Command predict_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("predict", "Predict numbers, several labels, or tags for texts");
+  CLI::App* command =
+      weft.add_subcommand("predict", "Predict numbers, several labels or tags for texts, or forecast a series");
   const auto o = std::make_shared<PredictCommand>();
   o->checkpoint.add_to(*command);
   CLI::Option* file = command->add_option("file", o->file, "Texts, one per line, or a table (default: standard input)")
@@ -99,9 +126,11 @@ Command predict_command(CLI::App& weft, weft::Ranks*) {
   command->footer(
       "Prints for each text a line of the numbers (weft train --task regression) or of the labels and\n"
       "their probabilities (--task multilabel), separated by tabs; or, for --task tagging, a line for\n"
-      "each word and its tag, and an empty line.\n"
+      "each word and its tag, and an empty line. For a forecast (--frames, --target) the file is a table,\n"
+      "and each line is a number that follows its last row.\n"
       "Examples:\n"
       "  weft predict prices texts.txt\n"
+      "  weft predict weather table.csv\n"
       "  echo \"connection pool server\" | weft predict topics --threshold 0.3 --json");
   return {command, [o] { return predict(*o); }};
 }

@@ -13,6 +13,7 @@
 #include "console/progress.h"
 #include "options/model_options.h"
 #include "options/run_file.h"
+#include "train/series_data.h"
 
 namespace {
 
@@ -72,6 +73,13 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
   const std::string what = std::string("the checkpoint is a ") + weft::task_name(model.task());
   if (weft::task_source(model.task()) == weft::Source::rows) {
     if (data.empty()) throw weft::Error(what + ": give --data");
+    if (model.task() == weft::Task::forecast) {
+      const auto options = forecast_options(checkpoint, run_setting(run, "data", "season", 0), batch);
+      std::vector<std::string> columns = options.frames;
+      columns.insert(columns.end(), options.targets.begin(), options.targets.end());
+      std::cerr << data << ": its last tenth is measured" << std::endl;
+      return measured_series(checkpoint, weft::read_series(data, columns), options, {90, 10});
+    }
     const bool are_classes = model.task() == weft::Task::classifier;
     weft::LabelledOptions options = form.labelled(are_classes ? checkpoint.info.labels : std::vector<std::string>());
     options.literal_quotes_where_possible = run_flag(run, "data", "literal-quotes");

@@ -11,6 +11,7 @@
 #include "report/samples.h"
 #include "train/divided_rows.h"
 #include "train/run_settings.h"
+#include "train/series_data.h"
 #include "train/train_options.h"
 
 namespace report {
@@ -59,6 +60,13 @@ Validation load_rows(TrainOptions options, const nlohmann::json& run, const weft
   if (options.validation != every_tenth_row && !is_share(options.validation)) check_there(options.validation);
   options.test.clear();  // is not shown
   const weft::Task task = checkpoint.model->task();
+  if (task == weft::Task::forecast) {
+    Validation validation;
+    const weft::ForecastOptions of_model = forecast_options(checkpoint, options.season, 32);
+    validation.data = measured_series(checkpoint, read_series(options), of_model, weft::text_split(options.split));
+    validation.changed = has_changed(*validation.data, run);
+    return validation;
+  }
   const DividedRows rows = divided_rows(options, task, checkpoint.info.labels);
   const auto data_of = [&](const weft::LabelledTexts& learned,
                            const weft::LabelledTexts& measured) -> std::unique_ptr<weft::Data> {

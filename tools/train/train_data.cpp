@@ -16,10 +16,13 @@
 #include "options/recipes.h"
 #include "options/text_input.h"
 #include "train/divided_rows.h"
+#include "train/series_data.h"
 
 namespace {
 
 using weft::Error;
+
+constexpr std::int64_t usual_series_length = 64;
 
 std::unique_ptr<weft::Model> new_model(const TrainOptions& o, const weft::ModelSpec& spec) {
   auto model = weft::make_model(spec, {weft::Random(o.seed).split(0), weft::DType::f32});
@@ -223,6 +226,33 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   return made;
 }
 
+// Windows of a series, the last of which are the test set.
+Training load_series(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
+  if (from != nullptr && from->model->task() != weft::Task::forecast)
+    throw UsageError("\"" + o.from + "\" is a " + weft::task_name(from->model->task()) + ", not a forecast");
+  spec.task = weft::Task::forecast;
+  const weft::Series series = read_series(o);
+  const weft::TextSplit split = weft::text_split(o.split);
+  const std::int64_t length = config_value(spec.config, "seq_len", usual_series_length);
+  set_length(spec, length);
+  const weft::ForecastOptions options = forecast_options(o, length);
+  weft::RowDataOptions rows = weft::forecast_row_options(series, options, training_rows(o, series));
+  if (from != nullptr) rows.input = from->model->input();
+  Training made;
+  made.notes.push_back(o.data + ": " + series.form + "; " + grouped(series.rows()) + " rows, of which " + o.split +
+                       " % are for training, validation and test, in this order");
+  made.notes.push_back("forecast: " + std::to_string(o.horizon) + " rows of " + o.target + " from " +
+                       std::to_string(length) + " rows of " + o.frames);
+  auto data = weft::forecast_data(series, options, split, rows);
+  const weft::ModelSpec of_data = data->spec(spec.arch, spec.config);
+  if (split.rest() > 0) made.test = weft::forecast_data(series, options, split.test(), rows);
+  made.data = std::move(data);
+  made.size = {training_rows(o, series), options.batch, true};
+  check_memory_to_train(*outline(of_data));
+  made.model = new_model(o, of_data);
+  return made;
+}
+
 }  // namespace
 
 void check_source(const TrainOptions& o) {
@@ -239,10 +269,15 @@ Training load_training(const TrainOptions& o) {
   if (!o.from.empty()) from = weft::load_checkpoint(o.from, weft::Purpose::inference);
   const weft::Checkpoint* start = from ? &*from : nullptr;
   const weft::ModelSpec spec = o.model.spec(source, start != nullptr ? start->model.get() : nullptr);
+  const bool forecasts = is_forecast(o);
+  if (!forecasts && spec.task == weft::Task::forecast)
+    throw UsageError("a forecast needs --frames and --target, the columns of --data to read and to predict");
   if (weft::task_source(spec.task) != source)
     throw UsageError(std::string("a ") + weft::task_name(spec.task) + " needs " +
                      (o.data.empty() ? "--data" : "--text"));
-  Training training = o.data.empty() ? load_text(o, spec, start) : load_rows(o, spec, start);
+  Training training = o.data.empty() ? load_text(o, spec, start)
+                      : forecasts    ? load_series(o, spec, start)
+                                     : load_rows(o, spec, start);
   if (start == nullptr) return training;
   const std::vector<std::string> labels = training.data->labels();
   if (labels.empty()) {

@@ -98,6 +98,20 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
   command.add_flag("--flips", o.flips, "Pictures: mirror half of the training pictures, left to right, anew each time")
       ->group(group)
       ->needs(data);
+  auto* frames = add_text(command, "--frames", "NAMES", o.frames,
+                          "Series: columns of numbers that a model reads, between commas. The rows of --data follow "
+                          "each other in time; the first 80 % are for training, then 10 % each for validation and the "
+                          "test")
+                     ->group(group)
+                     ->needs(data);
+  add_text(command, "--target", "NAMES", o.target, "Series: columns to forecast, between commas")
+      ->group(group)
+      ->needs(frames);
+  add_number(command, "--horizon", o.horizon, {1}, "Series: number of rows to forecast")->group(group)->needs(frames);
+  add_number(command, "--season", o.season, {0},
+             "Series: rows of a season, to compare with the value of a season before; 0: none")
+      ->group(group)
+      ->needs(frames);
   o.tokenizer.add_to(command, group);
   auto* from = add_text(command, "--from", "FOLDER", o.from,
                         "Begin with the parameters and tokenizer of a run or checkpoint, and with its config unless "

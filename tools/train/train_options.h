@@ -39,6 +39,8 @@ struct TrainOptions {
   double label_smoothing = 0, word_dropout = 0;
   std::optional<std::int64_t> patch, shift;  // of pictures
   bool flips = false;                        // of pictures
+  std::string frames, target;                // names of columns, between commas, of a series
+  std::int64_t horizon = 1, season = 0;      // of a series
   weft::OptimizerOptions optimizer;
   std::string schedule = "cosine";
   weft::Precision precision = weft::Precision::f32;

@@ -84,7 +84,7 @@ void print_test(const weft::TestResult& test, const Training& training) {
                 static_cast<long long>(test.step));
   std::cout << text;
   for (const weft::Metric& metric : test.evaluation.metrics)
-    std::cout << "test " << metric.name << " " << percent(metric.value) << "\n";
+    std::cout << "test " << metric.name << " " << metric_text(metric) << "\n";
   if (const auto bits = test.evaluation.bits_per_byte()) {
     std::snprintf(text, sizeof text, "test perplexity %.4f\ntest bits per byte %.4f\n", test.evaluation.perplexity(),
                   *bits);

@@ -25,9 +25,10 @@ struct InputSpec {
   std::int64_t patch = 1;     ///< side of the square patches of a picture, in pixels; it divides height and width
   /// "architecture": those that the architecture adds to tokens, too. "none"; "sinusoidal"; "learned", a trained table.
   std::string positions = "architecture";
-  std::int64_t length = 0;        ///< the longest sequence of frames, for learned positions; pictures don't need it
-  std::vector<double> mean;       ///< of each channel: the model reads (x - mean) / deviation; empty: x itself
-  std::vector<double> deviation;  ///< of each channel, above 0
+  std::int64_t length = 0;         ///< the longest sequence of frames, for learned positions; pictures don't need it
+  std::vector<double> mean;        ///< of each channel: the model reads (x - mean) / deviation; empty: x itself
+  std::vector<double> deviation;   ///< of each channel, above 0
+  std::vector<std::string> names;  ///< of the channels, for people and for reading tables; may be empty
 
   /// Whether the model reads numbers.
   bool defined() const noexcept { return channels > 0; }

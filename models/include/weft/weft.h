@@ -52,6 +52,7 @@
 #include "weft/safetensors.h"
 #include "weft/schedule.h"
 #include "weft/sentencepiece.h"
+#include "weft/series.h"
 #include "weft/shape.h"
 #include "weft/spectral.h"
 #include "weft/split.h"
