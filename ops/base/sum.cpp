@@ -17,8 +17,8 @@ constexpr std::int64_t row_block = 1 << 14;
 // For a column, whose terms form one chain of additions.
 constexpr std::int64_t min_column_block = 64, max_column_block = 512;
 
-// x's shape as alternating runs of axes: kept, summed, kept, …, kept. The first and the last run are kept ones (perhaps
-// of size 1). Axes of size 1 fit into any run.
+// x's shape as alternating runs of axes: kept, summed, kept, …, kept. The first and the last run are always
+// kept (their size may be 1). Axes of size 1 fit into any run.
 Shape alternating_runs(const Shape& shape, const std::vector<bool>& reduced) {
   Shape runs{1};
   for (std::size_t i = 0; i < shape.size(); ++i) {

@@ -1,6 +1,6 @@
 // Sweeps over sizes, seeds or repetitions are complete, or partial if WEFT_SWEEPS=short is set, like tools/check does
-// under sanitizers. There a sweep checks that memory is used correctly, which its first cases show, and it takes ten
-// times as long.
+// under sanitizers, where everything takes ten times as long. Sanitizers check how memory is used, and the first cases
+// of a sweep are enough for that.
 #pragma once
 #include <cstdlib>
 #include <string_view>

@@ -45,7 +45,7 @@ void check_out(const std::string& out, const ReportCommand& o) {
 }
 
 void check_folders(const std::vector<std::string>& folders) {
-  if (folders.empty()) throw UsageError("give the folder of a run, or of several");
+  if (folders.empty()) throw UsageError("give the folders of one or more runs");
   for (auto folder = folders.begin(); folder != folders.end(); ++folder) {
     report::check_run(*folder);
     const auto same = [&](const std::string& other) { return canonical(other) == canonical(*folder); };

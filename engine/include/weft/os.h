@@ -110,8 +110,8 @@ void append(const std::string& path, const std::string& text);
 void remove_abandoned_files(const std::string& folder);
 
 /// An exclusive lock on a folder. One process holds it at a time and loses it when it ends, however it ends. The lock
-/// is an flock of the file ".lock" in the folder, which names its holder. On a file system without locks it excludes
-/// nobody.
+/// is an flock on the file ".lock" in the folder; the file names the lock's holder. On a file system without locks it
+/// excludes nobody.
 class FolderLock {
  public:
   /// Error, naming the holder, if another process holds it. Error if the file can't be written or is a link. Contents

@@ -32,8 +32,8 @@ class Confusion {
 
   /// Counts one or more rows. Throws an Error if one of the two labels doesn't exist, or if rows < 0.
   void add(std::int64_t actual, std::int64_t predicted, std::int64_t rows = 1);
-  /// Counts each row of logits (b, labels), with its highest logit as the prediction, against target (b) i64. For other
-  /// shapes or a target that is no label, it throws an Error and counts nothing.
+  /// Counts each row of logits (b, labels), with its highest logit as the prediction, against target (b) i64. If the
+  /// shapes differ or a target is not a label, it throws an Error and counts nothing.
   void add(const Tensor& logits, const Tensor& target);
 
   std::int64_t labels() const noexcept { return labels_; }  ///< how many
