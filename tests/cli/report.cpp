@@ -345,7 +345,7 @@ TEST_CASE_FIXTURE(Reports, "report refuses folders that are no runs, damaged run
     CAPTURE(outcome.err);
     CHECK(fails_with(outcome, code, part));
   };
-  refused("", 2, "give the folder of a run");
+  refused("", 2, "give the folders of one or more runs");
   refused("''", 2, "expected FOLDER, got nothing");
   refused(folder / "none", 1, "none\", which doesn't exist");
   refused(folder / "text", 1, "expected the folder of a run, got the file \"");

@@ -11,8 +11,8 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A trained model of the task regression, multilabel or tagging. A text gives the same bits alone and beside others, at
-/// any number of threads. Threads may share it, as long as no thread writes the model's parameters.
+/// A trained model of the task regression, multilabel or tagging. A text gives the same bits alone and beside others,
+/// at any number of threads. Threads may share it, as long as no thread writes the model's parameters.
 class Predictor {
  public:
   /// Throws an Error unless the checkpoint's model reads texts and has one of these tasks.

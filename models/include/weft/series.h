@@ -36,8 +36,8 @@ struct ForecastOptions {
   std::int64_t batch = 32;           ///< windows in a batch
 };
 
-/// What a model of these options reads and predicts: outputs "NAME+1" … "NAME+horizon" for each target, and the mean and
-/// the deviation of each column over the first `training` rows.
+/// What a model of these options reads and predicts: outputs "NAME+1" … "NAME+horizon" for each target, and the mean
+/// and the deviation of each column over the first `training` rows.
 RowDataOptions forecast_row_options(const Series& series, const ForecastOptions& options, std::int64_t training);
 
 /// Windows of a series: training on those within the first rows, validation on those whose targets are among the rows

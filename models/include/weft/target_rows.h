@@ -29,8 +29,8 @@ struct TargetKind {
 TargetKind find_targets(Task task, const LabelledTexts& rows);
 
 /// Data for these targets. A row of a text is [cls], its symbols and [sep], as in ClassifierData, at most `length`
-/// tokens. For tagging it is the text's first `length` symbols, of which there must be one for each tag. Throws an Error
-/// that quotes the row if a label doesn't fit or if it is not among the outputs.
+/// tokens. For tagging it is the text's first `length` symbols, of which there must be one for each tag. Throws an
+/// Error that quotes the row if a label doesn't fit or if it is not among the outputs.
 std::unique_ptr<RowData> target_data(const LabelledTexts& training, const LabelledTexts& validation,
                                      const TargetKind& kind, std::shared_ptr<const Tokenizer> tokenizer,
                                      std::int64_t length, std::int64_t batch);

@@ -131,7 +131,8 @@ std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const 
 /// The tokenizer of a model that reads no tokens (weft/input.h): it has no symbols, and encode() is an Error.
 std::shared_ptr<const Tokenizer> no_tokenizer();
 
-/// Reads a tokenizer of any registered kind, or no_tokenizer(). Throws an Error unless Tokenizer::to_json() wrote the JSON.
+/// Reads a tokenizer of any registered kind, or no_tokenizer(). Throws an Error unless Tokenizer::to_json() wrote the
+/// JSON.
 std::shared_ptr<const Tokenizer> tokenizer_from_json(const std::string& json);
 
 }  // namespace weft
