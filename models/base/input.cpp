@@ -160,6 +160,14 @@ Tensor in_unit(const Tensor& y, const OutputSpec& spec) {
              in_dtype_of(Tensor::from(spec.mean, {outputs}), x));
 }
 
+PatchGrid mixing_grid(const std::string& model, const std::string& mixing, const InputSpec& input) {
+  if (mixing == "sequence") return {};
+  if (mixing != "picture")
+    throw Error("[" + model + "] expected mixing \"sequence\" or \"picture\", got \"" + mixing + "\"");
+  if (!input.is_picture()) throw Error("[" + model + "] mixing \"picture\" needs a model that reads pictures");
+  return input.grid();
+}
+
 // (b, h/p, p, w/p, p, c) -> (b, h/p, w/p, p, p, c)
 Tensor patches_of(const Tensor& pictures, std::int64_t p) {
   if (!pictures.defined() || pictures.rank() != 4 || p < 1 || pictures.size(1) % p != 0 || pictures.size(2) % p != 0)

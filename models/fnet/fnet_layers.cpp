@@ -43,19 +43,26 @@ FnetEmbeddingsKind kind_of_embeddings(const FnetConfig& config, const InputSpec&
 }  // namespace
 
 FnetLayer::FnetLayer(std::int64_t d_model, std::int64_t d_ffn, NormPlace norm_place, const Init& init, double eps,
-                     double p, Activation act)
+                     double p, Activation act, const PatchGrid& patches)
     : mixing_norm(d_model, init, eps),
       proj1(d_model, d_ffn, init.child(0)),
       proj2(d_ffn, d_model, init.child(1)),
       output_norm(d_model, init, eps),
       place(norm_place),
       activation(act),
-      dropout(p) {}
+      dropout(p),
+      grid(patches) {}
+
+// Re(FFT_n(FFT_d(x))) or, for x (b, rows · columns, d), Re(FFT_rows(FFT_columns(FFT_d(x)))).
+Tensor FnetLayer::mix(const Tensor& x) const {
+  if (!grid.defined()) return fourier_mix(x, 1, 2);
+  const Tensor picture = reshape(widened(x), {x.size(0), grid.rows, grid.columns, x.size(2)});
+  return in_dtype(reshape(real(fft(fft2(picture, 2, 3), 1)), x.shape()), x.dtype());
+}
 
 // post: x = mixing_norm(x + mix(x));  x = output_norm(x + dropout(ffn(x)))
 // pre:  x = x + mix(mixing_norm(x));  x = x + dropout(ffn(output_norm(x)))
 Tensor FnetLayer::operator()(const Tensor& x, const Random* random) const {
-  const auto mix = [](const Tensor& v) { return fourier_mix(v, 1, 2); };  // Re(FFT_n(FFT_d(v)))
   const auto ffn = [&](const Tensor& v) {
     return dropout(proj2(proj1(v, activation)), random);  // (b, n, d_ffn) -> (b, n, d_model)
   };
@@ -116,9 +123,10 @@ FnetEncoder::FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, cons
       dropout(config.dropout) {
   if (input.defined()) frames.emplace(input, config.d_model, init.child(frames_child));
   const NormPlace place = norm_place_from_name(config.norm);
+  const PatchGrid grid = mixing_grid("fnet", config.mixing, input);
   for (std::int64_t i = 0; i < config.layers; ++i)
     layers.emplace_back(config.d_model, config.ffn_channels(), place, init.child(static_cast<std::uint64_t>(1 + i)),
-                        config.eps, config.dropout, activation_from_name(config.activation));
+                        config.eps, config.dropout, activation_from_name(config.activation), grid);
   if (place == NormPlace::pre) final_norm_.emplace(config.d_model, init, config.eps);
 }
 

@@ -18,22 +18,41 @@ std::int64_t expanded(std::int64_t embed_dim, const TnnConfig& options) {
   return static_cast<std::int64_t>(product) / options.heads * options.heads;
 }
 
+// The Tno along the axis of x (b, rows, columns, h, dim) that `order` puts before the channels; `back` undoes it.
+Tensor along(const Tno& tno, const Tensor& x, const std::vector<std::int64_t>& order,
+             const std::vector<std::int64_t>& back) {
+  const Tensor lines = permute(x, order);  // (b, other axis, h, n, dim)
+  const Tensor mixed = tno(reshape(lines, {lines.size(0) * lines.size(1), lines.size(2), lines.size(3), -1}));
+  return permute(reshape(mixed, lines.shape()), back);
+}
+
 }  // namespace
 
-Gtu::Gtu(std::int64_t embed_dim, const TnnConfig& options, bool causal, const Init& init)
+Gtu::Gtu(std::int64_t embed_dim, const TnnConfig& options, bool causal, const Init& init, const PatchGrid& grid)
     : d1_(expanded(embed_dim, options)),
       heads_(options.heads),
       act_(activation_from_name(options.act)),
       v_proj_(embed_dim, d1_, init.child(0), options.bias),
       u_proj_(embed_dim, d1_, init.child(1), options.bias),
       o_(d1_, embed_dim, init.child(2), options.bias),
-      toep_(heads_, d1_ / heads_, options, causal, init.child(3)) {
+      toep_(heads_, d1_ / heads_, options, causal, init.child(3)),
+      grid_(grid) {
+  if (grid.defined()) row_toep_.emplace(heads_, d1_ / heads_, options, causal, init.child(4));
   if (options.use_norm) norm_.emplace(norm_type_from_name(options.norm_type), d1_, init);
 }
 
-// merge(tno(split(v)))
+// merge(tno(split(v))), or the sum of two such products along the axes of a picture (b, rows, columns, h, d1/h).
 Tensor Gtu::mix(const Tensor& v) const {
   const std::int64_t b = v.size(0), n = v.size(1);
+  if (row_toep_) {
+    if (n != grid_.rows * grid_.columns)
+      throw Error("[Gtu] expected " + std::to_string(grid_.rows * grid_.columns) + " patches, got " +
+                  std::to_string(n));
+    const Tensor picture = reshape(v, {b, grid_.rows, grid_.columns, heads_, -1});
+    const Tensor columns = along(toep_, picture, {0, 2, 3, 1, 4}, {0, 3, 1, 2, 4});
+    const Tensor rows = along(*row_toep_, picture, {0, 1, 3, 2, 4}, {0, 1, 3, 2, 4});
+    return reshape(add(columns, rows), {b, n, d1_});
+  }
   const Tensor heads = permute(reshape(v, {b, n, heads_, -1}), {0, 2, 1, 3});  // (b, h, n, d1/h)
   return reshape(permute(toep_(heads), {0, 2, 1, 3}), {b, n, d1_});
 }
@@ -63,8 +82,8 @@ Tensor Glu::operator()(const Tensor& x, const Tensor& residual) const {
   return l3_(gated, {fina_act_, {}, residual});
 }
 
-TnnLayer::TnnLayer(std::int64_t dim, const TnnConfig& options, bool causal, const Init& init)
-    : token_mixer_(dim, options, causal, init.child(0)),
+TnnLayer::TnnLayer(std::int64_t dim, const TnnConfig& options, bool causal, const Init& init, const PatchGrid& grid)
+    : token_mixer_(dim, options, causal, init.child(0), grid),
       token_norm_(norm_type_from_name(options.norm_type), dim, init),
       feature_mixer_(dim, options.glu_dim == 0 ? dim : options.glu_dim, activation_from_name(options.glu_act),
                      init.child(1), options.bias),

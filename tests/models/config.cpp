@@ -43,8 +43,8 @@ struct Own {
 
 // weft's own configs list all fields.
 static_assert(detail::count_fields<GmlpConfig>() == 7);
-static_assert(detail::count_fields<TnnConfig>() == 25);
-static_assert(detail::count_fields<FnetConfig>() == 13);
+static_assert(detail::count_fields<TnnConfig>() == 26);
+static_assert(detail::count_fields<FnetConfig>() == 14);
 
 }  // namespace
 
@@ -65,7 +65,7 @@ TEST_CASE("config: a field that came later is written unless it has its default;
   fnet.tied = false;
   CHECK(config_to_json(fnet).find(R"("dropout":0.0,"tied":false})") != std::string::npos);
   CHECK(config_from_json<FnetConfig>("fnet", config_to_json(fnet)).tied == false);
-  CHECK(config_fields<FnetConfig>().size() == 13);
+  CHECK(config_fields<FnetConfig>().size() == 14);
   const ModelSpec spec = model_spec(fnet, Task::masked_lm, 11);
   CHECK(spec.arch == "fnet");
   CHECK(spec.task == Task::masked_lm);

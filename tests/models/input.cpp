@@ -164,6 +164,20 @@ TEST_CASE("models of frames: the same outputs as from tokens whose embedding the
       }
 }
 
+TEST_CASE("models of frames: positions of the input replace the architecture's") {
+  const Tensor x = numbers({2, 4, 5});
+  for (const std::string arch : {"gmlp", "fnet"}) {
+    CAPTURE(arch);
+    const std::string with = arch == "gmlp" ? R"(,"positions":true)" : "";
+    const std::string without = arch == "gmlp" ? R"(,"positions":false)" : R"(,"embeddings":"plain")";
+    InputSpec none = frames_of(5);
+    none.positions = "none";
+    const Tensor got = made(arch, Task::regression, none, 0, with)->forward({{}, x});
+    CHECK(same_bits(got, made(arch, Task::regression, frames_of(5), 0, without)->forward({{}, x})));
+    CHECK(max_abs(sub(got, made(arch, Task::regression, frames_of(5), 0, with)->forward({{}, x}))) > 1e-3);
+  }
+}
+
 TEST_CASE("models of frames and pictures: gradients of every parameter") {
   for (const std::string& arch : own_architectures)
     for (const Task task : {Task::regression, Task::tagging})

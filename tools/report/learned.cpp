@@ -141,6 +141,8 @@ Json toeplitz(const weft::Tnn& model, std::int64_t length) {
   if (model.layers().empty()) return nullptr;
   const weft::Tno& first = model.layers().front().token_mixer().toep();
   const weft::TnnConfig& options = first.options();
+  const weft::PatchGrid grid = weft::mixing_grid("tnn", options.mixing, model.input());
+  if (grid.defined()) length = grid.rows;
   const std::int64_t n = options.par_type == 1 ? std::min(length, most_lags) : length;
   const std::vector<double> lags = range(first.causal() ? 0 : 1 - n, n);
   const std::size_t per_point = (lags.size() + most_points - 1) / most_points;
@@ -155,9 +157,13 @@ Json toeplitz(const weft::Tnn& model, std::int64_t length) {
                       {"gammas", learned_decays(layer.token_mixer().toep())},
                       {"matrix", drawn_grid(sorted_channels(t, lags))}});
   }
-  return {{"kind", "toeplitz"},   {"causal", first.causal()},
-          {"length", n},          {"gamma", options.use_decay ? number(options.gamma) : Json(nullptr)},
-          {"channels", channels}, {"lags", numbers(points)},
+  return {{"kind", "toeplitz"},
+          {"causal", first.causal()},
+          {"length", n},
+          {"gamma", options.use_decay ? number(options.gamma) : Json(nullptr)},
+          {"channels", channels},
+          {"lags", numbers(points)},
+          {"unit", grid.defined() ? "patches from top to bottom" : "tokens"},
           {"layers", layers}};
 }
 

@@ -68,7 +68,7 @@ function gatingFigures({layers, length, causal, distances}) {
   ];
 }
 
-function toeplitzFigures({layers, lags, gamma, causal, length, channels}) {
+function toeplitzFigures({layers, lags, gamma, causal, length, channels, unit}) {
   const shown = layers[0].matrix.rows;
   const first = layers[0].rms[nearest(lags, 0)];
   const chart = () => {
@@ -83,7 +83,7 @@ function toeplitzFigures({layers, lags, gamma, causal, length, channels}) {
         xs: lags,
         ys: lags.map((lag) => first * gamma ** Math.abs(lag))
       });
-    return {x: {label: "lag, in tokens"}, y: {label: "root mean square", log: true}, series};
+    return {x: {label: `lag, in ${unit}`}, y: {label: "root mean square", log: true}, series};
   };
   const decay = gamma !== null && gamma < 1 ?
     ` Dashed: only the decay γ^|lag|, γ = ${format(gamma)}, starting where layer 1 starts.` :
@@ -97,7 +97,7 @@ function toeplitzFigures({layers, lags, gamma, causal, length, channels}) {
     return matrixPlot({
       grid,
       limit,
-      x: {label: "lag, in tokens", from: causal ? 0 : 1 - length, to: length},
+      x: {label: `lag, in ${unit}`, from: causal ? 0 : 1 - length, to: length},
       y: {label: "channel", from: 0, to: channels},
       caption: `${layerName(i)}, colors to ±${format(Number(limit.toPrecision(2)))}`,
       value: "coefficient"

@@ -25,12 +25,13 @@ NormPlace norm_place_from_name(const std::string& name);
 /// - post (the paper, section 3): x = mixing_norm(x + mix(x)); x = output_norm(x + dropout(ffn(x)))
 /// - pre (labml.ai): x = x + mix(mixing_norm(x)); x = x + dropout(ffn(output_norm(x)))
 ///
+/// With a grid, x holds the patches of pictures, and the mixing is Re(FFT over rows (FFT over columns (FFT over d))).
 /// Threads may call it at once, each with its own Context, as long as no thread writes a parameter.
 class FnetLayer : public Layer<FnetLayer> {
  public:
   /// The default activation is the paper's.
   FnetLayer(std::int64_t d_model, std::int64_t d_ffn, NormPlace place, const Init& init, double eps = 1e-12,
-            double dropout = 0, Activation activation = Activation::gelu_tanh);
+            double dropout = 0, Activation activation = Activation::gelu_tanh, const PatchGrid& grid = {});
   /// x (b, n, d_model): the same shape. Dropout is on if `random` is given.
   Tensor operator()(const Tensor& x, const Random* random = nullptr) const;
   /// For weft/layers.h.
@@ -49,6 +50,10 @@ class FnetLayer : public Layer<FnetLayer> {
   NormPlace place;        ///< the place of both norms
   Activation activation;  ///< after proj1
   Dropout dropout;        ///< after proj2
+  PatchGrid grid;         ///< of the sequence, if it is a picture that is mixed along two axes
+
+ private:
+  Tensor mix(const Tensor& x) const;
 };
 
 /// How the i-th token is embedded.
@@ -149,6 +154,7 @@ struct FnetConfig {
   std::string head = "task";             ///< or "pooler", "next-sentence", "last", "mean": see FnetHead
   bool tied = true;                      ///< the masked language model's decoder shares the word embeddings' weight
   std::int64_t separator = -1;           ///< the token that ends each of two texts; the second is of type 1; -1: none
+  std::string mixing = "sequence";       ///< or "picture": along the rows and the columns of a picture's patches
   std::string embeddings = "bert";       ///< or "sinusoidal", "plain": see FnetEmbeddingsKind
 
   /// d_ffn, or 4 d_model if d_ffn is 0.
@@ -182,6 +188,10 @@ struct FnetConfig {
     visit("separator", self.separator,
           "id of the token that ends each of two texts; tokens after the first one, up to the second, have type 1; -1: "
           "none",
+          Written::unless_default);
+    visit("mixing", self.mixing,
+          "sequence: the transform runs along the sequence; picture: along the rows and the columns of a picture's "
+          "patches",
           Written::unless_default);
     visit("embeddings", self.embeddings,
           "bert: word, position and type, with a norm and a projection, as in the paper; sinusoidal: the word times "

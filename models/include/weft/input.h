@@ -17,6 +17,15 @@ struct ModelInput {
   Tensor frames;  ///< f32 or f64: (b, n, channels), pictures (b, height, width, channels), or undefined
 };
 
+/// The patches of a picture as rows and columns. The sequence of a model holds them row by row.
+struct PatchGrid {
+  std::int64_t rows = 0;     ///< patches from top to bottom; 0: the sequence is no picture
+  std::int64_t columns = 0;  ///< patches from left to right
+
+  /// Whether there is a picture.
+  bool defined() const noexcept { return rows > 0; }
+};
+
 /// Describes the numbers that a model reads. It belongs to the model and to its checkpoint.
 struct InputSpec {
   std::int64_t channels = 0;  ///< of a frame or a pixel; 0: the model reads only tokens
@@ -35,7 +44,9 @@ struct InputSpec {
   /// Whether these are pictures.
   bool is_picture() const noexcept { return height > 0; }
   /// The length of a picture's sequence of patches; 0 if the model doesn't read pictures.
-  std::int64_t patches() const noexcept { return is_picture() ? (height / patch) * (width / patch) : 0; }
+  std::int64_t patches() const noexcept { return grid().rows * grid().columns; }
+  /// The patches of a picture; not defined if the model doesn't read pictures.
+  PatchGrid grid() const noexcept { return is_picture() ? PatchGrid{height / patch, width / patch} : PatchGrid{}; }
 };
 
 /// The unit of a model's numbers: its outputs are y · deviation + mean, for y from its last layer. It belongs to the
@@ -67,6 +78,10 @@ InputSpec input_from_json(const std::string& json);
 /// Sets the mean and the deviation of each channel to those of the frames (…, channels). A constant channel gets the
 /// deviation 1. Throws an Error if there is no frame or if a number is not finite.
 void set_normalization(InputSpec& spec, const Tensor& frames);
+
+/// What a layer mixes, for the value of a model's option `mixing`: nothing for "sequence", the input's grid for
+/// "picture". Throws an Error for another value, or for "picture" if the input is no picture.
+PatchGrid mixing_grid(const std::string& model, const std::string& mixing, const InputSpec& input);
 
 /// Patches of pictures, row by row, each patch row by row (Dosovitskiy et al. 2020, arXiv 2010.11929, section 3.1):
 /// (b, h, w, c) -> (b, (h/p) · (w/p), p · p · c). Throws an Error unless p divides h and w.

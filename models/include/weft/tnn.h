@@ -74,6 +74,7 @@ struct TnnConfig {
   std::int64_t seq_len = 64;            ///< length of training sequences; the model takes any length
   double dropout = 0;                   ///< in each layer
   std::string final_norm = "";          ///< type of the norm before the head; "": norm_type
+  std::string mixing = "sequence";      ///< or "picture": along the rows and the columns of a picture's patches
   bool tied = true;  ///< a language model's head shares the embedding's weight; if false, it has its own, without bias
 
   /// For weft/config.h.
@@ -110,6 +111,10 @@ struct TnnConfig {
     visit("dropout", self.dropout,
           "probability, in training, that an element of a unit's output is dropped; 0 to less than 1", probability());
     visit("final_norm", self.final_norm, "type of the norm before the head; empty: norm_type", Written::unless_default);
+    visit("mixing", self.mixing,
+          "sequence: one Toeplitz operator along the sequence; picture: the sum of two, along the rows and the columns "
+          "of a picture's patches",
+          Written::unless_default);
     visit("tied", self.tied,
           "a language model's head shares the embedding's weight; if false, it has its own, without bias",
           Written::unless_default);
@@ -219,10 +224,12 @@ using TokenMix = std::function<Tensor(const Tensor& v)>;
 /// Gated Toeplitz unit (section 3.1): y = o(norm(act(u_proj x) ⊙ merge(tno(split(act(v_proj x)))))). It has the norm
 /// only with use_norm. d1 = floor(expand_ratio · embed_dim), rounded down to a multiple of heads; channel =
 /// head·(d1/heads) + d. Threads may call it at once, like its parts.
+/// With a grid, the sequence holds the patches of a picture, and the sum of two Tnos replaces the Tno: one along the
+/// columns of patches, from top to bottom, and one along the rows, as in the paper's models of images.
 class Gtu : public Layer<Gtu> {
  public:
   /// Throws an Error if a head would have no channel.
-  Gtu(std::int64_t embed_dim, const TnnConfig& options, bool causal, const Init& init);
+  Gtu(std::int64_t embed_dim, const TnnConfig& options, bool causal, const Init& init, const PatchGrid& grid = {});
   /// x (b, n, embed_dim): returns y, or y + residual if that is given, in the same shape.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
   /// `mix` replaces merge(tno(split(v))).
@@ -234,6 +241,7 @@ class Gtu : public Layer<Gtu> {
     visit("u_proj", u_proj_);
     visit("o", o_);
     visit("toep", toep_);
+    visit("toep2", row_toep_);
     visit("norm", norm_);
   }
 
@@ -241,14 +249,18 @@ class Gtu : public Layer<Gtu> {
   Tensor mix(const Tensor& v) const;
   /// The number of channels that the Tno mixes.
   std::int64_t d1() const noexcept { return d1_; }
-  /// The Tno.
+  /// The Tno; with a grid, the one along the columns of patches.
   const Tno& toep() const noexcept { return toep_; }
+  /// With a grid, the Tno along the rows of patches.
+  const std::optional<Tno>& row_toep() const noexcept { return row_toep_; }
 
  private:
   std::int64_t d1_, heads_;
   Activation act_;
   Linear v_proj_, u_proj_, o_;
   Tno toep_;
+  PatchGrid grid_;
+  std::optional<Tno> row_toep_;  // with a grid
   std::optional<Norm> norm_;
 };
 
@@ -281,7 +293,7 @@ class Glu : public Layer<Glu> {
 class TnnLayer : public Layer<TnnLayer> {
  public:
   /// Throws an Error for options that Gtu or Tno refuse.
-  TnnLayer(std::int64_t dim, const TnnConfig& options, bool causal, const Init& init);
+  TnnLayer(std::int64_t dim, const TnnConfig& options, bool causal, const Init& init, const PatchGrid& grid = {});
   /// x (b, n, dim): returns the same shape. Dropout is on if `random` is given. If given, `mix` replaces the Tno of the
   /// token mixer.
   Tensor operator()(const Tensor& x, const Random* random = nullptr, const TokenMix& mix = {}) const;
