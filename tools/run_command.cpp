@@ -13,6 +13,7 @@
 #include "console/terminal.h"
 #include "console/visible.h"
 #include "options/tokenizer_options.h"
+#include "pictures/decoders.h"
 
 namespace {
 
@@ -33,6 +34,7 @@ int fail(weft::Ranks* ranks, std::string what, int code, bool told = false) {
 // Runs the parsed command, or prints the requested help.
 int run(int argc, char** argv, weft::Ranks* ranks) {
   register_optional_tokenizers();
+  register_optional_decoders();
   CLI::App weft("weft trains and runs gMLP, TNN and FNet on CPUs.", "weft");
   weft.formatter(std::make_shared<HelpFormatter>());  // subcommands inherit it
   weft.set_help_flag("-h,--help", "Show this page");

@@ -81,6 +81,8 @@ have() {
     libcli11-dev) have_header CLI/CLI.hpp ;;
     doctest-dev) have_header doctest/doctest.h ;;
     libsentencepiece-dev) have_header sentencepiece_processor.h ;;
+    libpng-dev) have_header png.h ;;
+    libturbojpeg0-dev) have_header turbojpeg.h ;;
     libopenmpi-dev) have_command mpicxx ;;
     openmpi-bin) have_command mpirun ;;
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/names.h"
+#include "data/picture_files.h"
 #include "data/row_file.h"
 #include "weft/error.h"
 
@@ -95,8 +96,7 @@ LabelledTexts idx_pictures(std::string_view bytes, const std::string& where) {
   all.picture = {idx.size[1], idx.size[2], idx.size[3]};
   const auto size = static_cast<std::size_t>(all.picture.height * all.picture.width * all.picture.channels);
   for (std::size_t at = 0; at < idx.values.size(); at += size) all.texts.emplace_back(idx.values.substr(at, size));
-  all.form = "IDX, pictures of " + std::to_string(idx.size[1]) + " x " + std::to_string(idx.size[2]) + " pixels" +
-             (idx.size[3] == 1 ? "" : " with " + std::to_string(idx.size[3]) + " channels");
+  all.form = "IDX, " + describe_pictures(all.picture);
   return all;
 }
 

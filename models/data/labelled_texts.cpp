@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "data/idx.h"
+#include "data/picture_files.h"
 #include "data/row_file.h"
 #include "data/row_form.h"
 #include "weft/detail/enum_names.h"
@@ -144,23 +145,35 @@ std::vector<fs::path> sorted_entries(const fs::path& folder, bool only_folders) 
   return entries;
 }
 
-// The text of a whole file, as one row.
-std::string whole_text(const std::string& path) {
-  const std::string where = "\"" + path + "\"";
+// The bytes of a file that is one row.
+FileBytes row_bytes(const std::string& path, const std::string& where) {
   std::error_code error;
   const fs::file_type type = fs::status(path, error).type();
   if (error) throw BadRow(where + ": " + error.message() + " (--skip-bad-rows skips such files)");
   if (type == fs::file_type::directory)
-    throw BadRow(where + ": a folder; expected a file for each text (--skip-bad-rows skips such folders)");
+    throw BadRow(where + ": a folder; expected a file for each row (--skip-bad-rows skips such folders)");
   if (type != fs::file_type::regular)  // reading a pipe would block
     throw BadRow(where + ": not a regular file (--skip-bad-rows skips such files)");
-  const FileBytes bytes = bytes_of(path);
-  if (bytes.view().empty()) return "";
-  const Content content = text_of(bytes.view(), where);
+  return bytes_of(path);
+}
+
+// The text of a whole file.
+std::string whole_text(std::string_view bytes, const std::string& where) {
+  if (bytes.empty()) return "";
+  const Content content = text_of(bytes, where);
   const WrongBytes wrong = wrong_bytes(content.text, content.before);
   if (!wrong.what.empty())
     throw BadRow(where + ": " + wrong.what + " (" + wrong.hint + "; --skip-bad-rows skips such files)");
   return std::string(content.text);
+}
+
+// Adds a file as a row: a picture if the first file is one, else a text.
+void add_file(const std::string& path, LabelledTexts& all) {
+  const std::string where = "\"" + path + "\"";
+  const FileBytes bytes = row_bytes(path, where);
+  const bool are_pictures = all.texts.empty() ? is_picture_file(bytes.view()) : all.picture.height > 0;
+  if (are_pictures) add_picture(decode_picture(bytes.view(), where), where, all);
+  else all.texts.push_back(whole_text(bytes.view(), where));
 }
 
 LabelledTexts read_folders(const std::string& path, const LabelledOptions& options) try {
@@ -180,10 +193,14 @@ LabelledTexts read_folders(const std::string& path, const LabelledOptions& optio
       (void)add_or_skip(options, all, [&] {
         if (!refusal.empty())
           throw BadRow("\"" + file.string() + "\": " + refusal + " (--skip-bad-rows skips such files)");
-        all.texts.push_back(whole_text(file.string()));
+        add_file(file.string(), all);
         all.labels.push_back(labels.of(name));
         return true;
       });
+  }
+  if (all.picture.height > 0) {
+    finish_pictures(all);
+    all.form += ", " + describe_pictures(all.picture);
   }
   return finished(std::move(all), where, labels);
 } catch (const fs::filesystem_error& error) {

@@ -124,7 +124,7 @@ TEST_CASE("frame embedding: W (x - mean) / deviation + b, plus positions") {
       want = add(want, Tensor::from(table, {5, 4}));
     }
     CHECK(max_abs(sub(embedding(x), want)) < 1e-14);
-    CHECK(embedding(slice(x, 1, 0, 2)).shape() == Shape{2, 2, 4});
+    CHECK(max_abs(sub(embedding(slice(x, 1, 0, 2)), slice(want, 1, 0, 2))) < 1e-14);
     CHECK(gradient_error([&](const auto& in) { return embedding(in[0]); }, {x}, parameters_of(embedding)) < 1e-6);
     if (embedding.positions.defined())
       CHECK_THROWS_WITH_AS((void)embedding(numbers({1, 6, 3})), doctest::Contains("a sequence of 6 frames"), Error);

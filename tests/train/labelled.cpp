@@ -301,7 +301,7 @@ TEST_CASE("labeled texts: a folder for each label") {
   CHECK(read_labelled(folder / "d", skipping()).skipped == 1);
   std::filesystem::remove(folder / "d/b/3.txt");
   folder.write("d/b/deep/x", "x");
-  CHECK(contains(path_error(folder / "d"), "deep\": a folder; expected a file for each text"));
+  CHECK(contains(path_error(folder / "d"), "deep\": a folder; expected a file for each row"));
   std::filesystem::remove_all(folder / "d/b/deep");
   REQUIRE(::mkfifo((folder / "d/b/pipe").c_str(), 0600) == 0);
   CHECK(contains(path_error(folder / "d"), "pipe\": not a regular file"));

@@ -64,6 +64,75 @@ TEST_CASE("pictures: IDX files with their labels") {
   CHECK(values(picture) == std::vector<float>{'a', 'b', 'c', 'd', 'e', 'f'});
 }
 
+// Files of a format that only these tests know: "PIC", height, width and channels as digits, then the pixels.
+void decode_test_pictures() {
+  static const bool once = [] {
+    register_picture_decoder({"test", "PIC", [](std::string_view bytes) {
+                                if (bytes.size() < 6) throw Error("a picture that is cut off");
+                                return Picture{{bytes[3] - '0', bytes[4] - '0', bytes[5] - '0'},
+                                               std::string(bytes.substr(6))};
+                              }});
+    return true;
+  }();
+  (void)once;
+}
+
+TEST_CASE("pictures: a folder for each label, by a decoder of the program") {
+  decode_test_pictures();
+  const TemporaryFolder folder;
+  folder.write("d/dog/1", "PIC121ab");
+  folder.write("d/cat/2", "PIC123rgbRGB");
+  folder.write("d/cat/3", "PIC121cd");
+  const LabelledTexts rows = read_labelled(folder / "d");
+  CHECK(rows.form == "a folder for each label, pictures of 1 x 2 pixels with 3 channels");
+  CHECK(rows.names == std::vector<std::string>{"cat", "dog"});
+  CHECK(rows.labels == std::vector<std::int64_t>{0, 0, 1});
+  CHECK(rows.texts == std::vector<std::string>{"rgbRGB", "cccddd", "aaabbb"});  // gray ones in colors
+  CHECK(rows.picture.channels == 3);
+
+  const auto unlabelled = TextRows::open(folder / "d");
+  REQUIRE(unlabelled);
+  CHECK(unlabelled->form() == "a folder, pictures of 1 x 2 pixels with 3 channels");
+  std::string pixels;
+  std::vector<std::string> fields;
+  for (const char* expected : {"cat/2", "cat/3", "dog/1"}) {
+    REQUIRE(unlabelled->next(pixels, &fields));
+    CHECK(fields == std::vector<std::string>{folder / ("d/" + std::string(expected))});
+  }
+  CHECK(pixels == "aaabbb");
+  CHECK_FALSE(unlabelled->next(pixels));
+  const auto one = TextRows::open(folder / "d/dog/1");
+  REQUIRE(one);
+  CHECK(one->picture().width == 2);
+  CHECK((one->next(pixels) && pixels == "ab"));
+}
+
+TEST_CASE("pictures: files in folders that can't be used are refused by name, or skipped") {
+  decode_test_pictures();
+  const TemporaryFolder folder;
+  folder.write("d/a/1", "PIC121ab");
+  const auto with = [&](const std::string& bytes) {
+    folder.write("d/b/2", bytes);
+    LabelledOptions skip;
+    skip.skip_bad_rows = true;
+    const std::string error = refused(folder / "d");
+    if (contains(error, "--skip-bad-rows")) {
+      CHECK(read_labelled(folder / "d", skip).skipped == 1);
+      CHECK(contains(error, "d/b/2\": "));
+    }
+    return error;
+  };
+  CHECK(contains(with("PIC"), "a picture that is cut off"));
+  CHECK(contains(with("PIC131abc"), "a picture of 1 x 3 pixels, expected 1 x 2 like those before it"));
+  CHECK(contains(with("PIC121a"), "expected a picture with sides of 1 to"));
+  CHECK(contains(with("PIC122abcd"), "1 or 3 channels, got pictures of 1 x 2 pixels with 2 channels"));
+  CHECK(contains(with("a text"), "expected a picture like the files before it"));
+  CHECK(contains(with("\xFF\xD8\xFF"), "this program can't read JPEG pictures"));
+  CHECK_THROWS_WITH_AS(register_picture_decoder({"test", "PIC", [](std::string_view) { return Picture(); }}),
+                       "[pictures] there is already a decoder \"test\"", Error);
+  CHECK_THROWS_AS(register_picture_decoder({"other", "", [](std::string_view) { return Picture(); }}), Error);
+}
+
 TEST_CASE("pictures: damaged files are refused by name") {
   const TemporaryFolder folder;
   const std::string path = write_pictures(folder, "train", 0, 7), labels = folder / "train-labels-idx1-ubyte";

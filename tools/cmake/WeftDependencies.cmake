@@ -27,6 +27,23 @@ if(WEFT_SENTENCEPIECE AND NOT (WEFT_SENTENCEPIECE_INCLUDE AND WEFT_SENTENCEPIECE
   set(WEFT_SENTENCEPIECE OFF)
 endif()
 
+# Optional: PNG and JPEG pictures, in the command.
+find_path(WEFT_PNG_INCLUDE png.h)
+find_library(WEFT_PNG_LIBRARY png)
+find_path(WEFT_JPEG_INCLUDE turbojpeg.h)
+find_library(WEFT_JPEG_LIBRARY turbojpeg)
+if(WEFT_TOOLS AND WEFT_PICTURES)
+  foreach(format "PNG libpng-dev" "JPEG libturbojpeg0-dev")
+    separate_arguments(format)
+    list(POP_FRONT format name)
+    if(WEFT_${name}_INCLUDE AND WEFT_${name}_LIBRARY)
+      list(APPEND WEFT_PICTURE_FORMATS ${name})
+    else()
+      message(STATUS "without ${name} pictures (Debian: apt-get install ${format})")
+    endif()
+  endforeach()
+endif()
+
 # Optional: weft train under mpirun, in a module of the command.
 if(WEFT_MPI AND WEFT_TOOLS AND NOT WEFT_SANITIZE)
   set(MPI_CXX_SKIP_MPICXX ON)

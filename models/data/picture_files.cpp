@@ -1,0 +1,106 @@
+#include "data/picture_files.h"
+
+#include "base/registry.h"
+#include "data/row_reader.h"
+#include "weft/error.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+constexpr std::int64_t largest_side = 1 << 14;
+
+// Formats that people have, with the Debian package that lets weft's command read them.
+struct KnownFormat {
+  const char* name;
+  std::string_view magic;
+  const char* package;
+};
+constexpr KnownFormat known_formats[] = {{"PNG", "\x89PNG\r\n\x1a\n", "libpng-dev"},
+                                         {"JPEG", "\xFF\xD8\xFF", "libturbojpeg0-dev"}};
+
+Registry<PictureDecoder>& decoders() {
+  static Registry<PictureDecoder> made = {};
+  return made;
+}
+
+bool begins(std::string_view bytes, std::string_view magic) { return bytes.substr(0, magic.size()) == magic; }
+
+const PictureDecoder* decoder_of(std::string_view bytes) {
+  const PictureDecoder* found = nullptr;
+  decoders().for_each([&](const PictureDecoder& decoder) {
+    if (begins(bytes, decoder.magic)) found = &decoder;
+  });
+  return found;
+}
+
+const char* const skip_hint = " (--skip-bad-rows skips such files)";
+
+}  // namespace
+
+void register_picture_decoder(PictureDecoder decoder) {
+  if (decoder.name.empty() || decoder.magic.empty() || !decoder.decode)
+    throw Error("[pictures] expected a decoder with a name, the first bytes of its files, and a function");
+  decoders().add(std::move(decoder), [](const PictureDecoder& added, const PictureDecoder& known) {
+    if (added.name == known.name) throw Error("[pictures] there is already a decoder \"" + added.name + "\"");
+  });
+}
+
+bool detail::is_picture_file(std::string_view bytes) {
+  for (const KnownFormat& format : known_formats)
+    if (begins(bytes, format.magic)) return true;
+  return decoder_of(bytes) != nullptr;
+}
+
+Picture detail::decode_picture(std::string_view bytes, const std::string& where) {
+  const PictureDecoder* decoder = decoder_of(bytes);
+  if (decoder == nullptr) {
+    for (const KnownFormat& format : known_formats)
+      if (begins(bytes, format.magic))
+        throw Error(where + ": this program can't read " + format.name + " pictures; the weft command can if " +
+                    format.package + " (Debian) is installed when it is built");
+    throw BadRow(where + ": expected a picture like the files before it" + skip_hint);
+  }
+  Picture picture;
+  try {
+    picture = decoder->decode(bytes);
+  } catch (const Error& error) {
+    throw BadRow(where + ": " + error.what() + skip_hint);
+  }
+  const auto [height, width, channels] = picture.size;
+  const bool is_usable = height >= 1 && height <= largest_side && width >= 1 && width <= largest_side &&
+                         (channels == 1 || channels == 3) && std::ssize(picture.pixels) == height * width * channels;
+  if (!is_usable)
+    throw BadRow(where + ": expected a picture with sides of 1 to " + std::to_string(largest_side) +
+                 " pixels and 1 or 3 channels, got " + describe_pictures(picture.size) + skip_hint);
+  return picture;
+}
+
+void detail::add_picture(Picture picture, const std::string& where, LabelledTexts& all) {
+  const PictureSize &size = picture.size, &first = all.picture;
+  if (!all.texts.empty() && (size.height != first.height || size.width != first.width))
+    throw BadRow(where + ": a picture of " + std::to_string(size.height) + " x " + std::to_string(size.width) +
+                 " pixels, expected " + std::to_string(first.height) + " x " + std::to_string(first.width) +
+                 " like those before it; give all pictures one size, for example with ImageMagick's mogrify -resize" +
+                 skip_hint);
+  all.picture = {size.height, size.width, std::max(first.channels, size.channels)};
+  all.texts.push_back(std::move(picture.pixels));
+}
+
+void detail::finish_pictures(LabelledTexts& all) {
+  const auto [height, width, channels] = all.picture;
+  for (std::string& pixels : all.texts) {
+    if (std::ssize(pixels) == height * width * channels) continue;
+    std::string colored;
+    for (const char gray : pixels) colored.append(static_cast<std::size_t>(channels), gray);
+    pixels = std::move(colored);
+  }
+}
+
+std::string detail::describe_pictures(const PictureSize& size) {
+  return "pictures of " + std::to_string(size.height) + " x " + std::to_string(size.width) + " pixels" +
+         (size.channels == 1 ? "" : " with " + std::to_string(size.channels) + " channels");
+}
+
+}  // namespace weft

@@ -1,0 +1,41 @@
+// JPEG by libjpeg-turbo's TurboJPEG interface.
+#ifdef WEFT_JPEG
+#include <turbojpeg.h>
+#include <weft/error.h>
+
+#include <memory>
+
+#include "pictures/decoders.h"
+
+namespace {
+
+constexpr int largest_side = 1 << 14;
+
+struct Destroyed {
+  void operator()(void* decompressor) const { tjDestroy(decompressor); }
+};
+
+}  // namespace
+
+// A damaged picture, which other programs show in part, is an Error.
+weft::Picture decode_jpeg(std::string_view bytes) {
+  const std::unique_ptr<void, Destroyed> decompressor(tjInitDecompress());
+  if (!decompressor) throw weft::Error("can't start the decoder of JPEG pictures");
+  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+  int width = 0, height = 0, sampling = 0, colors = 0;
+  if (tjDecompressHeader3(decompressor.get(), data, bytes.size(), &width, &height, &sampling, &colors) != 0)
+    throw weft::Error(std::string("not a JPEG picture: ") + tjGetErrorStr2(decompressor.get()));
+  if (width > largest_side || height > largest_side)
+    throw weft::Error("a JPEG picture of " + std::to_string(height) + " x " + std::to_string(width) +
+                      " pixels; expected sides of at most " + std::to_string(largest_side));
+  if (colors == TJCS_CMYK || colors == TJCS_YCCK)
+    throw weft::Error("a JPEG picture in CMYK colors; expected gray or RGB");
+  const bool is_gray = colors == TJCS_GRAY;
+  weft::Picture picture{{height, width, is_gray ? 1 : 3}, {}};
+  picture.pixels.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * (is_gray ? 1 : 3));
+  if (tjDecompress2(decompressor.get(), data, bytes.size(), reinterpret_cast<unsigned char*>(picture.pixels.data()),
+                    width, 0, height, is_gray ? TJPF_GRAY : TJPF_RGB, TJFLAG_ACCURATEDCT) != 0)
+    throw weft::Error(std::string("a damaged JPEG picture: ") + tjGetErrorStr2(decompressor.get()));
+  return picture;
+}
+#endif
