@@ -21,10 +21,10 @@ namespace detail {
 template <>
 struct EnumNames<DataFormat> {
   static constexpr const char* what = "format";
-  static constexpr EnumName<DataFormat> all[] = {{DataFormat::automatic, "auto"},  {DataFormat::csv, "csv"},
-                                                 {DataFormat::tsv, "tsv"},         {DataFormat::semicolon, "semicolon"},
-                                                 {DataFormat::jsonl, "jsonl"},     {DataFormat::fasttext, "fasttext"},
-                                                 {DataFormat::folders, "folders"}, {DataFormat::idx, "idx"}};
+  static constexpr EnumName<DataFormat> all[] = {
+      {DataFormat::automatic, "auto"},      {DataFormat::csv, "csv"},     {DataFormat::tsv, "tsv"},
+      {DataFormat::semicolon, "semicolon"}, {DataFormat::jsonl, "jsonl"}, {DataFormat::fasttext, "fasttext"},
+      {DataFormat::folders, "folders"},     {DataFormat::idx, "idx"},     {DataFormat::conll, "conll"}};
 };
 
 std::string trimmed(const std::string& text) {

@@ -222,6 +222,26 @@ RowForm without_other_keys(RowForm form) {
   return form;
 }
 
+// CoNLL's columns have no names: options give their numbers.
+std::size_t conll_column(const std::string& where, const std::string& number) {
+  const bool is_number = !number.empty() && number.size() < 4 && number != "0" &&
+                         number.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number)
+    throw Error(where + ": expected the number of a column, from 1, got \"" + number +
+                "\" (--columns; conll has no names)");
+  return std::stoul(number) - 1;
+}
+
+RowForm conll_form(const std::string& where, const LabelledOptions& options, bool labelled) {
+  RowForm form;
+  form.format = DataFormat::conll;
+  if (options.text.size() > 1) throw Error(where + ": conll has one column of words (--columns names several)");
+  if (!options.text.empty()) form.conll.word = conll_column(where, options.text[0]);
+  if (!options.label.empty()) form.conll.tag = conll_column(where, options.label);
+  if (!labelled) form.label.reset();
+  return form;
+}
+
 std::string_view first_line(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   return text.substr(0, text.find_first_of("\r\n"));
@@ -268,6 +288,7 @@ RowForm find_form(const Content& content, const LabelledOptions& options) {
   check_is_table(content.where, format, options);
   if (is_delimited(format)) return delimited_form(content, sample, format, options, true);
   if (format == DataFormat::jsonl) return without_other_keys(jsonl_form(sample, options, true));
+  if (format == DataFormat::conll) return conll_form(content.where, options, true);
   if (!options.text.empty() || !options.label.empty())
     throw Error(content.where + ": " + data_format_name(format) +
                 " has no columns to choose from (--columns applies to csv, tsv, semicolon and jsonl)");
@@ -285,6 +306,7 @@ std::optional<RowForm> find_text_form(const Content& content, const std::string&
   check_is_table(content.where, format, options);
   if (is_delimited(format)) return delimited_form(content, sample, format, options, false);
   if (format == DataFormat::jsonl) return jsonl_form(sample, options, false);
+  if (format == DataFormat::conll) return conll_form(content.where, options, false);
   RowForm form;
   form.format = format;
   return form;
@@ -292,12 +314,18 @@ std::optional<RowForm> find_text_form(const Content& content, const std::string&
 
 std::unique_ptr<RowReader> rows_of(const Content& content, const RowForm& form) {
   if (form.format == DataFormat::fasttext) return fasttext_rows(content);
+  if (form.format == DataFormat::conll) return conll_rows(content, form.conll, form.label.has_value());
   if (form.format == DataFormat::jsonl) return jsonl_rows(content, form.names, form.label, form.text);
   return delimited_rows(content, form.dialect);
 }
 
 std::string describe(const RowForm& form) {
   if (form.format == DataFormat::fasttext) return "fastText's lines";
+  if (form.format == DataFormat::conll)
+    return "CoNLL, word in column " + std::to_string(form.conll.word + 1) +
+           (!form.label      ? ""
+            : form.conll.tag ? ", tag in column " + std::to_string(*form.conll.tag + 1)
+                             : ", tag in the last column");
   const auto column = [&](std::size_t i) {
     return form.names.empty() ? std::to_string(i + 1) : "\"" + form.names[i] + "\"";
   };
@@ -317,7 +345,8 @@ std::vector<std::string> text_columns(const RowForm& form) {
   std::vector<std::string> columns;
   for (const std::size_t i : form.text) {
     const bool by_name = !form.names.empty() && std::count(form.names.begin(), form.names.end(), form.names[i]) == 1;
-    if (form.format != DataFormat::fasttext) columns.push_back(by_name ? form.names[i] : std::to_string(i + 1));
+    if (form.format != DataFormat::fasttext && form.format != DataFormat::conll)
+      columns.push_back(by_name ? form.names[i] : std::to_string(i + 1));
   }
   return columns;
 }

@@ -18,6 +18,7 @@ struct RowForm {
   std::vector<std::string> names;        // of the columns, if they have names; jsonl: the keys, that of the label first
   std::optional<std::size_t> label = 0;  // its column; none: no label is needed
   std::vector<std::size_t> text = {1};
+  ConllColumns conll;  // of the file, for conll; `label` and `text` are those of conll_rows
 };
 
 // Throws an Error if the format can't be detected; the message names the option that sets it.

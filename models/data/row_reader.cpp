@@ -179,7 +179,8 @@ bool RowReader::next(std::vector<std::string>& fields) {
     read(fields);
   } catch (const BadRow&) {
     at_ = row_start_;
-    check_bytes(take_line());
+    skip_bad_row();
+    check_bytes(content_.text.substr(row_start_, at_ - row_start_));
     throw;
   }
   check_bytes(content_.text.substr(row_start_, at_ - row_start_));

@@ -39,9 +39,10 @@ class RowReader {
   [[noreturn]] void fail(const std::string& what, const std::string& hint = "");
 
  protected:
-  // Reads the fields of the row that begins at the current position. Moves to the row's end or, before an Error, to the
-  // end of its first line.
+  // Reads the fields of the row that begins at the current position. Moves to the row's end.
   virtual void read(std::vector<std::string>& fields) = 0;
+  // Moves from the beginning of a bad row to its end. By default the row is taken to be one line.
+  virtual void skip_bad_row() { (void)take_line(); }
 
   std::string_view rest() const noexcept { return content_.text.substr(at_); }
   bool at(char c) const noexcept { return at_ < content_.text.size() && content_.text[at_] == c; }
@@ -82,6 +83,13 @@ struct Dialect {
 std::unique_ptr<RowReader> delimited_rows(Content content, const Dialect& dialect);
 // Two fields: the label and the text.
 std::unique_ptr<RowReader> fasttext_rows(Content content);
+// The columns of CoNLL's lines, from 0.
+struct ConllColumns {
+  std::size_t word = 0;
+  std::optional<std::size_t> tag;  // none: the last column of each line
+};
+// Two fields for each sentence: the tags, empty unless `labelled`, and the words.
+std::unique_ptr<RowReader> conll_rows(const Content& content, const ConllColumns& columns, bool labelled);
 // The values of the keys; a missing value or null becomes "". `label` and `text` are indices into `keys`. A row must
 // have the label and at least one of the texts, and these must be strings, numbers, true or false.
 std::unique_ptr<RowReader> jsonl_rows(Content content, const std::vector<std::string>& keys,

@@ -1,0 +1,101 @@
+// Sentences in CoNLL's columns: a word in each line, with its tags in further columns, and an empty line after each
+// sentence (Tjong Kim Sang and De Meulder 2003, section 2.1; universaldependencies.org/format.html).
+#include <algorithm>
+
+#include "data/row_reader.h"
+
+namespace weft::detail {
+namespace {
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+// "1-2" or "1.1": CoNLL-U's lines for words that stand for other lines, or for words that are not in the text.
+bool is_extra_word(std::string_view id) {
+  const std::size_t middle = id.find_first_not_of("0123456789");
+  return middle != 0 && middle != std::string_view::npos && (id[middle] == '-' || id[middle] == '.') &&
+         middle + 1 < id.size() && id.find_first_not_of("0123456789", middle + 1) == std::string_view::npos;
+}
+
+class ConllRows : public RowReader {
+ public:
+  ConllRows(const Content& content, const ConllColumns& columns, bool labelled)
+      : RowReader(content),
+        columns_(columns),
+        labelled_(labelled),
+        has_tabs_(content.text.find('\t') != std::string_view::npos) {}
+
+ private:
+  // Fields: the tags and the words of a sentence, each joined by blanks.
+  void read(std::vector<std::string>& fields) override {
+    fields.assign(2, "");
+    while (!rest().empty()) {
+      const std::string_view line = take_line();
+      skip_line_end();
+      if (line.find_first_not_of(" \t") == std::string_view::npos) {
+        if (!fields[1].empty()) return;
+      } else if (!is_no_word(line)) {
+        add_word(line, fields);
+      }
+    }
+    if (fields[1].empty()) fail("expected a word and its tags in each line, got a sentence without words");
+  }
+
+  void skip_line_end() {
+    if (at('\r')) move(1);
+    if (at('\n')) move(1);
+  }
+
+  bool is_no_word(std::string_view line) const {
+    return line.substr(0, 10) == "-DOCSTART-" ||
+           (has_tabs_ && line[0] == '#' && line.find('\t') == std::string_view::npos);
+  }
+
+  // Columns are separated by tabs if the file has tabs, else by blanks.
+  std::vector<std::string_view> cells_of(std::string_view line) const {
+    std::vector<std::string_view> cells;
+    while (!line.empty()) {
+      const std::size_t end = std::min(line.find_first_of(has_tabs_ ? "\t" : " "), line.size());
+      if (has_tabs_ || end > 0) cells.push_back(line.substr(0, end));
+      line.remove_prefix(std::min(end + 1, line.size()));
+    }
+    return cells;
+  }
+
+  void add_word(std::string_view line, std::vector<std::string>& fields) {
+    const std::vector<std::string_view> cells = cells_of(line);
+    if (columns_.word > 0 && is_extra_word(cells[0])) return;
+    const std::size_t tag = columns_.tag.value_or(cells.size() - 1);
+    const std::size_t needed = std::max(columns_.word, labelled_ ? std::max(tag, std::size_t{1}) : 0) + 1;
+    if (cells.size() < needed)
+      fail("expected at least " + std::to_string(needed) + " columns, got the line \"" +
+           std::string(line.substr(0, 60)) + "\"");
+    append(cells[columns_.word], line, fields[1]);
+    if (labelled_) append(cells[tag], line, fields[0]);
+  }
+
+  void append(std::string_view cell, std::string_view line, std::string& field) {
+    if (cell.empty() || std::any_of(cell.begin(), cell.end(), is_blank))
+      fail("expected a word and a tag without blanks, got the line \"" + std::string(line.substr(0, 60)) + "\"");
+    if (!field.empty()) field += ' ';
+    field.append(cell);
+  }
+
+  void skip_bad_row() override {
+    while (!rest().empty()) {
+      const bool is_empty = take_line().find_first_not_of(" \t") == std::string_view::npos;
+      skip_line_end();
+      if (is_empty) break;
+    }
+  }
+
+  ConllColumns columns_;
+  bool labelled_, has_tabs_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowReader> conll_rows(const Content& content, const ConllColumns& columns, bool labelled) {
+  return std::make_unique<ConllRows>(content, columns, labelled);
+}
+
+}  // namespace weft::detail
