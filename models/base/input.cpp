@@ -61,6 +61,20 @@ std::vector<double> numbers_of(const std::string& key, const nlohmann::json& lis
   return numbers;
 }
 
+SoundSpec sound_of(const nlohmann::json& json) {
+  if (!json.is_object()) throw Error("[input] expected \"sound\" to be an object");
+  SoundSpec sound;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "rate") read_field("input", key, value, sound.rate);
+    else if (key == "mels") read_field("input", key, value, sound.mels);
+    else if (key == "window") read_field("input", key, value, sound.window);
+    else if (key == "hop") read_field("input", key, value, sound.hop);
+    else throw Error("[input] unknown field \"" + key + "\" of \"sound\"");
+  }
+  if (!sound.defined()) throw Error("[input] expected a rate of at least 1, got " + std::to_string(sound.rate));
+  return sound;
+}
+
 Tensor in_dtype_of(const Tensor& numbers, const Tensor& x) { return raw::convert(numbers, x.dtype()); }
 
 }  // namespace
@@ -81,6 +95,16 @@ void check_input_spec(const InputSpec& spec) {
   const auto kinds = kinds_of_positions();
   if (std::find(kinds.begin(), kinds.end(), spec.positions) == kinds.end())
     throw Error("[input] expected positions that are one of " + join(kinds) + ", got \"" + spec.positions + "\"");
+  if (const SoundSpec& sound = spec.sound; sound.defined() || sound.rate < 0) {
+    for (const auto& [name, value, least] : {std::tuple("rate", sound.rate, 1),
+                                             {"mels", sound.mels, 1},
+                                             {"window", sound.window, 2},
+                                             {"hop", sound.hop, 1}})
+      check_size("input", name, value, least);
+    if (sound.mels != spec.channels || spec.is_picture())
+      throw Error("[input] expected a channel for each of " + std::to_string(sound.mels) + " mel filters, got " +
+                  std::to_string(spec.channels) + (spec.is_picture() ? " channels of pictures" : ""));
+  }
   if (spec.positions == "learned" && !spec.is_picture() && spec.length < 1)
     throw Error("[input] learned positions need the length of the longest sequence");
   if (spec.mean.size() != spec.deviation.size())
@@ -98,6 +122,8 @@ std::string input_to_json(const InputSpec& spec) {
   if (spec.is_picture()) json.update({{"height", spec.height}, {"width", spec.width}, {"patch", spec.patch}});
   if (spec.positions != usual.positions) json["positions"] = spec.positions;
   if (spec.length != usual.length) json["length"] = spec.length;
+  if (const SoundSpec& sound = spec.sound; sound.defined())
+    json["sound"] = {{"rate", sound.rate}, {"mels", sound.mels}, {"window", sound.window}, {"hop", sound.hop}};
   if (!spec.names.empty()) json["names"] = spec.names;
   if (!spec.mean.empty()) json.update({{"mean", spec.mean}, {"deviation", spec.deviation}});
   return json.dump();
@@ -115,6 +141,7 @@ InputSpec input_from_json(const std::string& text) {
     else if (key == "length") read_field("input", key, value, spec.length);
     else if (key == "positions" && value.is_string()) spec.positions = value;
     else if (key == "names") read_names(value, spec.names);
+    else if (key == "sound") spec.sound = sound_of(value);
     else if (key == "mean") spec.mean = numbers_of(key, value);
     else if (key == "deviation") spec.deviation = numbers_of(key, value);
     else throw Error("[input] unknown or wrong field \"" + key + "\"");

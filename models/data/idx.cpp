@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/names.h"
+#include "data/label_numbers.h"
 #include "data/picture_files.h"
 #include "data/row_file.h"
 #include "weft/error.h"
@@ -102,9 +103,7 @@ LabelledTexts idx_pictures(std::string_view bytes, const std::string& where) {
 
 LabelledTexts read_idx(const std::string& path, std::string_view bytes, const LabelledOptions& options) {
   const std::string where = "\"" + path + "\"";
-  if (options.header || !options.text.empty() || !options.label.empty() || options.literal_quotes)
-    throw Error(where + ": pictures have no header, columns or quotation marks (--header, --columns and " +
-                "--literal-quotes apply to files of texts)");
+  check_no_columns(options, where);
   LabelledTexts all = idx_pictures(bytes, where);
   if (all.texts.empty()) throw Error(where + " has no pictures");
   all.labels = read_labels(path, std::ssize(all.texts));

@@ -1,12 +1,11 @@
 #include "weft/labelled_texts.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <numeric>
-#include <unordered_map>
 
 #include "data/idx.h"
+#include "data/label_numbers.h"
+#include "data/npy.h"
 #include "data/picture_files.h"
 #include "data/row_file.h"
 #include "data/row_form.h"
@@ -21,10 +20,11 @@ namespace detail {
 template <>
 struct EnumNames<DataFormat> {
   static constexpr const char* what = "format";
-  static constexpr EnumName<DataFormat> all[] = {
-      {DataFormat::automatic, "auto"},      {DataFormat::csv, "csv"},     {DataFormat::tsv, "tsv"},
-      {DataFormat::semicolon, "semicolon"}, {DataFormat::jsonl, "jsonl"}, {DataFormat::fasttext, "fasttext"},
-      {DataFormat::folders, "folders"},     {DataFormat::idx, "idx"},     {DataFormat::conll, "conll"}};
+  static constexpr EnumName<DataFormat> all[] = {{DataFormat::automatic, "auto"},  {DataFormat::csv, "csv"},
+                                                 {DataFormat::tsv, "tsv"},         {DataFormat::semicolon, "semicolon"},
+                                                 {DataFormat::jsonl, "jsonl"},     {DataFormat::fasttext, "fasttext"},
+                                                 {DataFormat::folders, "folders"}, {DataFormat::idx, "idx"},
+                                                 {DataFormat::conll, "conll"},     {DataFormat::npy, "npy"}};
 };
 
 std::string trimmed(const std::string& text) {
@@ -37,70 +37,6 @@ std::string trimmed(const std::string& text) {
 namespace {
 
 namespace fs = std::filesystem;
-
-// "a", "b" and 3 more
-std::string some_names(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 8;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i ? ", \"" : "\"") + names[i] + "\"";
-  return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more" : text;
-}
-
-// Numbers the names of labels: the known names, or those that occur.
-class LabelNumbers {
- public:
-  explicit LabelNumbers(const std::vector<std::string>& known) : are_known_(!known.empty()), names_(known) {
-    for (const std::string& name : known) numbers_.emplace(name, static_cast<std::int64_t>(numbers_.size()));
-  }
-
-  // Why the name can't be a label; empty if it can.
-  std::string refusal(const std::string& name) const {
-    if (name.empty()) return "the label is empty";
-    if (const WrongBytes wrong = wrong_bytes(name, 0); !wrong.what.empty())  // a folder's name may have any bytes
-      return "the label is not UTF-8 (" + wrong.what + ")";
-    if (std::any_of(name.begin(), name.end(),
-                    [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; }))
-      return "the label has a line end or another control character";
-    if (!are_known_ || numbers_.count(name) > 0) return "";
-    return "the label is \"" + name.substr(0, 60) + "\", expected one of " + some_names(names_);
-  }
-
-  std::int64_t of(const std::string& name) {
-    const auto [found, is_new] = numbers_.emplace(name, static_cast<std::int64_t>(names_.size()));
-    if (is_new) names_.push_back(name);
-    return found->second;
-  }
-
-  // Sorts the names if they are those that occurred, and renumbers the labels.
-  std::vector<std::string> sort(std::vector<std::int64_t>& labels) const {
-    if (are_known_) return names_;
-    const bool numbers = std::all_of(names_.begin(), names_.end(), is_number);
-    std::vector<std::size_t> order(names_.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      const long x = numbers ? std::atol(names_[a].c_str()) : 0, y = numbers ? std::atol(names_[b].c_str()) : 0;
-      return x != y ? x < y : names_[a] < names_[b];
-    });
-    std::vector<std::string> sorted;
-    std::vector<std::int64_t> place(order.size());
-    for (std::size_t i : order) {
-      place[i] = static_cast<std::int64_t>(sorted.size());
-      sorted.push_back(names_[i]);
-    }
-    for (std::int64_t& label : labels) label = place[static_cast<std::size_t>(label)];
-    return sorted;
-  }
-
- private:
-  static bool is_number(const std::string& name) {
-    const std::size_t sign = name[0] == '-';
-    return name.size() > sign && name.size() < 18 && name.find_first_not_of("0123456789", sign) == std::string::npos;
-  }
-
-  bool are_known_;
-  std::vector<std::string> names_;
-  std::unordered_map<std::string, std::int64_t> numbers_;
-};
 
 // Adds the next row to `all`; false at the end.
 bool add_row(RowReader& rows, const RowForm& form, std::vector<std::string>& fields, LabelNumbers& labels,
@@ -167,13 +103,11 @@ std::string whole_text(std::string_view bytes, const std::string& where) {
   return std::string(content.text);
 }
 
-// Adds a file as a row: a picture if the first file is one, else a text.
+// Adds a file as a row: a picture or a sound if the first file is one, else a text.
 void add_file(const std::string& path, LabelledTexts& all) {
   const std::string where = "\"" + path + "\"";
   const FileBytes bytes = row_bytes(path, where);
-  const bool are_pictures = all.texts.empty() ? is_picture_file(bytes.view()) : all.picture.height > 0;
-  if (are_pictures) add_picture(decode_picture(bytes.view(), where), where, all);
-  else all.texts.push_back(whole_text(bytes.view(), where));
+  if (!add_numbers(bytes.view(), where, all)) all.texts.push_back(whole_text(bytes.view(), where));
 }
 
 LabelledTexts read_folders(const std::string& path, const LabelledOptions& options) try {
@@ -198,16 +132,40 @@ LabelledTexts read_folders(const std::string& path, const LabelledOptions& optio
         return true;
       });
   }
-  if (all.picture.height > 0) {
-    finish_pictures(all);
-    all.form += ", " + describe_pictures(all.picture);
-  }
+  if (all.content() != RowContent::texts) all.form += ", " + finish_numbers(all);
   return finished(std::move(all), where, labels);
 } catch (const fs::filesystem_error& error) {
   throw Error("\"" + error.path1().string() + "\": " + error.code().message());
 }
 
 }  // namespace
+
+const char* row_content_name(RowContent content) noexcept {
+  switch (content) {
+    case RowContent::pictures: return "pictures";
+    case RowContent::sounds: return "sounds";
+    case RowContent::frames: return "frames of numbers";
+    default: return "texts";
+  }
+}
+
+RowContent LabelledTexts::content() const noexcept {
+  return picture.height > 0 ? RowContent::pictures
+         : rate > 0         ? RowContent::sounds
+         : channels > 0     ? RowContent::frames
+                            : RowContent::texts;
+}
+
+LabelledTexts LabelledTexts::without_rows() const {
+  LabelledTexts same;
+  same.names = names;
+  same.form = form;
+  same.columns = columns;
+  same.picture = picture;
+  same.rate = rate;
+  same.channels = channels;
+  return same;
+}
 
 const char* data_format_name(DataFormat format) noexcept { return enum_name(format); }
 
@@ -217,8 +175,8 @@ std::vector<std::string> data_formats() { return enum_names<DataFormat>(); }
 
 LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, const LabelledOptions& options) try {
   if (options.format == DataFormat::folders) throw Error(where + ": a file; expected a folder (--format folders)");
-  if (options.format == DataFormat::idx)
-    throw Error(where + ": pictures are read from a file, with its labels beside it");
+  if (options.format == DataFormat::idx || options.format == DataFormat::npy)
+    throw Error(where + ": rows of numbers are read from a file, with its labels beside it");
   const Content content = text_of(bytes, where);
   if (content.text.find_first_not_of("\r\n \t") == std::string_view::npos) throw Error(where + " has no rows");
   const RowForm form = find_form(content, options);
@@ -251,6 +209,11 @@ LabelledTexts read_labelled(const std::string& path, const LabelledOptions& opti
   const bool is_idx = is_idx_of_pictures(bytes.view());
   if (options.format == DataFormat::idx && !is_idx)
     throw Error("\"" + path + "\": expected pictures in the IDX format, bytes (n, height, width)");
+  const bool is_numpy = is_npy(bytes.view());
+  if (options.format == DataFormat::npy && !is_numpy)
+    throw Error("\"" + path + "\": expected a file of NumPy, .npy or .npz");
+  if (is_numpy && (options.format == DataFormat::automatic || options.format == DataFormat::npy))
+    return read_npy(path, bytes.view(), options);
   if (is_idx && (options.format == DataFormat::automatic || options.format == DataFormat::idx))
     return read_idx(path, bytes.view(), options);
   return parse_labelled(bytes.view(), "\"" + path + "\"", options);

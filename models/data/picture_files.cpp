@@ -3,6 +3,7 @@
 #include "base/registry.h"
 #include "data/row_reader.h"
 #include "weft/error.h"
+#include "weft/sound.h"
 
 namespace weft {
 using namespace detail;
@@ -35,7 +36,25 @@ const PictureDecoder* decoder_of(std::string_view bytes) {
   return found;
 }
 
+bool is_wav(std::string_view bytes) { return bytes.substr(0, 4) == "RIFF" && bytes.substr(8, 4) == "WAVE"; }
+
 const char* const skip_hint = " (--skip-bad-rows skips such files)";
+
+void add_sound(std::string_view bytes, const std::string& where, LabelledTexts& all) {
+  Sound sound;
+  try {
+    sound = read_wav(bytes);
+    if (sound.samples.empty()) throw Error("the sound has no samples");
+  } catch (const Error& error) {
+    throw BadRow(where + ": " + error.what() + skip_hint);
+  }
+  if (!all.texts.empty() && sound.rate != all.rate)
+    throw BadRow(where + ": " + std::to_string(sound.rate) + " samples a second, expected " + std::to_string(all.rate) +
+                 " like the files before it; sox FILE -r " + std::to_string(all.rate) + " NEW.wav converts it" +
+                 skip_hint);
+  all.rate = sound.rate;
+  all.texts.emplace_back(bytes);
+}
 
 }  // namespace
 
@@ -86,6 +105,22 @@ void detail::add_picture(Picture picture, const std::string& where, LabelledText
                  skip_hint);
   all.picture = {size.height, size.width, std::max(first.channels, size.channels)};
   all.texts.push_back(std::move(picture.pixels));
+}
+
+bool detail::is_file_of_numbers(std::string_view bytes) { return is_picture_file(bytes) || is_wav(bytes); }
+
+bool detail::add_numbers(std::string_view bytes, const std::string& where, LabelledTexts& all) {
+  const bool is_first = all.texts.empty();
+  if (is_first ? is_picture_file(bytes) : all.picture.height > 0) add_picture(decode_picture(bytes, where), where, all);
+  else if (is_first ? is_wav(bytes) : all.rate > 0) add_sound(bytes, where, all);
+  else return false;
+  return true;
+}
+
+std::string detail::finish_numbers(LabelledTexts& all) {
+  if (all.rate > 0) return "sounds of " + std::to_string(all.rate) + " samples a second";
+  finish_pictures(all);
+  return describe_pictures(all.picture);
 }
 
 void detail::finish_pictures(LabelledTexts& all) {

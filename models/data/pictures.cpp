@@ -3,30 +3,13 @@
 #include <array>
 #include <cmath>
 
-#include "base/hash.h"
-#include "weft/detail/out_of_memory.h"
+#include "data/augmentation.h"
+#include "weft/frame_rows.h"
 
 namespace weft {
 using namespace detail;
 
 namespace {
-
-bool fits(const PictureSize& size, const InputSpec& input) {
-  return size.height == input.height && size.width == input.width && size.channels == input.channels;
-}
-
-std::string described(std::int64_t height, std::int64_t width, std::int64_t channels) {
-  return std::to_string(height) + " x " + std::to_string(width) + " pixels of " + std::to_string(channels) +
-         (channels == 1 ? " channel" : " channels");
-}
-
-RowSet rows_of(LabelledTexts pictures, const InputSpec& input) {
-  const auto all = std::make_shared<const LabelledTexts>(std::move(pictures));
-  return {std::ssize(all->texts), [all, input](std::int64_t k) {
-            const auto row = static_cast<std::size_t>(k);
-            return Row{{}, picture_tensor(all->texts[row], input), Tensor::full({}, all->labels[row], DType::i64)};
-          }};
-}
 
 // Moves the picture down by `down` and right by `right` pixels, after mirroring it.
 Tensor changed(const Tensor& picture, bool mirrored, std::int64_t down, std::int64_t right) {
@@ -40,13 +23,6 @@ Tensor changed(const Tensor& picture, bool mirrored, std::int64_t down, std::int
       std::copy_n(from.begin() + ((row - down) * w + source) * c, c, to.begin() + (row * w + column) * c);
     }
   return Tensor::from(to, picture.shape());
-}
-
-std::uint64_t hash_of(const LabelledTexts& pictures) {
-  BytesHash hash;
-  for (const std::string& pixels : pictures.texts) hash.add(pixels);
-  hash.add(pictures.labels.data(), pictures.labels.size() * sizeof(std::int64_t));
-  return hash.value();
 }
 
 }  // namespace
@@ -81,44 +57,40 @@ InputSpec picture_input(const LabelledTexts& pictures, std::int64_t patch) {
 
 Tensor picture_tensor(const std::string& pixels, const InputSpec& input) {
   if (static_cast<std::int64_t>(pixels.size()) != input.height * input.width * input.channels)
-    throw Error("[pictures] expected " + described(input.height, input.width, input.channels) + ", got " +
+    throw Error("[pictures] expected " + describe_size({input.height, input.width, input.channels}) + ", got " +
                 std::to_string(pixels.size()) + " bytes");
   std::vector<float> values(pixels.size());
   for (std::size_t i = 0; i < pixels.size(); ++i) values[i] = static_cast<unsigned char>(pixels[i]);
   return Tensor::from(values, {input.height, input.width, input.channels});
 }
 
+void detail::augment_pictures(RowDataOptions& options, const Augmentation& augmentation) {
+  const auto [flips, shift] = augmentation;
+  const InputSpec& input = options.input;
+  if (!input.is_picture() && (flips || shift != 0)) throw Error("[pictures] only pictures can be flipped or shifted");
+  if (shift < 0 || (shift > 0 && (shift >= input.height || shift >= input.width)))
+    throw Error("[pictures] expected a shift from 0 to less than a picture's side, got " + std::to_string(shift));
+  if (flips) options.name += ", flips";
+  if (shift > 0) options.name += ", shift " + std::to_string(shift);
+  if (flips || shift > 0)
+    options.augment = [flips = flips, shift = shift](Row row, const Random& random) {
+      const auto places = static_cast<std::uint64_t>(2 * shift + 1);
+      row.frames = changed(row.frames, flips && random.below(0, 2) == 1,
+                           static_cast<std::int64_t>(random.below(1, places)) - shift,
+                           static_cast<std::int64_t>(random.below(2, places)) - shift);
+      return row;
+    };
+}
+
+std::string detail::describe_size(const PictureSize& size) {
+  return std::to_string(size.height) + " x " + std::to_string(size.width) + " pixels of " +
+         std::to_string(size.channels) + (size.channels == 1 ? " channel" : " channels");
+}
+
 std::unique_ptr<RowData> picture_data(LabelledTexts training, LabelledTexts validation, const InputSpec& input,
                                       std::int64_t batch, const Augmentation& augmentation) {
-  return guard_memory("pictures", [&] {
-    for (const LabelledTexts* set : {&training, &validation})
-      if (!set->texts.empty() && !fits(set->picture, input))
-        throw Error("[pictures] expected pictures of " + described(input.height, input.width, input.channels) +
-                    ", got " + described(set->picture.height, set->picture.width, set->picture.channels));
-    RowDataOptions options;
-    options.task = Task::classifier;
-    options.batch = batch;
-    options.outputs = training.texts.empty() ? validation.names : training.names;
-    if (validation.names != options.outputs)
-      throw Error("[pictures] the validation set has other labels than the training set");
-    options.input = input;
-    options.name = "pictures, hash " + std::to_string(hash_of(training)) + " " + std::to_string(hash_of(validation));
-    const auto [flips, shift] = augmentation;
-    if (shift < 0 || shift >= input.height || shift >= input.width)
-      throw Error("[pictures] expected a shift from 0 to less than a picture's side, got " + std::to_string(shift));
-    if (flips) options.name += ", flips";
-    if (shift > 0) options.name += ", shift " + std::to_string(shift);
-    if (flips || shift > 0)
-      options.augment = [flips = flips, shift = shift](Row row, const Random& random) {
-        const auto places = static_cast<std::uint64_t>(2 * shift + 1);
-        row.frames = changed(row.frames, flips && random.below(0, 2) == 1,
-                             static_cast<std::int64_t>(random.below(1, places)) - shift,
-                             static_cast<std::int64_t>(random.below(2, places)) - shift);
-        return row;
-      };
-    return std::make_unique<RowData>(rows_of(std::move(training), input), rows_of(std::move(validation), input),
-                                     options);
-  });
+  const TargetKind classes{Task::classifier, training.texts.empty() ? validation.names : training.names};
+  return frame_data(std::move(training), std::move(validation), classes, input, input.patches(), batch, augmentation);
 }
 
 }  // namespace weft

@@ -52,11 +52,7 @@ Order order_of(const LabelledTexts& all, const Random& random) {
 
 // Removes from `all` the rows for which `taken` is true, and returns them.
 LabelledTexts take(LabelledTexts& all, const std::function<bool(std::size_t row)>& taken) {
-  LabelledTexts kept, held;
-  kept.names = held.names = all.names;
-  kept.form = held.form = all.form;
-  kept.columns = held.columns = all.columns;
-  kept.picture = held.picture = all.picture;
+  LabelledTexts kept = all.without_rows(), held = all.without_rows();
   kept.skipped = all.skipped;
   kept.several = all.several;
   for (std::size_t row = 0; row < all.texts.size(); ++row) {

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/names.h"
 #include "data/labels.h"
+#include "data/targets.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {
@@ -28,60 +29,59 @@ std::vector<std::string> parts_of(const std::string& text, char separator) {
   return parts;
 }
 
-[[noreturn]] void refuse(const std::string& label, const std::string& text, const std::string& expected) {
-  throw Error("[rows] the label \"" + label.substr(0, 60) + "\" of the row \"" + text.substr(0, 60) + "\": expected " +
-              expected);
+[[noreturn]] void refuse(const std::string& label, const std::string& row, const std::string& expected) {
+  throw Error("[rows] the label \"" + label.substr(0, 60) + "\" of the row " + row + ": expected " + expected);
 }
 
 const std::string& label_of(const LabelledTexts& rows, std::size_t row) {
   return rows.names[static_cast<std::size_t>(rows.labels[row])];
 }
 
-std::vector<float> numbers_of(const std::string& label, const std::string& text) {
+std::vector<float> numbers_of(const std::string& label, const std::string& row) {
   std::vector<float> numbers;
   for (const std::string& part : parts_of(label, ' ')) {
     double value = 0;
     const char* begin = part.data() + (part[0] == '+');
     const auto [end, error] = std::from_chars(begin, part.data() + part.size(), value);
     if (error != std::errc() || end != part.data() + part.size() || !std::isfinite(static_cast<float>(value)))
-      refuse(label, text, "numbers, separated by blanks");
+      refuse(label, row, "numbers, separated by blanks");
     numbers.push_back(static_cast<float>(value));
   }
-  if (numbers.empty()) refuse(label, text, "a number");
+  if (numbers.empty()) refuse(label, row, "a number");
   return numbers;
 }
 
 std::int64_t index_of(const std::string& name, const TargetKind& kind, const std::string& label,
-                      const std::string& text) {
+                      const std::string& row) {
   const auto found = std::find(kind.outputs.begin(), kind.outputs.end(), name);
-  if (found == kind.outputs.end()) refuse(label, text, "names that occur in training, got \"" + name + "\"");
+  if (found == kind.outputs.end()) refuse(label, row, "names that occur in training, got \"" + name + "\"");
   return found - kind.outputs.begin();
 }
 
-Tensor target_of(const TargetKind& kind, const std::string& label, const std::string& text) {
+Tensor target_of(const TargetKind& kind, const std::string& label, const std::string& row) {
   const std::int64_t outputs = std::ssize(kind.outputs);
   if (kind.task == Task::regression) {
-    const std::vector<float> numbers = numbers_of(label, text);
-    if (std::ssize(numbers) != outputs) refuse(label, text, std::to_string(outputs) + " numbers");
+    const std::vector<float> numbers = numbers_of(label, row);
+    if (std::ssize(numbers) != outputs) refuse(label, row, std::to_string(outputs) + " numbers");
     return Tensor::from(numbers, {outputs});
   }
   if (kind.task == Task::multilabel) {
     std::vector<float> has(kind.outputs.size(), 0);
     for (const std::string& name : parts_of(label, between_labels))
-      has[static_cast<std::size_t>(index_of(name, kind, label, text))] = 1;
+      has[static_cast<std::size_t>(index_of(name, kind, label, row))] = 1;
     return Tensor::from(has, {outputs});
   }
   std::vector<std::int64_t> tags;
-  for (const std::string& name : parts_of(label, ' ')) tags.push_back(index_of(name, kind, label, text));
+  for (const std::string& name : parts_of(label, ' ')) tags.push_back(index_of(name, kind, label, row));
   return Tensor::from(tags, {std::ssize(tags)});
 }
 
 // The first `length` symbols, and their tags.
-Row tagged(const Tokenizer& tokenizer, const std::string& label, const std::string& text, const Tensor& tags,
+Row tagged(const Tokenizer& tokenizer, const LabelledTexts& rows, std::size_t row, const Tensor& tags,
            std::int64_t length) {
-  std::vector<std::int64_t> ids = tokenizer.encode(text);
+  std::vector<std::int64_t> ids = tokenizer.encode(rows.texts[row]);
   if (std::ssize(ids) != tags.size(0) || ids.empty())
-    refuse(label, text,
+    refuse(label_of(rows, row), row_name(rows, row),
            "a tag for each of " + std::to_string(ids.size()) + " words, got " + std::to_string(tags.size(0)));
   ids.resize(std::min(ids.size(), static_cast<std::size_t>(length)));
   const std::int64_t n = std::ssize(ids);
@@ -92,12 +92,11 @@ RowSet rows_of(const LabelledTexts& texts, const TargetKind& kind, const std::sh
                std::int64_t length) {
   const auto rows = std::make_shared<std::vector<Row>>();
   for (std::size_t i = 0; i < texts.texts.size(); ++i) {
-    const std::string &label = label_of(texts, i), &text = texts.texts[i];
-    const Tensor target = target_of(kind, label, text);
+    const Tensor target = target_of_row(kind, texts, i);
     if (kind.task == Task::tagging) {
-      rows->push_back(tagged(*tokenizer, label, text, target, length));
+      rows->push_back(tagged(*tokenizer, texts, i, target, length));
     } else {
-      const std::vector<std::int64_t> ids = classifier_tokens(*tokenizer, text, length);
+      const std::vector<std::int64_t> ids = classifier_tokens(*tokenizer, texts.texts[i], length);
       rows->push_back({Tensor::from(ids, {std::ssize(ids)}), {}, target});
     }
   }
@@ -115,16 +114,26 @@ std::uint64_t hash_of(const LabelledTexts& rows) {
 
 }  // namespace
 
+Tensor detail::target_of_row(const TargetKind& kind, const LabelledTexts& rows, std::size_t row) {
+  if (kind.task == Task::classifier) return Tensor::full({}, rows.labels[row], DType::i64);
+  return target_of(kind, label_of(rows, row), row_name(rows, row));
+}
+
+std::string detail::row_name(const LabelledTexts& rows, std::size_t row) {
+  if (rows.content() != RowContent::texts) return std::to_string(row + 1);
+  return "\"" + rows.texts[row].substr(0, 60) + "\"";
+}
+
 TargetKind find_targets(Task task, const LabelledTexts& rows) {
   TargetKind kind;
   kind.task = task;
   if (task == Task::regression) {
     std::vector<float> all;
     for (std::size_t i = 0; i < rows.texts.size(); ++i) {
-      const std::vector<float> numbers = numbers_of(label_of(rows, i), rows.texts[i]);
+      const std::vector<float> numbers = numbers_of(label_of(rows, i), row_name(rows, i));
       const std::size_t outputs = i == 0 ? numbers.size() : all.size() / i;
       if (numbers.size() != outputs)
-        refuse(label_of(rows, i), rows.texts[i], std::to_string(outputs) + " numbers, as in the first row");
+        refuse(label_of(rows, i), row_name(rows, i), std::to_string(outputs) + " numbers, as in the first row");
       all.insert(all.end(), numbers.begin(), numbers.end());
     }
     const std::int64_t count = std::ssize(rows.texts), outputs = count == 0 ? 0 : std::ssize(all) / count;

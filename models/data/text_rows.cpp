@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "data/idx.h"
+#include "data/npy.h"
 #include "data/picture_files.h"
 #include "data/row_file.h"
 #include "data/row_form.h"
@@ -60,17 +61,16 @@ class FileRows : public TextRows {
   bool skip_, header_;  // header_: the header has not been read yet
 };
 
-// Pictures. Their only field is their file, or their number.
-class PictureRows : public TextRows {
+// Pictures, sounds or frames. Their only field is their file, or their number.
+class NumberRows : public TextRows {
  public:
-  PictureRows(LabelledTexts pictures, std::vector<std::string> files)
-      : all_(std::move(pictures)), files_(std::move(files)) {
-    all_.names = {"picture"};
+  NumberRows(LabelledTexts rows, std::vector<std::string> files) : all_(std::move(rows)), files_(std::move(files)) {
+    all_.names = {all_.picture.height > 0 ? "picture" : files_.empty() ? "row" : "file"};
   }
   const std::string& form() const noexcept override { return all_.form; }
   const std::vector<std::string>& names() const noexcept override { return all_.names; }
   std::int64_t skipped() const noexcept override { return all_.skipped; }
-  PictureSize picture() const noexcept override { return all_.picture; }
+  RowContent content() const noexcept override { return all_.content(); }
   bool next(std::string& text, std::vector<std::string>* fields) override {
     if (next_ == all_.texts.size()) return false;
     text = all_.texts[next_];
@@ -85,31 +85,30 @@ class PictureRows : public TextRows {
   std::size_t next_ = 0;
 };
 
-// One picture, or all files in a folder and in its folders, sorted by their names.
-std::unique_ptr<TextRows> open_pictures(const std::vector<std::string>& files, const std::string& form, bool skip) {
+// Pictures or sounds, one in each file.
+std::unique_ptr<TextRows> open_files(const std::vector<std::string>& files, const std::string& form, bool skip) {
   LabelledTexts all;
   std::vector<std::string> used;
   for (const std::string& file : files) try {
       const std::string where = "\"" + file + "\"";
       const FileBytes bytes = bytes_of(file);
-      add_picture(decode_picture(bytes.view(), where), where, all);
+      (void)add_numbers(bytes.view(), where, all);
       used.push_back(file);
     } catch (const BadRow&) {
       if (!skip) throw;
       ++all.skipped;
     }
-  finish_pictures(all);
-  all.form = form + describe_pictures(all.picture);
-  return std::make_unique<PictureRows>(std::move(all), std::move(used));
+  all.form = form + finish_numbers(all);
+  return std::make_unique<NumberRows>(std::move(all), std::move(used));
 }
 
-// The files in a folder and in its folders, without hidden ones, if the first is a picture; else nothing.
-std::vector<std::string> picture_files(const std::string& folder) try {
+// The files in a folder and in its folders, without hidden ones, if the first is a picture or a sound; else nothing.
+std::vector<std::string> files_of_numbers(const std::string& folder) try {
   std::vector<std::string> files;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
     if (entry.is_regular_file() && entry.path().filename().string()[0] != '.') files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
-  if (files.empty() || !is_picture_file(bytes_of(files.front()).view())) return {};
+  if (files.empty() || !is_file_of_numbers(bytes_of(files.front()).view())) return {};
   return files;
 } catch (const fs::filesystem_error& error) {
   throw Error("\"" + error.path1().string() + "\": " + error.code().message());
@@ -127,16 +126,19 @@ std::unique_ptr<TextRows> TextRows::open(const std::string& path, const Labelled
   const bool automatic = options.format == DataFormat::automatic;
   std::error_code ignored;  // reading the lines reports the problem
   if ((automatic || options.format == DataFormat::folders) && fs::is_directory(path, ignored))
-    if (const auto files = picture_files(path); !files.empty())
-      return open_pictures(files, "a folder, ", options.skip_bad_rows);
+    if (const auto files = files_of_numbers(path); !files.empty())
+      return open_files(files, "a folder, ", options.skip_bad_rows);
   if (automatic && !fs::is_regular_file(path, ignored)) return nullptr;
   const std::string where = "\"" + path + "\"", ending = ending_of(path);
   if (options.format == DataFormat::folders)
     throw Error(where + ": folders are only for training; expected the format of a file");
   const auto bytes = std::make_shared<const FileBytes>(bytes_of(path));
   if (is_idx_of_pictures(bytes->view()) && (automatic || options.format == DataFormat::idx))
-    return std::make_unique<PictureRows>(idx_pictures(bytes->view(), where), std::vector<std::string>());
-  if (automatic && is_picture_file(bytes->view())) return open_pictures({path}, "", false);
+    return std::make_unique<NumberRows>(idx_pictures(bytes->view(), where), std::vector<std::string>());
+  if (is_npy(bytes->view()) && (automatic || options.format == DataFormat::npy))
+    return std::make_unique<NumberRows>(npy_rows(bytes->view(), where), std::vector<std::string>());
+  if (options.format == DataFormat::npy) throw Error(where + ": expected a file of NumPy, .npy or .npz");
+  if (automatic && is_file_of_numbers(bytes->view())) return open_files({path}, "", false);
   if (options.format == DataFormat::idx)
     throw Error(where + ": expected pictures in the IDX format, bytes (n, height, width)");
   if (bytes->view().find_first_not_of("\r\n \t") == std::string_view::npos) return nullptr;

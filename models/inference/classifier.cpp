@@ -6,12 +6,12 @@
 #include <numeric>
 
 #include "data/labels.h"
+#include "data/row_input.h"
 #include "data/row_reader.h"
 #include "weft/context.h"
 #include "weft/data.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/ops.h"
-#include "weft/pictures.h"
 
 namespace weft {
 using namespace detail;
@@ -40,8 +40,8 @@ std::string Classifier::why_not(const Checkpoint& checkpoint) {
   if (model.gives_features())
     return "the checkpoint is an encoder whose outputs are features, without a classifier: train a classifier from it "
            "(weft train --from)";
-  if (model.input().is_picture() && model.vocabulary() == 0) return "";
-  if (model.input().defined()) return "the checkpoint reads frames of numbers, not texts or pictures";
+  if (reads_numbers(model)) return "";
+  if (model.input().defined()) return "the checkpoint reads numbers beside its tokens";
   if (!checkpoint.tokenizer->special().cls) return why_no_cls(checkpoint);
   return "";
 }
@@ -77,11 +77,7 @@ std::vector<std::int64_t> Classifier::row_of(const std::string& text) const {
 }
 
 ModelInput Classifier::input_of(const std::string& text) const {
-  const InputSpec input = checkpoint_.model->input();
-  if (input.is_picture()) {
-    const Tensor picture = picture_tensor(text, input);
-    return {{}, reshape(picture, {1, input.height, input.width, input.channels})};
-  }
+  if (reads_numbers(*checkpoint_.model)) return input_of_numbers(text, checkpoint_);
   const std::vector<std::int64_t> row = row_of(text);
   return {Tensor::from(row, {1, std::ssize(row)}), {}};
 }
@@ -107,7 +103,9 @@ std::vector<std::vector<double>> Classifier::probabilities(const std::vector<std
     });
   };
   each([&](std::size_t i) { rows[i] = input_of(texts[i]); });
-  const auto length = [&](std::size_t i) { return rows[i].tokens.defined() ? rows[i].tokens.size(1) : 0; };
+  const auto length = [&](std::size_t i) {
+    return (rows[i].tokens.defined() ? rows[i].tokens : rows[i].frames).size(1);
+  };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return length(a) < length(b); });
   each([&](std::size_t i) {
     const NoGrad suspended;

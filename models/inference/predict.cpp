@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "data/labels.h"
+#include "data/row_input.h"
 #include "data/row_reader.h"
 #include "weft/confusion.h"
 #include "weft/context.h"
@@ -15,7 +16,7 @@ using namespace detail;
 
 namespace {
 
-std::int64_t longest_row(const Checkpoint& checkpoint) {
+std::int64_t most_tokens(const Checkpoint& checkpoint) {
   const std::int64_t most = checkpoint.model->max_length();
   return checkpoint.info.length > 0 ? checkpoint.info.length : most > 0 ? most : 1 << 20;
 }
@@ -46,7 +47,8 @@ Predictor::Predictor(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint))
   if (task != Task::regression && task != Task::multilabel && task != Task::tagging)
     throw Error(std::string("[predict] the checkpoint is a ") + task_name(task) +
                 ", expected a regression, a multilabel or a tagging model");
-  if (model.input().defined()) throw Error("[predict] the checkpoint reads frames of numbers, not texts");
+  if (model.input().defined() && !reads_numbers(model))
+    throw Error("[predict] the checkpoint reads numbers beside its tokens");
   if (checkpoint_.info.labels.empty()) checkpoint_.info.labels = numbered_labels(model.outputs());
 }
 
@@ -55,19 +57,37 @@ Tensor Predictor::output_for(const std::vector<std::int64_t>& ids) const {
   return (*checkpoint_.model)(Tensor::from(ids, {1, std::ssize(ids)}));
 }
 
+// The output for a whole row.
+Tensor Predictor::output_of(const std::string& text) const {
+  if (reads_numbers(*checkpoint_.model)) {
+    const NoGrad suspended;
+    return checkpoint_.model->forward(input_of_numbers(text, checkpoint_));
+  }
+  check_text(text);
+  return output_for(classifier_tokens(*checkpoint_.tokenizer, text, most_tokens(checkpoint_)));
+}
+
+// The tags of a row of numbers, whose frames are numbered from 1.
+std::vector<std::pair<std::string, std::string>> Predictor::tags_of_frames(const std::string& row) const {
+  const Tensor output = output_of(row);  // (1, n, tags)
+  (void)finite(output);
+  std::vector<std::pair<std::string, std::string>> tagged;
+  for (const std::int64_t tag : predicted_labels(reshape(output, {output.size(1), output.size(2)})))
+    tagged.emplace_back(std::to_string(tagged.size() + 1), outputs()[static_cast<std::size_t>(tag)]);
+  return tagged;
+}
+
 std::vector<double> Predictor::numbers(const std::string& text) const {
   return guard_memory("predict", [&] {
     check_task(*checkpoint_.model, Task::regression);
-    check_text(text);
-    return finite(output_for(classifier_tokens(*checkpoint_.tokenizer, text, longest_row(checkpoint_))));
+    return finite(output_of(text));
   });
 }
 
 std::vector<Prediction> Predictor::labels(const std::string& text, double threshold) const {
   return guard_memory("predict", [&] {
     check_task(*checkpoint_.model, Task::multilabel);
-    check_text(text);
-    const auto logits = finite(output_for(classifier_tokens(*checkpoint_.tokenizer, text, longest_row(checkpoint_))));
+    const auto logits = finite(output_of(text));
     std::vector<Prediction> found;
     for (std::size_t i = 0; i < logits.size(); ++i)
       if (const double p = 1 / (1 + std::exp(-logits[i])); p >= threshold) found.push_back({outputs()[i], p});
@@ -80,6 +100,7 @@ std::vector<Prediction> Predictor::labels(const std::string& text, double thresh
 std::vector<std::pair<std::string, std::string>> Predictor::tags(const std::string& text) const {
   return guard_memory("predict", [&] {
     check_task(*checkpoint_.model, Task::tagging);
+    if (reads_numbers(*checkpoint_.model)) return tags_of_frames(text);
     check_text(text);
     const std::vector<std::int64_t> ids = checkpoint_.tokenizer->encode(text);
     const std::vector<std::string> words = words_of(text);
@@ -87,7 +108,7 @@ std::vector<std::pair<std::string, std::string>> Predictor::tags(const std::stri
       throw Error("[predict] the tokenizer, " + std::string(checkpoint_.tokenizer->kind()) +
                   ", doesn't give one symbol for each word");
     std::vector<std::pair<std::string, std::string>> tagged;
-    const auto longest = static_cast<std::size_t>(longest_row(checkpoint_));
+    const auto longest = static_cast<std::size_t>(most_tokens(checkpoint_));
     for (std::size_t first = 0; first < ids.size(); first += longest) {
       const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(first);
       const auto end = begin + static_cast<std::ptrdiff_t>(std::min(longest, ids.size() - first));

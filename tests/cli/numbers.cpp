@@ -1,157 +1,99 @@
-// Numbers and names on the command line: invalid ones are refused, with the range that the help page shows.
+// weft train, eval, classify, predict, report and quantize on sounds and on NumPy's arrays.
 #include <doctest/doctest.h>
 
-#include <sstream>
-#include <vector>
+#include <cmath>
+#include <cstring>
 
 #include "command.h"
 #include "temporary_folder.h"
-#include "train_support.h"
+#include "wav_files.h"
 
 namespace weft::test {
 namespace {
 
-// An option as the help page shows it.
-struct PageOption {
-  std::string name, type, meaning;
-};
-
-// Lines "  --name, --other TYPE  description" and their continuation lines.
-std::vector<PageOption> options_of(const std::string& command) {
-  std::vector<PageOption> options;
-  std::istringstream page(weft(command + " --help").out);
-  for (std::string line; std::getline(page, line);) {
-    std::istringstream words(line);
-    std::string word;
-    if (line.rfind("  --", 0) == 0) {
-      words >> word;
-      options.push_back({word.substr(0, word.find(',')), "", ""});
-      while (word.back() == ',') words >> word;
-      words >> options.back().type;
-    } else if (line.rfind("   ", 0) != 0) {
-      continue;  // a group's title, or an example
+// Rows of 5 frames with 2 numbers, of which the first is a wave; a target is the wave's height.
+void write_waves(const TemporaryFolder& folder, const std::string& name, int rows) {
+  std::string x, y;
+  const auto add = [](std::string& to, float number) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &number, sizeof bits);
+    to += little_endian(bits, 4);
+  };
+  for (int row = 0; row < rows; ++row) {
+    const float height = static_cast<float>(row * 7 % 11);
+    for (int i = 0; i < 5; ++i) {
+      add(x, height * std::sin(static_cast<float>(i)));
+      add(x, static_cast<float>(row % 3));
     }
-    while (!options.empty() && words >> word) options.back().meaning += " " + word;
+    add(y, 100 + height);
   }
-  return options;
+  const auto npy = [](std::string header, const std::string& data) {
+    header.resize(117, ' ');
+    return std::string("\x93NUMPY\1\0", 8) + little_endian(118, 2) + header + "\n" + data;
+  };
+  const std::string count = std::to_string(rows);
+  folder.write(name + "-x.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (" + count + ", 5, 2), }", x));
+  folder.write(name + "-y.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (" + count + ",), }", y));
 }
-
-const char* const commands[] = {"train", "classify", "fill-mask", "generate", "eval", "tokenizer train", "info"};
 
 }  // namespace
 
-TEST_CASE("every option that takes a number takes only decimal numbers within the range that its help shows") {
-  int whole = 0, real = 0;
-  for (const std::string command : commands)
-    for (const PageOption& option : options_of(command)) {
-      CAPTURE(command);
-      CAPTURE(option.name);
-      CHECK(option.type != "INT");  // the name for numbers that CLI11 reads itself
-      CHECK(option.type != "UINT");
-      CHECK(option.type != "FLOAT");
-      if (option.type != "N" && option.type != "X") continue;
-      std::vector<std::string> none = {"", "010", "0x10", "5x", " 5", "+5", "inf", "nan", "1e999", "-1"};
-      if (option.type == "N") none.insert(none.end(), {"1.5", "1e3", "99999999999999999999"});
-      for (const std::string& text : none) {
-        const Outcome outcome = weft(command + " " + option.name + " '" + text + "'");
-        CAPTURE(outcome.err);
-        CHECK(fails_with(outcome, 2, "weft: " + option.name + ": expected a "));
-        CHECK(contains(outcome.err, ", got \"" + text + "\""));
-      }
-      const std::string given = weft(command + " " + option.name + "=").err, in = " in decimal, ";
-      CHECK(contains(given, "got \"\""));
-      const std::size_t range = given.find(in) + in.size();
-      CHECK(contains(option.meaning, "(" + given.substr(range, given.find(", got") - range)));
-      ++(option.type == "N" ? whole : real);
-    }
-  CHECK(whole >= 23);
-  CHECK(real >= 9);
-}
-
-TEST_CASE("no option takes an empty name, file or folder") {
-  for (const std::string command : commands)
-    for (const PageOption& option : options_of(command)) {
-      CAPTURE(command);
-      CAPTURE(option.name);
-      if (option.type != "NAME" && option.type != "FILE" && option.type != "FOLDER") continue;
-      if (option.name == "--resume") continue;  // its message says what it expects, with and without a name
-      for (const std::string empty : {" ''", "="})
-        CHECK(fails_with(weft(command + " " + option.name + empty), 2,
-                         option.name + ": expected " + option.type + ", got nothing"));
-    }
-}
-
-TEST_CASE("numbers at the ends of their ranges") {
-  const auto refusal = [](const std::string& options) { return weft("train " + options).err; };
-  CHECK(contains(refusal("--seed -1"), "whole number in decimal, at least 0, got \"-1\""));
-  CHECK(contains(refusal("--steps 0"), "--steps: expected a whole number in decimal, at least 1, got \"0\""));
-  CHECK(contains(refusal("--seed 18446744073709551616"), "at most 18446744073709551615, got"));
-  CHECK(contains(refusal("--steps 9223372036854775808"), "at most 9223372036854775807, got"));
-  CHECK(contains(refusal("--dropout 1"), "at least 0, below 1, got \"1\""));
-  CHECK(contains(refusal("--lr 0"), "above 0, got \"0\""));
-  CHECK(contains(refusal("--lr 1e-400"), "above 0, got \"1e-400\""));
-  CHECK(contains(refusal("--lr-floor 1.01"), "0 to 1, got"));
-  CHECK(contains(refusal("--beta1 1"), "at least 0, below 1, got"));
-  CHECK(contains(refusal("--threads 1025"), "1 to 1024, got"));
-  CHECK(refusal("--steps " + std::string(5000, '9')).size() < 300);
-  // Allowed values: the error is then the missing required option.
-  for (const std::string fits :
-       {"--seed 18446744073709551615", "--seed 0", "--steps 9223372036854775807", "--dropout 0", "--dropout .5",
-        "--lr 1e-300", "--lr-floor 0", "--lr-floor 1", "--threads 1024", "--batch 1", "--warmup 0", "--eps 0"})
-    CHECK(contains(refusal(fits), "--out is required"));
-}
-
-TEST_CASE("a seed of twenty digits is that one") {
+TEST_CASE("sounds: train, eval, classify, report and quantize") {
   const TemporaryFolder folder;
-  folder.write("text", small_text());
-  const auto model = [&](const std::string& seed) {
-    REQUIRE(weft("train --arch tnn --layers 1 --d-model 8 --seq-len 8 --steps 1 --overwrite --text " +
-                 (folder / "text") + " --out " + (folder / "run") + " --seed " + seed)
-                .code == 0);
-    return folder.read("run/last/model.safetensors");
-  };
-  const std::string last = model("18446744073709551615");
-  CHECK(last != model("18446744073709551614"));
-  CHECK(last != model("9223372036854775807"));
-  CHECK(last == model("18446744073709551615"));
+  write_tones(folder, "d", 24);
+  const std::string data = folder / "d", run = folder / "run";
+  const auto trained = weft("train --arch tnn --layers 1 --d-model 8 --steps 40 --batch 8 --lr 0.01 --data " + data +
+                            " --test " + data + " --out " + run);
+  CHECK(trained.code == 0);
+  CHECK(
+      contains(trained.err, "a folder for each label, sounds of 8000 samples a second; 24 rows, 2 labels: high, low"));
+  CHECK(contains(trained.out + trained.err, "test accuracy 100.00 %"));
+  CHECK(contains(weft("eval " + run + " --data " + data).out, "accuracy 100.00 %"));
+  const auto table = weft("classify " + run + " " + data + " --csv");
+  CHECK(contains(table.out, "file,label,probability\n"));
+  CHECK(contains(table.out, "/low/5.wav,low,"));
+  CHECK(contains(weft("classify " + run + " " + data + "/high/4.wav").out, "high\t"));
+  CHECK(weft("report " + run + " --out " + (folder / "r.html")).code == 0);
+  CHECK(weft("quantize " + run + " --to int8 --out " + (folder / "q") + " --data " + data).code == 0);
+  CHECK(contains(weft("classify " + (folder / "q") + " " + data + "/low/3.wav").out, "low\t"));
+  folder.write("texts.txt", "a text\n");
+  CHECK(fails_with(weft("classify " + run + " " + (folder / "texts.txt")), 1, "the model reads sounds, but"));
+  CHECK(fails_with(weft("train --arch tnn --flips --data " + data + " --out " + (folder / "x")), 2,
+                   "--flips is for pictures, but the rows of --data are sounds"));
+  CHECK(fails_with(weft("train --arch tnn --tokenizer words --data " + data + " --out " + (folder / "x")), 2,
+                   "--tokenizer is for texts, but the rows of --data are sounds"));
+  folder.write("fast.wav", wav_of({0, 0.5}, 16000, 16));
+  const auto fast = weft("classify " + run + " " + (folder / "fast.wav"));
+  CHECK(fast.code == 1);
+  CHECK(contains(fast.err, "expected 8000 samples a second, got 16000"));
 }
 
-TEST_CASE("--set takes values of its field's type") {
-  const auto refused = [](const std::string& set, const std::string& part) {
-    const Outcome outcome = weft("info --arch tnn --set '" + set + "'");
-    CAPTURE(outcome.err);
-    CHECK(fails_with(outcome, 2, "--set " + set + ": " + part));
-  };
-  for (const std::string text : {"", "010", "0x10", "5x", "1.5", "1e3", "+5", "two", "true", "99999999999999999999"})
-    refused("layers=" + text, "expected a whole number in decimal");
-  refused("layers=18446744073709551615", "expected a whole number in decimal, at most 9223372036854775807, got");
-  for (const std::string text : {"", "00.5", "inf", "nan", "1e999", "0x1p3", "half"})
-    refused("gamma=" + text, "expected a finite number in decimal, got \"" + text + "\"");
-  for (const std::string text : {"", "1", "yes", "True"})
-    refused("bias=" + text, "expected true or false, got \"" + text + "\"");
-  refused("gama=0.5", "unknown config key \"gama\" of tnn; did you mean gamma?");
-  refused("colour=3", "unknown config key \"colour\" of tnn, expected one of d_model, layers");
-  CHECK(fails_with(weft("info --arch tnn --set layers=-1"), 1, "expected layers of 0"));
-  const std::string out = weft("info --arch tnn --set layers=3 --set gamma=1e-1 --set bias=false --set act=gelu").out;
-  for (const std::string part : {"\"layers\":3", "\"gamma\":0.1", "\"bias\":false", "\"act\":\"gelu\""})
-    CHECK(contains(out, part));
-}
-
-TEST_CASE("numbers in config files") {
+TEST_CASE("NumPy's arrays: a regression of sequences, stopped and resumed, and its predictions") {
   const TemporaryFolder folder;
-  const auto refused = [&](const std::string& config, const std::string& part) {
-    folder.write("config.json", config);
-    const Outcome outcome = weft("info --arch gmlp --config " + (folder / "config.json"));
-    CAPTURE(outcome.err);
-    CHECK(fails_with(outcome, 1, part));
-  };
-  refused(R"({"layers": 18446744073709551615})",
-          "\"layers\" has the wrong type: 18446744073709551615, expected a whole number below 2^63");
-  refused(R"({"layers": 1.5})", "wrong type: 1.5, expected a whole number");
-  refused(R"({"dropout": null})", "\"dropout\" has the wrong type: null, expected a number");
-  refused(R"({"tied": 1})", "wrong type: 1, expected true or false");
-  refused("{\"layers\": " + std::string(20, '[') + std::string(20, ']') + "}",
-          "\"" + (folder / "config.json") + "\" is nested more than 16 deep");
+  write_waves(folder, "train", 60);
+  const std::string data = folder / "train-x.npy", run = folder / "run";
+  const std::string options =
+      "train --arch gmlp --layers 1 --d-model 16 --task regression --batch 8 --lr 0.01 --data " + data;
+  const auto trained = weft(options + " --steps 150 --out " + run);
+  CHECK(trained.code == 0);
+  CHECK(contains(trained.err, "NumPy, 5 frames of 2 numbers; 60 rows"));
+  CHECK(contains(trained.err, "regression: value has the mean"));
+  CHECK(number_after(weft("eval " + run + " --data " + data).out, "R2") > 0.9);
+  const auto predicted = weft("predict " + run + " " + data);
+  CHECK(predicted.code == 0);
+  CHECK(std::abs(std::stod(predicted.out) - 100) < 3);  // the first row
+  CHECK(weft("report " + run + " --out " + (folder / "r.html")).code == 0);
+  CHECK(fails_with(weft("classify " + run + " " + data), 1, "expected a classifier"));
+  const std::string part = folder / "part", model = "/last/model.safetensors";
+  CHECK(weft(options + " --schedule constant --steps 60 --out " + part).code == 0);
+  CHECK(weft("train --resume " + part + " --steps 90").code == 0);
+  CHECK(weft(options + " --schedule constant --steps 90 --out " + (folder / "whole")).code == 0);
+  CHECK(folder.read("part" + model) == folder.read("whole" + model));
+  const std::string other = folder / "words.csv";
+  folder.write("words.csv", "label,text\n1,a\n2,b\n");
+  const auto texts = weft("eval " + run + " --data " + other);
+  CHECK(texts.code == 1);
+  CHECK(contains(texts.err, "expected frames of numbers, got texts"));
 }
 
 }  // namespace weft::test

@@ -97,7 +97,7 @@ TEST_CASE("pictures: options of texts are refused, and options of pictures for t
   CHECK(fails_with(weft(train + pictures + " --pad-to 8"), 2, "--pad-to is for texts"));
   CHECK(fails_with(weft(train + pictures + " --patch 5"), 1, "that patches of 5 pixels divide"));
   CHECK(fails_with(weft(train + pictures + " --seq-len 4"), 1, "a seq_len of at least 24"));
-  CHECK(fails_with(weft(train + pictures + " --header yes"), 1, "pictures have no header"));
+  CHECK(fails_with(weft(train + pictures + " --header yes"), 1, "pictures and arrays have no header"));
   folder.write("texts.csv", "red,1\nblue,2\ngreen,1\nblack,2\n");
   for (const std::string option : {"--patch 2", "--shift 1", "--flips"})
     CHECK(fails_with(weft(train + (folder / "texts.csv") + " " + option), 2,
@@ -109,8 +109,8 @@ TEST_CASE("pictures: a classifier of pictures refuses texts, and one of texts re
   run.folder.write("texts.csv", "text,label\nred,0\nblue,1\ngreen,2\nblack,0\nwhite,1\ngray,2\n");
   const std::string texts = run.folder / "texts.csv", of_texts = run.folder / "texts";
   CHECK(weft("train --arch gmlp --data " + texts + " --steps 2 --layers 1 --d-model 8 --out " + of_texts).code == 0);
-  CHECK(fails_with(weft("classify " + run.run + " " + texts), 1, "the model classifies pictures, but"));
-  CHECK(fails_with(weft("classify " + of_texts + " " + run.test), 1, "the model classifies texts, but"));
+  CHECK(fails_with(weft("classify " + run.run + " " + texts), 1, "the model reads pictures, but"));
+  CHECK(fails_with(weft("classify " + of_texts + " " + run.test), 1, "the model reads texts, but"));
   CHECK(contains(weft("eval " + of_texts + " --data " + run.test).err, "a classifier of texts, but the rows of"));
   CHECK(weft("eval " + run.run + " --data " + texts).code == 1);
   CHECK(fails_with(weft("train --from " + of_texts + " --data " + run.train + " --steps 2 --out " + (run.folder / "x")),

@@ -51,7 +51,7 @@ TEST_CASE("pictures: IDX files with their labels") {
     CHECK(pixels == small_picture(k));
   }
   CHECK_FALSE(unlabelled->next(pixels));
-  CHECK(unlabelled->picture().width == 6);
+  CHECK(unlabelled->content() == RowContent::pictures);
 
   // Colors, and dots instead of dashes in the names.
   folder.write("c.images.idx3", idx_header({1, 2, 1, 3}) + "abcdef");
@@ -67,11 +67,11 @@ TEST_CASE("pictures: IDX files with their labels") {
 // Files of a format that only these tests know: "PIC", height, width and channels as digits, then the pixels.
 void decode_test_pictures() {
   static const bool once = [] {
-    register_picture_decoder({"test", "PIC", [](std::string_view bytes) {
-                                if (bytes.size() < 6) throw Error("a picture that is cut off");
-                                return Picture{{bytes[3] - '0', bytes[4] - '0', bytes[5] - '0'},
-                                               std::string(bytes.substr(6))};
-                              }});
+    register_picture_decoder(
+        {"test", "PIC", [](std::string_view bytes) {
+           if (bytes.size() < 6) throw Error("a picture that is cut off");
+           return Picture{{bytes[3] - '0', bytes[4] - '0', bytes[5] - '0'}, std::string(bytes.substr(6))};
+         }});
     return true;
   }();
   (void)once;
@@ -103,7 +103,7 @@ TEST_CASE("pictures: a folder for each label, by a decoder of the program") {
   CHECK_FALSE(unlabelled->next(pixels));
   const auto one = TextRows::open(folder / "d/dog/1");
   REQUIRE(one);
-  CHECK(one->picture().width == 2);
+  CHECK(one->content() == RowContent::pictures);
   CHECK((one->next(pixels) && pixels == "ab"));
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("pictures: damaged files are refused by name") {
   CHECK(contains(refused(path, few), "the label is 2, expected one of a, b"));
   LabelledOptions header;
   header.header = true;
-  CHECK(contains(refused(path, header), "pictures have no header"));
+  CHECK(contains(refused(path, header), "pictures and arrays have no header"));
   folder.write("other", good);
   CHECK(contains(refused(folder / "other"), "expected a name with images-idx3"));
   LabelledOptions idx;

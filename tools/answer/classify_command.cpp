@@ -41,7 +41,7 @@ class Answers {
   }
 
   const Fields& labels() const noexcept { return classifier_.labels(); }
-  bool reads_pictures() const { return classifier_.checkpoint().model->input().is_picture(); }
+  const weft::Checkpoint& checkpoint() const { return classifier_.checkpoint(); }
 
   // Prints the header row of --csv if the columns have names.
   void begin(const Fields& names) const {
@@ -169,10 +169,7 @@ int classify(const ClassifyCommand& o) {
   const auto rows = is_input && options.format == weft::DataFormat::automatic
                         ? nullptr
                         : weft::TextRows::open(is_input ? "/dev/stdin" : o.file, options);
-  const bool are_pictures = rows && rows->picture().height > 0;
-  if (are_pictures != answers.reads_pictures())
-    throw weft::Error("the model classifies " + std::string(are_pictures ? "texts" : "pictures") + ", but " + o.file +
-                      " has " + (are_pictures ? "pictures" : "texts"));
+  check_content(rows ? rows->content() : weft::RowContent::texts, answers.checkpoint(), o.file);
   if (rows) {
     classify_rows(o, *rows, answers);
   } else if (!o.form.columns.empty() || options.header || options.literal_quotes || options.skip_bad_rows) {
@@ -188,7 +185,7 @@ int classify(const ClassifyCommand& o) {
 Command classify_command(CLI::App& weft, weft::Ranks*) {
   CLI::App* command = weft.add_subcommand("classify", "Classify texts: lines, or rows of a table");
   const auto o = std::make_shared<ClassifyCommand>();
-  o->add_to(*command, "Texts, one per line, or a table like those of weft train --data", "labels",
+  o->add_to(*command, "Texts, one per line; or a table, pictures, sounds or an array, like weft train --data", "labels",
             "Print a JSON object for each text");
   command->add_flag("--csv", o->csv, "Print the rows as CSV, with columns for labels and probabilities added")
       ->excludes(command->get_option("--json"));

@@ -59,17 +59,20 @@ std::string as_json_line(const weft::Predictor& predictor, const std::string& te
 }
 
 // Calls use(text) for each row of a file in one of the formats of training, or for each line.
-void for_each_text(const PredictCommand& o, const std::function<void(const std::string&)>& use) {
+void for_each_text(const PredictCommand& o, const weft::Predictor& predictor,
+                   const std::function<void(const std::string&)>& use) {
   const weft::LabelledOptions options = o.form.labelled();
   const bool is_input = o.file == "-";
   const auto rows = is_input && options.format == weft::DataFormat::automatic
                         ? nullptr
                         : weft::TextRows::open(is_input ? "/dev/stdin" : o.file, options);
-  if (!rows)
+  if (!rows) {
+    check_content(weft::RowContent::texts, predictor.checkpoint(), o.file);
     return for_each_lines(o.file, [&](const std::vector<std::string>& lines, const std::string&) {
       for (const std::string& line : lines) use(line);
     });
-  if (rows->picture().height > 0) throw weft::Error("the model reads texts, but " + o.file + " has pictures");
+  }
+  check_content(rows->content(), predictor.checkpoint(), o.file);
   for (std::string text; rows->next(text);) use(text);
 }
 
@@ -99,7 +102,7 @@ int predict(const PredictCommand& o) {
   if (checkpoint.model->task() == weft::Task::forecast) return forecast(o, checkpoint);
   const weft::Predictor predictor(std::move(checkpoint));
   std::int64_t number = 0;
-  for_each_text(o, [&](const std::string& text) {
+  for_each_text(o, predictor, [&](const std::string& text) {
     ++number;
     try {
       std::cout << (o.json ? as_json_line(predictor, text, o) : as_text(predictor, text, o)) << std::flush;
@@ -118,8 +121,10 @@ Command predict_command(CLI::App& weft, weft::Ranks*) {
       weft.add_subcommand("predict", "Predict numbers, several labels or tags for texts, or forecast a series");
   const auto o = std::make_shared<PredictCommand>();
   o->checkpoint.add_to(*command);
-  CLI::Option* file = command->add_option("file", o->file, "Texts, one per line, or a table (default: standard input)")
-                          ->type_name("FILE");
+  CLI::Option* file =
+      command
+          ->add_option("file", o->file, "Texts, one per line, or rows like those of training (default: standard input)")
+          ->type_name("FILE");
   add_number(*command, "--threshold", o->threshold, {0, 1}, "Multilabel: the lowest probability of a label");
   command->add_flag("--json", o->json, "Print a JSON object for each text");
   o->form.add_to(*command, file);

@@ -2,8 +2,7 @@
 
 #include <weft/classifier_data.h>
 #include <weft/error.h>
-#include <weft/pictures.h>
-#include <weft/target_rows.h>
+#include <weft/frame_rows.h>
 
 #include <cmath>
 #include <iostream>
@@ -31,7 +30,7 @@ void MeasuredData::add_to(CLI::App& command) {
   auto* of_text = add_text(command, "--text", "FILE", text,
                            "UTF-8 text; measures the test part of the run's split, or else the last tenth");
   auto* of_data = add_text(command, "--data,--csv", "FILE|DIR", data,
-                           "Labeled texts or pictures, a file or a folder; measures all of them");
+                           "Labeled rows like those of weft train --data, a file or a folder; measures all of them");
   of_data->excludes(of_text);
   form.add_to(command, of_data);
   command.add_flag("--all", all, "Measure the whole text")->needs(of_text);
@@ -85,11 +84,12 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
     options.literal_quotes_where_possible = run_flag(run, "data", "literal-quotes");
     const weft::LabelledTexts texts = weft::read_labelled(data, options);
     std::cerr << describe(data, texts) << std::endl;
-    if (model.input().is_picture()) return weft::picture_data({}, texts, model.input(), batch);
-    if (texts.picture.height > 0) throw weft::Error(what + " of texts, but the rows of \"" + data + "\" are pictures");
-    if (!are_classes)
-      return weft::target_data({}, texts, {model.task(), checkpoint.info.labels, model.output()}, checkpoint.tokenizer,
-                               length, batch);
+    const weft::TargetKind kind{model.task(), checkpoint.info.labels, model.output()};
+    if (model.input().defined()) return weft::frame_data({}, texts, kind, model.input(), length, batch);
+    if (texts.content() != weft::RowContent::texts)
+      throw weft::Error(what + " of texts, but the rows of \"" + data + "\" are " +
+                        weft::row_content_name(texts.content()));
+    if (!are_classes) return weft::target_data({}, texts, kind, checkpoint.tokenizer, length, batch);
     const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
     return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.tokenizer, length, batch,
                                                   padding);

@@ -1,6 +1,7 @@
 #include "options/data_options.h"
 
 #include <weft/error.h>
+#include <weft/frame_rows.h>
 
 #include <algorithm>
 
@@ -114,4 +115,11 @@ std::string describe(const std::string& path, const weft::LabelledTexts& texts) 
   if (empty > 0) text += "; " + count(empty, "row") + " with an empty text";
   if (texts.skipped > 0) text += "; " + count(texts.skipped, "bad row") + " left out";
   return text;
+}
+
+void check_content(weft::RowContent content, const weft::Checkpoint& checkpoint, const std::string& path) {
+  const weft::RowContent expected = weft::row_content(*checkpoint.model);
+  if (content != expected)
+    throw weft::Error(std::string("the model reads ") + weft::row_content_name(expected) + ", but " + path + " has " +
+                      weft::row_content_name(content));
 }

@@ -1,5 +1,6 @@
 // Options that say how labeled texts are read.
 #pragma once
+#include <weft/checkpoint.h>
 #include <weft/labelled_texts.h>
 
 #include <CLI/CLI.hpp>
@@ -23,3 +24,5 @@ std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t s
 
 // "FILE: CSV without a header, …; 120000 rows, 4 labels: …", for standard error.
 std::string describe(const std::string& path, const weft::LabelledTexts& texts);
+// Throws an Error unless the model reads such rows.
+void check_content(weft::RowContent content, const weft::Checkpoint& checkpoint, const std::string& path);

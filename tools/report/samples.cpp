@@ -32,7 +32,8 @@ std::string beginning(const std::string& text) {
 // The beginning of a text, or the pixels of a picture.
 Json content(const weft::LabelledTexts& rows, std::size_t row) {
   const std::string& text = rows.texts[row];
-  if (rows.picture.height == 0) return beginning(text);
+  if (rows.content() == weft::RowContent::texts) return beginning(text);
+  if (rows.content() != weft::RowContent::pictures) return "row " + std::to_string(row + 1);
   return {{"height", rows.picture.height},
           {"width", rows.picture.width},
           {"channels", rows.picture.channels},

@@ -1,9 +1,8 @@
 #include <weft/classifier_data.h>
 #include <weft/encoded_text.h>
 #include <weft/error.h>
-#include <weft/pictures.h>
+#include <weft/frame_rows.h>
 #include <weft/run_folder.h>
-#include <weft/target_rows.h>
 
 #include <filesystem>
 
@@ -37,9 +36,7 @@ void check_there(const std::string& path) {
 weft::LabelledTexts spread(const weft::LabelledTexts& all, std::int64_t most) {
   const auto count = static_cast<std::int64_t>(all.texts.size());
   if (count <= most) return all;
-  weft::LabelledTexts some;
-  some.names = all.names;
-  some.picture = all.picture;
+  weft::LabelledTexts some = all.without_rows();
   for (std::int64_t i = 0; i < most; ++i) {
     const auto row = static_cast<std::size_t>(i * count / most);
     some.texts.push_back(all.texts[row]);
@@ -71,11 +68,12 @@ Validation load_rows(TrainOptions options, const nlohmann::json& run, const weft
   const auto data_of = [&](const weft::LabelledTexts& learned,
                            const weft::LabelledTexts& measured) -> std::unique_ptr<weft::Data> {
     const weft::InputSpec input = checkpoint.model->input();
-    if (input.is_picture())
-      return weft::picture_data(learned, measured, input, 32, {options.flips, options.shift.value_or(0)});
+    const weft::TargetKind kind{task, checkpoint.info.labels, checkpoint.model->output()};
+    if (input.defined())
+      return weft::frame_data(learned, measured, kind, input, sequence_length(checkpoint), 32,
+                              {options.flips, options.shift.value_or(0)});
     if (task != weft::Task::classifier)
-      return weft::target_data(learned, measured, {task, checkpoint.info.labels, checkpoint.model->output()},
-                               checkpoint.tokenizer, sequence_length(checkpoint), 32);
+      return weft::target_data(learned, measured, kind, checkpoint.tokenizer, sequence_length(checkpoint), 32);
     const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
     return std::make_unique<weft::ClassifierData>(learned, measured, checkpoint.tokenizer, sequence_length(checkpoint),
                                                   32, padding, options.word_dropout);

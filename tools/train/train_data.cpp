@@ -3,9 +3,8 @@
 #include <weft/checkpoint.h>
 #include <weft/classifier_data.h>
 #include <weft/error.h>
-#include <weft/pictures.h>
+#include <weft/frame_rows.h>
 #include <weft/run_folder.h>
-#include <weft/target_rows.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -114,39 +113,6 @@ std::int64_t patch_of(const TrainOptions& o, const weft::PictureSize& size) {
   return 1;
 }
 
-// Error for an option of texts.
-void check_no_text_options(const TrainOptions& o) {
-  const char* given = !o.tokenizer.tokenizer.empty() ? "--tokenizer"
-                      : !o.pad_to.empty()            ? "--pad-to"
-                      : o.word_dropout > 0           ? "--word-dropout"
-                                                     : nullptr;
-  if (given != nullptr) throw UsageError(std::string(given) + " is for texts, but the rows of --data are pictures");
-}
-
-Training load_pictures(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
-  check_no_text_options(o);
-  if (spec.task != weft::Task::classifier)
-    throw UsageError(std::string("a ") + weft::task_name(spec.task) +
-                     " needs rows of texts, but those of --data are pictures");
-  Training made;
-  if (from != nullptr && !from->model->input().is_picture())
-    throw UsageError("\"" + o.from + "\" reads texts, but the rows of --data are pictures");
-  made.notes = std::move(rows.notes);
-  const std::int64_t batch = o.batch.value_or(32), count = std::ssize(rows.training.texts);
-  spec.classes = std::ssize(rows.training.names);
-  spec.vocabulary = 0;
-  spec.input =
-      from != nullptr ? from->model->input() : weft::picture_input(rows.training, patch_of(o, rows.training.picture));
-  if (from == nullptr && o.model.has_usual_length()) set_length(spec, spec.input.patches());
-  if (!rows.test.texts.empty()) made.test = weft::picture_data({}, std::move(rows.test), spec.input, batch);
-  made.data = weft::picture_data(std::move(rows.training), std::move(rows.validation), spec.input, batch,
-                                 {o.flips, o.shift.value_or(0)});
-  made.size = {count, batch, true};
-  check_memory_to_train(*outline(spec));
-  made.model = new_model(o, spec);
-  return made;
-}
-
 // "3 labels: a, b, c", or "mean 12.3, deviation 4.5"
 std::string describe_outputs(const weft::TargetKind& kind) {
   if (!kind.output.defined())
@@ -160,9 +126,55 @@ std::string describe_outputs(const weft::TargetKind& kind) {
 }
 
 // Error for an option of pictures.
-void check_no_picture_options(const TrainOptions& o) {
+void check_no_picture_options(const TrainOptions& o, const char* content) {
   const char* given = o.patch ? "--patch" : o.shift ? "--shift" : o.flips ? "--flips" : nullptr;
-  if (given != nullptr) throw UsageError(std::string(given) + " is for pictures, but the rows of --data are texts");
+  if (given != nullptr)
+    throw UsageError(std::string(given) + " is for pictures, but the rows of --data are " + content);
+}
+
+// Error for an option of texts.
+void check_no_text_options(const TrainOptions& o, const char* content) {
+  const char* given = !o.tokenizer.tokenizer.empty() ? "--tokenizer"
+                      : !o.pad_to.empty()            ? "--pad-to"
+                      : o.word_dropout > 0           ? "--word-dropout"
+                                                     : nullptr;
+  if (given != nullptr) throw UsageError(std::string(given) + " is for texts, but the rows of --data are " + content);
+}
+
+// What a model of these rows reads: what that of --from does, or what the rows are.
+weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, const weft::LabelledTexts& rows) {
+  const weft::RowContent content = rows.content();
+  if (content != weft::RowContent::pictures) check_no_picture_options(o, weft::row_content_name(content));
+  if (from == nullptr)
+    return weft::frame_input(rows, content == weft::RowContent::pictures ? patch_of(o, rows.picture) : 1);
+  if (from->model->input().defined()) return from->model->input();
+  throw UsageError("\"" + o.from + "\" reads texts, but the rows of --data are " + weft::row_content_name(content));
+}
+
+// Rows of pictures, sounds or frames.
+Training load_numbers(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
+  check_no_text_options(o, weft::row_content_name(rows.training.content()));
+  Training made;
+  made.notes = std::move(rows.notes);
+  const std::int64_t batch = o.batch.value_or(32), count = std::ssize(rows.training.texts);
+  const bool are_classes = spec.task == weft::Task::classifier;
+  const weft::TargetKind kind =
+      are_classes ? weft::TargetKind{spec.task, rows.training.names} : weft::find_targets(spec.task, rows.training);
+  if (!are_classes) made.notes.push_back(std::string(weft::task_name(spec.task)) + ": " + describe_outputs(kind));
+  spec.classes = std::ssize(kind.outputs);
+  spec.output = kind.output;
+  spec.vocabulary = 0;
+  spec.input = input_of(o, from, rows.training);
+  if (from == nullptr && o.model.has_usual_length()) set_length(spec, weft::longest_row(rows.training, spec.input));
+  const auto planned = outline(spec);
+  const std::int64_t length = usual_length(*planned);
+  if (!rows.test.texts.empty()) made.test = weft::frame_data({}, std::move(rows.test), kind, spec.input, length, batch);
+  made.data = weft::frame_data(std::move(rows.training), std::move(rows.validation), kind, spec.input, length, batch,
+                               {o.flips, o.shift.value_or(0)});
+  made.size = {count, batch, true};
+  check_memory_to_train(*planned);
+  made.model = new_model(o, spec);
+  return made;
 }
 
 // Rows whose labels are numbers, several labels, or tags.
@@ -197,8 +209,8 @@ Training load_targets(const TrainOptions& o, weft::ModelSpec spec, const weft::C
 
 Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   DividedRows rows = divided_rows(o, spec.task);
-  if (rows.training.picture.height > 0) return load_pictures(o, spec, from, std::move(rows));
-  check_no_picture_options(o);
+  if (rows.training.content() != weft::RowContent::texts) return load_numbers(o, spec, from, std::move(rows));
+  check_no_picture_options(o, "texts");
   if (spec.task != weft::Task::classifier) return load_targets(o, spec, from, std::move(rows));
   Training made;
   const weft::LabelledTexts& training = rows.training;

@@ -49,7 +49,7 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
       ->group(group)
       ->needs(text);
   auto* data = add_text(command, "--data,--csv", "FILE|DIR", o.data,
-                        "Labeled texts or pictures to train a classifier on, a file or a folder")
+                        "Labeled texts, pictures, sounds or arrays, a file or a folder")
                    ->group(group)
                    ->excludes(text);
   const auto check_validation = [](const std::string& typed) { (void)is_share(typed); };

@@ -26,6 +26,17 @@ struct PatchGrid {
   bool defined() const noexcept { return rows > 0; }
 };
 
+/// How a sound becomes frames: the logarithm of mel spectra, see log_mel (weft/sound.h).
+struct SoundSpec {
+  std::int64_t rate = 0;      ///< samples a second; 0: the input is no sound
+  std::int64_t mels = 40;     ///< filters, the channels of a frame
+  std::int64_t window = 400;  ///< samples of a frame's spectrum
+  std::int64_t hop = 160;     ///< samples from one frame to the next
+
+  /// Whether the input is a sound.
+  bool defined() const noexcept { return rate > 0; }
+};
+
 /// Describes the numbers that a model reads. It belongs to the model and to its checkpoint.
 struct InputSpec {
   std::int64_t channels = 0;  ///< of a frame or a pixel; 0: the model reads only tokens
@@ -37,6 +48,7 @@ struct InputSpec {
   std::int64_t length = 0;         ///< the longest sequence of frames, for learned positions; pictures don't need it
   std::vector<double> mean;        ///< of each channel: the model reads (x - mean) / deviation; empty: x itself
   std::vector<double> deviation;   ///< of each channel, above 0
+  SoundSpec sound;                 ///< if the frames are those of sounds
   std::vector<std::string> names;  ///< of the channels, for people and for reading tables; may be empty
 
   /// Whether the model reads numbers.

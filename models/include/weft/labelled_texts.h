@@ -27,6 +27,9 @@ enum class DataFormat {
   /// A word in each line, with its tag in the last column, or in the column that `label` names; an empty line after each
   /// sentence. Columns are separated by tabs or blanks. A sentence is a row: its words, and its tags, joined by blanks.
   conll,
+  /// NumPy's arrays: x.npy with its labels in y.npy beside it, or both in a .npz. Bytes (rows, h, w) or (rows, h, w, c)
+  /// are pictures; other numbers (rows, n) or (rows, n, c) are sequences of frames.
+  npy,
 };
 
 const char* data_format_name(DataFormat format) noexcept;   ///< "auto", "csv", "tsv", "semicolon", "jsonl", …
@@ -56,18 +59,33 @@ struct PictureSize {
   std::int64_t channels = 0;  ///< 1 for gray, 3 for colors
 };
 
-/// Rows of a text and a label each.
+/// What rows hold.
+enum class RowContent {
+  texts,     ///< UTF-8
+  pictures,  ///< the pixels, one byte for each channel, row by row (weft/pictures.h)
+  sounds,    ///< a WAV file (weft/sound.h)
+  frames,    ///< f32 numbers (n, channels), in the machine's byte order
+};
+const char* row_content_name(RowContent content) noexcept;  ///< "texts", "pictures", …
+
+/// Rows of a text and a label each. The text may stand for a picture, a sound or a sequence of frames, see RowContent.
 struct LabelledTexts {
-  /// UTF-8. For pictures: the pixels, one byte for each channel, row by row (weft/pictures.h).
-  std::vector<std::string> texts;
+  std::vector<std::string> texts;    ///< as content() says
   std::vector<std::int64_t> labels;  ///< for each text: the index of its name
   std::vector<std::string> names;    ///< of the labels, distinct
   std::string form;                  ///< the detected format, for people
   /// The columns of the text: their names, or their numbers from 1. Empty for formats without columns.
   std::vector<std::string> columns;
-  std::int64_t skipped = 0;  ///< bad rows that were skipped
-  std::int64_t several = 0;  ///< rows with several labels, the first of which counts
-  PictureSize picture = {};  ///< of all rows, if they are pictures
+  std::int64_t skipped = 0;   ///< bad rows that were skipped
+  std::int64_t several = 0;   ///< rows with several labels, the first of which counts
+  PictureSize picture = {};   ///< of all rows, if they are pictures
+  std::int64_t rate = 0;      ///< samples a second in all rows, if they are sounds
+  std::int64_t channels = 0;  ///< numbers of a frame, if the rows are sequences of frames
+
+  /// What the rows hold.
+  RowContent content() const noexcept;
+  /// The same without rows.
+  LabelledTexts without_rows() const;
 };
 
 /// The labeled texts of a file, or of a folder that has one folder for each label. The label names are options.labels,
@@ -95,8 +113,8 @@ class TextRows {
   /// Reads the next row's text and, unless `fields` is null, its fields, one for each name. Returns false at the end.
   /// Throws an Error that names the row if it can't be used.
   virtual bool next(std::string& text, std::vector<std::string>* fields = nullptr) = 0;
-  virtual PictureSize picture() const noexcept { return {}; }  ///< of all rows, if they are pictures
-  virtual std::int64_t skipped() const noexcept = 0;           ///< bad rows that were skipped so far
+  virtual RowContent content() const noexcept { return RowContent::texts; }  ///< what the rows hold
+  virtual std::int64_t skipped() const noexcept = 0;                         ///< bad rows that were skipped so far
 };
 
 }  // namespace weft

@@ -15,7 +15,8 @@ namespace weft {
 /// at any number of threads. Threads may share it, as long as no thread writes the model's parameters.
 class Predictor {
  public:
-  /// Throws an Error unless the checkpoint's model reads texts and has one of these tasks.
+  /// Throws an Error unless the checkpoint's model has one of these tasks and reads texts, or rows of numbers only. The
+  /// latter are the `texts` of LabelledTexts (weft/labelled_texts.h).
   explicit Predictor(Checkpoint checkpoint);
 
   /// The names of the outputs.
@@ -28,10 +29,12 @@ class Predictor {
   /// Multilabel: the labels with a probability of at least `threshold`, the most probable first.
   std::vector<Prediction> labels(const std::string& text, double threshold = 0.5) const;
   /// Tagging: each word of the text with its tag. Words beyond the longest training sequence are tagged in a sequence
-  /// of their own.
+  /// of their own. Without words, each frame with its tag; frames are named by their numbers from 1.
   std::vector<std::pair<std::string, std::string>> tags(const std::string& text) const;
 
  private:
+  Tensor output_of(const std::string& text) const;
+  std::vector<std::pair<std::string, std::string>> tags_of_frames(const std::string& row) const;
   Tensor output_for(const std::vector<std::int64_t>& ids) const;
 
   Checkpoint checkpoint_;

@@ -1,0 +1,15 @@
+// A model's input for one row of numbers.
+#pragma once
+#include <string>
+
+#include "weft/checkpoint.h"
+
+namespace weft::detail {
+
+// Whether the model reads rows of numbers, without tokens.
+bool reads_numbers(const Model& model);
+
+// The input (1, …) for a row of what the model reads, cut as in training. Throws an Error if it doesn't fit.
+ModelInput input_of_numbers(const std::string& row, const Checkpoint& checkpoint);
+
+}  // namespace weft::detail

@@ -1,0 +1,137 @@
+#include "weft/sound.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "weft/context.h"
+#include "weft/error.h"
+#include "weft/ops.h"
+
+namespace weft {
+namespace {
+
+constexpr double pi = 3.14159265358979323846, floor_of_log = 1e-6;
+constexpr std::uint64_t pcm = 1, ieee_float = 3, extensible = 0xFFFE;
+
+// A little-endian number of `size` bytes.
+std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t size) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < size; ++i)
+    number |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
+  return number;
+}
+
+// The content of the first chunk of that name (Multimedia Programming Interface and Data Specifications 1.0, 1991).
+std::string_view chunk_of(std::string_view bytes, std::string_view name) {
+  for (std::size_t at = 12; at + 8 <= bytes.size();) {
+    const std::uint64_t size = number_at(bytes, at + 4, 4);
+    if (bytes.substr(at, 4) == name) {
+      if (size > bytes.size() - at - 8)
+        throw Error("[wav] expected " + std::to_string(size) + " bytes in the chunk \"" + std::string(name) +
+                    "\", got " + std::to_string(bytes.size() - at - 8) + "; is the file truncated?");
+      return bytes.substr(at + 8, size);
+    }
+    at += 8 + size + size % 2;  // chunks have even sizes
+  }
+  throw Error("[wav] the file has no chunk \"" + std::string(name) + "\"; is it truncated?");
+}
+
+struct WavFormat {
+  std::uint64_t kind, channels, rate, bytes;  // bytes: of a sample of one channel
+};
+
+WavFormat format_of(std::string_view chunk) {
+  if (chunk.size() < 16) throw Error("[wav] the description of the format is truncated");
+  WavFormat format{number_at(chunk, 0, 2), number_at(chunk, 2, 2), number_at(chunk, 4, 4), number_at(chunk, 14, 2) / 8};
+  if (format.kind == extensible && chunk.size() >= 26) format.kind = number_at(chunk, 24, 2);
+  const bool is_known = (format.kind == pcm && format.bytes >= 1 && format.bytes <= 4) ||
+                        (format.kind == ieee_float && format.bytes == 4);
+  if (!is_known || number_at(chunk, 14, 2) % 8 != 0)
+    throw Error("[wav] expected samples of 8, 16, 24 or 32 bits, or f32, got format " + std::to_string(format.kind) +
+                " with " + std::to_string(number_at(chunk, 14, 2)) + " bits; ffmpeg -i FILE NEW.wav converts it");
+  if (format.channels < 1 || format.rate < 1)
+    throw Error("[wav] expected at least one channel and one sample a second, got " + std::to_string(format.channels) +
+                " and " + std::to_string(format.rate));
+  return format;
+}
+
+// From -1 to 1. 8 bits are without a sign, with 128 in the middle.
+float sample_at(std::string_view data, std::size_t at, const WavFormat& format) {
+  const std::uint64_t bits = number_at(data, at, format.bytes);
+  if (format.kind == ieee_float) {
+    const auto low = static_cast<std::uint32_t>(bits);
+    float value = 0;
+    std::memcpy(&value, &low, sizeof value);
+    if (!std::isfinite(value)) throw Error("[wav] a sample is not finite");
+    return value;
+  }
+  if (format.bytes == 1) return (static_cast<float>(bits) - 128) / 128;
+  const auto unused = static_cast<int>(32 - 8 * format.bytes);
+  const auto value = static_cast<std::int32_t>(static_cast<std::uint32_t>(bits << unused));  // with its sign
+  return static_cast<float>(value) / 0x1p31F;
+}
+
+double mel_of(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
+double hertz_of(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
+
+}  // namespace
+
+Sound read_wav(std::string_view bytes) {
+  if (bytes.size() < 12 || bytes.substr(0, 4) != "RIFF" || bytes.substr(8, 4) != "WAVE")
+    throw Error("[wav] expected a WAV file, which begins with RIFF and WAVE");
+  const WavFormat format = format_of(chunk_of(bytes, "fmt "));
+  const std::string_view data = chunk_of(bytes, "data");
+  const std::size_t step = format.channels * format.bytes;
+  if (data.size() % step != 0)
+    throw Error("[wav] expected samples of " + std::to_string(step) + " bytes, got " + std::to_string(data.size()) +
+                " bytes; is the file truncated?");
+  Sound sound{static_cast<std::int64_t>(format.rate), {}};
+  sound.samples.reserve(data.size() / step);
+  for (std::size_t at = 0; at < data.size(); at += step) {
+    float sum = 0;
+    for (std::size_t channel = 0; channel < format.channels; ++channel)
+      sum += sample_at(data, at + channel * format.bytes, format);
+    sound.samples.push_back(sum / static_cast<float>(format.channels));
+  }
+  return sound;
+}
+
+Tensor mel_filters(const SoundSpec& spec) {
+  const std::int64_t bins = spec.window / 2 + 1;
+  std::vector<double> corners;
+  const double highest = mel_of(static_cast<double>(spec.rate) / 2);
+  for (std::int64_t i = 0; i < spec.mels + 2; ++i)
+    corners.push_back(hertz_of(highest * static_cast<double>(i) / static_cast<double>(spec.mels + 1)));
+  std::vector<double> filters;
+  for (std::int64_t bin = 0; bin < bins; ++bin) {
+    const double f = static_cast<double>(bin * spec.rate) / static_cast<double>(spec.window);
+    for (std::size_t m = 0; m < static_cast<std::size_t>(spec.mels); ++m) {
+      const double rising = (f - corners[m]) / (corners[m + 1] - corners[m]);
+      const double falling = (corners[m + 2] - f) / (corners[m + 2] - corners[m + 1]);
+      filters.push_back(std::max(0.0, std::min(rising, falling)));
+    }
+  }
+  return Tensor::from(filters, {bins, spec.mels});
+}
+
+// In f64: small bins beside large ones keep their digits.
+Tensor log_mel(const std::vector<float>& samples, const SoundSpec& spec) {
+  const NoGrad suspended;
+  const std::int64_t n = std::ssize(samples), count = 1 + n / spec.hop, window = spec.window;
+  if (n < 1) throw Error("[sound] expected at least one sample");
+  std::vector<double> frames(static_cast<std::size_t>(count * window), 0);
+  for (std::int64_t frame = 0; frame < count; ++frame)
+    for (std::int64_t i = 0; i < window; ++i) {
+      const std::int64_t at = frame * spec.hop + i - window / 2;
+      const double hann = 0.5 - 0.5 * std::cos(2 * pi * static_cast<double>(i) / static_cast<double>(window));
+      if (at >= 0 && at < n)
+        frames[static_cast<std::size_t>(frame * window + i)] =
+            hann * static_cast<double>(samples[static_cast<std::size_t>(at)]);
+    }
+  const Tensor spectrum = rfft(Tensor::from(frames, {count, window}));
+  const Tensor re = real(spectrum), im = imag(spectrum);
+  const Tensor mel = matmul(add(mul(re, re), mul(im, im)), mel_filters(spec));  // (count, mels)
+  return raw::convert(log(add(mel, Tensor::full({1, 1}, floor_of_log, DType::f64))), DType::f32);
+}
+
+}  // namespace weft

@@ -1,0 +1,183 @@
+// Sounds: WAV files, mel spectra, and folders of sounds as data.
+#include "weft/sound.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "contains.h"
+#include "op_table.h"
+#include "temporary_folder.h"
+#include "train_support.h"
+#include "wav_files.h"
+#include "weft/checkpoint.h"
+#include "weft/classifier.h"
+#include "weft/frame_rows.h"
+
+namespace weft::test {
+namespace {
+
+constexpr double pi = 3.14159265358979323846;
+
+std::string refused(const std::string& bytes) {
+  return error_of([&] { (void)read_wav(bytes); });
+}
+
+// Power of the spectrum of x, by the definition of the transform.
+double power(const std::vector<double>& x, std::int64_t bin) {
+  double re = 0, im = 0;
+  const auto n = static_cast<double>(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    re += x[i] * std::cos(2 * pi * static_cast<double>(bin) * static_cast<double>(i) / n);
+    im -= x[i] * std::sin(2 * pi * static_cast<double>(bin) * static_cast<double>(i) / n);
+  }
+  return re * re + im * im;
+}
+
+}  // namespace
+
+TEST_CASE("sound: WAV files of every kind of samples") {
+  const std::vector<float> expected{0, 0.5, -0.5, -1, 0.75};
+  for (const int bits : {8, 16, 24, 32, -32}) {
+    CAPTURE(bits);
+    const Sound sound = read_wav(wav_of(expected, 8000, bits));
+    CHECK(sound.rate == 8000);
+    CHECK(sound.samples == expected);
+  }
+  // The mean of two channels.
+  const Sound stereo = read_wav(wav_of({1.0F / 2, 0, -1, 1.0F / 2, 0, 0}, 44100, 16, 2));
+  CHECK(stereo.rate == 44100);
+  CHECK(stereo.samples == std::vector<float>{0.25, -0.25, 0});
+  // Other chunks before the data, one of an odd size.
+  std::string bytes = wav_of(expected, 8000, 16);
+  bytes.insert(36, std::string("LIST\x03\0\0\0abc\0", 12));
+  CHECK(read_wav(bytes).samples == expected);
+}
+
+TEST_CASE("sound: damaged WAV files are refused") {
+  const std::string good = wav_of({0, 0.5, -0.5, -1}, 8000, 16);
+  for (std::size_t size = 0; size < good.size(); ++size) CHECK_FALSE(refused(good.substr(0, size)).empty());
+  CHECK(contains(refused(good.substr(0, good.size() - 1)), "expected 8 bytes in the chunk \"data\", got 7"));
+  CHECK(contains(refused("RIFX"), "begins with RIFF and WAVE"));
+  std::string compressed = good;
+  compressed[20] = 2;
+  CHECK(contains(refused(compressed), "got format 2 with 16 bits"));
+  std::string silent = good;
+  silent[22] = 0;
+  CHECK(contains(refused(silent), "expected at least one channel"));
+  CHECK(contains(refused(wav_of({NAN}, 8000, -32)), "a sample is not finite"));
+}
+
+TEST_CASE("sound: mel spectra by their definition") {
+  SoundSpec spec;
+  spec.rate = 8000;
+  spec.mels = 10;
+  spec.window = 90;
+  spec.hop = 40;
+  std::vector<float> samples;
+  for (int i = 0; i < 205; ++i)
+    samples.push_back(static_cast<float>(0.5 * std::sin(0.3 * i) + 0.2 * std::cos(1.7 * i + 1) + 0.01 * (i % 7)));
+  const Tensor frames = log_mel(samples, spec);
+  REQUIRE(frames.shape() == Shape{6, 10});
+  const auto got = frames.to_vector<float>();
+  const auto filters = mel_filters(spec).to_vector<double>();
+  for (std::int64_t frame = 0; frame < 6; ++frame) {
+    std::vector<double> x(90, 0);
+    for (std::int64_t i = 0; i < 90; ++i) {
+      const std::int64_t at = frame * 40 + i - 45;
+      if (at >= 0 && at < 205)
+        x[static_cast<std::size_t>(i)] = static_cast<double>(samples[static_cast<std::size_t>(at)]) *
+                                         std::pow(std::sin(pi * static_cast<double>(i) / 90), 2);
+    }
+    for (std::int64_t m = 0; m < 10; ++m) {
+      double sum = 0;
+      for (std::int64_t bin = 0; bin <= 45; ++bin)
+        sum += power(x, bin) * filters[static_cast<std::size_t>(bin * 10 + m)];
+      CHECK(std::abs(static_cast<double>(got[static_cast<std::size_t>(frame * 10 + m)]) - std::log(sum + 1e-6)) < 1e-5);
+    }
+  }
+}
+
+// Made by librosa 0.11: librosa.filters.mel(sr=8000, n_fft=64, n_mels=5, htk=True, norm=None)[m, bin].
+TEST_CASE("sound: mel filters are librosa's") {
+  SoundSpec spec;
+  spec.rate = 8000;
+  spec.mels = 5;
+  spec.window = 64;
+  const auto filters = mel_filters(spec).to_vector<double>();
+  struct Filter {
+    std::int64_t m, bin;
+    double value;
+  };
+  for (const auto& [m, bin, value] : {Filter{0, 1, 0.47808412},
+                                      {0, 3, 0.68383861},
+                                      {1, 3, 0.31616139},
+                                      {1, 5, 0.99103868},
+                                      {2, 9, 0.98352122},
+                                      {3, 16, 0.77575582},
+                                      {4, 31, 0.09779976}})
+    CHECK(std::abs(filters[static_cast<std::size_t>(bin * 5 + m)] - value) < 1e-6);
+  double sum = 0;
+  for (const double f : filters) sum += f;
+  CHECK(std::abs(sum - 25.81323814) < 1e-5);
+}
+
+TEST_CASE("sound: a folder for each label, every architecture learns it, and its checkpoint classifies it") {
+  const TemporaryFolder folder;
+  write_tones(folder, "d", 12);
+  const LabelledTexts rows = read_labelled(folder / "d");
+  CHECK(rows.form == "a folder for each label, sounds of 8000 samples a second");
+  CHECK(rows.content() == RowContent::sounds);
+  CHECK(rows.names == std::vector<std::string>{"high", "low"});
+  const InputSpec input = frame_input(rows);
+  CHECK(input.sound.rate == 8000);
+  CHECK(input.sound.window == 200);
+  CHECK(input.sound.hop == 80);
+  CHECK(input.channels == 40);
+  CHECK(input.mean.size() == 40);
+  const std::int64_t longest = longest_row(rows, input);
+  CHECK(longest == 1 + 1900 / 80);
+  for (const std::string& arch : own_architectures) {
+    CAPTURE(arch);
+    const auto data = frame_data(rows, rows, {Task::classifier, rows.names}, input, longest, 8);
+    const std::string config = R"({"d_model":8,"layers":1,"seq_len":)" + std::to_string(longest) + "}";
+    const auto model = make_model(data->spec(arch, config), {Random(1), DType::f32});
+    TrainOptions options = small_options(40);
+    options.schedule.peak = 0.01;
+    Trainer trainer(*model, *data, options);
+    RunOptions run;
+    run.folder = folder / ("run-" + arch);
+    CHECK(trainer.run(run).evaluation->metric("accuracy") == 1);
+    const Classifier classifier(load_checkpoint(run.folder, Purpose::inference));
+    CHECK(input_to_json(classifier.checkpoint().model->input()) == input_to_json(input));
+    for (std::size_t i = 0; i < rows.texts.size(); ++i)
+      CHECK(classifier(rows.texts[i]).label == rows.names[static_cast<std::size_t>(rows.labels[i])]);
+  }
+}
+
+TEST_CASE("sound: files that don't fit are refused by name, or skipped") {
+  const TemporaryFolder folder;
+  folder.write("d/a/1.wav", wav_of({0, 0.5}, 8000, 16));
+  const auto with = [&](const std::string& bytes) {
+    folder.write("d/b/2.wav", bytes);
+    LabelledOptions skip;
+    skip.skip_bad_rows = true;
+    CHECK(read_labelled(folder / "d", skip).skipped == 1);
+    return error_of([&] { (void)read_labelled(folder / "d"); });
+  };
+  CHECK(contains(with(wav_of({0}, 44100, 16)), "44100 samples a second, expected 8000 like the files before it"));
+  CHECK(contains(with("RIFF"), "b/2.wav\": [wav] expected a WAV file"));
+  CHECK(contains(with(wav_of({}, 8000, 16)), "the sound has no samples"));
+  InputSpec other;
+  other.channels = 40;
+  other.sound.rate = 16000;
+  CHECK(contains(error_of([&] { (void)frames_of_row(wav_of({0}, 8000, 16), other); }),
+                 "expected 16000 samples a second, got 8000"));
+  for (const char* bad :
+       {R"({"channels":3,"sound":{"rate":8000}})", R"({"channels":40,"sound":{}})", R"({"channels":40,"sound":8000})",
+        R"({"channels":40,"sound":{"rate":8000,"hop":0}})", R"({"channels":40,"sound":{"rate":8000,"windows":3}})"})
+    CHECK_THROWS_AS((void)input_from_json(bad), Error);
+}
+
+}  // namespace weft::test
