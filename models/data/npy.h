@@ -1,4 +1,4 @@
-// NumPy's files: .npy (numpy.org/doc/stable/reference/generated/numpy.lib.format.html), and .npz, a zip archive of them.
+// NumPy's files: .npy (numpy.org/doc/stable/reference/generated/numpy.lib.format.html), and .npz, zip archives of them.
 #pragma once
 #include <string>
 #include <string_view>

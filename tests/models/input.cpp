@@ -328,6 +328,10 @@ TEST_CASE("models that read frames: saved and loaded") {
       CHECK(same_bits(loaded.model->forward({{}, x}), model->forward({{}, x})));
       CHECK_THROWS_WITH_AS((void)loaded.tokenizer->encode("a"), doctest::Contains("reads numbers, not texts"), Error);
       CHECK(copy_parameters(*loaded.model, *model).empty());
+      std::string config = folder.read("model/config.json");  // of another model than the parameters
+      config.replace(config.find("0.25"), 4, "0.75");
+      folder.write("model/config.json", config);
+      CHECK_THROWS_AS((void)load_checkpoint(folder / "model", purpose), Error);
     }
 }
 

@@ -159,6 +159,8 @@ TEST_CASE("pictures: damaged files are refused by name") {
   std::filesystem::remove(labels);
   CHECK(contains(refused(path), labels + "\", the labels of \"" + path + "\", doesn't exist"));
   folder.write("train-labels-idx1-ubyte", good_labels);
+  CHECK(contains(with(good, idx_header({8}) + std::string(8, '\0')), "a label for each of 7 pictures, got 8"));
+  CHECK(with(good, good_labels).empty());
   LabelledOptions few;
   few.labels = {"a", "b"};
   CHECK(contains(refused(path, few), "the label is 2, expected one of a, b"));

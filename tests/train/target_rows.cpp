@@ -125,6 +125,8 @@ TEST_CASE("targets: every architecture learns them, and a Predictor predicts as 
         } else if (task == Task::multilabel) {
           const auto found = predictor.labels(text);
           right += (found.size() == 2) == contains(label, "|");
+          CHECK(predictor.labels(text, 0).size() == 2);
+          CHECK(predictor.labels(text, 1).empty());
           all += 1;
         } else {
           std::string given;

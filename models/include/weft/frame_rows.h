@@ -13,9 +13,9 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// What a model of these rows reads: picture_input() of pictures; log_mel() of sounds, with windows of 25 ms every 10 ms
-/// and 40 mel filters; or the frames themselves. It has the mean and the deviation of each channel over all rows. Throws
-/// an Error if there is no row, or if the rows are texts.
+/// What a model of these rows reads: picture_input() of pictures; log_mel() of sounds, with windows of 25 ms every 10
+/// ms and 40 mel filters; or the frames themselves. It has the mean and the deviation of each channel over all rows.
+/// Throws an Error if there is no row, or if the rows are texts.
 InputSpec frame_input(const LabelledTexts& rows, std::int64_t patch = 1);
 
 /// What rows a model reads: texts if it has a vocabulary.

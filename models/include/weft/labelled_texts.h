@@ -24,8 +24,9 @@ enum class DataFormat {
   folders,    ///< a folder for each label, with a file for each text; files beside the folders are ignored
   /// Pictures in MNIST's format, *images-idx3*, with their labels in the file *labels-idx1* beside it.
   idx,
-  /// A word in each line, with its tag in the last column, or in the column that `label` names; an empty line after each
-  /// sentence. Columns are separated by tabs or blanks. A sentence is a row: its words, and its tags, joined by blanks.
+  /// A word in each line, with its tag in the last column, or in the column that `label` names; an empty line after
+  /// each sentence. Columns are separated by tabs or blanks. A sentence is a row: its words and its tags, each joined by
+  /// blanks.
   conll,
   /// NumPy's arrays: x.npy with its labels in y.npy beside it, or both in a .npz. Bytes (rows, h, w) or (rows, h, w, c)
   /// are pictures; other numbers (rows, n) or (rows, n, c) are sequences of frames.
