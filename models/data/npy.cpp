@@ -9,6 +9,7 @@
 #include "data/label_numbers.h"
 #include "data/picture_files.h"
 #include "data/row_file.h"
+#include "text/utf8.h"
 #include "weft/error.h"
 
 namespace weft::detail {
@@ -168,18 +169,6 @@ std::string labels_path(const std::string& path) {
   throw Error("\"" + path + "\": expected a name with an x, such as train-x.npy, whose labels are in train-y.npy");
 }
 
-void append_utf8(std::string& text, std::uint64_t character) {
-  const auto c = static_cast<std::uint32_t>(character);
-  if (c < 0x80) text += static_cast<char>(c);
-  else if (c < 0x800) text += {static_cast<char>(0xC0 | c >> 6), static_cast<char>(0x80 | (c & 63))};
-  else if (c < 0x10000)
-    text += {static_cast<char>(0xE0 | c >> 12), static_cast<char>(0x80 | (c >> 6 & 63)),
-             static_cast<char>(0x80 | (c & 63))};
-  else
-    text += {static_cast<char>(0xF0 | c >> 18), static_cast<char>(0x80 | (c >> 12 & 63)),
-             static_cast<char>(0x80 | (c >> 6 & 63)), static_cast<char>(0x80 | (c & 63))};
-}
-
 // The label of a row, as other formats write it.
 std::string label_of(const Array& labels, std::size_t row) {
   std::string label;
@@ -189,7 +178,7 @@ std::string label_of(const Array& labels, std::size_t row) {
     if (labels.kind == 'U') {
       for (std::size_t c = 0; c < labels.bytes / 4; ++c)
         if (const std::uint64_t character = number_at(labels.data, i * labels.bytes + 4 * c, 4); character != 0)
-          append_utf8(label, character);
+          append_utf8(static_cast<char32_t>(character), label);
     } else {
       char text[40];
       std::snprintf(text, sizeof text, labels.kind == 'f' ? "%.9g" : "%.0f", element(labels, i));

@@ -9,6 +9,7 @@ TokenizerKind bytes_kind();
 TokenizerKind words_kind();
 TokenizerKind wordpunct_kind();
 TokenizerKind whitespace_kind();
+TokenizerKind ngrams_kind();
 TokenizerKind ids_kind();
 
 }  // namespace weft::detail

@@ -15,7 +15,7 @@ namespace {
 Registry<TokenizerKind>& registry() {
   // Add new kinds here.
   static Registry<TokenizerKind> made = {
-      characters_kind(), bytes_kind(), words_kind(), wordpunct_kind(), whitespace_kind(), ids_kind(),
+      characters_kind(), bytes_kind(), words_kind(), wordpunct_kind(), whitespace_kind(), ngrams_kind(), ids_kind(),
   };
   return made;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 #include "console/command.h"
 #include "console/options.h"
@@ -25,6 +26,18 @@ std::shared_ptr<const weft::Tokenizer> tokenizer_of(const std::string& content) 
       "not a tokenizer of weft, and this weft can't read models of SentencePiece: " +
       std::string("install its package (Debian: apt-get install libsentencepiece-dev) and build weft again"));
 #endif
+}
+
+// "2-4": 2 and 4. "none": 1 and 0.
+std::pair<std::int64_t, std::int64_t> lengths_of(const std::string& typed) {
+  if (typed == "none") return {1, 0};
+  const std::size_t dash = typed.find('-');
+  const Range<std::int64_t> range{.lowest = 1, .highest = 32};
+  if (dash == std::string::npos) throw weft::Error("expected two lengths like 2-4, or none, got \"" + typed + "\"");
+  const std::int64_t shortest = number_in(range, typed.substr(0, dash)),
+                     longest = number_in(range, typed.substr(dash + 1));
+  if (shortest > longest) throw weft::Error("expected the shorter length first, as in 2-4, got \"" + typed + "\"");
+  return {shortest, longest};
 }
 
 // Error unless it is a kind that can be learned, or may be a file.
@@ -97,13 +110,23 @@ void TokenizerChoice::add_sizes_to(CLI::App& command, const std::string& size_na
   add_number(command, size_name, size, {1}, "Maximum number of symbols of the tokenizer", list(usual))->group(group);
   add_number(command, "--min-count", min_count, {1}, "Minimum number of times that a word must occur", "2")
       ->group(group);
+  add_text(command, "--ngrams", "A-B|none", characters,
+           "Tokenizer ngrams: lengths of the parts of words, in characters; none: only whole words (default: 2-4)",
+           [](const std::string& typed) { (void)lengths_of(typed); })
+      ->group(group);
+  add_number(command, "--word-ngrams", max_words, {1, 8}, "Tokenizer ngrams: the most words that count together", "1")
+      ->group(group);
 }
 
 weft::TokenizerOptions TokenizerChoice::options(const std::string& name, std::optional<weft::Task> task) const {
   const weft::TokenizerKind& kind = weft::tokenizer_kind(name);
   if (size && !kind.has_size) throw UsageError("the size of a " + name + " tokenizer can't be chosen");
   if (min_count && !kind.has_min_count) throw UsageError("--min-count applies only to word tokenizers, not to " + name);
+  if (name != "ngrams" && (!characters.empty() || max_words))
+    throw UsageError("--ngrams and --word-ngrams apply only to the tokenizer ngrams, not to " + name);
   weft::TokenizerOptions options;
+  if (!characters.empty()) std::tie(options.min_characters, options.max_characters) = lengths_of(characters);
+  options.max_words = max_words.value_or(options.max_words);
   options.task = task;
   options.size = size.value_or(kind.usual_size);
   if (kind.has_min_count) options.min_count = min_count.value_or(2);
@@ -114,6 +137,7 @@ std::shared_ptr<const weft::Tokenizer> TokenizerChoice::make(const weft::Texts& 
                                                              const std::string& usual) const {
   const std::string& name = tokenizer.empty() ? usual : tokenizer;
   if (!names_tokenizer_file(name)) return weft::learn_tokenizer(name, texts, options(name, task));
-  if (size || min_count) throw UsageError("--vocabulary-size and --min-count can't be used with a tokenizer file");
+  if (size || min_count || !characters.empty() || max_words)
+    throw UsageError("--vocabulary-size, --min-count, --ngrams and --word-ngrams can't be used with a tokenizer file");
   return read_tokenizer(name);
 }

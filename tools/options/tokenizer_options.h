@@ -12,10 +12,12 @@ struct TokenizerChoice {
   std::string tokenizer;             // a kind or a file; empty: the default
   std::optional<std::int64_t> size;  // none: the kind's default
   std::optional<std::int64_t> min_count;
+  std::string characters;                 // "2-4" or "none", of ngrams; empty: the default
+  std::optional<std::int64_t> max_words;  // of ngrams
 
   // Returns the option --tokenizer.
   CLI::Option* add_to(CLI::App& command, const std::string& group);
-  // Adds --min-count and `size_name`. options() gives their meaning for a kind; Error if the kind has no such option.
+  // Adds `size_name`, --min-count, --ngrams and --word-ngrams. options() gives their meaning for a kind; Error if the kind has no such option.
   void add_sizes_to(CLI::App& command, const std::string& size_name, const std::string& group);
   weft::TokenizerOptions options(const std::string& kind, std::optional<weft::Task> task) const;
   // The tokenizer that --tokenizer names, learned from the texts or read from the file. `usual`: the kind if it names

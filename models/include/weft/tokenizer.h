@@ -81,9 +81,12 @@ using Texts = std::function<void(const std::function<void(std::string_view)>&)>;
 
 /// Options for a tokenizer that is learned.
 struct TokenizerOptions {
-  std::optional<Task> task = {};  ///< decides which special symbols it has; none: all, so that it suits every task
-  std::int64_t size = 0;          ///< the maximum number of symbols; 0: no limit (bpe, unigram: 8000)
-  std::int64_t min_count = 1;     ///< the minimum number of occurrences of a word
+  std::optional<Task> task = {};    ///< decides which special symbols it has; none: all, so that it suits every task
+  std::int64_t size = 0;            ///< the maximum number of symbols; 0: no limit (bpe, unigram: 8000)
+  std::int64_t min_count = 1;       ///< the minimum number of occurrences of a word
+  std::int64_t min_characters = 2;  ///< of the kind ngrams: the shortest n-grams of a word's characters
+  std::int64_t max_characters = 4;  ///< of the kind ngrams: the longest; 0: none
+  std::int64_t max_words = 1;       ///< of the kind ngrams: the longest n-grams of words
 };
 
 /// A kind of tokenizer.
