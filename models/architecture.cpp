@@ -30,7 +30,7 @@ void check_new(const Architecture& added, const Architecture& known) {
 }
 
 // Whether a host program added the task.
-bool is_added(Task task) { return task > Task::forecast; }
+bool is_added(Task task) { return task > Task::retrieval; }
 
 void check_spec(const ModelSpec& spec, const Architecture& architecture) {
   const TaskKind& kind = task_kind(spec.task);

@@ -73,6 +73,10 @@ Tensor Model::forward(const ModelInput& input, const Random* dropout) const {
   return (*this)(input.tokens, dropout);
 }
 
+Tensor Model::features(const Tensor&) const {
+  throw Error(std::string("[") + arch() + "] this architecture gives no features of its tokens");
+}
+
 std::string Model::config_for(Task) const { return config(); }
 
 std::string Model::why_stream_is_slow() const {

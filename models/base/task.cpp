@@ -19,6 +19,7 @@ Registry<TaskKind>& registry() {
       {"multilabel", Source::rows, OutputShape::per_row, false},
       {"tagging", Source::rows, OutputShape::per_token, false},
       {"forecast", Source::rows, OutputShape::per_row, false},
+      {"retrieval", Source::rows, OutputShape::per_row, false},
   };
   return made;
 }

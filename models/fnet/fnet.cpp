@@ -144,6 +144,10 @@ Tensor Fnet::pooled(const Tensor& x, const Tensor& tokens) const {
   return reshape(slice(x, 1, n - 1, n), {x.size(0), x.size(2)});
 }
 
+Tensor Fnet::features(const Tensor& tokens) const {
+  return guard_memory("fnet", [&] { return encode({tokens, {}}, {}, nullptr); });
+}
+
 Tensor Fnet::operator()(const Tensor& tokens, const Random* dropout) const { return forward({tokens, {}}, dropout); }
 
 // x = encoder(input);  logits = words(x), or classifier(x) for each token, or classifier(pooled(x)).
@@ -171,7 +175,8 @@ FnetOutputs Fnet::run(const Tensor& tokens, const Tensor& types, const Random* d
 
 Architecture Fnet::architecture() {
   return {"fnet",
-          {Task::masked_lm, Task::classifier, Task::regression, Task::multilabel, Task::tagging, Task::forecast},
+          {Task::masked_lm, Task::classifier, Task::regression, Task::multilabel, Task::tagging, Task::forecast,
+           Task::retrieval},
           config_fields<FnetConfig>(),
           make_as<Fnet>,
           no_causal_lm};

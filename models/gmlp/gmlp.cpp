@@ -64,22 +64,32 @@ Tensor Gmlp::embed(const ModelInput& input) const {
   return input_.positions == "architecture" ? placed(x, 0) : in_precision(x, precision());
 }
 
+// x = embed(input);  x = block(x) for each block; (n, b, d_model).
+Tensor Gmlp::encode(const ModelInput& input, const Random* dropout) const {
+  const SpatialMask mask = task_kind(task_).causal ? SpatialMask::causal() : SpatialMask();
+  return through_layers(
+      blocks_, embed(input), dropout, 0, recomputes(),
+      [mask](const GmlpBlock& block, const Tensor& in, const Random* random) { return block(in, mask, random); });
+}
+
 // W norm(x) + b, or E norm(x) if the head is tied.
 Tensor Gmlp::head(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : embedding_.logits(norm_(x)); }
 
+Tensor Gmlp::features(const Tensor& tokens) const {
+  return guard_memory("gmlp", [&] {
+    check_input("gmlp", {tokens, {}}, input_, vocabulary_, config_.seq_len);
+    return transpose(norm_(encode({tokens, {}}, nullptr)), 0, 1);
+  });
+}
+
 Tensor Gmlp::operator()(const Tensor& tokens, const Random* dropout) const { return forward({tokens, {}}, dropout); }
 
-// x = embed(input);  x = block(x) for each block;  logits = head(x), or head of x's mean over the sequence.
+// x = encode(input);  logits = head(x), or head of x's mean over the sequence.
 Tensor Gmlp::forward(const ModelInput& input, const Random* dropout) const {
   return guard_memory("gmlp", [&] {
     check_input("gmlp", input, input_, vocabulary_, config_.seq_len);
     const TaskKind& kind = task_kind(task_);
-    const SpatialMask mask = kind.causal ? SpatialMask::causal() : SpatialMask();
-    Tensor x = embed(input);  // (n, b, d_model)
-    x = through_layers(blocks_, std::move(x), dropout, 0, recomputes(),
-                       [mask](const GmlpBlock& block, const Tensor& in, const Random* random) {
-                         return block(in, mask, random);  // (n, b, d_model)
-                       });
+    const Tensor x = encode(input, dropout);                                          // (n, b, d_model)
     if (kind.outputs != OutputShape::per_row) return transpose(head(x), 0, 1);        // (b, n, outputs)
     return in_unit(head(mean_of_tokens(transpose(x, 0, 1), input.tokens)), output_);  // (b, outputs)
   });
@@ -88,7 +98,7 @@ Tensor Gmlp::forward(const ModelInput& input, const Random* dropout) const {
 Architecture Gmlp::architecture() {
   return {"gmlp",
           {Task::causal_lm, Task::masked_lm, Task::classifier, Task::regression, Task::multilabel, Task::tagging,
-           Task::forecast},
+           Task::forecast, Task::retrieval},
           config_fields<GmlpConfig>(),
           make_as<Gmlp>};
 }

@@ -68,20 +68,30 @@ Tensor Tnn::embed(const ModelInput& input) const {
   return in_precision(add(x, words), precision());
 }
 
+// x = embed(input);  x = layer(x) for each layer; (b, n, d_model).
+Tensor Tnn::encode(const ModelInput& input, const Random* dropout) const {
+  return through_layers(
+      layers_, embed(input), dropout, 0, recomputes(),
+      [](const TnnLayer& layer, const Tensor& in, const Random* random) { return layer(in, random); });
+}
+
 // x (…, d_model): W norm(x) + b, without b for a language model, or E norm(x) if the head is tied; (…, outputs).
 Tensor Tnn::logits(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : embedding_.logits(norm_(x)); }
 
+Tensor Tnn::features(const Tensor& tokens) const {
+  return guard_memory("tnn", [&] {
+    check_input("tnn", {tokens, {}}, input_, vocabulary_, 0);
+    return norm_(encode({tokens, {}}, nullptr));
+  });
+}
+
 Tensor Tnn::operator()(const Tensor& tokens, const Random* dropout) const { return forward({tokens, {}}, dropout); }
 
-// x = embed(input);  x = layer(x) for each layer;  logits(x), or logits(x's mean over the sequence).
+// x = encode(input);  logits(x), or logits(x's mean over the sequence).
 Tensor Tnn::forward(const ModelInput& input, const Random* dropout) const {
   return guard_memory("tnn", [&] {
     check_input("tnn", input, input_, vocabulary_, 0);
-    Tensor x = embed(input);  // (b, n, d_model)
-    x = through_layers(layers_, std::move(x), dropout, 0, recomputes(),
-                       [](const TnnLayer& layer, const Tensor& in, const Random* random) {
-                         return layer(in, random);  // (b, n, d_model)
-                       });
+    const Tensor x = encode(input, dropout);                                 // (b, n, d_model)
     if (task_kind(task_).outputs != OutputShape::per_row) return logits(x);  // (b, n, outputs)
     return in_unit(logits(mean_of_tokens(x, input.tokens)), output_);        // (b, outputs)
   });
@@ -90,7 +100,7 @@ Tensor Tnn::forward(const ModelInput& input, const Random* dropout) const {
 Architecture Tnn::architecture() {
   return {"tnn",
           {Task::causal_lm, Task::masked_lm, Task::classifier, Task::regression, Task::multilabel, Task::tagging,
-           Task::forecast},
+           Task::forecast, Task::retrieval},
           config_fields<TnnConfig>(),
           make_as<Tnn>};
 }

@@ -50,6 +50,33 @@ std::string config_of(const std::string& arch) {
 
 }  // namespace
 
+TEST_CASE("row data: padding of shorter rows has no effect on a model's outputs or loss") {
+  const RowData data = waves();
+  for (const std::string& arch : own_architectures) {
+    CAPTURE(arch);
+    const auto model = make_model(data.spec(arch, config_of(arch)), {Random(5), DType::f32});
+    double loss = 0;
+    for (std::int64_t k = 0; k < 13; ++k) {
+      const Row row = wave(100 + k);
+      const Tensor output = model->forward({{}, reshape(row.frames, {1, row.frames.size(0), 2})});
+      loss += mse_loss(output, reshape(row.target, {1, 2})).item() / 13;
+    }
+    CHECK(evaluate(*model, data).loss == doctest::Approx(loss).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("row data: rows of a length without any target are left out") {
+  RowDataOptions options = options_for(Task::tagging);
+  const auto row = [](std::int64_t k) {
+    const std::int64_t n = k == 0 ? 2 : 3;
+    return Row{{}, Tensor::full({n, 2}, 1, DType::f32), Tensor::full({n}, k == 0 ? ignored_target : 1, DType::i64)};
+  };
+  const RowData data({2, row}, {2, row}, options);
+  CHECK(data.validation(0).predicted == 3);
+  const auto model = make_model(data.spec("gmlp", config_of("gmlp")), {Random(5), DType::f32});
+  CHECK(std::isfinite(evaluate(*model, data).loss));
+}
+
 TEST_CASE("row data: batches are rows, short ones first, padded by zeros that no model sees") {
   const RowData data = waves();
   CHECK(data.validation_batches() == 3);

@@ -1,13 +1,12 @@
 #include <weft/context.h>
 #include <weft/error.h>
-#include <weft/labelled_texts.h>
 #include <weft/predict.h>
 
 #include <iostream>
 
 #include "answer/predictions.h"
+#include "answer/text_rows.h"
 #include "console/command.h"
-#include "console/line_reader.h"
 #include "console/options.h"
 #include "console/report.h"
 #include "console/visible.h"
@@ -58,24 +57,6 @@ std::string as_json_line(const weft::Predictor& predictor, const std::string& te
   return as_line(line);
 }
 
-// Calls use(text) for each row of a file in one of the formats of training, or for each line.
-void for_each_text(const PredictCommand& o, const weft::Predictor& predictor,
-                   const std::function<void(const std::string&)>& use) {
-  const weft::LabelledOptions options = o.form.labelled();
-  const bool is_input = o.file == "-";
-  const auto rows = is_input && options.format == weft::DataFormat::automatic
-                        ? nullptr
-                        : weft::TextRows::open(is_input ? "/dev/stdin" : o.file, options);
-  if (!rows) {
-    check_content(weft::RowContent::texts, predictor.checkpoint(), o.file);
-    return for_each_lines(o.file, [&](const std::vector<std::string>& lines, const std::string&) {
-      for (const std::string& line : lines) use(line);
-    });
-  }
-  check_content(rows->content(), predictor.checkpoint(), o.file);
-  for (std::string text; rows->next(text);) use(text);
-}
-
 // Forecasts what follows the last row of a table.
 int forecast(const PredictCommand& o, const weft::Checkpoint& checkpoint) {
   if (o.file == "-") throw UsageError("give the file of the series to continue");
@@ -101,14 +82,8 @@ int predict(const PredictCommand& o) {
   weft::Checkpoint checkpoint = o.checkpoint.load();
   if (checkpoint.model->task() == weft::Task::forecast) return forecast(o, checkpoint);
   const weft::Predictor predictor(std::move(checkpoint));
-  std::int64_t number = 0;
-  for_each_text(o, predictor, [&](const std::string& text) {
-    ++number;
-    try {
-      std::cout << (o.json ? as_json_line(predictor, text, o) : as_text(predictor, text, o)) << std::flush;
-    } catch (const weft::Error& error) {
-      throw weft::Error(o.file + ": text " + std::to_string(number) + ": " + error.what());
-    }
+  for_each_text(o.file, o.form, predictor.checkpoint(), [&](const std::string& text) {
+    std::cout << (o.json ? as_json_line(predictor, text, o) : as_text(predictor, text, o)) << std::flush;
     if (!std::cout) throw weft::Error("can't write to standard output");
   });
   return 0;

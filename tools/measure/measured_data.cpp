@@ -3,6 +3,7 @@
 #include <weft/classifier_data.h>
 #include <weft/error.h>
 #include <weft/frame_rows.h>
+#include <weft/pair_data.h>
 
 #include <cmath>
 #include <iostream>
@@ -89,6 +90,8 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
     if (texts.content() != weft::RowContent::texts)
       throw weft::Error(what + " of texts, but the rows of \"" + data + "\" are " +
                         weft::row_content_name(texts.content()));
+    if (model.task() == weft::Task::retrieval)
+      return std::make_unique<weft::PairData>(weft::LabelledTexts{}, texts, checkpoint.tokenizer, length, batch);
     if (!are_classes) return weft::target_data({}, texts, kind, checkpoint.tokenizer, length, batch);
     const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
     return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.tokenizer, length, batch,

@@ -2,6 +2,7 @@
 #include <weft/encoded_text.h>
 #include <weft/error.h>
 #include <weft/frame_rows.h>
+#include <weft/pair_data.h>
 #include <weft/run_folder.h>
 
 #include <filesystem>
@@ -72,6 +73,8 @@ Validation load_rows(TrainOptions options, const nlohmann::json& run, const weft
     if (input.defined())
       return weft::frame_data(learned, measured, kind, input, sequence_length(checkpoint), 32,
                               {options.flips, options.shift.value_or(0)});
+    if (task == weft::Task::retrieval)
+      return std::make_unique<weft::PairData>(learned, measured, checkpoint.tokenizer, sequence_length(checkpoint), 32);
     if (task != weft::Task::classifier)
       return weft::target_data(learned, measured, kind, checkpoint.tokenizer, sequence_length(checkpoint), 32);
     const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;

@@ -4,6 +4,7 @@
 #include <weft/classifier_data.h>
 #include <weft/error.h>
 #include <weft/frame_rows.h>
+#include <weft/pair_data.h>
 #include <weft/run_folder.h>
 
 #include <algorithm>
@@ -207,10 +208,39 @@ Training load_targets(const TrainOptions& o, weft::ModelSpec spec, const weft::C
   return made;
 }
 
+// Pairs of texts: the text column and the label column.
+Training load_pairs(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
+  if (!o.pad_to.empty() || o.word_dropout > 0)
+    throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") + " is for classifiers");
+  Training made;
+  made.notes = std::move(rows.notes);
+  made.columns = rows.training.columns;
+  const weft::Texts texts = [&](const auto& use) {
+    for (const std::string& text : rows.training.texts) use(text);
+    for (const std::string& text : rows.training.names) use(text);
+  };
+  const auto tokenizer = tokenizer_of(o, from, texts, spec.task, "words");
+  spec.vocabulary = tokenizer->size();
+  constexpr std::int64_t usual_dimensions = 128;
+  spec.classes = o.dimensions.value_or(usual_dimensions);
+  const auto planned = outline(spec);
+  const std::int64_t batch = o.batch.value_or(64), length = usual_length(*planned);
+  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured) {
+    return std::make_unique<weft::PairData>(learned, measured, tokenizer, length, batch);
+  };
+  made.data = data_of(rows.training, rows.validation);
+  if (!rows.test.texts.empty()) made.test = data_of({}, rows.test);
+  made.size = {std::ssize(rows.training.texts), batch, true};
+  check_memory_to_train(*planned);
+  made.model = new_model(o, spec);
+  return made;
+}
+
 Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   DividedRows rows = divided_rows(o, spec.task);
   if (rows.training.content() != weft::RowContent::texts) return load_numbers(o, spec, from, std::move(rows));
   check_no_picture_options(o, "texts");
+  if (spec.task == weft::Task::retrieval) return load_pairs(o, spec, from, std::move(rows));
   if (spec.task != weft::Task::classifier) return load_targets(o, spec, from, std::move(rows));
   Training made;
   const weft::LabelledTexts& training = rows.training;

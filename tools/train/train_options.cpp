@@ -87,6 +87,9 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
              "Share of a row's words that become unknown in training, chosen anew each time")
       ->group(group)
       ->needs(data);
+  add_number(command, "--dimensions", o.dimensions, {1}, "Task retrieval: numbers of a text's vector", "128")
+      ->group(group)
+      ->needs(data);
   add_number(command, "--patch", o.patch, {1}, "Pictures: side of the square patches that a model reads, in pixels",
              "the smallest that makes at most 64 patches")
       ->group(group)

@@ -38,6 +38,7 @@ struct TrainOptions {
   std::optional<double> lr, lr_floor;
   double label_smoothing = 0, word_dropout = 0;
   std::optional<std::int64_t> patch, shift;  // of pictures
+  std::optional<std::int64_t> dimensions;    // of the vectors that a text gets
   bool flips = false;                        // of pictures
   std::string frames, target;                // names of columns, between commas, of a series
   std::int64_t horizon = 1, season = 0;      // of a series

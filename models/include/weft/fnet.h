@@ -259,6 +259,7 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
   bool gives_features() const noexcept override { return task_ == Task::classifier && !classes_; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
+  Tensor features(const Tensor& tokens) const override;
   /// For weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {

@@ -131,6 +131,7 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
+  Tensor features(const Tensor& tokens) const override;
   /// For weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
@@ -152,6 +153,7 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
   class [[gnu::visibility("hidden")]] Stream;
   Tensor embed(const Tensor& tokens, std::int64_t first) const;
   Tensor embed(const ModelInput& input) const;
+  Tensor encode(const ModelInput& input, const Random* dropout) const;
   Tensor placed(const Tensor& x, std::int64_t first) const;
   Tensor head(const Tensor& x) const;
 

@@ -75,6 +75,10 @@ class Model {
   /// call above, and an Error if there are frames: an architecture that reads frames overrides both.
   virtual Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const;
 
+  /// What the layers make of tokens (b, n) i64, after the final norm and before the head: (b, n, d_model), without
+  /// dropout. Throws an Error unless the architecture has them and the model reads only tokens.
+  virtual Tensor features(const Tensor& tokens) const;
+
   /// Appends the parameters. Each has a unique name that begins with `prefix`; checkpoints find parameters by name.
   virtual void collect(const std::string& prefix, NamedParameters& out) const = 0;
   /// All parameters, always in the same order. They are handles: writing to one writes to the model.

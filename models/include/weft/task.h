@@ -17,6 +17,7 @@ enum class Task {
   multilabel,  ///< for each label, whether a whole sequence has it
   tagging,     ///< the class of each token
   forecast,    ///< the numbers that follow a sequence of numbers
+  retrieval,   ///< the vector of a sequence, near those of sequences that belong to it (weft/pair_data.h)
 };
 
 /// What a task learns from.

@@ -338,6 +338,7 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   std::int64_t max_length() const noexcept override { return 0; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
+  Tensor features(const Tensor& tokens) const override;
   /// For weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
@@ -362,6 +363,7 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   class [[gnu::visibility("hidden")]] Stream;
   Tensor embed(const Tensor& tokens) const;
   Tensor embed(const ModelInput& input) const;
+  Tensor encode(const ModelInput& input, const Random* dropout) const;
   Tensor logits(const Tensor& x) const;
 
   Embedding embedding_;                   // undefined without a vocabulary

@@ -1,0 +1,153 @@
+#include "weft/pair_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/hash.h"
+#include "base/sequence.h"
+#include "data/labels.h"
+#include "data/shuffled.h"
+#include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
+#include "weft/ops.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+constexpr double least_square = 1e-12;
+
+// Keeps all vectors, and compares each text with all labels.
+class RetrievalMeter : public Meter {
+ public:
+  void add(const Tensor& output, const Batch&) override {
+    const NoGrad suspended;
+    const Tensor vectors = normalized(output);
+    const std::int64_t pairs = vectors.size(0) / 2;
+    texts_.push_back(raw::contiguous(slice(vectors, 0, 0, pairs)));
+    labels_.push_back(raw::contiguous(slice(vectors, 0, pairs, 2 * pairs)));
+  }
+
+  std::vector<Metric> metrics() const override {
+    const NoGrad suspended;
+    const Tensor labels = concat(labels_, 0);
+    std::int64_t first = 0, nearest = 0, near = 0;
+    for (const Tensor& texts : texts_) {
+      const std::int64_t rows = texts.size(0), all = labels.size(0);
+      const auto similarity = raw::convert(linear(texts, labels), DType::f64).to_vector<double>();  // (rows, all)
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const auto begin = similarity.begin() + row * all;
+        const double own = begin[first + row];
+        const std::int64_t better = std::count_if(begin, begin + all, [&](double s) { return s > own; });
+        nearest += better < 1;
+        near += better < 10;
+      }
+      first += rows;
+    }
+    const auto count = static_cast<double>(first);
+    return {{"recall@1", static_cast<double>(nearest) / count}, {"recall@10", static_cast<double>(near) / count}};
+  }
+
+ private:
+  std::vector<Tensor> texts_, labels_;
+};
+
+}  // namespace
+
+Tensor normalized(const Tensor& x) {
+  const Tensor wide = widened(x);
+  const Tensor squares = sum(square(wide), {-1}, true);  // (…, 1)
+  return div(
+      wide, sqrt(add(squares, Tensor::full(Shape(static_cast<std::size_t>(x.rank()), 1), least_square, wide.dtype()))));
+}
+
+Tensor contrastive_loss(const Tensor& vectors, double temperature) {
+  if (!vectors.defined() || vectors.rank() != 2 || vectors.size(0) < 2 || vectors.size(0) % 2 != 0)
+    throw Error("[contrastive_loss] expected vectors (2 b, d), got " +
+                (vectors.defined() ? to_string(vectors.shape()) : "none"));
+  if (!(temperature > 0)) throw Error("[contrastive_loss] expected a temperature above 0");
+  const std::int64_t pairs = vectors.size(0) / 2;
+  const Tensor all = normalized(vectors);
+  const Tensor u = slice(all, 0, 0, pairs), v = slice(all, 0, pairs, 2 * pairs);
+  const Tensor similarity = scale(matmul(u, transpose(v, 0, 1)), 1 / temperature);  // (b, b)
+  std::vector<std::int64_t> diagonal(static_cast<std::size_t>(pairs));
+  std::iota(diagonal.begin(), diagonal.end(), 0);
+  const Tensor own = Tensor::from(diagonal, {pairs});
+  return scale(add(cross_entropy(similarity, own), cross_entropy(transpose(similarity, 0, 1), own)), 0.5);
+}
+
+PairData::PairData(const LabelledTexts& training, const LabelledTexts& validation,
+                   std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch)
+    : tokenizer_(std::move(tokenizer)), length_(length), batch_(batch) {
+  guard_memory("pairs", [&] {
+    const SpecialIds special = tokenizer_->special();
+    if (!special.pad || !special.cls)
+      throw Error(
+          std::string("[pairs] expected a tokenizer with ids for padding and for the beginning of a row; this ") +
+          "tokenizer, " + tokenizer_->kind() + ", was not made for rows");
+    check_batch("pairs", length, 2, 2 * batch);
+    if (validation.texts.empty()) throw Error("[pairs] the validation set has no rows");
+    training_ = pairs_of(training);
+    validation_ = pairs_of(validation);
+  });
+}
+
+PairData::Pairs PairData::pairs_of(const LabelledTexts& rows) const {
+  Pairs pairs;
+  for (std::size_t i = 0; i < rows.texts.size(); ++i) {
+    pairs.texts.push_back(classifier_tokens(*tokenizer_, rows.texts[i], length_));
+    pairs.labels.push_back(
+        classifier_tokens(*tokenizer_, rows.names[static_cast<std::size_t>(rows.labels[i])], length_));
+  }
+  return pairs;
+}
+
+// Row r of the run is row r mod N of epoch r / N.
+Batch PairData::training(std::int64_t k, const Random& random) const {
+  const std::int64_t count = std::ssize(training_.texts);
+  if (count == 0) throw Error("[pairs] the training set has no rows");
+  std::vector<std::int64_t> which;
+  for (std::int64_t r = k * batch_; r < (k + 1) * batch_; ++r)
+    which.push_back(shuffled(r % count, count, random.split(static_cast<std::uint64_t>(r / count))));
+  return gather(training_, which);
+}
+
+std::int64_t PairData::validation_batches() const noexcept {
+  return (std::ssize(validation_.texts) + batch_ - 1) / batch_;
+}
+
+Batch PairData::validation(std::int64_t k) const {
+  std::vector<std::int64_t> which(
+      static_cast<std::size_t>(std::min(batch_, std::ssize(validation_.texts) - k * batch_)));
+  std::iota(which.begin(), which.end(), k * batch_);
+  return gather(validation_, which);
+}
+
+Batch PairData::gather(const Pairs& pairs, const std::vector<std::int64_t>& which) const {
+  std::vector<std::int64_t> tokens;
+  for (const auto* side : {&pairs.texts, &pairs.labels})
+    for (const std::int64_t row : which) {
+      const auto& ids = (*side)[static_cast<std::size_t>(row)];
+      tokens.insert(tokens.end(), ids.begin(), ids.end());
+      tokens.insert(tokens.end(), static_cast<std::size_t>(length_ - std::ssize(ids)), *tokenizer_->special().pad);
+    }
+  const std::int64_t rows = 2 * std::ssize(which);
+  return {Tensor::from(tokens, {rows, length_}), Tensor::zeros({rows}, DType::i64), std::ssize(which)};
+}
+
+Tensor PairData::loss(const Tensor& output, const Batch&) const { return contrastive_loss(output); }
+
+std::unique_ptr<Meter> PairData::meter() const { return std::make_unique<RetrievalMeter>(); }
+
+std::string PairData::fingerprint() const {
+  std::uint64_t h = hash_start;
+  for (const Pairs* pairs : {&training_, &validation_})
+    for (const auto* side : {&pairs->texts, &pairs->labels})
+      for (const auto& ids : *side) h = hash(hash(h, ids), std::vector{-1});
+  return std::to_string(training_.texts.size()) + " + " + std::to_string(validation_.texts.size()) + " pairs, hash " +
+         std::to_string(h);
+}
+
+}  // namespace weft

@@ -1,0 +1,60 @@
+/// \file
+/// PairData: pairs of texts, whose vectors a model learns to bring together; and the loss that does it.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/data.h"
+#include "weft/labelled_texts.h"
+
+#pragma GCC visibility push(default)
+namespace weft {
+
+/// x (…, d) with rows of the Euclidean norm 1: x / √(Σ x² + 1e-12). In f32 if x is bf16.
+Tensor normalized(const Tensor& x);
+
+/// The contrastive loss of vectors (2b, d), of which row i and row b + i belong together: with s_ij = u_i · v_j /
+/// temperature for normalized rows u = 0 … b-1 and v = b … 2b-1, the mean of the cross entropies of softmax(s) and of
+/// softmax(sᵀ) with the diagonal (van den Oord et al. 2018, arXiv 1807.03748; Radford et al. 2021, arXiv 2103.00020,
+/// figure 3). The other pairs of a batch are the negative examples. Throws an Error for other shapes, or unless
+/// temperature > 0.
+Tensor contrastive_loss(const Tensor& vectors, double temperature = 0.05);
+
+/// Pairs of texts for Task::retrieval: the text of a row and its label, which is a text, too. A batch has 2b rows, all
+/// padded to the longest sequence: first the texts, then the labels. Metrics: recall@1 and recall@10, the share of the
+/// validation texts whose label is among the nearest labels of all validation rows.
+class PairData : public Data {
+ public:
+  /// Throws an Error if the tokenizer has no symbol for padding or none for the beginning of a sequence, if there is no
+  /// validation row, or for a length below 2.
+  PairData(const LabelledTexts& training, const LabelledTexts& validation, std::shared_ptr<const Tokenizer> tokenizer,
+           std::int64_t length, std::int64_t batch);
+
+  Task task() const noexcept override { return Task::retrieval; }
+  const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept override { return tokenizer_; }
+  std::int64_t length() const noexcept override { return length_; }
+  std::int64_t batch() const noexcept override { return batch_; }
+  Batch training(std::int64_t k, const Random& random) const override;
+  std::int64_t validation_batches() const noexcept override;
+  Batch validation(std::int64_t k) const override;
+  Tensor loss(const Tensor& output, const Batch& batch) const override;
+  std::unique_ptr<Meter> meter() const override;
+  std::int64_t pad_to() const noexcept override { return length_; }
+  std::string fingerprint() const override;
+
+ private:
+  struct Pairs {
+    std::vector<std::vector<std::int64_t>> texts, labels;  // tokens
+  };
+  Pairs pairs_of(const LabelledTexts& rows) const;
+  Batch gather(const Pairs& pairs, const std::vector<std::int64_t>& which) const;
+
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::int64_t length_, batch_;
+  Pairs training_, validation_;
+};
+
+}  // namespace weft
+#pragma GCC visibility pop

@@ -1,0 +1,75 @@
+#include "weft/embed.h"
+
+#include <algorithm>
+
+#include "base/sequence.h"
+#include "data/labels.h"
+#include "data/row_reader.h"
+#include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
+#include "weft/ops.h"
+#include "weft/pair_data.h"
+
+namespace weft {
+using namespace detail;
+
+Embedder::Embedder(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {
+  const Model& model = *checkpoint_.model;
+  if (model.vocabulary() == 0 || model.input().defined())
+    throw Error("[embed] the checkpoint reads numbers; only texts have vectors");
+  dimensions_ = vector_of("a").size(0);
+}
+
+// Rows of Task::retrieval are padded as in training.
+Tensor Embedder::vector_of(const std::string& text) const {
+  const NoGrad suspended;
+  const Model& model = *checkpoint_.model;
+  const CheckpointInfo& info = checkpoint_.info;
+  if (const WrongBytes wrong = wrong_bytes(text, 0); !wrong.what.empty())
+    throw Error("[embed] " + wrong.what + "; expected a text in UTF-8 without zeros");
+  const std::int64_t longest = info.pad_to > 0   ? info.pad_to
+                               : info.length > 0 ? info.length
+                                                 : std::max<std::int64_t>(model.max_length(), 0);
+  const Tensor tokens = encode_rows(*checkpoint_.tokenizer, {text}, longest, info.pad_to);
+  const Tensor vector =
+      model.task() == Task::retrieval ? model(tokens) : mean_of_tokens(model.features(tokens), tokens);
+  return reshape(raw::convert(normalized(vector), DType::f32), {-1});
+}
+
+Tensor Embedder::operator()(const std::vector<std::string>& texts) const {
+  return guard_memory("embed", [&] {
+    if (texts.empty()) return Tensor::zeros({0, dimensions_}, DType::f32);
+    std::vector<Tensor> vectors(texts.size());
+    Context::current().parallel_for(std::ssize(texts), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+        vectors[i] = reshape(vector_of(texts[i]), {1, -1});
+    });
+    return concat(vectors, 0);
+  });
+}
+
+std::vector<Neighbor> nearest(const Tensor& vectors, const Tensor& query, std::int64_t top) {
+  return guard_memory("nearest", [&] {
+    if (!vectors.defined() || !query.defined() || vectors.rank() != 2 || query.rank() != 1 ||
+        vectors.size(1) != query.size(0) || top < 1)
+      throw Error("[nearest] expected vectors (n, d), a query (d) and at least 1 neighbor, got " +
+                  (vectors.defined() ? to_string(vectors.shape()) : "none") + ", " +
+                  (query.defined() ? to_string(query.shape()) : "none") + " and " + std::to_string(top));
+    const NoGrad suspended;
+    if (vectors.size(0) == 0) return std::vector<Neighbor>();
+    const Tensor one = raw::convert(reshape(query, {1, query.size(0)}), vectors.dtype());
+    const auto similarity = raw::convert(linear(one, vectors), DType::f32).to_vector<float>();
+    std::vector<Neighbor> all;
+    for (std::size_t i = 0; i < similarity.size(); ++i)
+      all.push_back({static_cast<std::int64_t>(i), static_cast<double>(similarity[i])});
+    const auto count = std::min(all.size(), static_cast<std::size_t>(top));
+    std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end(),
+                      [](const Neighbor& a, const Neighbor& b) {
+                        return a.similarity != b.similarity ? a.similarity > b.similarity : a.index < b.index;
+                      });
+    all.resize(count);
+    return all;
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,71 @@
+// weft train --task retrieval, embed and nearest.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "temporary_folder.h"
+
+namespace weft::test {
+namespace {
+
+// Pairs of texts about the same thing.
+std::string pairs() {
+  std::string csv = "title,body\n";
+  const char* things[] = {"apple", "bridge", "candle", "dragon", "engine", "forest", "garden", "harbor"};
+  for (int k = 0; k < 48; ++k)
+    csv += std::string(things[k % 8]) + " " + std::to_string(k / 8) + ",a story of the " + things[k % 8] + " number " +
+           std::to_string(k / 8) + "\n";
+  return csv;
+}
+
+}  // namespace
+
+TEST_CASE("embeddings: train on pairs, eval, embed and nearest") {
+  const TemporaryFolder folder;
+  folder.write("pairs.csv", pairs());
+  const std::string data = folder / "pairs.csv", run = folder / "run", columns = " --columns text=body,label=title";
+  const std::string train = "train --arch gmlp --layers 0 --d-model 16 --task retrieval --dimensions 12 --batch 16";
+  const auto trained = weft(train + " --seq-len 8 --min-count 1 --steps 120 --lr 0.01 --data " + data + columns +
+                            " --test " + data + " --out " + run);
+  CHECK(trained.code == 0);
+  CHECK(number_after(trained.out + trained.err, "test recall@10") > 80);
+  CHECK(number_after(weft("eval " + run + " --data " + data + columns).out, "recall@1 ") > 50);
+  CHECK(weft("report " + run + " --out " + (folder / "r.html")).code == 0);
+
+  const auto lines = weft("embed " + run + " " + data + " --columns text=title");
+  CHECK(lines.code == 0);
+  const auto first = nlohmann::json::parse(lines.out.substr(0, lines.out.find('\n')));
+  CHECK(first.at("text") == "apple 0");
+  double square = 0;
+  for (const double x : first.at("vector")) square += x * x;
+  CHECK(first.at("vector").size() == 12);
+  CHECK(square == doctest::Approx(1).epsilon(1e-5));
+
+  const std::string vectors = folder / "titles.npy", search = "nearest " + run + " " + data + " --columns text=title";
+  CHECK(contains(weft("embed " + run + " " + data + " --columns text=title --out " + vectors).err,
+                 "48 vectors of 12 numbers"));
+  const auto found = weft(search + " \"a story of the dragon number 2\" --top 3");
+  CHECK(found.code == 0);
+  CHECK(contains(found.out, "dragon"));
+  CHECK(weft(search + " \"a story of the dragon number 2\" --top 3 --vectors " + vectors).out == found.out);
+  const auto two = weft(search + " garden harbor --top 1 --json");
+  const auto second = nlohmann::json::parse(two.out.substr(two.out.find('\n') + 1));
+  CHECK(second.at("query") == "harbor");
+  CHECK(second.at("nearest").size() == 1);
+
+  folder.write("lines.txt", "one line\n");
+  CHECK(fails_with(weft("nearest " + run + " " + (folder / "lines.txt") + " q --vectors " + vectors), 1,
+                   "expected 1 vectors of 12 numbers, one for each text of the corpus, got 48 of 12"));
+  folder.write("broken.npy", "no array");
+  CHECK(fails_with(weft("nearest " + run + " " + (folder / "lines.txt") + " q --vectors " + (folder / "broken.npy")), 1,
+                   "expected a file of NumPy"));
+  folder.write("empty.txt", "");
+  CHECK(fails_with(weft("nearest " + run + " " + (folder / "empty.txt") + " q"), 1, "has no texts"));
+  CHECK(fails_with(weft("embed " + run + " " + (folder / "absent.txt")), 1, "absent.txt"));
+  CHECK(fails_with(weft("classify " + run + " " + (folder / "lines.txt")), 1, "the checkpoint is a retrieval"));
+  CHECK(fails_with(weft(train + " --pad-to 8 --data " + data + columns + " --out " + (folder / "x")), 2,
+                   "--pad-to is for classifiers"));
+}
+
+}  // namespace weft::test

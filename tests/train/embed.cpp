@@ -1,0 +1,206 @@
+// Vectors of texts: features, the contrastive loss, training on pairs, and the nearest vectors.
+#include "weft/embed.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "contains.h"
+#include "op_table.h"
+#include "random_parameters.h"
+#include "temporary_folder.h"
+#include "train_support.h"
+#include "weft/frame_rows.h"
+#include "weft/pair_data.h"
+
+namespace weft::test {
+namespace {
+
+Tensor numbers(const Shape& shape, std::uint64_t seed = 1) { return Random(seed).uniform(shape, -1, 1, DType::f64); }
+
+// 40 pairs of a text and another with the same number in words.
+LabelledTexts pairs() {
+  const char* tens[] = {"ten", "twenty", "thirty", "forty"};
+  const char* ones[] = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "none"};
+  LabelledTexts rows;
+  for (std::int64_t k = 0; k < 40; ++k) {
+    rows.texts.push_back(std::string("number ") + tens[k / 10] + " and " + ones[k % 10]);
+    rows.names.push_back(std::string(ones[k % 10]) + " " + tens[k / 10] + " it is");
+    rows.labels.push_back(k);
+  }
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("embed: the contrastive loss by its definition, and its gradients") {
+  const Tensor x = numbers({6, 4});
+  const auto rows = x.to_vector<double>();
+  const auto similarity = [&](std::size_t a, std::size_t b) {
+    double dot = 0, aa = 1e-12, bb = 1e-12;
+    for (std::size_t i = 0; i < 4; ++i) {
+      dot += rows[4 * a + i] * rows[4 * b + i];
+      aa += rows[4 * a + i] * rows[4 * a + i];
+      bb += rows[4 * b + i] * rows[4 * b + i];
+    }
+    return dot / std::sqrt(aa * bb) / 0.1;
+  };
+  double want = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    double of_row = 0, of_column = 0;
+    for (std::size_t j = 0; j < 3; ++j) {
+      of_row += std::exp(similarity(i, 3 + j));
+      of_column += std::exp(similarity(j, 3 + i));
+    }
+    want += (std::log(of_row) + std::log(of_column) - 2 * similarity(i, 3 + i)) / 6;
+  }
+  CHECK(contrastive_loss(x, 0.1).item() == doctest::Approx(want).epsilon(1e-12));
+  CHECK(gradient_error([](const std::vector<Tensor>& in) { return contrastive_loss(in[0], 0.1); }, {x}, {true}, 1) <
+        1e-6);
+  CHECK(contrastive_loss(numbers({2, 3})).item() == doctest::Approx(0).epsilon(1e-12));  // no other pair
+  CHECK(max_abs(sub(sum(square(normalized(x)), {-1}), Tensor::full({6}, 1, DType::f64))) < 1e-10);
+  CHECK(max_abs(normalized(Tensor::zeros({2, 3}, DType::f64))) == 0);
+  for (const Shape& shape : {Shape{3, 4}, Shape{0, 4}, Shape{6}})
+    CHECK_THROWS_AS((void)contrastive_loss(Tensor::zeros(shape, DType::f64)), Error);
+  CHECK_THROWS_AS((void)contrastive_loss(x, 0), Error);
+}
+
+TEST_CASE("embed: features are what the head of a tagging model sees") {
+  const Tensor tokens = Tensor::from<std::int64_t>({1, 2, 3, 4, 5, 6}, {2, 3});
+  for (const std::string& arch : own_architectures) {
+    CAPTURE(arch);
+    const auto model =
+        make_model({arch, Task::tagging, 9, 2, R"({"d_model":6,"layers":2,"seq_len":4})"}, {Random(2), DType::f64});
+    randomize(model->parameters(), 0.5);
+    const Tensor features = model->features(tokens);
+    REQUIRE(features.shape() == Shape{2, 3, 6});
+    const auto all = model->parameters();
+    const std::string head = arch == "fnet" ? "classifier." : "head.";
+    Tensor weight, bias;
+    for (const auto& [name, parameter] : all) {
+      if (name == head + "weight") weight = parameter.value();
+      if (name == head + "bias") bias = parameter.value();
+    }
+    CHECK(max_abs(sub(linear(features, weight, bias), (*model)(tokens))) < 1e-12);
+    CHECK_THROWS_AS((void)model->features(Tensor::zeros({1, 0}, DType::i64)), Error);
+  }
+}
+
+TEST_CASE("embed: batches of pairs, and recall over all validation rows") {
+  const LabelledTexts rows = pairs();
+  const auto tokenizer = words(rows.texts);
+  const PairData data(rows, rows, tokenizer, 7, 16);
+  CHECK(data.validation_batches() == 3);
+  const Batch batch = data.validation(2);
+  CHECK(batch.tokens.shape() == Shape{16, 7});
+  CHECK(batch.predicted == 8);
+  const auto row = [&](const std::string& text) {
+    return encode_rows(*tokenizer, {text}, 7, 7).to_vector<std::int64_t>();
+  };
+  CHECK(slice(batch.tokens, 0, 0, 1).to_vector<std::int64_t>() == row(rows.texts[32]));
+  CHECK(slice(batch.tokens, 0, 8, 9).to_vector<std::int64_t>() == row(rows.names[32]));
+  CHECK(data.training(1, Random(3)).tokens.shape() == Shape{32, 7});
+  CHECK(data.fingerprint() == PairData(rows, rows, tokenizer, 7, 16).fingerprint());
+  LabelledTexts other = rows;
+  std::swap(other.names[3], other.names[4]);
+  CHECK(data.fingerprint() != PairData(other, rows, tokenizer, 7, 16).fingerprint());
+
+  // Of three texts the first is nearest to its own label; the second has one nearer, in another batch.
+  const auto meter = data.meter();
+  meter->add(Tensor::from<float>({1, 0, 0, 1, 1, 0, 0.9F, 0.8F}, {4, 2}), batch);
+  meter->add(Tensor::from<float>({1, 1, 0, 1}, {2, 2}), batch);
+  CHECK(meter->metrics().at(0).name == "recall@1");
+  CHECK(meter->metrics().at(0).value == doctest::Approx(1.0 / 3));
+  CHECK(meter->metrics().at(1).value == 1);
+  CHECK_THROWS_AS(PairData(rows, {}, tokenizer, 7, 16), Error);
+  CHECK_THROWS_AS(PairData(rows, rows, tokenizer, 1, 16), Error);
+  CHECK_THROWS_AS(PairData(rows, rows, characters("abc"), 7, 16), Error);
+}
+
+TEST_CASE("embed: every architecture learns pairs, and its vectors find them") {
+  const LabelledTexts rows = pairs();
+  for (const std::string& arch : own_architectures) {
+    CAPTURE(arch);
+    const TemporaryFolder folder;
+    const PairData data(rows, rows, words(rows.texts), 7, 20);
+    const auto model =
+        make_model({arch, Task::retrieval, data.tokenizer()->size(), 12, R"({"d_model":16,"layers":1,"seq_len":7})"},
+                   {Random(3), DType::f32});
+    TrainOptions options = small_options(150);
+    options.schedule.peak = 0.01;
+    Trainer trainer(*model, data, options);
+    RunOptions run;
+    run.folder = folder / "run";
+    const Evaluation measured = *trainer.run(run).evaluation;
+    CHECK(measured.metric("recall@1") > 0.8);
+    const Embedder embedder(load_checkpoint(folder / "run" + "/last", Purpose::inference));
+    CHECK(embedder.dimensions() == 12);
+    const Tensor labels = embedder(rows.names);
+    REQUIRE(labels.shape() == Shape{40, 12});
+    double found = 0;
+    for (std::size_t i = 0; i < 40; ++i) {
+      const Tensor query = reshape(embedder({rows.texts[i]}), {12});
+      found += nearest(labels, query, 1).at(0).index == static_cast<std::int64_t>(i);
+    }
+    CHECK(found / 40 == doctest::Approx(measured.metric("recall@1")));
+  }
+}
+
+TEST_CASE("embed: vectors of models of other tasks, and what has none") {
+  const TemporaryFolder folder;
+  const auto tokenizer = words({"red green blue", "one two"}, 0, 1);
+  for (const std::string& arch : own_architectures) {
+    CAPTURE(arch);
+    const auto model = make_model({arch, Task::classifier, tokenizer->size(), 2, R"({"d_model":6,"layers":1})"},
+                                  {Random(3), DType::f32});
+    save_checkpoint(folder / arch, *model, *tokenizer, {});
+    const Embedder embedder(load_checkpoint(folder / arch, Purpose::inference));
+    CHECK(embedder.dimensions() == 6);
+    const Tensor two = embedder({"red green", "two"});
+    CHECK(max_abs(sub(sum(square(two), {-1}), Tensor::full({2}, 1, DType::f32))) < 1e-6);
+    CHECK(same_bits(slice(two, 0, 1, 2), embedder({"two"})));
+    CHECK(embedder({}).shape() == Shape{0, 6});
+    CHECK_THROWS_AS((void)embedder({"a\xFF"}), Error);
+  }
+  InputSpec frames;
+  frames.channels = 2;
+  save_checkpoint(
+      folder / "frames",
+      *make_model({"tnn", Task::classifier, 0, 2, R"({"d_model":6,"layers":1})", frames}, {Random(3), DType::f32}),
+      *no_tokenizer(), {});
+  CHECK(contains(error_of([&] { Embedder(load_checkpoint(folder / "frames", Purpose::inference)); }),
+                 "the checkpoint reads numbers"));
+}
+
+TEST_CASE("embed: the nearest vectors, in order, in f32 and bf16") {
+  for (const std::int64_t n : {1, 2, 37, 300}) {
+    CAPTURE(n);
+    const Tensor vectors = Random(4).uniform({n, 19}, -1, 1, DType::f32),
+                 query = Random(5).uniform({19}, -1, 1, DType::f32);
+    const auto all = vectors.to_vector<float>(), q = query.to_vector<float>();
+    std::vector<std::pair<double, std::int64_t>> expected;
+    for (std::int64_t i = 0; i < n; ++i) {
+      double dot = 0;
+      for (std::size_t c = 0; c < 19; ++c)
+        dot += static_cast<double>(all[static_cast<std::size_t>(i) * 19 + c]) * static_cast<double>(q[c]);
+      expected.emplace_back(-dot, i);
+    }
+    std::sort(expected.begin(), expected.end());
+    const auto found = nearest(vectors, query, 5);
+    REQUIRE(std::ssize(found) == std::min<std::int64_t>(n, 5));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      CHECK(found[i].index == expected[i].second);
+      CHECK(found[i].similarity == doctest::Approx(-expected[i].first).epsilon(1e-5));
+    }
+    const auto rounded = nearest(raw::convert(vectors, DType::bf16), query, 1);
+    CHECK(rounded.at(0).similarity == doctest::Approx(-expected[0].first).epsilon(0.02));
+  }
+  const Tensor equal = Tensor::full({4, 2}, 1, DType::f32), one = Tensor::full({2}, 1, DType::f32);
+  CHECK(nearest(equal, one, 3).at(2).index == 2);
+  CHECK(nearest(Tensor::zeros({0, 2}, DType::f32), one, 3).empty());
+  CHECK_THROWS_AS((void)nearest(equal, equal, 3), Error);
+  CHECK_THROWS_AS((void)nearest(equal, Tensor::full({3}, 1, DType::f32), 3), Error);
+  CHECK_THROWS_AS((void)nearest(equal, one, 0), Error);
+}
+
+}  // namespace weft::test

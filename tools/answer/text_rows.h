@@ -1,0 +1,11 @@
+// The texts of a file, one after the other.
+#pragma once
+#include <functional>
+#include <string>
+
+#include "options/data_options.h"
+
+// Calls use(text) for each row of a file in one of the formats of training, or for each line. Error, naming the text, if
+// `use` throws one, or if the model of the checkpoint doesn't read such rows.
+void for_each_text(const std::string& file, const DataOptions& form, const weft::Checkpoint& checkpoint,
+                   const std::function<void(const std::string&)>& use);

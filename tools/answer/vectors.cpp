@@ -1,0 +1,66 @@
+#include "answer/vectors.h"
+
+#include <weft/error.h>
+#include <weft/labelled_texts.h>
+
+#include <cstring>
+
+#include "answer/text_rows.h"
+
+namespace {
+
+// Bytes of text whose vectors are computed at once, approximately.
+constexpr std::size_t enough = 1 << 18;
+
+}  // namespace
+
+void for_each_vector(const std::string& file, const DataOptions& form, const weft::Embedder& embedder,
+                     const std::function<void(const std::string& text, const std::vector<float>& vector)>& use) {
+  std::vector<std::string> texts;
+  std::size_t bytes = 0;
+  const auto flush = [&] {
+    const std::vector<float> all = embedder(texts).to_vector<float>();
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i) * embedder.dimensions();
+      use(texts[i], {begin, begin + embedder.dimensions()});
+    }
+    texts.clear();
+    bytes = 0;
+  };
+  for_each_text(file, form, embedder.checkpoint(), [&](const std::string& text) {
+    texts.push_back(text);
+    bytes += text.size() + sizeof text;
+    if (bytes > enough || file == "-") flush();  // answers standard input at once
+  });
+  flush();
+}
+
+// Format 1.0: the header is padded to a multiple of 64 bytes.
+std::string npy_of(const std::vector<float>& numbers, std::int64_t rows, std::int64_t columns) {
+  constexpr std::size_t before = 10, unit = 64;
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " +
+                       std::to_string(columns) + "), }";
+  header.resize((before + header.size() + unit) / unit * unit - before - 1, ' ');
+  header += '\n';
+  std::string bytes("\x93NUMPY\1\0", 8);
+  bytes += {static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
+  bytes += header;
+  bytes.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
+  return bytes;
+}
+
+weft::Tensor read_vectors(const std::string& path) {
+  weft::LabelledOptions options;
+  options.format = weft::DataFormat::npy;
+  const auto rows = weft::TextRows::open(path, options);
+  std::vector<float> all;
+  std::int64_t count = 0;
+  for (std::string row; rows->next(row); ++count) {
+    if (rows->content() != weft::RowContent::frames)
+      throw weft::Error("\"" + path + "\": expected vectors (n, d), got " + weft::row_content_name(rows->content()));
+    all.resize(all.size() + row.size() / sizeof(float));
+    std::memcpy(all.data() + all.size() - row.size() / sizeof(float), row.data(), row.size());
+  }
+  if (count == 0) throw weft::Error("\"" + path + "\" has no vectors");
+  return weft::Tensor::from(all, {count, std::ssize(all) / count});
+}
