@@ -209,7 +209,7 @@ TEST_CASE_FIXTURE(Files, "a dangling link as the folder") {
 TEST_CASE_FIXTURE(Files, "refusals say why, and the way out") {
   CHECK(fails_with(weft(train("--arch fnet --task causal-lm")), 1,
                    "[fnet] it can't be a causal-lm; its tasks are masked-lm, classifier, regression, multilabel, "
-                   "tagging, forecast: the Fourier mixing sees the future"));
+                   "tagging, forecast, retrieval: the Fourier mixing sees the future"));
   CHECK(fails_with(weft("info --arch tnn --set use_multi_decay=true"), 1, "set use_decay to false"));
   CHECK(weft("info --arch tnn --set use_multi_decay=true --set use_decay=false").code == 0);
 }

@@ -177,7 +177,7 @@ TEST_CASE("FNet models: gradients, shapes, padding length") {
 TEST_CASE("FNet: configs that are refused") {
   CHECK_THROWS_WITH_AS(make_model({"fnet", Task::causal_lm, 7, 0, "{}"}, Init{}),
                        "[fnet] it can't be a causal-lm; its tasks are masked-lm, classifier, regression, multilabel, "
-                       "tagging, forecast: the Fourier mixing sees the future",
+                       "tagging, forecast, retrieval: the Fourier mixing sees the future",
                        Error);
   CHECK_THROWS_WITH_AS(Fnet({"fnet", Task::causal_lm, 7, 0, "{}"}, Init{}),
                        "[fnet] a causal language model is refused: the Fourier mixing sees the future; train a "

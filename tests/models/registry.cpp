@@ -111,10 +111,11 @@ bool known(const std::string& name) {
 TEST_CASE("architectures: weft's own ones state their tasks") {
   CHECK(architecture("gmlp").tasks == std::vector<Task>{Task::causal_lm, Task::masked_lm, Task::classifier,
                                                         Task::regression, Task::multilabel, Task::tagging,
-                                                        Task::forecast});
+                                                        Task::forecast, Task::retrieval});
   CHECK(architecture("tnn").tasks == architecture("gmlp").tasks);
   CHECK(architecture("fnet").tasks == std::vector<Task>{Task::masked_lm, Task::classifier, Task::regression,
-                                                        Task::multilabel, Task::tagging, Task::forecast});
+                                                        Task::multilabel, Task::tagging, Task::forecast,
+                                                        Task::retrieval});
   CHECK(usual_task("gmlp") == Task::causal_lm);
   CHECK(usual_task("fnet") == Task::masked_lm);
   CHECK(usual_task(architecture("fnet"), Source::rows) == Task::classifier);

@@ -6,6 +6,7 @@
 
 #include "weft/architecture.h"
 #include "weft/classifier_data.h"
+#include "weft/pair_data.h"
 #include "weft/row_data.h"
 #include "weft/split.h"
 #include "weft/trainer.h"
@@ -93,7 +94,10 @@ struct SmallTask {
 
 inline SmallTask small_task(const std::string& arch, Task task, const Sizes& sizes = {}) {
   SmallTask small;
-  if (task_source(task) == Source::rows && task != Task::classifier) {
+  if (task == Task::retrieval) {
+    const LabelledTexts rows = small_rows();
+    small.data = std::make_unique<PairData>(rows, rows, words(rows.texts), sizes.length, sizes.batch);
+  } else if (task_source(task) == Source::rows && task != Task::classifier) {
     small.data = small_row_data(task, sizes);
   } else if (task == Task::classifier) {
     LabelledTexts rows = small_rows();
