@@ -48,6 +48,30 @@ Tensor Embedder::operator()(const std::vector<std::string>& texts) const {
   });
 }
 
+namespace {
+
+// The `top` highest of n similarities: a heap whose first element is the worst of those found so far.
+std::vector<Neighbor> highest(const float* similarity, std::int64_t n, std::int64_t top) {
+  const auto is_nearer = [](const Neighbor& a, const Neighbor& b) {
+    return a.similarity != b.similarity ? a.similarity > b.similarity : a.index < b.index;
+  };
+  std::vector<Neighbor> heap;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Neighbor next{i, static_cast<double>(similarity[i])};
+    if (std::ssize(heap) == top) {
+      if (next.similarity <= heap.front().similarity) continue;  // the earlier one is kept
+      std::pop_heap(heap.begin(), heap.end(), is_nearer);
+      heap.pop_back();
+    }
+    heap.push_back(next);
+    std::push_heap(heap.begin(), heap.end(), is_nearer);
+  }
+  std::sort_heap(heap.begin(), heap.end(), is_nearer);
+  return heap;
+}
+
+}  // namespace
+
 std::vector<Neighbor> nearest(const Tensor& vectors, const Tensor& query, std::int64_t top) {
   return guard_memory("nearest", [&] {
     if (!vectors.defined() || !query.defined() || vectors.rank() != 2 || query.rank() != 1 ||
@@ -58,17 +82,8 @@ std::vector<Neighbor> nearest(const Tensor& vectors, const Tensor& query, std::i
     const NoGrad suspended;
     if (vectors.size(0) == 0) return std::vector<Neighbor>();
     const Tensor one = raw::convert(reshape(query, {1, query.size(0)}), vectors.dtype());
-    const auto similarity = raw::convert(linear(one, vectors), DType::f32).to_vector<float>();
-    std::vector<Neighbor> all;
-    for (std::size_t i = 0; i < similarity.size(); ++i)
-      all.push_back({static_cast<std::int64_t>(i), static_cast<double>(similarity[i])});
-    const auto count = std::min(all.size(), static_cast<std::size_t>(top));
-    std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end(),
-                      [](const Neighbor& a, const Neighbor& b) {
-                        return a.similarity != b.similarity ? a.similarity > b.similarity : a.index < b.index;
-                      });
-    all.resize(count);
-    return all;
+    const Tensor similarity = raw::convert(linear(one, vectors), DType::f32);
+    return highest(similarity.data<float>(), vectors.size(0), top);
   });
 }
 
