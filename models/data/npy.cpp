@@ -32,7 +32,7 @@ struct Array {
   }
 };
 
-std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t size) {
+std::uint64_t little_endian_at(std::string_view bytes, std::size_t at, std::size_t size) {
   std::uint64_t number = 0;
   for (std::size_t i = 0; i < size; ++i)
     number |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
@@ -68,10 +68,10 @@ std::vector<std::int64_t> shape_of(std::string_view text, const std::string& whe
   return shape;
 }
 
-Array parsed(std::string_view bytes, const std::string& where) {
+Array parsed_array(std::string_view bytes, const std::string& where) {
   if (bytes.size() < 12 || bytes.substr(0, 6) != npy_magic)
     throw Error(where + ": expected an array of NumPy's format");
-  const std::size_t width = bytes[6] == 1 ? 2 : 4, begin = 8 + width, length = number_at(bytes, 8, width);
+  const std::size_t width = bytes[6] == 1 ? 2 : 4, begin = 8 + width, length = little_endian_at(bytes, 8, width);
   if (length > bytes.size() - begin) throw Error(where + ": the file is truncated: its header is incomplete");
   const std::string_view header = bytes.substr(begin, length), type = value_of(header, "descr", where);
   if (value_of(header, "fortran_order", where).substr(0, 4) == "True")
@@ -103,7 +103,7 @@ Array parsed(std::string_view bytes, const std::string& where) {
 }
 
 double element(const Array& array, std::size_t i) {
-  const std::uint64_t bits = number_at(array.data, i * array.bytes, array.bytes);
+  const std::uint64_t bits = little_endian_at(array.data, i * array.bytes, array.bytes);
   const auto unused = static_cast<int>(64 - 8 * array.bytes);
   if (array.kind == 'i') return static_cast<double>(static_cast<std::int64_t>(bits << unused) >> unused);
   if (array.kind != 'f') return static_cast<double>(bits);
@@ -123,20 +123,20 @@ std::string_view entry_of(std::string_view zip, const std::string& name, const s
   const std::size_t tail = zip.rfind("PK\x05\x06");
   if (tail == std::string_view::npos || zip.size() - tail < 22) throw Error(where + ": the archive is truncated");
   std::vector<std::string> names;
-  std::size_t at = number_at(zip, tail + 16, 4);
-  for (std::uint64_t left = number_at(zip, tail + 10, 2); left > 0; --left) {
+  std::size_t at = little_endian_at(zip, tail + 16, 4);
+  for (std::uint64_t left = little_endian_at(zip, tail + 10, 2); left > 0; --left) {
     if (at + 46 > zip.size()) throw Error(where + ": the archive is damaged");
-    const std::size_t name_size = number_at(zip, at + 28, 2);
+    const std::size_t name_size = little_endian_at(zip, at + 28, 2);
     const std::string entry(zip.substr(at + 46, name_size));
-    const std::uint64_t method = number_at(zip, at + 10, 2), size = number_at(zip, at + 20, 4);
-    const std::size_t local = number_at(zip, at + 42, 4);
-    at += 46 + name_size + number_at(zip, at + 30, 2) + number_at(zip, at + 32, 2);
+    const std::uint64_t method = little_endian_at(zip, at + 10, 2), size = little_endian_at(zip, at + 20, 4);
+    const std::size_t local = little_endian_at(zip, at + 42, 4);
+    at += 46 + name_size + little_endian_at(zip, at + 30, 2) + little_endian_at(zip, at + 32, 2);
     names.push_back(entry.substr(0, entry.rfind(".npy")));
     if (names.back() != name) continue;
     if (method != 0)
       throw Error(where + ": the array \"" + name + "\" is compressed; expected numpy.savez, not savez_compressed");
     if (local + 30 > zip.size()) throw Error(where + ": the archive is damaged");
-    const std::size_t data = local + 30 + number_at(zip, local + 26, 2) + number_at(zip, local + 28, 2);
+    const std::size_t data = local + 30 + little_endian_at(zip, local + 26, 2) + little_endian_at(zip, local + 28, 2);
     if (data > zip.size() || size > zip.size() - data) throw Error(where + ": the archive is damaged");
     return zip.substr(data, size);
   }
@@ -144,12 +144,12 @@ std::string_view entry_of(std::string_view zip, const std::string& name, const s
 }
 
 Array array_of(std::string_view bytes, const std::string& name, const std::string& where) {
-  if (bytes.substr(0, 4) != zip_magic) return parsed(bytes, where);
-  return parsed(entry_of(bytes, name, where), where + ": the array \"" + name + "\"");
+  if (bytes.substr(0, 4) != zip_magic) return parsed_array(bytes, where);
+  return parsed_array(entry_of(bytes, name, where), where + ": the array \"" + name + "\"");
 }
 
 // The path with y in place of the last x that stands alone in the file's name: train-x.npy, X_test.npy.
-std::string labels_path(const std::string& path) {
+std::string npy_labels_path(const std::string& path) {
   const std::size_t begin = path.find_last_of('/') + 1;  // 0 without a folder
   const auto is_letter = [&](std::size_t i) {
     return i < path.size() && std::isalpha(static_cast<unsigned char>(path[i]));
@@ -177,7 +177,7 @@ std::string label_of(const Array& labels, std::size_t row) {
     if (i > row * count) label += ' ';
     if (labels.kind == 'U') {
       for (std::size_t c = 0; c < labels.bytes / 4; ++c)
-        if (const std::uint64_t character = number_at(labels.data, i * labels.bytes + 4 * c, 4); character != 0)
+        if (const std::uint64_t character = little_endian_at(labels.data, i * labels.bytes + 4 * c, 4); character != 0)
           append_utf8(static_cast<char32_t>(character), label);
     } else {
       char text[40];
@@ -236,7 +236,7 @@ LabelledTexts read_npy(const std::string& path, std::string_view bytes, const La
   LabelledTexts all = npy_rows(bytes, where);
   FileBytes of_labels;
   const bool is_archive = bytes.substr(0, 4) == zip_magic;
-  const std::string path_of_labels = is_archive ? path : labels_path(path);
+  const std::string path_of_labels = is_archive ? path : npy_labels_path(path);
   if (!is_archive) of_labels = bytes_of(path_of_labels);
   const Array y = array_of(is_archive ? bytes : of_labels.view(), "y", "\"" + path_of_labels + "\"");
   if (y.rows() != all.texts.size() || y.shape.size() > 2 || y.row_size() == 0)

@@ -10,7 +10,7 @@ using namespace detail;
 
 namespace {
 
-constexpr std::int64_t largest_side = 1 << 14;
+constexpr std::int64_t largest_picture_side = 1 << 14;
 
 // Formats that people have, with the Debian package that lets weft's command read them.
 struct KnownFormat {
@@ -26,12 +26,12 @@ Registry<PictureDecoder>& decoders() {
   return made;
 }
 
-bool begins(std::string_view bytes, std::string_view magic) { return bytes.substr(0, magic.size()) == magic; }
+bool begins_with(std::string_view bytes, std::string_view magic) { return bytes.substr(0, magic.size()) == magic; }
 
 const PictureDecoder* decoder_of(std::string_view bytes) {
   const PictureDecoder* found = nullptr;
   decoders().for_each([&](const PictureDecoder& decoder) {
-    if (begins(bytes, decoder.magic)) found = &decoder;
+    if (begins_with(bytes, decoder.magic)) found = &decoder;
   });
   return found;
 }
@@ -68,7 +68,7 @@ void register_picture_decoder(PictureDecoder decoder) {
 
 bool detail::is_picture_file(std::string_view bytes) {
   for (const KnownFormat& format : known_formats)
-    if (begins(bytes, format.magic)) return true;
+    if (begins_with(bytes, format.magic)) return true;
   return decoder_of(bytes) != nullptr;
 }
 
@@ -76,7 +76,7 @@ Picture detail::decode_picture(std::string_view bytes, const std::string& where)
   const PictureDecoder* decoder = decoder_of(bytes);
   if (decoder == nullptr) {
     for (const KnownFormat& format : known_formats)
-      if (begins(bytes, format.magic))
+      if (begins_with(bytes, format.magic))
         throw Error(where + ": this program can't read " + format.name + " pictures; the weft command can if " +
                     format.package + " (Debian) is installed when it is built");
     throw BadRow(where + ": expected a picture like the files before it" + skip_hint);
@@ -88,10 +88,10 @@ Picture detail::decode_picture(std::string_view bytes, const std::string& where)
     throw BadRow(where + ": " + error.what() + skip_hint);
   }
   const auto [height, width, channels] = picture.size;
-  const bool is_usable = height >= 1 && height <= largest_side && width >= 1 && width <= largest_side &&
+  const bool is_usable = height >= 1 && height <= largest_picture_side && width >= 1 && width <= largest_picture_side &&
                          (channels == 1 || channels == 3) && std::ssize(picture.pixels) == height * width * channels;
   if (!is_usable)
-    throw BadRow(where + ": expected a picture with sides of 1 to " + std::to_string(largest_side) +
+    throw BadRow(where + ": expected a picture with sides of 1 to " + std::to_string(largest_picture_side) +
                  " pixels and 1 or 3 channels, got " + describe_pictures(picture.size) + skip_hint);
   return picture;
 }

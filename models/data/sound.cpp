@@ -40,7 +40,7 @@ struct WavFormat {
   std::uint64_t kind, channels, rate, bytes;  // bytes: of a sample of one channel
 };
 
-WavFormat format_of(std::string_view chunk) {
+WavFormat wav_format_of(std::string_view chunk) {
   if (chunk.size() < 16) throw Error("[wav] the description of the format is truncated");
   WavFormat format{number_at(chunk, 0, 2), number_at(chunk, 2, 2), number_at(chunk, 4, 4), number_at(chunk, 14, 2) / 8};
   if (format.kind == extensible && chunk.size() >= 26) format.kind = number_at(chunk, 24, 2);
@@ -79,7 +79,7 @@ double hertz_of(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
 Sound read_wav(std::string_view bytes) {
   if (bytes.size() < 12 || bytes.substr(0, 4) != "RIFF" || bytes.substr(8, 4) != "WAVE")
     throw Error("[wav] expected a WAV file, which begins with RIFF and WAVE");
-  const WavFormat format = format_of(chunk_of(bytes, "fmt "));
+  const WavFormat format = wav_format_of(chunk_of(bytes, "fmt "));
   const std::string_view data = chunk_of(bytes, "data");
   const std::size_t step = format.channels * format.bytes;
   if (data.size() % step != 0)

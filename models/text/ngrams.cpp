@@ -14,7 +14,7 @@
 namespace weft::detail {
 namespace {
 
-const char* const name = "ngrams";
+const char* const ngrams_name = "ngrams";
 constexpr std::int64_t first_bucket = 3, usual_buckets = 100000, most_buckets = std::int64_t{1} << 30;
 
 struct Sizes {
@@ -32,13 +32,13 @@ void check_sizes(const Sizes& sizes) {
 }
 
 // What a hash stands for, so that a word and an equal n-gram get different buckets.
-enum Kind : std::uint64_t { whole_word = 1, of_characters = 2, of_words = 3 };
+enum NgramKind : std::uint64_t { whole_word = 1, of_characters = 2, of_words = 3 };
 
 class Ngrams : public Tokenizer {
  public:
   explicit Ngrams(const Sizes& sizes) : sizes_(sizes) { check_sizes(sizes); }
 
-  const char* kind() const noexcept override { return name; }
+  const char* kind() const noexcept override { return ngrams_name; }
   std::int64_t size() const noexcept override { return first_bucket + sizes_.buckets; }
   SpecialIds special() const noexcept override { return {1, 0, 2, {}, {}}; }
 
@@ -70,7 +70,7 @@ class Ngrams : public Tokenizer {
   std::string separator(std::int64_t, std::int64_t) const override { return " "; }
 
   std::string to_json() const override {
-    return nlohmann::ordered_json{{"unit", name},
+    return nlohmann::ordered_json{{"unit", ngrams_name},
                                   {"buckets", sizes_.buckets},
                                   {"min_characters", sizes_.min_characters},
                                   {"max_characters", sizes_.max_characters},
@@ -83,9 +83,9 @@ class Ngrams : public Tokenizer {
     return first_bucket + static_cast<std::int64_t>(hash % static_cast<std::uint64_t>(sizes_.buckets));
   }
 
-  static std::uint64_t hash_of(Kind kind, std::string_view bytes) {
+  static std::uint64_t hash_of(NgramKind kind, std::string_view text) {
     std::uint64_t h = hash(hash_start, std::vector<std::uint64_t>{kind});
-    for (const char c : bytes) h = (h ^ static_cast<unsigned char>(c)) * hash_prime;
+    for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * hash_prime;
     return h ^ h >> 32;  // the high bits of FNV depend on all bytes
   }
 
@@ -117,7 +117,7 @@ class Ngrams : public Tokenizer {
   Sizes sizes_;
 };
 
-std::shared_ptr<const Tokenizer> learn(const Texts& texts, const TokenizerOptions& options) {
+std::shared_ptr<const Tokenizer> learn_ngrams(const Texts& texts, const TokenizerOptions& options) {
   if (options.task && task_kind(*options.task).outputs != OutputShape::per_row)
     throw Error(std::string("[ngrams] a ") + task_name(*options.task) +
                 " needs one symbol for each part of the text; n-grams are for tasks with one output for each text");
@@ -126,7 +126,7 @@ std::shared_ptr<const Tokenizer> learn(const Texts& texts, const TokenizerOption
   return std::make_shared<Ngrams>(Sizes{buckets, options.min_characters, options.max_characters, options.max_words});
 }
 
-std::shared_ptr<const Tokenizer> from_json(const std::string& text) {
+std::shared_ptr<const Tokenizer> ngrams_from_json(const std::string& text) {
   const nlohmann::json json = parse_json(text);
   const auto number = [&](const char* key) { return json.at(key).get<std::int64_t>(); };
   return std::make_shared<Ngrams>(
@@ -136,8 +136,8 @@ std::shared_ptr<const Tokenizer> from_json(const std::string& text) {
 }  // namespace
 
 TokenizerKind ngrams_kind() {
-  return {name, "words and parts of words, hashed to a fixed number of buckets; for models without layers", learn,
-          from_json, usual_buckets + first_bucket};
+  return {ngrams_name, "words and parts of words, hashed to a fixed number of buckets; for models without layers",
+          learn_ngrams, ngrams_from_json, usual_buckets + first_bucket};
 }
 
 }  // namespace weft::detail
