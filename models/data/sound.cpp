@@ -119,14 +119,15 @@ Tensor log_mel(const std::vector<float>& samples, const SoundSpec& spec) {
   const NoGrad suspended;
   const std::int64_t n = std::ssize(samples), count = 1 + n / spec.hop, window = spec.window;
   if (n < 1) throw Error("[sound] expected at least one sample");
-  std::vector<double> frames(static_cast<std::size_t>(count * window), 0);
+  std::vector<double> hann, frames(static_cast<std::size_t>(count * window), 0);
+  for (std::int64_t i = 0; i < window; ++i)
+    hann.push_back(0.5 - 0.5 * std::cos(2 * pi * static_cast<double>(i) / static_cast<double>(window)));
   for (std::int64_t frame = 0; frame < count; ++frame)
     for (std::int64_t i = 0; i < window; ++i) {
       const std::int64_t at = frame * spec.hop + i - window / 2;
-      const double hann = 0.5 - 0.5 * std::cos(2 * pi * static_cast<double>(i) / static_cast<double>(window));
       if (at >= 0 && at < n)
         frames[static_cast<std::size_t>(frame * window + i)] =
-            hann * static_cast<double>(samples[static_cast<std::size_t>(at)]);
+            hann[static_cast<std::size_t>(i)] * static_cast<double>(samples[static_cast<std::size_t>(at)]);
     }
   const Tensor spectrum = rfft(Tensor::from(frames, {count, window}));
   const Tensor re = real(spectrum), im = imag(spectrum);

@@ -134,6 +134,13 @@ TEST_CASE("picture mixing: bf16 rounds the activations") {
   }
 }
 
+TEST_CASE("picture mixing: the grid of an input") {
+  const PatchGrid found = mixing_grid("x", "picture", pictures());
+  CHECK(found.rows == grid.rows);
+  CHECK(found.columns == grid.columns);
+  CHECK_FALSE(mixing_grid("x", "sequence", pictures()).defined());
+}
+
 TEST_CASE("picture mixing: refused for other inputs and other names") {
   for (const std::string arch : {"fnet", "tnn"}) {
     CAPTURE(arch);
