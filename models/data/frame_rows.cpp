@@ -58,9 +58,6 @@ void check_set(const LabelledTexts& set, const InputSpec& input) {
       (size.height != input.height || size.width != input.width || size.channels != input.channels))
     throw Error("[pictures] expected pictures of " + describe_size({input.height, input.width, input.channels}) +
                 ", got " + describe_size(size));
-  if (set.rate != input.sound.rate)
-    throw Error("[sound] expected " + std::to_string(input.sound.rate) + " samples a second, got " +
-                std::to_string(set.rate));
   if (set.content() == RowContent::frames && set.channels != input.channels)
     throw Error("[rows] expected frames of " + std::to_string(input.channels) + " numbers, got " +
                 std::to_string(set.channels));

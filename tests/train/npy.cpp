@@ -1,6 +1,8 @@
 // NumPy's arrays as rows: pictures, sequences of frames, and their labels.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "contains.h"
 #include "op_table.h"
 #include "temporary_folder.h"
@@ -130,6 +132,7 @@ TEST_CASE("NumPy: damaged and unusable files are refused by name") {
   CHECK(contains(with(npy_of("<f4", "(1, 2, 2, 1)", std::string(16, '\0'))), "bytes (rows, height, width)"));
   CHECK(contains(with(npy_of("<f4", "(1099511627776, 1099511627776)", "")), "the array is too large"));
   CHECK(contains(with(npy_of("<f4", "(3, 2)", std::string(24, '\0'))), "expected a label for each of 3 rows, got 2"));
+  CHECK(contains(with(npy_of("<f4", "(1, 2)", std::string(8, '\0'))), "expected a label for each of 1 rows, got 2"));
   folder.write("table.npy", good);
   CHECK(contains(refused(folder / "table.npy"), "expected a name with an x"));
   folder.write("other-x.npy", good);
@@ -155,6 +158,7 @@ TEST_CASE("frame rows: regression, several labels and tags of sequences; rows ar
   }
   const InputSpec input = frame_input(rows);
   CHECK(input.mean[0] == doctest::Approx((2.5 + 1 + 2) / 3));
+  CHECK(input.deviation[0] == doctest::Approx(std::sqrt(85.0 / 18 - 33.0 * 33 / 18 / 18)));
   CHECK(longest_row(rows, input) == 3);
   const auto numbers = frame_data({}, rows, find_targets(Task::regression, rows), input, 2, 6);
   const Batch batch = numbers->validation(0);
