@@ -135,6 +135,8 @@ TEST_CASE("embed: every architecture learns pairs, and its vectors find them") {
     CHECK(measured.metric("recall@1") > 0.8);
     const Embedder embedder(load_checkpoint(folder / "run" + "/last", Purpose::inference));
     CHECK(embedder.dimensions() == 12);
+    const Tensor padded = encode_rows(*data.tokenizer(), {rows.texts[0]}, 7, 7);  // as in training
+    CHECK(max_abs(sub(embedder({rows.texts[0]}), normalized((*model)(padded)))) < 1e-6);
     const Tensor labels = embedder(rows.names);
     REQUIRE(labels.shape() == Shape{40, 12});
     double found = 0;

@@ -8,7 +8,9 @@
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "wav_files.h"
+#include "weft/checkpoint.h"
 #include "weft/frame_rows.h"
+#include "weft/predict.h"
 
 namespace weft::test {
 namespace {
@@ -164,6 +166,18 @@ TEST_CASE("frame rows: regression, several labels and tags of sequences; rows ar
   const Batch batch = numbers->validation(0);
   CHECK(batch.frames.shape() == Shape{6, 2, 1});  // cut to 2 frames
   CHECK(batch.target.to_vector<float>() == std::vector<float>{0.5, 1.5, 2.5, 3.5, 4.5, 5.5});
+
+  // A model predicts from as many frames as in training.
+  const TemporaryFolder folder;
+  const auto model =
+      make_model({"tnn", Task::regression, 0, 1, R"({"d_model":4,"layers":1})", input}, {Random(3), DType::f32});
+  CheckpointInfo info;
+  info.labels = {"value"};
+  info.length = 2;
+  save_checkpoint(folder / "model", *model, *no_tokenizer(), info);
+  const Predictor predictor(load_checkpoint(folder / "model", Purpose::inference));
+  const Tensor output = model->forward({{}, reshape(frames_of_row(rows.texts[1], input, 2), {1, 2, 1})});
+  CHECK(predictor.numbers(rows.texts[1]).at(0) == doctest::Approx(output.item()).epsilon(1e-6));
 
   for (std::string& name : rows.names) name = "a b " + name;
   const auto tags = frame_data({}, rows, find_targets(Task::tagging, rows), input, 2, 6);
