@@ -7,6 +7,7 @@
 #include "data/labels.h"
 #include "data/meters.h"
 #include "data/shuffled.h"
+#include "data/targets.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {
@@ -19,13 +20,15 @@ std::int64_t ClassifierData::Rows::size(std::int64_t row) const {
 
 ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
                                std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch,
-                               Padding padding, double word_dropout) try
+                               Padding padding, double word_dropout, const LearningOptions& learning) try
     : tokenizer_(std::move(tokenizer)),
       length_(length),
       batch_(batch),
       padding_(padding),
       word_dropout_(word_dropout),
-      labels_(training.texts.empty() ? validation.names : training.names) {
+      labels_(training.texts.empty() ? validation.names : training.names),
+      learning_(learning),
+      objective_(objective_for(Task::classifier, labels_, learning, training.labels)) {
   const SpecialIds special = tokenizer_->special();
   if (!special.pad || !special.cls)
     throw Error(std::string("[classifier] expected a tokenizer with an id for padding and an id that begins each row; "
@@ -41,8 +44,8 @@ ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledText
   if (validation.labels.empty()) throw Error("[classifier] the validation set has no rows");
   if (validation.names != labels_)
     throw Error("[classifier] the validation set has other labels than the training set");
-  training_ = rows(training);
-  validation_ = rows(validation);
+  training_ = rows(training, learning.balance);
+  validation_ = rows(validation, Balance::none);
   const auto count = std::ssize(validation_.by_length);
   for (std::int64_t i = 0; i < count; ++i) {
     const auto size = [&](std::int64_t at) {
@@ -56,7 +59,7 @@ ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledText
   fail_out_of_memory("classifier");
 }
 
-ClassifierData::Rows ClassifierData::rows(const LabelledTexts& texts) const {
+ClassifierData::Rows ClassifierData::rows(const LabelledTexts& texts, Balance balance) const {
   Rows rows;
   rows.labels = texts.labels;
   rows.ends.push_back(0);
@@ -65,21 +68,27 @@ ClassifierData::Rows ClassifierData::rows(const LabelledTexts& texts) const {
     rows.tokens.insert(rows.tokens.end(), tokens.begin(), tokens.end());
     rows.ends.push_back(static_cast<std::int64_t>(rows.tokens.size()));
   }
-  rows.by_length.resize(texts.texts.size());
-  std::iota(rows.by_length.begin(), rows.by_length.end(), 0);
+  if (balance == Balance::rows) {
+    rows.epoch = balanced_rows(texts.labels, std::ssize(labels_));
+  } else {
+    rows.epoch.resize(texts.texts.size());
+    std::iota(rows.epoch.begin(), rows.epoch.end(), 0);
+  }
+  rows.by_length = rows.epoch;
   std::stable_sort(rows.by_length.begin(), rows.by_length.end(),
                    [&](std::int64_t a, std::int64_t b) { return rows.size(a) < rows.size(b); });
   return rows;
 }
 
-// Padded rows: row r of the run is row r mod N of epoch r / N.
+// Padded rows: row r of the run is row r mod N of epoch r / N, which has N rows.
 Batch ClassifierData::training(std::int64_t k, const Random& random) const {
-  const auto count = static_cast<std::int64_t>(training_.labels.size());
+  const std::int64_t count = std::ssize(training_.epoch);
   if (count == 0) throw Error("[classifier] the training set has no rows");
   if (padding_ == Padding::exact) return training_rows(near_rows(k, random), k * batch_, random);
   std::vector<std::int64_t> which;
   for (std::int64_t r = k * batch_; r < (k + 1) * batch_; ++r)
-    which.push_back(shuffled(r % count, count, random.split(static_cast<std::uint64_t>(r / count))));
+    which.push_back(training_.epoch[static_cast<std::size_t>(
+        shuffled(r % count, count, random.split(static_cast<std::uint64_t>(r / count))))]);
   return training_rows(which, k * batch_, random);
 }
 
@@ -121,6 +130,10 @@ Batch ClassifierData::validation(std::int64_t k) const {
   return gather(validation_, which);
 }
 
+Tensor ClassifierData::loss(const Tensor& output, const Batch& batch) const {
+  return objective_ ? objective_->loss(output, batch) : Data::loss(output, batch);
+}
+
 std::unique_ptr<Meter> ClassifierData::meter() const { return confusion_meter(std::ssize(labels_)); }
 
 // Unchanged for data with numbered labels and full padding, so that older training states, which had no others, still
@@ -133,7 +146,8 @@ std::string ClassifierData::fingerprint() const {
       h = hash(hash(h, std::vector<unsigned char>(name.begin(), name.end())), std::vector{0});
   return std::to_string(training_.labels.size()) + " + " + std::to_string(validation_.labels.size()) + " rows" +
          (padding_ == Padding::exact ? " of their own lengths" : "") +
-         (word_dropout_ > 0 ? ", word dropout " + std::to_string(word_dropout_) : "") + ", hash " + std::to_string(h);
+         (word_dropout_ > 0 ? ", word dropout " + std::to_string(word_dropout_) : "") + describe(learning_) +
+         ", hash " + std::to_string(h);
 }
 
 // The rows `first`, first + 1, … of the run.

@@ -159,7 +159,7 @@ std::int64_t longest_row(const LabelledTexts& rows, const InputSpec& input) {
 
 std::unique_ptr<RowData> frame_data(LabelledTexts training, LabelledTexts validation, const TargetKind& kind,
                                     const InputSpec& input, std::int64_t length, std::int64_t batch,
-                                    const Augmentation& augmentation) {
+                                    const Augmentation& augmentation, const LearningOptions& learning) {
   return guard_memory("rows", [&] {
     if (kind.task == Task::classifier)
       for (const LabelledTexts* set : {&training, &validation})
@@ -172,10 +172,14 @@ std::unique_ptr<RowData> frame_data(LabelledTexts training, LabelledTexts valida
     options.input = input;
     options.output = kind.output;
     options.length = length;
-    options.name = data_name(training, validation, kind, input);
+    options.name = data_name(training, validation, kind, input) + describe(learning);
     augment_pictures(options, augmentation);
-    return std::make_unique<RowData>(rows_of(std::move(training), kind, input, length),
-                                     rows_of(std::move(validation), kind, input, length), options);
+    const std::vector<std::int64_t> classes = classes_of_rows(kind, training);
+    options.objective = objective_for(kind.task, kind.outputs, learning, classes);
+    RowSet learned = rows_of(std::move(training), kind, input, length);
+    if (learning.balance == Balance::rows)
+      learned = chosen_rows(std::move(learned), balanced_rows(classes, std::ssize(kind.outputs)));
+    return std::make_unique<RowData>(std::move(learned), rows_of(std::move(validation), kind, input, length), options);
   });
 }
 

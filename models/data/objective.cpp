@@ -58,6 +58,20 @@ void check_weights(const char* who, const std::vector<double>& weights, std::int
       throw Error(std::string("[") + who + "] expected weights above 0, got " + std::to_string(weight));
 }
 
+// The mean class weight of the targets that count.
+double mean_weight(const Tensor& target, const std::vector<double>& weights) {
+  if (weights.empty()) return 1;
+  double sum = 0, count = 0;
+  for (const std::int64_t t : target.to_vector<std::int64_t>()) {
+    if (t == ignored_target) continue;
+    sum += weights[static_cast<std::size_t>(t)];
+    ++count;
+  }
+  return sum / count;
+}
+
+// The sum of the weighted terms is divided by the number of targets, not by the sum of their weights: rows of several
+// lengths, micro-batches and ranks are computed separately, and a weighted mean of one row would lose its weight.
 class Classes : public Objective {
  public:
   Classes(std::vector<std::string> names, ObjectiveOptions options, bool per_token)
@@ -68,7 +82,8 @@ class Classes : public Objective {
   }
   Tensor loss(const Tensor& output, const Batch& batch) const override {
     if (options_.class_weights.empty() && options_.focal_gamma == 0) return cross_entropy(output, batch.target);
-    return focal_loss(output, batch.target, options_.class_weights, options_.focal_gamma);
+    return scale(focal_loss(output, batch.target, options_.class_weights, options_.focal_gamma),
+                 mean_weight(batch.target, options_.class_weights));
   }
   std::unique_ptr<Meter> meter() const override {
     return per_token_ ? tagging_meter(names_) : confusion_meter(std::ssize(names_));

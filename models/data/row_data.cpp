@@ -106,6 +106,17 @@ std::int64_t predicted_in(const Tensor& target) {
 
 }  // namespace
 
+RowSet chosen_rows(RowSet set, std::vector<std::int64_t> numbers) {
+  for (const std::int64_t k : numbers)
+    if (k < 0 || k >= set.size)
+      throw Error("[rows] expected numbers of rows from 0 to " + std::to_string(set.size - 1) + ", got " +
+                  std::to_string(k));
+  const std::int64_t size = std::ssize(numbers);
+  return {size, [row = std::move(set.row), numbers = std::move(numbers)](std::int64_t k) {
+            return row(numbers[static_cast<std::size_t>(k)]);
+          }};
+}
+
 RowData::RowData(RowSet training, RowSet validation, RowDataOptions options)
     : training_(std::move(training)), validation_(std::move(validation)), options_(std::move(options)) {
   RowDataOptions& o = options_;

@@ -160,7 +160,9 @@ class ForecastMeter : public Meter {
 class ForecastObjective : public Objective {
  public:
   ForecastObjective(const std::vector<std::string>& outputs, const ForecastOptions& options)
-      : usual_(make_objective(Task::forecast, outputs)), outputs_(std::ssize(outputs)), options_(options) {
+      : usual_(make_objective(Task::forecast, outputs, {{}, 0, options.huber_delta})),
+        outputs_(std::ssize(outputs)),
+        options_(options) {
     for (const std::string& target : options.targets)
       if (const auto found = index_of(options.frames, target)) in_frames_.push_back(static_cast<std::int64_t>(*found));
     if (in_frames_.size() != options.targets.size()) in_frames_.clear();

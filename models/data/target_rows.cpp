@@ -119,6 +119,16 @@ Tensor detail::target_of_row(const TargetKind& kind, const LabelledTexts& rows, 
   return target_of(kind, label_of(rows, row), row_name(rows, row));
 }
 
+std::vector<std::int64_t> detail::classes_of_rows(const TargetKind& kind, const LabelledTexts& rows) {
+  if (kind.task == Task::classifier) return rows.labels;
+  std::vector<std::int64_t> classes;
+  for (std::size_t i = 0; kind.task == Task::tagging && i < rows.texts.size(); ++i) {
+    const auto tags = target_of_row(kind, rows, i).to_vector<std::int64_t>();
+    classes.insert(classes.end(), tags.begin(), tags.end());
+  }
+  return classes;
+}
+
 std::string detail::row_name(const LabelledTexts& rows, std::size_t row) {
   if (rows.content() != RowContent::texts) return std::to_string(row + 1);
   return "\"" + rows.texts[row].substr(0, 60) + "\"";
@@ -153,7 +163,7 @@ TargetKind find_targets(Task task, const LabelledTexts& rows) {
 
 std::unique_ptr<RowData> target_data(const LabelledTexts& training, const LabelledTexts& validation,
                                      const TargetKind& kind, std::shared_ptr<const Tokenizer> tokenizer,
-                                     std::int64_t length, std::int64_t batch) {
+                                     std::int64_t length, std::int64_t batch, const LearningOptions& learning) {
   return guard_memory("rows", [&] {
     const SpecialIds special = tokenizer->special();
     if (kind.task != Task::tagging && !special.cls)
@@ -167,8 +177,9 @@ std::unique_ptr<RowData> target_data(const LabelledTexts& training, const Labell
     options.batch = batch;
     options.length = length;
     options.tokenizer = tokenizer;
+    options.objective = objective_for(kind.task, kind.outputs, learning, classes_of_rows(kind, training));
     options.name = std::string(task_name(kind.task)) + ", hash " + std::to_string(hash_of(training)) + " " +
-                   std::to_string(hash_of(validation));
+                   std::to_string(hash_of(validation)) + describe(learning);
     return std::make_unique<RowData>(rows_of(training, kind, tokenizer, length),
                                      rows_of(validation, kind, tokenizer, length), options);
   });

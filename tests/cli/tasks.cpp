@@ -80,6 +80,39 @@ TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
   }
 }
 
+TEST_CASE("rare classes: --balance, --focal and --huber are settings of a run, and fit the task") {
+  const TemporaryFolder folder;
+  std::string csv = "text,label\n";
+  for (int i = 0; i < 200; ++i)
+    csv += std::string(i % 50 == 7 ? "cold winter " : "warm summer ") + std::to_string(i % 9) +
+           (i % 50 == 7 ? ",rare\n" : ",often\n");
+  folder.write("rows.csv", csv);
+  const std::string rows = folder / "rows.csv", run = folder / "run";
+  const std::string train = "train --arch gmlp --layers 0 --d-model 8 --seq-len 4 --data " + rows + " --validation " +
+                            rows + " --steps 60 --warmup 0 --threads 1 ";
+  const auto f1 = [&](const std::string& options) {
+    const Outcome trained = weft(train + options + " --overwrite --out " + run);
+    CAPTURE(trained.err);
+    REQUIRE(trained.code == 0);
+    return number_after(trained.out, "validation macro F1 ");
+  };
+  CHECK(f1("") < 50);  // the rare class is never predicted
+  CHECK(f1("--balance rows --lr 2e-2") == 100);
+  CHECK(f1("--balance weights --lr 2e-2") == 100);
+  CHECK(contains(folder.read("run/run.json"), R"("balance": "weights")"));
+  CHECK(weft("train --resume " + run + " --steps 62").code == 0);
+  CHECK(weft(train + "--epochs 1 --balance rows --out " + (folder / "epoch")).code == 2);  // --steps and --epochs
+  const Outcome epoch = weft("train --arch gmlp --layers 0 --d-model 8 --seq-len 4 --data " + rows + " --validation " +
+                             rows + " --epochs 1 --batch 8 --balance rows --out " + (folder / "epoch"));
+  CHECK(contains(folder.read("epoch/run.json"), R"("steps": 49)"));  // 2 · 196 rows
+  const auto refused = [&](const std::string& options) { return weft(train + options + " --out " + (folder / "x")); };
+  CHECK(fails_with(refused("--huber 1"), 1, "a classifier has no Huber loss"));
+  CHECK(fails_with(refused("--task retrieval --focal 1"), 2, "--focal is not for a retrieval"));
+  CHECK(fails_with(refused("--task multilabel --balance rows"), 1, "a multilabel can't balance by rows"));
+  CHECK(fails_with(refused("--balance both"), 2, "none, weights, rows"));
+  CHECK(fails_with(refused("--focal -1"), 2, "--focal"));
+}
+
 namespace {
 
 // 400 rows of a wave with 12 rows a period, and of a column that means nothing.

@@ -152,12 +152,27 @@ weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, co
   throw UsageError("\"" + o.from + "\" reads texts, but the rows of --data are " + weft::row_content_name(content));
 }
 
+// Error for an option of tasks with classes, or with numbers.
+void check_no_learning_options(const TrainOptions& o, weft::Task task, bool has_huber) {
+  const char* given = !o.balance.empty()      ? "--balance"
+                      : o.focal               ? "--focal"
+                      : o.huber && !has_huber ? "--huber"
+                                              : nullptr;
+  if (given != nullptr) throw UsageError(std::string(given) + " is not for a " + weft::task_name(task));
+}
+
+// The rows of an epoch, of which --balance rows repeats some.
+std::int64_t rows_of_epoch(const TrainOptions& o, const weft::LabelledTexts& training) {
+  if (o.learning().balance != weft::Balance::rows) return std::ssize(training.texts);
+  return std::ssize(weft::balanced_rows(training.labels, std::ssize(training.names)));
+}
+
 // Rows of pictures, sounds or frames.
 Training load_numbers(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
   check_no_text_options(o, weft::row_content_name(rows.training.content()));
   Training made;
   made.notes = std::move(rows.notes);
-  const std::int64_t batch = o.batch.value_or(32), count = std::ssize(rows.training.texts);
+  const std::int64_t batch = o.batch.value_or(32), count = rows_of_epoch(o, rows.training);
   const bool are_classes = spec.task == weft::Task::classifier;
   const weft::TargetKind kind =
       are_classes ? weft::TargetKind{spec.task, rows.training.names} : weft::find_targets(spec.task, rows.training);
@@ -171,7 +186,7 @@ Training load_numbers(const TrainOptions& o, weft::ModelSpec spec, const weft::C
   const std::int64_t length = usual_length(*planned);
   if (!rows.test.texts.empty()) made.test = weft::frame_data({}, std::move(rows.test), kind, spec.input, length, batch);
   made.data = weft::frame_data(std::move(rows.training), std::move(rows.validation), kind, spec.input, length, batch,
-                               {o.flips, o.shift.value_or(0)});
+                               {o.flips, o.shift.value_or(0)}, o.learning());
   made.size = {count, batch, true};
   check_memory_to_train(*planned);
   made.model = new_model(o, spec);
@@ -196,12 +211,13 @@ Training load_targets(const TrainOptions& o, weft::ModelSpec spec, const weft::C
   spec.output = kind.output;
   const auto planned = outline(spec);
   const std::int64_t batch = o.batch.value_or(32), length = usual_length(*planned);
-  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured) {
-    return weft::target_data(learned, measured, kind, tokenizer, length, batch);
+  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured,
+                           const weft::LearningOptions& learning) {
+    return weft::target_data(learned, measured, kind, tokenizer, length, batch, learning);
   };
   made.notes.push_back(std::string(weft::task_name(spec.task)) + ": " + describe_outputs(kind));
-  made.data = data_of(rows.training, rows.validation);
-  if (!rows.test.texts.empty()) made.test = data_of({}, rows.test);
+  made.data = data_of(rows.training, rows.validation, o.learning());
+  if (!rows.test.texts.empty()) made.test = data_of({}, rows.test, {});
   made.size = {std::ssize(rows.training.texts), batch, true};
   check_memory_to_train(*planned);
   made.model = new_model(o, spec);
@@ -215,6 +231,7 @@ Training load_pairs(const TrainOptions& o, weft::ModelSpec spec, const weft::Che
   Training made;
   made.notes = std::move(rows.notes);
   made.columns = rows.training.columns;
+  check_no_learning_options(o, spec.task, false);
   const weft::Texts texts = [&](const auto& use) {
     for (const std::string& text : rows.training.texts) use(text);
     for (const std::string& text : rows.training.names) use(text);
@@ -255,14 +272,15 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   const auto planned = outline(spec);
   const std::int64_t filled = filled_length(o, from, usual_length(*planned));
   const std::int64_t batch = o.batch.value_or(32);
-  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured) {
+  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured,
+                           const weft::LearningOptions& learning) {
     return std::make_unique<weft::ClassifierData>(
         learned, measured, tokenizer, filled > 0 ? filled : usual_length(*planned), batch,
-        filled > 0 ? weft::Padding::full : weft::Padding::exact, o.word_dropout);
+        filled > 0 ? weft::Padding::full : weft::Padding::exact, o.word_dropout, learning);
   };
-  made.data = data_of(training, rows.validation);
-  if (!rows.test.texts.empty()) made.test = data_of({}, rows.test);
-  made.size = {std::ssize(training.texts), batch, true};
+  made.data = data_of(training, rows.validation, o.learning());
+  if (!rows.test.texts.empty()) made.test = data_of({}, rows.test, {});
+  made.size = {rows_of_epoch(o, training), batch, true};
   check_memory_to_train(*planned);
   made.model = new_model(o, spec);
   return made;
@@ -277,7 +295,9 @@ Training load_series(const TrainOptions& o, weft::ModelSpec spec, const weft::Ch
   const weft::TextSplit split = weft::text_split(o.split);
   const std::int64_t length = config_value(spec.config, "seq_len", usual_series_length);
   set_length(spec, length);
-  const weft::ForecastOptions options = forecast_options(o, length);
+  weft::ForecastOptions options = forecast_options(o, length);
+  options.huber_delta = o.huber.value_or(0);
+  check_no_learning_options(o, spec.task, true);
   weft::RowDataOptions rows = weft::forecast_row_options(series, options, training_rows(o, series));
   if (from != nullptr) rows.input = from->model->input();
   Training made;

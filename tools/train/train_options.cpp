@@ -205,6 +205,29 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
   add_number(command, "--label-smoothing", o.label_smoothing, {.lowest = 0, .highest = 1, .below = true},
              "Share of the loss that is spread over all classes")
       ->group(group);
+  auto* data = command.get_option("--data");
+  const auto read_balance = [&o](const std::string& name) {
+    o.balance = weft::balance_name(weft::balance_from_name(name));
+  };
+  add_option(command, "--balance", "NAME", read_balance,
+             help_text("How classes of different frequency are learned: weights: the loss of a row of a rare class "
+                       "counts more; rows: an epoch repeats rows of rare classes until all classes are equally "
+                       "frequent; none. Tagging: none or weights",
+                       "", "none"))
+      ->group(group)
+      ->needs(data);
+  add_number(command, "--focal", o.focal, {0},
+             "Classes: exponent gamma of the focal loss, which reduces the loss of rows that are predicted well; 0: "
+             "cross entropy",
+             "0")
+      ->group(group)
+      ->needs(data);
+  add_number(command, "--huber", o.huber, {0},
+             "Regression and forecasts: error beyond which the loss grows linearly, in the unit of the labels; 0: "
+             "squared error",
+             "0")
+      ->group(group)
+      ->needs(data);
   const auto set_precision = [&o](weft::Precision given) { o.precision = given; };
   add_precision(command, set_precision, weft::precision_name(o.precision))->group(group);
   command
@@ -343,6 +366,10 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   rate.d_model = config_value(made.config(), "d_model", 1);
   options.optimizer = optimizer;
   return options;
+}
+
+weft::LearningOptions TrainOptions::learning() const {
+  return {weft::balance_from_name(balance.empty() ? "none" : balance), focal.value_or(0), huber.value_or(0)};
 }
 
 void TrainOptions::check_log(const CLI::App& command) const {

@@ -1,5 +1,6 @@
 // The options of weft train.
 #pragma once
+#include <weft/balance.h>
 #include <weft/trainer.h>
 
 #include <CLI/CLI.hpp>
@@ -37,6 +38,8 @@ struct TrainOptions {
   std::string best_by = "loss";  // one of best_by_names
   std::optional<double> lr, lr_floor;
   double label_smoothing = 0, word_dropout = 0;
+  std::string balance;                       // weft::Balance; empty: none
+  std::optional<double> focal, huber;        // see weft::ObjectiveOptions
   std::optional<std::int64_t> patch, shift;  // of pictures
   std::optional<std::int64_t> dimensions;    // of the vectors that a text gets
   bool flips = false;                        // of pictures
@@ -57,6 +60,7 @@ struct TrainOptions {
   void check_log(const CLI::App& command) const;
   // `steps` must be set.
   weft::TrainOptions training(const weft::Model& made) const;
+  weft::LearningOptions learning() const;
 
  private:
   std::vector<std::pair<CLI::Option*, CLI::Option*>> of_data_;  // options, each with the one that it needs

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/balance.h"
 #include "weft/data.h"
 #include "weft/labelled_texts.h"
 
@@ -29,10 +30,10 @@ class ClassifierData : public Data {
   /// used. The replacement is the unknown symbol, or [mask] if the tokenizer has no unknown symbol.
   /// Throws an Error if the tokenizer has no symbol for padding or none for the beginning of a sequence; if there is no
   /// validation row; if the training and validation sets have different labels; for a length below 2; unless 0 <=
-  /// word_dropout < 1; and for word dropout if the tokenizer has neither symbol.
+  /// word_dropout < 1; for word dropout if the tokenizer has neither symbol; and for a Huber loss.
   ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
                  std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch,
-                 Padding padding = Padding::full, double word_dropout = 0);
+                 Padding padding = Padding::full, double word_dropout = 0, const LearningOptions& learning = {});
 
   Task task() const noexcept override { return Task::classifier; }
   const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept override { return tokenizer_; }
@@ -43,6 +44,7 @@ class ClassifierData : public Data {
   Batch validation(std::int64_t k) const override;  ///< with Padding::exact: rows of one length
   /// "accuracy", the fraction of rows whose label has the highest logit, and "macro F1" (Confusion::macro_average)
   std::unique_ptr<Meter> meter() const override;
+  Tensor loss(const Tensor& output, const Batch& batch) const override;
   std::vector<std::string> labels() const override { return labels_; }
   std::int64_t pad_to() const noexcept override { return padding_ == Padding::full ? length_ : 0; }
   std::string fingerprint() const override;
@@ -52,10 +54,11 @@ class ClassifierData : public Data {
     std::vector<std::int32_t> tokens;  // of all rows, without padding
     std::vector<std::int64_t> ends;    // 0, then the end of each row
     std::vector<std::int64_t> labels;
-    std::vector<std::int64_t> by_length;  // row numbers, shortest row first
+    std::vector<std::int64_t> epoch;      // row numbers; those of rare classes may occur several times
+    std::vector<std::int64_t> by_length;  // the same, shortest row first
     std::int64_t size(std::int64_t row) const;
   };
-  Rows rows(const LabelledTexts& texts) const;
+  Rows rows(const LabelledTexts& texts, Balance balance) const;
   std::vector<std::int64_t> near_rows(std::int64_t k, const Random& random) const;
   Batch training_rows(const std::vector<std::int64_t>& which, std::int64_t first, const Random& random) const;
   void drop_words(std::int64_t* tokens, std::int64_t length, const Random& random) const;
@@ -66,6 +69,8 @@ class ClassifierData : public Data {
   Padding padding_;
   double word_dropout_;
   std::vector<std::string> labels_;
+  LearningOptions learning_;
+  std::shared_ptr<const Objective> objective_;  // null: the cross entropy
   Rows training_, validation_;
   std::vector<std::int64_t> validation_starts_;  // of batches, in validation_.by_length; then the end of the last
 };

@@ -33,7 +33,7 @@ std::int64_t longest_row(const LabelledTexts& rows, const InputSpec& input);
 /// other labels.
 std::unique_ptr<RowData> frame_data(LabelledTexts training, LabelledTexts validation, const TargetKind& kind,
                                     const InputSpec& input, std::int64_t length, std::int64_t batch,
-                                    const Augmentation& augmentation = {});
+                                    const Augmentation& augmentation = {}, const LearningOptions& learning = {});
 
 }  // namespace weft
 #pragma GCC visibility pop

@@ -43,9 +43,11 @@ class Objective {
 
 /// Options of weft's own objectives.
 struct ObjectiveOptions {
-  std::vector<double> class_weights;  ///< classifier, tagging: one for each class, above 0; empty: all 1
-  double focal_gamma = 0;             ///< classifier, tagging: see focal_loss()
-  double huber_delta = 0;             ///< regression, forecast: see huber_loss(); 0: the mean squared error
+  /// Classifier, tagging: one for each class, above 0; empty: all 1. The sum of the weighted terms is divided by the
+  /// number of targets, so that a batch may be computed in parts.
+  std::vector<double> class_weights;
+  double focal_gamma = 0;  ///< classifier, tagging: see focal_loss()
+  double huber_delta = 0;  ///< regression, forecast: see huber_loss(); 0: the mean squared error
 };
 
 /// The objective of one of weft's tasks on rows, for the named outputs:

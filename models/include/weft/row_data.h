@@ -26,6 +26,10 @@ struct RowSet {
   std::function<Row(std::int64_t)> row;  ///< row k, always the same; several threads may call it at once
 };
 
+/// The rows of a set with these numbers, in this order; a number may occur several times. For example, balanced_rows()
+/// (weft/balance.h). Throws an Error for a number outside the set.
+RowSet chosen_rows(RowSet set, std::vector<std::int64_t> numbers);
+
 /// Options of RowData.
 struct RowDataOptions {
   Task task = Task::classifier;                ///< what the models predict

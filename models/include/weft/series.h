@@ -34,6 +34,7 @@ struct ForecastOptions {
   std::int64_t horizon = 1;          ///< rows after these that it predicts
   std::int64_t season = 0;           ///< rows of a season, for a comparison; 0: none
   std::int64_t batch = 32;           ///< windows in a batch
+  double huber_delta = 0;            ///< see ObjectiveOptions (weft/objective.h)
 };
 
 /// What a model of these options reads and predicts: outputs "NAME+1" … "NAME+horizon" for each target, and the mean

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/balance.h"
 #include "weft/labelled_texts.h"
 #include "weft/row_data.h"
 
@@ -33,7 +34,7 @@ TargetKind find_targets(Task task, const LabelledTexts& rows);
 /// Error that quotes the row if a label doesn't fit or if it is not among the outputs.
 std::unique_ptr<RowData> target_data(const LabelledTexts& training, const LabelledTexts& validation,
                                      const TargetKind& kind, std::shared_ptr<const Tokenizer> tokenizer,
-                                     std::int64_t length, std::int64_t batch);
+                                     std::int64_t length, std::int64_t batch, const LearningOptions& learning = {});
 
 }  // namespace weft
 #pragma GCC visibility pop

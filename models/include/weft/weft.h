@@ -3,6 +3,7 @@
 #pragma once
 #include "weft/activation.h"
 #include "weft/architecture.h"
+#include "weft/balance.h"
 #include "weft/bfloat16.h"
 #include "weft/checkpoint.h"
 #include "weft/checkpoint_form.h"
