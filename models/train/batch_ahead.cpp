@@ -1,5 +1,6 @@
 #include "train/batch_ahead.h"
 
+#include <chrono>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -7,47 +8,69 @@
 namespace weft::detail {
 
 BatchAhead::BatchAhead(const Data& data, const Random& random, std::int64_t count, std::int64_t first,
-                       std::int64_t stride)
+                       std::int64_t stride, std::int64_t loaders)
     : data_(data), random_(random), count_(count), first_(first), stride_(stride), isa_(Context::current().isa()) {
-  if (Context::current().threads() > 1) try {
-      thread_ = std::thread([this] { work(); });
-    } catch (const std::system_error& error) {  // no more threads: take() prepares the batches
-      Context::current().log(
-          std::string("[train] batches are prepared between the steps, because the system refused a thread: ") +
-          error.what());
-    }
+  start(loaders);
+}
+
+void BatchAhead::start(std::int64_t loaders) try {
+  threads_.reserve(static_cast<std::size_t>(loaders));
+  while (std::ssize(threads_) < loaders) threads_.emplace_back([this] { work(); });
+} catch (const std::system_error& error) {  // no more threads
+  Context::current().log("[train] " + std::to_string(threads_.size()) + " of " + std::to_string(loaders) +
+                         " threads prepare batches, because the system refused another one: " + error.what());
 }
 
 BatchAhead::~BatchAhead() {
-  if (!thread_.joinable()) return;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ends_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  for (std::thread& thread : threads_) thread.join();
 }
 
-std::vector<Batch> BatchAhead::prepare(std::int64_t step) const {
-  std::vector<Batch> batches;
-  for (std::int64_t i = first_; i < count_; i += stride_) batches.push_back(data_.training(step * count_ + i, random_));
-  return batches;
+BatchAhead::Prepared BatchAhead::prepare(std::int64_t step) const {
+  Prepared prepared;
+  try {
+    for (std::int64_t i = first_; i < count_; i += stride_)
+      prepared.batches.push_back(data_.training(step * count_ + i, random_));
+  } catch (...) {
+    prepared.error = std::current_exception();
+  }
+  return prepared;
 }
 
 std::vector<Batch> BatchAhead::take(std::int64_t step) {
-  if (!thread_.joinable()) return prepare(step);
-  std::unique_lock<std::mutex> lock(mutex_);
-  if (ready_ != step) wanted_ = step;  // the first step, or one out of order
-  changed_.notify_all();
-  changed_.wait(lock, [&] { return ready_ == step; });
-  std::vector<Batch> batches = std::move(batches_);
-  const std::exception_ptr error = std::exchange(error_, nullptr);
-  ready_ = -1;
-  wanted_ = step + 1;
-  lock.unlock();
-  changed_.notify_all();
-  if (error) std::rethrow_exception(error);
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<Batch> batches = wait_for(step);
+  seconds_waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return batches;
+}
+
+std::vector<Batch> BatchAhead::wait_for(std::int64_t step) {
+  Prepared prepared;
+  if (threads_.empty()) {
+    prepared = prepare(step);
+  } else {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (step != awaited_) begin_at(step);
+    changed_.wait(lock, [&] { return ready_.contains(step); });
+    prepared = std::move(ready_.extract(step).mapped());
+    awaited_ = step + 1;
+    lock.unlock();
+    changed_.notify_all();
+  }
+  if (prepared.error) std::rethrow_exception(prepared.error);
+  return std::move(prepared.batches);
+}
+
+// For the first step, and for one that doesn't follow the last. What was prepared is of no use.
+void BatchAhead::begin_at(std::int64_t step) {
+  ready_.clear();
+  awaited_ = next_ = step;
+  ++restarts_;
+  changed_.notify_all();
 }
 
 void BatchAhead::work() {
@@ -57,22 +80,14 @@ void BatchAhead::work() {
   const ContextScope scope(context);
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return ends_ || (wanted_ >= 0 && wanted_ != ready_); });
+    changed_.wait(lock, [&] { return ends_ || (next_ >= 0 && next_ <= awaited_ + std::ssize(threads_)); });
     if (ends_) return;
-    const std::int64_t step = wanted_;
+    const std::int64_t step = next_++, restarts = restarts_;
     lock.unlock();
-    std::vector<Batch> batches;
-    std::exception_ptr error;
-    try {
-      batches = prepare(step);
-    } catch (...) {
-      error = std::current_exception();
-    }
+    Prepared prepared = prepare(step);
     lock.lock();
-    batches_ = std::move(batches);
-    error_ = error;
-    ready_ = step;
-    if (wanted_ == step) wanted_ = -1;
+    if (restarts != restarts_) continue;
+    ready_.emplace(step, std::move(prepared));
     changed_.notify_all();
   }
 }

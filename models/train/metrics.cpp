@@ -69,7 +69,8 @@ void Metrics::add(const Progress& p, double seconds) {
                           {"learning_rate", p.learning_rate},
                           {"gradient_norm", p.gradient_norm},
                           {"tokens_per_second", p.tokens_per_second},
-                          {"seconds", seconds_ + seconds}};
+                          {"seconds", seconds_ + seconds},
+                          {"data_wait", p.data_wait}};
   os::append(path_, line.dump() + "\n");
 }
 

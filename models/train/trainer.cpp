@@ -44,6 +44,8 @@ TrainOptions checked(const TrainOptions& options) {
                 std::to_string(options.label_smoothing));
   if (!(s.floor >= 0) || !std::isfinite(s.floor))
     throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
+  if (options.loaders && (*options.loaders < 0 || *options.loaders > 64))
+    throw Error("[train] expected 0 to 64 loaders, got " + std::to_string(*options.loaders));
   return options;
 }
 
@@ -94,6 +96,7 @@ struct Trainer::Run {
       bytes_sent = trainer.exchange_->bytes_sent();
       seconds_waited = trainer.exchange_->seconds_waited();
     }
+    if (trainer.ahead_) waited_for_data = trainer.ahead_->seconds_waited();
     if (folder != nullptr) metrics = Metrics(metrics_path(folder->path()), trainer.step_);
   }
 
@@ -123,7 +126,8 @@ struct Trainer::Run {
   Metrics metrics;
   std::int64_t first_step, first_tokens;
   std::uint64_t bytes_sent = 0;  // before this run
-  double seconds_waited = 0;     // before this run
+  double seconds_waited = 0;     // for gradients, before this run
+  double waited_for_data = 0;    // before this run
   std::exception_ptr failed;     // the failure of the last save
   RunResult result;
 };
@@ -209,7 +213,9 @@ double Trainer::add_gradient(const Batch& batch, std::int64_t number, double sha
 
 double Trainer::step_in_region() {
   const std::int64_t step = step_ + 1;
-  if (!ahead_) ahead_ = std::make_unique<BatchAhead>(data_, batches_, options_.micro_batches, rank(), ranks());
+  if (!ahead_)
+    ahead_ = std::make_unique<BatchAhead>(data_, batches_, options_.micro_batches, rank(), ranks(),
+                                          options_.loaders.value_or(BatchAhead::usual_loaders()));
   if (options_.ranks != nullptr && !exchange_)
     exchange_ = std::make_unique<GradientExchange>(*options_.ranks, optimizer_.parameters(),
                                                    (options_.micro_batches + ranks() - 1) / ranks());
@@ -332,6 +338,7 @@ Progress Trainer::timed_step(Run& run) {
   const auto before = Clock::now();
   progress.loss = step();
   so_far.seconds += seconds_since(before);
+  so_far.data_wait = (ahead_->seconds_waited() - run.waited_for_data) / so_far.seconds;
   if (exchange_) {
     so_far.bytes_sent = exchange_->bytes_sent() - run.bytes_sent;
     so_far.seconds_waited = exchange_->seconds_waited() - run.seconds_waited;
@@ -342,6 +349,7 @@ Progress Trainer::timed_step(Run& run) {
   progress.learning_rate = options_.schedule(step_);
   progress.gradient_norm = gradient_norm_;
   progress.tokens_per_second = so_far.tokens_per_second;
+  progress.data_wait = so_far.data_wait;
   progress.seconds_left =
       so_far.seconds / static_cast<double>(step_ - run.first_step) * static_cast<double>(progress.steps - step_);
   run.save([&] { run.metrics.add(progress, so_far.seconds); });

@@ -72,7 +72,7 @@ TEST_CASE("faults: no more threads: the same bits with the existing ones, and th
     findings.expect(told == 1 && lines.size() == 1, "the log of the loop's own context");
     const std::vector<double> alone = losses(folder / "alone");
     bool said = false;
-    for (const std::string& line : lines) said = said || line.find("[train] batches are prepared between") == 0;
+    for (const std::string& line : lines) said = said || line.find("[train] 0 of 1 threads prepare batches") == 0;
     findings.expect(said, "a line on batches");
     none.reset();
     findings.expect(losses(folder / "again") == alone, "the same losses");

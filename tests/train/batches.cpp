@@ -1,7 +1,9 @@
 // Batches that a trainer prepares on a separate thread, and the content of a language model's batches.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <mutex>
 #include <set>
@@ -48,7 +50,7 @@ TEST_CASE("concurrent: batches are prepared ahead, in the same order; errors are
   CHECK(data.threads.count(std::this_thread::get_id()) == (context.threads() == 1));
   for (std::size_t i = 0; i < data.numbers.size(); ++i) CHECK(data.numbers[i] == static_cast<std::int64_t>(i));
   CHECK(data.numbers.size() >= 8);
-  CHECK(data.numbers.size() <= 10);  // at most one step ahead
+  CHECK(data.numbers.size() <= 12);  // at most two steps ahead
 
   data.fails = 5;
   Trainer trainer(*small.model, data, options);
@@ -59,6 +61,78 @@ TEST_CASE("concurrent: batches are prepared ahead, in the same order; errors are
   data.fails = -1;
   CHECK_NOTHROW(trainer.step());
   data.fails = 7;  // prepared, but never requested
+}
+
+TEST_CASE("concurrent: several loaders work at once, keep a bounded number of steps, and change no bit" *
+          doctest::test_suite("threads")) {
+  // Batches take a while to make: with three loaders, three are made at once.
+  class Slow : public TextData {
+   public:
+    using TextData::TextData;
+    Batch training(std::int64_t k, const Random& random) const override {
+      const int now = ++inside;
+      for (int most = at_once; now > most && !at_once.compare_exchange_weak(most, now);) {
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      highest = std::max<std::int64_t>(highest, k);
+      Batch batch = TextData::training(k, random);
+      --inside;
+      return batch;
+    }
+    mutable std::atomic<int> inside = 0, at_once = 0;
+    mutable std::atomic<std::int64_t> highest = -1;
+  };
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  std::vector<std::vector<double>> losses;
+  for (const std::int64_t loaders : {0, 1, 3}) {
+    CAPTURE(loaders);
+    const SmallTask same = small_task("gmlp", Task::causal_lm);
+    const Slow data(small_text(), small.data->tokenizer(), Task::causal_lm, 16, 4);
+    TrainOptions options = small_options(6);
+    options.loaders = loaders;
+    losses.emplace_back();
+    {
+      Trainer trainer(*same.model, data, options);
+      for (int step = 0; step < 5; ++step) losses.back().push_back(trainer.step());
+      const std::int64_t last = 4 + (loaders == 0 ? 0 : loaders + 1);
+      for (int i = 0; i < 500 && data.highest < last; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      CHECK(data.highest == last);
+      RunOptions run;
+      CHECK(trainer.run(run).data_wait < 1);
+    }
+    CHECK(data.at_once <= std::max<std::int64_t>(loaders, 1));
+    CHECK((data.at_once > 1) == (loaders > 1));
+    CHECK(losses.back() == losses.front());
+  }
+}
+
+TEST_CASE("the share of a run that waited for batches") {
+  class Slow : public TextData {
+   public:
+    using TextData::TextData;
+    Batch training(std::int64_t k, const Random& random) const override {
+      std::this_thread::sleep_for(std::chrono::milliseconds(k < 2 ? 300 : 0));
+      return TextData::training(k, random);
+    }
+  };
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  const Slow data(small_text(), small.data->tokenizer(), Task::causal_lm, 16, 4);
+  TrainOptions options = small_options(8);
+  options.loaders = 0;
+  Trainer trainer(*small.model, data, options);
+  RunOptions run;
+  std::vector<double> shares;
+  run.progress = [&](const Progress& p) {
+    shares.push_back(p.data_wait);
+    return true;
+  };
+  const RunResult result = trainer.run(run);
+  CHECK(result.data_wait * result.seconds >= 0.6);
+  CHECK(result.data_wait <= 1);
+  CHECK(shares.back() == result.data_wait);
+  CHECK(shares[1] > shares.back());
+  options.loaders = 65;
+  CHECK_THROWS_WITH_AS(Trainer(*small.model, data, options), doctest::Contains("0 to 64 loaders, got 65"), Error);
 }
 
 TEST_CASE("perplexity and bits per byte") {

@@ -34,6 +34,7 @@ std::vector<std::string> lines_of(const TemporaryFolder& folder, const std::stri
     auto json = nlohmann::json::parse(line);
     json.erase("seconds");
     json.erase("tokens_per_second");
+    json.erase("data_wait");
     lines.push_back(json.dump());
   }
   return lines;

@@ -23,7 +23,7 @@ using weft::Error;
 // implies it.
 bool is_no_setting(const std::string& name) {
   // epochs are recorded as steps
-  for (const char* each : {"out", "resume", "overwrite", "keep-going", "threads", "help", "epochs"})
+  for (const char* each : {"out", "resume", "overwrite", "keep-going", "threads", "loaders", "help", "epochs"})
     if (name == each) return true;
   return false;
 }

@@ -261,13 +261,17 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
       .add_option(
           "--resume", o.resume,
           "Go on with the run in this folder, to the same bits as one that never stopped. Takes only the options "
-          "--steps, --epochs, --eval-every, --patience, --recompute, --threads, --log, --keep-going and those that say "
-          "where "
-          "its data are now")
+          "--steps, --epochs, --eval-every, --patience, --recompute, --threads, --loaders, --log, --keep-going and "
+          "those "
+          "that say where its data are now")
       ->group(group)
       ->type_name("FOLDER")
       ->expected(0, 1)
       ->take_last();
+  add_number(command, "--loaders", o.loaders, {0, 64},
+             "Threads that prepare the batches of the next steps meanwhile; 0: the steps wait for their batches",
+             "1 if there are several threads")
+      ->group(group);
   command.add_flag("--overwrite", o.overwrite, "Replace the run in --out once this one saves its first checkpoint")
       ->group(group);
   command
@@ -281,8 +285,9 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
 
 // Options that may be given with --resume: they don't turn the run into a different one.
 bool goes_with_resume(const std::string& name) {
-  for (const char* each : {"--resume", "--steps", "--epochs", "--eval-every", "--patience", "--recompute", "--threads",
-                           "--log", "--keep-going", "--text", "--data", "--validation", "--test", "--help"})
+  for (const char* each :
+       {"--resume", "--steps", "--epochs", "--eval-every", "--patience", "--recompute", "--threads", "--loaders",
+        "--log", "--keep-going", "--text", "--data", "--validation", "--test", "--help"})
     if (name == each) return true;
   return false;
 }
@@ -356,6 +361,7 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   options.ranks = ranks;
   options.micro_batches = micro_batches.value_or(ranks == nullptr ? 1 : ranks->size());
   options.label_smoothing = label_smoothing;
+  options.loaders = loaders;
   weft::Schedule& rate = options.schedule;
   rate.kind = weft::schedule_from_name(schedule);
   const bool noam = rate.kind == weft::ScheduleKind::noam, rows = !data.empty();

@@ -22,6 +22,13 @@ void print_exchange(const weft::RunResult& result, std::int64_t steps) {
   std::cout << text;
 }
 
+// Prints the share of the time in which steps waited for batches.
+void print_data_wait(double share) {
+  char text[64];
+  std::snprintf(text, sizeof text, "waited for data %.1f %% of the time\n", 100 * share);
+  std::cout << text;
+}
+
 std::string percent(double part) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f %%", 100 * part);
@@ -107,6 +114,7 @@ void print_result(const weft::Trainer& trainer, const weft::RunResult& result, c
   print_evaluation(*result.evaluation, "validation");
   warn_of_never_predicted("validation", *result.evaluation, training.data->labels());
   std::cout << "tokens/s " << static_cast<std::int64_t>(result.tokens_per_second) << "\n";
+  if (steps > 0) print_data_wait(result.data_wait);
   print_memory();
 }
 

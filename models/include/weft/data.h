@@ -68,7 +68,7 @@ class Data {
   virtual std::int64_t length() const noexcept = 0;  ///< the longest sequence of a batch
   virtual std::int64_t batch() const noexcept = 0;   ///< sequences of a training batch
   /// Batch k of the run that `random` stands for. It depends only on these two. Throws an Error if there is nothing to
-  /// train on. A Trainer calls this from its own second thread, while other threads call the other functions.
+  /// train on. A Trainer calls this from threads of its own, while other threads call the other functions.
   virtual Batch training(std::int64_t k, const Random& random) const = 0;
   virtual std::int64_t validation_batches() const noexcept = 0;  ///< at least 1
   virtual Batch validation(std::int64_t k) const = 0;            ///< the k-th batch; always the same

@@ -30,6 +30,10 @@ struct TrainOptions {
   /// for data whose loss is the cross entropy. Evaluation does not use it.
   double label_smoothing = 0;
   std::uint64_t seed = 1;  ///< of batches, masks and dropout
+  /// Threads that call Data::training for the batches of the next steps while a step computes, 0 to 64. At most
+  /// loaders + 1 steps are kept ready. The result doesn't depend on it. None: 1 if the Context has several threads, else
+  /// 0.
+  std::optional<std::int64_t> loaders = {};
   /// The ranks that train together; null: only this process. Each rank has its own trainer, with its own model, data
   /// and options, which are equal on all ranks. Each computes every size()-th micro-batch. The result has the bits of
   /// one process that computes all of them. All ranks make the same calls of their trainers; an Error on one rank
@@ -66,6 +70,7 @@ struct Progress {
   double gradient_norm = 0;      ///< of this step, before clipping
   double tokens_per_second = 0;  ///< since the run began, without evaluation and saving
   double seconds_left = 0;       ///< at that speed
+  double data_wait = 0;          ///< the share of the time in which steps waited for batches
 };
 
 /// Options of Trainer::run besides the steps. With several ranks, only rank 0 writes, so only it uses folder and open.
@@ -106,6 +111,7 @@ struct RunResult {
   std::optional<Evaluation> evaluation;  ///< after the last step; none if it was stopped
   double tokens_per_second = 0;          ///< of training, without evaluation and saving
   double seconds = 0;                    ///< the duration of the steps
+  double data_wait = 0;                  ///< the share of it in which they waited for batches
   std::uint64_t bytes_sent = 0;          ///< gradient bytes that this rank sent to others
   double seconds_waited = 0;             ///< time spent only waiting for gradients of others
 };
@@ -116,8 +122,8 @@ class [[gnu::visibility("hidden")]] GradientExchange;
 }  // namespace detail
 
 /// Trains one model. Only one thread may use a trainer, and no other thread may use the model meanwhile, because each
-/// step writes its parameters. The trainer's own second thread calls Data::training() for the next batch while a step
-/// computes.
+/// step writes its parameters. Threads of the trainer's own call Data::training() for the next batches while a step
+/// computes, see TrainOptions::loaders.
 class Trainer {
  public:
   /// The trainer trains and evaluates in the model's precision, which must not change afterwards. Throws an Error if
