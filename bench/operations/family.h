@@ -9,7 +9,7 @@
 
 namespace weft::bench {
 
-// The work with which weft's is compared, in turn: a peer's, or simpler work of weft.
+// The work that weft's is compared with, the two run alternately: a peer's, or simpler work of weft.
 struct Rival {
   std::string name;
   std::function<Work(int threads)> make;

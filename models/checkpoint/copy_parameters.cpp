@@ -14,7 +14,7 @@ using namespace detail;
 
 namespace {
 
-// Whether the shapes differ only by the models' numbers of outputs.
+// Whether the shapes differ only in the number of the models' outputs.
 bool is_output(const Shape& a, const Shape& b, const Model& from, const Model& to) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](std::int64_t x, std::int64_t y) {
     return x == y || (x == from.outputs() && y == to.outputs());

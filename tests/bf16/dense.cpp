@@ -119,7 +119,7 @@ TEST_CASE("bf16 linear: values and gradients, weight and bias bf16 or f32") {
   });
 }
 
-// Matrices stored by columns, with gaps between rows, and without elements.
+// Matrices that are stored by columns, that have gaps between rows, or that are empty.
 TEST_CASE("bf16 linear: strided and empty matrices") {
   const auto linear_of = [](const std::vector<Tensor>& in) { return linear(in[0], in[1], in[2]); };
   for_every_isa([&] {

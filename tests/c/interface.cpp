@@ -18,7 +18,7 @@
 namespace weft::test {
 namespace {
 
-// A checkpoint with parameters that no other checkpoint has by chance.
+// A checkpoint with parameters that no other checkpoint is likely to have.
 Checkpoint save_small(const std::string& folder, const std::string& arch, Task task) {
   const SmallTask small = small_task(arch, task);
   randomize(small.model->parameters(), 0.3);

@@ -38,7 +38,7 @@ struct Trained {
   std::unique_ptr<Data> data;  // its validation rows are some_texts
 };
 
-// With parameters that no other test has by chance.
+// Uses parameters that no other test is likely to have.
 Trained made(const std::string& arch, Padding padding, std::int64_t d_model = 16) {
   Trained t;
   LabelledTexts rows = small_rows();

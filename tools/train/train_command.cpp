@@ -183,18 +183,6 @@ struct Ended {
   std::optional<weft::TestResult> test = {};
 };
 
-// Chooses the number of steps: the given number, or one that depends on the size of the data.
-void choose_steps(TrainOptions& o, Training& training) {
-  const std::int64_t micro_batches = o.micro_batches.value_or(o.ranks == nullptr ? 1 : o.ranks->size());
-  if (!o.steps) {
-    const ChosenSteps chosen =
-        o.epochs ? steps_of_epochs(*o.epochs, training.size, micro_batches) : usual_steps(training.size, micro_batches);
-    o.steps = chosen.steps;
-    training.notes.push_back(chosen.note);
-  }
-  if (!o.eval_every) o.eval_every = std::clamp<std::int64_t>(*o.steps / 10, 1, 500);
-}
-
 // Measures the test of a run that has all its steps but was stopped before its test was measured.
 Ended test_what_ended(const weft::RunFolder* folder, const TrainOptions& o, const Training& training) {
   if (folder == nullptr || !training.test || weft::is_tested(o.out)) return {};

@@ -351,3 +351,14 @@ Training load_training(const TrainOptions& o) {
   }
   return training;
 }
+
+void choose_steps(TrainOptions& o, Training& training) {
+  const std::int64_t micro_batches = o.micro_batches.value_or(o.ranks == nullptr ? 1 : o.ranks->size());
+  if (!o.steps) {
+    const ChosenSteps chosen =
+        o.epochs ? steps_of_epochs(*o.epochs, training.size, micro_batches) : usual_steps(training.size, micro_batches);
+    o.steps = chosen.steps;
+    training.notes.push_back(chosen.note);
+  }
+  if (!o.eval_every) o.eval_every = std::clamp<std::int64_t>(*o.steps / 10, 1, 500);
+}

@@ -22,3 +22,5 @@ struct Training {
 void check_source(const TrainOptions& o);
 // Loads model and data. Error unless a text or rows are given and the task learns from them.
 Training load_training(const TrainOptions& o);
+// Chooses the number of steps, the given one or one that depends on the size of the data, and how often to validate.
+void choose_steps(TrainOptions& o, Training& training);

@@ -95,7 +95,7 @@ struct TextSplit {
   int training = 90;    ///< percent
   int validation = 10;  ///< percent
 
-  /// The percentage behind both.
+  /// The percentage of the text after both parts.
   int rest() const noexcept { return 100 - training - validation; }
   /// A split that measures the rest as a test set: the rest is the validation set, and everything before it the
   /// training set.

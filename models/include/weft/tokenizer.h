@@ -57,9 +57,8 @@ class Tokenizer {
   /// Whether encode() also takes bytes that are not UTF-8.
   virtual bool takes_any_bytes() const noexcept;
   /// Where a long text can be split so that it can be encoded piece by piece. Returns the length, in bytes, of the
-  /// longest beginning of the text that can be encoded separately: its ids, followed by those of the rest, are the ids
-  /// of the whole, whatever follows the text. 0 if there is none; this is the default of tokenizers that don't override
-  /// it.
+  /// longest prefix of the text that can be encoded on its own: whatever text follows, the ids of the prefix and then
+  /// those of the remainder are the ids of everything. Returns 0 if there is no such prefix, as the default does.
   virtual std::size_t cut(std::string_view text) const;
   /// The text of one id; special ids have names like "[mask]". Throws an Error if there is no such id.
   virtual std::string decode(std::int64_t id) const = 0;

@@ -99,7 +99,7 @@ typedef struct weft_info {
   int64_t pad_to;            ///< for a classifier: the length that weft_classify pads rows to; 0: no padding
   int64_t parameters;        ///< number of trained values
   int64_t steps;             ///< training steps
-  double validation_loss;    ///< nats, at that step; not a number: unknown
+  double validation_loss;    ///< in nats, at that step; NaN if unknown
 } weft_info;
 
 /// Fills *info. Set struct_size before the call.

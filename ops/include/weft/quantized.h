@@ -55,7 +55,8 @@ class QuantizedWeight {
 };
 
 /// linear with a quantized weight: y = residual + gate ⊙ act(x Wᵀ + b). x (…, in) is f32 or bf16; y, gate and residual
-/// have its dtype; bias (out) is f32 or has x's dtype. For inference: Error if a tape would record it.
+/// have its dtype; bias (out) is f32 or has x's dtype. Inference only: throws
+/// an Error if a tape would record it.
 ///
 /// Rows of x are quantized, too, each by its largest element. If x has more than 8 rows, they are quantized to 8 bits.
 /// If it has at most 8 rows, as in decoding, they are quantized to 16 bits, which leaves almost only the weight's

@@ -1,0 +1,182 @@
+// weft tune, and the search for settings.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "command.h"
+#include "temporary_folder.h"
+#include "tune/search.h"
+
+namespace weft::test {
+namespace {
+
+// 120 rows whose label follows from their first word.
+std::string rows() {
+  std::string csv = "label,text\n";
+  const char* words[] = {"cat", "dog", "rose", "tulip"};
+  for (int i = 0; i < 120; ++i)
+    csv += std::string(i % 4 < 2 ? "animal" : "flower") + "," + words[i % 4] + " number " + std::to_string(i) + "\n";
+  return csv;
+}
+
+// Options that make trials short.
+const std::string small = " -- --d-model 8 --seq-len 8 --epochs 10 --layers 0";
+
+// The lines of trials.jsonl, without what depends on the clock.
+std::vector<nlohmann::json> trials_of(const TemporaryFolder& folder, const std::string& search) {
+  std::vector<nlohmann::json> trials;
+  std::istringstream lines(folder.read(search + "/trials.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    trials.push_back(nlohmann::json::parse(line));
+    trials.back().erase("seconds");
+    trials.back().erase("checkpoint");
+  }
+  return trials;
+}
+
+std::string after(const std::string& text, const std::string& label) {
+  const std::size_t at = text.find(label);
+  REQUIRE(at != std::string::npos);
+  return text.substr(at + label.size(), text.find('\n', at) - at - label.size());
+}
+
+}  // namespace
+
+TEST_CASE("tune: trials by seed, the best one's command gives the same result, and a search goes on") {
+  const TemporaryFolder folder;
+  folder.write("rows.csv", rows());
+  const std::string data = folder / "rows.csv", search = folder / "search";
+  const std::string tune = "tune --threads 1 --data " + data + " --test " + data;
+  const Outcome whole = weft(tune + " --trials 7 --out " + search + small);
+  CAPTURE(whole.err);
+  CAPTURE(whole.out);
+  REQUIRE(whole.code == 0);
+  CHECK(contains(whole.out, "trials 7 in "));
+  CHECK(contains(whole.out, "test accuracy "));
+  CHECK(trials_of(folder, "search").size() == 7);
+
+  // The best trial is the only one whose run is kept; its command gives the same checkpoint.
+  const std::string best = after(whole.out, "best trial ");
+  std::set<std::string> kept;
+  for (const auto& entry : std::filesystem::directory_iterator(search)) kept.insert(entry.path().filename().string());
+  CHECK(kept == std::set<std::string>{"tune.json", "trials.jsonl", "trial-" + best});
+  std::string command = after(whole.out, "command weft ");
+  command.replace(command.find("FOLDER"), 6, (folder / "again") + " --threads 1");
+  REQUIRE(weft(command).code == 0);
+  CHECK(folder.read("again/best/model.safetensors") == folder.read("search/trial-" + best + "/best/model.safetensors"));
+  double highest = 0;
+  for (const auto& trial : trials_of(folder, "search"))
+    if (trial["score"].is_number()) highest = std::max(highest, trial["score"].get<double>());
+  CHECK(number_after(whole.out, "validation accuracy ") == doctest::Approx(100 * highest).epsilon(1e-3));
+
+  // In two parts, from another folder, with a line that was written in part: the same trials.
+  CHECK(weft(tune + " --trials 3 --out " + (folder / "parts") + small).code == 0);
+  CHECK(trials_of(folder, "parts").size() == 3);
+  folder.write("parts/trials.jsonl", folder.read("parts/trials.jsonl") + "{\"trial\":4,\"sco");
+  CHECK(weft("tune --threads 1 --resume " + (folder / "parts") + " --trials 7").code == 0);
+  CHECK(trials_of(folder, "parts") == trials_of(folder, "search"));
+
+  CHECK(weft(tune + " --trials 7 --seed 2 --out " + (folder / "other") + small).code == 0);
+  CHECK(trials_of(folder, "other") != trials_of(folder, "search"));
+}
+
+TEST_CASE("tune: a size limits the checkpoint in 8 bits, and a time the search") {
+  const TemporaryFolder folder;
+  folder.write("rows.csv", rows());
+  const std::string tune = "tune --threads 1 --data " + (folder / "rows.csv");
+  const Outcome fits = weft(tune + " --trials 2 --size 20k --out " + (folder / "fits") + small);
+  CAPTURE(fits.err);
+  REQUIRE(fits.code == 0);
+  const std::string checkpoint = after(fits.out, "checkpoint ");
+  CHECK(checkpoint.ends_with("/int8"));
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(checkpoint)) bytes += entry.file_size();
+  CHECK(bytes <= 20000);
+  CHECK(contains(fits.out, " bytes"));
+  folder.write("texts", "dog number 5\n");
+  CHECK(weft("classify " + checkpoint + " " + (folder / "texts")).code == 0);
+
+  const Outcome large = weft(tune + " --trials 1 --size 100 --out " + (folder / "large") + small);
+  CHECK(large.code == 1);
+  CHECK(contains(large.err, "too large: "));
+  CHECK(contains(large.err, "none of 1 trials has a result"));
+  const Outcome slow =
+      weft(tune + " --time 1 --out " + (folder / "slow") + " -- --layers 1 --d-model 64 --steps 100000 --seq-len 64");
+  CHECK(slow.code == 1);
+  CHECK(contains(slow.err, "it would take too long"));
+}
+
+TEST_CASE("tune: numbers and other tasks; trials that fail are listed") {
+  const TemporaryFolder folder;
+  std::string csv = "text,label\n";
+  for (int i = 0; i < 60; ++i) csv += std::string(i % 2 == 0 ? "low" : "high") + "," + std::to_string(i % 2) + "\n";
+  folder.write("rows.csv", csv);
+  const Outcome regression = weft("tune --threads 1 --trials 2 --data " + (folder / "rows.csv") + " --out " +
+                                  (folder / "search") + small + " --task regression");
+  CAPTURE(regression.err);
+  CHECK(regression.code == 0);
+  CHECK(contains(regression.out, "validation loss "));
+  folder.write("labels.csv", rows());
+  const Outcome failed = weft("tune --threads 1 --time 60 --data " + (folder / "labels.csv") + " --out " +
+                              (folder / "failed") + " -- --task regression");
+  CHECK(failed.code == 1);
+  CHECK(contains(failed.err, "failed: [rows] the label \"animal\""));
+  CHECK(contains(failed.err, "none of 4 trials has a result"));
+}
+
+TEST_CASE("tune: mistakes are refused in one line") {
+  const TemporaryFolder folder;
+  folder.write("rows.csv", rows());
+  const std::string tune = "tune --data " + (folder / "rows.csv") + " --out " + (folder / "x");
+  CHECK(fails_with(weft(tune), 2, "give --time, for example --time 5:00"));
+  CHECK(fails_with(weft(tune + " --trials 1 -- --out y"), 2, "--out can't be among the options after --"));
+  CHECK(fails_with(weft(tune + " --trials 1 -- --no-such 1"), 2, "--no-such"));
+  CHECK(fails_with(weft(tune + " --time 5:"), 2, "expected a time like"));
+  CHECK(fails_with(weft(tune + " --time 0"), 2, "expected a time like"));
+  CHECK(fails_with(weft(tune + " --trials 1 --size 2X"), 2, "expected a size like"));
+  CHECK(fails_with(weft("tune --trials 1 --out " + (folder / "x")), 2, "give --data and --out, or --resume"));
+  CHECK(
+      fails_with(weft("tune --trials 1 --data " + (folder / "none.csv") + " --out " + (folder / "x")), 1, "none.csv"));
+  CHECK_FALSE(std::filesystem::exists(folder / "x"));
+  folder.write("old/tune.json", "{}");
+  CHECK(fails_with(weft("tune --trials 1 --resume " + (folder / "old")), 1, "is not the tune.json of a search"));
+  CHECK(fails_with(weft("tune --trials 1 --data " + (folder / "rows.csv") + " --out " + (folder / "old")), 1,
+                   "already has a search"));
+}
+
+TEST_CASE("tune: the search tries every start, then neighbors of the best, and nothing twice") {
+  const SearchSpace space = text_space("classifier", {"--lr"});
+  std::vector<Trial> trials;
+  std::set<std::vector<std::string>> seen;
+  for (int i = 0; i < 40; ++i) {
+    const auto settings = next_settings(space, trials, 5);
+    REQUIRE(settings);
+    const std::vector<std::string> options = options_of(space, *settings);
+    CHECK(seen.insert(options).second);
+    const auto has = [&](const std::string& name, const std::string& value) {
+      const auto found = std::find(options.begin(), options.end(), name);
+      return found != options.end() && found + 1 != options.end() && (value.empty() || found[1] == value);
+    };
+    CHECK_FALSE(has("--lr", ""));
+    CHECK_FALSE((has("--layers", "0") && has("--arch", "fnet")));
+    CHECK(has("--ngrams", "") == has("--tokenizer", "ngrams"));
+    CHECK(has("--min-count", "") == has("--tokenizer", "words"));
+    if (i < 4) CHECK(has("--layers", i < 3 ? "0" : "1"));
+    // the more the width is like 16, the better
+    trials.push_back({*settings, has("--d-model", "16") ? 3.0 : has("--d-model", "32") ? 2.0 : 1.0});
+  }
+  const auto narrow = std::count_if(trials.end() - 20, trials.end(),
+                                    [](const Trial& trial) { return trial.settings.at("--d-model") == "16"; });
+  CHECK(narrow > 8);
+  SearchSpace none = space;
+  none.choices.clear();
+  CHECK(next_settings(none, {}, 1)->empty());
+  CHECK_FALSE(next_settings(none, trials, 1));
+  CHECK(options_of(number_space(true, {}), {{"--flips", "true"}, {"--shift", "2"}}) ==
+        std::vector<std::string>{"--shift", "2", "--flips"});
+}
+
+}  // namespace weft::test

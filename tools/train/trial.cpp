@@ -1,0 +1,129 @@
+#include "train/trial.h"
+
+#include <weft/checkpoint.h>
+#include <weft/quantize.h>
+#include <weft/run_folder.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "console/command.h"
+#include "console/number.h"
+#include "console/progress.h"
+#include "console/report.h"
+#include "console/terminal.h"
+#include "train/divided_rows.h"
+#include "train/run_settings.h"
+#include "train/series_data.h"
+#include "train/stop_signal.h"
+#include "train/train_data.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// CLI::App holds pointers into the options, so they live together.
+struct Parsed {
+  explicit Parsed(const std::vector<std::string>& given) {
+    options.add_to(command);
+    std::vector<std::string> reversed(given.rbegin(), given.rend());
+    try {
+      command.parse(reversed);
+    } catch (const CLI::ParseError& error) {
+      throw UsageError(error.what());
+    }
+    options.parsed();
+    check_partners(command);
+  }
+  TrainOptions options;
+  CLI::App command;
+};
+
+TrialResult without_score(const std::string& why) { return {{}, why, 0, ""}; }
+
+std::string describe_bytes(std::int64_t bytes) { return grouped(bytes) + " bytes"; }
+
+// Saves the run's best checkpoint in 8 bits, and measures that.
+TrialResult quantized(const TrainOptions& o, const weft::Data& data, const TrialLimits& limits) {
+  const std::string folder = o.out + "/int8";
+  weft::Checkpoint checkpoint = weft::load_checkpoint(weft::best_path(o.out), weft::Purpose::inference);
+  weft::quantize(*checkpoint.model, weft::DType::i8);
+  weft::save_checkpoint(folder, *checkpoint.model, *checkpoint.tokenizer, checkpoint.info);
+  const std::int64_t bytes = folder_bytes(folder);
+  if (bytes > limits.bytes) return without_score("too large: " + describe_bytes(bytes));
+  const weft::Evaluation measured = weft::evaluate(*checkpoint.model, data);
+  const std::string metric = metric_of(o.best_by);
+  TrialResult result{-measured.loss, "loss " + as_text(measured.loss), bytes, folder};
+  for (const weft::Metric& each : measured.metrics)
+    if (each.name == metric) {
+      result.score = each.lower_is_better ? -each.value : each.value;
+      result.text = metric + " " + metric_text(each);
+    }
+  result.text += ", " + describe_bytes(bytes);
+  return result;
+}
+
+TrialResult in_full(const TrainOptions& o, const weft::Trainer& trainer) {
+  const weft::BestEvaluation& best = *trainer.best();
+  TrialResult result{-best.loss, "loss " + as_text(best.loss), folder_bytes(weft::best_path(o.out)),
+                     weft::best_path(o.out)};
+  if (trainer.best_by() == "loss") return result;
+  result.score = best.metric;
+  result.text = trainer.best_by() + " " + metric_text({trainer.best_by(), best.metric});
+  return result;
+}
+
+}  // namespace
+
+TrialRows rows_of_trials(const std::vector<std::string>& options) {
+  const Parsed parsed(options);
+  const TrainOptions& o = parsed.options;
+  if (o.data.empty() || is_forecast(o)) throw UsageError("weft tune is for labeled rows (--data)");
+  const weft::Task task = o.model.spec(weft::Source::rows).task;
+  return {task, divided_rows(o, task).training.content()};
+}
+
+TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits& limits) {
+  Parsed parsed(options);
+  TrainOptions& o = parsed.options;
+  fs::remove_all(o.out);
+  Training training = load_training(o);
+  choose_steps(o, training);
+  // A weight takes a byte, so this model needs not be trained.
+  const std::int64_t parameters = weft::parameter_count(training.model->parameters());
+  if (limits.bytes > 0 && parameters > limits.bytes)
+    return without_score("too large: " + grouped(parameters) + " parameters");
+  weft::Trainer trainer(*training.model, *training.data, o.training(*training.model));
+  weft::RunFolder folder(o.out);
+  folder.begin(describe_run(parsed.command, o, training, trainer));
+  std::optional<ProgressDisplay> display;
+  if (is_terminal()) display.emplace();
+  bool cut_off = false;
+  weft::RunOptions run;
+  run.open = &folder;
+  run.eval_every = *o.eval_every;
+  run.patience = o.patience;
+  run.best_by = metric_of(o.best_by);
+  run.stop = [] { return stop_signal() != 0; };
+  run.progress = [&](const weft::Progress& progress) {
+    if (display) display->show(progress);
+    cut_off = limits.go_on && !limits.go_on(progress);
+    return !cut_off;
+  };
+  if (trainer.run(run).stopped) return without_score(cut_off ? "it would take too long" : "stopped");
+  if (display) display->clear();
+  return limits.bytes > 0 ? quantized(o, *training.data, limits) : in_full(o, trainer);
+}
+
+weft::Evaluation test_trial(const std::vector<std::string>& options, const std::string& checkpoint) {
+  const Parsed parsed(options);
+  const Training training = load_training(parsed.options);
+  return weft::evaluate(*weft::load_checkpoint(checkpoint, weft::Purpose::inference).model, *training.test);
+}
+
+std::int64_t folder_bytes(const std::string& folder) {
+  std::int64_t bytes = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file()) bytes += static_cast<std::int64_t>(entry.file_size());
+  return bytes;
+}

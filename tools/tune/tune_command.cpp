@@ -1,0 +1,320 @@
+// weft tune: tries settings of weft train within a time and a size.
+#include <weft/checkpoint.h>
+#include <weft/error.h>
+#include <weft/os.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+
+#include "console/command.h"
+#include "console/json_file.h"
+#include "console/options.h"
+#include "console/progress.h"
+#include "console/report.h"
+#include "train/stop_signal.h"
+#include "train/trial.h"
+#include "tune/search.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using nlohmann::ordered_json;
+using weft::Error;
+
+struct TuneOptions {
+  std::string data, test, out, resume;
+  std::vector<std::string> fixed;  // options of weft train
+  double seconds = 0;              // 0: no limit
+  std::int64_t trials = 0;         // 0: no limit
+  std::int64_t bytes = 0;          // 0: no limit
+  std::uint64_t seed = 1;
+};
+
+// "90", "5:00" or "1:30:00", in seconds.
+double read_time(const std::string& typed) {
+  static const std::regex form("(?:(?:([0-9]{1,3}):)?([0-9]{1,3}):)?([0-9]{1,7})");
+  std::smatch parts;
+  double seconds = 0;
+  if (std::regex_match(typed, parts, form))
+    for (std::size_t i = 1; i < parts.size(); ++i)
+      seconds = 60 * seconds + (parts[i].matched ? std::stod(parts[i].str()) : 0);
+  if (seconds <= 0) throw Error("expected a time like 90, 5:00 or 1:30:00, got \"" + typed + "\"");
+  return seconds;
+}
+
+// "500000", "500k" or "1.5M", in bytes.
+std::int64_t read_size(const std::string& typed) {
+  const double unit = typed.ends_with("k") ? 1e3 : typed.ends_with("M") ? 1e6 : typed.ends_with("G") ? 1e9 : 1;
+  const auto number = parse_decimal<double>(unit == 1 ? typed : typed.substr(0, typed.size() - 1));
+  if (!number || !(*number * unit >= 1) || *number * unit > 1e15)
+    throw Error("expected a size like 500000, 500k or 1.5M, got \"" + typed + "\"");
+  return static_cast<std::int64_t>(*number * unit);
+}
+
+std::string search_path(const std::string& out) { return out + "/tune.json"; }
+std::string trials_path(const std::string& out) { return out + "/trials.jsonl"; }
+
+std::string quoted(const std::string& word) {
+  return word.find_first_of(" '\"\\$*?|;&()<>") == std::string::npos ? word : "'" + word + "'";
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + quoted(word);
+  return text;
+}
+
+std::string describe_search(const TuneOptions& o) {
+  return ordered_json{{"data", o.data}, {"test", o.test}, {"fixed", o.fixed}, {"size", o.bytes}, {"seed", o.seed}}.dump(
+             2) +
+         "\n";
+}
+
+// A search in a folder: its trials so far, and how long they took.
+class Search {
+ public:
+  Search(const TuneOptions& o, std::string default_measure) : o_(o), default_measure_(std::move(default_measure)) {}
+
+  void set_space(SearchSpace space) { space_ = std::move(space); }
+
+  // Reads the trials of an earlier call. A line that a killed process wrote in part is removed.
+  void read_trials() {
+    const std::string path = trials_path(o_.out);
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return;
+    const std::string text = weft::os::read_file(path);
+    std::size_t end = 0;
+    for (std::size_t next; (next = text.find('\n', end)) != std::string::npos; end = next + 1) {
+      const json trial = json::parse(text.substr(end, next - end), nullptr, false);
+      if (!trial.is_object() || !trial.contains("settings") || !trial["settings"].is_object()) break;
+      Trial read{trial["settings"].get<Settings>(), {}};
+      if (trial["score"].is_number()) read.score = trial["score"].get<double>();
+      add(read, {read.score, trial.value("result", ""), 0, trial.value("checkpoint", "")}, trial.value("seconds", 0.0));
+    }
+    if (end < text.size()) fs::resize_file(path, end);
+  }
+
+  int run() {
+    while (const auto settings = next()) {
+      const Trial trial{*settings, {}};
+      if (!run_one(trial)) return 128 + stop_signal();
+    }
+    return finish();
+  }
+
+ private:
+  // The next settings; none if the time or the trials are used up.
+  std::optional<Settings> next() const {
+    if (o_.trials > 0 && std::ssize(trials_) >= o_.trials) return std::nullopt;
+    if (o_.seconds > 0 && seconds_ >= o_.seconds) return std::nullopt;
+    constexpr std::size_t enough = 4;
+    if (failed_ >= enough && failed_ == trials_.size()) return std::nullopt;
+    return next_settings(space_, trials_, o_.seed);
+  }
+
+  std::vector<std::string> base() const {
+    std::vector<std::string> options{"--data", o_.data};
+    options.insert(options.end(), o_.fixed.begin(), o_.fixed.end());
+    const bool measured = std::find(o_.fixed.begin(), o_.fixed.end(), "--best-by") != o_.fixed.end();
+    if (!measured && default_measure_ != "loss") options.insert(options.end(), {"--best-by", default_measure_});
+    return options;
+  }
+
+  std::vector<std::string> command(const Settings& settings) const {
+    std::vector<std::string> options = base();
+    const std::vector<std::string> own = options_of(space_, settings);
+    options.insert(options.end(), own.begin(), own.end());
+    return options;
+  }
+
+  std::string folder(std::size_t number) const { return o_.out + "/trial-" + std::to_string(number); }
+
+  // Returns false if a signal asks to stop.
+  bool run_one(Trial trial) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto elapsed = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    const std::size_t number = trials_.size() + 1;
+    std::cerr << "trial " << number << ", " << as_time(seconds_) << (o_.seconds > 0 ? " of " + as_time(o_.seconds) : "")
+              << ": " << joined(options_of(space_, trial.settings)) << std::endl;
+    std::vector<std::string> options = command(trial.settings);
+    options.insert(options.end(), {"--out", folder(number)});
+    TrialLimits limits;
+    limits.bytes = o_.bytes;
+    limits.go_on = [&](const weft::Progress& progress) {
+      constexpr std::int64_t enough = 20;  // steps, after which the time left is known well enough
+      return o_.seconds <= 0 || progress.step < enough || seconds_ + elapsed() + progress.seconds_left <= o_.seconds;
+    };
+    TrialResult result;
+    try {
+      result = run_trial(options, limits);
+    } catch (const std::runtime_error& error) {  // settings that don't fit together, or these data
+      result.text = std::string("failed: ") + error.what();
+      ++failed_;
+    }
+    if (stop_signal() != 0 && !result.score) {
+      fs::remove_all(folder(number));
+      return stopped();
+    }
+    trial.score = result.score;
+    const double seconds = elapsed();
+    weft::os::append(trials_path(o_.out), ordered_json{{"trial", number},
+                                                       {"score", trial.score ? json(*trial.score) : json()},
+                                                       {"result", result.text},
+                                                       {"seconds", seconds},
+                                                       {"checkpoint", result.checkpoint},
+                                                       {"settings", trial.settings}}
+                                                  .dump() +
+                                              "\n");
+    const std::size_t before = best_;
+    add(trial, result, seconds);
+    std::cerr << "  " << result.text << (best_ == number ? ", the best so far" : "") << std::endl;
+    if (best_ != number) fs::remove_all(folder(number));
+    else if (before > 0) fs::remove_all(folder(before));
+    return stop_signal() == 0 || stopped();
+  }
+
+  // Says how to go on. Returns false.
+  bool stopped() const {
+    std::cerr << "weft: stopped after " << trials_.size() << " trials: weft tune --resume " << o_.out
+              << " goes on, with a --time or --trials for all of them" << std::endl;
+    return false;
+  }
+
+  void add(const Trial& trial, const TrialResult& result, double seconds) {
+    trials_.push_back(trial);
+    seconds_ += seconds;
+    if (!trial.score || (best_ > 0 && *trial.score <= *trials_[best_ - 1].score)) return;
+    best_ = trials_.size();
+    best_result_ = result;
+  }
+
+  int finish() {
+    if (best_ == 0)
+      throw Error("none of " + std::to_string(trials_.size()) + " trials has a result; see " + trials_path(o_.out) +
+                  ", or give more time or a larger size");
+    std::vector<std::string> best = command(trials_[best_ - 1].settings);
+    std::cout << "trials " << trials_.size() << " in " << as_time(seconds_) << "\nbest trial " << best_
+              << "\nvalidation " << best_result_.text << "\n";
+    if (!o_.test.empty()) {
+      std::vector<std::string> options = best;
+      options.insert(options.end(), {"--test", o_.test, "--out", folder(best_)});
+      print_evaluation(test_trial(options, best_result_.checkpoint), "test");
+    }
+    std::cout << "checkpoint " << best_result_.checkpoint << "\ncommand weft train " << joined(best) << " --out FOLDER"
+              << std::endl;
+    return 0;
+  }
+
+  const TuneOptions& o_;
+  std::string default_measure_;
+  SearchSpace space_;
+  std::vector<Trial> trials_;
+  double seconds_ = 0;
+  std::size_t best_ = 0;    // its number, from 1; 0: none
+  std::size_t failed_ = 0;  // trials of this call that ended with an error
+  TrialResult best_result_;
+};
+
+// Takes the search of a folder that an earlier call began, except its limits.
+void take_up(TuneOptions& o) {
+  const std::string path = search_path(o.resume);
+  const json search = parse_json(weft::os::read_file(path), path);
+  try {
+    o.data = search.at("data").get<std::string>();
+    o.test = search.at("test").get<std::string>();
+    o.fixed = search.at("fixed").get<std::vector<std::string>>();
+    o.bytes = search.at("size").get<std::int64_t>();
+    o.seed = search.at("seed").get<std::uint64_t>();
+  } catch (const json::exception&) {
+    throw Error("\"" + path + "\" is not the tune.json of a search");
+  }
+  o.out = o.resume;
+}
+
+void begin(TuneOptions& o) {
+  std::error_code ignored;
+  if (fs::exists(search_path(o.out), ignored))
+    throw Error("\"" + o.out + "\" already has a search: --resume " + o.out + " goes on with it");
+  if (!fs::exists(o.data, ignored)) throw Error("\"" + o.data + "\": no such file or folder");
+  o.data = fs::absolute(o.data).lexically_normal().string();
+  if (!o.test.empty()) o.test = fs::absolute(o.test).lexically_normal().string();
+  fs::create_directories(o.out);
+  weft::os::append(search_path(o.out), describe_search(o));
+}
+
+// The names of the fixed options. UsageError for those that tune itself sets.
+std::vector<std::string> fixed_names(const TuneOptions& o) {
+  std::vector<std::string> names;
+  for (const std::string& word : o.fixed)
+    if (word.starts_with("--")) names.push_back(word.substr(0, word.find('=')));
+  for (const char* own :
+       {"--data", "--csv", "--test", "--csv-test", "--out", "--resume", "--text", "--folds", "--log", "--overwrite"})
+    if (std::find(names.begin(), names.end(), own) != names.end())
+      throw UsageError(std::string(own) + " can't be among the options after --, which all trials share");
+  return names;
+}
+
+int tune(TuneOptions& o) {
+  if (o.seconds == 0 && o.trials == 0) throw UsageError("give --time, for example --time 5:00, or --trials, or both");
+  if (o.resume.empty() && (o.data.empty() || o.out.empty())) throw UsageError("give --data and --out, or --resume");
+  if (!o.resume.empty()) take_up(o);
+  const std::vector<std::string> names = fixed_names(o);
+  std::vector<std::string> probe{"--data", o.data, "--out", o.out};
+  probe.insert(probe.end(), o.fixed.begin(), o.fixed.end());
+  if (std::find(names.begin(), names.end(), "--arch") == names.end()) probe.insert(probe.end(), {"--arch", "gmlp"});
+  const TrialRows rows = rows_of_trials(probe);
+  if (o.resume.empty()) begin(o);
+  const bool are_texts = rows.content == weft::RowContent::texts;
+  Search search(o, rows.task == weft::Task::classifier ? "accuracy" : "loss");
+  search.set_space(are_texts ? text_space(weft::task_name(rows.task), names)
+                             : number_space(rows.content == weft::RowContent::pictures, names));
+  search.read_trials();
+  stop_on_signals(nullptr);
+  return search.run();
+}
+
+}  // namespace
+
+Command tune_command(CLI::App& weft, weft::Ranks*) {
+  CLI::App* command = weft.add_subcommand("tune", "Find good settings of weft train within a time and a size");
+  const auto o = std::make_shared<TuneOptions>();
+  auto* resume = add_text(*command, "--resume", "FOLDER", o->resume,
+                          "Go on with the search in this folder; --time and --trials include what it has done");
+  for (CLI::Option* option :
+       {add_text(*command, "--data", "FILE|DIR", o->data,
+                 "Labeled rows as for weft train. A tenth of them is the validation set, which chooses"),
+        add_text(*command, "--test", "FILE|DIR", o->test, "Test rows, on which only the best model is measured"),
+        add_text(*command, "--out", "FOLDER", o->out, "Folder of the search; it keeps the best trial's run"),
+        add_option(
+            *command, "--size", "SIZE", [o](const std::string& typed) { o->bytes = read_size(typed); },
+            help_text("Largest checkpoint in 8 bits: 500k, 2M", "", "no limit, and no 8 bits")),
+        add_number(*command, "--seed", o->seed, {0}, "Seed of the search")})
+    resume->excludes(option);
+  add_option(
+      *command, "--time", "TIME", [o](const std::string& typed) { o->seconds = read_time(typed); },
+      help_text("Time of the search: 90 (seconds), 5:00, 1:30:00. A trial that would take longer is cut off", "",
+                "no limit"));
+  const std::function<void(std::int64_t)> set_trials = [o](std::int64_t n) { o->trials = n; };
+  add_number(*command, "--trials", set_trials, {1},
+             "Number of trials. Without --time the same seed and number give the same result", "no limit");
+  command
+      ->add_option("options", o->fixed, "After --: options of weft train that all trials have; they are not searched")
+      ->type_name("");
+  add_threads(*command);
+  command->footer(
+      "Examples:\n"
+      "  weft tune --data train.csv --test test.csv --time 5:00 --out search\n"
+      "  weft tune --data train.csv --time 5:00 --size 1M --out small -- --columns text=body,label=kind\n"
+      "  weft tune --resume search --time 20:00\n"
+      "Ctrl-C stops after the present trial's step; --resume goes on. The search ends with the command of the best "
+      "trial.");
+  return {command, [o] { return tune(*o); }};
+}
