@@ -24,17 +24,19 @@ RowContent content_of(const InputSpec& input) {
 
 // Sums over all rows, channel by channel. Rows are added in order, so that no number of threads changes them.
 struct Moments {
-  std::vector<double> sum, squares;
+  std::vector<double> origin, sum, squares;  // relative to the first frame, so that a large offset costs no precision
   double count = 0;
 
   void add(const Tensor& frames) {
     const std::vector<float> x = frames.to_vector<float>();
     const auto channels = static_cast<std::size_t>(frames.size(-1));
+    if (origin.empty()) origin.assign(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(channels));
     sum.resize(channels);
     squares.resize(channels);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      sum[i % channels] += static_cast<double>(x[i]);
-      squares[i % channels] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+      const double difference = static_cast<double>(x[i]) - origin[i % channels];
+      sum[i % channels] += difference;
+      squares[i % channels] += difference * difference;
     }
     count += static_cast<double>(x.size() / channels);
   }
@@ -42,7 +44,7 @@ struct Moments {
   void put_into(InputSpec& spec) const {
     for (std::size_t c = 0; c < sum.size(); ++c) {
       const double mean = sum[c] / count, variance = squares[c] / count - mean * mean;
-      spec.mean.push_back(mean);
+      spec.mean.push_back(origin[c] + mean);
       spec.deviation.push_back(variance > 1e-12 * (squares[c] / count) ? std::sqrt(variance) : 1);
     }
   }
@@ -63,6 +65,15 @@ void check_set(const LabelledTexts& set, const InputSpec& input) {
                 std::to_string(set.channels));
 }
 
+// Throws an Error unless the row has a tag for each frame.
+void check_tags(const TargetKind& kind, const LabelledTexts& rows, std::size_t row, std::int64_t frames) {
+  if (kind.task != Task::tagging) return;
+  const std::int64_t tags = target_of_row(kind, rows, row).size(0);
+  if (tags != frames)
+    throw Error("[rows] row " + row_name(rows, row) + ": expected a tag for each of " + std::to_string(frames) +
+                " frames, got " + std::to_string(tags));
+}
+
 // Spectra are computed once; pictures are converted each time, because their bytes are a quarter of their numbers.
 RowSet rows_of(LabelledTexts set, const TargetKind& kind, const InputSpec& input, std::int64_t length) {
   check_set(set, input);
@@ -72,8 +83,10 @@ RowSet rows_of(LabelledTexts set, const TargetKind& kind, const InputSpec& input
     kept->resize(rows->texts.size());
     Context::current().parallel_for(std::ssize(*kept), 1, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-        (*kept)[i] = frames_of_row(rows->texts[i], input, length);
-        rows->texts[i].clear();
+        const Tensor whole = frames_of_row(rows->texts[i], input);
+        check_tags(kind, *rows, i, whole.size(0));
+        (*kept)[i] = whole.size(0) > length ? raw::contiguous(slice(whole, 0, 0, length)) : whole;
+        std::string().swap(rows->texts[i]);
       }
     });
   }

@@ -19,15 +19,20 @@ namespace {
 
 constexpr double least_square = 1e-12;
 
-// Keeps all vectors, and compares each text with all labels.
+// Keeps all vectors, and compares each text with all labels. Another label that is exactly as near counts as nearer, so
+// that equal vectors for everything are no hits; labels of the same tokens are one label.
 class RetrievalMeter : public Meter {
  public:
-  void add(const Tensor& output, const Batch&) override {
+  void add(const Tensor& output, const Batch& batch) override {
     const NoGrad suspended;
     const Tensor vectors = normalized(output);
     const std::int64_t pairs = vectors.size(0) / 2;
     texts_.push_back(raw::contiguous(slice(vectors, 0, 0, pairs)));
     labels_.push_back(raw::contiguous(slice(vectors, 0, pairs, 2 * pairs)));
+    const auto tokens = batch.tokens.to_vector<std::int64_t>();
+    const std::int64_t length = batch.tokens.size(1);
+    for (std::int64_t row = pairs; row < 2 * pairs; ++row)
+      tokens_.emplace_back(tokens.begin() + row * length, tokens.begin() + (row + 1) * length);
   }
 
   std::vector<Metric> metrics() const override {
@@ -40,7 +45,10 @@ class RetrievalMeter : public Meter {
       for (std::int64_t row = 0; row < rows; ++row) {
         const auto begin = similarity.begin() + row * all;
         const double own = begin[first + row];
-        const std::int64_t better = std::count_if(begin, begin + all, [&](double s) { return s > own; });
+        std::int64_t better = 0;
+        for (std::int64_t k = 0; k < all; ++k)
+          better += !(begin[k] < own) &&
+                    tokens_[static_cast<std::size_t>(k)] != tokens_[static_cast<std::size_t>(first + row)];
         nearest += better < 1;
         near += better < 10;
       }
@@ -52,6 +60,7 @@ class RetrievalMeter : public Meter {
 
  private:
   std::vector<Tensor> texts_, labels_;
+  std::vector<std::vector<std::int64_t>> tokens_;  // of each label
 };
 
 }  // namespace

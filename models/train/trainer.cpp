@@ -150,6 +150,8 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
   if (model.max_length() > 0 && data.length() > model.max_length())
     throw Error("[train] sequences of " + std::to_string(data.length()) + " tokens; the model takes at most " +
                 std::to_string(model.max_length()));
+  if (options.label_smoothing > 0 && model.task() == Task::retrieval)
+    throw Error("[train] label smoothing is for classes; a retrieval learns vectors");
   if (options_.ranks != nullptr) check_ranks();
 } catch (const std::bad_alloc&) {
   with_ranks(options.ranks, [] { fail_out_of_memory("train"); });

@@ -80,6 +80,23 @@ TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
   }
 }
 
+TEST_CASE("tasks on rows: predict reads the columns of training") {
+  const TemporaryFolder folder;
+  std::string csv = "title,text,label\n";
+  for (int i = 0; i < 40; ++i)
+    csv +=
+        std::string(i % 2 == 0 ? "low," : "high,") + "word " + std::to_string(i) + "," + std::to_string(i % 2) + "\n";
+  folder.write("rows.csv", csv);
+  folder.write("titles.csv", "title,text\nlow,word 3\n");
+  folder.write("lines", "low\n");
+  const std::string run = folder / "run";
+  REQUIRE(weft("train --arch gmlp --task regression --data " + (folder / "rows.csv") + " --columns text=title" + small +
+               "--out " + run)
+              .code == 0);
+  CHECK(weft("predict " + run + " " + (folder / "titles.csv")).out ==
+        weft("predict " + run + " " + (folder / "lines")).out);
+}
+
 TEST_CASE("rare classes: --balance, --focal and --huber are settings of a run, and fit the task") {
   const TemporaryFolder folder;
   std::string csv = "text,label\n";
@@ -157,6 +174,10 @@ TEST_CASE("forecasts: train, eval, predict, report and resume with every archite
     CHECK(described["notes"].empty());
     CHECK(weft("train --resume " + run + " --steps 202").code == 0);
     CHECK(fails_with(weft("predict " + run), 2, "give the file of the series to continue"));
+    const std::string begun = "train --from " + run + " --data " + table +
+                              " --target height --horizon 3 --steps 2 --out " + (folder / "begun") + " --frames ";
+    CHECK(fails_with(weft(begun + "other,height"), 2, "reads the columns height, other, but --frames names others"));
+    CHECK(weft(begun + "height,other").code == 0);
   }
 }
 
@@ -169,6 +190,7 @@ TEST_CASE("forecasts: what doesn't fit is refused in one line") {
   };
   const std::string good = "--frames height --target height ";
   CHECK(fails_with(train("wave.csv", "--frames height"), 2, "--frames needs --target"));
+  CHECK(fails_with(train("wave.csv", "--frames height --target height,height"), 2, "each only once"));
   CHECK(fails_with(train("wave.csv", "--task forecast"), 2, "a forecast needs --frames and --target"));
   CHECK(fails_with(train("wave.csv", good + "--task regression"), 2, "--frames is for --task forecast"));
   CHECK(fails_with(train("wave.csv", good + "--test x"), 2, "--test can't be used with --frames"));

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "contains.h"
 #include "op_table.h"
@@ -112,6 +113,14 @@ TEST_CASE("embed: batches of pairs, and recall over all validation rows") {
   CHECK(meter->metrics().at(0).name == "recall@1");
   CHECK(meter->metrics().at(0).value == doctest::Approx(1.0 / 3));
   CHECK(meter->metrics().at(1).value == 1);
+
+  // Vectors that are all equal, or no numbers, find nothing.
+  for (const float x : {1.F, std::numeric_limits<float>::quiet_NaN()}) {
+    const auto none = data.meter();
+    none->add(Tensor::full({32, 2}, x), data.validation(0));
+    CHECK(none->metrics().at(0).value == 0);
+    CHECK(none->metrics().at(1).value == 0);
+  }
   CHECK_THROWS_AS(PairData(rows, {}, tokenizer, 7, 16), Error);
   CHECK_THROWS_AS(PairData(rows, rows, tokenizer, 1, 16), Error);
   CHECK_THROWS_AS(PairData(rows, rows, characters("abc"), 7, 16), Error);
@@ -127,6 +136,9 @@ TEST_CASE("embed: every architecture learns pairs, and its vectors find them") {
         make_model({arch, Task::retrieval, data.tokenizer()->size(), 12, R"({"d_model":16,"layers":1,"seq_len":7})"},
                    {Random(3), DType::f32});
     TrainOptions options = small_options(150);
+    options.label_smoothing = 0.1;
+    CHECK_THROWS_WITH_AS(Trainer(*model, data, options), doctest::Contains("label smoothing is for classes"), Error);
+    options.label_smoothing = 0;
     options.schedule.peak = 0.01;
     Trainer trainer(*model, data, options);
     RunOptions run;

@@ -162,6 +162,11 @@ TEST_CASE("frame rows: regression, several labels and tags of sequences; rows ar
   CHECK(input.mean[0] == doctest::Approx((2.5 + 1 + 2) / 3));
   CHECK(input.deviation[0] == doctest::Approx(std::sqrt(85.0 / 18 - 33.0 * 33 / 18 / 18)));
   CHECK(longest_row(rows, input) == 3);
+  LabelledTexts far = rows;  // a large offset costs no precision
+  far.texts.clear();
+  for (int k = 0; k < 6; ++k) far.texts.push_back(bytes_of<float>({1.6e7F + static_cast<float>(2 * k)}));
+  CHECK(frame_input(far).deviation[0] == doctest::Approx(std::sqrt(35.0 / 3)));
+  CHECK(frame_input(far).mean[0] == doctest::Approx(1.6e7 + 5).epsilon(1e-12));
   const auto numbers = frame_data({}, rows, find_targets(Task::regression, rows), input, 2, 6);
   const Batch batch = numbers->validation(0);
   CHECK(batch.frames.shape() == Shape{6, 2, 1});  // cut to 2 frames
@@ -185,7 +190,7 @@ TEST_CASE("frame rows: regression, several labels and tags of sequences; rows ar
   rows.names[3] = "a";
   CHECK(contains(
       error_of([&] { (void)frame_data({}, rows, find_targets(Task::tagging, rows), input, 3, 6)->validation(0); }),
-      "row 3 of the validation set: expected a target i64 (3,), got i64 (1,)"));
+      "row 4: expected a tag for each of 3 frames, got 1"));
   rows.names[3] = "x";
   CHECK(contains(error_of([&] { (void)find_targets(Task::regression, rows); }), "of the row 1: expected numbers"));
 

@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "answer/predictions.h"
+#include "answer/text_rows.h"
 #include "console/command.h"
 #include "console/line_reader.h"
 #include "console/visible.h"
@@ -104,15 +105,6 @@ class Answers {
   weft::Classifier classifier_;
   std::int64_t given_ = 0, shown_ = 0;  // shown_: labels in a row of --csv
 };
-
-// The text columns of the run that run.json describes.
-Fields columns_of_run(const std::string& run) {
-  const Fields found = run_texts(run, "found", "columns");
-  if (!found.empty()) return found;
-  DataOptions given;  // for a run that names no columns found
-  given.columns = run_text(run, "data", "columns");
-  return given.labelled().text;
-}
 
 void classify_lines(const ClassifyCommand& o, Answers& answers) {
   answers.begin({"text"});

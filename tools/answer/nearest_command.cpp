@@ -42,7 +42,7 @@ Corpus read_corpus(const NearestCommand& o, const weft::Embedder& embedder) {
     corpus.vectors = weft::Tensor::from(all, {std::ssize(corpus.texts), d});
     return corpus;
   }
-  for_each_text(o.corpus, o.form, embedder.checkpoint(),
+  for_each_text(o.corpus, o.form, {}, embedder.checkpoint(),
                 [&](const std::string& text) { corpus.texts.push_back(text); });
   corpus.vectors = read_vectors(o.vectors);
   if (corpus.vectors.size(0) != std::ssize(corpus.texts) || corpus.vectors.size(1) != d)

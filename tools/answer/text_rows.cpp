@@ -4,10 +4,20 @@
 #include <weft/labelled_texts.h>
 
 #include "console/line_reader.h"
+#include "options/run_file.h"
 
-void for_each_text(const std::string& file, const DataOptions& form, const weft::Checkpoint& checkpoint,
-                   const std::function<void(const std::string&)>& use) {
-  const weft::LabelledOptions options = form.labelled();
+std::vector<std::string> columns_of_run(const std::string& run) {
+  const std::vector<std::string> found = run_texts(run, "found", "columns");
+  if (!found.empty()) return found;
+  DataOptions given;  // for a run that names no columns found
+  given.columns = run_text(run, "data", "columns");
+  return given.labelled().text;
+}
+
+void for_each_text(const std::string& file, const DataOptions& form, const std::vector<std::string>& columns,
+                   const weft::Checkpoint& checkpoint, const std::function<void(const std::string&)>& use) {
+  weft::LabelledOptions options = form.labelled();
+  if (options.text.empty()) options.text = columns;
   const bool is_input = file == "-";
   const auto rows = is_input && options.format == weft::DataFormat::automatic
                         ? nullptr

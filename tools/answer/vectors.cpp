@@ -27,7 +27,7 @@ void for_each_vector(const std::string& file, const DataOptions& form, const wef
     texts.clear();
     bytes = 0;
   };
-  for_each_text(file, form, embedder.checkpoint(), [&](const std::string& text) {
+  for_each_text(file, form, {}, embedder.checkpoint(), [&](const std::string& text) {
     texts.push_back(text);
     bytes += text.size() + sizeof text;
     if (bytes > enough || file == "-") flush();  // answers standard input at once

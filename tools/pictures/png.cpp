@@ -27,6 +27,7 @@ weft::Picture decode_png(std::string_view bytes) {
   if (image.width > largest_side || image.height > largest_side)
     throw weft::Error("a PNG picture of " + std::to_string(image.height) + " x " + std::to_string(image.width) +
                       " pixels; expected sides of at most " + std::to_string(largest_side));
+  image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // 16 bits have the same scale as 8 bits
   const bool is_colored = (image.format & PNG_FORMAT_FLAG_COLOR) != 0;
   image.format = is_colored ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
   weft::Picture picture{{image.height, image.width, is_colored ? 3 : 1}, std::string(PNG_IMAGE_SIZE(image), '\0')};

@@ -2,6 +2,8 @@
 
 #include <weft/error.h>
 
+#include <algorithm>
+
 #include "console/command.h"
 #include "options/model_options.h"
 
@@ -15,7 +17,8 @@ std::vector<std::string> names_of(const std::string& list) {
     else names.back() += c;
   }
   for (const std::string& name : names)
-    if (name.empty()) throw UsageError("expected names between commas, got \"" + list + "\"");
+    if (name.empty() || std::count(names.begin(), names.end(), name) > 1)
+      throw UsageError("expected names between commas, each only once, got \"" + list + "\"");
   return names;
 }
 

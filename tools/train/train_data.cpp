@@ -13,6 +13,7 @@
 #include "console/command.h"
 #include "console/number.h"
 #include "console/ranks.h"
+#include "console/report.h"
 #include "options/recipes.h"
 #include "options/text_input.h"
 #include "train/divided_rows.h"
@@ -299,7 +300,12 @@ Training load_series(const TrainOptions& o, weft::ModelSpec spec, const weft::Ch
   options.huber_delta = o.huber.value_or(0);
   check_no_learning_options(o, spec.task, true);
   weft::RowDataOptions rows = weft::forecast_row_options(series, options, training_rows(o, series));
-  if (from != nullptr) rows.input = from->model->input();
+  if (from != nullptr) {
+    if (from->model->input().names != options.frames)
+      throw UsageError("\"" + o.from + "\" reads the columns " + list(from->model->input().names) +
+                       ", but --frames names others: " + o.frames);
+    rows.input = from->model->input();
+  }
   Training made;
   made.notes.push_back(o.data + ": " + series.form + "; " + grouped(series.rows()) + " rows, of which " + o.split +
                        " % are for training, validation and test, in this order");
