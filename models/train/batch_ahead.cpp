@@ -7,9 +7,16 @@
 
 namespace weft::detail {
 
-BatchAhead::BatchAhead(const Data& data, const Random& random, std::int64_t count, std::int64_t first,
-                       std::int64_t stride, std::int64_t loaders)
-    : data_(data), random_(random), count_(count), first_(first), stride_(stride), isa_(Context::current().isa()) {
+BatchAhead::BatchAhead(const Data& data, const Random& random, std::int64_t steps, std::int64_t count,
+                       std::int64_t first, std::int64_t stride, std::int64_t loaders)
+    : data_(data),
+      random_(random),
+      steps_(steps),
+      count_(count),
+      first_(first),
+      stride_(stride),
+      loaders_(loaders),
+      isa_(Context::current().isa()) {
   start(loaders);
 }
 
@@ -73,6 +80,12 @@ void BatchAhead::begin_at(std::int64_t step) {
   changed_.notify_all();
 }
 
+// Whether a step can be prepared now.
+bool BatchAhead::has_work() const {
+  if (next_ < 0 || next_ > awaited_ + loaders_) return false;
+  return next_ < steps_ || next_ == awaited_;
+}
+
 void BatchAhead::work() {
   Context context;  // its tensors are small, so it uses no other threads
   context.set_threads(1);
@@ -80,7 +93,7 @@ void BatchAhead::work() {
   const ContextScope scope(context);
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return ends_ || (next_ >= 0 && next_ <= awaited_ + std::ssize(threads_)); });
+    changed_.wait(lock, [&] { return ends_ || has_work(); });
     if (ends_) return;
     const std::int64_t step = next_++, restarts = restarts_;
     lock.unlock();

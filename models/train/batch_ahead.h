@@ -18,9 +18,9 @@ class BatchAhead {
  public:
   // A step has `count` batches, of which this object prepares every `stride`-th from `first` on. Data and generator
   // must outlive it. It starts `loaders` threads, and as many as the system has; without any, take() prepares the
-  // batches. At most loaders + 1 steps are kept ready.
-  BatchAhead(const Data& data, const Random& random, std::int64_t count, std::int64_t first = 0,
-             std::int64_t stride = 1, std::int64_t loaders = usual_loaders());
+  // batches. At most loaders + 1 steps are kept ready, and none beyond the run's last, `steps` - 1, before take() asks.
+  BatchAhead(const Data& data, const Random& random, std::int64_t steps, std::int64_t count, std::int64_t first,
+             std::int64_t stride, std::int64_t loaders);
   // Waits for batches that are being prepared.
   ~BatchAhead();
   BatchAhead(const BatchAhead&) = delete;
@@ -43,13 +43,15 @@ class BatchAhead {
   void start(std::int64_t loaders);
   Prepared prepare(std::int64_t step) const;
   std::vector<Batch> wait_for(std::int64_t step);
+  bool has_work() const;
   void begin_at(std::int64_t step);
   void work();
 
   const Data& data_;
   Random random_;
-  std::int64_t count_, first_, stride_;
-  Isa isa_;  // of the thread that made this object
+  std::int64_t steps_, count_, first_, stride_;
+  std::int64_t loaders_;  // threads, if the system has as many
+  Isa isa_;               // of the thread that made this object
   double seconds_waited_ = 0;
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;

@@ -216,8 +216,8 @@ double Trainer::add_gradient(const Batch& batch, std::int64_t number, double sha
 double Trainer::step_in_region() {
   const std::int64_t step = step_ + 1;
   if (!ahead_)
-    ahead_ = std::make_unique<BatchAhead>(data_, batches_, options_.micro_batches, rank(), ranks(),
-                                          options_.loaders.value_or(BatchAhead::usual_loaders()));
+    ahead_ = std::make_unique<BatchAhead>(data_, batches_, options_.schedule.steps, options_.micro_batches, rank(),
+                                          ranks(), options_.loaders.value_or(BatchAhead::usual_loaders()));
   if (options_.ranks != nullptr && !exchange_)
     exchange_ = std::make_unique<GradientExchange>(*options_.ranks, optimizer_.parameters(),
                                                    (options_.micro_batches + ranks() - 1) / ranks());

@@ -88,7 +88,7 @@ TEST_CASE("concurrent: several loaders work at once, keep a bounded number of st
     CAPTURE(loaders);
     const SmallTask same = small_task("gmlp", Task::causal_lm);
     const Slow data(small_text(), small.data->tokenizer(), Task::causal_lm, 16, 4);
-    TrainOptions options = small_options(6);
+    TrainOptions options = small_options(10);
     options.loaders = loaders;
     losses.emplace_back();
     {

@@ -15,7 +15,9 @@ class Given : public ClassifierData {
  public:
   Given(const LabelledTexts& rows, std::shared_ptr<const Tokenizer> tokenizer)
       : ClassifierData(rows, rows, std::move(tokenizer), 9, 4, Padding::exact) {}
-  Batch training(std::int64_t k, const Random&) const override { return batches[static_cast<std::size_t>(k)]; }
+  Batch training(std::int64_t k, const Random&) const override {
+    return batches[static_cast<std::size_t>(k) % batches.size()];
+  }
   std::vector<Batch> batches;
 };
 
@@ -52,7 +54,6 @@ Stepped step(const std::string& arch, const std::vector<Batch>& batches, const s
   const auto v = words(rows.texts);
   Given data(rows, v);
   data.batches = batches;
-  data.batches.insert(data.batches.end(), batches.begin(), batches.end());  // prepared, and not requested
   const auto model = make_model(
       {arch, Task::classifier, v->size(), 3, R"({"d_model":8,"layers":2,"seq_len":9,"dropout":)" + dropout + "}"},
       {Random(3), DType::f64});

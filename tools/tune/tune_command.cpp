@@ -314,7 +314,6 @@ Command tune_command(CLI::App& weft, weft::Ranks*) {
       "  weft tune --data train.csv --test test.csv --time 5:00 --out search\n"
       "  weft tune --data train.csv --time 5:00 --size 1M --out small -- --columns text=body,label=kind\n"
       "  weft tune --resume search --time 20:00\n"
-      "Ctrl-C stops after the present trial's step; --resume goes on. The search ends with the command of the best "
-      "trial.");
+      "Ctrl-C stops the search, and --resume goes on with it. It ends with the command of the best trial.");
   return {command, [o] { return tune(*o); }};
 }
