@@ -62,7 +62,7 @@ TEST_CASE("tune: trials by seed, the best one's command gives the same result, a
   const std::string best = after(whole.out, "best trial ");
   std::set<std::string> kept;
   for (const auto& entry : std::filesystem::directory_iterator(search)) kept.insert(entry.path().filename().string());
-  CHECK(kept == std::set<std::string>{"tune.json", "trials.jsonl", "trial-" + best});
+  CHECK(kept == std::set<std::string>{".lock", "tune.json", "trials.jsonl", "trial-" + best});
   std::string command = after(whole.out, "command weft ");
   command.replace(command.find("FOLDER"), 6, (folder / "again") + " --threads 1");
   REQUIRE(weft(command).code == 0);
@@ -78,6 +78,15 @@ TEST_CASE("tune: trials by seed, the best one's command gives the same result, a
   folder.write("parts/trials.jsonl", folder.read("parts/trials.jsonl") + "{\"trial\":4,\"sco");
   CHECK(weft("tune --threads 1 --resume " + (folder / "parts") + " --trials 7").code == 0);
   CHECK(trials_of(folder, "parts") == trials_of(folder, "search"));
+
+  // Lines that are no trials end what is read.
+  const std::string good = folder.read("search/trials.jsonl");
+  const std::string first = good.substr(0, good.find('\n') + 1);
+  for (const std::string bad : {"{}", "[1]", R"({"settings":{"--lr":1},"score":1})", R"({"settings":{}})", "7"}) {
+    folder.write("parts/trials.jsonl", first + bad + "\n" + good);
+    (void)weft("tune --threads 1 --resume " + (folder / "parts") + " --trials 2");
+    CHECK(trials_of(folder, "parts").size() == 2);
+  }
 
   CHECK(weft(tune + " --trials 7 --seed 2 --out " + (folder / "other") + small).code == 0);
   CHECK(trials_of(folder, "other") != trials_of(folder, "search"));
@@ -142,6 +151,9 @@ TEST_CASE("tune: mistakes are refused in one line") {
       fails_with(weft("tune --trials 1 --data " + (folder / "none.csv") + " --out " + (folder / "x")), 1, "none.csv"));
   CHECK_FALSE(std::filesystem::exists(folder / "x"));
   folder.write("old/tune.json", "{}");
+  folder.write("full/file", "kept");
+  CHECK(fails_with(weft("tune --trials 1 --data " + (folder / "rows.csv") + " --out " + (folder / "full")), 1,
+                   "is not an empty folder"));
   CHECK(fails_with(weft("tune --trials 1 --resume " + (folder / "old")), 1, "is not the tune.json of a search"));
   CHECK(fails_with(weft("tune --trials 1 --data " + (folder / "rows.csv") + " --out " + (folder / "old")), 1,
                    "already has a search"));

@@ -39,7 +39,15 @@ struct Parsed {
   CLI::App command;
 };
 
-TrialResult without_score(const std::string& why) { return {{}, why, 0, ""}; }
+// The sizes of the files in a folder, in bytes.
+std::int64_t folder_bytes(const std::string& folder) {
+  std::int64_t bytes = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file()) bytes += static_cast<std::int64_t>(entry.file_size());
+  return bytes;
+}
+
+TrialResult without_score(const std::string& why) { return {{}, why, ""}; }
 
 std::string describe_bytes(std::int64_t bytes) { return grouped(bytes) + " bytes"; }
 
@@ -52,25 +60,17 @@ TrialResult quantized(const TrainOptions& o, const weft::Data& data, const Trial
   const std::int64_t bytes = folder_bytes(folder);
   if (bytes > limits.bytes) return without_score("too large: " + describe_bytes(bytes));
   const weft::Evaluation measured = weft::evaluate(*checkpoint.model, data);
-  const std::string metric = metric_of(o.best_by);
-  TrialResult result{-measured.loss, "loss " + as_text(measured.loss), bytes, folder};
-  for (const weft::Metric& each : measured.metrics)
-    if (each.name == metric) {
-      result.score = each.lower_is_better ? -each.value : each.value;
-      result.text = metric + " " + metric_text(each);
-    }
-  result.text += ", " + describe_bytes(bytes);
-  return result;
+  const std::string metric = metric_of(o.best_by), size = ", " + describe_bytes(bytes);
+  if (metric == "loss") return {-measured.loss, "loss " + as_text(measured.loss) + size, folder};
+  const double score = measured.metric(metric);
+  return {score, metric + " " + metric_text({metric, score}) + size, folder};
 }
 
 TrialResult in_full(const TrainOptions& o, const weft::Trainer& trainer) {
   const weft::BestEvaluation& best = *trainer.best();
-  TrialResult result{-best.loss, "loss " + as_text(best.loss), folder_bytes(weft::best_path(o.out)),
-                     weft::best_path(o.out)};
-  if (trainer.best_by() == "loss") return result;
-  result.score = best.metric;
-  result.text = trainer.best_by() + " " + metric_text({trainer.best_by(), best.metric});
-  return result;
+  const std::string folder = weft::best_path(o.out), metric = trainer.best_by();
+  if (metric == "loss") return {-best.loss, "loss " + as_text(best.loss), folder};
+  return {best.metric, metric + " " + metric_text({metric, best.metric}), folder};
 }
 
 }  // namespace
@@ -119,11 +119,4 @@ weft::Evaluation test_trial(const std::vector<std::string>& options, const std::
   const Parsed parsed(options);
   const Training training = load_training(parsed.options);
   return weft::evaluate(*weft::load_checkpoint(checkpoint, weft::Purpose::inference).model, *training.test);
-}
-
-std::int64_t folder_bytes(const std::string& folder) {
-  std::int64_t bytes = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    if (entry.is_regular_file()) bytes += static_cast<std::int64_t>(entry.file_size());
-  return bytes;
 }

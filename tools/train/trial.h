@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "train/train_options.h"
-
 struct TrialLimits {
   std::int64_t bytes = 0;                            // of the checkpoint in 8 bits; 0: it isn't quantized
   std::function<bool(const weft::Progress&)> go_on;  // called after each step; false cuts the trial off
@@ -19,8 +17,7 @@ struct TrialLimits {
 struct TrialResult {
   std::optional<double> score;  // of the validation; higher is better. None if the trial was cut off or is too large
   std::string text;             // "accuracy 91.20 %", or why there is no score
-  std::int64_t bytes = 0;       // of the checkpoint
-  std::string checkpoint;       // its folder
+  std::string checkpoint;       // the folder of the run's best checkpoint, or of that in 8 bits
 };
 
 // What the rows of --data are.
@@ -37,6 +34,3 @@ TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits
 
 // Measures a trial's checkpoint on the test rows of `options`, which must have --test.
 weft::Evaluation test_trial(const std::vector<std::string>& options, const std::string& checkpoint);
-
-// The sizes of the files in a folder, in bytes.
-std::int64_t folder_bytes(const std::string& folder);

@@ -79,9 +79,9 @@ std::string describe_search(const TuneOptions& o) {
 // A search in a folder: its trials so far, and how long they took.
 class Search {
  public:
-  Search(const TuneOptions& o, std::string default_measure) : o_(o), default_measure_(std::move(default_measure)) {}
-
-  void set_space(SearchSpace space) { space_ = std::move(space); }
+  // measure: --best-by of all trials, or empty if the fixed options have it or it is the loss.
+  Search(const TuneOptions& o, SearchSpace space, std::string measure)
+      : o_(o), space_(std::move(space)), measure_(std::move(measure)) {}
 
   // Reads the trials of an earlier call. A line that a killed process wrote in part is removed.
   void read_trials() {
@@ -91,11 +91,7 @@ class Search {
     const std::string text = weft::os::read_file(path);
     std::size_t end = 0;
     for (std::size_t next; (next = text.find('\n', end)) != std::string::npos; end = next + 1) {
-      const json trial = json::parse(text.substr(end, next - end), nullptr, false);
-      if (!trial.is_object() || !trial.contains("settings") || !trial["settings"].is_object()) break;
-      Trial read{trial["settings"].get<Settings>(), {}};
-      if (trial["score"].is_number()) read.score = trial["score"].get<double>();
-      add(read, {read.score, trial.value("result", ""), 0, trial.value("checkpoint", "")}, trial.value("seconds", 0.0));
+      if (!read_trial(text.substr(end, next - end))) break;
     }
     if (end < text.size()) fs::resize_file(path, end);
   }
@@ -109,6 +105,17 @@ class Search {
   }
 
  private:
+  // Returns false if the line is not that of a trial.
+  bool read_trial(const std::string& line) try {
+    const json trial = json::parse(line);
+    Trial read{trial.at("settings").get<Settings>(), {}};
+    if (!trial.at("score").is_null()) read.score = trial.at("score").get<double>();
+    add(read, {read.score, trial.at("result"), trial.at("checkpoint")}, trial.at("seconds"));
+    return true;
+  } catch (const json::exception&) {
+    return false;
+  }
+
   // The next settings; none if the time or the trials are used up.
   std::optional<Settings> next() const {
     if (o_.trials > 0 && std::ssize(trials_) >= o_.trials) return std::nullopt;
@@ -121,8 +128,7 @@ class Search {
   std::vector<std::string> base() const {
     std::vector<std::string> options{"--data", o_.data};
     options.insert(options.end(), o_.fixed.begin(), o_.fixed.end());
-    const bool measured = std::find(o_.fixed.begin(), o_.fixed.end(), "--best-by") != o_.fixed.end();
-    if (!measured && default_measure_ != "loss") options.insert(options.end(), {"--best-by", default_measure_});
+    if (!measure_.empty()) options.insert(options.end(), {"--best-by", measure_});
     return options;
   }
 
@@ -214,8 +220,8 @@ class Search {
   }
 
   const TuneOptions& o_;
-  std::string default_measure_;
   SearchSpace space_;
+  std::string measure_;
   std::vector<Trial> trials_;
   double seconds_ = 0;
   std::size_t best_ = 0;    // its number, from 1; 0: none
@@ -243,9 +249,16 @@ void begin(TuneOptions& o) {
   std::error_code ignored;
   if (fs::exists(search_path(o.out), ignored))
     throw Error("\"" + o.out + "\" already has a search: --resume " + o.out + " goes on with it");
+  if (fs::exists(o.out, ignored) && !fs::is_empty(o.out, ignored))
+    throw Error("\"" + o.out + "\" is not an empty folder, in which a search could write");
   if (!fs::exists(o.data, ignored)) throw Error("\"" + o.data + "\": no such file or folder");
   o.data = fs::absolute(o.data).lexically_normal().string();
   if (!o.test.empty()) o.test = fs::absolute(o.test).lexically_normal().string();
+  // a search may go on from another folder
+  for (std::size_t i = 1; i < o.fixed.size(); ++i)
+    if ((o.fixed[i - 1] == "--validation" || o.fixed[i - 1] == "--from" || o.fixed[i - 1] == "--tokenizer") &&
+        fs::exists(o.fixed[i], ignored))
+      o.fixed[i] = fs::absolute(o.fixed[i]).lexically_normal().string();
   fs::create_directories(o.out);
   weft::os::append(search_path(o.out), describe_search(o));
 }
@@ -267,15 +280,19 @@ int tune(TuneOptions& o) {
   if (o.resume.empty() && (o.data.empty() || o.out.empty())) throw UsageError("give --data and --out, or --resume");
   if (!o.resume.empty()) take_up(o);
   const std::vector<std::string> names = fixed_names(o);
+  const auto has = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
   std::vector<std::string> probe{"--data", o.data, "--out", o.out};
   probe.insert(probe.end(), o.fixed.begin(), o.fixed.end());
-  if (std::find(names.begin(), names.end(), "--arch") == names.end()) probe.insert(probe.end(), {"--arch", "gmlp"});
+  if (!has("--arch")) probe.insert(probe.end(), {"--arch", "gmlp"});
   const TrialRows rows = rows_of_trials(probe);
   if (o.resume.empty()) begin(o);
+  const weft::os::FolderLock lock(o.out);  // one search at a time
   const bool are_texts = rows.content == weft::RowContent::texts;
-  Search search(o, rows.task == weft::Task::classifier ? "accuracy" : "loss");
-  search.set_space(are_texts ? text_space(weft::task_name(rows.task), names)
-                             : number_space(rows.content == weft::RowContent::pictures, names));
+  const bool by_accuracy = rows.task == weft::Task::classifier && !has("--best-by");
+  Search search(o,
+                are_texts ? text_space(weft::task_name(rows.task), names)
+                          : number_space(rows.content == weft::RowContent::pictures, names),
+                by_accuracy ? "accuracy" : "");
   search.read_trials();
   stop_on_signals(nullptr);
   return search.run();

@@ -4,8 +4,7 @@
 
 /// Increases with changes that programs must adapt to, from version 1 on.
 #define WEFT_VERSION_MAJOR 0
-/// Increases with new features. While the major version is 0,
-/// the minor version increases with every breaking change.
+/// Increases with new features and, while the major version is 0, with every breaking change.
 #define WEFT_VERSION_MINOR 1
 /// Increases with fixes.
 #define WEFT_VERSION_PATCH 0
