@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "contains.h"
@@ -68,6 +69,27 @@ TEST_CASE("balance: an epoch has as many rows of each class, with any padding") 
     CHECK(balanced.at(0) + balanced.at(1) >= 22);
   }
   CHECK(data_of(rows, Padding::full, {Balance::rows}).validation_batches() == 3);
+}
+
+TEST_CASE("balance: rows of numbers, by rows and by weights") {
+  LabelledTexts rows;
+  rows.channels = 1;
+  rows.names = {"often", "rare"};
+  for (std::int64_t i = 0; i < 12; ++i) {
+    const float x = static_cast<float>(i);
+    rows.texts.emplace_back(reinterpret_cast<const char*>(&x), sizeof x);
+    rows.labels.push_back(i == 5);
+  }
+  const TargetKind kind{Task::classifier, rows.names};
+  const auto data_for = [&](Balance balance) {
+    return frame_data(rows, rows, kind, frame_input(rows), 1, 4, {}, {balance});
+  };
+  CHECK(classes_in(*data_for(Balance::none), 3) == std::map<std::int64_t, int>{{0, 11}, {1, 1}});
+  CHECK(classes_in(*data_for(Balance::rows), 11) == std::map<std::int64_t, int>{{0, 22}, {1, 22}});
+  Batch batch;
+  batch.target = Tensor::from<std::int64_t>({1}, {1});
+  const Tensor output = Tensor::from<double>({0, 0}, {1, 2});
+  CHECK(data_for(Balance::weights)->loss(output, batch).item() == doctest::Approx(6 * std::log(2.0)).epsilon(1e-12));
 }
 
 TEST_CASE("balance: a weighted loss of a batch is that of its parts, and the mean weight is 1") {

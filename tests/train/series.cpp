@@ -102,6 +102,12 @@ TEST_CASE("series: MAE of the last value and of a season before") {
   options.frames = {"b"};
   const auto other = forecast_data(series, options, {50, 50}, forecast_row_options(series, options, 20));
   CHECK(other->meter()->metrics().size() == 2);
+
+  const Tensor output = add(raw::convert(batch.target, DType::f64), Tensor::full({}, 3, DType::f64));  // off by 3
+  CHECK(data->loss(output, batch).item() == doctest::Approx(9));
+  options.huber_delta = 0.5;
+  const auto huber = forecast_data(series, options, {50, 50}, forecast_row_options(series, options, 20));
+  CHECK(huber->loss(output, batch).item() == doctest::Approx(0.5 * (3 - 0.25)));
 }
 
 TEST_CASE("series: options that don't fit are refused") {
