@@ -62,7 +62,10 @@ std::vector<Batch> BatchAhead::wait_for(std::int64_t step) {
   } else {
     std::unique_lock<std::mutex> lock(mutex_);
     if (step != awaited_) begin_at(step);
+    asked_ = step;
+    changed_.notify_all();
     changed_.wait(lock, [&] { return ready_.contains(step); });
+    asked_ = -1;
     prepared = std::move(ready_.extract(step).mapped());
     awaited_ = step + 1;
     lock.unlock();
@@ -83,7 +86,7 @@ void BatchAhead::begin_at(std::int64_t step) {
 // Whether a step can be prepared now.
 bool BatchAhead::has_work() const {
   if (next_ < 0 || next_ > awaited_ + loaders_) return false;
-  return next_ < steps_ || next_ == awaited_;
+  return next_ < steps_ || next_ == asked_;
 }
 
 void BatchAhead::work() {

@@ -56,6 +56,7 @@ class BatchAhead {
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   std::int64_t awaited_ = -1, next_ = -1;  // steps: that take() needs next, and that a thread prepares next; -1: none
+  std::int64_t asked_ = -1;                // the step that take() waits for; -1: none
   std::int64_t restarts_ = 0;              // how often the order of steps was broken
   std::map<std::int64_t, Prepared> ready_;
   bool ends_ = false;
