@@ -98,6 +98,7 @@ TEST_CASE("concurrent: several loaders work at once, keep a bounded number of st
       CHECK(data.highest == last);
       RunOptions run;
       CHECK(trainer.run(run).data_wait < 1);
+      CHECK(std::isfinite(trainer.step()));  // beyond the run's last
     }
     CHECK(data.at_once <= std::max<std::int64_t>(loaders, 1));
     CHECK((data.at_once > 1) == (loaders > 1));
