@@ -65,7 +65,8 @@ std::vector<std::string> LabelNumbers::sort(std::vector<std::int64_t>& labels) c
 }
 
 void check_no_columns(const LabelledOptions& options, const std::string& where) {
-  if (options.header || !options.text.empty() || !options.label.empty() || options.literal_quotes)
+  if (options.header || !options.text.empty() || !options.second.empty() || !options.label.empty() ||
+      options.literal_quotes)
     throw Error(where + ": pictures and arrays have no header, columns or quotation marks (--header, --columns and " +
                 "--literal-quotes apply to files of texts)");
 }

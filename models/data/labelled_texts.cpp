@@ -112,7 +112,7 @@ void add_file(const std::string& path, LabelledTexts& all) {
 
 LabelledTexts read_folders(const std::string& path, const LabelledOptions& options) try {
   const std::string where = "\"" + path + "\"";
-  if (options.header || !options.text.empty() || !options.label.empty())
+  if (options.header || !options.text.empty() || !options.second.empty() || !options.label.empty())
     throw Error(where + ": folders have no header and no columns (--header and --columns apply to files with rows)");
   if (options.literal_quotes)
     throw Error(where + ": folders have no fields (--literal-quotes applies to files with rows)");

@@ -18,8 +18,35 @@ std::vector<std::int64_t> framed(const SpecialIds& special, std::vector<std::int
   return ids;
 }
 
+namespace {
+
+// [cls] a [sep] b [sep], or [cls] a [cls] b without a [sep]. The longer text is truncated first, as in BERT (Devlin et
+// al. 2019, arXiv 1810.04805, appendix A.2).
+std::vector<std::int64_t> framed_pair(const SpecialIds& special, const std::vector<std::int64_t>& a,
+                                      const std::vector<std::int64_t>& b, std::int64_t length) {
+  const std::optional<std::int64_t> between = special.sep ? special.sep : special.cls;
+  const std::int64_t marks = special.cls.has_value() + between.has_value() + special.sep.has_value();
+  const std::int64_t room = std::max<std::int64_t>(length - marks, 0);
+  const std::int64_t first = std::min(std::ssize(a), std::max((room + 1) / 2, room - std::ssize(b)));
+  const std::int64_t second = std::min(std::ssize(b), room - first);
+  std::vector<std::int64_t> ids;
+  if (special.cls) ids.push_back(*special.cls);
+  ids.insert(ids.end(), a.begin(), a.begin() + first);
+  if (between) ids.push_back(*between);
+  ids.insert(ids.end(), b.begin(), b.begin() + second);
+  if (special.sep) ids.push_back(*special.sep);
+  if (std::ssize(ids) > length) ids.resize(static_cast<std::size_t>(length));
+  return ids;
+}
+
+}  // namespace
+
 std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const std::string& text, std::int64_t length) {
-  return framed(tokenizer.special(), tokenizer.encode(text), length);
+  const std::size_t end = text.find(pair_separator);
+  if (end == std::string::npos) return framed(tokenizer.special(), tokenizer.encode(text), length);
+  const std::string_view whole = text;
+  return framed_pair(tokenizer.special(), tokenizer.encode(whole.substr(0, end)),
+                     tokenizer.encode(whole.substr(end + 1)), length);
 }
 
 std::vector<std::string> words_of(const std::string& text) {

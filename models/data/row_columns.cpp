@@ -136,34 +136,60 @@ class Finder {
 
   RowColumns find() const {
     if (count_ < 2) throw Error(where_ + ": one column; expected a text and a label (--format sets the separator)");
-    RowColumns columns{none, {}};
+    RowColumns columns{none, {}, {}};
     for (const std::string& wanted : options_.text) columns.text.push_back(column(wanted));
-    columns.label = options_.label.empty() ? label(without(count_, columns.text)) : column(options_.label);
-    if (columns.text.empty()) columns.text = text(without(count_, {columns.label}));
-    if (std::find(columns.text.begin(), columns.text.end(), columns.label) != columns.text.end())
+    for (const std::string& wanted : options_.second) columns.second.push_back(column(wanted));
+    const std::vector<std::size_t> named = joined(columns.text, columns.second);
+    columns.label = options_.label.empty() ? label(without(count_, named)) : column(options_.label);
+    if (columns.text.empty()) columns.text = text(without(count_, joined(columns.second, {columns.label})));
+    if (has(joined(columns.text, columns.second), columns.label))
       throw Error(where_ + ": --columns: one column can't be both text and label");
+    check_two_texts(columns);
     return columns;
   }
 
-  std::vector<std::size_t> find_text() const {
-    if (count_ == 1) return {0};
-    std::vector<std::size_t> columns;
-    for (const std::string& wanted : options_.text) {
-      const auto found = place(wanted);
-      if (!found)
-        throw Error(where_ + ": expected the text in column \"" + wanted + "\"; it has " + columns_there() +
-                    " (--columns text=NAME chooses it, by name or by number from 1)");
-      columns.push_back(*found);
-    }
+  RowColumns find_text() const {
+    if (count_ == 1 && options_.second.empty()) return {none, {0}, {}};
+    RowColumns columns{none, named(options_.text, "text"), named(options_.second, "second")};
+    std::vector<std::size_t>& texts = columns.text;
     for (std::size_t i = 0; i < names_.size() && options_.text.empty(); ++i)
-      if (names_[i] != options_.label && known(text_names, names_[i]) != none) columns.push_back(only_one(i));
-    if (const auto label = label_column(rows_, options_.labels); columns.empty() && names_.empty() && label)
-      columns = without(count_, {*label});
-    if (columns.empty()) cant_tell("text");
+      if (names_[i] != options_.label && known(text_names, names_[i]) != none && !has(columns.second, i))
+        texts.push_back(only_one(i));
+    if (const auto label = label_column(rows_, options_.labels); texts.empty() && names_.empty() && label)
+      texts = without(count_, joined(columns.second, {*label}));
+    if (texts.empty()) cant_tell("text");
+    check_two_texts(columns);
     return columns;
   }
 
  private:
+  static bool has(const std::vector<std::size_t>& columns, std::size_t column) {
+    return std::find(columns.begin(), columns.end(), column) != columns.end();
+  }
+
+  static std::vector<std::size_t> joined(std::vector<std::size_t> columns, const std::vector<std::size_t>& more) {
+    columns.insert(columns.end(), more.begin(), more.end());
+    return columns;
+  }
+
+  void check_two_texts(const RowColumns& columns) const {
+    for (const std::size_t column : columns.second)
+      if (has(columns.text, column)) throw Error(where_ + ": --columns: one column can't be both text and second");
+  }
+
+  // The columns of texts to classify that `key` of --columns names.
+  std::vector<std::size_t> named(const std::vector<std::string>& names, const std::string& key) const {
+    std::vector<std::size_t> columns;
+    for (const std::string& wanted : names) {
+      const auto found = place(wanted);
+      if (!found)
+        throw Error(where_ + ": expected the text in column \"" + wanted + "\"; it has " + columns_there() +
+                    " (--columns " + key + "=NAME chooses it, by name or by number from 1)");
+      columns.push_back(*found);
+    }
+    return columns;
+  }
+
   std::string columns_there() const {
     return names_.empty() ? std::to_string(count_) + " columns without names" : "the columns " + quoted_list(names_);
   }
@@ -241,9 +267,10 @@ bool are_names(const std::vector<std::string>& fields, const LabelledOptions& op
     return std::any_of(names.begin(), names.end(), [&](const auto& name) { return known(known_names, name) != none; });
   };
   const auto is_number = [](const std::string& column) { return is_whole_number(column); };
-  if (std::all_of(options.text.begin(), options.text.end(), is_number))
-    return any_of(text_names) && any_of(label_names);
-  return std::all_of(options.text.begin(), options.text.end(), [&](const std::string& wanted) {
+  std::vector<std::string> texts = options.text;
+  texts.insert(texts.end(), options.second.begin(), options.second.end());
+  if (std::all_of(texts.begin(), texts.end(), is_number)) return any_of(text_names) && any_of(label_names);
+  return std::all_of(texts.begin(), texts.end(), [&](const std::string& wanted) {
     return is_number(wanted) || std::find(names.begin(), names.end(), wanted) != names.end();
   });
 }
@@ -253,6 +280,7 @@ bool are_names(const std::vector<std::string>& fields, const LabelledOptions& op
 bool has_header(const Rows& rows, const LabelledOptions& options) {
   const auto is_name = [](const std::string& column) { return !is_whole_number(column); };
   if (std::any_of(options.text.begin(), options.text.end(), is_name) ||
+      std::any_of(options.second.begin(), options.second.end(), is_name) ||
       (!options.label.empty() && is_name(options.label)))
     return true;
   const std::vector<std::string>& first = rows[0];
@@ -285,8 +313,8 @@ RowColumns find_columns(const std::string& where, const std::vector<std::string>
   return Finder(where, names, count, rows, options).find();
 }
 
-std::vector<std::size_t> find_text_columns(const std::string& where, const std::vector<std::string>& names,
-                                           std::size_t count, const Rows& rows, const LabelledOptions& options) {
+RowColumns find_text_columns(const std::string& where, const std::vector<std::string>& names, std::size_t count,
+                             const Rows& rows, const LabelledOptions& options) {
   return Finder(where, names, count, rows, options).find_text();
 }
 

@@ -15,17 +15,17 @@ bool has_header(const Rows& rows, const LabelledOptions& options);
 
 struct RowColumns {
   std::size_t label;
-  std::vector<std::size_t> text;
+  std::vector<std::size_t> text, second;
 };
 // Among `count` columns, with names or without. Throws an Error that mentions --columns if they can't be detected.
 RowColumns find_columns(const std::string& where, const std::vector<std::string>& names, std::size_t count,
                         const Rows& rows, const LabelledOptions& options);
 
 // The columns of texts to classify: those that options.text names; else the only column; else those with common names
-// of texts; else, without names, all except the label. Throws an Error that mentions --columns if they can't be
-// detected.
-std::vector<std::size_t> find_text_columns(const std::string& where, const std::vector<std::string>& names,
-                                           std::size_t count, const Rows& rows, const LabelledOptions& options);
+// of texts; else, without names, all except the label. The label of the result is meaningless. Throws an Error that
+// mentions --columns if they can't be detected.
+RowColumns find_text_columns(const std::string& where, const std::vector<std::string>& names, std::size_t count,
+                             const Rows& rows, const LabelledOptions& options);
 
 // Whether these fields include the columns that the options name. If the options name none, whether they include common
 // names of both a text column and a label column.

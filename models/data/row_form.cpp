@@ -5,6 +5,7 @@
 
 #include "data/json_row.h"
 #include "data/row_columns.h"
+#include "weft/tokenizer.h"
 
 namespace weft::detail {
 namespace {
@@ -137,12 +138,15 @@ void set_columns(RowForm& form, const std::string& where, const Rows& rows, cons
                  bool labelled) {
   if (!labelled) {
     form.label.reset();
-    form.text = find_text_columns(where, form.names, form.columns, rows, options);
+    RowColumns columns = find_text_columns(where, form.names, form.columns, rows, options);
+    form.text = std::move(columns.text);
+    form.second = std::move(columns.second);
     return;
   }
-  const RowColumns columns = find_columns(where, form.names, form.columns, rows, options);
+  RowColumns columns = find_columns(where, form.names, form.columns, rows, options);
   form.label = columns.label;
-  form.text = columns.text;
+  form.text = std::move(columns.text);
+  form.second = std::move(columns.second);
 }
 
 // The format of a table. Its columns are those of the first row.
@@ -212,11 +216,12 @@ RowForm jsonl_form(const Content& sample, const LabelledOptions& options, bool l
 RowForm without_other_keys(RowForm form) {
   std::vector<std::string> keys{form.names[*form.label]};
   form.label = 0;
-  for (std::size_t& column : form.text) {
-    const auto found = std::find(keys.begin() + 1, keys.end(), form.names[column]) - keys.begin();
-    if (found == std::ssize(keys)) keys.push_back(form.names[column]);
-    column = static_cast<std::size_t>(found);
-  }
+  for (std::vector<std::size_t>* columns : {&form.text, &form.second})
+    for (std::size_t& column : *columns) {
+      const auto found = std::find(keys.begin() + 1, keys.end(), form.names[column]) - keys.begin();
+      if (found == std::ssize(keys)) keys.push_back(form.names[column]);
+      column = static_cast<std::size_t>(found);
+    }
   form.columns = keys.size();
   form.names = std::move(keys);
   return form;
@@ -235,6 +240,7 @@ std::size_t conll_column(const std::string& where, const std::string& number) {
 RowForm conll_form(const std::string& where, const LabelledOptions& options, bool labelled) {
   RowForm form;
   form.format = DataFormat::conll;
+  if (!options.second.empty()) throw Error(where + ": conll has no second text (--columns)");
   if (options.text.size() > 1) throw Error(where + ": conll has one column of words (--columns names several)");
   if (!options.text.empty()) form.conll.word = conll_column(where, options.text[0]);
   if (!options.label.empty()) form.conll.tag = conll_column(where, options.label);
@@ -289,7 +295,7 @@ RowForm find_form(const Content& content, const LabelledOptions& options) {
   if (is_delimited(format)) return delimited_form(content, sample, format, options, true);
   if (format == DataFormat::jsonl) return without_other_keys(jsonl_form(sample, options, true));
   if (format == DataFormat::conll) return conll_form(content.where, options, true);
-  if (!options.text.empty() || !options.label.empty())
+  if (!options.text.empty() || !options.second.empty() || !options.label.empty())
     throw Error(content.where + ": " + data_format_name(format) +
                 " has no columns to choose from (--columns applies to csv, tsv, semicolon and jsonl)");
   RowForm form;
@@ -315,7 +321,11 @@ std::optional<RowForm> find_text_form(const Content& content, const std::string&
 std::unique_ptr<RowReader> rows_of(const Content& content, const RowForm& form) {
   if (form.format == DataFormat::fasttext) return fasttext_rows(content);
   if (form.format == DataFormat::conll) return conll_rows(content, form.conll, form.label.has_value());
-  if (form.format == DataFormat::jsonl) return jsonl_rows(content, form.names, form.label, form.text);
+  if (form.format == DataFormat::jsonl) {
+    std::vector<std::size_t> texts = form.text;
+    texts.insert(texts.end(), form.second.begin(), form.second.end());
+    return jsonl_rows(content, form.names, form.label, texts);
+  }
   return delimited_rows(content, form.dialect);
 }
 
@@ -329,16 +339,19 @@ std::string describe(const RowForm& form) {
   const auto column = [&](std::size_t i) {
     return form.names.empty() ? std::to_string(i + 1) : "\"" + form.names[i] + "\"";
   };
-  std::string texts;
-  for (std::size_t i = 0; i < form.text.size(); ++i)
-    texts += (i == 0 ? "" : i + 1 == form.text.size() ? " and " : ", ") + column(form.text[i]);
+  const auto columns = [&](const std::vector<std::size_t>& of) {
+    std::string all = of.size() > 1 ? "columns " : "column ";
+    for (std::size_t i = 0; i < of.size(); ++i)
+      all += (i == 0 ? "" : i + 1 == of.size() ? " and " : ", ") + column(of[i]);
+    return all;
+  };
   const std::string name = form.format == DataFormat::jsonl       ? "JSON lines"
                            : form.format == DataFormat::semicolon ? "semicolons"
                            : form.format == DataFormat::csv       ? "CSV"
                                                                   : "TSV";
   const std::string header = !is_delimited(form.format) ? "" : form.header ? " with a header" : " without a header";
-  return name + header + (form.label ? ", label in column " + column(*form.label) : "") + ", text in column" +
-         (form.text.size() > 1 ? "s " : " ") + texts;
+  return name + header + (form.label ? ", label in column " + column(*form.label) : "") + ", text in " +
+         columns(form.text) + (form.second.empty() ? "" : ", second text in " + columns(form.second));
 }
 
 std::vector<std::string> text_columns(const RowForm& form) {
@@ -352,13 +365,16 @@ std::vector<std::string> text_columns(const RowForm& form) {
 }
 
 std::string text_of_row(const std::vector<std::string>& fields, const RowForm& form) {
-  std::string text;
-  for (const std::size_t column : form.text) {
-    if (fields[column].empty()) continue;
-    if (!text.empty()) text += ' ';
-    text += fields[column];
-  }
-  return text;
+  const auto joined = [&](const std::vector<std::size_t>& columns) {
+    std::string text;
+    for (const std::size_t column : columns) {
+      if (fields[column].empty()) continue;
+      if (!text.empty()) text += ' ';
+      text += fields[column];
+    }
+    return text;
+  };
+  return form.second.empty() ? joined(form.text) : text_pair(joined(form.text), joined(form.second));
 }
 
 void check_fields(RowReader& rows, const std::vector<std::string>& fields, const RowForm& form) {

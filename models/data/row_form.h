@@ -18,7 +18,8 @@ struct RowForm {
   std::vector<std::string> names;        // of the columns, if they have names; jsonl: the keys, that of the label first
   std::optional<std::size_t> label = 0;  // its column; none: no label is needed
   std::vector<std::size_t> text = {1};
-  ConllColumns conll;  // of the file, for conll; `label` and `text` are those of conll_rows
+  std::vector<std::size_t> second = {};  // of pairs
+  ConllColumns conll;                    // of the file, for conll; `label` and `text` are those of conll_rows
 };
 
 // Throws an Error if the format can't be detected; the message names the option that sets it.
@@ -37,7 +38,7 @@ std::string describe(const RowForm& form);
 
 // The names of the text's columns, or their numbers from 1; empty for fastText's lines.
 std::vector<std::string> text_columns(const RowForm& form);
-// The fields of the text that aren't empty, joined by blanks.
+// The fields of the text that aren't empty, joined by blanks; a text_pair if there are columns of a second text.
 std::string text_of_row(const std::vector<std::string>& fields, const RowForm& form);
 // Throws an Error unless the row has form.columns fields.
 void check_fields(RowReader& rows, const std::vector<std::string>& fields, const RowForm& form);

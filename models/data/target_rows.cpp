@@ -131,7 +131,9 @@ std::vector<std::int64_t> detail::classes_of_rows(const TargetKind& kind, const 
 
 std::string detail::row_name(const LabelledTexts& rows, std::size_t row) {
   if (rows.content() != RowContent::texts) return std::to_string(row + 1);
-  return "\"" + rows.texts[row].substr(0, 60) + "\"";
+  std::string beginning = rows.texts[row].substr(0, 60);
+  std::replace(beginning.begin(), beginning.end(), pair_separator, '|');
+  return "\"" + beginning + "\"";
 }
 
 TargetKind find_targets(Task task, const LabelledTexts& rows) {

@@ -8,6 +8,10 @@
 namespace weft {
 using namespace detail;
 
+std::string text_pair(const std::string& first, const std::string& second) {
+  return guard_memory("tokenizer", [&] { return first + pair_separator + second; });
+}
+
 Tensor encode_tensor(const Tokenizer& tokenizer, std::string_view text) {
   return guard_memory("tokenizer", [&] {
     const std::vector<std::int64_t> ids = tokenizer.encode(text);

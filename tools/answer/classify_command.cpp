@@ -56,14 +56,19 @@ class Answers {
 
   // Prints the predictions for each text, with --csv beside the text's fields. Errors name a text by `what` ("line" or
   // "text") and `name` (the file). They are thrown after the predictions for the earlier texts are printed.
-  void give(const Fields& texts, const std::vector<Fields>& fields, const std::string& name, const char* what) {
+  // are_pairs: each text holds both texts of a pair, see pair_of_line.
+  void give(const Fields& texts, const std::vector<Fields>& fields, const std::string& name, const char* what,
+            bool are_pairs = false) {
+    const auto row_of = [&](const std::string& text) { return are_pairs ? pair_of_line(text) : text; };
     std::vector<std::vector<double>> all;
     try {
-      all = classifier_.probabilities(texts);
+      Fields rows;
+      for (const std::string& text : texts) rows.push_back(row_of(text));
+      all = classifier_.probabilities(rows);
     } catch (const weft::Error&) {
       for (std::size_t i = 0; i < texts.size(); ++i) {
         try {
-          all = {classifier_.probabilities(texts[i])};
+          all = {classifier_.probabilities(row_of(texts[i]))};
         } catch (const weft::Error& error) {
           throw weft::Error(name + ": " + what + " " + std::to_string(given_ + 1) + ": " + error.what());
         }
@@ -106,12 +111,12 @@ class Answers {
   std::int64_t given_ = 0, shown_ = 0;  // shown_: labels in a row of --csv
 };
 
-void classify_lines(const ClassifyCommand& o, Answers& answers) {
+void classify_lines(const ClassifyCommand& o, Answers& answers, bool are_pairs) {
   answers.begin({"text"});
   for_each_lines(o.file, [&](const Fields& lines, const std::string& name) {
     std::vector<Fields> fields;
     for (std::size_t i = 0; o.csv && i < lines.size(); ++i) fields.push_back({lines[i]});
-    answers.give(lines, fields, name, "line");
+    answers.give(lines, fields, name, "line", are_pairs);
   });
 }
 
@@ -155,7 +160,8 @@ int classify(const ClassifyCommand& o) {
   Answers answers(o);
   weft::LabelledOptions options = o.form.labelled(answers.labels());
   const std::string run = run_of(o.checkpoint.path());
-  if (options.text.empty()) options.text = columns_of_run(run);
+  const TextColumns columns = columns_of_run(run);
+  set_text_columns(columns, options);
   options.literal_quotes_where_possible = run_flag(run, "data", "literal-quotes");
   const bool is_input = o.file == "-";
   const auto rows = is_input && options.format == weft::DataFormat::automatic
@@ -167,7 +173,7 @@ int classify(const ClassifyCommand& o) {
   } else if (!o.form.columns.empty() || options.header || options.literal_quotes || options.skip_bad_rows) {
     throw UsageError(o.file + ": each line is a text, without columns (--format says how rows are written)");
   } else {
-    classify_lines(o, answers);
+    classify_lines(o, answers, !columns.second.empty());
   }
   return 0;
 }

@@ -82,7 +82,7 @@ int predict(const PredictCommand& o) {
   weft::Checkpoint checkpoint = o.checkpoint.load();
   if (checkpoint.model->task() == weft::Task::forecast) return forecast(o, checkpoint);
   const weft::Predictor predictor(std::move(checkpoint));
-  const std::vector<std::string> columns = columns_of_run(run_of(o.checkpoint.path()));
+  const TextColumns columns = columns_of_run(run_of(o.checkpoint.path()));
   for_each_text(o.file, o.form, columns, predictor.checkpoint(), [&](const std::string& text) {
     std::cout << (o.json ? as_json_line(predictor, text, o) : as_text(predictor, text, o)) << std::flush;
     if (!std::cout) throw weft::Error("can't write to standard output");

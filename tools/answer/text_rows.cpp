@@ -2,32 +2,35 @@
 
 #include <weft/error.h>
 #include <weft/labelled_texts.h>
+#include <weft/tokenizer.h>
+
+#include <algorithm>
 
 #include "console/line_reader.h"
-#include "options/run_file.h"
 
-std::vector<std::string> columns_of_run(const std::string& run) {
-  const std::vector<std::string> found = run_texts(run, "found", "columns");
-  if (!found.empty()) return found;
-  DataOptions given;  // for a run that names no columns found
-  given.columns = run_text(run, "data", "columns");
-  return given.labelled().text;
+std::string pair_of_line(const std::string& line) {
+  const std::size_t tab = line.find('\t');
+  if (tab == std::string::npos || line.find('\t', tab + 1) != std::string::npos)
+    throw weft::Error("the model reads pairs of texts: expected two texts with one tab between them, got " +
+                      std::to_string(std::count(line.begin(), line.end(), '\t')) + " tabs");
+  return weft::text_pair(line.substr(0, tab), line.substr(tab + 1));
 }
 
-void for_each_text(const std::string& file, const DataOptions& form, const std::vector<std::string>& columns,
+void for_each_text(const std::string& file, const DataOptions& form, const TextColumns& columns,
                    const weft::Checkpoint& checkpoint, const std::function<void(const std::string&)>& use) {
   weft::LabelledOptions options = form.labelled();
-  if (options.text.empty()) options.text = columns;
+  set_text_columns(columns, options);
   const bool is_input = file == "-";
   const auto rows = is_input && options.format == weft::DataFormat::automatic
                         ? nullptr
                         : weft::TextRows::open(is_input ? "/dev/stdin" : file, options);
   check_content(rows ? rows->content() : weft::RowContent::texts, checkpoint, file);
   std::int64_t number = 0;
+  const bool are_pairs = !rows && !columns.second.empty();
   const auto use_next = [&](const std::string& text) {
     ++number;
     try {
-      use(text);
+      use(are_pairs ? pair_of_line(text) : text);
     } catch (const weft::Error& error) {
       throw weft::Error(file + ": text " + std::to_string(number) + ": " + error.what());
     }

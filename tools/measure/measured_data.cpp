@@ -83,6 +83,7 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
     const bool are_classes = model.task() == weft::Task::classifier;
     weft::LabelledOptions options = form.labelled(are_classes ? checkpoint.info.labels : std::vector<std::string>());
     options.literal_quotes_where_possible = run_flag(run, "data", "literal-quotes");
+    if (const TextColumns columns = columns_of_run(run); !columns.second.empty()) set_text_columns(columns, options);
     const weft::LabelledTexts texts = weft::read_labelled(data, options);
     std::cerr << describe(data, texts) << std::endl;
     const weft::TargetKind kind{model.task(), checkpoint.info.labels, model.output()};

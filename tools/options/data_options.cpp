@@ -8,13 +8,14 @@
 #include "console/options.h"
 #include "console/report.h"
 #include "console/visible.h"
+#include "options/run_file.h"
 
 namespace {
 
 [[noreturn]] void refuse(const std::string& columns) {
   throw weft::Error(
-      "expected text=NAME,label=NAME, or one of the two; names or numbers from 1, several columns of text as "
-      "text=NAME+NAME; got \"" +
+      "expected one or more of text=NAME, second=NAME and label=NAME, separated by commas; names or numbers from 1, "
+      "several columns of text as text=NAME+NAME; got \"" +
       columns + "\"");
 }
 
@@ -40,6 +41,7 @@ void set_columns(const std::string& columns, weft::LabelledOptions& options) {
     if (any_empty(texts)) refuse(columns);
     if (key == "label" && options.label.empty()) options.label = value;
     else if (key == "text" && options.text.empty()) options.text = texts;
+    else if (key == "second" && options.second.empty()) options.second = texts;
     else refuse(columns);
   }
 }
@@ -63,7 +65,8 @@ void DataOptions::add_to(CLI::App& command, CLI::Option* data) {
   add_text(command, "--format", "NAME", format, "Format of labeled texts: " + list(weft::data_formats()), check_format)
       ->group(group)
       ->needs(data);
-  add_text(command, "--columns", "NAMES", columns, "Columns by name, or by number from 1: text=NAME+NAME,label=NAME",
+  add_text(command, "--columns", "NAMES", columns,
+           "Columns by name, or by number from 1: text=NAME+NAME,label=NAME, and second=NAME for pairs of texts",
            check_columns)
       ->group(group)
       ->needs(data);
@@ -93,7 +96,21 @@ weft::LabelledOptions DataOptions::labelled(const std::vector<std::string>& labe
   return options;
 }
 
-bool is_empty(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
+TextColumns columns_of_run(const std::string& run) {
+  DataOptions given;
+  given.columns = run_text(run, "data", "columns");
+  const weft::LabelledOptions options = given.labelled();
+  const std::vector<std::string> found = run_texts(run, "found", "columns");
+  return {found.empty() ? options.text : found, options.second};
+}
+
+void set_text_columns(const TextColumns& columns, weft::LabelledOptions& options) {
+  if (!options.text.empty() || !options.second.empty()) return;
+  options.text = columns.text;
+  options.second = columns.second;
+}
+
+bool is_empty(const std::string& text) { return text.find_first_not_of(" \t\r\n\x1f") == std::string::npos; }
 
 std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t skipped) {
   std::string text = count(rows, "row");

@@ -18,6 +18,17 @@ struct DataOptions {
   weft::LabelledOptions labelled(const std::vector<std::string>& labels = {}) const;
 };
 
+// The columns of texts, by name or by number from 1.
+struct TextColumns {
+  std::vector<std::string> text;
+  std::vector<std::string> second = {};  // of pairs
+};
+
+// The text columns of the run that run.json describes.
+TextColumns columns_of_run(const std::string& run);
+// Sets the columns of the options unless they name some.
+void set_text_columns(const TextColumns& columns, weft::LabelledOptions& options);
+
 bool is_empty(const std::string& text);  // nothing but white space
 // "60 rows; 2 with an empty text; 1 bad row left out"
 std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t skipped);

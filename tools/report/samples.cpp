@@ -21,8 +21,9 @@ struct Example {
   std::size_t row;
 };
 
-// The first bytes of the text, without cutting a character.
-std::string beginning(const std::string& text) {
+// The first bytes of the text, without cutting a character. A bar separates the texts of a pair.
+std::string beginning(std::string text) {
+  if (const std::size_t end = text.find(weft::pair_separator); end != std::string::npos) text.replace(end, 1, " | ");
   if (text.size() <= longest_text) return text;
   std::size_t end = longest_text;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;

@@ -194,16 +194,25 @@ Training load_numbers(const TrainOptions& o, weft::ModelSpec spec, const weft::C
   return made;
 }
 
+// Calls use(text) for each text, and for both texts of a pair.
+void use_each(const std::vector<std::string>& texts, const std::function<void(std::string_view)>& use) {
+  for (const std::string_view text : texts) {
+    const std::size_t end = text.find(weft::pair_separator);
+    use(text.substr(0, end));
+    if (end != std::string_view::npos) use(text.substr(end + 1));
+  }
+}
+
 // Rows whose labels are numbers, several labels, or tags.
 Training load_targets(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
   if (!o.pad_to.empty() || o.word_dropout > 0)
     throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") + " is for classifiers");
+  if (spec.task == weft::Task::tagging && !o.form.labelled().second.empty())
+    throw UsageError("--columns: a tagger reads single texts, not pairs");
   Training made;
   made.notes = std::move(rows.notes);
   made.columns = rows.training.columns;
-  const weft::Texts texts = [&](const auto& use) {
-    for (const std::string& text : rows.training.texts) use(text);
-  };
+  const weft::Texts texts = [&](const auto& use) { use_each(rows.training.texts, use); };
   const auto tokenizer =
       tokenizer_of(o, from, texts, spec.task, spec.task == weft::Task::tagging ? "whitespace" : "words");
   const weft::TargetKind kind = weft::find_targets(spec.task, rows.training);
@@ -234,8 +243,8 @@ Training load_pairs(const TrainOptions& o, weft::ModelSpec spec, const weft::Che
   made.columns = rows.training.columns;
   check_no_learning_options(o, spec.task, false);
   const weft::Texts texts = [&](const auto& use) {
-    for (const std::string& text : rows.training.texts) use(text);
-    for (const std::string& text : rows.training.names) use(text);
+    use_each(rows.training.texts, use);
+    use_each(rows.training.names, use);
   };
   const auto tokenizer = tokenizer_of(o, from, texts, spec.task, "words");
   spec.vocabulary = tokenizer->size();
@@ -264,9 +273,7 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   const weft::LabelledTexts& training = rows.training;
   made.notes = std::move(rows.notes);
   made.columns = training.columns;
-  const weft::Texts texts = [&](const auto& use) {
-    for (const std::string& text : training.texts) use(text);
-  };
+  const weft::Texts texts = [&](const auto& use) { use_each(training.texts, use); };
   const auto tokenizer = tokenizer_of(o, from, texts, spec.task, "words");
   spec.vocabulary = tokenizer->size();
   spec.classes = std::ssize(training.names);

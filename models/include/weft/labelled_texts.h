@@ -44,6 +44,8 @@ struct LabelledOptions {
   std::optional<bool> header;
   /// The columns of the text: their names, or their numbers from 1. Their contents are joined by blanks.
   std::vector<std::string> text;
+  /// The columns of a second text, in the same way, if each row is a pair of texts (text_pair).
+  std::vector<std::string> second = {};
   std::string label;  ///< the column of the label: its name, or its number from 1
   /// The labels that a model knows, in its order; any other label is an Error. If empty, those that occur.
   std::vector<std::string> labels;

@@ -103,6 +103,13 @@ struct TokenizerKind {
   bool is_learned = true;       ///< false: learn always throws an Error; such tokenizers are read from files
 };
 
+/// The character U+001F (unit separator), which separates the two texts of a pair.
+constexpr char pair_separator = '\x1f';
+/// Two texts as one row of a model: a premise and a hypothesis, a question and an answer. Wherever a row has a text, it
+/// may have such a pair. Its tokens are [cls] first [sep] second [sep]; a tokenizer without [sep] repeats [cls] instead:
+/// [cls] first [cls] second. If a pair is too long, the longer text is truncated first.
+std::string text_pair(const std::string& first, const std::string& second);
+
 /// A text's ids as a model takes them: (1, n) i64, those of encode(). Throws an Error if there are none.
 Tensor encode_tensor(const Tokenizer& tokenizer, std::string_view text);
 /// Texts as rows of a classifier, (b, n) i64. Each row is [cls], the text's ids and [sep], if the tokenizer has these.
