@@ -1,0 +1,94 @@
+// Models of pairs of texts: trained on two columns, asked by table and by line.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "small_run.h"
+#include "temporary_folder.h"
+#include "weft/classifier.h"
+
+namespace weft::test {
+namespace {
+
+// Whether both texts name the same color: neither text alone says anything about the label.
+std::string table_of_pairs() {
+  const char* const colors[] = {"red", "blue", "green"};
+  std::string csv = "same,one,two\n";
+  for (int i = 0; i < 36; ++i)
+    csv += std::string(i % 2 ? "yes" : "no") + ",a " + colors[i / 2 % 3] + " box," +
+           colors[(i / 2 + (i % 2 ? 0 : 1 + i / 6 % 2)) % 3] + " lid\n";
+  return csv;
+}
+
+class Pairs {
+ public:
+  Pairs() {
+    folder.write("pairs.csv", table_of_pairs());
+    const Outcome trained =
+        weft("train --arch gmlp --data " + (folder / "pairs.csv") + " --columns label=same,text=one,second=two" +
+             " --layers 2 --d-model 32 --seq-len 9 --batch 8 --threads 1 --steps 300 --lr 5e-3 --out " + run);
+    REQUIRE(trained.code == 0);
+  }
+  Outcome ask(const std::string& command, const std::string& content, const std::string& more = "") const {
+    folder.write("asked.txt", content);
+    return weft(command + " " + run + " " + (folder / "asked.txt") + more);
+  }
+
+  TemporaryFolder folder;
+  std::string run = folder / "run";
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Pairs, "pairs of texts: a line holds both, separated by a tab") {
+  const Outcome right = ask("classify", "a red box\tred lid\na red box\tblue lid\na green box\tgreen lid\n");
+  CHECK(right.code == 0);
+  CHECK(right.out.substr(0, 3) == "yes");
+  CHECK(contains(right.out, "\nno\t"));
+  CHECK(right.out.find("yes", 3) != std::string::npos);
+  const Classifier classifier(load_checkpoint(run));
+  char number[16];
+  std::snprintf(number, sizeof number, "%.4f", classifier(text_pair("a red box", "red lid")).probability);
+  CHECK(contains(right.out, "yes\t" + std::string(number) + "\n"));
+  CHECK(fails_with(ask("classify", "a red box\tred lid\na red box red lid\n"), "line 2: the model reads pairs of texts"));
+  CHECK(fails_with(ask("classify", "a\tb\tc\n"), "got 2 tabs"));
+}
+
+TEST_CASE_FIXTURE(Pairs, "pairs of texts: a table is read by the columns of training") {
+  const Outcome csv = ask("classify", "two,more,one\nred lid,x,a red box\nblue lid,y,a red box\n", " --format csv --csv");
+  CHECK(csv.code == 0);
+  CHECK(contains(csv.err, "text in column \"one\", second text in column \"two\""));
+  CHECK(contains(csv.out, "red lid,x,a red box,yes,"));
+  CHECK(contains(csv.out, "blue lid,y,a red box,no,"));
+  const Outcome measured = weft("eval " + run + " --data " + (folder / "pairs.csv") + " --json");
+  CHECK(measured.code == 0);
+  CHECK(contains(measured.err, "second text in column \"two\""));
+}
+
+TEST_CASE_FIXTURE(Pairs, "pairs of texts: the report shows both, and the vocabulary has the words of both") {
+  const Outcome report = weft("report " + run + " --out " + (folder / "page.html"));
+  CHECK(report.code == 0);
+  CHECK(contains(folder.read("page.html"), " box | "));
+  CHECK(contains(folder.read("run/last/tokenizer.json"), "\"lid\""));
+  CHECK_FALSE(contains(folder.read("run/last/tokenizer.json"), "\\u001f"));
+}
+
+TEST_CASE("pairs of texts: regression and several labels read them, tagging does not") {
+  const TemporaryFolder folder;
+  folder.write("numbers.csv", "y,one,two\n1,a,b\n2,a,c\n3,b,c\n4,d,a\n5,c,c\n6,b,b\n");
+  const std::string columns = " --columns label=y,text=one,second=two";
+  CHECK(weft("train --arch fnet --task regression --data " + (folder / "numbers.csv") + columns + sizes +
+             "--steps 3 --threads 1 --out " + (folder / "run"))
+            .code == 0);
+  folder.write("asked.txt", "a\tb\n");
+  CHECK(weft("predict " + (folder / "run") + " " + (folder / "asked.txt")).code == 0);
+  folder.write("alone.txt", "a b\n");
+  CHECK(fails_with(weft("predict " + (folder / "run") + " " + (folder / "alone.txt")), "text 1: the model reads pairs"));
+  folder.write("tags.csv", "y,one,two\nA,a,b\nB,b,b\nA,a,c\nB,b,d\n");
+  CHECK(fails_with(weft("train --arch fnet --task tagging --data " + (folder / "tags.csv") + columns + sizes +
+                        "--steps 3 --out " + (folder / "tags")),
+                   "a tagger reads single texts"));
+}
+
+}  // namespace weft::test

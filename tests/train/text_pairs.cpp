@@ -1,0 +1,118 @@
+// Rows that are pairs of texts: their columns, their tokens, and that nothing else changes.
+#include <doctest/doctest.h>
+
+#include "labelled_support.h"
+#include "weft/classifier_data.h"
+#include "weft/tokenizer.h"
+
+namespace weft::test {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+// Each character is its byte; [cls] is 1, [sep] is 2 and padding 3.
+class Marked : public Tokenizer {
+ public:
+  explicit Marked(bool has_sep) {
+    special_.pad = 3;
+    special_.cls = 1;
+    if (has_sep) special_.sep = 2;
+  }
+  const char* kind() const noexcept override { return "marked"; }
+  std::int64_t size() const noexcept override { return 256; }
+  SpecialIds special() const noexcept override { return special_; }
+  Ids encode(std::string_view text, const TextPlace&) const override { return Ids(text.begin(), text.end()); }
+  std::string decode(std::int64_t id) const override { return std::string(1, static_cast<char>(id)); }
+  std::string to_json() const override { return "{}"; }
+
+ private:
+  SpecialIds special_;
+};
+
+Ids ids(const std::string& text, std::int64_t longest, bool has_sep = true) {
+  return encode_rows(Marked(has_sep), {text}, longest).to_vector<std::int64_t>();
+}
+
+LabelledOptions pair_options(Strings text, Strings second, std::string label = "") {
+  LabelledOptions options;
+  options.text = std::move(text);
+  options.second = std::move(second);
+  options.label = std::move(label);
+  return options;
+}
+
+Strings shown(const std::string& content, const LabelledOptions& options) {
+  Strings rows = pairs(parse(content, options));
+  for (std::string& row : rows)
+    if (const std::size_t at = row.find(pair_separator); at != std::string::npos) row.replace(at, 1, " | ");
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("pairs of texts: [cls] first [sep] second [sep]") {
+  CHECK(ids(text_pair("ab", "c"), 0) == Ids{1, 'a', 'b', 2, 'c', 2});
+  CHECK(ids(text_pair("ab", "c"), 0, false) == Ids{1, 'a', 'b', 1, 'c'});
+  CHECK(ids(text_pair("", "c"), 0) == Ids{1, 2, 'c', 2});
+  CHECK(ids(text_pair("a", ""), 0) == Ids{1, 'a', 2, 2});
+  CHECK(ids(text_pair("a", "b\x1f" "c"), 0) == Ids{1, 'a', 2, 'b', pair_separator, 'c', 2});
+  CHECK(text_pair("a", "b") == "a\x1f" "b");
+}
+
+TEST_CASE("pairs of texts: the longer text is truncated first") {
+  CHECK(ids(text_pair("abcdef", "xy"), 8) == Ids{1, 'a', 'b', 'c', 2, 'x', 'y', 2});
+  CHECK(ids(text_pair("ab", "uvwxyz"), 8) == Ids{1, 'a', 'b', 2, 'u', 'v', 'w', 2});
+  CHECK(ids(text_pair("abcdef", "uvwxyz"), 8) == Ids{1, 'a', 'b', 'c', 2, 'u', 'v', 2});
+  CHECK(ids(text_pair("abcdef", "uvwxyz"), 8, false) == Ids{1, 'a', 'b', 'c', 1, 'u', 'v', 'w'});
+  CHECK(ids(text_pair("ab", "xy"), 7) == Ids{1, 'a', 'b', 2, 'x', 'y', 2});
+  CHECK(ids(text_pair("ab", "xy"), 6) == Ids{1, 'a', 'b', 2, 'x', 2});
+  for (std::int64_t longest = 1; longest <= 4; ++longest)
+    for (const bool has_sep : {false, true}) {
+      const Ids few = ids(text_pair("abc", "xyz"), longest, has_sep);
+      CHECK(std::ssize(few) == longest);
+      CHECK(few[0] == 1);
+    }
+}
+
+TEST_CASE("pairs of texts: their columns in each format") {
+  const Strings want = {"no: a b | c", "yes: d | e"};
+  CHECK(shown("label,one,two\nno,a b,c\nyes,d,e\n", pair_options({"one"}, {"two"}, "label")) == want);
+  CHECK(shown("label,one,two\nno,a b,c\nyes,d,e\n", pair_options({"one"}, {"two"})) == want);
+  CHECK(shown("no,a b,c\nyes,d,e\n", pair_options({"2"}, {"3"}, "1")) == want);
+  CHECK(shown("one\ttwo\tlabel\na b\tc\tno\nd\te\tyes\n", pair_options({"one"}, {"two"}, "label")) == want);
+  CHECK(shown("two;label;one\nc;no;a b\ne;yes;d\n", pair_options({"one"}, {"two"}, "label")) == want);
+  CHECK(shown("{\"one\":\"a b\",\"two\":\"c\",\"label\":\"no\"}\n{\"two\":\"e\",\"one\":\"d\",\"label\":\"yes\"}\n",
+              pair_options({"one"}, {"two"}, "label")) == want);
+  // A second text of several columns, and the text's column by its common name.
+  CHECK(shown("label,text,two,three\nno,a b,c,\nyes,d,,e\n", pair_options({}, {"two", "three"}, "label")) == want);
+  CHECK(contains(parse("label,one,two\nno,a b,c\nyes,d,e\n", pair_options({"one"}, {"two"}, "label")).form,
+                 "text in column \"one\", second text in column \"two\""));
+  CHECK(contains(parse("no,a,b,c\nyes,d,e,f\n", pair_options({"2"}, {"3", "4"}, "1")).form,
+                 "text in column 2, second text in columns 3 and 4"));
+}
+
+TEST_CASE("pairs of texts: an empty text stays at its place") {
+  CHECK(shown("label,one,two\nno,,c\nyes,d,\n", pair_options({"one"}, {"two"}, "label")) ==
+        Strings{"no:  | c", "yes: d | "});
+}
+
+TEST_CASE("pairs of texts: columns that can't be") {
+  const std::string table = "label,one,two\nno,a b,c\nyes,d,e\n";
+  CHECK(contains(error(table, pair_options({"one"}, {"one"}, "label")), "one column can't be both text and second"));
+  CHECK(contains(error(table, pair_options({"one"}, {"label"}, "label")), "one column can't be both text and label"));
+  CHECK(contains(error(table, pair_options({"one"}, {"three"}, "label")), "got \"three\""));
+  LabelledOptions lines = pair_options({}, {"2"});
+  lines.format = DataFormat::fasttext;
+  CHECK(contains(error("__label__a b\n", lines), "no columns to choose from"));
+  lines.format = DataFormat::conll;
+  CHECK(contains(error("a B\n", lines), "conll has no second text"));
+}
+
+TEST_CASE("pairs of texts: a classifier's rows have the tokens of both texts") {
+  const auto rows = parse("label,one,two\nno,ab,c\nyes,d,e\n", pair_options({"one"}, {"two"}, "label"));
+  const ClassifierData data(rows, rows, std::make_shared<Marked>(true), 8, 2);
+  CHECK(data.validation(0).tokens.to_vector<std::int64_t>() ==
+        Ids{1, 'a', 'b', 2, 'c', 2, 3, 3, 1, 'd', 2, 'e', 2, 3, 3, 3});
+}
+
+}  // namespace weft::test
