@@ -34,7 +34,10 @@ ScheduleKind schedule_from_name(const std::string& name) { return enum_from_name
 
 std::vector<std::string> schedules() { return enum_names<ScheduleKind>(); }
 
+std::string Schedule::name() const { return own.rate ? own.name : schedule_name(kind); }
+
 double Schedule::operator()(std::int64_t step) const {
+  if (own.rate) return own.rate(step);
   const auto s = static_cast<double>(step), w = static_cast<double>(warmup);
   if (kind == ScheduleKind::noam) {
     const double rise = warmup > 0 ? s * std::pow(w, -1.5) : 1 / std::sqrt(s);

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "train/weight_average.h"
 #include "weft/checkpoint.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
@@ -33,18 +34,21 @@ json describe(const Model& model, const Data& data, const TrainOptions& options,
            {"micro-batches", options.micro_batches},
            {"label-smoothing", options.label_smoothing},
            {"precision", precision_name(model.precision())},
-           {"schedule", schedule_name(s.kind)},
+           {"schedule", s.name()},
            {"lr", s.peak},
            {"warmup", s.warmup},
-           {"lr-floor", s.floor}};
+           {"lr-floor", s.floor},
+           {"ema", options.ema},
+           {"groups", json::array()}};
   run.update(json::parse(optimizer.description()));
   return run;
 }
 
 using Buffers = std::vector<std::pair<std::string, Tensor>>;
 
-Buffers buffers(Optimizer& optimizer) {
+Buffers buffers(Optimizer& optimizer, WeightAverage* average) {
   Buffers all{{"values", optimizer.parameters().values()}};
+  if (average != nullptr) all.emplace_back("average", average->average());
   for (std::size_t k = 0; k < optimizer.states(); ++k)
     all.emplace_back("state." + std::to_string(k), optimizer.parameters().state(k));
   return all;
@@ -53,6 +57,8 @@ Buffers buffers(Optimizer& optimizer) {
 // Adds the keys that states of earlier versions lack.
 json with_former_defaults(json saved) {
   saved.emplace("label-smoothing", 0.0);
+  saved.emplace("ema", 0.0);
+  saved.emplace("groups", json::array());
   saved.emplace("precision", precision_name(Precision::f32));
   saved.emplace("evaluation-due", false);  // they were saved after the evaluation
   saved.emplace("equal-shares", true);     // of micro-batches, whatever the number of their targets
@@ -144,7 +150,7 @@ void Trainer::save_state(const std::string& path) try {
   run["best"] = best_ ? json{{"step", best_->step}, {"loss", best_->loss}, {"metric", best_->metric}} : json(nullptr);
   run["best-by"] = best_by_;
   run["without-better"] = without_better_;
-  save_safetensors(path, buffers(optimizer_), {{metadata_key, run.dump()}});
+  save_safetensors(path, buffers(optimizer_, average_.get()), {{metadata_key, run.dump()}});
 } catch (const json::exception& error) {
   throw Error("can't write \"" + path + "\": " + error.what());
 } catch (const std::bad_alloc&) {
@@ -165,7 +171,7 @@ void Trainer::load_own_state(const std::string& path) try {
     if (found == file.metadata().end()) throw Error("it is not the state of a training run");
     const json run = with_former_defaults(parse_json(found->second));
     check_same(run, describe(model_, data_, options_, optimizer_));
-    Buffers own = buffers(optimizer_);
+    Buffers own = buffers(optimizer_, average_.get());
     const Buffers loaded = load_buffers(file, own);
     const std::int64_t step = count_of(run, "step"), without_better = count_of(run, "without-better");
     const bool due = run.at("evaluation-due"), equal_shares = run.at("equal-shares");

@@ -17,6 +17,7 @@
 #include "train/gather.h"
 #include "train/gradient_exchange.h"
 #include "train/metrics.h"
+#include "train/weight_average.h"
 #include "weft/checkpoint.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
@@ -37,6 +38,13 @@ TrainOptions checked(const TrainOptions& options) {
   const Schedule& s = options.schedule;
   if (s.steps < 1 || s.warmup < 0 || options.micro_batches < 1)
     throw Error("[train] expected steps and micro-batches of at least 1 and a warm-up of at least 0");
+  const std::vector<std::string> known = schedules();
+  if (s.own.rate && (s.own.name.empty() || std::find(known.begin(), known.end(), s.own.name) != known.end()))
+    throw Error("[train] expected a schedule of the program's own to have a name of its own, got \"" + s.own.name +
+                "\"");
+  if (!(options.ema >= 0 && options.ema < 1))
+    throw Error("[train] expected a decay of the moving average of at least 0 and below 1, got " +
+                std::to_string(options.ema));
   if (!(s.peak > 0) || !std::isfinite(s.peak))
     throw Error("[train] expected a learning rate above 0, got " + std::to_string(s.peak));
   if (!(options.label_smoothing >= 0) || options.label_smoothing >= 1)
@@ -137,6 +145,7 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
       data_(data),
       options_(checked(options)),
       optimizer_(model.parameters(), options.optimizer),
+      average_(options.ema > 0 ? std::make_unique<WeightAverage>(optimizer_.parameters(), options.ema) : nullptr),
       batches_(Random(options.seed).split(1)),
       dropout_(Random(options.seed).split(2)) {
   if (model.task() != data.task() || model.vocabulary() != data.tokenizer()->size())
@@ -213,6 +222,18 @@ double Trainer::add_gradient(const Batch& batch, std::int64_t number, double sha
   return mean.item();
 }
 
+double Trainer::learning_rate(std::int64_t step) const {
+  const double rate = options_.schedule(step);
+  if (!std::isfinite(rate))
+    throw Error("the learning rate of schedule \"" + options_.schedule.name() + "\" is " + std::to_string(rate));
+  return rate;
+}
+
+void Trainer::with_average(const std::function<void()>& body) {
+  const WeightAverage::InUse in_use(average_.get());
+  body();
+}
+
 double Trainer::step_in_region() {
   const std::int64_t step = step_ + 1;
   if (!ahead_)
@@ -235,10 +256,11 @@ double Trainer::step_in_region() {
       losses.push_back(add_gradient(batches[i], static_cast<std::int64_t>(i), share[i], optimizer_.parameters()));
   }
   try {
-    gradient_norm_ = optimizer_.step(step, options_.schedule(step));
+    gradient_norm_ = optimizer_.step(step, learning_rate(step));
   } catch (const Error& error) {
     throw Error("[train] step " + std::to_string(step) + ": " + error.what());
   }
+  if (average_) average_->add(step);
   step_ = step;
   for (const Counted& batch : counted) tokens_ += batch.tokens;
   return std::inner_product(losses.begin(), losses.end(), share.begin(), 0.0);
@@ -249,6 +271,7 @@ bool Trainer::is_saved_as(const Checkpoint& checkpoint) const {
   if (model_description(*checkpoint.model, *checkpoint.tokenizer) != model_description(model_, *data_.tokenizer()))
     return false;
   const NamedParameters saved = checkpoint.model->parameters(), own = model_.parameters();
+  const WeightAverage::InUse in_use(average_.get());
   return std::equal(own.begin(), own.end(), saved.begin(), saved.end(), [](const auto& a, const auto& b) {
     return a.first == b.first && same_bits(a.second.value(), b.second.value());
   });
@@ -274,6 +297,7 @@ void Trainer::save_model(const std::string& folder, const std::optional<Evaluati
   info.labels = data_.labels();
   info.pad_to = data_.pad_to();
   if (evaluation) info.validation_loss = evaluation->loss;
+  const WeightAverage::InUse in_use(average_.get());
   save_checkpoint(folder, model_, *data_.tokenizer(), info);
 }
 
@@ -305,7 +329,8 @@ void Trainer::evaluate_and_save(Run& run) {
   check_parameters();
   run.failed = nullptr;
   run.save([&] { save_running_state(run.folder->path()); });
-  const std::optional<Evaluation> evaluation = detail::evaluate(model_, data_, run.options.stop, options_.ranks);
+  std::optional<Evaluation> evaluation;
+  with_average([&] { evaluation = detail::evaluate(model_, data_, run.options.stop, options_.ranks); });
   run.result.stopped = !evaluation;
   run.result.evaluation = evaluation;
   if (evaluation && !std::isfinite(evaluation->loss))
@@ -348,7 +373,7 @@ Progress Trainer::timed_step(Run& run) {
   so_far.tokens_per_second = static_cast<double>(tokens_ - run.first_tokens) / so_far.seconds;
   progress.step = step_;
   progress.steps = options_.schedule.steps;
-  progress.learning_rate = options_.schedule(step_);
+  progress.learning_rate = learning_rate(step_);
   progress.gradient_norm = gradient_norm_;
   progress.tokens_per_second = so_far.tokens_per_second;
   progress.data_wait = so_far.data_wait;

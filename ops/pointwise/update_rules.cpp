@@ -91,11 +91,10 @@ const std::vector<Entry>& entries() {
 }
 
 std::size_t place_of(const std::string& name) {
-  std::string known;
-  for (std::size_t i = 0; i < entries().size(); ++i) {
+  for (std::size_t i = 0; i < entries().size(); ++i)
     if (name == entries()[i].rule.name) return i;
-    known += std::string(known.empty() ? "" : ", ") + entries()[i].rule.name;
-  }
+  std::string known;
+  for (const Entry& entry : entries()) known += std::string(known.empty() ? "" : ", ") + entry.rule.name;
   fail("update", "unknown rule \"" + name + "\", expected one of " + known);
 }
 

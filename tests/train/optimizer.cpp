@@ -105,6 +105,13 @@ OptimizerOptions usual_options(const OptimizerInfo& info) {
   return options;
 }
 
+// weft's own optimizers, without those that other tests register.
+std::vector<OptimizerInfo> own_optimizers() {
+  std::vector<OptimizerInfo> all = optimizers();
+  std::erase_if(all, [](const OptimizerInfo& info) { return info.name.starts_with("test's "); });
+  return all;
+}
+
 std::string error_of(const OptimizerOptions& options) {
   try {
     const Optimizer made(small_parameters(), options);
@@ -117,8 +124,8 @@ std::string error_of(const OptimizerOptions& options) {
 }  // namespace
 
 TEST_CASE("optimizers: clipping, and decay of only matrices, against plain loops, with default and other options") {
-  CHECK(optimizers().size() == cases.size());
-  for (const OptimizerInfo& info : optimizers()) {
+  CHECK(own_optimizers().size() == cases.size());
+  for (const OptimizerInfo& info : own_optimizers()) {
     OptimizerOptions others = usual_options(info);
     CHECK(others.own.size() == cases.at(info.name).own.size());
     others.own = cases.at(info.name).own;
@@ -178,7 +185,7 @@ TEST_CASE("optimizers: unknown names, options and values, with nothing changed")
         "[optimizer] adam has no momentum; its options are beta1, beta2, eps");
   CHECK(error_of({"adamw", {{"beta2", 1}}}) ==
         "[optimizer] expected beta2 of 0.0 or more and less than 1.0, got 1.000000");
-  for (const OptimizerInfo& info : optimizers()) {
+  for (const OptimizerInfo& info : own_optimizers()) {
     OptimizerOptions options{info.name};
     CHECK(error_of(options).empty());
     for (const auto& option : info.own) {
@@ -209,6 +216,52 @@ TEST_CASE("optimizer: only vectors, and only matrices") {
     const auto after = parameters[0].second.value().to_vector<double>();
     for (std::size_t i = 0; i < before.size(); ++i)
       CHECK(after[i] == doctest::Approx(before[i] * (only == 1 ? 0.95 : 1)).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("optimizer: groups have a rate and a decay of their own, the first group counts") {
+  const NamedParameters parameters = {{"blocks.1.w", Parameter(Tensor::from<double>({0.5, -1, 2, 4}, {2, 2}))},
+                                      {"blocks.10.w", Parameter(Tensor::from<double>({3, 1}, {1, 2}))},
+                                      {"head", Parameter(Tensor::from<double>({7, 8, 9}, {3}))},
+                                      {"blocks.1.b", Parameter(Tensor::from<double>({-2}, {1}))},
+                                      {"head.w", Parameter(Tensor::from<double>({5}, {1, 1}))}};
+  OptimizerOptions options{"sgd", {{"momentum", 0}}, 0.5, 0};
+  options.groups = {{"head", 10, 0.25}, {"blocks.1", 0.5}, {"head.w", 100}};
+  CHECK_THROWS_WITH_AS(Optimizer(parameters, options),
+                       doctest::Contains("no trainable parameter belongs to the group \"head.w\""), Error);
+  options.groups.pop_back();
+  Optimizer optimizer(parameters, options);
+  raw::fill(optimizer.parameters().gradients(), 1.0);
+  optimizer.step(1, 0.01);
+  const auto is = [&](std::size_t i, const Numbers& before, double rate, double decay) {
+    const Numbers after = parameters[i].second.value().to_vector<double>();
+    for (std::size_t k = 0; k < before.size(); ++k)
+      CHECK(after[k] == doctest::Approx(before[k] - 0.01 * rate * (1 + decay * before[k])).epsilon(1e-12));
+  };
+  is(0, {0.5, -1, 2, 4}, 0.5, 0.5);
+  is(1, {3, 1}, 1, 0.5);
+  is(2, {7, 8, 9}, 10, 0);
+  is(3, {-2}, 0.5, 0);
+  is(4, {5}, 10, 0.25);
+  CHECK(optimizer.description() ==
+        R"({"optimizer":"sgd","momentum":0.0,"weight-decay":0.5,"clip":0.0,"groups":[{"name":"head","rate":10.0,)"
+        R"("weight-decay":0.25},{"name":"blocks.1","rate":0.5,"weight-decay":0.5}]})");
+}
+
+TEST_CASE("optimizer: a group of rate 0 keeps its parameters, groups that can't be are refused") {
+  const NamedParameters parameters = small_parameters();
+  OptimizerOptions options;
+  options.groups = {{"w", 0}};
+  const Numbers before = flat(parameters);
+  Optimizer optimizer(parameters, options);
+  set_gradient(optimizer.parameters(), gradient(1));
+  optimizer.step(1, 0.1);
+  const Numbers after = flat(parameters);
+  for (std::size_t i = 0; i < 8; ++i) CHECK((after[i] == before[i]) == (i < 4));
+  for (const ParameterGroup& bad : {ParameterGroup{"w", -1}, ParameterGroup{"w", std::nan("")},
+                                    ParameterGroup{"w", 1, -0.5}, ParameterGroup{"none"}, ParameterGroup{""}}) {
+    options.groups = {bad};
+    CHECK(error_of(options).find("group \"" + bad.name + "\"") != std::string::npos);
   }
 }
 

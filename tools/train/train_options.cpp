@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 #include <map>
+#include <sstream>
 
 #include "console/command.h"
 #include "console/options.h"
@@ -21,6 +22,19 @@ const Range<double> of_share{.lowest = 0, .highest = 1, .above = true, .below = 
 // The names that --best-by accepts, with the metric that each means.
 const std::pair<const char*, const char*> best_by_names[] = {
     {"loss", "loss"}, {"accuracy", "accuracy"}, {"f1", "macro F1"}};
+
+// Reads --rates: "embedding=0.1,head=2".
+std::vector<weft::ParameterGroup> groups_of(const std::string& rates) {
+  std::vector<weft::ParameterGroup> groups;
+  std::istringstream parts(rates);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t equals = part.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw weft::Error("expected NAME=FACTOR, several separated by commas, got \"" + rates + "\"");
+    groups.push_back({part.substr(0, equals), number_in(Range<double>{.lowest = 0}, part.substr(equals + 1))});
+  }
+  return groups;
+}
 
 // Reads --folds: "5" means all of them, "2/5" the second one.
 void set_folds(TrainOptions& o, const std::string& typed) {
@@ -205,6 +219,16 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
   add_number(command, "--label-smoothing", o.label_smoothing, {.lowest = 0, .highest = 1, .below = true},
              "Share of the loss that is spread over all classes")
       ->group(group);
+  add_number(
+      command, "--ema", o.ema, {.lowest = 0, .highest = 1, .below = true},
+      "Decay of the moving average of the parameters that evaluations and checkpoints use, such as 0.999; 0: none", "0")
+      ->group(group);
+  const auto check_rates = [](const std::string& rates) { (void)groups_of(rates); };
+  add_text(command, "--rates", "NAME=FACTOR,…", o.rates,
+           "Factors for the learning rate of the parameters with these names, or with names that begin with NAME and a "
+           "dot (weft info prints them); 0: the parameters don't change",
+           check_rates)
+      ->group(group);
   auto* data = command.get_option("--data");
   const auto read_balance = [&o](const std::string& name) {
     o.balance = weft::balance_name(weft::balance_from_name(name));
@@ -371,6 +395,8 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   rate.floor = lr_floor.value_or(0);
   rate.d_model = config_value(made.config(), "d_model", 1);
   options.optimizer = optimizer;
+  options.optimizer.groups = groups_of(rates);
+  options.ema = ema.value_or(0);
   return options;
 }
 

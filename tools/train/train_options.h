@@ -43,6 +43,8 @@ struct TrainOptions {
   std::optional<std::int64_t> patch, shift;  // of pictures
   std::optional<std::int64_t> dimensions;    // of the vectors that a text gets
   std::optional<std::int64_t> loaders;       // see weft::TrainOptions
+  std::optional<double> ema;                 // see weft::TrainOptions
+  std::string rates;                         // "NAME=FACTOR,…" of parameter groups
   bool flips = false;                        // of pictures
   std::string frames, target;                // names of columns, between commas, of a series
   std::int64_t horizon = 1, season = 0;      // of a series

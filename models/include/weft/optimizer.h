@@ -2,6 +2,7 @@
 /// Optimizers: how gradients change a model's parameters.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +14,13 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
+/// Parameters with a learning rate or a weight decay of their own.
+struct ParameterGroup {
+  std::string name;  ///< of a parameter, or of a layer: "blocks.1" has all that "blocks.1." begins
+  double rate = 1;   ///< a factor for the learning rate; 0: the parameters don't change
+  std::optional<double> weight_decay = {};  ///< of the group's matrices; none: like all others
+};
+
 /// An optimizer by name, with the options that differ from their defaults:
 /// `options.optimizer = {"sgd", {{"momentum", 0.95}}};`
 struct OptimizerOptions {
@@ -20,6 +28,8 @@ struct OptimizerOptions {
   std::map<std::string, double> own = {};   ///< this optimizer's own options, see OptimizerInfo
   std::optional<double> weight_decay = {};  ///< of matrices (parameters of rank 2 or more); none: its default
   double clip = 1;                          ///< the maximum norm of the gradient; 0: no limit
+  /// Groups of parameters. A parameter belongs to the first group that has it, if there is one.
+  std::vector<ParameterGroup> groups = {};
 };
 
 /// The description of an optimizer, for people to read.
@@ -38,14 +48,28 @@ struct OptimizerInfo {
   double rate;              ///< the default learning rate, as a multiple of AdamW's
 };
 
+/// An optimizer, as programs add them.
+struct OptimizerKind : OptimizerInfo {
+  std::size_t states = 0;  ///< the number of state tensors like the parameters, zero before the first step
+  /// Changes flat parameters, f32 or f64, and the states in place; the gradients have the same shape. `step` has the
+  /// options in the order of `own`. An Error before anything has changed leaves the step to be tried again.
+  std::function<void(Tensor& parameters, const Tensor& gradients, std::vector<Tensor>& states, const UpdateStep& step)>
+      update;
+};
+
+/// Adds an optimizer to weft's own, for the rest of the process. If its name is taken, or if it has no name or no
+/// update, this throws an Error and adds nothing. Any thread may call it at any time.
+void register_optimizer(OptimizerKind kind);
+
 /// All optimizers, with their options and defaults, as `weft train --help` prints them.
 std::vector<OptimizerInfo> optimizers();
 
-/// Updates a model's parameters. Matrices come first in the flat buffers, so each group is one pass over one range. Not
-/// thread-safe.
+/// Updates a model's parameters. In the flat buffers, the parameters of a group stand together, the matrices first, so
+/// that each group is one pass over one range. Not thread-safe.
 class Optimizer {
  public:
-  /// For an unknown optimizer or option, or a value out of its range, it throws an Error and changes nothing.
+  /// For an unknown optimizer or option, a value out of its range, or a group without parameters, it throws an Error and
+  /// changes nothing.
   Optimizer(const NamedParameters& parameters, const OptimizerOptions& options);
 
   /// Values, gradients and states in flat buffers. Call zero_gradients(), let Tape::backward() add to the gradients,
@@ -55,15 +79,23 @@ class Optimizer {
   /// the norm is not finite or memory runs out, it throws an Error and changes nothing.
   double step(std::int64_t step, double learning_rate);
   std::size_t states() const noexcept;  ///< number of buffers that it keeps, each as large as the parameters
-  /// The name and every option, as a JSON object: {"optimizer":"sgd","momentum":0.9,"weight-decay":0,"clip":1}.
+  /// The name and every option, as a JSON object: {"optimizer":"sgd","momentum":0.9,"weight-decay":0,"clip":1}. If there
+  /// are groups, they follow: "groups":[{"name":"embedding","rate":0.1,"weight-decay":0}].
   std::string description() const;
 
  private:
-  const UpdateRule& rule_;
+  // Elements of the flat buffers: matrices from begin to matrices_end, then vectors.
+  struct Range {
+    double rate, weight_decay;
+    std::int64_t begin, matrices_end, end;
+  };
+  std::vector<Range> ranges();
+
+  const OptimizerKind& kind_;
+  OptimizerOptions options_;
   UpdateStep step_;  // the latest
-  double clip_;
   ParameterSet set_;
-  std::int64_t matrices_end_;
+  std::vector<Range> ranges_;
 };
 
 }  // namespace weft

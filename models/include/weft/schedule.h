@@ -2,6 +2,7 @@
 /// Schedules: the learning rate at each step.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,12 @@ const char* schedule_name(ScheduleKind kind) noexcept;     ///< "constant", "cos
 ScheduleKind schedule_from_name(const std::string& name);  ///< throws an Error if there is none
 std::vector<std::string> schedules();                      ///< their names
 
+/// A schedule of the program's own.
+struct OwnSchedule {
+  std::string name = {};                               ///< in the state of a run, which only the same name continues
+  std::function<double(std::int64_t step)> rate = {};  ///< the learning rate of a step, counted from 1
+};
+
 /// The learning rate of each step, counted from 1.
 ///
 /// All kinds except noam: peak · step / warmup while step < warmup. After the warm-up, with
@@ -38,7 +45,10 @@ struct Schedule {
   std::int64_t steps = 2000;                 ///< of the whole run; cosine, linear: where it ends
   double floor = 0;                          ///< cosine, linear: the last rate as a fraction of the peak
   std::int64_t d_model = 1;                  ///< noam: the model's width
+  OwnSchedule own = {};                      ///< if it has a function, this decides the rate; only `steps` counts then
 
+  /// The name of `own` if it has a function, else that of `kind`.
+  std::string name() const;
   /// The rate of a step.
   double operator()(std::int64_t step) const;
 };

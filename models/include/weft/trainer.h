@@ -29,6 +29,10 @@ struct TrainOptions {
   /// ε: the training loss is (1 - ε) · loss - ε · the mean of log p over all classes (Szegedy et al. 2016, section 7),
   /// for data whose loss is the cross entropy. Evaluation does not use it.
   double label_smoothing = 0;
+  /// β: evaluations and checkpoints use an exponential moving average a of the parameters p, which each step t updates as
+  /// a = b · a + (1 - b) · p, with b = min(β, (1 + t) / (10 + t)) so that the first values fade quickly (Polyak and
+  /// Juditsky 1992; TensorFlow's ExponentialMovingAverage). Training itself uses p. 0: no average.
+  double ema = 0;
   std::uint64_t seed = 1;  ///< of batches, masks and dropout
   /// Threads that call Data::training for the batches of the next steps while a step computes, 0 to 64. At most
   /// loaders + 1 steps are kept ready. The result doesn't depend on it. None: 1 if the Context has several threads, else
@@ -119,6 +123,7 @@ struct RunResult {
 namespace detail {
 class [[gnu::visibility("hidden")]] BatchAhead;
 class [[gnu::visibility("hidden")]] GradientExchange;
+class [[gnu::visibility("hidden")]] WeightAverage;
 }  // namespace detail
 
 /// Trains one model. Only one thread may use a trainer, and no other thread may use the model meanwhile, because each
@@ -147,6 +152,9 @@ class Trainer {
   /// continues with the same bits; metrics of later steps are removed.
   RunResult run(const RunOptions& options);
 
+  /// Calls body() while the model has the moving average of its parameters, if TrainOptions::ema asks for one.
+  void with_average(const std::function<void()>& body);
+
   /// What it trains and how, as JSON: the run.json of a run whose folder run() opens itself.
   std::string description() const;
   /// Writes parameters, optimizer state, step and options to a file, from which another trainer can continue.
@@ -161,6 +169,7 @@ class Trainer {
  private:
   struct [[gnu::visibility("hidden")]] Run;
   double step_in_region();
+  double learning_rate(std::int64_t step) const;
   double add_gradient(const Batch& batch, std::int64_t number, double share, GradientSink& sink);
   std::vector<double> exchange_gradients(const std::vector<Batch>& batches, const std::vector<double>& shares);
   int rank() const noexcept { return options_.ranks == nullptr ? 0 : options_.ranks->rank(); }
@@ -184,6 +193,7 @@ class Trainer {
   const Data& data_;
   TrainOptions options_;
   Optimizer optimizer_;
+  std::unique_ptr<detail::WeightAverage> average_;  // null: none
   Random batches_, dropout_;
   std::int64_t step_ = 0;
   std::int64_t tokens_ = 0;                             // number of tokens in all steps
