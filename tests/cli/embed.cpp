@@ -66,6 +66,9 @@ TEST_CASE("embeddings: train on pairs, eval, embed and nearest") {
   CHECK(fails_with(weft("classify " + run + " " + (folder / "lines.txt")), 1, "the checkpoint is a retrieval"));
   CHECK(fails_with(weft(train + " --pad-to 8 --data " + data + columns + " --out " + (folder / "x")), 2,
                    "--pad-to is for classifiers"));
+  CHECK(fails_with(
+      weft("train --arch gmlp --task retrieval --batch 1 --data " + data + columns + " --out " + (folder / "x")), 2,
+      "--batch 1: a retrieval learns from the other pairs of a batch"));
 }
 
 }  // namespace weft::test
