@@ -71,4 +71,23 @@ TEST_CASE("embeddings: train on pairs, eval, embed and nearest") {
       "--batch 1: a retrieval learns from the other pairs of a batch"));
 }
 
+TEST_CASE("embeddings: an error names the text that has no vector") {
+  const TemporaryFolder folder;
+  folder.write("pairs.csv", pairs());
+  const std::string run = folder / "run";
+  CHECK(weft("train --arch gmlp --layers 0 --d-model 8 --task retrieval --dimensions 4 --seq-len 8 --steps 2 --data " +
+             (folder / "pairs.csv") + " --columns text=body,label=title --out " + run)
+            .code == 0);
+  folder.write("lines.txt", "one\ntwo\nthr\xFF\nfour\n");
+  const std::string lines = folder / "lines.txt", expected = "\"" + lines + "\": line 3: [embed] invalid UTF-8";
+  CHECK(fails_with(weft("embed " + run + " " + lines + " --out " + (folder / "v.npy")), 1, expected));
+  CHECK(fails_with(weft("nearest " + run + " " + lines + " one"), 1, expected));
+  const auto printed = weft("embed " + run + " < " + lines);
+  CHECK(printed.code == 1);
+  CHECK(contains(printed.err, "standard input: line 3: [embed] invalid UTF-8"));
+  folder.write("good.txt", "one\n");
+  CHECK(
+      fails_with(weft("nearest " + run + " " + (folder / "good.txt") + " \"$(printf 'a\\377')\""), 1, "the query \"a"));
+}
+
 }  // namespace weft::test

@@ -83,9 +83,14 @@ int predict(const PredictCommand& o) {
   if (checkpoint.model->task() == weft::Task::forecast) return forecast(o, checkpoint);
   const weft::Predictor predictor(std::move(checkpoint));
   const std::vector<std::string> columns = columns_of_run(run_of(o.checkpoint.path()));
-  for_each_text(o.file, o.form, columns, predictor.checkpoint(), [&](const std::string& text) {
-    std::cout << (o.json ? as_json_line(predictor, text, o) : as_text(predictor, text, o)) << std::flush;
-    if (!std::cout) throw weft::Error("can't write to standard output");
+  for_each_text(o.file, o.form, columns, predictor.checkpoint(), [&](const std::string& text, const TextPlace& place) {
+    std::string answer;
+    try {
+      answer = o.json ? as_json_line(predictor, text, o) : as_text(predictor, text, o);
+    } catch (const weft::Error& error) {
+      throw weft::Error(place.name() + ": " + error.what());
+    }
+    if (!(std::cout << answer << std::flush)) throw weft::Error("can't write to standard output");
   });
   return 0;
 }

@@ -1,6 +1,5 @@
 #include "answer/text_rows.h"
 
-#include <weft/error.h>
 #include <weft/labelled_texts.h>
 
 #include "console/line_reader.h"
@@ -15,7 +14,8 @@ std::vector<std::string> columns_of_run(const std::string& run) {
 }
 
 void for_each_text(const std::string& file, const DataOptions& form, const std::vector<std::string>& columns,
-                   const weft::Checkpoint& checkpoint, const std::function<void(const std::string&)>& use) {
+                   const weft::Checkpoint& checkpoint,
+                   const std::function<void(const std::string& text, const TextPlace& place)>& use) {
   weft::LabelledOptions options = form.labelled();
   if (options.text.empty()) options.text = columns;
   const bool is_input = file == "-";
@@ -23,18 +23,19 @@ void for_each_text(const std::string& file, const DataOptions& form, const std::
                         ? nullptr
                         : weft::TextRows::open(is_input ? "/dev/stdin" : file, options);
   check_content(rows ? rows->content() : weft::RowContent::texts, checkpoint, file);
-  std::int64_t number = 0;
-  const auto use_next = [&](const std::string& text) {
-    ++number;
-    try {
-      use(text);
-    } catch (const weft::Error& error) {
-      throw weft::Error(file + ": text " + std::to_string(number) + ": " + error.what());
-    }
-  };
-  if (!rows)
-    return for_each_lines(file, [&](const std::vector<std::string>& lines, const std::string&) {
-      for (const std::string& line : lines) use_next(line);
+  if (!rows) {
+    TextPlace place{"", "line", 0};
+    return for_each_lines(file, [&](const std::vector<std::string>& lines, const std::string& name) {
+      place.file = name;
+      for (const std::string& line : lines) {
+        ++place.number;
+        use(line, place);
+      }
     });
-  for (std::string text; rows->next(text);) use_next(text);
+  }
+  TextPlace place{file, "text", 0};
+  for (std::string text; rows->next(text);) {
+    ++place.number;
+    use(text, place);
+  }
 }
