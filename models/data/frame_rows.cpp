@@ -56,8 +56,8 @@ void check_set(const LabelledTexts& set, const InputSpec& input) {
     throw Error(std::string("[rows] expected ") + row_content_name(content_of(input)) + ", got " +
                 row_content_name(set.content()));
   const PictureSize& size = set.picture;
-  if (input.is_picture() &&
-      (size.height != input.height || size.width != input.width || size.channels != input.channels))
+  const bool has_channels = size.channels == input.channels || (size.channels == 1 && input.channels == 3);
+  if (input.is_picture() && (size.height != input.height || size.width != input.width || !has_channels))
     throw Error("[pictures] expected pictures of " + describe_size({input.height, input.width, input.channels}) +
                 ", got " + describe_size(size));
   if (set.content() == RowContent::frames && set.channels != input.channels)

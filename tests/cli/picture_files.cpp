@@ -110,6 +110,11 @@ TEST_CASE("picture files: train, eval and classify folders of PNG pictures") {
   CHECK(contains(table.out, data + "/sky/3.png,sky,"));
   CHECK(contains(table.out, data + "/ground/4.png,ground,"));
   CHECK(contains(weft("classify " + run + " " + data + "/sky/1.png").out, "sky\t"));
+  CHECK(contains(weft("classify " + run + " " + data + "/sky/0.png").out, "sky\t"));  // gray
+  for (const bool upper : {true, false})
+    folder.write(std::string("gray/") + (upper ? "sky" : "ground") + "/0.png",
+                 png_of(8, 8, PNG_FORMAT_GRAY, pixels_of(8, 8, 1, upper)));
+  CHECK(contains(weft("eval " + run + " --data " + (folder / "gray")).out, "accuracy 100.00 %"));
   folder.write("d/sky/0.png", "not a picture");
   CHECK(fails_with(weft("classify " + run + " " + data + "/sky/0.png"), 1, "the model reads pictures"));
 }

@@ -246,6 +246,23 @@ TEST_CASE("pictures: sets that don't fit are refused") {
   CHECK_THROWS_WITH_AS((void)picture_tensor("abc", input), doctest::Contains("got 3 bytes"), Error);
 }
 
+TEST_CASE("pictures: gray ones are read as colored by a model of colored ones, but not the other way round") {
+  const LabelledTexts gray = small_pictures(0, 6);
+  LabelledTexts colored = gray;
+  colored.picture.channels = 3;
+  for (std::string& pixels : colored.texts) {
+    std::string colors;
+    for (const char pixel : pixels) colors.append(3, pixel);
+    pixels = colors;
+  }
+  const InputSpec input = picture_input(colored, 2);
+  CHECK(same_bits(picture_tensor(gray.texts[1], input), picture_tensor(colored.texts[1], input)));
+  CHECK(same_bits(picture_data({}, gray, input, 6)->validation(0).frames,
+                  picture_data({}, colored, input, 6)->validation(0).frames));
+  CHECK(contains(error_of([&] { (void)picture_data({}, colored, picture_input(gray, 2), 6); }),
+                 "expected pictures of 4 x 6 pixels of 1 channel, got 4 x 6 pixels of 3 channels"));
+}
+
 TEST_CASE("pictures: every architecture learns them, and its checkpoint classifies them") {
   LabelledTexts rows = small_pictures(0, 60);
   const LabelledTexts held_out = hold_out(rows, 0.2, 1);
