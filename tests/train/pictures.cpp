@@ -107,6 +107,35 @@ TEST_CASE("pictures: a folder for each label, by a decoder of the program") {
   CHECK((one->next(pixels) && pixels == "ab"));
 }
 
+TEST_CASE("pictures: hidden files, and texts beside pictures, are no rows") {
+  decode_test_pictures();
+  const TemporaryFolder folder;
+  folder.write("d/cat/2", "PIC121ab");
+  folder.write("d/cat/3", "PIC121cd");
+  folder.write("d/cat/README", "These are cats.");  // the first in order
+  folder.write("d/dog/.DS_Store", std::string("\0\0", 2));
+  folder.write("d/dog/1", "PIC121ef");
+  folder.write("d/dog/Thumbs.db", std::string("\0\0", 2));
+  folder.write("d/dog/notes.TXT", "These are dogs.");
+  const LabelledTexts rows = read_labelled(folder / "d");
+  CHECK(rows.texts == std::vector<std::string>{"ab", "cd", "ef"});
+  CHECK(rows.labels == std::vector<std::int64_t>{0, 0, 1});
+  CHECK(rows.ignored == 4);
+  CHECK(rows.skipped == 0);
+  folder.write("d/.thumbnails/1", "PIC121xy");
+  const auto unlabelled = TextRows::open(folder / "d");
+  REQUIRE(unlabelled);
+  CHECK(unlabelled->form() == "a folder, pictures of 1 x 2 pixels; 4 other files ignored");
+  std::string pixels;
+  int count = 0;
+  while (unlabelled->next(pixels)) ++count;
+  CHECK(count == 3);
+  folder.write("t/a/1.txt", "one");  // a picture among texts doesn't make them none
+  folder.write("t/a/2.txt", "two");
+  folder.write("t/a/3", "PIC121\xFF\xFF");
+  CHECK(contains(refused(folder / "t"), "t/a/3\": invalid UTF-8"));
+}
+
 TEST_CASE("pictures: files in folders that can't be used are refused by name, or skipped") {
   decode_test_pictures();
   const TemporaryFolder folder;

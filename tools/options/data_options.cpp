@@ -114,6 +114,7 @@ std::string describe(const std::string& path, const weft::LabelledTexts& texts) 
   const auto empty = std::count_if(texts.texts.begin(), texts.texts.end(), is_empty);
   if (empty > 0) text += "; " + count(empty, "row") + " with an empty text";
   if (texts.skipped > 0) text += "; " + count(texts.skipped, "bad row") + " left out";
+  if (texts.ignored > 0) text += "; " + count(texts.ignored, "other file") + " ignored";
   return text;
 }
 
