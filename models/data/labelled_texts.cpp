@@ -39,12 +39,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// With blanks in place of control characters.
+std::string on_one_line(std::string text) {
+  std::replace_if(text.begin(), text.end(), is_control, ' ');
+  return text;
+}
+
 // Adds the next row to `all`; false at the end.
 bool add_row(RowReader& rows, const RowForm& form, std::vector<std::string>& fields, LabelNumbers& labels,
-             LabelledTexts& all) {
+             bool labels_are_texts, LabelledTexts& all) {
   if (!rows.next(fields)) return false;
   check_fields(rows, fields, form);
-  const std::string name = trimmed(fields[*form.label]), refusal = labels.refusal(name);
+  const std::string& label = fields[*form.label];
+  const std::string name = trimmed(labels_are_texts ? on_one_line(label) : label), refusal = labels.refusal(name);
   if (!refusal.empty()) rows.fail(refusal);
   all.texts.push_back(text_of_row(fields, form));
   all.labels.push_back(labels.of(name));
@@ -204,7 +211,8 @@ LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, c
       (void)rows->next(fields);
       return header = false;
     });
-  while (add_or_skip(options, all, [&] { return add_row(*rows, form, fields, labels, all); })) {
+  while (
+      add_or_skip(options, all, [&] { return add_row(*rows, form, fields, labels, options.labels_are_texts, all); })) {
   }
   all.several = rows->several();
   return finished(std::move(all), where, labels);

@@ -71,6 +71,19 @@ TEST_CASE("embeddings: train on pairs, eval, embed and nearest") {
       "--batch 1: a retrieval learns from the other pairs of a batch"));
 }
 
+TEST_CASE("embeddings: pairs whose cells have line ends") {
+  const TemporaryFolder folder;
+  std::string csv = "title,body\n";
+  for (int k = 0; k < 20; ++k)
+    csv += "\"title\n" + std::to_string(k) + "\",\"the body\r\nof " + std::to_string(k) + "\"\n";
+  folder.write("pairs.csv", csv);
+  const std::string data = folder / "pairs.csv --columns text=body,label=title", run = folder / "run";
+  CHECK(weft("train --arch gmlp --layers 0 --d-model 8 --task retrieval --dimensions 4 --seq-len 8 --steps 2 --data " +
+             data + " --out " + run)
+            .code == 0);
+  CHECK(weft("eval " + run + " --data " + data).code == 0);
+}
+
 TEST_CASE("embeddings: an error names the text that has no vector") {
   const TemporaryFolder folder;
   folder.write("pairs.csv", pairs());

@@ -93,6 +93,12 @@ weft::LabelledOptions DataOptions::labelled(const std::vector<std::string>& labe
   return options;
 }
 
+weft::LabelledOptions DataOptions::labelled(weft::Task task, const std::vector<std::string>& labels) const {
+  weft::LabelledOptions options = labelled(task == weft::Task::classifier ? labels : std::vector<std::string>());
+  options.labels_are_texts = task == weft::Task::retrieval;
+  return options;
+}
+
 bool is_empty(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
 
 std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t skipped) {

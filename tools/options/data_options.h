@@ -2,6 +2,7 @@
 #pragma once
 #include <weft/checkpoint.h>
 #include <weft/labelled_texts.h>
+#include <weft/task.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -16,6 +17,8 @@ struct DataOptions {
   void add_to(CLI::App& command, CLI::Option* data);
   // labels: the labels that a model knows; empty: the labels that occur.
   weft::LabelledOptions labelled(const std::vector<std::string>& labels = {}) const;
+  // For a task, whose labels are only known names if it is a classifier.
+  weft::LabelledOptions labelled(weft::Task task, const std::vector<std::string>& labels) const;
 };
 
 bool is_empty(const std::string& text);  // nothing but white space

@@ -52,6 +52,9 @@ struct LabelledOptions {
   bool literal_quotes = false;  ///< for CSV, TSV and semicolons: quotation marks are always text
   /// The same, but other formats ignore it, where literal_quotes is an Error.
   bool literal_quotes_where_possible = false;
+  /// The labels are texts (Task::retrieval): line ends and other control characters in them become blanks. Otherwise
+  /// they are an Error.
+  bool labels_are_texts = false;
   bool skip_bad_rows = false;  ///< skips and counts rows that would otherwise be an Error
 };
 
