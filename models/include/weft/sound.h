@@ -16,8 +16,9 @@ struct Sound {
   std::vector<float> samples;  ///< from -1 to 1
 };
 
-/// Reads a WAV file (RIFF): whole numbers of 8, 16, 24 or 32 bits, or f32. Several channels become their mean. Throws
-/// an Error if the bytes are no such file, or are truncated.
+/// Reads a WAV file (RIFF): whole numbers of 8, 16, 24 or 32 bits, or f32. Several channels become their mean. A
+/// size of the data that the writer didn't know (0, 0xFFFFFFFF or nearly 2^31, from a pipe) stands for all that follows.
+/// Throws an Error if the bytes are no such file or are truncated, or for more than 1,000,000 samples a second.
 Sound read_wav(std::string_view bytes);
 
 /// The mel filters (window/2 + 1, mels) f64: triangles over the frequencies of the transform's bins, from 0 to rate/2,
