@@ -162,13 +162,9 @@ int classify(const ClassifyCommand& o) {
                         ? nullptr
                         : weft::TextRows::open(is_input ? "/dev/stdin" : o.file, options);
   check_content(rows ? rows->content() : weft::RowContent::texts, answers.checkpoint(), o.file);
-  if (rows) {
-    classify_rows(o, *rows, answers);
-  } else if (!o.form.columns.empty() || options.header || options.literal_quotes || options.skip_bad_rows) {
-    throw UsageError(o.file + ": each line is a text, without columns (--format says how rows are written)");
-  } else {
-    classify_lines(o, answers);
-  }
+  check_options(o.form, rows.get(), o.file);
+  if (rows) classify_rows(o, *rows, answers);
+  else classify_lines(o, answers);
   return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <weft/labelled_texts.h>
 
+#include "console/command.h"
 #include "console/line_reader.h"
 #include "options/run_file.h"
 
@@ -11,6 +12,14 @@ std::vector<std::string> columns_of_run(const std::string& run) {
   DataOptions given;  // for a run that names no columns found
   given.columns = run_text(run, "data", "columns");
   return given.labelled().text;
+}
+
+void check_options(const DataOptions& form, const weft::TextRows* rows, const std::string& file) {
+  if (rows == nullptr && (form.of_tables() != nullptr || form.skip_bad_rows))
+    throw UsageError(file + ": each line is a text, without columns (--format says how rows are written)");
+  if (rows != nullptr && rows->content() != weft::RowContent::texts && form.of_tables() != nullptr)
+    throw UsageError(std::string(form.of_tables()) + " is for tables of texts, but " + file + " has " +
+                     weft::row_content_name(rows->content()));
 }
 
 void for_each_text(const std::string& file, const DataOptions& form, const std::vector<std::string>& columns,
@@ -23,6 +32,7 @@ void for_each_text(const std::string& file, const DataOptions& form, const std::
                         ? nullptr
                         : weft::TextRows::open(is_input ? "/dev/stdin" : file, options);
   check_content(rows ? rows->content() : weft::RowContent::texts, checkpoint, file);
+  check_options(form, rows.get(), file);
   if (!rows) {
     TextPlace place{"", "line", 0};
     return for_each_lines(file, [&](const std::vector<std::string>& lines, const std::string& name) {

@@ -16,8 +16,11 @@ struct TextPlace {
   std::string name() const { return file + ": " + unit + " " + std::to_string(number); }
 };
 
+// UsageError for options of tables if the rows are none; null: each line is a text.
+void check_options(const DataOptions& form, const weft::TextRows* rows, const std::string& file);
+
 // Calls use(text, place) for each row of a file in one of the formats of training, or for each line. Error if the model
-// of the checkpoint doesn't read such rows.
+// of the checkpoint doesn't read such rows, or if options don't apply to them.
 // `columns` are the text's columns if the form names none; if this is empty, too, they are detected.
 void for_each_text(const std::string& file, const DataOptions& form, const std::vector<std::string>& columns,
                    const weft::Checkpoint& checkpoint,

@@ -82,6 +82,15 @@ void DataOptions::add_to(CLI::App& command, CLI::Option* data) {
       ->needs(data);
 }
 
+const char* DataOptions::of_tables() const {
+  return !columns.empty() ? "--columns" : header != "auto" ? "--header" : literal_quotes ? "--literal-quotes" : nullptr;
+}
+
+const char* DataOptions::given() const {
+  if (const char* option = of_tables()) return option;
+  return format != "auto" ? "--format" : skip_bad_rows ? "--skip-bad-rows" : nullptr;
+}
+
 weft::LabelledOptions DataOptions::labelled(const std::vector<std::string>& labels) const {
   weft::LabelledOptions options;
   options.format = weft::data_format_from_name(format);

@@ -15,6 +15,10 @@ struct DataOptions {
 
   // data: the option that names the data.
   void add_to(CLI::App& command, CLI::Option* data);
+  // The first given option that only tables have, such as "--columns"; null if none is given.
+  const char* of_tables() const;
+  // The first given option; null if none is given.
+  const char* given() const;
   // labels: the labels that a model knows; empty: the labels that occur.
   weft::LabelledOptions labelled(const std::vector<std::string>& labels = {}) const;
   // For a task, whose labels are only known names if it is a classifier.
