@@ -132,10 +132,12 @@ Tensor mel_filters(const SoundSpec& spec) {
   return Tensor::from(filters, {bins, spec.mels});
 }
 
+std::int64_t frames_of_sound(std::int64_t samples, const SoundSpec& spec) { return 1 + samples / spec.hop; }
+
 // In f64: small bins beside large ones keep their digits.
 Tensor log_mel(const std::vector<float>& samples, const SoundSpec& spec) {
   const NoGrad suspended;
-  const std::int64_t n = std::ssize(samples), count = 1 + n / spec.hop, window = spec.window;
+  const std::int64_t n = std::ssize(samples), count = frames_of_sound(n, spec), window = spec.window;
   if (n < 1) throw Error("[sound] expected at least one sample");
   std::vector<double> hann, frames(static_cast<std::size_t>(count * window), 0);
   for (std::int64_t i = 0; i < window; ++i)

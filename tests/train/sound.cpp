@@ -103,6 +103,7 @@ TEST_CASE("sound: mel spectra by their definition") {
     samples.push_back(static_cast<float>(0.5 * std::sin(0.3 * i) + 0.2 * std::cos(1.7 * i + 1) + 0.01 * (i % 7)));
   const Tensor frames = log_mel(samples, spec);
   REQUIRE(frames.shape() == Shape{6, 10});
+  CHECK(frames_of_sound(205, spec) == 6);
   const auto got = frames.to_vector<float>();
   const auto filters = mel_filters(spec).to_vector<double>();
   for (std::int64_t frame = 0; frame < 6; ++frame) {

@@ -25,6 +25,9 @@ Sound read_wav(std::string_view bytes);
 /// whose corners are equally far apart on the mel scale 2595 log10(1 + f/700) (O'Shaughnessy 1987). Their peak is 1.
 Tensor mel_filters(const SoundSpec& spec);
 
+/// The number of frames that log_mel() makes of that many samples: 1 + samples/hop, rounded down.
+std::int64_t frames_of_sound(std::int64_t samples, const SoundSpec& spec);
+
 /// log(mel + 1e-6), (1 + n/hop, mels) f32: frame i is the power spectrum of a Hann window around sample i · hop, in mel
 /// filters. Samples beyond the ends are 0. The same as librosa's melspectrogram with htk=True, norm=None, power 2 and
 /// its default padding. Throws an Error if there is no sample.
