@@ -25,19 +25,25 @@ class ConllRows : public RowReader {
         has_tabs_(content.text.find('\t') != std::string_view::npos) {}
 
  private:
+  // A sentence begins with a word, so that its line is that of the row in messages.
+  void skip_between_rows() override {
+    while (!rest().empty()) {
+      const std::string_view from = rest(), line = from.substr(0, from.find_first_of("\r\n"));
+      if (!is_blank_line(line) && !is_no_word(line)) return;
+      move(line.size());
+      skip_line_end();
+    }
+  }
+
   // Fields: the tags and the words of a sentence, each joined by blanks.
   void read(std::vector<std::string>& fields) override {
     fields.assign(2, "");
     while (!rest().empty()) {
       const std::string_view line = take_line();
       skip_line_end();
-      if (line.find_first_not_of(" \t") == std::string_view::npos) {
-        if (!fields[1].empty()) return;
-      } else if (!is_no_word(line)) {
-        add_word(line, fields);
-      }
+      if (is_blank_line(line)) return;
+      if (!is_no_word(line)) add_word(line, fields);
     }
-    if (fields[1].empty()) fail("expected a word and its tags in each line, got a sentence without words");
   }
 
   void skip_line_end() {
@@ -45,16 +51,22 @@ class ConllRows : public RowReader {
     if (at('\n')) move(1);
   }
 
+  static bool is_blank_line(std::string_view line) { return line.find_first_not_of(" \t") == std::string_view::npos; }
+
+  // The beginning of a document, a comment, or an extra word.
   bool is_no_word(std::string_view line) const {
     return line.substr(0, 10) == "-DOCSTART-" ||
-           (has_tabs_ && line[0] == '#' && line.find('\t') == std::string_view::npos);
+           (has_tabs_ && line[0] == '#' && line.find('\t') == std::string_view::npos) ||
+           (columns_.word > 0 && is_extra_word(line.substr(0, line.find(separator()))));
   }
+
+  char separator() const { return has_tabs_ ? '\t' : ' '; }
 
   // Columns are separated by tabs if the file has tabs, else by blanks.
   std::vector<std::string_view> cells_of(std::string_view line) const {
     std::vector<std::string_view> cells;
     while (!line.empty()) {
-      const std::size_t end = std::min(line.find_first_of(has_tabs_ ? "\t" : " "), line.size());
+      const std::size_t end = std::min(line.find(separator()), line.size());
       if (has_tabs_ || end > 0) cells.push_back(line.substr(0, end));
       line.remove_prefix(std::min(end + 1, line.size()));
     }
@@ -63,7 +75,6 @@ class ConllRows : public RowReader {
 
   void add_word(std::string_view line, std::vector<std::string>& fields) {
     const std::vector<std::string_view> cells = cells_of(line);
-    if (columns_.word > 0 && is_extra_word(cells[0])) return;
     const std::size_t tag = columns_.tag.value_or(cells.size() - 1);
     const std::size_t needed = std::max(columns_.word, labelled_ ? std::max(tag, std::size_t{1}) : 0) + 1;
     if (cells.size() < needed)
@@ -82,9 +93,9 @@ class ConllRows : public RowReader {
 
   void skip_bad_row() override {
     while (!rest().empty()) {
-      const bool is_empty = take_line().find_first_not_of(" \t") == std::string_view::npos;
+      const bool is_end = is_blank_line(take_line());
       skip_line_end();
-      if (is_empty) break;
+      if (is_end) break;
     }
   }
 

@@ -50,14 +50,29 @@ struct Moments {
   }
 };
 
+// Several rows at a time, because a sound's spectra take long.
+Moments moments_of(const LabelledTexts& rows, const InputSpec& spec) {
+  constexpr std::int64_t together = 64;
+  Moments moments;
+  for (std::int64_t first = 0; first < std::ssize(rows.texts); first += together) {
+    std::vector<Tensor> frames(static_cast<std::size_t>(std::min(together, std::ssize(rows.texts) - first)));
+    Context::current().parallel_for(std::ssize(frames), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        frames[static_cast<std::size_t>(i)] = frames_of_row(rows.texts[static_cast<std::size_t>(first + i)], spec);
+    });
+    for (const Tensor& of_row : frames) moments.add(of_row);
+  }
+  return moments;
+}
+
 void check_set(const LabelledTexts& set, const InputSpec& input) {
   if (set.texts.empty()) return;
   if (set.content() != content_of(input))
     throw Error(std::string("[rows] expected ") + row_content_name(content_of(input)) + ", got " +
                 row_content_name(set.content()));
   const PictureSize& size = set.picture;
-  if (input.is_picture() &&
-      (size.height != input.height || size.width != input.width || size.channels != input.channels))
+  const bool has_channels = size.channels == input.channels || (size.channels == 1 && input.channels == 3);
+  if (input.is_picture() && (size.height != input.height || size.width != input.width || !has_channels))
     throw Error("[pictures] expected pictures of " + describe_size({input.height, input.width, input.channels}) +
                 ", got " + describe_size(size));
   if (set.content() == RowContent::frames && set.channels != input.channels)
@@ -134,9 +149,7 @@ InputSpec frame_input(const LabelledTexts& rows, std::int64_t patch) {
       spec.sound.hop = std::max<std::int64_t>(rows.rate / 100, 1);
       spec.channels = spec.sound.mels;
     }
-    Moments moments;
-    for (const std::string& row : rows.texts) moments.add(frames_of_row(row, spec));
-    moments.put_into(spec);
+    moments_of(rows, spec).put_into(spec);
     check_input_spec(spec);
     return spec;
   });
@@ -165,8 +178,11 @@ Tensor frames_of_row(const std::string& row, const InputSpec& input, std::int64_
 
 std::int64_t longest_row(const LabelledTexts& rows, const InputSpec& input) {
   std::int64_t longest = input.patches();
-  if (!input.is_picture())
-    for (const std::string& row : rows.texts) longest = std::max(longest, frames_of_row(row, input).size(0));
+  for (std::size_t i = 0; !input.is_picture() && i < rows.texts.size(); ++i) {
+    const std::string& row = rows.texts[i];
+    longest = std::max(longest, input.sound.defined() ? frames_of_sound(std::ssize(read_wav(row).samples), input.sound)
+                                                      : frames_of_row(row, input).size(0));
+  }
   return longest;
 }
 

@@ -25,6 +25,8 @@ bool is_number(const std::string& name) {
 
 }  // namespace
 
+bool is_control(char c) noexcept { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; }
+
 LabelNumbers::LabelNumbers(const std::vector<std::string>& known) : are_known_(!known.empty()), names_(known) {
   for (const std::string& name : known) numbers_.emplace(name, static_cast<std::int64_t>(numbers_.size()));
 }
@@ -33,8 +35,7 @@ std::string LabelNumbers::refusal(const std::string& name) const {
   if (name.empty()) return "the label is empty";
   if (const WrongBytes wrong = wrong_bytes(name, 0); !wrong.what.empty())  // a folder's name may have any bytes
     return "the label is not UTF-8 (" + wrong.what + ")";
-  if (std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; }))
-    return "the label has a line end or another control character";
+  if (std::any_of(name.begin(), name.end(), is_control)) return "the label has a line end or another control character";
   if (!are_known_ || numbers_.count(name) > 0) return "";
   return "the label is \"" + name.substr(0, 60) + "\", expected one of " + some_names(names_);
 }

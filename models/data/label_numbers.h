@@ -26,6 +26,9 @@ class LabelNumbers {
   std::unordered_map<std::string, std::int64_t> numbers_;
 };
 
+// A control character of ASCII, such as a line end.
+bool is_control(char c) noexcept;
+
 // Throws an Error for options that only files of texts have.
 void check_no_columns(const LabelledOptions& options, const std::string& where);
 

@@ -8,6 +8,7 @@
 #include "data/npy.h"
 #include "data/picture_files.h"
 #include "data/row_file.h"
+#include "data/row_folders.h"
 #include "data/row_form.h"
 #include "weft/detail/enum_names.h"
 #include "weft/detail/out_of_memory.h"
@@ -38,12 +39,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// With blanks in place of control characters.
+std::string on_one_line(std::string text) {
+  std::replace_if(text.begin(), text.end(), is_control, ' ');
+  return text;
+}
+
 // Adds the next row to `all`; false at the end.
 bool add_row(RowReader& rows, const RowForm& form, std::vector<std::string>& fields, LabelNumbers& labels,
-             LabelledTexts& all) {
+             bool labels_are_texts, LabelledTexts& all) {
   if (!rows.next(fields)) return false;
   check_fields(rows, fields, form);
-  const std::string name = trimmed(fields[*form.label]), refusal = labels.refusal(name);
+  const std::string& label = fields[*form.label];
+  const std::string name = trimmed(labels_are_texts ? on_one_line(label) : label), refusal = labels.refusal(name);
   if (!refusal.empty()) rows.fail(refusal);
   all.texts.push_back(text_of_row(fields, form));
   all.labels.push_back(labels.of(name));
@@ -70,15 +78,29 @@ LabelledTexts finished(LabelledTexts all, const std::string& where, const LabelN
   return all;
 }
 
-// The entries of a folder, without hidden ones.
-std::vector<fs::path> sorted_entries(const fs::path& folder, bool only_folders) {
+std::vector<fs::path> sorted_entries(const fs::path& folder) {
   std::vector<fs::path> entries;
-  std::error_code is_none;  // a dangling link
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    if (entry.path().filename().string()[0] != '.' && (!only_folders || entry.is_directory(is_none)))
-      entries.push_back(entry.path());
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) entries.push_back(entry.path());
   std::sort(entries.begin(), entries.end());
   return entries;
+}
+
+// The folders in a folder, without hidden ones.
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> folders;
+  std::error_code is_none;  // a dangling link
+  for (const fs::path& entry : sorted_entries(folder))
+    if (!is_hidden(entry) && fs::is_directory(entry, is_none)) folders.push_back(entry);
+  return folders;
+}
+
+// The files in the folders that are rows.
+std::vector<fs::path> files_in(const std::vector<fs::path>& folders, LabelledTexts& all) {
+  std::vector<fs::path> files;
+  for (const fs::path& folder : folders)
+    for (const fs::path& file : sorted_entries(folder)) files.push_back(file);
+  all.ignored = remove_other_files(files);
+  return files;
 }
 
 // The bytes of a file that is one row.
@@ -119,19 +141,17 @@ LabelledTexts read_folders(const std::string& path, const LabelledOptions& optio
   LabelNumbers labels(options.labels);
   LabelledTexts all;
   all.form = "a folder for each label";
-  const std::vector<fs::path> folders = sorted_entries(path, true);
+  const std::vector<fs::path> folders = folders_in(path);
   if (folders.empty()) throw Error(where + ": expected a folder for each label, with a file for each text");
-  for (const fs::path& folder : folders) {
-    const std::string name = folder.filename().string(), refusal = labels.refusal(name);
-    for (const fs::path& file : sorted_entries(folder, false))
-      (void)add_or_skip(options, all, [&] {
-        if (!refusal.empty())
-          throw BadRow("\"" + file.string() + "\": " + refusal + " (--skip-bad-rows skips such files)");
-        add_file(file.string(), all);
-        all.labels.push_back(labels.of(name));
-        return true;
-      });
-  }
+  for (const fs::path& file : files_in(folders, all))
+    (void)add_or_skip(options, all, [&] {
+      const std::string name = file.parent_path().filename().string(), refusal = labels.refusal(name);
+      if (!refusal.empty())
+        throw BadRow("\"" + file.string() + "\": " + refusal + " (--skip-bad-rows skips such files)");
+      add_file(file.string(), all);
+      all.labels.push_back(labels.of(name));
+      return true;
+    });
   if (all.content() != RowContent::texts) all.form += ", " + finish_numbers(all);
   return finished(std::move(all), where, labels);
 } catch (const fs::filesystem_error& error) {
@@ -191,7 +211,8 @@ LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, c
       (void)rows->next(fields);
       return header = false;
     });
-  while (add_or_skip(options, all, [&] { return add_row(*rows, form, fields, labels, all); })) {
+  while (
+      add_or_skip(options, all, [&] { return add_row(*rows, form, fields, labels, options.labels_are_texts, all); })) {
   }
   all.several = rows->several();
   return finished(std::move(all), where, labels);

@@ -195,7 +195,7 @@ std::string frames_of(const Array& x, std::size_t row) {
   for (std::size_t i = row * count; i < (row + 1) * count; ++i) {
     numbers.push_back(static_cast<float>(element(x, i)));
     if (!std::isfinite(numbers.back()))
-      throw Error(x.where + ": row " + std::to_string(row) + ": a number is not finite");
+      throw Error(x.where + ": row " + std::to_string(row + 1) + ": a number is not finite");
   }
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)};
 }
@@ -245,7 +245,7 @@ LabelledTexts read_npy(const std::string& path, std::string_view bytes, const La
   LabelNumbers labels(options.labels);
   for (std::size_t row = 0; row < y.rows(); ++row) {
     const std::string label = label_of(y, row), refusal = labels.refusal(label);
-    if (!refusal.empty()) throw Error(y.where + ": row " + std::to_string(row) + ": " + refusal);
+    if (!refusal.empty()) throw Error(y.where + ": row " + std::to_string(row + 1) + ": " + refusal);
     all.labels.push_back(labels.of(label));
   }
   if (all.texts.empty()) throw Error(where + " has no rows");

@@ -17,7 +17,7 @@ using namespace detail;
 
 namespace {
 
-constexpr double least_square = 1e-12;
+constexpr double least_square = 1e-12, usual_temperature = 0.05;
 
 // Keeps all vectors, and compares each text with all labels. Another label that is exactly as near counts as nearer, so
 // that equal vectors for everything are no hits; labels of the same tokens are one label.
@@ -63,6 +63,29 @@ class RetrievalMeter : public Meter {
   std::vector<std::vector<std::int64_t>> tokens_;  // of each label
 };
 
+// (b, b) in f32: 0 where the pair of row and column is a negative example or on the diagonal; elsewhere so low that
+// exp() of it is 0. Undefined if all are 0. tokens: (2b, n)
+Tensor not_negative(const Tensor& tokens) {
+  constexpr float excluded = -1e9F;
+  const std::int64_t length = tokens.size(1);
+  const auto pairs = static_cast<std::size_t>(tokens.size(0) / 2);
+  const auto all = tokens.to_vector<std::int64_t>();
+  const auto same = [&](std::size_t a, std::size_t b) {
+    const auto begin = [&](std::size_t row) { return all.begin() + static_cast<std::int64_t>(row) * length; };
+    return std::equal(begin(a), begin(a) + length, begin(b));
+  };
+  std::vector<float> mask(pairs * pairs, 0);
+  bool any = false;
+  for (std::size_t i = 0; i < pairs; ++i)
+    for (std::size_t j = i + 1; j < pairs; ++j)
+      if (same(i, j) || same(pairs + i, pairs + j)) {
+        mask[i * pairs + j] = mask[j * pairs + i] = excluded;
+        any = true;
+      }
+  if (!any) return {};
+  return Tensor::from(mask, {tokens.size(0) / 2, tokens.size(0) / 2});
+}
+
 }  // namespace
 
 Tensor normalized(const Tensor& x) {
@@ -72,15 +95,21 @@ Tensor normalized(const Tensor& x) {
       wide, sqrt(add(squares, Tensor::full(Shape(static_cast<std::size_t>(x.rank()), 1), least_square, wide.dtype()))));
 }
 
-Tensor contrastive_loss(const Tensor& vectors, double temperature) {
+Tensor contrastive_loss(const Tensor& vectors, double temperature, const Tensor& tokens) {
   if (!vectors.defined() || vectors.rank() != 2 || vectors.size(0) < 2 || vectors.size(0) % 2 != 0)
     throw Error("[contrastive_loss] expected vectors (2 b, d), got " +
                 (vectors.defined() ? to_string(vectors.shape()) : "none"));
   if (!(temperature > 0)) throw Error("[contrastive_loss] expected a temperature above 0");
+  if (tokens.defined() && (tokens.rank() != 2 || tokens.dtype() != DType::i64 || tokens.size(0) != vectors.size(0)))
+    throw Error("[contrastive_loss] expected tokens i64 (" + std::to_string(vectors.size(0)) + ", n), got " +
+                dtype_name(tokens.dtype()) + " " + to_string(tokens.shape()));
   const std::int64_t pairs = vectors.size(0) / 2;
   const Tensor all = normalized(vectors);
   const Tensor u = slice(all, 0, 0, pairs), v = slice(all, 0, pairs, 2 * pairs);
-  const Tensor similarity = scale(matmul(u, transpose(v, 0, 1)), 1 / temperature);  // (b, b)
+  Tensor similarity = scale(matmul(u, transpose(v, 0, 1)), 1 / temperature);  // (b, b)
+  if (tokens.defined())
+    if (const Tensor mask = not_negative(tokens); mask.defined())
+      similarity = add(similarity, raw::convert(mask, similarity.dtype()));
   std::vector<std::int64_t> diagonal(static_cast<std::size_t>(pairs));
   std::iota(diagonal.begin(), diagonal.end(), 0);
   const Tensor own = Tensor::from(diagonal, {pairs});
@@ -100,6 +129,7 @@ PairData::PairData(const LabelledTexts& training, const LabelledTexts& validatio
     if (validation.texts.empty()) throw Error("[pairs] the validation set has no rows");
     training_ = pairs_of(training);
     validation_ = pairs_of(validation);
+    check_negatives();
   });
 }
 
@@ -111,6 +141,19 @@ PairData::Pairs PairData::pairs_of(const LabelledTexts& rows) const {
         classifier_tokens(*tokenizer_, rows.names[static_cast<std::size_t>(rows.labels[i])], length_));
   }
   return pairs;
+}
+
+// Two pairs that differ in both texts and labels exist unless all texts or all labels are equal.
+void PairData::check_negatives() const {
+  if (training_.texts.empty()) return;
+  if (batch_ < 2)
+    throw Error("[pairs] expected batches of at least 2 pairs, because each pair learns from the others of its batch");
+  const auto all_equal = [](const auto& side) { return std::equal(side.begin() + 1, side.end(), side.begin()); };
+  for (const auto* side : {&training_.texts, &training_.labels})
+    if (all_equal(*side))
+      throw Error(std::string("[pairs] expected training rows that differ, got ") +
+                  std::to_string(training_.texts.size()) + " with the same tokens as " +
+                  (side == &training_.texts ? "text" : "label"));
 }
 
 // Row r of the run is row r mod N of epoch r / N.
@@ -146,7 +189,9 @@ Batch PairData::gather(const Pairs& pairs, const std::vector<std::int64_t>& whic
   return {Tensor::from(tokens, {rows, length_}), Tensor::zeros({rows}, DType::i64), std::ssize(which)};
 }
 
-Tensor PairData::loss(const Tensor& output, const Batch&) const { return contrastive_loss(output); }
+Tensor PairData::loss(const Tensor& output, const Batch& batch) const {
+  return contrastive_loss(output, usual_temperature, batch.tokens);
+}
 
 std::unique_ptr<Meter> PairData::meter() const { return std::make_unique<RetrievalMeter>(); }
 

@@ -55,12 +55,17 @@ InputSpec picture_input(const LabelledTexts& pictures, std::int64_t patch) {
   return spec;
 }
 
+// A gray picture has the same value in all channels of a colored one.
 Tensor picture_tensor(const std::string& pixels, const InputSpec& input) {
-  if (static_cast<std::int64_t>(pixels.size()) != input.height * input.width * input.channels)
+  const std::int64_t bytes = std::ssize(pixels), area = input.height * input.width;
+  const std::int64_t copies = input.channels == 3 && bytes == area ? 3 : 1;
+  if (bytes * copies != area * input.channels)
     throw Error("[pictures] expected " + describe_size({input.height, input.width, input.channels}) + ", got " +
-                std::to_string(pixels.size()) + " bytes");
-  std::vector<float> values(pixels.size());
-  for (std::size_t i = 0; i < pixels.size(); ++i) values[i] = static_cast<unsigned char>(pixels[i]);
+                std::to_string(bytes) + " bytes");
+  std::vector<float> values;
+  values.reserve(pixels.size() * static_cast<std::size_t>(copies));
+  for (const char pixel : pixels)
+    values.insert(values.end(), static_cast<std::size_t>(copies), static_cast<unsigned char>(pixel));
   return Tensor::from(values, {input.height, input.width, input.channels});
 }
 

@@ -170,8 +170,12 @@ class JsonlRows : public RowReader {
 
 }  // namespace
 
-bool RowReader::next(std::vector<std::string>& fields) {
+void RowReader::skip_between_rows() {
   while (at('\n') || at('\r')) move(1);
+}
+
+bool RowReader::next(std::vector<std::string>& fields) {
+  skip_between_rows();
   if (rest().empty()) return false;
   ++row_;
   row_start_ = at_;

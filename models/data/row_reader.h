@@ -41,6 +41,8 @@ class RowReader {
  protected:
   // Reads the fields of the row that begins at the current position. Moves to the row's end.
   virtual void read(std::vector<std::string>& fields) = 0;
+  // Moves over what is between rows: by default, line ends.
+  virtual void skip_between_rows();
   // Moves from the beginning of a bad row to its end. By default the row is taken to be one line.
   virtual void skip_bad_row() { (void)take_line(); }
 

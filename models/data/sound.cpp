@@ -12,6 +12,7 @@ namespace {
 
 constexpr double pi = 3.14159265358979323846, floor_of_log = 1e-6;
 constexpr std::uint64_t pcm = 1, ieee_float = 3, extensible = 0xFFFE;
+constexpr std::uint64_t highest_rate = 1'000'000;  // a spectrum's memory grows with it
 
 // A little-endian number of `size` bytes.
 std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t size) {
@@ -21,15 +22,31 @@ std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t size
   return number;
 }
 
-// The content of the first chunk of that name (Multimedia Programming Interface and Data Specifications 1.0, 1991).
-std::string_view chunk_of(std::string_view bytes, std::string_view name) {
+// Programs that write to a pipe don't know the size: ffmpeg writes 0xFFFFFFFF, sox and arecord nearly 2^31.
+constexpr std::uint64_t unknown_size = 0x7FFFF000;
+
+// Others write 0, also as the size of the whole file, or a size of the file that ends before the sound.
+bool is_unknown_size(std::uint64_t size, std::string_view bytes, std::size_t begin) {
+  const std::uint64_t of_file = number_at(bytes, 4, 4);
+  if (size == 0) return of_file == 0 || of_file >= unknown_size || of_file + 8 <= begin;
+  return size >= unknown_size && size > bytes.size() - begin;
+}
+
+struct Chunk {
+  std::string_view content;
+  bool is_open = false;  // data of an unknown size, which end with the file
+};
+
+// The first chunk of that name (Multimedia Programming Interface and Data Specifications 1.0, 1991).
+Chunk chunk_of(std::string_view bytes, std::string_view name) {
   for (std::size_t at = 12; at + 8 <= bytes.size();) {
     const std::uint64_t size = number_at(bytes, at + 4, 4);
     if (bytes.substr(at, 4) == name) {
+      if (name == "data" && is_unknown_size(size, bytes, at + 8)) return {bytes.substr(at + 8), true};
       if (size > bytes.size() - at - 8)
         throw Error("[wav] expected " + std::to_string(size) + " bytes in the chunk \"" + std::string(name) +
                     "\", got " + std::to_string(bytes.size() - at - 8) + "; is the file truncated?");
-      return bytes.substr(at + 8, size);
+      return {bytes.substr(at + 8, size)};
     }
     at += 8 + size + size % 2;  // chunks have even sizes
   }
@@ -49,9 +66,10 @@ WavFormat wav_format_of(std::string_view chunk) {
   if (!is_known || number_at(chunk, 14, 2) % 8 != 0)
     throw Error("[wav] expected samples of 8, 16, 24 or 32 bits, or f32, got format " + std::to_string(format.kind) +
                 " with " + std::to_string(number_at(chunk, 14, 2)) + " bits; ffmpeg -i FILE NEW.wav converts it");
-  if (format.channels < 1 || format.rate < 1)
-    throw Error("[wav] expected at least one channel and one sample a second, got " + std::to_string(format.channels) +
-                " and " + std::to_string(format.rate));
+  if (format.channels < 1) throw Error("[wav] expected at least one channel, got 0");
+  if (format.rate < 1 || format.rate > highest_rate)
+    throw Error("[wav] expected 1 to " + std::to_string(highest_rate) + " samples a second, got " +
+                std::to_string(format.rate));
   return format;
 }
 
@@ -79,15 +97,15 @@ double hertz_of(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
 Sound read_wav(std::string_view bytes) {
   if (bytes.size() < 12 || bytes.substr(0, 4) != "RIFF" || bytes.substr(8, 4) != "WAVE")
     throw Error("[wav] expected a WAV file, which begins with RIFF and WAVE");
-  const WavFormat format = wav_format_of(chunk_of(bytes, "fmt "));
-  const std::string_view data = chunk_of(bytes, "data");
+  const WavFormat format = wav_format_of(chunk_of(bytes, "fmt ").content);
+  const auto [data, is_open] = chunk_of(bytes, "data");
   const std::size_t step = format.channels * format.bytes;
-  if (data.size() % step != 0)
+  if (data.size() % step != 0 && !is_open)
     throw Error("[wav] expected samples of " + std::to_string(step) + " bytes, got " + std::to_string(data.size()) +
                 " bytes; is the file truncated?");
   Sound sound{static_cast<std::int64_t>(format.rate), {}};
   sound.samples.reserve(data.size() / step);
-  for (std::size_t at = 0; at < data.size(); at += step) {
+  for (std::size_t at = 0; at + step <= data.size(); at += step) {
     float sum = 0;
     for (std::size_t channel = 0; channel < format.channels; ++channel)
       sum += sample_at(data, at + channel * format.bytes, format);
@@ -114,10 +132,12 @@ Tensor mel_filters(const SoundSpec& spec) {
   return Tensor::from(filters, {bins, spec.mels});
 }
 
+std::int64_t frames_of_sound(std::int64_t samples, const SoundSpec& spec) { return 1 + samples / spec.hop; }
+
 // In f64: small bins beside large ones keep their digits.
 Tensor log_mel(const std::vector<float>& samples, const SoundSpec& spec) {
   const NoGrad suspended;
-  const std::int64_t n = std::ssize(samples), count = 1 + n / spec.hop, window = spec.window;
+  const std::int64_t n = std::ssize(samples), count = frames_of_sound(n, spec), window = spec.window;
   if (n < 1) throw Error("[sound] expected at least one sample");
   std::vector<double> hann, frames(static_cast<std::size_t>(count * window), 0);
   for (std::int64_t i = 0; i < window; ++i)

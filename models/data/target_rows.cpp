@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/names.h"
 #include "data/labels.h"
+#include "data/row_form.h"
 #include "data/targets.h"
 #include "weft/detail/out_of_memory.h"
 
@@ -18,13 +19,14 @@ namespace {
 
 constexpr char between_labels = '|';
 
-// The parts between separators, without empty ones.
+// The parts between separators, without blanks around them and without empty ones.
 std::vector<std::string> parts_of(const std::string& text, char separator) {
   std::vector<std::string> parts(1);
   for (const char c : text) {
     if (c == separator) parts.emplace_back();
     else parts.back() += c;
   }
+  for (std::string& part : parts) part = trimmed(part);
   parts.erase(std::remove(parts.begin(), parts.end(), ""), parts.end());
   return parts;
 }

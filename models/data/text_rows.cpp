@@ -7,6 +7,7 @@
 #include "data/npy.h"
 #include "data/picture_files.h"
 #include "data/row_file.h"
+#include "data/row_folders.h"
 #include "data/row_form.h"
 #include "weft/detail/out_of_memory.h"
 
@@ -86,32 +87,45 @@ class NumberRows : public TextRows {
 };
 
 // Pictures or sounds, one in each file.
-std::unique_ptr<TextRows> open_files(const std::vector<std::string>& files, const std::string& form, bool skip) {
+std::unique_ptr<TextRows> open_files(const std::vector<fs::path>& files, const std::string& form, bool skip,
+                                     std::int64_t ignored) {
   LabelledTexts all;
   std::vector<std::string> used;
-  for (const std::string& file : files) try {
-      const std::string where = "\"" + file + "\"";
-      const FileBytes bytes = bytes_of(file);
+  for (const fs::path& file : files) try {
+      const std::string where = "\"" + file.string() + "\"";
+      const FileBytes bytes = bytes_of(file.string());
       (void)add_numbers(bytes.view(), where, all);
-      used.push_back(file);
+      used.push_back(file.string());
     } catch (const BadRow&) {
       if (!skip) throw;
       ++all.skipped;
     }
   all.form = form + finish_numbers(all);
+  if (ignored > 0)
+    all.form += "; " + std::to_string(ignored) + (ignored == 1 ? " other file" : " other files") + " ignored";
   return std::make_unique<NumberRows>(std::move(all), std::move(used));
 }
 
-// The files in a folder and in its folders, without hidden ones, if the first is a picture or a sound; else nothing.
-std::vector<std::string> files_of_numbers(const std::string& folder) try {
-  std::vector<std::string> files;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file() && entry.path().filename().string()[0] != '.') files.push_back(entry.path().string());
+// The files in a folder and in its folders, without those in hidden folders.
+std::vector<fs::path> files_below(const std::string& folder) try {
+  std::vector<fs::path> files;
+  fs::recursive_directory_iterator entry(folder);
+  for (; entry != fs::recursive_directory_iterator(); ++entry) {
+    if (entry->is_regular_file()) files.push_back(entry->path());
+    else if (is_hidden(entry->path())) entry.disable_recursion_pending();
+  }
   std::sort(files.begin(), files.end());
-  if (files.empty() || !is_file_of_numbers(bytes_of(files.front()).view())) return {};
   return files;
 } catch (const fs::filesystem_error& error) {
   throw Error("\"" + error.path1().string() + "\": " + error.code().message());
+}
+
+// The pictures or sounds of a folder; null if its first row is a text.
+std::unique_ptr<TextRows> open_folder(const std::string& folder, bool skip) {
+  std::vector<fs::path> files = files_below(folder);
+  const std::int64_t ignored = remove_other_files(files);
+  if (files.empty() || !is_file_of_numbers(bytes_of(files.front().string()).view())) return nullptr;
+  return open_files(files, "a folder, ", skip, ignored);
 }
 
 std::string ending_of(const std::string& path) {
@@ -126,8 +140,7 @@ std::unique_ptr<TextRows> TextRows::open(const std::string& path, const Labelled
   const bool automatic = options.format == DataFormat::automatic;
   std::error_code ignored;  // reading the lines reports the problem
   if ((automatic || options.format == DataFormat::folders) && fs::is_directory(path, ignored))
-    if (const auto files = files_of_numbers(path); !files.empty())
-      return open_files(files, "a folder, ", options.skip_bad_rows);
+    if (auto rows = open_folder(path, options.skip_bad_rows)) return rows;
   if (automatic && !fs::is_regular_file(path, ignored)) return nullptr;
   const std::string where = "\"" + path + "\"", ending = ending_of(path);
   if (options.format == DataFormat::folders)
@@ -138,7 +151,7 @@ std::unique_ptr<TextRows> TextRows::open(const std::string& path, const Labelled
   if (is_npy(bytes->view()) && (automatic || options.format == DataFormat::npy))
     return std::make_unique<NumberRows>(npy_rows(bytes->view(), where), std::vector<std::string>());
   if (options.format == DataFormat::npy) throw Error(where + ": expected a file of NumPy, .npy or .npz");
-  if (automatic && is_file_of_numbers(bytes->view())) return open_files({path}, "", false);
+  if (automatic && is_file_of_numbers(bytes->view())) return open_files({path}, "", false, 0);
   if (options.format == DataFormat::idx)
     throw Error(where + ": expected pictures in the IDX format, bytes (n, height, width)");
   if (bytes->view().find_first_not_of("\r\n \t") == std::string_view::npos) return nullptr;

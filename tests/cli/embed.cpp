@@ -66,6 +66,41 @@ TEST_CASE("embeddings: train on pairs, eval, embed and nearest") {
   CHECK(fails_with(weft("classify " + run + " " + (folder / "lines.txt")), 1, "the checkpoint is a retrieval"));
   CHECK(fails_with(weft(train + " --pad-to 8 --data " + data + columns + " --out " + (folder / "x")), 2,
                    "--pad-to is for classifiers"));
+  CHECK(fails_with(
+      weft("train --arch gmlp --task retrieval --batch 1 --data " + data + columns + " --out " + (folder / "x")), 2,
+      "--batch 1: a retrieval learns from the other pairs of a batch"));
+}
+
+TEST_CASE("embeddings: pairs whose cells have line ends") {
+  const TemporaryFolder folder;
+  std::string csv = "title,body\n";
+  for (int k = 0; k < 20; ++k)
+    csv += "\"title\n" + std::to_string(k) + "\",\"the body\r\nof " + std::to_string(k) + "\"\n";
+  folder.write("pairs.csv", csv);
+  const std::string data = folder / "pairs.csv --columns text=body,label=title", run = folder / "run";
+  CHECK(weft("train --arch gmlp --layers 0 --d-model 8 --task retrieval --dimensions 4 --seq-len 8 --steps 2 --data " +
+             data + " --out " + run)
+            .code == 0);
+  CHECK(weft("eval " + run + " --data " + data).code == 0);
+}
+
+TEST_CASE("embeddings: an error names the text that has no vector") {
+  const TemporaryFolder folder;
+  folder.write("pairs.csv", pairs());
+  const std::string run = folder / "run";
+  CHECK(weft("train --arch gmlp --layers 0 --d-model 8 --task retrieval --dimensions 4 --seq-len 8 --steps 2 --data " +
+             (folder / "pairs.csv") + " --columns text=body,label=title --out " + run)
+            .code == 0);
+  folder.write("lines.txt", "one\ntwo\nthr\xFF\nfour\n");
+  const std::string lines = folder / "lines.txt", expected = "\"" + lines + "\": line 3: [embed] invalid UTF-8";
+  CHECK(fails_with(weft("embed " + run + " " + lines + " --out " + (folder / "v.npy")), 1, expected));
+  CHECK(fails_with(weft("nearest " + run + " " + lines + " one"), 1, expected));
+  const auto printed = weft("embed " + run + " < " + lines);
+  CHECK(printed.code == 1);
+  CHECK(contains(printed.err, "standard input: line 3: [embed] invalid UTF-8"));
+  folder.write("good.txt", "one\n");
+  CHECK(
+      fails_with(weft("nearest " + run + " " + (folder / "good.txt") + " \"$(printf 'a\\377')\""), 1, "the query \"a"));
 }
 
 }  // namespace weft::test

@@ -84,6 +84,8 @@ TEST_CASE("NumPy's arrays: a regression of sequences, stopped and resumed, and i
   CHECK(std::abs(std::stod(predicted.out) - 100) < 3);  // the first row
   CHECK(weft("report " + run + " --out " + (folder / "r.html")).code == 0);
   CHECK(fails_with(weft("classify " + run + " " + data), 1, "expected a classifier"));
+  CHECK(fails_with(weft("predict " + run + " " + data + " --columns text=2"), 2,
+                   "--columns is for tables of texts, but " + data + " has frames of numbers"));
   const std::string part = folder / "part", model = "/last/model.safetensors";
   CHECK(weft(options + " --schedule constant --steps 60 --out " + part).code == 0);
   CHECK(weft("train --resume " + part + " --steps 90").code == 0);

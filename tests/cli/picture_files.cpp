@@ -99,17 +99,24 @@ TEST_CASE("picture files: train, eval and classify folders of PNG pictures") {
           std::string("d/") + (upper ? "sky" : "ground") + "/" + std::to_string(i) + ".png",
           png_of(8, 8, i % 2 == 0 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB, pixels_of(8, 8, i % 2 == 0 ? 1 : 3, upper)));
   const std::string data = folder / "d", run = folder / "run";
+  folder.write("d/ground/README.md", "The ground.");
   const auto trained =
       weft("train --arch gmlp --layers 1 --d-model 8 --d-ffn 16 --steps 40 --batch 8 --lr 0.01 --data " + data +
            " --out " + run);
   CHECK(trained.code == 0);
   CHECK(contains(trained.err, "a folder for each label, pictures of 8 x 8 pixels with 3 channels; 24 rows, 2 labels"));
+  CHECK(contains(trained.err, "; 1 other file ignored\n"));
   CHECK(contains(weft("eval " + run + " --data " + data).out, "accuracy 100.00 %"));
   const auto table = weft("classify " + run + " " + data + " --csv");
   CHECK(table.code == 0);
   CHECK(contains(table.out, data + "/sky/3.png,sky,"));
   CHECK(contains(table.out, data + "/ground/4.png,ground,"));
   CHECK(contains(weft("classify " + run + " " + data + "/sky/1.png").out, "sky\t"));
+  CHECK(contains(weft("classify " + run + " " + data + "/sky/0.png").out, "sky\t"));  // gray
+  for (const bool upper : {true, false})
+    folder.write(std::string("gray/") + (upper ? "sky" : "ground") + "/0.png",
+                 png_of(8, 8, PNG_FORMAT_GRAY, pixels_of(8, 8, 1, upper)));
+  CHECK(contains(weft("eval " + run + " --data " + (folder / "gray")).out, "accuracy 100.00 %"));
   folder.write("d/sky/0.png", "not a picture");
   CHECK(fails_with(weft("classify " + run + " " + data + "/sky/0.png"), 1, "the model reads pictures"));
 }

@@ -84,7 +84,7 @@ TEST_CASE("CoNLL: a bad sentence is refused with its row and line, or skipped as
   CHECK(contains(refused("a b\tX\n"), "without blanks, got the line"));
   CHECK(contains(refused("a\t\t\n"), "without blanks, got the line"));
   CHECK(contains(refused("a X\n", conll({"3"})), "expected at least 3 columns"));
-  CHECK(contains(refused("-DOCSTART- O\n\n"), "a sentence without words"));
+  CHECK(contains(refused("-DOCSTART- O\n\n"), "has no rows"));
   CHECK(contains(refused("a X\n", conll({"word"})), "expected the number of a column, from 1, got \"word\""));
   CHECK(contains(refused("a X\n", conll({"0"})), "got \"0\""));
   CHECK(contains(refused("a X\n", conll({"1", "2"})), "one column of words"));
@@ -92,6 +92,31 @@ TEST_CASE("CoNLL: a bad sentence is refused with its row and line, or skipped as
   LabelledOptions header = conll();
   header.header = true;
   CHECK(contains(refused("a X\n", header), "conll has no header"));
+}
+
+TEST_CASE("CoNLL: a file may end in blank lines, a comment or the beginning of a document") {
+  for (const char* end : {"\n \n", "\n-DOCSTART- O", "\n-DOCSTART- O\n\n", "\n\n  \n-DOCSTART- -X- O\n \n"}) {
+    CAPTURE(end);
+    CHECK(parse_labelled(std::string("a X\n") + end, "x", conll()).texts == Strings{"a"});
+  }
+  for (const char* end : {"\n# the end", "\n# the end\n\n", "\n1-2\tab\t_\n"}) {
+    CAPTURE(end);
+    CHECK(parse_labelled(std::string("1\ta\tX\n") + end, "x", conll({"2"})).texts == Strings{"a"});
+  }
+}
+
+TEST_CASE("CoNLL: a bad sentence counts once after the beginning of a document, a comment or an extra word") {
+  LabelledOptions skip = conll();
+  skip.skip_bad_rows = true;
+  const std::string bad = "a X\n\n-DOCSTART- O\n\nb X\nc\n\nd X\n";
+  const LabelledTexts rows = parse_labelled(bad, "x", skip);
+  CHECK(rows.texts == Strings{"a", "d"});
+  CHECK(rows.skipped == 1);
+  CHECK(contains(refused(bad), "\"x\": row 2 (line 5): expected at least 2 columns, got the line \"c\""));
+  skip.text = {"2"};
+  const LabelledTexts treebank_rows = parse_labelled("# one\n1-2\tab\t_\n\n# two\n1\n\n1\tb\tX\n", "x", skip);
+  CHECK(treebank_rows.texts == Strings{"b"});
+  CHECK(treebank_rows.skipped == 1);
 }
 
 }  // namespace weft::test

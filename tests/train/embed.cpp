@@ -66,6 +66,51 @@ TEST_CASE("embed: the contrastive loss by its definition, and its gradients") {
   CHECK_THROWS_AS((void)contrastive_loss(x, 0), Error);
 }
 
+TEST_CASE("embed: pairs with the same text or label are no negatives of each other") {
+  const Tensor x = numbers({8, 4});
+  // Texts 0 and 2 are equal, and labels 1 and 3.
+  const Tensor tokens = Tensor::from<std::int64_t>({1, 2, 3, 0, 1, 2, 4, 0, 5, 0, 6, 0, 7, 0, 6, 0}, {8, 2});
+  const auto is_negative = [](std::size_t i, std::size_t j) { return i % 2 != j % 2; };
+  const Tensor unit = normalized(x);
+  const auto rows = unit.to_vector<double>();
+  const auto similarity = [&](std::size_t i, std::size_t j) {
+    double dot = 0;
+    for (std::size_t c = 0; c < 4; ++c) dot += rows[4 * i + c] * rows[4 * (4 + j) + c];
+    return dot / 0.1;
+  };
+  double want = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    double of_row = 0, of_column = 0;
+    for (std::size_t j = 0; j < 4; ++j)
+      if (i == j || is_negative(i, j)) {
+        of_row += std::exp(similarity(i, j));
+        of_column += std::exp(similarity(j, i));
+      }
+    want += (std::log(of_row) + std::log(of_column) - 2 * similarity(i, i)) / 8;
+  }
+  CHECK(contrastive_loss(x, 0.1, tokens).item() == doctest::Approx(want).epsilon(1e-12));
+  CHECK(gradient_error([&](const std::vector<Tensor>& in) { return contrastive_loss(in[0], 0.1, tokens); }, {x}, {true},
+                       1) < 1e-6);
+  const Tensor distinct = Tensor::from<std::int64_t>({1, 2, 3, 4, 5, 6, 7, 8}, {8, 1});
+  CHECK(contrastive_loss(x, 0.1, distinct).item() == contrastive_loss(x, 0.1).item());
+  CHECK_THROWS_AS((void)contrastive_loss(x, 0.1, Tensor::zeros({6, 2}, DType::i64)), Error);
+
+  // Training data use it, and are refused if no pair of a batch can be a negative example.
+  LabelledTexts pairs_of_texts = pairs();
+  const auto tokenizer = words(pairs_of_texts.texts);
+  pairs_of_texts.labels[1] = 0;
+  const PairData data(pairs_of_texts, pairs_of_texts, tokenizer, 7, 2);
+  CHECK(data.loss(numbers({4, 3}), data.validation(0)).item() == doctest::Approx(0).epsilon(1e-12));
+  CHECK(data.loss(numbers({4, 3}), data.validation(1)).item() > 1e-3);
+  const auto refused = [&](std::int64_t batch) {
+    return error_of([&] { PairData(pairs_of_texts, pairs_of_texts, tokenizer, 7, batch); });
+  };
+  CHECK(contains(refused(1), "batches of at least 2 pairs"));
+  CHECK_NOTHROW(PairData({}, pairs_of_texts, tokenizer, 7, 1));  // measures only
+  pairs_of_texts.labels.assign(40, 3);
+  CHECK(contains(refused(8), "got 40 with the same tokens as label"));
+}
+
 TEST_CASE("embed: features are what the head of a tagging model sees") {
   const Tensor tokens = Tensor::from<std::int64_t>({1, 2, 3, 4, 5, 6}, {2, 3});
   for (const std::string& arch : own_architectures) {

@@ -279,6 +279,14 @@ TEST_CASE("labeled texts: fastText's lines; of several labels, the first counts"
   CHECK(contains(error("__label__a x\n", columns({"1"}, "2")), "fasttext has no columns to choose from"));
 }
 
+TEST_CASE("labeled texts: line ends in labels that are texts are white space") {
+  const std::string csv = "question,answer\nwhy,\"because\r\nof\tit\n\"\nwhen,now\n";
+  LabelledOptions options = columns({"question"}, "answer");
+  CHECK(contains(error(csv, options), "row 2: the label has a line end or another control character"));
+  options.labels_are_texts = true;
+  CHECK(pairs(parse(csv, options)) == Strings{"because  of it: why", "now: when"});
+}
+
 TEST_CASE("labeled texts: a folder for each label") {
   const TemporaryFolder folder;
   folder.write("d/b/2.txt", "two\n");

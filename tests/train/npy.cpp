@@ -123,9 +123,12 @@ TEST_CASE("NumPy: damaged and unusable files are refused by name") {
     return refused(path);
   };
   CHECK(with(good).empty());
+  LabelledOptions known;
+  known.labels = {"0", "2"};
+  CHECK(contains(error_of([&] { (void)read_labelled(path, known); }), "y.npy\": row 2: the label is \"1\", expected"));
   for (std::size_t size = 6; size < good.size(); ++size) CHECK(contains(with(good.substr(0, size)), path));
   CHECK(contains(with(good.substr(0, good.size() - 1)), "expected 16 bytes after the header, got 15"));
-  CHECK(contains(with(npy_of("<f4", "(2, 2)", bytes_of<float>({1, 2, NAN, 4}))), "row 1: a number is not finite"));
+  CHECK(contains(with(npy_of("<f4", "(2, 2)", bytes_of<float>({1, 2, NAN, 4}))), "row 2: a number is not finite"));
   CHECK(contains(with(npy_of(">f4", "(2, 2)", std::string(16, '\0'))), "expected little-endian numbers"));
   CHECK(contains(with(npy_of("<c8", "(2, 1)", std::string(16, '\0'))), "got the type '<c8'"));
   CHECK(contains(with(npy_of("<f4", "(2, 2)", std::string(16, '\0'), true)), "expected an array in C order"));

@@ -107,6 +107,35 @@ TEST_CASE("pictures: a folder for each label, by a decoder of the program") {
   CHECK((one->next(pixels) && pixels == "ab"));
 }
 
+TEST_CASE("pictures: hidden files, and texts beside pictures, are no rows") {
+  decode_test_pictures();
+  const TemporaryFolder folder;
+  folder.write("d/cat/2", "PIC121ab");
+  folder.write("d/cat/3", "PIC121cd");
+  folder.write("d/cat/README", "These are cats.");  // the first in order
+  folder.write("d/dog/.DS_Store", std::string("\0\0", 2));
+  folder.write("d/dog/1", "PIC121ef");
+  folder.write("d/dog/Thumbs.db", std::string("\0\0", 2));
+  folder.write("d/dog/notes.TXT", "These are dogs.");
+  const LabelledTexts rows = read_labelled(folder / "d");
+  CHECK(rows.texts == std::vector<std::string>{"ab", "cd", "ef"});
+  CHECK(rows.labels == std::vector<std::int64_t>{0, 0, 1});
+  CHECK(rows.ignored == 4);
+  CHECK(rows.skipped == 0);
+  folder.write("d/.thumbnails/1", "PIC121xy");
+  const auto unlabelled = TextRows::open(folder / "d");
+  REQUIRE(unlabelled);
+  CHECK(unlabelled->form() == "a folder, pictures of 1 x 2 pixels; 4 other files ignored");
+  std::string pixels;
+  int count = 0;
+  while (unlabelled->next(pixels)) ++count;
+  CHECK(count == 3);
+  folder.write("t/a/1.txt", "one");  // a picture among texts doesn't make them none
+  folder.write("t/a/2.txt", "two");
+  folder.write("t/a/3", "PIC121\xFF\xFF");
+  CHECK(contains(refused(folder / "t"), "t/a/3\": invalid UTF-8"));
+}
+
 TEST_CASE("pictures: files in folders that can't be used are refused by name, or skipped") {
   decode_test_pictures();
   const TemporaryFolder folder;
@@ -244,6 +273,23 @@ TEST_CASE("pictures: sets that don't fit are refused") {
   CHECK(contains(error_of([&] { (void)picture_data(rows, other, input, 2); }),
                  "expected pictures of 4 x 6 pixels of 1 channel, got 4 x 4 pixels"));
   CHECK_THROWS_WITH_AS((void)picture_tensor("abc", input), doctest::Contains("got 3 bytes"), Error);
+}
+
+TEST_CASE("pictures: gray ones are read as colored by a model of colored ones, but not the other way round") {
+  const LabelledTexts gray = small_pictures(0, 6);
+  LabelledTexts colored = gray;
+  colored.picture.channels = 3;
+  for (std::string& pixels : colored.texts) {
+    std::string colors;
+    for (const char pixel : pixels) colors.append(3, pixel);
+    pixels = colors;
+  }
+  const InputSpec input = picture_input(colored, 2);
+  CHECK(same_bits(picture_tensor(gray.texts[1], input), picture_tensor(colored.texts[1], input)));
+  CHECK(same_bits(picture_data({}, gray, input, 6)->validation(0).frames,
+                  picture_data({}, colored, input, 6)->validation(0).frames));
+  CHECK(contains(error_of([&] { (void)picture_data({}, colored, picture_input(gray, 2), 6); }),
+                 "expected pictures of 4 x 6 pixels of 1 channel, got 4 x 6 pixels of 3 channels"));
 }
 
 TEST_CASE("pictures: every architecture learns them, and its checkpoint classifies them") {

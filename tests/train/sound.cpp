@@ -55,6 +55,26 @@ TEST_CASE("sound: WAV files of every kind of samples") {
   CHECK(read_wav(bytes).samples == expected);
 }
 
+TEST_CASE("sound: WAV files of a pipe, whose size the writer didn't know") {
+  const std::vector<float> expected{0, 0.5, -0.5, -1};
+  const std::string good = wav_of(expected, 8000, 16);
+  const auto with = [&](std::uint64_t of_file, std::uint64_t of_data) {
+    return good.substr(0, 4) + little_endian(of_file, 4) + good.substr(8, 32) + little_endian(of_data, 4) +
+           good.substr(44);
+  };
+  for (const auto& [of_file, of_data] : {std::pair<std::uint64_t, std::uint64_t>{0xFFFFFFFF, 0xFFFFFFFF},  // ffmpeg
+                                         {0, 0},
+                                         {36, 0},  // Python's wave
+                                         {0xFFFFFFFF, 0},
+                                         {0x7FFFF024, 0x7FFFF000}}) {  // sox
+    CAPTURE(of_data);
+    CHECK(read_wav(with(of_file, of_data)).samples == expected);
+    CHECK(read_wav(with(of_file, of_data) + "x").samples == expected);  // half a sample
+  }
+  // An empty sound before another chunk.
+  CHECK(read_wav(with(52, 0).substr(0, 44) + "LIST\x04" + std::string(3, '\0') + "abcd").samples.empty());
+}
+
 TEST_CASE("sound: damaged WAV files are refused") {
   const std::string good = wav_of({0, 0.5, -0.5, -1}, 8000, 16);
   for (std::size_t size = 0; size < good.size(); ++size) CHECK_FALSE(refused(good.substr(0, size)).empty());
@@ -67,6 +87,9 @@ TEST_CASE("sound: damaged WAV files are refused") {
   silent[22] = 0;
   CHECK(contains(refused(silent), "expected at least one channel"));
   CHECK(contains(refused(wav_of({NAN}, 8000, -32)), "a sample is not finite"));
+  for (const std::uint64_t rate : {std::uint64_t{0}, std::uint64_t{1'000'001}, std::uint64_t{0xFFFFFFFF}})
+    CHECK(refused(wav_of({0}, rate, 16)) ==
+          "[wav] expected 1 to 1000000 samples a second, got " + std::to_string(rate));
 }
 
 TEST_CASE("sound: mel spectra by their definition") {
@@ -80,6 +103,7 @@ TEST_CASE("sound: mel spectra by their definition") {
     samples.push_back(static_cast<float>(0.5 * std::sin(0.3 * i) + 0.2 * std::cos(1.7 * i + 1) + 0.01 * (i % 7)));
   const Tensor frames = log_mel(samples, spec);
   REQUIRE(frames.shape() == Shape{6, 10});
+  CHECK(frames_of_sound(205, spec) == 6);
   const auto got = frames.to_vector<float>();
   const auto filters = mel_filters(spec).to_vector<double>();
   for (std::int64_t frame = 0; frame < 6; ++frame) {

@@ -62,6 +62,8 @@ TEST_CASE("targets: the outputs and the unit of labels") {
   CHECK(find_targets(Task::regression, rows_of({{"a", "7"}})).outputs == Strings{"value"});
   CHECK(find_targets(Task::multilabel, rows_of({{"a", "x|y z"}, {"b", "|"}, {"c", "w"}})).outputs ==
         Strings{"w", "x", "y z"});
+  CHECK(find_targets(Task::multilabel, rows_of({{"a", "x | y z"}, {"b", " | "}, {"c", "x |w"}})).outputs ==
+        Strings{"w", "x", "y z"});
   CHECK(find_targets(Task::tagging, rows_of({{"a b", "O B-x"}, {"c", "I-x"}})).outputs == Strings{"B-x", "I-x", "O"});
   CHECK_THROWS_WITH_AS((void)find_targets(Task::regression, rows_of({{"a", "1"}, {"b", "1 2"}})),
                        doctest::Contains("expected 1 numbers, as in the first row"), Error);
@@ -72,7 +74,7 @@ TEST_CASE("targets: the outputs and the unit of labels") {
 }
 
 TEST_CASE("targets: the rows of a batch") {
-  const LabelledTexts multi = rows_of({{"red cold", "b|a"}, {"blue", "|"}});
+  const LabelledTexts multi = rows_of({{"red cold", "b | a"}, {"blue", "|"}});
   const TargetKind kind = find_targets(Task::multilabel, multi);
   const auto words = tokenizer_for(Task::multilabel, multi);
   const Batch batch = target_data({}, multi, kind, words, 8, 4)->validation(0);

@@ -43,7 +43,7 @@ Corpus read_corpus(const NearestCommand& o, const weft::Embedder& embedder) {
     return corpus;
   }
   for_each_text(o.corpus, o.form, {}, embedder.checkpoint(),
-                [&](const std::string& text) { corpus.texts.push_back(text); });
+                [&](const std::string& text, const TextPlace&) { corpus.texts.push_back(text); });
   corpus.vectors = read_vectors(o.vectors);
   if (corpus.vectors.size(0) != std::ssize(corpus.texts) || corpus.vectors.size(1) != d)
     throw weft::Error("\"" + o.vectors + "\": expected " + std::to_string(corpus.texts.size()) + " vectors of " +
@@ -67,12 +67,18 @@ void print(const NearestCommand& o, const Corpus& corpus, const std::string& que
   if (!(std::cout << out << std::flush)) throw weft::Error("can't write to standard output");
 }
 
+// (d)
+weft::Tensor vector_of(const std::string& query, const weft::Embedder& embedder) try {
+  return weft::reshape(embedder({query}), {embedder.dimensions()});
+} catch (const weft::Error& error) {
+  throw weft::Error("the query \"" + query.substr(0, 60) + "\": " + error.what());
+}
+
 int nearest(const NearestCommand& o) {
   const weft::Embedder embedder(o.checkpoint.load());
   const Corpus corpus = read_corpus(o, embedder);
   if (corpus.texts.empty()) throw weft::Error("\"" + o.corpus + "\" has no texts");
-  for (const std::string& query : o.queries)
-    print(o, corpus, query, weft::reshape(embedder({query}), {embedder.dimensions()}));
+  for (const std::string& query : o.queries) print(o, corpus, query, vector_of(query, embedder));
   return 0;
 }
 

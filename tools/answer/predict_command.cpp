@@ -3,6 +3,7 @@
 #include <weft/predict.h>
 
 #include <iostream>
+#include <optional>
 
 #include "answer/predictions.h"
 #include "answer/text_rows.h"
@@ -16,11 +17,13 @@
 
 namespace {
 
+constexpr double usual_threshold = 0.5;
+
 struct PredictCommand {
   CheckpointOption checkpoint;
   DataOptions form;
   std::string file = "-";
-  double threshold = 0.5;
+  std::optional<double> threshold;
   bool json = false;
 };
 
@@ -33,7 +36,7 @@ std::string as_text(const weft::Predictor& predictor, const std::string& text, c
     case weft::Task::regression:
       for (const double x : predictor.numbers(text)) out += (out.empty() ? "" : "\t") + ::as_text(x);
       return out + "\n";
-    case weft::Task::multilabel: return as_fields(predictor.labels(text, o.threshold)) + "\n";
+    case weft::Task::multilabel: return as_fields(predictor.labels(text, o.threshold.value_or(usual_threshold))) + "\n";
     default:
       for (const auto& [word, tag] : predictor.tags(text)) out += word + "\t" + tag + "\n";
       return out + "\n";
@@ -49,7 +52,9 @@ std::string as_json_line(const weft::Predictor& predictor, const std::string& te
       for (std::size_t i = 0; i < numbers.size(); ++i) line[predictor.outputs()[i]] = numbers[i];
       break;
     }
-    case weft::Task::multilabel: line["labels"] = as_json(predictor.labels(text, o.threshold), "label"); break;
+    case weft::Task::multilabel:
+      line["labels"] = as_json(predictor.labels(text, o.threshold.value_or(usual_threshold)), "label");
+      break;
     default:
       line["words"] = Json::array();
       for (const auto& [word, tag] : predictor.tags(text)) line["words"].push_back({{"word", word}, {"tag", tag}});
@@ -60,6 +65,8 @@ std::string as_json_line(const weft::Predictor& predictor, const std::string& te
 // Forecasts what follows the last row of a table.
 int forecast(const PredictCommand& o, const weft::Checkpoint& checkpoint) {
   if (o.file == "-") throw UsageError("give the file of the series to continue");
+  if (const char* given = o.form.given())
+    throw UsageError(std::string(given) + " is not for a forecast, which reads the columns of its training by name");
   const weft::ForecastOptions options = forecast_options(checkpoint, 0, 1);
   const weft::Series series = weft::read_series(o.file, options.frames);
   const weft::NoGrad suspended;
@@ -80,12 +87,26 @@ int forecast(const PredictCommand& o, const weft::Checkpoint& checkpoint) {
 
 int predict(const PredictCommand& o) {
   weft::Checkpoint checkpoint = o.checkpoint.load();
+  if (const weft::Task task = checkpoint.model->task(); o.threshold && task != weft::Task::multilabel)
+    throw UsageError(std::string("--threshold is for a multilabel; the checkpoint is a ") + weft::task_name(task));
   if (checkpoint.model->task() == weft::Task::forecast) return forecast(o, checkpoint);
   const weft::Predictor predictor(std::move(checkpoint));
+<<<<<<< HEAD
   const TextColumns columns = columns_of_run(run_of(o.checkpoint.path()));
   for_each_text(o.file, o.form, columns, predictor.checkpoint(), [&](const std::string& text) {
     std::cout << (o.json ? as_json_line(predictor, text, o) : as_text(predictor, text, o)) << std::flush;
     if (!std::cout) throw weft::Error("can't write to standard output");
+=======
+  const std::vector<std::string> columns = columns_of_run(run_of(o.checkpoint.path()));
+  for_each_text(o.file, o.form, columns, predictor.checkpoint(), [&](const std::string& text, const TextPlace& place) {
+    std::string answer;
+    try {
+      answer = o.json ? as_json_line(predictor, text, o) : as_text(predictor, text, o);
+    } catch (const weft::Error& error) {
+      throw weft::Error(place.name() + ": " + error.what());
+    }
+    if (!(std::cout << answer << std::flush)) throw weft::Error("can't write to standard output");
+>>>>>>> inputs
   });
   return 0;
 }
@@ -101,7 +122,7 @@ Command predict_command(CLI::App& weft, weft::Ranks*) {
       command
           ->add_option("file", o->file, "Texts, one per line, or rows like those of training (default: standard input)")
           ->type_name("FILE");
-  add_number(*command, "--threshold", o->threshold, {0, 1}, "Multilabel: the lowest probability of a label");
+  add_number(*command, "--threshold", o->threshold, {0, 1}, "Multilabel: the lowest probability of a label", "0.5");
   command->add_flag("--json", o->json, "Print a JSON object for each text");
   o->form.add_to(*command, file);
   command->footer(

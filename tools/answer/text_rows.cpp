@@ -1,11 +1,11 @@
 #include "answer/text_rows.h"
 
-#include <weft/error.h>
 #include <weft/labelled_texts.h>
 #include <weft/tokenizer.h>
 
 #include <algorithm>
 
+#include "console/command.h"
 #include "console/line_reader.h"
 
 std::string pair_of_line(const std::string& line) {
@@ -16,8 +16,22 @@ std::string pair_of_line(const std::string& line) {
   return weft::text_pair(line.substr(0, tab), line.substr(tab + 1));
 }
 
+<<<<<<< HEAD
 void for_each_text(const std::string& file, const DataOptions& form, const TextColumns& columns,
                    const weft::Checkpoint& checkpoint, const std::function<void(const std::string&)>& use) {
+=======
+void check_options(const DataOptions& form, const weft::TextRows* rows, const std::string& file) {
+  if (rows == nullptr && (form.of_tables() != nullptr || form.skip_bad_rows))
+    throw UsageError(file + ": each line is a text, without columns (--format says how rows are written)");
+  if (rows != nullptr && rows->content() != weft::RowContent::texts && form.of_tables() != nullptr)
+    throw UsageError(std::string(form.of_tables()) + " is for tables of texts, but " + file + " has " +
+                     weft::row_content_name(rows->content()));
+}
+
+void for_each_text(const std::string& file, const DataOptions& form, const std::vector<std::string>& columns,
+                   const weft::Checkpoint& checkpoint,
+                   const std::function<void(const std::string& text, const TextPlace& place)>& use) {
+>>>>>>> inputs
   weft::LabelledOptions options = form.labelled();
   set_text_columns(columns, options);
   const bool is_input = file == "-";
@@ -25,6 +39,7 @@ void for_each_text(const std::string& file, const DataOptions& form, const TextC
                         ? nullptr
                         : weft::TextRows::open(is_input ? "/dev/stdin" : file, options);
   check_content(rows ? rows->content() : weft::RowContent::texts, checkpoint, file);
+<<<<<<< HEAD
   std::int64_t number = 0;
   const bool are_pairs = !rows && !columns.second.empty();
   const auto use_next = [&](const std::string& text) {
@@ -38,6 +53,22 @@ void for_each_text(const std::string& file, const DataOptions& form, const TextC
   if (!rows)
     return for_each_lines(file, [&](const std::vector<std::string>& lines, const std::string&) {
       for (const std::string& line : lines) use_next(line);
+=======
+  check_options(form, rows.get(), file);
+  if (!rows) {
+    TextPlace place{"", "line", 0};
+    return for_each_lines(file, [&](const std::vector<std::string>& lines, const std::string& name) {
+      place.file = name;
+      for (const std::string& line : lines) {
+        ++place.number;
+        use(line, place);
+      }
+>>>>>>> inputs
     });
-  for (std::string text; rows->next(text);) use_next(text);
+  }
+  TextPlace place{file, "text", 0};
+  for (std::string text; rows->next(text);) {
+    ++place.number;
+    use(text, place);
+  }
 }

@@ -12,14 +12,30 @@ namespace {
 // Bytes of text whose vectors are computed at once, approximately.
 constexpr std::size_t enough = 1 << 18;
 
+// The vectors of consecutive texts. An Error names the text that has none.
+weft::Tensor vectors_of(const std::vector<std::string>& texts, TextPlace place, const weft::Embedder& embedder) {
+  try {
+    return embedder(texts);
+  } catch (const weft::Error&) {
+    for (const std::string& text : texts) try {
+        (void)embedder({text});
+        ++place.number;
+      } catch (const weft::Error& error) {
+        throw weft::Error(place.name() + ": " + error.what());
+      }
+    throw;
+  }
+}
+
 }  // namespace
 
 void for_each_vector(const std::string& file, const DataOptions& form, const weft::Embedder& embedder,
                      const std::function<void(const std::string& text, const std::vector<float>& vector)>& use) {
   std::vector<std::string> texts;
+  TextPlace first{"", "", 0};
   std::size_t bytes = 0;
   const auto flush = [&] {
-    const std::vector<float> all = embedder(texts).to_vector<float>();
+    const std::vector<float> all = vectors_of(texts, first, embedder).to_vector<float>();
     for (std::size_t i = 0; i < texts.size(); ++i) {
       const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i) * embedder.dimensions();
       use(texts[i], {begin, begin + embedder.dimensions()});
@@ -27,7 +43,8 @@ void for_each_vector(const std::string& file, const DataOptions& form, const wef
     texts.clear();
     bytes = 0;
   };
-  for_each_text(file, form, {}, embedder.checkpoint(), [&](const std::string& text) {
+  for_each_text(file, form, {}, embedder.checkpoint(), [&](const std::string& text, const TextPlace& place) {
+    if (texts.empty()) first = place;
     texts.push_back(text);
     bytes += text.size() + sizeof text;
     if (bytes > enough || file == "-") flush();  // answers standard input at once

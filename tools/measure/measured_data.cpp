@@ -81,7 +81,7 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
       return measured_series(checkpoint, weft::read_series(data, columns), options, {90, 10});
     }
     const bool are_classes = model.task() == weft::Task::classifier;
-    weft::LabelledOptions options = form.labelled(are_classes ? checkpoint.info.labels : std::vector<std::string>());
+    weft::LabelledOptions options = form.labelled(model.task(), checkpoint.info.labels);
     options.literal_quotes_where_possible = run_flag(run, "data", "literal-quotes");
     if (const TextColumns columns = columns_of_run(run); !columns.second.empty()) set_text_columns(columns, options);
     const weft::LabelledTexts texts = weft::read_labelled(data, options);

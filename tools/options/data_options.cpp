@@ -85,6 +85,15 @@ void DataOptions::add_to(CLI::App& command, CLI::Option* data) {
       ->needs(data);
 }
 
+const char* DataOptions::of_tables() const {
+  return !columns.empty() ? "--columns" : header != "auto" ? "--header" : literal_quotes ? "--literal-quotes" : nullptr;
+}
+
+const char* DataOptions::given() const {
+  if (const char* option = of_tables()) return option;
+  return format != "auto" ? "--format" : skip_bad_rows ? "--skip-bad-rows" : nullptr;
+}
+
 weft::LabelledOptions DataOptions::labelled(const std::vector<std::string>& labels) const {
   weft::LabelledOptions options;
   options.format = weft::data_format_from_name(format);
@@ -110,6 +119,12 @@ void set_text_columns(const TextColumns& columns, weft::LabelledOptions& options
   options.second = columns.second;
 }
 
+weft::LabelledOptions DataOptions::labelled(weft::Task task, const std::vector<std::string>& labels) const {
+  weft::LabelledOptions options = labelled(task == weft::Task::classifier ? labels : std::vector<std::string>());
+  options.labels_are_texts = task == weft::Task::retrieval;
+  return options;
+}
+
 bool is_empty(const std::string& text) { return text.find_first_not_of(" \t\r\n\x1f") == std::string::npos; }
 
 std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t skipped) {
@@ -131,6 +146,7 @@ std::string describe(const std::string& path, const weft::LabelledTexts& texts) 
   const auto empty = std::count_if(texts.texts.begin(), texts.texts.end(), is_empty);
   if (empty > 0) text += "; " + count(empty, "row") + " with an empty text";
   if (texts.skipped > 0) text += "; " + count(texts.skipped, "bad row") + " left out";
+  if (texts.ignored > 0) text += "; " + count(texts.ignored, "other file") + " ignored";
   return text;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <weft/checkpoint.h>
 #include <weft/labelled_texts.h>
+#include <weft/task.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -14,8 +15,14 @@ struct DataOptions {
 
   // data: the option that names the data.
   void add_to(CLI::App& command, CLI::Option* data);
+  // The first given option that only tables have, such as "--columns"; null if none is given.
+  const char* of_tables() const;
+  // The first given option; null if none is given.
+  const char* given() const;
   // labels: the labels that a model knows; empty: the labels that occur.
   weft::LabelledOptions labelled(const std::vector<std::string>& labels = {}) const;
+  // For a task, whose labels are only known names if it is a classifier.
+  weft::LabelledOptions labelled(weft::Task task, const std::vector<std::string>& labels) const;
 };
 
 // The columns of texts, by name or by number from 1.

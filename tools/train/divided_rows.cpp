@@ -26,9 +26,7 @@ std::string drawn(const LabelledTexts& part, const LabelledTexts& rest, const Tr
 
 // Reads a separate file of rows, with the labels of training.
 LabelledTexts read_part(const std::string& path, const TrainOptions& o, weft::Task task, DividedRows& rows) {
-  const bool are_classes = task == weft::Task::classifier;
-  LabelledTexts part =
-      weft::read_labelled(path, o.form.labelled(are_classes ? rows.training.names : std::vector<std::string>()));
+  LabelledTexts part = weft::read_labelled(path, o.form.labelled(task, rows.training.names));
   rows.notes.push_back(describe(path, part));
   return part;
 }
@@ -83,7 +81,7 @@ void note_known(const char* part, const LabelledTexts& texts, const LabelledText
 DividedRows divided_rows(const TrainOptions& o, weft::Task task, const std::vector<std::string>& labels) {
   const bool are_classes = task == weft::Task::classifier;
   DividedRows rows;
-  rows.training = weft::read_labelled(o.data, o.form.labelled(are_classes ? labels : std::vector<std::string>()));
+  rows.training = weft::read_labelled(o.data, o.form.labelled(task, labels));
   if (are_classes && rows.training.names.size() < 2)
     throw weft::Error("\"" + o.data + "\": all rows have the label \"" + rows.training.names[0] +
                       "\"; a classifier needs at least two (--columns label=NAME names their column)");

@@ -238,6 +238,8 @@ Training load_targets(const TrainOptions& o, weft::ModelSpec spec, const weft::C
 Training load_pairs(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
   if (!o.pad_to.empty() || o.word_dropout > 0)
     throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") + " is for classifiers");
+  if (o.batch == 1)
+    throw UsageError("--batch 1: a retrieval learns from the other pairs of a batch; expected a batch of at least 2");
   Training made;
   made.notes = std::move(rows.notes);
   made.columns = rows.training.columns;

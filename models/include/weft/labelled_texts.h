@@ -21,7 +21,9 @@ enum class DataFormat {
   semicolon,  ///< like csv, between semicolons
   jsonl,      ///< a JSON object in each line, whose keys are the columns
   fasttext,   ///< lines of "__label__NAME" and words, in any order; if a line has several labels, the first counts
-  folders,    ///< a folder for each label, with a file for each text; files beside the folders are ignored
+  /// A folder for each label, with a file for each text. Files beside the folders and hidden files are ignored; beside
+  /// pictures or sounds also files whose names are those of texts, such as README or notes.txt.
+  folders,
   /// Pictures in MNIST's format, *images-idx3*, with their labels in the file *labels-idx1* beside it.
   idx,
   /// A word in each line, with its tag in the last column, or in the column that `label` names; an empty line after
@@ -52,6 +54,9 @@ struct LabelledOptions {
   bool literal_quotes = false;  ///< for CSV, TSV and semicolons: quotation marks are always text
   /// The same, but other formats ignore it, where literal_quotes is an Error.
   bool literal_quotes_where_possible = false;
+  /// The labels are texts (Task::retrieval): line ends and other control characters in them become blanks. Otherwise
+  /// they are an Error.
+  bool labels_are_texts = false;
   bool skip_bad_rows = false;  ///< skips and counts rows that would otherwise be an Error
 };
 
@@ -84,6 +89,7 @@ struct LabelledTexts {
   PictureSize picture = {};   ///< of all rows, if they are pictures
   std::int64_t rate = 0;      ///< samples a second in all rows, if they are sounds
   std::int64_t channels = 0;  ///< numbers of a frame, if the rows are sequences of frames
+  std::int64_t ignored = 0;  ///< files in the folders of labels that are no rows: hidden ones, or texts beside pictures
 
   /// What the rows hold.
   RowContent content() const noexcept;

@@ -18,9 +18,10 @@ Tensor normalized(const Tensor& x);
 /// The contrastive loss of vectors (2b, d), of which row i and row b + i belong together: with s_ij = u_i · v_j /
 /// temperature for normalized rows u = 0 … b-1 and v = b … 2b-1, the mean of the cross entropies of softmax(s) and of
 /// softmax(sᵀ) with the diagonal (van den Oord et al. 2018, arXiv 1807.03748; Radford et al. 2021, arXiv 2103.00020,
-/// figure 3). The other pairs of a batch are the negative examples. Throws an Error for other shapes, or unless
-/// temperature > 0.
-Tensor contrastive_loss(const Tensor& vectors, double temperature = 0.05);
+/// figure 3). The other pairs of a batch are the negative examples. With the tokens (2b, n) i64 of all rows, s_ij is left
+/// out of both softmaxes for i != j if u_i and u_j, or v_i and v_j, have the same tokens: these pairs belong together,
+/// too. Throws an Error for other shapes, or unless temperature > 0.
+Tensor contrastive_loss(const Tensor& vectors, double temperature = 0.05, const Tensor& tokens = {});
 
 /// Pairs of texts for Task::retrieval: the text of a row and its label, which is a text, too. A batch has 2b rows, all
 /// padded to the longest sequence: first the texts, then the labels. Metrics: recall@1 and recall@10, the share of the
@@ -28,7 +29,8 @@ Tensor contrastive_loss(const Tensor& vectors, double temperature = 0.05);
 class PairData : public Data {
  public:
   /// Throws an Error if the tokenizer has no symbol for padding or none for the beginning of a sequence, if there is no
-  /// validation row, or for a length below 2.
+  /// validation row, for a length below 2, or if there are training rows without negative examples: in batches of one
+  /// pair, or if all of them have the same text or the same label.
   PairData(const LabelledTexts& training, const LabelledTexts& validation, std::shared_ptr<const Tokenizer> tokenizer,
            std::int64_t length, std::int64_t batch);
 
@@ -49,6 +51,7 @@ class PairData : public Data {
     std::vector<std::vector<std::int64_t>> texts, labels;  // tokens
   };
   Pairs pairs_of(const LabelledTexts& rows) const;
+  void check_negatives() const;
   Batch gather(const Pairs& pairs, const std::vector<std::int64_t>& which) const;
 
   std::shared_ptr<const Tokenizer> tokenizer_;

@@ -42,12 +42,12 @@ struct Augmentation {
   std::int64_t shift = 0;  ///< each is moved by up to this number of pixels along each axis; 0 fills what is uncovered
 };
 
-/// The tensor of one picture, (height, width, channels) f32 from 0 to 255. Throws an Error unless `pixels` has as many
-/// bytes.
+/// The tensor of one picture, (height, width, channels) f32 from 0 to 255. A gray picture is read as colored if there
+/// are 3 channels. Throws an Error unless `pixels` has as many bytes as one of these pictures.
 Tensor picture_tensor(const std::string& pixels, const InputSpec& input);
 
-/// Data for a classifier of pictures, which `input` describes. Throws an Error if one of the sets has pictures of
-/// another size or other labels.
+/// Data for a classifier of pictures, which `input` describes. Gray pictures are read as colored if the input is.
+/// Throws an Error if one of the sets has pictures of another size or other labels.
 std::unique_ptr<RowData> picture_data(LabelledTexts training, LabelledTexts validation, const InputSpec& input,
                                       std::int64_t batch, const Augmentation& augmentation = {});
 

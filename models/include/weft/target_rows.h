@@ -23,7 +23,8 @@ struct TargetKind {
 /// Finds the outputs of a task in rows:
 /// - regression: a label is a number, or several, separated by blanks; the outputs are "value", or "value 1", "value
 ///   2", …
-/// - multilabel: a label is names, separated by "|"; it may be empty only as "|", for a row without a label
+/// - multilabel: a label is names, separated by "|", without the blanks around them; it may be empty only as "|", for a
+///   row without a label
 /// - tagging: a label is a tag for each word of the text, separated by blanks
 ///
 /// Throws an Error that quotes the row if a label is not of this form, or for another task.
