@@ -47,7 +47,8 @@ weft::Init in_f64(std::uint64_t seed) {
 //
 // $$\mathrm{mix}(X) = \mathrm{Re}(F_n X F_d)$$
 //
-// Each output element depends on every input element. The weights are fixed, so there is nothing to learn.
+// Each output element depends on every input element. The weights of the mixing are fixed, so the mixing itself learns
+// nothing. An FNet learns in its other parts: the embeddings, the feed-forward networks, the norms and the head.
 struct Fourier {
   Tensor cosines, sines;  // F = cosines - i sines
 };
@@ -88,8 +89,9 @@ STEP("Complex and real matrices") {
 // ## Mixing by fast transforms
 //
 // Nobody multiplies by $F_n$. A fast Fourier transform gives the same result in $O(n \log n)$ operations instead of
-// $O(n^2)$ for each column. [The page about Fourier transforms](fourier.cpp) builds one. Here we use the library's, first
-// along the channels, then along the tokens. The order does not matter, because each acts on an axis of its own.
+// $O(n^2)$ for each column. Self-attention costs $O(n^2)$, too, because it computes a score for every pair of tokens.
+// [The page about Fourier transforms](fourier.cpp) builds a fast transform. Here we use the library's, first along the
+// channels, then along the tokens. The order does not matter, because each acts on an axis of its own.
 Tensor mixed_by_transforms(const Tensor& x) {
   return weft::real(weft::fft(weft::fft(x, 1), 0));
 }
@@ -135,8 +137,9 @@ STEP("Time of the mixing") {
 
 // ## The mixing is its own gradient
 //
-// Let the loss depend on $Y = \mathrm{mix}(X)$, and let $G$ be its gradient with respect to $Y$. The mixing is linear, so
-// the gradient with respect to $X$ is the transposed map of $G$. From $Y = C_n X C_d - S_n X S_d$ it is
+// Let the loss depend on $Y = \mathrm{mix}(X)$, and let $G$ be its gradient with respect to $Y$. The mixing is linear,
+// so the transposed map turns $G$ into the gradient with respect to $X$. If a map takes $X$ to $A X B$, its transposed
+// map takes $G$ to $A^T G\, B^T$. The mixing is $Y = C_n X C_d - S_n X S_d$, so the gradient with respect to $X$ is
 //
 // $$C_n^T G\, C_d^T - S_n^T G\, S_d^T$$
 //
@@ -343,11 +346,23 @@ STEP("Training") {
 
 // ## What is lost without attention
 //
-// The mixing is the same for all inputs, and it has no mask: every token sees every other one. FNet therefore cannot be
-// a causal language model, and `make_model` refuses to make one. It is made for masked language models and classifiers.
-// On the GLUE benchmark, the paper reports 92 to 97 % of the accuracy of BERT, with training 80 % faster on GPUs for
-// sequences of 512 tokens (abstract and section 4). With attention in the last two layers only, it
-// is 97 to 99 %.
+// Self-attention computes a score for every pair of tokens from what the two contain. That costs $O(n^2)$ for $n$
+// tokens, and the mixing of an FNet costs only $O(n \log n)$. But the weights of the mixing do not depend on what the
+// tokens contain, and every token sees every other one, later ones included.
+//
+// A causal language model must not see later tokens. Attention has a weight for each pair of tokens, so a mask can set
+// the weights of all later tokens to 0. [gMLP](gmlp.cpp) and [TNN](tnn.cpp) are made causal by zeros, too. A fast
+// Fourier transform has no weights of pairs that a mask could set to 0. It computes partial sums, and many outputs
+// share each of them, so a token cannot be left out of one output and stay in another. One could set the elements of
+// later tokens to 0 in the explicit matrix $F_n$. But this matrix is no longer a discrete Fourier transform. A fast
+// Fourier transform does not compute its product, and multiplying by the matrix costs $O(n^2)$ again. The chirp of
+// [Bluestein's transform](fourier.cpp#any-length) would turn this product into a causal Toeplitz product, which is
+// fast. But such a model would no longer be an FNet.
+//
+// FNet therefore cannot be a causal language model, and `make_model` refuses to make one. It is made for masked
+// language models and classifiers. On the GLUE benchmark, the paper reports 92 to 97 % of the accuracy of BERT, with
+// training 80 % faster on GPUs for sequences of 512 tokens (abstract and section 4). An FNet whose last two layers use
+// attention instead of the mixing reaches 97 to 99 % of BERT's accuracy.
 //
 // ## Exercises
 //

@@ -95,7 +95,9 @@ STEP("Loops and einsum") {
 // Two details are needed for language models. A token must not see later tokens, or it could copy the answer. So all
 // $W_{ij}$ with $j > i$ are set to 0, by a mask. And texts may be shorter than the longest sequence, for which $W$ was
 // made: then the upper left corner of $W$ is used. The mask makes this consistent: token $i$ gets the same value in a
-// text of any length above $i$.
+// text of any length above $i$. Without the mask, row $i$ of $W$ also has weights for later tokens. A shorter text
+// lacks some of these tokens, and their terms are missing from the sum. The value of token $i$ would then change with
+// the length of the text.
 //
 // ![The causal part of W, and the corner for a shorter text](drawings/gmlp-causal.svg)
 Tensor causal_corner(const Tensor& weight, std::int64_t n) {
@@ -123,8 +125,10 @@ STEP("Causal, and shorter") {
 // $$s(Z) = Z_1 \odot f_{W,b}(Z_2)$$
 //
 // $Z_1$ carries the token's own content, and $f(Z_2)$, which has seen the other tokens, decides how much of it goes on.
-// The product makes the unit quadratic in its input: it can express "if there was such a token before, then …", which a
-// sum cannot. The library does mixing and gate in one operation, which skips the half of $W$ that the mask removes.
+// In an ordinary gated linear unit, like the one in [the layer of a TNN](tnn.cpp#the-layer), the gate comes from the
+// same token instead. The product makes the unit quadratic in its input: it can express "if there was such a token
+// before, then …", which a sum cannot. The library does mixing and gate in one operation, which skips the half of $W$
+// that the mask removes.
 Tensor gate(const Tensor& z1, const Tensor& z2, const Tensor& weight,
             const Tensor& bias, bool causal) {
   const std::int64_t n = z1.size(0);
@@ -171,9 +175,11 @@ STEP("The spatial gating unit") {
 
 // ## Why W begins near 0 and b at 1
 //
-// The paper calls this critical. With $W \approx 0$ and $b = 1$, $f(Z_2) \approx 1$ and $s(Z) \approx Z_1$: at first the
-// unit passes one half of the channels on, and the block is an ordinary feed-forward network. Mixing grows as it is
-// learned. The library draws $W$ from $(-0.01, 0.01)$.
+// The paper calls this critical for stable training. With $W \approx 0$ and $b = 1$, $f(Z_2) \approx 1$ and
+// $s(Z) \approx Z_1$: at first the unit passes one half of the channels on. So each block starts close to an ordinary
+// feed-forward layer, which treats each token by itself, and mixing grows as it is learned. With a large random $W$,
+// each block would instead multiply its channels by random numbers. The library draws $W$ from the uniform distribution
+// on $(-0.01, 0.01)$.
 STEP("How far the gate is from 1 at first") {
   const weft::SpatialGatingUnit unit(64, 32, in_f64(3));
   const Weights w(weft::parameters_of(unit));
@@ -222,7 +228,9 @@ STEP("The block") {
 //
 // The model looks up a row of the embedding for each token, scales it by $\sqrt d$, and adds a vector for its position.
 // The paper needs no positions, because $W$ knows them: row $i$ is for position $i$. labml.ai's program adds sinusoidal
-// ones, and so does the library by default.
+// ones nevertheless. In the library they are the option `positions` of the config, which is on by default. The library
+// needs it on for checkpoints of labml.ai's program, and off for those of another program, g-mlp-pytorch. The positions
+// are:
 //
 // $$P_{p,2k} = \sin\frac{p}{10000^{2k/d}}, \qquad P_{p,2k+1} = \cos\frac{p}{10000^{2k/d}}$$
 Tensor positions(std::int64_t n, std::int64_t d) {

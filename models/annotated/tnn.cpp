@@ -85,10 +85,16 @@ STEP("The Toeplitz matrix") {
 //
 // ## A circulant matrix
 //
-// A *circulant* matrix of size $m$ is a Toeplitz matrix whose lags are counted modulo $m$: $C_{ij} = c_{(i-j) \bmod m}$.
-// Each row is the row above, shifted by one place; the element that leaves on the right comes back on the left. With
-// $m = 2n$ there is room for all lags of $T$: the lags $0 \dots n-1$ come first, then one element that is never used, and
-// then the negative lags, because $-k \equiv 2n - k$. The upper left quarter of $C$ is $T$.
+// A *circulant* matrix of size $m$ is a Toeplitz matrix whose lags are counted modulo $m$:
+// $C_{ij} = c_{(i-j) \bmod m}$. Each row is the row above, shifted by one place. The element that leaves on the right
+// comes back on the left.
+//
+// We want $T$ to be a part of $C$, so $m$ must be larger than $n$. With $m = n$, the lags $k$ and $k - n$ would be the
+// same modulo $m$. They would share one element of $c$, but $T$ has different ones. This is the wrap-around that [the
+// convolution on the page about Fourier transforms](fourier.cpp#any-length) avoids in the same way. Each of the
+// $2n - 1$ lags gets a place of its own if $m \ge 2n - 1$. We take $m = 2n$. The lags $0 \dots n-1$ come first, then
+// one element that is never used, and then the negative lags, because $-k \equiv 2n - k$ modulo $2n$. The upper left
+// quarter of $C$ is $T$.
 //
 // ![The Toeplitz matrix is the upper left quarter of a circulant matrix](drawings/circulant.svg)
 Tensor circulant_of(const Tensor& t) {
@@ -119,9 +125,11 @@ STEP("The circulant matrix") {
 
 // ## The Fourier transform diagonalizes circulants
 //
-// Multiply a circulant matrix by the vector $f_k$ with the elements $e^{2\pi i jk/m}$, $j = 0 \dots m-1$. Shifting this
-// vector by one place multiplies it by a number, $e^{-2\pi i k/m}$. A circulant matrix is a sum of shifts, so it
-// multiplies $f_k$ by a number, too:
+// Multiply a circulant matrix by the vector $f_k$ with the elements $e^{2\pi i jk/m}$, $j = 0 \dots m-1$. Shift this
+// vector down by one place: element $j$ moves to place $j + 1$, and the last element moves to place 0. This multiplies
+// the vector by a number, $e^{-2\pi i k/m}$. A shift by $l$ places multiplies it by $e^{-2\pi i kl/m}$. The product of
+// $C$ with a vector is a weighted sum of shifts of this vector: the vector shifted down by $l$ places has the weight
+// $c_l$. So $C$ multiplies $f_k$ by a number, too:
 //
 // $$C f_k = \hat c_k f_k, \qquad \hat c_k = \sum_l c_l\, e^{-2\pi i kl/m}$$
 //
@@ -170,13 +178,24 @@ STEP("By Fourier transforms of 2n elements") {
 //
 // $$X^{2m} + 1 = (X^m - i)(X^m + i)$$
 //
-// A real polynomial is determined by its remainder modulo the first factor, because the other remainder is its
-// conjugate. Modulo $X^m - i$, $X^m$ is $i$. So the remainder has the coefficients $x_j + i\,x_{m+j}$,
-// $j = 0 \dots m-1$: the lower half is the real part, the upper half is the imaginary part.
+// A product modulo $X^{2m} + 1$ can then be computed in four steps.
 //
-// A substitution makes this modulus a usual one. With $\omega = e^{\pi i/2m}$, which has $\omega^m = i$, and
-// $X = \omega Y$, it is $X^m - i = i\,(Y^m - 1)$. The coefficients become $(x_j + i\,x_{m+j})\,\omega^j$. And modulo
-// $Y^m - 1$, Fourier transforms of length $m$ multiply: half the length of the circulant's.
+// 1. *One factor is enough.* Cut a sequence of $2m$ numbers into the lower half $a_j = x_j$ and the upper half
+//    $b_j = x_{m+j}$, $j = 0 \dots m-1$. The polynomial is $a(X) + X^m\, b(X)$. Modulo $X^m - i$, $X^m$ is $i$, so the
+//    remainder is $a + i\,b$. Modulo $X^m + i$, $X^m$ is $-i$, so the remainder is $a - i\,b$. All $a_j$ and $b_j$ are
+//    real. So the second remainder has the conjugate coefficients of the first and adds nothing. The first remainder
+//    alone determines the polynomial. Its coefficients are $x_j + i\,x_{m+j}$: the lower half is the real part, the
+//    upper half is the imaginary part.
+// 2. *Remainders multiply.* $X^m - i$ divides $X^{2m} + 1$. So the product of two remainders, again modulo $X^m - i$,
+//    is the remainder of the product. The product of real polynomials is real, so its two halves can be read off in the
+//    same way.
+// 3. *A substitution makes this modulus a usual one.* Take $\omega = e^{\pi i/2m}$, so that $\omega^m = i$, and write
+//    $X = \omega Y$. Then $X^m = i\,Y^m$, and the modulus is $X^m - i = i\,(Y^m - 1)$. The factor $i$ in front does not
+//    change remainders, so the modulus is $Y^m - 1$. Each power becomes $X^j = \omega^j\, Y^j$, so the coefficients
+//    become $(x_j + i\,x_{m+j})\,\omega^j$.
+// 4. *Fourier transforms multiply.* A product modulo $Y^m - 1$ is a circulant product of size $m$. Fourier transforms
+//    of length $m$ compute it, as above. With $m = n$, that is half the length of the circulant's. Multiplying the
+//    coefficients of the result by $\omega^{-j}$ returns from $Y$ to $X$.
 Tensor twisted(const Tensor& lower, const Tensor& upper, double direction) {
   const std::int64_t m = lower.size(0);
   Numbers cosines, sines;
@@ -190,9 +209,11 @@ Tensor twisted(const Tensor& lower, const Tensor& upper, double direction) {
          weft::complex(Tensor::from(cosines, {m}), Tensor::from(sines, {m}));
 }
 
-// $x$ has no upper half. The coefficients have $t_0 \dots t_{n-1}$ in the lower half, and in the upper half, at $m + l$,
-// $-t_l$ for $l < 0$. The result $y_0 \dots y_{n-1}$ is the lower half of the product, the real part of the remainder.
-// Everything at positions outside of $0 \dots n-1$ is in the upper half, the imaginary part, and is dropped.
+// The upper half of $x$ is zero. The lower half of the coefficients is $t_0 \dots t_{n-1}$. The upper half holds the
+// negative lags. A lag $l < 0$ has the exponent $2m + l$, which is index $m + l$ within the upper half, and the value
+// there is $-t_l$. The result $y_0 \dots y_{n-1}$ is the lower half of the product, the real part of the remainder. We
+// take $m = n$, so everything at positions outside of $0 \dots n-1$ is in the upper half, the imaginary part, and is
+// dropped.
 Tensor by_ring(const Tensor& t, const Tensor& x) {
   const std::int64_t n = x.size(0);  // any m >= n would do
   const Tensor none = Tensor::zeros({1}, DType::f64);
@@ -284,9 +305,9 @@ STEP("Many channels, causal or not") {
 //
 // If the coefficients were parameters, a model would have $2n - 1$ of them for each channel, and could not be used for
 // sequences longer than $n$. The paper instead computes them by a small network (section 3.3), the *relative position
-// encoder*: a function of the lag, the same for all lengths. It begins with one linear layer from the number $k$ to
-// `rpe_dim` channels. Then come some layers of norm, activation and linear layer. The last one has as many outputs as
-// there are channels to mix. The input is the lag itself, a real number.
+// encoder*: a function of the lag, the same for all lengths. Its number of parameters does not depend on $n$. It begins
+// with one linear layer from the number $k$ to `rpe_dim` channels. Then come some layers of norm, activation and linear
+// layer. The last one has as many outputs as there are channels to mix. The input is the lag itself, a real number.
 Tensor norm_act_linear(const Weights& w, const Tensor& x) {
   const Tensor norm = weft::layer_norm(x, 1, w["0.weight"], w["0.bias"]);
   return weft::linear(weft::activation(norm, weft::Activation::relu), w["2.weight"],
@@ -338,13 +359,16 @@ STEP("The relative position encoder") {
 
 // ## Exponential decay
 //
-// Nothing makes the encoder's values small at large lags. A model that was trained on short sequences gets arbitrary
-// values for lags that it has never seen. The paper therefore multiplies the coefficients by a decay (section 3.4):
+// The encoder computes a value for any lag, but nothing makes its values small at large lags. A model that was trained
+// on short sequences gets arbitrary values for lags that it has never seen. In a longer sequence, these values would
+// add distant tokens with arbitrary weights. The paper therefore multiplies the coefficients by a decay (section 3.4):
 //
 // $$t_k = \lambda^{|k|}\, \mathrm{rpe}(k), \qquad 0 < \lambda < 1$$
 //
-// In the config, $\lambda$ is `gamma`. With 0.99, the default, a token at distance 100 still has 37 % of its weight,
-// and one at distance 1000 has 0.004 %.
+// The decay keeps the coefficients of large lags small, whatever the encoder computes for them. So tokens at unknown
+// lags contribute little, and the model can run on sequences longer than those of its training. [A step
+// below](#longer-than-it-was-trained-on) measures this. In the config, $\lambda$ is `gamma`. With 0.99, the default, a
+// token at distance 100 still has 37 % of its weight, and one at distance 1000 has 0.004 %.
 Tensor coefficients(const Weights& w, const weft::TnnConfig& config,
                     const Tensor& lags) {
   Numbers decay = lags.to_vector<double>();
@@ -402,7 +426,8 @@ STEP("The Toeplitz neural operator") {
 //
 // $U$ and $V$ are linear layers to more channels (`expand_ratio` times as many), $O$ is one back, and $\phi$ is the
 // activation SiLU, $x/(1 + e^{-x})$. The gate $\phi(U x)$ depends on what token $i$ contains. It decides how much of
-// the mixed tokens goes on. This is the only place where the content of one token meets that of another nonlinearly.
+// the mixed tokens goes on. The operator only adds up what it takes from the tokens. The gate is the first place in a
+// layer where the content of one token meets that of another nonlinearly.
 Tensor dense(const Weights& w, const Tensor& x) {
   return weft::linear(x, w["weight"], w["bias"]);
 }
@@ -617,9 +642,9 @@ STEP("What it learned") {
 
 // ## Longer than it was trained on
 //
-// The model was trained on sequences of 32 tokens. Nothing in it has that size: the encoder computes coefficients for
-// any lag, and the decay keeps those of unknown lags small. So it can run on longer sequences (section 3.4 and the
-// experiments of section 4). We measure the loss in groups of 16 positions of sequences with 256 tokens.
+// The model was trained on sequences of 32 tokens. Nothing in it has that size, and [the decay](#exponential-decay)
+// keeps the coefficients of lags beyond 32 small. So it can run on longer sequences (section 3.4 and the experiments of
+// section 4). We measure the loss in groups of 16 positions of sequences with 256 tokens.
 STEP("Longer than it was trained on") {
   const std::int64_t n = 256, sequences = 8;
   const Batch data = batch(sequences, n, 1000000);
