@@ -50,13 +50,14 @@ Tensor Embedder::operator()(const std::vector<std::string>& texts) const {
 
 namespace {
 
-// The `top` highest of n similarities: a heap whose first element is the worst of those found so far.
-std::vector<Neighbor> highest(const float* similarity, std::int64_t n, std::int64_t top) {
-  const auto is_nearer = [](const Neighbor& a, const Neighbor& b) {
-    return a.similarity != b.similarity ? a.similarity > b.similarity : a.index < b.index;
-  };
+bool is_nearer(const Neighbor& a, const Neighbor& b) {
+  return a.similarity != b.similarity ? a.similarity > b.similarity : a.index < b.index;
+}
+
+// The `top` highest of the similarities begin … end-1: a heap whose first element is the worst of those found so far.
+std::vector<Neighbor> highest(const float* similarity, std::int64_t begin, std::int64_t end, std::int64_t top) {
   std::vector<Neighbor> heap;
-  for (std::int64_t i = 0; i < n; ++i) {
+  for (std::int64_t i = begin; i < end; ++i) {
     const Neighbor next{i, static_cast<double>(similarity[i])};
     if (std::ssize(heap) == top) {
       if (next.similarity <= heap.front().similarity) continue;  // the earlier one is kept
@@ -66,8 +67,22 @@ std::vector<Neighbor> highest(const float* similarity, std::int64_t n, std::int6
     heap.push_back(next);
     std::push_heap(heap.begin(), heap.end(), is_nearer);
   }
-  std::sort_heap(heap.begin(), heap.end(), is_nearer);
   return heap;
+}
+
+// The `top` highest of n similarities, the nearest first. The threads share parts of the rows.
+std::vector<Neighbor> highest(const float* similarity, std::int64_t n, std::int64_t top) {
+  constexpr std::int64_t part = 1 << 15;
+  std::vector<std::vector<Neighbor>> parts(static_cast<std::size_t>((n + part - 1) / part));
+  Context::current().parallel_for(std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      parts[static_cast<std::size_t>(i)] = highest(similarity, i * part, std::min(n, (i + 1) * part), top);
+  });
+  std::vector<Neighbor> all;
+  for (const std::vector<Neighbor>& of_part : parts) all.insert(all.end(), of_part.begin(), of_part.end());
+  std::sort(all.begin(), all.end(), is_nearer);
+  all.resize(static_cast<std::size_t>(std::min(std::ssize(all), top)));
+  return all;
 }
 
 }  // namespace
@@ -81,8 +96,7 @@ std::vector<Neighbor> nearest(const Tensor& vectors, const Tensor& query, std::i
                   (query.defined() ? to_string(query.shape()) : "none") + " and " + std::to_string(top));
     const NoGrad suspended;
     if (vectors.size(0) == 0) return std::vector<Neighbor>();
-    const Tensor one = raw::convert(reshape(query, {1, query.size(0)}), vectors.dtype());
-    const Tensor similarity = raw::convert(linear(one, vectors), DType::f32);
+    const Tensor similarity = raw::convert(row_products(vectors, raw::convert(query, vectors.dtype())), DType::f32);
     return highest(similarity.data<float>(), vectors.size(0), top);
   });
 }

@@ -254,6 +254,18 @@ TEST_CASE("embed: the nearest vectors, in order, in f32 and bf16") {
     const auto rounded = nearest(raw::convert(vectors, DType::bf16), query, 1);
     CHECK(rounded.at(0).similarity == doctest::Approx(-expected[0].first).epsilon(0.02));
   }
+  // Vectors that several threads compare: the nearest are at the ends of their parts, equal ones in the order of rows.
+  std::vector<float> many(100000, 0);
+  for (const std::size_t row : {99999, 32767, 32768, 0}) many[row] = 2;
+  many[65536] = 3;
+  std::vector<std::int64_t> order;
+  const Tensor vectors = Tensor::from(many, {100000, 1}), two = Tensor::full({1}, 2, DType::f32);
+  for (const Neighbor& near : nearest(vectors, two, 6)) order.push_back(near.index);
+  CHECK(order == std::vector<std::int64_t>{65536, 0, 32767, 32768, 99999, 1});
+  CHECK(std::ssize(nearest(vectors, two, 70000)) == 70000);
+  // Products of bf16 vectors aren't rounded to bf16.
+  const Tensor close = Tensor::from<float>({1, 0, 1, 0.00390625F}, {2, 2}), ones = Tensor::full({2}, 1, DType::f32);
+  CHECK(nearest(raw::convert(close, DType::bf16), ones, 1).at(0).index == 1);
   const Tensor equal = Tensor::full({4, 2}, 1, DType::f32), one = Tensor::full({2}, 1, DType::f32);
   CHECK(nearest(equal, one, 3).at(2).index == 2);
   CHECK(nearest(Tensor::zeros({0, 2}, DType::f32), one, 3).empty());

@@ -36,6 +36,10 @@ struct Epilogue {
 /// and bias are f32 and are never rounded to bf16.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
 
+/// The scalar product of each row of a matrix (n, k) with a vector (k) of its dtype: (n), in f32 for bf16 rows. Reads the
+/// rows once, as fast as the memory gives them. Has no gradient.
+Tensor row_products(const Tensor& rows, const Tensor& x);
+
 /// The weight (out, in) of linear, f32, f64 or bf16, with a copy in the order in which products read it. Inference that
 /// keeps this object does not rearrange the weight at each call, and reads the weight itself only for matrices of a few
 /// rows. The weight is a constant here: it gets no gradient. The copy serves x of its dtype on the instruction set of
