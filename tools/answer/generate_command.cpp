@@ -119,13 +119,13 @@ Command generate_command(CLI::App& weft, weft::Ranks*) {
   add_number(*command, "--tokens", options.tokens, {0}, "Symbols to generate");
   add_number(*command, "--temperature", options.temperature, {0},
              "Temperature of sampling; 0: always the most likely symbol");
-  add_number(*command, "--top-k", options.top_k, {0}, "Choose among the k most likely; 0: among all");
+  add_number(*command, "--top-k", options.top_k, {0}, "Choose among the k most likely symbols; 0: among all");
   add_number(*command, "--top-p", options.top_p, {.lowest = 0, .highest = 1, .above = true},
              "Choose among the most likely symbols whose probabilities add up to this");
   add_texts(*command, "--stop", "TEXT", options.stop, "Stop before this text; may be given more than once");
   add_number(*command, "--num-samples", o->samples, {1},
              "Number of continuations, with the seeds --seed, --seed + 1, ...; up to eight run in one batch. The first "
-             "is printed as it comes, the others in order");
+             "is printed as it is generated, the others in order");
   add_number(*command, "--seed", options.seed, {0}, "Seed of sampling");
   o->checkpoint.add_precision_to(*command);
   o->checkpoint.add_copy_to(*command);

@@ -93,7 +93,7 @@ class MpiRanks : public weft::Ranks {
     for (const Slot& slot : all) {
       fit = fit && slot.size <= sizeof slot.text;
       sum += slot.size;
-      if (sum > INT_MAX) throw weft::Error("[mpi] expected texts of 2 GiB at most");
+      if (sum > INT_MAX) throw weft::Error("[mpi] expected texts of at most 2 GiB in total");
       bytes.push_back(static_cast<int>(slot.size));
     }
     std::vector<std::string> texts;
@@ -146,7 +146,7 @@ class MpiRanks : public weft::Ranks {
     for (int done = 0;;) {
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
       if (done) return;
-      if (Clock::now() > latest) abort("ended while other ranks wait for it or don't respond");
+      if (Clock::now() > latest) abort("this rank ended while other ranks wait for it or don't respond");
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }

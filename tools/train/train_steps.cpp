@@ -42,7 +42,7 @@ ChosenSteps usual_steps(const TrainingSize& size, std::int64_t micro_batches) {
   const double highest = size.rows ? std::max(most, epoch) : most;
   const double lowest = std::min(size.rows ? least_of_rows : least_of_text, epochs_most * epoch);
   ChosenSteps steps = chosen(std::max(std::min(epochs_usual * epoch, highest), lowest), size, micro_batches);
-  steps.note += " (--steps or --epochs choose others)";
+  steps.note += " (--steps or --epochs chooses another number)";
   return steps;
 }
 
