@@ -57,7 +57,7 @@ Command embed_command(CLI::App& weft, weft::Ranks*) {
   command->footer(
       "Prints a JSON object for each text: the text and its vector, whose norm is 1. A model that was\n"
       "trained with --task retrieval computes the vectors that it learned. For any other model of texts,\n"
-      "a vector is the mean of the model's features over all tokens.\n"
+      "a vector is the mean of the last layer's outputs over the tokens.\n"
       "Examples:\n"
       "  weft embed titles titles.txt --out titles.npy\n"
       "  echo \"Oil prices soar\" | weft embed titles");
