@@ -251,7 +251,7 @@ TEST_CASE_FIXTURE(Reports, "report of FNet: shares, frequencies that add up, inf
     CHECK(mixing["kind"] == "fourier");
     CHECK(mixing["length"] == 8);
     CHECK(layer["by_frequency"].size() == 5);
-    double sum = 0;  // places 0 and 4 are single, the others stand for k and 8 - k
+    double sum = 0;  // 0 and 4 occur once, the others stand for k and 8 - k
     for (std::size_t k = 0; k < 5; ++k) sum += layer["by_frequency"][k].get<double>() * (k % 4 == 0 ? 1 : 2);
     CHECK(sum == doctest::Approx(1).epsilon(1e-4));
     for (const char* share : {"mixing_share", "network_share"}) {

@@ -81,7 +81,7 @@ TEST_CASE("weft train: epochs in place of steps, steps by the data, ten measurem
   }
 }
 
-TEST_CASE("weft train --folds: a run of each, tested on its part; their mean and deviation") {
+TEST_CASE("weft train --folds: a run for each fold, tested on its part; the mean and standard deviation") {
   const TemporaryFolder folder;
   folder.write("csv", small_csv());
   const std::string options = "train --arch gmlp --data " + (folder / "csv") + small + "--steps 30 --lr 1e-2 ";

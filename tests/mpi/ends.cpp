@@ -174,7 +174,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: only rank 0 writes the ids of a long text, and 
     CHECK(outcome.code == 0);
     CHECK(std::filesystem::file_size(folder / "run/tokens.ids") > text.size());
   }
-  // A rank that doesn't see the file writes as little.
+  // A rank that doesn't see the file writes just as little.
   const std::string elsewhere = "\"$WEFT\" train --arch gmlp --text " + (folder / "text") + sizes +
                                 "--threads 1 --eval-every 5 --steps 1 --out " + (folder / "elsewhere");
   CHECK(shell(mpirun(1) + line + "--overwrite : -n 1 " + elsewhere).code == 0);

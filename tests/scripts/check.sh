@@ -46,7 +46,7 @@ rm "$work/calls"
 elsewhere --yes bible-kjv >/dev/null
 expect "apt-get with fresh lists" "$(cat "$work/calls")" "$install"
 
-# Optional packages are skipped by name.
+# Missing optional packages are named and skipped.
 rm "$work/bin/apt-get"
 expect "optional packages" "$(PATH=$work/bin CI=1 "$bash" -c '. "$1/tools/setup.sh"; want_packages doxygen; say on' script "$source" 2>&1 |
   tail -n 2)" $'Continuing without these packages\non'
