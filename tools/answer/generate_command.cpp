@@ -44,8 +44,8 @@ std::string prompt_of(const GenerateCommand& o) {
   return o.prompt_file.empty() ? o.prompt : read_prompt(o.prompt_file);
 }
 
-// Prints each sample after the prompt. The text of the current sample is printed as it comes; text of later samples
-// waits for its turn.
+// Prints each sample after the prompt. The text of the current sample is printed as it is generated; text of later
+// samples waits for its turn.
 class SamplePrinter {
  public:
   SamplePrinter(std::string prompt, std::int64_t samples)

@@ -139,7 +139,7 @@ class MpiRanks : public weft::Ranks {
   // MPI_Finalize would wait forever for a rank that waits in another call.
   void meet_in_the_end() {
     const auto latest =
-        // ranks wait differently long, so that one reports it
+        // each rank waits for a different time, so that only one reports the end
         Clock::now() + std::chrono::seconds(10) + rank_ * std::chrono::milliseconds(200);
     MPI_Request request;
     MPI_Ibarrier(MPI_COMM_WORLD, &request);

@@ -17,7 +17,7 @@ struct Freed {
 
 }  // namespace
 
-// 16 bits become 8, a palette becomes colors, and transparent pixels are laid on black.
+// 16 bits become 8, a palette becomes colors, and transparent pixels are blended with black.
 weft::Picture decode_png(std::string_view bytes) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;

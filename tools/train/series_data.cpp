@@ -9,7 +9,7 @@
 
 namespace {
 
-// The names between commas.
+// The names, which are separated by commas.
 std::vector<std::string> names_of(const std::string& list) {
   std::vector<std::string> names(1);
   for (const char c : list) {

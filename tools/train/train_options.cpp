@@ -312,7 +312,7 @@ void check_options(const CLI::App& command, const TrainOptions& o) {
                                  ", or begin another run with its parameters by --from " + o.resume);
 }
 
-// The options that are of use only beside --text or --data, each with the one that it needs.
+// The options that have an effect only with --text or --data, each with the option that it needs.
 std::vector<std::pair<CLI::Option*, CLI::Option*>> partners_of(CLI::App& command) {
   std::vector<std::pair<CLI::Option*, CLI::Option*>> partners;
   for (const char* name : {"--text", "--data"})

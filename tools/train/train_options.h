@@ -44,7 +44,7 @@ struct TrainOptions {
   std::optional<std::int64_t> dimensions;    // of the vectors that a text gets
   std::optional<std::int64_t> loaders;       // see weft::TrainOptions
   bool flips = false;                        // of pictures
-  std::string frames, target;                // names of columns, between commas, of a series
+  std::string frames, target;                // names of a series' columns, separated by commas
   std::int64_t horizon = 1, season = 0;      // of a series
   weft::OptimizerOptions optimizer;
   std::string schedule = "cosine";
