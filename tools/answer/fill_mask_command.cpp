@@ -50,8 +50,8 @@ int fill_mask(const AnswerOptions& o) {
 Command fill_mask_command(CLI::App& weft, weft::Ranks*) {
   CLI::App* command = weft.add_subcommand("fill-mask", "Fill in the masked symbols of a text");
   const auto o = std::make_shared<AnswerOptions>(5);
-  o->add_to(*command, "Texts, one per line, with [mask] (in any case) for each symbol to fill in", "symbols per gap",
-            "Print a JSON object for each text, with the filled-in text");
+  o->add_to(*command, "Texts, one per line, with [mask] (in upper or lower case) for each symbol to fill in",
+            "symbols per gap", "Print a JSON object for each text, with the filled-in text");
   command->footer(
       "Prints a line for each gap, in order, with SYMBOL, a tab and PROBABILITY for each symbol.\n"
       "Examples:\n"

@@ -116,7 +116,7 @@ Command generate_command(CLI::App& weft, weft::Ranks*) {
   auto* prompt = add_option(*command, "--prompt", "TEXT", take_prompt, "The text to continue; - reads standard input");
   add_text(*command, "--prompt-file", "FILE", o->prompt_file, "The text to continue; - is standard input")
       ->excludes(prompt);
-  add_number(*command, "--tokens", options.tokens, {0}, "Symbols to generate");
+  add_number(*command, "--tokens", options.tokens, {0}, "Number of symbols to generate");
   add_number(*command, "--temperature", options.temperature, {0},
              "Temperature of sampling; 0: always the most likely symbol");
   add_number(*command, "--top-k", options.top_k, {0}, "Choose among the k most likely symbols; 0: among all");

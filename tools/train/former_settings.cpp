@@ -59,7 +59,7 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
   const std::string path = weft::run_path(o.out);
   if (!std::filesystem::exists(path))
     throw Error("\"" + o.out + "\" has no run.json, without which the run can't go on: --from " + o.out +
-                " begins another run with its checkpoint");
+                " begins a new run with its checkpoint");
   const std::string settings = weft::os::read_file(path);
   apply_run(command, settings, path, {"log"});
   const std::string log = run_text(settings, "run", "log");  // a folder from elsewhere must not choose a file to write

@@ -91,7 +91,7 @@ bool is_saved(const weft::Trainer& trainer, const std::string& run) try {
 // Loads the state. Returns false if there is nothing to do.
 bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_before, const weft::Schedule& schedule) {
   const bool saved = std::filesystem::exists(weft::state_path(o.out));
-  if (o.ranks != nullptr) check_alike(*o.ranks, {{"state of the run", saved ? "one that is saved" : "none"}});
+  if (o.ranks != nullptr) check_alike(*o.ranks, {{"state of the run", saved ? "saved" : "not saved"}});
   if (!saved) {
     std::cerr << "weft: the run in \"" << o.out << "\" has not saved anything yet, so the run begins anew" << std::endl;
     return true;
@@ -99,7 +99,7 @@ bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_be
   try {
     trainer.load_state(weft::state_path(o.out));
   } catch (const Error& error) {
-    add_to(error, " (--from " + o.out + " begins another run with its checkpoint)");
+    add_to(error, " (--from " + o.out + " begins a new run with the checkpoint of this run)");
   }
   const std::int64_t done = trainer.steps_done();
   if (done > schedule.steps)

@@ -121,7 +121,7 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
   o.tokenizer.add_to(command, group);
   auto* from = add_text(command, "--from", "FOLDER", o.from,
                         "Begin with the parameters and tokenizer of a run or checkpoint, and with its config unless "
-                        "--recipe or --config has another")
+                        "--recipe or --config gives a different one")
                    ->group(group);
   for (const char* chosen : {"--tokenizer", "--vocabulary-size", "--min-count"})
     from->excludes(command.get_option(chosen));
@@ -159,7 +159,7 @@ void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o) {
       throw weft::Error("unknown optimizer \"" + name + "\", expected one of " + list(names));
   };
   add_text(command, "--optimizer", "NAME", o.name, "Optimizer: " + list(names), check)->group(group);
-  add_number(command, "--weight-decay", o.weight_decay, {0}, "Weight decay, of matrices only", list(decays))
+  add_number(command, "--weight-decay", o.weight_decay, {0}, "Weight decay, applied only to matrices", list(decays))
       ->group(group);
   add_number(command, "--clip", o.clip, {0}, "Maximum norm of the gradient; 0: no limit")->group(group);
   for (const std::string& name : own) {
@@ -276,7 +276,7 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
              "Threads that prepare the batches of the next steps during a step; 0: the steps wait for their batches",
              "1 if there are several threads")
       ->group(group);
-  command.add_flag("--overwrite", o.overwrite, "Replace the run in --out once this one saves its first checkpoint")
+  command.add_flag("--overwrite", o.overwrite, "Replace the run in --out once the new run saves its first checkpoint")
       ->group(group);
   command
       .add_flag("--keep-going", o.keep_going,

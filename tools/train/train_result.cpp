@@ -82,7 +82,7 @@ std::optional<weft::TestResult> measure_test(const weft::RunFolder& folder, cons
   const std::optional<weft::TestResult> test = weft::test_run(folder, *training.test, stop);
   count.clear();
   if (!test)
-    std::cerr << "weft: stopped before the test was measured (--resume " << o.out << " measures it)" << std::endl;
+    std::cerr << "weft: stopped before the test set was measured (--resume " << o.out << " measures it)" << std::endl;
   return test;
 }
 

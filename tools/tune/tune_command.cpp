@@ -313,7 +313,7 @@ Command tune_command(CLI::App& weft, weft::Ranks*) {
         add_text(*command, "--out", "FOLDER", o->out, "Folder of the search; it keeps the best trial's run"),
         add_option(
             *command, "--size", "SIZE", [o](const std::string& typed) { o->bytes = read_size(typed); },
-            help_text("Largest checkpoint in 8 bits: 500k, 2M", "", "no limit, and no 8 bits")),
+            help_text("Maximum size of the checkpoint in 8 bits: 500k, 2M", "", "no limit, not in 8 bits")),
         add_number(*command, "--seed", o->seed, {0}, "Seed of the search")})
     resume->excludes(option);
   add_option(
@@ -324,7 +324,8 @@ Command tune_command(CLI::App& weft, weft::Ranks*) {
   add_number(*command, "--trials", set_trials, {1},
              "Number of trials. Without --time the same seed and number give the same result", "no limit");
   command
-      ->add_option("options", o->fixed, "After --: options of weft train that all trials have; they are not searched")
+      ->add_option("options", o->fixed,
+                   "After --: options of weft train that all trials share and that are not searched")
       ->type_name("");
   add_threads(*command);
   command->footer(
@@ -332,6 +333,7 @@ Command tune_command(CLI::App& weft, weft::Ranks*) {
       "  weft tune --data train.csv --test test.csv --time 5:00 --out search\n"
       "  weft tune --data train.csv --time 5:00 --size 1M --out small -- --columns text=body,label=kind\n"
       "  weft tune --resume search --time 20:00\n"
-      "Ctrl-C stops the search, and --resume goes on with it. It ends with the command of the best trial.");
+      "Ctrl-C stops the search, and --resume goes on with it. At its end, the search prints the\n"
+      "command of the best trial.");
   return {command, [o] { return tune(*o); }};
 }
